@@ -1,0 +1,12 @@
+//! The modelled kernel's decisions, pure: no clock of its own, no I/O.
+//!
+//! `numa` scan pace, VMA and page filters, hint faults, placement, groups;
+//! `sched` domains, PELT, run queues, placement, load balance, imbalance rules;
+//! `mm` frames, page tables, VMAs, fault paths; `hw` latency, bandwidth, caches, TLB, operation costs.
+//! Time comes in as arguments (`now` in jiffies or ns); the caller owns the event loop.
+
+pub mod hw;
+pub mod mm;
+pub mod numa;
+pub mod sched;
+pub mod tunable;

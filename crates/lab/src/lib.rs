@@ -1,0 +1,1 @@
+//! numalab-lab.

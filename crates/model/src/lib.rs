@@ -1,0 +1,17 @@
+//! The nouns of numalab: machine, kernel, workload, experiment, plan, record.
+//!
+//! Problem: three backends and several reports must agree on what was asked and what came out.
+//! Approach: every noun has one *resolved* Rust type with dense indices and explicit units; the
+//! TOML forms are parsed and validated into these types here and nowhere else.
+//! Units: the last part of a name (`_ns`, `_bytes`, `_gbps` = 10^9 bytes per second, `_ghz`).
+//! Invariant: a value of a resolved type has passed validation; backends never re-check it.
+
+pub mod catalog;
+pub mod experiment;
+pub mod expr;
+pub mod kernel;
+pub mod machine;
+pub mod plan;
+pub mod record;
+pub mod spec;
+pub mod workload;

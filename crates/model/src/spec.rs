@@ -1,0 +1,442 @@
+//! Reading TOML specs with errors people can act on.
+//!
+//! Problem: a wrong key, kind or name must be refused with file, line, column, what was expected and
+//! the nearest valid name; nothing may be ignored.
+//! Approach: [`Doc`] keeps the text and `toml_edit`'s spans; a [`Table`] remembers which keys were asked
+//! for, and [`Table::finish`] refuses every other one, offering the nearest of those asked for.
+
+use std::cell::RefCell;
+use std::fmt;
+use toml_edit::{ImDocument, Item, TableLike, Value};
+
+/// A refused spec: what, where, what was expected, and the nearest valid name if one is near.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// File (or `command line`).
+    pub file: String,
+    /// Line from 1, 0 if unknown.
+    pub line: usize,
+    /// Column from 1, 0 if unknown.
+    pub column: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What was expected.
+    pub expected: String,
+    /// Nearest valid name.
+    pub nearest: Option<String>,
+}
+
+impl SpecError {
+    /// An error without a place in a text (command line, missing file).
+    pub fn plain(file: &str, what: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { file: file.into(), line: 0, column: 0, what: what.into(), expected: expected.into(), nearest: None }
+    }
+    /// Adds the nearest of `names` to `name`, if one is near enough to be meant.
+    #[must_use]
+    pub fn near<'a>(mut self, name: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        self.nearest = nearest(name, names);
+        self
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line > 0 {
+            write!(f, "{}:{}:{}: ", self.file, self.line, self.column)?;
+        } else {
+            write!(f, "{}: ", self.file)?;
+        }
+        write!(f, "{}", self.what)?;
+        if !self.expected.is_empty() {
+            write!(f, "; expected {}", self.expected)?;
+        }
+        if let Some(n) = &self.nearest {
+            write!(f, "; did you mean `{n}`?")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// Nearest of `names` by Jaro-Winkler similarity, if at least 0.75.
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    names
+        .into_iter()
+        .map(|n| (strsim::jaro_winkler(name, n), n))
+        .filter(|(s, _)| *s >= 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)))
+        .map(|(_, n)| n.to_string())
+}
+
+/// Line and column (from 1) of a byte offset.
+pub fn position(text: &str, offset: usize) -> (usize, usize) {
+    let offset = (0..=offset.min(text.len())).rev().find(|&o| text.is_char_boundary(o)).unwrap_or(0);
+    let before = &text[..offset];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+    (line, column)
+}
+
+/// A parsed TOML text with its name.
+#[derive(Debug)]
+pub struct Doc {
+    file: String,
+    text: String,
+    parsed: ImDocument<String>,
+}
+
+impl Doc {
+    /// Parses `text`; `file` is used in messages.
+    ///
+    /// # Errors
+    /// A [`SpecError`] at the first syntax error.
+    pub fn parse(file: &str, text: &str) -> Result<Self, SpecError> {
+        let parsed = ImDocument::parse(text.to_string()).map_err(|e| {
+            let (line, column) = position(text, e.span().map_or(0, |s| s.start));
+            let what = e.message().lines().next().unwrap_or("syntax error").to_string();
+            SpecError { file: file.into(), line, column, what, expected: "valid TOML".into(), nearest: None }
+        })?;
+        Ok(Self { file: file.into(), text: text.into(), parsed })
+    }
+    /// The top-level table.
+    pub fn root(&self) -> Table<'_> {
+        Table { doc: self, items: self.parsed.as_table(), span: None, path: String::new(), asked: RefCell::default() }
+    }
+    /// An error at a byte span of this text.
+    pub fn error(&self, span: Option<std::ops::Range<usize>>, what: String, expected: String) -> SpecError {
+        let (line, column) = span.map_or((0, 0), |s| position(&self.text, s.start));
+        SpecError { file: self.file.clone(), line, column, what, expected, nearest: None }
+    }
+}
+
+/// A value with its place, for errors found later (names resolved against a catalog, expressions).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spot<T> {
+    /// The value.
+    pub value: T,
+    /// File.
+    pub file: String,
+    /// Line from 1.
+    pub line: usize,
+    /// Column from 1.
+    pub column: usize,
+}
+
+impl<T> Spot<T> {
+    /// An error at this place.
+    pub fn error(&self, what: impl Into<String>, expected: impl Into<String>) -> SpecError {
+        SpecError {
+            file: self.file.clone(),
+            line: self.line,
+            column: self.column,
+            what: what.into(),
+            expected: expected.into(),
+            nearest: None,
+        }
+    }
+    /// The same place with another value.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Spot<U> {
+        Spot { value: f(self.value), file: self.file, line: self.line, column: self.column }
+    }
+}
+
+/// A table being read; every key asked for is legal, every other one an error of [`Table::finish`].
+pub struct Table<'a> {
+    doc: &'a Doc,
+    items: &'a dyn TableLike,
+    span: Option<std::ops::Range<usize>>,
+    path: String,
+    asked: RefCell<Vec<String>>,
+}
+
+impl<'a> Table<'a> {
+    fn item(&self, key: &str) -> Option<&'a Item> {
+        if !self.asked.borrow().iter().any(|k| k == key) {
+            self.asked.borrow_mut().push(key.to_string());
+        }
+        self.items.get(key).filter(|i| !i.is_none())
+    }
+    fn full(&self, key: &str) -> String {
+        if self.path.is_empty() {
+            key.to_string()
+        } else {
+            format!("{}.{key}", self.path)
+        }
+    }
+    fn wrong(&self, key: &str, item: &Item, expected: &str) -> SpecError {
+        let what = format!("`{}` is {}", self.full(key), kind(item));
+        self.doc.error(item.span(), what, expected.to_string())
+    }
+    fn spot<T>(&self, item: &Item, value: T) -> Spot<T> {
+        let (line, column) = item.span().map_or((0, 0), |s| position(&self.doc.text, s.start));
+        Spot { value, file: self.doc.file.clone(), line, column }
+    }
+    /// The error for a missing key.
+    pub fn missing(&self, key: &str, expected: &str) -> SpecError {
+        self.doc.error(self.span.clone(), format!("`{}` is missing", self.full(key)), expected.to_string())
+    }
+    /// An error at the table itself.
+    pub fn error(&self, what: impl Into<String>, expected: impl Into<String>) -> SpecError {
+        self.doc.error(self.span.clone(), what.into(), expected.into())
+    }
+    /// A string, if present.
+    ///
+    /// # Errors
+    /// Present but not a string.
+    pub fn opt_str(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match i.as_str() {
+                Some(s) => Ok(Some(self.spot(i, s.to_string()))),
+                None => Err(self.wrong(key, i, "a string")),
+            },
+        }
+    }
+    /// A string.
+    ///
+    /// # Errors
+    /// Absent or not a string.
+    pub fn str(&self, key: &str) -> Result<Spot<String>, SpecError> {
+        self.opt_str(key)?.ok_or_else(|| self.missing(key, "a string"))
+    }
+    /// A string or a number as expression text (`8`, `1.5`, `"cpus/2"`), if present.
+    ///
+    /// # Errors
+    /// Present but neither.
+    pub fn opt_expr(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match i.as_value() {
+                Some(Value::String(s)) => Ok(Some(self.spot(i, s.value().clone()))),
+                Some(Value::Integer(n)) => Ok(Some(self.spot(i, n.value().to_string()))),
+                Some(Value::Float(x)) => Ok(Some(self.spot(i, x.value().to_string()))),
+                Some(Value::Boolean(b)) => Ok(Some(self.spot(i, u8::from(*b.value()).to_string()))),
+                _ => Err(self.wrong(key, i, "a number or an expression")),
+            },
+        }
+    }
+    /// A number, if present (an integer is accepted).
+    ///
+    /// # Errors
+    /// Present but not a finite number.
+    pub fn opt_f64(&self, key: &str) -> Result<Option<Spot<f64>>, SpecError> {
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match number(i) {
+                Some(x) => Ok(Some(self.spot(i, x))),
+                None => Err(self.wrong(key, i, "a number")),
+            },
+        }
+    }
+    /// A number.
+    ///
+    /// # Errors
+    /// Absent or not a finite number.
+    pub fn f64(&self, key: &str) -> Result<Spot<f64>, SpecError> {
+        self.opt_f64(key)?.ok_or_else(|| self.missing(key, "a number"))
+    }
+    /// An integer in a range, if present.
+    ///
+    /// # Errors
+    /// Present but not an integer of `range`.
+    pub fn opt_int(&self, key: &str, range: std::ops::RangeInclusive<i64>) -> Result<Option<Spot<i64>>, SpecError> {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match i.as_integer() {
+                Some(n) if range.contains(&n) => Ok(Some(self.spot(i, n))),
+                Some(n) => Err(self.doc.error(i.span(), format!("`{}` is {n}", self.full(key)), expected)),
+                None => Err(self.wrong(key, i, &expected)),
+            },
+        }
+    }
+    /// An integer in a range.
+    ///
+    /// # Errors
+    /// Absent or not an integer of `range`.
+    pub fn int(&self, key: &str, range: std::ops::RangeInclusive<i64>) -> Result<Spot<i64>, SpecError> {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        self.opt_int(key, range)?.ok_or_else(|| self.missing(key, &expected))
+    }
+    /// A boolean, if present.
+    ///
+    /// # Errors
+    /// Present but not a boolean.
+    pub fn opt_bool(&self, key: &str) -> Result<Option<Spot<bool>>, SpecError> {
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match i.as_bool() {
+                Some(b) => Ok(Some(self.spot(i, b))),
+                None => Err(self.wrong(key, i, "true or false")),
+            },
+        }
+    }
+    /// A sub-table (ordinary or inline), if present.
+    ///
+    /// # Errors
+    /// Present but not a table.
+    pub fn opt_table(&self, key: &str) -> Result<Option<Table<'a>>, SpecError> {
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match i.as_table_like() {
+                Some(t) => Ok(Some(Table {
+                    doc: self.doc,
+                    items: t,
+                    span: i.span(),
+                    path: self.full(key),
+                    asked: RefCell::default(),
+                })),
+                None => Err(self.wrong(key, i, "a table")),
+            },
+        }
+    }
+    /// A list of tables (`[[key]]` or inline); empty if absent.
+    ///
+    /// # Errors
+    /// Present but not a list of tables.
+    pub fn tables(&self, key: &str) -> Result<Vec<Table<'a>>, SpecError> {
+        let Some(item) = self.item(key) else { return Ok(Vec::new()) };
+        let make = |n: usize, t: &'a dyn TableLike, span| Table {
+            doc: self.doc,
+            items: t,
+            span,
+            path: format!("{}[{n}]", self.full(key)),
+            asked: RefCell::default(),
+        };
+        if let Some(list) = item.as_array_of_tables() {
+            return Ok(list.iter().enumerate().map(|(n, t)| make(n, t, t.span())).collect());
+        }
+        if let Some(list) = item.as_array() {
+            let mut out = Vec::new();
+            for (n, v) in list.iter().enumerate() {
+                let t = v.as_inline_table().ok_or_else(|| self.wrong(key, item, "a list of tables"))?;
+                out.push(make(n, t, v.span()));
+            }
+            return Ok(out);
+        }
+        Err(self.wrong(key, item, "a list of tables"))
+    }
+    /// A list of strings; empty if absent.
+    ///
+    /// # Errors
+    /// Present but not a list of strings.
+    pub fn strs(&self, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
+        let Some(item) = self.item(key) else { return Ok(Vec::new()) };
+        let list = item.as_array().ok_or_else(|| self.wrong(key, item, "a list of strings"))?;
+        list.iter()
+            .map(|v| {
+                let s = v.as_str().ok_or_else(|| self.wrong(key, item, "a list of strings"))?;
+                let (line, column) = v.span().map_or((0, 0), |s| position(&self.doc.text, s.start));
+                Ok(Spot { value: s.to_string(), file: self.doc.file.clone(), line, column })
+            })
+            .collect()
+    }
+    /// A list of numbers, if present.
+    ///
+    /// # Errors
+    /// Present but not a list of finite numbers.
+    pub fn opt_f64s(&self, key: &str) -> Result<Option<Spot<Vec<f64>>>, SpecError> {
+        let Some(item) = self.item(key) else { return Ok(None) };
+        let wrong = || self.wrong(key, item, "a list of numbers");
+        let list = item.as_array().ok_or_else(wrong)?;
+        let out: Option<Vec<f64>> = list.iter().map(value_number).collect();
+        Ok(Some(self.spot(item, out.ok_or_else(wrong)?)))
+    }
+    /// A list of lists of numbers, if present.
+    ///
+    /// # Errors
+    /// Present but not a list of lists of finite numbers.
+    pub fn opt_matrix(&self, key: &str) -> Result<Option<Spot<Vec<Vec<f64>>>>, SpecError> {
+        let Some(item) = self.item(key) else { return Ok(None) };
+        let wrong = || self.wrong(key, item, "a list of lists of numbers");
+        let list = item.as_array().ok_or_else(wrong)?;
+        let mut out = Vec::new();
+        for row in list.iter() {
+            let row = row.as_array().ok_or_else(wrong)?;
+            out.push(row.iter().map(value_number).collect::<Option<Vec<f64>>>().ok_or_else(wrong)?);
+        }
+        Ok(Some(self.spot(item, out)))
+    }
+    /// All keys with their places: for tables whose keys are names (parameters, roles). Marks them as read.
+    pub fn keys(&self) -> Vec<Spot<String>> {
+        let mut out = Vec::new();
+        for (k, item) in self.items.iter() {
+            self.item(k);
+            let span = self.items.key(k).and_then(toml_edit::Key::span).or_else(|| item.span());
+            let (line, column) = span.map_or((0, 0), |s| position(&self.doc.text, s.start));
+            out.push(Spot { value: k.to_string(), file: self.doc.file.clone(), line, column });
+        }
+        out
+    }
+    /// Refuses every key that was not asked for.
+    ///
+    /// # Errors
+    /// The first unknown key, with the nearest legal one.
+    pub fn finish(self) -> Result<(), SpecError> {
+        let asked = self.asked.borrow();
+        for (k, item) in self.items.iter() {
+            if item.is_none() || asked.iter().any(|a| a == k) {
+                continue;
+            }
+            let span = self.items.key(k).and_then(toml_edit::Key::span).or_else(|| item.span());
+            let mut names: Vec<&str> = asked.iter().map(String::as_str).collect();
+            names.sort_unstable();
+            let expected = format!("one of {}", names.join(", "));
+            let e = self.doc.error(span, format!("unknown key `{}`", self.full(k)), expected);
+            return Err(e.near(k, names));
+        }
+        Ok(())
+    }
+}
+
+fn kind(item: &Item) -> &'static str {
+    match item {
+        Item::None => "absent",
+        Item::Table(_) => "a table",
+        Item::ArrayOfTables(_) => "a list of tables",
+        Item::Value(v) => v.type_name(),
+    }
+}
+
+fn number(item: &Item) -> Option<f64> {
+    item.as_value().and_then(value_number)
+}
+
+fn value_number(v: &Value) -> Option<f64> {
+    let x = match v {
+        Value::Integer(n) => *n.value() as f64,
+        Value::Float(x) => *x.value(),
+        _ => return None,
+    };
+    x.is_finite().then_some(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_key_names_place_and_nearest() {
+        let doc = Doc::parse("a.toml", "name = \"x\"\n\n  titel = \"y\"\n").unwrap();
+        let t = doc.root();
+        t.str("name").unwrap();
+        t.opt_str("title").unwrap();
+        let e = t.finish().unwrap_err();
+        assert_eq!((e.line, e.column), (3, 3));
+        assert_eq!(e.nearest.as_deref(), Some("title"));
+        assert!(e.to_string().contains("a.toml:3:3: unknown key `titel`"));
+    }
+
+    #[test]
+    fn syntax_and_kind_errors_have_places() {
+        let e = Doc::parse("b.toml", "x = 1\ny = = 2\n").unwrap_err();
+        assert_eq!(e.line, 2);
+        let doc = Doc::parse("c.toml", "[m]\nn = \"five\"\n").unwrap();
+        let root = doc.root();
+        let m = root.opt_table("m").unwrap().unwrap();
+        let e = m.int("n", 1..=9).unwrap_err();
+        assert_eq!((e.line, e.column), (2, 5));
+        assert!(e.to_string().contains("`m.n` is string"), "{e}");
+    }
+}

@@ -1,0 +1,273 @@
+//! A workload: processes, threads, memory regions and what each thread does, op by op.
+//!
+//! Problem: the simulator models a workload and the worker carries it out; both must mean the same.
+//! Approach: the TOML language (with expressions of the machine) is *resolved* for one machine and one
+//! seed into the plain types below: absolute sizes, absolute counts, one op list per thread.
+//! Units: bytes, ns, dense CPU and node indices of the machine it was resolved for.
+//! Invariants: every region, barrier, channel and score index is in range; loops nest properly;
+//! sizes are multiples of 4 KiB and at least one page; every thread has at least one op.
+
+use std::sync::Arc;
+
+/// A workload resolved for one machine and seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Catalog name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Process instances in start order; `parent` refers to an earlier one.
+    pub processes: Vec<Process>,
+    /// Number of barriers; a barrier's width is in `barrier_widths`.
+    pub barrier_widths: Vec<u32>,
+    /// Number of message channels (`Op::Signal` / `Op::Wait`).
+    pub channels: u32,
+    /// What is scored, beside elapsed, user and system time.
+    pub scores: Vec<Score>,
+    /// Upper bound of model time, ns; reaching it is reported as a timeout, not as a result.
+    pub limit_ns: u64,
+    /// Parameter values used (name, value as text), in declaration order.
+    pub params: Vec<(String, String)>,
+    /// Warnings of resolution (rounded sizes, run too short to tell, ...).
+    pub warnings: Vec<String>,
+}
+
+/// A process instance. Thread 0 is the initial thread: it runs `prologue`, then creates the other
+/// threads in order, then runs its own ops (which may be just waiting for them) and exits last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Process {
+    /// Name for reports, e.g. `main.0`.
+    pub name: String,
+    /// Process it is forked from (index), or `None` when started by exec.
+    pub parent: Option<usize>,
+    /// When the fork happens in the parent's life.
+    pub fork: ForkPoint,
+    /// Regions it maps itself, in address order (ascending), after those inherited from the parent.
+    pub regions: Vec<Region>,
+    /// Ops of the initial thread before it creates threads.
+    pub prologue: Arc<[Op]>,
+    /// Threads including the initial one; at least one.
+    pub threads: Vec<Thread>,
+}
+
+/// When a child process is forked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForkPoint {
+    /// Before the parent runs its prologue (nothing of its own regions is inherited).
+    BeforePrologue,
+    /// After the prologue: pages touched there are shared copy-on-write.
+    AfterPrologue,
+}
+
+/// A thread and its ops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    /// Allowed CPUs (dense), `None` = all.
+    pub affinity: Option<Arc<[u32]>>,
+    /// What it does, from creation to exit.
+    pub ops: Arc<[Op]>,
+}
+
+/// A mapping.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Region {
+    /// Name for reports.
+    pub name: String,
+    /// What backs it.
+    pub kind: RegionKind,
+    /// Length, bytes, a multiple of 4096.
+    pub size_bytes: u64,
+    /// Offset of the start from a 2 MiB boundary, bytes, a multiple of 4096, < 2 MiB.
+    pub misalign_bytes: u64,
+    /// madvise for huge pages.
+    pub advice: HugeAdvice,
+    /// Policy of the mapping (`mbind`), `None` = the task's.
+    pub policy: Option<Policy>,
+    /// Protection: a read-only file mapping is `write = false`.
+    pub write: bool,
+}
+
+/// Backing of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegionKind {
+    /// Private anonymous memory.
+    PrivateAnon,
+    /// `MAP_SHARED` anonymous memory, shared with forked children.
+    SharedAnon,
+    /// Private file mapping that is written to (data segment: copy-on-write of the page cache).
+    CowData,
+    /// Private or shared read-only file mapping.
+    FileRead,
+    /// Shared writable file mapping.
+    FileShared,
+}
+
+/// `madvise` hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HugeAdvice {
+    /// None.
+    Default,
+    /// `MADV_HUGEPAGE`.
+    Huge,
+    /// `MADV_NOHUGEPAGE`.
+    NoHuge,
+}
+
+/// A memory policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Mode.
+    pub mode: PolicyMode,
+    /// Nodes (dense), ascending; empty for `Default` and `Local`.
+    pub nodes: Vec<u32>,
+    /// Weights for weighted interleave, one per node; empty otherwise.
+    pub weights: Vec<u8>,
+    /// `MPOL_F_NUMA_BALANCING`.
+    pub numa_balancing: bool,
+}
+
+/// The seven modes of set_mempolicy(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyMode {
+    /// The system default.
+    Default,
+    /// Local allocation.
+    Local,
+    /// One preferred node.
+    Preferred,
+    /// Several preferred nodes.
+    PreferredMany,
+    /// Only these nodes.
+    Bind,
+    /// Round robin by page.
+    Interleave,
+    /// Round robin with weights.
+    WeightedInterleave,
+}
+
+/// One step of a thread. Loops are brackets: `LoopStart` … `LoopEnd`, properly nested.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// Walk memory.
+    Access(Access),
+    /// Compute for this many ns at full speed of an unshared core.
+    Compute {
+        /// CPU time, ns.
+        ns: u64,
+    },
+    /// Sleep (think time, I/O).
+    Sleep {
+        /// Mean, ns.
+        ns: u64,
+        /// Draw from an exponential distribution with that mean instead of sleeping exactly so long.
+        exponential: bool,
+    },
+    /// Set the thread's memory policy (`set_mempolicy`).
+    SetPolicy(Policy),
+    /// Wait for all others of the barrier.
+    Barrier {
+        /// Index into `barrier_widths`.
+        id: u32,
+        /// Busy-wait (OpenMP-like) instead of sleeping.
+        spin: bool,
+    },
+    /// Post one message to a channel, waking a waiter.
+    Signal {
+        /// Channel.
+        channel: u32,
+    },
+    /// Take one message from a channel, sleeping until there is one.
+    Wait {
+        /// Channel.
+        channel: u32,
+    },
+    /// Begin a loop.
+    LoopStart(Bound),
+    /// End the innermost loop.
+    LoopEnd,
+    /// Count `amount` units of a score.
+    Score {
+        /// Index into `Workload::scores`.
+        id: u32,
+        /// Units.
+        amount: f64,
+    },
+    /// Free the pages of a range (`MADV_DONTNEED`): allocation churn.
+    Discard(Span),
+    /// Wait until all other threads of the process have ended (initial thread only).
+    Join,
+}
+
+/// How long a loop or an access runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// This many times; at least 1.
+    Count(u64),
+    /// Until this much wall time since the loop was entered has passed, checked at its end.
+    Time {
+        /// Wall time, ns.
+        ns: u64,
+    },
+}
+
+/// A byte range of a region of the thread's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Region index, counting inherited ones first.
+    pub region: u32,
+    /// Offset, bytes.
+    pub offset_bytes: u64,
+    /// Length, bytes, at least 1.
+    pub len_bytes: u64,
+}
+
+/// One pass (or `accesses` accesses) over a span.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Access {
+    /// Where.
+    pub span: Span,
+    /// In what order.
+    pub pattern: Pattern,
+    /// Share of the accesses that write, 0..=1. A pass with `write > 0` dirties every page.
+    pub write: f64,
+    /// CPU time per 64-byte line (sequential, strided) or per access (others), ns, cache hits included.
+    pub compute_ns: f64,
+    /// Number of accesses for the random patterns; sequential and strided patterns make one pass.
+    pub accesses: u64,
+    /// Score that each pass or access batch counts to: (score, units per byte touched).
+    pub score: Option<(u32, f64)>,
+}
+
+/// Order of accesses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pattern {
+    /// Every line in address order (bzero, STREAM).
+    Sequential,
+    /// One line every `stride_bytes`.
+    Strided {
+        /// Distance, bytes, at least 64.
+        stride_bytes: u64,
+    },
+    /// Independent uniform random lines.
+    Random,
+    /// Independent zipf-distributed lines.
+    Zipf {
+        /// Skew, > 0.
+        theta: f64,
+    },
+    /// Dependent random lines (one in flight).
+    Chase,
+}
+
+/// A scored figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    /// Name, e.g. `throughput`.
+    pub name: String,
+    /// Unit, e.g. `MB/s`.
+    pub unit: String,
+    /// Direction.
+    pub higher_is_better: bool,
+    /// Divide the units counted by elapsed seconds (a rate).
+    pub per_second: bool,
+}
