@@ -17,7 +17,7 @@ pub mod vma;
 pub use block::{Block, NEVER};
 pub use node_memory::{AllocCounters, NodeMemory};
 pub use space::AddressSpace;
-pub use vma::{Chunk, ChunkKind, MarkOutcome, Vma, VmaKind};
+pub use vma::{Chunk, ChunkKind, MarkOutcome, PageState, Vma, VmaKind};
 
 /// Bytes of a base page.
 pub const PAGE_BYTES: u64 = 4096;

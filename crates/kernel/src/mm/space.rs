@@ -3,18 +3,21 @@
 use super::node_memory::NodeMemory;
 use super::vma::Vma;
 
-/// The mappings of one process.
+/// The mappings of one process. A mapping keeps its id for life; positions are in address order.
 #[derive(Clone, Debug, Default)]
 pub struct AddressSpace {
     vmas: Vec<Vma>,
+    order: Vec<u32>,
 }
 
 impl AddressSpace {
-    /// Inserts a mapping, keeping address order; returns its position.
+    /// Adds a mapping; returns its id.
     pub fn insert(&mut self, vma: Vma) -> usize {
-        let at = self.vmas.partition_point(|v| v.start < vma.start);
-        self.vmas.insert(at, vma);
-        at
+        let id = self.vmas.len();
+        let at = self.order.partition_point(|&v| self.vmas[v as usize].start < vma.start);
+        self.order.insert(at, id as u32);
+        self.vmas.push(vma);
+        id
     }
     /// Number of mappings.
     pub fn len(&self) -> usize {
@@ -24,19 +27,24 @@ impl AddressSpace {
     pub fn is_empty(&self) -> bool {
         self.vmas.is_empty()
     }
-    /// A mapping.
+    /// Id of the mapping at a position.
     #[inline]
-    pub fn vma(&self, i: usize) -> &Vma {
-        &self.vmas[i]
+    pub fn id_at(&self, position: usize) -> usize {
+        self.order[position] as usize
     }
-    /// A mapping, to change.
+    /// A mapping by id.
     #[inline]
-    pub fn vma_mut(&mut self, i: usize) -> &mut Vma {
-        &mut self.vmas[i]
+    pub fn vma(&self, id: usize) -> &Vma {
+        &self.vmas[id]
     }
-    /// First mapping that ends above `addr`.
+    /// A mapping by id, to change.
+    #[inline]
+    pub fn vma_mut(&mut self, id: usize) -> &mut Vma {
+        &mut self.vmas[id]
+    }
+    /// Position of the first mapping that ends above `addr`.
     pub fn first_above(&self, addr: u64) -> usize {
-        self.vmas.partition_point(|v| v.end <= addr)
+        self.order.partition_point(|&v| self.vmas[v as usize].end <= addr)
     }
     /// All mappings.
     pub fn iter(&self) -> impl Iterator<Item = &Vma> {
@@ -61,17 +69,21 @@ impl AddressSpace {
             v.discard(start, end, |node, pages| memory.release(node, pages));
         }
         self.vmas.clear();
+        self.order.clear();
     }
     /// Checks the invariants of every mapping and their order.
     ///
     /// # Errors
     /// A sentence naming the first violated one.
     pub fn check(&self) -> Result<(), String> {
-        for (i, v) in self.vmas.iter().enumerate() {
+        let mut last = 0;
+        for (i, &id) in self.order.iter().enumerate() {
+            let v = &self.vmas[id as usize];
             v.check().map_err(|e| format!("mapping {i}: {e}"))?;
-            if i > 0 && self.vmas[i - 1].end > v.start {
-                return Err(format!("mappings {} and {i} overlap", i - 1));
+            if v.start < last {
+                return Err(format!("mapping {i} overlaps the one before"));
             }
+            last = v.end;
         }
         Ok(())
     }
