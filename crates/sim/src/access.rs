@@ -53,7 +53,7 @@ impl World<'_> {
                 Step::Stop(Pending::Sleep(Some(*clock + ns)))
             }
             Op::SetPolicy(p) => {
-                t.policy = crate::task::TaskPolicy::new(p);
+                t.policy = crate::policy::TaskPolicy::new(p);
                 t.advance();
                 Step::Go
             }

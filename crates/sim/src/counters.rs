@@ -5,8 +5,6 @@
 pub struct VmCounters {
     /// All minor faults, hint faults included.
     pub pgfault: u64,
-    /// Write-protection faults resolved by making the entry writable in place.
-    pub pgreuse: u64,
     /// Huge pages allocated by a fault.
     pub thp_fault_alloc: u64,
     /// Huge faults that fell back to base pages.

@@ -285,17 +285,12 @@ impl<'a> World<'a> {
         let view = SchedView { numa: &self.numa };
         self.sched.tick(cpu as u32, now, &view);
         let Some(task) = self.cpus[cpu].task else { return };
-        let t = &mut self.tasks[task as usize];
-        if t.work_queued || !self.cfg.numa_enabled() {
+        if !self.cfg.numa_enabled() || !self.numa.trigger_due(task, self.sched.runtime_ns(task)) {
             return;
         }
-        let runtime = self.sched.runtime_ns(task);
         let jiffies = now / self.cfg.jiffy_ns();
-        if !self.numa.due(task, runtime) {
-            return;
-        }
-        let rss = self.processes[t.process as usize].space.rss_pages();
-        t.work_queued = self.numa.tick(task, runtime, jiffies, rss);
+        let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
+        self.numa.tick(task, self.sched.runtime_ns(task), jiffies, rss);
     }
 
     fn go_to_sleep(&mut self, cpu: usize, until: Option<u64>) {
@@ -435,7 +430,7 @@ impl<'a> World<'a> {
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
-        if self.tasks[task as usize].work_queued {
+        if self.numa.tasks[task as usize].work_queued {
             clock += self.scan(cpu, task, clock, end);
         }
         loop {

@@ -4,7 +4,7 @@
 //! threads there is what the contention model needs, so the loop "slow memory holds threads longer"
 //! closes by itself from one epoch to the next.
 
-use numalab_kernel::hw::contention::{Contention, Flow};
+use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC};
 use numalab_model::machine::Machine;
 use numalab_model::workload::{Access, Op, Pattern, Workload};
 
@@ -35,6 +35,9 @@ pub struct Rates {
     /// Smoothed number of threads, same shape.
     threads: Vec<f64>,
     flows: Vec<Flow>,
+    /// Bytes copied by the kernel in the current epoch: `[from][to]`.
+    copied_bytes: Vec<u64>,
+    copies: Vec<PageCopy>,
     contention: Contention,
 }
 
@@ -72,11 +75,13 @@ impl Rates {
             for src in 0..nodes {
                 for dst in 0..nodes {
                     flows.push(Flow {
-                        src_node: src,
-                        dst_node: dst,
+                        src_node: src as u32,
+                        dst_node: dst as u32,
+                        llc: NO_LLC,
                         threads: 0.0,
                         lines: k.lines,
                         cap_gbps: k.cap_gbps,
+                        extra_ns: 0.0,
                         write: k.write,
                         random: k.random,
                     });
@@ -91,6 +96,10 @@ impl Rates {
             occupancy_ns: vec![0.0; n],
             threads: vec![0.0; n],
             flows,
+            copied_bytes: vec![0; nodes * nodes],
+            copies: (0..nodes * nodes)
+                .map(|i| PageCopy { from_node: (i / nodes) as u32, to_node: (i % nodes) as u32, gbps: 0.0 })
+                .collect(),
             contention: Contention::new(machine),
         };
         rates.solve();
@@ -162,20 +171,29 @@ impl Rates {
             *t += DAMPING * (*o / epoch_ns - *t);
             *o = 0.0;
         }
+        for (c, bytes) in self.copies.iter_mut().zip(&mut self.copied_bytes) {
+            c.gbps = *bytes as f64 / epoch_ns;
+            *bytes = 0;
+        }
         self.solve();
+    }
+    /// The kernel copied `bytes` from one node to another.
+    #[inline]
+    pub fn copied(&mut self, from: usize, to: usize, bytes: u64) {
+        self.copied_bytes[from * self.nodes + to] += bytes;
     }
     fn solve(&mut self) {
         for (f, t) in self.flows.iter_mut().zip(&self.threads) {
             f.threads = *t;
         }
-        let out = self.contention.solve(&self.flows);
-        for (i, r) in out.iter().enumerate() {
-            self.ns_per_byte[i] = 1.0 / r.rate_gbps;
+        self.contention.solve(&self.flows, &self.copies);
+        for (i, r) in self.contention.rates().iter().enumerate() {
+            self.ns_per_byte[i] = 1.0 / r.gbps;
             self.latency_ns[i] = r.latency_ns;
         }
     }
     /// DRAM bandwidth in use on each node, GB/s.
     pub fn dram_gbps(&self, node: usize) -> f64 {
-        self.contention.dram_gbps(node)
+        self.contention.node_gbps(node)
     }
 }

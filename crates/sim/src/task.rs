@@ -1,6 +1,7 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
-use numalab_model::workload::{Bound, Op, Policy, PolicyMode};
+use crate::policy::TaskPolicy;
+use numalab_model::workload::{Bound, Op};
 use std::sync::Arc;
 
 /// One open loop of a task's program.
@@ -30,46 +31,6 @@ pub enum Activity {
     Dead,
 }
 
-/// A memory policy in the form the fault path needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskPolicy {
-    /// Mode.
-    pub mode: PolicyMode,
-    /// Nodes as a bit mask.
-    pub mask: u64,
-    /// Nodes in order, for interleave.
-    pub nodes: Vec<u32>,
-    /// Weights, for weighted interleave.
-    pub weights: Vec<u8>,
-    /// Migrate-on-fault: the default policy has it, user policies only with the NUMA-balancing flag.
-    pub migrate_on_fault: bool,
-}
-
-impl TaskPolicy {
-    /// Compiles a policy of the workload.
-    pub fn new(policy: &Policy) -> Self {
-        let mask = policy.nodes.iter().fold(0u64, |m, &n| m | 1 << n);
-        let default = policy.mode == PolicyMode::Default;
-        Self {
-            mode: policy.mode,
-            mask,
-            nodes: policy.nodes.clone(),
-            weights: policy.weights.clone(),
-            migrate_on_fault: default || policy.numa_balancing,
-        }
-    }
-    /// The system default.
-    pub fn system() -> Self {
-        Self {
-            mode: PolicyMode::Default,
-            mask: u64::MAX,
-            nodes: Vec::new(),
-            weights: Vec::new(),
-            migrate_on_fault: true,
-        }
-    }
-}
-
 /// A thread.
 #[derive(Clone, Debug)]
 pub struct Task {
@@ -97,8 +58,6 @@ pub struct Task {
     pub released_ns: u64,
     /// Own policy.
     pub policy: TaskPolicy,
-    /// NUMA scan work is queued.
-    pub work_queued: bool,
     /// Time in user mode, ns.
     pub user_ns: u64,
     /// Time in the kernel, ns.
@@ -158,7 +117,6 @@ impl Task {
             activity: Activity::Running,
             released_ns: 0,
             policy: TaskPolicy::system(),
-            work_queued: false,
             user_ns: 0,
             system_ns: 0,
             blocked_ns: 0,

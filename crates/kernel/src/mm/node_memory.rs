@@ -3,6 +3,7 @@
 //! One zone per node: the watermarks follow thp-and-allocation.md section 2, the walk its section 3.1.
 //! Counters are those of `zone_statistics` (numa_hit, numa_miss, numa_foreign, numa_local, numa_other).
 
+use crate::numa::migrate::{self, ZoneFacts};
 use numalab_model::machine::Machine;
 
 /// Allocation statistics, summed over the nodes, in pages.
@@ -26,9 +27,9 @@ pub struct AllocCounters {
 #[derive(Clone, Debug)]
 pub struct NodeMemory {
     total_pages: Vec<u64>,
-    free_pages: Vec<u64>,
+    /// One zone per node, with its free pages.
+    zones: Vec<ZoneFacts>,
     low_pages: Vec<u64>,
-    high_pages: Vec<u64>,
     min_pages: Vec<u64>,
     /// Nodes by distance from each node, nearest first, nodes without memory left out.
     fallback: Vec<Vec<u8>>,
@@ -53,10 +54,18 @@ impl NodeMemory {
             })
             .collect();
         Self {
-            free_pages: total.clone(),
+            zones: total
+                .iter()
+                .map(|&t| ZoneFacts {
+                    populated: t > 0,
+                    free_pages: t,
+                    high_wmark: min(t) + 2 * step(t),
+                    promo_wmark: min(t) + 3 * step(t),
+                    lowmem_reserve: 0,
+                })
+                .collect(),
             min_pages: total.iter().map(|&t| min(t)).collect(),
             low_pages: total.iter().map(|&t| min(t) + step(t)).collect(),
-            high_pages: total.iter().map(|&t| min(t) + 2 * step(t)).collect(),
             total_pages: total,
             fallback,
             counters: AllocCounters::default(),
@@ -68,15 +77,11 @@ impl NodeMemory {
     }
     /// Free pages of a node.
     pub fn free(&self, node: usize) -> u64 {
-        self.free_pages[node]
+        self.zones[node].free_pages
     }
     /// Used pages of a node.
     pub fn used(&self, node: usize) -> u64 {
-        self.total_pages[node] - self.free_pages[node]
-    }
-    /// High watermark of a node, pages.
-    pub fn high(&self, node: usize) -> u64 {
-        self.high_pages[node]
+        self.total_pages[node] - self.zones[node].free_pages
     }
     /// Nodes with memory in order of distance from `node`.
     pub fn fallback(&self, node: usize) -> &[u8] {
@@ -87,7 +92,7 @@ impl NodeMemory {
     /// Returns the node, or `None` when nothing is left (out of memory).
     pub fn alloc(&mut self, here: usize, preferred: usize, allowed: u64, pages: u64) -> Option<usize> {
         let first = self.fallback[preferred].iter().copied().find(|&n| allowed >> n & 1 != 0)? as usize;
-        let node = if self.free_pages[first] > self.low_pages[first] + pages - 1 {
+        let node = if self.zone(first)> self.low_pages[first] + pages - 1 {
             first
         } else {
             self.walk(preferred, allowed, pages)?
@@ -96,9 +101,10 @@ impl NodeMemory {
         self.count(here, first, node, pages);
         Some(node)
     }
-    /// Allocates strictly on `node`, above its high watermark plus `pages` (migration destination).
+    /// Allocates strictly on `node`, whatever the watermarks (migration destination; the caller has asked
+    /// [`migrate::nearly_full`] first). False if the node has not so many free pages.
     pub fn alloc_migration(&mut self, here: usize, node: usize, pages: u64) -> bool {
-        if self.free_pages[node] <= self.high_pages[node] + pages {
+        if self.zones[node].free_pages < pages {
             return false;
         }
         self.take(node, pages);
@@ -107,27 +113,23 @@ impl NodeMemory {
     }
     /// Allocates strictly on `node` above its low watermark (`__GFP_THISNODE`).
     pub fn alloc_this_node(&mut self, here: usize, node: usize, pages: u64) -> bool {
-        if self.free_pages[node] < self.low_pages[node] + pages {
+        if self.zones[node].free_pages < self.low_pages[node] + pages {
             return false;
         }
         self.take(node, pages);
         self.count(here, node, node, pages);
         true
     }
-    /// Whether [`alloc_migration`](Self::alloc_migration) would refuse (`numamigrate_isolate_folio`'s test).
-    pub fn nearly_full(&self, node: usize, pages: u64) -> bool {
-        self.free_pages[node] <= self.high_pages[node] + pages
-    }
     /// Returns pages to a node.
     pub fn release(&mut self, node: usize, pages: u64) {
-        self.free_pages[node] += pages;
-        debug_assert!(self.free_pages[node] <= self.total_pages[node]);
+        self.zones[node].free_pages += pages;
+        debug_assert!(self.zones[node].free_pages <= self.total_pages[node]);
     }
     fn walk(&self, preferred: usize, allowed: u64, pages: u64) -> Option<usize> {
         for marks in [&self.low_pages, &self.min_pages] {
             for &n in &self.fallback[preferred] {
                 let n = n as usize;
-                if allowed >> n & 1 != 0 && self.free_pages[n] > marks[n] + pages - 1 {
+                if allowed >> n & 1 != 0 && self.zones[n].free_pages > marks[n] + pages - 1 {
                     return Some(n);
                 }
             }
@@ -136,7 +138,7 @@ impl NodeMemory {
     }
     #[inline]
     fn take(&mut self, node: usize, pages: u64) {
-        self.free_pages[node] -= pages;
+        self.zones[node].free_pages -= pages;
     }
     #[inline]
     fn count(&mut self, here: usize, first: usize, node: usize, pages: u64) {
@@ -152,5 +154,14 @@ impl NodeMemory {
         } else {
             c.numa_other += pages;
         }
+    }
+}
+
+impl migrate::NodeMemory for NodeMemory {
+    fn zones(&self, node: usize) -> &[ZoneFacts] {
+        std::slice::from_ref(&self.zones[node])
+    }
+    fn present_pages(&self, node: usize) -> u64 {
+        self.total_pages[node]
     }
 }

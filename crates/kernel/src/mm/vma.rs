@@ -1,6 +1,7 @@
 //! A mapping and its chunks.
 
 use super::block::{Bits512, Block, NEVER};
+use crate::numa::topology::NodeMask;
 use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// State of a chunk.
@@ -286,10 +287,10 @@ impl Vma {
         }
     }
     /// `change_prot_numa` on `from..to` for pages that no page filter can skip (private anonymous,
-    /// mapped once): marks every present, unmarked page, leaving those on `spare_node` (single-user
-    /// shortcut, kernel-numa-balancing.md section 7 check 6) and on nodes of `spare_mask` alone.
-    /// Huge entries wholly inside the range are marked as units; the shortcut does not apply to them.
-    pub fn mark_range(&mut self, from: u64, to: u64, spare_node: Option<usize>, spare_mask: u64) -> MarkOutcome {
+    /// mapped once): marks every present, unmarked page, except base pages on the nodes of `pte_skip`
+    /// and huge pages on those of `huge_skip` (kernel-numa-balancing.md section 7, checks 6 and 7).
+    /// Huge entries wholly inside the range are marked as units.
+    pub fn mark_range(&mut self, from: u64, to: u64, pte_skip: NodeMask, huge_skip: NodeMask) -> MarkOutcome {
         let mut out = MarkOutcome::default();
         let mut addr = from;
         while addr < to {
@@ -298,7 +299,7 @@ impl Vma {
             let stop = to.min(base + CHUNK_BYTES);
             let lo = ((addr - base) / PAGE_BYTES) as usize;
             let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
-            self.mark_chunk(chunk, lo, hi, spare_node, spare_mask, &mut out);
+            self.mark_chunk(chunk, lo..hi, pte_skip, huge_skip, &mut out);
             addr = stop;
         }
         out
@@ -306,17 +307,17 @@ impl Vma {
     fn mark_chunk(
         &mut self,
         chunk: usize,
-        lo: usize,
-        hi: usize,
-        spare_node: Option<usize>,
-        spare_mask: u64,
+        pages: std::ops::Range<usize>,
+        pte_skip: NodeMask,
+        huge_skip: NodeMask,
         out: &mut MarkOutcome,
     ) {
+        let (lo, hi) = (pages.start, pages.end);
         let c = &mut self.chunks[chunk];
         match c.kind {
             ChunkKind::Empty => {}
             ChunkKind::Huge => {
-                if lo == 0 && hi == 512 && !c.huge_marked && spare_mask >> c.node & 1 == 0 {
+                if lo == 0 && hi == 512 && !c.huge_marked && !huge_skip.contains(c.node as usize) {
                     c.huge_marked = true;
                     self.marked_pages += CHUNK_PAGES;
                     out.updates += CHUNK_PAGES;
@@ -328,7 +329,7 @@ impl Vma {
             ChunkKind::Small => {
                 let b = &mut self.blocks[c.index as usize];
                 let mut fresh = Bits512::range(lo, hi).zip(&b.present, |a, p| a & p).zip(&b.marked, |a, m| a & !m);
-                let spared = |n: usize| spare_node == Some(n) || spare_mask >> n & 1 != 0;
+                let spared = |n: usize| pte_skip.contains(n);
                 let counts = &self.counts[chunk * self.nodes..(chunk + 1) * self.nodes];
                 if counts.iter().enumerate().any(|(n, &k)| k > 0 && spared(n)) {
                     let mut i = 0;
