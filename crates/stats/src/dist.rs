@@ -25,9 +25,39 @@ pub fn normal_quantile(p: f64) -> f64 {
     Normal::new(0.0, 1.0).map_or(f64::NAN, |d| d.inverse_cdf(p))
 }
 
+/// Quantile of the binomial distribution: the smallest k with `P(B(n, chance) <= k) >= p`.
+pub fn binomial_quantile(p: f64, n: usize, chance: f64) -> usize {
+    if chance >= 1.0 {
+        return n;
+    }
+    // Terms by recurrence from k = 0; in logarithms, so that many samples do not underflow the first one.
+    let odds = (chance / (1.0 - chance)).ln();
+    let mut log_term = n as f64 * (1.0 - chance).ln();
+    let mut sum = log_term.exp();
+    for k in 0..n {
+        if sum >= p {
+            return k;
+        }
+        log_term += ((n - k) as f64 / (k + 1) as f64).ln() + odds;
+        sum += log_term.exp();
+    }
+    n
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn binomial_quantiles_by_hand() {
+        // B(4, 1/2): cumulative 1/16, 5/16, 11/16, 15/16, 1.
+        let got = [0.05, 0.3, 0.5, 0.9, 0.99].map(|p| binomial_quantile(p, 4, 0.5));
+        assert_eq!(got, [0, 1, 2, 3, 4]);
+        // B(6, 0.95): P(X <= 3) = 0.0022, P(X <= 4) = 0.0328, P(X <= 5) = 0.2649.
+        assert_eq!(binomial_quantile(0.025, 6, 0.95), 4);
+        assert_eq!(binomial_quantile(0.975, 6, 0.95), 6);
+        assert_eq!(binomial_quantile(0.5, 0, 0.5), 0);
+    }
 
     #[test]
     fn printed_tables_of_quantiles() {

@@ -1,6 +1,6 @@
 //! The asterisk: two historic rules of mmtests and one that deserves the name (mmtests-report.md §1.6).
 
-use crate::{dist, welch};
+use crate::{describe, dist, welch};
 
 /// Level of the generation-B test.
 const LEVEL_B: f64 = 0.10;
@@ -133,6 +133,15 @@ pub fn normal_span(f: Figure) -> Option<Span> {
     Some(Span { value: f.value, low: f.value - half, high: f.value + half })
 }
 
+/// Order-statistic interval of a percentile of best-first samples, from binomial quantiles at 2.5 % and 97.5 %, as mmtests takes
+/// it for "Variable" tables since November 2024; `None` with a single sample.
+pub fn percentile_span(sorted: &[f64], percent: f64) -> Option<Span> {
+    let last = sorted.len().checked_sub(1).filter(|n| *n > 0)?;
+    let at = |p: f64| sorted[dist::binomial_quantile(p, last, percent / 100.0)];
+    let (a, b) = (at(0.025), at(0.975));
+    Some(Span { value: describe::percentile(sorted, percent)?, low: a.min(b), high: a.max(b) })
+}
+
 /// Generation C on given intervals: starred when they do not touch; with no width at all, when the figures differ by more
 /// than 1 in the unit of the table.
 pub fn gen_c(base: Span, col: Span) -> Verdict {
@@ -182,6 +191,15 @@ mod tests {
         assert!(!judge(StarRule::GenC, figure(5.0, 0.0, 3), figure(6.0, 0.0, 3)).starred);
         assert!(judge(StarRule::GenC, figure(5.0, 0.0, 3), figure(6.01, 0.0, 3)).starred);
         assert!(judge(StarRule::Welch, figure(5.0, 0.0, 3), figure(5.01, 0.0, 3)).starred);
+    }
+
+    #[test]
+    fn percentile_span_takes_order_statistics() {
+        // Seven samples: B(6, 0.95) gives the positions 4 and 6; percentile 95 is the sixth sample.
+        let sorted = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+        assert_eq!(percentile_span(&sorted, 95.0), Some(Span { value: 6.0, low: 5.0, high: 7.0 }));
+        assert_eq!(percentile_span(&[1.0], 95.0), None);
+        assert_eq!(percentile_span(&[], 95.0), None);
     }
 
     #[test]
