@@ -1,5 +1,6 @@
 //! The modelled hardware: what an access, a copy, a flush and a cache miss cost on a [`Machine`].
 //!
+//! * [`contention`] latency and rate of threads that share DRAM and links;
 //! * [`math`] logarithm and exponential that give the same bits everywhere;
 //! * [`rng`] the project's frozen generator and the draws made from it.
 //!
@@ -8,5 +9,6 @@
 //!
 //! [`Machine`]: numalab_model::machine::Machine
 
+pub mod contention;
 pub mod math;
 pub mod rng;
