@@ -81,7 +81,7 @@ impl Formula {
     /// # Errors
     /// A value with a unit, with a fraction, or out of range.
     pub fn whole(&self, env: &Env, low: u64, high: u64) -> Result<u64, SpecError> {
-        let n = self.plain(env)?;
+        let n = settled(self.plain(env)?);
         let expected = || match high {
             u64::MAX => format!("a whole number, at least {low}"),
             _ => format!("a whole number from {low} to {high}"),
@@ -100,13 +100,16 @@ impl Formula {
     /// # Errors
     /// A value that is no size, negative, below `low` or beyond 2^53.
     pub fn bytes(&self, env: &Env, low: u64) -> Result<(u64, bool), SpecError> {
-        let v = self.of_unit(env, Unit::BYTES, "a size such as `4KiB` or `3GiB / threads`")?;
-        if v.number.floor() < low as f64 || v.number > MAX_WHOLE {
-            return Err(
-                self.refuse(Value::bytes(v.number), format!("a size of at least {low} bytes and at most 8 PiB"))
-            );
+        let n = settled(self.of_unit(env, Unit::BYTES, "a size such as `4KiB` or `3GiB / threads`")?.number);
+        if n.floor() < low as f64 || n > MAX_WHOLE {
+            let expected = match low {
+                0 => "a size from 0 to 8 PiB".to_string(),
+                1 => "a size above 0, up to 8 PiB".to_string(),
+                _ => format!("a size from {low}B to 8 PiB"),
+            };
+            return Err(self.refuse(Value::bytes(n), expected));
         }
-        Ok((v.number as u64, v.number.fract() != 0.0))
+        Ok((n as u64, n.fract() != 0.0))
     }
     /// A time, ns, 0 or more, not rounded.
     ///
@@ -117,7 +120,7 @@ impl Formula {
         if v.number < 0.0 || v.number > MAX_WHOLE {
             return Err(self.refuse(Value::time_ns(v.number), "a time from 0 to 104 days"));
         }
-        Ok(v.number)
+        Ok(settled(v.number))
     }
     /// A condition: true unless 0.
     ///
@@ -125,6 +128,16 @@ impl Formula {
     /// A value with a unit.
     pub fn holds(&self, env: &Env) -> Result<bool, SpecError> {
         Ok(self.plain(env)? != 0.0)
+    }
+}
+
+/// The whole number that `n` misses only by rounding (`10s * (20000 / 1s)` is 200000.00000000003), else `n`.
+fn settled(n: f64) -> f64 {
+    let whole = n.round();
+    if (n - whole).abs() <= whole.abs() * 1e-12 {
+        whole
+    } else {
+        n
     }
 }
 
