@@ -85,14 +85,14 @@ impl<'a> Layers<'a> {
     /// The error for a key that no file has, at the nearest file's table.
     pub(super) fn missing(&self, key: &str, expected: &str) -> SpecError {
         match self.tables.first() {
-            Some(t) => t.missing(key, expected),
+            Some(t) => placed(t.missing(key, expected)),
             None => SpecError::plain("machine", format!("`{key}` is missing"), expected),
         }
     }
     /// An error at the nearest file's table.
     pub(super) fn error(&self, what: impl Into<String>, expected: &str) -> SpecError {
         match self.tables.first() {
-            Some(t) => t.error(what, expected),
+            Some(t) => placed(t.error(what, expected)),
             None => SpecError::plain("machine", what, expected),
         }
     }
@@ -154,6 +154,11 @@ impl<'a> Layers<'a> {
     pub(super) fn finish(self) -> Result<(), SpecError> {
         self.tables.into_iter().try_for_each(Table::finish)
     }
+}
+
+/// A file as a whole has no span; what is missing in it is reported at its start.
+pub(super) fn placed(e: SpecError) -> SpecError {
+    SpecError { line: e.line.max(1), column: e.column.max(1), ..e }
 }
 
 /// A number above zero and at most `most` of one table, if present.

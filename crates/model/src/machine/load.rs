@@ -6,9 +6,9 @@
 //! Invariant: whatever is wrong ends as one [`SpecError`]; a machine that is returned is complete.
 
 use super::class::{self, Class};
-use super::layers::{chain, Layers};
+use super::layers::{chain, placed, Layers};
 use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Find, Machine, Stream, Tlb};
-use crate::spec::{SpecError, Spot};
+use crate::spec::{SpecError, Spot, Table};
 use std::path::Path;
 
 /// Largest machine or import file read, bytes.
@@ -121,7 +121,7 @@ fn identity(root: &Layers) -> Result<(String, String), SpecError> {
     let mut first = None;
     for t in root.each() {
         t.opt_str("extends")?;
-        let own = (t.str("name")?, t.str("title")?);
+        let own = (text_of(t, "name")?, text_of(t, "title")?);
         check_name(&own.0)?;
         first = first.or(Some(own));
     }
@@ -130,6 +130,11 @@ fn identity(root: &Layers) -> Result<(String, String), SpecError> {
         return Err(title.error("the title is not one line", "at most 200 characters on one line"));
     }
     Ok((name.value, title.value))
+}
+
+/// A string that the file itself must have.
+fn text_of(t: &Table, key: &str) -> Result<Spot<String>, SpecError> {
+    t.opt_str(key)?.ok_or_else(|| placed(t.missing(key, "a string in each file, also in one that extends another")))
 }
 
 /// A name is also a file name: lower-case letters, digits, `.`, `_`, `+`, `-`.

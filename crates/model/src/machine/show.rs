@@ -268,15 +268,12 @@ fn links(m: &Machine, out: &mut String) {
 /// Clock, caches, streaming.
 fn figures(m: &Machine, out: &mut String) {
     let (k, c, s) = (&m.clock, &m.cache, &m.stream);
-    let _ = writeln!(
-        out,
-        "\nclock {} GHz ({} base, {} single); L2 {}, {} cycles; LLC {} ns; one thread streams {} GB/s",
-        k.sustained_ghz,
-        k.base_ghz,
-        k.single_ghz,
-        size::short(c.l2_bytes),
-        short(c.l2_cycles),
-        short(c.llc_latency_ns),
-        short(s.cap_gbps),
-    );
+    let parts = [
+        format!("clock {} GHz ({} base, {} single),", k.sustained_ghz, k.base_ghz, k.single_ghz),
+        format!("L2 {} {} cycles,", size::short(c.l2_bytes), short(c.l2_cycles)),
+        format!("LLC hit {} ns,", short(c.llc_latency_ns)),
+        format!("one thread streams {} GB/s", short(s.cap_gbps)),
+    ];
+    out.push('\n');
+    wrapped(out, "", "  ", parts.iter().map(String::as_str));
 }
