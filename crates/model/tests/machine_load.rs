@@ -414,6 +414,9 @@ fn load_takes_names_paths_and_shorthands() {
     let e = machine::load("naples-s2", &find, &names).unwrap_err();
     assert_eq!(e.nearest.as_deref(), Some("naples-2s"));
     assert!(e.to_string().contains("no machine `naples-s2`; expected a catalog machine"), "{e}");
+    std::fs::write(&path, "extends = \"bsae\"\nname = \"n\"\ntitle = \"t\"\n").unwrap();
+    let e = machine::load(path.to_str().unwrap(), &find, &names).unwrap_err();
+    assert!(e.line == 1 && e.nearest.as_deref() == Some("base"), "{e}");
     assert!(machine::load("2x8", &find, &names).unwrap_err().expected.contains("THREADS"));
 }
 

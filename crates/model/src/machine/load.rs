@@ -32,10 +32,10 @@ pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecErro
         return Machine::from_shorthand(spec);
     }
     if let Some((file, text)) = find(spec) {
-        return Machine::from_toml_with(&file, &text, find);
+        return Machine::read(&file, &text, find, names);
     }
     if spec.contains('/') || spec.ends_with(".toml") {
-        return Machine::from_toml_with(spec, &read_text(Path::new(spec))?, find);
+        return Machine::read(spec, &read_text(Path::new(spec))?, find, names);
     }
     let expected = "a catalog machine, a path to a .toml file, or NODESxLLCSxCORESxTHREADS such as 2x8x8x2";
     let what = format!("no machine `{}`", super::clip(spec));
@@ -75,7 +75,11 @@ impl Machine {
     /// Syntax, an unknown key, name or value, a table of the wrong shape, nodes without a path: with file,
     /// line, column, what was expected and the nearest valid name.
     pub fn from_toml_with(file: &str, text: &str, find: &Find) -> Result<Machine, SpecError> {
-        let docs = chain(file, text, find)?;
+        Self::read(file, text, find, &[])
+    }
+
+    fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
+        let docs = chain(file, text, find, names)?;
         let root = Layers::roots(&docs);
         let (name, title) = identity(&root)?;
         let clock = clock(&root)?;

@@ -19,7 +19,9 @@ const MAX_DRAWN: usize = 48;
 pub fn show(m: &Machine) -> String {
     let mut out = String::new();
     head(m, &mut out);
-    (0..m.sockets).for_each(|s| socket(m, s, &mut out));
+    // One width for the whole machine, so that the columns of all nodes stand below each other.
+    let widest = (0..m.llcs.len()).map(|l| llc(m, l).len()).max().unwrap_or(0) + 3;
+    (0..m.sockets).for_each(|s| socket(m, s, widest, &mut out));
     matrices(m, &mut out);
     links(m, &mut out);
     figures(m, &mut out);
@@ -97,16 +99,17 @@ fn boxed(out: &mut String, text: &str) {
     let _ = writeln!(out, "| {text:<width$} |", width = WIDTH - 4);
 }
 
-fn socket(m: &Machine, s: usize, out: &mut String) {
+fn socket(m: &Machine, s: usize, widest: usize, out: &mut String) {
     let title = format!("+-- socket {s} ");
     let _ = writeln!(out, "{title:-<width$}+", width = WIDTH - 1);
     for (i, n) in m.nodes.iter().enumerate().filter(|(_, n)| n.socket == s) {
-        node(m, i, n, out);
+        node(m, i, n, widest, out);
     }
     let _ = writeln!(out, "+{:-<width$}+", "", width = WIDTH - 2);
 }
 
-fn node(m: &Machine, i: usize, n: &Node, out: &mut String) {
+/// A node with its LLCs in cells of `widest` characters.
+fn node(m: &Machine, i: usize, n: &Node, widest: usize, out: &mut String) {
     let memory = if n.memory_bytes == 0 {
         "no memory".to_string()
     } else {
@@ -126,8 +129,6 @@ fn node(m: &Machine, i: usize, n: &Node, out: &mut String) {
     if single {
         return;
     }
-    // One width for the whole machine, so that the columns of all nodes stand below each other.
-    let widest = (0..m.llcs.len()).map(|l| llc(m, l).len()).max().unwrap_or(0) + 3;
     let columns = ((WIDTH - 8) / widest).clamp(1, 4);
     for row in llcs.chunks(columns) {
         let cells: Vec<String> = row.iter().map(|&l| format!("{:<widest$}", llc(m, l))).collect();
