@@ -191,7 +191,9 @@ proptest! {
     }
 
     #[test]
-    fn mutated_machine_files_never_panic(at in 0..10_000usize, remove in 0..40usize, text in insert(), which in 0..4usize) {
+    fn mutated_machine_files_never_panic(
+        at in 0..10_000usize, remove in 0..40usize, text in insert(), which in 0..4usize
+    ) {
         let name = ["cxl-2s", "naples-2s", "x5-8-flat", "genoa-2s-nps4"][which];
         try_toml(&mutated(&preset(name), at, remove, &text));
     }

@@ -53,7 +53,8 @@ pub fn summary(m: &Machine) -> serde_json::Value {
         .iter()
         .map(|l| {
             serde_json::json!({
-                "name": l.name, "peak_gbps": l.peak_gbps, "sustained_gbps": l.sustained_gbps, "hop_ns": l.hop_latency_ns,
+                "name": l.name, "peak_gbps": l.peak_gbps, "sustained_gbps": l.sustained_gbps,
+                "hop_ns": l.hop_latency_ns,
             })
         })
         .collect();
