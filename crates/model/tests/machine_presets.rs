@@ -1,4 +1,5 @@
 //! Every preset of machines.md section 2 against the numbers of sections 2.0, M1-M8 and 2.9, transcribed here.
+#![allow(clippy::unwrap_used)] // test helpers: a failure is a failed test
 
 use numalab_model::machine::{self, Machine, MemoryKind};
 use std::path::PathBuf;

@@ -39,8 +39,8 @@ fn in_pairs(count: usize) -> String {
 fn all_local(m: &Machine) -> Option<String> {
     let flat = m.nodes.len() > 1 && pairs(m).all(|(i, j)| m.distance[i][j] == LOCAL);
     flat.then(|| {
-        "all distances are 10: a virtual machine without a distance table? The kernel sees no remote node, so it builds \
-         no NUMA domain that matters; state the real distances in [distance]"
+        "all distances are 10: a virtual machine without a distance table? The kernel sees no remote node, so it \
+         builds no NUMA domain that matters; state the real distances in [distance]"
             .to_string()
     })
 }
@@ -77,23 +77,18 @@ fn kernel_default(m: &Machine) -> Option<String> {
     })
 }
 
-/// One remote distance although the hardware has several classes.
+/// One remote distance although some node has near and far ones by latency.
 fn flat(m: &Machine) -> Option<String> {
     let first = pairs(m).next().map(|(i, j)| m.distance[i][j])?;
     if first == LOCAL || pairs(m).any(|(i, j)| m.distance[i][j] != first) {
         return None;
     }
-    let classes: std::collections::BTreeSet<u8> = pairs(m).map(|(i, j)| m.hop[i][j]).collect();
-    let latencies = || pairs(m).filter(|&(i, _)| !m.nodes[i].cpus.is_empty()).map(|(i, j)| m.latency_ns[i][j]);
-    let least = latencies().min_by(f64::total_cmp)?;
-    let most = latencies().max_by(f64::total_cmp)?;
-    if classes.len() < 2 && most <= least * 1.1 {
-        return None;
-    }
+    let remote = |i: usize| (0..m.nodes.len()).filter(move |&j| j != i).map(move |j| m.latency_ns[i][j]);
+    let span = |i: usize| Some((remote(i).min_by(f64::total_cmp)?, remote(i).max_by(f64::total_cmp)?));
+    let (least, most) = m.cpu_nodes().filter_map(span).find(|(least, most)| *most > least * 1.1)?;
     Some(format!(
-        "flat distance table: every other node is {first}, but the hardware has {} remote hop classes ({least} to {most} \
-         ns); the kernel cannot tell near from far nodes",
-        classes.len().max(2)
+        "flat distance table: every other node is {first}, but latencies run from {least} to {most} ns; the kernel \
+         cannot tell near from far nodes"
     ))
 }
 

@@ -15,11 +15,12 @@ use std::ops::RangeInclusive;
 /// Longest chain of `extends`.
 const MAX_CHAIN: usize = 8;
 
-/// Parses `text` and, one after the other, what it extends; nearest first.
+/// Parses `text` and, one after the other, what it extends; nearest first. `names` are those `find` knows, as far
+/// as the caller can tell, for the nearest one.
 ///
 /// # Errors
 /// A syntax error, a name `find` does not know, or a chain longer than eight (a cycle).
-pub(super) fn chain(file: &str, text: &str, find: &Find) -> Result<Vec<Doc>, SpecError> {
+pub(super) fn chain(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Vec<Doc>, SpecError> {
     let mut docs = vec![Doc::parse(file, text)?];
     loop {
         let parent = docs[docs.len() - 1].root().opt_str("extends")?;
@@ -31,7 +32,8 @@ pub(super) fn chain(file: &str, text: &str, find: &Find) -> Result<Vec<Doc>, Spe
         }
         let name = super::clip(&parent.value);
         let Some((file, text)) = find(&parent.value) else {
-            return Err(parent.error(format!("no machine `{name}` to extend"), "the name of a catalog machine"));
+            let e = parent.error(format!("no machine `{name}` to extend"), "the name of a catalog machine");
+            return Err(e.near(&parent.value, names.iter().copied()));
         };
         docs.push(Doc::parse(&file, &text)?);
     }
@@ -85,14 +87,14 @@ impl<'a> Layers<'a> {
     /// The error for a key that no file has, at the nearest file's table.
     pub(super) fn missing(&self, key: &str, expected: &str) -> SpecError {
         match self.tables.first() {
-            Some(t) => t.missing(key, expected),
+            Some(t) => placed(t.missing(key, expected)),
             None => SpecError::plain("machine", format!("`{key}` is missing"), expected),
         }
     }
     /// An error at the nearest file's table.
     pub(super) fn error(&self, what: impl Into<String>, expected: &str) -> SpecError {
         match self.tables.first() {
-            Some(t) => t.error(what, expected),
+            Some(t) => placed(t.error(what, expected)),
             None => SpecError::plain("machine", what, expected),
         }
     }
@@ -154,6 +156,11 @@ impl<'a> Layers<'a> {
     pub(super) fn finish(self) -> Result<(), SpecError> {
         self.tables.into_iter().try_for_each(Table::finish)
     }
+}
+
+/// A file as a whole has no span; what is missing in it is reported at its start.
+pub(super) fn placed(e: SpecError) -> SpecError {
+    SpecError { line: e.line.max(1), column: e.column.max(1), ..e }
 }
 
 /// A number above zero and at most `most` of one table, if present.

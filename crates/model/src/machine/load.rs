@@ -6,9 +6,9 @@
 //! Invariant: whatever is wrong ends as one [`SpecError`]; a machine that is returned is complete.
 
 use super::class::{self, Class};
-use super::layers::{chain, Layers};
+use super::layers::{chain, placed, Layers};
 use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Find, Machine, Stream, Tlb};
-use crate::spec::{SpecError, Spot};
+use crate::spec::{SpecError, Spot, Table};
 use std::path::Path;
 
 /// Largest machine or import file read, bytes.
@@ -32,10 +32,10 @@ pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecErro
         return Machine::from_shorthand(spec);
     }
     if let Some((file, text)) = find(spec) {
-        return Machine::from_toml_with(&file, &text, find);
+        return Machine::read(&file, &text, find, names);
     }
     if spec.contains('/') || spec.ends_with(".toml") {
-        return Machine::from_toml_with(spec, &read_text(Path::new(spec))?, find);
+        return Machine::read(spec, &read_text(Path::new(spec))?, find, names);
     }
     let expected = "a catalog machine, a path to a .toml file, or NODESxLLCSxCORESxTHREADS such as 2x8x8x2";
     let what = format!("no machine `{}`", super::clip(spec));
@@ -75,7 +75,11 @@ impl Machine {
     /// Syntax, an unknown key, name or value, a table of the wrong shape, nodes without a path: with file,
     /// line, column, what was expected and the nearest valid name.
     pub fn from_toml_with(file: &str, text: &str, find: &Find) -> Result<Machine, SpecError> {
-        let docs = chain(file, text, find)?;
+        Self::read(file, text, find, &[])
+    }
+
+    fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
+        let docs = chain(file, text, find, names)?;
         let root = Layers::roots(&docs);
         let (name, title) = identity(&root)?;
         let clock = clock(&root)?;
@@ -121,7 +125,7 @@ fn identity(root: &Layers) -> Result<(String, String), SpecError> {
     let mut first = None;
     for t in root.each() {
         t.opt_str("extends")?;
-        let own = (t.str("name")?, t.str("title")?);
+        let own = (text_of(t, "name")?, text_of(t, "title")?);
         check_name(&own.0)?;
         first = first.or(Some(own));
     }
@@ -130,6 +134,11 @@ fn identity(root: &Layers) -> Result<(String, String), SpecError> {
         return Err(title.error("the title is not one line", "at most 200 characters on one line"));
     }
     Ok((name.value, title.value))
+}
+
+/// A string that the file itself must have.
+fn text_of(t: &Table, key: &str) -> Result<Spot<String>, SpecError> {
+    t.opt_str(key)?.ok_or_else(|| placed(t.missing(key, "a string in each file, also in one that extends another")))
 }
 
 /// A name is also a file name: lower-case letters, digits, `.`, `_`, `+`, `-`.

@@ -8,11 +8,14 @@
 //! A machine comes from a catalog name, a path or a shorthand ([`load`]), from a file
 //! ([`Machine::from_toml_with`]) or from another tool's description ([`import`]); [`show`] draws it.
 //!
-//! | section of a file | module | | section | module |
-//! |---|---|---|---|---|
-//! | `extends` | `layers` | | `[[link]]`, `routing` | `links`, `routes` |
-//! | `[layout]`, `[[node]]`, `[[llc]]`, `cores`, `[memory]` | `layout`, `index` | | `class`, `ipc`, `[costs]`, `[tlb]` | `class`, `load` |
-//! | `[distance]`, `[hop]`, `[latency]` | `matrix` | | `[clock]`, `[cache]`, `[stream]` | `load` |
+//! | section of a file | module |
+//! |---|---|
+//! | `extends` | `layers` |
+//! | `[layout]`, `[[node]]`, `[[llc]]`, `cores`, `[memory]` | `layout`, `index` |
+//! | `[distance]`, `[hop]`, `[latency]` | `matrix` |
+//! | `[[link]]`, `routing` | `links`, `routes` |
+//! | `class`, `ipc`, `[costs]`, `[tlb]` | `class`, `load` |
+//! | `[clock]`, `[cache]`, `[stream]` | `load` |
 
 mod check;
 mod class;

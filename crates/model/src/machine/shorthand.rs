@@ -49,8 +49,9 @@ fn toml(text: &str) -> Result<String, SpecError> {
     if threads > 8 {
         return Err(wrong(format!("`{shown}` has {threads} threads per core, at most 8 are possible")));
     }
-    let per_node = u64::from(llcs) * u64::from(cores);
-    if per_node * u64::from(nodes) * u64::from(threads) > super::MAX_CPUS as u64 || nodes as usize > super::MAX_NODES {
+    let per_node = u64::from(llcs).saturating_mul(u64::from(cores));
+    let cpus = per_node.saturating_mul(u64::from(nodes)).saturating_mul(u64::from(threads));
+    if cpus > super::MAX_CPUS as u64 || nodes as usize > super::MAX_NODES {
         let limits = format!("at most {} nodes and {} CPUs are possible", super::MAX_NODES, super::MAX_CPUS);
         return Err(wrong(format!("`{shown}` is too large: {limits}")));
     }
@@ -64,7 +65,7 @@ fn toml(text: &str) -> Result<String, SpecError> {
 title = \"generic modern machine {nodes}x{llcs}x{cores}x{threads} (nodes x LLCs x cores x threads)\"
 class = \"modern\"
 assumed = [
-  \"clocks, caches, latencies, bandwidths and costs of a Zen 3 server (110 ns local, 200 ns remote, 171.5 GB/s per node)\",
+  \"clocks, caches and costs of a Zen 3 server; 110 ns and 171.5 GB/s local, 200 ns remote\",
   \"64 GiB per node, distances 10/21{remote}\",
 ]
 

@@ -19,7 +19,9 @@ const MAX_DRAWN: usize = 48;
 pub fn show(m: &Machine) -> String {
     let mut out = String::new();
     head(m, &mut out);
-    (0..m.sockets).for_each(|s| socket(m, s, &mut out));
+    // One width for the whole machine, so that the columns of all nodes stand below each other.
+    let widest = (0..m.llcs.len()).map(|l| llc(m, l).len()).max().unwrap_or(0) + 3;
+    (0..m.sockets).for_each(|s| socket(m, s, widest, &mut out));
     matrices(m, &mut out);
     links(m, &mut out);
     figures(m, &mut out);
@@ -51,7 +53,8 @@ pub fn summary(m: &Machine) -> serde_json::Value {
         .iter()
         .map(|l| {
             serde_json::json!({
-                "name": l.name, "peak_gbps": l.peak_gbps, "sustained_gbps": l.sustained_gbps, "hop_ns": l.hop_latency_ns,
+                "name": l.name, "peak_gbps": l.peak_gbps, "sustained_gbps": l.sustained_gbps,
+                "hop_ns": l.hop_latency_ns,
             })
         })
         .collect();
@@ -97,16 +100,17 @@ fn boxed(out: &mut String, text: &str) {
     let _ = writeln!(out, "| {text:<width$} |", width = WIDTH - 4);
 }
 
-fn socket(m: &Machine, s: usize, out: &mut String) {
+fn socket(m: &Machine, s: usize, widest: usize, out: &mut String) {
     let title = format!("+-- socket {s} ");
     let _ = writeln!(out, "{title:-<width$}+", width = WIDTH - 1);
     for (i, n) in m.nodes.iter().enumerate().filter(|(_, n)| n.socket == s) {
-        node(m, i, n, out);
+        node(m, i, n, widest, out);
     }
     let _ = writeln!(out, "+{:-<width$}+", "", width = WIDTH - 2);
 }
 
-fn node(m: &Machine, i: usize, n: &Node, out: &mut String) {
+/// A node with its LLCs in cells of `widest` characters.
+fn node(m: &Machine, i: usize, n: &Node, widest: usize, out: &mut String) {
     let memory = if n.memory_bytes == 0 {
         "no memory".to_string()
     } else {
@@ -126,8 +130,6 @@ fn node(m: &Machine, i: usize, n: &Node, out: &mut String) {
     if single {
         return;
     }
-    // One width for the whole machine, so that the columns of all nodes stand below each other.
-    let widest = (0..m.llcs.len()).map(|l| llc(m, l).len()).max().unwrap_or(0) + 3;
     let columns = ((WIDTH - 8) / widest).clamp(1, 4);
     for row in llcs.chunks(columns) {
         let cells: Vec<String> = row.iter().map(|&l| format!("{:<widest$}", llc(m, l))).collect();
@@ -268,15 +270,12 @@ fn links(m: &Machine, out: &mut String) {
 /// Clock, caches, streaming.
 fn figures(m: &Machine, out: &mut String) {
     let (k, c, s) = (&m.clock, &m.cache, &m.stream);
-    let _ = writeln!(
-        out,
-        "\nclock {} GHz ({} base, {} single); L2 {}, {} cycles; LLC {} ns; one thread streams {} GB/s",
-        k.sustained_ghz,
-        k.base_ghz,
-        k.single_ghz,
-        size::short(c.l2_bytes),
-        short(c.l2_cycles),
-        short(c.llc_latency_ns),
-        short(s.cap_gbps),
-    );
+    let parts = [
+        format!("clock {} GHz ({} base, {} single),", k.sustained_ghz, k.base_ghz, k.single_ghz),
+        format!("L2 {} {} cycles,", size::short(c.l2_bytes), short(c.l2_cycles)),
+        format!("LLC hit {} ns,", short(c.llc_latency_ns)),
+        format!("one thread streams {} GB/s", short(s.cap_gbps)),
+    ];
+    out.push('\n');
+    wrapped(out, "", "  ", parts.iter().map(String::as_str));
 }

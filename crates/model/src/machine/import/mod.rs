@@ -2,7 +2,7 @@
 //!
 //! Problem: nobody should have to type in a machine that a tool can describe; but no tool tells latencies,
 //! bandwidths and costs, and a figure that was made up must not look like one that was measured.
-//! Approach: each source fills a [`found::Found`] with what it read; `emit` completes it from a generic
+//! Approach: each source fills a `Found` with what it read; `emit` completes it from a generic
 //! modern machine and writes a machine file in which every number says whether it was read or assumed.
 //! The file is loaded once before it is returned.
 //! Invariant: input is untrusted; size, nesting and counts are limited before anything is built from them,

@@ -47,7 +47,7 @@ impl Line<'_> {
 #[derive(Default)]
 struct Text<'a> {
     nodes: BTreeMap<u32, FoundNode>,
-    columns: Option<Vec<u32>>,
+    columns: Option<(Line<'a>, Vec<u32>)>,
     rows: BTreeMap<u32, (Line<'a>, Vec<&'a str>)>,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Text<'a> {
     fn matrix_line(&mut self, line: Line<'a>, text: &'a str) -> Result<(), SpecError> {
         let id = |word| line.number(word, u64::from(cpulist::MAX_ID), "a node id").map(|n| n as u32);
         if let Some(list) = text.strip_prefix("node") {
-            self.columns = Some(list.split_whitespace().map(id).collect::<Result<_, _>>()?);
+            self.columns = Some((line, list.split_whitespace().map(id).collect::<Result<_, _>>()?));
             return Ok(());
         }
         let (row, values) =
@@ -149,7 +149,7 @@ impl<'a> Text<'a> {
 
     /// The distances in rising order of node id; none if the text has no matrix.
     fn distances(&self, file: &str) -> Result<Option<Vec<Vec<u8>>>, SpecError> {
-        let Some(columns) = &self.columns else {
+        let Some((head, columns)) = &self.columns else {
             return match self.rows.values().next() {
                 None => Ok(None),
                 Some((line, _)) => Err(line.error(line.text, "a row before the line of node ids", "`node   0   1`")),
@@ -169,7 +169,7 @@ impl<'a> Text<'a> {
             for &to in self.nodes.keys() {
                 let Some(c) = columns.iter().position(|&c| c == to) else {
                     let what = format!("node {from} has no path to node {to}: no column for it");
-                    return Err(line.error(line.text, what, "one column per node"));
+                    return Err(head.error(head.text, what, "one column per node"));
                 };
                 let value = line.number(words[c], u64::from(u32::MAX), "a distance")?;
                 let distance = Found::distance_value(value, from, to);
