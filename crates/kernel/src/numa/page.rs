@@ -37,6 +37,8 @@ pub struct PageFacts {
     pub writable: bool,
     /// The mapping is shared (`VM_SHARED`).
     pub shared_mapping: bool,
+    /// Stores to the shared mapping are notified to its file system, so clean entries are write-protected.
+    pub write_notify: bool,
     /// The mapping may become writable (`VM_MAYWRITE`).
     pub may_write: bool,
     /// Page-cache page on the file LRU (not anonymous, not shmem).
@@ -64,6 +66,7 @@ impl PageFacts {
             first_mapcount: 1,
             writable: true,
             shared_mapping: false,
+            write_notify: false,
             may_write: true,
             file_lru: false,
             dirty: true,

@@ -59,7 +59,8 @@ fn the_head_must_be_complete() {
 fn unknown_names_come_with_the_nearest_one() {
     phase("access = \"^bufer\"\n", &["unknown region `bufer`", "one of buffer", "did you mean `buffer`?"]);
     phase("discard = \"^buffr\"\n", &["unknown region `buffr`", "did you mean `buffer`?"]);
-    let declared = "[[barrier]]\nname = \"start\"\n[[channel]]\nname = \"request\"\n[[policy]]\nname = \"home\"\nmode = \"local\"\n\
+    let declared = "[[barrier]]\nname = \"start\"\n[[channel]]\nname = \"request\"\n[[policy]]\n\
+     name = \"home\"\nmode = \"local\"\n\
                     [[score]]\nname = \"reads\"\nunit = \"1\"\nbetter = \"higher\"\n[[process]]\nname = \"parent\"\n";
     let step = |step: &str, parts: &[&str]| body(&format!("{declared}[[process.phase]]\n{step}\n"), parts);
     step("barrier = \"^strat\"", &["unknown barrier `strat`", "did you mean `start`?"]);
@@ -200,19 +201,17 @@ fn counts_must_be_sane() {
     process("count = 3\nthreads = ^400_000", &["too many threads", "at most 1000000 in all"]);
     process("count = ^100001", &["`count` is 100001"]);
     body(&format!("[[process]]\nname = \"^p\"\ncount = \"nodes - 4\"\n{WORK}"), &["no process on this machine"]);
-    body(
-        &format!("[[process]]\nname = \"^p\"\n{WORK}[[process]]\nname = \"q\"\ncount = 100_000\n{WORK}")
-            .replacen('^', "", 1)
-            .replace("\"q\"", "\"^q\""),
-        &["too many processes"],
-    );
+    let full = format!("[[process]]\nname = \"p\"\n{WORK}[[process]]\nname = \"^q\"\ncount = 100_000\n{WORK}");
+    body(&full, &["too many processes"]);
     phase("for = \"i\"\nin = \"^0..2e6\"\naccess = \"buffer\"\n", &["the list is too long"]);
     phase("for = \"i\"\nin = \"0..3 by ^0\"\naccess = \"buffer\"\n", &["`in` is 0", "at least 1"]);
     phase("for = \"i\"\nin = \"^-1..3\"\naccess = \"buffer\"\n", &["`in` is -1"]);
-    let nested = "for = \"i\"\nin = \"0..9999\"\nsteps = [{ for = \"j\", in = \"^0..9999\", steps = [{ access = \"buffer\" }] }]\n";
-    let e = parse("w.toml", &format!("{HEAD}[[process]]\nname = \"p\"\n[[process.region]]\nname = \"buffer\"\nsize = \"1MiB\"\n[[process.phase]]\n{}", nested.replace('^', "")))
-        .and_then(|s| s.resolve(&machine("laptop"), 0, &[]))
-        .expect_err("10^8 steps");
+    let inner = "{ for = \"j\", in = \"0..9999\", access = \"buffer\" }";
+    let nested = format!(
+        "{HEAD}[[process]]\nname = \"p\"\n[[process.region]]\nname = \"buffer\"\nsize = \"1MiB\"\n\
+         [[process.phase]]\nfor = \"i\"\nin = \"0..9999\"\nsteps = [{inner}]\n"
+    );
+    let e = parse("w.toml", &nested).and_then(|s| s.resolve(&machine("laptop"), 0, &[])).expect_err("10^8 steps");
     assert!(e.to_string().contains("too many steps; expected at most 8000000"), "{e}");
 }
 
@@ -230,13 +229,15 @@ fn policies_name_nodes_that_exist_and_have_memory() {
         &["`weights` is 256", "from 1 to 255"],
     );
     policy("mode = \"weighted_interleave\"\nnodes = [^0, 0]\nweights = [1, 2]", &["names a node twice"]);
-    let named = "[[policy]]\nname = \"^n\"\nmode = \"weighted_interleave\"\nnodes = \"all\"\nweights = [1]\n[[process]]\nname = \"p\"\npolicy = \"n\"\n";
+    let named = "[[policy]]\nname = \"^n\"\nmode = \"weighted_interleave\"\nnodes = \"all\"\nweights = [1]\n\
+     [[process]]\nname = \"p\"\npolicy = \"n\"\n";
     body(&format!("{named}{WORK}"), &["policy `n` has 1 weights", "4, one per node"]);
     // A node without memory cannot be bound to.
     let mut m = machine("guest-2n");
     m.nodes[1].memory_bytes = 0;
     let text = format!(
-        "{HEAD}[[policy]]\nname = \"n\"\nmode = \"bind\"\nnodes = 1\n[[process]]\nname = \"p\"\npolicy = \"n\"\n{WORK}"
+        "{HEAD}[[policy]]\nname = \"n\"\nmode = \"bind\"\nnodes = 1\n[[process]]\nname = \"p\"\n\
+         policy = \"n\"\n{WORK}"
     );
     let e = parse("w.toml", &text).and_then(|s| s.resolve(&m, 0, &[])).expect_err("no memory there");
     assert!(e.to_string().contains("node 1 has no memory"), "{e}");
@@ -288,12 +289,14 @@ fn lists_are_used_with_a_number_that_they_have() {
     body(&format!("{barrier}barrier = \"^many[2\"\n"), &["does not end in `]`"]);
     body(&format!("{barrier}barrier = \"many[2 + ^nods]\"\n"), &["`nods` is not known here", "did you mean `nodes`?"]);
     body(&format!("{barrier}barrier = \"many[^0.5]\"\n"), &["`barrier` is 0.5"]);
-    let region =
-        "[[process]]\nname = \"p\"\nthreads = 3\n[[process.region]]\nname = \"a\"\nover = \"0..1\"\nsize = \"4KiB\"\n";
+    let region = "[[process]]\nname = \"p\"\nthreads = 3\n[[process.region]]\nname = \"a\"\nover = \"0..1\"\n\
+         size = \"4KiB\"\n";
     body(&format!("{region}[[process.phase]]\naccess = \"^a[thread]\"\n"), &["`a` has no member 2", "from 0 to 1"]);
     let absent = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"a\"\nwhen = 0\nsize = \"4KiB\"\n";
     body(&format!("{absent}[[process.phase]]\naccess = \"^a\"\n"), &["`a` is not mapped here"]);
-    body(&format!("[[channel]]\nname = \"^c\"\nover = [1, 1]\n[[process]]\nname = \"p\"\n[[process.phase]]\nsignal = \"c[1]\"\n"), &["has member 1 twice"]);
+    let twice = "[[channel]]\nname = \"^c\"\nover = [1, 1]\n[[process]]\nname = \"p\"\n[[process.phase]]\n\
+         signal = \"c[1]\"\n";
+    body(twice, &["has member 1 twice"]);
     body("[[channel]]\nname = \"c\"\nover = ^[]\n", &["`channel[0].over` is an empty list"]);
 }
 
@@ -314,7 +317,10 @@ fn runs_that_would_hang_are_refused() {
     body(&prologue, &["thread 0 of p.0 arrives 2 times, thread 1 of p.0 1 times"]);
     let channel = "[[channel]]\nname = \"c\"\n[[process]]\nname = \"p\"\n";
     body(
-        &format!("{channel}[[process.phase]]\ntime = \"9s\"\nsteps = [{{ compute = \"1us\" }}, {{ wait = \"^c\" }}]\n"),
+        &format!(
+            "{channel}[[process.phase]]\ntime = \"9s\"\n\
+         steps = [{{ compute = \"1us\" }}, {{ wait = \"^c\" }}]\n"
+        ),
         &["a wait inside a loop bounded by time would hang"],
     );
     body(
@@ -323,10 +329,7 @@ fn runs_that_would_hang_are_refused() {
         ),
         &["channel `c`: 4 waits but 3 signals"],
     );
-    phase(
-        "time = \"^9s\"\nsteps = [{ score = \"s\" }]\n".replace("score = \"s\"", "discard = \"buffer\"").as_str(),
-        &["does nothing that takes time"],
-    );
+    phase("time = \"^9s\"\nsteps = [{ discard = \"buffer\" }]\n", &["does nothing that takes time"]);
     body(
         "limit = \"^5s\"\n[[process]]\nname = \"p\"\n[[process.phase]]\ntime = \"9s\"\ncompute = \"1us\"\n",
         &["the loops bounded by time last 9s, the limit is 5s"],
@@ -349,14 +352,23 @@ fn access_values_are_checked() {
     phase("access = \"buffer\"\npattern = \"strided\"\nstride = \"^32B\"\n", &["`stride` is 32B", "from 64B"]);
     phase("access = \"buffer\"\npattern = \"zipf\"\naccesses = 5\ntheta = ^0\n", &["`theta` is 0", "above 0"]);
     let missing = |keys: &str, part: &str| {
-        let text = format!("{HEAD}[[process]]\nname = \"p\"\n[[process.region]]\nname = \"m\"\nsize = \"4KiB\"\n[[process.phase]]\naccess = \"m\"\n{keys}\n");
+        let text = format!(
+            "{HEAD}[[process]]\nname = \"p\"\n[[process.region]]\nname = \"m\"\n\
+         size = \"4KiB\"\n[[process.phase]]\naccess = \"m\"\n{keys}\n"
+        );
         let e = parse("w.toml", &text).expect_err(part);
         assert!(e.to_string().contains(part) && e.line == 10, "{e}");
     };
     missing("pattern = \"random\"", "`process[0].phase[0].accesses` is missing");
     missing("pattern = \"strided\"", "`process[0].phase[0].stride` is missing");
     let file = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"f\"\nkind = \"file\"\nsize = \"4KiB\"\n";
-    body(&format!("{file}[[process.phase]]\naccess = \"^f\"\nwrite = 0.1\n"), &["writes to a read-only file mapping"]);
+    body(
+        &format!(
+            "{file}[[process.phase]]\naccess = \"^f\"\n\
+     write = 0.1\n"
+        ),
+        &["writes to a read-only file mapping"],
+    );
     let score = "[[score]]\nname = \"s\"\nunit = \"u\"\nbetter = \"higher\"\n[[process]]\nname = \"p\"\n";
     body(&format!("{score}[[process.phase]]\nscore = \"s\"\namount = ^-1\n"), &["`amount` is -1", "0 or more"]);
 }
@@ -390,7 +402,8 @@ fn requirements_say_why() {
 #[test]
 fn overrides_are_never_ignored() {
     let text = format!(
-        "{HEAD}[params]\nloops = 5\nlength = \"1s\"\n[[process]]\nname = \"p\"\n[[process.phase]]\ncount = \"loops\"\ncompute = \"length\"\n"
+        "{HEAD}[params]\nloops = 5\nlength = \"1s\"\n[[process]]\nname = \"p\"\n[[process.phase]]\n\
+         count = \"loops\"\ncompute = \"length\"\n"
     );
     let spec = parse("w.toml", &text).expect("a spec");
     let refuse = |set: &[(&str, &str)]| {

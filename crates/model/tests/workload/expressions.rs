@@ -204,15 +204,28 @@ fn paren(text: &str) -> String {
     format!("({text})")
 }
 
+/// A fixed seed: the same cases on every run.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(2012),
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(2012), ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn random_trees_have_the_value_worked_out_beside_them((text, value) in tree()) {
         // `a*(b)` binds tighter than a sum around it only if the tree put parentheses there, which it did.
         match Expr::parse(&text).and_then(|e| e.eval(&env())) {
             Ok(v) => prop_assert_eq!(v.number, value, "{}", text),
-            Err(e) => prop_assert!(e.to_string().contains("too large") || e.to_string().contains("too deeply"), "{}: {}", text, e),
+            Err(e) => {
+                let why = e.to_string();
+                prop_assert!(why.contains("too large") || why.contains("too deeply"), "{}: {}", text, why);
+            }
         }
     }
 
@@ -226,11 +239,15 @@ proptest! {
     }
 
     #[test]
-    fn what_a_value_shows_parses_to_the_same_value(n in prop_oneof![any::<u32>().prop_map(f64::from), 0.0..1e12], k in 0usize..5) {
+    fn what_a_value_shows_parses_to_the_same_value(
+        n in prop_oneof![any::<u32>().prop_map(f64::from), 0.0..1e12],
+        k in 0usize..5,
+    ) {
         let unit = [Unit::NONE, Unit::BYTES, Unit::TIME, Unit { bytes: 0, time: -1 }, Unit { bytes: 1, time: -1 }][k];
         let value = Value { number: n, unit };
         let text = value.to_string();
-        let back = Expr::parse(&text).and_then(|e| e.eval(&Env::default())).map_err(|e| TestCaseError::fail(format!("{text}: {e}")))?;
+        let back = Expr::parse(&text).and_then(|e| e.eval(&Env::default()));
+        let back = back.map_err(|e| TestCaseError::fail(format!("{text}: {e}")))?;
         prop_assert_eq!(back.unit, unit);
         prop_assert!((back.number - n).abs() <= n.abs() * 1e-15, "{} {}", text, n);
     }

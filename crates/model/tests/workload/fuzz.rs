@@ -102,8 +102,18 @@ fn apply(text: &str, change: &Change) -> String {
     }
 }
 
+/// A fixed seed: the same cases on every run.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(2012),
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(2012), ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn mutated_files_are_refused_with_a_place_or_make_a_sound_workload(

@@ -158,7 +158,7 @@ fn policies_hold_for_their_step_and_the_outer_one_returns() {
             .collect()
     };
     let outer = (PolicyMode::Interleave, vec![0, 1, 2, 3], false);
-    assert_eq!(policies(&p.prologue), [outer.clone()]);
+    assert_eq!(policies(&p.prologue), std::slice::from_ref(&outer));
     for (i, t) in p.threads.iter().enumerate() {
         let inner = (PolicyMode::Bind, vec![i as u32 + 1], true);
         assert_eq!(policies(&t.ops), [outer.clone(), inner, outer.clone()]);
@@ -169,7 +169,8 @@ fn policies_hold_for_their_step_and_the_outer_one_returns() {
 fn affinity_is_a_list_of_cpus_or_larger_units() {
     let cpus = |affinity: &str, threads: usize| -> Vec<Option<Vec<u32>>> {
         let body = format!(
-            "[[process]]\nname = \"p\"\nthreads = {threads}\naffinity = {affinity}\n[[process.phase]]\ncompute = \"1us\"\n"
+            "[[process]]\nname = \"p\"\nthreads = {threads}\naffinity = {affinity}\n[[process.phase]]\n\
+             compute = \"1us\"\n"
         );
         on("guest-2n", &body, &[]).processes[0]
             .threads
@@ -188,13 +189,16 @@ fn affinity_is_a_list_of_cpus_or_larger_units() {
 
 #[test]
 fn forked_children_inherit_what_existed_at_the_fork() {
-    let body = "[[channel]]\nname = \"c\"\n[[process]]\nname = \"a\"\n[[process.region]]\nname = \"x\"\nsize = \"4KiB\"\n\
+    let body = "[[channel]]\nname = \"c\"\n[[process]]\nname = \"a\"\n[[process.region]]\nname = \"x\"\n\
+     size = \"4KiB\"\n\
         [[process.prologue]]\naccess = \"x\"\nwrite = 1\n[[process.phase]]\nsignal = \"c\"\n\
         [[process]]\nname = \"b\"\ncount = 2\nparent = \"a\"\n[[process.region]]\nname = \"y\"\nsize = \"8KiB\"\n\
         [[process.phase]]\nsteps = [{ access = \"x\" }, { access = \"y\" }]\n\
         [[process]]\nname = \"c\"\nparent = \"b\"\nparent_index = 1\nfork = \"before\"\n\
-        [[process.region]]\nname = \"z\"\nsize = \"12KiB\"\n[[process.phase]]\nsteps = [{ access = \"x\" }, { access = \"z\" }]\n\
-        [[process]]\nname = \"d\"\nparent = \"c\"\n[[process.phase]]\nsteps = [{ access = \"z\" }, { wait = \"c\" }]\n";
+        [[process.region]]\nname = \"z\"\nsize = \"12KiB\"\n[[process.phase]]\n\
+         steps = [{ access = \"x\" }, { access = \"z\" }]\n\
+        [[process]]\nname = \"d\"\nparent = \"c\"\n[[process.phase]]\n\
+         steps = [{ access = \"z\" }, { wait = \"c\" }]\n";
     let w = run(body);
     let names: Vec<&str> = w.processes.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(names, ["a.0", "b.0", "b.1", "c.0", "d.0"]);
@@ -215,11 +219,13 @@ fn forked_children_inherit_what_existed_at_the_fork() {
 #[test]
 fn regions_come_in_kinds_and_lists() {
     let body = "[[process]]\nname = \"p\"\nthreads = 3\n\
-        [[process.region]]\nname = \"arena\"\nover = \"0..threads - 1\"\nsize = \"1MiB / threads\"\nadvice = \"nohuge\"\n\
+        [[process.region]]\nname = \"arena\"\nover = \"0..threads - 1\"\nsize = \"1MiB / threads\"\n\
+         advice = \"nohuge\"\n\
         [[process.region]]\nname = \"f\"\nkind = \"file\"\nsize = \"5000B\"\n\
         [[process.region]]\nname = \"g\"\nkind = \"file_shared\"\nsize = \"4KiB\"\nmisalign = \"8KiB\"\n\
         [[process.region]]\nname = \"absent\"\nwhen = \"nodes == 1\"\nsize = \"4KiB\"\n\
-        [[process.phase]]\nsteps = [{ access = \"arena[thread]\", write = 1 }, { access = \"f\" }, { access = \"g\", write = 0.5 }]\n";
+        [[process.phase]]\n\
+         steps = [{ access = \"arena[thread]\", write = 1 }, { access = \"f\" }, { access = \"g\", write = 0.5 }]\n";
     let w = run(body);
     let p = &w.processes[0];
     let shown: Vec<(&str, RegionKind, u64, bool)> =
@@ -243,16 +249,19 @@ fn regions_come_in_kinds_and_lists() {
 
 #[test]
 fn groups_barriers_and_clocks() {
-    let body = "[[barrier]]\nname = \"b\"\nover = \"0..processes_wanted - 1\"\nspin = true\n[[barrier]]\nname = \"all\"\n\
+    let body = "[[barrier]]\nname = \"b\"\nover = \"0..processes_wanted - 1\"\nspin = true\n[[barrier]]\n\
+     name = \"all\"\n\
         [[score]]\nname = \"ops\"\nover = [1, 4]\nunit = \"ops/s\"\nbetter = \"higher\"\nper_second = true\n\
         [[process]]\nname = \"p\"\ncount = \"processes_wanted\"\n\
-        [[process.group]]\nname = \"fast\"\nthreads = 3\n[[process.group.phase]]\ncount = 4\nsteps = [{ barrier = \"b[process]\" }]\n\
+        [[process.group]]\nname = \"fast\"\nthreads = 3\n[[process.group.phase]]\ncount = 4\n\
+         steps = [{ barrier = \"b[process]\" }]\n\
         [[process.group.phase]]\nbarrier = \"all\"\n\
         [[process.group]]\nname = \"slow\"\ninitial = 0\n";
     let e = parse("w.toml", &format!("{HEAD}[params]\nprocesses_wanted = 2\n{body}")).expect_err("an unknown key");
     assert!(e.to_string().contains("unknown key `process[0].group[1].initial`"), "{e}");
     let body = body.replace("initial = 0\n", "")
-        + "[[process.group.phase]]\nsteps = [{ count = 4, barrier = \"b[process]\" }, { timed = \"ops[4]\", compute = \"1ms\" }, \
+        + "[[process.group.phase]]\n\
+         steps = [{ count = 4, barrier = \"b[process]\" }, { timed = \"ops[4]\", compute = \"1ms\" }, \
            { score = \"ops[4]\", amount = 2.5 }]\n";
     let w = run(&format!("[params]\nprocesses_wanted = 2\n{body}"));
     assert_eq!(w.barrier_widths, [4, 6, 4]);

@@ -164,8 +164,9 @@ impl NumaBalancing {
                 self.count_failed(page, failed);
             }
         }
-        outcome.write_dropped =
-            tried && page.writable && !page.shared_mapping && self.cfg.switches.migration_drops_write;
+        // The new entry comes from the VMA's default protection, which is read-only in these mappings.
+        let protected = !page.shared_mapping || page.write_notify;
+        outcome.write_dropped = tried && page.writable && protected && self.cfg.switches.migration_drops_write;
         if self.cfg.period_model == PeriodModel::V38 && !flags.has(FaultFlags::MIGRATED) {
             let t = &mut self.tasks[at.task as usize];
             t.numa_scan_period = v38::after_unmigrated_fault(&self.cfg.scan, self.cfg.hz, t.numa_scan_period);

@@ -4,7 +4,7 @@
 //! It works on sums per node and remembers the best CPU so far; the choice is carried out by the host. Faithful
 //! quirk: the distance used for another node is that to the destination examined *before* it.
 
-mod compare;
+pub mod compare;
 pub mod node_stats;
 
 use super::counters::Placement;
