@@ -173,6 +173,8 @@ fn values_of_the_wrong_kind_are_refused() {
     // A whole number missed only by rounding is that number.
     assert_eq!(f("10s * (20000 / 1s)").whole(&env, 0, u64::MAX), Ok(200_000));
     assert_eq!(f("0.1 * 3 * 10KiB").bytes(&env, 0), Ok((3072, false)));
+    assert_eq!(f("1TB + 0.1B").bytes(&env, 0), Ok((1_000_000_000_000, true)));
+    assert_eq!(f("1TB - 0.1B").bytes(&env, 0), Ok((999_999_999_999, true)));
     assert_eq!(f("4KiB / 3").bytes(&env, 1), Ok((1365, true)));
 }
 
