@@ -3,7 +3,6 @@
 use numalab_model::expr::{Env, Expr, Formula, Unit, Value, MAX_DEPTH, MAX_NODES};
 use numalab_model::spec::Spot;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 fn env() -> Env {
     let mut env = Env::default();
@@ -206,18 +205,8 @@ fn paren(text: &str) -> String {
     format!("({text})")
 }
 
-/// A fixed seed: the same cases on every run.
-fn config() -> ProptestConfig {
-    ProptestConfig {
-        cases: 300,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(2012),
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(crate::property_config())]
 
     #[test]
     fn random_trees_have_the_value_worked_out_beside_them((text, value) in tree()) {
