@@ -40,7 +40,7 @@ pub(super) struct Env {
 
 /// What a pass did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PassResult {
+pub(in crate::sched) struct PassResult {
     /// Tasks moved.
     pub moved: u32,
     /// Whether larger domains may be balanced too.
@@ -57,7 +57,7 @@ enum Rest {
 
 impl Scheduler {
     /// Makes one pass.
-    pub(super) fn balance_pass<V: NumaView>(
+    pub(in crate::sched) fn balance_pass<V: NumaView>(
         &mut self,
         cpu: u32,
         dom: DomId,
