@@ -1,0 +1,193 @@
+//! What a kernel can be composed of: the visible list of roles, implementations and tunable groups.
+//!
+//! Problem: catalog files, `--set` and reports name behaviour by words; a word nobody implements must
+//! be refused before anything runs, with the nearest one that exists.
+//! Approach: [`ROLES`] lists every role with its implementations, [`GROUPS`] every group of tunables
+//! (declared by the policy that reads them), [`CONDITIONS`] says under which implementation or setting
+//! a tunable is read at all. [`vocabulary`] hands the three to the resolver of `numalab_model::kernel`,
+//! and [`group`] turns a resolved kernel back into the typed struct of a group.
+//! Adding a variant: its file, and its line in [`ROLES`]. Adding a group: its line in [`GROUPS`].
+
+mod numa;
+mod roles;
+mod system;
+
+pub use numa::Numa;
+pub use roles::{ImplDecl, RoleDecl, ROLES};
+pub use system::System;
+
+use crate::tunable::{Decl, Group, SetError, Value};
+use numalab_model::kernel::{Condition, Kernel, RoleInfo, TunableInfo, Vocabulary};
+use numalab_model::record::EffectiveTunable;
+
+/// A group of tunables: its name and declarations.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupDecl {
+    /// Part before the dot.
+    pub name: &'static str,
+    /// Tunables in order.
+    pub decls: &'static [Decl],
+}
+
+const fn of<G: Group>() -> GroupDecl {
+    GroupDecl { name: G::NAME, decls: G::DECLS }
+}
+
+/// Every group, in the order manifests list them.
+pub const GROUPS: &[GroupDecl] = &[of::<System>(), of::<Numa>()];
+
+/// Values of `system.numa_balancing` under which hint faults and scans happen.
+const ON: &[&str] = &["1", "2", "3", "4"];
+/// Values with the memory-tiering bit.
+const TIERING: &[&str] = &["2", "3"];
+
+/// When a tunable is read at all; one that is not listed always is.
+pub const CONDITIONS: &[Condition] = &[
+    when("numa.*", "system.numa_balancing", ON),
+    when("numa.*", "scan", &["v38", "v313", "v317", "v414"]),
+    when("numa.hot_threshold_ms", "system.numa_balancing", TIERING),
+    when("numa.promote_rate_limit_mbps", "system.numa_balancing", TIERING),
+    when("numa.mapcount_limit", "page_filter", &["mapcount_threshold"]),
+    when("numa.mapcount_cow_only", "page_filter", &["mapcount_threshold"]),
+    when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
+];
+
+const fn when(tunable: &'static str, subject: &'static str, values: &'static [&'static str]) -> Condition {
+    Condition { tunable, subject, values }
+}
+
+/// The declarations in the form the resolver checks names against.
+pub fn vocabulary() -> Vocabulary {
+    let role = |r: &RoleDecl| RoleInfo {
+        name: r.name,
+        doc: r.doc,
+        implementations: r.impls.iter().map(|i| (i.name, i.doc)).collect(),
+    };
+    Vocabulary {
+        roles: ROLES.iter().map(role).collect(),
+        tunables: GROUPS.iter().flat_map(|g| g.decls.iter().map(|d| info(g.name, d))).collect(),
+        conditions: CONDITIONS.to_vec(),
+        check,
+    }
+}
+
+fn info(group: &str, d: &Decl) -> TunableInfo {
+    let legal = match d.default {
+        Value::Int(_) => format!("{} to {}", d.range.0, d.range.1),
+        Value::Bool(_) => "true or false".to_string(),
+        Value::Choice(_) => d.choices.join(", "),
+    };
+    TunableInfo {
+        name: format!("{group}.{}", d.key),
+        kernel_name: d.kernel_name,
+        unit: d.unit,
+        default: d.default.to_string(),
+        legal,
+        doc: d.doc.trim(),
+    }
+}
+
+fn decl(name: &str) -> Option<&'static Decl> {
+    let (group, key) = name.split_once('.')?;
+    GROUPS.iter().find(|g| g.name == group)?.decls.iter().find(|d| d.key == key)
+}
+
+fn check(name: &str, text: &str) -> Result<String, String> {
+    let decl = decl(name).ok_or_else(|| "a declared tunable".to_string())?;
+    match decl.parse(text) {
+        Ok(value) => Ok(value.to_string()),
+        Err(SetError::Expected(expected)) => Err(expected),
+        Err(SetError::Unknown) => Err("a declared tunable".to_string()),
+    }
+}
+
+/// The typed struct of group `G` with the values of a resolved kernel.
+pub fn group<G: Group>(kernel: &Kernel) -> G {
+    let mut out = G::default();
+    for t in &kernel.tunables {
+        let Some((name, key)) = t.name.split_once('.') else { continue };
+        if name == G::NAME {
+            // A resolved kernel's values have passed this very check, so there is no error to report here.
+            let _ = out.set(key, &t.value);
+        }
+    }
+    out
+}
+
+/// The tunables of a resolved kernel in the form a record keeps.
+pub fn effective(kernel: &Kernel) -> Vec<EffectiveTunable> {
+    let one = |t: &numalab_model::kernel::TunableChoice| EffectiveTunable {
+        name: t.name.clone(),
+        value: t.value.clone(),
+        unit: t.unit.clone(),
+        kernel_name: t.kernel_name.clone(),
+    };
+    kernel.tunables.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_conditions_name_what_exists() {
+        let v = vocabulary();
+        for (i, r) in v.roles.iter().enumerate() {
+            assert!(v.roles[..i].iter().all(|o| o.name != r.name), "{}", r.name);
+            for (j, w) in r.implementations.iter().enumerate() {
+                assert!(r.implementations[..j].iter().all(|o| o.0 != w.0), "{} {}", r.name, w.0);
+                assert!(!w.1.is_empty());
+            }
+        }
+        for (i, t) in v.tunables.iter().enumerate() {
+            assert!(v.tunables[..i].iter().all(|o| o.name != t.name), "{}", t.name);
+            assert_eq!(check(&t.name, &t.default), Ok(t.default.clone()), "default of {} is legal", t.name);
+        }
+        for c in &v.conditions {
+            assert!(v.tunables.iter().any(|t| c.covers(&t.name)), "{c:?} covers something");
+            for value in c.values {
+                if c.subject.contains('.') {
+                    assert_eq!(check(c.subject, value).as_deref(), Ok(*value));
+                } else {
+                    let role = v.roles.iter().find(|r| r.name == c.subject).unwrap();
+                    assert!(role.implementations.iter().any(|i| i.0 == *value), "{c:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_checked_and_made_canonical() {
+        assert_eq!(check("system.hz", " 1000 ").as_deref(), Ok("1000"));
+        assert_eq!(check("system.thp", "sometimes").unwrap_err(), "one of always, madvise, never");
+        assert_eq!(check("system.zone_reclaim_mode", "8").unwrap_err(), "a whole number from 0 to 7");
+        assert_eq!(check("numa.migration_drops_write", "1").as_deref(), Ok("true"));
+        assert!(check("system.nothing", "1").is_err());
+    }
+
+    #[test]
+    fn a_resolved_kernel_gives_back_the_typed_group() {
+        let tunable = |name: &str, value: &str| numalab_model::kernel::TunableChoice {
+            name: name.into(),
+            value: value.into(),
+            unit: String::new(),
+            kernel_name: "model".into(),
+            origin: "default".into(),
+        };
+        let kernel = Kernel {
+            name: "k".into(),
+            title: String::new(),
+            about: String::new(),
+            since: String::new(),
+            image: None,
+            alias_of: None,
+            chain: vec![],
+            roles: vec![],
+            tunables: vec![tunable("system.hz", "1000"), tunable("numa.hz", "1"), tunable("system.thp", "never")],
+            warnings: vec![],
+        };
+        let s: System = group(&kernel);
+        assert_eq!((s.hz, s.thp, s.numa_balancing), (1000, "never", 1));
+        assert_eq!(effective(&kernel).len(), 3);
+    }
+}
