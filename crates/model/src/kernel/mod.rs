@@ -12,10 +12,11 @@
 mod parse;
 mod resolve;
 
-pub use parse::{parse, KernelSpec};
+pub use parse::{parse, settings, KernelSpec};
 pub use resolve::{resolve, Lookup};
 
 use crate::spec::Spot;
+use serde::{Deserialize, Serialize};
 
 /// A kernel ready to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub struct Kernel {
 }
 
 /// The implementation a kernel has in a role.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleChoice {
     /// Role, e.g. `vma_filter`.
     pub role: String,
@@ -54,7 +55,7 @@ pub struct RoleChoice {
 }
 
 /// The value a kernel has for a tunable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TunableChoice {
     /// `group.key`.
     pub name: String,

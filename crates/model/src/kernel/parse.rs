@@ -73,11 +73,14 @@ fn roles(root: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
 
 fn tunables(root: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
     let Some(table) = root.opt_table("tunables")? else { return Ok(Vec::new()) };
-    settings(&table)
+    settings(&table, false)
 }
 
-/// Reads a table of tunables in either spelling; also used by experiments.
-pub(crate) fn settings(table: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
+/// Reads a table of tunables in either spelling, and of roles (bare keys) if `roles` allows them.
+///
+/// # Errors
+/// A key that is neither, a wrong kind, or a tunable set twice.
+pub fn settings(table: &Table<'_>, roles: bool) -> Result<Vec<Setting>, SpecError> {
     let mut out: Vec<Setting> = Vec::new();
     for name in table.keys() {
         if name.value.contains('.') {
@@ -87,6 +90,9 @@ pub(crate) fn settings(table: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
                 let full = Spot { value: format!("{}.{}", name.value, key.value), ..key.clone() };
                 push(&mut out, &group, full, &key.value)?;
             }
+        } else if roles {
+            let value = table.str(&name.value)?.value;
+            out.push(Setting { name, value });
         } else {
             return Err(name.error(format!("`{}` is not a tunable", name.value), "`group.key`"));
         }
