@@ -252,7 +252,7 @@ mod tests {
         let text = plan().canonical().unwrap();
         assert!(text.starts_with(r#"{"backend":"sim","version":"1","machine":{"name":"m","#), "{text}");
         assert!(text.ends_with(r#""params":[["loops","5"]],"warnings":[]},"seed":7}"#), "{text}");
-        assert_eq!(plan().id().unwrap().full(), hex(&Sha256::digest(text)));
+        assert_eq!(plan().id().unwrap().full(), hex(&Sha256::digest(&text)));
         assert_eq!(plan().id().unwrap().short().len(), 16);
         assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan());
     }

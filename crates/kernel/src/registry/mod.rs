@@ -157,6 +157,30 @@ mod tests {
     }
 
     #[test]
+    fn every_catalog_kernel_resolves() {
+        use numalab_model::catalog::{Catalog, Kind};
+        let (catalog, v) = (Catalog::embedded(), vocabulary());
+        let spot = |n: &str| numalab_model::spec::Spot { value: n.into(), file: "t".into(), line: 0, column: 0 };
+        let names: Vec<_> = catalog.names(Kind::Kernel).map(spot).collect();
+        let kernels = numalab_model::kernel::resolve(&names, &catalog, &v, &[]).unwrap();
+        let of = |n: &str| kernels.iter().find(|k| k.name == n).unwrap();
+        let filter = |n: &str| of(n).implementation("vma_filter").unwrap().to_string();
+        let got = ["6.3", "6.4-rc2", "6.4-rc2-numascan", "6.4-rc2+rfc-v3", "6.7"].map(filter);
+        assert_eq!(got, ["off", "v64", "off", "rfc_v3", "v67"]);
+        let flush = |n: &str| of(n).tunable("numa.migrate_flush_inaccessible").unwrap().to_string();
+        assert_eq!(["6.1", "6.3", "6.4-rc2", "6.7"].map(flush), ["false", "true", "true", "false"]);
+        // Between the columns of mail 000 nothing may differ but the filter.
+        for name in ["6.4-rc2-numascan", "6.4-rc2+rfc-v3"] {
+            let (a, b) = (of("6.4-rc2"), of(name));
+            let differ = a.roles.iter().zip(&b.roles).filter(|(x, y)| x.implementation != y.implementation);
+            assert_eq!(differ.map(|(x, _)| x.role.as_str()).collect::<Vec<_>>(), ["vma_filter"]);
+            assert!(a.tunables.iter().zip(&b.tunables).all(|(x, y)| x.value == y.value));
+        }
+        assert_eq!(of("off").tunable("system.numa_balancing"), Some("0"));
+        assert!(of("6.12").warnings[0].contains("alias"));
+    }
+
+    #[test]
     fn values_are_checked_and_made_canonical() {
         assert_eq!(check("system.hz", " 1000 ").as_deref(), Ok("1000"));
         assert_eq!(check("system.thp", "sometimes").unwrap_err(), "one of always, madvise, never");
