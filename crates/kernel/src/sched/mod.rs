@@ -1,1 +1,7 @@
-//! See the crate documentation.
+//! The modelled CPU scheduler.
+pub mod config;
+pub mod cpuset;
+pub mod domains;
+pub mod error;
+pub mod imbalance;
+pub mod shapes;

@@ -1,0 +1,3 @@
+//! Tests of the hardware model: the numbered vectors of the machine reference, theory, properties.
+
+mod rng;
