@@ -8,14 +8,20 @@
 //! and [`group`] turns a resolved kernel back into the typed struct of a group.
 //! Adding a variant: its file, and its line in [`ROLES`]. Adding a group: its line in [`GROUPS`].
 
-mod numa;
+mod bound;
+mod migration;
 mod roles;
 mod system;
 
-pub use numa::Numa;
+pub use bound::{Bound, BOUND};
+pub use migration::Migration;
 pub use roles::{ImplDecl, RoleDecl, ROLES};
 pub use system::System;
 
+use crate::numa::config::{Behaviour, Scan};
+use crate::numa::page_filter::PageFilterTunables;
+use crate::numa::period::v38::V38Tunables;
+use crate::sched::config::SchedConfig;
 use crate::tunable::{Decl, Group, SetError, Value};
 use numalab_model::kernel::{Condition, Kernel, RoleInfo, TunableInfo, Vocabulary};
 use numalab_model::record::EffectiveTunable;
@@ -34,7 +40,15 @@ const fn of<G: Group>() -> GroupDecl {
 }
 
 /// Every group, in the order manifests list them.
-pub const GROUPS: &[GroupDecl] = &[of::<System>(), of::<Numa>()];
+pub const GROUPS: &[GroupDecl] = &[
+    of::<System>(),
+    of::<Scan>(),
+    of::<V38Tunables>(),
+    of::<PageFilterTunables>(),
+    of::<Behaviour>(),
+    of::<Migration>(),
+    of::<SchedConfig>(),
+];
 
 /// Values of `system.numa_balancing` under which hint faults and scans happen.
 const ON: &[&str] = &["1", "2", "3", "4"];
@@ -43,13 +57,23 @@ const TIERING: &[&str] = &["2", "3"];
 
 /// When a tunable is read at all; one that is not listed always is.
 pub const CONDITIONS: &[Condition] = &[
+    when("scan.*", "system.numa_balancing", ON),
     when("numa.*", "system.numa_balancing", ON),
-    when("numa.*", "scan", &["v38", "v313", "v317", "v414"]),
-    when("numa.hot_threshold_ms", "system.numa_balancing", TIERING),
-    when("numa.promote_rate_limit_mbps", "system.numa_balancing", TIERING),
-    when("numa.mapcount_limit", "page_filter", &["mapcount_threshold"]),
-    when("numa.mapcount_cow_only", "page_filter", &["mapcount_threshold"]),
+    when("page_filter.*", "system.numa_balancing", ON),
+    when("scan_v38.*", "system.numa_balancing", ON),
+    when("page_filter.*", "page_filter", &["mapcount_threshold"]),
+    when("scan_v38.*", "scan", &["v38"]),
+    when("scan.hot_threshold_ms", "system.numa_balancing", TIERING),
+    when("scan.promote_rate_limit_mbps", "system.numa_balancing", TIERING),
+    when("numa.tiering_model", "system.numa_balancing", TIERING),
     when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
+    when("numa.small_imp", "task_migrate", &["preferred"]),
+    when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
+    when("sched.base_slice_ns", "sched.form", &["v612"]),
+    when("sched.latency_ns", "sched.form", &["v61"]),
+    when("sched.min_granularity_ns", "sched.form", &["v61"]),
+    when("sched.wakeup_granularity_ns", "sched.form", &["v61"]),
+    when("sched.ni_random", "sched.form", &["v612"]),
 ];
 
 const fn when(tunable: &'static str, subject: &'static str, values: &'static [&'static str]) -> Condition {
@@ -65,31 +89,36 @@ pub fn vocabulary() -> Vocabulary {
     };
     Vocabulary {
         roles: ROLES.iter().map(role).collect(),
-        tunables: GROUPS.iter().flat_map(|g| g.decls.iter().map(|d| info(g.name, d))).collect(),
+        tunables: GROUPS.iter().flat_map(|g| g.decls.iter().filter_map(|d| info(g.name, d))).collect(),
         conditions: CONDITIONS.to_vec(),
         check,
     }
 }
 
-fn info(group: &str, d: &Decl) -> TunableInfo {
+/// A declaration as the resolver sees it; `None` for a field that something else decides.
+fn info(group: &str, d: &Decl) -> Option<TunableInfo> {
+    let name = format!("{group}.{}", d.key);
+    if bound::find(&name).is_some() {
+        return None;
+    }
     let legal = match d.default {
         Value::Int(_) => format!("{} to {}", d.range.0, d.range.1),
         Value::Bool(_) => "true or false".to_string(),
         Value::Choice(_) => d.choices.join(", "),
     };
-    TunableInfo {
-        name: format!("{group}.{}", d.key),
+    Some(TunableInfo {
+        name,
         kernel_name: d.kernel_name,
         unit: d.unit,
         default: d.default.to_string(),
         legal,
         doc: d.doc.trim(),
-    }
+    })
 }
 
 fn decl(name: &str) -> Option<&'static Decl> {
     let (group, key) = name.split_once('.')?;
-    GROUPS.iter().find(|g| g.name == group)?.decls.iter().find(|d| d.key == key)
+    GROUPS.iter().filter(|g| g.name == group).flat_map(|g| g.decls).find(|d| d.key == key)
 }
 
 fn check(name: &str, text: &str) -> Result<String, String> {
@@ -101,14 +130,18 @@ fn check(name: &str, text: &str) -> Result<String, String> {
     }
 }
 
-/// The typed struct of group `G` with the values of a resolved kernel.
+/// The typed struct of group `G` with the values of a resolved kernel, bound fields included.
 pub fn group<G: Group>(kernel: &Kernel) -> G {
     let mut out = G::default();
-    for t in &kernel.tunables {
-        let Some((name, key)) = t.name.split_once('.') else { continue };
-        if name == G::NAME {
-            // A resolved kernel's values have passed this very check, so there is no error to report here.
-            let _ = out.set(key, &t.value);
+    for d in G::DECLS {
+        let name = format!("{}.{}", G::NAME, d.key);
+        let value = match bound::find(&name) {
+            Some(bound) => bound.value(kernel),
+            None => kernel.tunable(&name),
+        };
+        if let Some(value) = value {
+            // A resolved kernel's values have passed this very check; the tests go through every bound word.
+            let _ = out.set(d.key, value);
         }
     }
     out
@@ -157,6 +190,68 @@ mod tests {
     }
 
     #[test]
+    fn every_word_of_an_owner_is_legal_where_it_is_bound() {
+        for b in BOUND {
+            let decl = decl(b.tunable).unwrap_or_else(|| panic!("{} is declared", b.tunable));
+            let words: Vec<String> = match ROLES.iter().find(|r| r.name == b.owner) {
+                Some(role) => role.impls.iter().map(|i| i.name.to_string()).collect(),
+                None => vec![super::decl(b.owner).unwrap().default.to_string()],
+            };
+            for word in &words {
+                let here = b.here(word);
+                assert!(decl.parse(here).is_ok(), "{} cannot be {here}", b.tunable);
+            }
+            assert!(b.words.iter().all(|w| words.iter().any(|o| o == w.0)), "{} maps words that exist", b.tunable);
+            // Every implementation that exists has a name in the role.
+            for choice in decl.choices {
+                assert!(words.iter().any(|w| b.here(w) == *choice), "{} has no role word for {choice}", b.tunable);
+            }
+        }
+    }
+
+    /// The catalog's kernels and the rows of `numa::releases` are two spellings of the same history.
+    #[test]
+    fn catalog_kernels_agree_with_the_release_rows() {
+        use crate::numa::{releases, NumaSettings};
+        let rows = [
+            ("3.8", "3.8"),
+            ("3.13", "3.13"),
+            ("4.15", "4.15"),
+            ("4.15+cow-skip", "4.16"),
+            ("5.16", "5.16"),
+            ("5.16+imb-v3", "5.16+imb-v3"),
+            ("5.18", "5.18"),
+            ("6.1", "6.1"),
+            ("6.3", "6.3"),
+            ("6.4-rc2-numascan", "6.3"),
+            ("6.4-rc2", "6.4"),
+            ("6.4-rc2+rfc-v3", "6.4+rfc-v3"),
+            ("6.7", "6.7"),
+            ("6.12", "6.12"),
+        ];
+        for (name, row) in rows {
+            let kernel = resolved(name);
+            let got = NumaSettings {
+                scan: group(&kernel),
+                numa: group(&kernel),
+                page_filter: group(&kernel),
+                scan_v38: group(&kernel),
+            };
+            let mut want = releases::settings(row).unwrap().unwrap();
+            // The rows do not know about roles: without task migration (3.8) nothing reads a preferred node.
+            want.numa.task_migration = got.numa.task_migration;
+            assert_eq!(got, want, "{name} against {row}");
+            assert!(got.resolve(250).is_ok());
+        }
+    }
+
+    fn resolved(name: &str) -> Kernel {
+        use numalab_model::catalog::Catalog;
+        let spot = numalab_model::spec::Spot { value: name.to_string(), file: "t".into(), line: 0, column: 0 };
+        numalab_model::kernel::resolve(&[spot], &Catalog::embedded(), &vocabulary(), &[]).unwrap().remove(0)
+    }
+
+    #[test]
     fn every_catalog_kernel_resolves() {
         use numalab_model::catalog::{Catalog, Kind};
         let (catalog, v) = (Catalog::embedded(), vocabulary());
@@ -177,7 +272,6 @@ mod tests {
             assert!(a.tunables.iter().zip(&b.tunables).all(|(x, y)| x.value == y.value));
         }
         assert_eq!(of("off").tunable("system.numa_balancing"), Some("0"));
-        assert!(of("6.12").warnings[0].contains("alias"));
     }
 
     #[test]
@@ -185,7 +279,7 @@ mod tests {
         assert_eq!(check("system.hz", " 1000 ").as_deref(), Ok("1000"));
         assert_eq!(check("system.thp", "sometimes").unwrap_err(), "one of always, madvise, never");
         assert_eq!(check("system.zone_reclaim_mode", "8").unwrap_err(), "a whole number from 0 to 7");
-        assert_eq!(check("numa.migration_drops_write", "1").as_deref(), Ok("true"));
+        assert_eq!(check("numa.migrate_flush_inaccessible", "1").as_deref(), Ok("true"));
         assert!(check("system.nothing", "1").is_err());
     }
 
@@ -212,6 +306,7 @@ mod tests {
         };
         let s: System = group(&kernel);
         assert_eq!((s.hz, s.thp, s.numa_balancing), (1000, "never", 1));
+        assert_eq!(group::<SchedConfig>(&kernel).hz, 1000, "a bound field follows its owner");
         assert_eq!(effective(&kernel).len(), 3);
     }
 }

@@ -31,7 +31,6 @@ pub const ROLES: &[RoleDecl] = &[
         name: "scan",
         doc: "Who scans address spaces and how fast: the form of the scan period's adaptation.",
         impls: &[
-            is("none", "Nobody scans: no hint faults, no migration."),
             is("v38", "Task work at the tick, period per task from 100 ms, longer with every fault that migrates nothing (3.8)."),
             is("v313", "Period scaled by RSS, adapted once per pass; local share threshold 3 of 10 (3.13)."),
             is("v317", "As v313 with threshold 7 of 10 (3.17)."),
@@ -78,10 +77,10 @@ pub const ROLES: &[RoleDecl] = &[
         name: "page_migrate",
         doc: "Whether a faulting page moves to the faulting CPU's node.",
         impls: &[
-            is("none", "Never."),
-            is("last_nid", "If the previous hint fault came from this node too (3.8)."),
-            is("cpupid", "Two-stage filter on the last CPU and PID, then group weights (3.13 to 6.1)."),
-            is("cpupid_memory", "As cpupid, never to a node without memory (6.12)."),
+            is("v38", "If the last hint fault came from this node too (3.8)."),
+            is("v313", "Two-stage filter on the last CPU and PID (3.13)."),
+            is("v315", "As v313, then private faults, then the group's use of both nodes (3.15)."),
+            is("v420", "As v315 with an exception for young tasks (4.20 on)."),
         ],
     },
     RoleDecl {
@@ -89,9 +88,7 @@ pub const ROLES: &[RoleDecl] = &[
         doc: "Whether a task moves to its memory.",
         impls: &[
             is("none", "Never (3.8)."),
-            is("preferred", "To its preferred node, by move or swap (3.13)."),
-            is("preferred_smallimp", "As preferred; gains under 30 of 1000 do not count (4.19)."),
-            is("preferred_spare", "As preferred_smallimp; no swap inside a group while the target has spare capacity (6.0)."),
+            is("preferred", "To its preferred node, by move or swap (3.13 on); refinements are numa.* switches."),
         ],
     },
     RoleDecl {

@@ -48,7 +48,7 @@ pub fn resolve(
     // Only now is every role and tunable final, so only now can it be said who reads an override.
     let overridden = kernels.clone();
     for setting in overrides {
-        let unread: Vec<_> = overridden.iter().map(|k| unread(k, vocabulary, &setting.name.value)).collect();
+        let unread: Vec<_> = overridden.iter().map(|k| unread(k, vocabulary, &setting.name.value, |_| true)).collect();
         withdraw_unread(&mut kernels, &plain, setting, &unread)?;
     }
     for kernel in &mut kernels {
@@ -104,7 +104,9 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
         return Err(root.error(format!("kernel `{}` has no role `{}`", root.value, r.role), format!("one of {words}")));
     }
     for t in &chain[0].tunables {
-        if let Some(condition) = unread(&kernel, vocabulary, &t.name.value) {
+        // Other settings may be changed by whoever uses the kernel (a release has a form of memory tiering
+        // although it is off by default); its roles are what the file is about.
+        if let Some(condition) = unread(&kernel, vocabulary, &t.name.value, |subject| !subject.contains('.')) {
             return Err(t.name.error(format!("`{}` has no effect here", t.name.value), condition));
         }
     }
@@ -234,8 +236,9 @@ fn withdraw_unread(
 }
 
 /// Why the kernel never reads a tunable, in words that complete "expected"; `None` if it does read it.
-fn unread(kernel: &Kernel, vocabulary: &Vocabulary, name: &str) -> Option<String> {
-    vocabulary.conditions.iter().filter(|c| c.covers(name)).find_map(|c| {
+/// Only conditions on subjects that `which` accepts count.
+fn unread(kernel: &Kernel, vocabulary: &Vocabulary, name: &str, which: fn(&str) -> bool) -> Option<String> {
+    vocabulary.conditions.iter().filter(|c| c.covers(name) && which(c.subject)).find_map(|c| {
         let is = if c.subject.contains('.') { kernel.tunable(c.subject) } else { kernel.implementation(c.subject) }?;
         let met = c.values.contains(&is);
         (!met).then(|| format!("`{}` to be {} (it is {is})", c.subject, c.values.join(" or ")))
