@@ -3,7 +3,7 @@
 use crate::engine::{Pending, World};
 use crate::sync::Waiter;
 use crate::task::Activity;
-use numalab_kernel::hw::cache::sweep_hit_share;
+use crate::costs::sweep_hit_share;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 

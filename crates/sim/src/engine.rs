@@ -14,7 +14,7 @@ use crate::rates::Rates;
 use crate::sample::Samples;
 use crate::sync::{Barrier, Channel, Waiter};
 use crate::task::{Activity, Stage, Task};
-use numalab_kernel::hw::cost::FlushTargets;
+use crate::costs::{FlushTargets, LOCAL_FLUSH_NS};
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::mm::NodeMemory;
 use numalab_kernel::numa::NumaBalancing;
@@ -474,7 +474,7 @@ impl<'a> World<'a> {
         let targets = FlushTargets::count(self.machine, node, &p.running_on_node);
         let total = u64::from(targets.total());
         if total == 0 {
-            return numalab_kernel::hw::cost::LOCAL_FLUSH_NS;
+            return LOCAL_FLUSH_NS;
         }
         let costs = &self.machine.costs;
         let loss = (costs.flush_target_ns + if full { costs.flush_refill_ns } else { 0.0 }) as u64;
