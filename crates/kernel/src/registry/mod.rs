@@ -9,12 +9,10 @@
 //! Adding a variant: its file, and its line in [`ROLES`]. Adding a group: its line in [`GROUPS`].
 
 mod bound;
-mod migration;
 mod roles;
 mod system;
 
 pub use bound::{Bound, BOUND};
-pub use migration::Migration;
 pub use roles::{ImplDecl, RoleDecl, ROLES};
 pub use system::System;
 
@@ -46,7 +44,6 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<V38Tunables>(),
     of::<PageFilterTunables>(),
     of::<Behaviour>(),
-    of::<Migration>(),
     of::<SchedConfig>(),
 ];
 
@@ -76,6 +73,9 @@ pub const CONDITIONS: &[Condition] = &[
     when("sched.ni_random", "sched.form", &["v612"]),
 ];
 
+/// Declared, and read by no backend yet.
+pub const UNREAD: &[&str] = &["thp_locality", "reclaim", "system.thp_defrag", "system.zone_reclaim_mode"];
+
 const fn when(tunable: &'static str, subject: &'static str, values: &'static [&'static str]) -> Condition {
     Condition { tunable, subject, values }
 }
@@ -91,6 +91,7 @@ pub fn vocabulary() -> Vocabulary {
         roles: ROLES.iter().map(role).collect(),
         tunables: GROUPS.iter().flat_map(|g| g.decls.iter().filter_map(|d| info(g.name, d))).collect(),
         conditions: CONDITIONS.to_vec(),
+        unread: UNREAD.to_vec(),
         check,
     }
 }
@@ -175,6 +176,9 @@ mod tests {
         for (i, t) in v.tunables.iter().enumerate() {
             assert!(v.tunables[..i].iter().all(|o| o.name != t.name), "{}", t.name);
             assert_eq!(check(&t.name, &t.default), Ok(t.default.clone()), "default of {} is legal", t.name);
+        }
+        for name in &v.unread {
+            assert!(v.roles.iter().any(|r| r.name == *name) || v.tunables.iter().any(|t| t.name == *name), "{name}");
         }
         for c in &v.conditions {
             assert!(v.tunables.iter().any(|t| c.covers(&t.name)), "{c:?} covers something");

@@ -115,6 +115,8 @@ pub struct Vocabulary {
     pub tunables: Vec<TunableInfo>,
     /// When a tunable is read at all; a tunable without an entry always is.
     pub conditions: Vec<Condition>,
+    /// Roles and tunables that are declared but that no backend reads yet: an override gets a warning.
+    pub unread: Vec<&'static str>,
     /// Checks a value: (tunable, text) to its canonical text, or what was expected.
     pub check: fn(&str, &str) -> Result<String, String>,
 }

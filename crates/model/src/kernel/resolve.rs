@@ -50,6 +50,10 @@ pub fn resolve(
     for setting in overrides {
         let unread: Vec<_> = overridden.iter().map(|k| unread(k, vocabulary, &setting.name.value, |_| true)).collect();
         withdraw_unread(&mut kernels, &plain, setting, &unread)?;
+        if vocabulary.unread.contains(&setting.name.value.as_str()) {
+            let note = format!("`{}` was set, but no backend models it yet", setting.name.value);
+            kernels.iter_mut().for_each(|k| k.warnings.push(note.clone()));
+        }
     }
     for kernel in &mut kernels {
         rename(kernel);

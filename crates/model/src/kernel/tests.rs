@@ -31,6 +31,7 @@ fn vocabulary() -> Vocabulary {
             Condition { tunable: "numa.*", subject: "scan", values: &["v414"] },
             Condition { tunable: "numa.window_ms", subject: "vma_filter", values: &["v64"] },
         ],
+        unread: vec!["system.hz"],
         check: |_, text| match text.parse::<u8>() {
             Ok(n) if n <= 100 => Ok(n.to_string()),
             _ => Err("a whole number from 0 to 100".into()),
@@ -180,6 +181,13 @@ fn overrides_rename_and_ineffective_ones_are_refused_or_withdrawn() {
     }
     let e = run(&files(), &["6.4"], &["system.hz=1", "system.hz=2"]).unwrap_err().to_string();
     assert!(e.contains("set twice"), "{e}");
+}
+
+#[test]
+fn an_override_that_no_backend_models_is_kept_and_noted() {
+    let k = &run(&files(), &["6.4"], &["system.hz=10"]).unwrap()[0];
+    assert_eq!(k.tunable("system.hz"), Some("10"));
+    assert_eq!(k.warnings, ["`system.hz` was set, but no backend models it yet"]);
 }
 
 #[test]
