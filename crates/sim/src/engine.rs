@@ -17,8 +17,8 @@ use crate::task::{Activity, Stage, Task};
 use crate::costs::{FlushTargets, LOCAL_FLUSH_NS};
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::mm::NodeMemory;
-use numalab_kernel::numa::NumaBalancing;
-use numalab_kernel::sched::{SchedEvent, Scheduler};
+use numalab_kernel::numa::{NumaBalancing, NumaTopology};
+use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
 use numalab_model::workload::Workload;
@@ -115,7 +115,7 @@ impl<'a> World<'a> {
     /// A world at time 0 with the first process about to be started.
     pub fn new(machine: &'a Machine, workload: &'a Workload, cfg: &'a SimConfig, seed: u64) -> Result<Self, String> {
         let nodes = machine.node_count();
-        let mut rng = Rng::new(seed, 0, 0);
+        let mut rng = Rng::new(seed);
         let next_pid = 2000 + (rng.below(20_000) as u32);
         let cpus = (0..machine.cpu_count())
             .map(|c| CpuState {
@@ -138,7 +138,7 @@ impl<'a> World<'a> {
             now_ns: 0,
             queue: EventQueue::default(),
             sched: Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?,
-            numa: NumaBalancing::new(machine, cfg.numa),
+            numa: NumaBalancing::new(cfg.numa, NumaTopology::new(machine).map_err(|e| e.to_string())?),
             memory: NodeMemory::new(machine),
             processes: workload.processes.iter().map(|_| ProcessState::new(nodes)).collect(),
             tasks: Vec::new(),
@@ -208,8 +208,7 @@ impl<'a> World<'a> {
         t.activity = Activity::Running;
         t.sleep += 1;
         let waker = (waker != u32::MAX).then_some(waker);
-        let view = SchedView { numa: &self.numa };
-        let cpu = self.sched.wake(task, waker, false, self.now_ns, &view);
+        let cpu = self.sched.wake(task, waker, false, self.now_ns);
         self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
         self.after_sched();
     }
@@ -218,23 +217,22 @@ impl<'a> World<'a> {
     pub(crate) fn after_sched(&mut self) {
         let mut events = std::mem::take(&mut self.events);
         loop {
-            events.clear();
-            self.sched.drain_events(&mut events);
+            self.sched.swap_events(&mut events);
             if events.is_empty() {
                 break;
             }
             for e in &events {
                 match *e {
                     SchedEvent::Resched { cpu } => self.kick(cpu as usize),
-                    SchedEvent::Migrated { task, from, to, .. } => {
-                        let (from, to) = (self.cpus[from as usize].node, self.cpus[to as usize].node);
-                        if from != to {
+                    SchedEvent::Moved { task, from, to, why } => {
+                        // NUMA balancing has already accounted for its own moves.
+                        if why != Why::Numa && self.cpus[from as usize].node != self.cpus[to as usize].node {
                             let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
-                            self.numa.migration_happened(task, from, to, rss);
+                            self.numa.migration_happened(task, from as usize, to as usize, rss);
                         }
                     }
-                    SchedEvent::Balanced { cpu, cpus_scanned } => {
-                        let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus_scanned);
+                    SchedEvent::Balanced { cpu, cpus, .. } => {
+                        let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus);
                         self.cpus[cpu as usize].debt_ns += ns as u64;
                     }
                 }
@@ -329,11 +327,12 @@ impl<'a> World<'a> {
                 continue;
             }
             let (_, m) = self.due_moves.remove(i);
-            let view = SchedView { numa: &self.numa };
             match m {
-                NumaMove::Move(task, to) if self.movable(task) => self.sched.migrate(task, to, self.now_ns, &view),
+                NumaMove::Move(task, to) if self.movable(task) => {
+                    self.sched.migrate(task, to, self.now_ns);
+                }
                 NumaMove::Swap(a, b) if self.movable(a) && self.movable(b) => {
-                    self.sched.swap(a, b, self.now_ns, &view);
+                    self.sched.swap(a, b, self.now_ns);
                 }
                 _ => {}
             }

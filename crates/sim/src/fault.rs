@@ -85,8 +85,6 @@ impl World<'_> {
         let mut host = Host {
             sched: &mut self.sched,
             processes: &self.processes,
-            machine: self.machine,
-            now_ns: clock,
             moves: &mut self.moves,
         };
         let out = self.numa.hint_fault_done(at, &mut facts, &decision, result, &mut host);

@@ -29,7 +29,7 @@ impl TaskHost for Host<'_> {
         self.sched.load_sum(task)
     }
     fn task_load(&self, task: TaskId) -> u64 {
-        self.sched.load_of(task)
+        self.sched.task_load_now(task)
     }
     fn rss_pages(&self, mm: MmId) -> u64 {
         self.processes[mm as usize].space.rss_pages()
@@ -44,7 +44,8 @@ impl TaskHost for Host<'_> {
         self.sched.allowed(task, cpu as u32)
     }
     fn cpu_stats(&self, cpu: usize) -> CpuStats {
-        self.sched.cpu_stats(cpu as u32)
+        let l = self.sched.cpu_load(cpu as u32);
+        CpuStats { load: l.load, runnable: l.runnable, util: l.util, nr_running: l.nr_running, capacity: 1024 }
     }
     fn idle(&self, cpu: usize) -> bool {
         self.sched.is_idle(cpu as u32)
@@ -53,8 +54,8 @@ impl TaskHost for Host<'_> {
         self.sched.is_core_idle(cpu as u32)
     }
     fn numa_domain(&self, cpu: usize) -> Option<NumaDomain> {
-        // NUMA balancing halves the imbalance percentage itself, so it gets the domain's own.
-        self.sched.lowest_numa_domain(cpu as u32)
+        let d = self.sched.domains().sd_numa(cpu as u32).map(|id| self.sched.domains().domain(id))?;
+        Some(NumaDomain { imbalance_pct: d.imbalance_pct, imb_numa_nr: d.imb_numa_nr })
     }
     fn preferred_changed(&mut self, task: TaskId, _old: Option<usize>, new: Option<usize>) {
         self.sched.set_preferred_nid(task, new.map(|n| n as u32));
@@ -83,6 +84,6 @@ impl NumaView for SchedView<'_> {
         self.numa.tasks.get(task as usize).is_some_and(|t| !t.faults.is_empty())
     }
     fn node_weight(&self, task: u32, node: u32, distance: u32) -> i64 {
-        self.numa.locality_weight(task, node as usize, distance)
+        self.numa.locality_weight(task, node as usize, distance as u8) as i64
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::engine::{Pending, World};
 use crate::event::Event;
-use crate::host::SchedView;
 use crate::process::STACK_PAGES;
 use crate::task::{Activity, Stage, Task};
+use numalab_kernel::numa::fork::CloneKind;
+use numalab_model::record::Status;
 use numalab_model::workload::ForkPoint;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ impl World<'_> {
         let nodes = self.machine.node_count();
         let p = &mut self.processes[process];
         p.started = true;
-        p.map_regions(spec, self.cfg.thp(), nodes);
+        p.map_regions(spec, self.cfg.thp, nodes);
         self.create_task(process, 0, parent_cpu, parent);
     }
 
@@ -39,7 +40,13 @@ impl World<'_> {
         let pid = self.next_pid;
         self.next_pid += 1;
         let affinity = self.workload.processes[process].threads[thread].affinity.clone();
-        let id = self.sched.add_task(affinity.as_deref(), 0);
+        let id = match self.sched.add_task(affinity.as_deref(), 0) {
+            Ok(id) => id,
+            Err(e) => {
+                self.status = Status::Failed(e.to_string());
+                return;
+            }
+        };
         debug_assert_eq!(id as usize, self.tasks.len());
         let mut t = Task::new(process as u32, thread as u32, pid, ops, stage, self.now_ns);
         if let Some(parent) = parent.filter(|_| !first) {
@@ -51,12 +58,18 @@ impl World<'_> {
         if !first {
             p.map_stack(self.machine.node_count());
         }
-        let jiffies = self.now_ns / self.cfg.jiffy_ns();
-        let users = p.live_threads - u32::from(!first);
-        let rss = p.space.rss_pages();
-        self.numa.fork(parent, id, process as u32, !first, users, pid, rss, jiffies);
-        let view = SchedView { numa: &self.numa };
-        self.sched.fork(parent_cpu, parent, id, self.now_ns, &view);
+        let now = self.now_ns / self.cfg.jiffy_ns();
+        match parent {
+            None => self.numa.start(id, Some(process as u32), pid),
+            Some(parent) => {
+                let rss = self.processes[self.tasks[parent as usize].process as usize].space.rss_pages();
+                let clone = if first { CloneKind::Process(process as u32) } else { CloneKind::Thread };
+                self.numa.fork(parent, id, clone, pid, now, rss);
+            }
+        }
+        let preferred = self.numa.tasks[id as usize].numa_preferred_nid;
+        self.sched.set_preferred_nid(id, preferred.map(|n| n as u32));
+        self.sched.fork(parent_cpu, id, self.now_ns);
     }
 
     /// The program of the current stage has ended: the task goes on to the next stage.

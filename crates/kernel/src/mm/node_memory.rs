@@ -92,7 +92,7 @@ impl NodeMemory {
     /// Returns the node, or `None` when nothing is left (out of memory).
     pub fn alloc(&mut self, here: usize, preferred: usize, allowed: u64, pages: u64) -> Option<usize> {
         let first = self.fallback[preferred].iter().copied().find(|&n| allowed >> n & 1 != 0)? as usize;
-        let node = if self.zone(first) > self.low_pages[first] + pages - 1 {
+        let node = if self.zones[first].free_pages > self.low_pages[first] + pages - 1 {
             first
         } else {
             self.walk(preferred, allowed, pages)?
