@@ -54,6 +54,7 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
             }
             add_scalars(&mut out.metrics, &outcome.scalars, k, columns);
             add_counters(&mut out.counters, &outcome.counters, k, columns);
+            add_counters(&mut out.reasons, &outcome.reasons, k, columns);
         }
         if count.timeout > 0 {
             let text = format!("{}: {} of {} runs ended at the time limit", kernel.name, count.timeout, count.total);
@@ -114,6 +115,7 @@ mod tests {
             status,
             scalars: vec![scalar("elapsed_s", elapsed), scalar("system_s", 1.0), scalar("wait_s", 2.0)],
             counters: vec![("numa_hint_faults".into(), faults)],
+            reasons: vec![("scan_skip.pid_inactive".into(), 2 * faults)],
             ..Outcome::default()
         }
     }
@@ -127,6 +129,7 @@ mod tests {
         assert_eq!(w.metric("elapsed").unwrap().samples, [vec![3.0, 4.0], vec![]]);
         assert!(w.metric("wait_s").is_some(), "a score keeps its name");
         assert_eq!(w.counter("numa_hint_faults").unwrap().of(0), [5.0, 6.0]);
+        assert_eq!(w.reasons[0].of(0), [10.0, 12.0]);
         assert_eq!(w.duration(0), Some(Duration { user_s: 0.0, system_s: 2.0, elapsed_s: 7.0 }));
         assert_eq!(w.duration(1), None);
         assert_eq!(w.runs[0], Runs { total: 2, timeout: 1, failed: 0 });

@@ -112,10 +112,10 @@ pub fn apply(c: &mut Comparison, columns: &[Column]) {
 fn derive(w: &Workload, column: &Column, kernels: usize) -> Option<Metric> {
     let names = column.expr.names();
     let recorded = |n: &str| w.counter(n).is_some() || w.metric(n).is_some();
-    // Times alone do not make a figure of counters that nobody recorded.
+    // A time that was not recorded is not 0, and times alone do not make a figure of counters that nobody recorded.
     let (times, counted): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|n| TIMES.contains(n));
-    let decisive = if counted.is_empty() { &times } else { &counted };
-    if !decisive.iter().any(|n| recorded(n)) {
+    let any_counted = counted.is_empty() || counted.iter().any(|n| recorded(n));
+    if !any_counted || !times.iter().all(|n| recorded(n)) {
         return None;
     }
     let samples = (0..kernels).map(|k| (0..runs(w, k)).filter_map(|run| value(w, column, k, run)).collect()).collect();
@@ -174,6 +174,7 @@ mod tests {
         apply(&mut c, &columns);
         assert_eq!(c.workloads[0].metric("numa_local_percent").unwrap().samples, [vec![50.0]]);
         assert!(c.workloads[0].metric("thp_fault_success_percent").is_none());
+        assert!(c.workloads[0].metric("system_percent").is_none(), "user and system were not recorded");
     }
 
     #[test]

@@ -251,4 +251,23 @@ mod tests {
         assert_eq!(column("a * )"), 5);
         assert!(Expr::parse(&"(".repeat(100_000)).is_err(), "deep nesting is refused before it is parsed");
     }
+
+    #[test]
+    fn any_text_is_parsed_or_refused_in_place() {
+        let alphabet: Vec<char> = "ab1.5_+-*/() ^é".chars().collect();
+        let mut rng = numalab_stats::rng::SplitMix64::new(1);
+        let mut parsed = 0;
+        for _ in 0..20_000 {
+            let length = rng.below(12);
+            let text: String = (0..length).map(|_| alphabet[rng.below(alphabet.len() as u64) as usize]).collect();
+            match Expr::parse(&text) {
+                Ok(e) => {
+                    parsed += 1;
+                    e.eval(&|_| 1.0);
+                }
+                Err(e) => assert!((1..=text.chars().count() + 1).contains(&e.column), "{text}"),
+            }
+        }
+        assert!(parsed > 100, "{parsed}");
+    }
 }

@@ -248,4 +248,23 @@ mod tests {
         let alone = Comparison { kernels: vec![Kernel::named("a")], ..comparison() };
         assert!(FailIf::parse("elapsed > 3%").unwrap().check(&alone).unwrap_err().what.contains("no runs"));
     }
+
+    #[test]
+    fn any_text_is_parsed_or_refused_in_place() {
+        let alphabet: Vec<char> = "ab/ ><=+-%x1.5é".chars().collect();
+        let mut rng = numalab_stats::rng::SplitMix64::new(2);
+        let mut parsed = 0;
+        for _ in 0..20_000 {
+            let length = rng.below(12);
+            let text: String = (0..length).map(|_| alphabet[rng.below(alphabet.len() as u64) as usize]).collect();
+            match FailIf::parse(&text) {
+                Ok(f) => {
+                    parsed += 1;
+                    let _ = f.check(&comparison());
+                }
+                Err(e) => assert!((1..=text.chars().count() + 1).contains(&e.column), "{text}: {e}"),
+            }
+        }
+        assert!(parsed > 100, "{parsed}");
+    }
 }

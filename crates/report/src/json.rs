@@ -5,7 +5,7 @@
 //!   {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
 //!     "6.1": {"n": 5, "mean": 3.1, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
 //! ```
-//! Metrics are elapsed, user, system, blocked, every score, every derived column and every counter, per run.
+//! Metrics are elapsed, user, system, blocked, every score, every derived column, every counter and every skip reason, per run.
 //! `ratio` is mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is 0 for a single
 //! run. Without runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
 
@@ -146,9 +146,10 @@ fn figures(c: &Comparison, m: &Metric) -> Vec<(String, Figures)> {
     c.kernels.iter().enumerate().map(|(k, kernel)| (kernel.name.clone(), one(k))).collect()
 }
 
-/// All figures of a workload as metrics: metrics, derived columns, counters with unit and direction from the dictionary.
+/// All figures of a workload as metrics: metrics, derived columns, counters with unit and direction from the dictionary,
+/// skips by reason.
 pub fn every_metric(w: &Workload) -> Vec<Metric> {
-    let counters = w.counters.iter().map(counter_metric);
+    let counters = w.counters.iter().chain(&w.reasons).map(counter_metric);
     w.metrics.iter().chain(&w.derived).cloned().chain(counters).collect()
 }
 

@@ -6,6 +6,8 @@ use crate::assess::{self, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
 
+/// Most notes about differences too small to see; a large comparison has one for nearly every row.
+const UNSEEN_LIMIT: usize = 12;
 /// A run shorter than this says more about start-up than about the workload, s.
 const SHORT_RUN_S: f64 = 1.0;
 
@@ -61,21 +63,23 @@ fn short_runs(w: &Workload) -> Option<String> {
 /// "With 5 runs a side a change of 3 % would have been seen", for elapsed times and scores without a clear difference.
 fn unseen(c: &Comparison) -> Vec<String> {
     let interesting = |metric: &str| !matches!(metric, "user" | "system" | "blocked");
-    assess::assess(c)
-        .into_iter()
+    let mut out: Vec<String> = assess::assess(c)
+        .iter()
         .filter(|a| interesting(&a.metric) && a.p_holm.is_some_and(|p| p >= LEVEL))
         .filter_map(|a| {
-            let percent = a.detectable_percent.filter(|d| d.is_finite())?;
+            let percent = readable(a.detectable_percent.filter(|d| d.is_finite())?);
+            let (n0, n1) = a.runs;
+            let place = format!("{} {} on {}: no clear difference", a.workload, a.metric, a.kernel);
+            let often = 100.0 * POWER;
             Some(format!(
-                "{} {} on {}: no clear difference; with {} and {} runs a change of {} % would be seen {:.0} times in 100",
-                a.workload,
-                a.metric,
-                a.kernel,
-                a.runs.0,
-                a.runs.1,
-                readable(percent),
-                100.0 * POWER
+                "{place}; with {n0} and {n1} runs a change of {percent} % would be seen {often:.0} times in 100"
             ))
         })
-        .collect()
+        .collect();
+    if out.len() > UNSEEN_LIMIT {
+        let more = out.len() - UNSEEN_LIMIT;
+        out.truncate(UNSEEN_LIMIT);
+        out.push(format!("and {more} more rows without a clear difference"));
+    }
+    out
 }

@@ -35,7 +35,7 @@ fn table(rows: Vec<Row>, value_width: usize) -> Table {
 pub enum VmstatRows {
     /// All 62, as mmtests does.
     All,
-    /// Those that are not zero for every kernel.
+    /// Those that are not zero for every kernel, and the NUMA rows in any case: there a zero is an answer.
     #[default]
     NonZero,
 }
@@ -52,7 +52,8 @@ pub fn vmstat(c: &Comparison, w: &Workload, which: VmstatRows, corrected: bool) 
     }
     let mut t = table(rows, VMSTAT_WIDTH);
     if which == VmstatRows::NonZero {
-        t.rows.retain(|r| r.cells.iter().any(|cell| cell.value != 0.0));
+        let subject = |r: &Row| r.operation.starts_with("NUMA ") || r.operation == "AutoNUMA cost";
+        t.rows.retain(|r| subject(r) || r.cells.iter().any(|cell| cell.value != 0.0));
     }
     Some(t)
 }
@@ -62,6 +63,16 @@ pub fn deltas(w: &Workload, kernel: usize) -> Deltas {
     let growth =
         w.counters.iter().filter(|c| !c.of(kernel).is_empty()).map(|c| (c.name.as_str(), c.of(kernel).iter().sum()));
     Deltas::new(growth, w.duration(kernel).map_or(0.0, |d| d.elapsed_s))
+}
+
+/// Skips and refusals over all runs of each kernel, by reason; `None` if none were counted.
+pub fn reasons(c: &Comparison, w: &Workload) -> Option<Table> {
+    if w.reasons.is_empty() {
+        return None;
+    }
+    let sum = |r: &crate::data::Counter, k| r.of(k).iter().sum();
+    let rows = w.reasons.iter().map(|r| row("Reason", &r.name, (0..c.kernels.len()).map(|k| sum(r, k))));
+    Some(table(rows.collect(), VMSTAT_WIDTH))
 }
 
 /// Figures derived from counters (mean over the runs), as `Ops` rows under their titles; `None` if there are none.

@@ -127,7 +127,8 @@ struct Line<'a> {
     floor: f64,
 }
 
-/// Metrics under lkp names: times as `<workload>.time.*`, scores as `<workload>.*`, counters as `proc-vmstat.*`.
+/// Metrics under lkp names: times as `<workload>.time.*`, scores as `<workload>.*`, counters as `proc-vmstat.*`, skips as
+/// `reasons.*`.
 fn lines(w: &Workload) -> Vec<Line<'_>> {
     use std::borrow::Cow;
     let metric = |m| {
@@ -139,17 +140,14 @@ fn lines(w: &Workload) -> Vec<Line<'_>> {
         };
         Line { name, metric: Cow::Borrowed(m), counter: false, key: !time, floor: if time { 10.0 } else { 0.0 } }
     };
-    let counter = |c| {
+    let counter = |c, group: &str| {
         let m = crate::json::counter_metric(c);
-        Line {
-            name: format!("proc-vmstat.{}", m.name),
-            metric: Cow::Owned(m),
-            counter: true,
-            key: false,
-            floor: 1000.0,
-        }
+        let name = format!("{group}.{}", m.name);
+        Line { name, metric: Cow::Owned(m), counter: true, key: false, floor: 1000.0 }
     };
-    w.metrics.iter().chain(&w.derived).map(metric).chain(w.counters.iter().map(counter)).collect()
+    let counters = w.counters.iter().map(|c| counter(c, "proc-vmstat"));
+    let reasons = w.reasons.iter().map(|c| counter(c, "reasons"));
+    w.metrics.iter().chain(&w.derived).map(metric).chain(counters).chain(reasons).collect()
 }
 
 /// Groups by the first part of the name: the workload's own first, then the counters; inside by name.

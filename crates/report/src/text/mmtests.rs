@@ -23,6 +23,8 @@ pub struct Options {
     pub corrected: bool,
     /// Adds the derived columns.
     pub derived: bool,
+    /// Adds the skips and refusals by reason.
+    pub reasons: bool,
     /// Adds the legend and the notes at the end.
     pub legend: bool,
 }
@@ -34,6 +36,7 @@ impl Default for Options {
             vmstat: VmstatRows::NonZero,
             corrected: true,
             derived: true,
+            reasons: true,
             legend: true,
         }
     }
@@ -51,7 +54,7 @@ pub fn report(c: &Comparison, options: &Options) -> String {
     out
 }
 
-/// One workload: name, comparison tables, Duration, vmstat, derived figures, each after a blank line.
+/// One workload: name, comparison tables, Duration, vmstat, derived figures, skips by reason, each after a blank line.
 pub fn workload(c: &Comparison, w: &Workload, options: &Options) -> String {
     let mut out = format!("\n{}\n", w.name);
     let mut blocks: Vec<Table> = comparison_tables(c, w, &options.table);
@@ -59,6 +62,9 @@ pub fn workload(c: &Comparison, w: &Workload, options: &Options) -> String {
     blocks.extend(monitor::vmstat(c, w, options.vmstat, options.corrected));
     if options.derived {
         blocks.extend(monitor::derived(c, w));
+    }
+    if options.reasons {
+        blocks.extend(monitor::reasons(c, w));
     }
     let blocks: Vec<String> = blocks.iter().map(|t| table(c, t)).collect();
     out.push_str(&blocks.join("\n"));
