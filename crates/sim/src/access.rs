@@ -88,6 +88,16 @@ impl World<'_> {
                 self.scores[*id as usize] += amount;
                 Step::Go
             }
+            Op::ScoreClock { id, run } => {
+                t.advance();
+                let c = &mut self.score_clocks[*id as usize];
+                if *run {
+                    c.start(*clock);
+                } else {
+                    c.stop(*clock);
+                }
+                Step::Go
+            }
             Op::Discard(span) => self.discard(task, span, clock),
             Op::Join => self.join(task),
         }

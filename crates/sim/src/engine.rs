@@ -12,7 +12,7 @@ use crate::host::SchedView;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
-use crate::sync::{Barrier, Channel, Waiter};
+use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Stage, Task};
 use crate::costs::{FlushTargets, LOCAL_FLUSH_NS};
 use numalab_kernel::hw::rng::Rng;
@@ -93,6 +93,7 @@ pub struct World<'a> {
     pub(crate) channels: Vec<Channel>,
     pub(crate) vm: VmCounters,
     pub(crate) scores: Vec<f64>,
+    pub(crate) score_clocks: Vec<ScoreClock>,
     pub(crate) samples: Samples,
     /// Moves decided in the slice being planned.
     pub(crate) moves: Vec<NumaMove>,
@@ -149,6 +150,7 @@ impl<'a> World<'a> {
             channels: (0..workload.channels).map(|_| Channel::default()).collect(),
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],
+            score_clocks: vec![ScoreClock::default(); workload.scores.len()],
             samples: Samples::new(workload, nodes),
             moves: Vec::new(),
             due_moves: Vec::new(),

@@ -24,8 +24,9 @@ impl World<'_> {
             scalar("system_s", seconds(sum(|p| p.system_ns)), "s", false),
             scalar("blocked_s", seconds(sum(|p| p.blocked_ns)), "s", false),
         ];
-        for (spec, &value) in self.workload.scores.iter().zip(&self.scores) {
-            let value = if spec.per_second && elapsed > 0.0 { value / elapsed } else { value };
+        for ((spec, &value), clock) in self.workload.scores.iter().zip(&self.scores).zip(&self.score_clocks) {
+            let time = seconds(clock.read_ns(self.end_ns));
+            let value = if spec.per_second && time > 0.0 { value / time } else { value };
             scalars.push(scalar(&spec.name, value, &spec.unit, spec.higher_is_better));
         }
         let mut warnings = Vec::new();
