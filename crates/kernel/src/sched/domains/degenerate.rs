@@ -8,7 +8,8 @@ fn useless(d: &Raw) -> bool {
     if d.span.len() == 1 {
         return true;
     }
-    !(d.flags.any(Flags::NEED_GROUPS) && d.groups.len() >= 2) && !d.flags.has(Flags::WAKE_AFFINE)
+    let balances = d.flags.any(Flags::NEED_GROUPS) && d.groups.len() >= 2;
+    !balances && !d.flags.has(Flags::WAKE_AFFINE)
 }
 
 fn parent_useless(child: &Raw, parent: &Raw) -> bool {
