@@ -277,4 +277,4 @@ fn unique<'a>(spot: &Spot<String>, name: &str, mut before: impl Iterator<Item = 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

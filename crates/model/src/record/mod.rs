@@ -93,3 +93,6 @@ pub struct EffectiveTunable {
     /// Kernel name, or `model`.
     pub kernel_name: String,
 }
+
+#[cfg(test)]
+mod tests;
