@@ -166,7 +166,9 @@ impl<'a> Table<'a> {
     }
     fn wrong(&self, key: &str, item: &Item, expected: &str) -> SpecError {
         let what = format!("`{}` is {}", self.full(key), kind(item));
-        self.doc.error(item.span(), what, expected.to_string())
+        // A table that only its sub-tables' headers imply has no place of its own, but its name has one.
+        let span = item.span().or_else(|| self.items.key(key).and_then(toml_edit::Key::span));
+        self.doc.error(span, what, expected.to_string())
     }
     fn spot<T>(&self, item: &Item, value: T) -> Spot<T> {
         let (line, column) = item.span().map_or((0, 0), |s| position(&self.doc.text, s.start));
@@ -357,6 +359,70 @@ impl<'a> Table<'a> {
             out.push(row.iter().map(value_number).collect::<Option<Vec<f64>>>().ok_or_else(wrong)?);
         }
         Ok(Some(self.spot(item, out)))
+    }
+    /// Whether `key` is present; marks it as legal.
+    pub fn has(&self, key: &str) -> bool {
+        self.item(key).is_some()
+    }
+    /// Text of a value with the place of its first character, inside the quotes; `None` if `v` is a table or list.
+    fn text_spot(&self, v: &Value) -> Option<Spot<String>> {
+        let text = match v {
+            Value::String(s) => s.value().clone(),
+            Value::Integer(n) => n.value().to_string(),
+            Value::Float(x) => x.value().to_string(),
+            Value::Boolean(b) => u8::from(*b.value()).to_string(),
+            _ => return None,
+        };
+        let span = v.span();
+        let raw = span.clone().and_then(|s| self.doc.text.get(s)).unwrap_or("");
+        let quotes = ["\"\"\"\n", "'''\n", "\"\"\"", "'''", "\"", "'"];
+        // Escapes make the source longer than the text: then the place is that of the opening quote.
+        let inside = quotes.iter().find(|q| raw.starts_with(**q) && raw[q.len()..].starts_with(text.as_str()));
+        let start = span.map(|s| s.start + inside.map_or(0, |q| q.len()));
+        let (line, column) = start.map_or((0, 0), |s| position(&self.doc.text, s));
+        Some(Spot { value: text, file: self.doc.file.clone(), line, column })
+    }
+    /// A string, if present, with the place of its first character (for texts that are parsed further).
+    ///
+    /// # Errors
+    /// Present but not a string.
+    pub fn opt_text(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match i.as_value().filter(|v| v.is_str()).and_then(|v| self.text_spot(v)) {
+                Some(text) => Ok(Some(text)),
+                None => Err(self.wrong(key, i, "a string")),
+            },
+        }
+    }
+    /// Like [`Table::opt_expr`], with the place of the text's first character.
+    ///
+    /// # Errors
+    /// Present but neither a string nor a number.
+    pub fn opt_formula(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match i.as_value().and_then(|v| self.text_spot(v)) {
+                Some(text) => Ok(Some(text)),
+                None => Err(self.wrong(key, i, "a number or an expression")),
+            },
+        }
+    }
+    /// One expression or a list of them, if present, each with the place of its first character.
+    ///
+    /// # Errors
+    /// Present but neither, or a list with something else in it.
+    pub fn opt_formulas(&self, key: &str) -> Result<Option<Vec<Spot<String>>>, SpecError> {
+        let Some(item) = self.item(key) else { return Ok(None) };
+        let wrong = || self.wrong(key, item, "an expression or a list of expressions");
+        match item.as_array() {
+            None => Ok(self.opt_formula(key).map_err(|_| wrong())?.map(|one| vec![one])),
+            Some(list) if list.is_empty() => {
+                let what = format!("`{}` is an empty list", self.full(key));
+                Err(self.doc.error(item.span(), what, "at least one expression".into()))
+            }
+            Some(list) => list.iter().map(|v| self.text_spot(v).ok_or_else(wrong)).collect::<Result<_, _>>().map(Some),
+        }
     }
     /// All keys with their places: for tables whose keys are names (parameters, roles). Marks them as read.
     pub fn keys(&self) -> Vec<Spot<String>> {
