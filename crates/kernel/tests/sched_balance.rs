@@ -1,4 +1,5 @@
 //! Group types, what a pass moves, and intervals: vectors 37–65 of kernel-scheduler.md §9.4, §9.5.
+#![allow(clippy::unwrap_used)]
 
 mod sched_common;
 

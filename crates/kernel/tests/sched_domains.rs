@@ -1,4 +1,5 @@
 //! Domains, groups and `imb_numa_nr`: vectors 1–17 of kernel-scheduler.md §9.
+#![allow(clippy::unwrap_used)]
 
 use numalab_kernel::sched::config::SchedConfig;
 use numalab_kernel::sched::domains::{Domains, Flags, Level, NumaTopology};

@@ -1,4 +1,5 @@
 //! Fork placement: vectors 12 and 18–36 of kernel-scheduler.md §9.3.
+#![allow(clippy::unwrap_used)]
 
 mod sched_common;
 

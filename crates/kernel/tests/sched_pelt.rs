@@ -1,4 +1,5 @@
 //! Load tracking and wake-up rules: vectors 66–75 of kernel-scheduler.md §9.6, §9.7.
+#![allow(clippy::unwrap_used)]
 
 mod sched_common;
 

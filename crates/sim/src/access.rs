@@ -1,9 +1,9 @@
 //! What a task does with memory and time: its ops, one step at a time.
 
+use crate::costs::sweep_hit_share;
 use crate::engine::{Pending, World};
 use crate::sync::Waiter;
 use crate::task::Activity;
-use crate::costs::sweep_hit_share;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
@@ -397,10 +397,10 @@ impl World<'_> {
             let in_flight = if a.pattern == Pattern::Chase { 1.0 } else { self.machine.stream.lines_random };
             let miss = latency / in_flight;
             let per_access =
-                ((1.0 - hit) * miss + hit * self.machine.cache.llc_latency_ns / in_flight + a.compute_ns / speed).max(0.1);
+                ((1.0 - hit) * miss + hit * self.machine.cache.llc_latency_ns / in_flight + a.compute_ns / speed)
+                    .max(0.1);
             let room = ((end - *clock) as f64 / per_access) as u64 + 1;
-            let to_fault =
-                if pending == 0 { u64::MAX } else { self.rng.geometric(pending as f64 / pages as f64) };
+            let to_fault = if pending == 0 { u64::MAX } else { self.rng.geometric(pending as f64 / pages as f64) };
             let n = to_fault.min(room).min(a.accesses - done);
             done += n;
             let ns = n as f64 * per_access;

@@ -6,6 +6,7 @@
 
 use crate::access::Step;
 use crate::config::SimConfig;
+use crate::costs::{FlushTargets, LOCAL_FLUSH_NS};
 use crate::counters::VmCounters;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
@@ -14,7 +15,6 @@ use crate::rates::Rates;
 use crate::sample::Samples;
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Stage, Task};
-use crate::costs::{FlushTargets, LOCAL_FLUSH_NS};
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::mm::NodeMemory;
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
@@ -345,7 +345,8 @@ impl<'a> World<'a> {
     fn movable(&self, task: u32) -> bool {
         let t = &self.tasks[task as usize];
         let leaving = self.cpus.iter().any(|c| {
-            c.task == Some(task) && matches!(c.pending, Pending::Sleep(_) | Pending::Wait | Pending::Exit | Pending::Stage)
+            c.task == Some(task)
+                && matches!(c.pending, Pending::Sleep(_) | Pending::Wait | Pending::Exit | Pending::Stage)
         });
         t.activity != Activity::Dead && !leaving
     }

@@ -71,7 +71,8 @@ impl World<'_> {
         let process = self.tasks[task as usize].process as usize;
         let p = &mut self.processes[process];
         let at = FaultSite { task, cpu, now: clock / self.cfg.jiffy_ns() };
-        let mut facts = if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
+        let mut facts =
+            if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
         facts.last = LastCpupid::from_raw(f.last);
         let policy = self.tasks[task as usize].policy.effective(f.index(p.space.vma(f.vma)));
         let state = p.vma_numa[f.vma].as_mut();
@@ -82,11 +83,7 @@ impl World<'_> {
             None => MigrateResult::NotTried,
             Some(target) => self.migrate_page(at, f, &facts, target, &mut ns),
         };
-        let mut host = Host {
-            sched: &mut self.sched,
-            processes: &self.processes,
-            moves: &mut self.moves,
-        };
+        let mut host = Host { sched: &mut self.sched, processes: &self.processes, moves: &mut self.moves };
         let out = self.numa.hint_fault_done(at, &mut facts, &decision, result, &mut host);
         let vma = self.processes[process].space.vma_mut(f.vma);
         if facts.last.raw() != f.last {
@@ -140,11 +137,7 @@ impl World<'_> {
         let costs = &self.machine.costs;
         let copy = if f.node == target { costs.copy_4k_local_ns } else { costs.copy_4k_remote_ns };
         let huge = f.pages > 1;
-        let ns = if huge {
-            costs.migrate_2m_ns + copy * CHUNK_PAGES as f64
-        } else {
-            costs.migrate_4k_ns + copy
-        };
+        let ns = if huge { costs.migrate_2m_ns + copy * CHUNK_PAGES as f64 } else { costs.migrate_4k_ns + copy };
         let process = self.tasks[task as usize].process as usize;
         let protecting = self.processes[process].protecting_until_ns > self.now_ns;
         let flush = huge || protecting || self.cfg.migrate_flush_inaccessible();
@@ -172,4 +165,3 @@ impl Found {
 fn page_index(vma: &Vma, chunk: usize, page: usize) -> u64 {
     (vma.chunk_base(chunk) / PAGE_BYTES + page as u64).saturating_sub(vma.start / PAGE_BYTES)
 }
-

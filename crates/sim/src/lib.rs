@@ -51,7 +51,13 @@ impl std::error::Error for SimError {}
 ///
 /// # Errors
 /// A machine whose scheduling domains cannot be built, or a violated invariant.
-pub fn run(machine: &Machine, workload: &Workload, cfg: &SimConfig, seed: u64, check: bool) -> Result<Outcome, SimError> {
+pub fn run(
+    machine: &Machine,
+    workload: &Workload,
+    cfg: &SimConfig,
+    seed: u64,
+    check: bool,
+) -> Result<Outcome, SimError> {
     let mut world = engine::World::new(machine, workload, cfg, seed).map_err(SimError)?;
     world.run();
     if check {

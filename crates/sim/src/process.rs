@@ -71,8 +71,7 @@ impl ProcessState {
     pub fn map_regions(&mut self, spec: &Process, thp: Thp, nodes: usize) {
         for region in spec.regions.iter().rev() {
             let start = self.place(region.size_bytes, region.misalign_bytes);
-            let vma =
-                Vma::new(start, start + region.size_bytes, VmaKind::PrivateAnon, thp.allows(region), nodes);
+            let vma = Vma::new(start, start + region.size_bytes, VmaKind::PrivateAnon, thp.allows(region), nodes);
             let id = self.space.insert(vma);
             self.vma_numa.push(None);
             self.region_vma.push(id as u32);

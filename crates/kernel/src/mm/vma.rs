@@ -1,8 +1,8 @@
 //! A mapping and its chunks.
 
 use super::block::{Bits512, Block, NEVER};
-use crate::numa::topology::NodeMask;
 use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use crate::numa::topology::NodeMask;
 
 /// State of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -89,8 +89,6 @@ crate::tunables! {
         local_fault_updates_cpupid: bool = false, "", "model";
         /// A migration attempt leaves private pages write-protected (6.2 on).
         migration_drops_write: bool = true, "", "model";
-        /// Migration flushes the TLB for inaccessible entries too (from 7e12beb8ca2a, 6.3, to 4d4b6d66db63, 6.5).
-        migrate_flush_inaccessible: bool = false, "", "model";
         /// No migration to nodes without memory (between 6.1 and 6.12).
         refuse_memoryless_target: bool = true, "", "model";
         /// Huge pages mapped more than once are not migrated (6.1).

@@ -1,5 +1,6 @@
 //! The modelled CPU scheduler: domains, run queues, placement, load balance, imbalance rules.
 pub mod balance;
+mod check;
 pub mod config;
 pub mod cpuset;
 pub mod domains;

@@ -113,17 +113,22 @@ impl Pelt {
         }
         if load > 0 {
             self.load_sum += load * contribution;
-            self.runnable_sum += runnable * contribution << 10;
-            self.util_sum += u64::from(running) * contribution << 10;
+            self.runnable_sum += (runnable * contribution) << 10;
+            self.util_sum += (u64::from(running) * contribution) << 10;
         }
         if periods == 0 {
             return false;
         }
+        self.settle(weight);
+        true
+    }
+    /// Recomputes the averages from the sums. Updates do it at period boundaries only, so two entities that were read
+    /// at different times inside a period may differ by up to 22 units although their sums agree.
+    pub fn settle(&mut self, weight: u64) {
         let v = self.divider();
         self.load = weight * self.load_sum / v;
         self.runnable = self.runnable_sum / v;
         self.util = self.util_sum / v;
-        true
     }
     /// Whether nothing is left to decay.
     pub fn is_zero(&self) -> bool {
@@ -148,7 +153,9 @@ impl Pelt {
         self.util_sum += task.util_sum;
     }
     /// Removes `task` (of `weight`) from this queue. Both must be up to date.
-    pub fn detach(&mut self, task: &Pelt, weight: u64) {
+    pub fn detach(&mut self, task: &mut Pelt, weight: u64) {
+        self.settle(1);
+        task.settle(weight);
         let take = |avg: &mut u64, sum: &mut u64, a: u64, s: u64| {
             *avg = avg.saturating_sub(a);
             // Rounding must not leave an average without the sum that carries it.

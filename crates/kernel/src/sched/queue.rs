@@ -25,7 +25,7 @@ impl Scheduler {
         let task = &mut self.tasks[t as usize];
         let rq = &mut self.rqs[task.cpu as usize];
         rq.refresh(self.now);
-        rq.pelt.detach(&task.pelt, task.weight);
+        rq.pelt.detach(&mut task.pelt, task.weight);
         task.attached = false;
     }
     /// Puts a task on the queue of its CPU (`task.cpu`).
@@ -183,7 +183,7 @@ impl Scheduler {
         let rq = &mut self.rqs[cpu as usize];
         rq.refresh(self.now);
         rq.clear_buddies(t);
-        rq.to_head(t);
+        rq.move_to_head(t);
         rq.cur = t;
         rq.in_idle = false;
         let task = &mut self.tasks[t as usize];

@@ -330,6 +330,10 @@ impl Scheduler {
     pub fn tick_ns(&self) -> u64 {
         self.p.jiffy_ns
     }
+    /// Tasks added so far.
+    pub fn task_count(&self) -> u32 {
+        self.tasks.len() as u32
+    }
     /// CPU time charged to a task, ns.
     pub fn runtime_ns(&self, task: TaskId) -> u64 {
         self.tasks[task as usize].runtime_ns

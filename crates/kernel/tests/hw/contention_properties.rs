@@ -58,7 +58,8 @@ fn modelled_latency(m: &Machine, c: &Contention, f: &Flow) -> f64 {
     for route in &m.routes[src][dst] {
         for &(link, forward) in &route.hops {
             let hop_ns = m.links[link].hop_latency_ns;
-            ns += route.share * queue_ns(hop_ns, LINK_Q, c.link_utilisation(link, forward), 1.0);
+            let queue = |way: bool| queue_ns(hop_ns, LINK_Q, c.link_utilisation(link, way), 1.0);
+            ns += route.share * ((1.0 - f.write) * queue(forward) + f.write * queue(!forward));
         }
     }
     ns
@@ -69,10 +70,10 @@ fn passes_saturated(m: &Machine, c: &Contention, f: &Flow) -> bool {
     // Threads that are not there are held back from 0.999 of saturation on.
     let full = 0.9989 * UTILISATION_CAP;
     c.node_utilisation(f.dst_node as usize) >= full
-        || m.routes[f.src_node as usize][f.dst_node as usize]
-            .iter()
-            .flat_map(|r| &r.hops)
-            .any(|&(l, forward)| c.link_utilisation(l, forward) >= full)
+        || m.routes[f.src_node as usize][f.dst_node as usize].iter().flat_map(|r| &r.hops).any(|&(l, forward)| {
+            (f.write < 1.0 && c.link_utilisation(l, forward) >= full)
+                || (f.write > 0.0 && c.link_utilisation(l, !forward) >= full)
+        })
 }
 
 fn check_model(m: &Machine, c: &Contention, flows: &[Flow], rates: &[Rate]) {
@@ -147,14 +148,16 @@ proptest! {
         prop_assert!(moved <= 0.03 * before.iter().sum::<f64>() + 1e-9, "{moved} of {before:?}");
     }
 
-    /// Threads of one kind on two nodes: more of them never lower the sum, and nobody's latency falls.
+    /// Threads of one kind on two nodes that only read: more of them never lower the sum, and nobody's latency
+    /// falls. With writes the sum may fall a little and a latency too: a flow slowed at one memory makes room on a
+    /// link for another, and sharing by claims is fair, not greatest.
     #[test]
     fn more_threads_never_lower_the_total(
         threads in prop::collection::vec(0.0..64.0f64, 4),
         which in 0usize..4,
         more in 0.0..64.0f64,
         lines in 1.0..64.0f64,
-        write in 0.0..=1.0f64,
+        write in prop_oneof![Just(0.0), 0.0..=1.0f64],
     ) {
         let m = machines::milan();
         let mut flows: Vec<Flow> = (0..4u32)
@@ -165,8 +168,9 @@ proptest! {
         let (sum, before) = (total(&c, &m), c.rates().to_vec());
         flows[which].threads += more;
         c.solve(&flows, &[]);
-        prop_assert!(total(&c, &m) >= sum * (1.0 - 1e-5), "{} after {sum}", total(&c, &m));
-        for (a, b) in before.iter().zip(c.rates()) {
+        let kept = if write == 0.0 { 1.0 - 1e-5 } else { 0.95 };
+        prop_assert!(total(&c, &m) >= sum * kept, "{} after {sum}", total(&c, &m));
+        for (a, b) in before.iter().zip(c.rates()).filter(|_| write == 0.0) {
             prop_assert!(b.latency_ns >= a.latency_ns * (1.0 - 1e-4), "{a:?} then {b:?}");
         }
     }

@@ -1,5 +1,5 @@
 //! A minimal event loop around the scheduler: CPU-bound tasks, ticks in order, reschedules at once.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Event, NoNuma, NumaView, SchedConfig, Scheduler, TaskId};

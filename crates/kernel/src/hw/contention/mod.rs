@@ -18,9 +18,10 @@
 //! they ask for. This is weighted max-min sharing, with the demand at the longest queue as upper bound;
 //! rates and latencies are therefore continuous where saturation begins.
 //!
-//! A write share `w` of a flow makes each of its bytes weigh `1/(1 - 0.25 w)`, random lines make a byte
-//! weigh `1/0.6` in DRAM (bank conflicts; links have none). For traffic of one kind this is exactly the
-//! lowered bandwidth of machines.md section 6.1.
+//! A write share `w` of a flow makes each of its bytes weigh `1/(1 - 0.25 w)` and random lines make a byte
+//! weigh `1/0.6`, both in DRAM only (turnaround, bank conflicts). For traffic of one kind this is exactly
+//! the lowered bandwidth of machines.md section 6.1. A link has its bandwidth in each direction: lines
+//! read cross it towards the CPU, lines written back towards the memory.
 //!
 //! Units: ns, GB/s (= bytes per ns), shares 0..=1. Invariants after [`Contention::solve`]: no resource
 //! carries more than 0.96 of its bandwidth (checked by property tests); the result depends on the flows

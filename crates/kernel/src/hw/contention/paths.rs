@@ -20,11 +20,35 @@ pub(super) struct Resource {
     pub dram: bool,
 }
 
+/// Which lines of a flow pass a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passes {
+    /// Lines read and lines written back.
+    All,
+    /// Lines read: they travel from the memory to the CPU.
+    Reads,
+    /// Lines written back: they travel the other way.
+    Writes,
+}
+
 /// One step of a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub resource: u32,
     pub share: f64,
+    pub passes: Passes,
+}
+
+impl Step {
+    /// The step as a flow with this write share meets it.
+    pub fn of(self, write: f64) -> Self {
+        let part = match self.passes {
+            Passes::All => 1.0,
+            Passes::Reads => 1.0 - write,
+            Passes::Writes => write,
+        };
+        Self { share: self.share * part, ..self }
+    }
 }
 
 /// All resources and paths of a machine.
@@ -61,11 +85,13 @@ impl Paths {
         for src in 0..nodes {
             for dst in 0..nodes {
                 let begin = paths.steps.len();
-                paths.steps.push(Step { resource: dst as u32, share: 1.0 });
+                paths.steps.push(Step { resource: dst as u32, share: 1.0, passes: Passes::All });
                 for route in &machine.routes[src][dst] {
                     for &(link, forward) in &route.hops {
-                        let resource = paths.link(link, forward) as u32;
-                        add_step(&mut paths.steps, begin, Step { resource, share: route.share });
+                        for (forward, passes) in [(forward, Passes::Reads), (!forward, Passes::Writes)] {
+                            let resource = paths.link(link, forward) as u32;
+                            add_step(&mut paths.steps, begin, Step { resource, share: route.share, passes });
+                        }
                     }
                 }
                 paths.starts.push(paths.steps.len() as u32);
@@ -111,7 +137,7 @@ impl Paths {
 
 /// Adds a step to the path that begins at `begin`, merging it with one over the same resource.
 fn add_step(steps: &mut Vec<Step>, begin: usize, step: Step) {
-    match steps[begin..].iter_mut().find(|s| s.resource == step.resource) {
+    match steps[begin..].iter_mut().find(|s| s.resource == step.resource && s.passes == step.passes) {
         Some(same) => same.share += step.share,
         None => steps.push(step),
     }

@@ -7,7 +7,7 @@
 //! max-min sharing, which the same sweeps reach bottleneck by bottleneck. Starting from the last
 //! solution, a few sweeps do.
 
-use super::paths::{Paths, Step};
+use super::paths::{Passes, Paths, Step};
 use super::{
     Flow, PageCopy, Rate, BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP, WRITE_PENALTY,
 };
@@ -150,7 +150,7 @@ impl Solver {
         let idle_ns = paths.idle_ns(src, dst);
         let mut queued_ns = idle_ns;
         let mut limit: f64 = 1.0;
-        for step in paths.steps(src, dst) {
+        for step in paths.steps(src, dst).iter().map(|s| s.of(0.0)).filter(|s| s.share > 0.0) {
             let r = step.resource as usize;
             queued_ns += step.share * paths.resources[r].queue_ns * self.queue[r];
             limit = limit.min(self.limit[r]);
@@ -167,7 +167,9 @@ impl Solver {
             let gbps = copy.gbps.max(0.0);
             self.add_background(paths.dram(from), gbps, byte_weight(0.0));
             self.add_background(paths.dram(to), gbps, byte_weight(1.0));
-            for step in &paths.steps(cpu, memory)[1..] {
+            // The page crosses the links as lines read, unless its CPU is where it comes from.
+            let write = f64::from(u8::from(memory == to));
+            for step in paths.steps(cpu, memory)[1..].iter().map(|s| s.of(write)) {
                 self.add_background(step.resource as usize, gbps * step.share, 1.0);
             }
         }
@@ -227,8 +229,8 @@ impl Solver {
                 line_ns += step.share * paths.resources[r].queue_ns * self.queue[r];
                 limit = limit.min(self.limit[r]);
             }
-            let link_load = flow.threads.max(0.0) * byte_weight(flow.write);
-            let dram_load = if flow.random { link_load / RANDOM_FACTOR } else { link_load };
+            let link_load = flow.threads.max(0.0);
+            let dram_load = link_load * byte_weight(flow.write) / if flow.random { RANDOM_FACTOR } else { 1.0 };
             let cap_gbps = flow.cap_gbps;
             let limit_gbps = cap_gbps.min(limit * claim_gbps);
             self.states.push(State { inflight, line_ns, limit_gbps, claim_gbps, cap_gbps, dram_load, link_load });
@@ -439,8 +441,10 @@ impl Solver {
 
 /// Steps of a flow's path, its cache port included.
 fn steps<'a>(paths: &'a Paths, flow: &Flow) -> impl Iterator<Item = Step> + 'a {
-    let port = paths.port(flow.llc).map(|r| Step { resource: r as u32, share: 1.0 });
-    paths.steps(flow.src_node as usize, flow.dst_node as usize).iter().copied().chain(port)
+    let write = flow.write.clamp(0.0, 1.0);
+    let port = paths.port(flow.llc).map(|r| Step { resource: r as u32, share: 1.0, passes: Passes::All });
+    let path = paths.steps(flow.src_node as usize, flow.dst_node as usize).iter().copied().chain(port);
+    path.map(move |s| s.of(write)).filter(|s| s.share > 0.0)
 }
 
 /// Load of one byte of traffic with write share `write`, relative to a byte read.

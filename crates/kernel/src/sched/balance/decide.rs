@@ -90,8 +90,9 @@ pub fn decide(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Option
                 return None;
             }
         }
-        let spread = env.prefer_sibling && local.kind == GroupType::HasSpare;
-        if !(spread && sibling_imbalance(env, local, busiest) > 1) && !worth_it(env, local, busiest) {
+        let siblings = env.prefer_sibling && local.kind == GroupType::HasSpare;
+        let spread = siblings && sibling_imbalance(env, local, busiest) > 1;
+        if !spread && !worth_it(env, local, busiest) {
             return None;
         }
     }

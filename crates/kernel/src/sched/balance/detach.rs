@@ -103,7 +103,7 @@ impl Scheduler {
             let t = self.rqs[env.src as usize].list[0];
             let size = if self.may_migrate(env, t, view) { self.size_of(env, t) } else { None };
             let Some(size) = size else {
-                self.rqs[env.src as usize].tail_to_head();
+                self.rqs[env.src as usize].requeue_tail();
                 continue;
             };
             env.amount -= size;
@@ -202,7 +202,7 @@ impl Scheduler {
                 self.counters.active += 1;
                 break;
             }
-            self.rqs[src as usize].tail_to_head();
+            self.rqs[src as usize].requeue_tail();
         }
         if running != NONE && self.rqs[src as usize].cur == NONE && self.tasks[running as usize].state != State::Dead {
             self.resched(src);

@@ -14,6 +14,8 @@ mod pass;
 mod periodic;
 pub mod stats;
 
+pub use periodic::interval_jiffies;
+
 use super::cpuset::CpuSet;
 
 /// How busy the balancing CPU is.

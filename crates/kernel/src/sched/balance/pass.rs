@@ -267,15 +267,20 @@ impl Scheduler {
         let cache = self.topo.cache_of(env.dst);
         let teach_scan = env.idle != Idle::Newly && domain.weight == self.topo.cache(cache).size;
         let pct = domain.imbalance_pct;
-        // Types and counts suffice while every group has fewer tasks than CPUs.
-        let mut full = teach_scan;
-        let mut stacked = false;
+        let mut tally = Tally::default();
         self.group_stats.clear();
         for i in 0..count {
             let (s, most) = self.count_group(env, i);
-            full |= s.nr >= s.weight;
-            stacked |= most > 1;
+            let group = self.topo.domain(env.dom).groups[i];
+            tally.add(&s, most, self.topo.group(group).span.contains(env.dst));
             self.group_stats.push(s);
+        }
+        if top {
+            self.overload = tally.stacked;
+        }
+        let full = teach_scan || tally.needs_averages();
+        if !full && tally.others == 0 {
+            return Scan::default();
         }
         let mut scan = Scan::default();
         let mut util = 0;
@@ -300,9 +305,6 @@ impl Scheduler {
                 scan.busiest = Some((group, s));
             }
         }
-        if top {
-            self.overload = stacked;
-        }
         if teach_scan {
             let llc = self.topo.cache(cache).size;
             self.caches[cache as usize].nr_idle_scan = scan_limit(util, llc, pct);
@@ -318,4 +320,37 @@ struct Scan {
     busiest: Option<(GroupId, GroupStats)>,
     load: u64,
     capacity: u64,
+}
+
+/// Counts that tell whether averages matter at all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// Some CPU has two tasks.
+    stacked: bool,
+    /// Some group has more tasks than CPUs.
+    crowded: bool,
+    /// The local group has no CPU to spare by count.
+    local_full: bool,
+    /// Other groups that have tasks.
+    others: u32,
+    /// One of them has as many tasks as CPUs.
+    others_full: bool,
+}
+
+impl Tally {
+    fn add(&mut self, s: &GroupStats, most: u32, local: bool) {
+        self.stacked |= most > 1;
+        self.crowded |= s.nr > s.weight;
+        if local {
+            self.local_full = s.nr >= s.weight;
+        } else {
+            self.others += u32::from(s.nr > 0);
+            self.others_full |= s.nr >= s.weight;
+        }
+    }
+    /// Averages only tell overloaded groups from others, and fully busy ones from ones with CPUs to spare. The latter
+    /// changes nothing when the local group has CPUs to spare and there is but one group to pull from.
+    fn needs_averages(&self) -> bool {
+        self.crowded || self.local_full || (self.others_full && self.others > 1)
+    }
 }

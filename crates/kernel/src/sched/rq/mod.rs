@@ -101,7 +101,7 @@ impl Rq {
         self.pelt.util.max(self.util_est).min(1024)
     }
     /// Makes `t` the most recently run or arrived.
-    pub fn to_head(&mut self, t: TaskId) {
+    pub fn move_to_head(&mut self, t: TaskId) {
         if self.list.last() == Some(&t) {
             return;
         }
@@ -110,7 +110,7 @@ impl Rq {
         }
     }
     /// Moves the least recently run task to the front of its order (it was looked at and stays).
-    pub fn tail_to_head(&mut self) {
+    pub fn requeue_tail(&mut self) {
         if !self.list.is_empty() {
             self.list.rotate_left(1);
         }
