@@ -1,6 +1,6 @@
 //! What a task does with memory and time: its ops, one step at a time.
 
-use crate::costs::sweep_hit_share;
+use numalab_kernel::hw::cache::cyclic_hit;
 use crate::engine::{Pending, World};
 use crate::sync::Waiter;
 use crate::task::Activity;
@@ -249,7 +249,7 @@ impl World<'_> {
         let t = &self.tasks[task as usize];
         let llc = self.cpus[cpu].llc;
         let hit = if t.warm_pc == t.pc {
-            sweep_hit_share(self.llc_load_bytes[llc] as f64, self.machine.llcs[llc].size_bytes as f64)
+            cyclic_hit(self.llc_load_bytes[llc], self.machine.llcs[llc].size_bytes)
         } else {
             0.0
         };

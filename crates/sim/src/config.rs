@@ -1,6 +1,7 @@
 //! What a run needs to know of its kernel, in typed form.
 
 use crate::process::Thp;
+use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::numa::{NumaConfig, NumaSettings};
 use numalab_kernel::sched::SchedConfig;
 
@@ -11,6 +12,8 @@ pub struct SimConfig {
     pub numa: NumaConfig,
     /// Scheduler.
     pub sched: SchedConfig,
+    /// Who needs a TLB flush.
+    pub flush: FlushRules,
     /// Huge pages for anonymous memory.
     pub thp: Thp,
 }
@@ -20,9 +23,9 @@ impl SimConfig {
     ///
     /// # Errors
     /// A setting outside its declaration, as a sentence.
-    pub fn new(numa: &NumaSettings, sched: &SchedConfig, thp: Thp) -> Result<Self, String> {
+    pub fn new(numa: &NumaSettings, sched: &SchedConfig, flush: FlushRules, thp: Thp) -> Result<Self, String> {
         let numa = numa.resolve(sched.hz).map_err(|e| e.to_string())?;
-        Ok(Self { numa, sched: *sched, thp })
+        Ok(Self { numa, sched: *sched, flush, thp })
     }
     /// Length of a jiffy, ns.
     #[inline]
@@ -33,10 +36,5 @@ impl SimConfig {
     #[inline]
     pub fn numa_enabled(&self) -> bool {
         self.numa.enabled()
-    }
-    /// Migration flushes the TLB although the entry was inaccessible (6.3 and 6.4).
-    #[inline]
-    pub fn migrate_flush_inaccessible(&self) -> bool {
-        self.numa.switches.migrate_flush_inaccessible
     }
 }

@@ -6,7 +6,6 @@
 
 use crate::access::Step;
 use crate::config::SimConfig;
-use crate::costs::{FlushTargets, LOCAL_FLUSH_NS};
 use crate::counters::VmCounters;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
@@ -16,6 +15,7 @@ use crate::sample::Samples;
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Stage, Task};
 use numalab_kernel::hw::rng::Rng;
+use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::mm::NodeMemory;
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
@@ -87,6 +87,7 @@ pub struct World<'a> {
     pub(crate) tasks: Vec<Task>,
     pub(crate) cpus: Vec<CpuState>,
     pub(crate) rates: Rates,
+    pub(crate) costs: CostModel,
     /// Working sets of the tasks now running on each LLC, bytes.
     pub(crate) llc_load_bytes: Vec<u64>,
     pub(crate) barriers: Vec<Barrier>,
@@ -106,6 +107,8 @@ pub struct World<'a> {
     pub(crate) live_processes: usize,
     pub(crate) end_ns: u64,
     events: Vec<SchedEvent>,
+    /// Scratch: other CPUs of a process on each node.
+    others: Vec<u32>,
     ticks: u64,
 }
 
@@ -145,6 +148,8 @@ impl<'a> World<'a> {
             tasks: Vec::new(),
             cpus,
             rates: Rates::new(machine, workload),
+            costs: CostModel::new(machine),
+            others: vec![0; nodes],
             llc_load_bytes: vec![0; machine.llcs.len()],
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
             channels: (0..workload.channels).map(|_| Channel::default()).collect(),
@@ -468,23 +473,22 @@ impl<'a> World<'a> {
         debt
     }
 
-    /// Sends a shoot-down to every other CPU that runs this process; returns the initiator's time.
-    pub(crate) fn shoot_down(&mut self, cpu: usize, task: u32, full: bool) -> u64 {
+    /// Sends a shoot-down for `pages` base pages to every other CPU that runs this process; returns the
+    /// initiator's time.
+    pub(crate) fn shoot_down(&mut self, cpu: usize, task: u32, pages: u64) -> u64 {
         let t = &mut self.tasks[task as usize];
         let p = &mut self.processes[t.process as usize];
         let node = self.cpus[cpu].node;
-        let targets = FlushTargets::count(self.machine, node, &p.running_on_node);
-        let total = u64::from(targets.total());
-        if total == 0 {
-            return LOCAL_FLUSH_NS;
+        self.others.copy_from_slice(&p.running_on_node);
+        self.others[node] -= 1;
+        let s = self.costs.shootdown(self.costs.targets_by_node(node, &self.others), pages);
+        if s.targets > 0 {
+            p.flush_debt_ns += s.target_ns as u64;
+            t.flush_paid_ns += s.target_ns as u64;
+            self.vm.nr_tlb_remote_flush += 1;
+            self.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
         }
-        let costs = &self.machine.costs;
-        let loss = (costs.flush_target_ns + if full { costs.flush_refill_ns } else { 0.0 }) as u64;
-        p.flush_debt_ns += loss;
-        t.flush_paid_ns += loss;
-        self.vm.nr_tlb_remote_flush += 1;
-        self.vm.nr_tlb_remote_flush_received += total;
-        targets.initiator_ns(costs) as u64
+        s.initiator_ns as u64
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 use crate::access::FaultEnd;
 use crate::engine::World;
 use crate::host::Host;
+use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{PageState, Vma, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
@@ -36,7 +37,6 @@ impl World<'_> {
         let here = self.cpus[cpu].node;
         let t = &self.tasks[task as usize];
         let process = t.process as usize;
-        let costs = &self.machine.costs;
         let v = self.processes[process].space.vma(vma);
         let index = page_index(v, chunk, page);
         let (preferred, allowed) = t.policy.first_choice(here, index, self.machine.node_count());
@@ -45,8 +45,7 @@ impl World<'_> {
             if self.memory.alloc_this_node(here, preferred, CHUNK_PAGES) {
                 self.vm.thp_fault_alloc += 1;
                 self.processes[process].space.vma_mut(vma).populate_huge(chunk, preferred);
-                let rate = if preferred == here { costs.zero_local_gbps } else { costs.zero_remote_gbps };
-                let ns = costs.huge_fault_ns + costs.huge_alloc_ns + (CHUNK_PAGES * PAGE_BYTES) as f64 / rate;
+                let ns = self.costs.huge_fault_ns(here, preferred, self.rates.latency_factor(here, preferred));
                 return (ns as u64, FaultEnd::Go);
             }
             self.vm.thp_fault_fallback += 1;
@@ -59,10 +58,7 @@ impl World<'_> {
             return (0, FaultEnd::OutOfMemory);
         };
         self.processes[process].space.vma_mut(vma).populate(chunk, page, node);
-        let mut ns = costs.minor_fault_ns;
-        if node != here {
-            ns += 2.0 * (self.machine.latency_ns[here][node] - self.machine.latency_ns[here][here]);
-        }
+        let ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
         (ns as u64, FaultEnd::Go)
     }
 
@@ -134,14 +130,17 @@ impl World<'_> {
 
     /// Time to migrate a page on a hint fault, its shoot-down included where the kernel needs one.
     fn migration_ns(&mut self, cpu: usize, task: u32, f: &Found, target: usize) -> u64 {
-        let costs = &self.machine.costs;
-        let copy = if f.node == target { costs.copy_4k_local_ns } else { costs.copy_4k_remote_ns };
-        let huge = f.pages > 1;
-        let ns = if huge { costs.migrate_2m_ns + copy * CHUNK_PAGES as f64 } else { costs.migrate_4k_ns + copy };
+        let slowdown = self.rates.latency_factor(f.node, target);
+        let (ns, op) = if f.pages > 1 {
+            (self.costs.migrate_2m_ns(f.node, target, slowdown), FlushOp::MigrateHuge)
+        } else {
+            (self.costs.migrate_4k_ns(f.node, target, slowdown), FlushOp::HintMigrateBase)
+        };
         let process = self.tasks[task as usize].process as usize;
         let protecting = self.processes[process].protecting_until_ns > self.now_ns;
-        let flush = huge || protecting || self.cfg.migrate_flush_inaccessible();
-        ns as u64 + if flush { self.shoot_down(cpu, task, false) } else { 0 }
+        let flushes = shootdowns(op, &self.cfg.flush, protecting);
+        let flush: u64 = (0..flushes).map(|_| self.shoot_down(cpu, task, u64::from(f.pages))).sum();
+        ns as u64 + flush
     }
 }
 

@@ -10,7 +10,6 @@
 
 mod access;
 pub mod config;
-mod costs;
 mod counters;
 mod engine;
 mod event;

@@ -25,7 +25,7 @@ pub struct ProcessState {
     /// Next free address below everything mapped so far.
     next_top: u64,
     /// CPUs of each node that run a thread of this process now.
-    pub running_on_node: Vec<u16>,
+    pub running_on_node: Vec<u32>,
     /// Live threads.
     pub live_threads: u32,
     /// Time that shoot-downs so far cost each CPU running this process, ns; a CPU pays the part it has not paid.

@@ -38,6 +38,8 @@ pub struct Rates {
     /// Bytes copied by the kernel in the current epoch: `[from][to]`.
     copied_bytes: Vec<u64>,
     copies: Vec<PageCopy>,
+    /// Latency relative to the idle machine: `[src][dst]`.
+    latency_factor: Vec<f64>,
     contention: Contention,
 }
 
@@ -100,6 +102,7 @@ impl Rates {
             copies: (0..nodes * nodes)
                 .map(|i| PageCopy { from_node: (i / nodes) as u32, to_node: (i % nodes) as u32, gbps: 0.0 })
                 .collect(),
+            latency_factor: vec![1.0; nodes * nodes],
             contention: Contention::new(machine),
         };
         rates.solve();
@@ -191,6 +194,14 @@ impl Rates {
             self.ns_per_byte[i] = 1.0 / r.gbps;
             self.latency_ns[i] = r.latency_ns;
         }
+        for (i, f) in self.latency_factor.iter_mut().enumerate() {
+            *f = self.contention.latency_factor(i / self.nodes, i % self.nodes);
+        }
+    }
+    /// Latency between two nodes relative to the idle machine, at least 1.
+    #[inline]
+    pub fn latency_factor(&self, src: usize, dst: usize) -> f64 {
+        self.latency_factor[src * self.nodes + dst]
     }
     /// DRAM bandwidth in use on each node, GB/s.
     pub fn dram_gbps(&self, node: usize) -> f64 {

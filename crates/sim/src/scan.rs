@@ -2,7 +2,8 @@
 
 use crate::engine::World;
 use crate::process::ProcessState;
-use numalab_kernel::mm::AddressSpace;
+use numalab_kernel::hw::cost::ScanWork;
+use numalab_kernel::mm::{AddressSpace, CHUNK_PAGES};
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
 use numalab_kernel::numa::state::VmaNuma;
@@ -58,7 +59,7 @@ impl World<'_> {
         let flushes = view.flushes;
         let mut ns = self.scan_cost_ns(&report) as u64;
         for _ in 0..flushes {
-            ns += self.shoot_down(cpu, task, true);
+            ns += self.shoot_down(cpu, task, report.pages_walked);
         }
         if report.updates > 0 {
             self.processes[process].protecting_until_ns = clock + ns;
@@ -71,17 +72,17 @@ impl World<'_> {
     }
 
     fn scan_cost_ns(&self, r: &ScanReport) -> f64 {
-        let c = &self.machine.costs;
         if r.end != ScanEnd::Walked {
-            return c.exception_ns;
+            return self.machine.costs.exception_ns;
         }
-        let marked = (r.updates - r.huge * numalab_kernel::mm::CHUNK_PAGES) as f64;
-        // Populated entries that stay as they are cost a visit; unpopulated page tables cost nothing.
-        let visited = r.pages_charged.saturating_sub(r.updates) as f64;
-        c.scan_ns
-            + c.scan_vma_ns * r.vmas_visited as f64
-            + c.pte_mark_ns * marked
-            + c.pte_skip_ns * visited
-            + c.pmd_mark_ns * r.huge as f64
+        let work = ScanWork {
+            vmas: r.vmas_visited,
+            // Populated entries that stay as they are cost a visit; unpopulated page tables cost nothing.
+            skipped_ptes: r.pages_charged.saturating_sub(r.updates),
+            marked_ptes: r.updates - r.huge * CHUNK_PAGES,
+            marked_pmds: r.huge,
+            flushes: 0,
+        };
+        self.costs.scan_ns(&work, 0.0)
     }
 }

@@ -107,6 +107,19 @@ pub struct NumaDomain {
     pub imb_numa_nr: u32,
 }
 
+/// Load figures of a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuLoad {
+    /// Load average of the fair queue.
+    pub load: u64,
+    /// Runnable average.
+    pub runnable: u64,
+    /// Utilisation, at most 1024.
+    pub util: u64,
+    /// Queued tasks.
+    pub nr_running: u32,
+}
+
 impl Scheduler {
     /// Sums over the CPUs of `node`, averages brought to now.
     pub fn node_stats(&mut self, node: u32, now_ns: u64) -> NodeStats {
@@ -124,6 +137,29 @@ impl Scheduler {
         }
         s.capacity = 1024 * u64::from(s.weight);
         s
+    }
+    /// Load figures of `cpu`, its averages as they would be at the time of the last call.
+    pub fn cpu_load(&self, cpu: u32) -> CpuLoad {
+        let rq = &self.rqs[cpu as usize];
+        let pelt = rq.averages_at(self.now);
+        let util = pelt.util.max(rq.util_est).min(1024);
+        CpuLoad { load: pelt.load, runnable: pelt.runnable, util, nr_running: rq.nr() }
+    }
+    /// Instant of the task's last accounting, ns; 0 if it has not run since it was moved (`exec_start`).
+    pub fn exec_start_ns(&self, task: TaskId) -> u64 {
+        self.tasks[task as usize].exec_start.max(0) as u64
+    }
+    /// Load average of a task as of its last update.
+    pub fn task_load_now(&self, task: TaskId) -> u64 {
+        self.tasks[task as usize].pelt.load
+    }
+    /// Decayed load sum of a task as of its last update, at most 47742 (`se.avg.load_sum`).
+    pub fn load_sum(&self, task: TaskId) -> u64 {
+        self.tasks[task as usize].pelt.load_sum()
+    }
+    /// Whether every hardware thread of the CPU's core is idle.
+    pub fn is_core_idle(&self, cpu: u32) -> bool {
+        self.topo.siblings(cpu).is_subset(&self.idle)
     }
     /// First idle CPU of `node` the task may use and `claimed` does not name; with SMT a CPU of a wholly idle core is
     /// preferred.

@@ -80,6 +80,10 @@ impl Pelt {
         p.set_sums(weight);
         p
     }
+    /// Decayed load sum; of a task at most 47742.
+    pub fn load_sum(&self) -> u64 {
+        self.load_sum
+    }
     fn divider(&self) -> u64 {
         MIN_DIVIDER + self.phase
     }

@@ -96,6 +96,13 @@ impl Rq {
         let runnable = u64::from(self.nr() - self.delayed);
         self.pelt.update(now_ns, 1, self.weight, runnable, self.cur != NONE);
     }
+    /// The averages as [`Self::refresh`] would leave them.
+    pub fn averages_at(&self, now_ns: u64) -> Pelt {
+        let mut pelt = self.pelt;
+        let runnable = u64::from(self.nr() - self.delayed);
+        pelt.update(now_ns, 1, self.weight, runnable, self.cur != NONE);
+        pelt
+    }
     /// Utilisation as group statistics count it. Refresh first.
     pub fn util(&self) -> u64 {
         self.pelt.util.max(self.util_est).min(1024)
