@@ -34,7 +34,7 @@ impl Backend for Sim {
             "never" => Thp::Never,
             _ => Thp::Madvise,
         };
-        let cfg = SimConfig::new(&numa, &sched, thp)
+        let cfg = SimConfig::new(&numa, &sched, registry::group(kernel), thp)
             .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
         let ran = numalab_sim::run(&input.machine, &input.workload, &cfg, input.seed, self.check);
         let mut outcome = ran.map_err(|e| {

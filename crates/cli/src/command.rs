@@ -89,14 +89,19 @@ fn message(e: &clap::Error) -> String {
     let invalid = of(ContextKind::InvalidArg);
     let value = of(ContextKind::InvalidValue);
     let (what, expected) = match e.kind() {
-        ErrorKind::UnknownArgument => (format!("unexpected `{invalid}`"), "an option of this command (see --help)".into()),
-        ErrorKind::InvalidSubcommand => {
-            (format!("unknown command `{}`", of(ContextKind::InvalidSubcommand)), "a command of numalab (see --help)".into())
+        ErrorKind::UnknownArgument => {
+            (format!("unexpected `{invalid}`"), "an option of this command (see --help)".into())
         }
+        ErrorKind::InvalidSubcommand => (
+            format!("unknown command `{}`", of(ContextKind::InvalidSubcommand)),
+            "a command of numalab (see --help)".into(),
+        ),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             ("no command".into(), format!("one of {}", subcommands()))
         }
-        ErrorKind::MissingRequiredArgument => (format!("`{invalid}` is missing"), "all of them".into()),
+        ErrorKind::MissingRequiredArgument => {
+            (format!("`{invalid}` is missing"), "it on the command line (see --help)".into())
+        }
         ErrorKind::ArgumentConflict => {
             let other = of(ContextKind::PriorArg);
             (format!("`{invalid}` together with `{other}`"), "one of the two".into())
@@ -104,7 +109,11 @@ fn message(e: &clap::Error) -> String {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::WrongNumberOfValues => {
             let valid = of(ContextKind::ValidValue);
             let why = std::error::Error::source(e).map(ToString::to_string).unwrap_or_default();
-            let what = if value.is_empty() { format!("`{invalid}` has no value") } else { format!("`{invalid}` is {value:?}") };
+            let what = if value.is_empty() {
+                format!("`{invalid}` has no value")
+            } else {
+                format!("`{invalid}` is {value:?}")
+            };
             let expected = match (valid.is_empty(), why.is_empty()) {
                 (false, _) => format!("one of {valid}"),
                 (true, false) => why,
@@ -112,7 +121,10 @@ fn message(e: &clap::Error) -> String {
             };
             (what, expected)
         }
-        _ => (e.render().to_string().lines().next().unwrap_or("error").trim_start_matches("error: ").into(), String::new()),
+        _ => (
+            e.render().to_string().lines().next().unwrap_or("error").trim_start_matches("error: ").into(),
+            String::new(),
+        ),
     };
     let near = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .into_iter()
@@ -161,11 +173,15 @@ mod tests {
     fn wrong_command_lines_give_one_message() {
         for (line, part) in [
             ("", "no command; expected one of run, compare"),
-            ("rnu", "unknown command `rnu`; expected a command of numalab (see --help); did you mean `run`?"),
+            (
+                "comapre",
+                "unknown command `comapre`; expected a command of numalab (see --help); did you mean `compare`?",
+            ),
             ("run --kernle 6.1", "did you mean `--kernel`?"),
             ("run --iterations 0 x", "is \"0\"; expected "),
             ("run --jobs none x", "is \"none\"; expected "),
-            ("run --seed -1 x", "unexpected `-1`"),
+            ("run --seed -1 x", "is \"-1\"; expected a whole number from 0 to "),
+            ("run --iterations -1 x", "is \"-1\"; expected a whole number from 1 to 100000"),
             ("run x --machine 1x1x1x1", "together with"),
             ("list kernel_s", "did you mean `kernels`?"),
             ("kernel diff 6.1", "is missing"),

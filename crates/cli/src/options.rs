@@ -42,7 +42,10 @@ pub fn job_count(text: &str) -> Result<NonZeroUsize, String> {
 /// # Errors
 /// Not a whole number that fits 63 bits; what was expected.
 pub fn seed(text: &str) -> Result<u64, String> {
-    text.parse::<u64>().ok().filter(|s| *s <= i64::MAX as u64).ok_or_else(|| format!("a whole number from 0 to {}", i64::MAX))
+    text.parse::<u64>()
+        .ok()
+        .filter(|s| *s <= i64::MAX as u64)
+        .ok_or_else(|| format!("a whole number from 0 to {}", i64::MAX))
 }
 
 /// Reads a text file given on the command line.

@@ -1,7 +1,6 @@
 //! A progress bar for work that takes more than two seconds, on standard error and only if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::Duration;

@@ -26,10 +26,10 @@ pub struct Args {
     /// Published table, e.g. 000 (see `numalab list published`)
     table: String,
     /// Runs per column; as the table says if not given
-    #[arg(long, value_name = "N", value_parser = options::iterations)]
+    #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
     /// Runs at a time (results do not depend on it); one per CPU if not given
-    #[arg(long, value_name = "N", value_parser = options::job_count)]
+    #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
     /// Where the records go; out/reproduce-TABLE if not given
     #[arg(long, value_name = "DIR")]
@@ -48,7 +48,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let published = published::parse(&file.label, &file.text)?;
     file.check_name(&published.name)?;
     let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
-    let work = Work { context, published: &published, dir, jobs: options::jobs(args.jobs), backend: &Sim { check: false } };
+    let work =
+        Work { context, published: &published, dir, jobs: options::jobs(args.jobs), backend: &Sim { check: false } };
     let (mut cells, mut notes, mut exit) = (Vec::new(), String::new(), Exit::Ok);
     for block in &published.blocks {
         match &block.run {
@@ -230,4 +231,3 @@ fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
 fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
     value.zip(baseline.filter(|b| *b != 0.0)).map(|(v, b)| v / b)
 }
-

@@ -5,6 +5,7 @@ use crate::execute::{describe, execute, Backend, Finished};
 use crate::failure::{Done, Exit, Failure};
 use crate::options;
 use crate::sources::CatalogSources;
+use crate::verb::compare;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -30,13 +31,13 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', requires = "machine", value_name = "W,…")]
     workload: Vec<String>,
     /// Runs per machine, kernel and workload, with seeds S, S+1, …
-    #[arg(long, value_name = "N", value_parser = options::iterations)]
+    #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
     /// Runs at a time (results do not depend on it); one per CPU if not given
-    #[arg(long, value_name = "N", value_parser = options::job_count)]
+    #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
     /// Seed of the first run
-    #[arg(long, value_name = "S", value_parser = options::seed)]
+    #[arg(long, value_name = "S", value_parser = options::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel
     #[arg(long, value_name = "NAME=VALUE")]
@@ -88,7 +89,9 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
     }
     for text in &args.param {
         let p = param(text, &experiment.workloads)?;
-        let same = |old: &Param| old.setting.name.value == p.setting.name.value && (p.workload.is_none() || old.workload == p.workload);
+        let same = |old: &Param| {
+            old.setting.name.value == p.setting.name.value && (p.workload.is_none() || old.workload == p.workload)
+        };
         experiment.params.retain(|old| !same(old) || old.setting.name.line == 0);
         experiment.params.push(p);
     }
@@ -201,6 +204,6 @@ fn summary_of(f: &Finished) -> Run<'_> {
 }
 
 fn table(store: &Store) -> Result<String, Failure> {
-    let comparison = super::compare::Comparison::load(store, None)?;
-    Ok(format!("{}\nrecords: {}\n", comparison.text(), store.dir().display()))
+    let (comparison, _) = compare::load(store, None)?;
+    Ok(format!("{}\nrecords: {}\n", compare::as_text(&comparison), store.dir().display()))
 }

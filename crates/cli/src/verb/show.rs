@@ -105,7 +105,9 @@ fn kernel(k: &Kernel) -> (String, Value) {
     let tunables: Vec<_> = k
         .tunables
         .iter()
-        .map(|t| (t.name.clone(), format!("{} {} (from {}) {}", t.value, t.unit, t.origin, t.kernel_name).replace("  ", " ")))
+        .map(|t| {
+            (t.name.clone(), format!("{} {} (from {}) {}", t.value, t.unit, t.origin, t.kernel_name).replace("  ", " "))
+        })
         .collect();
     let _ = write!(text, "\nroles\n{}\ntunables\n{}", aligned(&roles), aligned(&tunables));
     let value = json!({
@@ -133,7 +135,8 @@ fn workload(w: &WorkloadSpec) -> (String, Value) {
     if !scores.is_empty() {
         let _ = write!(text, "\nscores beside elapsed, user and system time\n{}", aligned(&scores));
     }
-    let params = |p: &numalab_model::workload::ParamSpec| json!({"name": p.name, "default": p.default_text(), "about": p.about});
+    let params =
+        |p: &numalab_model::workload::ParamSpec| json!({"name": p.name, "default": p.default_text(), "about": p.about});
     let value = json!({
         "name": w.name(), "title": w.title(), "about": w.about(), "source": w.source(),
         "params": w.params().iter().map(params).collect::<Vec<_>>(),
@@ -175,18 +178,22 @@ fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Val
     let p = published::parse(&file.label, &file.text)?;
     let mut text = format!("{}: {}\n{}\n{}\n", p.name.value, p.title, p.source, p.about);
     for b in &p.blocks {
-        let _ = write!(text, "\n{} ({})\n", b.group, p.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(" | "));
+        let _ = write!(
+            text,
+            "\n{} ({})\n",
+            b.group,
+            p.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(" | ")
+        );
         if let Err(reason) = &b.run {
             let _ = writeln!(text, "not simulated: {reason}");
         }
         let values = |v: &[f64]| v.iter().map(f64::to_string).collect::<Vec<_>>().join(" | ");
         let note = |r: &published::Row| if r.formatter_only.is_some() { "  (formatter tests only)" } else { "" };
-        let rows: Vec<_> = b.rows.iter().map(|r| (r.id.clone(), format!("{} {}{}", values(&r.values), r.unit, note(r)))).collect();
+        let rows: Vec<_> =
+            b.rows.iter().map(|r| (r.id.clone(), format!("{} {}{}", values(&r.values), r.unit, note(r)))).collect();
         text.push_str(&aligned(&rows));
     }
-    let row = |r: &published::Row| {
-        json!({"id": r.id, "metric": r.metric, "unit": r.unit, "values": r.values, "formatter_only": r.formatter_only})
-    };
+    let row = |r: &published::Row| json!({"id": r.id, "metric": r.metric, "unit": r.unit, "values": r.values, "formatter_only": r.formatter_only});
     let block = |b: &published::Block| json!({"group": b.group, "rows": b.rows.iter().map(row).collect::<Vec<_>>()});
     let column = |c: &published::Column| json!({"name": c.name, "kernel": c.kernel.value});
     let value = json!({
@@ -200,7 +207,8 @@ fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Val
 fn role(r: &RoleInfo) -> (String, Value) {
     let rows: Vec<_> = r.implementations.iter().map(|i| (i.0.to_string(), i.1.to_string())).collect();
     let one = |i: &(&str, &str)| json!({"name": i.0, "doc": i.1});
-    let value = json!({"name": r.name, "doc": r.doc, "implementations": r.implementations.iter().map(one).collect::<Vec<_>>()});
+    let value =
+        json!({"name": r.name, "doc": r.doc, "implementations": r.implementations.iter().map(one).collect::<Vec<_>>()});
     (format!("{}: {}\n{}", r.name, r.doc, aligned(&rows)), value)
 }
 

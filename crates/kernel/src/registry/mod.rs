@@ -16,6 +16,7 @@ pub use bound::{Bound, BOUND};
 pub use roles::{ImplDecl, RoleDecl, ROLES};
 pub use system::System;
 
+use crate::hw::cost::FlushRules;
 use crate::numa::config::{Behaviour, Scan};
 use crate::numa::page_filter::PageFilterTunables;
 use crate::numa::period::v38::V38Tunables;
@@ -44,6 +45,7 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<V38Tunables>(),
     of::<PageFilterTunables>(),
     of::<Behaviour>(),
+    of::<FlushRules>(),
     of::<SchedConfig>(),
 ];
 
@@ -63,6 +65,7 @@ pub const CONDITIONS: &[Condition] = &[
     when("scan.hot_threshold_ms", "system.numa_balancing", TIERING),
     when("scan.promote_rate_limit_mbps", "system.numa_balancing", TIERING),
     when("numa.tiering_model", "system.numa_balancing", TIERING),
+    when("flush.migrate_flush_inaccessible", "system.numa_balancing", ON),
     when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
     when("numa.small_imp", "task_migrate", &["preferred"]),
     when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
@@ -266,7 +269,7 @@ mod tests {
         let filter = |n: &str| of(n).implementation("vma_filter").unwrap().to_string();
         let got = ["6.3", "6.4-rc2", "6.4-rc2-numascan", "6.4-rc2+rfc-v3", "6.7"].map(filter);
         assert_eq!(got, ["off", "v64", "off", "rfc_v3", "v67"]);
-        let flush = |n: &str| of(n).tunable("numa.migrate_flush_inaccessible").unwrap().to_string();
+        let flush = |n: &str| of(n).tunable("flush.migrate_flush_inaccessible").unwrap().to_string();
         assert_eq!(["6.1", "6.3", "6.4-rc2", "6.7"].map(flush), ["false", "true", "true", "false"]);
         // Between the columns of mail 000 nothing may differ but the filter.
         for name in ["6.4-rc2-numascan", "6.4-rc2+rfc-v3"] {
@@ -283,7 +286,7 @@ mod tests {
         assert_eq!(check("system.hz", " 1000 ").as_deref(), Ok("1000"));
         assert_eq!(check("system.thp", "sometimes").unwrap_err(), "one of always, madvise, never");
         assert_eq!(check("system.zone_reclaim_mode", "8").unwrap_err(), "a whole number from 0 to 7");
-        assert_eq!(check("numa.migrate_flush_inaccessible", "1").as_deref(), Ok("true"));
+        assert_eq!(check("flush.migrate_flush_inaccessible", "1").as_deref(), Ok("true"));
         assert!(check("system.nothing", "1").is_err());
     }
 
