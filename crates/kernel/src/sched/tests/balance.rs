@@ -204,6 +204,16 @@ fn newly_idle_cpus_search_only_if_somebody_has_two_tasks_and_it_pays() {
         let balanced = |e: &&Event| matches!(e, Event::Balanced { .. });
         let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, cpus: 42 };
         assert_eq!(short.log.iter().find(balanced), Some(&work));
+        // Enough for the third level alone, but not after what the first two cost.
+        let mut spent = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        spent.s.rqs[0].avg_idle_ns = 8100;
+        spent.sleep(0);
+        assert_eq!(spent.s.current(0), None, "{form}");
+        // Not even enough for the lowest level: no search at all.
+        let mut none = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        none.s.rqs[0].avg_idle_ns = 199;
+        none.sleep(0);
+        assert_eq!(none.s.counters().newidle_skipped, lab.s.counters().newidle_skipped + 1);
         let mut single = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
         single.s.overload = false;
         single.sleep(0);
@@ -301,4 +311,54 @@ fn busy_cpus_wait_sixteen_times_longer() {
     }
     // w = 16: due after 255 ms, then balanced, so every 511 ms.
     assert_eq!(at, [255, 766, 1277]);
+}
+
+#[test]
+fn large_tasks_move_once_passes_have_failed() {
+    // Three tasks against two on CPUs of one cache: half a task's load should move.
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &config(form));
+        lab.fill(0, Some(&[0]), 2);
+        lab.fill(1, Some(&[1]), 3);
+        (0..5).for_each(|t| lab.s.set_affinity(t, None, 0).unwrap());
+        lab.pass_time(200 * MS);
+        assert_eq!(pass(&mut lab, 0, 2, Idle::Busy), (0, true), "{form}: 1024 is more than 512");
+        assert_eq!(failed(&lab, 0, 2), 1);
+        assert_eq!(pass(&mut lab, 0, 2, Idle::Busy), (1, true), "{form}: half of 1024 is not");
+        assert_eq!((lab.s.nr_running(0), failed(&lab, 0, 2)), (3, 0));
+    }
+}
+
+#[test]
+fn newly_idle_cpus_of_preemptible_kernels_take_one_task() {
+    for (preempt_full, want) in [(true, 1), (false, 2)] {
+        let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &SchedConfig { preempt_full, ..config("v612") });
+        lab.start(0, None);
+        lab.fill(1, Some(&[1]), 5);
+        (1..6).for_each(|t| lab.s.set_affinity(t, None, 0).unwrap());
+        lab.pass_time(2 * MS);
+        lab.sleep(0);
+        assert_eq!(lab.s.nr_running(0), want);
+    }
+}
+
+#[test]
+fn which_of_two_groups_is_busier() {
+    use super::super::balance::stats::GroupType;
+    let group = |kind, nr, idle_cpus, smt| GroupStats { kind, nr, idle_cpus, smt, weight: 2, ..GroupStats::default() };
+    let busier = |a: GroupStats, b: GroupStats| [Form::V61, Form::V612].map(|f| a.busier(Some(&b), f));
+    let full = |smt| group(GroupType::FullyBusy, 2, 0, smt);
+    assert_eq!(busier(full(false), full(false)), [false, true], "6.12 lets a later one replace a non-SMT one");
+    assert_eq!(busier(full(false), full(true)), [false, false]);
+    let spare = |nr, idle, smt| group(GroupType::HasSpare, nr, idle, smt);
+    assert_eq!(busier(spare(1, 1, false), spare(0, 2, false)), [true; 2], "fewer idle CPUs");
+    assert_eq!(busier(spare(3, 1, false), spare(2, 1, false)), [true; 2], "more tasks");
+    assert_eq!(busier(spare(2, 1, false), spare(2, 1, false)), [false; 2]);
+    assert_eq!(busier(spare(1, 1, true), spare(2, 0, false)), [false; 2], "a core with one task");
+    assert_eq!(busier(spare(2, 1, true), spare(3, 0, false)), [false, true], "a core with two needs help more");
+    assert_eq!(busier(full(false), spare(9, 0, false)), [true; 2], "type before counts");
+    let smt = |nr, idle| group(GroupType::SmtBalance, nr, idle, true);
+    assert_eq!(busier(smt(3, 0), smt(2, 1)), [true; 2]);
+    assert_eq!(busier(smt(3, 0), smt(2, 0)), [false; 2]);
+    assert!(!spare(0, 2, false).busier(None, Form::V612), "nothing to pull");
 }
