@@ -253,11 +253,11 @@ fn the_lowest_idle_cpu_balances_for_all() {
         lab.fill(4, Some(&[4]), 3);
         lab.pass_time(400 * MS);
         lab.tick(4);
-        let helper = lab.log.iter().find_map(|e| match e {
+        let balancer = lab.log.iter().find_map(|e| match e {
             Event::Balanced { cpu, why: Why::Nohz, .. } => Some(*cpu),
             _ => None,
         });
-        assert_eq!(helper, Some(1), "{form}");
+        assert_eq!(balancer, Some(1), "{form}");
         // A second request in the same jiffy is too early.
         let runs = lab.s.counters().nohz_runs;
         lab.tick(4);
