@@ -1,6 +1,7 @@
 //! Passes: designation, failures, intervals, pinned tasks, newly-idle searches, tickless CPUs.
 
 use super::super::balance::decide::{decide, MoveKind, PullEnv};
+use super::super::balance::pass::Env;
 use super::super::balance::stats::GroupStats;
 use super::super::balance::Idle;
 use super::super::config::{Form, SchedConfig};
@@ -361,4 +362,51 @@ fn which_of_two_groups_is_busier() {
     assert_eq!(busier(smt(3, 0), smt(2, 1)), [true; 2]);
     assert_eq!(busier(smt(3, 0), smt(2, 0)), [false; 2]);
     assert!(!spare(0, 2, false).busier(None, Form::V612), "nothing to pull");
+}
+
+#[test]
+fn averages_that_are_not_read_would_not_have_mattered() {
+    let shape = Shape { sockets: 2, llcs_per_node: 2, cpus_per_llc: 4, ..Shape::flat(2, 4, 2, 20) };
+    let mut seed = 12345u64;
+    let mut draw = |n: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % n
+    };
+    let (mut skipped, mut acted) = (0, 0);
+    for round in 0..400 {
+        let mut lab = Lab::new(&shape, &config(FORMS[round % 2]));
+        for cpu in 0..16 {
+            lab.fill(cpu, None, [0, 0, 1, 1, 1, 2, 3][draw(7) as usize]);
+        }
+        lab.pass_time(draw(300) * MS);
+        for cpu in 0..16 {
+            for d in lab.s.topo.ids(cpu) {
+                let idle = if lab.s.is_idle(cpu) { Idle::Idle } else { Idle::Busy };
+                let mut quick = Env::new(cpu, d, idle, Why::Nohz);
+                let mut slow = Env { thorough: true, ..quick };
+                let loads = lab.s.rqs.iter().map(|r| r.pelt).collect::<Vec<_>>();
+                let got = lab.s.find_source_group(&mut quick);
+                skipped += u32::from(loads == lab.s.rqs.iter().map(|r| r.pelt).collect::<Vec<_>>());
+                let want = lab.s.find_source_group(&mut slow);
+                acted += u32::from(want.is_some());
+                assert_eq!((got, quick.kind, quick.amount), (want, slow.kind, slow.amount), "round {round} CPU {cpu}");
+            }
+        }
+    }
+    assert!(skipped > 1000 && acted > 1000, "{skipped} {acted}");
+}
+
+#[test]
+fn a_pass_at_the_top_tells_whether_anybody_has_two_tasks() {
+    let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config("v612"));
+    assert!(!lab.s.overload);
+    lab.fill(4, Some(&[4]), 2);
+    assert!(lab.s.overload);
+    lab.s.exit_current(4, lab.now);
+    lab.s.pick_next(4, lab.now, &lab.view);
+    assert!(lab.s.overload, "nobody has looked yet");
+    pass(&mut lab, 0, 4, Idle::Idle);
+    assert!(lab.s.overload, "a node is not the machine");
+    pass(&mut lab, 0, 8, Idle::Idle);
+    assert!(!lab.s.overload);
 }
