@@ -106,11 +106,7 @@ impl Work<'_> {
         let mut exit = Exit::Ok;
         for f in &finished {
             let m = &f.record.manifest;
-            exit = exit.max(match f.record.outcome.status {
-                Status::Completed => Exit::Ok,
-                Status::Timeout => Exit::Timeout,
-                Status::Failed(_) => Exit::Finding,
-            });
+            exit = exit.max(Exit::of(&f.record.outcome.status));
             if m.status != "completed" {
                 note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
             }

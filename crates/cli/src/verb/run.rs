@@ -9,7 +9,7 @@ use crate::verb::compare;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::record::{Status, Store};
+use numalab_model::record::Store;
 use numalab_model::spec::Spot;
 use serde::Serialize;
 use std::num::NonZeroUsize;
@@ -152,12 +152,7 @@ fn log(cells: &[Cell], finished: &[Finished]) {
 
 /// The worst that happened to any run.
 fn exit(finished: &[Finished]) -> Exit {
-    let of = |f: &Finished| match f.record.outcome.status {
-        Status::Completed => Exit::Ok,
-        Status::Timeout => Exit::Timeout,
-        Status::Failed(_) => Exit::Finding,
-    };
-    finished.iter().map(of).max().unwrap_or(Exit::Ok)
+    finished.iter().map(|f| Exit::of(&f.record.outcome.status)).max().unwrap_or(Exit::Ok)
 }
 
 /// `run --json` (docs/json.md).
