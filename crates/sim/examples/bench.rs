@@ -68,10 +68,8 @@ fn report(case: &Case) -> Result<(), Box<dyn Error>> {
     let workload = spec.resolve(&machine, 1, &params)?;
     let numa = releases::settings(case.kernel).ok_or("no such release")?.map_err(|e| format!("{e:?}"))?;
     let sched = SchedConfig { form: "v61", ..SchedConfig::default() };
-    let flush = FlushRules {
-        migrate_flush_inaccessible: matches!(case.kernel, "6.3" | "6.4"),
-        ..FlushRules::default()
-    };
+    let flush =
+        FlushRules { migrate_flush_inaccessible: matches!(case.kernel, "6.3" | "6.4"), ..FlushRules::default() };
     let cfg = SimConfig::new(&numa, &sched, flush, Thp::Madvise)?;
     let start = Instant::now();
     let (outcome, did) = numalab_sim::measure(&machine, &workload, &cfg, 1, false)?;
@@ -85,7 +83,11 @@ fn print(did: &Footprint, elapsed: f64, cpus: usize, wall: f64) {
     let per_page = did.state_bytes as f64 / did.pages.max(1) as f64;
     println!("  model time {elapsed:.1} s in {wall:.2} s: {:.0} times as fast", elapsed / wall);
     println!("  simulated CPU-seconds per second {:>14.0}", elapsed * cpus as f64 / wall);
-    println!("  page events per second           {:>14.0}   ({} in all)", did.page_events as f64 / wall, did.page_events);
+    println!(
+        "  page events per second           {:>14.0}   ({} in all)",
+        did.page_events as f64 / wall,
+        did.page_events
+    );
     println!("  ticks per second                 {:>14.0}   ({} in all)", did.ticks as f64 / wall, did.ticks);
     println!("  bytes per simulated page         {per_page:>14.2}   ({} pages)", did.pages);
 }
