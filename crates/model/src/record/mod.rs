@@ -1,7 +1,9 @@
 //! What a run produces, whichever backend ran it.
 
+use serde::{Deserialize, Serialize};
+
 /// Everything a backend measured in one run of one plan.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How it ended.
     pub status: Status,
@@ -20,7 +22,7 @@ pub struct Outcome {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// The workload ended by itself.
     #[default]
@@ -32,7 +34,7 @@ pub enum Status {
 }
 
 /// A figure with its unit and direction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scalar {
     /// Name.
     pub name: String,
@@ -45,7 +47,7 @@ pub struct Scalar {
 }
 
 /// A time series with one or more columns on one time axis.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Name, e.g. `node_pages` (per process and node) or `hint_faults`.
     pub name: String,
@@ -60,7 +62,7 @@ pub struct Series {
 }
 
 /// A tunable as the run used it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectiveTunable {
     /// `group.key`.
     pub name: String,
