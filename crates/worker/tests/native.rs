@@ -1,5 +1,7 @@
 //! The worker on the machine at hand: whole jobs through the real program.
 
+#![allow(clippy::unwrap_used)]
+
 use numalab_model::record::{Outcome, Status};
 use numalab_model::workload::*;
 use numalab_worker::job::Job;
