@@ -5,6 +5,7 @@
 //! its own [`Failure`] with an exit code and the last console lines.
 
 use crate::cache::Cache;
+use crate::plugin::Plugin;
 use crate::qemu::{self, Launch, Timing};
 use crate::shape::Shape;
 use crate::worker;
@@ -53,8 +54,8 @@ pub struct VmRun<'a> {
     pub kvm: bool,
     /// log2 of ns per instruction in [`Timing::Modelled`].
     pub shift: u32,
-    /// Plugin option, if a plugin is loaded; `{run}` stands for the run directory.
-    pub plugin: Option<String>,
+    /// Plugin to load, if any.
+    pub plugin: Option<Plugin>,
     /// Further words for the kernel's command line.
     pub boot_options: Vec<String>,
     /// Budgets.
@@ -210,6 +211,7 @@ struct Files {
     console: PathBuf,
     report: PathBuf,
     errors: PathBuf,
+    plugin_config: PathBuf,
     plugin_log: PathBuf,
 }
 
@@ -220,6 +222,7 @@ impl Files {
             console: directory.join("console"),
             report: directory.join("report"),
             errors: directory.join("stderr"),
+            plugin_config: directory.join("plugin.conf"),
             plugin_log: directory.join("plugin.log"),
         }
     }
@@ -234,6 +237,10 @@ impl Files {
         write(&files.initrd, &worker::initrd(&program, &bytes))?;
         write(&files.report, b"")?;
         write(&files.console, b"")?;
+        if let Some(plugin) = &vm.plugin {
+            let text = format!("{}log {}\n", plugin.config, files.plugin_log.display());
+            write(&files.plugin_config, text.as_bytes())?;
+        }
         Ok(files)
     }
 
@@ -251,7 +258,9 @@ impl Files {
 }
 
 fn launch<'a>(vm: &'a VmRun<'_>, files: &'a Files, seed: u64) -> Launch<'a> {
-    let run = files.report.parent().unwrap_or(Path::new("."));
+    let option = |p: &Plugin| {
+        format!("{},conf={}", qemu::escape(&p.library), qemu::escape(&files.plugin_config))
+    };
     Launch {
         qemu: &vm.qemu,
         shape: vm.shape,
@@ -263,7 +272,7 @@ fn launch<'a>(vm: &'a VmRun<'_>, files: &'a Files, seed: u64) -> Launch<'a> {
         kvm: vm.kvm,
         seed,
         shift: vm.shift,
-        plugin: vm.plugin.as_ref().map(|p| p.replace("{run}", &qemu::escape(run))),
+        plugin: vm.plugin.as_ref().map(option),
         boot_options: &vm.boot_options,
     }
 }
