@@ -209,7 +209,8 @@ impl Work<'_> {
                     published_ratio: ratio(Some(row.values[i]), Some(row.values[p.baseline])),
                     simulated_ratio: ratio(simulated[i], simulated[p.baseline]),
                     role: if calibrated { Role::Calibrated } else { Role::Predicted },
-                    note: String::new(),
+                    baseline: i == p.baseline,
+                    note: row.suspects.get(i).cloned().unwrap_or_default(),
                 });
             }
         }
