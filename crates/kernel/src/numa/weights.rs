@@ -39,6 +39,12 @@ impl NumaBalancing {
         faults.wrapping_mul(1000) / total
     }
 
+    /// Weight the load balancer compares: the group's for a task in one, else the task's own.
+    pub fn locality_weight(&self, task: TaskId, nid: usize, dist: u8) -> u64 {
+        let whose = if self.tasks[task as usize].numa_group.is_some() { Whose::Group } else { Whose::Task };
+        self.weight(whose, task, nid, dist)
+    }
+
     /// Faults on nodes near `nid` (`score_nearby_nodes`).
     fn near(&self, whose: Whose, task: TaskId, nid: usize, lim_dist: u8) -> u64 {
         let kind = self.topo.kind();

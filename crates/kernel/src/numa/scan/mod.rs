@@ -168,6 +168,13 @@ impl NumaBalancing {
         t.work_queued
     }
 
+    /// Whether [`Self::tick`] could do anything: lets the caller skip computing its arguments.
+    #[inline]
+    pub fn trigger_due(&self, task: TaskId, runtime_ns: u64) -> bool {
+        let t = &self.tasks[task as usize];
+        runtime_ns > t.node_stamp.wrapping_add(u64::from(t.numa_scan_period) * NSEC_PER_MSEC) && !t.work_queued
+    }
+
     /// Scan work at return to user mode (`task_numa_work`): gate, then walk. The caller charges the cost of the
     /// report to the task's runtime and then calls [`Self::scan_done`].
     pub fn scan_work<S: ScanSpace>(&mut self, task: TaskId, args: ScanArgs, space: &mut S) -> ScanReport {
