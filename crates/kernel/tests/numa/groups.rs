@@ -137,11 +137,15 @@ fn a_group_follows_its_members_cpu_averages() {
     n.tasks[0].faults[fault_index(CPUBUF, 2, 1, PRIVATE)] = 512;
     n.tasks[0].numa_faults_locality = [999, 0, 0];
     n.tasks[0].faults[fault_index(CPUBUF, 2, 0, SHARED)] = 0;
+    n.tasks[0].faults[fault_index(CPU, 2, 1, PRIVATE)] = 101;
+    n.groups.get_mut(g).faults[fault_index(CPU, 2, 1, PRIVATE)] = 1101;
     host.domain = None;
     place(&mut n, &mut host);
     let group = n.groups.get(g);
-    assert_eq!(group.faults[fault_index(CPU, 2, 1, PRIVATE)], 33_553, "D3's value");
-    assert_eq!((group.active_nodes, group.max_faults_cpu), (1, 33_553));
+    // D3's 33553 and half of 101, rounded up; the group had 1000 from others.
+    assert_eq!(n.tasks[0].faults[fault_index(CPU, 2, 1, PRIVATE)], 33_604);
+    assert_eq!(group.faults[fault_index(CPU, 2, 1, PRIVATE)], 34_604);
+    assert_eq!((group.active_nodes, group.max_faults_cpu), (1, 34_604));
 }
 
 #[test]
@@ -414,4 +418,14 @@ fn group_members_scale_the_period() {
     assert_eq!(n.scan_max(0, mib_pages(1024)), 60_000);
     n.cfg = settings("3.17").resolve(1000).unwrap();
     assert_eq!(n.scan_start(0, mib_pages(1024)), 250);
+}
+
+#[test]
+fn a_reused_slot_leaves_group_and_mm_first() {
+    let (mut n, mut host) = crowd(16, &[]);
+    let g = unite(&mut n, &mut host, &[0, 1, 2]);
+    n.mms[0].users = 3;
+    n.fork(1, 0, CloneKind::Process(60), 2000, 5000, 0);
+    assert_eq!((n.groups.get(g).nr_tasks, n.mms[0].users, n.mms[60].users), (2, 2, 1));
+    assert!(n.tasks[0].faults.is_empty() && n.tasks[0].numa_group.is_none() && !n.tasks[0].exiting);
 }
