@@ -33,13 +33,23 @@ pub struct Finished {
     pub wall: Duration,
 }
 
-/// Runs every cell that has no record yet, on up to `jobs` threads; results are in the order of `cells`.
+/// How runs are carried out.
+pub struct Executor<'a> {
+    /// What runs them.
+    pub backend: &'a dyn Backend,
+    /// Runs at a time, at least 1.
+    pub jobs: usize,
+    /// Where progress is shown; every run counts one.
+    pub progress: &'a Progress,
+}
+
+/// Runs every cell that has no record yet; results are in the order of `cells`.
 ///
 /// # Errors
 /// A damaged record, a file system or backend that refuses. No run is started after that; records
 /// finished by then stay.
-pub fn execute(store: &Store, cells: &[Cell], jobs: usize, backend: &dyn Backend) -> Result<Vec<Finished>, Failure> {
-    let progress = Progress::new(cells.len());
+pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec<Finished>, Failure> {
+    let Executor { backend, jobs, progress } = *with;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build();
     let pool = pool.map_err(|e| Failure::environment(format!("cannot start {jobs} threads: {e}")))?;
     let failed = AtomicBool::new(false);
@@ -139,19 +149,24 @@ pub(crate) mod tests {
         (experiment, cells)
     }
 
+    fn run(store: &Store, cells: &[Cell], jobs: usize, backend: &Mock) -> Result<Vec<Finished>, Failure> {
+        let progress = Progress::new(cells.len());
+        execute(store, cells, &Executor { backend, jobs, progress: &progress })
+    }
+
     #[test]
     fn results_come_in_plan_order_and_are_not_run_twice() {
         let (experiment, cells) = cells(&["off", "6.1", "6.3", "6.12"]);
         let mock = Mock::default();
         let dir = tempfile::tempdir().unwrap();
         let store = Store::create(dir.path(), &experiment, &cells).unwrap();
-        let finished = execute(&store, &cells, 3, &mock).unwrap();
+        let finished = run(&store, &cells, 3, &mock).unwrap();
         assert_eq!(mock.runs.load(Ordering::Relaxed), 12);
         for (cell, f) in cells.iter().zip(&finished) {
             assert_eq!(f.record.manifest.plan, cell.input.plan);
             assert!(!f.reused);
         }
-        let again = execute(&store, &cells, 1, &mock).unwrap();
+        let again = run(&store, &cells, 1, &mock).unwrap();
         assert_eq!(mock.runs.load(Ordering::Relaxed), 12, "nothing is repeated");
         assert!(again.iter().zip(&finished).all(|(a, b)| a.reused && a.record == b.record));
     }
@@ -162,13 +177,13 @@ pub(crate) mod tests {
         let mock = Mock { fails_on: Some("6.1"), ..Mock::default() };
         let dir = tempfile::tempdir().unwrap();
         let store = Store::create(dir.path(), &experiment, &cells).unwrap();
-        let failure = execute(&store, &cells, 1, &mock).err().unwrap();
+        let failure = run(&store, &cells, 1, &mock).err().unwrap();
         assert_eq!(failure.message, "no 6.1 here");
         assert_eq!(mock.runs.load(Ordering::Relaxed), 4, "no run starts after a failure");
         let kept = cells.iter().filter(|c| store.get(&c.input.id).unwrap().is_some()).count();
         assert_eq!(kept, 3);
         let well = Mock::default();
-        execute(&store, &cells, 2, &well).unwrap();
+        run(&store, &cells, 2, &well).unwrap();
         assert_eq!(well.runs.load(Ordering::Relaxed), 6);
     }
 }

@@ -6,9 +6,10 @@
 use crate::backend::Sim;
 use crate::calibrate::{self, Range};
 use crate::context::{named, Context};
-use crate::execute::{execute, Backend, Finished};
+use crate::execute::{execute, Executor, Finished};
 use crate::failure::{Done, Exit, Failure};
 use crate::options;
+use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
@@ -48,8 +49,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let published = published::parse(&file.label, &file.text)?;
     file.check_name(&published.name)?;
     let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
-    let work =
-        Work { context, published: &published, dir, jobs: options::jobs(args.jobs), backend: &Sim { check: false } };
+    let progress = Progress::new(0);
+    let executor = Executor { backend: &Sim { check: false }, jobs: options::jobs(args.jobs), progress: &progress };
+    let work = Work { context, published: &published, dir, executor };
     let (mut cells, mut notes, mut exit) = (Vec::new(), String::new(), Exit::Ok);
     for block in &published.blocks {
         match &block.run {
@@ -63,6 +65,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
             Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
         }
     }
+    progress.clear();
     let mail = &published.name.value;
     let printed = if args.json {
         eprint!("{notes}");
@@ -78,9 +81,11 @@ struct Work<'a> {
     context: &'a Context,
     published: &'a Published,
     dir: PathBuf,
-    jobs: usize,
-    backend: &'a dyn Backend,
+    executor: Executor<'a>,
 }
+
+/// Runs that a calibration is expected to take, for the progress bar.
+const CALIBRATION_RUNS: usize = 4;
 
 /// A block carried out.
 struct DoneBlock {
@@ -95,14 +100,19 @@ impl Work<'_> {
         // Claims the directory before the calibration puts its own below it.
         Store::create(&self.dir, &experiment, &[])?;
         let mut note = String::new();
+        let progress = self.executor.progress;
+        let before = progress.done();
+        let runs = self.published.columns.len() * run.iterations as usize;
+        progress.set_total(before + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
         if let Some(c) = &run.calibrate {
             let count = self.calibrate(block, run, c, &mut note)?;
             experiment.params.push(param(c, count));
         }
         let sources = CatalogSources::new(self.context, &experiment.workloads)?;
-        let runs = experiment.cells(&sources, self.backend.name())?;
+        let runs = experiment.cells(&sources, self.executor.backend.name())?;
         let store = Store::create(&self.dir, &experiment, &runs)?;
-        let finished = execute(&store, &runs, self.jobs, self.backend)?;
+        progress.set_total(progress.done() + runs.len());
+        let finished = execute(&store, &runs, &self.executor)?;
         let mut exit = Exit::Ok;
         for f in &finished {
             let m = &f.record.manifest;
@@ -152,10 +162,10 @@ impl Work<'_> {
         let mut steps: Vec<Run> = Vec::new();
         let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {
             let experiment = Experiment { params: vec![param(c, count)], ..base.clone() };
-            let mut runs = experiment.cells(&sources, self.backend.name())?;
+            let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
             runs.iter_mut().for_each(|r| r.iteration = steps.len() as u32);
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
-            let finished = execute(&store, &runs, 1, self.backend)?;
+            let finished = execute(&store, &runs, &self.executor)?;
             steps.extend(runs);
             let value = finished.first().and_then(|f| figure(&f.record.outcome, &c.metric));
             value.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
@@ -248,8 +258,9 @@ mod tests {
         let published = published(&context);
         let mock = Mock { factors: COLUMNS.to_vec(), ..Mock::default() };
         let dir = tempfile::tempdir().unwrap();
-        let work =
-            Work { context: &context, published: &published, dir: dir.path().join("r"), jobs: 2, backend: &mock };
+        let progress = Progress::new(0);
+        let executor = Executor { backend: &mock, jobs: 2, progress: &progress };
+        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
         let block = &published.blocks[0];
         let run = BlockRun { iterations: 2, ..block.run.clone().unwrap() };
         let done = work.block(block, &run).unwrap();
@@ -286,8 +297,9 @@ mod tests {
         let published = published(&context);
         let mock = Mock { factors: vec![("6.4-rc2-numascan", 1e9)], ..Mock::default() };
         let dir = tempfile::tempdir().unwrap();
-        let work =
-            Work { context: &context, published: &published, dir: dir.path().join("r"), jobs: 1, backend: &mock };
+        let progress = Progress::new(0);
+        let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
+        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
         let run = published.blocks[0].run.clone().unwrap();
         let failure = work.block(&published.blocks[0], &run).err().unwrap();
         assert_eq!(failure.exit, Exit::Finding);

@@ -1,9 +1,10 @@
 //! `numalab run`: carry out an experiment and keep its records.
 
 use crate::context::{named, Context};
-use crate::execute::{describe, execute, Backend, Finished};
+use crate::execute::{describe, execute, Backend, Executor, Finished};
 use crate::failure::{Done, Exit, Failure};
 use crate::options;
+use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use crate::verb::compare;
 use numalab_model::catalog::Kind;
@@ -67,7 +68,10 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let cells = experiment.cells(&sources, backend.name())?;
     let dir = options::directory(args.out.as_deref(), &experiment.name);
     let store = Store::create(&dir, &experiment, &cells)?;
-    let finished = execute(&store, &cells, options::jobs(args.jobs), &backend)?;
+    let progress = Progress::new(cells.len());
+    let executor = Executor { backend: &backend, jobs: options::jobs(args.jobs), progress: &progress };
+    let finished = execute(&store, &cells, &executor)?;
+    progress.clear();
     log(&cells, &finished);
     let exit = exit(&finished);
     let text = if args.json { json(&store, &finished)? } else { table(&store)? };
