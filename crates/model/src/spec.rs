@@ -99,9 +99,10 @@ impl Doc {
         })?;
         Ok(Self { file: file.into(), text: text.into(), parsed })
     }
-    /// The top-level table.
+    /// The top-level table; what is missing in it is reported at the beginning of the file.
     pub fn root(&self) -> Table<'_> {
-        Table { doc: self, items: self.parsed.as_table(), span: None, path: String::new(), asked: RefCell::default() }
+        let items = self.parsed.as_table();
+        Table { doc: self, items, span: Some(0..0), path: String::new(), asked: RefCell::default() }
     }
     /// An error at a byte span of this text.
     pub fn error(&self, span: Option<std::ops::Range<usize>>, what: String, expected: String) -> SpecError {
@@ -166,15 +167,19 @@ impl<'a> Table<'a> {
     }
     fn wrong(&self, key: &str, item: &Item, expected: &str) -> SpecError {
         let what = format!("`{}` is {}", self.full(key), kind(item));
-        self.doc.error(item.span(), what, expected.to_string())
+        // A table that only its sub-tables' headers imply has no place of its own, but its name has one.
+        let span = item.span().or_else(|| self.items.key(key).and_then(toml_edit::Key::span));
+        self.doc.error(span, what, expected.to_string())
     }
     fn spot<T>(&self, item: &Item, value: T) -> Spot<T> {
         let (line, column) = item.span().map_or((0, 0), |s| position(&self.doc.text, s.start));
         Spot { value, file: self.doc.file.clone(), line, column }
     }
-    /// The error for a missing key.
+    /// The error for a missing key; a key of the table that looks like it is named.
     pub fn missing(&self, key: &str, expected: &str) -> SpecError {
-        self.doc.error(self.span.clone(), format!("`{}` is missing", self.full(key)), expected.to_string())
+        let others = self.items.iter().filter(|(k, _)| !self.asked.borrow().iter().any(|a| a == k)).map(|(k, _)| k);
+        let hint = nearest(key, others).map(|k| format!(" (there is `{k}`)")).unwrap_or_default();
+        self.doc.error(self.span.clone(), format!("`{}` is missing{hint}", self.full(key)), expected.to_string())
     }
     /// An error at the table itself.
     pub fn error(&self, what: impl Into<String>, expected: impl Into<String>) -> SpecError {
@@ -358,6 +363,70 @@ impl<'a> Table<'a> {
         }
         Ok(Some(self.spot(item, out)))
     }
+    /// Whether `key` is present; marks it as legal.
+    pub fn has(&self, key: &str) -> bool {
+        self.item(key).is_some()
+    }
+    /// Text of a value with the place of its first character, inside the quotes; `None` if `v` is a table or list.
+    fn text_spot(&self, v: &Value) -> Option<Spot<String>> {
+        let text = match v {
+            Value::String(s) => s.value().clone(),
+            Value::Integer(n) => n.value().to_string(),
+            Value::Float(x) => x.value().to_string(),
+            Value::Boolean(b) => u8::from(*b.value()).to_string(),
+            _ => return None,
+        };
+        let span = v.span();
+        let raw = span.clone().and_then(|s| self.doc.text.get(s)).unwrap_or("");
+        let quotes = ["\"\"\"\n", "'''\n", "\"\"\"", "'''", "\"", "'"];
+        // Escapes make the source longer than the text: then the place is that of the opening quote.
+        let inside = quotes.iter().find(|q| raw.starts_with(**q) && raw[q.len()..].starts_with(text.as_str()));
+        let start = span.map(|s| s.start + inside.map_or(0, |q| q.len()));
+        let (line, column) = start.map_or((0, 0), |s| position(&self.doc.text, s));
+        Some(Spot { value: text, file: self.doc.file.clone(), line, column })
+    }
+    /// A string, if present, with the place of its first character (for texts that are parsed further).
+    ///
+    /// # Errors
+    /// Present but not a string.
+    pub fn opt_text(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match i.as_value().filter(|v| v.is_str()).and_then(|v| self.text_spot(v)) {
+                Some(text) => Ok(Some(text)),
+                None => Err(self.wrong(key, i, "a string")),
+            },
+        }
+    }
+    /// Like [`Table::opt_expr`], with the place of the text's first character.
+    ///
+    /// # Errors
+    /// Present but neither a string nor a number.
+    pub fn opt_formula(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
+        match self.item(key) {
+            None => Ok(None),
+            Some(i) => match i.as_value().and_then(|v| self.text_spot(v)) {
+                Some(text) => Ok(Some(text)),
+                None => Err(self.wrong(key, i, "a number or an expression")),
+            },
+        }
+    }
+    /// One expression or a list of them, if present, each with the place of its first character.
+    ///
+    /// # Errors
+    /// Present but neither, or a list with something else in it.
+    pub fn opt_formulas(&self, key: &str) -> Result<Option<Vec<Spot<String>>>, SpecError> {
+        let Some(item) = self.item(key) else { return Ok(None) };
+        let wrong = || self.wrong(key, item, "an expression or a list of expressions");
+        match item.as_array() {
+            None => Ok(self.opt_formula(key).map_err(|_| wrong())?.map(|one| vec![one])),
+            Some(list) if list.is_empty() => {
+                let what = format!("`{}` is an empty list", self.full(key));
+                Err(self.doc.error(item.span(), what, "at least one expression".into()))
+            }
+            Some(list) => list.iter().map(|v| self.text_spot(v).ok_or_else(wrong)).collect::<Result<_, _>>().map(Some),
+        }
+    }
     /// All keys with their places: for tables whose keys are names (parameters, roles). Marks them as read.
     pub fn keys(&self) -> Vec<Spot<String>> {
         let mut out = Vec::new();
@@ -426,6 +495,16 @@ mod tests {
         assert_eq!((e.line, e.column), (3, 3));
         assert_eq!(e.nearest.as_deref(), Some("title"));
         assert!(e.to_string().contains("a.toml:3:3: unknown key `titel`"));
+    }
+
+    #[test]
+    fn a_missing_key_names_one_that_looks_like_it() {
+        let doc = Doc::parse("a.toml", "[region]\nsise = 1\nname = \"b\"\n").unwrap();
+        let root = doc.root();
+        let region = root.opt_table("region").unwrap().unwrap();
+        let e = region.int("size", 1..=9).unwrap_err();
+        assert_eq!((e.line, e.what.as_str()), (1, "`region.size` is missing (there is `sise`)"));
+        assert_eq!(root.str("title").unwrap_err().to_string(), "a.toml:1:1: `title` is missing; expected a string");
     }
 
     #[test]

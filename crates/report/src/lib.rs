@@ -1,1 +1,24 @@
-//! numalab-report.
+//! Reports: tables people trust, and the same figures for programs.
+//!
+//! Problem: a comparison must be readable on a kernel mailing list, in an issue, in a spreadsheet and by a script, and must say
+//! the same in all of them. Approach: [`data`] is the plain model that everything is made of ([`collect`] builds it from
+//! records); [`tables`] turns it into rows and cells; [`text`] and [`json`] only place them.
+//!
+//! [`columns`] derived figures from `catalog/columns.toml` · [`counters`] the dictionary · [`failif`] bounds for scripts ·
+//! [`reproduce`] published beside simulated · [`assess`] tests beside the star · [`legend`] what a reader must know.
+//!
+//! Units: those of the metrics. Invariant: a report is a pure function of its data; no clock, no hash order, no locale.
+
+pub mod assess;
+pub mod collect;
+pub mod columns;
+pub mod counters;
+pub mod data;
+pub mod expr;
+pub mod failif;
+pub mod format;
+pub mod json;
+pub mod legend;
+pub mod reproduce;
+pub mod tables;
+pub mod text;

@@ -1,1 +1,24 @@
-//! See the crate documentation.
+//! The modelled hardware: what an access, a copy, a flush and a cache miss cost on a [`Machine`].
+//!
+//! * [`contention`] latency and rate of threads that share DRAM and links;
+//! * [`cache`] last-level caches shared by running threads, private L2, refill after a move;
+//! * [`smt`] hardware threads of one core;
+//! * [`tlb`] reach, page walks, random accesses;
+//! * [`cost`] kernel operations: shoot-downs, faults, copies, migrations, scans;
+//! * [`interleave`] weights by bandwidth;
+//! * [`math`] logarithm and exponential that give the same bits everywhere;
+//! * [`rng`] the project's frozen generator and the draws made from it.
+//!
+//! Times are ns and rates GB/s (10^9 B/s), so that one GB/s is one byte per ns. Indices are the dense
+//! ones of the machine. Nothing here knows which kernel is running or what the clock says.
+//!
+//! [`Machine`]: numalab_model::machine::Machine
+
+pub mod cache;
+pub mod contention;
+pub mod cost;
+pub mod interleave;
+pub mod math;
+pub mod rng;
+pub mod smt;
+pub mod tlb;

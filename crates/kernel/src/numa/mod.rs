@@ -1,1 +1,111 @@
-//! See the crate documentation.
+//! Automatic NUMA balancing: scan address spaces, take hint faults, move pages to tasks and tasks to pages.
+//!
+//! # Problem
+//! A kernel that wants memory near its users must learn who uses it. It periodically takes access to pages away
+//! (PROT_NONE), so that the next access faults; from these *hint faults* it keeps statistics per task and group,
+//! migrates pages towards tasks and tasks towards pages, and adapts how often it looks.
+//!
+//! # Approach
+//! Pure decisions: no clock, no I/O. The caller owns page tables ([`scan::ScanSpace`]), scheduler ([`TaskHost`]) and
+//! time, calls in at the places the kernel does, and charges the costs:
+//!
+//! | moment | call |
+//! |---|---|
+//! | tick of a running task | [`NumaBalancing::tick`], and if true, at return to user mode: [`NumaBalancing::scan_work`], charge, [`NumaBalancing::scan_done`] |
+//! | access to a PROT_NONE entry | [`NumaBalancing::hint_fault_decide`], perhaps [`NumaBalancing::prepare_migration`] and the migration, [`NumaBalancing::hint_fault_done`] |
+//! | store to an entry that lost write permission | [`NumaBalancing::write_fault`] |
+//! | fork, exec, exit | [`NumaBalancing::fork`], [`NumaBalancing::exec`], [`NumaBalancing::exit`] |
+//! | a task changes CPU | [`NumaBalancing::migration_happened`] |
+//! | load balance | [`NumaBalancing::degrades_locality`], [`balancer::fbq_class`], [`imbalance::ImbalanceModel`] |
+//!
+//! Releases differ by switches ([`config`]); variants are one file each in `vma_filter`, `page_filter`, `period`,
+//! `imbalance` and `fault/should_migrate`. The rules are those of the specification kernel-numa-balancing.md, whose
+//! sections (§) are cited throughout.
+//!
+//! # Units and invariants
+//! Time in jiffies ([`time::Jiffies`]), runtime in ns, periods in ms of runtime, memory in pages of 4 KiB. Tasks, mms,
+//! nodes and CPUs are dense indices. Arithmetic has the kernel's widths. Nothing here depends on hash order or floats,
+//! and nothing allocates after a task's first recorded fault.
+
+pub mod balancer;
+pub mod config;
+pub mod counters;
+pub mod fault;
+pub mod fork;
+pub mod group;
+pub mod host;
+pub mod imbalance;
+pub mod mark;
+pub mod migrate;
+pub mod page;
+pub mod page_filter;
+pub mod period;
+pub mod placement;
+pub mod rate_limit;
+pub mod releases;
+pub mod scan;
+pub mod state;
+pub mod tiering;
+pub mod time;
+pub mod topology;
+pub mod vma_filter;
+pub mod weights;
+mod words;
+
+pub use config::{NumaConfig, NumaSettings};
+pub use counters::{NumaCounters, NumaReasons};
+pub use fault::{FaultSite, MigrateResult};
+pub use group::Groups;
+pub use host::TaskHost;
+pub use mark::MarkRules;
+pub use page::PageFacts;
+pub use scan::{ScanArgs, ScanSpace};
+pub use state::{LastCpupid, MmNuma, TaskNuma, VmaNuma};
+pub use topology::NumaTopology;
+
+use rate_limit::NodeLimit;
+use tiering::NodePromotion;
+
+/// All state of NUMA balancing in a run.
+#[derive(Clone, Debug)]
+pub struct NumaBalancing {
+    /// Settings.
+    pub cfg: NumaConfig,
+    /// The machine.
+    pub topo: NumaTopology,
+    /// Tasks by dense index.
+    pub tasks: Vec<TaskNuma>,
+    /// Address spaces by dense index.
+    pub mms: Vec<MmNuma>,
+    /// NUMA groups.
+    pub groups: Groups,
+    /// Counters with the kernel's names.
+    pub counters: NumaCounters,
+    /// Reasons of skips, refusals and moves.
+    pub reasons: NumaReasons,
+    /// Promotion state by target node.
+    pub promotion: Vec<NodePromotion>,
+    /// Legacy rate limit by target node.
+    pub limits: Vec<NodeLimit>,
+    /// CPUs claimed by a placement search; all false between calls.
+    numa_migrate_on: Vec<bool>,
+}
+
+impl NumaBalancing {
+    /// An idle system without tasks.
+    pub fn new(cfg: NumaConfig, topo: NumaTopology) -> Self {
+        let (nodes, cpus) = (topo.nodes(), topo.cpu_count());
+        Self {
+            cfg,
+            topo,
+            tasks: Vec::new(),
+            mms: Vec::new(),
+            groups: Groups::default(),
+            counters: NumaCounters::default(),
+            reasons: NumaReasons::default(),
+            promotion: vec![NodePromotion::default(); nodes],
+            limits: vec![NodeLimit::default(); nodes],
+            numa_migrate_on: vec![false; cpus],
+        }
+    }
+}

@@ -4,6 +4,49 @@
 //! are kept beside (`Node::id`, `Cpu::id`) because real machines have sparse ones.
 //! Firmware distances (`distance`) and hardware latencies (`latency_ns`) are separate on purpose:
 //! a SLIT is a convention, not a measurement (machines.md section 1).
+//!
+//! A machine comes from a catalog name, a path or a shorthand ([`load`]), from a file
+//! ([`Machine::from_toml_with`]) or from another tool's description ([`import`]); [`show`] draws it.
+//!
+//! | section of a file | module |
+//! |---|---|
+//! | `extends` | `layers` |
+//! | `[layout]`, `[[node]]`, `[[llc]]`, `cores`, `[memory]` | `layout`, `index` |
+//! | `[distance]`, `[hop]`, `[latency]` | `matrix` |
+//! | `[[link]]`, `routing` | `links`, `routes` |
+//! | `class`, `ipc`, `[costs]`, `[tlb]` | `class`, `load` |
+//! | `[clock]`, `[cache]`, `[stream]` | `load` |
+
+mod check;
+mod class;
+pub mod cpulist;
+pub mod import;
+mod index;
+mod layers;
+mod layout;
+mod links;
+mod load;
+mod matrix;
+mod routes;
+mod shorthand;
+mod show;
+pub mod size;
+
+pub use layout::{MAX_CPUS, MAX_NODES};
+pub use load::{load, read_text, MAX_FILE_BYTES};
+pub use show::{show, summary};
+
+/// Finds file name and text of a catalog machine (`milan-2s-nps1`) or cost class (`classes/modern`).
+pub type Find<'a> = dyn Fn(&str) -> Option<(String, String)> + 'a;
+
+/// Shortens user text for a message: at most 60 characters, control characters replaced.
+pub(crate) fn clip(text: &str) -> String {
+    let mut out: String = text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(60).is_some() {
+        out.push_str("...");
+    }
+    out
+}
 
 /// A resolved, validated machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +70,7 @@ pub struct Machine {
     /// Hardware hop class of (i, j); 0 exactly on the diagonal.
     pub hop: Vec<Vec<u8>>,
     /// Idle load-to-use latency from a CPU of node `i` to memory of node `j`, ns, TLB effects excluded.
-    /// For a CPU-less row the values are present but unused.
+    /// For a CPU-less row the values are present but unused, except the diagonal: latency from the nearest CPU.
     pub latency_ns: Vec<Vec<f64>>,
     /// Links between nodes or sockets, each with its own bandwidth per direction.
     pub links: Vec<Link>,
@@ -185,7 +228,7 @@ pub struct Tlb {
 }
 
 /// Kernel operation costs on this machine (machines.md sections 4 and 5), ns unless said.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KernelCosts {
     /// A PTE visited and skipped.
     pub pte_skip_ns: f64,

@@ -1,4 +1,26 @@
-//! What a run produces, whichever backend ran it.
+//! What a run produces, whichever backend ran it, and how it is kept on disk.
+//!
+//! Problem: a record must be complete or absent, identical for identical outcomes, and readable in ten
+//! years without this program.
+//! Approach: [`Outcome`] is what a backend returns. [`Store`] is the directory of an experiment, with one
+//! directory per plan named by the plan's id: `manifest.json`, `scalars.json` and one CSV file per time
+//! series (docs/records.md). A record is built beside its place and renamed into it.
+//! Invariants: nothing in a record depends on the clock, the host, the number of jobs or the build; a
+//! directory this program did not write is never written to.
+
+mod error;
+mod json;
+mod manifest;
+mod read;
+mod series;
+mod store;
+mod write;
+
+pub use error::RecordError;
+pub use manifest::{FileEntry, Manifest, SeriesEntry};
+pub use read::{read, Record};
+pub use store::{ExperimentFile, Member, Store};
+pub use write::write;
 
 use serde::{Deserialize, Serialize};
 
@@ -73,3 +95,6 @@ pub struct EffectiveTunable {
     /// Kernel name, or `model`.
     pub kernel_name: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,26 @@
 //! seed into the plain types below: absolute sizes, absolute counts, one op list per thread.
 //! Units: bytes, ns, dense CPU and node indices of the machine it was resolved for.
 //! Invariants: every region, barrier, channel and score index is in range; loops nest properly;
-//! sizes are multiples of 4 KiB and at least one page; every thread has at least one op.
+//! sizes are multiples of 4 KiB and at least one page; every thread has at least one op; all threads of
+//! a barrier arrive equally often, and none arrives or takes a message inside a loop bounded by time.
+//!
+//! The language is described in `docs/workloads.md`; [`parse`] reads a file, [`WorkloadSpec::resolve`]
+//! works it out for a machine.
+
+mod ast;
+mod check;
+mod emit;
+mod layout;
+mod names;
+mod parse;
+mod parse_process;
+mod parse_step;
+mod resolve;
+
+pub use ast::{ParamSpec, WorkloadSpec};
+pub use names::{Variable, VARIABLES};
+pub use parse::parse;
+pub use resolve::{MAX_OPS, MAX_PROCESSES, MAX_THREADS};
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -43,7 +62,8 @@ pub struct Process {
     pub parent: Option<usize>,
     /// When the fork happens in the parent's life.
     pub fork: ForkPoint,
-    /// Regions it maps itself, in address order (ascending), after those inherited from the parent.
+    /// Regions it maps itself, in address order (ascending), after those inherited from the parent:
+    /// all of the parent's if forked after its prologue, else those the parent inherited itself.
     pub regions: Vec<Region>,
     /// Ops of the initial thread before it creates threads.
     pub prologue: Arc<[Op]>,
@@ -63,7 +83,7 @@ pub enum ForkPoint {
 /// A thread and its ops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// Allowed CPUs (dense), `None` = all.
+    /// Allowed CPUs (dense, ascending), `None` = all. That of thread 0 holds for the prologue too.
     pub affinity: Option<Arc<[u32]>>,
     /// What it does, from creation to exit.
     pub ops: Arc<[Op]>,
@@ -186,6 +206,14 @@ pub enum Op {
     LoopStart(Bound),
     /// End the innermost loop.
     LoopEnd,
+    /// Start or stop this thread's clock of a score. The seconds of a score with clocks are those during
+    /// which at least one thread's clock ran, instead of the seconds of the whole run.
+    ScoreClock {
+        /// Index into `Workload::scores`.
+        id: u32,
+        /// Start (else stop).
+        run: bool,
+    },
     /// Count `amount` units of a score.
     Score {
         /// Index into `Workload::scores`.
@@ -233,7 +261,8 @@ pub struct Access {
     pub write: f64,
     /// CPU time per 64-byte line (sequential, strided) or per access (others), ns, cache hits included.
     pub compute_ns: f64,
-    /// Number of accesses for the random patterns; sequential and strided patterns make one pass.
+    /// Number of accesses for the random patterns; sequential and strided patterns make one pass,
+    /// and this is the number of lines it touches.
     pub accesses: u64,
     /// Score that each pass or access batch counts to: (score, units per byte touched).
     pub score: Option<(u32, f64)>,
@@ -269,6 +298,6 @@ pub struct Score {
     pub unit: String,
     /// Direction.
     pub higher_is_better: bool,
-    /// Divide the units counted by elapsed seconds (a rate).
+    /// Divide the units counted by seconds (a rate): those of its clocks (`Op::ScoreClock`), or of the run.
     pub per_second: bool,
 }

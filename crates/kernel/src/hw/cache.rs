@@ -1,0 +1,227 @@
+//! Last-level caches shared by their running threads, private L2, and what a migrated task refills
+//! (machines.md sections 4 and 7).
+//!
+//! Problem: whether an array stays in cache depends on who else runs on the same LLC right now.
+//! Approach: each thread works on a *set* (its own arrays, or data shared with others, counted once per
+//! LLC); [`LlcLoads`] keeps, per LLC, the sum of the sets now in use, updated when a thread starts or
+//! stops running there. From it follow the hit shares:
+//!
+//! * cyclic sweeps under LRU fall off a cliff: 1 up to 0.9 of the capacity, 0 from 1.2 on;
+//! * uniform random accesses hit in proportion to the capacity they hold, which is shared by access
+//!   rate; what others cannot fill is left to those who can.
+//!
+//! Units: bytes, ns, GB/s, shares 0..=1. All sums are integers, so that any order of arrivals and
+//! departures ends at the same value.
+
+use numalab_model::machine::Machine;
+
+/// Part of an LLC that cyclic sweeps can fill before they start to evict themselves.
+const CLIFF_BEGIN: f64 = 0.9;
+/// Width of the cliff, as part of the capacity.
+const CLIFF_WIDTH: f64 = 0.3;
+/// Refilling an L2 from the LLC, GB/s.
+const L2_REFILL_GBPS: f64 = 40.0;
+/// Refilling an LLC from memory of the node, GB/s.
+const LLC_REFILL_GBPS: f64 = 18.0;
+/// Refilling an LLC from another node, GB/s.
+const REMOTE_REFILL_GBPS: f64 = 10.0;
+/// Streaming from a private L2, bytes per cycle (estimate: about half of what load ports allow).
+const L2_BYTES_PER_CYCLE: f64 = 16.0;
+
+/// Hit share of cyclic sweeps over sets of `sum_bytes` together in a cache of `capacity_bytes`.
+pub fn cyclic_hit(sum_bytes: u64, capacity_bytes: u64) -> f64 {
+    let capacity = capacity_bytes as f64;
+    let over = sum_bytes as f64 - CLIFF_BEGIN * capacity;
+    if over <= 0.0 {
+        return 1.0;
+    }
+    (1.0 - over / (CLIFF_WIDTH * capacity)).max(0.0)
+}
+
+/// Hit share of uniform random accesses to a set of `set_bytes` that holds `held_bytes` of a cache.
+pub fn random_hit(set_bytes: u64, held_bytes: u64) -> f64 {
+    if held_bytes >= set_bytes {
+        1.0
+    } else {
+        held_bytes as f64 / set_bytes as f64
+    }
+}
+
+/// Rate of a stream that finds a share `hit` of its lines at `hit_gbps` and the rest at `miss_gbps`.
+pub fn blended_gbps(hit: f64, hit_gbps: f64, miss_gbps: f64) -> f64 {
+    if hit >= 1.0 {
+        return hit_gbps;
+    }
+    1.0 / (hit / hit_gbps + (1.0 - hit) / miss_gbps)
+}
+
+/// Mean latency with a share `hit` at `hit_ns` and the rest at `miss_ns`.
+pub fn blended_ns(hit: f64, hit_ns: f64, miss_ns: f64) -> f64 {
+    hit * hit_ns + (1.0 - hit) * miss_ns
+}
+
+/// Latencies and rates of cache hits on one machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CacheTimes {
+    /// L2 hit, ns.
+    pub l2_ns: f64,
+    /// LLC hit, ns.
+    pub llc_ns: f64,
+    /// One thread streaming from its L2, GB/s; never below its LLC.
+    pub l2_gbps: f64,
+    /// One thread streaming from its LLC, GB/s.
+    pub llc_gbps: f64,
+    /// Private L2 of a core, bytes.
+    pub l2_bytes: u64,
+}
+
+impl CacheTimes {
+    /// Times at the sustained clock of `machine`.
+    pub fn new(machine: &Machine) -> Self {
+        let (cache, ghz) = (&machine.cache, machine.clock.sustained_ghz);
+        Self {
+            l2_ns: cache.l2_cycles / ghz,
+            llc_ns: cache.llc_latency_ns,
+            l2_gbps: (L2_BYTES_PER_CYCLE * ghz).max(cache.llc_stream_gbps),
+            llc_gbps: cache.llc_stream_gbps,
+            l2_bytes: cache.l2_bytes,
+        }
+    }
+
+    /// L2 a thread has: half of it while its sibling is busy.
+    pub fn l2_share_bytes(&self, sibling_busy: bool) -> u64 {
+        if sibling_busy {
+            self.l2_bytes / 2
+        } else {
+            self.l2_bytes
+        }
+    }
+}
+
+/// Use of one set on one LLC.
+#[derive(Clone, Copy, Debug, Default)]
+struct SetUse {
+    threads: u32,
+    weight: u64,
+}
+
+/// The sets in use on every LLC.
+#[derive(Clone, Debug)]
+pub struct LlcLoads {
+    capacity_bytes: Vec<u64>,
+    /// Sum of the sets in use, by LLC.
+    sum_bytes: Vec<u64>,
+    /// Sum of access weights, by LLC.
+    weight: Vec<u64>,
+    set_bytes: Vec<u64>,
+    /// By set, then LLC.
+    uses: Vec<SetUse>,
+}
+
+impl LlcLoads {
+    /// All caches of `machine`, unused.
+    pub fn new(machine: &Machine) -> Self {
+        let llcs = machine.llcs.len();
+        Self {
+            capacity_bytes: machine.llcs.iter().map(|l| l.size_bytes).collect(),
+            sum_bytes: vec![0; llcs],
+            weight: vec![0; llcs],
+            set_bytes: Vec::new(),
+            uses: Vec::new(),
+        }
+    }
+
+    /// Declares a set of data of `bytes` and returns its number (allocates; to be done before the run).
+    pub fn add_set(&mut self, bytes: u64) -> usize {
+        self.set_bytes.push(bytes);
+        self.uses.resize(self.set_bytes.len() * self.llcs(), SetUse::default());
+        self.set_bytes.len() - 1
+    }
+
+    /// Changes the size of a set, in use or not (a thread enters another phase).
+    pub fn resize_set(&mut self, set: usize, bytes: u64) {
+        let old = std::mem::replace(&mut self.set_bytes[set], bytes);
+        for llc in 0..self.llcs() {
+            if self.uses[set * self.llcs() + llc].threads > 0 {
+                self.sum_bytes[llc] = self.sum_bytes[llc] - old + bytes;
+            }
+        }
+    }
+
+    /// A thread working on `set` starts running on `llc`; `weight` is its access rate in any unit
+    /// common to all threads (lines per us, say), at least 1.
+    pub fn enter(&mut self, llc: usize, set: usize, weight: u32) {
+        let at = set * self.llcs() + llc;
+        let entry = &mut self.uses[at];
+        if entry.threads == 0 {
+            self.sum_bytes[llc] += self.set_bytes[set];
+        }
+        entry.threads += 1;
+        entry.weight += u64::from(weight);
+        self.weight[llc] += u64::from(weight);
+    }
+
+    /// It stops; `weight` as it entered. Ignored if nobody on `llc` works on `set`.
+    pub fn leave(&mut self, llc: usize, set: usize, weight: u32) {
+        let at = set * self.llcs() + llc;
+        let entry = &mut self.uses[at];
+        if entry.threads == 0 {
+            return;
+        }
+        entry.threads -= 1;
+        let weight = u64::from(weight).min(entry.weight);
+        entry.weight -= weight;
+        self.weight[llc] -= weight;
+        if entry.threads == 0 {
+            self.sum_bytes[llc] -= self.set_bytes[set];
+        }
+    }
+
+    /// Sum of the sets in use on `llc`, bytes.
+    pub fn sum_bytes(&self, llc: usize) -> u64 {
+        self.sum_bytes[llc]
+    }
+
+    /// Hit share of the cyclic sweeps now running on `llc`.
+    pub fn cyclic_hit(&self, llc: usize) -> f64 {
+        cyclic_hit(self.sum_bytes[llc], self.capacity_bytes[llc])
+    }
+
+    /// Hit share of uniform random accesses to `set` on `llc`.
+    pub fn random_hit(&self, llc: usize, set: usize) -> f64 {
+        random_hit(self.set_bytes[set], self.held_bytes(llc, set))
+    }
+
+    /// Bytes of `llc` that `set` holds: its part by access rate, or what the others leave if that is more.
+    pub fn held_bytes(&self, llc: usize, set: usize) -> u64 {
+        let entry = &self.uses[set * self.llcs() + llc];
+        if entry.threads == 0 {
+            return 0;
+        }
+        let capacity = self.capacity_bytes[llc];
+        let part = u128::from(capacity) * u128::from(entry.weight) / u128::from(self.weight[llc].max(1));
+        let others = self.sum_bytes[llc] - self.set_bytes[set];
+        // The part is at most the capacity, so the cast loses nothing.
+        (part as u64).max(capacity.saturating_sub(others)).min(self.set_bytes[set])
+    }
+
+    fn llcs(&self) -> usize {
+        self.capacity_bytes.len()
+    }
+}
+
+/// Time a task loses to cold caches after moving from CPU `from` to `to`, ns: nothing inside a core, the
+/// L2 inside an LLC, and otherwise its part of the LLC, at the rate at which it comes back.
+/// `set_bytes` is its working set, `llc_share_bytes` what it gets of the new LLC.
+pub fn refill_ns(machine: &Machine, from: usize, to: usize, set_bytes: u64, llc_share_bytes: u64) -> f64 {
+    let (a, b) = (&machine.cpus[from], &machine.cpus[to]);
+    if a.core == b.core {
+        return 0.0;
+    }
+    if a.llc == b.llc {
+        return set_bytes.min(machine.cache.l2_bytes) as f64 / L2_REFILL_GBPS;
+    }
+    let gbps = if a.node == b.node { LLC_REFILL_GBPS } else { REMOTE_REFILL_GBPS };
+    // No refill is faster than the thread's own stream.
+    set_bytes.min(llc_share_bytes) as f64 / gbps.min(machine.stream.cap_gbps)
+}

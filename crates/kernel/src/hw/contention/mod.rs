@@ -1,0 +1,209 @@
+//! Memory-bandwidth contention: what latency and rate threads get when they share DRAM and links.
+//!
+//! Problem: in the published runs the limit is a saturated node, not a latency (designs-2012.md section
+//! 0.2), and a node's threads slow each other down long before it saturates. Approach (machines.md
+//! section 6): every *resource* (the DRAM of a node, each direction of a link, the memory port of a
+//! last-level cache) adds a queueing term to the latency of the requests that use it, and every thread
+//! is a closed loop that keeps a fixed number of lines in flight:
+//!
+//! ```text
+//!   Q_r = q * L0_r * u/(1-u)      u = load / bandwidth, at most 0.96
+//!   L   = L0(src, dst) + sum over the path of share_r * Q_r
+//!   b   = min(cap, lines * 64 / (L + extra))
+//! ```
+//!
+//! A resource whose queue is at its longest (u = 0.96) and still asked for more is *saturated*: it
+//! delivers 0.96 of its bandwidth, and the threads it slows share that in proportion to `lines / L0`,
+//! so that local requesters win over remote ones. Threads that ask for less than their share get what
+//! they ask for. This is weighted max-min sharing, with the demand at the longest queue as upper bound;
+//! rates and latencies are therefore continuous where saturation begins.
+//!
+//! A write share `w` of a flow makes each of its bytes weigh `1/(1 - 0.25 w)` and random lines make a byte
+//! weigh `1/0.6`, both in DRAM only (turnaround, bank conflicts). For traffic of one kind this is exactly
+//! the lowered bandwidth of machines.md section 6.1. A link has its bandwidth in each direction: lines
+//! read cross it towards the CPU, lines written back towards the memory.
+//!
+//! Units: ns, GB/s (= bytes per ns), shares 0..=1. Invariants after [`Contention::solve`]: no resource
+//! carries more than 0.96 of its bandwidth (checked by property tests); the result depends on the flows
+//! alone up to the convergence tolerance of 10^-5, the previous solution only makes it quicker to find.
+//!
+//! Cost per solve in a settled run, release build, one core of a shared two-core virtual machine:
+//! 2 nodes/4 flows 0.3-0.6 us, 8 nodes/64 flows 3-5 us, 32 nodes/1024 flows 70-110 us (up to 260 us when
+//! every node is far beyond saturation). Measured by the ignored test `cost_of_solve`.
+
+mod paths;
+mod solve;
+
+use numalab_model::machine::Machine;
+use paths::Paths;
+use solve::Solver;
+
+/// Highest utilisation of a resource.
+pub const UTILISATION_CAP: f64 = 0.96;
+/// Longest queue, `u/(1-u)` at the cap.
+const QUEUE_CAP: f64 = UTILISATION_CAP / (1.0 - UTILISATION_CAP);
+/// Queueing coefficient q of DRAM.
+pub const DRAM_Q: f64 = 0.125;
+/// Queueing coefficient q of a link direction.
+pub const LINK_Q: f64 = 0.15;
+/// Queueing coefficient q of a CXL expander.
+pub const CXL_Q: f64 = 0.25;
+/// Part of a CXL expander's bandwidth at which its queue behaves as DRAM's does at all of it.
+pub const CXL_KNEE: f64 = 0.8;
+/// Part of the bandwidth lost when all traffic is writes.
+pub const WRITE_PENALTY: f64 = 0.25;
+/// Part of a DRAM's bandwidth that random lines reach.
+pub const RANDOM_FACTOR: f64 = 0.6;
+/// Background copies are counted up to this part of what a resource can deliver, so that threads never stop (model).
+pub const BACKGROUND_CAP: f64 = 0.8;
+/// Line size, bytes.
+pub const LINE_BYTES: f64 = 64.0;
+/// [`Flow::llc`] of a flow whose cache port is not modelled.
+pub const NO_LLC: u32 = u32::MAX;
+
+/// Queueing term of a resource, ns: idle latency `base_ns`, coefficient `q`, utilisation `u` (0..), and
+/// `knee`, the part of the bandwidth at which the curve ends (1 for DRAM and links, [`CXL_KNEE`] for CXL).
+pub fn queue_ns(base_ns: f64, q: f64, u: f64, knee: f64) -> f64 {
+    let u = (u / knee).clamp(0.0, UTILISATION_CAP);
+    q * base_ns * u / (1.0 - u)
+}
+
+/// Threads of one kind on one node that access memory of one node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flow {
+    /// Node the threads run on (dense).
+    pub src_node: u32,
+    /// Node the memory is on (dense).
+    pub dst_node: u32,
+    /// Last-level cache whose memory port they share (dense), or [`NO_LLC`].
+    pub llc: u32,
+    /// Average number of threads doing this at the same time in the epoch; at least 0, need not be whole.
+    pub threads: f64,
+    /// Lines in flight of one thread (64 for a Zen stream, 1 for a pointer chase); above 0.
+    pub lines: f64,
+    /// What one thread can use at most, GB/s; above 0, may be infinite.
+    pub cap_gbps: f64,
+    /// Time per line outside the memory system that does not overlap with it (computation of a dependent
+    /// access, TLB walk), ns; 0 for a stream.
+    pub extra_ns: f64,
+    /// Share of the traffic that is writes, 0..=1 (0.5 for zeroing: each line written was read first).
+    pub write: f64,
+    /// Whether lines are random rather than sequential.
+    pub random: bool,
+}
+
+impl Flow {
+    /// Read-only sequential flow of `threads` threads with the machine's stream parameters.
+    pub fn stream(machine: &Machine, src_node: u32, dst_node: u32, threads: f64) -> Self {
+        let s = &machine.stream;
+        Self {
+            src_node,
+            dst_node,
+            llc: NO_LLC,
+            threads,
+            lines: s.lines_sequential,
+            cap_gbps: s.cap_gbps,
+            extra_ns: 0.0,
+            write: 0.0,
+            random: false,
+        }
+    }
+
+    /// Read-only flow of independent random lines with the machine's parameters.
+    pub fn random(machine: &Machine, src_node: u32, dst_node: u32, threads: f64) -> Self {
+        let lines = machine.stream.lines_random;
+        Self { lines, random: true, ..Self::stream(machine, src_node, dst_node, threads) }
+    }
+
+    /// Read-only flow of dependent random lines: one in flight.
+    pub fn chase(machine: &Machine, src_node: u32, dst_node: u32, threads: f64) -> Self {
+        Self { lines: 1.0, ..Self::random(machine, src_node, dst_node, threads) }
+    }
+}
+
+/// Page copies by the kernel: load that is there whatever the memory answers.
+///
+/// The copying CPU is taken to be on the destination node (a hint fault moves a page to where it runs),
+/// or on the source node if the destination has no CPU (demotion).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PageCopy {
+    /// Node read from (dense).
+    pub from_node: u32,
+    /// Node written to (dense); may be the same.
+    pub to_node: u32,
+    /// Bytes copied per ns of the epoch, i.e. GB/s; at least 0.
+    pub gbps: f64,
+}
+
+/// What one thread of a flow gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rate {
+    /// Effective memory latency of a line, ns, queueing and saturation included, `extra_ns` excluded.
+    pub latency_ns: f64,
+    /// Bytes per ns of one thread.
+    pub gbps: f64,
+}
+
+/// The shared resources of a machine and the last solution, from which the next one starts.
+#[derive(Clone, Debug)]
+pub struct Contention {
+    paths: Paths,
+    solver: Solver,
+}
+
+impl Contention {
+    /// Resources of `machine`, all idle. Allocates everything [`Self::solve`] needs for one flow of each
+    /// kind of traffic between every pair of nodes; more flows than that make its buffers grow once.
+    pub fn new(machine: &Machine) -> Self {
+        let paths = Paths::new(machine);
+        let solver = Solver::new(&paths);
+        Self { paths, solver }
+    }
+
+    /// Finds rates and latencies for the flows and copies of one epoch; results by [`Self::rates`] and
+    /// the utilisation functions. Node and LLC indices must be those of the machine.
+    pub fn solve(&mut self, flows: &[Flow], copies: &[PageCopy]) {
+        self.solver.solve(&self.paths, flows, copies);
+    }
+
+    /// Result of the last [`Self::solve`], one per flow in its order.
+    pub fn rates(&self) -> &[Rate] {
+        &self.solver.rates
+    }
+
+    /// Sweeps over the resources the last [`Self::solve`] took; for tests and measurements.
+    pub fn sweeps(&self) -> u32 {
+        self.solver.sweeps
+    }
+
+    /// Traffic of the node's DRAM in the last solution, GB/s, reads and writes of threads and copies.
+    pub fn node_gbps(&self, node: usize) -> f64 {
+        self.solver.traffic[self.paths.dram(node)]
+    }
+
+    /// Utilisation of the node's DRAM, 0..=0.96, write share and randomness included.
+    pub fn node_utilisation(&self, node: usize) -> f64 {
+        self.solver.utilisation(&self.paths, self.paths.dram(node))
+    }
+
+    /// Requests' traffic over one direction of a link, GB/s; `forward` as in `Route::hops`.
+    pub fn link_gbps(&self, link: usize, forward: bool) -> f64 {
+        self.solver.traffic[self.paths.link(link, forward)]
+    }
+
+    /// Utilisation of one direction of a link, 0..=0.96.
+    pub fn link_utilisation(&self, link: usize, forward: bool) -> f64 {
+        self.solver.utilisation(&self.paths, self.paths.link(link, forward))
+    }
+
+    /// Latency a single further access from `src_node` to `dst_node` meets now, ns.
+    pub fn latency_ns(&self, src_node: usize, dst_node: usize) -> f64 {
+        self.solver.pair_latency_ns(&self.paths, src_node, dst_node)
+    }
+
+    /// [`Self::latency_ns`] relative to the idle machine, at least 1: what page copies and kernel
+    /// accesses between the two nodes are slowed down by.
+    pub fn latency_factor(&self, src_node: usize, dst_node: usize) -> f64 {
+        self.latency_ns(src_node, dst_node) / self.paths.idle_ns(src_node, dst_node)
+    }
+}

@@ -1,0 +1,64 @@
+//! What hardware threads of one core do to each other (machines.md section 7).
+//!
+//! Speeds are relative to having the core alone, 0..=1.
+
+/// Speed of a thread that only computes beside a working sibling.
+pub const COMPUTE_SPEED: f64 = 0.62;
+/// What is added for a thread that only waits for memory.
+pub const MEMORY_BONUS: f64 = 0.28;
+/// Speed of a worker beside a sibling that spins.
+pub const SPIN_SPEED: f64 = 0.75;
+/// Part of its lines in flight and of its cap that a streaming thread has beside a streaming sibling:
+/// together 1.1 of one thread while the node can deliver; at saturation the node decides.
+pub const STREAM_SHARE: f64 = 0.55;
+
+/// What the other hardware thread of the core does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sibling {
+    /// Nothing: idle, or the core has no second thread.
+    Idle,
+    /// Busy-waits.
+    Spinning,
+    /// Works.
+    Working,
+}
+
+/// Speed of a thread beside a working sibling; `memory_share` is the part of its time it is stalled on
+/// memory when alone, 0..=1.
+pub fn pair_speed(memory_share: f64) -> f64 {
+    COMPUTE_SPEED + MEMORY_BONUS * memory_share.clamp(0.0, 1.0)
+}
+
+/// Speed of a thread beside `sibling`. A spinning sibling is never worse than a working one.
+pub fn speed(memory_share: f64, sibling: Sibling) -> f64 {
+    match sibling {
+        Sibling::Idle => 1.0,
+        Sibling::Spinning => pair_speed(memory_share).max(SPIN_SPEED),
+        Sibling::Working => pair_speed(memory_share),
+    }
+}
+
+/// Factor on lines in flight and cap of a streaming thread beside `sibling`.
+pub fn stream_share(sibling: Sibling) -> f64 {
+    match sibling {
+        Sibling::Idle => 1.0,
+        Sibling::Spinning => SPIN_SPEED,
+        Sibling::Working => STREAM_SHARE,
+    }
+}
+
+/// Part of the time stalled on memory, from the time per unit of work spent computing and waiting
+/// (same unit); 0 if both are 0.
+pub fn memory_share(compute: f64, stall: f64) -> f64 {
+    let all = compute + stall;
+    if all > 0.0 {
+        stall / all
+    } else {
+        0.0
+    }
+}
+
+/// Average of a factor over an epoch in which the sibling is busy for `busy_share` (0..=1) of the time.
+pub fn averaged(factor: f64, busy_share: f64) -> f64 {
+    1.0 - busy_share * (1.0 - factor)
+}

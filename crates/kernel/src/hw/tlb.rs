@@ -1,0 +1,140 @@
+//! TLB reach and page walks (machines.md section 3, thp-and-allocation.md section 15.1).
+//!
+//! A random access to memory at latency `L` takes `L + b` with a TLB hit or 2 MiB pages, and
+//! `L + b + W` with 4 KiB pages beyond the reach of the TLB, where
+//!
+//! ```text
+//!   W = t_w + p_leaf(F) * L(d_pt)
+//! ```
+//!
+//! `F` is the footprint accessed at random, `p_leaf` the part of the leaf entries that come from memory
+//! (the leaf tables of F bytes take F/512), and `d_pt` the node of the page-table page: that of whoever
+//! touched its 2 MiB region first. In a guest the walk is two-dimensional and its host part is folded
+//! into larger constants. With tables beside the data this is the published `(L + b) * 1.42` of Naples
+//! and `(L + b) * 2.02` of the guest.
+//!
+//! Units: bytes, ns.
+
+use super::math::log2;
+use numalab_model::machine::Machine;
+
+/// 4 KiB.
+pub const BASE_PAGE_BYTES: u64 = 4096;
+/// 2 MiB.
+pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
+/// A leaf table of 4 KiB maps 512 times as much.
+const LEAF_SPAN: u64 = 512;
+/// Footprint up to which the tables of 2 MiB pages stay in caches.
+const HUGE_CACHED_BYTES: u64 = 64 << 30;
+/// Bytes mapped by one byte of tables with 2 MiB pages.
+const HUGE_LEAF_SPAN: u64 = 512 * LEAF_SPAN;
+/// Lines per 4 KiB page: a sweep walks once per page.
+const LINES_PER_WALK: f64 = 64.0;
+/// Part of a sweep's walks that prefetching does not hide.
+const STREAM_EXPOSED: f64 = 0.2;
+
+/// Size of a mapping's pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageSize {
+    /// 4 KiB, mapped by a PTE.
+    Base,
+    /// 2 MiB, mapped by a PMD.
+    Huge,
+}
+
+/// What a page walk costs for one footprint: `fixed_ns + leaf_miss * latency of the table's node`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Walk {
+    /// Part that does not depend on where the table is, ns.
+    pub fixed_ns: f64,
+    /// Leaf entries fetched from memory per access (above 1 in a guest, where two are).
+    pub leaf_miss: f64,
+}
+
+impl Walk {
+    /// Walk time of one random access, ns; `table_ns` is the latency from the CPU to the table's node.
+    pub fn ns(&self, table_ns: f64) -> f64 {
+        self.fixed_ns + self.leaf_miss * table_ns
+    }
+
+    /// The same per line of a sequential sweep: one walk per page of 64 lines, mostly hidden.
+    pub fn stream_ns(&self, table_ns: f64) -> f64 {
+        self.ns(table_ns) * (STREAM_EXPOSED / LINES_PER_WALK)
+    }
+}
+
+/// The TLB of a machine's CPUs, native or seen from inside a guest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TlbModel {
+    reach_base_bytes: u64,
+    reach_huge_bytes: u64,
+    overhead_ns: f64,
+    walk_ns: f64,
+    leaf_miss: f64,
+}
+
+impl TlbModel {
+    /// The model of `machine`; `guest` selects the constants of two-dimensional walks.
+    pub fn new(machine: &Machine, guest: bool) -> Self {
+        let t = &machine.tlb;
+        let (walk_ns, leaf_miss) =
+            if guest { (t.walk_4k_guest_ns, t.leaf_miss_guest) } else { (t.walk_4k_ns, t.leaf_miss) };
+        Self {
+            reach_base_bytes: u64::from(t.entries_4k) * BASE_PAGE_BYTES,
+            reach_huge_bytes: u64::from(t.entries_2m) * HUGE_PAGE_BYTES,
+            overhead_ns: t.base_ns,
+            walk_ns,
+            leaf_miss,
+        }
+    }
+
+    /// Bytes the TLB covers with pages of this size.
+    pub fn reach_bytes(&self, size: PageSize) -> u64 {
+        match size {
+            PageSize::Base => self.reach_base_bytes,
+            PageSize::Huge => self.reach_huge_bytes,
+        }
+    }
+
+    /// Walk of a thread that accesses `footprint_bytes` at random through pages of this size and has
+    /// `llc_share_bytes` of its last-level cache.
+    pub fn walk(&self, size: PageSize, footprint_bytes: u64, llc_share_bytes: u64) -> Walk {
+        match size {
+            PageSize::Base if footprint_bytes <= self.reach_base_bytes => Walk::default(),
+            PageSize::Base => {
+                let all_missing = LEAF_SPAN.saturating_mul(llc_share_bytes);
+                let part = ramp(footprint_bytes, self.reach_base_bytes, all_missing);
+                Walk { fixed_ns: self.walk_ns, leaf_miss: self.leaf_miss * part }
+            }
+            PageSize::Huge => {
+                // The walk itself is in the overhead `b`; only enormous tables leave the caches (model).
+                let all_missing = HUGE_LEAF_SPAN.saturating_mul(llc_share_bytes).max(2 * HUGE_CACHED_BYTES);
+                let part = ramp(footprint_bytes, HUGE_CACHED_BYTES, all_missing);
+                Walk { fixed_ns: 0.0, leaf_miss: self.leaf_miss * part }
+            }
+        }
+    }
+
+    /// Time of a dependent random access, ns: `load_ns` to get the line (cache and queueing included),
+    /// the fixed overhead `b`, and the walk with its table `table_ns` away.
+    pub fn random_access_ns(&self, load_ns: f64, walk: Walk, table_ns: f64) -> f64 {
+        load_ns + self.overhead_ns + walk.ns(table_ns)
+    }
+
+    /// The fixed overhead `b` of a random access, ns.
+    pub fn overhead_ns(&self) -> f64 {
+        self.overhead_ns
+    }
+}
+
+/// 0 up to `from`, 1 from `to` on, linear in the logarithm between.
+fn ramp(x: u64, from: u64, to: u64) -> f64 {
+    if x <= from {
+        return 0.0;
+    }
+    if x >= to {
+        return 1.0;
+    }
+    let from = log2(from.max(1) as f64);
+    ((log2(x as f64) - from) / (log2(to as f64) - from)).clamp(0.0, 1.0)
+}

@@ -1,0 +1,167 @@
+//! Page-table block of one small-page chunk: 512 entries as bitmaps, plus node and cpupid per page.
+
+/// `last_cpupid` of a page that has none ("unset", all ones).
+pub const NEVER: u32 = u32::MAX;
+
+/// 512 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bits512(pub [u64; 8]);
+
+impl Bits512 {
+    /// Bits `from..to` set (`from <= to <= 512`).
+    #[inline]
+    pub fn range(from: usize, to: usize) -> Self {
+        let mut out = [0u64; 8];
+        for (w, word) in out.iter_mut().enumerate() {
+            let lo = from.saturating_sub(w * 64).min(64);
+            let hi = to.saturating_sub(w * 64).min(64);
+            if lo < hi {
+                let ones = if hi - lo == 64 { u64::MAX } else { ((1u64 << (hi - lo)) - 1) << lo };
+                *word = ones;
+            }
+        }
+        Self(out)
+    }
+    /// Whether bit `i` is set.
+    #[inline]
+    pub fn get(&self, i: usize) -> bool {
+        self.0[i >> 6] >> (i & 63) & 1 != 0
+    }
+    /// Sets bit `i`.
+    #[inline]
+    pub fn set(&mut self, i: usize) {
+        self.0[i >> 6] |= 1 << (i & 63);
+    }
+    /// Clears bit `i`.
+    #[inline]
+    pub fn clear(&mut self, i: usize) {
+        self.0[i >> 6] &= !(1 << (i & 63));
+    }
+    /// Number of set bits.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.0.iter().map(|w| w.count_ones()).sum()
+    }
+    /// First set bit at or after `from`, below 512.
+    #[inline]
+    pub fn next(&self, from: usize) -> Option<usize> {
+        let mut w = from >> 6;
+        if w >= 8 {
+            return None;
+        }
+        let mut word = self.0[w] & (u64::MAX << (from & 63));
+        loop {
+            if word != 0 {
+                return Some((w << 6) + word.trailing_zeros() as usize);
+            }
+            w += 1;
+            if w == 8 {
+                return None;
+            }
+            word = self.0[w];
+        }
+    }
+    /// Position of the set bit with rank `rank` (0-based).
+    #[inline]
+    pub fn select(&self, mut rank: u32) -> Option<usize> {
+        for (w, &word) in self.0.iter().enumerate() {
+            let n = word.count_ones();
+            if rank < n {
+                let mut rest = word;
+                for _ in 0..rank {
+                    rest &= rest - 1;
+                }
+                return Some((w << 6) + rest.trailing_zeros() as usize);
+            }
+            rank -= n;
+        }
+        None
+    }
+    /// Bitwise combination.
+    #[inline]
+    pub fn zip(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
+        let mut out = [0; 8];
+        for (w, word) in out.iter_mut().enumerate() {
+            *word = f(self.0[w], other.0[w]);
+        }
+        Self(out)
+    }
+}
+
+/// The 512 entries of a chunk mapped by base pages.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Entry is populated.
+    pub present: Bits512,
+    /// Entry is PROT_NONE for NUMA hinting.
+    pub marked: Bits512,
+    /// Entry lost its write permission in a migration: the next store takes a minor fault.
+    pub read_only: Bits512,
+    /// Node of each present page.
+    pub node: [u8; 512],
+    /// `last_cpupid` of each page: `cpu << 8 | pid & 255`, or [`NEVER`].
+    pub last: [u32; 512],
+}
+
+impl Block {
+    /// A block without pages.
+    pub fn empty() -> Self {
+        Self {
+            present: Bits512::default(),
+            marked: Bits512::default(),
+            read_only: Bits512::default(),
+            node: [0; 512],
+            last: [NEVER; 512],
+        }
+    }
+    /// First page in `from..to` whose access faults: absent, marked, or (for a write) read-only.
+    #[inline]
+    pub fn next_fault(&self, from: usize, to: usize, write: bool) -> Option<usize> {
+        let mut w = from >> 6;
+        let mut mask = u64::MAX << (from & 63);
+        while w < 8 && (w << 6) < to {
+            let read_only = if write { self.read_only.0[w] } else { 0 };
+            let word = (!self.present.0[w] | self.marked.0[w] | read_only) & mask;
+            if word != 0 {
+                let i = (w << 6) + word.trailing_zeros() as usize;
+                return (i < to).then_some(i);
+            }
+            mask = u64::MAX;
+            w += 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_count_and_search() {
+        for (a, b) in [(0, 0), (0, 512), (3, 64), (63, 65), (64, 128), (500, 512), (1, 511)] {
+            let r = Bits512::range(a, b);
+            assert_eq!(r.count() as usize, b - a);
+            assert_eq!(r.next(0), (a < b).then_some(a));
+            assert_eq!(r.next(b), None);
+            if a < b {
+                assert_eq!(r.select((b - a - 1) as u32), Some(b - 1));
+            }
+            assert_eq!(r.select((b - a) as u32), None);
+        }
+    }
+
+    #[test]
+    fn next_fault_sees_absent_marked_and_read_only() {
+        let mut b = Block::empty();
+        assert_eq!(b.next_fault(5, 512, false), Some(5));
+        b.present = Bits512::range(0, 512);
+        assert_eq!(b.next_fault(0, 512, true), None);
+        b.marked.set(200);
+        b.read_only.set(100);
+        assert_eq!(b.next_fault(0, 512, false), Some(200));
+        assert_eq!(b.next_fault(0, 512, true), Some(100));
+        assert_eq!(b.next_fault(0, 100, true), None);
+        assert_eq!(b.next_fault(201, 512, true), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! An address space: mappings in ascending address order.
+
+use super::node_memory::NodeMemory;
+use super::vma::Vma;
+
+/// The mappings of one process. A mapping keeps its id for life; positions are in address order.
+#[derive(Clone, Debug, Default)]
+pub struct AddressSpace {
+    vmas: Vec<Vma>,
+    order: Vec<u32>,
+}
+
+impl AddressSpace {
+    /// Adds a mapping; returns its id.
+    pub fn insert(&mut self, vma: Vma) -> usize {
+        let id = self.vmas.len();
+        let at = self.order.partition_point(|&v| self.vmas[v as usize].start < vma.start);
+        self.order.insert(at, id as u32);
+        self.vmas.push(vma);
+        id
+    }
+    /// Number of mappings.
+    pub fn len(&self) -> usize {
+        self.vmas.len()
+    }
+    /// Whether there is no mapping.
+    pub fn is_empty(&self) -> bool {
+        self.vmas.is_empty()
+    }
+    /// Id of the mapping at a position.
+    #[inline]
+    pub fn id_at(&self, position: usize) -> usize {
+        self.order[position] as usize
+    }
+    /// A mapping by id.
+    #[inline]
+    pub fn vma(&self, id: usize) -> &Vma {
+        &self.vmas[id]
+    }
+    /// A mapping by id, to change.
+    #[inline]
+    pub fn vma_mut(&mut self, id: usize) -> &mut Vma {
+        &mut self.vmas[id]
+    }
+    /// Position of the first mapping that ends above `addr`.
+    pub fn first_above(&self, addr: u64) -> usize {
+        self.order.partition_point(|&v| self.vmas[v as usize].end <= addr)
+    }
+    /// All mappings.
+    pub fn iter(&self) -> impl Iterator<Item = &Vma> {
+        self.vmas.iter()
+    }
+    /// Resident pages.
+    pub fn rss_pages(&self) -> u64 {
+        self.vmas.iter().map(Vma::rss_pages).sum()
+    }
+    /// Adds the pages on each node to `out`.
+    pub fn add_pages_on_node(&self, out: &mut [u64]) {
+        for v in &self.vmas {
+            for (o, p) in out.iter_mut().zip(v.pages_on_node()) {
+                *o += p;
+            }
+        }
+    }
+    /// Frees everything (exit).
+    pub fn release(&mut self, memory: &mut NodeMemory) {
+        for v in &mut self.vmas {
+            let (start, end) = (v.start, v.end);
+            v.discard(start, end, |node, pages| memory.release(node, pages));
+        }
+        self.vmas.clear();
+        self.order.clear();
+    }
+    /// Checks the invariants of every mapping and their order.
+    ///
+    /// # Errors
+    /// A sentence naming the first violated one.
+    pub fn check(&self) -> Result<(), String> {
+        let mut last = 0;
+        for (i, &id) in self.order.iter().enumerate() {
+            let v = &self.vmas[id as usize];
+            v.check().map_err(|e| format!("mapping {i}: {e}"))?;
+            if v.start < last {
+                return Err(format!("mapping {i} overlaps the one before"));
+            }
+            last = v.end;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,276 @@
+//! Knobs and behaviour switches of NUMA balancing, and their resolved form.
+//!
+//! [`NumaSettings`] is what catalogs and `--set` edit: groups of tunables with names, units, ranges and
+//! words. [`NumaConfig`] is what the decisions read: the same values with words resolved to enums.
+//! Kernel releases differ only by these settings; `releases` lists them.
+
+use super::fault::should_migrate::MigrateRule;
+use super::fault::stats::FaultStats;
+use super::imbalance::ImbalanceModel;
+use super::page_filter::{PageFilter, PageFilterKind, PageFilterTunables};
+use super::period::v38::V38Tunables;
+use super::period::PeriodModel;
+use super::rate_limit::RateLimit;
+use super::tiering::TieringModel;
+use super::time::Hz;
+use super::vma_filter::VmaFilter;
+use crate::tunable::{Decl, Group, SetError, Value, Word};
+
+crate::tunables! {
+    /// The kernel's own knobs (kernel-numa-balancing.md §1).
+    pub struct Scan: "scan" {
+        /// 0 off, 1 normal, 2 memory tiering, 3 both; 4 is on with neither bit.
+        numa_balancing: u8 = 1, "", "kernel.numa_balancing", range 0..=4;
+        /// First-scan delay, VMA delay and base of the PID window.
+        scan_delay_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/scan_delay_ms", range 0..=86_400_000;
+        /// Time to scan the whole resident set at the fastest rate.
+        scan_period_min_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/scan_period_min_ms", range 0..=86_400_000;
+        /// Time to scan the whole resident set at the slowest rate; also the tiering adjustment period.
+        scan_period_max_ms: u32 = 60_000, "ms", "debugfs sched/numa_balancing/scan_period_max_ms", range 0..=86_400_000;
+        /// Budget of one scan work; 0 would divide by zero and is refused.
+        scan_size_mb: u32 = 256, "MiB", "debugfs sched/numa_balancing/scan_size_mb", range 1..=4_194_304;
+        /// Hint latency below which a slow-tier page is hot (memory tiering).
+        hot_threshold_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/hot_threshold_ms", range 0..=86_400_000;
+        /// Promotions per target node (memory tiering); 0 allows none.
+        promote_rate_limit_mbps: u32 = 65_536, "MiB/s", "kernel.numa_balancing_promote_rate_limit_MBps", range 0..=2_147_483_647;
+        /// Most CPUs the kernel was built for; sets the width of the page's cpupid field.
+        max_cpus: u32 = 8192, "CPUs", "CONFIG_NR_CPUS", range 1..=65_536;
+    }
+}
+
+crate::tunables! {
+    /// Behaviour switches that differ between releases (kernel-numa-balancing.md §16, §17).
+    pub struct Behaviour: "numa" {
+        /// Which VMAs a thread's scan work may touch.
+        vma_filter: Word = "v612", "", "model", choices ["off", "v64", "rfc_v3", "rfc_v3_cover", "rfc_v2", "v67", "v68", "v612"];
+        /// Which pages are left unmarked for being shared.
+        page_filter: Word = "cow_shared_or_pinned", "", "model", choices ["none", "mapcount1_any", "cow_mapcount1", "cow_skip_vma", "mapcount_threshold", "cow_refcount1", "cow_shared_or_pinned"];
+        /// Bounds and adaptation of the scan period.
+        period_model: Word = "v414", "", "model", choices ["v38", "v313", "v317", "v414"];
+        /// Which fault statistics are kept and how they decay.
+        fault_stats: Word = "v315", "", "model", choices ["none", "v313", "v315"];
+        /// Whether a misplaced page migrates.
+        migrate_rule: Word = "v420", "", "model", choices ["v38", "v313", "v315", "v420"];
+        /// NUMA imbalance the scheduler tolerates.
+        imbalance_model: Word = "imb_numa_nr_8", "", "model", choices ["none", "fixed2", "quarter", "quarter_dst", "v3", "imb_numa_nr_4", "imb_numa_nr_8"];
+        /// Legacy migration rate limit per node.
+        rate_limit: Word = "off", "", "model", choices ["off", "legacy", "legacy_and_marking"];
+        /// Form of memory tiering.
+        tiering_model: Word = "v61", "", "model", choices ["basic", "v61"];
+        /// The scan budget is charged with entries changed, not with the length walked (until 4.2).
+        scan_charges_updates: bool = false, "", "model";
+        /// A scan work also walks at most 8 times its size of address space (4.3 on).
+        virtual_budget: bool = true, "", "model";
+        /// Scanning postpones the next scan by 32 times its own runtime (4.4 on).
+        overhead_guard: bool = true, "", "model";
+        /// Readable, not writable file mappings are not scanned (3.13 on).
+        skip_shared_ro: bool = true, "", "model";
+        /// Mappings without any permission are not scanned.
+        skip_inaccessible: bool = true, "", "model";
+        /// Mappings whose policy lacks migrate-on-fault are not scanned (after 3.8).
+        skip_by_policy: bool = true, "", "model";
+        /// Mixed-map mappings are not scanned (4.1 on).
+        skip_mixed_map: bool = true, "", "model";
+        /// Mappings smaller than a huge page are not scanned (3.8).
+        skip_small_vma: bool = false, "", "model";
+        /// A new thread's first scan is spread by its parent's period (4.18 on).
+        stagger_threads: bool = true, "", "model";
+        /// No scan until a work of the mm runs on a second node (3.8).
+        first_nid_gate: bool = false, "", "model";
+        /// A scan work waits for the mm lock instead of giving up its period.
+        scan_lock_blocks: bool = false, "", "model";
+        /// Private base pages of a single-user mm that are already on the scanning node stay unmarked.
+        single_user_shortcut: bool = true, "", "model";
+        /// Dirty file pages are neither marked nor migrated.
+        skip_dirty_file: bool = true, "", "model";
+        /// Locality counts are zeroed also when the period backs off (6.12; false in 6.1).
+        locality_reset_on_backoff: bool = true, "", "model";
+        /// Local hint faults update the page's last cpupid too (before about 5.15).
+        local_fault_updates_cpupid: bool = false, "", "model";
+        /// A migration attempt leaves private pages write-protected (6.2 on).
+        migration_drops_write: bool = true, "", "model";
+        /// No migration to nodes without memory (between 6.1 and 6.12).
+        refuse_memoryless_target: bool = true, "", "model";
+        /// Huge pages mapped more than once are not migrated (6.1).
+        refuse_shared_thp: bool = false, "", "model";
+        /// Faults on huge pages can carry the shared flag (after 6.1).
+        thp_shared_flag: bool = true, "", "model";
+        /// Faults on PTE-mapped large folios are handled as a unit (6.10 on); before, they are only undone.
+        large_folio_faults: bool = true, "", "model";
+        /// A failed migration whose entry changed meanwhile records no fault (6.11 on, 6.1 stable).
+        changed_entry_drops_fault: bool = true, "", "model";
+        /// Placement is tried at numa_migrate_retry only, not on every fault (4.19 on).
+        placement_paced: bool = true, "", "model";
+        /// Preferred node is retried every 1/16 period, at most every second (3.17 on), not every second.
+        retry_by_period: bool = true, "", "model";
+        /// Tasks are moved to their preferred node (3.13 on).
+        task_migration: bool = true, "", "model";
+        /// Swaps need an importance of 30 and a lead of 15 (4.19 on).
+        small_imp: bool = true, "", "model";
+        /// No swaps inside a group or between ungrouped tasks while the target node has spare capacity (6.0 on).
+        no_swap_with_spare: bool = true, "", "model";
+        /// Cross-node moves reset the scan period only for tasks leaving their preferred node (4.19 on).
+        conditional_period_reset: bool = true, "", "model";
+    }
+}
+
+/// Everything that can be set, by group.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NumaSettings {
+    /// Kernel knobs.
+    pub scan: Scan,
+    /// Behaviour switches.
+    pub numa: Behaviour,
+    /// Parameters of the mapcount limit.
+    pub page_filter: PageFilterTunables,
+    /// Parameters of the 3.8 period.
+    pub scan_v38: V38Tunables,
+}
+
+impl NumaSettings {
+    /// Every declaration with its group and effective value, in a fixed order.
+    pub fn effective(&self) -> Vec<(&'static str, &'static Decl, Value)> {
+        fn group<G: Group>(g: &G, out: &mut Vec<(&'static str, &'static Decl, Value)>) {
+            out.extend(G::DECLS.iter().enumerate().map(|(i, d)| (G::NAME, d, g.get(i))));
+        }
+        let mut out = Vec::new();
+        group(&self.scan, &mut out);
+        group(&self.numa, &mut out);
+        group(&self.page_filter, &mut out);
+        group(&self.scan_v38, &mut out);
+        out
+    }
+
+    /// Sets `group.key` from text.
+    ///
+    /// # Errors
+    /// [`SetError::Unknown`] for an unknown group or key, [`SetError::Expected`] for an illegal value.
+    pub fn set(&mut self, group: &str, key: &str, text: &str) -> Result<(), SetError> {
+        match group {
+            Scan::NAME => self.scan.set(key, text),
+            Behaviour::NAME => self.numa.set(key, text),
+            PageFilterTunables::NAME => self.page_filter.set(key, text),
+            V38Tunables::NAME => self.scan_v38.set(key, text),
+            _ => Err(SetError::Unknown),
+        }
+    }
+
+    /// Resolves words and ranges; `hz` is the kernel's tick rate.
+    ///
+    /// # Errors
+    /// A field that was set from code to something its declaration forbids, or an impossible tick rate.
+    pub fn resolve(&self, hz: u32) -> Result<NumaConfig, ConfigError> {
+        for (group, decl, value) in self.effective() {
+            if let Value::Int(v) = value {
+                if v < decl.range.0 || v > decl.range.1 {
+                    let expected = format!("{} to {}", decl.range.0, decl.range.1);
+                    return Err(ConfigError { group, key: decl.key, found: v.to_string(), expected });
+                }
+            }
+        }
+        let hz = Hz::new(hz).ok_or(ConfigError {
+            group: "kernel",
+            key: "hz",
+            found: hz.to_string(),
+            expected: "1 to 10000".into(),
+        })?;
+        let b = &self.numa;
+        let kind = word("page_filter", b.page_filter, PageFilterKind::parse, PageFilterKind::WORDS)?;
+        Ok(NumaConfig {
+            hz,
+            scan: self.scan,
+            switches: self.numa,
+            scan_v38: self.scan_v38,
+            vma_filter: word("vma_filter", b.vma_filter, VmaFilter::parse, VmaFilter::WORDS)?,
+            page_filter: PageFilter::new(kind, &self.page_filter),
+            period_model: word("period_model", b.period_model, PeriodModel::parse, PeriodModel::WORDS)?,
+            fault_stats: word("fault_stats", b.fault_stats, FaultStats::parse, FaultStats::WORDS)?,
+            migrate_rule: word("migrate_rule", b.migrate_rule, MigrateRule::parse, MigrateRule::WORDS)?,
+            imbalance_model: word("imbalance_model", b.imbalance_model, ImbalanceModel::parse, ImbalanceModel::WORDS)?,
+            rate_limit: word("rate_limit", b.rate_limit, RateLimit::parse, RateLimit::WORDS)?,
+            tiering_model: word("tiering_model", b.tiering_model, TieringModel::parse, TieringModel::WORDS)?,
+        })
+    }
+}
+
+fn word<T>(
+    key: &'static str,
+    text: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    words: &'static [&'static str],
+) -> Result<T, ConfigError> {
+    parse(text).ok_or_else(|| ConfigError {
+        group: Behaviour::NAME,
+        key,
+        found: text.to_string(),
+        expected: format!("one of {}", words.join(", ")),
+    })
+}
+
+/// A setting that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Group of the setting.
+    pub group: &'static str,
+    /// Key in the group.
+    pub key: &'static str,
+    /// Value found.
+    pub found: String,
+    /// What was expected.
+    pub expected: String,
+}
+
+impl std::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{} is {}; expected {}", self.group, self.key, self.found, self.expected)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Resolved settings; made by [`NumaSettings::resolve`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NumaConfig {
+    /// Tick rate.
+    pub hz: Hz,
+    /// Kernel knobs.
+    pub scan: Scan,
+    /// Boolean switches (its words are resolved in the fields below).
+    pub switches: Behaviour,
+    /// Parameters of the 3.8 period.
+    pub scan_v38: V38Tunables,
+    /// Which VMAs a thread may scan.
+    pub vma_filter: VmaFilter,
+    /// Which pages stay unmarked.
+    pub page_filter: PageFilter,
+    /// Scan-period model.
+    pub period_model: PeriodModel,
+    /// Fault statistics.
+    pub fault_stats: FaultStats,
+    /// Page migration rule.
+    pub migrate_rule: MigrateRule,
+    /// Imbalance allowance.
+    pub imbalance_model: ImbalanceModel,
+    /// Legacy rate limit.
+    pub rate_limit: RateLimit,
+    /// Tiering form.
+    pub tiering_model: TieringModel,
+}
+
+impl NumaConfig {
+    /// The static key: any non-zero `numa_balancing` turns balancing on.
+    #[inline]
+    pub fn enabled(&self) -> bool {
+        self.scan.numa_balancing != 0
+    }
+    /// Ordinary balancing is on.
+    #[inline]
+    pub fn normal(&self) -> bool {
+        self.scan.numa_balancing & 1 != 0
+    }
+    /// Memory tiering is on.
+    #[inline]
+    pub fn tiering(&self) -> bool {
+        self.scan.numa_balancing & 2 != 0
+    }
+}

@@ -1,0 +1,15 @@
+//! 3.13: two-stage filter on the last cpupid; a page nobody has faulted on moves at once.
+
+use super::MigrationFacts;
+use crate::numa::counters::Denial;
+
+/// Migrates unless the last fault came from another node.
+///
+/// # Errors
+/// [`Denial::TwoStage`].
+pub fn decide(f: &MigrationFacts<'_>) -> Result<(), Denial> {
+    if !f.last.pid_unset() && f.last_node() != Some(f.dst) {
+        return Err(Denial::TwoStage);
+    }
+    Ok(())
+}

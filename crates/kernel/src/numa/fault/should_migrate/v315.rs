@@ -1,0 +1,31 @@
+//! 3.15: after the two-stage filter private faults migrate, ungrouped tasks migrate, and grouped ones if the group
+//! uses this node's CPUs enough more than the source's.
+
+use super::{v313, MigrationFacts};
+use crate::numa::counters::Denial;
+use crate::numa::group::ACTIVE_NODE_FRACTION;
+
+/// §10 steps 6 to 10.
+///
+/// # Errors
+/// [`Denial::TwoStage`], [`Denial::Group`].
+pub fn decide(f: &MigrationFacts<'_>) -> Result<(), Denial> {
+    v313::decide(f)?;
+    if f.last.matches(f.task.pid) {
+        return Ok(());
+    }
+    let Some(group) = f.group else { return Ok(()) };
+    let nodes = f.topo.nodes();
+    let (cpu_dst, cpu_src) = (group.cpu(nodes, f.dst), group.cpu(nodes, f.src));
+    if cpu_dst > cpu_src.wrapping_mul(ACTIVE_NODE_FRACTION) {
+        return Ok(());
+    }
+    // A 3/4 hysteresis on faults-by-CPU times faults-by-memory.
+    let for_dst = cpu_dst.wrapping_mul(group.mem(nodes, f.src)).wrapping_mul(3);
+    let for_src = cpu_src.wrapping_mul(group.mem(nodes, f.dst)).wrapping_mul(4);
+    if for_dst > for_src {
+        Ok(())
+    } else {
+        Err(Denial::Group)
+    }
+}

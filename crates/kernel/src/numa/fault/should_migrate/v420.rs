@@ -1,0 +1,20 @@
+//! 4.20 to 6.12: as 3.15, but a task without preferred node or in its first passes takes pages that nobody, or only
+//! itself, has faulted on, wherever that was.
+
+use super::{v315, MigrationFacts};
+use crate::numa::counters::Denial;
+
+/// Passes that count as early life.
+const EARLY_PASSES: i32 = 4;
+
+/// §10 steps 5 to 10.
+///
+/// # Errors
+/// As [`v315::decide`].
+pub fn decide(f: &MigrationFacts<'_>) -> Result<(), Denial> {
+    let young = f.task.numa_preferred_nid.is_none() || f.task.numa_scan_seq <= EARLY_PASSES;
+    if young && (f.last.pid_unset() || f.last.matches(f.task.pid)) {
+        return Ok(());
+    }
+    v315::decide(f)
+}

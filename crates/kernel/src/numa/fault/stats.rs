@@ -1,0 +1,254 @@
+//! Fault statistics and placement (kernel-numa-balancing.md §11, §12).
+//!
+//! Faults accumulate in the buffers MEMBUF (by node of the memory) and CPUBUF (by node of the CPU). Once per pass of
+//! the mm a placement folds them into decayed averages, elects the preferred node and adapts the scan period. MEM is
+//! in pages; CPU is normalised so that it sums to about 65536 times the task's CPU share.
+
+use super::{FaultFlags, FaultSite};
+use crate::numa::host::TaskHost;
+use crate::numa::period::{self, Interval};
+use crate::numa::state::{fault_index, LastCpupid, TaskId, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
+use crate::numa::time::{after, Jiffies};
+use crate::numa::words::words;
+use crate::numa::NumaBalancing;
+
+/// Largest decayed load sum (`LOAD_AVG_MAX`): the "period" of a first placement.
+const LOAD_AVG_MAX: u64 = 47_742;
+
+words! {
+    /// Forms of the fault statistics.
+    pub enum FaultStats {
+        /// None: 3.8 only notes that a pass ended.
+        None = "none",
+        /// 3.13: memory faults only, decay rounding down.
+        V313 = "v313",
+        /// 3.15: memory and CPU faults, decay rounding up.
+        V315 = "v315",
+    }
+}
+
+/// New MEM average from the old one and the pages recorded since: half the old, rounded up (down in 3.13).
+#[inline]
+pub fn decay_mem(stats: FaultStats, average: u64, recorded: u64) -> u64 {
+    let half = if stats == FaultStats::V313 { average / 2 } else { average - average / 2 };
+    half.wrapping_add(recorded)
+}
+
+/// Fixed-point share of CPU time: ⌊runtime·2¹⁶/(period+1)⌋.
+#[inline]
+pub fn cpu_share(runtime: u64, period: u64) -> u64 {
+    (runtime << 16) / period.wrapping_add(1).max(1)
+}
+
+/// New CPU average: half the old, rounded up, plus the pages recorded, normalised by all faults of the interval.
+#[inline]
+pub fn decay_cpu(average: u64, recorded: u64, share: u64, faults: u64) -> u64 {
+    let weight = share.wrapping_mul(recorded) / faults.wrapping_add(1).max(1);
+    weight.wrapping_add(average - average / 2)
+}
+
+impl NumaBalancing {
+    /// §11.1; `mem_node` is the page's node after any migration. True if the fault was recorded.
+    pub(super) fn task_numa_fault<H: TaskHost>(
+        &mut self,
+        at: FaultSite,
+        last: LastCpupid,
+        mem_node: usize,
+        pages: u32,
+        flags: FaultFlags,
+        host: &mut H,
+    ) -> bool {
+        let task = at.task;
+        if !self.cfg.enabled() || self.tasks[task as usize].mm.is_none() {
+            return false;
+        }
+        let invalid = last.cpu() >= self.topo.cpu_count();
+        if !self.topo.is_top_tier(mem_node) && (self.cfg.tiering() || invalid) {
+            return false;
+        }
+        if self.cfg.fault_stats == FaultStats::None {
+            self.note_pass(task);
+            return false;
+        }
+        let nodes = self.topo.nodes();
+        let t = &mut self.tasks[task as usize];
+        if t.faults.is_empty() {
+            t.faults.resize(8 * nodes, 0);
+            t.total_numa_faults = 0;
+            t.numa_faults_locality = [0; 3];
+        }
+        let mut private = usize::from(last.is_unset() || last.matches(t.pid));
+        if private == SHARED && !flags.has(FaultFlags::NO_GROUP) {
+            private = self.task_numa_group(task, last, flags, host);
+        }
+        let cpu_node = self.topo.node_of(at.cpu);
+        let local = flags.has(FaultFlags::LOCAL) || (private == SHARED && self.shared_local(task, cpu_node, mem_node));
+        self.place(task, at.now, host);
+
+        let pages = u64::from(pages);
+        let t = &mut self.tasks[task as usize];
+        if flags.has(FaultFlags::MIGRATED) {
+            t.numa_pages_migrated = t.numa_pages_migrated.wrapping_add(pages);
+        }
+        if flags.has(FaultFlags::MIGRATE_FAIL) {
+            t.numa_faults_locality[2] = t.numa_faults_locality[2].wrapping_add(pages);
+        }
+        t.faults[fault_index(MEMBUF, nodes, mem_node, private)] += pages;
+        t.faults[fault_index(CPUBUF, nodes, cpu_node, private)] += pages;
+        t.numa_faults_locality[usize::from(local)] += pages;
+        true
+    }
+
+    /// 3.8 keeps the pass counter only.
+    fn note_pass(&mut self, task: TaskId) {
+        let t = &mut self.tasks[task as usize];
+        if let Some(mm) = t.mm {
+            t.numa_scan_seq = self.mms[mm as usize].numa_scan_seq;
+        }
+    }
+
+    /// A shared fault between active nodes of one group counts as local.
+    fn shared_local(&self, task: TaskId, cpu_node: usize, mem_node: usize) -> bool {
+        let nodes = self.topo.nodes();
+        self.tasks[task as usize].numa_group.is_some_and(|id| {
+            let g = self.groups.get(id);
+            g.active_nodes > 1 && g.is_active(nodes, cpu_node) && g.is_active(nodes, mem_node)
+        })
+    }
+
+    /// §11.1 step 5.
+    #[inline]
+    fn place<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
+        let due = after(now, self.tasks[task as usize].numa_migrate_retry);
+        if due || !self.cfg.switches.placement_paced {
+            self.task_numa_placement(task, now, host);
+        }
+        if due {
+            self.numa_migrate_preferred(task, now, host);
+        }
+    }
+
+    /// §11.2, once per pass.
+    fn task_numa_placement<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
+        let t = &mut self.tasks[task as usize];
+        let Some(mm) = t.mm else { return };
+        let seq = self.mms[mm as usize].numa_scan_seq;
+        if t.numa_scan_seq == seq {
+            return;
+        }
+        t.numa_scan_seq = seq;
+        let rss = host.rss_pages(mm);
+        let max_period = self.scan_max(task, rss);
+        let t = &mut self.tasks[task as usize];
+        t.numa_scan_period_max = max_period;
+        let faults = t.numa_faults_locality[0].wrapping_add(t.numa_faults_locality[1]);
+        let share = self.average_share(task, host);
+        let sums = self.fold_buffers(task, faults, share);
+        let (max, mut candidate) = self.busiest_node(task);
+        candidate = candidate.and_then(|n| self.topo.nearest_cpu_node(n));
+        if let Some(g) = self.tasks[task as usize].numa_group {
+            self.groups.get_mut(g).count_active_nodes(&self.topo);
+            candidate = self.preferred_group_nid(task, candidate);
+        }
+        if max > 0 {
+            self.set_preferred(task, candidate, host);
+        }
+        self.update_task_scan_period(task, now, rss, sums);
+    }
+
+    /// Share of CPU time since the last placement (`numa_get_avg_runtime`), in 1/65536.
+    fn average_share<H: TaskHost>(&mut self, task: TaskId, host: &H) -> u64 {
+        let (runtime, clock) = (host.runtime_ns(task), host.exec_start_ns(task));
+        let t = &mut self.tasks[task as usize];
+        let (r, d) = if t.last_task_numa_placement != 0 {
+            let elapsed = clock.wrapping_sub(t.last_task_numa_placement) as i64;
+            (runtime.wrapping_sub(t.last_sum_exec_runtime), elapsed.max(0) as u64)
+        } else {
+            (host.load_sum(task), LOAD_AVG_MAX)
+        };
+        t.last_sum_exec_runtime = runtime;
+        t.last_task_numa_placement = clock;
+        cpu_share(r, d)
+    }
+
+    /// Folds the buffers into the averages of the task and its group; returns the pages folded, by type.
+    fn fold_buffers(&mut self, task: TaskId, faults: u64, share: u64) -> [u64; 2] {
+        let nodes = self.topo.nodes();
+        let stats = self.cfg.fault_stats;
+        let t = &mut self.tasks[task as usize];
+        let mut group = t.numa_group.map(|g| self.groups.get_mut(g));
+        let mut sums = [0u64; 2];
+        for nid in 0..nodes {
+            for private in [SHARED, PRIVATE] {
+                let at = |stat| fault_index(stat, nodes, nid, private);
+                let recorded = std::mem::take(&mut t.faults[at(MEMBUF)]);
+                let ran = std::mem::take(&mut t.faults[at(CPUBUF)]);
+                sums[private] = sums[private].wrapping_add(recorded);
+                let (mem, cpu) = (t.faults[at(MEM)], t.faults[at(CPU)]);
+                let new_mem = decay_mem(stats, mem, recorded);
+                let new_cpu = if stats == FaultStats::V313 { 0 } else { decay_cpu(cpu, ran, share, faults) };
+                t.faults[at(MEM)] = new_mem;
+                t.faults[at(CPU)] = new_cpu;
+                let diff = new_mem.wrapping_sub(mem);
+                t.total_numa_faults = t.total_numa_faults.wrapping_add(diff);
+                if let Some(g) = group.as_mut() {
+                    g.faults[at(MEM)] = g.faults[at(MEM)].wrapping_add(diff);
+                    g.faults[at(CPU)] = g.faults[at(CPU)].wrapping_add(new_cpu.wrapping_sub(cpu));
+                    g.total_faults = g.total_faults.wrapping_add(diff);
+                }
+            }
+        }
+        sums
+    }
+
+    /// Node with most memory faults of the group, or of the task without one; the first wins.
+    fn busiest_node(&self, task: TaskId) -> (u64, Option<usize>) {
+        let nodes = self.topo.nodes();
+        let t = &self.tasks[task as usize];
+        let mut best = (0, None);
+        for nid in 0..nodes {
+            let faults = match t.numa_group {
+                Some(g) => self.groups.get(g).mem(nodes, nid),
+                None => t.task_faults(nodes, nid),
+            };
+            if faults > best.0 {
+                best = (faults, Some(nid));
+            }
+        }
+        best
+    }
+
+    /// Sets the preferred node and tells the scheduler (`sched_setnuma`).
+    pub(crate) fn set_preferred<H: TaskHost>(&mut self, task: TaskId, node: Option<usize>, host: &mut H) {
+        let old = self.tasks[task as usize].numa_preferred_nid;
+        if old != node {
+            self.tasks[task as usize].numa_preferred_nid = node;
+            host.preferred_changed(task, old, node);
+        }
+    }
+
+    /// §12 with its side effects.
+    fn update_task_scan_period(&mut self, task: TaskId, now: Jiffies, rss: u64, sums: [u64; 2]) {
+        let t = &self.tasks[task as usize];
+        let interval = Interval {
+            period: t.numa_scan_period,
+            locality: t.numa_faults_locality,
+            shared: sums[SHARED],
+            private: sums[PRIVATE],
+            min: period::scan_min(&self.cfg, rss),
+            max: self.scan_max(task, rss),
+            backoff_max: t.numa_scan_period_max,
+        };
+        let adapted = period::adapt(self.cfg.period_model, &interval);
+        let t = &mut self.tasks[task as usize];
+        t.numa_scan_period = adapted.period;
+        if !adapted.backoff || self.cfg.switches.locality_reset_on_backoff {
+            t.numa_faults_locality = [0; 3];
+        }
+        if adapted.backoff {
+            if let Some(mm) = t.mm {
+                self.mms[mm as usize].numa_next_scan = now.wrapping_add(self.cfg.hz.jiffies(adapted.period));
+            }
+        }
+    }
+}

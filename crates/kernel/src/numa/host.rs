@@ -1,0 +1,65 @@
+//! What task placement asks of the scheduler; the simulator implements it.
+
+use super::state::{MmId, TaskId};
+use super::time::Jiffies;
+
+/// Load figures of one CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuStats {
+    /// Run-queue load (`load_avg`).
+    pub load: u64,
+    /// Runnable average.
+    pub runnable: u64,
+    /// CFS utilisation: larger of average and estimate, at most the CPU's original capacity.
+    pub util: u64,
+    /// Queued fair tasks.
+    pub nr_running: u32,
+    /// Capacity left to fair tasks.
+    pub capacity: u64,
+}
+
+/// The lowest NUMA scheduling domain of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumaDomain {
+    /// Imbalance the balancer tolerates, percent (117).
+    pub imbalance_pct: u32,
+    /// Allowed NUMA imbalance of the domain (0 where the model has none).
+    pub imb_numa_nr: u32,
+}
+
+/// The scheduler as NUMA balancing sees it.
+///
+/// Moves take effect at once. [`NumaBalancing`](super::NumaBalancing) applies their effect on the scan period itself,
+/// so the host must not call `migration_happened` for moves it is told to make here.
+pub trait TaskHost {
+    /// Accounted runtime of a task, ns (`sum_exec_runtime`).
+    fn runtime_ns(&self, task: TaskId) -> u64;
+    /// Task clock at the task's last accounting, ns (`exec_start`).
+    fn exec_start_ns(&self, task: TaskId) -> u64;
+    /// Decayed load sum of a task (`se.avg.load_sum`), at most 47742.
+    fn load_sum(&self, task: TaskId) -> u64;
+    /// Hierarchical load of a task (`task_h_load`).
+    fn task_load(&self, task: TaskId) -> u64;
+    /// Resident pages of an address space.
+    fn rss_pages(&self, mm: MmId) -> u64;
+    /// CPU a task is on.
+    fn cpu_of(&self, task: TaskId) -> usize;
+    /// Task running on a CPU (any class), `None` if idle.
+    fn running_on(&self, cpu: usize) -> Option<TaskId>;
+    /// Whether a task may run on a CPU.
+    fn allowed(&self, task: TaskId, cpu: usize) -> bool;
+    /// Load figures of a CPU.
+    fn cpu_stats(&self, cpu: usize) -> CpuStats;
+    /// Nothing is queued or running on the CPU.
+    fn idle(&self, cpu: usize) -> bool;
+    /// All other hardware threads of the CPU's core are idle too; true without SMT.
+    fn core_idle(&self, cpu: usize) -> bool;
+    /// Lowest NUMA domain of a CPU, `None` if it has none.
+    fn numa_domain(&self, cpu: usize) -> Option<NumaDomain>;
+    /// The preferred node of a task changed: the host moves it between its queue's NUMA counters.
+    fn preferred_changed(&mut self, task: TaskId, old: Option<usize>, new: Option<usize>);
+    /// Moves a task to a CPU; false if that is impossible.
+    fn move_task(&mut self, task: TaskId, cpu: usize, now: Jiffies) -> bool;
+    /// Swaps the CPUs of two running tasks, after checking affinities; false if that is impossible.
+    fn swap_tasks(&mut self, a: TaskId, b: TaskId, now: Jiffies) -> bool;
+}

@@ -1,0 +1,93 @@
+//! Which entries of a range are made PROT_NONE (kernel-numa-balancing.md §7).
+//!
+//! The scanner decides per range; the simulator owns the page tables. [`MarkRules`] is what it needs to know:
+//! two node sets that are never marked, the page filter, and the scan time to store in slow-tier pages. With them
+//! a bitmap of ordinary pages of one node is marked or skipped as a whole.
+
+use super::config::NumaConfig;
+use super::page::PageFacts;
+use super::page_filter::{PageFilter, Verdict};
+use super::state::LastCpupid;
+use super::tiering;
+use super::time::Jiffies;
+use super::topology::{NodeMask, NumaTopology};
+
+/// Rules of one call of `change_prot_numa`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkRules {
+    /// Base pages on these nodes are left alone (single-user shortcut, top tier without the normal mode).
+    pub pte_skip_nodes: NodeMask,
+    /// Huge pages on these nodes are left alone (top tier without the normal mode).
+    pub huge_skip_nodes: NodeMask,
+    /// The page filter.
+    pub filter: PageFilter,
+    /// Dirty file pages are left alone.
+    pub skip_dirty_file: bool,
+    /// Pages on these nodes get `stamp` as their last cpupid when marked (memory tiering).
+    pub stamp_nodes: NodeMask,
+    /// Scan time in the form stored in slow-tier pages.
+    pub stamp: LastCpupid,
+}
+
+impl MarkRules {
+    /// Rules for marking pages of a VMA from `this_node`; `shared` is whether the VMA is a shared mapping.
+    pub fn new(
+        cfg: &NumaConfig,
+        topo: &NumaTopology,
+        this_node: usize,
+        mm_users: u32,
+        shared: bool,
+        now: Jiffies,
+    ) -> Self {
+        let huge_skip_nodes = if cfg.normal() { NodeMask::EMPTY } else { topo.top_tier() };
+        let mut pte_skip_nodes = huge_skip_nodes;
+        if cfg.switches.single_user_shortcut && !shared && mm_users == 1 {
+            pte_skip_nodes.insert(this_node);
+        }
+        let slow = tiering::uses_access_time(cfg);
+        let stamp_nodes =
+            if slow { NodeMask::of((0..topo.nodes()).filter(|&n| !topo.is_top_tier(n))) } else { NodeMask::EMPTY };
+        let stamp = if slow { tiering::access_time(cfg, now) } else { LastCpupid::UNSET };
+        Self {
+            pte_skip_nodes,
+            huge_skip_nodes,
+            filter: cfg.page_filter,
+            skip_dirty_file: cfg.switches.skip_dirty_file,
+            stamp_nodes,
+            stamp,
+        }
+    }
+
+    /// Whether a present base-page entry that is not yet PROT_NONE is marked (checks 3 to 7).
+    #[inline]
+    pub fn pte(&self, page: &PageFacts) -> Verdict {
+        if page.special {
+            return Verdict::Skip;
+        }
+        match self.filter.verdict(page) {
+            Verdict::Mark => {}
+            other => return other,
+        }
+        if self.skip_dirty_file && page.file_lru && page.dirty {
+            return Verdict::Skip;
+        }
+        Verdict::skip_if(self.pte_skip_nodes.contains(page.nid))
+    }
+
+    /// Whether a huge entry wholly in the range and not yet PROT_NONE is marked. `special` means the huge zero page
+    /// here: KSM, device, COW and dirty tests do not exist on this path.
+    #[inline]
+    pub fn huge(&self, page: &PageFacts) -> Verdict {
+        if page.special || self.huge_skip_nodes.contains(page.nid) {
+            return Verdict::Skip;
+        }
+        self.filter.verdict_huge(page)
+    }
+
+    /// Whether all present private anonymous base pages on a node with mapcount 1, one reference and no pin
+    /// are marked (true) or none is (false), without asking page by page.
+    #[inline]
+    pub fn marks_exclusive_anon(&self, nid: usize) -> bool {
+        self.filter.marks_all_exclusive_anon() && !self.pte_skip_nodes.contains(nid)
+    }
+}

@@ -1,0 +1,106 @@
+//! Facts about a page that marking, faults and migration look at.
+
+use super::state::LastCpupid;
+
+/// References above which a small page may be pinned for DMA (`GUP_PIN_COUNTING_BIAS`).
+const PIN_BIAS: u32 = 1024;
+/// Base pages of a huge page.
+pub const HPAGE_PAGES: u32 = 512;
+/// Bytes of a base page.
+pub const PAGE_BYTES: u64 = 4096;
+/// Bytes of a huge page.
+pub const HPAGE_BYTES: u64 = PAGE_BYTES * HPAGE_PAGES as u64;
+
+/// A page (or folio) as one of its entries shows it. The caller fills it from its page tables; `nid` and `last`
+/// are written back after a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageFacts {
+    /// Node it is on.
+    pub nid: usize,
+    /// Who faulted last.
+    pub last: LastCpupid,
+    /// Base pages: 1, 512 for a huge page, or the size of a PTE-mapped large folio.
+    pub pages: u32,
+    /// Mapped by a huge (PMD) entry here.
+    pub huge: bool,
+    /// Page-table mappings by all processes.
+    pub mapcount: u32,
+    /// References.
+    pub refcount: u32,
+    /// DMA pins (large folios only; small pages show theirs in `refcount`).
+    pub pincount: u32,
+    /// Mappings by huge entries (large folios only).
+    pub entire_mapcount: u32,
+    /// Mappings of the first base page (large folios only).
+    pub first_mapcount: u32,
+    /// The restored entry would be writable (§9.1 step 2).
+    pub writable: bool,
+    /// The mapping is shared (`VM_SHARED`).
+    pub shared_mapping: bool,
+    /// Stores to the shared mapping are notified to its file system, so clean entries are write-protected.
+    pub write_notify: bool,
+    /// The mapping may become writable (`VM_MAYWRITE`).
+    pub may_write: bool,
+    /// Page-cache page on the file LRU (not anonymous, not shmem).
+    pub file_lru: bool,
+    /// Dirty.
+    pub dirty: bool,
+    /// The VMA is executable.
+    pub exec_vma: bool,
+    /// Not a normal page: zero page, special mapping, device memory, KSM.
+    pub special: bool,
+}
+
+impl PageFacts {
+    /// An exclusive anonymous base page of a private writable mapping, never faulted on.
+    pub fn private_anon(nid: usize) -> Self {
+        Self {
+            nid,
+            last: LastCpupid::UNSET,
+            pages: 1,
+            huge: false,
+            mapcount: 1,
+            refcount: 1,
+            pincount: 0,
+            entire_mapcount: 0,
+            first_mapcount: 1,
+            writable: true,
+            shared_mapping: false,
+            write_notify: false,
+            may_write: true,
+            file_lru: false,
+            dirty: true,
+            exec_vma: false,
+            special: false,
+        }
+    }
+    /// The same as a huge page mapped by one huge entry.
+    pub fn private_anon_huge(nid: usize) -> Self {
+        Self { pages: HPAGE_PAGES, huge: true, entire_mapcount: 1, ..Self::private_anon(nid) }
+    }
+    /// Private mapping that may become writable, whether or not it is now.
+    #[inline]
+    pub fn is_cow(&self) -> bool {
+        !self.shared_mapping && self.may_write
+    }
+    /// May be pinned for DMA (`folio_maybe_dma_pinned`).
+    #[inline]
+    pub fn maybe_dma_pinned(&self) -> bool {
+        if self.pages == 1 {
+            self.refcount >= PIN_BIAS
+        } else {
+            self.pincount > 0
+        }
+    }
+    /// Estimate of whether more than one address space maps it (`folio_likely_mapped_shared`).
+    #[inline]
+    pub fn likely_mapped_shared(&self) -> bool {
+        if self.pages == 1 || self.mapcount <= 1 {
+            return self.mapcount > 1;
+        }
+        if self.entire_mapcount > 0 || self.mapcount > self.pages {
+            return true;
+        }
+        self.first_mapcount > 1
+    }
+}

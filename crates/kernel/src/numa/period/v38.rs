@@ -1,0 +1,31 @@
+//! Period of 3.8 ("balancenuma"): fixed bounds that do not depend on the resident set.
+//!
+//! Use it with `scan_period_min_ms = 100` and `scan_period_max_ms = 5000`, the defaults of that release
+//! (see `releases`). The period grows by ten jiffies with every hint fault whose page did not migrate
+//! and returns to the minimum once per `scan_period_reset_ms` of wall time.
+
+use crate::numa::config::Scan;
+use crate::numa::time::Hz;
+
+crate::tunables! {
+    /// Parameters of the 3.8 period.
+    pub struct V38Tunables: "scan_v38" {
+        /// How often the scanning task's period returns to its minimum.
+        scan_period_reset_ms: u32 = 60_000, "ms", "kernel.numa_balancing_scan_period_reset", range 0..=86_400_000;
+    }
+}
+
+/// Shortest and first period, ms.
+pub fn scan_min(scan: &Scan) -> u32 {
+    scan.scan_period_min_ms
+}
+
+/// Longest period, ms.
+pub fn scan_max(scan: &Scan) -> u32 {
+    scan.scan_period_max_ms
+}
+
+/// Period after a hint fault whose page did not migrate, ms.
+pub fn after_unmigrated_fault(scan: &Scan, hz: Hz, period: u32) -> u32 {
+    scan.scan_period_max_ms.min(period.saturating_add(hz.msecs(10) as u32))
+}

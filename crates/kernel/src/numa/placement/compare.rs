@@ -1,0 +1,191 @@
+//! Searching a node for a CPU to move to or a task to swap with (kernel-numa-balancing.md §14.4).
+//!
+//! Importance is in thousandths of faults. A move needs room on the node (or a load balance that does not get worse);
+//! a swap needs the sum of both tasks' gains to be large enough that ping-pong is unlikely.
+
+use super::node_stats::{too_imbalanced, NodeType};
+use super::Search;
+use crate::numa::host::TaskHost;
+use crate::numa::imbalance::PlacementLoad;
+use crate::numa::state::TaskId;
+use crate::numa::weights::Whose;
+use crate::numa::NumaBalancing;
+
+/// Least importance of a swap.
+pub const SMALLIMP: i64 = 30;
+
+/// Importance of a swap after looking at where the other task wants to be: a sixteenth less if it is already on its
+/// preferred node, an eighth more if it would get there (truncating towards zero).
+pub fn biased(imp: i64, on_preferred: bool, to_preferred: bool) -> i64 {
+    let imp = if on_preferred { imp - imp / 16 } else { imp };
+    if to_preferred {
+        imp + imp / 8
+    } else {
+        imp
+    }
+}
+
+/// Whether a swap of importance `imp` is worth considering against the best so far.
+pub fn swap_matters(imp: i64, best_imp: i64, small_imp: bool) -> bool {
+    if small_imp {
+        imp >= SMALLIMP && imp > best_imp + SMALLIMP / 2
+    } else {
+        imp > best_imp
+    }
+}
+
+impl NumaBalancing {
+    /// `task_numa_find_cpu` on the destination of the search.
+    pub(super) fn task_numa_find_cpu<H: TaskHost>(&mut self, s: &mut Search, host: &H) {
+        let by_count = if s.dst.node_type == NodeType::HasSpare { self.spare_imbalance(s) } else { None };
+        let may_move = match by_count {
+            Some(0) => {
+                if let Some(idle) = s.dst.idle_cpu {
+                    s.dst_cpu = idle;
+                    self.assign(s, None, 0, host);
+                    return;
+                }
+                true
+            }
+            Some(_) => false,
+            None => {
+                let load = host.task_load(s.task) as i64;
+                !too_imbalanced(s.src.load as i64 - load, s.dst.load as i64 + load, (&s.src, &s.dst))
+            }
+        };
+        for i in 0..self.topo.cpus(s.dst_nid).len() {
+            let cpu = self.topo.cpus(s.dst_nid)[i];
+            if !host.allowed(s.task, cpu) {
+                continue;
+            }
+            s.dst_cpu = cpu;
+            if self.compare(s, may_move, host) {
+                break;
+            }
+        }
+    }
+
+    /// Imbalance a move would leave, after allowance; `None` if the model weighs loads.
+    fn spare_imbalance(&self, s: &Search) -> Option<u32> {
+        let src_running = i64::from(s.src.nr_running) - 1;
+        let dst_running = s.dst.nr_running + 1;
+        self.cfg.imbalance_model.placement(&PlacementLoad {
+            imbalance: (i64::from(dst_running) - src_running).max(0) as u32,
+            dst_running,
+            src_running: src_running.max(0) as u32,
+            dst_weight: s.dst.weight,
+            imb_numa_nr: s.imb_numa_nr,
+        })
+    }
+
+    /// `task_numa_compare` on `dst_cpu`; true if the search of this node ends.
+    fn compare<H: TaskHost>(&mut self, s: &mut Search, may_move: bool, host: &H) -> bool {
+        if self.numa_migrate_on[s.dst_cpu] {
+            return false;
+        }
+        let move_imp = if self.grouped(s.task) { s.group_imp } else { s.task_imp };
+        let cur = host.running_on(s.dst_cpu).filter(|&t| !self.tasks[t as usize].exiting);
+        let Some(cur) = cur else {
+            return may_move && move_imp >= s.best_imp && self.assign_move(s, move_imp, host);
+        };
+        if cur == s.task {
+            return true;
+        }
+        if !host.allowed(cur, s.src_cpu) {
+            return false;
+        }
+        let to_preferred = self.prefers(cur, s.src_nid);
+        let best_to_preferred = s.best_task.is_some_and(|best| self.prefers(best, s.src_nid));
+        if best_to_preferred && !to_preferred {
+            return false;
+        }
+        let Some(imp) = self.swap_importance(s, cur, move_imp) else { return false };
+        let imp = biased(imp, self.prefers(cur, s.dst_nid), to_preferred);
+        if may_move && move_imp > imp && move_imp > s.best_imp {
+            return self.assign_move(s, move_imp, host);
+        }
+        let rescues = s.best_task.is_some() && to_preferred && !best_to_preferred;
+        if !rescues {
+            if !swap_matters(imp, s.best_imp, self.cfg.switches.small_imp) {
+                return false;
+            }
+            let load = host.task_load(s.task) as i64 - host.task_load(cur) as i64;
+            let stats = (&s.src, &s.dst);
+            if load != 0 && too_imbalanced(s.src.load as i64 - load, s.dst.load as i64 + load, stats) {
+                return false;
+            }
+        }
+        self.assign(s, Some(cur), imp, host);
+        !may_move && s.best_task.is_some_and(|best| self.prefers(best, s.src_nid))
+    }
+
+    /// §14.4 step 4: gain of both tasks; `None` if they must not be swapped.
+    fn swap_importance(&self, s: &Search, cur: TaskId, move_imp: i64) -> Option<i64> {
+        let (mine, theirs) = (self.tasks[s.task as usize].numa_group, self.tasks[cur as usize].numa_group);
+        let gain = |whose| {
+            let at = |nid| self.weight(whose, cur, nid, s.dist) as i64;
+            at(s.src_nid) - at(s.dst_nid)
+        };
+        if mine == theirs {
+            if self.cfg.switches.no_swap_with_spare && s.dst.node_type == NodeType::HasSpare {
+                return None;
+            }
+            let imp = s.task_imp + gain(Whose::Task);
+            // A little hysteresis against swapping inside a group over tiny differences.
+            return Some(if theirs.is_some() { imp - imp / 16 } else { imp });
+        }
+        let whose = if mine.is_some() && theirs.is_some() { Whose::Group } else { Whose::Task };
+        Some(move_imp + gain(whose))
+    }
+
+    /// Assigns a move to the cached idle CPU, else to `dst_cpu`; true if the search of this node ends.
+    fn assign_move<H: TaskHost>(&mut self, s: &mut Search, imp: i64, host: &H) -> bool {
+        let mut cpu = s.dst.idle_cpu.unwrap_or(s.dst_cpu);
+        if !host.idle(cpu) {
+            if let Some(best) = s.best_cpu.filter(|&best| host.idle(best)) {
+                cpu = best;
+            }
+        }
+        s.dst_cpu = cpu;
+        self.assign(s, None, imp, host);
+        // Moves are only assigned where they are allowed.
+        s.best_cpu.is_some_and(|best| host.idle(best))
+    }
+
+    /// Records a better choice (`task_numa_assign`) unless its CPU is claimed and no other idle one is free.
+    fn assign<H: TaskHost>(&mut self, s: &mut Search, swap_with: Option<TaskId>, imp: i64, host: &H) {
+        if s.best_cpu != Some(s.dst_cpu) && std::mem::replace(&mut self.numa_migrate_on[s.dst_cpu], true) {
+            let Some(cpu) = self.claim_alternative(s, host) else { return };
+            s.dst_cpu = cpu;
+        }
+        if let Some(best) = s.best_cpu.filter(|&best| best != s.dst_cpu) {
+            self.numa_migrate_on[best] = false;
+        }
+        s.best_task = swap_with;
+        s.best_imp = imp;
+        s.best_cpu = Some(s.dst_cpu);
+    }
+
+    /// Claims another idle CPU of the destination, searching upwards from `dst_cpu` and around.
+    fn claim_alternative<H: TaskHost>(&mut self, s: &Search, host: &H) -> Option<usize> {
+        let cpus = self.topo.cpus(s.dst_nid);
+        let first = cpus.partition_point(|&c| c <= s.dst_cpu);
+        for i in 0..cpus.len() {
+            let cpu = cpus[(first + i) % cpus.len()];
+            let usable = Some(cpu) != s.best_cpu && host.idle(cpu) && host.allowed(s.task, cpu);
+            if usable && !self.numa_migrate_on[cpu] {
+                self.numa_migrate_on[cpu] = true;
+                return Some(cpu);
+            }
+        }
+        None
+    }
+
+    fn grouped(&self, task: TaskId) -> bool {
+        self.tasks[task as usize].numa_group.is_some()
+    }
+
+    fn prefers(&self, task: TaskId, nid: usize) -> bool {
+        self.tasks[task as usize].numa_preferred_nid == Some(nid)
+    }
+}

@@ -1,0 +1,166 @@
+//! Task placement: moving a task, or swapping two, towards preferred nodes (kernel-numa-balancing.md §14.1, §14.2).
+//!
+//! The search looks at the preferred node first and at others only if that fails or the task's group spans nodes.
+//! It works on sums per node and remembers the best CPU so far; the choice is carried out by the host. Faithful
+//! quirk: the distance used for another node is that to the destination examined *before* it.
+
+pub mod compare;
+pub mod node_stats;
+
+use super::counters::Placement;
+use super::host::TaskHost;
+use super::state::TaskId;
+use super::time::Jiffies;
+use super::topology::TopologyKind;
+use super::weights::Whose;
+use super::NumaBalancing;
+use node_stats::NodeStats;
+
+/// Divisor of the scan period that paces retries.
+const RETRY_FRACTION: u64 = 16;
+
+/// A search for a better CPU (`task_numa_env`).
+struct Search {
+    task: TaskId,
+    now: Jiffies,
+    src_cpu: usize,
+    src_nid: usize,
+    dst_nid: usize,
+    dst_cpu: usize,
+    dist: u8,
+    imbalance_pct: u64,
+    imb_numa_nr: u32,
+    src: NodeStats,
+    dst: NodeStats,
+    best_cpu: Option<usize>,
+    best_task: Option<TaskId>,
+    best_imp: i64,
+    /// Gain of the task, and of its group, on the node being examined.
+    task_imp: i64,
+    group_imp: i64,
+}
+
+/// Percent by which task placement lets nodes differ: half of the domain's allowance.
+pub fn placement_imbalance_pct(domain_pct: u32) -> u64 {
+    100 + u64::from(domain_pct.saturating_sub(100)) / 2
+}
+
+impl NumaBalancing {
+    /// Tries to bring a task to its preferred node and paces the next try (`numa_migrate_preferred`).
+    pub(super) fn numa_migrate_preferred<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
+        let hz = self.cfg.hz;
+        let t = &mut self.tasks[task as usize];
+        let Some(preferred) = t.numa_preferred_nid.filter(|_| !t.faults.is_empty()) else { return };
+        let second = hz.per_second();
+        let interval = if self.cfg.switches.retry_by_period {
+            second.min(hz.jiffies(t.numa_scan_period) / RETRY_FRACTION)
+        } else {
+            second
+        };
+        t.numa_migrate_retry = now.wrapping_add(interval);
+        if self.cfg.switches.task_migration && self.topo.node_of(host.cpu_of(task)) != preferred {
+            self.task_numa_migrate(task, preferred, now, host);
+        }
+    }
+
+    fn task_numa_migrate<H: TaskHost>(&mut self, task: TaskId, preferred: usize, now: Jiffies, host: &mut H) {
+        let src_cpu = host.cpu_of(task);
+        let src_nid = self.topo.node_of(src_cpu);
+        let Some(domain) = host.numa_domain(src_cpu) else {
+            self.set_preferred(task, Some(src_nid), host);
+            return;
+        };
+        let mut s = Search {
+            task,
+            now,
+            src_cpu,
+            src_nid,
+            dst_nid: preferred,
+            dst_cpu: src_cpu,
+            dist: self.topo.distance(src_nid, preferred),
+            imbalance_pct: placement_imbalance_pct(domain.imbalance_pct),
+            imb_numa_nr: domain.imb_numa_nr,
+            src: NodeStats::default(),
+            dst: NodeStats::default(),
+            best_cpu: None,
+            best_task: None,
+            best_imp: 0,
+            task_imp: 0,
+            group_imp: 0,
+        };
+        let weights = self.weights(task, src_nid, s.dist);
+        s.src = self.node_stats(&s, src_nid, false, host);
+        self.examine(&mut s, preferred, weights, host);
+        let spread = self.tasks[task as usize].numa_group.is_some_and(|g| self.groups.get(g).active_nodes > 1);
+        if s.best_cpu.is_none() || spread {
+            self.examine_others(&mut s, preferred, weights, host);
+        }
+        if self.tasks[task as usize].numa_group.is_some() {
+            let found = s.best_cpu.map_or(src_nid, |cpu| self.topo.node_of(cpu));
+            self.set_preferred(task, Some(found), host);
+        }
+        self.carry_out(&s, host);
+    }
+
+    /// Task and group weight of a node, signed for differences.
+    fn weights(&self, task: TaskId, nid: usize, dist: u8) -> (i64, i64) {
+        (self.weight(Whose::Task, task, nid, dist) as i64, self.weight(Whose::Group, task, nid, dist) as i64)
+    }
+
+    /// Looks for a CPU on `nid`, given the weights of the source.
+    fn examine<H: TaskHost>(&mut self, s: &mut Search, nid: usize, src: (i64, i64), host: &H) {
+        let dst = self.weights(s.task, nid, s.dist);
+        s.task_imp = dst.0 - src.0;
+        s.group_imp = dst.1 - src.1;
+        s.dst_nid = nid;
+        s.dst = self.node_stats(s, nid, true, host);
+        self.task_numa_find_cpu(s, host);
+    }
+
+    /// §14.2 step 5.
+    fn examine_others<H: TaskHost>(&mut self, s: &mut Search, preferred: usize, mut src: (i64, i64), host: &H) {
+        for nid in self.topo.cpu_nodes().iter() {
+            if nid == s.src_nid || nid == preferred {
+                continue;
+            }
+            // Upstream quirk: the node examined before, not `nid`.
+            let dist = self.topo.distance(s.src_nid, s.dst_nid);
+            if self.topo.kind() == TopologyKind::Backplane && dist != s.dist {
+                src = self.weights(s.task, s.src_nid, dist);
+            }
+            let dst = self.weights(s.task, nid, dist);
+            if dst.0 < src.0 && dst.1 < src.1 {
+                continue;
+            }
+            s.dist = dist;
+            self.examine(s, nid, src, host);
+        }
+    }
+
+    /// §14.2 steps 7 and 8.
+    fn carry_out<H: TaskHost>(&mut self, s: &Search, host: &mut H) {
+        let Some(best_cpu) = s.best_cpu else {
+            self.reasons.placed[Placement::Stick as usize] += 1;
+            return;
+        };
+        let (done, what) = match s.best_task {
+            None => (host.move_task(s.task, best_cpu, s.now), Placement::Move),
+            Some(other) => (host.swap_tasks(s.task, other, s.now), Placement::Swap),
+        };
+        self.numa_migrate_on[best_cpu] = false;
+        let what = if done { what } else { Placement::Stick };
+        self.reasons.placed[what as usize] += 1;
+        if done {
+            self.moved(s.task, s.src_cpu, best_cpu, host);
+            if let Some(other) = s.best_task {
+                self.moved(other, best_cpu, s.src_cpu, host);
+            }
+        }
+    }
+
+    fn moved<H: TaskHost>(&mut self, task: TaskId, from: usize, to: usize, host: &H) {
+        if let Some(mm) = self.tasks[task as usize].mm {
+            self.migration_happened(task, from, to, host.rss_pages(mm));
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The walk of a scan work over the VMAs (kernel-numa-balancing.md §5 steps 7 to 13).
+//!
+//! Two budgets bound it: `pages` is charged with the length of chunks in which something changed, `virt` with the
+//! length of every chunk. Skipped VMAs charge neither. A work that runs out of budget leaves its VMA incomplete,
+//! even at the VMA's very end; a walk that runs off the list ends the pass.
+
+use super::{budgets, bytes, ScanArgs, ScanReport, ScanSpace, VmaView};
+use crate::numa::counters::SkipReason;
+use crate::numa::mark::MarkRules;
+use crate::numa::page::{HPAGE_BYTES, PAGE_BYTES};
+use crate::numa::state::{MmId, MmNuma, TaskId, VmaNuma};
+use crate::numa::time::{after, before};
+use crate::numa::vma_filter::{Access, FilterContext, Shape};
+use crate::numa::NumaBalancing;
+
+/// Length of a PID window in scan delays.
+const VMA_PID_RESET_DELAYS: u32 = 4;
+
+/// Position and budgets of a walk.
+struct Walk {
+    /// End of the last chunk.
+    start: u64,
+    /// Scan budget left, pages.
+    pages: i64,
+    /// Virtual budget left, pages.
+    virt: i64,
+    /// Some VMA was left for inactivity.
+    skipped: bool,
+    /// Second round, in which the filter does not count.
+    forced: bool,
+}
+
+/// What to do after a VMA.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Go on with the next one.
+    Next,
+    /// Leave the loop; the VMA stays current.
+    Leave,
+}
+
+/// Ends a pass (`reset_ptenuma_scan`).
+fn end_pass(mm: &mut MmNuma, report: &mut ScanReport) {
+    mm.numa_scan_seq = mm.numa_scan_seq.wrapping_add(1);
+    mm.numa_scan_offset = 0;
+    report.resets += 1;
+}
+
+impl NumaBalancing {
+    pub(super) fn walk<S: ScanSpace>(
+        &mut self,
+        task: TaskId,
+        mm: MmId,
+        args: ScanArgs,
+        space: &mut S,
+        report: &mut ScanReport,
+    ) {
+        let (pages, virt) = budgets(&self.cfg);
+        let mut walk = Walk { start: 0, pages, virt, skipped: false, forced: false };
+        let shape = self.cfg.vma_filter.shape();
+        loop {
+            let current = self.round(task, mm, args, space, &mut walk, report);
+            if current {
+                self.mms[mm as usize].numa_scan_offset = walk.start;
+                return;
+            }
+            if walk.forced || !walk.skipped || !shape.completion {
+                end_pass(&mut self.mms[mm as usize], report);
+                return;
+            }
+            // The list ended and somebody was left out: once more, and take the first one met.
+            walk.forced = true;
+            report.forced = true;
+        }
+    }
+
+    /// One round from the stored offset; true if it left with a current VMA, false if the list ended.
+    fn round<S: ScanSpace>(
+        &mut self,
+        task: TaskId,
+        mm: MmId,
+        args: ScanArgs,
+        space: &mut S,
+        walk: &mut Walk,
+        report: &mut ScanReport,
+    ) -> bool {
+        let m = &mut self.mms[mm as usize];
+        walk.start = m.numa_scan_offset;
+        let mut index = space.first_vma_with_end_above(walk.start);
+        if index >= space.vma_count() {
+            end_pass(m, report);
+            walk.start = 0;
+            index = space.first_vma_with_end_above(0);
+        }
+        while index < space.vma_count() {
+            report.vmas_visited += 1;
+            if self.visit(task, mm, args, space, index, walk, report) == Step::Leave {
+                return true;
+            }
+            index += 1;
+        }
+        false
+    }
+
+    #[allow(clippy::too_many_arguments)] // One step of the walk: everything it touches is the walk's.
+    fn visit<S: ScanSpace>(
+        &mut self,
+        task: TaskId,
+        mm: MmId,
+        args: ScanArgs,
+        space: &mut S,
+        index: usize,
+        walk: &mut Walk,
+        report: &mut ScanReport,
+    ) -> Step {
+        let vma = space.vma(index);
+        if let Some(reason) = self.skip_by_kind(&vma) {
+            self.reasons.skip[reason as usize] += 1;
+            return Step::Next;
+        }
+        let shape = self.cfg.vma_filter.shape();
+        if shape.state && !self.admit(task, mm, args, &vma, space.state(index), walk) {
+            return Step::Next;
+        }
+        let complete = self.scan_vma(mm, args, space, index, &vma, walk, report);
+        if !complete {
+            return Step::Leave;
+        }
+        if shape.completion {
+            let seq = self.mms[mm as usize].numa_scan_seq;
+            if let Some(state) = space.state(index) {
+                state.prev_scan_seq = seq;
+            }
+        }
+        // `cow_skip_vma` completes a VMA that may have used up the budgets.
+        if walk.forced || walk.pages <= 0 || walk.virt <= 0 {
+            return Step::Leave;
+        }
+        Step::Next
+    }
+
+    /// §5 checks 11.1 to 11.3.
+    fn skip_by_kind(&self, vma: &VmaView) -> Option<SkipReason> {
+        let s = &self.cfg.switches;
+        if vma.unmigratable || (s.skip_by_policy && vma.policy_without_mof) || (s.skip_mixed_map && vma.mixed_map) {
+            Some(SkipReason::Unsuitable)
+        } else if s.skip_small_vma && vma.end - vma.start < HPAGE_BYTES {
+            Some(SkipReason::Small)
+        } else if s.skip_shared_ro && vma.shared_ro {
+            Some(SkipReason::SharedRo)
+        } else if s.skip_inaccessible && vma.inaccessible {
+            Some(SkipReason::Inaccessible)
+        } else {
+            None
+        }
+    }
+
+    /// §5 checks 11.4 to 11.8: state, delay, PID window, completion, access filter.
+    fn admit(
+        &mut self,
+        task: TaskId,
+        mm: MmId,
+        args: ScanArgs,
+        vma: &VmaView,
+        state: &mut Option<VmaNuma>,
+        walk: &mut Walk,
+    ) -> bool {
+        let shape = self.cfg.vma_filter.shape();
+        let m = &mut self.mms[mm as usize];
+        let seq = m.numa_scan_seq;
+        let delay = self.cfg.hz.jiffies(self.cfg.scan.scan_delay_ms);
+        let window = self.cfg.hz.jiffies(self.cfg.scan.scan_delay_ms.saturating_mul(VMA_PID_RESET_DELAYS));
+        let state = state.get_or_insert_with(|| VmaNuma {
+            next_scan: args.now.wrapping_add(delay),
+            pids_active_reset: args.now.wrapping_add(delay).wrapping_add(window),
+            start_scan_seq: seq,
+            prev_scan_seq: seq.wrapping_sub(1),
+            ..VmaNuma::default()
+        });
+        refill(shape, seq, state);
+        if seq != 0 && before(args.now, state.next_scan) {
+            self.reasons.skip[SkipReason::ScanDelay as usize] += 1;
+            return false;
+        }
+        if shape.shift_before_filter {
+            shift_window(state, seq, args.now, window);
+        }
+        if shape.completion && state.prev_scan_seq == seq {
+            m.numa_scan_offset = vma.end;
+            self.reasons.skip[SkipReason::SeqCompleted as usize] += 1;
+            return false;
+        }
+        if !walk.forced {
+            let context = FilterContext {
+                seq,
+                tid: self.tasks[task as usize].pid,
+                scan_offset: m.numa_scan_offset,
+                nr_threads: m.users,
+                scan_size_mb: self.cfg.scan.scan_size_mb,
+                start: vma.start,
+                end: vma.end,
+            };
+            match self.cfg.vma_filter.access(state, &context) {
+                Access::Allow => {}
+                Access::AllowPartial => self.reasons.skip[SkipReason::IgnorePidInactive as usize] += 1,
+                Access::Deny => {
+                    self.reasons.skip[SkipReason::PidInactive as usize] += 1;
+                    walk.skipped = true;
+                    return false;
+                }
+            }
+        }
+        if !shape.shift_before_filter {
+            shift_window(state, seq, args.now, window);
+        }
+        if shape.counts_visits {
+            state.scan_counter = state.scan_counter.saturating_add(1);
+        }
+        true
+    }
+
+    /// §5 step 11.9; false if a budget ended first.
+    #[allow(clippy::too_many_arguments)] // As `visit`.
+    fn scan_vma<S: ScanSpace>(
+        &mut self,
+        mm: MmId,
+        args: ScanArgs,
+        space: &mut S,
+        index: usize,
+        vma: &VmaView,
+        walk: &mut Walk,
+        report: &mut ScanReport,
+    ) -> bool {
+        let users = self.mms[mm as usize].users;
+        let rules = MarkRules::new(&self.cfg, &self.topo, args.this_node, users, vma.shared, args.now);
+        report.vmas_scanned += 1;
+        loop {
+            walk.start = walk.start.max(vma.start);
+            let end = align_up(walk.start.saturating_add(bytes(walk.pages))).min(vma.end);
+            let marked = space.mark(index, walk.start, end, &rules);
+            self.counters.numa_pte_updates += marked.updates;
+            self.counters.numa_huge_pte_updates += marked.huge;
+            let walked_to = marked.stop_at.map_or(end, |page| page + PAGE_BYTES);
+            let len = ((walked_to - walk.start) / PAGE_BYTES) as i64;
+            self.charge(walk, report, len, &marked);
+            if marked.stop_at.is_some() {
+                // The rest of the VMA is done with for this pass.
+                walk.start = vma.end;
+                return true;
+            }
+            walk.start = end;
+            if walk.pages <= 0 || walk.virt <= 0 {
+                return false;
+            }
+            if end >= vma.end {
+                return true;
+            }
+        }
+    }
+
+    fn charge(&self, walk: &mut Walk, report: &mut ScanReport, len: i64, marked: &super::Marked) {
+        let charged = match (marked.updates, self.cfg.switches.scan_charges_updates) {
+            (0, _) => 0,
+            (updates, true) => updates as i64,
+            (_, false) => len,
+        };
+        walk.pages -= charged;
+        walk.virt -= len;
+        report.chunks += 1;
+        report.pages_walked += len as u64;
+        report.pages_charged += charged as u64;
+        report.updates += marked.updates;
+        report.huge += marked.huge;
+    }
+}
+
+/// Rounds up to a huge page, saturating at the top of the address space.
+fn align_up(addr: u64) -> u64 {
+    addr.checked_next_multiple_of(HPAGE_BYTES).unwrap_or(u64::MAX)
+}
+
+/// At most one shift per visit; due times advance from their old value, not from now.
+fn shift_window(state: &mut VmaNuma, seq: i32, now: u64, window: u64) {
+    if seq != 0 && after(now, state.pids_active_reset) {
+        state.pids_active_reset = state.pids_active_reset.wrapping_add(window);
+        state.pids_active = [state.pids_active[1], 0];
+    }
+}
+
+fn refill(shape: Shape, seq: i32, state: &mut VmaNuma) {
+    if shape.refill_passes > 0 && seq != 0 && seq % shape.refill_passes == 0 {
+        state.scan_counter = 0;
+    }
+}

@@ -1,0 +1,69 @@
+//! How much a task or its group belongs to a node, in thousandths of its faults (kernel-numa-balancing.md §11.3).
+
+use super::state::TaskId;
+use super::topology::{TopologyKind, LOCAL_DISTANCE};
+use super::NumaBalancing;
+
+/// Whose faults are weighed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The task's.
+    Task,
+    /// Its group's.
+    Group,
+}
+
+impl NumaBalancing {
+    /// Memory faults on a node, both types; 0 without an array or group.
+    pub fn faults_of(&self, whose: Whose, task: TaskId, nid: usize) -> u64 {
+        let t = &self.tasks[task as usize];
+        match whose {
+            Whose::Task => t.task_faults(self.topo.nodes(), nid),
+            Whose::Group => t.numa_group.map_or(0, |g| self.groups.get(g).mem(self.topo.nodes(), nid)),
+        }
+    }
+
+    /// Weight of a node in thousandths (`task_weight`, `group_weight`): faults there and, on topologies with
+    /// several distances, near there; 0 without faults.
+    pub fn weight(&self, whose: Whose, task: TaskId, nid: usize, dist: u8) -> u64 {
+        let t = &self.tasks[task as usize];
+        let total = match whose {
+            _ if t.faults.is_empty() => 0,
+            Whose::Task => t.total_numa_faults,
+            Whose::Group => t.numa_group.map_or(0, |g| self.groups.get(g).total_faults),
+        };
+        if total == 0 {
+            return 0;
+        }
+        let faults = self.faults_of(whose, task, nid).wrapping_add(self.near(whose, task, nid, dist));
+        faults.wrapping_mul(1000) / total
+    }
+
+    /// Weight the load balancer compares: the group's for a task in one, else the task's own.
+    pub fn locality_weight(&self, task: TaskId, nid: usize, dist: u8) -> u64 {
+        let whose = if self.tasks[task as usize].numa_group.is_some() { Whose::Group } else { Whose::Task };
+        self.weight(whose, task, nid, dist)
+    }
+
+    /// Faults on nodes near `nid` (`score_nearby_nodes`).
+    fn near(&self, whose: Whose, task: TaskId, nid: usize, lim_dist: u8) -> u64 {
+        let kind = self.topo.kind();
+        if kind == TopologyKind::Direct {
+            return 0;
+        }
+        let max = self.topo.max_distance();
+        let mut score = 0u64;
+        for node in 0..self.topo.nodes() {
+            let dist = self.topo.distance(nid, node);
+            if node == nid || dist >= max || (kind == TopologyKind::Backplane && dist >= lim_dist) {
+                continue;
+            }
+            let mut faults = self.faults_of(whose, task, node);
+            if kind == TopologyKind::GluelessMesh {
+                faults = faults.wrapping_mul(u64::from(max - dist)) / u64::from(max - LOCAL_DISTANCE);
+            }
+            score = score.wrapping_add(faults);
+        }
+        score
+    }
+}

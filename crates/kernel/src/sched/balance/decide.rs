@@ -1,0 +1,168 @@
+//! From the busiest and the local group to what should move: find_busiest_group's second half and
+//! calculate_imbalance (kernel-scheduler.md §4.4).
+
+use super::super::config::Form;
+use super::super::imbalance::{PullSides, Rule};
+use super::stats::{GroupStats, GroupType};
+
+/// What is counted while tasks are detached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoveKind {
+    /// Load averages.
+    Load,
+    /// Utilisation.
+    Util,
+    /// Tasks.
+    Tasks,
+}
+
+/// The domain and CPU a pass is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PullEnv {
+    /// Whose rules.
+    pub form: Form,
+    /// NUMA rule.
+    pub rule: Rule,
+    /// The balancing CPU is idle or about to be.
+    pub idle: bool,
+    /// `imbalance_pct` of the domain.
+    pub imbalance_pct: u32,
+    /// The domain crosses nodes.
+    pub numa: bool,
+    /// The domain shares a cache.
+    pub share_llc: bool,
+    /// Spread evenly over sibling domains.
+    pub prefer_sibling: bool,
+    /// Threshold of the domain.
+    pub imb_numa_nr: u32,
+    /// Σ load and Σ capacity over all groups.
+    pub total_load: u64,
+    /// See `total_load`.
+    pub total_capacity: u64,
+}
+
+/// What to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// Counted as.
+    pub kind: MoveKind,
+    /// How much.
+    pub amount: i64,
+}
+
+/// Difference in tasks between sibling groups.
+fn sibling_imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> i64 {
+    let (nb, nl) = (i64::from(busiest.nr), i64::from(local.nr));
+    if env.form == Form::V61 {
+        return (nb - nl).max(0);
+    }
+    if !env.idle || nb == 0 {
+        return 0;
+    }
+    if busiest.cores == local.cores {
+        return (nb - nl).max(0);
+    }
+    let (cb, cl) = (i64::from(busiest.cores), i64::from(local.cores));
+    let x = (cl * nb - cb * nl).max(0);
+    let x = (2 * x + cl + cb) / (cl + cb);
+    if x <= 1 && nl == 0 && nb > 1 {
+        2
+    } else {
+        x
+    }
+}
+
+/// Average load of the domain.
+fn domain_average(env: &PullEnv) -> u64 {
+    env.total_load * 1024 / env.total_capacity.max(1)
+}
+
+/// What the pass should move from `busiest` to `local` (both classified; `avg_load` set if overloaded); `None`: balanced.
+pub fn decide(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Option<Pull> {
+    if busiest.kind != GroupType::Imbalanced {
+        if local.kind > busiest.kind {
+            return None;
+        }
+        if local.kind == GroupType::Overloaded {
+            let average = domain_average(env);
+            let near = 100 * busiest.avg_load <= u64::from(env.imbalance_pct) * local.avg_load;
+            if local.avg_load >= busiest.avg_load || local.avg_load >= average || near {
+                return None;
+            }
+        }
+        let siblings = env.prefer_sibling && local.kind == GroupType::HasSpare;
+        let spread = siblings && sibling_imbalance(env, local, busiest) > 1;
+        if !spread && !worth_it(env, local, busiest) {
+            return None;
+        }
+    }
+    Some(imbalance(env, local, busiest)).filter(|p| p.amount > 0)
+}
+
+/// The tests on a source that is not overloaded.
+fn worth_it(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> bool {
+    if busiest.kind == GroupType::Overloaded {
+        return true;
+    }
+    if !env.idle {
+        return false;
+    }
+    if busiest.kind == GroupType::SmtBalance && busiest.smt != local.smt {
+        return true;
+    }
+    let even = busiest.weight > 1 && local.idle_cpus <= busiest.idle_cpus + 1;
+    !even && busiest.nr != 1
+}
+
+fn imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Pull {
+    let tasks = |amount| Pull { kind: MoveKind::Tasks, amount };
+    if matches!(busiest.kind, GroupType::SmtBalance | GroupType::Imbalanced) {
+        return tasks(1);
+    }
+    if local.kind == GroupType::HasSpare {
+        if busiest.kind == GroupType::Overloaded && !env.share_llc {
+            // Fill the spare capacity; no NUMA allowance on this path.
+            let amount = local.capacity.saturating_sub(local.util) as i64;
+            return match amount {
+                0 if env.idle => tasks(1),
+                amount => Pull { kind: MoveKind::Util, amount },
+            };
+        }
+        return tasks(spare_tasks(env, local, busiest));
+    }
+    let load = |amount| Pull { kind: MoveKind::Load, amount };
+    let average = domain_average(env);
+    let mut local_avg = local.avg_load;
+    if local.kind < GroupType::Overloaded {
+        local_avg = local.load * 1024 / local.capacity.max(1);
+        if local_avg >= busiest.avg_load || local_avg >= average {
+            return load(0);
+        }
+    }
+    // The kernel's arithmetic is unsigned: a domain busier than its busiest group puts no bound on the source.
+    let from = busiest.avg_load.checked_sub(average).map_or(u64::MAX, |x| x.saturating_mul(busiest.capacity));
+    let to = average.saturating_sub(local_avg).saturating_mul(local.capacity);
+    load((from.min(to) / 1024) as i64)
+}
+
+/// Tasks to move between groups that both have CPUs to spare, or to one that has.
+fn spare_tasks(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> i64 {
+    let raw = if busiest.weight == 1 || env.prefer_sibling {
+        sibling_imbalance(env, local, busiest)
+    } else {
+        (i64::from(local.idle_cpus) - i64::from(busiest.idle_cpus)).max(0)
+    };
+    if !env.numa {
+        return raw >> 1;
+    }
+    env.rule.tasks_to_move(
+        raw,
+        &PullSides {
+            local_nr: local.nr,
+            local_weight: local.weight,
+            busiest_nr: busiest.nr,
+            busiest_weight: busiest.weight,
+            imb_numa_nr: env.imb_numa_nr,
+        },
+    )
+}

@@ -1,0 +1,119 @@
+//! Balancing on behalf of tickless idle CPUs (kernel-scheduler.md §4.2).
+//!
+//! Idle CPUs have no tick; a busy one asks the lowest idle CPU to balance for all of them, but only if it has two tasks
+//! or its cache has a second busy CPU. One busy CPU per cache and no queue of two: nobody asks, nothing moves.
+
+use super::super::event::{Event, Why};
+use super::super::numa::NumaView;
+use super::super::scheduler::Scheduler;
+use super::Idle;
+
+/// Period of a request for fresh blocked load, ms.
+const STATS_PERIOD_MS: u64 = 32;
+
+/// A request of a ticking CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sched) struct Kick {
+    asker: u32,
+    stats: bool,
+    balance: bool,
+    next: bool,
+}
+
+impl Scheduler {
+    /// `cpu` has nothing to run: it idles, tickless.
+    pub(in crate::sched) fn enter_idle(&mut self, cpu: u32) {
+        let rq = &mut self.rqs[cpu as usize];
+        if rq.in_idle {
+            return;
+        }
+        rq.refresh(self.now);
+        rq.in_idle = true;
+        self.idle.insert(cpu);
+        let cache = &mut self.caches[self.topo.cache_of(cpu) as usize];
+        if !cache.has_idle_cores && self.topo.siblings(cpu).is_subset(&self.idle) {
+            cache.has_idle_cores = true;
+        }
+        if !rq.tickless {
+            rq.tickless = true;
+            self.nohz.set.insert(cpu);
+            cache.nr_busy -= 1;
+            self.nohz.needs_update = true;
+        }
+        self.nohz.has_blocked = true;
+    }
+    /// What the tick of the busy `cpu` asks for on behalf of idle CPUs. Its first tick ends its own idleness.
+    pub(in crate::sched) fn nohz_kick(&mut self, cpu: u32) -> Option<Kick> {
+        let cache = self.topo.cache_of(cpu);
+        let rq = &mut self.rqs[cpu as usize];
+        if rq.tickless {
+            rq.tickless = false;
+            self.nohz.set.remove(cpu);
+            self.caches[cache as usize].nr_busy += 1;
+        }
+        let due = self.jiffy >= self.nohz.next_balance;
+        let stale = self.nohz.has_blocked && self.jiffy > self.nohz.next_blocked;
+        if !(due || stale || self.nohz.needs_update) || self.nohz.set.is_empty() {
+            return None;
+        }
+        let info = self.topo.cache(cache);
+        let crowded = info.has_domain && self.caches[cache as usize].nr_busy > 1;
+        let balance = due && (rq.nr() >= 2 || crowded);
+        let kick = Kick { asker: cpu, stats: balance || stale, balance, next: self.nohz.needs_update };
+        (kick.stats || kick.next).then_some(kick)
+    }
+    /// Carries a request out on the lowest idle CPU.
+    pub(in crate::sched) fn nohz_balance<V: NumaView>(&mut self, kick: Kick, view: &V) {
+        if kick.balance {
+            self.nohz.next_balance = self.jiffy + 1;
+        }
+        let Some(balancer) = self.nohz.set.iter_and(&self.idle).find(|c| *c != kick.asker) else { return };
+        self.counters.nohz_runs += u64::from(kick.balance);
+        if kick.stats {
+            self.nohz.has_blocked = false;
+        }
+        if kick.next {
+            self.nohz.needs_update = false;
+        }
+        let mut walk = std::mem::take(&mut self.nohz.walk);
+        walk.copy_from(&self.nohz.set);
+        let mut earliest: Option<u64> = None;
+        let mut blocked = false;
+        let mut aborted = false;
+        let mut work = (0, 0);
+        for c in walk.iter_wrap(balancer + 1) {
+            if !self.idle.contains(c) {
+                continue;
+            }
+            if !self.idle.contains(balancer) {
+                blocked |= kick.stats;
+                aborted = true;
+                break;
+            }
+            if kick.stats {
+                let rq = &mut self.rqs[c as usize];
+                rq.refresh(self.now);
+                blocked |= !rq.pelt.is_zero();
+            }
+            if kick.balance && self.jiffy >= self.rqs[c as usize].next_balance {
+                let (passes, cpus) = self.balance_domains(c, Idle::Idle, Why::Nohz, view);
+                work = (work.0 + passes, work.1 + cpus);
+            }
+            let next = self.rqs[c as usize].next_balance;
+            earliest = Some(earliest.map_or(next, |e| e.min(next)));
+        }
+        self.nohz.walk = walk;
+        if !aborted {
+            if let Some(next) = earliest {
+                self.nohz.next_balance = next.min(self.jiffy + 60 * self.p.hz);
+            }
+            if kick.stats {
+                self.nohz.next_blocked = self.jiffy + self.p.jiffies_of_ms(STATS_PERIOD_MS);
+            }
+        }
+        self.nohz.has_blocked |= blocked;
+        if work.0 > 0 {
+            self.events.push(Event::Balanced { cpu: balancer, why: Why::Nohz, passes: work.0, cpus: work.1 });
+        }
+    }
+}

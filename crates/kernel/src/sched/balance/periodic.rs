@@ -1,0 +1,87 @@
+//! Periodic balancing of all domains of a CPU (kernel-scheduler.md §4.1).
+
+use super::super::domains::DomId;
+use super::super::event::{Event, Why};
+use super::super::numa::NumaView;
+use super::super::scheduler::Scheduler;
+use super::Idle;
+
+/// How many times longer a busy CPU waits.
+const BUSY_FACTOR: u64 = 16;
+
+/// Jiffies between passes of a domain whose interval is `ms`, on a machine of `cpus` CPUs: sixteen times longer and a
+/// jiffy less while the CPU is busy, at least one and at most a tenth of a second per CPU.
+pub fn interval_jiffies(ms: u64, busy: bool, hz: u64, cpus: u64) -> u64 {
+    let jiffies = |ms: u64| (ms * hz).div_ceil(1000);
+    let wanted = if busy { jiffies(ms * BUSY_FACTOR).saturating_sub(1) } else { jiffies(ms) };
+    wanted.clamp(1, (hz * cpus / 10).max(1))
+}
+
+impl Scheduler {
+    /// Interval of a domain, jiffies.
+    pub(super) fn interval_jiffies(&self, dom: DomId, busy: bool) -> u64 {
+        interval_jiffies(self.dom[dom as usize].interval_ms, busy, self.p.hz, self.topo.cpus() as u64)
+    }
+    /// Balances the domains of the ticking `cpu` that are due.
+    pub(in crate::sched) fn periodic_balance<V: NumaView>(&mut self, cpu: u32, view: &V) {
+        let idle = if self.idle.contains(cpu) { Idle::Idle } else { Idle::Busy };
+        let (passes, cpus) = self.balance_domains(cpu, idle, Why::Periodic, view);
+        if passes > 0 {
+            self.events.push(Event::Balanced { cpu, why: Why::Periodic, passes, cpus });
+        }
+    }
+    /// Balances the domains of `cpu` that are due; returns the passes made and the CPUs they looked at.
+    pub(super) fn balance_domains<V: NumaView>(&mut self, cpu: u32, idle: Idle, why: Why, view: &V) -> (u32, u32) {
+        let mut idle = idle;
+        let mut go_on = true;
+        let mut next: Option<u64> = None;
+        let mut work = (0, 0);
+        let mut decayed = false;
+        let mut max_cost = 0;
+        for d in self.topo.ids(cpu) {
+            decayed = self.decay_newidle_cost(d);
+            max_cost += self.dom[d as usize].max_newidle_cost_ns;
+            if !go_on {
+                if decayed {
+                    continue;
+                }
+                break;
+            }
+            let mut interval = self.interval_jiffies(d, idle == Idle::Busy);
+            if self.jiffy >= self.dom[d as usize].last_balance + interval {
+                let before = self.counters.passes;
+                let pass = self.balance_pass(cpu, d, idle, why, view);
+                if self.counters.passes > before {
+                    work.0 += 1;
+                    work.1 += self.topo.domain(d).weight;
+                }
+                go_on = pass.go_on;
+                if pass.moved > 0 {
+                    idle = if self.idle.contains(cpu) { Idle::Idle } else { Idle::Busy };
+                }
+                self.dom[d as usize].last_balance = self.jiffy;
+                interval = self.interval_jiffies(d, idle == Idle::Busy);
+            }
+            let due = self.dom[d as usize].last_balance + interval;
+            next = Some(next.map_or(due, |n| n.min(due)));
+        }
+        let rq = &mut self.rqs[cpu as usize];
+        if decayed {
+            rq.max_idle_cost_ns = (self.p.migration_cost_ns.max(0) as u64).max(max_cost);
+        }
+        if let Some(next) = next {
+            rq.next_balance = next.min(self.jiffy + 60 * self.p.hz);
+        }
+        work
+    }
+    /// Once a second the remembered cost of newly-idle passes shrinks a little; returns whether it did.
+    fn decay_newidle_cost(&mut self, dom: DomId) -> bool {
+        let state = &mut self.dom[dom as usize];
+        let due = self.jiffy > state.last_decay + self.p.hz;
+        if due {
+            state.max_newidle_cost_ns = state.max_newidle_cost_ns * 253 / 256;
+            state.last_decay = self.jiffy;
+        }
+        due
+    }
+}

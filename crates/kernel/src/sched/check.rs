@@ -1,0 +1,95 @@
+//! A checker outside the engine: recounts from scratch what the scheduler keeps up to date.
+
+use super::rq::task::{State, NONE, NO_NODE};
+use super::scheduler::Scheduler;
+
+/// Tolerated difference per task between a queue's averages and the sum of its tasks'.
+const ROUNDING: u64 = 3;
+
+impl Scheduler {
+    /// Verifies every redundant count; for tests and `--check` runs, O(tasks × CPUs).
+    ///
+    /// # Errors
+    /// The first violation, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let mut seen = vec![0u32; self.tasks.len()];
+        for cpu in 0..self.topo.cpus() as u32 {
+            self.check_queue(cpu, &mut seen)?;
+        }
+        for (t, task) in self.tasks.iter().enumerate() {
+            if seen[t] != u32::from(task.on_rq()) {
+                return Err(format!("task {t} is {:?} but on {} queues", task.state, seen[t]));
+            }
+        }
+        for cache in 0..self.topo.cache_count() as u32 {
+            let busy = self.topo.cache(cache).span.iter().filter(|c| !self.rqs[*c as usize].tickless).count();
+            if busy != self.caches[cache as usize].nr_busy as usize {
+                return Err(format!(
+                    "cache {cache} counts {} busy CPUs of {busy}",
+                    self.caches[cache as usize].nr_busy
+                ));
+            }
+        }
+        self.check_load()
+    }
+    /// Queue averages are the sums of their tasks', sleeping ones included, up to rounding.
+    fn check_load(&self) -> Result<(), String> {
+        let mut sums = vec![(0, 0, 0, 1); self.rqs.len()];
+        for (t, task) in self.tasks.iter().enumerate().filter(|(_, t)| t.attached) {
+            let mut task = task.clone();
+            task.refresh(self.now, self.rqs[task.cpu as usize].cur == t as u32);
+            task.pelt.settle(task.weight);
+            let sum = &mut sums[task.cpu as usize];
+            sum.0 += task.pelt.load;
+            sum.1 += task.pelt.util;
+            sum.2 += task.pelt.runnable;
+            sum.3 += 1;
+        }
+        for (cpu, (load, util, runnable, n)) in sums.into_iter().enumerate() {
+            let mut rq = self.rqs[cpu].clone();
+            rq.refresh(self.now);
+            rq.pelt.settle(1);
+            let p = &rq.pelt;
+            let off = p.load.abs_diff(load).max(p.util.abs_diff(util)).max(p.runnable.abs_diff(runnable));
+            if off > ROUNDING * n {
+                let kept = (p.load, p.util, p.runnable);
+                return Err(format!("CPU {cpu} keeps {kept:?} but its tasks sum to {:?}", (load, util, runnable)));
+            }
+        }
+        Ok(())
+    }
+    fn check_queue(&self, cpu: u32, seen: &mut [u32]) -> Result<(), String> {
+        let rq = &self.rqs[cpu as usize];
+        let node = self.topo.node_of(cpu);
+        let mut sums = (0, 0, 0, 0, 0);
+        for &t in &rq.list {
+            let task = &self.tasks[t as usize];
+            seen[t as usize] += 1;
+            if task.cpu != cpu {
+                return Err(format!("task {t} is queued on CPU {cpu} but says {}", task.cpu));
+            }
+            if !self.allowed(t, cpu) {
+                return Err(format!("task {t} is queued on CPU {cpu}, which it may not use"));
+            }
+            sums.0 += task.weight;
+            sums.1 += u32::from(task.state == State::Delayed);
+            sums.2 += u32::from(task.preferred_nid != NO_NODE);
+            sums.3 += u32::from(task.preferred_nid == node);
+            sums.4 += task.util_est_queued;
+        }
+        let kept = (rq.weight, rq.delayed, rq.nr_numa, rq.nr_preferred, rq.util_est);
+        if sums != kept {
+            return Err(format!("CPU {cpu} keeps {kept:?} but its tasks sum to {sums:?}"));
+        }
+        if rq.cur != NONE && (self.tasks[rq.cur as usize].state != State::Queued || !rq.list.contains(&rq.cur)) {
+            return Err(format!("CPU {cpu} runs task {}, which is not queued there", rq.cur));
+        }
+        if rq.in_idle && rq.cur != NONE {
+            return Err(format!("CPU {cpu} is idle and runs task {}", rq.cur));
+        }
+        if self.idle.contains(cpu) != rq.is_idle() || self.nohz.set.contains(cpu) != rq.tickless {
+            return Err(format!("CPU {cpu} is in the wrong set of idle CPUs"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! Tunables of the scheduler, and their resolved form.
+//!
+//! [`SchedConfig`] is what a kernel composition and `--set sched.key=value` write; [`Params`] is the same with words
+//! turned into enums and the kernel's scaling by CPU count applied, once, before a run.
+
+use super::error::SchedError;
+use super::imbalance::Rule;
+use crate::tunable::Word;
+use numalab_model::machine::Machine;
+
+crate::tunables! {
+    /// Tunables of the modelled CPU scheduler (defaults of 6.12).
+    pub struct SchedConfig: "sched" {
+        /// Timer interrupts per second; jiffies and every balance interval are counted in it.
+        hz: u32 = 250, "Hz", "CONFIG_HZ", range 100..=1000;
+        /// Run queue and balancer: CFS with the rules of 6.1, or EEVDF with the rules of 6.12.
+        form: Word = "v612", "", "model", choices ["v61", "v612"];
+        /// NUMA imbalance that fork, load balance and task migration tolerate (role `load-balancer NUMA rule`).
+        imbalance: Word = "k60", "", "model", choices ["none", "fixed2", "k511", "k517s", "v3", "k518", "k60"];
+        /// EEVDF request size of one CPU, before the scaling by CPU count (0.70 ms late, 0.75 ms in 6.12.0).
+        base_slice_ns: u64 = 700_000, "ns", "debugfs sched/base_slice_ns (normalised)", range 10_000..=1_000_000_000;
+        /// CFS targeted latency of one CPU, before the scaling by CPU count.
+        latency_ns: u64 = 6_000_000, "ns", "debugfs sched/latency_ns (normalised)", range 10_000..=1_000_000_000;
+        /// CFS shortest slice of one CPU, before the scaling by CPU count.
+        min_granularity_ns: u64 = 750_000, "ns", "debugfs sched/min_granularity_ns (normalised)", range 10_000..=1_000_000_000;
+        /// CFS lead a woken task needs to pre-empt, before the scaling by CPU count.
+        wakeup_granularity_ns: u64 = 1_000_000, "ns", "debugfs sched/wakeup_granularity_ns (normalised)", range 0..=1_000_000_000;
+        /// How the four values above grow with the CPU count.
+        tunable_scaling: Word = "log", "", "debugfs sched/tunable_scaling", choices ["none", "log", "linear"];
+        /// A task that ran within this time is cache-hot; -1 means always, 0 never.
+        migration_cost_ns: i64 = 500_000, "ns", "debugfs sched/migration_cost_ns", range -1..=1_000_000_000;
+        /// Most tasks one balance pass looks at.
+        nr_migrate: u32 = 32, "tasks", "debugfs sched/nr_migrate", range 1..=1_000_000;
+        /// Distance above which fork, exec and wake-affine stop; 0 takes the machine's own (30, on Zen 32).
+        node_reclaim_distance: u32 = 0, "", "model (node_reclaim_distance)", range 0..=255;
+        /// Kernel built with CONFIG_PREEMPTION: a newly idle CPU pulls one task only.
+        preempt_full: bool = true, "", "CONFIG_PREEMPTION";
+        /// Newly-idle balancing draws lots by past success (stable trees from 2026 on).
+        ni_random: bool = false, "", "features NI_RANDOM";
+    }
+}
+
+/// Whose rules the run queue and the balancer follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// CFS and the balancer of 6.1 (also used for 5.11 to 6.5).
+    V61,
+    /// EEVDF and the balancer of 6.12.
+    V612,
+}
+
+/// Resolved tunables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// Whose rules.
+    pub form: Form,
+    /// NUMA imbalance rule.
+    pub rule: Rule,
+    /// Ticks per second.
+    pub hz: u64,
+    /// Length of a jiffy, ns.
+    pub jiffy_ns: u64,
+    /// EEVDF slice, ns, scaled.
+    pub base_slice_ns: i64,
+    /// CFS latency, ns, scaled.
+    pub latency_ns: i64,
+    /// CFS minimum granularity, ns, scaled.
+    pub min_granularity_ns: i64,
+    /// CFS wake-up granularity, ns, scaled.
+    pub wakeup_granularity_ns: i64,
+    /// Cache-hot time, ns; negative: always hot; 0: never.
+    pub migration_cost_ns: i64,
+    /// Most tasks one pass looks at.
+    pub nr_migrate: u32,
+    /// Kernel built with CONFIG_PREEMPTION.
+    pub preempt_full: bool,
+    /// NI_RANDOM.
+    pub ni_random: bool,
+    /// Limit of fork/exec/wake-affine.
+    pub node_reclaim_distance: u32,
+    /// Modelled cost of a balance pass, picoseconds per CPU of the domain.
+    pub balance_cpu_ps: u64,
+}
+
+impl Params {
+    /// Resolves `config` on `machine`.
+    ///
+    /// # Errors
+    /// [`SchedError::Tunable`] for a word that is no choice (a `SchedConfig` set through its tunables has none).
+    pub fn new(machine: &Machine, config: &SchedConfig) -> Result<Self, SchedError> {
+        let form = match config.form {
+            "v61" => Form::V61,
+            "v612" => Form::V612,
+            other => return Err(bad_word("sched.form", other, "v61 or v612")),
+        };
+        let rule = Rule::from_name(config.imbalance)
+            .ok_or_else(|| bad_word("sched.imbalance", config.imbalance, &Rule::names().join(", ")))?;
+        let cpus = machine.cpu_count().clamp(1, 8) as u64;
+        let factor = match config.tunable_scaling {
+            "none" => 1,
+            "log" => 1 + u64::from(cpus.ilog2()),
+            "linear" => cpus,
+            other => return Err(bad_word("sched.tunable_scaling", other, "none, log or linear")),
+        };
+        if config.hz == 0 {
+            return Err(bad_word("sched.hz", "0", "a whole number from 100 to 1000"));
+        }
+        let scaled = |ns: u64| ns.saturating_mul(factor).min(i64::MAX as u64 / 4096) as i64;
+        Ok(Self {
+            form,
+            rule,
+            hz: u64::from(config.hz),
+            jiffy_ns: 1_000_000_000 / u64::from(config.hz),
+            base_slice_ns: scaled(config.base_slice_ns),
+            latency_ns: scaled(config.latency_ns),
+            min_granularity_ns: scaled(config.min_granularity_ns),
+            wakeup_granularity_ns: scaled(config.wakeup_granularity_ns),
+            migration_cost_ns: config.migration_cost_ns,
+            nr_migrate: config.nr_migrate,
+            preempt_full: config.preempt_full,
+            ni_random: config.ni_random,
+            node_reclaim_distance: match config.node_reclaim_distance {
+                0 => u32::from(machine.node_reclaim_distance),
+                d => d,
+            },
+            balance_cpu_ps: (machine.costs.balance_cpu_ns.clamp(0.0, 1e6) * 1000.0) as u64,
+        })
+    }
+    /// Milliseconds to jiffies, rounded up.
+    pub fn jiffies_of_ms(&self, ms: u64) -> u64 {
+        (ms * self.hz).div_ceil(1000)
+    }
+}
+
+fn bad_word(key: &str, word: &str, expected: &str) -> SchedError {
+    SchedError::Tunable { what: format!("`{key}` is `{word}`"), expected: expected.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tunable::Group;
+
+    #[test]
+    fn every_imbalance_choice_is_a_rule_and_back() {
+        let decl = SchedConfig::DECLS.iter().find(|d| d.key == "imbalance").unwrap();
+        assert_eq!(decl.choices, Rule::names());
+    }
+}

@@ -1,0 +1,167 @@
+//! From a machine to its towers, in the kernel's order: spans, groups, thresholds, removal of useless levels.
+
+use super::super::config::{Params, SchedConfig};
+use super::super::cpuset::CpuSet;
+use super::super::error::SchedError;
+use super::super::imbalance::{NodeShape, Rule};
+use super::degenerate::degenerate;
+use super::groups::GroupMaker;
+use super::levels::{levels, Distances, Layout, Level, LevelDef};
+use super::{Cache, Domain, Domains, Flags, GroupId};
+use numalab_model::machine::Machine;
+
+/// A domain of the complete tower; its position in the tower is its level's position in the level list.
+#[derive(Clone, Debug)]
+pub(super) struct Raw {
+    pub level: Level,
+    pub span: CpuSet,
+    pub mask_weight: u32,
+    pub flags: Flags,
+    pub groups: Vec<GroupId>,
+    pub imb_numa_nr: u32,
+}
+
+impl Domains {
+    /// Builds the towers of `machine` for `config`.
+    ///
+    /// # Errors
+    /// [`SchedError::Machine`] for inconsistent tables, [`SchedError::Distances`] for distances below 10 or so
+    /// asymmetric that groups do not cover their domain, [`SchedError::Tunable`] for a bad word in `config`.
+    pub fn build(machine: &Machine, config: &SchedConfig) -> Result<Self, SchedError> {
+        Self::with_params(machine, &Params::new(machine, config)?)
+    }
+    pub(in crate::sched) fn with_params(machine: &Machine, params: &Params) -> Result<Self, SchedError> {
+        let layout = Layout::new(machine)?;
+        let distances = Distances::new(machine)?;
+        let levels = levels(machine, &layout, &distances, params);
+        let mut towers = spans(&layout, &levels)?;
+        let mut groups = {
+            let mut maker = GroupMaker::new(&layout, &levels, &towers);
+            let mut rings: Vec<Vec<Vec<GroupId>>> = Vec::with_capacity(towers.len());
+            for (cpu, tower) in towers.iter().enumerate() {
+                let ring: Result<_, _> = (0..tower.len()).map(|l| maker.make(cpu as u32, l)).collect();
+                rings.push(ring?);
+            }
+            let groups = maker.groups;
+            for (tower, ring) in towers.iter_mut().zip(rings) {
+                tower.iter_mut().zip(ring).for_each(|(d, r)| d.groups = r);
+            }
+            groups
+        };
+        for tower in &mut towers {
+            thresholds(tower, params.rule, machine.node_count() as u32);
+        }
+        let records = levels.len() * layout.cpus;
+        let towers: Vec<Vec<Raw>> = towers.into_iter().map(|t| degenerate(t, &mut groups, params.form)).collect();
+        let mut out = Self {
+            cpus: layout.cpus,
+            form: params.form,
+            ids: machine.cpus.iter().map(|c| c.id).collect(),
+            start: vec![0],
+            domains: Vec::new(),
+            groups,
+            records,
+            caches: Vec::new(),
+            cache_of: vec![u32::MAX; layout.cpus],
+            smt: layout.cores.iter().any(|c| c.len() > 1),
+            cores: layout.cores,
+            core_of: layout.core_of,
+            nodes: layout.nodes,
+            node_of: layout.node_of,
+            sd_numa: Vec::new(),
+            class: distances.class,
+            distance: machine.distance.iter().flatten().map(|d| u32::from(*d)).collect(),
+        };
+        out.finish(towers);
+        Ok(out)
+    }
+    /// Lays the towers out contiguously and derives the per-CPU pointers of §1.7.
+    fn finish(&mut self, towers: Vec<Vec<Raw>>) {
+        for (cpu, tower) in towers.into_iter().enumerate() {
+            let base = self.domains.len() as u32;
+            self.domains.extend(tower.into_iter().map(|raw| into_domain(cpu as u32, raw)));
+            self.start.push(self.domains.len() as u32);
+            let own = &self.domains[base as usize..];
+            let numa = own.iter().position(|d| d.flags.has(Flags::NUMA));
+            self.sd_numa.push(numa.map(|i| base + i as u32));
+            if self.cache_of[cpu] != u32::MAX {
+                continue;
+            }
+            let shared = own.iter().rev().find(|d| d.flags.has(Flags::SHARE_LLC)).map(|d| d.span.clone());
+            let has_domain = shared.is_some();
+            let span = shared.unwrap_or_else(|| CpuSet::from_iter(self.cpus, [cpu as u32]));
+            span.iter().for_each(|c| self.cache_of[c as usize] = self.caches.len() as u32);
+            self.caches.push(Cache { size: span.len(), span, has_domain });
+        }
+    }
+}
+
+/// The complete tower of every CPU: levels bottom-up until one spans the machine.
+fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<Raw>>, SchedError> {
+    let all = CpuSet::full(layout.cpus);
+    let mut towers = Vec::with_capacity(layout.cpus);
+    for cpu in 0..layout.cpus as u32 {
+        let mut tower: Vec<Raw> = Vec::new();
+        for def in levels {
+            let mask = def.mask(cpu);
+            let mut span = mask.clone();
+            if let Some(child) = tower.last() {
+                // Broken firmware only: a parent never loses CPUs of its child.
+                span.union_with(&child.span);
+            }
+            let done = span == all;
+            tower.push(Raw {
+                level: def.level,
+                mask_weight: mask.len(),
+                flags: def.flags,
+                span,
+                groups: Vec::new(),
+                imb_numa_nr: 0,
+            });
+            if done {
+                break;
+            }
+        }
+        if tower.last().map_or(true, |top| top.span != all) {
+            return Err(SchedError::Distances {
+                what: format!("the domains of CPU {cpu} do not reach every CPU"),
+                expected: "a distance between every pair of nodes".into(),
+            });
+        }
+        towers.push(tower);
+    }
+    Ok(towers)
+}
+
+/// `imb_numa_nr` of one complete tower (§5.1).
+fn thresholds(tower: &mut [Raw], rule: Rule, nodes: u32) {
+    let llc = |d: &Raw| d.flags.has(Flags::SHARE_LLC);
+    let Some(first) = (1..tower.len()).find(|&i| !llc(&tower[i]) && llc(&tower[i - 1])) else { return };
+    let weight = |i: usize| tower[i].span.len();
+    let shape = NodeShape { llc: weight(first - 1), node: weight(first), nodes };
+    let Some(t) = rule.threshold(shape) else { return };
+    let reference = (first + 1..tower.len()).find(|&i| tower[i].flags.has(Flags::NUMA)).unwrap_or(first);
+    let reference = weight(reference).max(1);
+    tower[first].imb_numa_nr = t.base;
+    for d in &mut tower[first + 1..] {
+        let factor = if t.scaled { (d.span.len() / reference).max(1) } else { 1 };
+        d.imb_numa_nr = t.base * factor;
+    }
+}
+
+fn into_domain(cpu: u32, raw: Raw) -> Domain {
+    let smt = raw.flags.has(Flags::SHARE_CPUCAPACITY);
+    let numa = raw.flags.has(Flags::NUMA);
+    Domain {
+        cpu,
+        level: raw.level,
+        flags: raw.flags,
+        weight: raw.span.len(),
+        span: raw.span,
+        interval_ms: raw.mask_weight,
+        groups: raw.groups,
+        imbalance_pct: if smt { 110 } else { 117 },
+        cache_nice_tries: if smt { 0 } else { 1 + u32::from(numa) },
+        imb_numa_nr: raw.imb_numa_nr,
+    }
+}

@@ -1,0 +1,129 @@
+//! Groups of a domain: what is balanced against what (kernel-scheduler.md §1.5).
+
+use super::super::cpuset::CpuSet;
+use super::super::error::SchedError;
+use super::build::Raw;
+use super::levels::{Layout, LevelDef};
+use super::{Flags, Group, GroupId};
+
+/// Makes the groups of all towers into one arena.
+pub(super) struct GroupMaker<'a> {
+    pub layout: &'a Layout,
+    pub levels: &'a [LevelDef],
+    pub towers: &'a [Vec<Raw>],
+    pub groups: Vec<Group>,
+    /// Shared groups by level and first CPU.
+    shared: Vec<Option<GroupId>>,
+}
+
+impl<'a> GroupMaker<'a> {
+    pub fn new(layout: &'a Layout, levels: &'a [LevelDef], towers: &'a [Vec<Raw>]) -> Self {
+        let shared = vec![None; levels.len() * layout.cpus];
+        Self { layout, levels, towers, groups: Vec::new(), shared }
+    }
+    /// Groups of the domain of `cpu` at `level`, in ring order.
+    pub fn make(&mut self, cpu: u32, level: usize) -> Result<Vec<GroupId>, SchedError> {
+        if self.levels[level].flags.has(Flags::OVERLAP) {
+            self.overlapping(cpu, level)
+        } else {
+            Ok(self.disjoint(cpu, level))
+        }
+    }
+    fn cores(&self, span: &CpuSet) -> u32 {
+        let mut seen = CpuSet::empty(self.layout.cores.len());
+        span.iter().for_each(|c| seen.insert(self.layout.core_of[c as usize]));
+        seen.len()
+    }
+    fn disjoint(&mut self, cpu: u32, level: usize) -> Vec<GroupId> {
+        let towers = self.towers;
+        let span = &towers[cpu as usize][level].span;
+        let mut covered = CpuSet::empty(self.layout.cpus);
+        let mut ring = Vec::new();
+        let mut own = 0;
+        for i in span.iter() {
+            if covered.contains(i) {
+                continue;
+            }
+            let child = level.checked_sub(1).map(|l| &towers[i as usize][l]);
+            let members = match child {
+                Some(child) => child.span.clone(),
+                None => CpuSet::from_iter(self.layout.cpus, [i]),
+            };
+            covered.union_with(&members);
+            if members.contains(cpu) {
+                own = ring.len();
+            }
+            ring.push(self.shared_group(level, i, members, child.map_or(Flags(0), |c| c.flags)));
+        }
+        ring.rotate_left(own);
+        ring
+    }
+    fn shared_group(&mut self, level: usize, first: u32, span: CpuSet, flags: Flags) -> GroupId {
+        let slot = level * self.layout.cpus + first as usize;
+        if let Some(id) = self.shared[slot] {
+            return id;
+        }
+        let id = self.groups.len() as GroupId;
+        let (weight, cores) = (span.len(), self.cores(&span));
+        let balance_mask = span.clone();
+        self.groups.push(Group { span, weight, flags, cores, balance_mask, balance_cpu: first, record: slot as u32 });
+        self.shared[slot] = Some(id);
+        id
+    }
+    fn overlapping(&mut self, cpu: u32, level: usize) -> Result<Vec<GroupId>, SchedError> {
+        let towers = self.towers;
+        let span = &towers[cpu as usize][level].span;
+        let mut covered = CpuSet::empty(self.layout.cpus);
+        let mut ring = Vec::new();
+        for i in span.iter_wrap(cpu) {
+            if covered.contains(i) || level >= towers[i as usize].len() {
+                continue;
+            }
+            let at = self.descend(span, i, level);
+            let tower = &towers[i as usize];
+            let (members, flags) = match at.checked_sub(1) {
+                Some(child) => (tower[child].span.clone(), tower[child].flags),
+                None => (tower[at].span.clone(), Flags(0)),
+            };
+            covered.union_with(&members);
+            ring.push(self.private_group(at, members, flags)?);
+        }
+        let own = ring.first().map(|g| &self.groups[*g as usize].span);
+        if !own.is_some_and(|s| s.contains(cpu)) || covered != *span {
+            let what = format!("the groups of CPU {cpu} at {:?} do not cover its domain", self.levels[level].level);
+            return Err(SchedError::Distances { what, expected: "distances that are the same both ways".into() });
+        }
+        Ok(ring)
+    }
+    /// Level whose child's span becomes the group of CPU `i` inside `span`: a child reaching beyond is descended,
+    /// and so are levels that would degenerate (§1.5).
+    fn descend(&self, span: &CpuSet, i: u32, level: usize) -> usize {
+        let tower = &self.towers[i as usize];
+        let mut at = level;
+        if at > 0 && !tower[at - 1].span.is_subset(span) {
+            while at > 0 && !tower[at - 1].span.is_subset(span) {
+                at -= 1;
+            }
+            while at > 0 && tower[at - 1].span == tower[at].span {
+                at -= 1;
+            }
+        }
+        at
+    }
+    fn private_group(&mut self, at: usize, span: CpuSet, flags: Flags) -> Result<GroupId, SchedError> {
+        let same = |i: &u32| {
+            let tower = &self.towers[*i as usize];
+            at < tower.len() && at > 0 && tower[at - 1].span == span
+        };
+        let balance_mask = CpuSet::from_iter(self.layout.cpus, span.iter().filter(same));
+        let Some(balance_cpu) = balance_mask.first() else {
+            let what = format!("no CPU of a group at {:?} sees exactly that group", self.levels[at].level);
+            return Err(SchedError::Distances { what, expected: "distances that are the same both ways".into() });
+        };
+        let id = self.groups.len() as GroupId;
+        let record = (at * self.layout.cpus + balance_cpu as usize) as u32;
+        let (weight, cores) = (span.len(), self.cores(&span));
+        self.groups.push(Group { span, weight, flags, cores, balance_mask, balance_cpu, record });
+        Ok(id)
+    }
+}

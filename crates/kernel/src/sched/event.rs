@@ -1,0 +1,58 @@
+//! What a call changed on other CPUs; the caller drains it after each call.
+
+use super::rq::task::TaskId;
+
+/// Why a task changed CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// Placed at fork.
+    Fork,
+    /// Placed at exec.
+    Exec,
+    /// Placed at wake-up.
+    Wake,
+    /// Pulled by a busy or idle CPU's periodic balance.
+    Periodic,
+    /// Pulled by a CPU about to go idle.
+    Newidle,
+    /// Pulled for a tickless idle CPU.
+    Nohz,
+    /// Pushed while running, after repeated failures.
+    Active,
+    /// Moved or swapped by NUMA balancing.
+    Numa,
+    /// Moved because its affinity changed.
+    Affinity,
+}
+
+/// One change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A task changed CPU.
+    Moved {
+        /// Task.
+        task: TaskId,
+        /// CPU before (fork: the parent's).
+        from: u32,
+        /// CPU after.
+        to: u32,
+        /// Reason.
+        why: Why,
+    },
+    /// The CPU must call `pick_next` now: it has something to start, or its current task must yield.
+    Resched {
+        /// CPU.
+        cpu: u32,
+    },
+    /// Balance work was done on a CPU, for charging time.
+    Balanced {
+        /// CPU that did the work.
+        cpu: u32,
+        /// Kind: [`Why::Periodic`], [`Why::Newidle`] or [`Why::Nohz`].
+        why: Why,
+        /// Passes that looked at their groups.
+        passes: u32,
+        /// CPUs looked at, summed over the passes.
+        cpus: u32,
+    },
+}

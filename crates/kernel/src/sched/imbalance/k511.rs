@@ -1,0 +1,20 @@
+//! The 25 % rule of 5.11 to 5.17 (commits 7d2b5dd0bcc4 and its fork-time companion).
+//!
+//! It floats with the size of the groups: the *source* group decides in the balancer, the whole *domain* at fork.
+
+use super::{forgive, ForkSides, MoveSides, PullSides};
+
+/// Local while it has fewer tasks than a quarter of the domain.
+pub(super) fn fork_stays(s: &ForkSides) -> bool {
+    s.local_nr < s.span_weight / 4
+}
+
+/// Halved first; at most two are forgiven while the source is below a quarter of itself.
+pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
+    forgive(raw >> 1, s.busiest_nr < s.busiest_weight / 4)
+}
+
+/// At most two are forgiven while the destination stays below a quarter of itself.
+pub(super) fn move_imbalance(raw: i64, s: &MoveSides) -> i64 {
+    forgive(raw, s.dst_running < s.dst_weight / 4)
+}

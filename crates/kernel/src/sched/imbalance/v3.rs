@@ -1,0 +1,27 @@
+//! "Adjust NUMA imbalance for multiple LLCs", version 3 of 1 December 2021, on 5.16-rc1. Never merged in this form.
+//!
+//! The threshold is half a cache divided by the caches of the *machine*, at least 1, the same at every level; with
+//! several caches per node it is 1 and in effect disables the allowance.
+
+use super::{forgive, ForkSides, MoveSides, NodeShape, PullSides, Threshold};
+
+/// max(1, ⌊(λ/2) / (⌊φ/λ⌋·N)⌋), not scaled.
+pub(super) fn threshold(shape: NodeShape) -> Threshold {
+    let caches = (shape.node / shape.llc.max(1)).max(1) * shape.nodes.max(1);
+    Threshold { base: ((shape.llc >> 1) / caches).max(1), scaled: false }
+}
+
+/// Local while it has fewer tasks than the threshold.
+pub(super) fn fork_stays(s: &ForkSides) -> bool {
+    s.local_nr < s.imb_numa_nr
+}
+
+/// Halved first; at most two are forgiven while the *source* is below the threshold.
+pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
+    forgive(raw >> 1, s.busiest_nr < s.imb_numa_nr)
+}
+
+/// At most two are forgiven while the destination stays below the threshold.
+pub(super) fn move_imbalance(raw: i64, s: &MoveSides) -> i64 {
+    forgive(raw, s.dst_running < s.imb_numa_nr)
+}

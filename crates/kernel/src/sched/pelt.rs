@@ -1,0 +1,187 @@
+//! Per-entity load tracking in the kernel's integer arithmetic (kernel-scheduler.md §6).
+//!
+//! Problem: load, runnable time and utilisation are geometric averages with a half-life of 32 periods, which the
+//! kernel refreshes at every tick; a tick here must cost nanoseconds.
+//! Approach: the state of an entity (weight, runnable count, running or not) is constant between scheduling events, so
+//! one update over the whole interval gives the same sums as many small ones (up to rounding, one unit). Entities are
+//! refreshed only when their state changes or somebody reads them.
+//! Units: time in ns, internally in 1024 ns; a period is 1024 of those. Averages: 1024 is one CPU, or nice-0 weight.
+
+/// Sum of an always-active signal after an infinite time.
+pub const LOAD_AVG_MAX: u64 = 47_742;
+/// Smallest divisor of an average (phase 0).
+const MIN_DIVIDER: u64 = LOAD_AVG_MAX - 1024;
+
+/// ⌊(2³²−1)·2^(−k/32)⌋.
+const INVERSE: [u32; 32] = [
+    0xffff_ffff,
+    0xfa83_b2da,
+    0xf525_7d14,
+    0xefe4_b99a,
+    0xeac0_c6e6,
+    0xe5b9_06e6,
+    0xe0cc_deeb,
+    0xdbfb_b796,
+    0xd744_fcc9,
+    0xd2a8_1d91,
+    0xce24_8c14,
+    0xc9b9_bd85,
+    0xc567_2a10,
+    0xc12c_4cc9,
+    0xbd08_a39e,
+    0xb8fb_af46,
+    0xb504_f333,
+    0xb123_f581,
+    0xad58_3ee9,
+    0xa9a1_5ab4,
+    0xa5fe_d6a9,
+    0xa270_4302,
+    0x9ef5_325f,
+    0x9b8d_39b9,
+    0x9837_f050,
+    0x94f4_efa8,
+    0x91c3_d373,
+    0x8ea4_398a,
+    0x8b95_c1e3,
+    0x8898_0e80,
+    0x85aa_c367,
+    0x82cd_8698,
+];
+
+/// `v` decayed by `n` periods.
+pub fn decay(v: u64, n: u64) -> u64 {
+    if n > 2016 {
+        return 0;
+    }
+    let shifted = v >> (n / 32);
+    ((u128::from(shifted) * u128::from(INVERSE[(n % 32) as usize])) >> 32) as u64
+}
+
+/// Tracked signals of a task or of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pelt {
+    last_ns: u64,
+    phase: u64,
+    load_sum: u64,
+    runnable_sum: u64,
+    util_sum: u64,
+    /// Load average: weight × share of time runnable.
+    pub load: u64,
+    /// Runnable average: 1024 × mean number of runnable tasks.
+    pub runnable: u64,
+    /// Utilisation: 1024 × share of time running.
+    pub util: u64,
+}
+
+impl Pelt {
+    /// Signals with the given averages, their sums in phase 0 as for an entity of `weight` attached at `now_ns`.
+    pub fn with_averages(now_ns: u64, weight: u64, load: u64, runnable: u64, util: u64) -> Self {
+        let mut p = Self { last_ns: now_ns, load, runnable, util, ..Self::default() };
+        p.set_sums(weight);
+        p
+    }
+    /// Decayed load sum; of a task at most 47742.
+    pub fn load_sum(&self) -> u64 {
+        self.load_sum
+    }
+    fn divider(&self) -> u64 {
+        MIN_DIVIDER + self.phase
+    }
+    fn set_sums(&mut self, weight: u64) {
+        let v = self.divider();
+        self.util_sum = self.util * v;
+        self.runnable_sum = self.runnable * v;
+        self.load_sum = (self.load * v / weight.max(1)).max(1);
+    }
+    /// Accounts the time up to `now_ns`, in which the entity had `load` (queue: Σ weights; task: 0 or 1), `runnable`
+    /// tasks and `running`. Averages change only when a period boundary was crossed; `weight` is the task's (queue: 1).
+    /// Returns whether they changed.
+    pub fn update(&mut self, now_ns: u64, weight: u64, load: u64, runnable: u64, running: bool) -> bool {
+        let elapsed = now_ns.saturating_sub(self.last_ns) >> 10;
+        if elapsed == 0 {
+            return false;
+        }
+        self.last_ns += elapsed << 10;
+        let total = elapsed + self.phase;
+        let periods = total >> 10;
+        let mut contribution = elapsed;
+        if periods > 0 {
+            let head = decay(1024 - self.phase, periods);
+            self.phase = total & 1023;
+            self.load_sum = decay(self.load_sum, periods);
+            self.runnable_sum = decay(self.runnable_sum, periods);
+            self.util_sum = decay(self.util_sum, periods);
+            contribution = head + (LOAD_AVG_MAX - decay(LOAD_AVG_MAX, periods) - 1024) + self.phase;
+        } else {
+            self.phase = total;
+        }
+        if load > 0 {
+            self.load_sum += load * contribution;
+            self.runnable_sum += (runnable * contribution) << 10;
+            self.util_sum += (u64::from(running) * contribution) << 10;
+        }
+        if periods == 0 {
+            return false;
+        }
+        self.settle(weight);
+        true
+    }
+    /// Recomputes the averages from the sums. Updates do it at period boundaries only, so two entities that were read
+    /// at different times inside a period may differ by up to 22 units although their sums agree.
+    pub fn settle(&mut self, weight: u64) {
+        let v = self.divider();
+        self.load = weight * self.load_sum / v;
+        self.runnable = self.runnable_sum / v;
+        self.util = self.util_sum / v;
+    }
+    /// Whether nothing is left to decay.
+    pub fn is_zero(&self) -> bool {
+        self.load_sum == 0 && self.runnable_sum == 0 && self.util_sum == 0
+    }
+    /// Moves the clock of an all-zero entity, for which the time before `now_ns` is of no consequence.
+    pub fn skip_to(&mut self, now_ns: u64) {
+        let elapsed = now_ns.saturating_sub(self.last_ns) >> 10;
+        self.last_ns += elapsed << 10;
+        self.phase = (self.phase + elapsed) & 1023;
+    }
+    /// Adds `task` (of `weight`) to this queue; aligns the task's phase with the queue. Both must be up to date.
+    pub fn attach(&mut self, task: &mut Pelt, weight: u64) {
+        task.last_ns = self.last_ns;
+        task.phase = self.phase;
+        task.set_sums(weight);
+        self.load += task.load;
+        self.load_sum += weight * task.load_sum;
+        self.runnable += task.runnable;
+        self.runnable_sum += task.runnable_sum;
+        self.util += task.util;
+        self.util_sum += task.util_sum;
+    }
+    /// Removes `task` (of `weight`) from this queue. Both must be up to date.
+    pub fn detach(&mut self, task: &mut Pelt, weight: u64) {
+        self.settle(1);
+        task.settle(weight);
+        let take = |avg: &mut u64, sum: &mut u64, a: u64, s: u64| {
+            *avg = avg.saturating_sub(a);
+            // Rounding must not leave an average without the sum that carries it.
+            *sum = sum.saturating_sub(s).max(*avg * MIN_DIVIDER);
+        };
+        take(&mut self.load, &mut self.load_sum, task.load, weight * task.load_sum);
+        take(&mut self.runnable, &mut self.runnable_sum, task.runnable, task.runnable_sum);
+        take(&mut self.util, &mut self.util_sum, task.util, task.util_sum);
+    }
+}
+
+/// First utilisation of a new task on a queue with averages `util` and `load`; `unscaled_weight` is 1024·1024 in 6.1
+/// and 1024 in 6.12, where the bound by the queue's own ratio therefore really binds (§6.4).
+pub fn new_task_util(util: u64, load: u64, unscaled_weight: u64) -> u64 {
+    let cap = (1024 - util as i64) / 2;
+    if cap <= 0 {
+        return 0;
+    }
+    let cap = cap as u64;
+    if util == 0 {
+        cap
+    } else {
+        cap.min(util * unscaled_weight / (load + 1))
+    }
+}

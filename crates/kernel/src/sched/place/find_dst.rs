@@ -1,0 +1,211 @@
+//! Slow path of fork and exec: the idlest group, then the idlest CPU, level by level (kernel-scheduler.md §3.5–3.7).
+
+use super::super::balance::stats::{GroupStats, GroupType};
+use super::super::domains::{DomId, Flags, GroupId};
+use super::super::imbalance::ForkSides;
+use super::super::rq::task::{TaskId, NO_NODE};
+use super::super::scheduler::Scheduler;
+
+/// Scale of the absolute difference of average loads below which nothing is gained.
+const LOAD_SCALE: u64 = 1024;
+
+/// A group as a destination.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    group: GroupId,
+    stats: GroupStats,
+}
+
+/// Whether `new` is strictly idler than `best`.
+fn idler(new: &GroupStats, best: &GroupStats) -> bool {
+    if new.kind != best.kind {
+        return new.kind < best.kind;
+    }
+    match new.kind {
+        GroupType::Overloaded | GroupType::FullyBusy => new.avg_load < best.avg_load,
+        GroupType::HasSpare => {
+            new.idle_cpus > best.idle_cpus || (new.idle_cpus == best.idle_cpus && new.util < best.util)
+        }
+        GroupType::Imbalanced | GroupType::SmtBalance => false,
+    }
+}
+
+/// Both groups are loaded: whether the idlest (average load `idlest`) is worth leaving `local` for.
+pub fn load_leaves(local: u64, idlest: u64, imbalance_pct: u32, numa: bool) -> bool {
+    let pct = u64::from(imbalance_pct);
+    let slack = LOAD_SCALE * (pct - 100) / 100;
+    if numa && idlest + slack >= local {
+        return false;
+    }
+    idlest < local + slack && 100 * local > pct * idlest
+}
+
+impl Scheduler {
+    /// CPU for a fork (`flag` FORK) or exec from `cpu`; `attached`: the task runs on `cpu` and is left out of the count.
+    pub(super) fn select_slow(&mut self, task: TaskId, cpu: u32, flag: Flags, attached: bool) -> u32 {
+        let mut start = None;
+        for d in self.topo.ids(cpu) {
+            if !self.topo.domain(d).flags.has(flag) {
+                break;
+            }
+            start = Some(d);
+        }
+        match start {
+            Some(top) => self.find_dst_cpu(task, cpu, top, flag, attached),
+            None => cpu,
+        }
+    }
+    fn find_dst_cpu(&mut self, task: TaskId, from: u32, top: DomId, flag: Flags, attached: bool) -> u32 {
+        let mask = self.tasks[task as usize].allowed as usize;
+        if !self.topo.domain(top).span.intersects(&self.masks[mask]) {
+            return from;
+        }
+        if attached {
+            self.refresh_task(task);
+        }
+        let mut cpu = from;
+        let mut at = Some(top);
+        while let Some(d) = at {
+            if !self.topo.domain(d).flags.has(flag) {
+                at = self.topo.child(d);
+                continue;
+            }
+            let chosen = self.find_dst_group(d, task, cpu, attached).map(|g| self.find_group_cpu(g, task, cpu));
+            let Some(next) = chosen.filter(|c| *c != cpu) else {
+                at = self.topo.child(d);
+                continue;
+            };
+            cpu = next;
+            let limit = self.topo.domain(d).weight;
+            let below = self.topo.ids(cpu).take_while(|d| self.topo.domain(*d).weight < limit);
+            at = below.filter(|d| self.topo.domain(*d).flags.has(flag)).last();
+        }
+        cpu
+    }
+    /// The group to go to, `None` to stay in the one of `cpu`.
+    fn find_dst_group(&mut self, d: DomId, task: TaskId, cpu: u32, attached: bool) -> Option<GroupId> {
+        let mut local: Option<Choice> = None;
+        let mut idlest: Option<Choice> = None;
+        for i in 0..self.topo.domain(d).groups.len() {
+            let group = self.topo.domain(d).groups[i];
+            let mask = self.tasks[task as usize].allowed as usize;
+            if !self.topo.group(group).span.intersects(&self.masks[mask]) {
+                continue;
+            }
+            let stats = self.dst_stats(d, group, task, attached);
+            let choice = Choice { group, stats };
+            if self.topo.group(group).span.contains(cpu) {
+                local = Some(choice);
+            } else if idlest.map_or(true, |best| idler(&stats, &best.stats)) {
+                idlest = Some(choice);
+            }
+        }
+        let idlest = idlest?;
+        match local {
+            Some(local) if !self.leaves(d, task, cpu, &local, &idlest) => None,
+            _ => Some(idlest.group),
+        }
+    }
+    fn leaves(&self, d: DomId, task: TaskId, cpu: u32, local: &Choice, idlest: &Choice) -> bool {
+        let domain = self.topo.domain(d);
+        let numa = domain.flags.has(Flags::NUMA);
+        let (l, i) = (&local.stats, &idlest.stats);
+        if l.kind != i.kind {
+            return l.kind > i.kind;
+        }
+        match l.kind {
+            GroupType::Overloaded | GroupType::FullyBusy => {
+                load_leaves(l.avg_load, i.avg_load, domain.imbalance_pct, numa)
+            }
+            GroupType::Imbalanced | GroupType::SmtBalance => false,
+            GroupType::HasSpare => {
+                if numa {
+                    let first = self.topo.group(idlest.group).span.first().unwrap_or(cpu);
+                    let preferred = self.tasks[task as usize].preferred_nid;
+                    if preferred != NO_NODE && self.topo.node_of(cpu) == preferred {
+                        return false;
+                    }
+                    if preferred != NO_NODE && self.topo.node_of(first) == preferred {
+                        return true;
+                    }
+                    if self.fork_allowance(d, task, local, i) {
+                        return false;
+                    }
+                }
+                l.idle_cpus < i.idle_cpus
+            }
+        }
+    }
+    /// Whether the version's NUMA allowance keeps the task local (§5.2).
+    fn fork_allowance(&self, d: DomId, task: TaskId, local: &Choice, idlest: &GroupStats) -> bool {
+        let domain = self.topo.domain(d);
+        let mask = &self.masks[self.tasks[task as usize].allowed as usize];
+        self.p.rule.fork_stays(&ForkSides {
+            local_nr: local.stats.nr,
+            local_idle: local.stats.idle_cpus,
+            idlest_idle: idlest.idle_cpus,
+            local_weight: local.stats.weight,
+            local_allowed: self.topo.group(local.group).span.count_and(mask),
+            span_weight: domain.weight,
+            imb_numa_nr: domain.imb_numa_nr,
+        })
+    }
+    /// Statistics of a group over the CPUs the task may use, without the task itself.
+    fn dst_stats(&mut self, d: DomId, group: GroupId, task: TaskId, attached: bool) -> GroupStats {
+        let pct = self.topo.domain(d).imbalance_pct;
+        let Self { topo, rqs, tasks, masks, idle, imbalanced, now, .. } = self;
+        let g = topo.group(group);
+        let t = &tasks[task as usize];
+        let mut s = GroupStats::of(g, imbalanced[g.record as usize]);
+        for c in g.span.iter_and(&masks[t.allowed as usize]) {
+            let rq = &mut rqs[c as usize];
+            rq.refresh(*now);
+            if attached && t.cpu == c {
+                // The task alone on its CPU leaves it idle.
+                let nr = rq.nr() - 1;
+                let util = rq.pelt.util.saturating_sub(t.pelt.util);
+                s.load += rq.pelt.load.saturating_sub(t.pelt.load);
+                s.util += util.max(rq.util_est.saturating_sub(t.util_est_queued)).min(1024);
+                s.runnable += rq.pelt.runnable.saturating_sub(t.pelt.runnable);
+                s.nr += nr;
+                s.idle_cpus += u32::from(nr == 0);
+                continue;
+            }
+            s.load += rq.pelt.load;
+            s.util += rq.util();
+            s.runnable += rq.pelt.runnable;
+            s.nr += rq.nr();
+            s.idle_cpus += u32::from(idle.contains(c));
+        }
+        s.kind = s.classify(pct);
+        if matches!(s.kind, GroupType::FullyBusy | GroupType::Overloaded) {
+            s.avg_load = s.load * 1024 / s.capacity;
+        }
+        s
+    }
+    /// The CPU of a group to start on: the most recently idled, else the least loaded (`cpu` if none is lighter).
+    fn find_group_cpu(&mut self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
+        let Self { topo, rqs, tasks, masks, idle, now, .. } = self;
+        let g = topo.group(group);
+        if g.weight == 1 {
+            return g.span.first().unwrap_or(cpu);
+        }
+        let allowed = &masks[tasks[task as usize].allowed as usize];
+        let mut idled: Option<(u64, u32)> = None;
+        let mut lightest = (u64::MAX, cpu);
+        for c in g.span.iter_and(allowed) {
+            let rq = &mut rqs[c as usize];
+            if idle.contains(c) {
+                if idled.map_or(true, |(stamp, _)| rq.idle_stamp > stamp) {
+                    idled = Some((rq.idle_stamp, c));
+                }
+            } else if idled.is_none() {
+                rq.refresh(*now);
+                if rq.pelt.load < lightest.0 {
+                    lightest = (rq.pelt.load, c);
+                }
+            }
+        }
+        idled.map_or(lightest.1, |(_, c)| c)
+    }
+}

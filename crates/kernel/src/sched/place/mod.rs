@@ -1,0 +1,148 @@
+//! Placement: the CPU a task starts on at fork, exec and wake-up (kernel-scheduler.md §3).
+//!
+//! Fork and exec walk down from the highest domain reachable through domains with the flag, choosing the idlest
+//! group at each level (`find_dst`). A wake-up chooses between the previous CPU and the waker's (`affine`) and then
+//! searches that CPU's cache only (`idle_sibling`).
+
+mod affine;
+mod find_dst;
+mod idle_sibling;
+
+pub use affine::{is_wide, weight_rule};
+pub use find_dst::load_leaves;
+pub use idle_sibling::scan_limit;
+
+use super::config::Form;
+use super::domains::{DomId, Flags};
+use super::event::{Event, Why};
+use super::pelt::new_task_util;
+use super::rq::task::{State, TaskId, COLD};
+use super::rq::{cfs, Arrival};
+use super::scheduler::Scheduler;
+
+impl Scheduler {
+    /// Starts `child` (added before, never run) from `parent_cpu`: chooses its CPU and queues it there. Returns the CPU.
+    /// A thread's inherited preferred node must have been set with [`Scheduler::set_preferred_nid`].
+    pub fn fork(&mut self, parent_cpu: u32, child: TaskId, now_ns: u64) -> u32 {
+        self.clock(now_ns);
+        if self.tasks[child as usize].state != State::New {
+            return self.tasks[child as usize].cpu;
+        }
+        if self.p.form == Form::V61 {
+            self.update_curr(parent_cpu);
+            let rq = &self.rqs[parent_cpu as usize];
+            let v = cfs::fork_vruntime(&self.p, rq, &self.tasks, &self.tasks[child as usize]);
+            self.tasks[child as usize].vruntime = v;
+        }
+        self.tasks[child as usize].recent_used_cpu = parent_cpu;
+        let chosen = match self.only_cpu(child) {
+            Some(only) => only,
+            None => self.select_slow(child, parent_cpu, Flags::FORK, false),
+        };
+        let cpu = self.fallback_cpu(child, chosen);
+        self.init_util(child, cpu);
+        self.tasks[child as usize].cpu = cpu;
+        self.activate(child, Arrival::Fork);
+        self.events.push(Event::Moved { task: child, from: parent_cpu, to: cpu, why: Why::Fork });
+        self.check_preempt(cpu, child);
+        cpu
+    }
+    /// First averages of a new task, from the queue it starts on (§6.4).
+    fn init_util(&mut self, child: TaskId, cpu: u32) {
+        let rq = &mut self.rqs[cpu as usize];
+        rq.refresh(self.now);
+        let unscaled = if self.p.form == Form::V61 { 1024 * 1024 } else { 1024 };
+        let task = &mut self.tasks[child as usize];
+        let util = new_task_util(rq.pelt.util, rq.pelt.load, unscaled);
+        task.pelt.load = task.weight;
+        task.pelt.util = util;
+        task.pelt.runnable = util;
+    }
+    /// The running `task` execs: it may move to an idler CPU at once. Returns its CPU.
+    pub fn exec(&mut self, task: TaskId, now_ns: u64) -> u32 {
+        self.clock(now_ns);
+        let cpu = self.tasks[task as usize].cpu;
+        if self.rqs[cpu as usize].cur != task {
+            return cpu;
+        }
+        let chosen = self.select_slow(task, cpu, Flags::EXEC, true);
+        if chosen != cpu && self.allowed(task, chosen) {
+            self.move_task(task, chosen, Why::Exec);
+            return chosen;
+        }
+        cpu
+    }
+    /// Wakes `task` from `waker_cpu` (the CPU whose current task, or whose timer, does it; `None`: the task's own last
+    /// CPU). `sync`: the waker is about to sleep. Returns the CPU the task is queued on; a task that is not asleep
+    /// stays where it is.
+    pub fn wake(&mut self, task: TaskId, waker_cpu: Option<u32>, sync: bool, now_ns: u64) -> u32 {
+        self.clock(now_ns);
+        let prev = self.tasks[task as usize].cpu;
+        match self.tasks[task as usize].state {
+            State::Blocked => {}
+            State::Delayed => {
+                self.requeue_delayed(task);
+                self.check_preempt(prev, task);
+                return prev;
+            }
+            _ => return prev,
+        }
+        let this = waker_cpu.unwrap_or(prev);
+        let chosen = match self.only_cpu(task) {
+            Some(only) => only,
+            None => self.select_wake(task, prev, this, sync),
+        };
+        let cpu = self.fallback_cpu(task, chosen);
+        let moved = cpu != prev;
+        if moved {
+            self.leave_asleep(task, prev);
+            self.tasks[task as usize].cpu = cpu;
+            self.events.push(Event::Moved { task, from: prev, to: cpu, why: Why::Wake });
+        }
+        self.end_idle(cpu);
+        self.activate(task, Arrival::Wake { moved });
+        self.check_preempt(cpu, task);
+        cpu
+    }
+    /// The single CPU a task may use.
+    fn only_cpu(&self, task: TaskId) -> Option<u32> {
+        let t = &self.tasks[task as usize];
+        (t.nr_allowed == 1).then(|| self.masks[t.allowed as usize].first()).flatten()
+    }
+    /// A sleeping task gives up its share of its last CPU's averages and virtual time.
+    fn leave_asleep(&mut self, task: TaskId, prev: u32) {
+        self.detach_load(task);
+        let t = &mut self.tasks[task as usize];
+        t.exec_start = COLD;
+        if self.p.form == Form::V61 {
+            t.vruntime -= self.rqs[prev as usize].min_vruntime;
+        }
+    }
+    /// A wake-up ends an idle period: learn its length.
+    fn end_idle(&mut self, cpu: u32) {
+        let rq = &mut self.rqs[cpu as usize];
+        if rq.idle_stamp != 0 {
+            let idle = self.now.saturating_sub(rq.idle_stamp) as i64;
+            let avg = rq.avg_idle_ns as i64;
+            rq.avg_idle_ns = ((avg + (idle - avg) / 8).max(0) as u64).min(2 * rq.max_idle_cost_ns);
+            rq.idle_stamp = 0;
+        }
+    }
+    fn select_wake(&mut self, task: TaskId, prev: u32, this: u32, sync: bool) -> u32 {
+        if let Some(waker) = self.current(this) {
+            self.record_wakee(waker, task);
+        }
+        let mut target = prev;
+        if self.allowed(task, this) && this != prev && !self.wake_wide(this, task) {
+            let both = |d: DomId| {
+                let domain = self.topo.domain(d);
+                domain.flags.has(Flags::WAKE_AFFINE) && domain.span.contains(prev)
+            };
+            if let Some(d) = self.topo.ids(this).find(|d| both(*d)) {
+                let pct = self.topo.domain(d).imbalance_pct;
+                target = self.wake_affine(pct, task, this, prev, sync);
+            }
+        }
+        self.idle_sibling(task, prev, target)
+    }
+}

@@ -1,0 +1,252 @@
+//! Tasks coming to and leaving run queues, and what that does to averages, counts and the running task.
+
+use super::config::Form;
+use super::event::{Event, Why};
+use super::rq::task::{State, TaskId, COLD, NONE};
+use super::rq::{cfs, eevdf, Arrival};
+use super::scheduler::Scheduler;
+
+/// Margin under which the estimate is left alone, units of utilisation.
+const UTIL_EST_MARGIN: u64 = 10;
+
+impl Scheduler {
+    /// Brings a task's averages to now.
+    pub(super) fn refresh_task(&mut self, t: TaskId) {
+        let task = &mut self.tasks[t as usize];
+        let running = self.rqs[task.cpu as usize].cur == t;
+        task.refresh(self.now, running);
+    }
+    /// Takes a task's averages off the queue of its CPU.
+    pub(super) fn detach_load(&mut self, t: TaskId) {
+        if !self.tasks[t as usize].attached {
+            return;
+        }
+        self.refresh_task(t);
+        let task = &mut self.tasks[t as usize];
+        let rq = &mut self.rqs[task.cpu as usize];
+        rq.refresh(self.now);
+        rq.pelt.detach(&mut task.pelt, task.weight);
+        task.attached = false;
+    }
+    /// Puts a task on the queue of its CPU (`task.cpu`).
+    pub(super) fn activate(&mut self, t: TaskId, arrival: Arrival) {
+        let cpu = self.tasks[t as usize].cpu;
+        self.update_curr(cpu);
+        let node = self.topo.node_of(cpu);
+        let rq = &mut self.rqs[cpu as usize];
+        rq.refresh(self.now);
+        self.tasks[t as usize].refresh(self.now, false);
+        match self.p.form {
+            Form::V61 => cfs::place(&self.p, rq, &mut self.tasks[t as usize], arrival),
+            Form::V612 => eevdf::place(&self.p, rq, &mut self.tasks, t, arrival),
+        }
+        let task = &mut self.tasks[t as usize];
+        if !task.attached {
+            rq.pelt.attach(&mut task.pelt, task.weight);
+            task.attached = true;
+        }
+        task.state = State::Queued;
+        task.seq = rq.next_seq();
+        rq.util_est_add(task);
+        rq.count_numa(task, node, true);
+        rq.weight += task.weight;
+        rq.list.push(t);
+        if rq.list.len() == 1 {
+            self.idle.remove(cpu);
+        } else if rq.list.len() == 2 {
+            self.overload = true;
+        }
+    }
+    /// Takes a task off its queue; `sleep` unless it moves. A current task stops being current.
+    pub(super) fn deactivate(&mut self, t: TaskId, sleep: bool) {
+        let cpu = self.tasks[t as usize].cpu;
+        self.update_curr(cpu);
+        let node = self.topo.node_of(cpu);
+        self.refresh_task(t);
+        let rq = &mut self.rqs[cpu as usize];
+        rq.refresh(self.now);
+        let lag = match self.p.form {
+            Form::V61 => 0,
+            Form::V612 => eevdf::lag(&self.p, rq, &self.tasks, t),
+        };
+        let task = &mut self.tasks[t as usize];
+        match self.p.form {
+            Form::V61 if !sleep => task.vruntime -= rq.min_vruntime,
+            Form::V61 => {}
+            Form::V612 => {
+                task.vlag = lag;
+                if !sleep {
+                    task.deadline -= task.vruntime;
+                    task.relative_deadline = true;
+                }
+            }
+        }
+        rq.clear_buddies(t);
+        if task.state == State::Delayed {
+            rq.delayed -= 1;
+        } else {
+            rq.util_est_remove(task);
+        }
+        rq.count_numa(task, node, false);
+        rq.weight -= task.weight;
+        rq.list.retain(|x| *x != t);
+        rq.raise_min_vruntime(&self.tasks);
+        if rq.cur == t {
+            rq.cur = NONE;
+        }
+        if sleep {
+            self.update_estimate(t);
+        }
+        let rq = &self.rqs[cpu as usize];
+        if rq.is_idle() {
+            self.idle.insert(cpu);
+        }
+    }
+    /// Estimated utilisation at the end of an activation (§6.5).
+    fn update_estimate(&mut self, t: TaskId) {
+        let task = &mut self.tasks[t as usize];
+        if task.state == State::Delayed || !task.util_changed {
+            return;
+        }
+        let (u, e) = (task.pelt.util, task.util_est);
+        if self.p.form == Form::V61 {
+            task.util_enqueued = u;
+        }
+        if u >= e {
+            task.util_est = u;
+            return;
+        }
+        let close = e - u < UTIL_EST_MARGIN;
+        let waited = self.p.form == Form::V612 && u + UTIL_EST_MARGIN < task.pelt.runnable;
+        if !close && !waited {
+            task.util_est = (4 * e - (e - u)) / 4;
+        }
+    }
+    /// A sleeping task that is owed nothing stays queued until its lag is worked off (6.12).
+    pub(super) fn delay(&mut self, cpu: u32, t: TaskId) {
+        self.refresh_task(t);
+        let rq = &mut self.rqs[cpu as usize];
+        rq.refresh(self.now);
+        rq.util_est_remove(&mut self.tasks[t as usize]);
+        self.update_estimate(t);
+        let rq = &mut self.rqs[cpu as usize];
+        let task = &mut self.tasks[t as usize];
+        task.state = State::Delayed;
+        task.seq = rq.next_seq();
+        rq.delayed += 1;
+        rq.cur = NONE;
+    }
+    /// A delayed task was picked: now it really leaves, without credit.
+    pub(super) fn finish_delayed(&mut self, t: TaskId) {
+        self.deactivate(t, true);
+        let task = &mut self.tasks[t as usize];
+        task.vlag = task.vlag.min(0);
+        task.state = State::Blocked;
+    }
+    /// A delayed task was woken: it becomes runnable where it is, without credit.
+    pub(super) fn requeue_delayed(&mut self, t: TaskId) {
+        let cpu = self.tasks[t as usize].cpu;
+        self.update_curr(cpu);
+        self.refresh_task(t);
+        let rq = &mut self.rqs[cpu as usize];
+        rq.refresh(self.now);
+        let lag = eevdf::lag(&self.p, rq, &self.tasks, t);
+        if lag > 0 {
+            let at = rq.list.iter().position(|x| *x == t).unwrap_or(0);
+            rq.list.remove(at);
+            self.tasks[t as usize].vlag = 0;
+            eevdf::place(&self.p, rq, &mut self.tasks, t, Arrival::Wake { moved: false });
+            rq.list.insert(at, t);
+        }
+        let task = &mut self.tasks[t as usize];
+        task.seq = rq.next_seq();
+        task.state = State::Queued;
+        rq.delayed -= 1;
+        rq.util_est_add(task);
+    }
+    /// The current task goes back among the waiting ones.
+    pub(super) fn put_prev(&mut self, cpu: u32) {
+        let t = self.rqs[cpu as usize].cur;
+        if t == NONE {
+            return;
+        }
+        self.update_curr(cpu);
+        self.refresh_task(t);
+        let rq = &mut self.rqs[cpu as usize];
+        rq.refresh(self.now);
+        self.tasks[t as usize].seq = rq.next_seq();
+        rq.cur = NONE;
+    }
+    /// Makes a queued task current.
+    pub(super) fn set_next(&mut self, cpu: u32, t: TaskId) {
+        self.refresh_task(t);
+        let rq = &mut self.rqs[cpu as usize];
+        rq.refresh(self.now);
+        rq.clear_buddies(t);
+        rq.move_to_head(t);
+        rq.cur = t;
+        rq.in_idle = false;
+        let task = &mut self.tasks[t as usize];
+        task.exec_start = self.now as i64;
+        task.picked_runtime_ns = task.runtime_ns;
+        task.picked_deadline = Some(task.deadline);
+    }
+    /// Asks `cpu` to reschedule if the newly queued `t` should run now.
+    pub(super) fn check_preempt(&mut self, cpu: u32, t: TaskId) {
+        let rq = &self.rqs[cpu as usize];
+        if rq.cur == NONE {
+            self.resched(cpu);
+            return;
+        }
+        if rq.need_resched {
+            return;
+        }
+        self.update_curr(cpu);
+        let rq = &mut self.rqs[cpu as usize];
+        let preempts = match self.p.form {
+            Form::V61 => cfs::wakeup_preempts(&self.p, rq, &self.tasks, t),
+            Form::V612 => eevdf::pick(rq, &self.tasks) == Some(t),
+        };
+        if preempts {
+            self.resched(cpu);
+        }
+    }
+    /// Moves a queued or running task to the queue of `dst`. Its old CPU must reschedule if it was running.
+    pub(super) fn move_task(&mut self, t: TaskId, dst: u32, why: Why) {
+        let from = self.tasks[t as usize].cpu;
+        if from == dst || !self.tasks[t as usize].on_rq() {
+            return;
+        }
+        let was_current = self.rqs[from as usize].cur == t;
+        self.take(t);
+        if was_current {
+            self.resched(from);
+        }
+        self.give(t, from, dst, why);
+    }
+    /// First half of a move: off the queue, averages and all.
+    pub(super) fn take(&mut self, t: TaskId) {
+        self.deactivate(t, false);
+        self.detach_load(t);
+    }
+    /// Second half: onto the queue of `dst`.
+    pub(super) fn give(&mut self, t: TaskId, from: u32, dst: u32, why: Why) {
+        let delayed = self.tasks[t as usize].state == State::Delayed;
+        self.tasks[t as usize].cpu = dst;
+        self.tasks[t as usize].exec_start = COLD;
+        self.activate(t, Arrival::Move);
+        if delayed {
+            let rq = &mut self.rqs[dst as usize];
+            let task = &mut self.tasks[t as usize];
+            rq.util_est_remove(task);
+            task.state = State::Delayed;
+            rq.delayed += 1;
+        }
+        self.events.push(Event::Moved { task: t, from, to: dst, why });
+        if !delayed {
+            self.check_preempt(dst, t);
+        } else if self.rqs[dst as usize].cur == NONE {
+            self.resched(dst);
+        }
+    }
+}

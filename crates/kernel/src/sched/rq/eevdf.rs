@@ -1,0 +1,98 @@
+//! EEVDF as in 6.12: lag, deadlines, eligibility, delayed dequeue (kernel-scheduler.md §7.2).
+//!
+//! V is the weighted mean vruntime of everything queued, the current task included. A task is eligible while its
+//! vruntime is at most V; among eligible tasks the earliest deadline runs.
+
+use super::super::config::Params;
+use super::task::{Task, TaskId, NONE};
+use super::{Arrival, Rq};
+
+/// Σ w·(v − v₀) and Σ w over the queue, v₀ being its minimum vruntime.
+fn sums(rq: &Rq, tasks: &[Task]) -> (i64, i64) {
+    rq.list.iter().fold((0, 0), |(s, w), t| {
+        let task = &tasks[*t as usize];
+        let weight = task.weight as i64;
+        (s + weight * (task.vruntime - rq.min_vruntime), w + weight)
+    })
+}
+
+/// V.
+fn mean_vruntime(rq: &Rq, tasks: &[Task]) -> i64 {
+    let (s, w) = sums(rq, tasks);
+    rq.min_vruntime + if w == 0 { 0 } else { s.div_euclid(w) }
+}
+
+/// Whether a queued task is owed service.
+pub(in crate::sched) fn eligible(rq: &Rq, tasks: &[Task], t: TaskId) -> bool {
+    if rq.list.len() == 1 {
+        return true;
+    }
+    let (s, w) = sums(rq, tasks);
+    (tasks[t as usize].vruntime - rq.min_vruntime) * w <= s
+}
+
+/// Lag of a queued task that leaves, clamped.
+pub(in crate::sched) fn lag(p: &Params, rq: &Rq, tasks: &[Task], t: TaskId) -> i64 {
+    let task = &tasks[t as usize];
+    let limit = task.virtual_ns((2 * p.base_slice_ns).max(p.jiffy_ns as i64));
+    (mean_vruntime(rq, tasks) - task.vruntime).clamp(-limit, limit)
+}
+
+/// vruntime and deadline of a task that arrives with its saved lag; it is not yet in the list.
+pub(in crate::sched) fn place(p: &Params, rq: &Rq, tasks: &mut [Task], t: TaskId, arrival: Arrival) {
+    let (s, w) = sums(rq, tasks);
+    let task = &mut tasks[t as usize];
+    let mut lag = 0;
+    let mut mean = rq.min_vruntime;
+    if w > 0 {
+        mean += s.div_euclid(w);
+        // Arriving shifts V towards the task; inflate so that the lag is what was saved.
+        let weight = task.weight as i64;
+        lag = (i128::from(task.vlag) * i128::from(w + weight) / i128::from(w)) as i64;
+    }
+    task.vruntime = mean - lag;
+    if task.relative_deadline {
+        task.deadline += task.vruntime;
+        task.relative_deadline = false;
+        return;
+    }
+    let slice = task.virtual_ns(p.base_slice_ns);
+    task.deadline = task.vruntime + if arrival == Arrival::Fork { slice / 2 } else { slice };
+}
+
+/// Renews a used-up request; returns whether it was.
+pub(in crate::sched) fn renew_deadline(p: &Params, task: &mut Task) -> bool {
+    if task.vruntime < task.deadline {
+        return false;
+    }
+    task.deadline = task.vruntime + task.virtual_ns(p.base_slice_ns);
+    true
+}
+
+/// Next task to run; the current one, if any, competes. May return a delayed task.
+pub(in crate::sched) fn pick(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
+    if rq.list.len() <= 1 {
+        return rq.list.first().copied();
+    }
+    let (s, w) = sums(rq, tasks);
+    let eligible = |t: &Task| (t.vruntime - rq.min_vruntime) * w <= s;
+    let cur = if rq.cur != NONE && eligible(&tasks[rq.cur as usize]) { rq.cur } else { NONE };
+    if cur != NONE && tasks[cur as usize].picked_deadline == Some(tasks[cur as usize].deadline) {
+        return Some(cur);
+    }
+    let key = |t: &TaskId| (tasks[*t as usize].deadline, tasks[*t as usize].seq);
+    let waiting = rq.list.iter().copied().filter(|t| *t != rq.cur && eligible(&tasks[*t as usize]));
+    match waiting.min_by_key(key) {
+        Some(best) if cur != NONE && tasks[cur as usize].deadline < tasks[best as usize].deadline => Some(cur),
+        Some(best) => Some(best),
+        None if cur != NONE => Some(cur),
+        // Somebody is always at or below the mean.
+        None => rq.list.first().copied(),
+    }
+}
+
+/// Time until the current request is used up, ns from the last accounting.
+pub(in crate::sched) fn time_left_ns(rq: &Rq, tasks: &[Task]) -> i64 {
+    let cur = &tasks[rq.cur as usize];
+    cur.real_ns(cur.deadline - cur.vruntime)
+}

@@ -1,0 +1,166 @@
+//! Run queues: what is queued on a CPU, in which order it runs, and its averages.
+//!
+//! A queue is a plain vector in the balancer's order (front: least recently run). Queues are short, so the leftmost
+//! task or the earliest eligible deadline is found by looking at all of them; that is faster than a tree below some
+//! dozens of tasks. [`cfs`] holds the rules of 6.1, [`eevdf`] those of 6.12 (kernel-scheduler.md §7).
+
+pub(in crate::sched) mod cfs;
+pub(in crate::sched) mod eevdf;
+pub(in crate::sched) mod task;
+
+use super::pelt::Pelt;
+use task::{Task, TaskId, NONE};
+
+/// How a task comes onto a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sched) enum Arrival {
+    /// First activation.
+    Fork,
+    /// Woken; whether on another CPU than it slept on.
+    Wake { moved: bool },
+    /// Moved while queued.
+    Move,
+}
+
+/// Run queue of a CPU.
+#[derive(Clone, Debug)]
+pub(in crate::sched) struct Rq {
+    /// Running task.
+    pub cur: TaskId,
+    /// The idle task runs (not merely: nothing was picked yet).
+    pub in_idle: bool,
+    pub need_resched: bool,
+    /// Queued tasks, current and delayed ones included; the last one ran or arrived most recently.
+    pub list: Vec<TaskId>,
+    pub delayed: u32,
+    /// Σ weights of `list`.
+    pub weight: u64,
+    pub min_vruntime: i64,
+    /// Buddies of 6.1: preferred next, and the last one pre-empted.
+    pub next_buddy: TaskId,
+    pub last_buddy: TaskId,
+    pub seq: u64,
+    pub pelt: Pelt,
+    pub util_est: u64,
+    /// Queued tasks with a preferred node, and those that are on it.
+    pub nr_numa: u32,
+    pub nr_preferred: u32,
+    /// Earliest jiffy of the next periodic balance.
+    pub next_balance: u64,
+    /// When it went idle, ns; 0 for none.
+    pub idle_stamp: u64,
+    pub avg_idle_ns: u64,
+    pub max_idle_cost_ns: u64,
+    /// In the set of tickless idle CPUs.
+    pub tickless: bool,
+}
+
+impl Rq {
+    pub fn new(migration_cost_ns: u64) -> Self {
+        Self {
+            cur: NONE,
+            in_idle: true,
+            need_resched: false,
+            list: Vec::with_capacity(16),
+            delayed: 0,
+            weight: 0,
+            min_vruntime: 0,
+            next_buddy: NONE,
+            last_buddy: NONE,
+            seq: 0,
+            pelt: Pelt::default(),
+            util_est: 0,
+            nr_numa: 0,
+            nr_preferred: 0,
+            next_balance: 0,
+            idle_stamp: 0,
+            avg_idle_ns: 2 * migration_cost_ns,
+            max_idle_cost_ns: migration_cost_ns,
+            tickless: true,
+        }
+    }
+    /// Queued tasks (`nr_running`), current and delayed ones included.
+    pub fn nr(&self) -> u32 {
+        self.list.len() as u32
+    }
+    /// Whether it runs the idle task and nothing waits.
+    pub fn is_idle(&self) -> bool {
+        self.in_idle && self.list.is_empty()
+    }
+    /// Brings the averages to `now_ns`.
+    pub fn refresh(&mut self, now_ns: u64) {
+        if self.list.is_empty() && self.pelt.is_zero() {
+            self.pelt.skip_to(now_ns);
+            return;
+        }
+        let runnable = u64::from(self.nr() - self.delayed);
+        self.pelt.update(now_ns, 1, self.weight, runnable, self.cur != NONE);
+    }
+    /// The averages as [`Self::refresh`] would leave them.
+    pub fn averages_at(&self, now_ns: u64) -> Pelt {
+        let mut pelt = self.pelt;
+        let runnable = u64::from(self.nr() - self.delayed);
+        pelt.update(now_ns, 1, self.weight, runnable, self.cur != NONE);
+        pelt
+    }
+    /// Utilisation as group statistics count it. Refresh first.
+    pub fn util(&self) -> u64 {
+        self.pelt.util.max(self.util_est).min(1024)
+    }
+    /// Makes `t` the most recently run or arrived.
+    pub fn move_to_head(&mut self, t: TaskId) {
+        if self.list.last() == Some(&t) {
+            return;
+        }
+        if let Some(i) = self.list.iter().position(|x| *x == t) {
+            self.list[i..].rotate_left(1);
+        }
+    }
+    /// Moves the least recently run task to the front of its order (it was looked at and stays).
+    pub fn requeue_tail(&mut self) {
+        if !self.list.is_empty() {
+            self.list.rotate_left(1);
+        }
+    }
+    pub fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+    /// Lowest vruntime queued raises the queue's minimum.
+    pub fn raise_min_vruntime(&mut self, tasks: &[Task]) {
+        if let Some(v) = self.list.iter().map(|t| tasks[*t as usize].vruntime).min() {
+            self.min_vruntime = self.min_vruntime.max(v);
+        }
+    }
+    pub fn clear_buddies(&mut self, t: TaskId) {
+        if self.next_buddy == t {
+            self.next_buddy = NONE;
+        }
+        if self.last_buddy == t {
+            self.last_buddy = NONE;
+        }
+    }
+    /// Adds the estimate of a task that becomes runnable here.
+    pub fn util_est_add(&mut self, t: &mut Task) {
+        t.util_est_queued = t.util_est.max(t.util_enqueued);
+        t.util_changed = false;
+        self.util_est += t.util_est_queued;
+    }
+    pub fn util_est_remove(&mut self, t: &mut Task) {
+        self.util_est = self.util_est.saturating_sub(t.util_est_queued);
+        t.util_est_queued = 0;
+    }
+    pub fn count_numa(&mut self, t: &Task, node: u32, add: bool) {
+        if t.preferred_nid == task::NO_NODE {
+            return;
+        }
+        let home = u32::from(t.preferred_nid == node);
+        if add {
+            self.nr_numa += 1;
+            self.nr_preferred += home;
+        } else {
+            self.nr_numa = self.nr_numa.saturating_sub(1);
+            self.nr_preferred = self.nr_preferred.saturating_sub(home);
+        }
+    }
+}

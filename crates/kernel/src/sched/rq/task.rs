@@ -1,0 +1,144 @@
+//! What the scheduler knows of a task.
+
+use super::super::pelt::Pelt;
+
+/// Dense task number; never reused.
+pub type TaskId = u32;
+/// No task.
+pub(in crate::sched) const NONE: TaskId = u32::MAX;
+/// No node.
+pub(in crate::sched) const NO_NODE: u32 = u32::MAX;
+/// `exec_start` of a task that is certainly cache-cold.
+pub(in crate::sched) const COLD: i64 = i64::MIN / 4;
+
+/// Weights of nice −20 to 19.
+const WEIGHTS: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121, 2501,
+    1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+/// Weight of a nice value, clamped to −20..=19.
+pub fn weight_of_nice(nice: i32) -> u32 {
+    WEIGHTS[(nice.clamp(-20, 19) + 20) as usize]
+}
+
+/// Where a task is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Added, not yet forked.
+    New,
+    /// Asleep.
+    Blocked,
+    /// On a run queue, running or waiting.
+    Queued,
+    /// Asleep, but kept on the queue until its lag is worked off (6.12).
+    Delayed,
+    /// Gone.
+    Dead,
+}
+
+/// A task.
+#[derive(Clone, Debug)]
+pub(in crate::sched) struct Task {
+    pub state: State,
+    pub cpu: u32,
+    pub weight: u64,
+    /// Virtual runtime; relative to a queue's minimum while moving (6.1).
+    pub vruntime: i64,
+    pub deadline: i64,
+    pub vlag: i64,
+    /// `deadline` is relative to `vruntime` (moved while queued, 6.12).
+    pub relative_deadline: bool,
+    /// Deadline when last picked: while unchanged, the task keeps the CPU (RUN_TO_PARITY).
+    pub picked_deadline: Option<i64>,
+    /// Order of insertion among equals.
+    pub seq: u64,
+    /// Last accounting instant, ns; [`COLD`] after a migration.
+    pub exec_start: i64,
+    pub runtime_ns: u64,
+    /// `runtime_ns` when last picked.
+    pub picked_runtime_ns: u64,
+    pub pelt: Pelt,
+    /// Averages are part of a queue's.
+    pub attached: bool,
+    pub util_est: u64,
+    /// Utilisation at the last sleep (6.1).
+    pub util_enqueued: u64,
+    /// What was added to the queue's estimate.
+    pub util_est_queued: u64,
+    pub util_changed: bool,
+    pub wakee_flips: u32,
+    pub last_wakee: TaskId,
+    pub flips_decayed_jiffy: u64,
+    pub recent_used_cpu: u32,
+    pub preferred_nid: u32,
+    /// Index into the interned affinity masks; 0 is "all".
+    pub allowed: u32,
+    pub nr_allowed: u32,
+}
+
+impl Task {
+    pub fn new(weight: u32, allowed: u32, nr_allowed: u32, cpu: u32) -> Self {
+        let weight = u64::from(weight);
+        Self {
+            state: State::New,
+            cpu,
+            weight,
+            vruntime: 0,
+            deadline: 0,
+            vlag: 0,
+            relative_deadline: false,
+            picked_deadline: None,
+            seq: 0,
+            exec_start: COLD,
+            runtime_ns: 0,
+            picked_runtime_ns: 0,
+            pelt: Pelt::with_averages(0, weight, weight, 0, 0),
+            attached: false,
+            util_est: 0,
+            util_enqueued: 0,
+            util_est_queued: 0,
+            util_changed: false,
+            wakee_flips: 0,
+            last_wakee: NONE,
+            flips_decayed_jiffy: 0,
+            recent_used_cpu: cpu,
+            preferred_nid: NO_NODE,
+            allowed,
+            nr_allowed,
+        }
+    }
+    /// Whether it is on a run queue (also delayed).
+    pub fn on_rq(&self) -> bool {
+        matches!(self.state, State::Queued | State::Delayed)
+    }
+    /// Real time to virtual time.
+    pub fn virtual_ns(&self, ns: i64) -> i64 {
+        if self.weight == 1024 {
+            ns
+        } else {
+            (i128::from(ns) * 1024 / i128::from(self.weight)) as i64
+        }
+    }
+    /// Virtual time to real time, rounded up.
+    pub fn real_ns(&self, virtual_ns: i64) -> i64 {
+        if self.weight == 1024 {
+            virtual_ns
+        } else {
+            let scaled = i128::from(virtual_ns) * i128::from(self.weight);
+            (scaled.div_euclid(1024) + i128::from(scaled.rem_euclid(1024) != 0)) as i64
+        }
+    }
+    /// Brings the averages to `now_ns`; `running` tells whether it was current until now.
+    pub fn refresh(&mut self, now_ns: u64, running: bool) {
+        let runnable = u64::from(self.state == State::Queued);
+        let queued = u64::from(self.on_rq());
+        if self.attached && self.pelt.update(now_ns, self.weight, queued, runnable, running) {
+            self.util_changed |= self.on_rq();
+        }
+    }
+    /// Utilisation for migration decisions: the larger of average and estimate.
+    pub fn util_estimate(&self) -> u64 {
+        self.pelt.util.max(self.util_est).max(self.util_enqueued)
+    }
+}

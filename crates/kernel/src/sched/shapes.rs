@@ -1,0 +1,194 @@
+//! Bare machine shapes: the topology of the reference machines, without hardware figures.
+//!
+//! The scheduler reads CPUs, caches, nodes, distances and two costs of a [`Machine`]; tests, benches and "what would
+//! the domains look like" need nothing else. Latencies and bandwidths of these machines are zero: they are not for
+//! simulation runs. CPUs are numbered node by node, cache by cache, the threads of a core together.
+
+use numalab_model::machine::{Cache, Clock, Cpu, KernelCosts, Llc, Machine, MemoryKind, Node, Stream, Tlb};
+
+/// A symmetric topology.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// Packages.
+    pub sockets: usize,
+    /// Nodes with CPUs per package.
+    pub nodes_per_socket: usize,
+    /// Last-level caches per node.
+    pub llcs_per_node: usize,
+    /// CPUs (threads) per cache.
+    pub cpus_per_llc: usize,
+    /// Threads per core.
+    pub smt: usize,
+    /// Distances between all nodes, memory-only ones last.
+    pub distance: Vec<Vec<u8>>,
+    /// Nodes without CPUs, after the others.
+    pub memory_only_nodes: usize,
+    /// Limit of fork/exec/wake-affine (30 generic, 32 Zen).
+    pub node_reclaim_distance: u8,
+}
+
+impl Shape {
+    /// `nodes` nodes in as many sockets, one cache of `cpus` CPUs each, all `remote` apart.
+    pub fn flat(nodes: usize, cpus: usize, smt: usize, remote: u8) -> Self {
+        Self {
+            sockets: nodes,
+            nodes_per_socket: 1,
+            llcs_per_node: 1,
+            cpus_per_llc: cpus,
+            smt,
+            distance: table(nodes, |_, _| remote),
+            memory_only_nodes: 0,
+            node_reclaim_distance: 30,
+        }
+    }
+    /// T1: two sockets of Zen 3, one node each, eight caches of 16 CPUs per node.
+    pub fn t1() -> Self {
+        Self { llcs_per_node: 8, node_reclaim_distance: 32, ..Self::flat(2, 16, 2, 32) }
+    }
+    /// T2: two sockets, one cache of 40 CPUs per node.
+    pub fn t2() -> Self {
+        Self::flat(2, 40, 2, 21)
+    }
+    /// T3: eight sockets, one cache of 56 CPUs per node, one remote distance.
+    pub fn t3() -> Self {
+        Self::flat(8, 56, 2, 21)
+    }
+    /// T3b: the same as a cube, neighbours at 21, the others at 31.
+    pub fn t3b() -> Self {
+        let near = |a: usize, b: usize| if (a ^ b).is_power_of_two() { 21 } else { 31 };
+        Self { distance: table(8, near), ..Self::t3() }
+    }
+    /// T4: two sockets of Zen 3, four nodes each, two caches of 16 CPUs per node.
+    pub fn t4() -> Self {
+        let near = |a: usize, b: usize| if a / 4 == b / 4 { 12 } else { 32 };
+        Self { sockets: 2, nodes_per_socket: 4, llcs_per_node: 2, distance: table(8, near), ..Self::t1() }
+    }
+    /// T5: Threadripper 1950X in NUMA mode, two caches of 8 CPUs per node.
+    pub fn t5() -> Self {
+        Self { sockets: 1, nodes_per_socket: 2, llcs_per_node: 2, node_reclaim_distance: 32, ..Self::flat(2, 8, 2, 16) }
+    }
+    /// T5u: the same interleaved, one node.
+    pub fn t5u() -> Self {
+        Self { sockets: 1, nodes_per_socket: 1, llcs_per_node: 4, distance: vec![vec![10]], ..Self::t5() }
+    }
+    /// The machine of this shape; `name` is for messages.
+    pub fn machine(&self, name: &str) -> Machine {
+        let cpu_nodes = self.sockets * self.nodes_per_socket;
+        let per_node = self.llcs_per_node * self.cpus_per_llc;
+        let smt = self.smt.max(1);
+        let cpus: Vec<Cpu> = (0..cpu_nodes * per_node)
+            .map(|c| Cpu {
+                id: c as u32,
+                node: c / per_node,
+                llc: c / self.cpus_per_llc,
+                core: c / smt,
+                socket: c / (per_node * self.nodes_per_socket),
+            })
+            .collect();
+        let nodes = (0..cpu_nodes + self.memory_only_nodes)
+            .map(|n| Node {
+                id: n as u32,
+                socket: (n / self.nodes_per_socket).min(self.sockets.saturating_sub(1)),
+                memory_bytes: 1 << 34,
+                cpus: if n < cpu_nodes { (n * per_node..(n + 1) * per_node).collect() } else { Vec::new() },
+                kind: MemoryKind::Dram,
+                dram_peak_gbps: 0.0,
+                dram_sustained_gbps: 0.0,
+                tier: 0,
+            })
+            .collect::<Vec<_>>();
+        let llcs = (0..cpu_nodes * self.llcs_per_node)
+            .map(|l| Llc {
+                node: l / self.llcs_per_node,
+                size_bytes: 0,
+                cpus: (l * self.cpus_per_llc..(l + 1) * self.cpus_per_llc).collect(),
+            })
+            .collect();
+        let n = nodes.len();
+        Machine {
+            name: name.to_string(),
+            title: format!("bare shape of {} CPUs", cpus.len()),
+            sockets: self.sockets,
+            cores: cpus.len().div_ceil(smt),
+            nodes,
+            llcs,
+            cpus,
+            distance: self.distance.clone(),
+            hop: vec![vec![0; n]; n],
+            latency_ns: vec![vec![0.0; n]; n],
+            links: Vec::new(),
+            routes: vec![vec![Vec::new(); n]; n],
+            clock: Clock { base_ghz: 0.0, sustained_ghz: 0.0, single_ghz: 0.0 },
+            cache: Cache {
+                l2_bytes: 0,
+                l2_cycles: 0.0,
+                llc_latency_ns: 0.0,
+                llc_stream_gbps: 0.0,
+                llc_port_gbps: None,
+            },
+            stream: Stream { lines_sequential: 0.0, lines_random: 0.0, cap_gbps: 0.0 },
+            tlb: Tlb {
+                entries_4k: 0,
+                entries_2m: 0,
+                base_ns: 0.0,
+                walk_4k_ns: 0.0,
+                walk_4k_guest_ns: 0.0,
+                leaf_miss: 0.0,
+                leaf_miss_guest: 0.0,
+            },
+            costs: no_costs(),
+            node_reclaim_distance: self.node_reclaim_distance,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// A distance table with 10 on the diagonal and `far(a, b)` elsewhere.
+pub fn table(nodes: usize, far: impl Fn(usize, usize) -> u8) -> Vec<Vec<u8>> {
+    (0..nodes).map(|a| (0..nodes).map(|b| if a == b { 10 } else { far(a, b) }).collect()).collect()
+}
+
+/// All zero but the two the scheduler reads.
+fn no_costs() -> KernelCosts {
+    KernelCosts {
+        pte_skip_ns: 0.0,
+        pte_mark_ns: 0.0,
+        pmd_mark_ns: 0.0,
+        scan_ns: 0.0,
+        scan_vma_ns: 0.0,
+        exception_ns: 0.0,
+        hint_fault_ns: 0.0,
+        minor_fault_ns: 0.0,
+        huge_fault_ns: 0.0,
+        zero_local_gbps: 0.0,
+        zero_remote_gbps: 0.0,
+        cow_fault_ns: 0.0,
+        copy_4k_local_ns: 0.0,
+        copy_4k_remote_ns: 0.0,
+        migrate_4k_ns: 0.0,
+        migrate_4k_batched_ns: 0.0,
+        migrate_2m_ns: 0.0,
+        split_ns: 0.0,
+        collapse_ns: 0.0,
+        khugepaged_slot_ns: 0.0,
+        compact_scan_ns: 0.0,
+        compact_migrate_ns: 0.0,
+        reclaim_page_ns: 0.0,
+        swap_out_ns: 0.0,
+        swap_in_ns: 0.0,
+        huge_alloc_ns: 0.0,
+        switch_same_ns: 0.0,
+        switch_other_ns: 0.0,
+        wake_ns: 0.0,
+        tick_ns: 0.0,
+        balance_cpu_ns: 100.0,
+        fork_pte_ns: 0.0,
+        fork_pmd_ns: 0.0,
+        flush_base_ns: 0.0,
+        flush_socket_ns: 0.0,
+        flush_hop1_ns: 0.0,
+        flush_hop2_ns: 0.0,
+        flush_target_ns: 0.0,
+        flush_refill_ns: 0.0,
+    }
+}

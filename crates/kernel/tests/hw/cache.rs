@@ -1,0 +1,222 @@
+//! Caches and SMT: vectors 11, 14 and 15 of machines.md section 8.4, the STREAM reading of section 8.1.
+
+use crate::machines;
+use numalab_kernel::hw::cache::{blended_gbps, blended_ns, cyclic_hit, random_hit, refill_ns, CacheTimes, LlcLoads};
+use numalab_kernel::hw::contention::{Contention, Flow};
+use numalab_kernel::hw::interleave::{position_of_page, weights_by_bandwidth};
+use numalab_kernel::hw::smt::{averaged, memory_share, pair_speed, speed, stream_share, Sibling};
+use proptest::prelude::*;
+
+const MIB: u64 = 1 << 20;
+
+#[track_caller]
+fn near(got: f64, want: f64, relative: f64) {
+    assert!((got - want).abs() <= relative * want.abs(), "got {got}, want {want}");
+}
+
+#[test]
+fn vector_15_cyclic_sweeps_fall_off_the_cliff() {
+    let m = machines::milan();
+    let mut loads = LlcLoads::new(&m);
+    let (a, b) = (loads.add_set(24 * MIB), loads.add_set(24 * MIB));
+    loads.enter(0, a, 1);
+    assert_eq!(loads.cyclic_hit(0), 1.0);
+    loads.enter(0, b, 1);
+    assert_eq!(loads.sum_bytes(0), 48 * MIB);
+    assert_eq!(loads.cyclic_hit(0), 0.0);
+    assert_eq!(loads.cyclic_hit(1), 1.0);
+    loads.leave(0, a, 1);
+    assert_eq!(loads.cyclic_hit(0), 1.0);
+    // On the slope: 1.05 of the capacity is half way down.
+    near(cyclic_hit(1050, 1000), 0.5, 1e-9);
+    assert_eq!(cyclic_hit(900, 1000), 1.0);
+    assert_eq!(cyclic_hit(1200, 1000), 0.0);
+}
+
+/// Mail 004, section 8.1: copy 166.7 GB/s with all threads on one node, 587.7 with one per LLC, ±15 %.
+#[test]
+fn stream_stacked_and_spread() {
+    let m = machines::milan();
+    let times = CacheTimes::new(&m);
+    let rate = |threads_per_llc: usize, llcs: usize| {
+        let mut loads = LlcLoads::new(&m);
+        for llc in 0..llcs {
+            for _ in 0..threads_per_llc {
+                let set = loads.add_set(24 * MIB);
+                loads.enter(llc, set, 1);
+            }
+        }
+        let nodes = if llcs > 8 { 2 } else { 1 };
+        let threads = threads_per_llc * llcs;
+        let mut c = Contention::new(&m);
+        let flows: Vec<Flow> = (0..nodes).map(|n| Flow::stream(&m, n, n, threads as f64 / f64::from(nodes))).collect();
+        c.solve(&flows, &[]);
+        threads as f64 * blended_gbps(loads.cyclic_hit(0), times.llc_gbps, c.rates()[0].gbps)
+    };
+    let (stacked, spread) = (rate(2, 8), rate(1, 16));
+    near(stacked, 166.7, 0.15);
+    near(spread, 587.7, 0.15);
+    near(spread / stacked, 3.53, 0.15);
+}
+
+#[test]
+fn shared_sets_count_once_per_llc() {
+    // Mail 001: 36 threads of a socket share one array of 4 MB and stay in the 45 MiB LLC.
+    let m = machines::x5_8();
+    let mut loads = LlcLoads::new(&m);
+    let shared = loads.add_set(4_000_000);
+    for _ in 0..36 {
+        loads.enter(2, shared, 10);
+    }
+    assert_eq!(loads.sum_bytes(2), 4_000_000);
+    assert_eq!(loads.cyclic_hit(2), 1.0);
+    loads.resize_set(shared, 50_000_000);
+    assert_eq!(loads.sum_bytes(2), 50_000_000);
+    assert!(loads.cyclic_hit(2) < 1.0);
+    for _ in 0..36 {
+        loads.leave(2, shared, 10);
+    }
+    assert_eq!(loads.sum_bytes(2), 0);
+    // One leave too many is ignored.
+    loads.leave(2, shared, 10);
+    assert_eq!(loads.sum_bytes(2), 0);
+}
+
+#[test]
+fn random_accesses_hit_by_capacity_held() {
+    let m = machines::milan();
+    let mut loads = LlcLoads::new(&m);
+    let (big, fast) = (loads.add_set(256 * MIB), loads.add_set(64 * MIB));
+    loads.enter(0, big, 100);
+    near(loads.random_hit(0, big), 32.0 / 256.0, 1e-9);
+    assert_eq!(loads.random_hit(0, fast), 0.0);
+    // Capacity in proportion to access rate: 1 to 3.
+    loads.enter(0, fast, 300);
+    near(loads.random_hit(0, big), 8.0 / 256.0, 1e-9);
+    near(loads.random_hit(0, fast), 24.0 / 64.0, 1e-9);
+    // A small set cannot use its part; the rest is left to the other.
+    let small = loads.add_set(2 * MIB);
+    loads.leave(0, fast, 300);
+    loads.enter(0, small, 900);
+    assert_eq!(loads.random_hit(0, small), 1.0);
+    assert_eq!(loads.held_bytes(0, big), 30 * MIB);
+    assert_eq!(random_hit(10, 10), 1.0);
+}
+
+#[test]
+fn blends_and_times() {
+    near(blended_gbps(0.5, 40.0, 10.0), 16.0, 1e-9);
+    assert_eq!(blended_gbps(1.0, 40.0, 0.0), 40.0);
+    assert_eq!(blended_gbps(0.0, 40.0, 10.0), 10.0);
+    near(blended_ns(0.25, 10.0, 110.0), 85.0, 1e-9);
+    let t = CacheTimes::new(&machines::milan());
+    near(t.l2_ns, 12.0 / 2.9, 1e-9);
+    near(t.llc_ns, 13.5, 1e-9);
+    assert!(t.l2_gbps >= t.llc_gbps);
+    assert_eq!((t.l2_share_bytes(false), t.l2_share_bytes(true)), (512 << 10, 256 << 10));
+}
+
+#[test]
+fn refill_after_a_move() {
+    let m = machines::milan();
+    let (sibling, same_llc, same_node, other_node) = (128, 1, 8, 64);
+    let refill = |to| refill_ns(&m, 0, to, 4 * MIB, 32 * MIB);
+    assert_eq!(refill(0), 0.0);
+    assert_eq!(refill(sibling), 0.0);
+    near(refill(same_llc), 13_000.0, 0.01);
+    near(refill(same_node), 230_000.0, 0.02);
+    near(refill(other_node), 420_000.0, 0.005);
+    // Bounded by what it has of the LLC, and by what a thread can stream.
+    near(refill_ns(&m, 0, same_node, 512 * MIB, 9 * MIB), 9.0 * MIB as f64 / 18.0, 1e-9);
+    let old = machines::westmere();
+    near(refill_ns(&old, 0, 6, 4 * MIB, 18 * MIB), 4.0 * MIB as f64 / 5.5, 1e-9);
+}
+
+#[test]
+fn vector_14_siblings() {
+    near(pair_speed(0.0), 0.62, 1e-12);
+    near(pair_speed(0.5), 0.76, 1e-12);
+    near(pair_speed(1.0), 0.90, 1e-12);
+    assert_eq!(speed(0.3, Sibling::Idle), 1.0);
+    near(speed(0.0, Sibling::Spinning), 0.75, 1e-12);
+    near(speed(1.0, Sibling::Spinning), 0.90, 1e-12);
+    near(speed(0.5, Sibling::Working), 0.76, 1e-12);
+    near(memory_share(30.0, 10.0), 0.25, 1e-12);
+    assert_eq!(memory_share(0.0, 0.0), 0.0);
+    near(averaged(0.62, 0.5), 0.81, 1e-12);
+}
+
+#[test]
+fn streaming_siblings() {
+    let m = machines::milan();
+    let paired = |threads: f64| {
+        let share = stream_share(Sibling::Working);
+        let one = Flow::stream(&m, 0, 0, threads);
+        Flow { lines: one.lines * share, cap_gbps: one.cap_gbps * share, ..one }
+    };
+    let total = |flow: Flow| {
+        let mut c = Contention::new(&m);
+        c.solve(&[flow], &[]);
+        c.node_gbps(0)
+    };
+    // Below saturation a pair moves 1.1 of one thread; at saturation as much as one thread per core.
+    near(total(paired(2.0)) / total(Flow::stream(&m, 0, 0, 1.0)), 1.1, 1e-3);
+    near(total(paired(128.0)) / total(Flow::stream(&m, 0, 0, 64.0)), 1.0, 1e-6);
+    assert_eq!(stream_share(Sibling::Idle), 1.0);
+}
+
+#[test]
+fn vector_11_weighted_interleave() {
+    let mut m = machines::cxl();
+    let mut weights = Vec::new();
+    weights_by_bandwidth(&m, &[0, 2], &mut weights);
+    assert_eq!(weights, [9, 1]);
+    let on_cxl = (0..10).filter(|&page| position_of_page(&weights, page) == 1).count();
+    assert_eq!(on_cxl, 1);
+    assert_eq!(position_of_page(&weights, 19), 1);
+    // Device D: 52 GB/s.
+    m.nodes[2].dram_sustained_gbps = 52.0;
+    weights_by_bandwidth(&m, &[0, 2], &mut weights);
+    assert_eq!(weights, [4, 1]);
+    m.nodes[2].dram_sustained_gbps = 0.0;
+    weights_by_bandwidth(&m, &[0, 2], &mut weights);
+    assert_eq!(weights, [1, 1]);
+    assert_eq!(position_of_page(&[0, 0], 5), 0);
+    assert_eq!(position_of_page(&[], 5), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(3),
+        ..ProptestConfig::default()
+    })]
+
+    /// Any order of arrivals and departures ends where it began; shares stay in 0..=1.
+    #[test]
+    fn loads_are_conserved(steps in prop::collection::vec((0usize..4, 0usize..6, 1u32..1000), 0..60)) {
+        let m = machines::naples();
+        let mut loads = LlcLoads::new(&m);
+        for i in 0..6 {
+            loads.add_set((i + 1) * 3 * MIB);
+        }
+        for &(llc, set, weight) in &steps {
+            loads.enter(llc, set, weight);
+            let h = loads.random_hit(llc, set);
+            prop_assert!(h > 0.0 && h <= 1.0);
+            prop_assert!((0.0..=1.0).contains(&loads.cyclic_hit(llc)));
+        }
+        for &(llc, set, weight) in steps.iter().rev() {
+            loads.leave(llc, set, weight);
+        }
+        for llc in 0..4 {
+            prop_assert_eq!(loads.sum_bytes(llc), 0);
+        }
+    }
+
+    /// More pressure never helps.
+    #[test]
+    fn more_pressure_never_raises_the_hit_share(a in 0u64..1 << 40, b in 0u64..1 << 40) {
+        prop_assert!(cyclic_hit(a.max(b), 1 << 25) <= cyclic_hit(a.min(b), 1 << 25));
+    }
+}

@@ -1,0 +1,301 @@
+//! Vectors of machines.md section 8.4, the load-latency table, and theory.
+
+use crate::machines;
+use numalab_kernel::hw::contention::{
+    queue_ns, Contention, Flow, PageCopy, Rate, CXL_KNEE, CXL_Q, DRAM_Q, NO_LLC, UTILISATION_CAP,
+};
+use numalab_model::machine::Machine;
+
+fn solve(machine: &Machine, flows: &[Flow]) -> (Contention, Vec<Rate>) {
+    let mut c = Contention::new(machine);
+    c.solve(flows, &[]);
+    let rates = c.rates().to_vec();
+    (c, rates)
+}
+
+#[track_caller]
+fn near(got: f64, want: f64, relative: f64) {
+    assert!((got - want).abs() <= relative * want.abs(), "got {got}, want {want}");
+}
+
+/// Zeroing: every line written was read first.
+fn zeroing(flow: Flow) -> Flow {
+    Flow { write: 0.5, ..flow }
+}
+
+#[test]
+fn table_6_1_load_latency_curve() {
+    for (u, want) in [
+        (0.25, 1.04),
+        (0.5, 1.13),
+        (0.6, 1.19),
+        (0.7, 1.29),
+        (0.8, 1.50),
+        (0.85, 1.71),
+        (0.9, 2.13),
+        (0.95, 3.38),
+        (0.96, 4.00),
+    ] {
+        let got = 1.0 + queue_ns(110.0, DRAM_Q, u, 1.0) / 110.0;
+        assert!((got - want).abs() <= 0.0051, "u {u}: {got} {want}");
+    }
+    assert_eq!(queue_ns(110.0, DRAM_Q, 5.0, 1.0), queue_ns(110.0, DRAM_Q, UTILISATION_CAP, 1.0));
+}
+
+#[test]
+fn vector_1_one_stream_on_milan() {
+    let m = machines::milan();
+    let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 0, 1.0)]);
+    near(rates[0].gbps, 31.0, 1e-9);
+    near(rates[0].latency_ns, 113.0, 0.005);
+    near(c.node_utilisation(0), 0.18, 0.01);
+    near(c.node_gbps(0), 31.0, 1e-9);
+    assert_eq!(c.node_gbps(1), 0.0);
+}
+
+#[test]
+fn vector_2_milan_saturated() {
+    let m = machines::milan();
+    let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 0, 64.0)]);
+    near(rates[0].gbps, 2.57, 0.001);
+    near(c.node_gbps(0), 164.6, 0.001);
+    near(c.node_utilisation(0), 0.96, 1e-6);
+}
+
+#[test]
+fn vector_3_one_stream_on_naples() {
+    let m = machines::naples();
+    let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 0, 1.0)]);
+    near(rates[0].gbps, 27.5, 1e-9);
+    near(c.node_utilisation(0), 0.786, 0.001);
+    near(rates[0].latency_ns, 140.0, 0.002);
+    near(rates[0].latency_ns / 96.0, 1.46, 0.002);
+}
+
+#[test]
+fn vector_4_eight_streams_on_naples() {
+    let m = machines::naples();
+    let (c, rates) = solve(&m, &[Flow::stream(&m, 3, 3, 8.0)]);
+    near(rates[0].gbps, 4.2, 1e-6);
+    near(c.node_gbps(3), 33.6, 1e-6);
+}
+
+#[test]
+fn vector_5_westmere_reading_and_zeroing() {
+    let m = machines::westmere();
+    let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 0, 12.0)]);
+    near(c.node_gbps(0), 10.1, 0.003);
+    near(rates[0].gbps, 0.84, 0.001);
+    let (c, _) = solve(&m, &[zeroing(Flow::stream(&m, 0, 0, 12.0))]);
+    near(c.node_gbps(0), 8.82, 1e-6);
+    near(c.node_gbps(0) / 2.0, 4.41, 1e-6);
+    near(c.node_gbps(0) / 2.0 * 1e9 / (1u64 << 30) as f64, 4.11, 0.001);
+}
+
+#[test]
+fn vector_9_remote_streams_on_naples_end_at_the_link() {
+    let m = machines::naples();
+    let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 4, 8.0)]);
+    near(8.0 * rates[0].gbps, 15.4, 0.003);
+    // The twin link of die 0 comes after the 12 links between dies.
+    near(c.link_utilisation(12, true), 0.96, 1e-6);
+    assert_eq!(c.link_gbps(12, false), 0.0);
+    assert!(c.node_utilisation(4) < 0.5);
+}
+
+#[test]
+fn vector_13_load_latency_of_three_machines() {
+    near(110.0 + queue_ns(110.0, DRAM_Q, 0.8, 1.0), 165.0, 1e-9);
+    near(96.0 + queue_ns(96.0, DRAM_Q, 0.8, 1.0), 144.0, 1e-9);
+    near(214.0 + queue_ns(214.0, CXL_Q, 0.8, CXL_KNEE), 1498.0, 1e-9);
+    near(214.0 + queue_ns(214.0, CXL_Q, 0.48, CXL_KNEE), 294.0, 0.001);
+    // The same through the solver: chasing threads that add up to u = 0.48 by construction.
+    let m = machines::cxl();
+    let threads = 0.48 * 24.0 / (64.0 / 294.25);
+    let flow = Flow { random: false, ..Flow::chase(&m, 0, 2, threads) };
+    let (c, rates) = solve(&m, &[flow]);
+    near(c.node_utilisation(2), 0.48, 0.001);
+    near(rates[0].latency_ns, 294.25, 0.001);
+}
+
+#[test]
+fn cxl_queue_is_full_before_the_device_is() {
+    let m = machines::cxl();
+    // One thread could have 48 lines over 1498 ns = 2.05 GB/s; ten ask for 20.5 of 24: above the knee
+    // (0.768) and below saturation, so the queue is at its cap and nothing is shared out.
+    let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 2, 10.0)]);
+    near(rates[0].gbps, 48.0 * 64.0 / 1498.0, 1e-6);
+    near(c.node_utilisation(2), 10.0 * 48.0 * 64.0 / 1498.0 / 24.0, 1e-6);
+    let (c, _) = solve(&m, &[Flow::stream(&m, 0, 2, 40.0)]);
+    near(c.node_gbps(2), 0.96 * 24.0, 1e-6);
+    // From the other socket at most half of it arrives.
+    let (c, _) = solve(&m, &[Flow::stream(&m, 1, 2, 40.0)]);
+    near(c.node_gbps(2), 0.96 * 12.0, 1e-6);
+}
+
+#[test]
+fn hot_node_local_requesters_win() {
+    // 256 threads of both sockets on the memory of node 0.
+    let m = machines::milan();
+    let flows = [Flow::stream(&m, 0, 0, 128.0), Flow::stream(&m, 1, 0, 128.0)];
+    let (c, rates) = solve(&m, &flows);
+    near(c.node_gbps(0), 0.96 * 171.5, 1e-6);
+    // Shares in proportion to 1/L0: 200 to 110; the link (0.96 * 85 = 81.6) does not bind at 58.4.
+    near(rates[0].gbps / rates[1].gbps, 200.0 / 110.0, 1e-6);
+    near(128.0 * rates[1].gbps, 0.96 * 171.5 * 110.0 / 310.0, 1e-6);
+    assert!(rates[1].latency_ns > rates[0].latency_ns);
+}
+
+#[test]
+fn a_saturated_link_leaves_the_rest_to_local_threads() {
+    let mut m = machines::milan();
+    m.links[0].sustained_gbps = 40.0;
+    let flows = [Flow::stream(&m, 0, 0, 128.0), Flow::stream(&m, 1, 0, 128.0)];
+    let (c, rates) = solve(&m, &flows);
+    near(128.0 * rates[1].gbps, 0.96 * 40.0, 1e-6);
+    near(c.node_gbps(0), 0.96 * 171.5, 1e-6);
+    near(128.0 * rates[0].gbps, 0.96 * (171.5 - 40.0), 1e-6);
+}
+
+#[test]
+fn two_balanced_nodes_give_twice_one() {
+    let m = machines::milan();
+    let (one, _) = solve(&m, &[Flow::stream(&m, 0, 0, 32.0), Flow::stream(&m, 1, 0, 32.0)]);
+    let (two, _) = solve(&m, &[Flow::stream(&m, 0, 0, 32.0), Flow::stream(&m, 1, 1, 32.0)]);
+    near((two.node_gbps(0) + two.node_gbps(1)) / one.node_gbps(0), 2.0, 1e-6);
+}
+
+/// designs-2012.md section 0.2: vanilla leaves the memory on one node and gets 4.4-4.9 GiB/s of zeroing
+/// (1.1-1.2 nodes' worth), converged runs get 13-16.4 out of four nodes, and half the threads get as much.
+#[test]
+fn westmere_bandwidth_arithmetic_of_2012() {
+    const GIB_PER_GB: f64 = 1e9 / (1u64 << 30) as f64;
+    let m = machines::westmere();
+    let zeroed = |flows: &[Flow]| {
+        let (c, _) = solve(&m, flows);
+        (0..4).map(|n| c.node_gbps(n)).sum::<f64>() / 2.0 * GIB_PER_GB
+    };
+    for threads in [6.0, 12.0] {
+        let hot: Vec<Flow> = (0..4).map(|src| zeroing(Flow::stream(&m, src, 0, threads))).collect();
+        near(zeroed(&hot), 4.11, 0.002);
+        let converged: Vec<Flow> = (0..4).map(|n| zeroing(Flow::stream(&m, n, n, threads))).collect();
+        let rate = zeroed(&converged);
+        near(rate, 16.4, 0.01);
+    }
+    // A thread alone must be able to zero 0.68 GiB/s at least.
+    assert!(zeroed(&[zeroing(Flow::stream(&m, 0, 0, 1.0))]) > 0.68);
+    // Under saturation a remote thread's share is below a local one's.
+    let hot: Vec<Flow> = (0..4).map(|src| zeroing(Flow::stream(&m, src, 0, 12.0))).collect();
+    let (_, rates) = solve(&m, &hot);
+    near(rates[1].gbps / rates[0].gbps, 136.0 / 197.0, 1e-6);
+}
+
+#[test]
+fn parallel_routes_share_the_traffic() {
+    let m = machines::x5_8();
+    // Sockets 0 and 3 have two common neighbours, 4 and 7; 0 and 2 only one, 1.
+    let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 3, 36.0)]);
+    near(36.0 * rates[0].gbps, 2.0 * 0.96 * 15.0, 1e-6);
+    near(c.node_gbps(3), 28.8, 1e-6);
+    let (_, rates) = solve(&m, &[Flow::stream(&m, 0, 2, 36.0)]);
+    near(36.0 * rates[0].gbps, 0.96 * 15.0, 1e-6);
+}
+
+#[test]
+fn two_hop_traffic_loads_two_links() {
+    let m = machines::x5_8();
+    let (c, _) = solve(&m, &[Flow::stream(&m, 0, 2, 36.0), Flow::stream(&m, 1, 2, 36.0)]);
+    let full: Vec<f64> =
+        (0..12).flat_map(|l| [c.link_gbps(l, true), c.link_gbps(l, false)]).filter(|gbps| *gbps > 0.0).collect();
+    // 1 -> 2 is full and carries both; 0 -> 1 carries the two-hop flow alone.
+    assert_eq!(full.len(), 2);
+    near(full.iter().copied().fold(0.0, f64::max), 14.4, 1e-6);
+    // One hop (220 ns) against two (310 ns).
+    near(c.rates()[1].gbps / c.rates()[0].gbps, 310.0 / 220.0, 1e-6);
+}
+
+#[test]
+fn an_llc_port_caps_its_threads() {
+    let mut m = machines::milan();
+    m.cache.llc_port_gbps = Some(51.2);
+    let on = |llc| Flow { llc, ..Flow::stream(&m, 0, 0, 8.0) };
+    let (c, rates) = solve(&m, &[on(0), on(1)]);
+    // machines.md section 7: 16 threads on two LLCs get at most 102 GB/s of the node's 171.
+    near(c.node_gbps(0), 2.0 * 0.96 * 51.2, 1e-6);
+    near(rates[0].gbps, rates[1].gbps, 1e-9);
+    let free = Flow { llc: NO_LLC, ..on(0) };
+    let (c, _) = solve(&m, &[free, free]);
+    assert!(c.node_gbps(0) > 150.0);
+}
+
+#[test]
+fn random_traffic_reaches_six_tenths() {
+    let m = machines::naples();
+    let (c, _) = solve(&m, &[Flow::random(&m, 0, 0, 64.0)]);
+    near(c.node_gbps(0), 0.6 * 0.96 * 35.0, 1e-6);
+    near(c.node_utilisation(0), 0.96, 1e-6);
+}
+
+#[test]
+fn time_outside_memory_slows_a_chase() {
+    let m = machines::naples();
+    let chase = Flow { extra_ns: 9.0, ..Flow::chase(&m, 0, 0, 1.0) };
+    let (_, rates) = solve(&m, &[chase]);
+    near(rates[0].latency_ns, 96.0, 0.01);
+    near(64.0 / rates[0].gbps, rates[0].latency_ns + 9.0, 1e-9);
+}
+
+#[test]
+fn copies_are_background_load() {
+    let m = machines::milan();
+    let flows = [Flow::stream(&m, 1, 1, 2.0)];
+    let mut c = Contention::new(&m);
+    c.solve(&flows, &[]);
+    let before = c.rates()[0];
+    c.solve(&flows, &[PageCopy { from_node: 0, to_node: 1, gbps: 60.0 }]);
+    let after = c.rates()[0];
+    assert!(after.latency_ns > before.latency_ns);
+    near(c.node_gbps(0), 60.0, 1e-9);
+    near(c.node_utilisation(0), 60.0 / 171.5, 1e-9);
+    // Written at the destination, where a byte weighs 4/3; read over the link by the destination's CPU.
+    near(c.node_utilisation(1), (60.0 / 0.75 + 2.0 * after.gbps) / 171.5, 1e-6);
+    near(c.link_gbps(0, false), 60.0, 1e-9);
+    assert_eq!(c.link_gbps(0, true), 0.0);
+    // More than the machine can copy leaves threads a fifth.
+    c.solve(&[Flow::stream(&m, 1, 1, 64.0)], &[PageCopy { from_node: 1, to_node: 1, gbps: 1e4 }]);
+    near(64.0 * c.rates()[0].gbps, 0.2 * 0.96 * 171.5, 1e-6);
+    // Demotion: the expander has no CPU, so the link is not crossed and the reader is the DRAM node's.
+    let m = machines::cxl();
+    let mut c = Contention::new(&m);
+    c.solve(&[], &[PageCopy { from_node: 0, to_node: 2, gbps: 5.0 }]);
+    near(c.node_gbps(2), 5.0, 1e-9);
+    assert_eq!(c.link_gbps(0, true) + c.link_gbps(0, false), 0.0);
+}
+
+#[test]
+fn latency_of_a_pair_follows_its_resources() {
+    let m = machines::milan();
+    let (c, rates) = solve(&m, &[Flow::chase(&m, 0, 0, 1.0), Flow::stream(&m, 1, 0, 3.0)]);
+    near(c.latency_ns(0, 0), rates[0].latency_ns, 1e-6);
+    near(c.latency_factor(0, 0), rates[0].latency_ns / 110.0, 1e-6);
+    assert_eq!(c.latency_factor(1, 1), 1.0);
+    assert!(c.latency_factor(1, 0) > 1.0);
+    // Saturated: what a claim of one line gets.
+    let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 0, 64.0)]);
+    near(c.latency_ns(0, 0), 64.0 * 64.0 / rates[0].gbps, 1e-6);
+}
+
+#[test]
+fn odd_inputs_stay_finite() {
+    let m = machines::naples();
+    let nothing = Flow { threads: 0.0, ..Flow::stream(&m, 0, 5, 0.0) };
+    let negative = Flow { threads: -1.0, ..nothing };
+    let endless = Flow { cap_gbps: f64::INFINITY, ..Flow::stream(&m, 1, 1, 1e6) };
+    let (c, rates) = solve(&m, &[nothing, negative, endless]);
+    assert!(rates.iter().all(|r| r.gbps.is_finite() && r.gbps > 0.0 && r.latency_ns.is_finite()));
+    near(c.node_gbps(1), 33.6, 1e-6);
+    assert_eq!(c.node_gbps(5), 0.0);
+    let (c, rates) = solve(&m, &[]);
+    assert!(rates.is_empty());
+    assert_eq!(c.node_utilisation(0), 0.0);
+}

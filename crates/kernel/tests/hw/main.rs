@@ -1,0 +1,9 @@
+//! Tests of the hardware model: the numbered vectors of the machine reference, theory, properties.
+
+mod cache;
+mod contention;
+mod contention_properties;
+mod cost;
+mod machines;
+mod rng;
+mod tlb;

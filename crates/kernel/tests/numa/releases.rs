@@ -1,0 +1,125 @@
+//! §16: every row resolves and has the behaviour of its release.
+
+use super::mock::settings;
+use numalab_kernel::numa::counters::{NumaCounters, NumaReasons};
+use numalab_kernel::numa::fault::should_migrate::MigrateRule;
+use numalab_kernel::numa::fault::stats::FaultStats;
+use numalab_kernel::numa::imbalance::ImbalanceModel;
+use numalab_kernel::numa::page_filter::PageFilterKind;
+use numalab_kernel::numa::period::PeriodModel;
+use numalab_kernel::numa::rate_limit::RateLimit;
+use numalab_kernel::numa::releases::{find, RELEASES};
+use numalab_kernel::numa::tiering::TieringModel;
+use numalab_kernel::numa::vma_filter::VmaFilter;
+use numalab_kernel::numa::{releases, NumaSettings};
+use numalab_kernel::tunable::SetError;
+
+#[test]
+fn every_row_resolves_on_an_earlier_base() {
+    for (i, release) in RELEASES.iter().enumerate() {
+        settings(release.name).resolve(250).unwrap();
+        assert_eq!(release.base.is_none(), i == 0, "{}", release.name);
+        if let Some(base) = release.base {
+            assert!(RELEASES[..i].iter().any(|r| r.name == base), "{} is based on {base}", release.name);
+        }
+        for (key, value) in release.changes {
+            // A row that repeats its base's value says nothing.
+            let Some(base) = release.base else { continue };
+            let mut changed = settings(base);
+            let (group, key) = key.split_once('.').unwrap();
+            changed.set(group, key, value).unwrap();
+            assert_ne!(changed, settings(base), "{} repeats {key}", release.name);
+        }
+    }
+}
+
+#[test]
+fn the_defaults_are_6_12() {
+    assert_eq!(settings("6.12"), NumaSettings::default());
+    assert!(find("2.6").is_none() && releases::settings("2.6").is_none());
+}
+
+#[test]
+fn the_first_row_sets_every_switch() {
+    let set: Vec<&str> = RELEASES[0].changes.iter().map(|(k, _)| *k).collect();
+    for (group, decl, _) in NumaSettings::default().effective() {
+        if group == "numa" {
+            assert!(set.contains(&format!("numa.{}", decl.key).as_str()), "3.8 does not say {}", decl.key);
+        }
+    }
+}
+
+#[test]
+fn words_of_declarations_and_enums_agree() {
+    let words = |key: &str| {
+        let settings = NumaSettings::default();
+        let decl = settings.effective().into_iter().map(|(_, d, _)| d).find(|d| d.key == key).unwrap();
+        decl.choices
+    };
+    assert_eq!(words("vma_filter"), VmaFilter::WORDS);
+    assert_eq!(words("page_filter"), PageFilterKind::WORDS);
+    assert_eq!(words("period_model"), PeriodModel::WORDS);
+    assert_eq!(words("fault_stats"), FaultStats::WORDS);
+    assert_eq!(words("migrate_rule"), MigrateRule::WORDS);
+    assert_eq!(words("imbalance_model"), ImbalanceModel::WORDS);
+    assert_eq!(words("rate_limit"), RateLimit::WORDS);
+    assert_eq!(words("tiering_model"), TieringModel::WORDS);
+    for (word, filter) in VmaFilter::WORDS.iter().zip(VmaFilter::ALL) {
+        assert_eq!((VmaFilter::parse(word), filter.word()), (Some(*filter), *word));
+    }
+    assert_eq!(VmaFilter::parse("v65"), None);
+}
+
+#[test]
+fn bad_settings_are_errors() {
+    let mut s = NumaSettings::default();
+    assert!(matches!(s.set("scan", "scan_size_mb", "0"), Err(SetError::Expected(_))), "would divide by zero");
+    assert!(matches!(s.set("numa", "vma_filter", "v65"), Err(SetError::Expected(_))));
+    assert_eq!(s.set("numa", "vma_filtre", "v64"), Err(SetError::Unknown));
+    assert_eq!(s.set("nuna", "vma_filter", "v64"), Err(SetError::Unknown));
+    s.scan.scan_size_mb = 0;
+    let error = s.resolve(250).unwrap_err();
+    assert_eq!((error.group, error.key), ("scan", "scan_size_mb"));
+    assert!(NumaSettings::default().resolve(0).is_err());
+    let mut s = NumaSettings::default();
+    s.numa.page_filter = "nothing";
+    assert!(s.resolve(250).unwrap_err().to_string().contains("cow_shared_or_pinned"));
+}
+
+#[test]
+fn rows_of_the_version_table() {
+    let cfg = |r: &str| settings(r).resolve(250).unwrap();
+    let filter = |r| cfg(r).page_filter.kind;
+    assert_eq!(filter("3.8"), PageFilterKind::Mapcount1Any);
+    assert_eq!((filter("3.13"), filter("4.15")), (PageFilterKind::None, PageFilterKind::None));
+    assert_eq!((filter("4.16"), filter("5.16")), (PageFilterKind::CowMapcount1, PageFilterKind::CowMapcount1));
+    assert_eq!((filter("5.17"), filter("6.8")), (PageFilterKind::CowRefcount1, PageFilterKind::CowRefcount1));
+    assert_eq!(filter("6.10"), PageFilterKind::CowSharedOrPinned);
+    let vma = |r| cfg(r).vma_filter;
+    assert_eq!((vma("6.3"), vma("6.4"), vma("6.4+rfc-v3")), (VmaFilter::Off, VmaFilter::V64, VmaFilter::RfcV3));
+    assert_eq!((vma("6.7"), vma("6.8"), vma("6.12")), (VmaFilter::V67, VmaFilter::V68, VmaFilter::V612));
+    let imb = |r| cfg(r).imbalance_model;
+    assert_eq!(
+        (imb("5.7"), imb("5.16"), imb("5.16+imb-v3")),
+        (ImbalanceModel::Fixed2, ImbalanceModel::Quarter, ImbalanceModel::V3)
+    );
+    assert_eq!((imb("5.18"), imb("6.1")), (ImbalanceModel::ImbNumaNr4, ImbalanceModel::ImbNumaNr8));
+    assert_eq!((cfg("4.18").rate_limit, cfg("4.19").rate_limit), (RateLimit::Legacy, RateLimit::Off));
+    let s = |r: &str| cfg(r).switches;
+    assert!(!s("6.1").migration_drops_write && s("6.2").migration_drops_write);
+    assert!(!s("6.1").locality_reset_on_backoff && s("6.12").locality_reset_on_backoff);
+    assert!(s("5.11").local_fault_updates_cpupid && !s("6.1").local_fault_updates_cpupid);
+    assert!(!s("5.18").no_swap_with_spare && s("6.0").no_swap_with_spare);
+}
+
+#[test]
+fn counters_and_reasons_have_names() {
+    let c = NumaCounters { numa_pte_updates: 7, pgpromote_success: 9, ..NumaCounters::default() };
+    assert_eq!(NumaCounters::TABLE[0].0, "numa_pte_updates");
+    assert_eq!((c.values()[0], *c.values().last().unwrap()), (7, 9));
+    assert!(NumaCounters::TABLE.iter().all(|(_, doc)| !doc.is_empty()));
+    let mut r = NumaReasons::default();
+    r.skip[3] = 5;
+    assert!(r.named().any(|n| n == ("skip", "scan_delay", 5)));
+    assert!(r.named().any(|n| n == ("refused", "nearly_full", 0)));
+}

@@ -1,0 +1,152 @@
+//! An expression with its place in a file and the key it stands under.
+
+use super::{Env, Expr, Unit, Value};
+use crate::spec::{SpecError, Spot};
+
+/// Largest whole number an expression may give: beyond it `f64` skips integers.
+const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// A parsed expression that knows where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula(Box<Parts>);
+
+/// Behind a box, because specs hold many formulas and most of them are absent.
+#[derive(Clone, Debug, PartialEq)]
+struct Parts {
+    expr: Expr,
+    key: String,
+    text: Spot<String>,
+}
+
+impl Formula {
+    /// Parses `text`, found under `key`; its place is that of the text's first character.
+    ///
+    /// # Errors
+    /// Those of [`Expr::parse`], with file, line and column.
+    pub fn parse(key: &str, text: Spot<String>) -> Result<Self, SpecError> {
+        let expr = Expr::parse(&text.value).map_err(|e| e.at(&text))?;
+        Ok(Self(Box::new(Parts { expr, key: key.to_string(), text })))
+    }
+    /// The text as written.
+    pub fn text(&self) -> &str {
+        &self.0.text.value
+    }
+    /// Where it was written.
+    pub fn spot(&self) -> &Spot<String> {
+        &self.0.text
+    }
+    /// Whether it uses `name`.
+    pub fn uses(&self, name: &str) -> bool {
+        self.0.expr.uses(name)
+    }
+    /// The names it uses.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.expr.names().into_iter().map(|(n, _)| n)
+    }
+    /// Refuses names that are not among `known`.
+    ///
+    /// # Errors
+    /// The first unknown name, with its place and the nearest known one.
+    pub fn check(&self, known: &[&str]) -> Result<(), SpecError> {
+        self.0.expr.check(known).map_err(|e| e.at(&self.0.text))
+    }
+    /// An error about this value.
+    pub fn refuse(&self, value: Value, expected: impl Into<String>) -> SpecError {
+        self.0.text.error(format!("`{}` is {}{}", self.0.key, value, worked_out(&self.0.text.value, value)), expected)
+    }
+    /// The value in `env`.
+    ///
+    /// # Errors
+    /// Those of [`Expr::eval`], with file, line and column.
+    pub fn eval(&self, env: &Env) -> Result<Value, SpecError> {
+        self.0.expr.eval(env).map_err(|e| e.at(&self.0.text))
+    }
+    fn of_unit(&self, env: &Env, unit: Unit, expected: &str) -> Result<Value, SpecError> {
+        let value = self.eval(env)?;
+        if value.unit == unit || value.is_plain_zero() {
+            return Ok(value);
+        }
+        let what = format!("`{}` is {} ({})", self.0.key, value.unit.describe(), value);
+        Err(self.0.text.error(what, expected))
+    }
+    /// A plain number.
+    ///
+    /// # Errors
+    /// A value with a unit.
+    pub fn plain(&self, env: &Env) -> Result<f64, SpecError> {
+        Ok(self.of_unit(env, Unit::NONE, "a plain number")?.number)
+    }
+    /// A whole plain number from `low` to `high` (at most 2^53).
+    ///
+    /// # Errors
+    /// A value with a unit, with a fraction, or out of range.
+    pub fn whole(&self, env: &Env, low: u64, high: u64) -> Result<u64, SpecError> {
+        let n = settled(self.plain(env)?);
+        let expected = || match high {
+            u64::MAX => format!("a whole number, at least {low}"),
+            _ => format!("a whole number from {low} to {high}"),
+        };
+        if n.fract() != 0.0 {
+            let hint = format!("{} (`//` and floor() round down)", expected());
+            return Err(self.refuse(Value::plain(n), hint));
+        }
+        if n < low as f64 || n > (high as f64).min(MAX_WHOLE) {
+            return Err(self.refuse(Value::plain(n), expected()));
+        }
+        Ok(n as u64)
+    }
+    /// A size, bytes, at least `low`; fractions of a byte are cut off, and the second value tells so.
+    ///
+    /// # Errors
+    /// A value that is no size, negative, below `low` or beyond 2^53.
+    pub fn bytes(&self, env: &Env, low: u64) -> Result<(u64, bool), SpecError> {
+        let n = settled(self.of_unit(env, Unit::BYTES, "a size such as `4KiB` or `3GiB / threads`")?.number);
+        if n.floor() < low as f64 || n > MAX_WHOLE {
+            let expected = match low {
+                0 => "a size from 0 to 8 PiB".to_string(),
+                1 => "a size above 0, up to 8 PiB".to_string(),
+                _ => format!("a size from {low}B to 8 PiB"),
+            };
+            return Err(self.refuse(Value::bytes(n), expected));
+        }
+        Ok((n as u64, n.fract() != 0.0))
+    }
+    /// A time, ns, 0 or more, not rounded.
+    ///
+    /// # Errors
+    /// A value that is no time, negative, or beyond 2^53 ns (104 days).
+    pub fn time_ns(&self, env: &Env) -> Result<f64, SpecError> {
+        let v = self.of_unit(env, Unit::TIME, "a time such as `10s` or `500us`")?;
+        if v.number < 0.0 || v.number > MAX_WHOLE {
+            return Err(self.refuse(Value::time_ns(v.number), "a time from 0 to 104 days"));
+        }
+        Ok(settled(v.number))
+    }
+    /// A condition: true unless 0.
+    ///
+    /// # Errors
+    /// A value with a unit.
+    pub fn holds(&self, env: &Env) -> Result<bool, SpecError> {
+        Ok(self.plain(env)? != 0.0)
+    }
+}
+
+/// The whole number that `n` misses only by the rounding of a few operations (`10s * (20000 / 1s)` is
+/// 200000.00000000003), else `n`. At a terabyte that is still less than a hundredth of a byte.
+fn settled(n: f64) -> f64 {
+    let whole = n.round();
+    if (n - whole).abs() <= whole.abs() * 4e-15 {
+        whole
+    } else {
+        n
+    }
+}
+
+/// ` (from `3GiB - x`)` where the text is not the value itself.
+fn worked_out(text: &str, value: Value) -> String {
+    if text == value.to_string() {
+        String::new()
+    } else {
+        format!(" (from `{text}`)")
+    }
+}

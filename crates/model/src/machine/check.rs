@@ -1,0 +1,174 @@
+//! What is legal but suspicious about a machine.
+//!
+//! Problem: firmware and hypervisors hand out wrong distance tables (all 10, 10/20 for everything, a far
+//! node nearer than the own one); the kernel believes them, and so must a model of the kernel, but the
+//! user must be told. Approach: each suspicion is one function from machine to sentences that say what
+//! was seen, why it matters and what to do; nothing here is an error.
+
+use super::Machine;
+
+/// Distances Linux assumes when the firmware gives no table (`LOCAL_DISTANCE`, `REMOTE_DISTANCE`).
+const LOCAL: u8 = 10;
+const REMOTE_DEFAULT: u8 = 20;
+
+/// Everything suspicious, most telling first.
+pub(super) fn suspicions(m: &Machine) -> Vec<String> {
+    let checks: [fn(&Machine) -> Option<String>; 8] =
+        [all_local, diagonal, remote_below_local, kernel_default, flat, order, asymmetric, latency_below_local];
+    checks.iter().filter_map(|c| c(m)).chain(empty_nodes(m)).collect()
+}
+
+/// All ordered pairs of different nodes.
+fn pairs(m: &Machine) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let n = m.nodes.len();
+    (0..n).flat_map(move |i| (0..n).filter(move |&j| j != i).map(move |j| (i, j)))
+}
+
+/// The first pair that `wrong` picks, and how many it picks.
+fn first_and_count(m: &Machine, wrong: impl Fn(usize, usize) -> bool) -> Option<((usize, usize), usize)> {
+    let mut found = pairs(m).filter(|&(i, j)| wrong(i, j));
+    let first = found.next()?;
+    Some((first, 1 + found.count()))
+}
+
+/// `1 pair`, `12 pairs`.
+fn in_pairs(count: usize) -> String {
+    format!("{count} pair{}", if count == 1 { "" } else { "s" })
+}
+
+fn all_local(m: &Machine) -> Option<String> {
+    let flat = m.nodes.len() > 1 && pairs(m).all(|(i, j)| m.distance[i][j] == LOCAL);
+    flat.then(|| {
+        "all distances are 10: a virtual machine without a distance table? The kernel sees no remote node, so it \
+         builds no NUMA domain that matters; state the real distances in [distance]"
+            .to_string()
+    })
+}
+
+fn diagonal(m: &Machine) -> Option<String> {
+    let n = (0..m.nodes.len()).find(|&n| m.distance[n][n] != LOCAL)?;
+    let (id, d) = (m.nodes[n].id, m.distance[n][n]);
+    Some(format!("node {id} is {d} from itself, not 10: Linux rejects such a table and uses 10/20 instead"))
+}
+
+fn remote_below_local(m: &Machine) -> Option<String> {
+    if all_local(m).is_some() {
+        return None;
+    }
+    let wrong = |i: usize, j: usize| m.distance[i][j] <= m.distance[i][i];
+    let ((i, j), count) = first_and_count(m, wrong)?;
+    let (a, b) = (m.nodes[i].id, m.nodes[j].id);
+    let (own, other) = (m.distance[i][i], m.distance[i][j]);
+    Some(format!(
+        "from node {a}, node {b} ({other}) is not farther than the node itself ({own}), in {}: the local \
+         distance is not minimal; Linux rejects such a firmware table and uses 10/20 instead",
+        in_pairs(count)
+    ))
+}
+
+fn kernel_default(m: &Machine) -> Option<String> {
+    let default = m.nodes.len() > 2 && pairs(m).all(|(i, j)| m.distance[i][j] == REMOTE_DEFAULT);
+    default.then(|| {
+        format!(
+            "all {} nodes are 20 from each other: that is what Linux assumes when the firmware gives no table; check \
+             that the distances are real",
+            m.nodes.len()
+        )
+    })
+}
+
+/// One remote distance although some node has near and far ones by latency.
+fn flat(m: &Machine) -> Option<String> {
+    let first = pairs(m).next().map(|(i, j)| m.distance[i][j])?;
+    if first == LOCAL || pairs(m).any(|(i, j)| m.distance[i][j] != first) {
+        return None;
+    }
+    let remote = |i: usize| (0..m.nodes.len()).filter(move |&j| j != i).map(move |j| m.latency_ns[i][j]);
+    let span = |i: usize| Some((remote(i).min_by(f64::total_cmp)?, remote(i).max_by(f64::total_cmp)?));
+    let (least, most) = m.cpu_nodes().filter_map(span).find(|(least, most)| *most > least * 1.1)?;
+    Some(format!(
+        "flat distance table: every other node is {first}, but latencies run from {least} to {most} ns; the kernel \
+         cannot tell near from far nodes"
+    ))
+}
+
+/// A row where a node is nearer than another by distance, but slower.
+struct Disorder {
+    row: usize,
+    near: usize,
+    far: usize,
+    excess: f64,
+}
+
+/// Nodes that are nearer by distance but slower by latency.
+fn order(m: &Machine) -> Option<String> {
+    let rows: Vec<Disorder> = m.cpu_nodes().filter_map(|i| disorder(m, i)).collect();
+    let worst = rows.iter().max_by(|a, b| a.excess.total_cmp(&b.excess).then(b.row.cmp(&a.row)))?;
+    let &Disorder { row, near, far, .. } = worst;
+    let id = |n: usize| m.nodes[n].id;
+    Some(format!(
+        "distances and latencies disagree for {} node{}: from node {}, node {} is nearer than node {} by distance ({} \
+         against {}), but slower ({} against {} ns)",
+        rows.len(),
+        if rows.len() == 1 { "" } else { "s" },
+        id(row),
+        id(near),
+        id(far),
+        m.distance[row][near],
+        m.distance[row][far],
+        m.latency_ns[row][near],
+        m.latency_ns[row][far],
+    ))
+}
+
+/// The worst disorder of a row, if it exceeds 2 %.
+fn disorder(m: &Machine, row: usize) -> Option<Disorder> {
+    let (distance, ns) = (&m.distance[row], &m.latency_ns[row]);
+    let mut rising: Vec<usize> = (0..m.nodes.len()).filter(|&j| j != row).collect();
+    rising.sort_by_key(|&j| distance[j]);
+    let slower = |a: Option<usize>, b: usize| a.filter(|&a| ns[a] >= ns[b]).or(Some(b));
+    let mut worst: Option<Disorder> = None;
+    // Slowest node of all strictly smaller distances, and of all up to the present one.
+    let (mut below, mut so_far, mut present) = (None, None, 0);
+    for far in rising {
+        if distance[far] > present {
+            present = distance[far];
+            below = so_far;
+        }
+        if let Some(near) = below {
+            let excess: f64 = ns[near] / ns[far];
+            if excess > 1.02 && worst.as_ref().map_or(true, |w| excess > w.excess) {
+                worst = Some(Disorder { row, near, far, excess });
+            }
+        }
+        so_far = slower(so_far, far);
+    }
+    worst
+}
+
+fn asymmetric(m: &Machine) -> Option<String> {
+    let ((i, j), count) = first_and_count(m, |i, j| i < j && m.distance[i][j] != m.distance[j][i])?;
+    let (a, b) = (m.nodes[i].id, m.nodes[j].id);
+    let (there, back) = (m.distance[i][j], m.distance[j][i]);
+    Some(format!(
+        "asymmetric distances in {}, such as {there} from node {a} to {b} and {back} back: legal, but rare",
+        in_pairs(count)
+    ))
+}
+
+fn latency_below_local(m: &Machine) -> Option<String> {
+    let wrong = |i: usize, j: usize| !m.nodes[i].cpus.is_empty() && m.latency_ns[i][j] < m.latency_ns[i][i];
+    let ((i, j), count) = first_and_count(m, wrong)?;
+    let (a, b) = (m.nodes[i].id, m.nodes[j].id);
+    Some(format!(
+        "from node {a}, memory of node {b} is faster ({} ns) than its own ({} ns), in {}",
+        m.latency_ns[i][j],
+        m.latency_ns[i][i],
+        in_pairs(count)
+    ))
+}
+
+fn empty_nodes(m: &Machine) -> Option<String> {
+    let empty: Vec<u32> = m.nodes.iter().filter(|n| n.cpus.is_empty() && n.memory_bytes == 0).map(|n| n.id).collect();
+    (!empty.is_empty()).then(|| format!("nodes without CPUs and without memory: {}", super::cpulist::format(&empty)))
+}

@@ -1,0 +1,119 @@
+//! Cost classes: what kernel operations cost on a reference core, and the page-walk model.
+//!
+//! Problem: machines.md section 4 gives two tables (modern, 2012-15) for a 3.0 GHz core; a machine runs at
+//! another clock and does more or less per cycle.
+//! Approach: a class is a data file (`catalog/machines/classes/NAME.toml`); what the core does (`[cpu]`)
+//! is scaled by `reference_ghz / sustained_ghz * ipc`, what memory does (`[memory]`) and what the
+//! shoot-down costs (`[shootdown]`, section 5) is not. A machine may replace any cost in `[costs]`
+//! by a measured one; those are taken as they are.
+//! Units: ns, GB/s.
+
+use super::layers::{opt_positive, opt_up_to, Layers};
+use super::{Find, KernelCosts, Tlb};
+use crate::spec::{Doc, SpecError, Spot, Table};
+
+/// The classes that come with the program; `find` may replace them and add others.
+const CLASSES: [(&str, &str); 2] = [
+    ("modern", include_str!("../../../../catalog/machines/classes/modern.toml")),
+    ("2012-15", include_str!("../../../../catalog/machines/classes/2012-15.toml")),
+];
+
+/// Largest cost accepted, ns: ten seconds.
+const MAX_NS: f64 = 1e10;
+
+type Field = (&'static str, fn(&mut KernelCosts) -> &mut f64);
+
+macro_rules! fields {
+    ($($name:ident)*) => {
+        &[$((stringify!($name), (|c| &mut c.$name) as fn(&mut KernelCosts) -> &mut f64)),*]
+    };
+}
+
+/// Costs of section 4 that scale with the core.
+const CPU: &[Field] = fields!(
+    pte_skip_ns pte_mark_ns pmd_mark_ns scan_ns scan_vma_ns exception_ns hint_fault_ns minor_fault_ns
+    huge_fault_ns cow_fault_ns migrate_4k_ns migrate_4k_batched_ns migrate_2m_ns split_ns collapse_ns
+    khugepaged_slot_ns compact_scan_ns compact_migrate_ns reclaim_page_ns swap_out_ns swap_in_ns
+    huge_alloc_ns switch_same_ns switch_other_ns wake_ns tick_ns balance_cpu_ns fork_pte_ns fork_pmd_ns
+);
+
+/// Costs and rates that memory sets.
+const MEMORY: &[Field] = fields!(zero_local_gbps zero_remote_gbps copy_4k_local_ns copy_4k_remote_ns);
+
+/// Costs of section 5.
+const SHOOTDOWN: &[Field] =
+    fields!(flush_base_ns flush_socket_ns flush_hop1_ns flush_hop2_ns flush_target_ns flush_refill_ns);
+
+/// A cost class as its file states it.
+pub(super) struct Class {
+    doc: Doc,
+}
+
+impl Class {
+    /// Finds and parses the class a machine names.
+    ///
+    /// # Errors
+    /// No such class, with the nearest one; a syntax error in its file.
+    pub(super) fn find(name: &Spot<String>, find: &Find) -> Result<Self, SpecError> {
+        let embedded =
+            || CLASSES.iter().find(|(n, _)| *n == name.value).map(|(n, t)| (format!("{n}.toml"), t.to_string()));
+        let Some((file, text)) = find(&format!("classes/{}", name.value)).or_else(embedded) else {
+            let names = CLASSES.iter().map(|(n, _)| *n);
+            let listed: Vec<String> = names.clone().map(|n| format!("`{n}`")).collect();
+            let e = name.error(format!("no cost class `{}`", super::clip(&name.value)), listed.join(" or "));
+            return Err(e.near(&name.value, names));
+        };
+        Ok(Self { doc: Doc::parse(&file, &text)? })
+    }
+
+    /// The costs on a core of `ghz` whose instructions take `ipc` times the cycles of the class's,
+    /// and the page-walk model; `entries_*` of the TLB are left at 0 for the machine to fill.
+    ///
+    /// # Errors
+    /// A missing, unknown or impossible entry of the class file.
+    pub(super) fn on(&self, ghz: f64, ipc: f64) -> Result<(KernelCosts, Tlb), SpecError> {
+        let root = self.doc.root();
+        root.str("title")?;
+        let reference = required(&root, "reference_ghz", 100.0)?;
+        let scale = reference / ghz * ipc;
+        let mut costs = KernelCosts::default();
+        for (section, fields, factor) in [("cpu", CPU, scale), ("memory", MEMORY, 1.0), ("shootdown", SHOOTDOWN, 1.0)] {
+            let table = root.opt_table(section)?.ok_or_else(|| root.missing(section, "a table of costs"))?;
+            for (key, field) in fields {
+                let Some(x) = opt_up_to(&table, key, MAX_NS)? else { return Err(table.missing(key, "a cost")) };
+                *field(&mut costs) = x * factor;
+            }
+            table.finish()?;
+        }
+        let walk = root.opt_table("tlb")?.ok_or_else(|| root.missing("tlb", "the page-walk model"))?;
+        let tlb = Tlb {
+            entries_4k: 0,
+            entries_2m: 0,
+            base_ns: required(&walk, "base_ns", 1e6)?,
+            walk_4k_ns: required(&walk, "walk_4k_ns", 1e6)?,
+            walk_4k_guest_ns: required(&walk, "walk_4k_guest_ns", 1e6)?,
+            leaf_miss: required(&walk, "leaf_miss", 4.0)?,
+            leaf_miss_guest: required(&walk, "leaf_miss_guest", 4.0)?,
+        };
+        walk.finish()?;
+        root.finish()?;
+        Ok((costs, tlb))
+    }
+}
+
+fn required(t: &Table, key: &str, most: f64) -> Result<f64, SpecError> {
+    opt_positive(t, key, most)?.ok_or_else(|| t.missing(key, "a number above 0"))
+}
+
+/// Replaces the costs a machine states itself (`[costs]`); they are taken unscaled.
+///
+/// # Errors
+/// An unknown key or a negative cost.
+pub(super) fn replace(costs: &mut KernelCosts, own: Layers) -> Result<(), SpecError> {
+    for (key, field) in [CPU, MEMORY, SHOOTDOWN].into_iter().flatten() {
+        if let Some(x) = own.opt_up_to(key, MAX_NS)? {
+            *field(costs) = x;
+        }
+    }
+    own.finish()
+}

@@ -1,0 +1,257 @@
+//! Writes a [`Found`] as a machine file in which every number says where it comes from.
+//!
+//! Problem: simulating needs latencies, bandwidths and costs that hardly any source states. Approach: what
+//! is missing is taken from a generic modern machine and marked `assumed`; a remote latency from the
+//! distance, as [`factor`]. Invariant: the text loads; it is loaded here before it is returned.
+
+use super::found::{Found, Sets};
+use crate::machine::shorthand::{GENERIC_LINKS, MAX_LINKED};
+use crate::machine::{clip, cpulist, size, Machine};
+use crate::spec::SpecError;
+use std::fmt::Write;
+
+/// Assumed idle latency of a node's own memory, ns (milan-2s-nps1).
+const LOCAL_NS: f64 = 110.0;
+/// Assumed idle latency of an expander from its nearest CPUs, ns (cxl-2s).
+const CXL_NS: f64 = 214.0;
+/// Assumed sustained and peak bandwidth of a node, GB/s (milan-2s-nps1), and of an expander (cxl-2s).
+const DRAM_GBPS: (f64, f64) = (171.5, 204.8);
+const CXL_GBPS: (f64, f64) = (24.0, 32.0);
+/// Sustained share of peak where only one is known (machines.md section 1).
+const SUSTAINED: f64 = 0.82;
+/// Assumed memory of a node, bytes.
+const NODE_BYTES: u64 = 64 << 30;
+/// Assumed LLC, bytes, and clocks, GHz (milan-2s-nps1).
+const LLC_BYTES: u64 = 32 << 20;
+const L2_BYTES: u64 = 512 << 10;
+const BASE_GHZ: f64 = 2.45;
+const SUSTAINED_GHZ: f64 = 2.9;
+const SINGLE_GHZ: f64 = 3.5;
+
+/// Latency at a distance against that at distance 10: 6.5 % more for each point, at most five-fold. The presets lie
+/// within a third of it (16: 1.5, 21: 1.45 to 1.83, 31: 2.6 to 2.7, 32: 1.8 to 2.4).
+fn factor(distance: u8) -> f64 {
+    (1.0 + 0.065 * (f64::from(distance) - 10.0)).min(5.0)
+}
+
+/// A TOML string.
+fn quoted(text: &str) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!("\"{}\"", clean.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+impl Found {
+    /// The machine file under a name.
+    ///
+    /// # Errors
+    /// The name is not a catalog name, or the source makes no machine (no memory at all).
+    pub(super) fn into_toml(mut self, name: &str) -> Result<String, SpecError> {
+        let Sets { cores, llcs } = self.partition();
+        let distance = self.distances();
+        let latency = self.latencies(&distance);
+        let sockets = self.sockets(&distance);
+        let mut out = String::new();
+        self.head(name, &cores, &mut out);
+        self.nodes(&sockets, &mut out);
+        self.caches(&llcs, &mut out);
+        matrices(&distance, &latency, self.distance.is_some(), !self.latency_ns.is_empty(), &mut out);
+        self.links(&sockets, &latency, &mut out);
+        self.rest(&mut out);
+        match Machine::from_toml(&self.file, &out) {
+            Ok(_) => Ok(out),
+            // Positions would point into the generated text.
+            Err(e) => Err(SpecError { line: 0, column: 0, what: format!("makes no machine: {}", e.what), ..e }),
+        }
+    }
+
+    fn head(&self, name: &str, cores: &[Vec<u32>], out: &mut String) {
+        let model = self.model.as_ref().map_or(String::new(), |m| format!(", {}", clip(m.trim())));
+        let title = format!("imported from {}{model}", self.source);
+        let _ = writeln!(
+            out,
+            "# Imported from {}. Numbers are marked `read` (from the source) or `assumed` (from a",
+            self.source
+        );
+        out.push_str("# generic modern server): replace what you can measure.\n");
+        let _ = writeln!(out, "name = {}\ntitle = {}", quoted(name), quoted(&title));
+        line(out, "class = \"modern\"", false, ": \"2012-15\" for older Xeons");
+        let mut assumed = self.notes.clone();
+        assumed.push("kernel costs, streaming and cache latencies of a modern server".into());
+        out.push_str("assumed = [\n");
+        assumed.iter().for_each(|a| {
+            let _ = writeln!(out, "  {},", quoted(a));
+        });
+        out.push_str("]\n");
+        if cores.is_empty() {
+            return;
+        }
+        line(out, "cores = [", !self.siblings_assumed, "");
+        for row in cores.chunks(8) {
+            let row: Vec<String> = row.iter().map(|c| quoted(&cpulist::format(c))).collect();
+            let _ = writeln!(out, "  {},", row.join(", "));
+        }
+        out.push_str("]\n");
+    }
+
+    fn nodes(&self, sockets: &[u32], out: &mut String) {
+        for (n, socket) in self.nodes.iter().zip(sockets) {
+            let _ = writeln!(out, "\n[[node]]\nid = {}", n.id);
+            line(out, &format!("socket = {socket}"), n.socket.is_some(), "");
+            if !n.cpus.is_empty() {
+                line(out, &format!("cpus = {}", quoted(&cpulist::format(&n.cpus))), true, "");
+            }
+            let memory = quoted(&size::exact(n.memory_bytes.unwrap_or(NODE_BYTES)));
+            line(out, &format!("memory = {memory}"), n.memory_bytes.is_some(), "");
+            if n.is_cxl() {
+                line(out, "kind = \"cxl\"", n.cxl.is_some(), ": memory without CPUs");
+            }
+            if let Some(tier) = n.tier.or(n.is_cxl().then_some(1)) {
+                line(out, &format!("tier = {tier}"), n.tier.is_some(), "");
+            }
+            let (sustained, peak) = match n.gbps {
+                Some(g) => (g, g / SUSTAINED),
+                None if n.is_cxl() => CXL_GBPS,
+                None => DRAM_GBPS,
+            };
+            line(out, &format!("peak_gbps = {peak:.1}"), false, "");
+            line(out, &format!("sustained_gbps = {sustained:.1}"), n.gbps.is_some(), "");
+        }
+    }
+
+    fn caches(&self, llcs: &[(Vec<u32>, Option<u64>)], out: &mut String) {
+        for (cpus, bytes) in llcs {
+            out.push_str("\n[[llc]]\n");
+            line(out, &format!("cpus = {}", quoted(&cpulist::format(cpus))), true, "");
+            if let Some(b) = bytes.filter(|b| *b > 0) {
+                line(out, &format!("size = {}", quoted(&size::exact(b))), true, "");
+            }
+        }
+        let llc = llcs.iter().filter_map(|(_, b)| *b).find(|b| *b > 0);
+        let l2 = self.l2_bytes.filter(|b| *b > 0);
+        out.push_str("\n[cache]\n");
+        line(out, &format!("l2 = {}", quoted(&size::exact(l2.unwrap_or(L2_BYTES)))), l2.is_some(), "");
+        line(out, "l2_cycles = 12", false, "");
+        line(out, &format!("llc = {}", quoted(&size::exact(llc.unwrap_or(LLC_BYTES)))), llc.is_some(), "");
+        line(out, "llc_ns = 13.5", false, "");
+        line(out, "llc_stream_gbps = 38", false, "");
+    }
+
+    /// Distances as read, or what Linux assumes without a table.
+    fn distances(&mut self) -> Vec<Vec<u8>> {
+        let n = self.nodes.len();
+        if let Some(d) = &self.distance {
+            return d.clone();
+        }
+        if n > 1 {
+            self.notes.push("no distances in the source: 10 and 20, as Linux does without a table".into());
+        }
+        (0..n).map(|i| (0..n).map(|j| if i == j { 10 } else { 20 }).collect()).collect()
+    }
+
+    /// Latencies as read. What is missing scales with the distance from what a target would take at distance
+    /// 10: as read from another node, else as the least latency read of any own memory, else [`LOCAL_NS`];
+    /// an expander about which nothing is known is [`CXL_NS`] from its nearest CPUs.
+    fn latencies(&mut self, distance: &[Vec<u8>]) -> Vec<Vec<f64>> {
+        let n = self.nodes.len();
+        let read = &self.latency_ns;
+        let has_cpus = |i: &usize| !self.nodes[*i].cpus.is_empty();
+        let own = (0..n).filter_map(|i| read.get(&(i, i)).copied());
+        let local = own.min_by(f64::total_cmp).unwrap_or(LOCAL_NS);
+        let at_ten = |j: usize| match (0..n).filter(has_cpus).map(|i| distance[i][j]).min() {
+            Some(nearest) if self.nodes[j].is_cxl() => CXL_NS / factor(nearest),
+            _ => local,
+        };
+        let mut base: Vec<f64> = (0..n).map(at_ten).collect();
+        for (&(i, j), ns) in read.iter().rev() {
+            base[j] = ns / factor(distance[i][j]);
+        }
+        let value = |i: usize, j: usize| {
+            let ns = read.get(&(i, j)).copied().unwrap_or_else(|| base[j] * factor(distance[i][j]));
+            (ns * 10.0).round() / 10.0
+        };
+        let mut out: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| value(i, j)).collect()).collect();
+        for j in (0..n).filter(|j| !has_cpus(j)) {
+            // By convention the diagonal of memory without CPUs is the latency from the nearest CPU.
+            out[j][j] = (0..n).filter(has_cpus).map(|i| out[i][j]).min_by(f64::total_cmp).unwrap_or(local);
+        }
+        let missing = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|p| !read.contains_key(p)).count();
+        if missing > 0 {
+            let what = if missing == n * n { "latencies" } else { "latencies the source does not state" };
+            self.notes.push(format!("{what}: {local} ns local and 6.5 % more for each point of distance above 10"));
+        }
+        out
+    }
+
+    /// Socket of every node: as read; memory without CPUs on that of the nearest node with CPUs.
+    fn sockets(&self, distance: &[Vec<u8>]) -> Vec<u32> {
+        let with_cpus: Vec<usize> = (0..self.nodes.len()).filter(|&n| !self.nodes[n].cpus.is_empty()).collect();
+        let own = |n: usize| self.nodes[n].socket.unwrap_or(self.nodes[n].id);
+        let socket = |n: usize| {
+            let node = &self.nodes[n];
+            if node.socket.is_some() || !node.cpus.is_empty() {
+                return own(n);
+            }
+            with_cpus.iter().min_by_key(|&&c| (distance[c][n], c)).map_or(own(n), |&c| own(c))
+        };
+        (0..self.nodes.len()).map(socket).collect()
+    }
+
+    fn links(&self, sockets: &[u32], latency: &[Vec<f64>], out: &mut String) {
+        let mut distinct = sockets.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        if distinct.len() < 2 || distinct.len() > MAX_LINKED as usize {
+            return;
+        }
+        let n = self.nodes.len();
+        let extra = |i: usize, j: usize| latency[i][j] - latency[i][i];
+        let pairs = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+        let cross = pairs.filter(|&(i, j)| {
+            sockets[i] != sockets[j] && !self.nodes[i].cpus.is_empty() && !self.nodes[j].cpus.is_empty()
+        });
+        let least = cross.map(|(i, j)| extra(i, j)).min_by(f64::total_cmp).unwrap_or(0.0).max(0.0);
+        let text = GENERIC_LINKS.replace("hop_ns = 90", &format!("hop_ns = {least:.1}"));
+        let _ = write!(out, "\n# assumed: every two sockets joined by a link as in a 2-socket Milan{text}");
+    }
+
+    fn rest(&self, out: &mut String) {
+        let (base, single) = (self.base_ghz, self.single_ghz);
+        let known = base.is_some() || single.is_some();
+        let low = base.unwrap_or(single.map_or(BASE_GHZ, |s| s.min(BASE_GHZ)));
+        let high = single.unwrap_or(base.map_or(SINGLE_GHZ, |b| b.max(SINGLE_GHZ)));
+        let sustained = if known { (low + high) / 2.0 } else { SUSTAINED_GHZ };
+        out.push_str("\n[clock]\n");
+        line(out, &format!("base_ghz = {low:.3}"), base.is_some(), "");
+        line(out, &format!("sustained_ghz = {sustained:.3}"), false, if known { ": midway" } else { "" });
+        line(out, &format!("single_ghz = {high:.3}"), single.is_some(), "");
+        out.push('\n');
+        line(out, "[stream]", false, "");
+        out.push_str("lines_sequential = 64\nlines_random = 16\ncap_gbps = 31\n\n");
+        line(out, "[tlb]", false, "");
+        out.push_str("entries_4k = 2048\nentries_2m = 2048\n");
+    }
+}
+
+/// A line with its remark: read, or assumed and why.
+fn line(out: &mut String, text: &str, read: bool, why: &str) {
+    let _ = match read {
+        true => writeln!(out, "{text:<31} # read"),
+        false => writeln!(out, "{text:<31} # assumed{why}"),
+    };
+}
+
+fn matrices(distance: &[Vec<u8>], latency: &[Vec<f64>], read: bool, some_read: bool, out: &mut String) {
+    out.push_str("\n[distance]\n");
+    line(out, "matrix = [", read, "");
+    for row in distance {
+        let row: Vec<String> = row.iter().map(u8::to_string).collect();
+        let _ = writeln!(out, "  [{}],", row.join(", "));
+    }
+    out.push_str("]\n\n[latency]\n");
+    line(out, "matrix_ns = [", false, if some_read { " where the source does not state it" } else { "" });
+    for row in latency {
+        let row: Vec<String> = row.iter().map(f64::to_string).collect();
+        let _ = writeln!(out, "  [{}],", row.join(", "));
+    }
+    out.push_str("]\n");
+}

@@ -1,0 +1,182 @@
+//! A machine file and the files it extends, read as one.
+//!
+//! Problem: a variant (`extends = "naples-2s"`) should say only what differs, and an error must still
+//! name the file, line and column of the text that is wrong.
+//! Approach: every file stays a document of its own; [`Layers`] asks all of them for a key and takes the
+//! nearest answer, so nothing is merged and no position is lost. Tables merge key by key; lists
+//! (`[[node]]`, `[[llc]]`, `[[link]]`) are taken whole from the nearest file that has them.
+//! Invariant: every key asked of one layer is asked of all, so [`Layers::finish`] refuses exactly the
+//! keys that no machine file may have.
+
+use super::{size, Find};
+use crate::spec::{Doc, SpecError, Spot, Table};
+use std::ops::RangeInclusive;
+
+/// Longest chain of `extends`.
+const MAX_CHAIN: usize = 8;
+
+/// Parses `text` and, one after the other, what it extends; nearest first. `names` are those `find` knows, as far
+/// as the caller can tell, for the nearest one.
+///
+/// # Errors
+/// A syntax error, a name `find` does not know, or a chain longer than eight (a cycle).
+pub(super) fn chain(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Vec<Doc>, SpecError> {
+    let mut docs = vec![Doc::parse(file, text)?];
+    loop {
+        let parent = docs[docs.len() - 1].root().opt_str("extends")?;
+        let Some(parent) = parent else { return Ok(docs) };
+        if docs.len() == MAX_CHAIN {
+            return Err(
+                parent.error(format!("more than {MAX_CHAIN} files extend each other"), "a chain without a cycle")
+            );
+        }
+        let name = super::clip(&parent.value);
+        let Some((file, text)) = find(&parent.value) else {
+            let e = parent.error(format!("no machine `{name}` to extend"), "the name of a catalog machine");
+            return Err(e.near(&parent.value, names.iter().copied()));
+        };
+        docs.push(Doc::parse(&file, &text)?);
+    }
+}
+
+/// The same table in a chain of files, nearest first; empty if no file has it.
+pub(super) struct Layers<'a> {
+    tables: Vec<Table<'a>>,
+}
+
+impl<'a> Layers<'a> {
+    /// The top-level tables of a chain.
+    pub(super) fn roots(docs: &'a [Doc]) -> Self {
+        Self { tables: docs.iter().map(Doc::root).collect() }
+    }
+    /// A sub-table; empty if no file has it.
+    pub(super) fn sub(&self, key: &str) -> Result<Layers<'a>, SpecError> {
+        let mut tables = Vec::new();
+        for t in &self.tables {
+            tables.extend(t.opt_table(key)?);
+        }
+        Ok(Layers { tables })
+    }
+    /// A sub-table that some file must have; `expected` says what for.
+    pub(super) fn need(&self, key: &str, expected: &str) -> Result<Layers<'a>, SpecError> {
+        let sub = self.sub(key)?;
+        if sub.tables.is_empty() {
+            return Err(self.missing(key, expected));
+        }
+        Ok(sub)
+    }
+    /// Whether any file has this table.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+    /// A list of tables from the nearest file that has a non-empty one.
+    pub(super) fn list(&self, key: &str) -> Result<Vec<Table<'a>>, SpecError> {
+        let mut found = Vec::new();
+        for t in &self.tables {
+            let here = t.tables(key)?;
+            if found.is_empty() {
+                found = here;
+            }
+        }
+        Ok(found)
+    }
+    /// The files themselves, nearest first, where two keys exclude each other in one file only.
+    pub(super) fn each(&self) -> &[Table<'a>] {
+        &self.tables
+    }
+    /// The error for a key that no file has, at the nearest file's table.
+    pub(super) fn missing(&self, key: &str, expected: &str) -> SpecError {
+        match self.tables.first() {
+            Some(t) => placed(t.missing(key, expected)),
+            None => SpecError::plain("machine", format!("`{key}` is missing"), expected),
+        }
+    }
+    /// An error at the nearest file's table.
+    pub(super) fn error(&self, what: impl Into<String>, expected: &str) -> SpecError {
+        match self.tables.first() {
+            Some(t) => placed(t.error(what, expected)),
+            None => SpecError::plain("machine", what, expected),
+        }
+    }
+    /// Where the nearest file's table stands.
+    pub(super) fn place(&self) -> Spot<()> {
+        let e = self.error("", "");
+        Spot { value: (), file: e.file, line: e.line, column: e.column }
+    }
+    fn nearest<T>(&self, ask: impl Fn(&Table<'a>) -> Result<Option<T>, SpecError>) -> Result<Option<T>, SpecError> {
+        let mut found = None;
+        for t in &self.tables {
+            let here = ask(t)?;
+            found = found.or(here);
+        }
+        Ok(found)
+    }
+    /// A string, if present.
+    pub(super) fn opt_str(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
+        self.nearest(|t| t.opt_str(key))
+    }
+    /// A list of strings of the nearest file that has a non-empty one.
+    pub(super) fn strs(&self, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
+        Ok(self.nearest(|t| t.strs(key).map(|l| (!l.is_empty()).then_some(l)))?.unwrap_or_default())
+    }
+    /// A list of lists of numbers, if present.
+    pub(super) fn opt_matrix(&self, key: &str) -> Result<Option<Spot<Vec<Vec<f64>>>>, SpecError> {
+        self.nearest(|t| t.opt_matrix(key))
+    }
+    /// A number above zero and at most `most`, if present.
+    pub(super) fn opt_positive(&self, key: &str, most: f64) -> Result<Option<f64>, SpecError> {
+        self.nearest(|t| opt_positive(t, key, most))
+    }
+    /// A number above zero and at most `most`.
+    pub(super) fn positive(&self, key: &str, most: f64) -> Result<f64, SpecError> {
+        self.opt_positive(key, most)?.ok_or_else(|| self.missing(key, "a number above 0"))
+    }
+    /// A number from zero to `most`, if present.
+    pub(super) fn opt_up_to(&self, key: &str, most: f64) -> Result<Option<f64>, SpecError> {
+        self.nearest(|t| opt_up_to(t, key, most))
+    }
+    /// A whole number, if present.
+    pub(super) fn opt_int(&self, key: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, SpecError> {
+        Ok(self.nearest(|t| t.opt_int(key, range.clone()))?.map(|s| s.value))
+    }
+    /// A whole number.
+    pub(super) fn int(&self, key: &str, range: RangeInclusive<i64>) -> Result<i64, SpecError> {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        self.opt_int(key, range)?.ok_or_else(|| self.missing(key, &expected))
+    }
+    /// A size, bytes, if present.
+    pub(super) fn opt_size(&self, key: &str) -> Result<Option<u64>, SpecError> {
+        self.opt_str(key)?.map(|s| size::read(&s)).transpose()
+    }
+    /// A size, bytes.
+    pub(super) fn size(&self, key: &str) -> Result<u64, SpecError> {
+        self.opt_size(key)?.ok_or_else(|| self.missing(key, size::EXPECTED))
+    }
+    /// Refuses every key that was not asked for, in all files.
+    pub(super) fn finish(self) -> Result<(), SpecError> {
+        self.tables.into_iter().try_for_each(Table::finish)
+    }
+}
+
+/// A file as a whole has no span; what is missing in it is reported at its start.
+pub(super) fn placed(e: SpecError) -> SpecError {
+    SpecError { line: e.line.max(1), column: e.column.max(1), ..e }
+}
+
+/// A number above zero and at most `most` of one table, if present.
+pub(super) fn opt_positive(t: &Table, key: &str, most: f64) -> Result<Option<f64>, SpecError> {
+    let Some(x) = t.opt_f64(key)? else { return Ok(None) };
+    if x.value > 0.0 && x.value <= most {
+        return Ok(Some(x.value));
+    }
+    Err(x.error(format!("`{key}` is {}", x.value), format!("a number above 0, at most {most}")))
+}
+
+/// A number from zero to `most` of one table, if present.
+pub(super) fn opt_up_to(t: &Table, key: &str, most: f64) -> Result<Option<f64>, SpecError> {
+    let Some(x) = t.opt_f64(key)? else { return Ok(None) };
+    if (0.0..=most).contains(&x.value) {
+        return Ok(Some(x.value));
+    }
+    Err(x.error(format!("`{key}` is {}", x.value), format!("a number from 0 to {most}")))
+}

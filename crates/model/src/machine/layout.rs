@@ -1,0 +1,264 @@
+//! Nodes, last-level caches, cores and CPUs of a machine file.
+//!
+//! Problem: presets are regular and should read like a data sheet; real machines are not (memory-only
+//! and CPU-only nodes, sparse ids, odd caches) and must be told CPU by CPU.
+//! Approach: `[layout]` states a regular machine, numbered as in machines.md section 2.9 (one thread of
+//! every core in node order, then all second threads; LLCs are runs of cores). `[[node]]`, `[[llc]]` and
+//! `cores` state an irregular one. Beside `[layout]`, a `[[node]]` changes the memory of a node or adds
+//! one without CPUs. All of it becomes one [`Draft`], which [`Draft::build`] checks and indexes.
+//! Invariant: nodes and CPUs ascend by id; every CPU has a node, an LLC and a core; no core crosses an LLC
+//! and no LLC a node.
+
+use super::index::{Draft, Entry, Layout, Memory};
+use super::layers::{opt_positive, Layers};
+use super::{cpulist, size, MemoryKind};
+use crate::spec::{SpecError, Spot, Table};
+use std::collections::BTreeMap;
+
+/// Most nodes of a machine (the kernel's largest `NODES_SHIFT` is 10).
+pub const MAX_NODES: usize = 1_024;
+
+/// Most logical CPUs of a machine.
+pub const MAX_CPUS: usize = cpulist::MAX_COUNT;
+
+/// Largest bandwidth accepted, GB/s.
+pub(super) const MAX_GBPS: f64 = 1e6;
+
+/// What `[memory]` says for nodes that say nothing themselves.
+struct Defaults {
+    bytes: Option<u64>,
+    peak_gbps: Option<f64>,
+    sustained_gbps: Option<f64>,
+}
+
+/// Reads the layout of a machine; `llc_bytes` is the size of an LLC that states none.
+///
+/// # Errors
+/// Anything inconsistent, at its place: a CPU in two nodes, a core across two LLCs, a machine without
+/// CPUs or memory, more than [`MAX_CPUS`] CPUs or [`MAX_NODES`] nodes.
+pub(super) fn read(root: &Layers, llc_bytes: u64) -> Result<Layout, SpecError> {
+    let defaults = Defaults::read(root)?;
+    let layout = root.sub("layout")?;
+    let nodes = root.list("node")?;
+    let llcs = root.list("llc")?;
+    let cores = root.strs("cores")?;
+    let mut draft = Draft { nodes: BTreeMap::new(), cores: Vec::new(), llcs: Vec::new() };
+    if layout.is_empty() {
+        draft.read_nodes(nodes, None, &defaults)?;
+        draft.read_sets(llcs, &cores, llc_bytes)?;
+    } else {
+        if let Some(t) = llcs.first() {
+            return Err(t.error("`[[llc]]` beside `[layout]`", "one of the two"));
+        }
+        if let Some(c) = cores.first() {
+            return Err(c.error("`cores` beside `[layout]`", "one of the two"));
+        }
+        let shape = Regular::read(layout)?;
+        draft.read_nodes(nodes, Some(&shape), &defaults)?;
+        draft.fill(&shape, &defaults, llc_bytes)?;
+    }
+    if draft.nodes.values().all(|n| n.cpus.value.is_empty()) {
+        return Err(root.error("the machine has no CPU", "a `[layout]`, or a `[[node]]` with `cpus`"));
+    }
+    if draft.nodes.values().all(|n| n.memory.bytes == 0) {
+        return Err(root.error("the machine has no memory", "at least one node with `memory` above 0"));
+    }
+    draft.build()
+}
+
+/// `[layout]`.
+struct Regular {
+    place: Spot<()>,
+    sockets: usize,
+    nodes_per_socket: usize,
+    cores_per_node: usize,
+    threads: usize,
+    llcs_per_node: usize,
+}
+
+impl Regular {
+    fn read(t: Layers) -> Result<Self, SpecError> {
+        let nodes = 1..=MAX_NODES as i64;
+        let cpus = 1..=MAX_CPUS as i64;
+        let r = Self {
+            place: t.place(),
+            sockets: t.int("sockets", nodes.clone())? as usize,
+            nodes_per_socket: t.opt_int("nodes_per_socket", nodes)?.unwrap_or(1) as usize,
+            cores_per_node: t.int("cores_per_node", cpus.clone())? as usize,
+            threads: t.opt_int("threads_per_core", 1..=8)?.unwrap_or(1) as usize,
+            llcs_per_node: t.opt_int("llcs_per_node", cpus)?.unwrap_or(1) as usize,
+        };
+        t.finish()?;
+        if r.nodes() > MAX_NODES || r.cores() * r.threads > MAX_CPUS {
+            let what = format!("{} nodes with {} CPUs", r.nodes(), r.cores() * r.threads);
+            return Err(r.place.error(what, format!("at most {MAX_NODES} nodes and {MAX_CPUS} CPUs")));
+        }
+        if r.cores_per_node % r.llcs_per_node != 0 {
+            let what = format!("{} cores of a node do not divide among {} LLCs", r.cores_per_node, r.llcs_per_node);
+            return Err(r.place.error(what, "a divisor of `cores_per_node` as `llcs_per_node`"));
+        }
+        Ok(r)
+    }
+    fn nodes(&self) -> usize {
+        self.sockets * self.nodes_per_socket
+    }
+    fn cores(&self) -> usize {
+        self.nodes() * self.cores_per_node
+    }
+    /// CPU ids of a run of cores: their first threads, then their second ones.
+    fn cpus(&self, cores: std::ops::Range<usize>) -> Vec<u32> {
+        let threads = (0..self.threads).map(|t| t * self.cores());
+        threads.flat_map(|base| cores.clone().map(move |c| (base + c) as u32)).collect()
+    }
+}
+
+impl Defaults {
+    fn read(root: &Layers) -> Result<Self, SpecError> {
+        let t = root.sub("memory")?;
+        let d = Self {
+            bytes: t.opt_size("per_node")?,
+            peak_gbps: t.opt_positive("peak_gbps", MAX_GBPS)?,
+            sustained_gbps: t.opt_positive("sustained_gbps", MAX_GBPS)?,
+        };
+        t.finish()?;
+        Ok(d)
+    }
+    /// The memory of a node that says nothing itself.
+    fn memory(&self) -> Option<Memory> {
+        Some(Memory { bytes: self.bytes?, peak_gbps: self.peak_gbps?, sustained_gbps: self.sustained_gbps? })
+    }
+}
+
+impl Draft {
+    /// Reads `[[node]]`. In a regular machine a node of the layout keeps its socket, and no entry has CPUs.
+    fn read_nodes(
+        &mut self,
+        tables: Vec<Table>,
+        shape: Option<&Regular>,
+        defaults: &Defaults,
+    ) -> Result<(), SpecError> {
+        for t in tables {
+            let id = t.int("id", 0..=i64::from(cpulist::MAX_ID))?;
+            let node = id.value as usize;
+            let own = shape.filter(|s| node < s.nodes());
+            let socket = match own {
+                Some(s) => (node / s.nodes_per_socket) as u32,
+                None => t.int("socket", 0..=i64::from(cpulist::MAX_ID))?.value as u32,
+            };
+            if shape.is_some_and(|s| socket as usize >= s.sockets) {
+                return Err(id.error(format!("node {node} is on socket {socket}"), "a socket of `[layout]`"));
+            }
+            let cpus = if shape.is_some() { None } else { t.opt_str("cpus")? };
+            let cpus = match (cpus, own, shape) {
+                (Some(list), _, _) => read_list(&list)?,
+                (None, Some(_), Some(s)) => {
+                    let first = node * s.cores_per_node;
+                    id.clone().map(|_| s.cpus(first..first + s.cores_per_node))
+                }
+                _ => id.clone().map(|_| Vec::new()),
+            };
+            let entry = Entry::read(t, cpus, socket, defaults)?;
+            if self.nodes.insert(node as u32, entry).is_some() {
+                return Err(id.error(format!("node {node} is declared twice"), "one `[[node]]` for each id"));
+            }
+            if self.nodes.len() > MAX_NODES {
+                return Err(id.error(format!("more than {MAX_NODES} nodes"), "fewer nodes"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads `[[llc]]` and `cores` of an irregular machine; without any LLC a node is one, and a CPU that
+    /// no core names is a core.
+    fn read_sets(&mut self, llcs: Vec<Table>, cores: &[Spot<String>], llc_bytes: u64) -> Result<(), SpecError> {
+        for t in llcs {
+            let cpus = read_list(&t.str("cpus")?)?;
+            let bytes = t.opt_str("size")?.map(|s| size::read(&s)).transpose()?.unwrap_or(llc_bytes);
+            t.finish()?;
+            self.llcs.push((cpus, bytes));
+        }
+        if self.llcs.is_empty() {
+            let nodes = self.nodes.values().filter(|n| !n.cpus.value.is_empty());
+            self.llcs = nodes.map(|n| (n.cpus.clone(), llc_bytes)).collect();
+        }
+        self.cores = cores.iter().map(read_list).collect::<Result<_, _>>()?;
+        let mut named: Vec<u32> = self.cores.iter().flat_map(|c| c.value.iter().copied()).collect();
+        named.sort_unstable();
+        for node in self.nodes.values() {
+            let single = node.cpus.value.iter().filter(|c| named.binary_search(c).is_err());
+            self.cores.extend(single.map(|&c| node.cpus.clone().map(|_| vec![c])));
+        }
+        Ok(())
+    }
+
+    /// Adds the nodes, cores and LLCs of a regular machine.
+    fn fill(&mut self, shape: &Regular, defaults: &Defaults, llc_bytes: u64) -> Result<(), SpecError> {
+        let set = |cores: std::ops::Range<usize>| shape.place.clone().map(|()| shape.cpus(cores));
+        for node in 0..shape.nodes() {
+            let first = node * shape.cores_per_node;
+            if let std::collections::btree_map::Entry::Vacant(free) = self.nodes.entry(node as u32) {
+                let missing = || {
+                    let expected =
+                        "`per_node`, `peak_gbps` and `sustained_gbps`, for nodes that say nothing themselves";
+                    shape.place.error("`[memory]` is missing or incomplete", expected)
+                };
+                free.insert(Entry {
+                    cpus: set(first..first + shape.cores_per_node),
+                    socket: (node / shape.nodes_per_socket) as u32,
+                    memory: defaults.memory().ok_or_else(missing)?,
+                    kind: MemoryKind::Dram,
+                    tier: 0,
+                });
+            }
+        }
+        self.cores = (0..shape.cores()).map(|c| set(c..c + 1)).collect();
+        let run = shape.cores_per_node / shape.llcs_per_node;
+        self.llcs = (0..shape.cores()).step_by(run).map(|c| (set(c..c + run), llc_bytes)).collect();
+        Ok(())
+    }
+}
+
+impl Entry {
+    /// The rest of a `[[node]]`.
+    fn read(t: Table, cpus: Spot<Vec<u32>>, socket: u32, defaults: &Defaults) -> Result<Self, SpecError> {
+        let bytes = t.opt_str("memory")?.map(|s| size::read(&s)).transpose()?.or(defaults.bytes);
+        let peak_gbps = opt_positive(&t, "peak_gbps", MAX_GBPS)?.or(defaults.peak_gbps);
+        let sustained_gbps = opt_positive(&t, "sustained_gbps", MAX_GBPS)?.or(defaults.sustained_gbps);
+        let bandwidth = "a number above 0, GB/s, here or in `[memory]`";
+        let memory = Memory {
+            bytes: bytes.ok_or_else(|| t.missing("memory", size::EXPECTED))?,
+            peak_gbps: peak_gbps.ok_or_else(|| t.missing("peak_gbps", bandwidth))?,
+            sustained_gbps: sustained_gbps.ok_or_else(|| t.missing("sustained_gbps", bandwidth))?,
+        };
+        if memory.sustained_gbps > memory.peak_gbps {
+            let what = format!("sustained {} GB/s is above the peak of {}", memory.sustained_gbps, memory.peak_gbps);
+            return Err(t.error(what, "at most the peak"));
+        }
+        let kind = match t.opt_str("kind")? {
+            None => MemoryKind::Dram,
+            Some(k) => kind(&k)?,
+        };
+        let tier = t.opt_int("tier", 0..=255)?.map_or(0, |n| n.value as u8);
+        t.finish()?;
+        Ok(Self { cpus, socket, memory, kind, tier })
+    }
+}
+
+fn kind(k: &Spot<String>) -> Result<MemoryKind, SpecError> {
+    match k.value.as_str() {
+        "dram" => Ok(MemoryKind::Dram),
+        "cxl" => Ok(MemoryKind::Cxl),
+        other => {
+            let e = k.error(format!("no memory kind `{}`", super::clip(other)), "`dram` or `cxl`");
+            Err(e.near(other, ["dram", "cxl"]))
+        }
+    }
+}
+
+/// A CPU list at its place.
+fn read_list(list: &Spot<String>) -> Result<Spot<Vec<u32>>, SpecError> {
+    match cpulist::parse(&list.value) {
+        Ok(ids) => Ok(list.clone().map(|_| ids)),
+        Err(why) => Err(list.error(format!("wrong CPU list: {why}"), "a list such as \"0-7,64-71\"")),
+    }
+}

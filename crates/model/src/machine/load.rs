@@ -1,0 +1,212 @@
+//! From machine files to a [`Machine`].
+//!
+//! Problem: a machine may be a catalog name, a path or a shorthand, and a file may extend another.
+//! Approach: [`load`] finds the text, [`Machine::from_toml_with`] reads it section by section, each section in the
+//! module of its subject; catalog files are found by a closure, so this module knows no folder.
+//! Invariant: whatever is wrong ends as one [`SpecError`]; a machine that is returned is complete.
+
+use super::class::{self, Class};
+use super::layers::{chain, placed, Layers};
+use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Find, Machine, Stream, Tlb};
+use crate::spec::{SpecError, Spot, Table};
+use std::path::Path;
+
+/// Largest machine or import file read, bytes.
+pub const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// Factor between a machine's cycles per instruction and those of its cost class.
+const IPC: f64 = 1.0;
+
+/// `node_reclaim_distance` where a machine says nothing (kernel-scheduler.md: 30 generic).
+const NODE_RECLAIM_DISTANCE: i64 = 30;
+
+/// Loads a machine by catalog name (`milan-2s-nps1`), path (`lab/mine.toml`) or shorthand (`2x8x8x2`).
+///
+/// `find` returns file name and text of a catalog machine; `names` are the catalog's names, for the
+/// nearest one. What has a `/` or ends in `.toml` is a path; digits and `x` are a shorthand.
+///
+/// # Errors
+/// An unknown name with the nearest one, an unreadable file, anything wrong in the file.
+pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
+    if shorthand::is_one(spec) {
+        return Machine::from_shorthand(spec);
+    }
+    if let Some((file, text)) = find(spec) {
+        return Machine::read(&file, &text, find, names);
+    }
+    if spec.contains('/') || spec.ends_with(".toml") {
+        return Machine::read(spec, &read_text(Path::new(spec))?, find, names);
+    }
+    let expected = "a catalog machine, a path to a .toml file, or NODESxLLCSxCORESxTHREADS such as 2x8x8x2";
+    let what = format!("no machine `{}`", super::clip(spec));
+    Err(SpecError::plain("machine", what, expected).near(spec, names.iter().copied()))
+}
+
+/// Reads a text file of at most [`MAX_FILE_BYTES`].
+///
+/// # Errors
+/// Missing, unreadable, too large or not UTF-8.
+pub fn read_text(path: &Path) -> Result<String, SpecError> {
+    use std::io::Read;
+    let file = path.display().to_string();
+    let fail = |e: std::io::Error| SpecError::plain(&file, format!("cannot be read: {e}"), "a readable text file");
+    let mut text = String::new();
+    let mut reader = std::fs::File::open(path).map_err(fail)?.take(MAX_FILE_BYTES + 1);
+    reader.read_to_string(&mut text).map_err(fail)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(SpecError::plain(&file, "more than 64 MiB", "a machine description"));
+    }
+    Ok(text)
+}
+
+impl Machine {
+    /// Reads a machine file that extends no other.
+    ///
+    /// # Errors
+    /// As [`Machine::from_toml_with`]; also if the file says `extends`.
+    pub fn from_toml(file: &str, text: &str) -> Result<Machine, SpecError> {
+        Self::from_toml_with(file, text, &|_| None)
+    }
+
+    /// Reads a machine file; `find` returns file name and text of what it extends, and of a cost class
+    /// as `classes/NAME` (those that come with the program need no `find`).
+    ///
+    /// # Errors
+    /// Syntax, an unknown key, name or value, a table of the wrong shape, nodes without a path: with file,
+    /// line, column, what was expected and the nearest valid name.
+    pub fn from_toml_with(file: &str, text: &str, find: &Find) -> Result<Machine, SpecError> {
+        Self::read(file, text, find, &[])
+    }
+
+    fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
+        let docs = chain(file, text, find, names)?;
+        let root = Layers::roots(&docs);
+        let (name, title) = identity(&root)?;
+        let clock = clock(&root)?;
+        let (cache, llc_bytes) = cache(&root)?;
+        let (costs, tlb) = costs_and_tlb(&root, &clock, find)?;
+        let layout = layout::read(&root, llc_bytes)?;
+        let graph = links::read(&root, &layout)?;
+        let routes = graph.routes(&layout)?;
+        let m = matrix::read(&root, &layout, &graph)?;
+        let reclaim = root.opt_int("node_reclaim_distance", 10..=254)?.unwrap_or(NODE_RECLAIM_DISTANCE);
+        let assumed = root.strs("assumed")?;
+        let stream = stream(&root)?;
+        root.finish()?;
+        let mut machine = Machine {
+            name,
+            title,
+            sockets: layout.sockets,
+            nodes: layout.nodes,
+            llcs: layout.llcs,
+            cores: layout.cores,
+            cpus: layout.cpus,
+            distance: m.distance,
+            hop: m.hop,
+            latency_ns: m.latency_ns,
+            links: graph.links,
+            routes,
+            clock,
+            cache,
+            stream,
+            tlb,
+            costs,
+            node_reclaim_distance: reclaim as u8,
+            warnings: Vec::new(),
+        };
+        machine.warnings = assumed.into_iter().map(|a| format!("assumed: {}", a.value)).collect();
+        machine.warnings.extend(check::suspicions(&machine));
+        Ok(machine)
+    }
+}
+
+/// Name and title, which every file of a chain states for itself.
+fn identity(root: &Layers) -> Result<(String, String), SpecError> {
+    let mut first = None;
+    for t in root.each() {
+        t.opt_str("extends")?;
+        let own = (text_of(t, "name")?, text_of(t, "title")?);
+        check_name(&own.0)?;
+        first = first.or(Some(own));
+    }
+    let (name, title) = first.ok_or_else(|| root.missing("name", "a name"))?;
+    if title.value.contains(['\n', '\r']) || title.value.len() > 200 {
+        return Err(title.error("the title is not one line", "at most 200 characters on one line"));
+    }
+    Ok((name.value, title.value))
+}
+
+/// A string that the file itself must have.
+fn text_of(t: &Table, key: &str) -> Result<Spot<String>, SpecError> {
+    t.opt_str(key)?.ok_or_else(|| placed(t.missing(key, "a string in each file, also in one that extends another")))
+}
+
+/// A name is also a file name: lower-case letters, digits, `.`, `_`, `+`, `-`.
+fn check_name(name: &Spot<String>) -> Result<(), SpecError> {
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._+-".contains(c);
+    let n = &name.value;
+    if n.is_empty() || n.len() > 64 || !n.chars().all(good) || n.starts_with(['.', '-']) {
+        let expected = "1 to 64 of a-z 0-9 . _ + -, starting with a letter or digit";
+        return Err(name.error(format!("name `{}`", super::clip(n)), expected));
+    }
+    Ok(())
+}
+
+fn clock(root: &Layers) -> Result<Clock, SpecError> {
+    let t = root.need("clock", "`base_ghz`, `sustained_ghz` and `single_ghz`")?;
+    let clock = Clock {
+        base_ghz: t.positive("base_ghz", 20.0)?,
+        sustained_ghz: t.positive("sustained_ghz", 20.0)?,
+        single_ghz: t.positive("single_ghz", 20.0)?,
+    };
+    t.finish()?;
+    Ok(clock)
+}
+
+/// The caches, and the size of an LLC.
+fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
+    let t = root.need("cache", "the caches of the machine")?;
+    let llc_bytes = t.size("llc")?;
+    let cache = Cache {
+        l2_bytes: t.size("l2")?,
+        l2_cycles: t.positive("l2_cycles", 1e4)?,
+        llc_latency_ns: t.positive("llc_ns", 1e4)?,
+        llc_stream_gbps: t.positive("llc_stream_gbps", layout::MAX_GBPS)?,
+        llc_port_gbps: t.opt_positive("llc_port_gbps", layout::MAX_GBPS)?,
+    };
+    if llc_bytes == 0 {
+        return Err(t.error("the LLC has no capacity", size::EXPECTED));
+    }
+    t.finish()?;
+    Ok((cache, llc_bytes))
+}
+
+fn stream(root: &Layers) -> Result<Stream, SpecError> {
+    let t = root.need("stream", "`lines_sequential`, `lines_random` and `cap_gbps` of one thread")?;
+    let stream = Stream {
+        lines_sequential: t.positive("lines_sequential", 1e4)?,
+        lines_random: t.positive("lines_random", 1e4)?,
+        cap_gbps: t.positive("cap_gbps", layout::MAX_GBPS)?,
+    };
+    t.finish()?;
+    Ok(stream)
+}
+
+/// Kernel costs and page-walk model of the class, with what the machine says itself.
+fn costs_and_tlb(root: &Layers, clock: &Clock, find: &Find) -> Result<(super::KernelCosts, Tlb), SpecError> {
+    let name =
+        root.opt_str("class")?.ok_or_else(|| root.missing("class", "a cost class: \"modern\" or \"2012-15\""))?;
+    let ipc = root.opt_positive("ipc", 100.0)?.unwrap_or(IPC);
+    let (mut costs, mut tlb) = Class::find(&name, find)?.on(clock.sustained_ghz, ipc)?;
+    class::replace(&mut costs, root.sub("costs")?)?;
+    let t = root.need("tlb", "at least `entries_4k` and `entries_2m`")?;
+    tlb.entries_4k = t.int("entries_4k", 1..=1 << 24)? as u32;
+    tlb.entries_2m = t.int("entries_2m", 1..=1 << 24)? as u32;
+    tlb.base_ns = t.opt_up_to("base_ns", 1e6)?.unwrap_or(tlb.base_ns);
+    tlb.walk_4k_ns = t.opt_up_to("walk_4k_ns", 1e6)?.unwrap_or(tlb.walk_4k_ns);
+    tlb.walk_4k_guest_ns = t.opt_up_to("walk_4k_guest_ns", 1e6)?.unwrap_or(tlb.walk_4k_guest_ns);
+    tlb.leaf_miss = t.opt_up_to("leaf_miss", 4.0)?.unwrap_or(tlb.leaf_miss);
+    tlb.leaf_miss_guest = t.opt_up_to("leaf_miss_guest", 4.0)?.unwrap_or(tlb.leaf_miss_guest);
+    t.finish()?;
+    Ok((costs, tlb))
+}

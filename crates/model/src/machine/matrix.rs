@@ -1,0 +1,181 @@
+//! Distances, hop classes and latencies between nodes.
+//!
+//! Problem: a preset speaks of classes (`by_hop = [10, 21, 31]`), a measured machine of full matrices, and
+//! both must end as three complete matrices. Approach: each section takes either form; hop classes come
+//! from the link graph where distances are given by class, and from the rank of the distances where
+//! they are a matrix.
+//! Units: distances as ACPI SLIT (10 local, 255 unreachable), latencies in ns.
+//! Invariant: all matrices are nodes x nodes; hop 0 exactly on the diagonal; distances 10..=254.
+
+use super::index::Layout;
+use super::layers::Layers;
+use super::links::Graph;
+use crate::spec::{SpecError, Spot};
+
+/// Largest latency accepted, ns: one millisecond.
+const MAX_LATENCY_NS: f64 = 1e6;
+
+/// The three matrices of a machine.
+pub(super) struct Matrices {
+    pub distance: Vec<Vec<u8>>,
+    pub hop: Vec<Vec<u8>>,
+    pub latency_ns: Vec<Vec<f64>>,
+}
+
+/// A section that is given by class or as a matrix.
+enum Form {
+    ByHop(Spot<Vec<f64>>),
+    Matrix(Spot<Vec<Vec<f64>>>),
+}
+
+/// Reads `[distance]`, `[hop]` and `[latency]`.
+///
+/// # Errors
+/// A missing section, a matrix of the wrong shape, a value out of range, two nodes without a path.
+pub(super) fn read(root: &Layers, layout: &Layout, graph: &Graph) -> Result<Matrices, SpecError> {
+    let n = layout.nodes.len();
+    let distance = form(root, "distance", "by_hop", "matrix")?;
+    let latency = form(root, "latency", "by_hop_ns", "matrix_ns")?;
+    let own_hop = root.sub("hop")?;
+    let hop_matrix = own_hop.opt_matrix("matrix")?;
+    own_hop.finish()?;
+    let hop = match (&hop_matrix, &distance) {
+        (Some(m), _) => hop_given(m, n)?,
+        (None, Form::Matrix(m)) => hop_by_distance(&distances(m, n)?),
+        (None, Form::ByHop(_)) => graph.hops(layout)?,
+    };
+    let distance = match &distance {
+        Form::Matrix(m) => distances(m, n)?,
+        Form::ByHop(list) => {
+            let values = by_hop(list, &hop)?;
+            distances(&list.clone().map(|_| values), n)?
+        }
+    };
+    let latency_ns = match &latency {
+        Form::Matrix(m) => latencies(m, n)?,
+        Form::ByHop(list) => {
+            let values = by_hop(list, &hop)?;
+            let mut ns = latencies(&list.clone().map(|_| values), n)?;
+            own_latency_of_memory_nodes(layout, &mut ns);
+            ns
+        }
+    };
+    Ok(Matrices { distance, hop, latency_ns })
+}
+
+/// The form of a section in the nearest file that has one.
+fn form(root: &Layers, section: &str, by_hop: &str, matrix: &str) -> Result<Form, SpecError> {
+    let t = root.need(section, &format!("a table with `{by_hop}` or `{matrix}`"))?;
+    let mut found = None;
+    for layer in t.each() {
+        let here = match (layer.opt_f64s(by_hop)?, layer.opt_matrix(matrix)?) {
+            (Some(_), Some(m)) => return Err(m.error(format!("`{matrix}` beside `{by_hop}`"), "one of the two")),
+            (Some(list), None) => Some(Form::ByHop(list)),
+            (None, Some(m)) => Some(Form::Matrix(m)),
+            (None, None) => None,
+        };
+        found = found.or(here);
+    }
+    let found = found.ok_or_else(|| t.missing(by_hop, &format!("`{by_hop}` or `{matrix}`")))?;
+    t.finish()?;
+    Ok(found)
+}
+
+/// Spreads values by class over a matrix.
+fn by_hop(list: &Spot<Vec<f64>>, hop: &[Vec<u8>]) -> Result<Vec<Vec<f64>>, SpecError> {
+    let classes = hop.iter().flatten().max().map_or(0, |&h| usize::from(h) + 1);
+    if list.value.len() < classes {
+        let what = format!("{} values for {classes} hop classes", list.value.len());
+        return Err(list.error(what, format!("one value for each of the classes 0 to {}", classes - 1)));
+    }
+    Ok(hop.iter().map(|row| row.iter().map(|&h| list.value[usize::from(h)]).collect()).collect())
+}
+
+/// Refuses a matrix that is not n x n.
+fn square(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<(), SpecError> {
+    let expected = format!("{n} rows of {n} values, one for each node in rising order of id");
+    if m.value.len() != n {
+        return Err(m.error(format!("{} rows for {n} nodes", m.value.len()), expected));
+    }
+    match m.value.iter().position(|row| row.len() != n) {
+        Some(i) => Err(m.error(format!("row {i} has {} values", m.value[i].len()), expected)),
+        None => Ok(()),
+    }
+}
+
+/// A matrix of whole numbers in a range; `wrong` words the refusal of (i, j, value).
+fn whole(
+    m: &Spot<Vec<Vec<f64>>>,
+    n: usize,
+    range: std::ops::RangeInclusive<u8>,
+    wrong: impl Fn(usize, usize, f64) -> String,
+) -> Result<Vec<Vec<u8>>, SpecError> {
+    square(m, n)?;
+    let mut out = vec![vec![0; n]; n];
+    for (i, row) in m.value.iter().enumerate() {
+        for (j, &x) in row.iter().enumerate() {
+            if x.fract() != 0.0 || x < f64::from(*range.start()) || x > f64::from(*range.end()) {
+                let expected = format!("whole numbers from {} to {}", range.start(), range.end());
+                return Err(m.error(wrong(i, j, x), expected));
+            }
+            out[i][j] = x as u8;
+        }
+    }
+    Ok(out)
+}
+
+fn distances(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<Vec<Vec<u8>>, SpecError> {
+    whole(m, n, 10..=254, |i, j, x| match x {
+        255.0 => format!("row {i} has no path to {j} (distance 255 means unreachable)"),
+        0.0 => format!("row {i} has no path to {j} (distance 0)"),
+        _ => format!("distance from row {i} to {j} is {x}"),
+    })
+}
+
+fn hop_given(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<Vec<Vec<u8>>, SpecError> {
+    let hop = whole(m, n, 0..=254, |i, j, x| format!("hop class from row {i} to {j} is {x}"))?;
+    for (i, row) in hop.iter().enumerate() {
+        if let Some(j) = row.iter().enumerate().position(|(j, &h)| (h == 0) != (i == j)) {
+            return Err(m.error(format!("hop class from row {i} to {j} is {}", row[j]), "0 exactly on the diagonal"));
+        }
+    }
+    Ok(hop)
+}
+
+/// Hop classes by the rank of the distance among all distances between different nodes.
+fn hop_by_distance(distance: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let pairs = |i: usize| distance[i].iter().enumerate().filter(move |(j, _)| *j != i).map(|(_, d)| *d);
+    let mut ranks: Vec<u8> = (0..distance.len()).flat_map(pairs).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let class = |i: usize, j: usize, d: u8| {
+        if i == j {
+            0
+        } else {
+            ranks.binary_search(&d).map_or(1, |r| r as u8 + 1)
+        }
+    };
+    distance.iter().enumerate().map(|(i, row)| row.iter().enumerate().map(|(j, &d)| class(i, j, d)).collect()).collect()
+}
+
+fn latencies(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<Vec<Vec<f64>>, SpecError> {
+    square(m, n)?;
+    for (i, row) in m.value.iter().enumerate() {
+        if let Some(j) = row.iter().position(|&x| x <= 0.0 || x > MAX_LATENCY_NS) {
+            let what = format!("latency from row {i} to {j} is {} ns", row[j]);
+            return Err(m.error(what, format!("above 0, at most {MAX_LATENCY_NS} ns")));
+        }
+    }
+    Ok(m.value.clone())
+}
+
+/// A node without CPUs has no local access; the entry on its diagonal is the latency from the nearest
+/// CPU, which is what its queueing term scales with (machines.md section 6.1).
+fn own_latency_of_memory_nodes(layout: &Layout, ns: &mut [Vec<f64>]) {
+    for (m, node) in layout.nodes.iter().enumerate() {
+        if node.cpus.is_empty() {
+            let from_cpus = layout.nodes.iter().enumerate().filter(|(_, c)| !c.cpus.is_empty()).map(|(c, _)| ns[c][m]);
+            ns[m][m] = from_cpus.min_by(f64::total_cmp).unwrap_or(ns[m][m]);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Hop classes and routes from the link graph of `links.rs`.
+//!
+//! Problem: which links a request loads, and in which class of distance two nodes are. Approach: breadth-first
+//! search between places (sockets, or nodes that stand alone); all shortest ways are enumerated and share
+//! the traffic evenly.
+//! Invariant: where there are links, every pair of places has a route or the machine is refused; shares of
+//! a pair sum to 1. Work is bounded: at most [`MAX_PARALLEL`] ways for a pair, [`MAX_HOPS`] hops in all.
+
+use super::index::Layout;
+use super::links::{Edge, Graph, Rule};
+use super::Route;
+use crate::spec::SpecError;
+
+/// Most parallel shortest routes between two nodes.
+const MAX_PARALLEL: usize = 64;
+
+/// Most hops of all routes of a machine together.
+const MAX_HOPS: usize = 4_000_000;
+
+/// Routes of every pair of nodes.
+type Routes = Vec<Vec<Vec<Route>>>;
+
+impl Graph {
+    /// Hop classes: 0 the node itself, 1 the same socket; other sockets by the number of links between them,
+    /// counting from 1, or from 2 where sockets have several nodes.
+    ///
+    /// # Errors
+    /// Two sockets that no chain of links joins.
+    pub(super) fn hops(&self, layout: &Layout) -> Result<Vec<Vec<u8>>, SpecError> {
+        let socket_of = |place: usize| match place.checked_sub(layout.sockets) {
+            None => place,
+            Some(node) => layout.nodes[node].socket,
+        };
+        let mut near = vec![Vec::new(); layout.sockets];
+        for (place, edges) in self.edges.iter().enumerate() {
+            near[socket_of(place)].extend(edges.iter().filter(|e| e.crosses).map(|e| socket_of(e.to)));
+        }
+        let mut per_socket = vec![0; layout.sockets];
+        layout.nodes.iter().for_each(|n| per_socket[n.socket] += 1);
+        let base = usize::from(per_socket.iter().any(|&n| n > 1));
+        let between: Vec<Vec<Option<usize>>> = (0..layout.sockets).map(|s| steps(&near, s)).collect();
+        let class = |i: usize, j: usize| {
+            let (a, b) = (layout.nodes[i].socket, layout.nodes[j].socket);
+            if i == j || a == b {
+                return Ok(u8::from(i != j));
+            }
+            let links = if self.links.is_empty() { Some(1) } else { between[a][b] };
+            let class = links.and_then(|l| u8::try_from(base + l).ok());
+            class.ok_or_else(|| self.unreachable(layout, i, j))
+        };
+        let n = layout.nodes.len();
+        (0..n).map(|i| (0..n).map(|j| class(i, j)).collect()).collect()
+    }
+
+    /// Routes of every pair of nodes; all empty without links.
+    ///
+    /// # Errors
+    /// Two nodes that no chain of links joins; more ways or hops than the limits.
+    pub(super) fn routes(&self, layout: &Layout) -> Result<Routes, SpecError> {
+        let n = layout.nodes.len();
+        let mut out = vec![vec![Vec::new(); n]; n];
+        if self.links.is_empty() {
+            return Ok(out);
+        }
+        let inner = self.inner_edges(n);
+        let mut hops = 0;
+        for j in 0..n {
+            let to_place = distances(&self.edges, self.home[j]);
+            let to_node = distances(&inner, j);
+            let mut known: Vec<Option<Vec<Route>>> = vec![None; self.edges.len()];
+            for i in (0..n).filter(|&i| i != j) {
+                let home = self.home[i];
+                out[i][j] = if home != self.home[j] {
+                    if known[home].is_none() {
+                        known[home] = Some(self.ways(layout, &self.edges, (home, self.home[j]), &to_place, (i, j))?);
+                    }
+                    known[home].clone().unwrap_or_default()
+                } else if inner[i].is_empty() && inner[j].is_empty() {
+                    self.by_ports(i, j)
+                } else {
+                    self.ways(layout, &inner, (i, j), &to_node, (i, j))?
+                };
+                hops += out[i][j].iter().map(|r| r.hops.len()).sum::<usize>();
+                if hops > MAX_HOPS {
+                    return Err(
+                        self.refuse(format!("routes of more than {MAX_HOPS} hops in all"), "fewer or shorter routes")
+                    );
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The adjacency of links inside a place.
+    fn inner_edges(&self, nodes: usize) -> Vec<Vec<Edge>> {
+        let mut edges = vec![Vec::new(); nodes];
+        for &(a, b, link) in &self.inner {
+            edges[a].push(Edge { to: b, hop: (link, true), transit: None, crosses: false });
+            edges[b].push(Edge { to: a, hop: (link, false), transit: None, crosses: false });
+        }
+        edges
+    }
+
+    /// Inside a socket with ports: out of the one node's, into the other's. Without ports no link limits it.
+    fn by_ports(&self, i: usize, j: usize) -> Vec<Route> {
+        let out = self.port[i].map(|p| (p, true));
+        let into = self.port[j].map(|p| (p, false));
+        let hops: Vec<(usize, bool)> = out.into_iter().chain(into).collect();
+        if hops.is_empty() {
+            return Vec::new();
+        }
+        vec![Route { share: 1.0, hops }]
+    }
+
+    /// All shortest ways between two places, each with its share.
+    fn ways(
+        &self,
+        layout: &Layout,
+        edges: &[Vec<Edge>],
+        (from, to): (usize, usize),
+        steps: &[Option<usize>],
+        (i, j): (usize, usize),
+    ) -> Result<Vec<Route>, SpecError> {
+        let Some(length) = steps[from] else { return Err(self.unreachable(layout, i, j)) };
+        let mut ways: Vec<(usize, Vec<Edge>)> = vec![(from, Vec::new())];
+        for left in (0..length).rev() {
+            let mut longer = Vec::new();
+            for (at, way) in ways {
+                for e in edges[at].iter().filter(|e| steps[e.to] == Some(left)) {
+                    let mut next = way.clone();
+                    next.push(*e);
+                    longer.push((e.to, next));
+                }
+            }
+            if longer.len() > MAX_PARALLEL {
+                let (a, b) = (layout.nodes[i].id, layout.nodes[j].id);
+                let what = format!("nodes {a} and {b} have more than {MAX_PARALLEL} shortest routes");
+                return Err(self.refuse(what, "fewer parallel links"));
+            }
+            ways = longer;
+        }
+        debug_assert!(ways.iter().all(|(at, _)| *at == to));
+        if self.rule == Rule::CrossFirst && ways.iter().any(|(_, w)| w[0].crosses) {
+            ways.retain(|(_, w)| w[0].crosses);
+        }
+        let share = 1.0 / ways.len() as f64;
+        Ok(ways.iter().map(|(_, w)| Route { share, hops: crossed(w) }).collect())
+    }
+
+    fn unreachable(&self, layout: &Layout, i: usize, j: usize) -> SpecError {
+        let (a, b) = (layout.nodes[i].id, layout.nodes[j].id);
+        self.refuse(format!("node {a} has no path to node {b}"), "a chain of `[[link]]` between every two nodes")
+    }
+
+    fn refuse(&self, what: String, expected: &str) -> SpecError {
+        match &self.place {
+            Some(p) => p.error(what, expected),
+            None => SpecError::plain("machine", what, expected),
+        }
+    }
+}
+
+/// The links a way crosses, with the transit cap of a link that is not the first.
+fn crossed(way: &[Edge]) -> Vec<(usize, bool)> {
+    let mut hops = Vec::with_capacity(way.len());
+    for (n, e) in way.iter().enumerate() {
+        hops.extend(e.transit.filter(|_| n > 0).map(|t| (t, true)));
+        hops.push(e.hop);
+    }
+    hops
+}
+
+/// Number of edges from every place to `to` (links go both ways).
+fn distances(edges: &[Vec<Edge>], to: usize) -> Vec<Option<usize>> {
+    let near: Vec<Vec<usize>> = edges.iter().map(|l| l.iter().map(|e| e.to).collect()).collect();
+    steps(&near, to)
+}
+
+/// Breadth-first search from `start`.
+fn steps(near: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
+    let mut steps = vec![None; near.len()];
+    if start >= near.len() {
+        return steps;
+    }
+    steps[start] = Some(0);
+    let mut queue = std::collections::VecDeque::from([start]);
+    while let Some(at) = queue.pop_front() {
+        let next = steps[at].map(|s| s + 1);
+        for &to in &near[at] {
+            if steps[to].is_none() {
+                steps[to] = next;
+                queue.push_back(to);
+            }
+        }
+    }
+    steps
+}

@@ -1,0 +1,101 @@
+//! The shorthand `NODESxLLCSxCORESxTHREADS`: `2x8x8x2` is two nodes of eight LLCs of eight cores of two threads.
+//!
+//! Problem: "any two-node machine" should not need a file. Approach: the four numbers become a `[layout]`
+//! on top of a generic modern machine ([`GENERIC`]); every assumption is listed and ends in
+//! [`Machine::warnings`].
+
+use super::Machine;
+use crate::spec::SpecError;
+
+/// Numbers of a generic modern machine, each with its origin; also the ground of imported machines.
+pub(super) const GENERIC: &str = include_str!("generic.toml");
+
+/// Above this number of sockets a full mesh would be more links than a machine may have.
+pub(super) const MAX_LINKED: u32 = 128;
+
+const EXPECTED: &str = "NODESxLLCSxCORESxTHREADS: LLCs per node, cores per LLC, threads per core, such as 2x8x8x2";
+
+/// Whether a text is meant as a shorthand: digits and at least one `x`, nothing else.
+pub(super) fn is_one(text: &str) -> bool {
+    text.contains('x')
+        && text.bytes().all(|b| b == b'x' || b.is_ascii_digit())
+        && text.bytes().any(|b| b.is_ascii_digit())
+}
+
+impl Machine {
+    /// A generic modern machine from `NODESxLLCSxCORESxTHREADS`, each node a socket of its own.
+    ///
+    /// # Errors
+    /// Not four numbers, a zero, or more CPUs or nodes than a machine may have.
+    pub fn from_shorthand(text: &str) -> Result<Machine, SpecError> {
+        Machine::from_toml("command line", &toml(text)?).map_err(|e| {
+            // Positions would point into the generated text.
+            SpecError { line: 0, column: 0, ..e }
+        })
+    }
+}
+
+/// The machine file behind a shorthand.
+fn toml(text: &str) -> Result<String, SpecError> {
+    let wrong = |what: String| SpecError::plain("command line", what, EXPECTED);
+    let shown = super::clip(text);
+    let numbers: Vec<u32> = text.split('x').filter_map(|n| n.parse().ok()).collect();
+    let [nodes, llcs, cores, threads] = numbers[..] else {
+        return Err(wrong(format!("`{shown}` is not four numbers")));
+    };
+    if text.split('x').count() != 4 || [nodes, llcs, cores, threads].contains(&0) {
+        return Err(wrong(format!("`{shown}` is not four numbers above 0")));
+    }
+    if threads > 8 {
+        return Err(wrong(format!("`{shown}` has {threads} threads per core, at most 8 are possible")));
+    }
+    let per_node = u64::from(llcs).saturating_mul(u64::from(cores));
+    let cpus = per_node.saturating_mul(u64::from(nodes)).saturating_mul(u64::from(threads));
+    if cpus > super::MAX_CPUS as u64 || nodes as usize > super::MAX_NODES {
+        let limits = format!("at most {} nodes and {} CPUs are possible", super::MAX_NODES, super::MAX_CPUS);
+        return Err(wrong(format!("`{shown}` is too large: {limits}")));
+    }
+    let (remote, links) = match nodes {
+        1 => ("", ""),
+        2..=MAX_LINKED => (", every other node one hop away over a link of its own", GENERIC_LINKS),
+        _ => (", every other node one hop away without any limit on links", ""),
+    };
+    Ok(format!(
+        "name = \"{nodes}x{llcs}x{cores}x{threads}\"
+title = \"generic modern machine {nodes}x{llcs}x{cores}x{threads} (nodes x LLCs x cores x threads)\"
+class = \"modern\"
+assumed = [
+  \"clocks, caches and costs of a Zen 3 server; 110 ns and 171.5 GB/s local, 200 ns remote\",
+  \"64 GiB per node, distances 10/21{remote}\",
+]
+
+[layout]
+sockets = {nodes}
+cores_per_node = {per_node}
+threads_per_core = {threads}
+llcs_per_node = {llcs}
+
+[memory]
+per_node = \"64 GiB\"
+peak_gbps = 204.8
+sustained_gbps = 171.5
+
+[distance]
+by_hop = [10, 21]
+
+[latency]
+by_hop_ns = [110, 200]
+{links}
+{GENERIC}"
+    ))
+}
+
+/// Links between all sockets, as the xGMI of milan-2s-nps1.
+pub(super) const GENERIC_LINKS: &str = "
+[[link]]
+kind = \"sockets\"
+scope = \"all\"
+peak_gbps = 96
+sustained_gbps = 85
+hop_ns = 90
+";

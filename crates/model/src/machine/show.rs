@@ -1,0 +1,281 @@
+//! `numalab machine show`: a machine as text.
+//!
+//! Problem: people must see at a glance where CPUs, caches and memory are and how far everything is, for 2
+//! nodes as for 32, on a terminal of 100 columns. Approach: one box for each socket with its nodes and
+//! LLCs in compact ranges; a matrix is printed with its values while it fits, and with one letter for
+//! each distinct value beyond.
+//! Invariant: pure function of the machine; no line longer than [`WIDTH`] except where a single word is.
+
+use super::{cpulist, size, Link, Machine, MemoryKind, Node};
+use std::fmt::Write;
+
+/// Columns used.
+const WIDTH: usize = 100;
+
+/// Most nodes whose matrices are drawn.
+const MAX_DRAWN: usize = 48;
+
+/// Draws a machine: sockets, nodes, LLCs and CPUs, distances, latencies, links, warnings. Ends with a newline.
+pub fn show(m: &Machine) -> String {
+    let mut out = String::new();
+    head(m, &mut out);
+    // One width for the whole machine, so that the columns of all nodes stand below each other.
+    let widest = (0..m.llcs.len()).map(|l| llc(m, l).len()).max().unwrap_or(0) + 3;
+    (0..m.sockets).for_each(|s| socket(m, s, widest, &mut out));
+    matrices(m, &mut out);
+    links(m, &mut out);
+    figures(m, &mut out);
+    for w in &m.warnings {
+        wrapped(&mut out, "warning: ", "         ", w.split(' '));
+    }
+    out
+}
+
+/// The machine as JSON for scripts: counts, ids, matrices and links, without costs.
+pub fn summary(m: &Machine) -> serde_json::Value {
+    let nodes: Vec<_> = m
+        .nodes
+        .iter()
+        .map(|n| {
+            serde_json::json!({
+                "id": n.id, "socket": n.socket, "cpus": ids(m, &n.cpus), "memory_bytes": n.memory_bytes,
+                "kind": kind(n), "tier": n.tier, "peak_gbps": n.dram_peak_gbps, "sustained_gbps": n.dram_sustained_gbps,
+            })
+        })
+        .collect();
+    let llcs: Vec<_> = m
+        .llcs
+        .iter()
+        .map(|l| serde_json::json!({"node": m.nodes[l.node].id, "cpus": ids(m, &l.cpus), "size_bytes": l.size_bytes}))
+        .collect();
+    let links: Vec<_> = m
+        .links
+        .iter()
+        .map(|l| {
+            serde_json::json!({
+                "name": l.name, "peak_gbps": l.peak_gbps, "sustained_gbps": l.sustained_gbps,
+                "hop_ns": l.hop_latency_ns,
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "name": m.name, "title": m.title, "sockets": m.sockets, "cores": m.cores, "cpus": m.cpus.len(),
+        "memory_bytes": m.memory_bytes(), "nodes": nodes, "llcs": llcs, "distance": m.distance,
+        "hop": m.hop, "latency_ns": m.latency_ns, "links": links, "warnings": m.warnings,
+    })
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn head(m: &Machine, out: &mut String) {
+    wrapped(out, &format!("{}: ", m.name), "  ", m.title.split(' '));
+    let counts = [
+        count(m.sockets, "socket"),
+        count(m.nodes.len(), "node"),
+        count(m.llcs.len(), "LLC"),
+        count(m.cores, "core"),
+        count(m.cpus.len(), "CPU"),
+        size::short(m.memory_bytes()),
+    ];
+    let _ = writeln!(out, "{}\n", counts.join(", "));
+}
+
+fn kind(n: &Node) -> &'static str {
+    match n.kind {
+        MemoryKind::Dram => "DRAM",
+        MemoryKind::Cxl => "CXL",
+    }
+}
+
+/// A number without a needless fraction.
+fn short(x: f64) -> String {
+    let text = format!("{x:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_string)
+}
+
+/// One line of a box.
+fn boxed(out: &mut String, text: &str) {
+    let _ = writeln!(out, "| {text:<width$} |", width = WIDTH - 4);
+}
+
+fn socket(m: &Machine, s: usize, widest: usize, out: &mut String) {
+    let title = format!("+-- socket {s} ");
+    let _ = writeln!(out, "{title:-<width$}+", width = WIDTH - 1);
+    for (i, n) in m.nodes.iter().enumerate().filter(|(_, n)| n.socket == s) {
+        node(m, i, n, widest, out);
+    }
+    let _ = writeln!(out, "+{:-<width$}+", "", width = WIDTH - 2);
+}
+
+/// A node with its LLCs in cells of `widest` characters.
+fn node(m: &Machine, i: usize, n: &Node, widest: usize, out: &mut String) {
+    let memory = if n.memory_bytes == 0 {
+        "no memory".to_string()
+    } else {
+        let rates = (short(n.dram_sustained_gbps), short(n.dram_peak_gbps));
+        format!("{} {}, {} GB/s (peak {})", size::short(n.memory_bytes), kind(n), rates.0, rates.1)
+    };
+    let tier = if n.tier > 0 { format!(", tier {}", n.tier) } else { String::new() };
+    let llcs: Vec<usize> = (0..m.llcs.len()).filter(|&l| m.llcs[l].node == i).collect();
+    let single = llcs.len() == 1;
+    let cpus = if n.cpus.is_empty() { "no CPUs".to_string() } else { format!("CPUs {}", ids(m, &n.cpus)) };
+    let cache =
+        if single { format!("   LLC {} {}", llcs[0], size::short(m.llcs[llcs[0]].size_bytes)) } else { String::new() };
+    let first = format!("node {:<4} {memory}{tier}", n.id);
+    for line in fill(&format!("{first:<54} "), 10, cpus.split_inclusive(',').chain([cache.as_str()])) {
+        boxed(out, &line);
+    }
+    if single {
+        return;
+    }
+    let columns = ((WIDTH - 8) / widest).clamp(1, 4);
+    for row in llcs.chunks(columns) {
+        let cells: Vec<String> = row.iter().map(|&l| format!("{:<widest$}", llc(m, l))).collect();
+        for line in fill("    ", 8, cells.concat().trim_end().split_inclusive(',')) {
+            boxed(out, &line);
+        }
+    }
+}
+
+fn llc(m: &Machine, l: usize) -> String {
+    let llc = &m.llcs[l];
+    format!("LLC {l:<3} {}  {}", size::short(llc.size_bytes), ids(m, &llc.cpus))
+}
+
+fn ids(m: &Machine, cpus: &[usize]) -> String {
+    cpulist::format(&cpus.iter().map(|&c| m.cpus[c].id).collect::<Vec<u32>>())
+}
+
+/// Lays words (which carry their own separators) into lines that fit a box.
+fn fill<'a>(first: &str, indent: usize, words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut lines = vec![first.to_string()];
+    let mut fresh = true;
+    for word in words {
+        let last = lines.len() - 1;
+        if !fresh && lines[last].len() + word.len() > WIDTH - 4 {
+            lines.push(" ".repeat(indent));
+        }
+        let last = lines.len() - 1;
+        lines[last].push_str(word);
+        fresh = false;
+    }
+    lines
+}
+
+/// Writes words with spaces between, wrapped at [`WIDTH`].
+fn wrapped<'a>(out: &mut String, first: &str, indent: &str, words: impl Iterator<Item = &'a str>) {
+    let mut line = first.to_string();
+    let mut fresh = true;
+    for word in words {
+        if !fresh && line.len() + 1 + word.len() > WIDTH {
+            let _ = writeln!(out, "{line}");
+            line = indent.to_string();
+            fresh = true;
+        }
+        if !fresh {
+            line.push(' ');
+        }
+        line.push_str(word);
+        fresh = false;
+    }
+    let _ = writeln!(out, "{line}");
+}
+
+fn matrices(m: &Machine, out: &mut String) {
+    let ids: Vec<u32> = m.nodes.iter().map(|n| n.id).collect();
+    let distance: Vec<Vec<String>> = m.distance.iter().map(|r| r.iter().map(u8::to_string).collect()).collect();
+    matrix("distance (as the kernel sees it)", &ids, &distance, out);
+    let latency = |i: usize, j: usize| {
+        let unused = m.nodes[i].cpus.is_empty();
+        if unused {
+            "-".to_string()
+        } else {
+            short(m.latency_ns[i][j])
+        }
+    };
+    let n = m.nodes.len();
+    let latency: Vec<Vec<String>> = (0..n).map(|i| (0..n).map(|j| latency(i, j)).collect()).collect();
+    matrix("idle latency, ns (row: CPU, column: memory)", &ids, &latency, out);
+}
+
+/// A matrix with values if it fits, otherwise with a letter for each distinct value.
+fn matrix(title: &str, ids: &[u32], cells: &[Vec<String>], out: &mut String) {
+    let mut values: Vec<&String> = cells.iter().flatten().collect();
+    values.sort_by(|a, b| a.len().cmp(&b.len()).then(a.cmp(b)));
+    values.dedup();
+    if ids.len() > MAX_DRAWN {
+        let _ = writeln!(out, "\n{title}: {} x {} values, {} different", ids.len(), ids.len(), values.len());
+        return;
+    }
+    let label = ids.iter().map(|i| i.to_string().len()).max().unwrap_or(1);
+    let widest = values.iter().map(|v| v.len()).max().unwrap_or(1).max(label) + 1;
+    if 2 + label + widest * ids.len() <= WIDTH || values.len() > 26 {
+        let _ = writeln!(out, "\n{title}");
+        panels(ids, cells, (label, widest), out);
+        return;
+    }
+    let letter = |v: &String| {
+        let n = values.iter().position(|x| *x == v).unwrap_or(0);
+        char::from(b'a' + n as u8).to_string()
+    };
+    let legend: Vec<String> = values.iter().map(|v| format!("{}={v}", letter(v))).collect();
+    wrapped(out, &format!("\n{title}: "), "  ", legend.iter().map(String::as_str));
+    let letters: Vec<Vec<String>> = cells.iter().map(|row| row.iter().map(letter).collect()).collect();
+    panels(ids, &letters, (label, label + 1), out);
+}
+
+/// A matrix in as many blocks of columns as the width asks for.
+fn panels(ids: &[u32], cells: &[Vec<String>], (label, widest): (usize, usize), out: &mut String) {
+    let columns = ((WIDTH - 2 - label) / widest).max(1);
+    let all: Vec<usize> = (0..ids.len()).collect();
+    for block in all.chunks(columns) {
+        let head: String = block.iter().map(|&j| format!("{:>widest$}", ids[j])).collect();
+        let _ = writeln!(out, "  {:label$}{head}", "");
+        for (id, row) in ids.iter().zip(cells) {
+            let row: String = block.iter().map(|&j| format!("{:>widest$}", row[j])).collect();
+            let _ = writeln!(out, "  {id:>label$}{row}");
+        }
+    }
+}
+
+/// Links, those of equal figures together.
+fn links(m: &Machine, out: &mut String) {
+    if m.links.is_empty() {
+        if m.nodes.len() > 1 {
+            out.push_str("\nlinks: none modelled, requests to other nodes meet no limit but the memory's\n");
+        }
+        return;
+    }
+    out.push_str("\nlinks, GB/s sustained (peak) per direction, with the idle latency each hop adds\n");
+    let same = |a: &Link, b: &Link| {
+        (a.peak_gbps, a.sustained_gbps, a.hop_latency_ns) == (b.peak_gbps, b.sustained_gbps, b.hop_latency_ns)
+    };
+    let mut groups: Vec<Vec<&Link>> = Vec::new();
+    for l in &m.links {
+        match groups.iter_mut().find(|g| same(g[0], l)) {
+            Some(g) => g.push(l),
+            None => groups.push(vec![l]),
+        }
+    }
+    for g in groups {
+        let (l, times) = (g[0], g.len());
+        let rate = format!("{} ({})", short(l.sustained_gbps), short(l.peak_gbps));
+        let first = format!("  {times:>3} x {rate:<14} {:>6} ns  ", format!("+{}", short(l.hop_latency_ns)));
+        wrapped(out, &first, &" ".repeat(first.len()), g.iter().map(|l| l.name.as_str()));
+    }
+}
+
+/// Clock, caches, streaming.
+fn figures(m: &Machine, out: &mut String) {
+    let (k, c, s) = (&m.clock, &m.cache, &m.stream);
+    let parts = [
+        format!("clock {} GHz ({} base, {} single),", k.sustained_ghz, k.base_ghz, k.single_ghz),
+        format!("L2 {} {} cycles,", size::short(c.l2_bytes), short(c.l2_cycles)),
+        format!("LLC hit {} ns,", short(c.llc_latency_ns)),
+        format!("one thread streams {} GB/s", short(s.cap_gbps)),
+    ];
+    out.push('\n');
+    wrapped(out, "", "  ", parts.iter().map(String::as_str));
+}

@@ -1,0 +1,259 @@
+//! A workload file as parsed: names resolved to indices, expressions parsed, nothing evaluated yet.
+
+use super::{ForkPoint, HugeAdvice, PolicyMode, RegionKind};
+use crate::expr::Formula;
+use crate::spec::Spot;
+
+/// A parsed workload file, independent of any machine; made by [`super::parse`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadSpec {
+    pub(super) file: String,
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) about: String,
+    pub(super) source: String,
+    pub(super) limit: Option<Formula>,
+    pub(super) params: Vec<ParamSpec>,
+    pub(super) requires: Vec<Require>,
+    pub(super) policies: Vec<PolicySpec>,
+    pub(super) barriers: Vec<Family>,
+    pub(super) channels: Vec<Family>,
+    pub(super) scores: Vec<ScoreSpec>,
+    pub(super) processes: Vec<ProcessSpec>,
+}
+
+impl WorkloadSpec {
+    /// Catalog name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// One line for people.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+    /// Prose: what it measures, and when it is adverse.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+    /// Where its figures come from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+    /// Its parameters, in order of declaration.
+    pub fn params(&self) -> &[ParamSpec] {
+        &self.params
+    }
+    /// Names and units of its scores: (name, unit, higher is better).
+    pub fn scores(&self) -> impl Iterator<Item = (&str, &str, bool)> {
+        self.scores.iter().map(|s| (s.family.name.value.as_str(), s.unit.as_str(), s.higher_is_better))
+    }
+}
+
+/// A parameter of a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamSpec {
+    /// Name, as used in expressions and overrides.
+    pub name: String,
+    /// One line, empty if the file gives none.
+    pub about: String,
+    pub(super) default: Formula,
+}
+
+impl ParamSpec {
+    /// Default, as written: an expression of the machine and of earlier parameters.
+    pub fn default_text(&self) -> &str {
+        self.default.text()
+    }
+}
+
+/// A condition the machine must meet.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Require {
+    pub that: Formula,
+    pub because: String,
+}
+
+/// A list of whole numbers: single expressions and inclusive ranges.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct List {
+    pub items: Vec<ListItem>,
+    pub spot: Spot<String>,
+}
+
+/// One entry of a [`List`].
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ListItem {
+    One(Formula),
+    Range { from: Formula, to: Formula, by: Option<Formula> },
+}
+
+/// A name that stands for one thing, or (with `over`) for one per number of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Family {
+    pub name: Spot<String>,
+    pub over: Option<List>,
+    /// Barriers only: busy-wait.
+    pub spin: bool,
+}
+
+/// A use of a family: its index among those of its kind, and the member.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ref {
+    pub index: usize,
+    pub at: Option<Formula>,
+    pub spot: Spot<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ScoreSpec {
+    pub family: Family,
+    pub unit: String,
+    pub higher_is_better: bool,
+    pub per_second: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PolicySpec {
+    pub name: Spot<String>,
+    pub mode: PolicyMode,
+    /// `None` = every node that has memory.
+    pub nodes: Option<List>,
+    pub weights: Vec<Formula>,
+    pub numa_balancing: bool,
+    /// Whether it depends on the thread's number.
+    pub per_thread: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RegionSpec {
+    pub family: Family,
+    /// Mapped only where this holds.
+    pub when: Option<Formula>,
+    pub kind: RegionKind,
+    pub size: Formula,
+    pub misalign: Option<Formula>,
+    pub advice: HugeAdvice,
+    pub policy: Option<usize>,
+}
+
+/// A region as seen from a process entry: (process entry, region of that entry).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RegionId {
+    pub process: usize,
+    pub region: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ProcessSpec {
+    pub name: Spot<String>,
+    pub count: Option<Formula>,
+    /// Entry it is forked from, and which instance of it.
+    pub parent: Option<(usize, Option<Formula>)>,
+    /// Instances after the first are forked from the first.
+    pub forked_from_first: bool,
+    pub fork: ForkPoint,
+    pub policy: Option<usize>,
+    pub regions: Vec<RegionSpec>,
+    /// Regions its steps may name: inherited ones first.
+    pub visible: Vec<RegionId>,
+    pub prologue: Vec<Step>,
+    /// The initial thread is the first thread of the first group; otherwise it only waits.
+    pub initial_works: bool,
+    pub groups: Vec<Group>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Group {
+    /// Number of threads, one if absent.
+    pub threads: Option<Formula>,
+    pub affinity: Option<Affinity>,
+    pub phases: Vec<Step>,
+    /// Whether its steps, or the policies they set, depend on the thread's number.
+    pub per_thread: bool,
+}
+
+/// CPUs a thread may use, as a list of CPUs or of larger units.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Affinity {
+    pub unit: AffinityUnit,
+    pub list: List,
+    /// Whether it depends on the thread's number.
+    pub per_thread: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AffinityUnit {
+    Cpus,
+    Cores,
+    Llcs,
+    Nodes,
+    Sockets,
+}
+
+/// One step: modifiers around a verb. They apply from the outside in: `for`, `let`, `when`, `policy`,
+/// `timed`, `count` or `time`, verb.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Step {
+    pub spot: Spot<()>,
+    pub each: Option<(String, List)>,
+    pub lets: Vec<(String, Formula)>,
+    pub when: Option<Formula>,
+    pub policy: Option<usize>,
+    pub timed: Option<Ref>,
+    pub bound: StepBound,
+    pub verb: Verb,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum StepBound {
+    Once,
+    Count(Formula),
+    Time(Formula),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Verb {
+    Access(Box<AccessSpec>),
+    Compute(Formula),
+    Sleep { mean: Formula, exponential: bool },
+    Barrier(Ref),
+    Signal(Ref),
+    Wait(Ref),
+    Discard(SpanSpec),
+    Score { score: Ref, amount: Option<Formula> },
+    Steps(Vec<Step>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SpanSpec {
+    pub region: RegionId,
+    pub at: Option<Formula>,
+    pub slice: Slice,
+    pub spot: Spot<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Slice {
+    Whole,
+    Thread,
+    Explicit { offset: Option<Formula>, len: Option<Formula> },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AccessSpec {
+    pub span: SpanSpec,
+    pub pattern: PatternSpec,
+    pub write: Option<Formula>,
+    pub cost: Option<Formula>,
+    /// Score counted to, and how many bytes make one unit of it.
+    pub counts: Option<(Ref, Option<Formula>)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PatternSpec {
+    Sequential,
+    Strided { stride: Formula },
+    Random { accesses: Formula },
+    Zipf { accesses: Formula, theta: Formula },
+    Chase { accesses: Formula },
+}

@@ -1,0 +1,262 @@
+//! Steps to ops: one list per prologue or thread, with every expression evaluated.
+
+use super::ast::{AccessSpec, PatternSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
+use super::layout::{absent, expand, member, policy};
+use super::names::{THREAD, THREADS};
+use super::resolve::Tables;
+use super::{Access, Bound, Op, Pattern, Policy, PolicyMode, RegionKind, Span};
+use crate::expr::{Env, Formula};
+use crate::machine::Machine;
+use crate::spec::{SpecError, Spot};
+use std::collections::BTreeMap;
+
+/// A mapped region as steps see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Mapped {
+    /// Index in the process, inherited regions first.
+    pub index: u32,
+    /// Bytes asked for; the mapping is rounded up to whole pages.
+    pub len_bytes: u64,
+    pub kind: RegionKind,
+}
+
+/// Regions of a process instance by entry, region and member number.
+pub(super) type Regions = BTreeMap<(RegionId, u64), Mapped>;
+
+/// Emits the ops of one thread or prologue.
+pub(super) struct Emitter<'a> {
+    pub machine: &'a Machine,
+    pub tables: &'a mut Tables,
+    pub env: &'a mut Env,
+    pub regions: &'a Regions,
+    /// Policy in force, restored after a step that sets its own.
+    pub policy: Policy,
+    /// Inside a loop bounded by time.
+    pub in_time: bool,
+    pub out: Vec<Op>,
+}
+
+impl Emitter<'_> {
+    /// Appends the ops of `steps`.
+    pub fn steps(&mut self, steps: &[Step]) -> Result<(), SpecError> {
+        steps.iter().try_for_each(|s| self.step(s))
+    }
+    /// `for`: the step once per number of the list, with the number as a name.
+    fn step(&mut self, step: &Step) -> Result<(), SpecError> {
+        let Some((name, list)) = &step.each else { return self.once(step) };
+        let numbers = expand(list, self.env)?;
+        for n in numbers {
+            self.tables.spend(1, &list.spot)?;
+            self.env.set(name, crate::expr::Value::plain(n as f64));
+            self.once(step)?;
+        }
+        self.env.unset(name);
+        Ok(())
+    }
+    fn once(&mut self, step: &Step) -> Result<(), SpecError> {
+        for (name, value) in &step.lets {
+            let value = value.eval(self.env)?;
+            self.env.set(name, value);
+        }
+        if step.when.as_ref().map_or(Ok(true), |w| w.holds(self.env))? {
+            self.with_policy(step)?;
+        }
+        for (name, _) in &step.lets {
+            self.env.unset(name);
+        }
+        Ok(())
+    }
+    fn with_policy(&mut self, step: &Step) -> Result<(), SpecError> {
+        let Some(index) = step.policy else { return self.with_clock(step) };
+        let wanted = policy(&self.tables.policies[index], self.env, self.machine)?;
+        let start = self.out.len();
+        self.push(Op::SetPolicy(wanted.clone()), &step.spot)?;
+        let outer = std::mem::replace(&mut self.policy, wanted);
+        self.with_clock(step)?;
+        self.policy = outer;
+        if self.out.len() == start + 1 {
+            self.out.truncate(start);
+            return Ok(());
+        }
+        self.push(Op::SetPolicy(self.policy.clone()), &step.spot)
+    }
+    fn with_clock(&mut self, step: &Step) -> Result<(), SpecError> {
+        let Some(score) = &step.timed else { return self.bounded(step) };
+        let id = self.tables.score(score, self.env)?;
+        let start = self.out.len();
+        self.push(Op::ScoreClock { id, run: true }, &step.spot)?;
+        self.bounded(step)?;
+        if self.out.len() == start + 1 {
+            self.out.truncate(start);
+            return Ok(());
+        }
+        self.push(Op::ScoreClock { id, run: false }, &step.spot)
+    }
+    fn bounded(&mut self, step: &Step) -> Result<(), SpecError> {
+        let (bound, at) = match &step.bound {
+            StepBound::Once => return self.verb(step),
+            StepBound::Count(n) => match n.whole(self.env, 0, u64::MAX)? {
+                0 => return Ok(()),
+                1 => return self.verb(step),
+                count => (Bound::Count(count), n.spot()),
+            },
+            StepBound::Time(t) => match t.time_ns(self.env)? as u64 {
+                0 => return Ok(()),
+                ns => (Bound::Time { ns }, t.spot()),
+            },
+        };
+        let start = self.out.len();
+        self.push(Op::LoopStart(bound), &step.spot)?;
+        let timed = matches!(bound, Bound::Time { .. });
+        let outer = self.in_time;
+        self.in_time |= timed;
+        self.verb(step)?;
+        self.in_time = outer;
+        if self.out.len() == start + 1 {
+            self.out.truncate(start);
+            return Ok(());
+        }
+        let passes_time = |op: &Op| match op {
+            Op::Access(_) | Op::Compute { .. } | Op::Sleep { .. } => true,
+            Op::Barrier { .. } | Op::Signal { .. } | Op::Wait { .. } | Op::Discard(_) => !timed,
+            _ => false,
+        };
+        if !self.out[start..].iter().any(passes_time) {
+            return Err(at.error("the loop does nothing that takes time", "an access, compute or sleep step in it"));
+        }
+        self.push(Op::LoopEnd, &step.spot)
+    }
+    fn verb(&mut self, step: &Step) -> Result<(), SpecError> {
+        match &step.verb {
+            Verb::Access(a) => self.access(a, &step.spot),
+            Verb::Compute(t) => match t.time_ns(self.env)?.round() as u64 {
+                0 => Ok(()),
+                ns => self.push(Op::Compute { ns }, &step.spot),
+            },
+            Verb::Sleep { mean, exponential } => match mean.time_ns(self.env)?.round() as u64 {
+                0 => Ok(()),
+                ns => self.push(Op::Sleep { ns, exponential: *exponential }, &step.spot),
+            },
+            Verb::Barrier(r) => {
+                self.refuse_in_time(r, "barrier", "threads leave such a loop at different passes")?;
+                let (id, spin) = self.tables.barrier(r, self.env)?;
+                self.push(Op::Barrier { id, spin }, &step.spot)
+            }
+            Verb::Signal(r) => {
+                let channel = self.tables.channel(r, self.env)?;
+                self.push(Op::Signal { channel }, &step.spot)
+            }
+            Verb::Wait(r) => {
+                self.refuse_in_time(r, "wait", "nobody may be left to answer")?;
+                let channel = self.tables.channel(r, self.env)?;
+                self.push(Op::Wait { channel }, &step.spot)
+            }
+            Verb::Discard(s) => {
+                let (span, _) = self.span(s)?;
+                self.push(Op::Discard(span), &step.spot)
+            }
+            Verb::Score { score, amount } => {
+                let id = self.tables.score(score, self.env)?;
+                let units = amount.as_ref().map_or(Ok(1.0), |a| a.plain(self.env))?;
+                match amount {
+                    Some(a) if units < 0.0 => Err(a.refuse(crate::expr::Value::plain(units), "0 or more")),
+                    _ => self.push(Op::Score { id, amount: units }, &step.spot),
+                }
+            }
+            Verb::Steps(list) => self.steps(list),
+        }
+    }
+    fn refuse_in_time(&self, r: &Ref, word: &str, why: &str) -> Result<(), SpecError> {
+        if !self.in_time {
+            return Ok(());
+        }
+        Err(r
+            .spot
+            .error(format!("a {word} inside a loop bounded by time would hang ({why})"), "a loop bounded by count"))
+    }
+    fn push(&mut self, op: Op, at: &Spot<()>) -> Result<(), SpecError> {
+        self.tables.spend(1, at)?;
+        self.out.push(op);
+        Ok(())
+    }
+    fn access(&mut self, a: &AccessSpec, at: &Spot<()>) -> Result<(), SpecError> {
+        let (span, kind) = self.span(&a.span)?;
+        let lines = |step: u64| span.len_bytes.div_ceil(step);
+        let plain = |f: &Formula, env: &Env, low: f64, high: f64, expected: &str| {
+            let x = f.plain(env)?;
+            if (low..=high).contains(&x) {
+                Ok(x)
+            } else {
+                Err(f.refuse(crate::expr::Value::plain(x), expected))
+            }
+        };
+        let (pattern, accesses) = match &a.pattern {
+            PatternSpec::Sequential => (Pattern::Sequential, lines(64)),
+            PatternSpec::Strided { stride } => {
+                let (stride_bytes, _) = stride.bytes(self.env, 64)?;
+                (Pattern::Strided { stride_bytes }, lines(stride_bytes))
+            }
+            PatternSpec::Random { accesses } => (Pattern::Random, accesses.whole(self.env, 0, u64::MAX)?),
+            PatternSpec::Zipf { accesses, theta } => {
+                let theta = plain(theta, self.env, 1e-6, 100.0, "a skew above 0 and at most 100")?;
+                (Pattern::Zipf { theta }, accesses.whole(self.env, 0, u64::MAX)?)
+            }
+            PatternSpec::Chase { accesses } => (Pattern::Chase, accesses.whole(self.env, 0, u64::MAX)?),
+        };
+        if accesses == 0 {
+            return Ok(());
+        }
+        let write = a.write.as_ref().map_or(Ok(0.0), |w| plain(w, self.env, 0.0, 1.0, "a share from 0 to 1"))?;
+        if write > 0.0 && kind == RegionKind::FileRead {
+            return Err(a
+                .span
+                .spot
+                .error("the step writes to a read-only file mapping", "`write = 0`, or another kind"));
+        }
+        let compute_ns = a.cost.as_ref().map_or(Ok(0.0), |c| c.time_ns(self.env))?;
+        let score = match &a.counts {
+            None => None,
+            Some((score, unit)) => {
+                let bytes = unit.as_ref().map_or(Ok((1, false)), |u| u.bytes(self.env, 1))?.0;
+                Some((self.tables.score(score, self.env)?, 1.0 / bytes as f64))
+            }
+        };
+        self.push(Op::Access(Access { span, pattern, write, compute_ns, accesses, score }), at)
+    }
+    fn span(&self, s: &SpanSpec) -> Result<(Span, RegionKind), SpecError> {
+        let n = member(s.at.as_ref(), self.env)?;
+        let Some(mapped) = self.regions.get(&(s.region, n)) else {
+            let all = self.regions.keys().filter(|(id, _)| *id == s.region).map(|(_, n)| *n);
+            let name = s.spot.value.split('[').next().unwrap_or_default();
+            return Err(absent(name, n, all, &s.spot));
+        };
+        let size = mapped.len_bytes;
+        let (offset_bytes, len_bytes) = match &s.slice {
+            Slice::Whole => (0, size),
+            Slice::Thread => self.thread_slice(size),
+            Slice::Explicit { offset, len } => {
+                let offset = offset.as_ref().map_or(Ok(0), |o| o.bytes(self.env, 0).map(|b| b.0))?;
+                let rest = size.saturating_sub(offset);
+                (offset, len.as_ref().map_or(Ok(rest), |l| l.bytes(self.env, 1).map(|b| b.0))?)
+            }
+        };
+        if len_bytes == 0 || offset_bytes.saturating_add(len_bytes) > size {
+            let what =
+                format!("bytes {offset_bytes} to {} of a region of {size}", offset_bytes.saturating_add(len_bytes));
+            return Err(s.spot.error(what, "at least one byte, inside the region"));
+        }
+        Ok((Span { region: mapped.index, offset_bytes, len_bytes }, mapped.kind))
+    }
+    /// Bytes `floor(i * size / T)` up to those of the next thread: the slices of all threads make up the whole.
+    fn thread_slice(&self, size: u64) -> (u64, u64) {
+        let number = |name| self.env.get(name).map_or(0, |v| v.number as u64);
+        let (i, threads) = (u128::from(number(THREAD)), u128::from(number(THREADS).max(1)));
+        let edge = |i: u128| (i * u128::from(size) / threads) as u64;
+        (edge(i), edge(i + 1) - edge(i))
+    }
+}
+
+/// The policy of a thread that never set one.
+pub(super) fn default_policy() -> Policy {
+    Policy { mode: PolicyMode::Default, nodes: Vec::new(), weights: Vec::new(), numa_balancing: false }
+}

@@ -1,0 +1,388 @@
+//! File to [`WorkloadSpec`]: the top level (parameters, requirements, policies, barriers, channels, scores).
+
+use super::ast::{Family, List, ListItem, ParamSpec, PolicySpec, Ref, Require, ScoreSpec, WorkloadSpec};
+use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
+use super::PolicyMode;
+use crate::expr::{shift, Formula};
+use crate::spec::{Doc, SpecError, Spot, Table};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+/// Parses a workload file; `file` is used in messages.
+///
+/// # Errors
+/// Anything that is wrong whatever the machine: syntax, unknown keys and names, a score, barrier, channel,
+/// policy or parameter that nothing uses.
+pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
+    let doc = Doc::parse(file, text)?;
+    let root = doc.root();
+    let name = root.str("name")?;
+    if name.value.is_empty() || !name.value.bytes().all(is_name_byte) {
+        return Err(name.error(format!("the name is `{}`", name.value), NAME));
+    }
+    let prose = |key: &str| {
+        let text = root.str(key)?;
+        let trimmed = text.value.trim().to_string();
+        if trimmed.is_empty() {
+            return Err(text.error(format!("`{key}` is empty"), "a few words"));
+        }
+        Ok(trimmed)
+    };
+    let (title, about, source) = (prose("title")?, prose("about")?, prose("source")?);
+    let mut cx = Context::default();
+    let params = params(&root, &mut cx)?;
+    let requires = requires(&root, &cx)?;
+    let limit = cx.opt_formula(&root, "limit", &cx.global())?;
+    cx.policies = policies(&root, &cx)?;
+    cx.barriers = families(&root, "barrier", &cx)?;
+    cx.channels = families(&root, "channel", &cx)?;
+    cx.scores = scores(&root, &cx)?;
+    let processes = super::parse_process::processes(&root, &cx)?;
+    root.finish()?;
+    cx.refuse_unused(&params)?;
+    Ok(WorkloadSpec {
+        file: file.to_string(),
+        name: name.value,
+        title,
+        about,
+        source,
+        limit,
+        params,
+        requires,
+        policies: cx.policies,
+        barriers: cx.barriers,
+        channels: cx.channels,
+        scores: cx.scores,
+        processes,
+    })
+}
+
+const NAME: &str = "letters, digits, `_`, `-` and `.`";
+
+fn is_name_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"_-.".contains(&b)
+}
+
+/// Names an expression at some place may use.
+pub(super) type Scope = Vec<String>;
+
+/// Kinds of things that are declared once and used by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Policy,
+    Barrier,
+    Channel,
+    Score,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Policy => "policy",
+            Kind::Barrier => "barrier",
+            Kind::Channel => "channel",
+            Kind::Score => "score",
+        }
+    }
+}
+
+/// What the file has declared so far, and what of it was used.
+#[derive(Default)]
+pub(super) struct Context {
+    params: Vec<String>,
+    pub policies: Vec<PolicySpec>,
+    pub barriers: Vec<Family>,
+    pub channels: Vec<Family>,
+    pub scores: Vec<ScoreSpec>,
+    used: RefCell<BTreeSet<(Kind, usize)>>,
+    used_params: RefCell<BTreeSet<String>>,
+    /// Set as soon as something read depends on the number of the thread.
+    pub per_thread: Cell<bool>,
+}
+
+impl Context {
+    /// Names known everywhere: the machine, the seed, the parameters.
+    pub fn global(&self) -> Scope {
+        let machine = VARIABLES.iter().map(|v| v.name.to_string());
+        machine.chain([SEED.to_string()]).chain(self.params.iter().cloned()).collect()
+    }
+    /// [`Context::global`] and the names of an instance of a process.
+    pub fn process_scope(&self) -> Scope {
+        with(&self.global(), &[PROCESS, PROCESSES])
+    }
+    /// [`Context::process_scope`] and the names of a thread.
+    pub fn thread_scope(&self) -> Scope {
+        with(&self.process_scope(), &[THREAD, THREADS])
+    }
+    /// Parses an expression that may use the names of `scope`.
+    pub fn formula(&self, key: &str, text: Spot<String>, scope: &Scope) -> Result<Formula, SpecError> {
+        let formula = Formula::parse(key, text)?;
+        formula.check(&scope.iter().map(String::as_str).collect::<Vec<_>>())?;
+        self.used_params.borrow_mut().extend(formula.names().map(str::to_string));
+        self.per_thread.set(self.per_thread.get() || formula.uses(THREAD));
+        Ok(formula)
+    }
+    /// The expression under `key`, if present.
+    pub fn opt_formula(&self, t: &Table, key: &str, scope: &Scope) -> Result<Option<Formula>, SpecError> {
+        t.opt_formula(key)?.map(|text| self.formula(key, text, scope)).transpose()
+    }
+    /// The expression under `key`.
+    pub fn need_formula(&self, t: &Table, key: &str, scope: &Scope) -> Result<Formula, SpecError> {
+        self.opt_formula(t, key, scope)?.ok_or_else(|| t.missing(key, "a number or an expression"))
+    }
+    /// The list of numbers and ranges under `key`, if present.
+    pub fn opt_list(&self, t: &Table, key: &str, scope: &Scope) -> Result<Option<List>, SpecError> {
+        let Some(texts) = t.opt_formulas(key)? else { return Ok(None) };
+        let Some(spot) = texts.first().cloned() else { return Ok(None) };
+        let items = texts.into_iter().map(|text| self.list_item(key, text, scope)).collect::<Result<_, _>>()?;
+        Ok(Some(List { items, spot }))
+    }
+    /// `expr`, `from..to` or `from..to by step`.
+    fn list_item(&self, key: &str, text: Spot<String>, scope: &Scope) -> Result<ListItem, SpecError> {
+        let Some(dots) = text.value.find("..") else {
+            return Ok(ListItem::One(self.formula(key, text, scope)?));
+        };
+        let after = shift(&text, dots + 2);
+        let (to, by) = match after.value.find(" by ") {
+            None => (after, None),
+            Some(at) => (after.clone().map(|s| s[..at].to_string()), Some(shift(&after, at + 4))),
+        };
+        Ok(ListItem::Range {
+            from: self.formula(key, text.map(|s| s[..dots].to_string()), scope)?,
+            to: self.formula(key, to, scope)?,
+            by: by.map(|b| self.formula(key, b, scope)).transpose()?,
+        })
+    }
+    /// The policy named under `key`, if present.
+    pub fn opt_policy(&self, t: &Table, key: &str) -> Result<Option<usize>, SpecError> {
+        let Some(text) = t.opt_text(key)? else { return Ok(None) };
+        let names: Vec<&str> = self.policies.iter().map(|p| p.name.value.as_str()).collect();
+        let index = find("policy", &text, &text.value, &names)?;
+        self.used.borrow_mut().insert((Kind::Policy, index));
+        self.per_thread.set(self.per_thread.get() || self.policies[index].per_thread);
+        Ok(Some(index))
+    }
+    /// The barrier, channel or score that `text` names: `name` or `name[expression]`.
+    pub fn reference(&self, kind: Kind, text: Spot<String>, scope: &Scope) -> Result<Ref, SpecError> {
+        let all: Vec<&Family> = match kind {
+            Kind::Barrier => self.barriers.iter().collect(),
+            Kind::Channel => self.channels.iter().collect(),
+            Kind::Score | Kind::Policy => self.scores.iter().map(|s| &s.family).collect(),
+        };
+        let (index, at) = self.member(kind.word(), &text, &all, scope)?;
+        self.used.borrow_mut().insert((kind, index));
+        Ok(Ref { index, at, spot: text })
+    }
+    /// The score whose clock a step drives. That alone does not count anything, so it is no use of the score.
+    pub fn clock(&self, text: Spot<String>, scope: &Scope) -> Result<Ref, SpecError> {
+        let all: Vec<&Family> = self.scores.iter().map(|s| &s.family).collect();
+        let (index, at) = self.member(Kind::Score.word(), &text, &all, scope)?;
+        Ok(Ref { index, at, spot: text })
+    }
+    /// Splits `name[expression]` and looks the name up among `all`.
+    pub fn member(
+        &self,
+        word: &str,
+        text: &Spot<String>,
+        all: &[&Family],
+        scope: &Scope,
+    ) -> Result<(usize, Option<Formula>), SpecError> {
+        let names: Vec<&str> = all.iter().map(|f| f.name.value.as_str()).collect();
+        let open = text.value.find('[');
+        let name = text.value[..open.unwrap_or(text.value.len())].trim_end();
+        let index = find(word, text, name, &names)?;
+        match (open, all[index].over.is_some()) {
+            (None, false) => Ok((index, None)),
+            (None, true) => Err(text.error(format!("`{name}` is a list"), format!("`{name}[number]`"))),
+            (Some(_), false) => Err(text.error(format!("`{name}` is not a list"), format!("`{name}` alone"))),
+            (Some(open), true) => {
+                let inside = shift(text, open + 1);
+                let Some(inner) = inside.value.trim_end().strip_suffix(']').map(str::to_string) else {
+                    return Err(
+                        text.error(format!("`{}` does not end in `]`", text.value), format!("`{name}[number]`"))
+                    );
+                };
+                Ok((index, Some(self.formula(word, inside.map(|_| inner), scope)?)))
+            }
+        }
+    }
+    fn refuse_unused(&self, params: &[ParamSpec]) -> Result<(), SpecError> {
+        let used = self.used_params.borrow();
+        if let Some(p) = params.iter().find(|p| !used.contains(&p.name)) {
+            let what = format!("parameter `{}` is used by nothing", p.name);
+            return Err(p.default.spot().error(what, "an expression that uses it, or no such parameter"));
+        }
+        let declared = [
+            (Kind::Policy, self.policies.iter().map(|p| &p.name).collect::<Vec<_>>()),
+            (Kind::Barrier, self.barriers.iter().map(|f| &f.name).collect()),
+            (Kind::Channel, self.channels.iter().map(|f| &f.name).collect()),
+            (Kind::Score, self.scores.iter().map(|s| &s.family.name).collect()),
+        ];
+        for (kind, names) in declared {
+            for (index, name) in names.into_iter().enumerate() {
+                if !self.used.borrow().contains(&(kind, index)) {
+                    let what = format!("{} `{}` is used by nothing", kind.word(), name.value);
+                    return Err(name.error(what, "a step or region that names it"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A scope with more names.
+pub(super) fn with(scope: &Scope, names: &[&str]) -> Scope {
+    let mut out = scope.clone();
+    out.extend(names.iter().map(|n| (*n).to_string()));
+    out
+}
+
+/// Index of `name` among `names`, or an error at `at` with the nearest of them.
+pub(super) fn find(word: &str, at: &Spot<String>, name: &str, names: &[&str]) -> Result<usize, SpecError> {
+    names.iter().position(|n| *n == name).ok_or_else(|| {
+        let expected =
+            if names.is_empty() { format!("a {word} declared above") } else { format!("one of {}", names.join(", ")) };
+        at.error(format!("unknown {word} `{name}`"), expected).near(name, names.iter().copied())
+    })
+}
+
+/// One of fixed words under `key`.
+pub(super) fn word<T: Copy>(t: &Table, key: &str, words: &[(&str, T)]) -> Result<Option<T>, SpecError> {
+    let Some(text) = t.opt_text(key)? else { return Ok(None) };
+    let names: Vec<&str> = words.iter().map(|(w, _)| *w).collect();
+    match words.iter().find(|(w, _)| *w == text.value) {
+        Some((_, value)) => Ok(Some(*value)),
+        None => {
+            let e = text.error(format!("`{key}` is `{}`", text.value), format!("one of {}", names.join(", ")));
+            Err(e.near(&text.value, names))
+        }
+    }
+}
+
+/// The declared name under `name`, different from those `before` it.
+pub(super) fn declared<'a>(
+    t: &Table,
+    what: &str,
+    before: impl IntoIterator<Item = &'a Spot<String>>,
+) -> Result<Spot<String>, SpecError> {
+    let name = t.opt_text("name")?.ok_or_else(|| t.missing("name", "a string"))?;
+    if name.value.is_empty() || !name.value.bytes().all(is_name_byte) {
+        return Err(name.error(format!("the {what} is named `{}`", name.value), NAME));
+    }
+    if let Some(first) = before.into_iter().find(|b| b.value == name.value) {
+        let what = format!("a second {what} is named `{}` (the first is on line {})", name.value, first.line);
+        return Err(name.error(what, "another name"));
+    }
+    Ok(name)
+}
+
+/// A name for expressions (parameter, `for`, `let`), not yet taken.
+pub(super) fn new_name(name: &Spot<String>, taken: &[String]) -> Result<(), SpecError> {
+    let text = &name.value;
+    if !names::is_identifier(text) {
+        return Err(name.error(format!("`{text}` cannot be used in expressions"), "letters, digits and `_`"));
+    }
+    if names::is_reserved(text) {
+        return Err(name.error(format!("`{text}` is a variable of the machine or the run"), "another name"));
+    }
+    if taken.contains(text) {
+        return Err(name.error(format!("`{text}` has a meaning here already"), "another name"));
+    }
+    Ok(())
+}
+
+fn params(root: &Table, cx: &mut Context) -> Result<Vec<ParamSpec>, SpecError> {
+    let Some(table) = root.opt_table("params")? else { return Ok(Vec::new()) };
+    let mut out: Vec<ParamSpec> = Vec::new();
+    for key in table.keys() {
+        new_name(&key, &cx.params)?;
+        let (text, about) = match table.opt_formula(&key.value) {
+            Ok(text) => (text, String::new()),
+            Err(plain) => {
+                let Ok(Some(t)) = table.opt_table(&key.value) else { return Err(plain) };
+                let text = t.opt_formula("value")?.ok_or_else(|| t.missing("value", "a number or an expression"))?;
+                let about = t.str("about")?.value;
+                t.finish()?;
+                (Some(text), about)
+            }
+        };
+        let Some(text) = text else { continue };
+        let default = cx.formula(&key.value, text, &cx.global())?;
+        cx.params.push(key.value.clone());
+        out.push(ParamSpec { name: key.value, about, default });
+    }
+    Ok(out)
+}
+
+fn requires(root: &Table, cx: &Context) -> Result<Vec<Require>, SpecError> {
+    let mut out = Vec::new();
+    for t in root.tables("require")? {
+        out.push(Require { that: cx.need_formula(&t, "that", &cx.global())?, because: t.str("because")?.value });
+        t.finish()?;
+    }
+    Ok(out)
+}
+
+fn policies(root: &Table, cx: &Context) -> Result<Vec<PolicySpec>, SpecError> {
+    const MODES: [(&str, PolicyMode); 7] = [
+        ("default", PolicyMode::Default),
+        ("local", PolicyMode::Local),
+        ("preferred", PolicyMode::Preferred),
+        ("preferred_many", PolicyMode::PreferredMany),
+        ("bind", PolicyMode::Bind),
+        ("interleave", PolicyMode::Interleave),
+        ("weighted_interleave", PolicyMode::WeightedInterleave),
+    ];
+    let mut out: Vec<PolicySpec> = Vec::new();
+    for t in root.tables("policy")? {
+        let name = declared(&t, "policy", out.iter().map(|p| &p.name))?;
+        let mode = word(&t, "mode", &MODES)?.ok_or_else(|| t.missing("mode", "a mode of set_mempolicy(2)"))?;
+        let scope = cx.thread_scope();
+        cx.per_thread.set(false);
+        let takes_nodes = !matches!(mode, PolicyMode::Default | PolicyMode::Local);
+        let all = takes_nodes && t.opt_formulas("nodes")?.is_some_and(|l| l.len() == 1 && l[0].value == "all");
+        let nodes = if takes_nodes && !all { cx.opt_list(&t, "nodes", &scope)? } else { None };
+        if takes_nodes && !all && nodes.is_none() {
+            return Err(t.missing("nodes", "a list of nodes, or \"all\""));
+        }
+        let weights = if mode == PolicyMode::WeightedInterleave {
+            let texts = t.opt_formulas("weights")?.ok_or_else(|| t.missing("weights", "one weight per node"))?;
+            texts.into_iter().map(|w| cx.formula("weights", w, &scope)).collect::<Result<_, _>>()?
+        } else {
+            Vec::new()
+        };
+        let flagged = matches!(mode, PolicyMode::Bind | PolicyMode::PreferredMany);
+        let numa_balancing = flagged && t.opt_bool("numa_balancing")?.is_some_and(|b| b.value);
+        t.finish()?;
+        let per_thread = cx.per_thread.get();
+        out.push(PolicySpec { name, mode, nodes, weights, numa_balancing, per_thread });
+    }
+    Ok(out)
+}
+
+fn families(root: &Table, key: &str, cx: &Context) -> Result<Vec<Family>, SpecError> {
+    let mut out: Vec<Family> = Vec::new();
+    for t in root.tables(key)? {
+        let name = declared(&t, key, out.iter().map(|f| &f.name))?;
+        let over = cx.opt_list(&t, "over", &cx.global())?;
+        let spin = key == "barrier" && t.opt_bool("spin")?.is_some_and(|b| b.value);
+        t.finish()?;
+        out.push(Family { name, over, spin });
+    }
+    Ok(out)
+}
+
+fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
+    let mut out: Vec<ScoreSpec> = Vec::new();
+    for t in root.tables("score")? {
+        let name = declared(&t, "score", out.iter().map(|s| &s.family.name))?;
+        let over = cx.opt_list(&t, "over", &cx.global())?;
+        let unit = t.str("unit")?.value;
+        let better = word(&t, "better", &[("higher", true), ("lower", false)])?;
+        let higher_is_better = better.ok_or_else(|| t.missing("better", "\"higher\" or \"lower\""))?;
+        let per_second = t.opt_bool("per_second")?.is_some_and(|b| b.value);
+        t.finish()?;
+        out.push(ScoreSpec { family: Family { name, over, spin: false }, unit, higher_is_better, per_second });
+    }
+    Ok(out)
+}

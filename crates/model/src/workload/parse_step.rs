@@ -1,0 +1,159 @@
+//! Steps of a prologue or phase: one verb each, with modifiers around it.
+
+use super::ast::{AccessSpec, Family, PatternSpec, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
+use super::parse::{new_name, with, word, Context, Kind, Scope};
+use crate::spec::{SpecError, Spot, Table};
+
+/// Deepest nesting of steps.
+const MAX_DEPTH: usize = 16;
+
+/// Where steps stand.
+#[derive(Clone)]
+pub(super) struct Place {
+    /// Regions that can be named.
+    pub visible: Vec<(RegionId, Family)>,
+    /// In a phase of a thread (else in a prologue).
+    pub thread: bool,
+    /// Depth of nesting.
+    pub depth: usize,
+}
+
+/// The verbs; a step has exactly one of them.
+const VERBS: [&str; 9] = ["access", "compute", "sleep", "barrier", "signal", "wait", "discard", "score", "steps"];
+
+/// Reads a list of steps.
+pub(super) fn steps(list: Vec<Table>, cx: &Context, scope: &Scope, place: &Place) -> Result<Vec<Step>, SpecError> {
+    let mut out = Vec::new();
+    for t in list {
+        if place.depth >= MAX_DEPTH {
+            return Err(t.error("steps nest too deeply", format!("at most {MAX_DEPTH} levels")));
+        }
+        out.push(step(&t, cx, scope, place)?);
+        t.finish()?;
+    }
+    Ok(out)
+}
+
+fn step(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Step, SpecError> {
+    t.opt_str("name")?;
+    let mut scope = scope.clone();
+    let each = match t.opt_text("for")? {
+        None => None,
+        Some(name) => {
+            let list = cx.opt_list(t, "in", &scope)?.ok_or_else(|| t.missing("in", "a list such as \"0..7\""))?;
+            new_name(&name, &scope)?;
+            scope = with(&scope, &[&name.value]);
+            Some((name.value, list))
+        }
+    };
+    let mut lets = Vec::new();
+    if let Some(table) = t.opt_table("let")? {
+        for name in table.keys() {
+            let value = cx.need_formula(&table, &name.value, &scope)?;
+            new_name(&name, &scope)?;
+            scope = with(&scope, &[&name.value]);
+            lets.push((name.value, value));
+        }
+    }
+    let when = cx.opt_formula(t, "when", &scope)?;
+    let policy = cx.opt_policy(t, "policy")?;
+    let timed = match t.opt_text("timed")? {
+        None => None,
+        Some(text) => Some(cx.clock(text, &scope)?),
+    };
+    let bound = match (cx.opt_formula(t, "count", &scope)?, cx.opt_formula(t, "time", &scope)?) {
+        (None, None) => StepBound::Once,
+        (Some(n), None) => StepBound::Count(n),
+        (None, Some(time)) => StepBound::Time(time),
+        (Some(_), Some(time)) => {
+            return Err(time.spot().error("the step has both `count` and `time`", "one of them"));
+        }
+    };
+    let here = t.error("", "");
+    let spot = Spot { value: (), file: here.file, line: here.line, column: here.column };
+    let verb = verb(t, cx, &scope, place)?;
+    Ok(Step { spot, each, lets, when, policy, timed, bound, verb })
+}
+
+fn verb(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Verb, SpecError> {
+    let given: Vec<&str> = VERBS.into_iter().filter(|v| t.has(v)).collect();
+    let [verb] = given[..] else {
+        let what = match given.len() {
+            0 => "the step does nothing".to_string(),
+            _ => format!("the step has {}", given.join(" and ")),
+        };
+        return Err(t.error(what, format!("exactly one of {}", VERBS.join(", "))));
+    };
+    let named = |kind| {
+        let text = t.opt_text(verb)?.ok_or_else(|| t.missing(verb, "a name"))?;
+        cx.reference(kind, text, scope)
+    };
+    Ok(match verb {
+        "access" => Verb::Access(Box::new(access(t, cx, scope, place)?)),
+        "compute" => Verb::Compute(cx.need_formula(t, verb, scope)?),
+        "sleep" => Verb::Sleep {
+            mean: cx.need_formula(t, verb, scope)?,
+            exponential: t.opt_bool("exponential")?.is_some_and(|b| b.value),
+        },
+        "barrier" => Verb::Barrier(named(Kind::Barrier)?),
+        "signal" => Verb::Signal(named(Kind::Channel)?),
+        "wait" => Verb::Wait(named(Kind::Channel)?),
+        "discard" => Verb::Discard(span(t, verb, cx, scope, place)?),
+        "score" => Verb::Score { score: named(Kind::Score)?, amount: cx.opt_formula(t, "amount", scope)? },
+        _ => {
+            let inner = Place { depth: place.depth + 1, ..place.clone() };
+            let list = steps(t.tables(verb)?, cx, scope, &inner)?;
+            if list.is_empty() {
+                return Err(t.error("`steps` is empty", "at least one step"));
+            }
+            Verb::Steps(list)
+        }
+    })
+}
+
+fn span(t: &Table, verb: &str, cx: &Context, scope: &Scope, place: &Place) -> Result<SpanSpec, SpecError> {
+    let spot = t.opt_text(verb)?.ok_or_else(|| t.missing(verb, "the name of a region"))?;
+    let families: Vec<&Family> = place.visible.iter().map(|(_, f)| f).collect();
+    let (index, at) = cx.member("region", &spot, &families, scope)?;
+    let slice = word(t, "slice", &[("whole", false), ("thread", true)])?;
+    let (offset, len) = (cx.opt_formula(t, "offset", scope)?, cx.opt_formula(t, "len", scope)?);
+    let slice = match (slice, offset.is_some() || len.is_some()) {
+        (Some(_), true) => {
+            return Err(spot.error("the step has both `slice` and `offset` or `len`", "one way of saying it"))
+        }
+        (Some(true), _) if !place.thread => {
+            return Err(spot.error("`slice = \"thread\"` in a prologue", "`whole`, or `offset` and `len`"));
+        }
+        (Some(true), _) => {
+            cx.per_thread.set(true);
+            Slice::Thread
+        }
+        (None, true) => Slice::Explicit { offset, len },
+        (Some(false) | None, false) => Slice::Whole,
+    };
+    Ok(SpanSpec { region: place.visible[index].0, at, slice, spot })
+}
+
+fn access(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<AccessSpec, SpecError> {
+    const PATTERNS: [(&str, u8); 5] = [("sequential", 0), ("strided", 1), ("random", 2), ("zipf", 3), ("chase", 4)];
+    let span = span(t, "access", cx, scope, place)?;
+    let need = |key| cx.need_formula(t, key, scope);
+    let pattern = match word(t, "pattern", &PATTERNS)?.unwrap_or(0) {
+        0 => PatternSpec::Sequential,
+        1 => PatternSpec::Strided { stride: need("stride")? },
+        2 => PatternSpec::Random { accesses: need("accesses")? },
+        3 => PatternSpec::Zipf { accesses: need("accesses")?, theta: need("theta")? },
+        _ => PatternSpec::Chase { accesses: need("accesses")? },
+    };
+    let counts = match t.opt_text("counts")? {
+        None => None,
+        Some(text) => Some((cx.reference(Kind::Score, text, scope)?, cx.opt_formula(t, "unit_bytes", scope)?)),
+    };
+    Ok(AccessSpec {
+        span,
+        pattern,
+        write: cx.opt_formula(t, "write", scope)?,
+        cost: cx.opt_formula(t, "cost", scope)?,
+        counts,
+    })
+}

@@ -1,0 +1,458 @@
+//! [`WorkloadSpec`] to [`Workload`]: parameters, processes, regions and threads for one machine and seed.
+
+use super::ast::Step;
+use super::ast::{Family, Group, PolicySpec, ProcessSpec, Ref, RegionId, WorkloadSpec};
+use super::emit::{default_policy, Emitter, Mapped, Regions};
+use super::layout::{self, Affinities, Members};
+use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
+use super::{check, ForkPoint, Op, Policy, Process, Region, RegionKind, Score, Thread, Workload};
+use crate::expr::{Env, Formula, Value};
+use crate::machine::Machine;
+use crate::spec::{SpecError, Spot};
+use std::sync::Arc;
+
+/// Most threads of a workload.
+pub const MAX_THREADS: u64 = 1_000_000;
+/// Most process instances of a workload.
+pub const MAX_PROCESSES: u64 = 100_000;
+/// Most ops worked out for a workload, before equal lists are shared.
+pub const MAX_OPS: u64 = 4_000_000;
+
+/// What a mapping of a process takes from that budget.
+const OPS_PER_MAPPING: u64 = 16;
+
+/// Bound of model time where the file gives none: longer than every published run but SPECjbb's.
+const DEFAULT_LIMIT_NS: u64 = 7_200_000_000_000;
+const PAGE_BYTES: u64 = 4096;
+const HUGE_BYTES: u64 = 2 << 20;
+/// Sizes above this are refused before any arithmetic on them.
+const MAX_REGION_BYTES: u64 = 1 << 52;
+
+/// Names of the workload with their members and ids, and the budget of ops.
+pub(super) struct Tables {
+    pub policies: Vec<PolicySpec>,
+    barriers: Vec<(Members, bool)>,
+    channels: Vec<Members>,
+    scores: Vec<Members>,
+    /// Name and place of the first use, by id.
+    pub barrier_uses: Vec<Spot<String>>,
+    pub channel_uses: Vec<Spot<String>>,
+    ops_left: u64,
+}
+
+impl Tables {
+    fn new(spec: &WorkloadSpec, env: &Env) -> Result<Self, SpecError> {
+        let all = |families: &[Family]| families.iter().map(|f| Members::new(f, env)).collect::<Result<Vec<_>, _>>();
+        let spins = spec.barriers.iter().map(|f| f.spin);
+        Ok(Self {
+            policies: spec.policies.clone(),
+            barriers: all(&spec.barriers)?.into_iter().zip(spins).collect(),
+            channels: all(&spec.channels)?,
+            scores: spec.scores.iter().map(|s| Members::new(&s.family, env)).collect::<Result<_, _>>()?,
+            barrier_uses: Vec::new(),
+            channel_uses: Vec::new(),
+            ops_left: MAX_OPS,
+        })
+    }
+    /// Takes `n` from the budget of ops.
+    pub fn spend<T>(&mut self, n: u64, at: &Spot<T>) -> Result<(), SpecError> {
+        self.ops_left = self.ops_left.checked_sub(n).ok_or_else(|| {
+            at.error("the workload comes to too many steps", format!("at most {MAX_OPS} over all threads"))
+        })?;
+        Ok(())
+    }
+    /// Id of a barrier and whether it spins.
+    pub fn barrier(&mut self, r: &Ref, env: &Env) -> Result<(u32, bool), SpecError> {
+        let (members, spin) = &mut self.barriers[r.index];
+        let mut next = self.barrier_uses.len() as u32;
+        let (id, fresh) = members.id(r, env, &mut next)?;
+        if fresh {
+            self.barrier_uses.push(r.spot.clone());
+        }
+        Ok((id, *spin))
+    }
+    /// Id of a channel.
+    pub fn channel(&mut self, r: &Ref, env: &Env) -> Result<u32, SpecError> {
+        let mut next = self.channel_uses.len() as u32;
+        let (id, fresh) = self.channels[r.index].id(r, env, &mut next)?;
+        if fresh {
+            self.channel_uses.push(r.spot.clone());
+        }
+        Ok(id)
+    }
+    /// Id of a score; all scores have theirs from the start, in order of declaration.
+    pub fn score(&mut self, r: &Ref, env: &Env) -> Result<u32, SpecError> {
+        self.scores[r.index].id(r, env, &mut 0).map(|(id, _)| id)
+    }
+    fn list_scores(&mut self, spec: &WorkloadSpec) -> Vec<Score> {
+        let mut out = Vec::new();
+        for (members, s) in self.scores.iter_mut().zip(&spec.scores) {
+            for name in members.number_from(out.len() as u32) {
+                let (unit, higher_is_better) = (s.unit.clone(), s.higher_is_better);
+                out.push(Score { name, unit, higher_is_better, per_second: s.per_second });
+            }
+        }
+        out
+    }
+}
+
+impl WorkloadSpec {
+    /// Works the workload out for `machine`. `overrides` are parameters with the expressions that replace
+    /// their defaults (`("loops", "5")`); `seed` is the seed of the run.
+    ///
+    /// # Errors
+    /// An unknown or doubly given parameter, a requirement the machine does not meet, an expression without
+    /// a value or with one out of range, names of things that do not exist, counts beyond the limits,
+    /// barriers or channels on which threads would hang.
+    pub fn resolve(&self, machine: &Machine, seed: u64, overrides: &[(String, String)]) -> Result<Workload, SpecError> {
+        let mut env = Env::default();
+        VARIABLES.iter().for_each(|v| env.set(v.name, v.value(machine)));
+        env.set(SEED, names::seed_value(seed));
+        let params = self.param_values(&mut env, overrides)?;
+        for r in &self.requires {
+            if !r.that.holds(&env)? {
+                let what = format!("`{}` does not hold on machine `{}`", r.that.text(), machine.name);
+                return Err(r.that.spot().error(what, r.because.clone()));
+            }
+        }
+        let limit_ns = match &self.limit {
+            None => DEFAULT_LIMIT_NS,
+            Some(f) => match f.time_ns(&env)? as u64 {
+                0 => return Err(f.refuse(Value::time_ns(0.0), "a time above 0")),
+                ns => ns,
+            },
+        };
+        let mut tables = Tables::new(self, &env)?;
+        let scores = tables.list_scores(self);
+        let mut b = Builder {
+            machine,
+            env,
+            tables,
+            affinities: Affinities::default(),
+            instances: Vec::new(),
+            first: Vec::new(),
+            processes: Vec::new(),
+            threads: 0,
+            own_bytes: 0,
+            warnings: Vec::new(),
+        };
+        for (entry, p) in self.processes.iter().enumerate() {
+            b.entry(entry, p)?;
+        }
+        let mut w = Workload {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            processes: b.processes,
+            barrier_widths: Vec::new(),
+            channels: b.tables.channel_uses.len() as u32,
+            scores,
+            limit_ns,
+            params,
+            warnings: b.warnings,
+        };
+        if w.processes.is_empty() {
+            let at = &self.processes[0].name;
+            return Err(at.error("the workload has no process on this machine", "a `count` above 0"));
+        }
+        if b.own_bytes > machine.memory_bytes() {
+            w.warnings.push(format!(
+                "the regions come to {} and the machine has {}: what is touched beyond that is swapped or fails",
+                Value::bytes(b.own_bytes as f64),
+                Value::bytes(machine.memory_bytes() as f64)
+            ));
+        }
+        check::check(&mut w, &b.tables, self.limit.as_ref(), &self.file)?;
+        Ok(w)
+    }
+
+    /// Evaluates the parameters into `env`; returns their values as text.
+    fn param_values(&self, env: &mut Env, overrides: &[(String, String)]) -> Result<Vec<(String, String)>, SpecError> {
+        let names: Vec<&str> = self.params.iter().map(|p| p.name.as_str()).collect();
+        for (i, (name, _)) in overrides.iter().enumerate() {
+            if !names.contains(&name.as_str()) {
+                let what = format!("workload `{}` has no parameter `{name}`", self.name);
+                let expected = if names.is_empty() { "none".into() } else { format!("one of {}", names.join(", ")) };
+                return Err(SpecError::plain(COMMAND_LINE, what, expected).near(name, names));
+            }
+            if overrides[..i].iter().any(|(earlier, _)| earlier == name) {
+                return Err(SpecError::plain(COMMAND_LINE, format!("parameter `{name}` is given twice"), "one value"));
+            }
+        }
+        let mut out = Vec::new();
+        for p in &self.params {
+            let value = match overrides.iter().find(|(name, _)| *name == p.name) {
+                None => p.default.eval(env)?,
+                Some((_, text)) => overridden(&p.name, text, &p.default, env)?,
+            };
+            env.set(&p.name, value);
+            out.push((p.name.clone(), value.to_string()));
+        }
+        Ok(out)
+    }
+}
+
+const COMMAND_LINE: &str = "command line";
+
+/// The value of an override; it must be of the same kind as the default, where that has a value.
+fn overridden(name: &str, text: &str, default: &Formula, env: &Env) -> Result<Value, SpecError> {
+    let text = Spot { value: text.to_string(), file: COMMAND_LINE.into(), line: 1, column: 1 };
+    let about = |mut e: SpecError| {
+        e.what = format!("parameter `{name}`: {}", e.what);
+        e
+    };
+    let formula = Formula::parse(name, text).map_err(about)?;
+    let value = formula.eval(env).map_err(about)?;
+    match default.eval(env) {
+        Ok(d) if d.unit != value.unit && !d.is_plain_zero() && !value.is_plain_zero() => {
+            let what = format!("parameter `{name}` is {} ({value})", value.unit.describe());
+            Err(formula.spot().error(what, format!("{}, as the default `{}`", d.unit.describe(), default.text())))
+        }
+        _ => Ok(value),
+    }
+}
+
+/// What a child needs to know of an instance.
+struct Instance {
+    inherited: Vec<RegionId>,
+    regions: Regions,
+    policy: Option<Policy>,
+}
+
+/// Builds process instances in order.
+struct Builder<'a> {
+    machine: &'a Machine,
+    env: Env,
+    tables: Tables,
+    affinities: Affinities,
+    instances: Vec<Instance>,
+    /// First instance and number of instances, by entry.
+    first: Vec<(usize, u64)>,
+    processes: Vec<Process>,
+    threads: u64,
+    own_bytes: u64,
+    warnings: Vec<String>,
+}
+
+impl Builder<'_> {
+    fn entry(&mut self, entry: usize, p: &ProcessSpec) -> Result<(), SpecError> {
+        let count = p.count.as_ref().map_or(Ok(1), |c| c.whole(&self.env, 0, MAX_PROCESSES))?;
+        self.first.push((self.processes.len(), count));
+        if self.processes.len() as u64 + count > MAX_PROCESSES {
+            return Err(p.name.error("too many processes", format!("at most {MAX_PROCESSES} in all")));
+        }
+        self.env.set(PROCESSES, Value::plain(count as f64));
+        for k in 0..count {
+            self.env.set(PROCESS, Value::plain(k as f64));
+            self.instance(entry, p, k)?;
+        }
+        for name in [PROCESS, PROCESSES] {
+            self.env.unset(name);
+        }
+        Ok(())
+    }
+    fn parent(&self, entry: usize, p: &ProcessSpec, k: u64) -> Result<Option<usize>, SpecError> {
+        if p.forked_from_first {
+            return Ok((k > 0).then_some(self.first[entry].0));
+        }
+        let Some((parent, which)) = &p.parent else { return Ok(None) };
+        let (first, count) = self.first[*parent];
+        if count == 0 {
+            return Err(p.name.error("its parent has no instance on this machine", "a parent with a `count` above 0"));
+        }
+        let index = which.as_ref().map_or(Ok(0), |w| w.whole(&self.env, 0, count - 1))?;
+        Ok(Some(first + index as usize))
+    }
+    fn instance(&mut self, entry: usize, p: &ProcessSpec, k: u64) -> Result<(), SpecError> {
+        let parent = self.parent(entry, p, k)?;
+        let counts = self.thread_counts(p)?;
+        let mut regions = Regions::new();
+        let mut policy = None;
+        if let Some(parent) = parent.map(|i| &self.instances[i]) {
+            let after = p.fork == ForkPoint::AfterPrologue;
+            regions = parent.regions.clone();
+            regions.retain(|(id, _), _| after || parent.inherited.contains(id));
+            policy = parent.policy.clone();
+        }
+        let inherited: Vec<RegionId> = p.visible.iter().filter(|id| id.process != entry).copied().collect();
+        if let [only] = counts[..] {
+            self.env.set(THREADS, Value::plain(only as f64));
+        }
+        // Many processes with many mappings, inherited or own, are too much as well.
+        self.tables.spend(regions.len() as u64 * OPS_PER_MAPPING, &p.name)?;
+        let own = self.regions(entry, p, &mut regions)?;
+        self.env.unset(THREADS);
+        if let Some(index) = p.policy {
+            policy = Some(layout::policy(&self.tables.policies[index], &self.env, self.machine)?);
+        }
+        // Ops of an earlier instance of the same entry, to share those that are equal.
+        let (first, _) = self.first[entry];
+        let twin = (k > 0).then(|| self.processes.len() - 1).filter(|i| *i >= first);
+        let prologue = self.ops(&p.prologue, &regions, policy.as_ref())?;
+        let prologue = share(prologue, twin.map(|i| &self.processes[i].prologue));
+        let threads = self.threads(p, &counts, &regions, policy.as_ref(), twin)?;
+        self.processes.push(Process {
+            name: format!("{}.{k}", p.name.value),
+            parent,
+            fork: p.fork,
+            regions: own,
+            prologue,
+            threads,
+        });
+        self.instances.push(Instance { inherited, regions, policy });
+        Ok(())
+    }
+    /// Threads of each group, checked against the limit of the workload.
+    fn thread_counts(&mut self, p: &ProcessSpec) -> Result<Vec<u64>, SpecError> {
+        let mut counts = Vec::new();
+        self.threads += u64::from(!p.initial_works);
+        for g in &p.groups {
+            let n = g.threads.as_ref().map_or(Ok(1), |t| t.whole(&self.env, 1, MAX_THREADS))?;
+            self.threads += n;
+            if self.threads > MAX_THREADS {
+                let at = g.threads.as_ref().map_or(&p.name, Formula::spot);
+                return Err(at.error("too many threads", format!("at most {MAX_THREADS} in all")));
+            }
+            counts.push(n);
+        }
+        Ok(counts)
+    }
+    fn regions(&mut self, entry: usize, p: &ProcessSpec, all: &mut Regions) -> Result<Vec<Region>, SpecError> {
+        let mut out = Vec::new();
+        for (region, spec) in p.regions.iter().enumerate() {
+            if !spec.when.as_ref().map_or(Ok(true), |w| w.holds(&self.env))? {
+                continue;
+            }
+            let id = RegionId { process: entry, region };
+            let members = Members::new(&spec.family, &self.env)?;
+            self.tables.spend(members.len() as u64 * OPS_PER_MAPPING, &spec.family.name)?;
+            let policy = match spec.policy {
+                None => None,
+                Some(index) => Some(layout::policy(&self.tables.policies[index], &self.env, self.machine)?),
+            };
+            let (len_bytes, cut) = spec.size.bytes(&self.env, 1)?;
+            let memory = self.machine.memory_bytes();
+            if len_bytes > memory.min(MAX_REGION_BYTES) {
+                let expected = format!("at most the machine's memory, {}", Value::bytes(memory as f64));
+                return Err(spec.size.refuse(Value::bytes(len_bytes as f64), expected));
+            }
+            if cut {
+                let text = format!(
+                    "region `{}`: a size with a fraction of a byte was cut to {len_bytes} bytes",
+                    spec.family.name.value
+                );
+                if !self.warnings.contains(&text) {
+                    self.warnings.push(text);
+                }
+            }
+            let misalign_bytes = spec.misalign.as_ref().map_or(Ok(0), |m| self.misalign(m))?;
+            let size_bytes = len_bytes.next_multiple_of(PAGE_BYTES);
+            for (n, name) in members.labels() {
+                let index = all.len() as u32;
+                all.insert((id, n), Mapped { index, len_bytes, kind: spec.kind });
+                self.own_bytes = self.own_bytes.saturating_add(size_bytes);
+                out.push(Region {
+                    name,
+                    kind: spec.kind,
+                    size_bytes,
+                    misalign_bytes,
+                    advice: spec.advice,
+                    policy: policy.clone(),
+                    write: spec.kind != RegionKind::FileRead,
+                });
+            }
+        }
+        Ok(out)
+    }
+    fn misalign(&self, f: &Formula) -> Result<u64, SpecError> {
+        let (bytes, cut) = f.bytes(&self.env, 0)?;
+        if cut || bytes % PAGE_BYTES != 0 || bytes >= HUGE_BYTES {
+            return Err(f.refuse(Value::bytes(bytes as f64), "a multiple of 4KiB below 2MiB"));
+        }
+        Ok(bytes)
+    }
+    /// Ops of `steps` for a thread that starts under `policy`.
+    fn ops(&mut self, steps: &[Step], regions: &Regions, policy: Option<&Policy>) -> Result<Vec<Op>, SpecError> {
+        let inherited = policy.cloned().unwrap_or_else(default_policy);
+        let out: Vec<Op> = policy.cloned().map(Op::SetPolicy).into_iter().collect();
+        let set = out.len();
+        let (machine, tables, env) = (self.machine, &mut self.tables, &mut self.env);
+        let mut e = Emitter { machine, tables, env, regions, policy: inherited, in_time: false, out };
+        e.steps(steps)?;
+        let mut out = e.out;
+        if out.len() == set {
+            out.clear();
+        }
+        Ok(out)
+    }
+    fn threads(
+        &mut self,
+        p: &ProcessSpec,
+        counts: &[u64],
+        regions: &Regions,
+        policy: Option<&Policy>,
+        twin: Option<usize>,
+    ) -> Result<Vec<Thread>, SpecError> {
+        let mut out: Vec<Thread> = Vec::new();
+        let total = counts.iter().sum::<u64>() + u64::from(!p.initial_works);
+        if !p.initial_works {
+            // The initial thread only waits; an affinity that differs by thread says nothing about it.
+            let spec = p.groups[0].affinity.as_ref().filter(|a| !a.per_thread);
+            let affinity = match spec {
+                None => None,
+                Some(a) => self.affinities.resolve(a, &self.env, self.machine)?,
+            };
+            out.push(Thread { affinity, ops: Arc::from(vec![Op::Join]) });
+        }
+        for (group, &count) in p.groups.iter().zip(counts) {
+            self.env.set(THREADS, Value::plain(count as f64));
+            let mut common: Option<Vec<Op>> = None;
+            for i in 0..count {
+                self.env.set(THREAD, Value::plain(i as f64));
+                let mut ops = match &common {
+                    Some(ops) if !group.per_thread => {
+                        // Not worked out again, but the last thread's list can be shared.
+                        if let Some(last) = out.last().filter(|t| t.ops[..] == ops[..]) {
+                            let ops = Arc::clone(&last.ops);
+                            let affinity = self.affinity(group)?;
+                            out.push(Thread { affinity, ops });
+                            continue;
+                        }
+                        ops.clone()
+                    }
+                    _ => self.ops(&group.phases, regions, policy)?,
+                };
+                if ops.is_empty() {
+                    let at = group.threads.as_ref().map_or(&p.name, Formula::spot);
+                    let what = format!("thread {i} of process `{}` does nothing", p.name.value);
+                    return Err(at.error(what, "a phase with at least one step for it"));
+                }
+                if !group.per_thread && common.is_none() {
+                    common = Some(ops.clone());
+                }
+                if out.is_empty() && total > 1 {
+                    ops.push(Op::Join);
+                }
+                let before = out.last().map(|t| &t.ops).filter(|o| o[..] == ops[..]);
+                let same = twin.and_then(|t| self.processes[t].threads.get(out.len())).map(|t| &t.ops);
+                let ops = share(ops, before.or(same));
+                let affinity = self.affinity(group)?;
+                out.push(Thread { affinity, ops });
+            }
+        }
+        for name in [THREAD, THREADS] {
+            self.env.unset(name);
+        }
+        Ok(out)
+    }
+    fn affinity(&mut self, group: &Group) -> Result<Option<Arc<[u32]>>, SpecError> {
+        match &group.affinity {
+            None => Ok(None),
+            Some(a) => self.affinities.resolve(a, &self.env, self.machine),
+        }
+    }
+}
+
+/// `ops`, or the equal list that exists already.
+fn share(ops: Vec<Op>, known: Option<&Arc<[Op]>>) -> Arc<[Op]> {
+    known.filter(|k| k[..] == ops[..]).map_or_else(|| Arc::from(ops), Arc::clone)
+}

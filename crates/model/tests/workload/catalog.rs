@@ -1,0 +1,426 @@
+//! The workloads of the catalog: they parse, fit the machines they are meant for, and do exactly what the
+//! reference says.
+
+use crate::machines::{build, machine, SHAPES};
+use crate::sums::{bytes_written, check_invariants, each, lists};
+use numalab_model::workload::{
+    parse, ForkPoint, HugeAdvice, Op, Pattern, PolicyMode, RegionKind, Workload, WorkloadSpec,
+};
+use std::path::PathBuf;
+
+const GIB: u128 = 1 << 30;
+const MIB: u64 = 1 << 20;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../catalog/workloads")
+}
+
+/// All files of the catalog with their texts.
+pub fn files() -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = std::fs::read_dir(folder())
+        .expect("the catalog folder")
+        .map(|e| e.expect("an entry").path())
+        .filter(|p| p.extension().is_some_and(|x| x == "toml"))
+        .map(|p| {
+            let stem = p.file_stem().expect("a name").to_string_lossy().into_owned();
+            (stem, std::fs::read_to_string(&p).expect("a readable file"))
+        })
+        .collect();
+    out.sort();
+    out
+}
+
+fn spec(name: &str) -> WorkloadSpec {
+    let text = std::fs::read_to_string(folder().join(format!("{name}.toml"))).expect("a readable file");
+    parse(&format!("{name}.toml"), &text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn resolved(name: &str, on: &str, seed: u64, overrides: &[(&str, &str)]) -> Workload {
+    let overrides: Vec<(String, String)> = overrides.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+    let w = spec(name).resolve(&machine(on), seed, &overrides).unwrap_or_else(|e| panic!("{e}"));
+    check_invariants(&w);
+    w
+}
+
+fn accesses(ops: &[Op]) -> Vec<numalab_model::workload::Access> {
+    let mut out = Vec::new();
+    each(ops, &mut |op, _| out.extend(if let Op::Access(a) = op { Some(*a) } else { None }));
+    out
+}
+
+#[test]
+fn required_workloads_are_there_under_their_names() {
+    let names: Vec<String> = files().into_iter().map(|(n, _)| n).collect();
+    for name in [
+        "numa01",
+        "numa01_THREAD_ALLOC",
+        "numa02",
+        "numa02_SMT",
+        "cow-shared",
+        "cow-counter",
+        "stream",
+        "coremark",
+        "specjbb",
+        "specjbb-multi",
+        "tbench-pairs",
+        "random-seek",
+        "swap-storm",
+        "fragmented-node",
+        "pagecache-full-node",
+    ] {
+        assert!(names.iter().any(|n| n == name), "{name}");
+        assert_eq!(spec(name).name(), name);
+    }
+}
+
+#[test]
+fn every_file_resolves_without_warning_on_every_machine_that_meets_its_requirements() {
+    for (name, text) in files() {
+        let spec = parse(&format!("{name}.toml"), &text).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(spec.name(), name);
+        assert!(spec.params().iter().all(|p| !p.about.is_empty()), "{name}: a parameter without a word about it");
+        let mut fits = 0;
+        for shape in &SHAPES {
+            let m = build(shape);
+            match spec.resolve(&m, 7, &[]) {
+                Ok(w) => {
+                    check_invariants(&w);
+                    assert_eq!(w.warnings, [""; 0], "{name} on {}", m.name);
+                    assert_eq!(w.params.len(), spec.params().len());
+                    fits += 1;
+                }
+                Err(e) => {
+                    assert!(e.what.contains("does not hold"), "{name} on {}: {e}", m.name);
+                    let small = m.nodes.len() == 1 || m.memory_bytes() <= 16 << 30;
+                    assert!(small, "{name} on {}: {e}", m.name);
+                }
+            }
+        }
+        assert!(fits >= 6, "{name} fits {fits} machines");
+    }
+}
+
+#[test]
+fn a_resolved_workload_is_a_function_of_machine_seed_and_parameters() {
+    for (name, _) in files() {
+        let a = resolved(&name, "naples-2s", 3, &[]);
+        assert_eq!(a, resolved(&name, "naples-2s", 3, &[]), "{name}");
+    }
+}
+
+/// mmtests-report.md section 3.2: "numa01 2 T (1 + 50) 3 GiB; THREAD_ALLOC 2 (T + 1000) 3 GiB; numa02 and
+/// SMT (1 + 800) 1 GiB". The totals in GiB are those of designs-2012.md section 6 for 48 CPUs.
+#[test]
+fn autonumabench_writes_the_bytes_of_the_reference() {
+    let gib = |name, on| {
+        let bytes = bytes_written(&resolved(name, on, 0, &[]));
+        assert_eq!(bytes % GIB, 0, "{name}");
+        bytes / GIB
+    };
+    let names = ["numa01", "numa01_THREAD_ALLOC", "numa02", "numa02_SMT"];
+    assert_eq!(names.map(|n| gib(n, "e7-4807-4s")), [7344, 6144, 801, 801]);
+    for shape in SHAPES.iter().filter(|s| s.nodes > 1) {
+        let t = (shape.nodes * shape.cores_per_node * shape.smt / 2) as u128;
+        if shape.node_gib <= 6 {
+            continue;
+        }
+        assert_eq!(gib("numa01", shape.name), 2 * t * (1 + 50) * 3, "{}", shape.name);
+        assert_eq!(gib("numa01_THREAD_ALLOC", shape.name), 2 * (t + 1000) * 3, "{}", shape.name);
+        assert_eq!(gib("numa02", shape.name), 1 + 800, "{}", shape.name);
+        assert_eq!(gib("numa02_SMT", shape.name), 1 + 800, "{}", shape.name);
+    }
+}
+
+#[test]
+fn start_loops_and_loops_set_the_amount_of_work() {
+    let set = [("start_loops", "2"), ("loops", "3")];
+    assert_eq!(bytes_written(&resolved("numa01", "e7-4807-4s", 0, &set)), 2 * 24 * 5 * 3 * GIB);
+    assert_eq!(bytes_written(&resolved("numa01_THREAD_ALLOC", "e7-4807-4s", 0, &set)), 2 * (2 * 24 + 3) * 3 * GIB);
+    assert_eq!(bytes_written(&resolved("numa02", "e7-4807-4s", 0, &set)), 5 * GIB);
+    let none = [("start_loops", "0"), ("loops", "3")];
+    let w = resolved("numa01", "e7-4807-4s", 0, &none);
+    assert!(!w.processes[0].threads[1].ops.iter().any(|op| matches!(op, Op::SetPolicy(_))));
+}
+
+#[test]
+fn numa01_starts_on_one_node_chosen_by_the_seed_for_both_processes() {
+    for (seed, node) in [(0, 0), (1, 1), (6, 0), (u64::MAX, 1), ((1 << 63) + 2, 0)] {
+        for name in ["numa01", "numa01_THREAD_ALLOC"] {
+            let w = resolved(name, "e7-4807-4s", seed, &[]);
+            assert_eq!(w.processes.len(), 2);
+            assert_eq!(w.processes[1].parent, Some(0));
+            assert_eq!(w.processes[1].fork, ForkPoint::BeforePrologue);
+            for p in &w.processes {
+                assert_eq!(p.threads.len(), 1 + 24, "the initial thread only joins");
+                assert_eq!(p.threads[0].ops[..], [Op::Join]);
+                assert!(p.prologue.is_empty());
+                assert_eq!((p.regions.len(), p.regions[0].size_bytes), (1, 3 << 30));
+                assert_eq!((p.regions[0].misalign_bytes, p.regions[0].kind), (4096, RegionKind::PrivateAnon));
+                for t in &p.threads[1..] {
+                    let Op::SetPolicy(bind) = &t.ops[0] else { panic!("first the bind") };
+                    assert_eq!(
+                        (bind.mode, &bind.nodes[..], bind.numa_balancing),
+                        (PolicyMode::Bind, &[node][..], false)
+                    );
+                    let Op::Access(start) = t.ops[1] else { panic!("then one start-up zeroing") };
+                    assert_eq!((start.span.offset_bytes, start.span.len_bytes), (0, 3 << 30));
+                    assert_eq!((start.write, start.pattern), (1.0, Pattern::Sequential));
+                    let Op::SetPolicy(back) = &t.ops[2] else { panic!("then back to the default") };
+                    assert_eq!(back.mode, PolicyMode::Default);
+                    assert!(t.affinity.is_none());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn thread_alloc_slices_are_those_of_the_mails() {
+    // 24 MiB per thread with 256 CPUs (mail 000), 128 MiB with 48 (designs-2012.md section 6).
+    for (on, threads, mib) in [("milan-2s-nps1", 128, 24), ("e7-4807-4s", 24, 128)] {
+        let w = resolved("numa01_THREAD_ALLOC", on, 0, &[]);
+        for p in &w.processes {
+            assert_eq!(p.threads.len(), threads + 1);
+            for (i, t) in p.threads[1..].iter().enumerate() {
+                let slice = accesses(&t.ops)[1].span;
+                assert_eq!((slice.offset_bytes, slice.len_bytes), (i as u64 * mib * MIB, mib * MIB));
+            }
+        }
+        assert_eq!(w.processes[0].threads[1].ops, w.processes[1].threads[1].ops);
+        assert!(std::ptr::eq(&w.processes[0].threads[1].ops[0], &w.processes[1].threads[1].ops[0]), "shared");
+    }
+}
+
+#[test]
+fn numa02_zeroes_first_in_the_initial_thread_without_a_bind() {
+    for (name, threads) in [("numa02", 48), ("numa02_SMT", 24)] {
+        let w = resolved(name, "e7-4807-4s", 1, &[]);
+        let [p] = &w.processes[..] else { panic!("one process") };
+        assert_eq!(p.threads.len(), threads + 1);
+        let start = accesses(&p.prologue);
+        assert_eq!((start.len(), start[0].span.len_bytes, start[0].write), (1, 1 << 30, 1.0));
+        // The slices follow one another and cover the whole, though 1 GiB / 48 is not a whole number.
+        let mut next = 0;
+        for t in &p.threads[1..] {
+            assert!(!t.ops.iter().any(|op| matches!(op, Op::SetPolicy(_))));
+            let slice = accesses(&t.ops)[0].span;
+            assert_eq!(slice.offset_bytes, next);
+            next += slice.len_bytes;
+        }
+        assert_eq!(next, 1 << 30);
+    }
+}
+
+#[test]
+fn numa01_refuses_machines_on_which_the_program_would_not_run() {
+    let e = spec("numa01").resolve(&machine("laptop"), 0, &[]).unwrap_err();
+    assert!(e.to_string().contains("`nodes >= 2` does not hold on machine `laptop`"), "{e}");
+    assert!(e.line > 0 && e.file == "numa01.toml");
+    let big = [("memory".to_string(), "10GiB".to_string())];
+    let e = spec("numa01").resolve(&machine("e7-4807-4s"), 0, &big).unwrap_err();
+    assert!(e.to_string().contains("both buffers"), "{e}");
+}
+
+#[test]
+fn cow_shared_is_the_program_of_the_mail() {
+    let w = resolved("cow-shared", "x5-8", 0, &[]);
+    assert_eq!(w.processes.len(), 1 + 288);
+    let parent = &w.processes[0];
+    assert_eq!(parent.regions[0].kind, RegionKind::CowData);
+    // thp-and-allocation.md vector 27: 977 pages.
+    assert_eq!(parent.regions[0].size_bytes, 977 * 4096);
+    assert_eq!(parent.regions[1].kind, RegionKind::SharedAnon);
+    assert!(matches!(parent.prologue.last(), Some(Op::Discard(_))), "the parent keeps no mapping of the pages");
+    for child in &w.processes[1..] {
+        assert_eq!((child.parent, child.fork), (Some(0), ForkPoint::AfterPrologue));
+        assert!(child.regions.is_empty() && child.threads.len() == 1);
+        let Op::LoopStart(numalab_model::workload::Bound::Time { ns }) = child.threads[0].ops[0] else {
+            panic!("bounded by time")
+        };
+        assert_eq!(ns, 10_000_000_000);
+        let sum = accesses(&child.threads[0].ops)[0];
+        assert_eq!((sum.span.region, sum.span.len_bytes, sum.write), (0, 4_000_000, 0.0));
+        // 62500 lines; 62 % of full speed beside a busy sibling: 1.359 ms per pass (machines.md section 8.3).
+        assert!((sum.compute_ns * 62_500.0 / 0.62 - 1.359e6).abs() < 1e-6, "{}", sum.compute_ns);
+        assert_eq!(accesses(&child.threads[0].ops)[1].span.region, 1);
+    }
+    // 288 processes for 10 s at that pace: 2118782 in the mail, within 0.05 %.
+    let total: f64 = 288.0 * 10.0 / 1.359e-3;
+    assert!((total / 2_118_782.0 - 1.0).abs() < 5e-4);
+    assert_eq!(
+        (w.scores[0].unit.as_str(), w.scores[0].higher_is_better, w.scores[0].per_second),
+        ("sums", true, false)
+    );
+}
+
+#[test]
+fn cow_counter_workers_read_disjoint_slices_of_what_they_all_map() {
+    let w = resolved("cow-counter", "x5-8", 0, &[("workers", "3")]);
+    assert_eq!(w.processes.len(), 4);
+    assert_eq!(w.processes[0].regions[0].size_bytes, 3 * 8 * 45 * MIB);
+    for (i, p) in w.processes[1..].iter().enumerate() {
+        let read = accesses(&p.threads[0].ops)[0];
+        assert_eq!(read.span.offset_bytes, i as u64 * 8 * 45 * MIB);
+        assert_eq!((read.write, read.pattern), (0.0, Pattern::Random));
+        let cpus = p.threads[0].affinity.clone().expect("bound away from the shepherd");
+        assert!(cpus.iter().all(|c| machine("x5-8").cpus[*c as usize].node == i + 1));
+    }
+}
+
+/// mmtests-report.md section 3.4: 22369621 elements per array for 512 MiB, 268435456 for 3 x 2048 MiB;
+/// 16, 16, 24, 24 bytes per element.
+#[test]
+fn stream_has_the_arrays_and_counts_of_mmtests() {
+    for (total, elements) in [("512MiB", 22_369_621), ("384MiB", 16_777_216), ("3*2048MiB", 268_435_456u64)] {
+        let w = resolved("stream", "zen3-2s-128", 0, &[("total", total)]);
+        let [p] = &w.processes[..] else { panic!("one process") };
+        assert_eq!(p.threads.len(), 16, "one thread per LLC");
+        assert_eq!(w.barrier_widths, [16]);
+        for r in &p.regions {
+            assert_eq!(r.size_bytes, (elements * 8_u64).next_multiple_of(4096));
+        }
+        let mut counted = [0.0; 4];
+        for t in &p.threads {
+            each(&t.ops, &mut |op, times| {
+                if let Op::Access(a) = op {
+                    if let Some((id, per_byte)) = a.score {
+                        counted[id as usize] += times as f64 * a.span.len_bytes as f64 * per_byte;
+                    }
+                }
+            });
+        }
+        for (units, bytes) in counted.iter().zip([16, 16, 24, 24]) {
+            let expected = (9 * bytes * elements) as f64 / 1e6;
+            assert!((units / expected - 1.0).abs() < 1e-12, "{units} MB, not {expected}");
+        }
+    }
+    let names: Vec<String> = resolved("stream", "milan-2s-nps1", 0, &[]).scores.into_iter().map(|s| s.name).collect();
+    assert_eq!(names, ["copy", "scale", "add", "triad"]);
+}
+
+#[test]
+fn stream_by_its_own_rule_has_arrays_of_four_times_all_caches() {
+    // mmtests-report.md section 3.4: 512 MiB of LLC need 2048 MiB per array.
+    let w = resolved("stream", "zen3-2s-128", 0, &[("total", "12 * llc_total")]);
+    assert_eq!(w.processes[0].regions[0].size_bytes, 2048 * MIB);
+}
+
+#[test]
+fn coremark_contexts_are_small_and_private() {
+    let w = resolved("coremark", "zen3-2s-128", 0, &[("contexts", "16")]);
+    let threads = &w.processes[0].threads;
+    assert_eq!(threads.len(), 16);
+    for (i, t) in threads.iter().enumerate() {
+        let a = accesses(&t.ops)[0];
+        assert_eq!((a.span.offset_bytes, a.span.len_bytes), (2000 * i as u64, 2000));
+    }
+    assert!(w.scores[0].per_second);
+}
+
+/// designs-2012.md section 7: four JVMs of 12901 MiB with a young generation of a third (4.2 GiB), 33
+/// collector threads on 48 CPUs, warehouses 1, 2, 3 ... one after the other.
+#[test]
+fn specjbb_multi_has_the_shape_of_2012() {
+    let w = resolved("specjbb-multi", "e7-4807-4s", 0, &[("first", "1"), ("warehouses", "18"), ("measure", "60s")]);
+    assert_eq!(w.processes.len(), 4);
+    let names: Vec<&str> = w.scores.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!((names.len(), names[0], names[17]), (18, "tput-1", "tput-18"));
+    for p in &w.processes {
+        assert_eq!(p.threads.len(), 18 + 33);
+        let heap: u64 = p.regions.iter().map(|r| r.size_bytes).sum();
+        assert!((heap as f64 / (0.8 * 64.0 / 4.0 * 1e0 * GIB as f64) - 1.0).abs() < 1e-6);
+        assert!((p.regions[0].size_bytes as f64 / (4.27 * GIB as f64) - 1.0).abs() < 0.01);
+        assert!(p.threads.iter().all(|t| t.affinity.is_none()), "not bound");
+    }
+    // A collection stops the active warehouses and all collectors of one JVM; a point starts all threads.
+    let mut widths = w.barrier_widths.clone();
+    widths.sort_unstable();
+    let mut expected: Vec<u32> = (1..=18).flat_map(|n| vec![n + 33; 8]).chain(vec![4 * 51; 18]).collect();
+    expected.sort_unstable();
+    assert_eq!(widths, expected);
+    // Every JVM's allocation stays in its young generation, and each cycle hands a buffer to another thread.
+    let one = accesses(&w.processes[0].threads[0].ops);
+    let young: Vec<u64> = one.iter().filter(|a| a.span.region == 0).map(|a| a.span.offset_bytes).collect();
+    assert!(young.iter().collect::<std::collections::BTreeSet<_>>().len() > 100);
+}
+
+#[test]
+fn specjbb_work_follows_ramp_measure_and_rate() {
+    // 30 s at 70000 operations per second and warehouse, within the rounding to whole pieces.
+    let ops = |w: &Workload, name: &str| {
+        let id = w.scores.iter().position(|s| s.name == name).expect("the score") as u32;
+        let mut sum = 0.0;
+        for list in w.processes.iter().flat_map(lists) {
+            each(list, &mut |op, times| match op {
+                Op::Score { id: i, amount } if *i == id => sum += times as f64 * amount,
+                _ => {}
+            });
+        }
+        sum
+    };
+    let set = [("first", "8"), ("step", "8"), ("warehouses", "128")];
+    let w = resolved("specjbb", "zen3-2s-128", 0, &set);
+    assert_eq!(w.scores.len(), 16);
+    assert!((ops(&w, "tput-8") / (30.0 * 70e3 * 8.0) - 1.0).abs() < 0.01);
+    assert!((ops(&w, "tput-128") / (240.0 * 70e3 * 128.0) - 1.0).abs() < 0.1);
+}
+
+#[test]
+fn tbench_pairs_answer_every_request() {
+    let w = resolved("tbench-pairs", "milan-2s-nps1", 0, &[("pairs", "5"), ("messages", "10")]);
+    assert_eq!((w.processes.len(), w.channels), (10, 10));
+    let mut balance = vec![0i128; 10];
+    for ops in w.processes.iter().flat_map(lists) {
+        each(ops, &mut |op, times| match op {
+            Op::Signal { channel } => balance[*channel as usize] += times as i128,
+            Op::Wait { channel } => balance[*channel as usize] -= times as i128,
+            _ => {}
+        });
+    }
+    assert_eq!(balance, [0; 10]);
+}
+
+#[test]
+fn random_seek_touches_first_and_times_only_the_reads() {
+    for (huge, advice) in [("1", HugeAdvice::Huge), ("0", HugeAdvice::NoHuge)] {
+        let w = resolved("random-seek", "naples-2s", 0, &[("memory_node", "5"), ("huge_pages", huge)]);
+        let p = &w.processes[0];
+        assert_eq!((p.regions.len(), p.regions[0].advice), (1, advice));
+        assert_eq!(p.regions[0].policy.as_ref().map(|x| x.nodes.clone()), Some(vec![5]));
+        assert_eq!(accesses(&p.prologue)[0].write, 1.0);
+        let ops = &p.threads[0].ops;
+        assert!(matches!(ops[0], Op::ScoreClock { run: true, .. }));
+        assert!(matches!(ops[ops.len() - 1], Op::ScoreClock { run: false, .. }));
+        assert_eq!(accesses(ops)[0].pattern, Pattern::Chase);
+    }
+    let e = spec("random-seek").resolve(&machine("naples-2s"), 0, &[("memory_node".into(), "8".into())]).unwrap_err();
+    assert!(e.to_string().contains("nodes 0 to 7"), "{e}");
+}
+
+#[test]
+fn swap_storm_has_the_sizes_of_the_scenario() {
+    // thp-and-allocation.md section 14: 8 x 16 GiB, a guest of 40 GiB, 2 GiB of cache on node 0.
+    let w = resolved("swap-storm", "naples-2s", 0, &[]);
+    assert_eq!(w.processes[0].regions[0].size_bytes, 2 << 30);
+    assert_eq!(w.processes[0].regions[0].kind, RegionKind::FileRead);
+    assert_eq!((w.processes[1].regions[0].size_bytes, w.processes[1].regions[0].advice), (40 << 30, HugeAdvice::Huge));
+    let two = resolved("swap-storm", "naples-2s", 0, &[("guests", "2")]);
+    assert_eq!(two.processes[2].regions[0].size_bytes, 20 << 30);
+    assert_eq!(two.scores.len(), 2, "one per guest, for fairness");
+}
+
+#[test]
+fn fragmented_node_leaves_no_free_huge_block() {
+    let w = resolved("fragmented-node", "naples-2s", 0, &[]);
+    let discards: Vec<_> = w.processes[0].threads[0]
+        .ops
+        .iter()
+        .filter_map(|op| if let Op::Discard(s) = op { Some(*s) } else { None })
+        .collect();
+    assert_eq!(discards.len(), 8192, "one per 2 MiB block of 16 GiB");
+    for (i, s) in discards.iter().enumerate() {
+        assert_eq!((s.offset_bytes, s.len_bytes), (i as u64 * 2 * MIB, 204 * 4096));
+    }
+    assert_eq!(w.processes.len(), 1 + 7 + 1);
+    assert_eq!(w.processes[3].regions[0].policy.as_ref().map(|p| p.nodes.clone()), Some(vec![3]));
+}

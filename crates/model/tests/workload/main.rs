@@ -1,0 +1,17 @@
+//! The workload language: expressions, files, the catalog, and everything that must be refused.
+
+mod bad;
+mod catalog;
+mod docs;
+mod expressions;
+mod fuzz;
+mod language;
+mod machines;
+mod sums;
+
+use proptest::test_runner::{Config, RngSeed};
+
+/// Settings of the property tests: a fixed seed, so the same cases on every run.
+fn property_config() -> Config {
+    Config { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(2012), ..Config::default() }
+}

@@ -1,0 +1,107 @@
+//! How sure is a difference? Tests that stand beside mmtests' star, with their probabilities.
+
+use numalab_stats::holm::holm;
+use numalab_stats::mann_whitney::mann_whitney;
+use numalab_stats::power::detectable_difference;
+use numalab_stats::resample::{bootstrap_ratio, Interval};
+use numalab_stats::welch::welch;
+use numalab_stats::{describe, percent};
+
+use crate::data::{Comparison, Metric};
+
+/// Level of a clear difference, after Holm's correction over all rows of the report.
+pub const LEVEL: f64 = 0.05;
+/// Share of differences of the detectable size that would be found.
+pub const POWER: f64 = 0.8;
+/// Resamples of a bootstrap interval.
+const ROUNDS: usize = 2000;
+/// Seed of the bootstrap; fixed, so that a report can be repeated.
+const SEED: u64 = 1;
+
+/// A metric of a workload on one kernel against the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assessment {
+    /// Workload.
+    pub workload: String,
+    /// Metric.
+    pub metric: String,
+    /// Kernel.
+    pub kernel: String,
+    /// Runs of the baseline and of the kernel.
+    pub runs: (usize, usize),
+    /// Change of the arithmetic mean, percent, plus means the number grew; `None` from a baseline of 0.
+    pub change_percent: Option<f64>,
+    /// Probability by Welch's test; `None` with fewer than two runs a side.
+    pub p_welch: Option<f64>,
+    /// The same after Holm's correction over all rows of the report.
+    pub p_holm: Option<f64>,
+    /// Probability by the Mann-Whitney test.
+    pub p_mann_whitney: Option<f64>,
+    /// 95 % bootstrap interval of the ratio of means; `None` with fewer than two runs a side.
+    pub ratio_interval: Option<Interval>,
+    /// Smallest change that would probably have been found, percent of the baseline mean.
+    pub detectable_percent: Option<f64>,
+}
+
+/// Every metric of every workload on every kernel but the baseline, in print order; metrics without samples are left out.
+pub fn assess(c: &Comparison) -> Vec<Assessment> {
+    let mut out = Vec::new();
+    for w in &c.workloads {
+        for m in &w.metrics {
+            for k in c.others() {
+                out.extend(one(c, &w.name, m, k));
+            }
+        }
+    }
+    let p: Vec<f64> = out.iter().map(|a: &Assessment| a.p_welch.unwrap_or(f64::NAN)).collect();
+    for (a, adjusted) in out.iter_mut().zip(holm(&p)) {
+        a.p_holm = a.p_welch.map(|_| adjusted);
+    }
+    out
+}
+
+fn one(c: &Comparison, workload: &str, m: &Metric, kernel: usize) -> Option<Assessment> {
+    let (base, col) = (m.of(c.baseline), m.of(kernel));
+    let (mean0, mean1) = (describe::amean(base)?, describe::amean(col)?);
+    let enough = base.len() > 1 && col.len() > 1;
+    let detectable = detectable_difference(base, col, LEVEL, POWER).filter(|_| mean0 != 0.0);
+    Some(Assessment {
+        workload: workload.to_string(),
+        metric: m.name.clone(),
+        kernel: c.kernels[kernel].name.clone(),
+        runs: (base.len(), col.len()),
+        change_percent: percent::change(mean1, mean0),
+        p_welch: welch(base, col).map(|w| w.p),
+        p_holm: None,
+        p_mann_whitney: mann_whitney(base, col).map(|t| t.p),
+        ratio_interval: enough.then(|| bootstrap_ratio(base, col, 1.0 - LEVEL, ROUNDS, SEED)).flatten(),
+        detectable_percent: detectable.map(|d| 100.0 * d / mean0.abs()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Kernel, Workload};
+
+    #[test]
+    fn rows_are_corrected_together() {
+        let m = |name: &str, col: Vec<f64>| Metric::new(name, "s", false, vec![vec![10.0, 11.0, 12.0], col, vec![5.0]]);
+        let w = Workload {
+            name: "w".into(),
+            metrics: vec![m("a", vec![20.0, 21.0, 22.0]), m("b", vec![10.5, 11.5, 12.5])],
+            ..Workload::default()
+        };
+        let kernels = ["x", "y", "z"].map(Kernel::named).to_vec();
+        let c = Comparison { kernels, workloads: vec![w], ..Comparison::default() };
+        let got = assess(&c);
+        assert_eq!(got.len(), 4);
+        // Two rows have a p; the smaller one is doubled.
+        assert_eq!(got[0].p_holm, got[0].p_welch.map(|p| 2.0 * p));
+        assert_eq!(got[2].p_holm, got[2].p_welch);
+        assert_eq!((got[1].p_welch, got[1].ratio_interval, got[1].detectable_percent), (None, None, None));
+        let ci = got[0].ratio_interval.unwrap();
+        assert!(ci.low < 21.0 / 11.0 && 21.0 / 11.0 < ci.high);
+        assert_eq!(got[1].change_percent.map(f64::round), Some(-55.0));
+    }
+}

@@ -1,0 +1,196 @@
+//! Derived columns: figures computed from counters, declared in `catalog/columns.toml`.
+//!
+//! Problem: a new figure must not need new code. Approach: one entry per column with an expression over counters and the
+//! run's times; [`crate::expr`] evaluates it run by run, so a derived figure has samples like any other.
+//! Invariant: a counter that a kernel does not have counts as 0; a division by zero gives no figure for that run.
+
+use numalab_model::spec::{Doc, SpecError, Table};
+
+use crate::counters;
+use crate::data::{Comparison, Metric, Workload};
+use crate::expr::Expr;
+
+/// The columns that come with numalab.
+const BUILT_IN: &str = include_str!("../../../catalog/columns.toml");
+
+/// Names that an expression may use besides counters: the times of a run, s.
+const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
+
+/// A derived column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name, unique.
+    pub name: String,
+    /// Short title for headings.
+    pub title: String,
+    /// Unit, empty if none.
+    pub unit: String,
+    /// Direction.
+    pub higher_is_better: bool,
+    /// One line.
+    pub doc: String,
+    /// How it is computed.
+    pub expr: Expr,
+}
+
+/// The columns that come with numalab.
+///
+/// # Errors
+/// A [`SpecError`] if the embedded file is wrong, which a test rules out.
+pub fn built_in() -> Result<Vec<Column>, SpecError> {
+    parse("columns.toml", BUILT_IN)
+}
+
+/// Reads columns from TOML text; `file` is used in messages.
+///
+/// # Errors
+/// A [`SpecError`] with the place of the first mistake: syntax, an unknown key, a wrong direction, a bad expression, a name
+/// that is neither a counter nor a time nor an earlier column, or a name used twice.
+pub fn parse(file: &str, text: &str) -> Result<Vec<Column>, SpecError> {
+    let doc = Doc::parse(file, text)?;
+    let root = doc.root();
+    let mut out: Vec<Column> = Vec::new();
+    for table in root.tables("column")? {
+        let column = read(table, &out)?;
+        out.push(column);
+    }
+    root.finish()?;
+    Ok(out)
+}
+
+fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
+    let name = table.str("name")?;
+    if before.iter().any(|c| c.name == name.value) || counters::find(&name.value).is_some() {
+        return Err(name.error(format!("`{}` is taken", name.value), "a name that no counter and no other column has"));
+    }
+    let title = table.opt_str("title")?.map_or_else(|| name.value.clone(), |t| t.value);
+    let unit = table.opt_str("unit")?.map_or_else(String::new, |u| u.value);
+    let better = table.str("better")?;
+    let higher_is_better = match better.value.as_str() {
+        "higher" => true,
+        "lower" => false,
+        other => return Err(better.error(format!("`better` is `{other}`"), "higher or lower")),
+    };
+    let doc = table.str("doc")?.value;
+    let text = table.str("expr")?;
+    // The span of a string starts at its opening quote.
+    let expr = Expr::parse(&text.value).map_err(|e| SpecError {
+        file: text.file.clone(),
+        line: text.line,
+        column: text.column + e.column,
+        what: e.what,
+        expected: e.expected,
+        nearest: None,
+    })?;
+    for used in expr.names() {
+        let known = TIMES.contains(&used) || counters::find(used).is_some() || before.iter().any(|c| c.name == used);
+        if !known {
+            let names = counters::all().map(|c| c.name).chain(TIMES).chain(before.iter().map(|c| c.name.as_str()));
+            let e = text
+                .error(format!("unknown name `{used}` in the expression"), "a counter, a time or an earlier column");
+            return Err(e.near(used, names));
+        }
+    }
+    table.finish()?;
+    Ok(Column { name: name.value, title, unit, higher_is_better, doc, expr })
+}
+
+/// Computes the columns for every workload of a comparison, replacing what was derived before; a column of which nothing was
+/// counted is left out.
+pub fn apply(c: &mut Comparison, columns: &[Column]) {
+    let kernels = c.kernels.len();
+    for w in &mut c.workloads {
+        w.derived.clear();
+        for column in columns {
+            if let Some(metric) = derive(w, column, kernels) {
+                w.derived.push(metric);
+            }
+        }
+    }
+}
+
+fn derive(w: &Workload, column: &Column, kernels: usize) -> Option<Metric> {
+    let names = column.expr.names();
+    let recorded = |n: &str| w.counter(n).is_some() || w.metric(n).is_some();
+    // A time that was not recorded is not 0, and times alone do not make a figure of counters that nobody recorded.
+    let (times, counted): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|n| TIMES.contains(n));
+    let any_counted = counted.is_empty() || counted.iter().any(|n| recorded(n));
+    if !any_counted || !times.iter().all(|n| recorded(n)) {
+        return None;
+    }
+    let samples = (0..kernels).map(|k| (0..runs(w, k)).filter_map(|run| value(w, column, k, run)).collect()).collect();
+    Some(Metric::new(&column.name, &column.unit, column.higher_is_better, samples))
+}
+
+/// Number of runs of a kernel.
+fn runs(w: &Workload, kernel: usize) -> usize {
+    let metrics = w.metrics.iter().map(|m| m.of(kernel).len());
+    metrics.chain(w.counters.iter().map(|c| c.of(kernel).len())).max().unwrap_or(0)
+}
+
+fn value(w: &Workload, column: &Column, kernel: usize, run: usize) -> Option<f64> {
+    let lookup = |name: &str| {
+        let samples = match w.counter(name) {
+            Some(counter) => counter.of(kernel),
+            None => w.metric(name).map_or(&[][..], |m| m.of(kernel)),
+        };
+        samples.get(run).copied().unwrap_or(0.0)
+    };
+    let value = column.expr.eval(&lookup);
+    value.is_finite().then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Counter, Kernel};
+
+    fn comparison(faults: &[f64], local: &[f64]) -> Comparison {
+        let counter = |name: &str, s: &[f64]| Counter { name: name.into(), samples: vec![s.to_vec()] };
+        let w = Workload {
+            counters: vec![counter("numa_hint_faults", faults), counter("numa_hint_faults_local", local)],
+            metrics: vec![Metric::new("elapsed", "s", false, vec![vec![2.0; faults.len()]])],
+            ..Workload::default()
+        };
+        Comparison { kernels: vec![Kernel::named("x")], workloads: vec![w], ..Comparison::default() }
+    }
+
+    #[test]
+    fn built_in_columns_are_valid_and_derive() {
+        let columns = built_in().unwrap();
+        assert!(columns.len() >= 5);
+        assert!(columns.iter().all(|c| c.doc.ends_with('.')));
+        let mut c = comparison(&[100.0, 200.0], &[25.0, 100.0]);
+        apply(&mut c, &columns);
+        let w = &c.workloads[0];
+        assert_eq!(w.metric("numa_local_percent").unwrap().samples, [vec![25.0, 50.0]]);
+        assert_eq!(w.metric("numa_hint_faults_per_s").unwrap().samples, [vec![50.0, 100.0]]);
+    }
+
+    #[test]
+    fn no_figure_from_a_division_by_zero_and_none_from_nothing() {
+        let columns = built_in().unwrap();
+        let mut c = comparison(&[0.0, 10.0], &[0.0, 5.0]);
+        apply(&mut c, &columns);
+        assert_eq!(c.workloads[0].metric("numa_local_percent").unwrap().samples, [vec![50.0]]);
+        assert!(c.workloads[0].metric("thp_fault_success_percent").is_none());
+        assert!(c.workloads[0].metric("system_percent").is_none(), "user and system were not recorded");
+    }
+
+    #[test]
+    fn mistakes_are_placed() {
+        let column = |expr: &str, better: &str| {
+            format!("[[column]]\nname = \"a\"\nexpr = \"{expr}\"\nbetter = \"{better}\"\ndoc = \"x\"\n")
+        };
+        let place = |text: &str| parse("c.toml", text).map(|_| ()).unwrap_err();
+        let e = place(&column("1 + ", "lower"));
+        assert_eq!((e.line, e.column), (3, 13), "{e}");
+        let e = place(&column("numa_hint_fault / 2", "lower"));
+        assert_eq!(e.nearest.as_deref(), Some("numa_hint_faults"), "{e}");
+        assert_eq!(place(&column("1", "more")).line, 4);
+        assert!(place("[[column]]\nname = \"a\"\n").what.contains("`column[0].better` is missing"));
+        assert_eq!(place("[[columm]]\n").nearest.as_deref(), Some("column"));
+        let twice = column("1", "lower").repeat(2);
+        assert!(place(&twice).what.contains("taken"));
+    }
+}

@@ -1,0 +1,156 @@
+//! Counters of transparent huge pages and compaction (thp-and-allocation.md).
+
+use super::{entry, CounterDoc, Kind, Since, Unit};
+
+use Kind::{Compaction, HugePages};
+
+/// In print order.
+pub(super) const COUNTERS: &[CounterDoc] = &[
+    entry(
+        "thp_fault_alloc",
+        Unit::HugePages,
+        HugePages,
+        Since::In("2.6.39"),
+        "Huge pages allocated and mapped by a page fault, local or remote.",
+        "which node they are on; the shared huge zero page.",
+    )
+    .more_is_better(),
+    entry(
+        "thp_fault_fallback",
+        Unit::Events,
+        HugePages,
+        Since::In("2.6.39"),
+        "Page faults that wanted a huge page and got a small one.",
+        "the other 511 small faults of the same range, which make no further attempt.",
+    ),
+    entry(
+        "thp_collapse_alloc",
+        Unit::HugePages,
+        HugePages,
+        Since::In("2.6.39"),
+        "Huge pages that khugepaged allocated to put small pages together.",
+        "whether the collapse then went through.",
+    )
+    .more_is_better(),
+    entry(
+        "thp_collapse_alloc_failed",
+        Unit::Events,
+        HugePages,
+        Since::In("2.6.39"),
+        "Ranges that khugepaged could not collapse for lack of a huge page.",
+        "ranges it refused for other reasons.",
+    ),
+    entry(
+        "thp_split",
+        Unit::HugePages,
+        HugePages,
+        Since::In("2.6.39"),
+        "Huge pages split into small ones; three counters since 4.5.",
+        "splits of the mapping alone, which did not exist then.",
+    )
+    .until("4.4"),
+    entry(
+        "thp_split_page",
+        Unit::HugePages,
+        HugePages,
+        Since::In("4.5"),
+        "Huge pages split into 512 independent small pages.",
+        "splits of the mapping alone (thp_split_pmd).",
+    ),
+    entry(
+        "thp_split_page_failed",
+        Unit::Events,
+        HugePages,
+        Since::In("4.5"),
+        "Attempts to split a huge page that failed, usually because something held a reference.",
+        "",
+    ),
+    entry(
+        "thp_split_pmd",
+        Unit::Events,
+        HugePages,
+        Since::In("4.5"),
+        "Huge mappings replaced by 512 small ones, for a partial unmap, protection change or copy-on-write.",
+        "splits of the page itself; memory is not freed by this.",
+    ),
+    entry(
+        "thp_zero_page_alloc",
+        Unit::HugePages,
+        HugePages,
+        Since::In("3.8"),
+        "Allocations of the huge page of zeros that read faults share.",
+        "the mappings of it.",
+    ),
+    entry(
+        "compact_stall",
+        Unit::Events,
+        Compaction,
+        Since::Always,
+        "Allocations that ran compaction themselves; equals successes plus failures.",
+        "attempts that were deferred or skipped, and kcompactd's runs.",
+    ),
+    entry(
+        "compact_success",
+        Unit::Events,
+        Compaction,
+        Since::Always,
+        "Compactions by the allocating task that produced the block.",
+        "blocks that kcompactd produced.",
+    ),
+    entry(
+        "compact_fail",
+        Unit::Events,
+        Compaction,
+        Since::Always,
+        "Compactions by the allocating task that did not produce the block.",
+        "attempts that were deferred or skipped.",
+    ),
+    entry(
+        "compact_migrate_scanned",
+        Unit::Pages,
+        Compaction,
+        Since::In("3.8"),
+        "Pages that the migration scanner of compaction looked at.",
+        "pages it moved (pgmigrate_success, together with all other migrations).",
+    ),
+    entry(
+        "compact_free_scanned",
+        Unit::Pages,
+        Compaction,
+        Since::In("3.8"),
+        "Pages that the free-page scanner of compaction looked at.",
+        "free pages it took.",
+    ),
+    entry(
+        "compact_isolated",
+        Unit::Pages,
+        Compaction,
+        Since::In("3.8"),
+        "Pages that compaction took off their lists, on either side.",
+        "pages isolated for other migrations.",
+    ),
+    entry(
+        "compact_daemon_wake",
+        Unit::Events,
+        Compaction,
+        Since::In("4.6"),
+        "Times that kcompactd was woken for a request.",
+        "proactive runs.",
+    ),
+    entry(
+        "compact_daemon_migrate_scanned",
+        Unit::Pages,
+        Compaction,
+        Since::In("4.12"),
+        "The part of compact_migrate_scanned that kcompactd did.",
+        "",
+    ),
+    entry(
+        "compact_daemon_free_scanned",
+        Unit::Pages,
+        Compaction,
+        Since::In("4.12"),
+        "The part of compact_free_scanned that kcompactd did.",
+        "",
+    ),
+];

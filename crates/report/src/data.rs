@@ -1,0 +1,165 @@
+//! What a report is made of: plain data, no layout.
+//!
+//! A [`Comparison`] holds kernels (columns) and workloads; a workload holds metrics, counters and durations with one
+//! entry per kernel, in the order of [`Comparison::kernels`]. A missing entry means "no samples": it is printed as such
+//! and never dropped.
+
+use numalab_stats::Better;
+
+use crate::tables::rows::Family;
+
+/// Kernels compared on workloads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// Columns, in print order.
+    pub kernels: Vec<Kernel>,
+    /// Index of the baseline in `kernels`.
+    pub baseline: usize,
+    /// Rows, grouped.
+    pub workloads: Vec<Workload>,
+    /// Properties that all runs share (`machine`, `seeds`, …), printed by the lkp layout.
+    pub axes: Vec<(String, String)>,
+}
+
+impl Comparison {
+    /// Name of the baseline, empty if there is none.
+    pub fn baseline_name(&self) -> &str {
+        self.kernels.get(self.baseline).map_or("", |k| k.name.as_str())
+    }
+    /// Indices of all kernels but the baseline, in print order.
+    pub fn others(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.kernels.len()).filter(|k| *k != self.baseline)
+    }
+}
+
+/// A column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kernel {
+    /// Run name, e.g. `6.4-rc2+rfc-v3`.
+    pub name: String,
+    /// Added to the name in headings, so that nobody takes a model for a machine: `sim`, `vm`; empty for a real host.
+    pub mark: String,
+}
+
+impl Kernel {
+    /// A column without a mark.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_string(), mark: String::new() }
+    }
+    /// Name as headings print it: `name-mark`.
+    pub fn run_name(&self) -> String {
+        if self.mark.is_empty() {
+            self.name.clone()
+        } else {
+            format!("{}-{}", self.name, self.mark)
+        }
+    }
+}
+
+/// Everything measured with one workload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Workload {
+    /// Name, the title of its tables.
+    pub name: String,
+    /// Which statistics its tables show; by default several samples per cell or one, whichever the data have.
+    pub family: Option<Family>,
+    /// Decimals of the values (mmtests: 4 for hackbench, else 2); default 2.
+    pub decimals: Option<usize>,
+    /// Figures with a direction.
+    pub metrics: Vec<Metric>,
+    /// vmstat counters, under the kernel's names.
+    pub counters: Vec<Counter>,
+    /// Skips and refusals by reason (`scan_skip.pid_inactive`, …).
+    pub reasons: Vec<Counter>,
+    /// Figures derived from counters ([`crate::columns`]).
+    pub derived: Vec<Metric>,
+    /// Cost of all runs of a kernel together; `None` if there was none.
+    pub durations: Vec<Option<Duration>>,
+    /// Runs per kernel, failed ones among them.
+    pub runs: Vec<Runs>,
+    /// What a reader must know, in order.
+    pub warnings: Vec<String>,
+}
+
+impl Workload {
+    /// Finds a metric, then a derived figure, by name.
+    pub fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().chain(&self.derived).find(|m| m.name == name)
+    }
+    /// Finds a counter by its kernel name.
+    pub fn counter(&self, name: &str) -> Option<&Counter> {
+        self.counters.iter().find(|c| c.name == name)
+    }
+    /// Duration of a kernel's runs.
+    pub fn duration(&self, kernel: usize) -> Option<Duration> {
+        self.durations.get(kernel).copied().flatten()
+    }
+}
+
+/// A figure with a direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metric {
+    /// Name, e.g. `elapsed`, `elsp-NUMA01`, `copy-16`.
+    pub name: String,
+    /// Unit, e.g. `s`, `MB/sec`.
+    pub unit: String,
+    /// Direction.
+    pub higher_is_better: bool,
+    /// `samples[kernel][run]`.
+    pub samples: Vec<Vec<f64>>,
+    /// Stars given from outside, one per kernel, instead of a computed rule (to render a published table).
+    pub significant: Option<Vec<bool>>,
+}
+
+impl Metric {
+    /// A metric without given stars.
+    pub fn new(name: &str, unit: &str, higher_is_better: bool, samples: Vec<Vec<f64>>) -> Self {
+        Self { name: name.into(), unit: unit.into(), higher_is_better, samples, significant: None }
+    }
+    /// Direction.
+    pub fn better(&self) -> Better {
+        Better::from_flag(self.higher_is_better)
+    }
+    /// Samples of a kernel; empty if there are none.
+    pub fn of(&self, kernel: usize) -> &[f64] {
+        self.samples.get(kernel).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A vmstat counter: growth over each run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counter {
+    /// Kernel name.
+    pub name: String,
+    /// `samples[kernel][run]`.
+    pub samples: Vec<Vec<f64>>,
+}
+
+impl Counter {
+    /// Samples of a kernel; empty if the kernel does not have the counter.
+    pub fn of(&self, kernel: usize) -> &[f64] {
+        self.samples.get(kernel).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What GNU time says of all runs of a kernel together: CPU seconds of all descendants and wall seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Duration {
+    /// User CPU time, s.
+    pub user_s: f64,
+    /// System CPU time, s.
+    pub system_s: f64,
+    /// Wall time, s.
+    pub elapsed_s: f64,
+}
+
+/// How many runs there were and how many of them went wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// All of them.
+    pub total: usize,
+    /// Ended at the time limit.
+    pub timeout: usize,
+    /// Could not go on.
+    pub failed: usize,
+}

@@ -1,0 +1,270 @@
+//! `--fail-if 'elapsed > +3%'`: a bound on a comparison, for scripts and continuous integration.
+//!
+//! Form: `METRIC OP BOUND`. METRIC is any metric, derived column or counter, optionally `WORKLOAD/METRIC`; OP is `>` or `<`;
+//! BOUND is a percentage of change (`+3%`, `-5%`) or a factor of the baseline (`1.03`, `1.03x`). The mean of every kernel but
+//! the baseline is tested; a plus means the number grew, whatever the direction of the metric.
+
+use numalab_model::spec::SpecError;
+use numalab_stats::describe;
+
+use crate::data::{Comparison, Metric};
+use crate::json::every_metric;
+
+/// What messages call the place of a bound.
+const PLACE: &str = "--fail-if";
+
+/// A parsed bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailIf {
+    text: String,
+    workload: Option<String>,
+    metric: String,
+    metric_column: usize,
+    above: bool,
+    /// Ratio to the baseline that must not be passed.
+    ratio: f64,
+}
+
+/// A kernel that went beyond a bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The bound as given.
+    pub bound: String,
+    /// Workload.
+    pub workload: String,
+    /// Metric.
+    pub metric: String,
+    /// Kernel.
+    pub kernel: String,
+    /// Mean of the baseline.
+    pub baseline: f64,
+    /// Mean of the kernel.
+    pub value: f64,
+    /// Change in percent; `None` from a baseline of 0.
+    pub change_percent: Option<f64>,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let change = self.change_percent.map_or_else(|| "from 0".to_string(), |c| format!("{c:+.2}%"));
+        write!(
+            f,
+            "{} {} on {}: {} against {} ({change}) fails `{}`",
+            self.workload,
+            self.metric,
+            self.kernel,
+            crate::format::readable(self.value),
+            crate::format::readable(self.baseline),
+            self.bound
+        )
+    }
+}
+
+impl FailIf {
+    /// Parses a bound.
+    ///
+    /// # Errors
+    /// A [`SpecError`] at the column of the mistake.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let operator = text.find(['>', '<']);
+        let Some(at) = operator else {
+            return Err(error(text.chars().count() + 1, "no comparison", "METRIC > +3% or METRIC < 0.9"));
+        };
+        let left = &text[..at];
+        let name = left.trim();
+        let metric_column = left.chars().take_while(|c| c.is_whitespace()).count() + 1;
+        if name.is_empty() {
+            return Err(error(metric_column, "no metric before the comparison", "METRIC > +3%"));
+        }
+        if let Some(bad) = name.chars().position(char::is_whitespace) {
+            return Err(error(metric_column + bad, "a blank inside the metric", "one name, or WORKLOAD/METRIC"));
+        }
+        let (workload, metric) = match name.split_once('/') {
+            Some((w, m)) => (Some(w.to_string()), m.to_string()),
+            None => (None, name.to_string()),
+        };
+        let right = &text[at + 1..];
+        let bound_column = left.chars().count() + 2 + right.chars().take_while(|c| c.is_whitespace()).count();
+        let ratio = bound(right.trim(), bound_column)?;
+        let above = text[at..].starts_with('>');
+        Ok(Self { text: text.trim().to_string(), workload, metric, metric_column, above, ratio })
+    }
+
+    /// Kernels beyond the bound, in print order.
+    ///
+    /// # Errors
+    /// A [`SpecError`] if no workload has the metric, with the nearest name; a bound that tests nothing must not pass.
+    pub fn check(&self, c: &Comparison) -> Result<Vec<Failure>, SpecError> {
+        let mut out = Vec::new();
+        let mut tested = 0;
+        for w in &c.workloads {
+            if self.workload.as_ref().is_some_and(|name| *name != w.name) {
+                continue;
+            }
+            for m in every_metric(w).iter().filter(|m| m.name == self.metric) {
+                for k in c.others() {
+                    let (Some(base), Some(value)) = (describe::amean(m.of(c.baseline)), describe::amean(m.of(k)))
+                    else {
+                        continue;
+                    };
+                    tested += 1;
+                    if self.beyond(value, base) {
+                        out.push(self.failure(c, &w.name, m, k, (base, value)));
+                    }
+                }
+            }
+        }
+        if tested == 0 {
+            return Err(self.nothing_tested(c));
+        }
+        Ok(out)
+    }
+
+    fn beyond(&self, value: f64, base: f64) -> bool {
+        // Multiplied out, so that a baseline of 0 needs no case of its own: anything above 0 is beyond any growth.
+        let limit = base * self.ratio;
+        if self.above {
+            value > limit
+        } else {
+            value < limit
+        }
+    }
+
+    fn failure(&self, c: &Comparison, workload: &str, m: &Metric, kernel: usize, means: (f64, f64)) -> Failure {
+        Failure {
+            bound: self.text.clone(),
+            workload: workload.to_string(),
+            metric: m.name.clone(),
+            kernel: c.kernels[kernel].name.clone(),
+            baseline: means.0,
+            value: means.1,
+            change_percent: numalab_stats::percent::change(means.1, means.0),
+        }
+    }
+
+    fn nothing_tested(&self, c: &Comparison) -> SpecError {
+        let named = |w: &&crate::data::Workload| self.workload.as_ref().map_or(true, |n| *n == w.name);
+        if let (Some(name), None) = (&self.workload, c.workloads.iter().find(named)) {
+            let e = error(self.metric_column, &format!("no workload `{name}`"), "a workload of this comparison");
+            return e.near(name, c.workloads.iter().map(|w| w.name.as_str()));
+        }
+        let metrics: Vec<Metric> = c.workloads.iter().filter(named).flat_map(every_metric).collect();
+        if metrics.iter().any(|m| m.name == self.metric) {
+            let what = format!("`{}` has no runs to compare", self.metric);
+            return error(self.metric_column, &what, "runs of the baseline and of another kernel");
+        }
+        let what = format!("no metric `{}`", self.metric);
+        let e = error(self.metric_column, &what, "a metric, derived column or counter of this comparison");
+        e.near(&self.metric, metrics.iter().map(|m| m.name.as_str()))
+    }
+}
+
+/// The bound as a ratio to the baseline.
+fn bound(text: &str, column: usize) -> Result<f64, SpecError> {
+    const EXPECTED: &str = "a change like +3% or -5%, or a factor like 1.03";
+    let (number, percent) = match text.strip_suffix('%') {
+        Some(n) => (n.trim_end(), true),
+        None => (text.strip_suffix('x').unwrap_or(text), false),
+    };
+    let plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
+    let value = match number.parse::<f64>() {
+        Ok(x) if plain && x.is_finite() => x,
+        _ if text.is_empty() => return Err(error(column, "no bound after the comparison", EXPECTED)),
+        _ => return Err(error(column, &format!("`{text}` is no bound"), EXPECTED)),
+    };
+    let ratio = if percent { 1.0 + value / 100.0 } else { value };
+    if ratio < 0.0 {
+        let what = if percent { "a fall of more than 100 %" } else { "a negative factor" };
+        return Err(error(column, what, EXPECTED));
+    }
+    Ok(ratio)
+}
+
+fn error(column: usize, what: &str, expected: &str) -> SpecError {
+    SpecError { file: PLACE.into(), line: 1, column, what: what.into(), expected: expected.into(), nearest: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Counter, Kernel, Workload};
+
+    fn comparison() -> Comparison {
+        let w = Workload {
+            name: "numa01".into(),
+            metrics: vec![Metric::new("elapsed", "s", false, vec![vec![10.0, 10.0], vec![10.2, 10.6], vec![]])],
+            counters: vec![Counter { name: "pswpout".into(), samples: vec![vec![0.0], vec![5.0], vec![0.0]] }],
+            ..Workload::default()
+        };
+        let kernels = ["a", "b", "c"].map(Kernel::named).to_vec();
+        Comparison { kernels, workloads: vec![w], ..Comparison::default() }
+    }
+
+    fn failing(text: &str) -> Vec<String> {
+        FailIf::parse(text).unwrap().check(&comparison()).unwrap().iter().map(|f| f.kernel.clone()).collect()
+    }
+
+    #[test]
+    fn percent_and_factor() {
+        assert_eq!(failing("elapsed > +3%"), ["b"]);
+        assert!(failing("elapsed > +5%").is_empty());
+        assert_eq!(failing("elapsed>1.03"), ["b"]);
+        assert_eq!(failing("elapsed > 1.03x"), ["b"]);
+        assert!(failing("elapsed < -1%").is_empty());
+        assert_eq!(failing("elapsed < +5%"), ["b"]);
+        assert_eq!(failing("numa01/elapsed > 3 %"), ["b"]);
+        // From a baseline of 0 any growth is beyond any bound; staying at 0 is not.
+        assert_eq!(failing("pswpout > +1000%"), ["b"]);
+    }
+
+    #[test]
+    fn a_failure_reads_well() {
+        let f = FailIf::parse("elapsed > +3%").unwrap().check(&comparison()).unwrap();
+        let want = "numa01 elapsed on b: 10.40 against 10.00 (+4.00%) fails `elapsed > +3%`";
+        assert_eq!(f[0].to_string(), want);
+    }
+
+    #[test]
+    fn mistakes_have_columns() {
+        let column = |text: &str| FailIf::parse(text).unwrap_err().column;
+        assert_eq!(column("elapsed"), 8);
+        assert_eq!(column("  > 3%"), 3);
+        assert_eq!(column("elapsed >"), 10);
+        assert_eq!(column("elapsed > three"), 11);
+        assert_eq!(column("elapsed > inf"), 11);
+        assert_eq!(column("elapsed > 1e3"), 11);
+        assert_eq!(column("elapsed >= 3%"), 10);
+        assert_eq!(column("elapsed time > 3%"), 8);
+        assert_eq!(column("elapsed < -101%"), 11);
+        assert_eq!(column("é > x"), 5);
+    }
+
+    #[test]
+    fn a_bound_that_tests_nothing_is_an_error() {
+        let e = FailIf::parse("elapsd > 3%").unwrap().check(&comparison()).unwrap_err();
+        assert_eq!((e.nearest.as_deref(), e.column), (Some("elapsed"), 1));
+        let e = FailIf::parse("numa1/elapsed > 3%").unwrap().check(&comparison()).unwrap_err();
+        assert_eq!(e.nearest.as_deref(), Some("numa01"));
+        let alone = Comparison { kernels: vec![Kernel::named("a")], ..comparison() };
+        assert!(FailIf::parse("elapsed > 3%").unwrap().check(&alone).unwrap_err().what.contains("no runs"));
+    }
+
+    #[test]
+    fn any_text_is_parsed_or_refused_in_place() {
+        let alphabet: Vec<char> = "ab/ ><=+-%x1.5é".chars().collect();
+        let mut rng = numalab_stats::rng::SplitMix64::new(2);
+        let mut parsed = 0;
+        for _ in 0..20_000 {
+            let length = rng.below(12);
+            let text: String = (0..length).map(|_| alphabet[rng.below(alphabet.len() as u64) as usize]).collect();
+            match FailIf::parse(&text) {
+                Ok(f) => {
+                    parsed += 1;
+                    let _ = f.check(&comparison());
+                }
+                Err(e) => assert!((1..=text.chars().count() + 1).contains(&e.column), "{text}: {e}"),
+            }
+        }
+        assert!(parsed > 100, "{parsed}");
+    }
+}

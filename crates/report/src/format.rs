@@ -1,0 +1,92 @@
+//! Numbers as C prints them.
+//!
+//! Rust's `{:.N}` rounds the exact binary value half to even, as C's `printf` does; `%g` it does not have.
+
+/// `%{width}.{decimals}f`; what is no finite number prints as 0 (mmtests-report.md §1.4).
+pub fn fixed(x: f64, width: usize, decimals: usize) -> String {
+    let x = if x.is_finite() { x } else { 0.0 };
+    format!("{x:width$.decimals$}")
+}
+
+/// `%.{digits}g`: `digits` significant digits, exponent form outside 1e-4 … 10^digits, no trailing zeros.
+pub fn general(x: f64, digits: usize) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return "0".to_string();
+    }
+    let digits = digits.max(1);
+    let scientific = format!("{:.*e}", digits - 1, x);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if exponent < -4 || exponent >= digits as i32 {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trim(mantissa), exponent.unsigned_abs());
+    }
+    let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
+    trim(&format!("{x:.decimals$}")).to_string()
+}
+
+/// [`general`] with an explicit sign.
+pub fn general_signed(x: f64, digits: usize) -> String {
+    let text = general(x, digits);
+    if text.starts_with('-') {
+        text
+    } else {
+        format!("+{text}")
+    }
+}
+
+fn trim(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
+}
+
+/// A figure for people where no layout is prescribed: about four significant digits, never exponent form below 10^15.
+pub fn readable(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 || size >= 10_000.0 {
+        return format!("{x:.0}");
+    }
+    if size >= 100.0 {
+        format!("{x:.1}")
+    } else if size >= 1.0 {
+        format!("{x:.2}")
+    } else if size >= 0.001 {
+        format!("{x:.4}")
+    } else {
+        general(x, 3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_go_to_even_as_in_c() {
+        // printf("%.2f"): 0.125 0.375 2.675 -0.001 and %.0f of 2.5.
+        let got = [0.125, 0.375, 2.675, -0.001].map(|x| fixed(x, 0, 2));
+        assert_eq!(got, ["0.12", "0.38", "2.67", "-0.00"]);
+        assert_eq!(fixed(2.5, 4, 0), "   2");
+        assert_eq!(fixed(f64::NAN, 7, 2), "   0.00");
+        assert_eq!(fixed(-0.0, 5, 2), "-0.00");
+    }
+
+    #[test]
+    fn general_form_as_in_c() {
+        // printf("%.4g") and printf("%.2g").
+        let four = [123_456_789.0, 9.5, 0.000_01, 1234.0, 0.5, 99_995.0].map(|x| general(x, 4));
+        assert_eq!(four, ["1.235e+08", "9.5", "1e-05", "1234", "0.5", "1e+05"]);
+        assert_eq!(general_signed(123_456.0, 2), "+1.2e+05");
+        assert_eq!(general_signed(-123_456.0, 2), "-1.2e+05");
+        assert_eq!(general(0.0, 4), "0");
+    }
+
+    #[test]
+    fn readable_keeps_about_four_digits() {
+        let got = [0.0, 12_345.6, 123.45, 1.234, 0.1234, 0.000_123].map(readable);
+        assert_eq!(got, ["0", "12346", "123.5", "1.23", "0.1234", "0.000123"]);
+    }
+}

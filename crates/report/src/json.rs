@@ -1,0 +1,199 @@
+//! The JSON form of a comparison, for programs.
+//!
+//! ```json
+//! {"baseline": "6.1", "kernels": ["6.1", "6.7"], "workloads": [{"name": "numa01", "metrics": [
+//!   {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
+//!     "6.1": {"n": 5, "mean": 3.1, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
+//! ```
+//! Metrics are elapsed, user, system, blocked, every score, every derived column, every counter and every skip reason, per run.
+//! `ratio` is mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is 0 for a single
+//! run. Without runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
+
+use std::fmt;
+
+use numalab_stats::describe::{self, Better};
+use serde::ser::{SerializeMap, Serializer};
+use serde::Serialize;
+
+use crate::counters;
+use crate::data::{Comparison, Counter, Metric, Workload};
+
+/// A report could not be written as JSON.
+#[derive(Debug)]
+pub struct JsonError(serde_json::Error);
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write the report as JSON: {}", self.0)
+    }
+}
+
+impl std::error::Error for JsonError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// Serialises with two-blank indentation and a final line feed.
+pub(crate) fn pretty(value: &impl Serialize) -> Result<String, JsonError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(JsonError)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The whole comparison.
+///
+/// # Errors
+/// [`JsonError`], which the types rule out but the interface does not.
+pub fn report(c: &Comparison) -> Result<String, JsonError> {
+    pretty(&JsonComparison::new(c))
+}
+
+/// Top level of the form.
+#[derive(Clone, Debug, Serialize)]
+pub struct JsonComparison {
+    baseline: String,
+    kernels: Vec<String>,
+    workloads: Vec<JsonWorkload>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct JsonWorkload {
+    name: String,
+    metrics: Vec<JsonMetric>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct JsonMetric {
+    name: String,
+    unit: String,
+    better: &'static str,
+    #[serde(serialize_with = "in_order")]
+    kernels: Vec<(String, Figures)>,
+}
+
+/// Figures of one metric on one kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Runs.
+    pub n: usize,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Smallest run.
+    pub min: Option<f64>,
+    /// Largest run.
+    pub max: Option<f64>,
+    /// Standard deviation, divisor n - 1; 0 for a single run.
+    pub stddev: Option<f64>,
+    /// Mean / baseline mean; `None` when the baseline is 0 or absent.
+    pub ratio: Option<f64>,
+}
+
+impl Figures {
+    /// From samples and the baseline's.
+    pub fn new(samples: &[f64], baseline: &[f64]) -> Self {
+        let mean = describe::amean(samples);
+        let base = describe::amean(baseline).filter(|b| *b != 0.0);
+        Self {
+            n: samples.len(),
+            mean,
+            min: describe::min(samples),
+            max: describe::max(samples),
+            stddev: mean.map(|_| describe::stddev(samples).unwrap_or(0.0)),
+            ratio: mean.zip(base).map(|(m, b)| m / b),
+        }
+    }
+}
+
+/// A map that keeps the order of the kernels.
+fn in_order<S: Serializer>(list: &[(String, Figures)], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(list.len()))?;
+    for (name, figures) in list {
+        map.serialize_entry(name, figures)?;
+    }
+    map.end()
+}
+
+impl JsonComparison {
+    /// From the data of a report.
+    pub fn new(c: &Comparison) -> Self {
+        Self {
+            baseline: c.baseline_name().to_string(),
+            kernels: c.kernels.iter().map(|k| k.name.clone()).collect(),
+            workloads: c
+                .workloads
+                .iter()
+                .map(|w| JsonWorkload { name: w.name.clone(), metrics: metrics(c, w) })
+                .collect(),
+        }
+    }
+}
+
+fn metrics(c: &Comparison, w: &Workload) -> Vec<JsonMetric> {
+    every_metric(w)
+        .iter()
+        .map(|m| JsonMetric {
+            name: m.name.clone(),
+            unit: m.unit.clone(),
+            better: m.better().name(),
+            kernels: figures(c, m),
+        })
+        .collect()
+}
+
+fn figures(c: &Comparison, m: &Metric) -> Vec<(String, Figures)> {
+    let one = |k: usize| Figures::new(m.of(k), m.of(c.baseline));
+    c.kernels.iter().enumerate().map(|(k, kernel)| (kernel.name.clone(), one(k))).collect()
+}
+
+/// All figures of a workload as metrics: metrics, derived columns, counters with unit and direction from the dictionary,
+/// skips by reason.
+pub fn every_metric(w: &Workload) -> Vec<Metric> {
+    let counters = w.counters.iter().chain(&w.reasons).map(counter_metric);
+    w.metrics.iter().chain(&w.derived).cloned().chain(counters).collect()
+}
+
+/// A counter as a metric; one that the dictionary does not know is a lower-is-better number of events.
+pub(crate) fn counter_metric(counter: &Counter) -> Metric {
+    let known = counters::find(&counter.name);
+    let unit = known.map_or("events", |k| k.unit.name());
+    let higher = known.is_some_and(|k| k.better == Better::Higher);
+    Metric::new(&counter.name, unit, higher, counter.samples.clone())
+}
+
+/// A line of the long form: one metric on one kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellRow {
+    /// Workload.
+    pub workload: String,
+    /// Metric.
+    pub metric: String,
+    /// Unit.
+    pub unit: String,
+    /// `higher` or `lower`.
+    pub better: &'static str,
+    /// Kernel.
+    pub kernel: String,
+    /// Figures.
+    pub figures: Figures,
+}
+
+/// The long form: every metric of every workload on every kernel, in order.
+pub fn cells(c: &Comparison) -> Vec<CellRow> {
+    let mut out = Vec::new();
+    for w in &c.workloads {
+        for m in every_metric(w) {
+            for (kernel, figures) in figures(c, &m) {
+                out.push(CellRow {
+                    workload: w.name.clone(),
+                    metric: m.name.clone(),
+                    unit: m.unit.clone(),
+                    better: m.better().name(),
+                    kernel,
+                    figures,
+                });
+            }
+        }
+    }
+    out
+}

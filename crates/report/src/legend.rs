@@ -1,0 +1,85 @@
+//! Legend and notes: which rule made the stars, what is simulated, what could not have been seen.
+
+use numalab_stats::star::StarRule;
+
+use crate::assess::{self, LEVEL, POWER};
+use crate::data::{Comparison, Metric, Workload};
+use crate::format::readable;
+
+/// Most notes about differences too small to see; a large comparison has one for nearly every row.
+const UNSEEN_LIMIT: usize = 12;
+/// A run shorter than this says more about start-up than about the workload, s.
+const SHORT_RUN_S: f64 = 1.0;
+
+/// The lines below the tables, with a blank line before them.
+pub fn text(c: &Comparison, rule: StarRule) -> String {
+    let mut out = String::from("\n");
+    out.push_str(&format!("Baseline: {}. Positive percent = better. {}.\n", c.baseline_name(), rule.legend()));
+    for line in notes(c, rule) {
+        out.push_str(&format!("Note: {line}\n"));
+    }
+    out
+}
+
+/// What a reader must know, in order: missing and single runs, short runs, differences too small to see, warnings of the runs.
+pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
+    let mut out = Vec::new();
+    let marks: Vec<&str> = c.kernels.iter().map(|k| k.mark.as_str()).collect();
+    if marks.contains(&"sim") {
+        out.push("columns marked sim are predictions of the simulator, not measurements".to_string());
+    }
+    if marks.contains(&"vm") {
+        out.push("columns marked vm ran under emulation: counters and placement are real, times are not".to_string());
+    }
+    for w in &c.workloads {
+        out.extend(single_runs(c, w, rule));
+        out.extend(short_runs(w));
+        out.extend(w.warnings.iter().map(|t| format!("{}: {t}", w.name)));
+    }
+    out.extend(unseen(c));
+    out
+}
+
+fn single_runs(c: &Comparison, w: &Workload, rule: StarRule) -> Option<String> {
+    let single = |m: &Metric| c.others().any(|k| m.of(k).len() == 1) || m.of(c.baseline).len() == 1;
+    w.metrics.iter().any(single).then(|| {
+        let says = match rule {
+            StarRule::GenB => "a star there only says that the values differ",
+            StarRule::GenC | StarRule::Welch => "nothing can be starred there",
+        };
+        format!("{}: single runs, so no spread is known; {says}", w.name)
+    })
+}
+
+fn short_runs(w: &Workload) -> Option<String> {
+    let elapsed = w.metric("elapsed").filter(|m| m.unit == "s")?;
+    let shortest = elapsed.samples.iter().flatten().copied().reduce(f64::min)?;
+    (shortest < SHORT_RUN_S).then(|| {
+        let seconds = readable(shortest);
+        format!("{}: a run took only {seconds} s; start-up may outweigh the workload", w.name)
+    })
+}
+
+/// "With 5 runs a side a change of 3 % would have been seen", for elapsed times and scores without a clear difference.
+fn unseen(c: &Comparison) -> Vec<String> {
+    let interesting = |metric: &str| !matches!(metric, "user" | "system" | "blocked");
+    let mut out: Vec<String> = assess::assess(c)
+        .iter()
+        .filter(|a| interesting(&a.metric) && a.p_holm.is_some_and(|p| p >= LEVEL))
+        .filter_map(|a| {
+            let percent = readable(a.detectable_percent.filter(|d| d.is_finite())?);
+            let (n0, n1) = a.runs;
+            let place = format!("{} {} on {}: no clear difference", a.workload, a.metric, a.kernel);
+            let often = 100.0 * POWER;
+            Some(format!(
+                "{place}; with {n0} and {n1} runs a change of {percent} % would be seen {often:.0} times in 100"
+            ))
+        })
+        .collect();
+    if out.len() > UNSEEN_LIMIT {
+        let more = out.len() - UNSEEN_LIMIT;
+        out.truncate(UNSEEN_LIMIT);
+        out.push(format!("and {more} more rows without a clear difference"));
+    }
+    out
+}

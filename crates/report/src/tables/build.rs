@@ -1,0 +1,220 @@
+//! Comparison tables: metrics to rows, with percentages and stars.
+
+use numalab_stats::describe::{self, Better};
+use numalab_stats::percent;
+use numalab_stats::star::{self, Figure, Span, StarRule, Verdict};
+
+use super::rows::{self, Family, Labels, Stat};
+use super::{Cell, Row, Table};
+use crate::data::{Comparison, Metric, Workload};
+
+/// What a comparison table shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableOptions {
+    /// Width of a value: 12 (2018 to 2025, the default) or 18 (2026).
+    pub value_width: usize,
+    /// When a cell is starred; generation C also prints harmonic spreads in higher-is-better tables.
+    pub rule: StarRule,
+    /// Spelling of the statistics.
+    pub labels: Labels,
+    /// Adds `Significant` rows: 1 or 0, and p in percent (or the interval ratio) in the parentheses.
+    pub significant_rows: bool,
+    /// Statistics to keep (`Amean`, `Hmean`, …); empty keeps all. Column positions do not change.
+    pub keep: Vec<String>,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        Self { value_width: 12, rule: StarRule::GenB, labels: Labels::Y2018, significant_rows: false, keep: Vec::new() }
+    }
+}
+
+impl TableOptions {
+    /// The form of 2026: 18 wide, generation C, its labels.
+    pub fn y2026() -> Self {
+        Self { value_width: 18, rule: StarRule::GenC, labels: Labels::Y2026, ..Self::default() }
+    }
+    fn harmonic_spread(&self) -> bool {
+        self.rule == StarRule::GenC
+    }
+    fn keeps(&self, label: &str) -> bool {
+        self.keep.is_empty() || self.keep.iter().any(|k| k == label)
+    }
+}
+
+/// Tables of a workload: one for each direction among its metrics, in order of first appearance.
+pub fn comparison_tables(c: &Comparison, w: &Workload, options: &TableOptions) -> Vec<Table> {
+    let mut directions: Vec<Better> = Vec::new();
+    for m in &w.metrics {
+        if !directions.contains(&m.better()) {
+            directions.push(m.better());
+        }
+    }
+    directions
+        .into_iter()
+        .map(|better| {
+            let metrics: Vec<&Metric> = w.metrics.iter().filter(|m| m.better() == better).collect();
+            let family = w.family.unwrap_or_else(|| family_of(&metrics));
+            table(c, &metrics, better, family, w.decimals.unwrap_or(2), options)
+        })
+        .collect()
+}
+
+/// Several samples in any cell make a "Multi" table, else a single-value one.
+fn family_of(metrics: &[&Metric]) -> Family {
+    if metrics.iter().any(|m| m.samples.iter().any(|s| s.len() > 1)) {
+        Family::Multi
+    } else {
+        Family::Single
+    }
+}
+
+fn table(
+    c: &Comparison,
+    metrics: &[&Metric],
+    better: Better,
+    family: Family,
+    decimals: usize,
+    options: &TableOptions,
+) -> Table {
+    let mut table = Table { value_width: options.value_width, decimals, percents: true, ..Table::default() };
+    let mut significant = Vec::new();
+    // Grouped by statistic, not by operation: all Min, then all Amean, and so on.
+    for stat in rows::rows(family, options.labels) {
+        for m in metrics {
+            let label = stat.label(better, options.labels, options.harmonic_spread(), &m.unit);
+            table.stat_width = table.stat_width.max(label.chars().count());
+            table.operation_width = table.operation_width.max(m.name.chars().count());
+            let columns = Columns::new(c, m, options);
+            let verdicts = columns.verdicts(stat, family);
+            if options.keeps(&label) {
+                table.rows.push(Row { stat: label, operation: m.name.clone(), cells: columns.cells(stat, &verdicts) });
+            }
+            if options.significant_rows && !verdicts.is_empty() {
+                significant.push(significant_row(m, &verdicts));
+            }
+        }
+    }
+    table.rows.extend(significant);
+    table.fit_labels();
+    table
+}
+
+/// Value 1 or 0; in the parentheses p in percent, or the interval ratio.
+fn significant_row(m: &Metric, verdicts: &[Verdict]) -> Row {
+    let cells = verdicts.iter().map(|v| Cell {
+        value: f64::from(u8::from(v.starred)),
+        percent: v.p.map(|p| 100.0 * p).or(v.interval_ratio).unwrap_or(0.0),
+        star: false,
+    });
+    Row { stat: "Significant".into(), operation: m.name.clone(), cells: cells.collect() }
+}
+
+/// The columns of one operation.
+struct Columns<'a> {
+    metric: &'a Metric,
+    better: Better,
+    baseline: usize,
+    rule: StarRule,
+    harmonic: bool,
+    sorted: Vec<Vec<f64>>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(c: &Comparison, metric: &'a Metric, options: &TableOptions) -> Self {
+        let better = metric.better();
+        Self {
+            metric,
+            better,
+            baseline: c.baseline,
+            rule: options.rule,
+            harmonic: options.harmonic_spread(),
+            sorted: (0..c.kernels.len()).map(|k| describe::best_first(metric.of(k), better)).collect(),
+        }
+    }
+
+    fn base(&self) -> &[f64] {
+        self.sorted.get(self.baseline).map_or(&[], Vec::as_slice)
+    }
+
+    fn cells(&self, stat: Stat, verdicts: &[Verdict]) -> Vec<Cell> {
+        let base = stat.value(self.base(), self.better, self.harmonic);
+        let cell = |(k, sorted): (usize, &Vec<f64>)| {
+            let value = stat.value(sorted, self.better, self.harmonic);
+            let (value, percent) = compared(value, base, stat.direction(self.better));
+            Cell { value, percent, star: verdicts.get(k).is_some_and(|v| v.starred) }
+        };
+        self.sorted.iter().enumerate().map(cell).collect()
+    }
+
+    /// Verdict per column if `stat` is the starred row of the family, else empty.
+    fn verdicts(&self, stat: Stat, family: Family) -> Vec<Verdict> {
+        if stat != starred_row(family, self.rule) {
+            return Vec::new();
+        }
+        let mut list: Vec<Verdict> = self.sorted.iter().map(|col| self.judge(stat, col)).collect();
+        if let Some(given) = &self.metric.significant {
+            for (k, v) in list.iter_mut().enumerate() {
+                v.starred = given.get(k).copied().unwrap_or(false);
+            }
+        }
+        list
+    }
+
+    fn judge(&self, stat: Stat, col: &[f64]) -> Verdict {
+        let none = Verdict { starred: false, p: None, interval_ratio: None };
+        if let Stat::Percentile(_) | Stat::SubMean = stat {
+            return match (self.span(stat, self.base()), self.span(stat, col)) {
+                (Some(b), Some(c)) => star::gen_c(b, c),
+                _ => none,
+            };
+        }
+        match (self.figure(self.base()), self.figure(col)) {
+            (Some(b), Some(c)) => star::judge(self.rule, b, c),
+            _ => none,
+        }
+    }
+
+    /// The mean that the rule tests: the printed one, but Welch's test is about arithmetic means.
+    fn figure(&self, sorted: &[f64]) -> Option<Figure> {
+        let value = match self.rule {
+            StarRule::Welch => describe::amean(sorted)?,
+            StarRule::GenB | StarRule::GenC => describe::mean(sorted, self.better)?,
+        };
+        let stddev = if self.harmonic && self.better == Better::Higher {
+            describe::hstddev(sorted)
+        } else {
+            describe::stddev(sorted)
+        };
+        Some(Figure { value, stddev, n: sorted.len() })
+    }
+
+    fn span(&self, stat: Stat, sorted: &[f64]) -> Option<Span> {
+        match stat {
+            Stat::Percentile(p) => star::percentile_span(sorted, f64::from(p)),
+            _ => rows::sub_mean(sorted, self.better).map(|s| Span {
+                value: s.mean,
+                low: s.mean - s.half_width,
+                high: s.mean + s.half_width,
+            }),
+        }
+    }
+}
+
+/// The row that carries stars: the mean, but since generation C the one that the ratio report uses.
+fn starred_row(family: Family, rule: StarRule) -> Stat {
+    match (family, rule) {
+        (Family::Variable, StarRule::GenC) => Stat::Percentile(95),
+        (Family::SubSelection, StarRule::GenC) => Stat::SubMean,
+        _ => Stat::Mean,
+    }
+}
+
+/// Value and percent of a cell; a missing value, or -1 in either column, prints as 0.00 and 0.00 (§1.4).
+fn compared(value: Option<f64>, base: Option<f64>, direction: Better) -> (f64, f64) {
+    let Some(n) = value.filter(|v| v.is_finite() && *v != -1.0) else { return (0.0, 0.0) };
+    if base == Some(-1.0) {
+        return (0.0, 0.0);
+    }
+    (n, percent::difference(n, base.unwrap_or(f64::NAN), direction))
+}

@@ -1,0 +1,61 @@
+//! Tables before layout: rows of cells with a value, a percentage and a star.
+//!
+//! Problem: text, markdown and comma-separated reports must show the same cells.
+//! Approach: [`build`] makes comparison tables from metrics, [`monitor`] the Duration and vmstat tables; the renderers
+//! only place them. Percentages come from unrounded values.
+
+pub mod build;
+pub mod monitor;
+pub mod rows;
+pub mod vmstat;
+
+pub use build::{comparison_tables, TableOptions};
+
+/// A table with one column per kernel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Rows, in print order.
+    pub rows: Vec<Row>,
+    /// Width of the widest statistic label of the family, shown or not.
+    pub stat_width: usize,
+    /// Width of the widest operation.
+    pub operation_width: usize,
+    /// Width of a value, characters.
+    pub value_width: usize,
+    /// Decimals of a value.
+    pub decimals: usize,
+    /// Whether cells carry a percentage (monitor tables do not).
+    pub percents: bool,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Statistic, e.g. `Amean`, `Ops`.
+    pub stat: String,
+    /// Operation, e.g. `elsp-NUMA01`.
+    pub operation: String,
+    /// One cell per kernel.
+    pub cells: Vec<Cell>,
+}
+
+/// A cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// Value, unrounded; what does not exist is 0.
+    pub value: f64,
+    /// Percent against the baseline, plus is better.
+    pub percent: f64,
+    /// Significant.
+    pub star: bool,
+}
+
+impl Table {
+    /// Sets the label widths to the widest of the present rows, if that is more.
+    pub(crate) fn fit_labels(&mut self) {
+        for row in &self.rows {
+            self.stat_width = self.stat_width.max(row.stat.chars().count());
+            self.operation_width = self.operation_width.max(row.operation.chars().count());
+        }
+    }
+}

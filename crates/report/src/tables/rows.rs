@@ -1,0 +1,161 @@
+//! Statistics rows: which a table shows, what they are called, how they are computed (mmtests-report.md §1.5).
+
+use numalab_stats::describe::{self, Better};
+use numalab_stats::resample::{self, SubMean};
+
+/// Seed of the sub-selection rows; fixed, so that a report can be repeated.
+const SUB_SEED: u64 = 1;
+
+/// Which statistics the tables of a workload show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Several samples per cell (autonumabench, NAS, hackbench).
+    Multi,
+    /// Many samples of varying time (Coremark until 2025).
+    Variable,
+    /// tbench and dbench of 2026.
+    Normalised,
+    /// The short form of the same.
+    NormalisedShort,
+    /// Sub-selection means.
+    SubSelection,
+    /// One value per cell: the mean of the samples (STREAM until 2025).
+    Single,
+    /// One value per cell: the best of the samples (SPECjbb since March 2026).
+    Best,
+}
+
+/// Spelling of the statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Labels {
+    /// `BAmean-95`, `1st-qrtle`, `Max-99`; three best-of means in "Multi" tables.
+    #[default]
+    Y2018,
+    /// `BAmean.95`, `Pctile.99`; one best-of mean in "Multi" tables.
+    Y2026,
+}
+
+/// A statistics row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stat {
+    /// Smallest sample.
+    Min,
+    /// Largest sample.
+    Max,
+    /// Arithmetic or harmonic mean by direction.
+    Mean,
+    /// Standard deviation.
+    Stddev,
+    /// Coefficient of variation, percent.
+    CoeffVar,
+    /// Mean of the best P percent.
+    BestMean(u8),
+    /// The sample at P percent of the best-first order.
+    Percentile(u8),
+    /// Sub-selection mean.
+    SubMean,
+    /// Half width of its interval.
+    SubMeanCi,
+    /// The mean itself, as the only row.
+    Value,
+    /// The best sample, as the only row.
+    BestValue,
+}
+
+/// Rows of a family, in print order.
+pub fn rows(family: Family, labels: Labels) -> Vec<Stat> {
+    use Stat::{BestMean, BestValue, CoeffVar, Max, Mean, Min, Percentile, Stddev, SubMeanCi, Value};
+    match (family, labels) {
+        (Family::Multi, Labels::Y2018) => {
+            vec![Min, Mean, Stddev, CoeffVar, Max, BestMean(50), BestMean(95), BestMean(99)]
+        }
+        (Family::Multi, Labels::Y2026) => vec![Min, Mean, Stddev, CoeffVar, Max, BestMean(95)],
+        (Family::Variable, _) => {
+            let mut list = vec![Min];
+            list.extend([25, 50, 75, 1, 5, 10, 90, 95, 99].map(Percentile));
+            list.extend([Max, Mean, Stddev, CoeffVar]);
+            list.extend([99, 95, 90, 75, 50, 25].map(BestMean));
+            list
+        }
+        (Family::Normalised, _) => {
+            let mut list = vec![Min, Mean];
+            list.extend([50, 75, 90, 99].into_iter().flat_map(|p| [BestMean(p), Percentile(p)]));
+            list.extend([Stddev, CoeffVar, Max]);
+            list
+        }
+        (Family::NormalisedShort, _) => vec![Min, Mean, BestMean(95), Percentile(95), Stddev, CoeffVar, Max],
+        (Family::SubSelection, _) => vec![Min, Mean, BestMean(95), Stddev, CoeffVar, Max, Stat::SubMean, SubMeanCi],
+        (Family::Single, _) => vec![Value],
+        (Family::Best, _) => vec![BestValue],
+    }
+}
+
+impl Stat {
+    /// Label as printed: higher-is-better tables say H for A; `harmonic_spread` (since November 2024) also in the spread rows.
+    /// `unit` is the unit of the operation, the label of single-value rows.
+    pub fn label(self, better: Better, labels: Labels, harmonic_spread: bool, unit: &str) -> String {
+        let a = if better == Better::Higher { "H" } else { "A" };
+        let h = if better == Better::Higher && harmonic_spread { "H" } else { "" };
+        match self {
+            Stat::Min => "Min".into(),
+            Stat::Max => "Max".into(),
+            Stat::Mean => format!("{a}mean"),
+            Stat::Stddev => format!("{h}Stddev"),
+            Stat::CoeffVar => format!("{h}CoeffVar"),
+            Stat::BestMean(p) if labels == Labels::Y2026 => format!("B{a}mean.{p}"),
+            Stat::BestMean(p) => format!("B{a}mean-{p}"),
+            Stat::Percentile(p) if labels == Labels::Y2026 => format!("Pctile.{p}"),
+            Stat::Percentile(25) => "1st-qrtle".into(),
+            Stat::Percentile(50) => "2nd-qrtle".into(),
+            Stat::Percentile(75) => "3rd-qrtle".into(),
+            Stat::Percentile(p) => format!("Max-{p}"),
+            Stat::SubMean => format!("Sub{a}mean"),
+            Stat::SubMeanCi => format!("Sub{a}meanCI"),
+            Stat::Value | Stat::BestValue => single_label(unit).into(),
+        }
+    }
+
+    /// Value over samples ordered best first; `None` where the statistic does not exist.
+    pub fn value(self, sorted: &[f64], better: Better, harmonic_spread: bool) -> Option<f64> {
+        if sorted.is_empty() {
+            return None;
+        }
+        let harmonic = better == Better::Higher && harmonic_spread;
+        match self {
+            Stat::Min => describe::min(sorted),
+            Stat::Max => describe::max(sorted),
+            Stat::Mean => describe::mean(sorted, better),
+            Stat::Stddev if harmonic => describe::hstddev(sorted),
+            Stat::Stddev => describe::stddev(sorted),
+            Stat::CoeffVar if harmonic => Some(describe::hcoeffvar(sorted)),
+            Stat::CoeffVar => Some(describe::coeffvar(sorted)),
+            Stat::BestMean(p) => describe::best_mean(sorted, f64::from(p), better),
+            Stat::Percentile(p) => describe::percentile(sorted, f64::from(p)),
+            Stat::SubMean => sub_mean(sorted, better).map(|s| s.mean),
+            Stat::SubMeanCi => sub_mean(sorted, better).map(|s| s.half_width),
+            Stat::Value => describe::amean(sorted),
+            Stat::BestValue => sorted.first().copied(),
+        }
+    }
+
+    /// Direction of the row: spreads are lower-is-better in every table.
+    pub fn direction(self, better: Better) -> Better {
+        match self {
+            Stat::Stddev | Stat::CoeffVar | Stat::SubMeanCi => Better::Lower,
+            _ => better,
+        }
+    }
+}
+
+/// Sub-selection mean of one column, taken as one iteration.
+pub(crate) fn sub_mean(sorted: &[f64], better: Better) -> Option<SubMean> {
+    resample::sub_mean(&[sorted], better, SUB_SEED)
+}
+
+/// Label of a single-value row: `MB/sec` for bandwidths, otherwise `Ops`.
+fn single_label(unit: &str) -> &'static str {
+    match unit {
+        "MB/sec" | "MB/s" => "MB/sec",
+        _ => "Ops",
+    }
+}

@@ -1,0 +1,45 @@
+//! Comma-separated values in long form: one line per workload, metric and kernel, unrounded.
+
+use crate::data::Comparison;
+use crate::json::{cells, CellRow};
+
+/// Heading of the columns.
+const HEADING: &str = "workload,metric,unit,better,kernel,n,mean,min,max,stddev,ratio";
+
+/// The whole comparison; a figure that does not exist is an empty field. Lines end in a line feed.
+pub fn report(c: &Comparison) -> String {
+    let mut out = format!("{HEADING}\n");
+    for row in cells(c) {
+        out.push_str(&line(&row));
+        out.push('\n');
+    }
+    out
+}
+
+fn line(row: &CellRow) -> String {
+    let number = |x: Option<f64>| x.map(|x| x.to_string()).unwrap_or_default();
+    let f = &row.figures;
+    [
+        quoted(&row.workload),
+        quoted(&row.metric),
+        quoted(&row.unit),
+        row.better.to_string(),
+        quoted(&row.kernel),
+        f.n.to_string(),
+        number(f.mean),
+        number(f.min),
+        number(f.max),
+        number(f.stddev),
+        number(f.ratio),
+    ]
+    .join(",")
+}
+
+/// Quotes a field that holds a comma, a quote or a line end.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_string()
+    }
+}

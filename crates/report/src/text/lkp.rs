@@ -1,0 +1,301 @@
+//! The lkp-tests layout, as the kernel test robot mails it (mmtests-report.md §6).
+//!
+//! Opposite philosophy to mmtests: plus means the number grew, good or bad; the standard deviation has divisor n and stands
+//! beside the mean only above 2 %; there is no star, a metric is listed only if it *changed*.
+
+use numalab_stats::describe;
+
+use crate::data::{Comparison, Metric, Runs, Workload};
+use crate::format::{general, general_signed};
+
+/// Width of a mean.
+const MEAN: usize = 10;
+/// Width of a deviation.
+const DEVIATION: usize = 6;
+/// Width of a change.
+const CHANGE: usize = 10;
+/// Width of the first column title.
+const FIRST: usize = MEAN + DEVIATION;
+/// Width of every further column title.
+const FURTHER: usize = CHANGE + 1 + FIRST;
+
+/// What the report shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Lists every metric, changed or not.
+    pub all: bool,
+}
+
+/// The whole report: one table per workload, then what could not be told.
+pub fn report(c: &Comparison, options: Options) -> String {
+    let mut out = String::new();
+    for w in &c.workloads {
+        out.push_str(&workload(c, w, options));
+    }
+    out
+}
+
+/// One workload: axes, compared kernels, failures, changed metrics.
+pub fn workload(c: &Comparison, w: &Workload, options: Options) -> String {
+    let order: Vec<usize> =
+        (c.baseline < c.kernels.len()).then_some(c.baseline).into_iter().chain(c.others()).collect();
+    let mut out = header(c, w, &order);
+    let failures = failures(w, &order);
+    if !failures.is_empty() {
+        out.push_str("       fail:runs");
+        out.push_str(&"  %reproduction    fail:runs".repeat(order.len().saturating_sub(1)));
+        out.push_str("\n           |    ");
+        out.push_str(&"         |             |    ".repeat(order.len().saturating_sub(1)));
+        out.push('\n');
+        out.push_str(&failures);
+    }
+    let lines = lines(w);
+    let listed: Vec<&Line> = lines.iter().filter(|l| options.all || l.changed(c)).collect();
+    if !listed.is_empty() {
+        out.push_str("         %stddev");
+        out.push_str(&"     %change         %stddev".repeat(order.len().saturating_sub(1)));
+        out.push_str("\n             \\  ");
+        out.push_str(&"        |                \\  ".repeat(order.len().saturating_sub(1)));
+        out.push('\n');
+    }
+    for line in sorted(listed) {
+        out.push_str(&line.text(&order));
+    }
+    out.push('\n');
+    if !options.all && !lines.is_empty() && lines.iter().all(|l| !l.enough(c)) {
+        out.push_str("No metric can be called changed: at least one side needs 3 runs.\n\n");
+    }
+    out
+}
+
+fn header(c: &Comparison, w: &Workload, order: &[usize]) -> String {
+    let mut keys: Vec<&str> = c.axes.iter().map(|(k, _)| k.as_str()).collect();
+    let mut values: Vec<&str> = c.axes.iter().map(|(_, v)| v.as_str()).collect();
+    keys.push("testcase");
+    values.push(&w.name);
+    let mut out = format!("{}\n{}:\n  {}\n\ncommit: \n", "=".repeat(89), keys.join("/"), values.join("/"));
+    let names: Vec<String> = order.iter().map(|k| c.kernels[*k].run_name()).collect();
+    for name in &names {
+        out.push_str(&format!("  {name}\n"));
+    }
+    out.push('\n');
+    let width = |i: usize| if i == 0 { FIRST } else { FURTHER };
+    for (i, name) in names.iter().enumerate() {
+        let cut: String = name.chars().take(width(i)).collect();
+        out.push_str(&format!("{cut:>w$} ", w = width(i)));
+    }
+    out.push('\n');
+    for i in 0..names.len() {
+        out.push_str(&format!("{} ", "-".repeat(width(i))));
+    }
+    out.push('\n');
+    out
+}
+
+/// Failed runs and timeouts, one line each where any kernel had some.
+fn failures(w: &Workload, order: &[usize]) -> String {
+    let mut out = String::new();
+    for kind in ["fail", "timeout"] {
+        let count = |r: &Runs| if kind == "fail" { r.failed } else { r.timeout };
+        let runs: Vec<(usize, usize)> =
+            order.iter().map(|k| w.runs.get(*k).map_or((0, 0), |r| (count(r), r.total))).collect();
+        if runs.iter().all(|(failed, _)| *failed == 0) {
+            continue;
+        }
+        let share = |(failed, total): (usize, usize)| if total == 0 { 0.0 } else { failed as f64 / total as f64 };
+        for (i, run) in runs.iter().enumerate() {
+            if i > 0 {
+                out.push_str(&format!("{:CHANGE$.0}% ", 100.0 * (share(*run) - share(runs[0]))));
+            }
+            let failed = if run.0 == 0 { String::new() } else { run.0.to_string() };
+            out.push_str(&format!("{failed:>w$}:{:<4}", run.1, w = MEAN + 1));
+        }
+        out.push_str(&format!("  {}.{kind}\n", w.name));
+    }
+    out
+}
+
+/// A metric under its lkp name.
+struct Line<'a> {
+    name: String,
+    metric: std::borrow::Cow<'a, Metric>,
+    /// A vmstat counter.
+    counter: bool,
+    /// A declared key metric: small changes count.
+    key: bool,
+    /// Values that must be reached for a change to be worth a line.
+    floor: f64,
+}
+
+/// Metrics under lkp names: times as `<workload>.time.*`, scores as `<workload>.*`, counters as `proc-vmstat.*`, skips as
+/// `reasons.*`.
+fn lines(w: &Workload) -> Vec<Line<'_>> {
+    use std::borrow::Cow;
+    let metric = |m| {
+        let Metric { name, .. }: &Metric = m;
+        let time = matches!(name.as_str(), "elapsed" | "user" | "system");
+        let name = match name.as_str() {
+            t if time => format!("{}.time.{t}_time", w.name),
+            other => format!("{}.{other}", w.name),
+        };
+        Line { name, metric: Cow::Borrowed(m), counter: false, key: !time, floor: if time { 10.0 } else { 0.0 } }
+    };
+    let counter = |c, group: &str| {
+        let m = crate::json::counter_metric(c);
+        let name = format!("{group}.{}", m.name);
+        Line { name, metric: Cow::Owned(m), counter: true, key: false, floor: 1000.0 }
+    };
+    let counters = w.counters.iter().map(|c| counter(c, "proc-vmstat"));
+    let reasons = w.reasons.iter().map(|c| counter(c, "reasons"));
+    w.metrics.iter().chain(&w.derived).map(metric).chain(counters).chain(reasons).collect()
+}
+
+/// Groups by the first part of the name: the workload's own first, then the counters; inside by name.
+fn sorted<'a>(mut lines: Vec<&'a Line<'a>>) -> Vec<&'a Line<'a>> {
+    lines.sort_by(|a, b| (a.counter, &a.name).cmp(&(b.counter, &b.name)));
+    lines
+}
+
+impl Line<'_> {
+    /// Whether the rule can be applied: at least one side of one comparison has 3 samples.
+    fn enough(&self, c: &Comparison) -> bool {
+        c.others().any(|k| self.metric.of(c.baseline).len() >= 3 || self.metric.of(k).len() >= 3)
+    }
+
+    /// Whether any kernel changed against the baseline (§6.3).
+    fn changed(&self, c: &Comparison) -> bool {
+        c.others().any(|k| self.changed_between(self.metric.of(c.baseline), self.metric.of(k)))
+    }
+
+    fn changed_between(&self, base: &[f64], col: &[f64]) -> bool {
+        if base.is_empty() || col.is_empty() || (base.len() < 3 && col.len() < 3) {
+            return false;
+        }
+        let ((min_a, median_a, max_a), (min_b, median_b, max_b)) = (range(base), range(col));
+        let apart = |min: f64, median: f64, max: f64, low_median: f64| min > low_median && median > max;
+        if !apart(min_b, median_b, max_a, median_a) && !apart(min_a, median_a, max_b, median_b) {
+            return false;
+        }
+        let (small, large) = (median_a.abs().min(median_b.abs()), median_a.abs().max(median_b.abs()));
+        let least = if self.key { 1.01 } else { 1.05 };
+        large > small * least && max_a.max(max_b) >= self.floor
+    }
+
+    /// One line: means with deviations, changes, and the name at the right end.
+    fn text(&self, order: &[usize]) -> String {
+        let absolute = self.name.ends_with('%') || self.metric.unit == "%";
+        let mean = |k: usize| describe::amean(self.metric.of(k)).unwrap_or(0.0);
+        let mut out = String::new();
+        for (i, k) in order.iter().enumerate() {
+            if i > 0 {
+                out.push_str(&change(mean(order[0]), mean(*k), absolute));
+            }
+            out.push_str(&format!("{:>MEAN$}", mean_text(mean(*k))));
+            out.push_str(&deviation(self.metric.of(*k)));
+        }
+        out.push_str(&format!("  {}\n", self.name));
+        out
+    }
+}
+
+/// Smallest, median (the upper middle one) and largest sample without outliers: n/32 at each end, at most 3.
+fn range(samples: &[f64]) -> (f64, f64, f64) {
+    let mut s = samples.to_vec();
+    s.sort_by(f64::total_cmp);
+    let margin = (s.len() / 32).min(3);
+    let s = &s[margin..s.len() - margin];
+    (s[0], s[s.len() / 2], s[s.len() - 1])
+}
+
+/// Below 1000 two decimals, up to 1e8 an integer (truncated), above four significant digits.
+fn mean_text(mean: f64) -> String {
+    let size = mean.abs();
+    if size < 1000.0 {
+        format!("{mean:.2}")
+    } else if size > 1e8 {
+        general(mean, 4)
+    } else {
+        format!("{:.0}", mean.trunc())
+    }
+}
+
+/// Blank, plus-minus, three digits, percent sign, only above 2 %; a single run has none.
+fn deviation(samples: &[f64]) -> String {
+    let relative = match (describe::population_stddev(samples), describe::amean(samples)) {
+        (Some(s), Some(m)) if samples.len() > 1 && m != 0.0 => 100.0 * s / m,
+        _ => 0.0,
+    };
+    if relative > 2.0 {
+        format!(" ±{:3.0}%", relative.trunc())
+    } else {
+        " ".repeat(DEVIATION)
+    }
+}
+
+/// Change in percent of the base, or in points for percentages; a zero base is replaced by 1e-100.
+fn change(base: f64, col: f64, absolute: bool) -> String {
+    let (value, sign) = if absolute {
+        (col - base, "  ")
+    } else if base == col {
+        (0.0, "% ")
+    } else {
+        let base = if base == 0.0 { 1e-100 } else { base };
+        (100.0 * (col - base) / base, "% ")
+    };
+    let text = if value.abs() < 100_000.0 { format!("{value:+.1}") } else { general_signed(value, 2) };
+    format!("{text:>CHANGE$}{sign}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn section_6_2_means() {
+        let got = [8.8, 999.999, 7732.9, 13_467_005.0, 123_456_789.0].map(mean_text);
+        assert_eq!(got, ["8.80", "1000.00", "7732", "13467005", "1.235e+08"]);
+    }
+
+    #[test]
+    fn section_6_2_deviation_only_above_two_percent() {
+        // Divisor n: 9 and 11 have a deviation of 1 on 10; 9.8 and 10.2 of 0.2.
+        assert_eq!(deviation(&[9.0, 11.0]), " ± 10%");
+        assert_eq!(deviation(&[9.8, 10.2]), "      ");
+        assert_eq!(deviation(&[5.0]), "      ");
+        assert_eq!(deviation(&[0.0, 0.0]), "      ");
+    }
+
+    #[test]
+    fn section_6_2_changes() {
+        assert_eq!(change(24.47, 17.29, true), "      -7.2  ");
+        assert_eq!(change(8.76, 16.36, true), "      +7.6  ");
+        assert_eq!(change(13_467_005.0, 26_223_847.0, false), "     +94.7% ");
+        assert_eq!(change(1.0, 2000.0, false), "    +2e+05% ");
+        assert_eq!(change(0.0, 0.0, false), "      +0.0% ");
+        assert_eq!(change(0.0, 2.0, false), "   +2e+102% ");
+    }
+
+    #[test]
+    fn section_6_3_what_counts_as_changed() {
+        let line = |key, floor| Line {
+            name: "w.x".into(),
+            metric: std::borrow::Cow::Owned(Metric::default()),
+            counter: false,
+            key,
+            floor,
+        };
+        let l = line(false, 0.0);
+        assert!(l.changed_between(&[10.0, 11.0, 12.0], &[13.0, 14.0, 15.0]));
+        assert!(l.changed_between(&[13.0, 14.0, 15.0], &[10.0, 11.0, 12.0]));
+        // Ranges may overlap as long as the medians are beyond the other's range.
+        assert!(l.changed_between(&[10.0, 11.0, 12.0], &[11.5, 13.0, 14.0]));
+        assert!(!l.changed_between(&[10.0, 11.0, 12.0], &[10.5, 13.0, 14.0]));
+        assert!(!l.changed_between(&[10.0, 11.0], &[13.0, 14.0]), "one side needs 3");
+        assert!(l.changed_between(&[10.0, 11.0, 12.0], &[14.0]));
+        // 3 % is too small unless it is a key metric.
+        let (a, b) = ([100.0, 100.1, 100.2], [103.0, 103.1, 103.2]);
+        assert!(!l.changed_between(&a, &b));
+        assert!(line(true, 0.0).changed_between(&a, &b));
+        assert!(!line(true, 1000.0).changed_between(&a, &b));
+    }
+}

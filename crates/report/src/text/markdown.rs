@@ -1,0 +1,82 @@
+//! Markdown: one table per workload, means only, for issue trackers and commit messages.
+
+use numalab_stats::star::StarRule;
+
+use crate::data::{Comparison, Workload};
+use crate::legend;
+use crate::tables::monitor::{self, VmstatRows};
+use crate::tables::rows::Stat;
+use crate::tables::{comparison_tables, Cell, Table, TableOptions};
+
+/// The whole report; stars become bold percentages.
+pub fn report(c: &Comparison, options: &TableOptions) -> String {
+    let mut out = String::new();
+    for w in &c.workloads {
+        out.push_str(&format!("### {}\n\n", escape(&w.name)));
+        out.push_str(&workload(c, w, options));
+        out.push('\n');
+    }
+    let rule = options.rule.legend().trim_start_matches("* ");
+    out.push_str(&format!("Baseline: {}. Positive percent = better. Bold: {rule}.\n", escape(c.baseline_name())));
+    for line in legend::notes(c, options.rule) {
+        out.push_str(&format!("- {}\n", escape(&line)));
+    }
+    out
+}
+
+fn workload(c: &Comparison, w: &Workload, options: &TableOptions) -> String {
+    let mut out = String::from("| |");
+    for k in &c.kernels {
+        out.push_str(&format!(" {} |", escape(&k.run_name())));
+    }
+    out.push_str("\n|---|");
+    out.push_str(&"---:|".repeat(c.kernels.len()));
+    out.push('\n');
+    let means = TableOptions { keep: mean_labels(options), ..options.clone() };
+    for t in comparison_tables(c, w, &means) {
+        out.push_str(&rows(&t));
+    }
+    for t in monitor::vmstat(c, w, VmstatRows::NonZero, false).into_iter().chain(monitor::derived(c, w)) {
+        out.push_str(&rows(&t));
+    }
+    out
+}
+
+/// Labels of the rows that a short table keeps, whatever the direction.
+fn mean_labels(options: &TableOptions) -> Vec<String> {
+    use numalab_stats::Better::{Higher, Lower};
+    let harmonic = options.rule == StarRule::GenC;
+    let mut labels: Vec<String> = [Higher, Lower].map(|b| Stat::Mean.label(b, options.labels, harmonic, "")).to_vec();
+    labels.extend(["", "MB/sec"].map(|unit| Stat::Value.label(Lower, options.labels, harmonic, unit)));
+    labels
+}
+
+fn rows(t: &Table) -> String {
+    let mut out = String::new();
+    for row in &t.rows {
+        out.push_str(&format!("| {} {} |", row.stat, escape(&row.operation)));
+        for cell in &row.cells {
+            out.push_str(&format!(" {} |", self::cell(cell, t)));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn cell(cell: &Cell, t: &Table) -> String {
+    let value = crate::format::fixed(cell.value, 0, t.decimals);
+    if !t.percents {
+        return value;
+    }
+    let percent = crate::format::fixed(cell.percent, 0, 2);
+    if cell.star {
+        format!("{value} (**{percent}%**)")
+    } else {
+        format!("{value} ({percent}%)")
+    }
+}
+
+/// A bar would end the cell.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|")
+}

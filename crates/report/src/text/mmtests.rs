@@ -1,0 +1,150 @@
+//! The mmtests layout: what kernel people read as "an mmtests comparison" (mmtests-report.md §1).
+//!
+//! Two heading lines, no rules; a label column of statistic and operation; cells of value and percent. Positions are exact:
+//! the golden tests compare text byte for byte.
+
+use crate::data::{Comparison, Workload};
+use crate::format::fixed;
+use crate::legend;
+use crate::tables::monitor::{self, VmstatRows};
+use crate::tables::{comparison_tables, Cell, Table, TableOptions};
+
+/// Characters of a cell beyond the value: blank, parenthesis, percent in 7.2, percent sign, parenthesis.
+const PERCENT_WIDTH: usize = 11;
+
+/// What the report shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The comparison tables.
+    pub table: TableOptions,
+    /// Rows of the vmstat table.
+    pub vmstat: VmstatRows,
+    /// Adds the figures that mmtests gets wrong, computed right, under other names.
+    pub corrected: bool,
+    /// Adds the derived columns.
+    pub derived: bool,
+    /// Adds the skips and refusals by reason.
+    pub reasons: bool,
+    /// Adds the legend and the notes at the end.
+    pub legend: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            table: TableOptions::default(),
+            vmstat: VmstatRows::NonZero,
+            corrected: true,
+            derived: true,
+            reasons: true,
+            legend: true,
+        }
+    }
+}
+
+/// The whole report.
+pub fn report(c: &Comparison, options: &Options) -> String {
+    let mut out = String::new();
+    for w in &c.workloads {
+        out.push_str(&workload(c, w, options));
+    }
+    if options.legend {
+        out.push_str(&legend::text(c, options.table.rule));
+    }
+    out
+}
+
+/// One workload: name, comparison tables, Duration, vmstat, derived figures, skips by reason, each after a blank line.
+pub fn workload(c: &Comparison, w: &Workload, options: &Options) -> String {
+    let mut out = format!("\n{}\n", w.name);
+    let mut blocks: Vec<Table> = comparison_tables(c, w, &options.table);
+    blocks.extend(monitor::duration(c, w, options.table.value_width));
+    blocks.extend(monitor::vmstat(c, w, options.vmstat, options.corrected));
+    if options.derived {
+        blocks.extend(monitor::derived(c, w));
+    }
+    if options.reasons {
+        blocks.extend(monitor::reasons(c, w));
+    }
+    let blocks: Vec<String> = blocks.iter().map(|t| table(c, t)).collect();
+    out.push_str(&blocks.join("\n"));
+    out
+}
+
+/// One table with its two heading lines.
+pub fn table(c: &Comparison, t: &Table) -> String {
+    let label_width = t.stat_width + 1 + t.operation_width;
+    let cell_width = if t.percents { t.value_width + PERCENT_WIDTH } else { t.value_width };
+    let headings: Vec<(String, String)> = c.kernels.iter().map(|k| heading(&k.run_name())).collect();
+    let mut out = String::new();
+    for line in 0..2 {
+        out.push_str(&" ".repeat(label_width));
+        for h in &headings {
+            let text = if line == 0 { &h.0 } else { &h.1 };
+            // Longer names push everything to the right, as they do in mmtests.
+            out.push_str(&format!("{text:>cell_width$}"));
+        }
+        out.push('\n');
+    }
+    for row in &t.rows {
+        out.push_str(&format!("{:<w$} {:<o$}", row.stat, row.operation, w = t.stat_width, o = t.operation_width));
+        for cell in &row.cells {
+            out.push_str(&self::cell(cell, t));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Value, blank, and the percent in parentheses, or in asterisks if significant.
+fn cell(cell: &Cell, t: &Table) -> String {
+    let value = fixed(cell.value, t.value_width, t.decimals);
+    if !t.percents {
+        return value;
+    }
+    let percent = fixed(cell.percent, 7, 2);
+    if cell.star {
+        format!("{value} *{percent}%*")
+    } else {
+        format!("{value} ({percent}%)")
+    }
+}
+
+/// The two heading lines of a run name (§1.2): cut at the first hyphen; a release candidate's `-rcN` stays on line 1.
+///
+/// mmtests' two quirks are not kept: `-rc10` stays whole, and a name without hyphen stays whole on line 1.
+pub fn heading(name: &str) -> (String, String) {
+    let Some(hyphen) = name.find('-') else { return (name.to_string(), String::new()) };
+    let rest = &name[hyphen + 1..];
+    let digits = rest.strip_prefix("rc").map_or(0, |r| r.bytes().take_while(u8::is_ascii_digit).count());
+    if digits == 0 {
+        return (name[..hyphen].to_string(), rest.to_string());
+    }
+    let cut = hyphen + 1 + 2 + digits;
+    let second = &name[cut..];
+    (name[..cut].to_string(), second.strip_prefix('-').unwrap_or(second).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn section_1_2_headings() {
+        let cases = [
+            ("5.16.0-rc1-vanilla", "5.16.0-rc1", "vanilla"),
+            ("6.4.0-rc2-base+fix", "6.4.0-rc2", "base+fix"),
+            ("3.7.0-stats-v2r1", "3.7.0", "stats-v2r1"),
+            // The two quirks of mmtests, dropped on purpose.
+            ("6.6.0-rc10-x", "6.6.0-rc10", "x"),
+            ("fast", "fast", ""),
+            ("6.4-rc2+rfc-v3-sim", "6.4-rc2", "+rfc-v3-sim"),
+            ("6.1-rc", "6.1", "rc"),
+            ("6.4-rc2", "6.4-rc2", ""),
+            ("", "", ""),
+        ];
+        for (name, first, second) in cases {
+            assert_eq!(heading(name), (first.to_string(), second.to_string()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The other forms: lkp, markdown, comma-separated values, JSON, and the whole text report.
+#![allow(clippy::unwrap_used)]
+
+use numalab_report::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
+use numalab_report::text::{csv, lkp, markdown, mmtests};
+use numalab_report::{columns, json};
+use numalab_stats::star::StarRule;
+use serde_json::json;
+
+fn kernel(name: &str, mark: &str) -> Kernel {
+    Kernel { name: name.into(), mark: mark.into() }
+}
+
+fn comparison() -> Comparison {
+    let metric =
+        |name: &str, unit: &str, higher, samples: [Vec<f64>; 2]| Metric::new(name, unit, higher, samples.into());
+    let metrics = vec![
+        metric("elapsed", "s", false, [vec![10.0, 12.0, 14.0], vec![20.0, 22.0, 24.0]]),
+        metric("blocked", "s", false, [vec![0.0; 3], vec![1.0; 3]]),
+        metric("ops", "ops/s", true, [vec![100.0, 100.0, 100.0], vec![50.0, 51.0, 52.0]]),
+    ];
+    let counter = |name: &str, samples: [Vec<f64>; 2]| Counter { name: name.into(), samples: samples.into() };
+    let counters = vec![
+        counter("numa_hint_faults", [vec![4000.0; 3], vec![8000.0; 3]]),
+        counter("numa_hint_faults_local", [vec![1000.0; 3], vec![6000.0; 3]]),
+    ];
+    let duration = |elapsed_s| Some(Duration { user_s: 1.0, system_s: 2.0, elapsed_s });
+    let workload = Workload {
+        name: "numa01".into(),
+        metrics,
+        counters,
+        durations: vec![duration(36.0), duration(66.0)],
+        runs: vec![Runs { total: 3, ..Runs::default() }, Runs { total: 4, timeout: 0, failed: 1 }],
+        ..Workload::default()
+    };
+    let kernels = vec![kernel("6.1", "sim"), kernel("6.7", "sim")];
+    Comparison { kernels, baseline: 0, workloads: vec![workload], axes: vec![("machine".into(), "naples".into())] }
+}
+
+#[test]
+fn json_form_is_exact() {
+    let mut c = comparison();
+    c.workloads[0].metrics.truncate(2);
+    c.workloads[0].counters.truncate(1);
+    let got: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
+    let figures = |n: usize, mean: f64, min: f64, max: f64, stddev: f64, ratio: Option<f64>| json!({"n": n, "mean": mean, "min": min, "max": max, "stddev": stddev, "ratio": ratio});
+    let want = json!({
+        "baseline": "6.1",
+        "kernels": ["6.1", "6.7"],
+        "workloads": [{"name": "numa01", "metrics": [
+            {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
+                "6.1": figures(3, 12.0, 10.0, 14.0, 2.0, Some(1.0)),
+                "6.7": figures(3, 22.0, 20.0, 24.0, 2.0, Some(22.0 / 12.0))}},
+            {"name": "blocked", "unit": "s", "better": "lower", "kernels": {
+                "6.1": figures(3, 0.0, 0.0, 0.0, 0.0, None),
+                "6.7": figures(3, 1.0, 1.0, 1.0, 0.0, None)}},
+            {"name": "numa_hint_faults", "unit": "faults", "better": "lower", "kernels": {
+                "6.1": figures(3, 4000.0, 4000.0, 4000.0, 0.0, Some(1.0)),
+                "6.7": figures(3, 8000.0, 8000.0, 8000.0, 0.0, Some(2.0))}}
+        ]}]
+    });
+    assert_eq!(got, want);
+}
+
+#[test]
+fn json_keeps_the_order_of_kernels_and_shows_missing_runs() {
+    let mut c = comparison();
+    c.kernels = vec![kernel("z", ""), kernel("a", "")];
+    c.workloads[0].metrics[0].samples[1].clear();
+    let text = json::report(&c).unwrap();
+    assert!(text.find("\"z\": {").unwrap() < text.find("\"a\": {").unwrap());
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let missing = &value["workloads"][0]["metrics"][0]["kernels"]["a"];
+    assert_eq!(*missing, json!({"n": 0, "mean": null, "min": null, "max": null, "stddev": null, "ratio": null}));
+}
+
+#[test]
+fn csv_is_long_and_quoted() {
+    let mut c = comparison();
+    c.workloads[0].name = "a,\"b\"".into();
+    c.workloads[0].metrics.truncate(2);
+    c.workloads[0].counters.clear();
+    let want = "\
+workload,metric,unit,better,kernel,n,mean,min,max,stddev,ratio
+\"a,\"\"b\"\"\",elapsed,s,lower,6.1,3,12,10,14,2,1
+\"a,\"\"b\"\"\",elapsed,s,lower,6.7,3,22,20,24,2,1.8333333333333333
+\"a,\"\"b\"\"\",blocked,s,lower,6.1,3,0,0,0,0,
+\"a,\"\"b\"\"\",blocked,s,lower,6.7,3,1,1,1,0,
+";
+    assert_eq!(csv::report(&c), want);
+}
+
+#[test]
+fn markdown_shows_means_and_says_what_bold_means() {
+    let mut c = comparison();
+    columns::apply(&mut c, &columns::built_in().unwrap());
+    let got = markdown::report(&c, &Default::default());
+    let want = "\
+### numa01
+
+| | 6.1-sim | 6.7-sim |
+|---|---:|---:|
+| Amean elapsed | 12.00 (0.00%) | 22.00 (**-83.33%**) |
+| Amean blocked | 0.00 (0.00%) | 1.00 (**-99.00%**) |
+| Hmean ops | 100.00 (0.00%) | 50.99 (**-49.01%**) |
+";
+    assert!(got.starts_with(want), "{got}");
+    assert!(got.contains("| Ops numa_local_percent [%] | 25.00 | 75.00 |\n"), "{got}");
+    assert!(got.contains("\nBaseline: 6.1. Positive percent = better. Bold: p < 0.10, "), "{got}");
+    assert!(got.contains("- columns marked sim are predictions of the simulator, not measurements\n"), "{got}");
+}
+
+#[test]
+fn whole_text_report_in_order() {
+    let mut c = comparison();
+    let samples = vec![vec![1.0, 2.0, 3.0], vec![]];
+    c.workloads[0].reasons = vec![Counter { name: "scan_skip.pid_inactive".into(), samples }];
+    columns::apply(&mut c, &columns::built_in().unwrap());
+    let got = mmtests::report(&c, &Default::default());
+    let heads: Vec<&str> = got.lines().map(|l| l.split("  ").next().unwrap_or("")).filter(|l| !l.is_empty()).collect();
+    let at = |text: &str| heads.iter().position(|l| l.starts_with(text)).unwrap_or_else(|| panic!("{text}\n{got}"));
+    let order = [
+        "numa01",
+        "Min",
+        "Amean",
+        "Hmean",
+        "Duration User",
+        "Ops NUMA hint faults",
+        "Ops numa_local_percent",
+        "Reason scan_skip.pid_inactive",
+        "Baseline",
+    ];
+    let places = order.map(at);
+    assert!(places.windows(2).all(|w| w[0] < w[1]), "{places:?}\n{got}");
+    // A name without hyphen stays on line 1, the mark of the simulator on line 2.
+    let second: Vec<&str> = got.lines().nth(3).unwrap().split_whitespace().collect();
+    assert_eq!(second, ["sim", "sim"]);
+    assert!(got.starts_with("\nnuma01\n"), "a blank line, then the name");
+}
+
+#[test]
+fn notes_name_what_could_not_be_seen() {
+    let mut c = comparison();
+    c.workloads[0].metrics = vec![Metric::new(
+        "elapsed",
+        "s",
+        false,
+        vec![vec![10.0, 10.2, 10.4, 10.6, 10.8], vec![10.1, 10.2, 10.5, 10.6, 10.8]],
+    )];
+    let got = mmtests::report(&c, &Default::default());
+    // sd = 0.3162 and 0.2881, se = 0.1913, df = 8: (2.306 + 0.889) * se / 10.4 = 5.88 %.
+    let want = "Note: numa01 elapsed on 6.7: no clear difference; with 5 and 5 runs a change of 5.88 % would be seen 80 times in 100\n";
+    assert!(got.contains(want), "{got}");
+    c.workloads[0].metrics[0].samples = vec![vec![0.5], vec![0.6]];
+    let got = mmtests::report(&c, &Default::default());
+    assert!(got
+        .contains("Note: numa01: single runs, so no spread is known; a star there only says that the values differ\n"));
+    assert!(got.contains("Note: numa01: a run took only 0.5000 s; start-up may outweigh the workload\n"), "{got}");
+}
+
+/// The text behind the line break that keeps the first line of an example in its place.
+fn lines(text: &str) -> &str {
+    text.strip_prefix('\n').unwrap()
+}
+
+/// Lines without the blanks at their ends, which the reference's examples cannot show.
+fn trimmed(text: &str) -> String {
+    text.lines().map(|l| format!("{}\n", l.trim_end())).collect()
+}
+
+#[test]
+fn section_6_2_published_report() {
+    let single = |name: &str, unit: &str, a: f64, b: f64| Metric::new(name, unit, true, vec![vec![a], vec![b]]);
+    let workload = Workload {
+        name: "will-it-scale".into(),
+        metrics: vec![
+            single("104.processes", "ops", 13_467_005.0, 26_223_847.0),
+            single("per_process_ops", "ops", 129_489.0, 252_151.0),
+            single("soft%", "%", 24.47, 17.29),
+            single("usr%", "%", 8.76, 16.36),
+            single("cs", "1/s", 7732.0, 6318.0),
+        ],
+        ..Workload::default()
+    };
+    let c = Comparison {
+        kernels: vec![kernel("ec81deb6b769dc1b0123", ""), kernel("6e553c6bcb7746abad29ce63e0cb7a18", "")],
+        workloads: vec![workload],
+        axes: vec![("axis1".into(), "value1".into()), ("axis2".into(), "value2".into())],
+        ..Comparison::default()
+    };
+    let got = lkp::report(&c, lkp::Options { all: true });
+    let want = lines(
+        "
+=========================================================================================
+axis1/axis2/testcase:
+  value1/value2/will-it-scale
+
+commit:
+  ec81deb6b769dc1b0123
+  6e553c6bcb7746abad29ce63e0cb7a18
+
+ec81deb6b769dc1b 6e553c6bcb7746abad29ce63e0c
+---------------- ---------------------------
+         %stddev     %change         %stddev
+             \\          |                \\
+  13467005           +94.7%   26223847        will-it-scale.104.processes
+      7732           -18.3%       6318        will-it-scale.cs
+    129489           +94.7%     252151        will-it-scale.per_process_ops
+     24.47            -7.2       17.29        will-it-scale.soft%
+      8.76            +7.6       16.36        will-it-scale.usr%
+
+",
+    );
+    assert_eq!(trimmed(&got), want);
+    // One blank after each title and each row of dashes, and behind `commit:`.
+    let raw: Vec<&str> = got.lines().collect();
+    assert_eq!(raw[4], "commit: ");
+    assert_eq!((raw[8].chars().count(), raw[9].chars().count()), (16 + 1 + 27 + 1, 16 + 1 + 27 + 1));
+    // Without three runs a side nothing can be called changed, and the report says so.
+    let changed = lkp::report(&c, lkp::Options::default());
+    assert!(changed.ends_with("No metric can be called changed: at least one side needs 3 runs.\n\n"), "{changed}");
+}
+
+#[test]
+fn lkp_lists_what_changed_with_failures_first() {
+    let got = trimmed(&lkp::report(&comparison(), lkp::Options::default()));
+    let body: String = got.lines().skip(10).map(|l| format!("{l}\n")).collect();
+    // elapsed: 12 to 22, deviation 1.633 (divisor n) = 13 % and 7 %; ops keeps 0.8165/51 = 1.6 %, not shown.
+    let want = lines(
+        "
+       fail:runs  %reproduction    fail:runs
+           |             |             |
+           :3           25%           1:4     numa01.fail
+         %stddev     %change         %stddev
+             \\          |                \\
+      0.00         +1e+102%       1.00        numa01.blocked
+    100.00           -49.0%      51.00        numa01.ops
+     12.00 ± 13%     +83.3%      22.00 ±  7%  numa01.time.elapsed_time
+      4000          +100.0%       8000        proc-vmstat.numa_hint_faults
+      1000          +500.0%       6000        proc-vmstat.numa_hint_faults_local
+
+",
+    );
+    assert_eq!(body, want);
+}
+
+#[test]
+fn reports_of_nothing_do_not_panic() {
+    for c in [
+        Comparison::default(),
+        Comparison { baseline: 7, ..comparison() },
+        Comparison { kernels: vec![], ..comparison() },
+        Comparison { workloads: vec![Workload::default()], ..comparison() },
+    ] {
+        for rule in StarRule::ALL {
+            let mut options = mmtests::Options::default();
+            options.table.rule = rule;
+            options.table.significant_rows = true;
+            assert!(mmtests::report(&c, &options).contains("Baseline"));
+            markdown::report(&c, &options.table);
+        }
+        lkp::report(&c, lkp::Options { all: true });
+        lkp::report(&c, lkp::Options { all: false });
+        csv::report(&c);
+        json::report(&c).unwrap();
+    }
+}

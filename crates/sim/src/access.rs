@@ -1,0 +1,426 @@
+//! What a task does with memory and time: its ops, one step at a time.
+
+use crate::engine::{Pending, World};
+use crate::sync::Waiter;
+use crate::task::Activity;
+use numalab_kernel::hw::cache::cyclic_hit;
+use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
+use numalab_model::workload::{Access, Op, Pattern, Span};
+
+/// Result of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Go on (the slice may be over: the caller looks at the clock).
+    Go,
+    /// The slice ends here.
+    Stop(Pending),
+}
+
+/// What a fault did to the slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultEnd {
+    /// Go on.
+    Go,
+    /// Memory is exhausted.
+    OutOfMemory,
+}
+
+/// Speed of a thread beside a busy sibling while computing (machines.md section 7).
+const SMT_COMPUTE: f64 = 0.62;
+const LINE_BYTES: u64 = 64;
+
+impl World<'_> {
+    /// Carries out the current op of `task` for as long as the slice lasts.
+    pub(crate) fn step(&mut self, cpu: usize, task: u32, clock: &mut u64, end: u64) -> Step {
+        let t = &mut self.tasks[task as usize];
+        if let Activity::Spinning { .. } = t.activity {
+            return self.spin(cpu, task, clock, end);
+        }
+        if t.pc >= t.ops.len() {
+            return Step::Stop(Pending::Stage);
+        }
+        let ops = t.ops.clone();
+        match &ops[t.pc] {
+            Op::Access(a) => match a.pattern {
+                Pattern::Sequential => self.sweep(cpu, task, a, clock, end),
+                Pattern::Strided { stride_bytes } => self.stride(cpu, task, a, stride_bytes, clock, end),
+                Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase => self.random(cpu, task, a, clock, end),
+            },
+            Op::Compute { ns } => self.compute(cpu, task, *ns, clock, end),
+            Op::Sleep { ns, exponential } => {
+                let ns = if *exponential { self.rng.exponential(*ns as f64) as u64 } else { *ns };
+                self.fall_asleep(task);
+                Step::Stop(Pending::Sleep(Some(*clock + ns)))
+            }
+            Op::SetPolicy(p) => {
+                t.policy = crate::policy::TaskPolicy::new(p);
+                t.advance();
+                Step::Go
+            }
+            Op::Barrier { id, spin } => self.barrier(cpu, task, *id as usize, *spin, *clock),
+            Op::Signal { channel } => {
+                t.advance();
+                if let Some(w) = self.channels[*channel as usize].signal() {
+                    let sleep = self.tasks[w as usize].sleep;
+                    let event = crate::event::Event::Wake { task: w, waker: cpu as u32, sleep };
+                    self.queue.push(*clock, event);
+                }
+                Step::Go
+            }
+            Op::Wait { channel } => {
+                if self.channels[*channel as usize].wait(task) {
+                    self.tasks[task as usize].advance();
+                    return Step::Go;
+                }
+                self.fall_asleep(task);
+                Step::Stop(Pending::Wait)
+            }
+            Op::LoopStart(bound) => {
+                t.open_loop(*bound, *clock);
+                Step::Go
+            }
+            Op::LoopEnd => {
+                t.close_loop(*clock);
+                Step::Go
+            }
+            Op::Score { id, amount } => {
+                t.advance();
+                self.scores[*id as usize] += amount;
+                Step::Go
+            }
+            Op::ScoreClock { id, run } => {
+                t.advance();
+                let c = &mut self.score_clocks[*id as usize];
+                if *run {
+                    c.start(*clock);
+                } else {
+                    c.stop(*clock);
+                }
+                Step::Go
+            }
+            Op::Discard(span) => self.discard(task, span, clock),
+            Op::Join => self.join(task),
+        }
+    }
+
+    fn fall_asleep(&mut self, task: u32) {
+        let t = &mut self.tasks[task as usize];
+        t.advance();
+        t.activity = Activity::Asleep;
+    }
+
+    fn join(&mut self, task: u32) -> Step {
+        let process = self.tasks[task as usize].process as usize;
+        if self.processes[process].live_threads == 1 {
+            self.tasks[task as usize].advance();
+            return Step::Go;
+        }
+        self.processes[process].joiner = Some(task);
+        self.fall_asleep(task);
+        Step::Stop(Pending::Wait)
+    }
+
+    fn barrier(&mut self, cpu: usize, task: u32, id: usize, spin: bool, now: u64) -> Step {
+        let waiter = Waiter { task, since_ns: now, spin };
+        if let Some(at) = self.barriers[id].arrive(waiter) {
+            let mut released = std::mem::take(&mut self.released);
+            self.barriers[id].release(&mut released);
+            for w in released.drain(..) {
+                self.release(w, at, cpu);
+            }
+            self.released = released;
+            let t = &mut self.tasks[task as usize];
+            t.advance();
+            if at > now {
+                // Others arrive later in model time: wait for them like everyone else.
+                t.activity = Activity::Asleep;
+                if spin {
+                    t.activity = Activity::Spinning { since_ns: now };
+                    t.released_ns = at;
+                    return Step::Go;
+                }
+                return Step::Stop(Pending::Sleep(Some(at)));
+            }
+            return Step::Go;
+        }
+        let t = &mut self.tasks[task as usize];
+        t.advance();
+        if spin {
+            t.activity = Activity::Spinning { since_ns: now };
+            t.released_ns = u64::MAX;
+            return Step::Go;
+        }
+        t.activity = Activity::Asleep;
+        Step::Stop(Pending::Wait)
+    }
+
+    fn release(&mut self, w: Waiter, at: u64, waker: usize) {
+        if w.spin {
+            self.tasks[w.task as usize].released_ns = at;
+            let on = self.cpus.iter().position(|c| c.task == Some(w.task) && c.pending == Pending::Spin);
+            if let Some(cpu) = on {
+                self.plan(cpu, at.max(self.now_ns), Pending::Spin);
+            }
+        } else {
+            let sleep = self.tasks[w.task as usize].sleep;
+            let event = crate::event::Event::Wake { task: w.task, waker: waker as u32, sleep };
+            self.queue.push(at.max(self.now_ns), event);
+        }
+    }
+
+    /// A busy-waiting task: alone on its CPU it waits without ticks, otherwise it burns its slice.
+    fn spin(&mut self, cpu: usize, task: u32, clock: &mut u64, end: u64) -> Step {
+        let t = &mut self.tasks[task as usize];
+        let Activity::Spinning { since_ns } = t.activity else { return Step::Go };
+        let from = since_ns.max(*clock);
+        if t.released_ns <= end {
+            let until = t.released_ns.max(from);
+            t.activity = Activity::Running;
+            let ns = until.saturating_sub(since_ns.min(*clock).max(since_ns));
+            *clock = until;
+            self.charge_user(task, ns);
+            return Step::Go;
+        }
+        if self.sched.nr_running(cpu as u32) <= 1 && t.released_ns == u64::MAX {
+            return Step::Stop(Pending::Spin);
+        }
+        t.activity = Activity::Spinning { since_ns: end };
+        *clock = end;
+        self.charge_user(task, end - from);
+        Step::Go
+    }
+
+    fn compute(&mut self, cpu: usize, task: u32, ns: u64, clock: &mut u64, end: u64) -> Step {
+        let speed = if self.sibling_busy(cpu) { SMT_COMPUTE } else { 1.0 };
+        let t = &mut self.tasks[task as usize];
+        if !t.entered {
+            t.entered = true;
+            t.compute_left_ns = ns;
+        }
+        let wall = (t.compute_left_ns as f64 / speed) as u64;
+        let room = end - *clock;
+        let used = wall.min(room);
+        t.compute_left_ns = if used == wall { 0 } else { t.compute_left_ns - ((used as f64 * speed) as u64) };
+        let done = t.compute_left_ns == 0;
+        if done {
+            t.advance();
+        }
+        *clock += used;
+        self.charge_user(task, used);
+        Step::Go
+    }
+
+    fn discard(&mut self, task: u32, span: &Span, clock: &mut u64) -> Step {
+        let t = &mut self.tasks[task as usize];
+        t.advance();
+        let process = t.process as usize;
+        let p = &mut self.processes[process];
+        let vma = p.space.vma_mut(p.region_vma[span.region as usize] as usize);
+        let from = vma.start + span.offset_bytes.div_ceil(PAGE_BYTES) * PAGE_BYTES;
+        let to = vma.start + (span.offset_bytes + span.len_bytes) / PAGE_BYTES * PAGE_BYTES;
+        let memory = &mut self.memory;
+        let mut pages = 0;
+        if from < to {
+            vma.discard(from, to, |node, n| {
+                memory.release(node, n);
+                pages += n;
+            });
+        }
+        let ns = (self.machine.costs.exception_ns + pages as f64 * self.machine.costs.pte_skip_ns) as u64;
+        *clock += ns;
+        self.charge_system(task, ns);
+        Step::Go
+    }
+
+    pub(crate) fn sibling_busy(&self, cpu: usize) -> bool {
+        self.cpus[cpu].siblings.iter().any(|&s| self.cpus[s as usize].task.is_some())
+    }
+
+    /// Prepares an access when it is entered; returns (kind, hit share, SMT factor of computing).
+    fn enter_access(&mut self, cpu: usize, task: u32, a: &Access) -> (usize, f64, f64) {
+        let smt = self.sibling_busy(cpu);
+        if !self.tasks[task as usize].entered {
+            self.tasks[task as usize].entered = true;
+            if self.tasks[task as usize].working_set_bytes != a.span.len_bytes {
+                self.set_working_set(cpu, task, a.span.len_bytes);
+            }
+            self.touch_stack(cpu, task);
+        }
+        let t = &self.tasks[task as usize];
+        let llc = self.cpus[cpu].llc;
+        let hit = if t.warm_pc == t.pc {
+            cyclic_hit(self.llc_load_bytes[llc], self.machine.llcs[llc].size_bytes)
+        } else {
+            0.0
+        };
+        (self.rates.kind_of(self.machine, a, smt), hit, if smt { SMT_COMPUTE } else { 1.0 })
+    }
+
+    /// One pass in address order.
+    fn sweep(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
+        let (kind, hit, speed) = self.enter_access(cpu, task, a);
+        let src = self.cpus[cpu].node;
+        let process = self.tasks[task as usize].process as usize;
+        let id = self.processes[process].region_vma[a.span.region as usize] as usize;
+        let write = a.write > 0.0;
+        let traffic = 1.0 + a.write;
+        let compute = a.compute_ns / (LINE_BYTES as f64 * speed);
+        let cached = 1.0 / self.machine.cache.llc_stream_gbps;
+        let started = *clock;
+        let mut done = self.tasks[task as usize].done;
+        let mut kernel_ns = 0;
+        let mut out = Step::Go;
+        while *clock < end {
+            if done >= a.span.len_bytes {
+                break;
+            }
+            let vma = self.processes[process].space.vma(id);
+            let addr = vma.start + a.span.offset_bytes + done;
+            let chunk = vma.chunk_of(addr);
+            let base = vma.chunk_base(chunk);
+            let stop = (base + CHUNK_BYTES).min(addr + a.span.len_bytes - done);
+            let lo = ((addr - base) / PAGE_BYTES) as usize;
+            let hi = (stop - base).div_ceil(PAGE_BYTES) as usize;
+            let fault = vma.next_fault(chunk, lo, hi, write);
+            let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
+            if clear > addr {
+                let counts = vma.node_counts(chunk);
+                let memory = self.rates.ns_per_byte(kind, src, counts, vma.chunk(chunk).present) * traffic;
+                let per_byte = ((1.0 - hit) * memory + hit * cached).max(compute);
+                let room = (end - *clock) as f64;
+                let want = (clear - addr) as f64 * per_byte;
+                let (bytes, ns) = if want > room {
+                    ((room / per_byte) as u64 & !(LINE_BYTES - 1), room)
+                } else {
+                    (clear - addr, want)
+                };
+                done += bytes;
+                self.rates.occupy(kind, src, counts, bytes as f64 * (1.0 - hit) * memory);
+                *clock += (ns + 0.5) as u64;
+                if want > room {
+                    break;
+                }
+            }
+            if let Some(p) = fault {
+                if *clock >= end {
+                    break;
+                }
+                let (ns, fate) = self.fault(cpu, task, id, chunk, p, write, *clock);
+                kernel_ns += ns;
+                *clock += ns;
+                if fate == FaultEnd::OutOfMemory {
+                    out = Step::Stop(Pending::Exit);
+                    break;
+                }
+                if !self.moves.is_empty() {
+                    break;
+                }
+            }
+        }
+        self.finish_part(task, a, done, a.span.len_bytes);
+        self.charge_user(task, *clock - started - kernel_ns);
+        self.charge_system(task, kernel_ns);
+        out
+    }
+
+    /// Records progress; at the end of the pass counts the score and goes to the next op.
+    fn finish_part(&mut self, task: u32, a: &Access, done: u64, of: u64) {
+        let t = &mut self.tasks[task as usize];
+        if let Some((id, per_byte)) = a.score {
+            let unit = if matches!(a.pattern, Pattern::Sequential) { 1 } else { LINE_BYTES };
+            self.scores[id as usize] += per_byte * ((done - t.done) * unit) as f64;
+        }
+        t.done = done;
+        if done >= of {
+            t.warm_pc = t.pc;
+            t.advance();
+        }
+    }
+
+    /// One line every stride: like a sweep that touches only some lines of each page.
+    fn stride(&mut self, cpu: usize, task: u32, a: &Access, stride: u64, clock: &mut u64, end: u64) -> Step {
+        let (kind, _, speed) = self.enter_access(cpu, task, a);
+        let src = self.cpus[cpu].node;
+        let process = self.tasks[task as usize].process as usize;
+        let id = self.processes[process].region_vma[a.span.region as usize] as usize;
+        let write = a.write > 0.0;
+        let started = *clock;
+        let lines = a.span.len_bytes.div_ceil(stride);
+        let mut done = self.tasks[task as usize].done;
+        let mut kernel_ns = 0;
+        while *clock < end && done < lines {
+            let vma = self.processes[process].space.vma(id);
+            let addr = vma.start + a.span.offset_bytes + done * stride;
+            let chunk = vma.chunk_of(addr);
+            let page = ((addr - vma.chunk_base(chunk)) / PAGE_BYTES) as usize;
+            if vma.next_fault(chunk, page, page + 1, write).is_some() {
+                let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
+                kernel_ns += ns;
+                *clock += ns;
+                if fate == FaultEnd::OutOfMemory {
+                    return Step::Stop(Pending::Exit);
+                }
+                continue;
+            }
+            let counts = vma.node_counts(chunk);
+            let memory = self.rates.ns_per_byte(kind, src, counts, vma.chunk(chunk).present);
+            let ns = (memory * LINE_BYTES as f64 * (1.0 + a.write)).max(a.compute_ns / speed);
+            self.rates.occupy(kind, src, counts, ns);
+            // At least 1 ns per line keeps the clock moving on machines faster than that.
+            *clock += (ns + 0.5).max(1.0) as u64;
+            done += 1;
+        }
+        self.finish_part(task, a, done, lines);
+        self.charge_user(task, *clock - started - kernel_ns);
+        self.charge_system(task, kernel_ns);
+        Step::Go
+    }
+
+    /// Random accesses: the number of accesses to the next pending page is drawn from its geometric
+    /// distribution, so that accesses without a fault cost nothing to simulate.
+    fn random(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
+        let (kind, hit, speed) = self.enter_access(cpu, task, a);
+        let src = self.cpus[cpu].node;
+        let process = self.tasks[task as usize].process as usize;
+        let id = self.processes[process].region_vma[a.span.region as usize] as usize;
+        let write = a.write > 0.0;
+        let started = *clock;
+        let mut done = self.tasks[task as usize].done;
+        let mut kernel_ns = 0;
+        while *clock < end && done < a.accesses {
+            let vma = self.processes[process].space.vma(id);
+            let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
+            let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
+            let pages = (to - from) / PAGE_BYTES;
+            let pending = vma.pending_in(from, to);
+            let latency = self.rates.latency_ns(kind, src, vma.pages_on_node()) + self.machine.tlb.base_ns;
+            let in_flight = if a.pattern == Pattern::Chase { 1.0 } else { self.machine.stream.lines_random };
+            let miss = latency / in_flight;
+            let per_access =
+                ((1.0 - hit) * miss + hit * self.machine.cache.llc_latency_ns / in_flight + a.compute_ns / speed)
+                    .max(0.1);
+            let room = ((end - *clock) as f64 / per_access) as u64 + 1;
+            let to_fault = if pending == 0 { u64::MAX } else { self.rng.geometric(pending as f64 / pages as f64) };
+            let n = to_fault.min(room).min(a.accesses - done);
+            done += n;
+            let ns = n as f64 * per_access;
+            self.rates.occupy_pages(kind, src, vma.pages_on_node(), n as f64 * (1.0 - hit) * miss);
+            *clock += (ns + 0.5) as u64;
+            if n < to_fault || pending == 0 {
+                continue;
+            }
+            let rank = self.rng.below(pending);
+            let Some((chunk, page)) = vma.select_pending(from, to, rank) else { continue };
+            let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
+            kernel_ns += ns;
+            *clock += ns;
+            if fate == FaultEnd::OutOfMemory {
+                return Step::Stop(Pending::Exit);
+            }
+        }
+        self.finish_part(task, a, done, a.accesses);
+        self.charge_user(task, *clock - started - kernel_ns);
+        self.charge_system(task, kernel_ns);
+        Step::Go
+    }
+}

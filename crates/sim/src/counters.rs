@@ -1,0 +1,16 @@
+//! The vmstat counters a run reports, under the kernel's names and in the order of /proc/vmstat.
+
+/// Counters that the engine itself grows; those of NUMA balancing and allocation live with their owners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VmCounters {
+    /// All minor faults, hint faults included.
+    pub pgfault: u64,
+    /// Huge pages allocated by a fault.
+    pub thp_fault_alloc: u64,
+    /// Huge faults that fell back to base pages.
+    pub thp_fault_fallback: u64,
+    /// TLB shoot-downs sent to other CPUs (`nr_tlb_remote_flush`).
+    pub nr_tlb_remote_flush: u64,
+    /// Shoot-downs received, summed over CPUs (`nr_tlb_remote_flush_received`).
+    pub nr_tlb_remote_flush_received: u64,
+}

@@ -1,0 +1,531 @@
+//! The event loop: CPUs run slices of their current task from one planned instant to the next.
+//!
+//! A CPU's *slice* ends at its next tick, or earlier when its task blocks, ends, forks or is moved.
+//! What the task does to memory inside a slice happens when the slice is planned (at most one tick
+//! early); everything that touches the scheduler happens at the planned end, in global time order.
+
+use crate::access::Step;
+use crate::config::SimConfig;
+use crate::counters::VmCounters;
+use crate::event::{Event, EventQueue};
+use crate::host::SchedView;
+use crate::process::ProcessState;
+use crate::rates::Rates;
+use crate::sample::Samples;
+use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
+use crate::task::{Activity, Stage, Task};
+use numalab_kernel::hw::cost::CostModel;
+use numalab_kernel::hw::rng::Rng;
+use numalab_kernel::mm::NodeMemory;
+use numalab_kernel::numa::{NumaBalancing, NumaTopology};
+use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
+use numalab_model::machine::Machine;
+use numalab_model::record::Status;
+use numalab_model::workload::Workload;
+use std::sync::Arc;
+
+/// What a CPU does at the end of its slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pending {
+    /// Nothing planned.
+    None,
+    /// Scheduler tick.
+    Tick,
+    /// The current task goes to sleep until the time given (or until woken).
+    Sleep(Option<u64>),
+    /// The current task goes to sleep at a barrier or channel; the sleep number tells a wake already due.
+    Wait,
+    /// The current task ends.
+    Exit,
+    /// The current task goes on to its next stage (fork, clone).
+    Stage,
+    /// A task (its own or another) is moved by NUMA balancing.
+    Moves,
+    /// The current task busy-waits alone on this CPU; no event is planned.
+    Spin,
+}
+
+/// A CPU as the engine sees it.
+#[derive(Clone, Debug)]
+pub struct CpuState {
+    /// Number of the current plan.
+    pub plan: u32,
+    /// End of the planned slice.
+    pub pending: Pending,
+    /// Task on the CPU since the last switch.
+    pub task: Option<u32>,
+    /// Kernel time to be paid at the start of the next slice (switches, balancing), ns.
+    pub debt_ns: u64,
+    /// Node.
+    pub node: usize,
+    /// LLC.
+    pub llc: usize,
+    /// Sibling CPUs of the core.
+    pub siblings: Vec<u32>,
+}
+
+/// A move that NUMA balancing decided inside a slice and that takes effect at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumaMove {
+    /// Task to CPU.
+    Move(u32, u32),
+    /// Two tasks change places.
+    Swap(u32, u32),
+}
+
+/// A run in progress.
+pub struct World<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) workload: &'a Workload,
+    pub(crate) cfg: &'a SimConfig,
+    pub(crate) now_ns: u64,
+    pub(crate) queue: EventQueue,
+    pub(crate) sched: Scheduler,
+    pub(crate) numa: NumaBalancing,
+    pub(crate) memory: NodeMemory,
+    pub(crate) processes: Vec<ProcessState>,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) cpus: Vec<CpuState>,
+    pub(crate) rates: Rates,
+    pub(crate) costs: CostModel,
+    /// Working sets of the tasks now running on each LLC, bytes.
+    pub(crate) llc_load_bytes: Vec<u64>,
+    pub(crate) barriers: Vec<Barrier>,
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) vm: VmCounters,
+    pub(crate) scores: Vec<f64>,
+    pub(crate) score_clocks: Vec<ScoreClock>,
+    pub(crate) samples: Samples,
+    /// Moves decided in the slice being planned.
+    pub(crate) moves: Vec<NumaMove>,
+    /// Moves waiting for the end of the slice of the CPU given.
+    due_moves: Vec<(u32, NumaMove)>,
+    pub(crate) released: Vec<Waiter>,
+    pub(crate) rng: Rng,
+    pub(crate) next_pid: u32,
+    pub(crate) status: Status,
+    pub(crate) live_processes: usize,
+    pub(crate) end_ns: u64,
+    events: Vec<SchedEvent>,
+    /// Scratch: other CPUs of a process on each node.
+    others: Vec<u32>,
+    ticks: u64,
+    /// Most resident pages at a sample, and the bytes of page state then.
+    pub(crate) peak: (u64, u64),
+}
+
+/// Time between two solutions of the bandwidth model.
+pub const EPOCH_NS: u64 = 4_000_000;
+
+impl<'a> World<'a> {
+    /// A world at time 0 with the first process about to be started.
+    pub fn new(machine: &'a Machine, workload: &'a Workload, cfg: &'a SimConfig, seed: u64) -> Result<Self, String> {
+        let nodes = machine.node_count();
+        let mut rng = Rng::new(seed);
+        let next_pid = 2000 + (rng.below(20_000) as u32);
+        let cpus = (0..machine.cpu_count())
+            .map(|c| CpuState {
+                plan: 0,
+                pending: Pending::None,
+                task: None,
+                debt_ns: 0,
+                node: machine.cpus[c].node,
+                llc: machine.cpus[c].llc,
+                siblings: (0..machine.cpu_count())
+                    .filter(|&o| o != c && machine.cpus[o].core == machine.cpus[c].core)
+                    .map(|o| o as u32)
+                    .collect(),
+            })
+            .collect();
+        Ok(Self {
+            machine,
+            workload,
+            cfg,
+            now_ns: 0,
+            queue: EventQueue::default(),
+            sched: Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?,
+            numa: NumaBalancing::new(cfg.numa, NumaTopology::new(machine).map_err(|e| e.to_string())?),
+            memory: NodeMemory::new(machine),
+            processes: workload.processes.iter().map(|_| ProcessState::new(nodes)).collect(),
+            tasks: Vec::new(),
+            cpus,
+            rates: Rates::new(machine, workload),
+            costs: CostModel::new(machine),
+            others: vec![0; nodes],
+            llc_load_bytes: vec![0; machine.llcs.len()],
+            barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
+            channels: (0..workload.channels).map(|_| Channel::default()).collect(),
+            vm: VmCounters::default(),
+            scores: vec![0.0; workload.scores.len()],
+            score_clocks: vec![ScoreClock::default(); workload.scores.len()],
+            samples: Samples::new(workload, nodes),
+            moves: Vec::new(),
+            due_moves: Vec::new(),
+            released: Vec::new(),
+            rng,
+            next_pid,
+            status: Status::Completed,
+            live_processes: workload.processes.len(),
+            end_ns: 0,
+            events: Vec::new(),
+            ticks: 0,
+            peak: (0, 0),
+        })
+    }
+
+    /// Runs to the end of the workload, its limit, or a failure.
+    pub fn run(&mut self) {
+        self.start_roots();
+        self.queue.push(EPOCH_NS, Event::Epoch);
+        while self.live_processes > 0 && self.status == Status::Completed {
+            let Some((at, event)) = self.queue.pop() else { break };
+            self.now_ns = at;
+            if at > self.workload.limit_ns {
+                self.status = Status::Timeout;
+                break;
+            }
+            match event {
+                Event::Epoch => self.epoch(),
+                Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
+                Event::Cpu { cpu, plan } => {
+                    if self.cpus[cpu as usize].plan == plan {
+                        self.cpu_event(cpu as usize);
+                    }
+                }
+            }
+        }
+        if self.end_ns == 0 {
+            self.end_ns = self.now_ns;
+        }
+        self.sample_now();
+    }
+
+    fn epoch(&mut self) {
+        self.rates.end_epoch(EPOCH_NS as f64);
+        self.sample();
+        if self.queue.is_empty() {
+            // Nobody runs and nobody will be woken.
+            self.status = Status::Failed("every thread waits for another: the workload is deadlocked".into());
+        }
+        self.queue.push(self.now_ns + EPOCH_NS, Event::Epoch);
+    }
+
+    fn wake(&mut self, task: u32, waker: u32, sleep: u32) {
+        let t = &mut self.tasks[task as usize];
+        if t.sleep != sleep || t.activity != Activity::Asleep {
+            return;
+        }
+        t.activity = Activity::Running;
+        t.sleep += 1;
+        let waker = (waker != u32::MAX).then_some(waker);
+        let cpu = self.sched.wake(task, waker, false, self.now_ns);
+        self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
+        self.after_sched();
+    }
+
+    /// Handles what the scheduler reported: CPUs that must look for work, time spent balancing, moves.
+    pub(crate) fn after_sched(&mut self) {
+        let mut events = std::mem::take(&mut self.events);
+        loop {
+            self.sched.swap_events(&mut events);
+            if events.is_empty() {
+                break;
+            }
+            for e in &events {
+                match *e {
+                    SchedEvent::Resched { cpu } => self.kick(cpu as usize),
+                    SchedEvent::Moved { task, from, to, why } => {
+                        // NUMA balancing has already accounted for its own moves.
+                        if why != Why::Numa && self.cpus[from as usize].node != self.cpus[to as usize].node {
+                            let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
+                            self.numa.migration_happened(task, from as usize, to as usize, rss);
+                        }
+                    }
+                    SchedEvent::Balanced { cpu, cpus, .. } => {
+                        let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus);
+                        self.cpus[cpu as usize].debt_ns += ns as u64;
+                    }
+                }
+            }
+        }
+        self.events = events;
+    }
+
+    /// Makes an idle or lazily spinning CPU look at its queue now; a busy one looks at its slice's end.
+    fn kick(&mut self, cpu: usize) {
+        if matches!(self.cpus[cpu].pending, Pending::None | Pending::Spin) {
+            self.plan(cpu, self.now_ns, self.cpus[cpu].pending);
+        }
+    }
+
+    pub(crate) fn plan(&mut self, cpu: usize, at_ns: u64, pending: Pending) {
+        let c = &mut self.cpus[cpu];
+        c.plan += 1;
+        c.pending = pending;
+        self.queue.push(at_ns, Event::Cpu { cpu: cpu as u32, plan: c.plan });
+    }
+
+    fn cpu_event(&mut self, cpu: usize) {
+        let pending = std::mem::replace(&mut self.cpus[cpu].pending, Pending::None);
+        match pending {
+            Pending::None => {}
+            Pending::Tick => self.tick(cpu),
+            Pending::Spin => self.end_lazy_spin(cpu),
+            Pending::Sleep(until) => self.go_to_sleep(cpu, until),
+            Pending::Wait => self.go_to_sleep(cpu, None),
+            Pending::Exit => self.exit_task(cpu),
+            Pending::Stage => self.next_stage(cpu),
+            Pending::Moves => self.apply_moves(cpu),
+        }
+        self.after_sched();
+        // A kick of this very CPU while it handled its event has planned it anew.
+        if self.cpus[cpu].pending == Pending::None {
+            self.cpus[cpu].plan += 1;
+            self.dispatch(cpu);
+        }
+    }
+
+    fn tick(&mut self, cpu: usize) {
+        let now = self.now_ns;
+        self.ticks += 1;
+        self.cpus[cpu].debt_ns += self.machine.costs.tick_ns as u64;
+        self.sched.account(cpu as u32, now);
+        let view = SchedView { numa: &self.numa };
+        self.sched.tick(cpu as u32, now, &view);
+        let Some(task) = self.cpus[cpu].task else { return };
+        if !self.cfg.numa_enabled() || !self.numa.trigger_due(task, self.sched.runtime_ns(task)) {
+            return;
+        }
+        let jiffies = now / self.cfg.jiffy_ns();
+        let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
+        self.numa.tick(task, self.sched.runtime_ns(task), jiffies, rss);
+    }
+
+    fn go_to_sleep(&mut self, cpu: usize, until: Option<u64>) {
+        let Some(task) = self.cpus[cpu].task else { return };
+        let t = &self.tasks[task as usize];
+        if t.activity != Activity::Asleep {
+            // Woken between the decision and now.
+            return;
+        }
+        if let Some(at) = until {
+            self.queue.push(at, Event::Wake { task, waker: u32::MAX, sleep: t.sleep });
+        }
+        self.sched.account(cpu as u32, self.now_ns);
+        self.sched.block_current(cpu as u32, self.now_ns);
+    }
+
+    fn end_lazy_spin(&mut self, cpu: usize) {
+        let Some(task) = self.cpus[cpu].task else { return };
+        self.charge_spin(task, self.now_ns);
+        self.sched.account(cpu as u32, self.now_ns);
+    }
+
+    /// Charges the busy-waiting of a task up to `now`.
+    pub(crate) fn charge_spin(&mut self, task: u32, now: u64) {
+        if let Activity::Spinning { since_ns } = self.tasks[task as usize].activity {
+            self.charge_user(task, now.saturating_sub(since_ns));
+            self.tasks[task as usize].activity = Activity::Spinning { since_ns: now };
+        }
+    }
+
+    fn apply_moves(&mut self, cpu: usize) {
+        let mut i = 0;
+        while i < self.due_moves.len() {
+            if self.due_moves[i].0 != cpu as u32 {
+                i += 1;
+                continue;
+            }
+            let (_, m) = self.due_moves.remove(i);
+            match m {
+                NumaMove::Move(task, to) if self.movable(task) => {
+                    self.sched.migrate(task, to, self.now_ns);
+                }
+                NumaMove::Swap(a, b) if self.movable(a) && self.movable(b) => {
+                    self.sched.swap(a, b, self.now_ns);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a task can be moved now: alive, and not about to leave its CPU by itself.
+    fn movable(&self, task: u32) -> bool {
+        let t = &self.tasks[task as usize];
+        let leaving = self.cpus.iter().any(|c| {
+            c.task == Some(task)
+                && matches!(c.pending, Pending::Sleep(_) | Pending::Wait | Pending::Exit | Pending::Stage)
+        });
+        t.activity != Activity::Dead && !leaving
+    }
+
+    /// Picks the next task of a CPU and plans its slice.
+    fn dispatch(&mut self, cpu: usize) {
+        let now = self.now_ns;
+        let id = cpu as u32;
+        if self.sched.need_resched(id) || self.sched.current(id).is_none() {
+            let view = SchedView { numa: &self.numa };
+            let next = self.sched.pick_next(id, now, &view);
+            self.after_sched();
+            self.switch(cpu, next);
+        } else if self.cpus[cpu].task != self.sched.current(id) {
+            let next = self.sched.current(id);
+            self.switch(cpu, next);
+        }
+        let Some(task) = self.cpus[cpu].task else {
+            if self.cpus[cpu].pending != Pending::None {
+                return;
+            }
+            self.cpus[cpu].pending = Pending::None;
+            return;
+        };
+        let (at, pending) = self.slice(cpu, task);
+        self.tasks[task as usize].ahead_ns = at;
+        if pending == Pending::Spin {
+            self.cpus[cpu].pending = Pending::Spin;
+        } else {
+            self.plan(cpu, at, pending);
+        }
+    }
+
+    fn switch(&mut self, cpu: usize, next: Option<u32>) {
+        let prev = self.cpus[cpu].task;
+        if prev == next {
+            return;
+        }
+        if let Some(p) = prev {
+            self.leave_cpu(cpu, p);
+        }
+        self.cpus[cpu].task = next;
+        if let Some(n) = next {
+            let same = prev.is_some_and(|p| self.tasks[p as usize].process == self.tasks[n as usize].process);
+            let costs = &self.machine.costs;
+            self.cpus[cpu].debt_ns += if same { costs.switch_same_ns } else { costs.switch_other_ns } as u64;
+            self.enter_cpu(cpu, n);
+        }
+    }
+
+    fn leave_cpu(&mut self, cpu: usize, task: u32) {
+        let (node, llc) = (self.cpus[cpu].node, self.cpus[cpu].llc);
+        let t = &self.tasks[task as usize];
+        self.processes[t.process as usize].running_on_node[node] -= 1;
+        self.llc_load_bytes[llc] -= t.working_set_bytes;
+    }
+
+    fn enter_cpu(&mut self, cpu: usize, task: u32) {
+        let (node, llc) = (self.cpus[cpu].node, self.cpus[cpu].llc);
+        let t = &mut self.tasks[task as usize];
+        let p = &mut self.processes[t.process as usize];
+        p.running_on_node[node] += 1;
+        t.flush_paid_ns = p.flush_debt_ns;
+        if t.llc != llc as u32 {
+            t.llc = llc as u32;
+            t.warm_pc = usize::MAX;
+        }
+        self.llc_load_bytes[llc] += t.working_set_bytes;
+    }
+
+    /// Sets the working set of the task running on `cpu`.
+    pub(crate) fn set_working_set(&mut self, cpu: usize, task: u32, bytes: u64) {
+        let t = &mut self.tasks[task as usize];
+        let load = &mut self.llc_load_bytes[self.cpus[cpu].llc];
+        *load = *load - t.working_set_bytes + bytes;
+        t.working_set_bytes = bytes;
+    }
+
+    /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
+    fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
+        let end = self.next_tick(cpu);
+        let mut clock = self.now_ns.max(self.tasks[task as usize].ahead_ns);
+        let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
+        clock += debt;
+        self.charge_system(task, debt);
+        if self.numa.tasks[task as usize].work_queued {
+            clock += self.scan(cpu, task, clock, end);
+        }
+        loop {
+            if clock >= end {
+                return (clock, Pending::Tick);
+            }
+            match self.step(cpu, task, &mut clock, end) {
+                Step::Go => {}
+                Step::Stop(pending) => {
+                    return (clock, pending);
+                }
+            }
+            if !self.moves.is_empty() {
+                self.due_moves.extend(self.moves.drain(..).map(|m| (cpu as u32, m)));
+                return (clock, Pending::Moves);
+            }
+        }
+    }
+
+    /// Next tick of a CPU strictly after now; CPUs tick at staggered offsets.
+    pub(crate) fn next_tick(&self, cpu: usize) -> u64 {
+        let tick = self.cfg.jiffy_ns();
+        let offset = self.sched.tick_offset_ns(cpu as u32);
+        let since = (self.now_ns + tick - offset % tick) % tick;
+        self.now_ns + tick - since
+    }
+
+    fn take_flush_debt(&mut self, task: u32) -> u64 {
+        let t = &mut self.tasks[task as usize];
+        let p = &self.processes[t.process as usize];
+        let debt = p.flush_debt_ns - t.flush_paid_ns;
+        t.flush_paid_ns = p.flush_debt_ns;
+        debt
+    }
+
+    /// Sends a shoot-down for `pages` base pages to every other CPU that runs this process; returns the
+    /// initiator's time.
+    pub(crate) fn shoot_down(&mut self, cpu: usize, task: u32, pages: u64) -> u64 {
+        let t = &mut self.tasks[task as usize];
+        let p = &mut self.processes[t.process as usize];
+        let node = self.cpus[cpu].node;
+        self.others.copy_from_slice(&p.running_on_node);
+        self.others[node] -= 1;
+        let s = self.costs.shootdown(self.costs.targets_by_node(node, &self.others), pages);
+        if s.targets > 0 {
+            p.flush_debt_ns += s.target_ns as u64;
+            t.flush_paid_ns += s.target_ns as u64;
+            self.vm.nr_tlb_remote_flush += 1;
+            self.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
+        }
+        s.initiator_ns as u64
+    }
+
+    #[inline]
+    pub(crate) fn charge_user(&mut self, task: u32, ns: u64) {
+        let t = &mut self.tasks[task as usize];
+        t.user_ns += ns;
+        self.processes[t.process as usize].user_ns += ns;
+    }
+
+    #[inline]
+    pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
+        let t = &mut self.tasks[task as usize];
+        t.system_ns += ns;
+        self.processes[t.process as usize].system_ns += ns;
+    }
+
+    /// What the run's page state took at its largest, and how much the run did.
+    pub(crate) fn footprint(&self) -> crate::Footprint {
+        let c = &self.numa.counters;
+        crate::Footprint {
+            pages: self.peak.0,
+            state_bytes: self.peak.1,
+            page_events: self.vm.pgfault + c.numa_pte_updates + c.numa_pages_migrated,
+            ticks: self.ticks,
+        }
+    }
+
+    /// Program of a process's thread.
+    pub(crate) fn program(&self, process: usize, thread: usize) -> Arc<[numalab_model::workload::Op]> {
+        self.workload.processes[process].threads[thread].ops.clone()
+    }
+
+    /// Stage of a task.
+    pub(crate) fn stage(&self, task: u32) -> Stage {
+        self.tasks[task as usize].stage
+    }
+}

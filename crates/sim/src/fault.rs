@@ -1,0 +1,166 @@
+//! Page faults: first touch, NUMA hint faults with migration, write-protection faults after it.
+
+use crate::access::FaultEnd;
+use crate::engine::World;
+use crate::host::Host;
+use numalab_kernel::hw::cost::{shootdowns, FlushOp};
+use numalab_kernel::mm::{PageState, Vma, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::migrate::NodeMemory as _;
+use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
+
+impl World<'_> {
+    /// Handles the fault on one page; returns its time in the kernel and how it ended.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn fault(
+        &mut self,
+        cpu: usize,
+        task: u32,
+        vma: usize,
+        chunk: usize,
+        page: usize,
+        write: bool,
+        clock: u64,
+    ) -> (u64, FaultEnd) {
+        let process = self.tasks[task as usize].process as usize;
+        match self.processes[process].space.vma(vma).page(chunk, page) {
+            PageState::Absent => self.first_touch(cpu, task, vma, chunk, page),
+            PageState::Marked { node, last, pages } => {
+                let found = Found { vma, chunk, page, node: node as usize, last, pages };
+                (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go)
+            }
+            PageState::ReadOnly { .. } => (self.write_fault(process, vma, chunk, page), FaultEnd::Go),
+            PageState::Ready { .. } => (0, FaultEnd::Go),
+        }
+    }
+
+    fn first_touch(&mut self, cpu: usize, task: u32, vma: usize, chunk: usize, page: usize) -> (u64, FaultEnd) {
+        let here = self.cpus[cpu].node;
+        let t = &self.tasks[task as usize];
+        let process = t.process as usize;
+        let v = self.processes[process].space.vma(vma);
+        let index = page_index(v, chunk, page);
+        let (preferred, allowed) = t.policy.first_choice(here, index, self.machine.node_count());
+        self.vm.pgfault += 1;
+        if v.huge_ok && v.chunk_is_whole(chunk) && v.chunk(chunk).present == 0 {
+            if self.memory.alloc_this_node(here, preferred, CHUNK_PAGES) {
+                self.vm.thp_fault_alloc += 1;
+                self.processes[process].space.vma_mut(vma).populate_huge(chunk, preferred);
+                let ns = self.costs.huge_fault_ns(here, preferred, self.rates.latency_factor(here, preferred));
+                return (ns as u64, FaultEnd::Go);
+            }
+            self.vm.thp_fault_fallback += 1;
+        }
+        let Some(node) = self.memory.alloc(here, preferred, allowed, 1) else {
+            let name = &self.workload.processes[process].name;
+            self.status = numalab_model::record::Status::Failed(format!(
+                "out of memory: {name} touched a page and no allowed node has any left"
+            ));
+            return (0, FaultEnd::OutOfMemory);
+        };
+        self.processes[process].space.vma_mut(vma).populate(chunk, page, node);
+        let ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
+        (ns as u64, FaultEnd::Go)
+    }
+
+    fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
+        self.vm.pgfault += 1;
+        let process = self.tasks[task as usize].process as usize;
+        let p = &mut self.processes[process];
+        let at = FaultSite { task, cpu, now: clock / self.cfg.jiffy_ns() };
+        let mut facts =
+            if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
+        facts.last = LastCpupid::from_raw(f.last);
+        let policy = self.tasks[task as usize].policy.effective(f.index(p.space.vma(f.vma)));
+        let state = p.vma_numa[f.vma].as_mut();
+        let decision = self.numa.hint_fault_decide(at, &mut facts, state, &policy, &self.memory);
+        p.space.vma_mut(f.vma).unmark(f.chunk, f.page);
+        let mut ns = self.machine.costs.hint_fault_ns as u64;
+        let result = match decision.target {
+            None => MigrateResult::NotTried,
+            Some(target) => self.migrate_page(at, f, &facts, target, &mut ns),
+        };
+        let mut host = Host { sched: &mut self.sched, processes: &self.processes, moves: &mut self.moves };
+        let out = self.numa.hint_fault_done(at, &mut facts, &decision, result, &mut host);
+        let vma = self.processes[process].space.vma_mut(f.vma);
+        if facts.last.raw() != f.last {
+            vma.set_last(f.chunk, f.page, facts.last.raw());
+        }
+        if out.write_dropped && f.pages == 1 {
+            vma.set_read_only(f.chunk, f.page);
+            if write {
+                // The store that caused the fault meets the read-only entry at once.
+                ns += self.write_fault(process, f.vma, f.chunk, f.page);
+            }
+        }
+        ns
+    }
+
+    /// Makes a read-only entry writable again; returns the time.
+    fn write_fault(&mut self, process: usize, vma: usize, chunk: usize, page: usize) -> u64 {
+        self.vm.pgfault += 1;
+        self.numa.counters.pgreuse += 1;
+        self.processes[process].space.vma_mut(vma).reuse_for_write(chunk, page);
+        self.machine.costs.exception_ns as u64
+    }
+
+    fn migrate_page(
+        &mut self,
+        at: FaultSite,
+        f: &Found,
+        facts: &PageFacts,
+        target: usize,
+        ns: &mut u64,
+    ) -> MigrateResult {
+        let zones = self.memory.zones(target);
+        if self.numa.prepare_migration(at, facts, target, zones, true).is_err() {
+            return MigrateResult::Refused;
+        }
+        let here = self.cpus[at.cpu].node;
+        let pages = u64::from(f.pages);
+        if !self.memory.alloc_migration(here, target, pages) {
+            return MigrateResult::Failed;
+        }
+        self.memory.release(f.node, pages);
+        let process = self.tasks[at.task as usize].process as usize;
+        self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, f.last);
+        self.rates.copied(f.node, target, pages * PAGE_BYTES);
+        *ns += self.migration_ns(at.cpu, at.task, f, target);
+        MigrateResult::Migrated
+    }
+
+    /// Time to migrate a page on a hint fault, its shoot-down included where the kernel needs one.
+    fn migration_ns(&mut self, cpu: usize, task: u32, f: &Found, target: usize) -> u64 {
+        let slowdown = self.rates.latency_factor(f.node, target);
+        let (ns, op) = if f.pages > 1 {
+            (self.costs.migrate_2m_ns(f.node, target, slowdown), FlushOp::MigrateHuge)
+        } else {
+            (self.costs.migrate_4k_ns(f.node, target, slowdown), FlushOp::HintMigrateBase)
+        };
+        let process = self.tasks[task as usize].process as usize;
+        let protecting = self.processes[process].protecting_until_ns > self.now_ns;
+        let flushes = shootdowns(op, &self.cfg.flush, protecting);
+        let flush: u64 = (0..flushes).map(|_| self.shoot_down(cpu, task, u64::from(f.pages))).sum();
+        ns as u64 + flush
+    }
+}
+
+/// A marked page that was touched.
+struct Found {
+    vma: usize,
+    chunk: usize,
+    page: usize,
+    node: usize,
+    last: u32,
+    pages: u32,
+}
+
+impl Found {
+    /// Page number inside the mapping, which interleaving counts by.
+    fn index(&self, vma: &Vma) -> u64 {
+        page_index(vma, self.chunk, self.page)
+    }
+}
+
+fn page_index(vma: &Vma, chunk: usize, page: usize) -> u64 {
+    (vma.chunk_base(chunk) / PAGE_BYTES + page as u64).saturating_sub(vma.start / PAGE_BYTES)
+}

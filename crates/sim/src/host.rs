@@ -1,0 +1,89 @@
+//! The scheduler as NUMA balancing sees it, and NUMA balancing as the scheduler sees it.
+
+use crate::engine::NumaMove;
+use crate::process::ProcessState;
+use numalab_kernel::numa::host::{CpuStats, NumaDomain};
+use numalab_kernel::numa::state::{MmId, TaskId};
+use numalab_kernel::numa::time::Jiffies;
+use numalab_kernel::numa::{NumaBalancing, TaskHost};
+use numalab_kernel::sched::{NumaView, Scheduler};
+
+/// NUMA balancing's view of the run. Moves are noted and take effect at the end of the slice.
+pub struct Host<'a> {
+    /// The scheduler.
+    pub sched: &'a mut Scheduler,
+    /// Processes, for their resident pages.
+    pub processes: &'a [ProcessState],
+    /// Decided moves.
+    pub moves: &'a mut Vec<NumaMove>,
+}
+
+impl TaskHost for Host<'_> {
+    fn runtime_ns(&self, task: TaskId) -> u64 {
+        self.sched.runtime_ns(task)
+    }
+    fn exec_start_ns(&self, task: TaskId) -> u64 {
+        self.sched.exec_start_ns(task)
+    }
+    fn load_sum(&self, task: TaskId) -> u64 {
+        self.sched.load_sum(task)
+    }
+    fn task_load(&self, task: TaskId) -> u64 {
+        self.sched.task_load_now(task)
+    }
+    fn rss_pages(&self, mm: MmId) -> u64 {
+        self.processes[mm as usize].space.rss_pages()
+    }
+    fn cpu_of(&self, task: TaskId) -> usize {
+        self.sched.cpu_of(task) as usize
+    }
+    fn running_on(&self, cpu: usize) -> Option<TaskId> {
+        self.sched.current(cpu as u32)
+    }
+    fn allowed(&self, task: TaskId, cpu: usize) -> bool {
+        self.sched.allowed(task, cpu as u32)
+    }
+    fn cpu_stats(&self, cpu: usize) -> CpuStats {
+        let l = self.sched.cpu_load(cpu as u32);
+        CpuStats { load: l.load, runnable: l.runnable, util: l.util, nr_running: l.nr_running, capacity: 1024 }
+    }
+    fn idle(&self, cpu: usize) -> bool {
+        self.sched.is_idle(cpu as u32)
+    }
+    fn core_idle(&self, cpu: usize) -> bool {
+        self.sched.is_core_idle(cpu as u32)
+    }
+    fn numa_domain(&self, cpu: usize) -> Option<NumaDomain> {
+        let d = self.sched.domains().sd_numa(cpu as u32).map(|id| self.sched.domains().domain(id))?;
+        Some(NumaDomain { imbalance_pct: d.imbalance_pct, imb_numa_nr: d.imb_numa_nr })
+    }
+    fn preferred_changed(&mut self, task: TaskId, _old: Option<usize>, new: Option<usize>) {
+        self.sched.set_preferred_nid(task, new.map(|n| n as u32));
+    }
+    fn move_task(&mut self, task: TaskId, cpu: usize, _now: Jiffies) -> bool {
+        self.moves.push(NumaMove::Move(task, cpu as u32));
+        true
+    }
+    fn swap_tasks(&mut self, a: TaskId, b: TaskId, _now: Jiffies) -> bool {
+        self.moves.push(NumaMove::Swap(a, b));
+        true
+    }
+}
+
+/// The load balancer's view of NUMA balancing.
+pub struct SchedView<'a> {
+    /// NUMA balancing.
+    pub numa: &'a NumaBalancing,
+}
+
+impl NumaView for SchedView<'_> {
+    fn enabled(&self) -> bool {
+        self.numa.cfg.enabled()
+    }
+    fn has_faults(&self, task: u32) -> bool {
+        self.numa.tasks.get(task as usize).is_some_and(|t| !t.faults.is_empty())
+    }
+    fn node_weight(&self, task: u32, node: u32, distance: u32) -> i64 {
+        self.numa.locality_weight(task, node as usize, distance as u8) as i64
+    }
+}

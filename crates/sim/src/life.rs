@@ -1,0 +1,186 @@
+//! Birth and death of processes and threads.
+
+use crate::engine::{Pending, World};
+use crate::event::Event;
+use crate::process::STACK_PAGES;
+use crate::task::{Activity, Stage, Task};
+use numalab_kernel::numa::fork::CloneKind;
+use numalab_model::record::Status;
+use numalab_model::workload::ForkPoint;
+use std::sync::Arc;
+
+/// Kernel time of creating a thread (`clone`), beside its page-table work, ns: about ten exceptions.
+const CLONE_EXCEPTIONS: f64 = 10.0;
+
+impl World<'_> {
+    /// Starts every process that has no parent, each on a CPU drawn from the run's generator.
+    pub(crate) fn start_roots(&mut self) {
+        for i in 0..self.workload.processes.len() {
+            if self.workload.processes[i].parent.is_none() {
+                let cpu = self.rng.below(self.cpus.len() as u64) as u32;
+                self.start_process(i, cpu, None);
+            }
+        }
+        self.after_sched();
+    }
+
+    fn start_process(&mut self, process: usize, parent_cpu: u32, parent: Option<u32>) {
+        let spec = &self.workload.processes[process];
+        let nodes = self.machine.node_count();
+        let p = &mut self.processes[process];
+        p.started = true;
+        p.map_regions(spec, self.cfg.thp, nodes);
+        self.create_task(process, 0, parent_cpu, parent);
+    }
+
+    fn create_task(&mut self, process: usize, thread: usize, parent_cpu: u32, parent: Option<u32>) {
+        let first = thread == 0;
+        let stage = if first { Stage::ForkEarly(0) } else { Stage::Body };
+        let ops = if first { Arc::from([]) } else { self.program(process, thread) };
+        let pid = self.next_pid;
+        self.next_pid += 1;
+        let affinity = self.workload.processes[process].threads[thread].affinity.clone();
+        let id = match self.sched.add_task(affinity.as_deref(), 0) {
+            Ok(id) => id,
+            Err(e) => {
+                self.status = Status::Failed(e.to_string());
+                return;
+            }
+        };
+        debug_assert_eq!(id as usize, self.tasks.len());
+        let mut t = Task::new(process as u32, thread as u32, ops, stage);
+        if let Some(parent) = parent.filter(|_| !first) {
+            t.policy = self.tasks[parent as usize].policy.clone();
+        }
+        self.tasks.push(t);
+        let p = &mut self.processes[process];
+        p.live_threads += 1;
+        if !first {
+            p.map_stack(self.machine.node_count());
+        }
+        let now = self.now_ns / self.cfg.jiffy_ns();
+        match parent {
+            None => self.numa.start(id, Some(process as u32), pid),
+            Some(parent) => {
+                let rss = self.processes[self.tasks[parent as usize].process as usize].space.rss_pages();
+                let clone = if first { CloneKind::Process(process as u32) } else { CloneKind::Thread };
+                self.numa.fork(parent, id, clone, pid, now, rss);
+            }
+        }
+        let preferred = self.numa.tasks[id as usize].numa_preferred_nid;
+        self.sched.set_preferred_nid(id, preferred.map(|n| n as u32));
+        self.sched.fork(parent_cpu, id, self.now_ns);
+    }
+
+    /// The program of the current stage has ended: the task goes on to the next stage.
+    pub(crate) fn next_stage(&mut self, cpu: usize) {
+        let Some(task) = self.cpus[cpu].task else { return };
+        let process = self.tasks[task as usize].process as usize;
+        let next = match self.stage(task) {
+            Stage::ForkEarly(from) => match self.fork_child(cpu, task, ForkPoint::BeforePrologue, from) {
+                Some(child) => Stage::ForkEarly(child + 1),
+                None => {
+                    let ops = self.workload.processes[process].prologue.clone();
+                    self.tasks[task as usize].load(ops);
+                    Stage::Prologue
+                }
+            },
+            Stage::Prologue => Stage::ForkLate(0),
+            Stage::ForkLate(from) => match self.fork_child(cpu, task, ForkPoint::AfterPrologue, from) {
+                Some(child) => Stage::ForkLate(child + 1),
+                None => Stage::Clone(1),
+            },
+            Stage::Clone(n) if n < self.workload.processes[process].threads.len() => {
+                let ns = (CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
+                self.cpus[cpu].debt_ns += ns;
+                self.create_task(process, n, cpu as u32, Some(task));
+                Stage::Clone(n + 1)
+            }
+            Stage::Clone(_) => {
+                let ops = self.program(process, 0);
+                self.tasks[task as usize].load(ops);
+                Stage::Body
+            }
+            Stage::Body | Stage::Join => {
+                self.end_program(cpu, task);
+                return;
+            }
+        };
+        self.tasks[task as usize].stage = next;
+    }
+
+    /// Forks the first child at or after `from` that is due at this point; returns its number.
+    fn fork_child(&mut self, cpu: usize, task: u32, point: ForkPoint, from: usize) -> Option<usize> {
+        let process = self.tasks[task as usize].process as usize;
+        let all = &self.workload.processes;
+        let child = (from..all.len()).find(|&i| all[i].parent == Some(process) && all[i].fork == point)?;
+        let ptes = self.processes[process].space.rss_pages() as f64;
+        self.cpus[cpu].debt_ns +=
+            (ptes * self.machine.costs.fork_pte_ns + CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
+        self.start_process(child, cpu as u32, Some(task));
+        Some(child)
+    }
+
+    /// An initial thread waits for the others before it ends; others end at once.
+    fn end_program(&mut self, cpu: usize, task: u32) {
+        let process = self.tasks[task as usize].process as usize;
+        let initial = self.tasks[task as usize].thread == 0;
+        if initial && self.processes[process].live_threads > 1 {
+            self.tasks[task as usize].stage = Stage::Join;
+            self.processes[process].joiner = Some(task);
+            self.tasks[task as usize].activity = Activity::Asleep;
+            self.plan(cpu, self.now_ns, Pending::Wait);
+        } else {
+            self.exit_task(cpu);
+        }
+    }
+
+    /// Ends the task running on `cpu`.
+    pub(crate) fn exit_task(&mut self, cpu: usize) {
+        let Some(task) = self.cpus[cpu].task else { return };
+        self.set_working_set(cpu, task, 0);
+        let now = self.now_ns;
+        self.sched.account(cpu as u32, now);
+        self.sched.exit_current(cpu as u32, now);
+        self.numa.exit(task);
+        let t = &mut self.tasks[task as usize];
+        t.activity = Activity::Dead;
+        t.pc = 0;
+        t.ops = Arc::from([]);
+        let process = t.process as usize;
+        let p = &mut self.processes[process];
+        p.live_threads -= 1;
+        if p.live_threads == 0 {
+            p.ended = true;
+            self.live_processes -= 1;
+            self.end_ns = self.end_ns.max(now);
+            if self.live_processes == 0 {
+                self.sample_now();
+            }
+            let p = &mut self.processes[process];
+            p.space.release(&mut self.memory);
+        } else if p.live_threads == 1 {
+            if let Some(joiner) = p.joiner.take() {
+                let sleep = self.tasks[joiner as usize].sleep;
+                self.queue.push(now, Event::Wake { task: joiner, waker: cpu as u32, sleep });
+            }
+        }
+    }
+
+    /// A thread that starts a pass calls functions, so it touches the top pages of its stack.
+    pub(crate) fn touch_stack(&mut self, cpu: usize, task: u32) {
+        let process = self.tasks[task as usize].process as usize;
+        let Some(vma) = self.processes[process].stack_of(self.tasks[task as usize].thread) else { return };
+        for page in 0..STACK_PAGES as usize {
+            let v = self.processes[process].space.vma(vma);
+            let chunk = v.chunk_count() - 1;
+            let page = 511 - page;
+            if v.next_fault(chunk, page, page + 1, true).is_none() {
+                continue;
+            }
+            let clock = self.now_ns;
+            let (ns, _) = self.fault(cpu, task, vma, chunk, page, true, clock);
+            self.cpus[cpu].debt_ns += ns;
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a run reports.
+
+use crate::engine::World;
+use numalab_model::record::{Outcome, Scalar, Status};
+
+/// A balancing run shorter than this says little: the first pass over memory takes longer.
+const SHORT_RUN_NS: u64 = 5_000_000_000;
+
+impl World<'_> {
+    /// The outcome of a finished run; tunables are the caller's to fill in.
+    pub(crate) fn outcome(self) -> Outcome {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let scalar = |name: &str, value: f64, unit: &str, higher_is_better: bool| Scalar {
+            name: name.into(),
+            value,
+            unit: unit.into(),
+            higher_is_better,
+        };
+        let sum = |f: fn(&crate::process::ProcessState) -> u64| self.processes.iter().map(f).sum::<u64>();
+        let elapsed = seconds(self.end_ns);
+        let mut scalars = vec![
+            scalar("elapsed_s", elapsed, "s", false),
+            scalar("user_s", seconds(sum(|p| p.user_ns)), "s", false),
+            scalar("system_s", seconds(sum(|p| p.system_ns)), "s", false),
+            scalar("blocked_s", seconds(sum(|p| p.blocked_ns)), "s", false),
+        ];
+        for ((spec, &value), clock) in self.workload.scores.iter().zip(&self.scores).zip(&self.score_clocks) {
+            let time = seconds(clock.read_ns(self.end_ns));
+            let value = if spec.per_second && time > 0.0 { value / time } else { value };
+            scalars.push(scalar(&spec.name, value, &spec.unit, spec.higher_is_better));
+        }
+        let mut warnings = Vec::new();
+        if self.cfg.numa_enabled() && self.end_ns < SHORT_RUN_NS && self.status == Status::Completed {
+            warnings.push(format!(
+                "the run took {elapsed:.2} s of model time: too short to tell, the first scan of memory takes longer"
+            ));
+        }
+        let reasons = self.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
+        Outcome {
+            status: self.status.clone(),
+            scalars,
+            counters: self.counters(),
+            reasons,
+            tunables: Vec::new(),
+            warnings,
+            series: vec![self.samples.pages, self.samples.activity, self.samples.bandwidth],
+        }
+    }
+
+    fn counters(&self) -> Vec<(String, u64)> {
+        let a = &self.memory.counters;
+        let v = &self.vm;
+        let mut out: Vec<(String, u64)> = [
+            ("numa_hit", a.numa_hit),
+            ("numa_miss", a.numa_miss),
+            ("numa_foreign", a.numa_foreign),
+            ("numa_interleave", a.numa_interleave),
+            ("numa_local", a.numa_local),
+            ("numa_other", a.numa_other),
+            ("pgfault", v.pgfault),
+            ("pgmajfault", 0),
+            ("thp_fault_alloc", v.thp_fault_alloc),
+            ("thp_fault_fallback", v.thp_fault_fallback),
+            ("nr_tlb_remote_flush", v.nr_tlb_remote_flush),
+            ("nr_tlb_remote_flush_received", v.nr_tlb_remote_flush_received),
+        ]
+        .map(|(n, x)| (n.to_string(), x))
+        .to_vec();
+        let table = numalab_kernel::numa::NumaCounters::TABLE;
+        out.extend(table.iter().zip(self.numa.counters.values()).map(|((n, _), x)| ((*n).to_string(), x)));
+        out
+    }
+}

@@ -1,0 +1,88 @@
+//! A NUMA scan in the context of a task: the scanner's view of the address space, and what a scan costs.
+
+use crate::engine::World;
+use crate::process::ProcessState;
+use numalab_kernel::hw::cost::ScanWork;
+use numalab_kernel::mm::{AddressSpace, CHUNK_PAGES};
+use numalab_kernel::numa::mark::MarkRules;
+use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
+use numalab_kernel::numa::state::VmaNuma;
+
+/// Borrowed parts of a process while one of its threads scans it.
+struct ScanView<'a> {
+    space: &'a mut AddressSpace,
+    states: &'a mut [Option<VmaNuma>],
+    /// The scanning thread's own policy lacks migrate-on-fault.
+    policy_without_mof: bool,
+    /// Calls that changed something, each followed by one flush.
+    flushes: u64,
+}
+
+impl ScanSpace for ScanView<'_> {
+    fn vma_count(&self) -> usize {
+        self.space.len()
+    }
+    fn first_vma_with_end_above(&self, addr: u64) -> usize {
+        self.space.first_above(addr)
+    }
+    fn vma(&self, i: usize) -> VmaView {
+        let v = self.space.vma(self.space.id_at(i));
+        VmaView { policy_without_mof: self.policy_without_mof, ..VmaView::anonymous(v.start, v.end) }
+    }
+    fn state(&mut self, i: usize) -> &mut Option<VmaNuma> {
+        &mut self.states[self.space.id_at(i)]
+    }
+    fn mark(&mut self, i: usize, start: u64, end: u64, rules: &MarkRules) -> Marked {
+        let id = self.space.id_at(i);
+        let vma = self.space.vma_mut(id);
+        let out = vma.mark_range(start, end, rules.pte_skip_nodes, rules.huge_skip_nodes);
+        self.flushes += u64::from(out.updates > 0);
+        Marked { updates: out.updates, huge: out.huge, stop_at: None }
+    }
+}
+
+impl World<'_> {
+    /// Runs the queued scan work of `task` on `cpu` at `clock`; returns its time. `end` is the next tick.
+    pub(crate) fn scan(&mut self, cpu: usize, task: u32, clock: u64, end: u64) -> u64 {
+        let t = &self.tasks[task as usize];
+        let process = t.process as usize;
+        let p = &mut self.processes[process];
+        let args = ScanArgs {
+            now: clock / self.cfg.jiffy_ns(),
+            this_node: self.cpus[cpu].node,
+            rss_pages: p.space.rss_pages(),
+        };
+        let ProcessState { space, vma_numa, .. } = p;
+        let policy_without_mof = !t.policy.migrate_on_fault();
+        let mut view = ScanView { space, states: vma_numa, policy_without_mof, flushes: 0 };
+        let report = self.numa.scan_work(task, args, &mut view);
+        let flushes = view.flushes;
+        let mut ns = self.scan_cost_ns(&report) as u64;
+        for _ in 0..flushes {
+            ns += self.shoot_down(cpu, task, report.pages_walked);
+        }
+        if report.updates > 0 {
+            self.processes[process].protecting_until_ns = clock + ns;
+        }
+        self.charge_system(task, ns);
+        // Runtime is accounted at ticks only: a work that ends before the next tick is charged nothing.
+        let accounted = if clock + ns >= end { end - clock } else { 0 };
+        self.numa.scan_done(task, &report, accounted);
+        ns
+    }
+
+    fn scan_cost_ns(&self, r: &ScanReport) -> f64 {
+        if r.end != ScanEnd::Walked {
+            return self.machine.costs.exception_ns;
+        }
+        let work = ScanWork {
+            vmas: r.vmas_visited,
+            // Populated entries that stay as they are cost a visit; unpopulated page tables cost nothing.
+            skipped_ptes: r.pages_charged.saturating_sub(r.updates),
+            marked_ptes: r.updates - r.huge * CHUNK_PAGES,
+            marked_pmds: r.huge,
+            flushes: 0,
+        };
+        self.costs.scan_ns(&work, 0.0)
+    }
+}

@@ -1,0 +1,149 @@
+//! Barriers and message channels between the threads of a workload.
+
+use std::collections::VecDeque;
+
+/// A task that waits, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiter {
+    /// Task.
+    pub task: u32,
+    /// Arrival, ns.
+    pub since_ns: u64,
+    /// Busy-waiting.
+    pub spin: bool,
+}
+
+/// A barrier of fixed width.
+#[derive(Clone, Debug, Default)]
+pub struct Barrier {
+    width: usize,
+    latest_ns: u64,
+    waiting: Vec<Waiter>,
+}
+
+impl Barrier {
+    /// A barrier for `width` threads.
+    pub fn new(width: u32) -> Self {
+        Self { width: width as usize, latest_ns: 0, waiting: Vec::with_capacity(width as usize) }
+    }
+    /// A task arrives. Returns the time of release when it is the last one; the others are then in
+    /// [`release`](Self::release). Arrivals may be reported out of time order.
+    pub fn arrive(&mut self, waiter: Waiter) -> Option<u64> {
+        self.latest_ns = self.latest_ns.max(waiter.since_ns);
+        if self.waiting.len() + 1 == self.width {
+            return Some(self.latest_ns);
+        }
+        self.waiting.push(waiter);
+        None
+    }
+    /// Takes the waiters, in order of arrival, into `out` and resets the barrier.
+    pub fn release(&mut self, out: &mut Vec<Waiter>) {
+        out.append(&mut self.waiting);
+        self.latest_ns = 0;
+    }
+}
+
+/// A counting channel: messages not yet taken, or tasks waiting for one.
+#[derive(Clone, Debug, Default)]
+pub struct Channel {
+    messages: u64,
+    waiting: VecDeque<u32>,
+}
+
+impl Channel {
+    /// Posts a message; returns the task to wake, if one waits.
+    pub fn signal(&mut self) -> Option<u32> {
+        let task = self.waiting.pop_front();
+        if task.is_none() {
+            self.messages += 1;
+        }
+        task
+    }
+    /// Takes a message; `false` means the task now waits.
+    pub fn wait(&mut self, task: u32) -> bool {
+        if self.messages > 0 {
+            self.messages -= 1;
+            return true;
+        }
+        self.waiting.push_back(task);
+        false
+    }
+}
+
+/// The seconds of a score: those during which at least one thread's clock ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScoreClock {
+    running: u32,
+    since_ns: u64,
+    total_ns: u64,
+    used: bool,
+}
+
+impl ScoreClock {
+    /// A thread starts its clock.
+    pub fn start(&mut self, now_ns: u64) {
+        self.used = true;
+        if self.running == 0 {
+            self.since_ns = now_ns;
+        }
+        self.running += 1;
+    }
+    /// A thread stops its clock.
+    pub fn stop(&mut self, now_ns: u64) {
+        self.running = self.running.saturating_sub(1);
+        if self.running == 0 {
+            self.total_ns += now_ns.saturating_sub(self.since_ns);
+        }
+    }
+    /// Time to divide by at the end of a run at `end_ns`: the clocks', or the whole run's if none was used.
+    pub fn read_ns(&self, end_ns: u64) -> u64 {
+        match (self.used, self.running) {
+            (false, _) => end_ns,
+            (true, 0) => self.total_ns,
+            (true, _) => self.total_ns + end_ns.saturating_sub(self.since_ns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn barrier_releases_at_the_latest_arrival() {
+        let mut b = Barrier::new(3);
+        let w = |task, since_ns| Waiter { task, since_ns, spin: false };
+        assert_eq!(b.arrive(w(0, 50)), None);
+        assert_eq!(b.arrive(w(1, 90)), None);
+        assert_eq!(b.arrive(w(2, 70)), Some(90));
+        let mut out = Vec::new();
+        b.release(&mut out);
+        assert_eq!(out.iter().map(|w| w.task).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(b.arrive(w(0, 100)), None);
+    }
+
+    #[test]
+    fn channel_keeps_messages_and_waiters_in_order() {
+        let mut c = Channel::default();
+        assert_eq!(c.signal(), None);
+        assert!(c.wait(1));
+        assert!(!c.wait(2));
+        assert!(!c.wait(3));
+        assert_eq!(c.signal(), Some(2));
+        assert_eq!(c.signal(), Some(3));
+    }
+
+    #[test]
+    fn score_clock_counts_the_union() {
+        let mut c = ScoreClock::default();
+        assert_eq!(c.read_ns(77), 77);
+        c.start(10);
+        c.start(20);
+        c.stop(30);
+        c.stop(50);
+        c.start(60);
+        assert_eq!(c.read_ns(65), 45);
+        c.stop(70);
+        assert_eq!(c.read_ns(100), 50);
+    }
+}

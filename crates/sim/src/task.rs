@@ -1,0 +1,169 @@
+//! A thread of the workload: its program, where it is in it, what it has used.
+
+use crate::policy::TaskPolicy;
+use numalab_model::workload::{Bound, Op};
+use std::sync::Arc;
+
+/// One open loop of a task's program.
+#[derive(Clone, Copy, Debug)]
+pub struct LoopFrame {
+    /// Op after `LoopStart`.
+    pub body: usize,
+    /// Rounds left after the current one, for counted loops.
+    pub left: u64,
+    /// End time, for timed loops (`u64::MAX` for counted ones).
+    pub until_ns: u64,
+}
+
+/// What the task does at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Runnable or running its program.
+    Running,
+    /// Asleep until an event.
+    Asleep,
+    /// Busy-waiting at a barrier since this time.
+    Spinning {
+        /// Arrival, ns.
+        since_ns: u64,
+    },
+    /// Ended.
+    Dead,
+}
+
+/// A thread.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Process (index), which is also its address space.
+    pub process: u32,
+    /// Thread number inside its process; 0 is the initial thread.
+    pub thread: u32,
+    /// Program of the current stage.
+    pub ops: Arc<[Op]>,
+    /// Next op.
+    pub pc: usize,
+    /// Open loops, innermost last.
+    pub loops: Vec<LoopFrame>,
+    /// Bytes (sequential, strided) or accesses (random) of the current access already done.
+    pub done: u64,
+    /// Nanoseconds of the current compute op still to do, in units of unshared core time.
+    pub compute_left_ns: u64,
+    /// Whether the current op has been entered.
+    pub entered: bool,
+    /// What it does.
+    pub activity: Activity,
+    /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
+    pub released_ns: u64,
+    /// Own policy.
+    pub policy: TaskPolicy,
+    /// Time in user mode, ns.
+    pub user_ns: u64,
+    /// Time in the kernel, ns.
+    pub system_ns: u64,
+    /// Number of the current sleep.
+    pub sleep: u32,
+    /// Shoot-down loss of its address space that its CPU has already paid for, ns.
+    pub flush_paid_ns: u64,
+    /// LLC it last ran on (`u32::MAX` = none yet).
+    pub llc: u32,
+    /// Access op whose span this task has walked once on this LLC (`usize::MAX` = none).
+    pub warm_pc: usize,
+    /// What it did to memory is already done up to this time, ns.
+    pub ahead_ns: u64,
+    /// Working set of the current access, bytes (what competes for the LLC).
+    pub working_set_bytes: u64,
+    /// Stage of the initial thread.
+    pub stage: Stage,
+}
+
+/// Life stages of a thread: initial threads have all of them, others only the last two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Forking children that exist before the prologue; next child to look at.
+    ForkEarly(usize),
+    /// Prologue ops.
+    Prologue,
+    /// Forking children that inherit the prologue's memory.
+    ForkLate(usize),
+    /// Creating the other threads; next thread number.
+    Clone(usize),
+    /// Own ops.
+    Body,
+    /// Waiting for the other threads before exit.
+    Join,
+}
+
+impl Task {
+    /// A task about to run `ops`.
+    pub fn new(process: u32, thread: u32, ops: Arc<[Op]>, stage: Stage) -> Self {
+        Self {
+            process,
+            thread,
+            ops,
+            pc: 0,
+            loops: Vec::with_capacity(4),
+            done: 0,
+            compute_left_ns: 0,
+            entered: false,
+            activity: Activity::Running,
+            released_ns: 0,
+            policy: TaskPolicy::system(),
+            user_ns: 0,
+            system_ns: 0,
+            sleep: 0,
+            flush_paid_ns: 0,
+            llc: u32::MAX,
+            warm_pc: usize::MAX,
+            ahead_ns: 0,
+            working_set_bytes: 0,
+            stage,
+        }
+    }
+    /// Goes to the next op.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.pc += 1;
+        self.done = 0;
+        self.entered = false;
+    }
+    /// Starts another program from its first op.
+    pub fn load(&mut self, ops: Arc<[Op]>) {
+        self.ops = ops;
+        self.warm_pc = usize::MAX;
+        self.pc = 0;
+        self.loops.clear();
+        self.done = 0;
+        self.entered = false;
+    }
+    /// Enters a loop at the current op.
+    pub fn open_loop(&mut self, bound: Bound, now_ns: u64) {
+        let (left, until_ns) = match bound {
+            Bound::Count(n) => (n - 1, u64::MAX),
+            Bound::Time { ns } => (0, now_ns + ns),
+        };
+        self.loops.push(LoopFrame { body: self.pc + 1, left, until_ns });
+        self.advance();
+    }
+    /// Meets the end of the innermost loop: goes round again or leaves it.
+    pub fn close_loop(&mut self, now_ns: u64) {
+        let pc = self.pc;
+        if let Some(frame) = self.loops.last_mut() {
+            let again = if frame.until_ns == u64::MAX {
+                let more = frame.left > 0;
+                frame.left = frame.left.saturating_sub(1);
+                more
+            } else {
+                now_ns < frame.until_ns
+            };
+            if again {
+                self.pc = frame.body;
+                self.done = 0;
+                self.entered = false;
+                return;
+            }
+            self.loops.pop();
+        }
+        self.pc = pc;
+        self.advance();
+    }
+}

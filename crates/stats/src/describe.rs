@@ -1,0 +1,194 @@
+//! Descriptive statistics in mmtests' sense (mmtests-report.md §1.5).
+//!
+//! Samples are pooled and ordered *best first*; percentiles and best-of means work on that order, so in a
+//! throughput table the first quartile is the largest of the three.
+
+/// Which direction of a metric is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Throughput, scores.
+    Higher,
+    /// Times, costs, spreads.
+    Lower,
+}
+
+impl Better {
+    /// From the flag that records carry.
+    pub fn from_flag(higher_is_better: bool) -> Self {
+        if higher_is_better {
+            Better::Higher
+        } else {
+            Better::Lower
+        }
+    }
+    /// `higher` or `lower`, as the JSON form spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Better::Higher => "higher",
+            Better::Lower => "lower",
+        }
+    }
+}
+
+/// Copy of the finite samples, best first: ascending for lower-is-better, descending for higher-is-better.
+pub fn best_first(samples: &[f64], better: Better) -> Vec<f64> {
+    let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    if better == Better::Higher {
+        sorted.reverse();
+    }
+    sorted
+}
+
+/// Smallest sample; `None` without samples.
+pub fn min(samples: &[f64]) -> Option<f64> {
+    samples.iter().copied().reduce(f64::min)
+}
+
+/// Largest sample; `None` without samples.
+pub fn max(samples: &[f64]) -> Option<f64> {
+    samples.iter().copied().reduce(f64::max)
+}
+
+/// Arithmetic mean; `None` without samples.
+pub fn amean(samples: &[f64]) -> Option<f64> {
+    if samples.is_empty() {
+        return None;
+    }
+    Some(samples.iter().sum::<f64>() / samples.len() as f64)
+}
+
+/// Harmonic mean; `None` without samples or if one of them is zero or negative.
+pub fn hmean(samples: &[f64]) -> Option<f64> {
+    if samples.is_empty() || samples.iter().any(|x| *x <= 0.0 || x.is_nan()) {
+        return None;
+    }
+    Some(samples.len() as f64 / samples.iter().map(|x| 1.0 / x).sum::<f64>())
+}
+
+/// Mean by direction: harmonic for higher-is-better, arithmetic for lower-is-better.
+pub fn mean(samples: &[f64], better: Better) -> Option<f64> {
+    match better {
+        Better::Higher => hmean(samples),
+        Better::Lower => amean(samples),
+    }
+}
+
+fn squares(samples: &[f64], mean: f64) -> f64 {
+    samples.iter().map(|x| (x - mean) * (x - mean)).sum()
+}
+
+/// Sample standard deviation, divisor N - 1; `None` for fewer than two samples.
+pub fn stddev(samples: &[f64]) -> Option<f64> {
+    if samples.len() < 2 {
+        return None;
+    }
+    let m = amean(samples)?;
+    Some((squares(samples, m) / (samples.len() - 1) as f64).sqrt())
+}
+
+/// Population standard deviation, divisor N (lkp-tests' form); `None` without samples.
+pub fn population_stddev(samples: &[f64]) -> Option<f64> {
+    let m = amean(samples)?;
+    Some((squares(samples, m) / samples.len() as f64).sqrt())
+}
+
+/// Harmonic standard deviation `H^2 * sqrt(sum (1/x - 1/H)^2 / N)`, divisor N, mmtests since November 2024;
+/// `None` for fewer than two samples or where the harmonic mean does not exist.
+pub fn hstddev(samples: &[f64]) -> Option<f64> {
+    if samples.len() < 2 {
+        return None;
+    }
+    let h = hmean(samples)?;
+    let sum: f64 = samples.iter().map(|x| (1.0 / x - 1.0 / h).powi(2)).sum();
+    Some(h * h * (sum / samples.len() as f64).sqrt())
+}
+
+/// Coefficient of variation in percent, `100 * stddev / amean`; 0 where either does not exist or the mean is 0.
+pub fn coeffvar(samples: &[f64]) -> f64 {
+    relative(stddev(samples), amean(samples))
+}
+
+/// Harmonic coefficient of variation in percent, `100 * hstddev / hmean`; 0 where either does not exist.
+pub fn hcoeffvar(samples: &[f64]) -> f64 {
+    relative(hstddev(samples), hmean(samples))
+}
+
+fn relative(spread: Option<f64>, mean: Option<f64>) -> f64 {
+    match (spread, mean) {
+        (Some(s), Some(m)) if m != 0.0 => 100.0 * s / m,
+        _ => 0.0,
+    }
+}
+
+/// Number of samples that "the best P percent" means: `floor(n * percent / 100)`, at least 1.
+pub fn best_count(n: usize, percent: f64) -> usize {
+    // The small addend keeps 100 * 0.29 = 28.999999999999996 from losing a sample; it never adds one.
+    let k = (n as f64 * percent / 100.0 + 1e-9).floor() as usize;
+    k.clamp(1, n.max(1))
+}
+
+/// Mean (by direction) of the best `percent` of samples already ordered by [`best_first`]: `BAmean-P`, `BHmean-P`.
+pub fn best_mean(sorted: &[f64], percent: f64, better: Better) -> Option<f64> {
+    if sorted.is_empty() {
+        return None;
+    }
+    mean(&sorted[..best_count(sorted.len(), percent)], better)
+}
+
+/// The k-th sample of the best-first order, k as in [`best_count`]: quartiles and `Max-P`.
+pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
+    sorted.get(best_count(sorted.len(), percent) - 1).copied()
+}
+
+/// Median (mean of the two middle samples for an even number); `None` without samples.
+pub fn median(samples: &[f64]) -> Option<f64> {
+    if samples.is_empty() {
+        return None;
+    }
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let mid = sorted.len() / 2;
+    Some(if sorted.len() % 2 == 1 { sorted[mid] } else { (sorted[mid - 1] + sorted[mid]) / 2.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_exist_is_none() {
+        assert_eq!(amean(&[]), None);
+        assert_eq!(hmean(&[1.0, 0.0]), None);
+        assert_eq!(hmean(&[1.0, -1.0]), None);
+        assert_eq!(stddev(&[5.0]), None);
+        assert_eq!(hstddev(&[5.0]), None);
+        assert_eq!(coeffvar(&[5.0]), 0.0);
+        assert_eq!(percentile(&[], 50.0), None);
+        assert_eq!(best_mean(&[], 50.0, Better::Lower), None);
+    }
+
+    #[test]
+    fn textbook_values() {
+        assert_eq!(hmean(&[1.0, 4.0, 4.0]), Some(2.0));
+        assert_eq!(amean(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), Some(5.0));
+        assert_eq!(population_stddev(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), Some(2.0));
+        assert_eq!(stddev(&[1.0, 3.0]), Some(2.0_f64.sqrt()));
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+    }
+
+    #[test]
+    fn best_count_with_seven_samples() {
+        // §1.5: with N = 7, both 95 and 99 mean "without the worst one" and 50 means 3.
+        assert_eq!([50.0, 95.0, 99.0, 1.0].map(|p| best_count(7, p)), [3, 6, 6, 1]);
+        assert_eq!(best_count(100, 29.0), 29);
+        assert_eq!(best_count(0, 50.0), 1);
+    }
+
+    #[test]
+    fn order_is_best_first_and_drops_what_is_no_number() {
+        assert_eq!(best_first(&[2.0, f64::NAN, 3.0, 1.0], Better::Higher), [3.0, 2.0, 1.0]);
+        assert_eq!(best_first(&[2.0, 3.0, 1.0], Better::Lower), [1.0, 2.0, 3.0]);
+    }
+}

@@ -1,0 +1,52 @@
+//! Percentages of a comparison: positive means better, whatever the direction (mmtests-report.md §1.4).
+
+use crate::describe::Better;
+
+/// Higher-is-better percentage of `n` against baseline `b`, both unrounded: `100 n / b - 100`.
+///
+/// Special cases, in this order: n = b or n = 0 gives 0 (a throughput that falls to zero prints 0.00, not -100.00);
+/// b = 0 or not a number gives 100.
+pub fn pdiff(n: f64, b: f64) -> f64 {
+    if n == b || n == 0.0 {
+        return 0.0;
+    }
+    if b == 0.0 || b.is_nan() {
+        return 100.0;
+    }
+    n * 100.0 / b - 100.0
+}
+
+/// Lower-is-better percentage of `n` against baseline `b`, both unrounded: `100 - 100 n / b`.
+///
+/// Special cases, in this order: n = b gives 0; n = 0 gives 100; b = 0 (or not a number) gives -99.
+pub fn pndiff(n: f64, b: f64) -> f64 {
+    if n == b {
+        return 0.0;
+    }
+    if n == 0.0 {
+        return 100.0;
+    }
+    if b == 0.0 || b.is_nan() {
+        return -99.0;
+    }
+    100.0 - n * 100.0 / b
+}
+
+/// [`pdiff`] or [`pndiff`] by direction.
+pub fn difference(n: f64, b: f64, better: Better) -> f64 {
+    match better {
+        Better::Higher => pdiff(n, b),
+        Better::Lower => pndiff(n, b),
+    }
+}
+
+/// Plain change in percent, plus means the number grew: `100 (n - b) / b`; `None` when b is 0 and n is not.
+pub fn change(n: f64, b: f64) -> Option<f64> {
+    if n == b {
+        Some(0.0)
+    } else if b == 0.0 {
+        None
+    } else {
+        Some(100.0 * (n - b) / b)
+    }
+}
