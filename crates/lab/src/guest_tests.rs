@@ -59,12 +59,7 @@ pub(crate) fn first_touch(threads: usize, mib: u64, seconds: u64) -> Workload {
         processes: vec![process],
         barrier_widths: vec![],
         channels: 0,
-        scores: vec![Score {
-            name: "rate".into(),
-            unit: "Mlines/s".into(),
-            higher_is_better: true,
-            per_second: true,
-        }],
+        scores: vec![Score { name: "rate".into(), unit: "Mlines/s".into(), higher_is_better: true, per_second: true }],
         limit_ns: 600_000_000_000,
         params: vec![],
         warnings: vec![],
@@ -151,7 +146,12 @@ fn zz_try() {
     let w = first_touch(env("THREADS", 8) as usize, env("MIB", 64), env("SECS", 20));
     let mut job = Job::new(w, env("SEED", 1), shape.node_of_cpu().iter().map(|&n| n as u32).collect(), m.nodes.len());
     let value = env("NB", 1).to_string();
-    job.knobs.push(numalab_worker::job::Knob { name: "nb".into(), kernel_name: "sysctl kernel.numa_balancing".into(), value, unit: "".into() });
+    job.knobs.push(numalab_worker::job::Knob {
+        name: "nb".into(),
+        kernel_name: "sysctl kernel.numa_balancing".into(),
+        value,
+        unit: "".into(),
+    });
     let timing = if env("MTTCG", 0) == 1 { Timing::Counters } else { Timing::Modelled };
     let mut vm = guest(&shape, timing);
     let cache = Cache::open().unwrap();
@@ -164,7 +164,8 @@ fn zz_try() {
     if env("KEEP", 0) == 1 {
         let w = std::fs::read(worker::find_static().unwrap()).unwrap();
         std::fs::write("/tmp/q/initrd", worker::initrd(&w, &job.to_bytes().unwrap())).unwrap();
-        std::fs::write("/tmp/q/plugin.conf", vm.plugin.as_ref().unwrap().config.clone() + "log /tmp/q/plugin.log\n").unwrap();
+        std::fs::write("/tmp/q/plugin.conf", vm.plugin.as_ref().unwrap().config.clone() + "log /tmp/q/plugin.log\n")
+            .unwrap();
         return;
     }
     let report = run(&cache, &vm, &job, &mut |_| ()).unwrap();
@@ -175,5 +176,9 @@ fn zz_try() {
         let r = crate::plugin::report::PluginReport::parse(log, shape.smp.cpus()).unwrap();
         println!("{} {:?}", r.charge, r.totals());
     }
-    std::fs::write(std::env::var("OUT").unwrap_or("/tmp/out.json".into()), serde_json::to_vec(&report.outcome).unwrap()).unwrap();
+    std::fs::write(
+        std::env::var("OUT").unwrap_or("/tmp/out.json".into()),
+        serde_json::to_vec(&report.outcome).unwrap(),
+    )
+    .unwrap();
 }

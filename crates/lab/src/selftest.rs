@@ -177,12 +177,8 @@ fn workload() -> Workload {
         prologue: vec![touch(0), touch(1)].into(),
         threads: vec![main, same_cpu, other_cpu],
     };
-    let score = |name: &&str| Score {
-        name: (*name).into(),
-        unit: "1".into(),
-        higher_is_better: true,
-        per_second: false,
-    };
+    let score =
+        |name: &&str| Score { name: (*name).into(), unit: "1".into(), higher_is_better: true, per_second: false };
     Workload {
         name: "selftest".into(),
         title: "calibrated loops with near and far memory, stacked and spread".into(),

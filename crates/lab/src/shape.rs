@@ -153,7 +153,12 @@ fn arrange(machine: &Machine) -> Result<(Smp, Vec<u32>), ShapeError> {
         let mut cores: Vec<usize> = machine.llcs[l].cpus.iter().map(|&c| machine.cpus[c].core).collect();
         cores.dedup();
         let mut seen = Vec::new();
-        cores.retain(|c| !seen.contains(c) && { seen.push(*c); true });
+        cores.retain(|c| {
+            !seen.contains(c) && {
+                seen.push(*c);
+                true
+            }
+        });
         cores
     };
     let cores: Vec<usize> = order.iter().map(|&l| cores_of(l).len()).collect();
@@ -248,7 +253,8 @@ pub(crate) mod tests {
     pub(crate) fn machine(sockets: usize, llcs: usize, cores: usize, threads: usize, far_siblings: bool) -> Machine {
         let total_cores = sockets * llcs * cores;
         let count = total_cores * threads;
-        let place = |c: usize| if far_siblings { (c % total_cores, c / total_cores) } else { (c / threads, c % threads) };
+        let place =
+            |c: usize| if far_siblings { (c % total_cores, c / total_cores) } else { (c / threads, c % threads) };
         let cpus: Vec<Cpu> = (0..count)
             .map(|c| {
                 let core = place(c).0;
@@ -275,9 +281,8 @@ pub(crate) mod tests {
         let matrix = |same: f64, other: f64| -> Vec<Vec<f64>> {
             (0..sockets).map(|i| (0..sockets).map(|j| if i == j { same } else { other }).collect()).collect()
         };
-        let bytes = |m: Vec<Vec<f64>>| -> Vec<Vec<u8>> {
-            m.iter().map(|r| r.iter().map(|&x| x as u8).collect()).collect()
-        };
+        let bytes =
+            |m: Vec<Vec<f64>>| -> Vec<Vec<u8>> { m.iter().map(|r| r.iter().map(|&x| x as u8).collect()).collect() };
         Machine {
             name: "test".into(),
             title: String::new(),

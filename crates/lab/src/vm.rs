@@ -180,12 +180,7 @@ const LOOK: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// [`VmError`] unless the report is complete.
-pub fn run(
-    cache: &Cache,
-    vm: &VmRun<'_>,
-    job: &Job,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<VmReport, VmError> {
+pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Progress)) -> Result<VmReport, VmError> {
     let host = |detail: String| VmError { kind: Failure::QemuFailed, detail, console: Vec::new() };
     let directory = cache.run_directory().map_err(|e| host(format!("run directory: {e}")))?;
     let files = Files::prepare(directory.path(), vm, job).map_err(host)?;
@@ -231,9 +226,8 @@ impl Files {
         let files = Self::at(directory);
         let program = std::fs::read(&vm.worker).map_err(|e| format!("{}: {e}", vm.worker.display()))?;
         let bytes = job.to_bytes().map_err(|e| e.to_string())?;
-        let write = |path: &Path, bytes: &[u8]| {
-            std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))
-        };
+        let write =
+            |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()));
         write(&files.initrd, &worker::initrd(&program, &bytes))?;
         write(&files.report, b"")?;
         write(&files.console, b"")?;
@@ -258,9 +252,7 @@ impl Files {
 }
 
 fn launch<'a>(vm: &'a VmRun<'_>, files: &'a Files, seed: u64) -> Launch<'a> {
-    let option = |p: &Plugin| {
-        format!("{},conf={}", qemu::escape(&p.library), qemu::escape(&files.plugin_config))
-    };
+    let option = |p: &Plugin| format!("{},conf={}", qemu::escape(&p.library), qemu::escape(&files.plugin_config));
     Launch {
         qemu: &vm.qemu,
         shape: vm.shape,

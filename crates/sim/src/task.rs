@@ -60,8 +60,6 @@ pub struct Task {
     pub user_ns: u64,
     /// Time in the kernel, ns.
     pub system_ns: u64,
-    /// Time waiting for pages under migration, ns.
-    pub blocked_ns: u64,
     /// Number of the current sleep.
     pub sleep: u32,
     /// Shoot-down loss of its address space that its CPU has already paid for, ns.
@@ -112,7 +110,6 @@ impl Task {
             policy: TaskPolicy::system(),
             user_ns: 0,
             system_ns: 0,
-            blocked_ns: 0,
             sleep: 0,
             flush_paid_ns: 0,
             llc: u32::MAX,

@@ -40,7 +40,8 @@ pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64) -> Vec<Scalar> {
     }
     for (s, score) in job.workload.scores.iter().enumerate() {
         let units = control.score_sum(s);
-        let value = if score.per_second && elapsed_s > 0.0 { units / elapsed_s } else { units };
+        let seconds = control.clock_ns(s, crate::sys::now_ns()).map_or(elapsed_s, |ns| ns as f64 / NS_PER_S);
+        let value = if score.per_second && seconds > 0.0 { units / seconds } else { units };
         out.push(scalar(&score.name, value, &score.unit, score.higher_is_better));
     }
     out

@@ -82,6 +82,8 @@ const THREAD_CELLS: usize = 8;
 const TEXT_BYTES: usize = 256;
 /// Score cells of different threads are this many cells apart at least, so that they share no cache line.
 const SCORE_STRIDE: usize = 8;
+/// Cells of a score's clock: lock, threads whose clock runs, since when, time so far.
+const CLOCK_CELLS: usize = 4;
 /// Futex words of a barrier or channel are this far apart.
 const WORD_STRIDE: usize = 16;
 
@@ -100,6 +102,7 @@ pub struct Layout {
     thread_at: usize,
     faults_at: usize,
     score_at: usize,
+    clock_at: usize,
     region_at: usize,
     word_at: usize,
     barriers: usize,
@@ -125,7 +128,8 @@ impl Layout {
         let thread_at = text_at + processes * TEXT_BYTES / 8;
         let faults_at = thread_at + threads * THREAD_CELLS;
         let score_at = (faults_at + threads * nodes).next_multiple_of(8);
-        let region_at = score_at + threads * score_stride;
+        let clock_at = score_at + threads * score_stride;
+        let region_at = clock_at + job.workload.scores.len() * CLOCK_CELLS;
         let word_at = (region_at + regions * (nodes + 1)).next_multiple_of(8);
         // The gate, two words per barrier, one per channel; two 32-bit words fit a cell.
         let words = 1 + 2 * barriers + job.workload.channels as usize;
@@ -141,6 +145,7 @@ impl Layout {
             thread_at,
             faults_at,
             score_at,
+            clock_at,
             region_at,
             word_at,
             barriers,
@@ -259,6 +264,38 @@ impl Control {
     pub fn score_sum(&self, score: usize) -> f64 {
         let threads = self.layout.thread_base[self.layout.processes];
         (0..threads).map(|t| f64::from_bits(self.score(t, score).load(Ordering::Relaxed))).sum()
+    }
+    fn clock(&self, score: usize, cell: usize) -> &AtomicU64 {
+        self.cell(self.layout.clock_at + score * CLOCK_CELLS + cell)
+    }
+    /// Starts or stops the calling thread's clock of a score at `now_ns` (not 0).
+    pub fn run_clock(&self, score: usize, run: bool, now_ns: u64) {
+        let lock = self.clock(score, 0);
+        while lock.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            std::hint::spin_loop();
+        }
+        let (running, since, total) = (self.clock(score, 1), self.clock(score, 2), self.clock(score, 3));
+        let threads = running.load(Ordering::Relaxed);
+        if run {
+            if threads == 0 {
+                since.store(now_ns, Ordering::Relaxed);
+            }
+            running.store(threads + 1, Ordering::Relaxed);
+        } else if threads > 0 {
+            running.store(threads - 1, Ordering::Relaxed);
+            if threads == 1 {
+                let ran = now_ns.saturating_sub(since.load(Ordering::Relaxed));
+                total.fetch_add(ran, Ordering::Relaxed);
+            }
+        }
+        lock.store(0, Ordering::Release);
+    }
+    /// Time during which at least one thread's clock of the score ran, up to `now_ns`; `None` if none ever did.
+    pub fn clock_ns(&self, score: usize, now_ns: u64) -> Option<u64> {
+        let since = self.clock(score, 2).load(Ordering::Acquire);
+        let running = self.clock(score, 1).load(Ordering::Relaxed) > 0;
+        let open = if running { now_ns.saturating_sub(since) } else { 0 };
+        (since != 0).then(|| self.clock(score, 3).load(Ordering::Relaxed) + open)
     }
     /// Pages of visible region `r` of process `p` on dense node `node`; `node == nodes` counts absent pages.
     pub fn placement(&self, p: usize, r: usize, node: usize) -> &AtomicU64 {

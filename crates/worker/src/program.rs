@@ -66,6 +66,13 @@ pub enum Step {
         /// Units.
         amount: f64,
     },
+    /// Start or stop this thread's clock of a score.
+    ScoreClock {
+        /// Which.
+        id: u32,
+        /// Start.
+        run: bool,
+    },
     /// Free pages.
     Discard {
         /// Start, page-aligned.
@@ -171,7 +178,10 @@ impl<'a> Compiler<'a> {
             }
             Op::Signal { channel } => Step::Signal(*channel),
             Op::Wait { channel } => Step::Wait(*channel),
-            Op::Score { id, .. } if *id as usize >= workload.scores.len() => return bad("score", *id),
+            Op::Score { id, .. } | Op::ScoreClock { id, .. } if *id as usize >= workload.scores.len() => {
+                return bad("score", *id)
+            }
+            Op::ScoreClock { id, run } => Step::ScoreClock { id: *id, run: *run },
             Op::Score { id, amount } => Step::Score { id: *id, amount: *amount },
             Op::Discard(span) => self.discard(p, *span)?,
             Op::Join => Step::Join,

@@ -69,6 +69,7 @@ impl Thread<'_> {
             Step::Barrier { id, width, spin } => self.control.barrier(*id, *width, *spin),
             Step::Signal(channel) => self.control.signal(*channel),
             Step::Wait(channel) => self.control.wait(*channel),
+            Step::ScoreClock { id, run } => self.control.run_clock(*id as usize, *run, sys::now_ns()),
             Step::Discard { address, bytes, advice } if *bytes > 0 => {
                 // SAFETY: compiled from a span of a region, which holds nothing but workload accesses.
                 unsafe { sys::advise(*address, *bytes, *advice) }.map_err(|e| format!("discard: {e}"))?;
@@ -118,6 +119,21 @@ mod tests {
         let mut thread = Thread { control: &control, index: 0, draw: Draw::new(1, 0) };
         thread.run(&Program { steps, slots: 2 }, &mut || {}).unwrap();
         assert_eq!(control.score_sum(0), 18.0);
+    }
+
+    #[test]
+    fn a_score_clock_counts_the_union_of_its_threads() {
+        let mut j = job(vec![process("a", vec![], vec![])]);
+        j.workload.scores =
+            vec![Score { name: "n".into(), unit: String::new(), higher_is_better: true, per_second: true }];
+        let (control, _fd) = Control::create(Layout::of(&j)).unwrap();
+        assert_eq!(control.clock_ns(0, 99), None);
+        for (run, at) in [(true, 10), (true, 20), (false, 30), (false, 50), (true, 60)] {
+            control.run_clock(0, run, at);
+        }
+        assert_eq!(control.clock_ns(0, 65), Some(45));
+        control.run_clock(0, false, 70);
+        assert_eq!(control.clock_ns(0, 100), Some(50));
     }
 
     #[test]

@@ -137,7 +137,8 @@ impl Model {
         }
         let insn_ns = f64::from(1u32 << shift.min(20));
         let ps = |ns: f64| (ns * 1000.0) as u64;
-        let of = |f: &dyn Fn(&(usize, usize, usize)) -> usize| self.cpus.iter().map(|c| f(c) as u64).collect::<Vec<_>>();
+        let of =
+            |f: &dyn Fn(&(usize, usize, usize)) -> usize| self.cpus.iter().map(|c| f(c) as u64).collect::<Vec<_>>();
         let mut out = Lines::default();
         out.line("cpus", &[self.cpus.len() as u64]);
         out.line("nodes", &[self.node_bytes.len() as u64]);
