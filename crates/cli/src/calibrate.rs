@@ -28,6 +28,9 @@ pub struct Range {
     pub max: u64,
 }
 
+/// A count and what it gave.
+type Step = (u64, f64);
+
 /// What a search found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
@@ -35,8 +38,8 @@ pub struct Found {
     pub count: u64,
     /// What it gave.
     pub value: f64,
-    /// Every step: count and value.
-    pub steps: Vec<(u64, f64)>,
+    /// Every step, in order.
+    pub steps: Vec<Step>,
 }
 
 /// Searches the count at which `measure` gives `target`.
@@ -48,8 +51,9 @@ pub fn search(
     range: Range,
     mut measure: impl FnMut(u64) -> Result<f64, Failure>,
 ) -> Result<Found, Failure> {
-    let mut steps: Vec<(u64, f64)> = Vec::new();
-    let (mut low, mut high): (Option<(u64, f64)>, Option<(u64, f64)>) = (None, None);
+    let mut steps: Vec<Step> = Vec::new();
+    let mut low: Option<Step> = None;
+    let mut high: Option<Step> = None;
     let mut width = u64::MAX;
     let mut count = range.start.clamp(range.min, range.max);
     while steps.len() < STEPS_MAX {
@@ -97,7 +101,7 @@ fn error(value: f64, target: f64) -> f64 {
 }
 
 /// A count strictly between two that bracket the target, `None` if they are neighbours.
-fn inside(low: (u64, f64), high: (u64, f64), target: f64, bisect: bool) -> Option<u64> {
+fn inside(low: Step, high: Step, target: f64, bisect: bool) -> Option<u64> {
     // A measure that falls with the count somewhere leaves a bracket with its ends exchanged.
     let (a, b) = (low.0.min(high.0), low.0.max(high.0));
     if b - a < 2 {

@@ -1,6 +1,6 @@
 //! How a command ends: exit codes, and the one message of a failure.
 
-use numalab_model::record::RecordError;
+use numalab_model::record::{RecordError, Status};
 use numalab_model::spec::SpecError;
 
 /// Exit code of the program (docs/json.md).
@@ -20,7 +20,19 @@ pub enum Exit {
     Timeout = 5,
 }
 
+/// How the reason of a run begins whose guest kernel panicked.
+const GUEST_PANIC: &str = "guest kernel panic";
+
 impl Exit {
+    /// What a run's end means for the command.
+    pub fn of(status: &Status) -> Self {
+        match status {
+            Status::Completed => Exit::Ok,
+            Status::Timeout => Exit::Timeout,
+            Status::Failed(why) if why.starts_with(GUEST_PANIC) => Exit::Panic,
+            Status::Failed(_) => Exit::Finding,
+        }
+    }
     /// The number.
     pub fn code(self) -> u8 {
         self as u8
@@ -69,6 +81,13 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
+/// Says something on standard error that is neither the result nor a failure. If standard error is gone,
+/// nobody wanted to know.
+pub fn note(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 /// What a command prints when it is done.
 #[derive(Debug)]
 pub struct Done {
@@ -91,5 +110,32 @@ impl Done {
         let mut text = serde_json::to_string_pretty(value)?;
         text.push('\n');
         Ok(Self::text(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_those_documented() {
+        let all = [Exit::Ok, Exit::Finding, Exit::Usage, Exit::Environment, Exit::Panic, Exit::Timeout];
+        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 5]);
+        let failed = |why: &str| Exit::of(&Status::Failed(why.into()));
+        assert_eq!(Exit::of(&Status::Completed), Exit::Ok);
+        assert_eq!(Exit::of(&Status::Timeout), Exit::Timeout);
+        assert_eq!(failed("out of memory"), Exit::Finding);
+        assert_eq!(failed("guest kernel panic: Attempted to kill init!"), Exit::Panic);
+    }
+
+    #[test]
+    fn wrong_input_and_a_refusing_machine_have_different_codes() {
+        let spec = Failure::from(SpecError::plain("a.toml", "wrong", "right"));
+        assert_eq!((spec.exit, spec.message.as_str()), (Exit::Usage, "a.toml: wrong; expected right"));
+        let io = RecordError::Io { path: "/x".into(), why: "permission denied".into() };
+        assert_eq!(Failure::from(io).exit, Exit::Environment);
+        let foreign = RecordError::Foreign { path: "/x".into(), what: "w".into(), expected: "e".into() };
+        assert_eq!(Failure::from(foreign).exit, Exit::Usage);
+        assert_eq!(Failure::from(RecordError::Outcome("x is NaN".into())).exit, Exit::Environment);
     }
 }

@@ -17,7 +17,10 @@ use std::sync::Arc;
 pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecError> {
     let names: Vec<&str> = context.catalog.names(Kind::Machine).collect();
     let find = |n: &str| context.catalog.get(Kind::Machine, n).map(|f| (f.label.clone(), f.text.to_string()));
-    let machine = machine::load(&name.value, &find, &names)?;
+    // The loader does not know which option named the machine.
+    let place =
+        |e: SpecError| if e.line == 0 && e.file == "machine" { SpecError { file: name.file.clone(), ..e } } else { e };
+    let machine = machine::load(&name.value, &find, &names).map_err(place)?;
     check_own_name(context, Kind::Machine, name, &machine.name)?;
     Ok(machine)
 }
@@ -39,12 +42,6 @@ pub fn workload(context: &Context, name: &Spot<String>) -> Result<WorkloadSpec, 
 /// See [`kernel::resolve`].
 pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
     kernel::resolve(names, &context.catalog, &context.vocabulary, sets)
-}
-
-/// Every entry of a kind in the catalog: one name per file, as [`Spot`]s.
-pub fn all(context: &Context, kind: Kind) -> Vec<Spot<String>> {
-    let names = context.catalog.names(kind);
-    names.map(|n| crate::context::named(kind.folder(), n)).collect()
 }
 
 /// Refuses a catalog file that calls itself something else than its file does.

@@ -163,7 +163,8 @@ impl Catalog {
     /// The error for a name that is not there.
     pub fn unknown(&self, kind: Kind, name: &Spot<String>) -> SpecError {
         let noun = kind.noun();
-        let expected = format!("a {noun} of the catalog (`numalab list {}`) or a path to a TOML file", kind.folder());
+        let a = if kind == Kind::Experiment { "an" } else { "a" };
+        let expected = format!("{a} {noun} of the catalog (`numalab list {}`) or a path to a TOML file", kind.folder());
         name.error(format!("unknown {noun} `{}`", name.value), expected).near(&name.value, self.names(kind))
     }
 
@@ -204,7 +205,7 @@ pub fn is_path(name: &str) -> bool {
 /// It does not exist, is no regular file, is larger than 16 MiB, or is not UTF-8.
 pub fn read(kind: Kind, path: &Path) -> Result<File, SpecError> {
     let label = path.display().to_string();
-    let expected = format!("a {} in TOML", kind.noun());
+    let expected = format!("a TOML file with a description of the {}", kind.noun());
     let bad = |what: String| SpecError::plain(&label, what, expected.clone());
     let meta = std::fs::metadata(path).map_err(|e| bad(reason(&e)))?;
     if !meta.is_file() {
@@ -278,7 +279,7 @@ mod tests {
         let e = c.find(Kind::Kernel, &spot("6.4-rc3")).unwrap_err().to_string();
         assert!(e.contains("unknown kernel `6.4-rc3`") && e.contains("did you mean `6.4-rc2`?"), "{e}");
         let e = c.find(Kind::Machine, &spot("nowhere/m.toml")).unwrap_err().to_string();
-        assert_eq!(e, "nowhere/m.toml: no such file; expected a machine in TOML");
+        assert_eq!(e, "nowhere/m.toml: no such file; expected a TOML file with a description of the machine");
     }
 
     #[test]

@@ -95,6 +95,8 @@ pub struct Row {
     pub values: Vec<f64>,
     /// Why the row may be used to test the formatter only.
     pub formatter_only: Option<String>,
+    /// What is suspected behind a miss, per column (empty: nothing yet); no entries if the row has none.
+    pub suspects: Vec<String>,
 }
 
 /// Parses a published table.
@@ -196,9 +198,20 @@ fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
         higher_is_better,
         values: values.value,
         formatter_only: t.opt_str("formatter_only")?.map(|s| s.value),
+        suspects: suspects(&t, columns)?,
     };
     t.finish()?;
     Ok(row)
+}
+
+fn suspects(t: &Table<'_>, columns: usize) -> Result<Vec<String>, SpecError> {
+    let list = t.strs("suspects")?;
+    match list.first() {
+        Some(first) if list.len() != columns => {
+            Err(first.error(format!("{} suspects", list.len()), format!("{columns} texts, one per column")))
+        }
+        _ => Ok(list.into_iter().map(|s| s.value).collect()),
+    }
 }
 
 #[cfg(test)]

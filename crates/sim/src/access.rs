@@ -1,9 +1,9 @@
 //! What a task does with memory and time: its ops, one step at a time.
 
-use numalab_kernel::hw::cache::cyclic_hit;
 use crate::engine::{Pending, World};
 use crate::sync::Waiter;
 use crate::task::Activity;
+use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 

@@ -6,9 +6,10 @@
 use crate::backend::Sim;
 use crate::calibrate::{self, Range};
 use crate::context::{named, Context};
-use crate::execute::{execute, Backend, Finished};
-use crate::failure::{Done, Exit, Failure};
+use crate::execute::{execute, Executor, Finished};
+use crate::failure::{self, Done, Exit, Failure};
 use crate::options;
+use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
@@ -48,8 +49,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let published = published::parse(&file.label, &file.text)?;
     file.check_name(&published.name)?;
     let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
-    let work =
-        Work { context, published: &published, dir, jobs: options::jobs(args.jobs), backend: &Sim { check: false } };
+    let progress = Progress::new(0);
+    let executor = Executor { backend: &Sim { check: false }, jobs: options::jobs(args.jobs), progress: &progress };
+    let work = Work { context, published: &published, dir, executor };
     let (mut cells, mut notes, mut exit) = (Vec::new(), String::new(), Exit::Ok);
     for block in &published.blocks {
         match &block.run {
@@ -63,9 +65,10 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
             Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
         }
     }
+    progress.clear();
     let mail = &published.name.value;
     let printed = if args.json {
-        eprint!("{notes}");
+        failure::note(notes.trim_end());
         json(mail, &cells).map_err(|e| Failure::environment(e.to_string()))?
     } else {
         format!("{}\n{notes}records: {}\n", text(mail, &cells), work.dir.display())
@@ -78,9 +81,11 @@ struct Work<'a> {
     context: &'a Context,
     published: &'a Published,
     dir: PathBuf,
-    jobs: usize,
-    backend: &'a dyn Backend,
+    executor: Executor<'a>,
 }
+
+/// Runs that a calibration is expected to take, for the progress bar.
+const CALIBRATION_RUNS: usize = 4;
 
 /// A block carried out.
 struct DoneBlock {
@@ -95,22 +100,23 @@ impl Work<'_> {
         // Claims the directory before the calibration puts its own below it.
         Store::create(&self.dir, &experiment, &[])?;
         let mut note = String::new();
+        let progress = self.executor.progress;
+        let before = progress.done();
+        let runs = self.published.columns.len() * run.iterations as usize;
+        progress.set_total(before + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
         if let Some(c) = &run.calibrate {
             let count = self.calibrate(block, run, c, &mut note)?;
             experiment.params.push(param(c, count));
         }
         let sources = CatalogSources::new(self.context, &experiment.workloads)?;
-        let runs = experiment.cells(&sources, self.backend.name())?;
+        let runs = experiment.cells(&sources, self.executor.backend.name())?;
         let store = Store::create(&self.dir, &experiment, &runs)?;
-        let finished = execute(&store, &runs, self.jobs, self.backend)?;
+        progress.set_total(progress.done() + runs.len());
+        let finished = execute(&store, &runs, &self.executor)?;
         let mut exit = Exit::Ok;
         for f in &finished {
             let m = &f.record.manifest;
-            exit = exit.max(match f.record.outcome.status {
-                Status::Completed => Exit::Ok,
-                Status::Timeout => Exit::Timeout,
-                Status::Failed(_) => Exit::Finding,
-            });
+            exit = exit.max(Exit::of(&f.record.outcome.status));
             if m.status != "completed" {
                 note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
             }
@@ -156,10 +162,10 @@ impl Work<'_> {
         let mut steps: Vec<Run> = Vec::new();
         let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {
             let experiment = Experiment { params: vec![param(c, count)], ..base.clone() };
-            let mut runs = experiment.cells(&sources, self.backend.name())?;
+            let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
             runs.iter_mut().for_each(|r| r.iteration = steps.len() as u32);
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
-            let finished = execute(&store, &runs, 1, self.backend)?;
+            let finished = execute(&store, &runs, &self.executor)?;
             steps.extend(runs);
             let value = finished.first().and_then(|f| figure(&f.record.outcome, &c.metric));
             value.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
@@ -203,7 +209,8 @@ impl Work<'_> {
                     published_ratio: ratio(Some(row.values[i]), Some(row.values[p.baseline])),
                     simulated_ratio: ratio(simulated[i], simulated[p.baseline]),
                     role: if calibrated { Role::Calibrated } else { Role::Predicted },
-                    note: String::new(),
+                    baseline: i == p.baseline,
+                    note: row.suspects.get(i).cloned().unwrap_or_default(),
                 });
             }
         }
@@ -230,4 +237,76 @@ fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
 
 fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
     value.zip(baseline.filter(|b| *b != 0.0)).map(|(v, b)| v / b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::tests::Mock;
+    use std::sync::atomic::Ordering;
+
+    const COLUMNS: [(&str, f64); 3] = [("6.4-rc2-numascan", 1.0), ("6.4-rc2", 1.5), ("6.4-rc2+rfc-v3", 0.5)];
+
+    fn published(context: &Context) -> Published {
+        let file = context.catalog.get(Kind::Published, "000").unwrap();
+        published::parse(&file.label, &file.text).unwrap()
+    }
+
+    #[test]
+    fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
+        let context = Context::new(None).unwrap();
+        let published = published(&context);
+        let mock = Mock { factors: COLUMNS.to_vec(), ..Mock::default() };
+        let dir = tempfile::tempdir().unwrap();
+        let progress = Progress::new(0);
+        let executor = Executor { backend: &mock, jobs: 2, progress: &progress };
+        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+        let block = &published.blocks[0];
+        let run = BlockRun { iterations: 2, ..block.run.clone().unwrap() };
+        let done = work.block(block, &run).unwrap();
+        // The mock takes loops/100 s, so 61.507 s are 6151 loops, within the tolerance.
+        assert!(done.note.contains("loops = 61"), "{}", done.note);
+        assert_eq!(done.exit, Exit::Ok);
+        assert_eq!(done.cells.len(), 10 * 3);
+        let calibrated: Vec<&str> =
+            done.cells.iter().filter(|c| c.role == Role::Calibrated).map(|c| c.id.as_str()).collect();
+        assert_eq!(calibrated, ["000/base-numascan/real"]);
+        let cell = |id: &str| done.cells.iter().find(|c| c.id == id).unwrap();
+        let real = cell("000/base/real");
+        assert_eq!(
+            (real.kernel.as_str(), real.metric.as_str(), real.group.as_str()),
+            ("base", "elapsed", "numa01_THREAD_ALLOC")
+        );
+        assert_eq!((real.published, real.published_ratio), (Some(83.259), Some(83.259 / 61.507)));
+        assert!((real.simulated_ratio.unwrap() - 1.5).abs() < 1e-12);
+        assert!((cell("000/base-numascan/real").simulated.unwrap() / 61.507 - 1.0).abs() < 0.003);
+        assert_eq!(cell("000/base+fix/numa_pte_updates").simulated, Some(500.0));
+        // A counter the backend does not have is no figure, never a zero.
+        assert_eq!(cell("000/base/numa_hint_faults").simulated, None);
+
+        let runs = mock.runs.load(Ordering::Relaxed);
+        assert!(runs <= 3 + 6, "{runs} runs");
+        let again = work.block(block, &run).unwrap();
+        assert_eq!(mock.runs.load(Ordering::Relaxed), runs, "search and runs are read back from their records");
+        assert_eq!(again.cells, done.cells);
+    }
+
+    #[test]
+    fn a_target_out_of_reach_is_a_finding() {
+        let context = Context::new(None).unwrap();
+        let published = published(&context);
+        let mock = Mock { factors: vec![("6.4-rc2-numascan", 1e9)], ..Mock::default() };
+        let dir = tempfile::tempdir().unwrap();
+        let progress = Progress::new(0);
+        let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
+        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+        let run = published.blocks[0].run.clone().unwrap();
+        let failure = work.block(&published.blocks[0], &run).err().unwrap();
+        assert_eq!(failure.exit, Exit::Finding);
+        assert!(
+            failure.message.contains("calibration: no count from 1 to 1000000 gives 61.507 s"),
+            "{}",
+            failure.message
+        );
+    }
 }

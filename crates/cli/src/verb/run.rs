@@ -1,15 +1,16 @@
 //! `numalab run`: carry out an experiment and keep its records.
 
 use crate::context::{named, Context};
-use crate::execute::{describe, execute, Backend, Finished};
-use crate::failure::{Done, Exit, Failure};
+use crate::execute::{describe, execute, Backend, Executor, Finished};
+use crate::failure::{note, Done, Exit, Failure};
 use crate::options;
+use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use crate::verb::compare;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::record::{Status, Store};
+use numalab_model::record::Store;
 use numalab_model::spec::Spot;
 use serde::Serialize;
 use std::num::NonZeroUsize;
@@ -67,7 +68,10 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let cells = experiment.cells(&sources, backend.name())?;
     let dir = options::directory(args.out.as_deref(), &experiment.name);
     let store = Store::create(&dir, &experiment, &cells)?;
-    let finished = execute(&store, &cells, options::jobs(args.jobs), &backend)?;
+    let progress = Progress::new(cells.len());
+    let executor = Executor { backend: &backend, jobs: options::jobs(args.jobs), progress: &progress };
+    let finished = execute(&store, &cells, &executor)?;
+    progress.clear();
     log(&cells, &finished);
     let exit = exit(&finished);
     let text = if args.json { json(&store, &finished)? } else { table(&store)? };
@@ -146,18 +150,13 @@ fn stem(name: &str) -> String {
 fn log(cells: &[Cell], finished: &[Finished]) {
     for (cell, f) in cells.iter().zip(finished) {
         let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
-        eprintln!("{}: {how}", describe(&cell.input));
+        note(&format!("{}: {how}", describe(&cell.input)));
     }
 }
 
 /// The worst that happened to any run.
 fn exit(finished: &[Finished]) -> Exit {
-    let of = |f: &Finished| match f.record.outcome.status {
-        Status::Completed => Exit::Ok,
-        Status::Timeout => Exit::Timeout,
-        Status::Failed(_) => Exit::Finding,
-    };
-    finished.iter().map(of).max().unwrap_or(Exit::Ok)
+    finished.iter().map(|f| Exit::of(&f.record.outcome.status)).max().unwrap_or(Exit::Ok)
 }
 
 /// `run --json` (docs/json.md).

@@ -29,22 +29,22 @@ pub struct Args {
 /// # Errors
 /// An unknown name or an invalid file.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let names = if args.names.is_empty() {
-        entries(context, args.kind)?.into_iter().map(|e| e.name).collect()
-    } else {
-        args.names.clone()
-    };
-    show(context, args.kind, &names, args.json)
+    show(context, args.kind, &args.names, args.json)
 }
 
-/// Shows the entries named.
+/// Shows the entries named, or all of them if none is. As JSON, one name gives an object and anything
+/// else a list.
 ///
 /// # Errors
 /// An unknown name or an invalid file.
 pub fn show(context: &Context, kind: Kind, names: &[String], as_json: bool) -> Result<Done, Failure> {
+    let all: Vec<String> = match names {
+        [] => entries(context, kind)?.into_iter().map(|e| e.name).collect(),
+        some => some.to_vec(),
+    };
     let mut text = String::new();
     let mut values = Vec::new();
-    for name in names {
+    for name in &all {
         let (one, value) = entry(context, kind, &named("show", name))?;
         if !text.is_empty() {
             text.push('\n');
@@ -52,7 +52,7 @@ pub fn show(context: &Context, kind: Kind, names: &[String], as_json: bool) -> R
         text.push_str(&one);
         values.push(value);
     }
-    match (as_json, values.len()) {
+    match (as_json, names.len()) {
         (false, _) => Ok(Done::text(text)),
         (true, 1) => Done::json(&values[0]),
         (true, _) => Done::json(&values),

@@ -22,8 +22,10 @@ pub use read::{read, Record};
 pub use store::{ExperimentFile, Member, Store};
 pub use write::write;
 
+use serde::{Deserialize, Serialize};
+
 /// Everything a backend measured in one run of one plan.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How it ended.
     pub status: Status,
@@ -42,7 +44,7 @@ pub struct Outcome {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// The workload ended by itself.
     #[default]
@@ -54,7 +56,7 @@ pub enum Status {
 }
 
 /// A figure with its unit and direction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scalar {
     /// Name.
     pub name: String,
@@ -67,7 +69,7 @@ pub struct Scalar {
 }
 
 /// A time series with one or more columns on one time axis.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Name, e.g. `node_pages` (per process and node) or `hint_faults`.
     pub name: String,
@@ -82,7 +84,7 @@ pub struct Series {
 }
 
 /// A tunable as the run used it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectiveTunable {
     /// `group.key`.
     pub name: String,

@@ -10,7 +10,7 @@ pub mod decide;
 mod detach;
 mod newidle;
 mod nohz;
-mod pass;
+pub(super) mod pass;
 mod periodic;
 pub mod stats;
 

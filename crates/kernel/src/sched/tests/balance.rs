@@ -1,6 +1,7 @@
 //! Passes: designation, failures, intervals, pinned tasks, newly-idle searches, tickless CPUs.
 
 use super::super::balance::decide::{decide, MoveKind, PullEnv};
+use super::super::balance::pass::Env;
 use super::super::balance::stats::GroupStats;
 use super::super::balance::Idle;
 use super::super::config::{Form, SchedConfig};
@@ -204,6 +205,16 @@ fn newly_idle_cpus_search_only_if_somebody_has_two_tasks_and_it_pays() {
         let balanced = |e: &&Event| matches!(e, Event::Balanced { .. });
         let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, cpus: 42 };
         assert_eq!(short.log.iter().find(balanced), Some(&work));
+        // Enough for the third level alone, but not after what the first two cost.
+        let mut spent = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        spent.s.rqs[0].avg_idle_ns = 8100;
+        spent.sleep(0);
+        assert_eq!(spent.s.current(0), None, "{form}");
+        // Not even enough for the lowest level: no search at all.
+        let mut none = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        none.s.rqs[0].avg_idle_ns = 199;
+        none.sleep(0);
+        assert_eq!(none.s.counters().newidle_skipped, lab.s.counters().newidle_skipped + 1);
         let mut single = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
         single.s.overload = false;
         single.sleep(0);
@@ -243,11 +254,11 @@ fn the_lowest_idle_cpu_balances_for_all() {
         lab.fill(4, Some(&[4]), 3);
         lab.pass_time(400 * MS);
         lab.tick(4);
-        let helper = lab.log.iter().find_map(|e| match e {
+        let balancer = lab.log.iter().find_map(|e| match e {
             Event::Balanced { cpu, why: Why::Nohz, .. } => Some(*cpu),
             _ => None,
         });
-        assert_eq!(helper, Some(1), "{form}");
+        assert_eq!(balancer, Some(1), "{form}");
         // A second request in the same jiffy is too early.
         let runs = lab.s.counters().nohz_runs;
         lab.tick(4);
@@ -301,4 +312,101 @@ fn busy_cpus_wait_sixteen_times_longer() {
     }
     // w = 16: due after 255 ms, then balanced, so every 511 ms.
     assert_eq!(at, [255, 766, 1277]);
+}
+
+#[test]
+fn large_tasks_move_once_passes_have_failed() {
+    // Three tasks against two on CPUs of one cache: half a task's load should move.
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &config(form));
+        lab.fill(0, Some(&[0]), 2);
+        lab.fill(1, Some(&[1]), 3);
+        (0..5).for_each(|t| lab.s.set_affinity(t, None, 0).unwrap());
+        lab.pass_time(200 * MS);
+        assert_eq!(pass(&mut lab, 0, 2, Idle::Busy), (0, true), "{form}: 1024 is more than 512");
+        assert_eq!(failed(&lab, 0, 2), 1);
+        assert_eq!(pass(&mut lab, 0, 2, Idle::Busy), (1, true), "{form}: half of 1024 is not");
+        assert_eq!((lab.s.nr_running(0), failed(&lab, 0, 2)), (3, 0));
+    }
+}
+
+#[test]
+fn newly_idle_cpus_of_preemptible_kernels_take_one_task() {
+    for (preempt_full, want) in [(true, 1), (false, 2)] {
+        let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &SchedConfig { preempt_full, ..config("v612") });
+        lab.start(0, None);
+        lab.fill(1, Some(&[1]), 5);
+        (1..6).for_each(|t| lab.s.set_affinity(t, None, 0).unwrap());
+        lab.pass_time(2 * MS);
+        lab.sleep(0);
+        assert_eq!(lab.s.nr_running(0), want);
+    }
+}
+
+#[test]
+fn which_of_two_groups_is_busier() {
+    use super::super::balance::stats::GroupType;
+    let group = |kind, nr, idle_cpus, smt| GroupStats { kind, nr, idle_cpus, smt, weight: 2, ..GroupStats::default() };
+    let busier = |a: GroupStats, b: GroupStats| [Form::V61, Form::V612].map(|f| a.busier(Some(&b), f));
+    let full = |smt| group(GroupType::FullyBusy, 2, 0, smt);
+    assert_eq!(busier(full(false), full(false)), [false, true], "6.12 lets a later one replace a non-SMT one");
+    assert_eq!(busier(full(false), full(true)), [false, false]);
+    let spare = |nr, idle, smt| group(GroupType::HasSpare, nr, idle, smt);
+    assert_eq!(busier(spare(1, 1, false), spare(0, 2, false)), [true; 2], "fewer idle CPUs");
+    assert_eq!(busier(spare(3, 1, false), spare(2, 1, false)), [true; 2], "more tasks");
+    assert_eq!(busier(spare(2, 1, false), spare(2, 1, false)), [false; 2]);
+    assert_eq!(busier(spare(1, 1, true), spare(2, 0, false)), [false; 2], "a core with one task");
+    assert_eq!(busier(spare(2, 1, true), spare(3, 0, false)), [false, true], "a core with two needs help more");
+    assert_eq!(busier(full(false), spare(9, 0, false)), [true; 2], "type before counts");
+    let smt = |nr, idle| group(GroupType::SmtBalance, nr, idle, true);
+    assert_eq!(busier(smt(3, 0), smt(2, 1)), [true; 2]);
+    assert_eq!(busier(smt(3, 0), smt(2, 0)), [false; 2]);
+    assert!(!spare(0, 2, false).busier(None, Form::V612), "nothing to pull");
+}
+
+#[test]
+fn averages_that_are_not_read_would_not_have_mattered() {
+    let shape = Shape { sockets: 2, llcs_per_node: 2, cpus_per_llc: 4, ..Shape::flat(2, 4, 2, 20) };
+    let mut seed = 12345u64;
+    let mut draw = |n: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % n
+    };
+    let (mut skipped, mut acted) = (0, 0);
+    for round in 0..400 {
+        let mut lab = Lab::new(&shape, &config(FORMS[round % 2]));
+        for cpu in 0..16 {
+            lab.fill(cpu, None, [0, 0, 1, 1, 1, 2, 3][draw(7) as usize]);
+        }
+        lab.pass_time(draw(300) * MS);
+        for cpu in 0..16 {
+            for d in lab.s.topo.ids(cpu) {
+                let idle = if lab.s.is_idle(cpu) { Idle::Idle } else { Idle::Busy };
+                let mut quick = Env::new(cpu, d, idle, Why::Nohz);
+                let mut slow = Env { thorough: true, ..quick };
+                let loads = lab.s.rqs.iter().map(|r| r.pelt).collect::<Vec<_>>();
+                let got = lab.s.find_source_group(&mut quick);
+                skipped += u32::from(loads == lab.s.rqs.iter().map(|r| r.pelt).collect::<Vec<_>>());
+                let want = lab.s.find_source_group(&mut slow);
+                acted += u32::from(want.is_some());
+                assert_eq!((got, quick.kind, quick.amount), (want, slow.kind, slow.amount), "round {round} CPU {cpu}");
+            }
+        }
+    }
+    assert!(skipped > 1000 && acted > 1000, "{skipped} {acted}");
+}
+
+#[test]
+fn a_pass_at_the_top_tells_whether_anybody_has_two_tasks() {
+    let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config("v612"));
+    assert!(!lab.s.overload);
+    lab.fill(4, Some(&[4]), 2);
+    assert!(lab.s.overload);
+    lab.s.exit_current(4, lab.now);
+    lab.s.pick_next(4, lab.now, &lab.view);
+    assert!(lab.s.overload, "nobody has looked yet");
+    pass(&mut lab, 0, 4, Idle::Idle);
+    assert!(lab.s.overload, "a node is not the machine");
+    pass(&mut lab, 0, 8, Idle::Idle);
+    assert!(!lab.s.overload);
 }

@@ -98,6 +98,23 @@ fn tasks_at_home_are_left_there() {
 }
 
 #[test]
+fn queues_of_a_higher_class_are_not_pulled_from() {
+    for form in FORMS {
+        let config = SchedConfig { imbalance: "none", ..config(form) };
+        let mut lab = Lab::with_view(&Shape::flat(2, 4, 1, 20), &config, Weights([5, 5]));
+        lab.fill(4, Some(&[4]), 3);
+        lab.fill(5, Some(&[5]), 2);
+        (0..3).for_each(|t| lab.s.set_preferred_nid(t, Some(1)));
+        (0..5).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        let d = lab.s.numa_domain(0).unwrap().id;
+        lab.s.balance_pass(0, d, Idle::Idle, Why::Nohz, &lab.view);
+        lab.settle();
+        // CPU 4 has more tasks, but they are at home while the group has some that have none.
+        assert_eq!((lab.s.nr_running(0), lab.s.nr_running(4), lab.s.nr_running(5)), (1, 3, 1), "{form}");
+    }
+}
+
+#[test]
 fn i5_node_types() {
     let node = |nr_running, util, runnable| {
         NodeStats { load: 0, nr_running, util, runnable, capacity: 4096, weight: 4 }.classify(112)

@@ -1,6 +1,7 @@
 //! Wake-ups, idle searches and exec.
 
 use super::super::event::{Event, Why};
+use super::super::rq::task::COLD;
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
 
@@ -140,4 +141,65 @@ fn flips_are_halved_once_a_second() {
     assert_eq!((flip(&mut lab), flip(&mut lab), flip(&mut lab)), (2, 4, 6));
     lab.pass_time(1100 * MS);
     assert_eq!(flip(&mut lab), 5, "halved to 3 before the first of the two");
+}
+
+#[test]
+fn the_idle_wakers_cpu_wins_inside_a_cache() {
+    for form in FORMS {
+        // CPU 28 takes an interrupt while idle; the previous CPU runs something very light.
+        let (mut lab, t) = asleep(form, 20, []);
+        let light = lab.s.add_task(Some(&[20]), 19).unwrap();
+        lab.s.fork(20, light, lab.now);
+        lab.settle();
+        assert_eq!(lab.wake(t, Some(28)), 28, "{form}");
+        assert_eq!(lab.s.tasks[t as usize].exec_start, lab.now as i64);
+        // The previous CPU idle: it wins.
+        let (mut lab, t) = asleep(form, 20, []);
+        assert_eq!(lab.wake(t, Some(28)), 20, "{form}");
+    }
+}
+
+#[test]
+fn tasks_that_changed_cpu_are_cold_until_they_run() {
+    for form in FORMS {
+        // All of cache 1 busy but CPU 31, which is woken onto while it stays unpicked.
+        let (mut lab, t) = asleep(form, 20, 16..31);
+        assert_ne!(lab.s.tasks[t as usize].exec_start, COLD);
+        assert_eq!(lab.s.wake(t, None, false, lab.now), 31, "{form}");
+        assert_eq!(lab.s.tasks[t as usize].exec_start, COLD);
+        lab.settle();
+        assert_ne!(lab.s.tasks[t as usize].exec_start, COLD);
+        assert!(lab.s.migrate(t, 32, lab.now));
+        assert_eq!(lab.s.tasks[t as usize].exec_start, COLD);
+        lab.settle();
+    }
+}
+
+#[test]
+fn forks_prefer_the_least_used_group_and_the_latest_idle_cpu() {
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::t1(), &config(form));
+        lab.start(0, None);
+        for cpu in [27, 24] {
+            lab.start(cpu, Some(&[cpu]));
+            lab.pass_time(5 * MS);
+            // 27 exits before 24; 24 idled last.
+            lab.s.exit_current(cpu, lab.now);
+            lab.s.pick_next(cpu, lab.now, &lab.view);
+            lab.settle();
+        }
+        let fork = |lab: &mut Lab| {
+            let node: Vec<u32> = (0..128).collect();
+            let t = lab.s.add_task(Some(&node), 0).unwrap();
+            let cpu = lab.s.fork(0, t, lab.now);
+            lab.settle();
+            cpu
+        };
+        assert_eq!(fork(&mut lab), 24, "{form}: first of the untouched caches, its last idled CPU");
+        // A sleeper leaves utilisation behind in cache 2, so cache 3 comes first.
+        lab.start(32, Some(&[32]));
+        lab.pass_time(20 * MS);
+        lab.sleep(32);
+        assert_eq!(fork(&mut lab) / 16, 3, "{form}");
+    }
 }
