@@ -19,7 +19,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 
 /** A labelled choice. */
 export function choice(label: string, options: string[], chosen: number, pick: (index: number) => void): HTMLElement {
-  const select = el("select");
+  const select = el("select", { "aria-label": label });
   options.forEach((text, i) => select.append(el("option", { value: i, selected: i === chosen }, text)));
   select.addEventListener("change", () => pick(Number(select.value)));
   return el("label", { class: "choice" }, label, " ", select);
