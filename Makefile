@@ -11,7 +11,7 @@ build:
 demo: build
 	./target/release/numalab reproduce 000
 
-test: lint unit debug python
+test: lint unit debug python browser
 
 lint:
 	$(CARGO) fmt --all --check
@@ -37,3 +37,7 @@ fidelity: build
 
 clean:
 	$(CARGO) clean
+
+# The HTML report in headless Chromium; installs Chromium and the page's npm packages where missing.
+browser:
+	tests/browser/run.sh
