@@ -148,9 +148,10 @@ fn zz_try() {
     let value = env("NB", 1).to_string();
     job.knobs.push(numalab_worker::job::Knob {
         name: "nb".into(),
-        kernel_name: "sysctl kernel.numa_balancing".into(),
+        kernel_name: "kernel.numa_balancing".into(),
         value,
         unit: "".into(),
+        required: true,
     });
     let timing = if env("MTTCG", 0) == 1 { Timing::Counters } else { Timing::Modelled };
     let mut vm = guest(&shape, timing);

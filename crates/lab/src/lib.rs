@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod fit;
 pub mod host;
 pub mod image;
+pub mod knobs;
 pub mod plugin;
 pub mod pool;
 pub mod probe;

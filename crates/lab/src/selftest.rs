@@ -120,9 +120,10 @@ fn job(shape: &Shape) -> Job {
     job.maps_every = 0;
     let off = |name: &str| numalab_worker::job::Knob {
         name: name.into(),
-        kernel_name: "sysctl kernel.numa_balancing".into(),
+        kernel_name: "kernel.numa_balancing".into(),
         value: "0".into(),
         unit: String::new(),
+        required: true,
     };
     job.knobs = vec![off("numa_balancing")];
     job
