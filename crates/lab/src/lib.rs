@@ -10,6 +10,7 @@
 //! Invariants: a guest sees no file and no network of the host; nothing is left behind in the run directory;
 //! a result is only ever taken from a complete, checksummed report.
 
+pub mod backend;
 pub mod cache;
 pub mod cpio;
 pub mod doctor;
@@ -26,6 +27,3 @@ pub mod shape;
 pub mod shrink;
 pub mod vm;
 pub mod worker;
-
-#[cfg(test)]
-mod guest_tests;

@@ -193,8 +193,8 @@ fn workload() -> Workload {
     }
 }
 
-/// Two nodes with two CPUs each.
-fn shape() -> Shape {
+/// The guest of the test: two nodes with two CPUs each.
+pub fn shape() -> Shape {
     let node = |n: u32| GuestNode { cpus: vec![2 * n, 2 * n + 1], memory_bytes: 512 << 20, initiator: n as usize };
     Shape {
         smp: Smp { sockets: 2, dies: 1, cores: 2, threads: 1 },

@@ -104,9 +104,9 @@ impl Failure {
     /// All kinds.
     pub const ALL: [Failure; 9] = [
         Failure::Panic,
+        Failure::RunTimeout,
         Failure::Hang,
         Failure::BootTimeout,
-        Failure::RunTimeout,
         Failure::OutOfMemory,
         Failure::Garbage,
         Failure::Refused,
@@ -114,9 +114,9 @@ impl Failure {
         Failure::QemuKilled,
     ];
 
-    /// Exit code of a command that ends with this failure, 20 to 28.
+    /// Exit code of a command that ends with this failure: 4 to 12.
     pub fn exit_code(self) -> u8 {
-        20 + Self::ALL.iter().position(|&f| f == self).unwrap_or(0) as u8
+        4 + Self::ALL.iter().position(|&f| f == self).unwrap_or(0) as u8
     }
 
     /// Name for reports.
@@ -134,12 +134,11 @@ impl Failure {
         }
     }
 
-    /// The failure that a delivered status amounts to, if any.
+    /// The failure that a run's status stands for, if any ([`VmError::outcome`] makes such statuses).
     pub fn of_status(status: &Status) -> Option<Self> {
-        match status {
-            Status::Failed(reason) if reason.starts_with("out of memory") => Some(Failure::OutOfMemory),
-            _ => None,
-        }
+        let Status::Failed(reason) = status else { return None };
+        let named = Self::ALL.into_iter().find(|f| reason.starts_with(f.name()));
+        named.or(reason.starts_with("out of memory").then_some(Failure::OutOfMemory))
     }
 }
 
@@ -153,6 +152,18 @@ pub struct VmError {
     pub detail: String,
     /// Last lines of the guest's console.
     pub console: Vec<String>,
+}
+
+impl VmError {
+    /// The failure as a result that can be recorded: its status begins with the failure's name, the last console
+    /// lines are warnings.
+    pub fn outcome(&self) -> Outcome {
+        Outcome {
+            status: Status::Failed(format!("{}: {}", self.kind.name(), self.detail)),
+            warnings: self.console.iter().map(|l| format!("console: {l}")).collect(),
+            ..Outcome::default()
+        }
+    }
 }
 
 fn show(console: &[String]) -> String {
@@ -187,10 +198,10 @@ pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Pr
     let mut guest = Guest::start(vm, &files, job.seed).map_err(host)?;
     let end = guest.follow(vm.budgets, progress);
     guest.stop();
-    let console = files.console_tail();
     let report = guest.finish(end).map_err(|(kind, detail)| {
+        let console = files.console();
         let (kind, detail) = refine(kind, detail, &console, &files.errors());
-        VmError { kind, detail, console }
+        VmError { kind, detail, console: tail(&console) }
     })?;
     Ok(VmReport { plugin_log: std::fs::read_to_string(&files.plugin_log).ok(), ..report })
 }
@@ -238,12 +249,11 @@ impl Files {
         Ok(files)
     }
 
-    fn console_tail(&self) -> Vec<String> {
+    fn console(&self) -> Vec<String> {
         let bytes = std::fs::read(&self.console).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let clean = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
-        let lines: Vec<String> = text.lines().map(clean).filter(|l| !l.trim().is_empty()).collect();
-        lines[lines.len().saturating_sub(CONSOLE_LINES)..].to_vec()
+        text.lines().map(clean).filter(|l| !l.trim().is_empty()).collect()
     }
 
     fn errors(&self) -> String {
@@ -439,6 +449,16 @@ impl Drop for Guest {
     }
 }
 
+/// The last console lines; a panic's first line is among them even if a long dump follows it.
+fn tail(console: &[String]) -> Vec<String> {
+    let from = console.len().saturating_sub(CONSOLE_LINES);
+    let reason = console[..from].iter().find(|l| l.contains(PANIC));
+    reason.iter().map(|l| l.to_string()).chain(console[from..].iter().cloned()).collect()
+}
+
+/// What a kernel says when it gives up.
+const PANIC: &str = "Kernel panic - not syncing";
+
 /// Tells a panic and an exhausted guest from QEMU ending by itself: `panic=-1` restarts the machine, which
 /// `-no-reboot` turns into an exit.
 fn refine(kind: Failure, detail: String, console: &[String], errors: &str) -> (Failure, String) {
@@ -448,7 +468,7 @@ fn refine(kind: Failure, detail: String, console: &[String], errors: &str) -> (F
         if let Some(line) = said("System is deadlocked on memory").or_else(|| said("Out of memory and no killable")) {
             return (Failure::OutOfMemory, line);
         }
-        if let Some(line) = said("Kernel panic - not syncing") {
+        if let Some(line) = said(PANIC) {
             return (Failure::Panic, line);
         }
     }
@@ -464,7 +484,15 @@ mod tests {
     fn exit_codes_are_distinct() {
         let mut codes: Vec<u8> = Failure::ALL.iter().map(|f| f.exit_code()).collect();
         codes.dedup();
-        assert_eq!(codes, (20..29).collect::<Vec<_>>());
+        assert_eq!(codes, (4..13).collect::<Vec<_>>());
+        for kind in Failure::ALL {
+            let error = VmError { kind, detail: "d".into(), console: vec!["last".into()] };
+            let outcome = error.outcome();
+            assert_eq!(Failure::of_status(&outcome.status), Some(kind));
+            assert_eq!(outcome.warnings, vec!["console: last"]);
+        }
+        assert_eq!(Failure::of_status(&Status::Failed("out of memory: x".into())), Some(Failure::OutOfMemory));
+        assert_eq!(Failure::of_status(&Status::Timeout), None);
     }
 
     #[test]
@@ -477,6 +505,10 @@ mod tests {
         assert_eq!(of(&oom), Failure::OutOfMemory);
         assert_eq!(of(&[]), Failure::QemuFailed);
         assert_eq!(refine(Failure::QemuKilled, "d".into(), &panic, "").0, Failure::QemuKilled);
+        let mut long = panic.clone();
+        long.extend((0..50).map(|i| format!("registers {i}")));
+        assert_eq!(of(&long), Failure::Panic);
+        assert_eq!((tail(&long).len(), tail(&long)[0].as_str()), (CONSOLE_LINES + 1, panic[1].as_str()));
         assert_eq!(refine(Failure::QemuFailed, "d".into(), &[], "bad option").1, "d: bad option");
     }
 
