@@ -1,13 +1,14 @@
 //! The `vm` backend in one place: settings, what they need, and a run from plan to outcome.
 
 use crate::cache::{self, Cache};
+use crate::failure::{Failure, VmError};
 use crate::fit::{self, FitError, Limits};
 use crate::image::{self, Image, ImageSpec};
 use crate::plugin::{self, report::PluginReport, Model, Plugin};
 use crate::pool::Slots;
 use crate::qemu::{self, Timing};
 use crate::shape::{Shape, ShapeError};
-use crate::vm::{self, Budgets, Failure, Progress, VmError, VmReport, VmRun};
+use crate::vm::{self, Budgets, Progress, VmReport, VmRun};
 use crate::{probe, selftest, worker};
 use numalab_model::machine::Machine;
 use numalab_model::record::{EffectiveTunable, Outcome};
@@ -173,9 +174,9 @@ impl Lab {
         let result = selftest::run(&self.cache, &self.guest(image, &shape))?;
         match result.refusal() {
             None => Ok(()),
-            Some(reason) => Err(format!(
-                "timing `modelled` is refused on this QEMU: {reason}; use --timing counters, or QEMU 7.2"
-            )),
+            Some(reason) => {
+                Err(format!("timing `modelled` is refused on this QEMU: {reason}; use --timing counters, or QEMU 7.2"))
+            }
         }
     }
 
@@ -264,9 +265,8 @@ impl Lab {
         let timing = self.settings.timing;
         let mut warnings = Vec::new();
         match timing {
-            Timing::Counters => warnings.push(
-                "timing counters: the kernel's counters and the placement are valid, times are not".to_string(),
-            ),
+            Timing::Counters => warnings
+                .push("timing counters: the kernel's counters and the placement are valid, times are not".to_string()),
             Timing::Modelled => {}
         }
         if let (true, Err(reason)) = (timing == Timing::Counters && !kvm, &self.kvm) {

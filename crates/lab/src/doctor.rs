@@ -123,7 +123,9 @@ fn find_fetcher() -> Finding {
     let names = crate::image::debian::candidates("^linux-image-6\\..*-amd64$");
     match names.map(|n| crate::image::debian::newest(&n)) {
         Ok(Some(newest)) => finding("packages", purpose, Verdict::Good, newest, String::new()),
-        Ok(None) => finding("packages", purpose, Verdict::Partly, "no kernel is listed".into(), "apt-get update".into()),
+        Ok(None) => {
+            finding("packages", purpose, Verdict::Partly, "no kernel is listed".into(), "apt-get update".into())
+        }
         Err(e) => finding("packages", purpose, Verdict::Partly, e, "give --kernel deb:FILE or bzImage:FILE".into()),
     }
 }

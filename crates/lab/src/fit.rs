@@ -285,9 +285,8 @@ mod tests {
     fn nodes_share_what_the_guest_has() {
         let mut m = machine(4, 1, 1, 1, false);
         m.nodes[2].memory_bytes = 0;
-        let mib = |d: u64, gib| -> Vec<u64> {
-            node_sizes(&m, limits(64, gib), d).unwrap().iter().map(|s| s >> 20).collect()
-        };
+        let mib =
+            |d: u64, gib| -> Vec<u64> { node_sizes(&m, limits(64, gib), d).unwrap().iter().map(|s| s >> 20).collect() };
         // Three nodes of 4 GiB.
         assert_eq!(mib(1, 16), vec![4096, 4096, 0, 4096]);
         assert_eq!(mib(1, 6), vec![2048, 2048, 0, 2048]);

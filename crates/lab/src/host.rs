@@ -1,6 +1,6 @@
 //! The `host` backend: the same job on the machine at hand.
 
-use crate::vm::{Failure, VmError};
+use crate::failure::{Failure, VmError};
 use crate::worker;
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;

@@ -22,7 +22,10 @@ pub fn of(kernel: &Kernel) -> Result<Vec<Knob>, String> {
     for t in &kernel.tunables {
         if knob::path(&t.kernel_name).is_none() {
             if t.origin == SET {
-                return Err(format!("{} = {}: a running kernel cannot be told so ({})", t.name, t.value, t.kernel_name));
+                return Err(format!(
+                    "{} = {}: a running kernel cannot be told so ({})",
+                    t.name, t.value, t.kernel_name
+                ));
             }
             continue;
         }

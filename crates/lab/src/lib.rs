@@ -14,6 +14,7 @@ pub mod backend;
 pub mod cache;
 pub mod cpio;
 pub mod doctor;
+pub mod failure;
 pub mod fit;
 pub mod host;
 pub mod image;

@@ -4,8 +4,9 @@
 
 mod support;
 
+use numalab_lab::failure::Failure;
 use numalab_lab::qemu::Timing;
-use numalab_lab::vm::{Budgets, Failure};
+use numalab_lab::vm::Budgets;
 use numalab_model::record::Status;
 use numalab_worker::job::Drill;
 use std::time::Duration;

@@ -48,10 +48,7 @@ pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, String> {
 
 type Undo<'a> = Vec<(&'a Knob, String)>;
 
-fn apply_knobs<'a>(
-    knobs: &'a [Knob],
-    warnings: &mut Vec<String>,
-) -> Result<(Vec<EffectiveTunable>, Undo<'a>), String> {
+fn apply_knobs<'a>(knobs: &'a [Knob], warnings: &mut Vec<String>) -> Result<(Vec<EffectiveTunable>, Undo<'a>), String> {
     let (mut tunables, mut undo): (Vec<EffectiveTunable>, Undo<'a>) = (Vec::new(), Vec::new());
     for knob in knobs {
         match knob::apply(knob) {

@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, dead_code)]
 
 use numalab_lab::backend::{Lab, Plan, Run, Settings};
+use numalab_lab::failure::VmError;
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::qemu::Timing;
-use numalab_lab::vm::{Budgets, VmError};
+use numalab_lab::vm::Budgets;
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
 use numalab_model::workload::*;
@@ -30,7 +31,7 @@ pub fn lab(timing: Timing) -> Lab {
     Lab::open(Settings { budgets, ..Settings::new(timing) }).unwrap()
 }
 
-/// `nodes` nodes of `cpus` CPUs with 1 GiB each; local latency 80 ns, remote `remote_ns`.
+/// `nodes` nodes of `cpus` CPUs with 1 GiB and a small cache each; local latency 80 ns, remote `remote_ns`.
 pub fn machine(nodes: usize, cpus: usize, remote_ns: f64) -> Machine {
     let mut m = Machine::from_shorthand(&format!("{nodes}x1x{cpus}x1")).unwrap();
     for (i, row) in m.latency_ns.iter_mut().enumerate() {
@@ -41,6 +42,10 @@ pub fn machine(nodes: usize, cpus: usize, remote_ns: f64) -> Machine {
     for node in &mut m.nodes {
         node.memory_bytes = 1 << 30;
     }
+    for llc in &mut m.llcs {
+        llc.size_bytes = 1 << 20;
+    }
+    m.cache.l2_bytes = 64 << 10;
     m.warnings.clear();
     m
 }
@@ -76,8 +81,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         prologue: vec![access(0, bytes, None)].into(),
         threads: (0..threads).map(thread).collect(),
     };
-    let score =
-        Score { name: "rate".into(), unit: "Mlines/s".into(), higher_is_better: true, per_second: true };
+    let score = Score { name: "rate".into(), unit: "Mlines/s".into(), higher_is_better: true, per_second: true };
     Workload {
         name: "first-touch".into(),
         title: String::new(),
