@@ -1,9 +1,10 @@
 //! Fitting a machine and a workload into a guest, with a note for everything that was scaled.
 //!
 //! Nodes, sockets, distances, latencies and bandwidths are never changed: they are the experiment. What is
-//! scaled is what emulation cannot hold: cores per last-level cache, SMT threads and caches per node (in this order), and
-//! memory per node. The workload is resolved for the scaled machine; if its regions still do not fit the
-//! memory, they are divided by a power of two, and so are the caches of the model.
+//! scaled is what emulation cannot hold. CPUs: cores per last-level cache first, then SMT threads, then caches
+//! per node ([`fit_machine`]). Memory: a workload is resolved for the machine with no more memory than `divisor`
+//! guests have, and then its regions, the guest's nodes and the modelled caches are all divided by the smallest
+//! power of two that makes it fit ([`fit_workload`]); what a workload requires of a node stays true.
 
 use crate::shape::{Shape, ShapeError, MAX_CPUS, MEMORY_UNIT};
 use crate::shrink;
@@ -17,6 +18,8 @@ pub struct Limits {
     pub cpus: usize,
     /// Most memory, bytes.
     pub memory_bytes: u64,
+    /// Most memory that the workload may fill, bytes: emulated threads sweep it slowly.
+    pub workload_bytes: u64,
 }
 
 /// Guests above this many CPUs boot slowly under emulation; the default limit.
@@ -25,88 +28,141 @@ pub const DEFAULT_CPUS: usize = 64;
 const NODE0_BYTES: u64 = 512 << 20;
 /// Memory of the guest that a workload may fill, percent.
 const FILL_PERCENT: u64 = 75;
+/// Largest divisor tried.
+const MAX_DIVISOR: u64 = 1 << 20;
+/// Name under which the divisor stands among a fitted workload's parameters.
+pub const DIVISOR: &str = "guest_memory_divisor";
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { cpus: DEFAULT_CPUS, memory_bytes: 8 << 30 }
+        Self { cpus: DEFAULT_CPUS, memory_bytes: 8 << 30, workload_bytes: 2 << 30 }
     }
-}
-
-/// A machine and a workload that fit a guest.
-#[derive(Clone, Debug)]
-pub struct Fitted {
-    /// The machine as the guest has it.
-    pub machine: Machine,
-    /// Its shape for QEMU.
-    pub shape: Shape,
-    /// The workload resolved for `machine`, possibly shrunk.
-    pub workload: Workload,
-    /// Sizes of regions and modelled caches were divided by this.
-    pub divisor: u64,
-    /// What was scaled, for people.
-    pub notes: Vec<String>,
 }
 
 /// Why nothing fits.
 #[derive(Debug, thiserror::Error)]
-pub enum FitError<E: std::fmt::Display> {
+pub enum FitError<E> {
     /// QEMU cannot build the machine.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// The workload does not resolve on the scaled machine.
-    #[error("{0}")]
+    /// The workload does not resolve on the machine.
+    #[error("the workload does not resolve")]
     Workload(E),
 }
 
-/// Scales `machine` to `limits`, resolves the workload for it with `resolve`, and shrinks that if it must.
+/// The machine with no more CPUs than `limits` allow; a warning of the result says what was left out.
 ///
 /// # Errors
-/// A shape QEMU cannot build, or the error of `resolve`.
-pub fn fit<E: std::fmt::Display>(
-    machine: &Machine,
-    limits: Limits,
-    resolve: &mut dyn FnMut(&Machine) -> Result<Workload, E>,
-) -> Result<Fitted, FitError<E>> {
-    let mut notes = Vec::new();
-    let scaled = scale_machine(machine, limits, &mut notes)?;
-    let shape = Shape::of(&scaled)?;
-    let mut workload = resolve(&scaled).map_err(FitError::Workload)?;
-    let room = shape.memory_bytes() * FILL_PERCENT / 100;
-    let need = shrink::memory_bytes(&workload);
-    let mut divisor = 1;
-    while need / divisor > room {
-        divisor *= 2;
-    }
-    if divisor > 1 {
-        workload = shrink::divide(&workload, divisor);
-        notes.push(format!(
-            "workload: regions need {} MiB, the guest has {} MiB for them: sizes divided by {divisor}",
-            need >> 20,
-            room >> 20
-        ));
-    }
-    Ok(Fitted { machine: scaled, shape, workload, divisor, notes })
-}
-
-/// The machine scaled to `limits`; what was done is added to `notes`.
-///
-/// # Errors
-/// Even one CPU per last-level cache of one per node is too many, or the memory is too little.
-pub fn scale_machine(machine: &Machine, limits: Limits, notes: &mut Vec<String>) -> Result<Machine, ShapeError> {
+/// Even one CPU per node is too many, or QEMU cannot build the result.
+pub fn fit_machine(machine: &Machine, limits: Limits) -> Result<Machine, ShapeError> {
+    let limit = limits.cpus.min(MAX_CPUS);
     let mut out = machine.clone();
-    if machine.cpu_count() > limits.cpus.min(MAX_CPUS) {
-        let keep = choose_cpus(machine, limits.cpus.min(MAX_CPUS))?;
-        out = keep_cpus(machine, &keep);
-        notes.push(format!(
-            "machine: {} of {} CPUs ({} of {} last-level caches)",
+    if machine.cpu_count() > limit {
+        out = keep_cpus(machine, &choose_cpus(machine, limit)?);
+        out.warnings.push(format!(
+            "the guest has {} of {} CPUs and {} of {} last-level caches",
             out.cpu_count(),
             machine.cpu_count(),
             out.llcs.len(),
             machine.llcs.len()
         ));
     }
-    scale_memory(&mut out, limits.memory_bytes, notes)?;
+    Shape::of(&out)?;
     Ok(out)
+}
+
+/// Resolves a workload with `resolve` so that it fits a guest of `machine`. The divisor is added to its parameters
+/// ([`DIVISOR`]), what was scaled to its warnings.
+///
+/// # Errors
+/// Too little memory for the nodes, or the error of `resolve` on the whole machine.
+pub fn fit_workload<E>(
+    machine: &Machine,
+    limits: Limits,
+    resolve: &mut dyn FnMut(&Machine) -> Result<Workload, E>,
+) -> Result<Workload, FitError<E>> {
+    let mut divisor = 1;
+    loop {
+        let sizes = node_sizes(machine, limits, divisor)?;
+        let mut capped = machine.clone();
+        for (node, size) in capped.nodes.iter_mut().zip(&sizes) {
+            node.memory_bytes = node.memory_bytes.min(size.saturating_mul(divisor));
+        }
+        let whole = capped == *machine;
+        let room = (sizes.iter().sum::<u64>() * FILL_PERCENT / 100).min(limits.workload_bytes);
+        match resolve(&capped) {
+            Ok(workload) => {
+                let need = shrink::memory_bytes(&workload);
+                if need / divisor <= room || divisor == MAX_DIVISOR {
+                    return Ok(divided(&workload, divisor, machine, &sizes));
+                }
+            }
+            Err(e) if whole || divisor == MAX_DIVISOR => return Err(FitError::Workload(e)),
+            // It may need a node larger than the guest's, as far as the machine has one.
+            Err(_) => {}
+        }
+        divisor *= 2;
+    }
+}
+
+fn divided(workload: &Workload, divisor: u64, machine: &Machine, sizes: &[u64]) -> Workload {
+    let mut out = if divisor > 1 { shrink::divide(workload, divisor) } else { workload.clone() };
+    out.params.push((DIVISOR.into(), divisor.to_string()));
+    if divisor > 1 {
+        out.warnings.push(format!(
+            "regions and caches are divided by {divisor} in the guest: {} instead of {} MiB of regions",
+            shrink::memory_bytes(&out) >> 20,
+            shrink::memory_bytes(workload) >> 20
+        ));
+    }
+    let guest: u64 = sizes.iter().sum();
+    if guest < machine.memory_bytes() {
+        let whole = machine.memory_bytes();
+        out.warnings.push(format!("the guest has {} of {} MiB of memory", guest >> 20, whole >> 20));
+    }
+    out
+}
+
+/// The divisor of a fitted workload; 1 if it was not fitted.
+pub fn divisor_of(workload: &Workload) -> u64 {
+    let text = workload.params.iter().find(|p| p.0 == DIVISOR).map(|p| p.1.as_str());
+    text.and_then(|t| t.parse().ok()).filter(|&d| d > 0).unwrap_or(1)
+}
+
+/// The shape of the guest that runs a fitted workload.
+///
+/// # Errors
+/// QEMU cannot build it.
+pub fn guest_shape(machine: &Machine, limits: Limits, divisor: u64) -> Result<Shape, ShapeError> {
+    let mut guest = machine.clone();
+    for (node, size) in guest.nodes.iter_mut().zip(node_sizes(machine, limits, divisor)?) {
+        node.memory_bytes = size;
+    }
+    Shape::of(&guest)
+}
+
+/// Memory of each guest node: the machine's divided by `divisor`, or its share of what the guest may have.
+fn node_sizes(machine: &Machine, limits: Limits, divisor: u64) -> Result<Vec<u64>, ShapeError> {
+    let least = |(n, bytes): (usize, u64)| match (n, bytes) {
+        (_, 0) => 0,
+        (0, _) => NODE0_BYTES,
+        _ => MEMORY_UNIT,
+    };
+    let whole: Vec<(usize, u64)> = machine.nodes.iter().map(|n| n.memory_bytes).enumerate().collect();
+    let needed: u64 = whole.iter().map(|&n| least(n)).sum();
+    if needed > limits.memory_bytes {
+        let what = format!("the nodes of {} need {} MiB at least", machine.name, needed >> 20);
+        return Err(ShapeError::new(what, format!("allow that much (now {} MiB)", limits.memory_bytes >> 20)));
+    }
+    let total: u64 = whole.iter().map(|n| n.1 / divisor).sum();
+    let size = |&(n, bytes): &(usize, u64)| {
+        let mut own = bytes / divisor;
+        if total > limits.memory_bytes {
+            own = (u128::from(own) * u128::from(limits.memory_bytes) / u128::from(total)) as u64;
+        }
+        (own / MEMORY_UNIT * MEMORY_UNIT).max(least((n, bytes)))
+    };
+    Ok(whole.iter().map(size).collect())
 }
 
 /// How much of a machine is kept: cores per cache, threads per core, caches per node.
@@ -191,95 +247,81 @@ fn keep_cpus(machine: &Machine, keep: &[bool]) -> Machine {
     out
 }
 
-fn scale_memory(machine: &mut Machine, limit: u64, notes: &mut Vec<String>) -> Result<(), ShapeError> {
-    let whole: u64 = machine.memory_bytes();
-    let least: u64 = machine.nodes.iter().enumerate().map(|(n, node)| least_bytes(n, node.memory_bytes)).sum();
-    if least > limit {
-        let what = format!("{} nodes with memory need {} MiB", machine.node_count(), least >> 20);
-        return Err(ShapeError::new(what, format!("allow that much (now {} MiB)", limit >> 20)));
-    }
-    let sizes = |divisor: u64| -> Vec<u64> {
-        let size = |(n, bytes): (usize, u64)| (bytes / divisor / MEMORY_UNIT * MEMORY_UNIT).max(least_bytes(n, bytes));
-        machine.nodes.iter().map(|n| n.memory_bytes).enumerate().map(size).collect()
-    };
-    let mut divisor = 1;
-    while sizes(divisor).iter().sum::<u64>() > limit {
-        divisor *= 2;
-    }
-    let sizes = sizes(divisor);
-    for (node, size) in machine.nodes.iter_mut().zip(&sizes) {
-        node.memory_bytes = *size;
-    }
-    if divisor > 1 {
-        let now = machine.memory_bytes();
-        notes.push(format!("machine: memory {} of {} MiB (divided by {divisor})", now >> 20, whole >> 20));
-    }
-    Ok(())
-}
-
-fn least_bytes(node: usize, memory_bytes: u64) -> u64 {
-    match (node, memory_bytes) {
-        (_, 0) => 0,
-        (0, _) => NODE0_BYTES,
-        _ => MEMORY_UNIT,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::shape::tests::machine;
 
-    fn scaled(m: &Machine, cpus: usize, gib: u64) -> (Machine, Vec<String>) {
-        let mut notes = Vec::new();
-        let out = scale_machine(m, Limits { cpus, memory_bytes: gib << 30 }, &mut notes).unwrap();
-        (out, notes)
+    const GIB: u64 = 1 << 30;
+
+    fn limits(cpus: usize, gib: u64) -> Limits {
+        Limits { cpus, memory_bytes: gib * GIB, workload_bytes: 64 * GIB }
     }
 
     #[test]
     fn a_machine_that_fits_is_left_alone() {
         let m = machine(4, 1, 2, 1, false);
-        assert_eq!(scaled(&m, 64, 16), (m, vec![]));
+        assert_eq!(fit_machine(&m, limits(64, 16)).unwrap(), m);
     }
 
     #[test]
     fn cores_go_first_then_threads_then_caches() {
         // 2 nodes × 2 caches × 4 cores × 2 threads = 32 CPUs, siblings half the machine apart.
         let m = machine(2, 2, 4, 2, true);
-        let smp = |cpus| Shape::of(&scaled(&m, cpus, 64).0).unwrap().smp;
+        let smp = |cpus| Shape::of(&fit_machine(&m, limits(cpus, 64)).unwrap()).unwrap().smp;
         assert_eq!((smp(20).cores, smp(20).threads, smp(20).dies), (2, 2, 2));
         assert_eq!((smp(8).cores, smp(8).threads, smp(8).dies), (1, 2, 2));
         assert_eq!((smp(4).cores, smp(4).threads, smp(4).dies), (1, 1, 2));
         assert_eq!((smp(3).cores, smp(3).threads, smp(3).dies), (1, 1, 1));
-        let (out, notes) = scaled(&m, 8, 64);
+        let out = fit_machine(&m, limits(8, 64)).unwrap();
         assert_eq!(out.nodes[1].cpus.len(), 4);
         assert!(out.cpus.iter().all(|c| out.llcs[c.llc].node == c.node));
-        assert!(notes[0].contains("8 of 32 CPUs"), "{notes:?}");
-        let e = scale_machine(&m, Limits { cpus: 1, memory_bytes: 64 << 30 }, &mut vec![]).unwrap_err();
+        assert!(out.warnings[0].contains("8 of 32 CPUs"), "{:?}", out.warnings);
+        let e = fit_machine(&m, limits(1, 64)).unwrap_err();
         assert!(e.possible.contains("at least 2 CPUs"), "{e}");
     }
 
     #[test]
-    fn memory_is_divided_but_node_0_holds_a_kernel() {
+    fn nodes_share_what_the_guest_has() {
         let mut m = machine(4, 1, 1, 1, false);
         m.nodes[2].memory_bytes = 0;
-        let (out, notes) = scaled(&m, 64, 1);
-        let sizes: Vec<u64> = out.nodes.iter().map(|n| n.memory_bytes >> 20).collect();
-        assert_eq!(sizes, vec![512, 256, 0, 256]);
-        assert!(notes[0].contains("divided by 16"), "{notes:?}");
-        let e = scale_machine(&m, Limits { cpus: 64, memory_bytes: 256 << 20 }, &mut vec![]).unwrap_err();
+        let mib =
+            |d: u64, gib| -> Vec<u64> { node_sizes(&m, limits(64, gib), d).unwrap().iter().map(|s| s >> 20).collect() };
+        // Three nodes of 4 GiB.
+        assert_eq!(mib(1, 16), vec![4096, 4096, 0, 4096]);
+        assert_eq!(mib(1, 6), vec![2048, 2048, 0, 2048]);
+        assert_eq!(mib(4, 6), vec![1024, 1024, 0, 1024]);
+        assert_eq!(mib(64, 6), vec![512, 128, 0, 128]);
+        let e = node_sizes(&m, Limits { memory_bytes: 256 << 20, ..limits(64, 1) }, 1).unwrap_err();
         assert!(e.what.contains("768 MiB"), "{e}");
     }
 
     #[test]
-    fn a_workload_that_is_too_big_is_divided() {
+    fn memory_is_divided_until_the_workload_fits_and_its_conditions_hold() {
         let m = machine(2, 1, 1, 1, false);
-        let limits = Limits { cpus: 64, memory_bytes: 2 << 30 };
-        let big = |_: &Machine| Ok::<_, String>(crate::shrink::tests::workload(6 << 30));
-        let fitted = fit(&m, limits, &mut { big }).unwrap();
-        // 1.5 GiB of the guest's 2 GiB may be filled: 6 GiB must be divided by 4.
-        assert_eq!(fitted.divisor, 4);
-        assert_eq!(shrink::memory_bytes(&fitted.workload), 6 << 28);
-        assert_eq!(fitted.notes.len(), 2);
+        // Needs a node of more than 2 GiB, and 3 GiB in all.
+        let resolve = |m: &Machine| match m.nodes[0].memory_bytes {
+            b if b > 2 * GIB => Ok(crate::shrink::tests::workload(3 * GIB)),
+            _ => Err("a node of more than 2 GiB"),
+        };
+        // A guest of 2 GiB: nodes of 1 GiB stand for 4 GiB when divided by 4; 3 GiB / 4 fit.
+        let w = fit_workload(&m, limits(8, 2), &mut { resolve }).unwrap();
+        assert_eq!(divisor_of(&w), 4);
+        assert_eq!(shrink::memory_bytes(&w), 3 * GIB / 4);
+        assert_eq!(w.warnings.len(), 2, "{:?}", w.warnings);
+        assert_eq!(guest_shape(&m, limits(8, 2), 4).unwrap().memory_bytes(), 2 * GIB);
+        // With enough memory nothing is changed.
+        let w = fit_workload(&m, limits(8, 8), &mut { resolve }).unwrap();
+        assert_eq!((divisor_of(&w), w.warnings.len()), (1, 0));
+        // A limit on the workload alone divides too.
+        let small = Limits { workload_bytes: GIB / 8, ..limits(8, 8) };
+        assert_eq!(divisor_of(&fit_workload(&m, small, &mut { resolve }).unwrap()), 32);
+    }
+
+    #[test]
+    fn a_condition_that_never_holds_is_the_workloads_error() {
+        let m = machine(2, 1, 1, 1, false);
+        let e = fit_workload(&m, limits(8, 2), &mut |_| Err::<Workload, _>("never")).unwrap_err();
+        assert!(matches!(e, FitError::Workload("never")));
     }
 }

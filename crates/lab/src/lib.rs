@@ -10,12 +10,15 @@
 //! Invariants: a guest sees no file and no network of the host; nothing is left behind in the run directory;
 //! a result is only ever taken from a complete, checksummed report.
 
+pub mod backend;
 pub mod cache;
 pub mod cpio;
 pub mod doctor;
+pub mod failure;
 pub mod fit;
 pub mod host;
 pub mod image;
+pub mod knobs;
 pub mod plugin;
 pub mod pool;
 pub mod probe;
@@ -25,6 +28,3 @@ pub mod shape;
 pub mod shrink;
 pub mod vm;
 pub mod worker;
-
-#[cfg(test)]
-mod guest_tests;

@@ -1,9 +1,14 @@
 //! What this host has: programs, KVM, memory, processors.
 
+use numalab_worker::frame::{EXIT_PORT, EXIT_REPORTED};
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a guest of a few instructions may take.
+const KVM_TRIAL: Duration = Duration::from_secs(10);
 
 /// A program on the search path (or at its path).
 pub fn find_program(name: &Path) -> Option<PathBuf> {
@@ -32,11 +37,61 @@ fn parse_version(text: &str) -> Option<(u32, u32, u32)> {
     Some((parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0)))
 }
 
-/// Whether KVM can make and run a virtual machine here; the reason if not.
+/// Whether QEMU can run a guest with KVM here: the device is asked, then a guest of a few instructions is run.
 ///
 /// # Errors
 /// Why it cannot.
-pub fn kvm() -> Result<(), String> {
+pub fn kvm(qemu: &Path) -> Result<(), String> {
+    kvm_device()?;
+    kvm_guest(qemu)
+}
+
+/// A boot sector that leaves through QEMU's exit device.
+fn boot_sector() -> Vec<u8> {
+    // mov al, EXIT_REPORTED; out EXIT_PORT, al; hlt; jmp to hlt
+    let mut sector = vec![0xb0, EXIT_REPORTED, 0xe6, EXIT_PORT as u8, 0xf4, 0xeb, 0xfd];
+    sector.resize(510, 0);
+    sector.extend([0x55, 0xaa]);
+    sector
+}
+
+fn kvm_guest(qemu: &Path) -> Result<(), String> {
+    let image = tempfile::NamedTempFile::new().map_err(|e| e.to_string())?;
+    std::fs::write(image.path(), boot_sector()).map_err(|e| e.to_string())?;
+    let drive = format!("file={},format=raw,snapshot=on", crate::qemu::escape(image.path()));
+    let exit = format!("isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04");
+    let mut command = Command::new(qemu);
+    command.args(["-accel", "kvm", "-cpu", "host", "-machine", "pc", "-nodefaults", "-no-user-config", "-no-reboot"]);
+    command.args(["-display", "none", "-monitor", "none", "-nic", "none", "-drive", &drive, "-device", &exit]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut child = child.map_err(|e| format!("{}: {e}", qemu.display()))?;
+    let limit = Instant::now() + KVM_TRIAL;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if Instant::now() < limit => std::thread::sleep(Duration::from_millis(20)),
+            _ => break None,
+        }
+    };
+    if status.is_none() {
+        // Nothing to do about a child that cannot be killed.
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(format!("a guest of a few instructions did not end within {} s", KVM_TRIAL.as_secs()));
+    }
+    if status.and_then(|s| s.code()) == Some(2 * i32::from(EXIT_REPORTED) + 1) {
+        return Ok(());
+    }
+    let mut said = String::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        // Whatever could be read is shown.
+        let _ = std::io::Read::read_to_string(&mut stderr, &mut said);
+    }
+    let first = said.lines().find(|l| l.contains("error")).or(said.lines().last()).unwrap_or("QEMU ended by itself");
+    Err(format!("a guest of a few instructions failed: {}", first.trim()))
+}
+
+fn kvm_device() -> Result<(), String> {
     const GET_API_VERSION: libc::c_ulong = 0xAE00;
     const CREATE_VM: libc::c_ulong = 0xAE01;
     const CREATE_VCPU: libc::c_ulong = 0xAE41;

@@ -120,9 +120,10 @@ fn job(shape: &Shape) -> Job {
     job.maps_every = 0;
     let off = |name: &str| numalab_worker::job::Knob {
         name: name.into(),
-        kernel_name: "sysctl kernel.numa_balancing".into(),
+        kernel_name: "kernel.numa_balancing".into(),
         value: "0".into(),
         unit: String::new(),
+        required: true,
     };
     job.knobs = vec![off("numa_balancing")];
     job
@@ -192,8 +193,8 @@ fn workload() -> Workload {
     }
 }
 
-/// Two nodes with two CPUs each.
-fn shape() -> Shape {
+/// The guest of the test: two nodes with two CPUs each.
+pub fn shape() -> Shape {
     let node = |n: u32| GuestNode { cpus: vec![2 * n, 2 * n + 1], memory_bytes: 512 << 20, initiator: n as usize };
     Shape {
         smp: Smp { sockets: 2, dies: 1, cores: 2, threads: 1 },

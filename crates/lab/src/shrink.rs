@@ -85,11 +85,14 @@ fn divide_op(op: &Op, divisor: u64, old: &[u64], new: &[u64]) -> Op {
     };
     match op {
         Op::Access(a) => {
+            let span = span(a.span);
             let accesses = match a.pattern {
-                Pattern::Sequential | Pattern::Strided { .. } => a.accesses,
+                // The number of lines of the pass.
+                Pattern::Sequential => span.len_bytes.div_ceil(LINE),
+                Pattern::Strided { stride_bytes } => span.len_bytes.div_ceil(stride_bytes.max(LINE)),
                 Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase => (a.accesses / divisor).max(1),
             };
-            Op::Access(Access { span: span(a.span), accesses, ..*a })
+            Op::Access(Access { span, accesses, ..*a })
         }
         Op::Discard(s) => Op::Discard(span(*s)),
         other => other.clone(),

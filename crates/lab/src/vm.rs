@@ -5,11 +5,12 @@
 //! its own [`Failure`] with an exit code and the last console lines.
 
 use crate::cache::Cache;
+use crate::failure::{refine, tail, Failure, VmError};
 use crate::plugin::Plugin;
 use crate::qemu::{self, Launch, Timing};
 use crate::shape::Shape;
 use crate::worker;
-use numalab_model::record::{Outcome, Status};
+use numalab_model::record::Outcome;
 use numalab_worker::frame::{Frame, Kind, Reader};
 use numalab_worker::job::Job;
 use std::fs::File;
@@ -77,91 +78,6 @@ pub struct VmReport {
     pub plugin_log: Option<String>,
 }
 
-/// Kind of a failed run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The guest's kernel panicked.
-    Panic,
-    /// The guest stopped reporting.
-    Hang,
-    /// Process 1 did not speak within the boot budget.
-    BootTimeout,
-    /// The report was not complete within the run budget.
-    RunTimeout,
-    /// The guest ran out of memory.
-    OutOfMemory,
-    /// Bytes on the report line that are no report.
-    Garbage,
-    /// The worker could not carry out the job.
-    Refused,
-    /// QEMU could not be started, or ended by itself.
-    QemuFailed,
-    /// QEMU was killed.
-    QemuKilled,
-}
-
-impl Failure {
-    /// All kinds.
-    pub const ALL: [Failure; 9] = [
-        Failure::Panic,
-        Failure::Hang,
-        Failure::BootTimeout,
-        Failure::RunTimeout,
-        Failure::OutOfMemory,
-        Failure::Garbage,
-        Failure::Refused,
-        Failure::QemuFailed,
-        Failure::QemuKilled,
-    ];
-
-    /// Exit code of a command that ends with this failure, 20 to 28.
-    pub fn exit_code(self) -> u8 {
-        20 + Self::ALL.iter().position(|&f| f == self).unwrap_or(0) as u8
-    }
-
-    /// Name for reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Failure::Panic => "guest kernel panic",
-            Failure::Hang => "guest hang",
-            Failure::BootTimeout => "boot budget exceeded",
-            Failure::RunTimeout => "run budget exceeded",
-            Failure::OutOfMemory => "guest out of memory",
-            Failure::Garbage => "garbage on the report channel",
-            Failure::Refused => "job refused by the worker",
-            Failure::QemuFailed => "QEMU failed",
-            Failure::QemuKilled => "QEMU was killed",
-        }
-    }
-
-    /// The failure that a delivered status amounts to, if any.
-    pub fn of_status(status: &Status) -> Option<Self> {
-        match status {
-            Status::Failed(reason) if reason.starts_with("out of memory") => Some(Failure::OutOfMemory),
-            _ => None,
-        }
-    }
-}
-
-/// A failed run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {detail}{}", kind.name(), show(console))]
-pub struct VmError {
-    /// What happened.
-    pub kind: Failure,
-    /// Details.
-    pub detail: String,
-    /// Last lines of the guest's console.
-    pub console: Vec<String>,
-}
-
-fn show(console: &[String]) -> String {
-    if console.is_empty() {
-        return String::new();
-    }
-    format!("\nlast console lines:\n  {}", console.join("\n  "))
-}
-
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
@@ -171,8 +87,6 @@ pub struct Progress {
     pub wall: Duration,
 }
 
-/// Console lines kept for an error.
-const CONSOLE_LINES: usize = 20;
 /// Time between looks at a guest.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -187,10 +101,10 @@ pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Pr
     let mut guest = Guest::start(vm, &files, job.seed).map_err(host)?;
     let end = guest.follow(vm.budgets, progress);
     guest.stop();
-    let console = files.console_tail();
     let report = guest.finish(end).map_err(|(kind, detail)| {
+        let console = files.console();
         let (kind, detail) = refine(kind, detail, &console, &files.errors());
-        VmError { kind, detail, console }
+        VmError { kind, detail, console: tail(&console) }
     })?;
     Ok(VmReport { plugin_log: std::fs::read_to_string(&files.plugin_log).ok(), ..report })
 }
@@ -238,12 +152,11 @@ impl Files {
         Ok(files)
     }
 
-    fn console_tail(&self) -> Vec<String> {
+    fn console(&self) -> Vec<String> {
         let bytes = std::fs::read(&self.console).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let clean = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
-        let lines: Vec<String> = text.lines().map(clean).filter(|l| !l.trim().is_empty()).collect();
-        lines[lines.len().saturating_sub(CONSOLE_LINES)..].to_vec()
+        text.lines().map(clean).filter(|l| !l.trim().is_empty()).collect()
     }
 
     fn errors(&self) -> String {
@@ -439,46 +352,9 @@ impl Drop for Guest {
     }
 }
 
-/// Tells a panic and an exhausted guest from QEMU ending by itself: `panic=-1` restarts the machine, which
-/// `-no-reboot` turns into an exit.
-fn refine(kind: Failure, detail: String, console: &[String], errors: &str) -> (Failure, String) {
-    let said = |text: &str| console.iter().find(|l| l.contains(text)).cloned();
-    let ended = matches!(kind, Failure::QemuFailed | Failure::BootTimeout | Failure::Hang);
-    if ended {
-        if let Some(line) = said("System is deadlocked on memory").or_else(|| said("Out of memory and no killable")) {
-            return (Failure::OutOfMemory, line);
-        }
-        if let Some(line) = said("Kernel panic - not syncing") {
-            return (Failure::Panic, line);
-        }
-    }
-    let detail = if errors.is_empty() { detail } else { format!("{detail}: {errors}") };
-    (kind, detail)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exit_codes_are_distinct() {
-        let mut codes: Vec<u8> = Failure::ALL.iter().map(|f| f.exit_code()).collect();
-        codes.dedup();
-        assert_eq!(codes, (20..29).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn the_console_tells_panics_from_failures() {
-        let lines = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
-        let panic = lines("x\n[    1.0] Kernel panic - not syncing: Attempted to kill init!\n");
-        let of = |console: &[String]| refine(Failure::QemuFailed, "d".into(), console, "").0;
-        assert_eq!(of(&panic), Failure::Panic);
-        let oom = lines("[ 1.0] Kernel panic - not syncing: System is deadlocked on memory\n");
-        assert_eq!(of(&oom), Failure::OutOfMemory);
-        assert_eq!(of(&[]), Failure::QemuFailed);
-        assert_eq!(refine(Failure::QemuKilled, "d".into(), &panic, "").0, Failure::QemuKilled);
-        assert_eq!(refine(Failure::QemuFailed, "d".into(), &[], "bad option").1, "d: bad option");
-    }
 
     /// What a program that takes QEMU's place leads to.
     fn end_of(script: Option<&str>) -> VmError {

@@ -43,12 +43,14 @@ pub struct Job {
 pub struct Knob {
     /// `group.key` of the tunable, for reports.
     pub name: String,
-    /// `sysctl kernel.numa_balancing`, `debugfs sched/numa_balancing/scan_delay_ms`, `sysfs …` or an absolute path.
+    /// `kernel.numa_balancing`, `debugfs sched/numa_balancing/scan_delay_ms`, `sys/…` ([`crate::knob::path`]).
     pub kernel_name: String,
     /// Value to write; empty = only report what the kernel has.
     pub value: String,
     /// Unit, for reports.
     pub unit: String,
+    /// The run is refused if the kernel lacks it; otherwise a warning says so.
+    pub required: bool,
 }
 
 /// A rehearsed failure of a guest.
@@ -232,7 +234,13 @@ pub(crate) mod tests {
         let mut j = job(vec![a]);
         let score = Score { name: "s".into(), unit: "MB/s".into(), higher_is_better: true, per_second: true };
         j.workload.scores = vec![score];
-        j.knobs = vec![Knob { name: "n".into(), kernel_name: "sysctl a.b".into(), value: "1".into(), unit: "".into() }];
+        j.knobs = vec![Knob {
+            name: "n".into(),
+            kernel_name: "kernel.b".into(),
+            value: "1".into(),
+            unit: String::new(),
+            required: true,
+        }];
         j.drill = Some(Drill::Hang);
         assert_eq!(Job::from_bytes(&j.to_bytes().unwrap()).unwrap(), j);
     }

@@ -8,21 +8,25 @@ use numalab_model::record::EffectiveTunable;
 use std::fs;
 use std::path::PathBuf;
 
-/// File of a kernel name: `sysctl a.b`, `debugfs p/q`, `sysfs p/q` or an absolute path. `None` if it names no file
-/// (a boot option, say).
+/// File of a kernel name: `kernel.x` or `vm.x` (sysctl), `debugfs p/q`, `sys/p/q`, or an absolute path. `None` if
+/// it names no file of a running kernel (`CONFIG_HZ`, `model`, something normalised).
 pub fn path(kernel_name: &str) -> Option<PathBuf> {
     let name = kernel_name.trim();
+    let plain = |n: &str| !n.is_empty() && !n.contains(|c: char| c.is_whitespace() || "()".contains(c));
+    if let Some(rest) = name.strip_prefix("debugfs ").filter(|r| plain(r)) {
+        return Some(PathBuf::from("/sys/kernel/debug").join(rest));
+    }
+    if !plain(name) {
+        return None;
+    }
     if name.starts_with('/') {
         return Some(name.into());
     }
-    let (kind, rest) = name.split_once(' ')?;
-    let rest = rest.trim();
-    match kind {
-        "sysctl" => Some(PathBuf::from("/proc/sys").join(rest.replace('.', "/"))),
-        "debugfs" => Some(PathBuf::from("/sys/kernel/debug").join(rest)),
-        "sysfs" => Some(PathBuf::from("/sys").join(rest)),
-        _ => None,
+    if name.starts_with("sys/") || name.starts_with("proc/") {
+        return Some(PathBuf::from("/").join(name));
     }
+    let sysctl = name.starts_with("kernel.") || name.starts_with("vm.");
+    sysctl.then(|| PathBuf::from("/proc/sys").join(name.replace('.', "/")))
 }
 
 /// Value of a file's text; of a choice such as `always [madvise] never` the chosen word.
@@ -73,11 +77,14 @@ mod tests {
     #[test]
     fn names_become_paths() {
         let p = |n| path(n).map(|p| p.to_string_lossy().into_owned());
-        assert_eq!(p("sysctl kernel.numa_balancing").as_deref(), Some("/proc/sys/kernel/numa_balancing"));
+        assert_eq!(p("kernel.numa_balancing").as_deref(), Some("/proc/sys/kernel/numa_balancing"));
+        assert_eq!(p("vm.zone_reclaim_mode").as_deref(), Some("/proc/sys/vm/zone_reclaim_mode"));
         assert_eq!(p("debugfs sched/x").as_deref(), Some("/sys/kernel/debug/sched/x"));
-        assert_eq!(p("sysfs kernel/mm/y").as_deref(), Some("/sys/kernel/mm/y"));
+        assert_eq!(p("sys/kernel/mm/y").as_deref(), Some("/sys/kernel/mm/y"));
         assert_eq!(p("/tmp/z").as_deref(), Some("/tmp/z"));
-        assert_eq!(p("boot numa_balancing"), None);
+        for none in ["CONFIG_HZ", "model", "debugfs sched/latency_ns (normalised)", "", "numa_balancing="] {
+            assert_eq!(p(none), None, "{none}");
+        }
         assert_eq!(value_of("always [madvise] never\n"), "madvise");
         assert_eq!(value_of("17\n"), "17");
     }
@@ -87,7 +94,7 @@ mod tests {
         let file = std::env::temp_dir().join(format!("numalab-knob-{}", std::process::id()));
         fs::write(&file, "5\n").unwrap();
         let kernel_name = file.to_string_lossy().into_owned();
-        let knob = Knob { name: "a.b".into(), kernel_name, value: "7".into(), unit: "ms".into() };
+        let knob = Knob { name: "a.b".into(), kernel_name, value: "7".into(), unit: "ms".into(), required: true };
         let (before, now) = apply(&knob).unwrap();
         assert_eq!((before.as_str(), now.value.as_str()), ("5", "7"));
         restore(&knob, &before);

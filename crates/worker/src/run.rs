@@ -32,8 +32,8 @@ pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, String> {
     sys::block_sigchld();
     sys::adopt_orphans();
     memory::plan(job).map_err(|e| e.to_string())?;
-    let (tunables, undo) = apply_knobs(&job.knobs)?;
-    let mut warnings = job.workload.warnings.clone();
+    let mut warnings = Vec::new();
+    let (tunables, undo) = apply_knobs(&job.knobs, &mut warnings)?;
     let result = weights(job).and_then(|()| run_prepared(job, beat, &mut warnings));
     if std::process::id() != 1 {
         for (knob, before) in undo.iter().rev() {
@@ -48,16 +48,17 @@ pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, String> {
 
 type Undo<'a> = Vec<(&'a Knob, String)>;
 
-fn apply_knobs(knobs: &[Knob]) -> Result<(Vec<EffectiveTunable>, Undo<'_>), String> {
-    let (mut tunables, mut undo): (Vec<EffectiveTunable>, Undo<'_>) = (Vec::new(), Vec::new());
+fn apply_knobs<'a>(knobs: &'a [Knob], warnings: &mut Vec<String>) -> Result<(Vec<EffectiveTunable>, Undo<'a>), String> {
+    let (mut tunables, mut undo): (Vec<EffectiveTunable>, Undo<'a>) = (Vec::new(), Vec::new());
     for knob in knobs {
         match knob::apply(knob) {
             Ok((before, effective)) => {
                 undo.push((knob, before));
                 tunables.push(effective);
             }
-            // Something that is only to be reported may be missing from this kernel.
+            // What is only to be reported may be missing from this kernel.
             Err(_) if knob.value.is_empty() => {}
+            Err(e) if !knob.required => warnings.push(format!("not set: {e}")),
             Err(e) => {
                 undo.iter().rev().for_each(|(k, before)| knob::restore(k, before));
                 return Err(e);

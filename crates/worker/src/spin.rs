@@ -2,8 +2,9 @@
 //!
 //! `compute` in a workload means CPU time at full speed of an unshared core, so it is carried out as a
 //! number of loop turns, not as a wait for a clock: a thread that shares its core or CPU takes longer.
-//! The turns per second are measured once, by the coordinator, before anything runs. The best of several
-//! short trials is taken: under emulation and on busy hosts every disturbance makes a trial slower.
+//! The turns per second are measured once, by the coordinator, before anything runs. A trial lasts several ms
+//! (in a deterministic guest CPUs take turns within a ms, and a shorter trial would see only its own turn), and the
+//! second fastest of several is taken: disturbances make trials slower, and the fastest may be an accident.
 
 use crate::sys;
 use std::hint::black_box;
@@ -17,11 +18,26 @@ pub fn spin(turns: u64) {
     }
 }
 
+/// Least time of a trial, ns.
+const TRIAL_NS: u64 = 4_000_000;
+/// Trials; the second fastest counts.
+const TRIALS: usize = 5;
+
 /// Loop turns per second of this CPU.
 pub fn calibrate() -> u64 {
-    let turns = 20_000u64;
-    let best = (0..9).map(|_| time_ns(|| spin(turns))).min().unwrap_or(1).max(1);
-    (u128::from(turns) * 1_000_000_000 / u128::from(best)) as u64
+    (1e12 / cost_ps(1000, &mut || spin(1000))) as u64
+}
+
+/// Time of one of the `units` units of `work`, ps; `work` is repeated as often as a trial needs.
+pub fn cost_ps(units: u64, work: &mut dyn FnMut()) -> f64 {
+    let mut repeats = 1u64;
+    let mut trial = |repeats: u64| time_ns(|| (0..repeats).for_each(|_| work()));
+    while trial(repeats) < TRIAL_NS && repeats < 1 << 30 {
+        repeats *= 2;
+    }
+    let mut times: Vec<u64> = (0..TRIALS).map(|_| trial(repeats)).collect();
+    times.sort_unstable();
+    (times[1] as f64 * 1000.0 / (repeats * units.max(1)) as f64).max(1.0)
 }
 
 /// Elapsed time of `work`, ns.

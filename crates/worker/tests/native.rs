@@ -191,9 +191,10 @@ fn a_job_that_cannot_be_is_refused_before_it_starts() {
     j.workload.processes[0].threads[0].ops = vec![Op::Join].into();
     j.knobs = vec![numalab_worker::job::Knob {
         name: "x.y".into(),
-        kernel_name: "sysctl kernel.no_such_knob".into(),
+        kernel_name: "kernel.no_such_knob".into(),
         value: "1".into(),
         unit: String::new(),
+        required: true,
     }];
     assert!(run(&j, "knob").unwrap_err().contains("no_such_knob"));
 }

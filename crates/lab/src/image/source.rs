@@ -182,14 +182,14 @@ mod tests {
         let patch = directory.path().join("p.patch");
         std::fs::write(&patch, PATCH).unwrap();
         assert_eq!(patched("6.12", &[], &cache, &mut |_| {}).unwrap().path, tree);
-        let copy = patched("6.12", &[patch.clone()], &cache, &mut |_| {}).unwrap();
+        let copy = patched("6.12", std::slice::from_ref(&patch), &cache, &mut |_| {}).unwrap();
         assert!(std::fs::read_to_string(copy.path.join("kernel/x.c")).unwrap().contains("a = 7"));
         std::fs::write(copy.path.join("build/x.o"), "changed").unwrap();
         assert_eq!(std::fs::read_to_string(tree.join("kernel/x.c")).unwrap(), BEFORE);
         assert_eq!(std::fs::read_to_string(tree.join("build/x.o")).unwrap(), "object");
         assert!(copy.origin.contains("6.12.1-1 + ") && copy.origin.contains("p.patch"));
         // The same patches give the same tree; one that does not apply is an error and leaves nothing.
-        assert_eq!(patched("6.12", &[patch.clone()], &cache, &mut |_| {}).unwrap(), copy);
+        assert_eq!(patched("6.12", std::slice::from_ref(&patch), &cache, &mut |_| {}).unwrap(), copy);
         std::fs::write(&patch, PATCH.replace("a = 1", "a = 3")).unwrap();
         assert!(patched("6.12", &[patch], &cache, &mut |_| {}).unwrap_err().contains("does not apply"));
         assert_eq!(std::fs::read_dir(directory.path().join("c/kernels")).unwrap().count(), 2);

@@ -204,15 +204,32 @@ mod tests {
         assert_eq!(line("mark_page"), format!("mark_page {}", 0x4E55_4D41_0000u64 >> 12));
     }
 
-    #[test]
-    fn the_sources_compile_without_warnings() {
-        if Command::new(compiler()).arg("--version").output().is_err() {
-            return;
-        }
+    /// A directory with all sources; `None` without a compiler.
+    fn unpacked() -> Option<tempfile::TempDir> {
+        Command::new(compiler()).arg("--version").output().ok()?;
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in SOURCES {
             std::fs::write(directory.path().join(name), text).unwrap();
         }
+        Some(directory)
+    }
+
+    #[test]
+    fn caches_and_virtual_time_pass_their_own_tests() {
+        let Some(directory) = unpacked() else { return };
+        std::fs::write(directory.path().join("test.c"), include_str!("test.c")).unwrap();
+        let mut command = Command::new(compiler());
+        command.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", "test"]);
+        command.args(["test.c", "cache.c", "charge.c", "config.c"]).current_dir(directory.path());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = Command::new(directory.path().join("test")).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "passed\n");
+    }
+
+    #[test]
+    fn the_sources_compile_without_warnings() {
+        let Some(directory) = unpacked() else { return };
         for (name, _) in SOURCES.iter().filter(|s| s.0.ends_with(".c")) {
             let mut command = Command::new(compiler());
             command.args(FLAGS).args(["-Wextra", "-Werror", "-c", name]).current_dir(directory.path());

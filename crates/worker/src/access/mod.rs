@@ -243,15 +243,9 @@ pub fn cost_ps(kind: Kind) -> u64 {
     };
     let plan = Plan { range, walk, write: 0.5, turns_per_line: 0.0, accesses: 512, score: None };
     let mut draw = Draw::new(1, 1);
-    run(&plan, &mut draw, &mut NoTally);
-    let mut pass = || {
-        for _ in 0..8 {
-            run(&plan, &mut draw, &mut NoTally);
-        }
-    };
-    let best = (0..7).map(|_| spin::time_ns(&mut pass)).min().unwrap_or(0);
+    let cost = spin::cost_ps(lines, &mut || run(&plan, &mut draw, &mut NoTally));
     drop(std::hint::black_box(memory));
-    best * 1000 / (8 * lines)
+    cost as u64
 }
 
 #[cfg(test)]

@@ -1,0 +1,349 @@
+//! The `vm` backend in one place: settings, what they need, and a run from plan to outcome.
+
+use crate::cache::{self, Cache};
+use crate::failure::{Failure, VmError};
+use crate::fit::{self, FitError, Limits};
+use crate::image::{self, Image, ImageSpec};
+use crate::plugin::{self, report::PluginReport, Model, Plugin};
+use crate::pool::Slots;
+use crate::qemu::{self, Timing};
+use crate::shape::{Shape, ShapeError};
+use crate::vm::{self, Budgets, Progress, VmReport, VmRun};
+use crate::{probe, selftest, worker};
+use numalab_model::machine::Machine;
+use numalab_model::record::{EffectiveTunable, Outcome};
+use numalab_model::workload::Workload;
+use numalab_worker::job::{Drill, Job, Knob};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a user can choose.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// QEMU program.
+    pub qemu: PathBuf,
+    /// Timing mode.
+    pub timing: Timing,
+    /// log2 of ns per guest instruction in [`Timing::Modelled`], 0 to 10.
+    pub shift: u32,
+    /// What a guest may have.
+    pub limits: Limits,
+    /// Budgets of wall time.
+    pub budgets: Budgets,
+    /// Guest time between samples, ns; at least 1 ms.
+    pub sample_ns: u64,
+    /// Count local and remote misses in [`Timing::Counters`] too; the guest then runs at about half speed.
+    pub count_misses: bool,
+    /// Use KVM in [`Timing::Counters`] where it works and no misses are counted.
+    pub kvm: bool,
+    /// Further words for the kernel's command line.
+    pub boot_options: Vec<String>,
+}
+
+impl Settings {
+    /// The usual settings of a timing mode.
+    pub fn new(timing: Timing) -> Self {
+        let workload_bytes = match timing {
+            Timing::Counters => 2 << 30,
+            Timing::Modelled => 256 << 20,
+        };
+        Self {
+            qemu: qemu::default_program(),
+            timing,
+            shift: qemu::DEFAULT_SHIFT,
+            limits: Limits { workload_bytes, ..Limits::default() },
+            budgets: Budgets::default(),
+            sample_ns: 1_000_000_000,
+            count_misses: false,
+            kvm: true,
+            boot_options: Vec::new(),
+        }
+    }
+}
+
+/// Everything that is the same for all runs of an experiment.
+#[derive(Debug)]
+pub struct Lab {
+    cache: Cache,
+    settings: Settings,
+    worker: PathBuf,
+    version: String,
+    /// Why KVM is not used, if it could have been.
+    kvm: Result<(), String>,
+    library: Option<PathBuf>,
+    slots: Slots,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    /// Kernel.
+    pub image: &'a Image,
+    /// Machine, as [`Lab::fit_machine`] gives it.
+    pub machine: &'a Machine,
+    /// Workload, as [`Lab::fit_workload`] gives it.
+    pub workload: &'a Workload,
+    /// Kernel settings.
+    pub knobs: &'a [Knob],
+    /// Seed.
+    pub seed: u64,
+    /// A failure to rehearse.
+    pub drill: Option<Drill>,
+}
+
+/// A finished run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// What it produced; depends on the plan alone in [`Timing::Modelled`].
+    pub outcome: Outcome,
+    /// Wall time until process 1 spoke.
+    pub boot: Duration,
+    /// Wall time from there on.
+    pub wall: Duration,
+}
+
+impl Lab {
+    /// Checks what the settings need: QEMU, the static worker, the plugin's compiler.
+    ///
+    /// # Errors
+    /// What is missing, and the command that supplies it.
+    pub fn open(settings: Settings) -> Result<Self, String> {
+        let cache = Cache::open().map_err(|e| format!("cache: {e}"))?;
+        Self::open_with(cache, settings)
+    }
+
+    /// The same with a given cache.
+    ///
+    /// # Errors
+    /// As [`Lab::open`].
+    pub fn open_with(cache: Cache, settings: Settings) -> Result<Self, String> {
+        let install = "install it with `apt-get install qemu-system-x86`, or name it with --qemu";
+        let (major, minor, patch) = probe::qemu_version(&settings.qemu).map_err(|e| format!("{e}; {install}"))?;
+        let worker = worker::find_static()?;
+        // Nothing can be removed that another run needs: only directories of dead processes are.
+        let _ = cache.sweep();
+        let plugin = settings.timing == Timing::Modelled || settings.count_misses;
+        let library = if plugin { Some(plugin::library(&cache)?) } else { None };
+        let kvm = match (settings.timing, settings.kvm && !plugin) {
+            (Timing::Counters, true) => probe::kvm(&settings.qemu),
+            _ => Err(String::new()),
+        };
+        let hash = cache::sha256_file(&worker).map_err(|e| format!("{}: {e}", worker.display()))?;
+        let mut version = format!(
+            "{} {} qemu-{major}.{minor}.{patch} worker-{}",
+            env!("CARGO_PKG_VERSION"),
+            settings.timing.name(),
+            &hash[..12]
+        );
+        if let Some(name) = library.as_ref().and_then(|l| l.file_stem()) {
+            version += &format!(" plugin-{} shift-{}", name.to_string_lossy(), settings.shift);
+        }
+        Ok(Self { cache, settings, worker, version, kvm, library, slots: Slots::of_host() })
+    }
+
+    /// Everything beside plan and image that can change an outcome, in one line: part of a plan's identity.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+    /// The cache in use.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+    /// The settings in use.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Finds, fetches or builds an image.
+    ///
+    /// # Errors
+    /// See [`image::resolve`].
+    pub fn image(&self, spec: &ImageSpec, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+        image::resolve(spec, &self.cache, say)
+    }
+
+    /// In [`Timing::Modelled`]: proves on this QEMU and kernel that charging works (once; the verdict is kept).
+    ///
+    /// # Errors
+    /// Why the mode is refused.
+    pub fn check_timing(&self, image: &Image) -> Result<(), String> {
+        if self.settings.timing != Timing::Modelled {
+            return Ok(());
+        }
+        let shape = selftest::shape();
+        let result = selftest::run(&self.cache, &self.guest(image, &shape))?;
+        match result.refusal() {
+            None => Ok(()),
+            Some(reason) => {
+                Err(format!("timing `modelled` is refused on this QEMU: {reason}; use --timing counters, or QEMU 7.2"))
+            }
+        }
+    }
+
+    /// The machine as a guest can have it ([`fit::fit_machine`]).
+    ///
+    /// # Errors
+    /// QEMU cannot build it.
+    pub fn fit_machine(&self, machine: &Machine) -> Result<Machine, ShapeError> {
+        fit::fit_machine(machine, self.settings.limits)
+    }
+
+    /// A workload that fits a guest of `machine` ([`fit::fit_workload`]).
+    ///
+    /// # Errors
+    /// See there.
+    pub fn fit_workload<E>(
+        &self,
+        machine: &Machine,
+        resolve: &mut dyn FnMut(&Machine) -> Result<Workload, E>,
+    ) -> Result<Workload, FitError<E>> {
+        fit::fit_workload(machine, self.settings.limits, resolve)
+    }
+
+    fn guest<'a>(&'a self, image: &Image, shape: &'a Shape) -> VmRun<'a> {
+        VmRun {
+            qemu: self.settings.qemu.clone(),
+            worker: self.worker.clone(),
+            kernel: image.path.clone(),
+            shape,
+            timing: self.settings.timing,
+            kvm: self.kvm.is_ok(),
+            shift: self.settings.shift,
+            plugin: None,
+            boot_options: self.settings.boot_options.clone(),
+            budgets: self.settings.budgets,
+        }
+    }
+
+    /// Carries out a plan. Waits first until the host has room for its guest.
+    ///
+    /// # Errors
+    /// The run failed; [`VmError::outcome`] turns that into a result.
+    pub fn run(&self, plan: &Plan<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Run, VmError> {
+        let divisor = fit::divisor_of(plan.workload);
+        let failed = |detail: String| VmError { kind: Failure::QemuFailed, detail, console: Vec::new() };
+        let shape = fit::guest_shape(plan.machine, self.settings.limits, divisor).map_err(|e| failed(e.to_string()))?;
+        let mut guest = self.guest(plan.image, &shape);
+        if let Some(library) = &self.library {
+            let model = Model::of(plan.machine, &shape, divisor);
+            let config = model.config(self.settings.timing, self.settings.shift).map_err(failed)?;
+            guest.plugin = Some(Plugin { library: library.clone(), config });
+        }
+        let job = self.job(plan, &shape);
+        let processors = match self.settings.timing {
+            Timing::Modelled => 1,
+            Timing::Counters => shape.smp.cpus(),
+        };
+        let memory = shape.memory_bytes().min(crate::shrink::memory_bytes(plan.workload) + GUEST_BYTES);
+        let share = self.slots.take(processors, memory);
+        let report = match vm::run(&self.cache, &guest, &job, progress) {
+            // A KVM that looked usable but is not: the emulator does the same, slowly.
+            Err(e) if guest.kvm && matches!(e.kind, Failure::QemuFailed | Failure::QemuKilled) => {
+                guest.kvm = false;
+                vm::run(&self.cache, &guest, &job, progress)?
+            }
+            other => other?,
+        };
+        drop(share);
+        let (boot, wall) = (report.boot, report.run);
+        Ok(Run { outcome: self.outcome(plan, &shape, report, guest.kvm), boot, wall })
+    }
+
+    fn job(&self, plan: &Plan<'_>, shape: &Shape) -> Job {
+        let nodes = plan.machine.cpus.iter().map(|c| c.node as u32).collect();
+        let mut job = Job::new(plan.workload.clone(), plan.seed, nodes, shape.nodes.len());
+        job.cpu_ids.clone_from(&shape.cpu_ids);
+        job.sample_ns = self.settings.sample_ns;
+        job.knobs = plan.knobs.to_vec();
+        job.drill = plan.drill;
+        job
+    }
+
+    /// Adds to the worker's outcome what only the host knows.
+    fn outcome(&self, plan: &Plan<'_>, shape: &Shape, report: VmReport, kvm: bool) -> Outcome {
+        let mut out = report.outcome;
+        let timing = self.settings.timing;
+        let mut warnings = Vec::new();
+        match timing {
+            Timing::Counters => warnings
+                .push("timing counters: the kernel's counters and the placement are valid, times are not".to_string()),
+            Timing::Modelled => {}
+        }
+        if let (true, Err(reason)) = (timing == Timing::Counters && !kvm, &self.kvm) {
+            if !reason.is_empty() {
+                warnings.push(format!("KVM is not used: {reason}"));
+            }
+        }
+        if timing == Timing::Counters && !kvm && plan.image.patches_itself && shape.smp.cpus() > PATCHING_CPUS {
+            warnings.push(format!(
+                "this kernel patches its own code, which can crash emulated guests of more than {PATCHING_CPUS} CPUs; \
+                 a kernel of `numalab kernel build` does not"
+            ));
+        }
+        if let Some(log) = &report.plugin_log {
+            match PluginReport::parse(log, shape.smp.cpus()) {
+                Ok(plugin) => add_misses(&mut out, &plugin, shape),
+                Err(e) => warnings.push(e),
+            }
+        }
+        let fact = |name: &str, value: String, unit: &str| EffectiveTunable {
+            name: format!("guest.{name}"),
+            value,
+            unit: unit.into(),
+            kernel_name: "vm".into(),
+        };
+        out.tunables.extend([
+            fact("timing", timing.name().into(), ""),
+            fact("kernel", report.release, ""),
+            fact("image", plan.image.origin.clone(), ""),
+            fact("image_sha256", plan.image.sha256.clone(), ""),
+            fact("accelerator", if kvm { "kvm" } else { "tcg" }.into(), ""),
+            fact("cpus", shape.smp.cpus().to_string(), "CPUs"),
+            fact("memory_mib", (shape.memory_bytes() >> 20).to_string(), "MiB"),
+            fact("boot_line", qemu::boot_line(&self.settings.boot_options), ""),
+        ]);
+        if timing == Timing::Modelled {
+            out.tunables.push(fact("instruction_ns", (1u64 << self.settings.shift.min(20)).to_string(), "ns"));
+        }
+        warnings.append(&mut out.warnings);
+        out.warnings = warnings;
+        out
+    }
+}
+
+/// Memory of a guest beside its workload, and of QEMU itself.
+const GUEST_BYTES: u64 = 1 << 30;
+/// Up to here kernels that patch their own code ran without a crash under multi-threaded emulation.
+const PATCHING_CPUS: usize = 8;
+
+fn add_misses(out: &mut Outcome, plugin: &PluginReport, shape: &Shape) {
+    let totals = plugin.totals();
+    let sum = |f: &dyn Fn(&plugin::report::CpuCounts) -> u64| totals.iter().map(f).sum::<u64>();
+    out.counters.push(("local_misses".into(), sum(&|c| c.local)));
+    out.counters.push(("remote_misses".into(), sum(&|c| c.remote)));
+    out.counters.push(("llc_hits".into(), sum(&|c| c.llc_hits)));
+    let times = out.series.iter().find(|s| s.name == "vmstat").map(|s| s.time_ns.clone()).unwrap_or_default();
+    let elapsed = out.scalars.iter().find(|s| s.name == "elapsed_s").map_or(0.0, |s| s.value);
+    let end = ((elapsed * 1e9) as u64).max(times.last().map_or(0, |t| t + 1));
+    out.series.extend(plugin.series(&shape.cpu_ids, &times, end));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_have_their_own_sizes() {
+        let counters = Settings::new(Timing::Counters).limits.workload_bytes;
+        assert!(Settings::new(Timing::Modelled).limits.workload_bytes < counters);
+    }
+
+    #[test]
+    fn a_missing_qemu_is_named_with_the_remedy() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path()).unwrap();
+        let settings = Settings { qemu: "/no/such/qemu".into(), ..Settings::new(Timing::Counters) };
+        let e = Lab::open_with(cache, settings).unwrap_err();
+        assert!(e.contains("/no/such/qemu") && e.contains("apt-get install qemu-system-x86"), "{e}");
+    }
+}

@@ -1,0 +1,166 @@
+//! The ways a run can fail, each with its own name and exit code.
+
+use numalab_model::record::{Outcome, Status};
+
+/// Kind of a failed run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The guest's kernel panicked.
+    Panic,
+    /// The guest stopped reporting.
+    Hang,
+    /// Process 1 did not speak within the boot budget.
+    BootTimeout,
+    /// The report was not complete within the run budget.
+    RunTimeout,
+    /// The guest ran out of memory.
+    OutOfMemory,
+    /// Bytes on the report line that are no report.
+    Garbage,
+    /// The worker could not carry out the job.
+    Refused,
+    /// QEMU could not be started, or ended by itself.
+    QemuFailed,
+    /// QEMU was killed.
+    QemuKilled,
+}
+
+impl Failure {
+    /// All kinds.
+    pub const ALL: [Failure; 9] = [
+        Failure::Panic,
+        Failure::RunTimeout,
+        Failure::Hang,
+        Failure::BootTimeout,
+        Failure::OutOfMemory,
+        Failure::Garbage,
+        Failure::Refused,
+        Failure::QemuFailed,
+        Failure::QemuKilled,
+    ];
+
+    /// Exit code of a command that ends with this failure: 4 to 12.
+    pub fn exit_code(self) -> u8 {
+        4 + Self::ALL.iter().position(|&f| f == self).unwrap_or(0) as u8
+    }
+
+    /// Name for reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Failure::Panic => "guest kernel panic",
+            Failure::Hang => "guest hang",
+            Failure::BootTimeout => "boot budget exceeded",
+            Failure::RunTimeout => "run budget exceeded",
+            Failure::OutOfMemory => "guest out of memory",
+            Failure::Garbage => "garbage on the report channel",
+            Failure::Refused => "job refused by the worker",
+            Failure::QemuFailed => "QEMU failed",
+            Failure::QemuKilled => "QEMU was killed",
+        }
+    }
+
+    /// The failure that a run's status stands for, if any ([`VmError::outcome`] makes such statuses).
+    pub fn of_status(status: &Status) -> Option<Self> {
+        let Status::Failed(reason) = status else { return None };
+        let named = Self::ALL.into_iter().find(|f| reason.starts_with(f.name()));
+        named.or(reason.starts_with("out of memory").then_some(Failure::OutOfMemory))
+    }
+}
+
+/// A failed run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {detail}{}", kind.name(), show(console))]
+pub struct VmError {
+    /// What happened.
+    pub kind: Failure,
+    /// Details.
+    pub detail: String,
+    /// Last lines of the guest's console.
+    pub console: Vec<String>,
+}
+
+impl VmError {
+    /// The failure as a result that can be recorded: its status begins with the failure's name, the last console
+    /// lines are warnings.
+    pub fn outcome(&self) -> Outcome {
+        Outcome {
+            status: Status::Failed(format!("{}: {}", self.kind.name(), self.detail)),
+            warnings: self.console.iter().map(|l| format!("console: {l}")).collect(),
+            ..Outcome::default()
+        }
+    }
+}
+
+fn show(console: &[String]) -> String {
+    if console.is_empty() {
+        return String::new();
+    }
+    format!("\nlast console lines:\n  {}", console.join("\n  "))
+}
+
+/// Console lines kept for an error.
+const CONSOLE_LINES: usize = 20;
+
+/// The last console lines; a panic's first line is among them even if a long dump follows it.
+pub(crate) fn tail(console: &[String]) -> Vec<String> {
+    let from = console.len().saturating_sub(CONSOLE_LINES);
+    let reason = console[..from].iter().find(|l| l.contains(PANIC));
+    reason.iter().map(|l| l.to_string()).chain(console[from..].iter().cloned()).collect()
+}
+
+/// What a kernel says when it gives up.
+const PANIC: &str = "Kernel panic - not syncing";
+
+/// Tells a panic and an exhausted guest from QEMU ending by itself: `panic=-1` restarts the machine, which
+/// `-no-reboot` turns into an exit.
+pub(crate) fn refine(kind: Failure, detail: String, console: &[String], errors: &str) -> (Failure, String) {
+    let said = |text: &str| console.iter().find(|l| l.contains(text)).cloned();
+    let ended = matches!(kind, Failure::QemuFailed | Failure::BootTimeout | Failure::Hang);
+    if ended {
+        if let Some(line) = said("System is deadlocked on memory").or_else(|| said("Out of memory and no killable")) {
+            return (Failure::OutOfMemory, line);
+        }
+        if let Some(line) = said(PANIC) {
+            return (Failure::Panic, line);
+        }
+    }
+    let detail = if errors.is_empty() { detail } else { format!("{detail}: {errors}") };
+    (kind, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_distinct() {
+        let mut codes: Vec<u8> = Failure::ALL.iter().map(|f| f.exit_code()).collect();
+        codes.dedup();
+        assert_eq!(codes, (4..13).collect::<Vec<_>>());
+        for kind in Failure::ALL {
+            let error = VmError { kind, detail: "d".into(), console: vec!["last".into()] };
+            let outcome = error.outcome();
+            assert_eq!(Failure::of_status(&outcome.status), Some(kind));
+            assert_eq!(outcome.warnings, vec!["console: last"]);
+        }
+        assert_eq!(Failure::of_status(&Status::Failed("out of memory: x".into())), Some(Failure::OutOfMemory));
+        assert_eq!(Failure::of_status(&Status::Timeout), None);
+    }
+
+    #[test]
+    fn the_console_tells_panics_from_failures() {
+        let lines = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
+        let panic = lines("x\n[    1.0] Kernel panic - not syncing: Attempted to kill init!\n");
+        let of = |console: &[String]| refine(Failure::QemuFailed, "d".into(), console, "").0;
+        assert_eq!(of(&panic), Failure::Panic);
+        let oom = lines("[ 1.0] Kernel panic - not syncing: System is deadlocked on memory\n");
+        assert_eq!(of(&oom), Failure::OutOfMemory);
+        assert_eq!(of(&[]), Failure::QemuFailed);
+        assert_eq!(refine(Failure::QemuKilled, "d".into(), &panic, "").0, Failure::QemuKilled);
+        let mut long = panic.clone();
+        long.extend((0..50).map(|i| format!("registers {i}")));
+        assert_eq!(of(&long), Failure::Panic);
+        assert_eq!((tail(&long).len(), tail(&long)[0].as_str()), (CONSOLE_LINES + 1, panic[1].as_str()));
+        assert_eq!(refine(Failure::QemuFailed, "d".into(), &[], "bad option").1, "d: bad option");
+    }
+}

@@ -1,0 +1,134 @@
+//! What the `vm` backend must reach, measured: `NUMALAB_FIDELITY=full` runs it, on the project's own kernel.
+//! Takes tens of minutes; the first run builds a kernel.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use numalab_lab::backend::Lab;
+use numalab_lab::image::{Image, ImageSpec};
+use numalab_lab::qemu::Timing;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use support::*;
+
+fn enabled() -> bool {
+    is("NUMALAB_FIDELITY", "full")
+}
+
+fn own_kernel(lab: &Lab, patches: Vec<PathBuf>) -> Image {
+    let spec = ImageSpec::Source { series: "6.12".into(), patches };
+    lab.image(&spec, &mut |what| eprintln!("{what}")).unwrap()
+}
+
+/// Rates with balancing off and on, seed by seed.
+fn off_on(remote_ns: f64, seeds: u64) -> Vec<(f64, f64)> {
+    let lab = lab(Timing::Modelled);
+    let image = own_kernel(&lab, vec![]);
+    lab.check_timing(&image).unwrap();
+    let machine = machine(4, 2, remote_ns);
+    let workload = first_touch(8, 64, 12.0);
+    let rate = |on, seed| {
+        let run = run(&lab, &image, &machine, &workload, on, seed);
+        println!("{on} {seed} boot {:?} run {:?}\n{}", run.boot, run.wall, summary(&run.outcome));
+        scalar(&run.outcome, "rate")
+    };
+    let pairs: Vec<(f64, f64)> = (1..=seeds).map(|s| (rate(false, s), rate(true, s))).collect();
+    for (off, on) in &pairs {
+        println!("remote {remote_ns} ns: off {off:.2} on {on:.2} Mlines/s: {:+.1} %", (on / off - 1.0) * 100.0);
+    }
+    pairs
+}
+
+#[test]
+fn balancing_wins_where_memory_is_far_and_costs_where_it_is_not() {
+    if !enabled() {
+        return;
+    }
+    let mean = |v: &[(f64, f64)], f: &dyn Fn(&(f64, f64)) -> f64| v.iter().map(f).sum::<f64>() / v.len() as f64;
+    let far = off_on(240.0, 5);
+    let gain = mean(&far, &|p| p.1) / mean(&far, &|p| p.0);
+    assert!(gain >= 1.25, "balancing gains {:.1} %, 25 expected", (gain - 1.0) * 100.0);
+    let equal = off_on(80.0, 3);
+    assert!(equal.iter().all(|(off, on)| on <= off), "balancing gains where nothing is to be gained: {equal:?}");
+}
+
+#[test]
+fn three_runs_of_a_plan_are_identical_under_load() {
+    if !enabled() {
+        return;
+    }
+    let lab = lab(Timing::Modelled);
+    let image = own_kernel(&lab, vec![]);
+    let (machine, workload) = (machine(4, 2, 240.0), first_touch(8, 32, 3.0));
+    let bytes = || serde_json::to_string(&run(&lab, &image, &machine, &workload, true, 7).outcome).unwrap();
+    let quiet = bytes();
+    // Two threads keep every processor busy while the second and third run.
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let loaded = std::thread::scope(|scope| {
+        for _ in 0..2 * numalab_lab::probe::processors() {
+            scope.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let both = [bytes(), bytes()];
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        both
+    });
+    assert!(loaded.iter().all(|b| *b == quiet), "the same plan gave other bytes");
+}
+
+#[test]
+fn guests_boot_in_their_time() {
+    if !enabled() {
+        return;
+    }
+    let lab = lab(Timing::Counters);
+    let own = own_kernel(&lab, vec![]);
+    let packaged = lab.image(&ImageSpec::Debian("6.12".into()), &mut |_| {}).unwrap();
+    let best = |image: &Image, nodes, cpus| {
+        let boot = |_| run(&lab, image, &machine(nodes, cpus, 240.0), &first_touch(1, 1, 0.01), true, 1).boot;
+        (0..3).map(boot).min().unwrap()
+    };
+    let cases = [("own 4x2", &own, 4, 2, 1.5), ("packaged 4x2", &packaged, 4, 2, 4.0), ("own 8x4", &own, 8, 4, 10.0)];
+    let times: Vec<(&str, Duration, f64)> =
+        cases.iter().map(|&(name, image, n, c, limit)| (name, best(image, n, c), limit)).collect();
+    println!("{times:?}");
+    for (name, time, limit) in times {
+        assert!(time.as_secs_f64() <= limit, "{name}: {time:?} to process 1, {limit} s expected");
+    }
+}
+
+#[test]
+fn a_patch_is_measured_within_twenty_seconds() {
+    if !enabled() {
+        return;
+    }
+    let lab = lab(Timing::Counters);
+    let base = own_kernel(&lab, vec![]);
+    // A user's tree: a copy of the packaged source, without objects.
+    let tree = tempfile::tempdir_in(lab.cache().directory("kernels").unwrap()).unwrap();
+    let source = base.path.parent().and_then(|p| p.parent()).unwrap();
+    let mut copy = std::process::Command::new("cp");
+    copy.arg("-al").arg(format!("{}/.", source.display())).arg(tree.path());
+    assert!(copy.status().unwrap().success());
+    let spec = ImageSpec::Tree(tree.path().into());
+    let first = lab.image(&spec, &mut |what| eprintln!("{what}")).unwrap();
+    // The edit: scan twice as often. Editors replace files, and the copy shares them with the base.
+    let file = tree.path().join("kernel/sched/fair.c");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let old = "sysctl_numa_balancing_scan_period_min = 1000;";
+    assert!(text.contains(old));
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, text.replace(old, "sysctl_numa_balancing_scan_period_min = 500;")).unwrap();
+    let start = Instant::now();
+    let image = lab.image(&spec, &mut |what| eprintln!("{what}")).unwrap();
+    let built = start.elapsed();
+    let run = run(&lab, &image, &machine(2, 1, 240.0), &first_touch(2, 8, 2.0), true, 1);
+    println!("built in {built:?}, measured in {:?}\n{}", start.elapsed(), summary(&run.outcome));
+    assert_ne!(first.sha256, image.sha256);
+    assert!(run.outcome.tunables.iter().any(|t| t.value == "500"), "{:?}", run.outcome.tunables);
+    assert!(start.elapsed() <= Duration::from_secs(20), "{:?}", start.elapsed());
+}

@@ -1,0 +1,149 @@
+//! Guests for tests: machines, workloads, a laboratory on the user's cache.
+
+#![allow(clippy::unwrap_used, dead_code)]
+
+use numalab_lab::backend::{Lab, Plan, Run, Settings};
+use numalab_lab::failure::VmError;
+use numalab_lab::image::{Image, ImageSpec};
+use numalab_lab::qemu::Timing;
+use numalab_lab::vm::Budgets;
+use numalab_model::machine::Machine;
+use numalab_model::record::Outcome;
+use numalab_model::workload::*;
+use numalab_worker::job::{Drill, Knob};
+use std::time::Duration;
+
+/// Whether a variable is set to `value`.
+pub fn is(variable: &str, value: &str) -> bool {
+    std::env::var(variable).is_ok_and(|v| v == value)
+}
+
+/// The image named by `NUMALAB_TEST_KERNEL`, or the packaged kernel.
+pub fn image(lab: &Lab) -> Image {
+    let name = std::env::var("NUMALAB_TEST_KERNEL").unwrap_or_else(|_| "debian-6.12".into());
+    lab.image(&ImageSpec::parse(&name).unwrap(), &mut |what| eprintln!("{what}")).unwrap()
+}
+
+/// A laboratory with short budgets.
+pub fn lab(timing: Timing) -> Lab {
+    let seconds = Duration::from_secs;
+    let budgets = Budgets { boot: seconds(300), run: seconds(1200), silence: seconds(300) };
+    Lab::open(Settings { budgets, ..Settings::new(timing) }).unwrap()
+}
+
+/// `nodes` nodes of `cpus` CPUs with 1 GiB and a small cache each; local latency 80 ns, remote `remote_ns`.
+pub fn machine(nodes: usize, cpus: usize, remote_ns: f64) -> Machine {
+    let mut m = Machine::from_shorthand(&format!("{nodes}x1x{cpus}x1")).unwrap();
+    for (i, row) in m.latency_ns.iter_mut().enumerate() {
+        for (j, ns) in row.iter_mut().enumerate() {
+            *ns = if i == j { 80.0 } else { remote_ns };
+        }
+    }
+    for node in &mut m.nodes {
+        node.memory_bytes = 1 << 30;
+    }
+    for llc in &mut m.llcs {
+        llc.size_bytes = 1 << 20;
+    }
+    m.cache.l2_bytes = 64 << 10;
+    m.warnings.clear();
+    m
+}
+
+/// One process whose first thread touches `mib` MiB; then `threads` threads sweep their shares for `seconds`.
+pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
+    let bytes = mib << 20;
+    let share = bytes / threads as u64;
+    let access = |offset_bytes, len_bytes, score| {
+        let span = Span { region: 0, offset_bytes, len_bytes };
+        let accesses = len_bytes / 64;
+        Op::Access(Access { span, pattern: Pattern::Sequential, write: 1.0, compute_ns: 0.0, accesses, score })
+    };
+    let ns = (seconds * 1e9) as u64;
+    let thread = |t: usize| {
+        let sweep = access(t as u64 * share, share, Some((0, 1.0 / 64e6)));
+        Thread { affinity: None, ops: vec![Op::LoopStart(Bound::Time { ns }), sweep, Op::LoopEnd].into() }
+    };
+    let region = Region {
+        name: "heap".into(),
+        kind: RegionKind::PrivateAnon,
+        size_bytes: bytes,
+        misalign_bytes: 0,
+        advice: HugeAdvice::NoHuge,
+        policy: None,
+        write: true,
+    };
+    let process = Process {
+        name: "main".into(),
+        parent: None,
+        fork: ForkPoint::BeforePrologue,
+        regions: vec![region],
+        prologue: vec![access(0, bytes, None)].into(),
+        threads: (0..threads).map(thread).collect(),
+    };
+    let score = Score { name: "rate".into(), unit: "Mlines/s".into(), higher_is_better: true, per_second: true };
+    Workload {
+        name: "first-touch".into(),
+        title: String::new(),
+        processes: vec![process],
+        barrier_widths: vec![],
+        channels: 0,
+        scores: vec![score],
+        limit_ns: 600_000_000_000,
+        params: vec![],
+        warnings: vec![],
+    }
+}
+
+/// `kernel.numa_balancing`.
+pub fn balancing(on: bool) -> Knob {
+    Knob {
+        name: "system.numa_balancing".into(),
+        kernel_name: "kernel.numa_balancing".into(),
+        value: u8::from(on).to_string(),
+        unit: String::new(),
+        required: true,
+    }
+}
+
+/// Runs a workload with balancing on or off.
+pub fn run(lab: &Lab, image: &Image, machine: &Machine, workload: &Workload, on: bool, seed: u64) -> Run {
+    let knobs = [balancing(on)];
+    lab.run(&Plan { image, machine, workload, knobs: &knobs, seed, drill: None }, &mut |_| {}).unwrap()
+}
+
+/// A run that rehearses a failure.
+pub fn drill(lab: &Lab, image: &Image, drill: Drill) -> VmError {
+    let (machine, workload) = (machine(1, 1, 80.0), first_touch(1, 1, 0.01));
+    let plan = Plan { image, machine: &machine, workload: &workload, knobs: &[], seed: 1, drill: Some(drill) };
+    lab.run(&plan, &mut |_| {}).unwrap_err()
+}
+
+/// A figure.
+pub fn scalar(outcome: &Outcome, name: &str) -> f64 {
+    outcome.scalars.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("no {name}")).value
+}
+
+/// A counter.
+pub fn counter(outcome: &Outcome, name: &str) -> u64 {
+    outcome.counters.iter().find(|c| c.0 == name).unwrap_or_else(|| panic!("no {name}")).1
+}
+
+/// One line per figure, for people.
+pub fn summary(outcome: &Outcome) -> String {
+    let mut out = format!("{:?}\n", outcome.status);
+    for w in &outcome.warnings {
+        out += &format!("warning: {w}\n");
+    }
+    for s in &outcome.scalars {
+        out += &format!("{} {} {}\n", s.name, s.value, s.unit);
+    }
+    for (name, value) in outcome.counters.iter().chain(&outcome.reasons) {
+        out += &format!("{name}={value} ");
+    }
+    for s in &outcome.series {
+        let last: Vec<f64> = s.values.iter().map(|v| *v.last().unwrap()).collect();
+        out += &format!("\n{} x{}: {last:?}", s.name, s.time_ns.len());
+    }
+    out
+}
