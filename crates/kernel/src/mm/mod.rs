@@ -1,23 +1,55 @@
-//! Memory of the modelled kernel: node memory, page tables, mappings.
+//! Memory of the modelled kernel: physical memory, page allocation, reclaim, huge pages, page tables, mappings.
 //!
 //! Problem: millions of pages change hands per modelled second, yet a sweep over memory that has no
-//! fault pending must cost O(1) per 2 MiB.
-//! Approach: a mapping is an array of 16-byte [`Chunk`]s (2 MiB of virtual space each). A chunk is
-//! empty, one huge page, or refers to a [`Block`] with bitmaps (present, PROT_NONE, read-only) and the
-//! node and last cpupid of each of its 512 pages. Every chunk also counts its pages per node.
+//! fault pending must cost O(1) per 2 MiB, and a 16 TiB machine must fit in a few GB.
+//! Approach: physical memory is counted per zone and per 512-page *pageblock*; a page knows its pageblock, not its
+//! place in it. A mapping is an array of [`Chunk`]s (2 MiB of virtual space each): empty, one huge page, or a
+//! [`Block`] with bitmaps and one frame per page. Every chunk also counts its pages per node.
 //! Units: pages of 4096 bytes; addresses in bytes.
-//! Invariants (checked by [`AddressSpace::check`]): the per-node counts of a chunk sum to its present
-//! pages; marked and read-only pages are present; node memory used equals the sum over all spaces.
+//! Invariants (checked by [`AddressSpace::check`] and [`NodeMemory::check`]): the per-node counts of a chunk sum to its
+//! present pages; marked and read-only pages are present; per node, free and used pages sum to the managed ones.
+//!
+//! | part | module |
+//! |---|---|
+//! | zones, fallback orders, watermarks | [`zone`] |
+//! | pageblocks, fragmentation | [`pageblock`] |
+//! | use of memory, LRU, counters | [`account`], [`counters`] |
+//! | request flags, fast and slow path | [`alloc`] |
+//! | page cache, kswapd, direct and node reclaim, swap, demotion | [`reclaim`] |
+//! | compaction, kcompactd | [`compact`] |
+//! | memory policies | [`policy`] |
+//! | huge pages: settings, locality rules, ladders, latency | [`thp`] |
+//! | khugepaged | [`khugepaged`] |
+//! | page tables and mappings | [`block`], [`vma`], [`space`] |
+//! | settings, what an operation cost | [`config`], [`work`] |
 
+pub mod account;
+pub mod alloc;
 pub mod block;
+pub mod compact;
+pub mod config;
+pub mod counters;
+pub mod khugepaged;
 pub mod node_memory;
+pub mod pageblock;
+pub mod policy;
+pub mod reclaim;
 pub mod space;
+pub mod thp;
 pub mod vma;
+pub mod work;
+pub mod zone;
 
+pub use account::{NodeAccount, PageClass};
+pub use alloc::{AllocError, Gfp, Got, Request};
 pub use block::{Block, NEVER};
-pub use node_memory::{AllocCounters, NodeMemory};
+pub use config::MmConfig;
+pub use counters::{AllocCounters, MmCounters};
+pub use node_memory::NodeMemory;
+pub use pageblock::Frame;
 pub use space::AddressSpace;
 pub use vma::{Chunk, ChunkKind, MarkOutcome, PageState, Vma, VmaKind};
+pub use work::Work;
 
 /// Bytes of a base page.
 pub const PAGE_BYTES: u64 = 4096;

@@ -1,167 +1,346 @@
-//! Free memory per node, allocation by fallback order, allocation counters.
+//! Physical memory of the machine: zones, fallback orders, accounts, page cache, swap, daemons.
 //!
-//! One zone per node: the watermarks follow thp-and-allocation.md section 2, the walk its section 3.1.
-//! Counters are those of `zone_statistics` (numa_hit, numa_miss, numa_foreign, numa_local, numa_other).
+//! The page allocator (`alloc`), reclaim and compaction are written as methods of [`NodeMemory`] in their own folders;
+//! this file builds it, frees pages, and answers questions. Pages are known by their pageblock ([`Frame`]).
 
+use super::account::{NodeAccount, PageClass};
+use super::alloc::{Gfp, Request};
+use super::compact::odds::Odds;
+use super::compact::ZoneCompaction;
+use super::config::{MmConfig, SlowRules};
+use super::counters::{AllocCounters, MmCounters};
+use super::pageblock::{Frame, Supply};
+use super::policy::Placement;
+use super::reclaim::{FileLists, Kcompactd, Kswapd, NoOwners, SwapDevice};
+use super::work::Work;
+use super::zone::watermark::{min_free_kbytes, recommended_min_free_kbytes};
+use super::zone::zonelist::{fallback_orders, NodeShape};
+use super::zone::{layout, Watermarks, Zone};
+use super::{CHUNK_PAGES, PAGE_BYTES};
+use crate::hw::rng::Rng;
 use crate::numa::migrate::{self, ZoneFacts};
+use crate::numa::topology::NodeMask;
 use numalab_model::machine::Machine;
 
-/// Allocation statistics, summed over the nodes, in pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AllocCounters {
-    /// Allocated on the first node of the request's list.
-    pub numa_hit: u64,
-    /// Allocated elsewhere.
-    pub numa_miss: u64,
-    /// Intended here, allocated elsewhere.
-    pub numa_foreign: u64,
-    /// Allocated on the node of the allocating CPU.
-    pub numa_local: u64,
-    /// Allocated on another node than that of the allocating CPU.
-    pub numa_other: u64,
-    /// Allocated by an interleave policy on the intended node.
-    pub numa_interleave: u64,
-}
+/// Purpose of the random stream of a node's memory.
+const RNG_PURPOSE: u64 = 0x6d65_6d00;
 
 /// Memory of all nodes.
 #[derive(Clone, Debug)]
 pub struct NodeMemory {
-    total_pages: Vec<u64>,
-    /// One zone per node, with its free pages.
-    zones: Vec<ZoneFacts>,
-    low_pages: Vec<u64>,
-    min_pages: Vec<u64>,
-    /// Nodes by distance from each node, nearest first, nodes without memory left out.
-    fallback: Vec<Vec<u8>>,
-    /// Statistics.
+    /// Allocation statistics, summed over the nodes.
     pub counters: AllocCounters,
+    /// Events of huge pages, compaction, reclaim and swap.
+    pub events: MmCounters,
+    /// The swap device.
+    pub swap: SwapDevice,
+    /// Allocation statistics of each node.
+    pub(super) node_counters: Vec<AllocCounters>,
+    pub(super) cfg: MmConfig,
+    pub(super) rules: SlowRules,
+    pub(super) zones: Vec<Zone>,
+    /// Free pages and marks of each zone, as NUMA balancing reads them; the zones of a node lie together.
+    pub(super) facts: Vec<ZoneFacts>,
+    /// First zone of each node, and one more.
+    first_zone: Vec<usize>,
+    /// Nodes with memory in the order in which each node falls back on them.
+    pub(super) fallback: Vec<Vec<u16>>,
+    /// The same as zones, the highest of each node first.
+    pub(super) walks: Vec<Vec<u16>>,
+    pub(super) distance: Vec<Vec<u8>>,
+    /// Present pages of each node.
+    pub(super) present: Vec<u64>,
+    pub(super) reclaim_distance: u8,
+    memory_nodes: NodeMask,
+    pub(super) cpu_nodes: NodeMask,
+    /// Where each node's cold pages are demoted to.
+    pub(super) demotion: Vec<Option<usize>>,
+    pub(super) accounts: Vec<NodeAccount>,
+    pub(super) files: Vec<FileLists>,
+    pub(super) kswapd: Vec<Kswapd>,
+    pub(super) kcompactd: Vec<Kcompactd>,
+    /// A node reclaim is under way on this node.
+    pub(super) reclaiming: Vec<bool>,
+    pub(super) rng: Vec<Rng>,
+    pub(super) async_odds: Odds,
+    pub(super) sync_odds: Odds,
 }
 
 impl NodeMemory {
-    /// All memory free; watermarks by thp-and-allocation.md section 2 (cap 262144 KiB, scale factor 10).
+    /// All memory free, default settings: watermarks with huge pages enabled, one zone per node, no swap.
     pub fn new(machine: &Machine) -> Self {
-        let total: Vec<u64> = machine.nodes.iter().map(|n| n.memory_bytes / super::PAGE_BYTES).collect();
-        let all: u64 = total.iter().sum();
-        let min_free_kb = ((16.0 * all as f64 * 4.0).sqrt() as u64).clamp(128, 262_144);
-        let min =
-            |t: u64| if all == 0 { 0 } else { (u128::from(min_free_kb / 4) * u128::from(t) / u128::from(all)) as u64 };
-        let step = |t: u64| (min(t) / 4).max(t / 1000);
-        let fallback = (0..total.len())
-            .map(|from| {
-                let mut order: Vec<u8> = (0..total.len()).filter(|&n| total[n] > 0).map(|n| n as u8).collect();
-                order.sort_by_key(|&n| (machine.distance[from][n as usize], n));
-                order
-            })
-            .collect();
+        Self::with_config(machine, &MmConfig::default(), 0)
+    }
+    /// All memory free, with these settings; `seed` feeds what hardware and timing make random.
+    pub fn with_config(machine: &Machine, cfg: &MmConfig, seed: u64) -> Self {
+        let n = machine.nodes.len();
+        let present: Vec<u64> = machine.nodes.iter().map(|node| node.memory_bytes / PAGE_BYTES).collect();
+        let memory = NodeMask::of((0..n).filter(|i| present[*i] > 0));
+        let cpus = NodeMask::of((0..n).filter(|i| !machine.nodes[*i].cpus.is_empty()));
+        let fallback = fallback_orders(&NodeShape { distance: &machine.distance, memory, cpus });
+        let (zones, facts, first_zone) = build_zones(&present, cfg);
+        let zones_of = |node: &u16| (first_zone[usize::from(*node)]..first_zone[usize::from(*node) + 1]).rev();
+        let walk = |order: &Vec<u16>| order.iter().flat_map(zones_of).map(|z| z as u16).collect();
         Self {
-            zones: total
-                .iter()
-                .map(|&t| ZoneFacts {
-                    populated: t > 0,
-                    free_pages: t,
-                    high_wmark: min(t) + 2 * step(t),
-                    promo_wmark: min(t) + 3 * step(t),
-                    lowmem_reserve: 0,
-                })
-                .collect(),
-            min_pages: total.iter().map(|&t| min(t)).collect(),
-            low_pages: total.iter().map(|&t| min(t) + step(t)).collect(),
-            total_pages: total,
-            fallback,
             counters: AllocCounters::default(),
+            events: MmCounters::default(),
+            swap: SwapDevice::new(cfg.swap.size_mb),
+            node_counters: vec![AllocCounters::default(); n],
+            cfg: *cfg,
+            rules: cfg.slow_rules(),
+            walks: fallback.iter().map(walk).collect(),
+            zones,
+            facts,
+            first_zone,
+            fallback,
+            distance: machine.distance.clone(),
+            reclaim_distance: machine.node_reclaim_distance,
+            memory_nodes: memory,
+            cpu_nodes: cpus,
+            demotion: super::reclaim::demotion_targets(machine),
+            accounts: vec![NodeAccount::default(); n],
+            files: vec![FileLists::default(); n],
+            kswapd: vec![Kswapd::default(); n],
+            kcompactd: vec![Kcompactd::default(); n],
+            reclaiming: vec![false; n],
+            rng: (0..n as u64).map(|i| Rng::stream(seed, i, RNG_PURPOSE)).collect(),
+            async_odds: Odds::new(cfg.compact.async_unmovable),
+            sync_odds: Odds::new(cfg.compact.sync_unmovable),
+            present,
         }
+    }
+    /// Settings in force.
+    pub fn config(&self) -> &MmConfig {
+        &self.cfg
     }
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
-        self.total_pages.len()
+        self.present.len()
+    }
+    /// Nodes with memory.
+    #[inline]
+    pub fn memory_nodes(&self) -> NodeMask {
+        self.memory_nodes
     }
     /// Free pages of a node.
     pub fn free(&self, node: usize) -> u64 {
-        self.zones[node].free_pages
+        self.zones_of(node).map(|z| self.facts[z].free_pages).sum()
     }
     /// Used pages of a node.
     pub fn used(&self, node: usize) -> u64 {
-        self.total_pages[node] - self.zones[node].free_pages
+        self.present[node] - self.free(node)
     }
-    /// Nodes with memory in order of distance from `node`.
-    pub fn fallback(&self, node: usize) -> &[u8] {
+    /// Free aligned 512-page blocks of a node (F9).
+    pub fn empty_blocks(&self, node: usize) -> u64 {
+        self.zones_of(node).map(|z| self.zones[z].supply.empty_blocks()).sum()
+    }
+    /// What a node's memory is used for.
+    pub fn account(&self, node: usize) -> &NodeAccount {
+        &self.accounts[node]
+    }
+    /// Allocation statistics of a node.
+    pub fn node_counters(&self, node: usize) -> &AllocCounters {
+        &self.node_counters[node]
+    }
+    /// Watermarks of a node, sums over its zones, without boost.
+    pub fn watermarks(&self, node: usize) -> Watermarks {
+        self.zones_of(node).map(|z| self.zones[z].marks).fold(Watermarks::default(), |a, b| Watermarks {
+            min: a.min + b.min,
+            low: a.low + b.low,
+            high: a.high + b.high,
+            promo: a.promo + b.promo,
+        })
+    }
+    /// Nodes with memory in the order in which `node` falls back on them.
+    pub fn fallback(&self, node: usize) -> &[u16] {
         &self.fallback[node]
     }
-    /// Allocates `pages` (1 or 512) for a CPU of node `here`, trying `preferred`'s fallback order within
-    /// `allowed` (a node bit mask), first above the low, then above the min watermark.
-    /// Returns the node, or `None` when nothing is left (out of memory).
-    pub fn alloc(&mut self, here: usize, preferred: usize, allowed: u64, pages: u64) -> Option<usize> {
-        let first = self.fallback[preferred].iter().copied().find(|&n| allowed >> n & 1 != 0)? as usize;
-        let node = if self.zones[first].free_pages > self.low_pages[first] + pages - 1 {
-            first
-        } else {
-            self.walk(preferred, allowed, pages)?
+    /// Firmware distance.
+    pub fn distance(&self, from: usize, to: usize) -> u8 {
+        self.distance[from][to]
+    }
+    /// Indices of a node's zones, lowest first.
+    #[inline]
+    pub(super) fn zones_of(&self, node: usize) -> std::ops::Range<usize> {
+        self.first_zone[node]..self.first_zone[node + 1]
+    }
+    /// The zone a frame of a node is in; for an unknown one the node's highest zone that has such a page.
+    #[inline]
+    fn zone_of_frame(&self, node: usize, frame: Frame, class: PageClass) -> usize {
+        let zones = self.zones_of(node);
+        if zones.len() == 1 {
+            return zones.start;
+        }
+        let huge = class == PageClass::AnonHuge;
+        let used = |z: &usize| {
+            let zone = &self.zones[*z];
+            if huge {
+                zone.supply.huge_blocks() > 0
+            } else {
+                self.facts[*z].free_pages + CHUNK_PAGES * zone.supply.huge_blocks() < zone.managed
+            }
         };
-        self.take(node, pages);
-        self.count(here, first, node, pages);
-        Some(node)
+        let known = |z: &usize| self.zones[*z].supply.holds(frame);
+        zones.clone().find(known).or_else(|| zones.clone().rev().find(used)).unwrap_or(zones.start)
     }
-    /// Allocates strictly on `node`, whatever the watermarks (migration destination; the caller has asked
-    /// [`migrate::nearly_full`] first). False if the node has not so many free pages.
-    pub fn alloc_migration(&mut self, here: usize, node: usize, pages: u64) -> bool {
-        if self.zones[node].free_pages < pages {
-            return false;
+
+    /// Frees a page (512 base pages for [`PageClass::AnonHuge`]) of a node.
+    #[inline]
+    pub fn free_page(&mut self, node: usize, frame: Frame, class: PageClass) {
+        let zone = self.zone_of_frame(node, frame, class);
+        let supply = &mut self.zones[zone].supply;
+        let (freed, pages) = match class {
+            PageClass::AnonHuge => (supply.put_huge(frame), CHUNK_PAGES),
+            c if c.is_movable() => (supply.put_movable(frame), 1),
+            _ => (supply.put_unmovable(frame), 1),
+        };
+        debug_assert!(freed, "{class:?} {frame:?} is not in use on node {node}");
+        if freed {
+            self.facts[zone].free_pages += pages;
+            let accounted = self.accounts[node].remove(class, pages);
+            debug_assert!(accounted, "no {class:?} pages on node {node}");
         }
-        self.take(node, pages);
-        self.count(here, node, node, pages);
-        true
     }
-    /// Allocates strictly on `node` above its low watermark (`__GFP_THISNODE`).
-    pub fn alloc_this_node(&mut self, here: usize, node: usize, pages: u64) -> bool {
-        if self.zones[node].free_pages < self.low_pages[node] + pages {
-            return false;
+    /// Turns a huge page into 512 anonymous base pages that lie where it lay. False if the frame is none.
+    pub fn split_frame(&mut self, node: usize, frame: Frame) -> bool {
+        let zone = self.zone_of_frame(node, frame, PageClass::AnonHuge);
+        self.zones[zone].supply.split_huge(frame)
+            && self.accounts[node].change(PageClass::AnonHuge, PageClass::Anon, CHUNK_PAGES)
+    }
+    /// Allocates a page of the kernel's own (page tables, slab) for a CPU of node `here`; `None` when memory is
+    /// exhausted.
+    pub fn alloc_kernel(&mut self, here: usize, class: PageClass, work: &mut Work) -> Option<(usize, Frame)> {
+        debug_assert!(!class.is_movable());
+        let all = self.memory_nodes;
+        let req = Request { class, ..Request::anon(Gfp::KERNEL, false, here, &Placement::local(here), all, all) };
+        self.alloc_page(&req, &mut NoOwners, work).ok().map(|got| (got.node, got.frame))
+    }
+
+    /// Ages a node for a scenario: see [`Supply::fragment`]. Movable pages put into use count as shared memory,
+    /// unmovable ones as the kernel's.
+    pub fn fragment(&mut self, node: usize, free_permille: u64, unmovable_permille: u64) {
+        for z in self.zones_of(node) {
+            let aged = self.zones[z].supply.fragment(free_permille, unmovable_permille, &mut self.rng[node]);
+            self.facts[z].free_pages -= aged.movable + aged.unmovable;
+            self.accounts[node].add(PageClass::Shmem, aged.movable);
+            self.accounts[node].add(PageClass::KernelOther, aged.unmovable);
         }
-        self.take(node, pages);
-        self.count(here, node, node, pages);
-        true
     }
-    /// Returns pages to a node.
-    pub fn release(&mut self, node: usize, pages: u64) {
-        self.zones[node].free_pages += pages;
-        debug_assert!(self.zones[node].free_pages <= self.total_pages[node]);
-    }
-    fn walk(&self, preferred: usize, allowed: u64, pages: u64) -> Option<usize> {
-        for marks in [&self.low_pages, &self.min_pages] {
-            for &n in &self.fallback[preferred] {
-                let n = n as usize;
-                if allowed >> n & 1 != 0 && self.zones[n].free_pages > marks[n] + pages - 1 {
-                    return Some(n);
+
+    /// Checks accounts, pageblocks and free counts of every node.
+    ///
+    /// # Errors
+    /// A sentence naming the first disagreement.
+    pub fn check(&self) -> Result<(), String> {
+        for node in 0..self.nodes() {
+            for z in self.zones_of(node) {
+                let free = self.zones[z].supply.check().map_err(|e| format!("zone {z}: {e}"))?;
+                if free != self.facts[z].free_pages {
+                    return Err(format!(
+                        "zone {z}: {free} pages free in its blocks, {} counted",
+                        self.facts[z].free_pages
+                    ));
                 }
             }
+            let account = &self.accounts[node];
+            account
+                .check(&self.zones[self.zones_of(node)], self.free(node))
+                .map_err(|e| format!("node {node}: {e}"))?;
+            let huge: u64 = self.zones_of(node).map(|z| self.zones[z].supply.huge_blocks()).sum();
+            if huge * CHUNK_PAGES != account.pages(PageClass::AnonHuge) {
+                return Err(format!("node {node}: {huge} huge blocks, {} pages", account.pages(PageClass::AnonHuge)));
+            }
+            let files = &self.files[node];
+            if (files.inactive(), files.active()) != (account.lru.inactive_file, account.lru.active_file) {
+                return Err(format!("node {node}: file lists and LRU counts differ"));
+            }
         }
-        None
+        Ok(())
     }
+}
+
+/// The same page interface without frames, for callers that note only nodes.
+impl NodeMemory {
+    /// Allocates an anonymous page of `pages` (1 or 512) for a CPU of node `here`, walking `preferred`'s fallback
+    /// order within `allowed` (a node bit mask). Returns the node, or `None` when memory is exhausted.
     #[inline]
-    fn take(&mut self, node: usize, pages: u64) {
-        self.zones[node].free_pages -= pages;
+    pub fn alloc(&mut self, here: usize, preferred: usize, allowed: u64, pages: u64) -> Option<usize> {
+        let huge = pages > 1;
+        let req = Request {
+            gfp: if huge { Gfp::TRANSHUGE_LIGHT } else { Gfp::HIGHUSER_MOVABLE },
+            allowed: NodeMask::from_bits(u128::from(allowed)).and(self.memory_nodes),
+            ..self.request_on(here, preferred, if huge { PageClass::AnonHuge } else { PageClass::Anon })
+        };
+        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.node)
     }
+    /// Allocates strictly on `node` as the destination of a hint-fault migration (the caller has asked
+    /// [`migrate::nearly_full`] first). False if the node has no such page.
+    pub fn alloc_migration(&mut self, here: usize, node: usize, pages: u64) -> bool {
+        self.alloc_on(here, node, pages).is_some()
+    }
+    /// Allocates strictly on `node` (`__GFP_THISNODE`) without any reclaim.
+    pub fn alloc_this_node(&mut self, here: usize, node: usize, pages: u64) -> bool {
+        self.alloc_on(here, node, pages).is_some()
+    }
+    /// Allocates an anonymous page of `pages` (1 or 512) strictly on `node`, without any reclaim; returns its frame.
+    pub fn alloc_on(&mut self, here: usize, node: usize, pages: u64) -> Option<Frame> {
+        let class = if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
+        let req = self.request_on(here, node, class);
+        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.frame)
+    }
+    /// Frees an anonymous page of `pages` (1 or 512) of a node whose frame was not noted.
     #[inline]
-    fn count(&mut self, here: usize, first: usize, node: usize, pages: u64) {
-        let c = &mut self.counters;
-        if node == first {
-            c.numa_hit += pages;
-        } else {
-            c.numa_miss += pages;
-            c.numa_foreign += pages;
-        }
-        if node == here {
-            c.numa_local += pages;
-        } else {
-            c.numa_other += pages;
-        }
+    pub fn release(&mut self, node: usize, pages: u64) {
+        let class = if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
+        self.free_page(node, Frame::UNKNOWN, class);
     }
 }
 
 impl migrate::NodeMemory for NodeMemory {
     fn zones(&self, node: usize) -> &[ZoneFacts] {
-        std::slice::from_ref(&self.zones[node])
+        &self.facts[self.zones_of(node)]
     }
     fn present_pages(&self, node: usize) -> u64 {
-        self.total_pages[node]
+        self.present[node]
+    }
+}
+
+/// Zones of all nodes with their marks, what NUMA balancing reads of them, and the first zone of each node.
+fn build_zones(present: &[u64], cfg: &MmConfig) -> (Vec<Zone>, Vec<ZoneFacts>, Vec<usize>) {
+    let lowmem: u64 = present.iter().sum();
+    let min_free_kb = min_free_kb(present, lowmem, cfg);
+    let (mut zones, mut facts, mut first) = (Vec::new(), Vec::new(), vec![0]);
+    let mut base = 0;
+    for (node, pages) in present.iter().enumerate() {
+        for (kind, managed, lowmem_reserve) in layout(node, *pages, cfg.vm.zones == "z2") {
+            let marks = Watermarks::new(managed, min_free_kb, lowmem, u64::from(cfg.vm.watermark_scale_factor));
+            let supply = Supply::new(base, managed);
+            base = supply.end();
+            zones.push(Zone { node, kind, managed, marks, boost: 0, supply, compaction: ZoneCompaction::default() });
+            facts.push(ZoneFacts {
+                populated: true,
+                free_pages: managed,
+                high_wmark: marks.high,
+                promo_wmark: marks.promo,
+                lowmem_reserve,
+            });
+        }
+        first.push(zones.len());
+    }
+    (zones, facts, first)
+}
+
+/// `min_free_kbytes` after boot and, with huge pages enabled, after their daemon has started. The real machine has a
+/// DMA and a DMA32 zone besides one Normal zone per node, and the daemon counts them all.
+fn min_free_kb(present: &[u64], lowmem: u64, cfg: &MmConfig) -> u64 {
+    if cfg.vm.min_free_kbytes > 0 {
+        return cfg.vm.min_free_kbytes;
+    }
+    let boot = min_free_kbytes(lowmem * 4, cfg.vm.min_free_cap_kbytes);
+    let zones = present.iter().filter(|p| **p > 0).count() as u64 + 2;
+    if cfg.thp.enabled == "never" {
+        boot
+    } else {
+        boot.max(recommended_min_free_kbytes(zones, lowmem))
     }
 }

@@ -22,6 +22,7 @@ macro_rules! counters {
         }
     };
 }
+pub(crate) use counters;
 
 counters! {
     /// The counters of `/proc/vmstat` that NUMA balancing moves.

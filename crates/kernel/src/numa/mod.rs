@@ -50,7 +50,7 @@ pub mod time;
 pub mod topology;
 pub mod vma_filter;
 pub mod weights;
-mod words;
+pub(crate) mod words;
 
 pub use config::{NumaConfig, NumaSettings};
 pub use counters::{NumaCounters, NumaReasons};

@@ -25,6 +25,21 @@ impl NodeMask {
         nodes.into_iter().for_each(|n| mask.insert(n));
         mask
     }
+    /// The set whose bit `n` says whether it holds node `n`.
+    #[inline]
+    pub const fn from_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+    /// The nodes in both sets.
+    #[inline]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+    /// Number of nodes.
+    #[inline]
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
     /// Adds a node.
     #[inline]
     pub fn insert(&mut self, node: usize) {

@@ -1,0 +1,213 @@
+//! What the pages of each node are used for, and their LRU lists (thp-and-allocation.md section 1.3).
+
+use super::zone::Zone;
+use crate::numa::words::words;
+
+words! {
+    /// Use of a page. Every page in use has exactly one.
+    pub enum PageClass {
+        /// Anonymous base page.
+        Anon = "anon_4k",
+        /// Anonymous huge page (counted in base pages).
+        AnonHuge = "anon_thp",
+        /// Page cache, unmapped and clean.
+        FileClean = "pagecache_clean",
+        /// Page cache, unmapped and dirty.
+        FileDirty = "pagecache_dirty",
+        /// Page cache, mapped.
+        FileMapped = "pagecache_mapped",
+        /// Shared memory and tmpfs.
+        Shmem = "shmem",
+        /// Slab that reclaim may shrink.
+        SlabReclaimable = "slab_reclaimable",
+        /// Slab that it may not.
+        SlabUnreclaimable = "slab_unreclaimable",
+        /// Page tables.
+        PageTables = "pagetables",
+        /// Anything else of the kernel.
+        KernelOther = "kernel_other",
+        /// Swapped in, slot not yet freed.
+        SwapCache = "swapcache",
+        /// Taken off the lists by reclaim, compaction or migration.
+        Isolated = "isolated",
+    }
+}
+
+impl PageClass {
+    /// Whether compaction and migration can move the page.
+    #[inline]
+    pub fn is_movable(self) -> bool {
+        !matches!(self, Self::SlabReclaimable | Self::SlabUnreclaimable | Self::PageTables | Self::KernelOther)
+    }
+    /// Whether it belongs to the page cache.
+    #[inline]
+    pub fn is_file(self) -> bool {
+        matches!(self, Self::FileClean | Self::FileDirty | Self::FileMapped)
+    }
+    /// Whether it is on an anonymous LRU list.
+    #[inline]
+    pub fn is_anon(self) -> bool {
+        matches!(self, Self::Anon | Self::AnonHuge)
+    }
+}
+
+/// Pages on the LRU lists of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lru {
+    /// Anonymous, next to be reclaimed.
+    pub inactive_anon: u64,
+    /// Anonymous, referenced lately.
+    pub active_anon: u64,
+    /// Page cache, next to be reclaimed.
+    pub inactive_file: u64,
+    /// Page cache, referenced lately.
+    pub active_file: u64,
+}
+
+impl Lru {
+    /// Pages on the inactive lists.
+    pub fn inactive(&self) -> u64 {
+        self.inactive_anon + self.inactive_file
+    }
+    /// Anonymous pages.
+    pub fn anon(&self) -> u64 {
+        self.inactive_anon + self.active_anon
+    }
+    /// File pages.
+    pub fn file(&self) -> u64 {
+        self.inactive_file + self.active_file
+    }
+    /// New anonymous pages.
+    #[inline]
+    pub fn add_anon(&mut self, pages: u64) {
+        self.inactive_anon += pages;
+    }
+    /// Freed anonymous pages; which list they were on is not known of each, so the inactive one gives first (model).
+    #[inline]
+    pub fn remove_anon(&mut self, pages: u64) {
+        let inactive = pages.min(self.inactive_anon);
+        self.inactive_anon -= inactive;
+        self.active_anon = self.active_anon.saturating_sub(pages - inactive);
+    }
+    /// Referenced anonymous pages go to the active list.
+    pub fn activate_anon(&mut self, pages: u64) {
+        let moved = pages.min(self.inactive_anon);
+        self.inactive_anon -= moved;
+        self.active_anon += moved;
+    }
+    /// Refills the inactive anonymous list while it is shorter than its share (`inactive_is_low`).
+    pub fn age_anon(&mut self) {
+        let wanted = self.anon() / (1 + inactive_ratio(self.anon()));
+        let moved = wanted.saturating_sub(self.inactive_anon).min(self.active_anon);
+        self.active_anon -= moved;
+        self.inactive_anon += moved;
+    }
+}
+
+/// How many times longer than the inactive list the active one may be: 1 below 1 GiB, else `sqrt(10 * GiB)`.
+pub fn inactive_ratio(pages: u64) -> u64 {
+    let gib = pages >> 18;
+    if gib == 0 {
+        1
+    } else {
+        super::zone::watermark::integer_sqrt(10 * gib)
+    }
+}
+
+/// Use of one node's memory, pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeAccount {
+    used: [u64; PageClass::ALL.len()],
+    /// Its LRU lists.
+    pub lru: Lru,
+}
+
+impl NodeAccount {
+    /// Pages in this use.
+    #[inline]
+    pub fn pages(&self, class: PageClass) -> u64 {
+        self.used[class as usize]
+    }
+    /// Pages in any use.
+    pub fn used(&self) -> u64 {
+        self.used.iter().sum()
+    }
+    /// File pages of the page cache.
+    pub fn file(&self) -> u64 {
+        self.pages(PageClass::FileClean) + self.pages(PageClass::FileDirty) + self.pages(PageClass::FileMapped)
+    }
+    /// More pages in a use; anonymous ones join the LRU, file pages do when their list takes them.
+    #[inline]
+    pub(super) fn add(&mut self, class: PageClass, pages: u64) {
+        self.used[class as usize] += pages;
+        if class.is_anon() {
+            self.lru.add_anon(pages);
+        }
+    }
+    /// Fewer pages in a use. False if it has not so many, which is the caller's mistake.
+    #[inline]
+    pub(super) fn remove(&mut self, class: PageClass, pages: u64) -> bool {
+        let used = &mut self.used[class as usize];
+        if *used < pages {
+            return false;
+        }
+        *used -= pages;
+        if class.is_anon() {
+            self.lru.remove_anon(pages);
+        }
+        true
+    }
+    /// Pages change their use.
+    pub(super) fn change(&mut self, from: PageClass, to: PageClass, pages: u64) -> bool {
+        let enough = self.pages(from) >= pages;
+        if enough {
+            self.used[from as usize] -= pages;
+            self.used[to as usize] += pages;
+        }
+        enough
+    }
+    /// Checks `free + used = managed` and that the anonymous lists hold the anonymous pages.
+    ///
+    /// # Errors
+    /// A sentence with the figures that differ.
+    pub fn check(&self, zones: &[Zone], free: u64) -> Result<(), String> {
+        let managed: u64 = zones.iter().map(|z| z.managed).sum();
+        if free + self.used() != managed {
+            return Err(format!("{free} free and {} used pages, {managed} managed", self.used()));
+        }
+        let anon = self.pages(PageClass::Anon) + self.pages(PageClass::AnonHuge);
+        if self.lru.anon() != anon || self.lru.file() != self.file() {
+            return Err(format!("LRU lists {:?} of {anon} anonymous and {} file pages", self.lru, self.file()));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uses_add_up_and_never_go_below_zero() {
+        let mut a = NodeAccount::default();
+        a.add(PageClass::Anon, 10);
+        a.add(PageClass::AnonHuge, 512);
+        a.add(PageClass::Shmem, 3);
+        assert_eq!((a.used(), a.lru.anon()), (525, 522));
+        assert!(a.change(PageClass::AnonHuge, PageClass::Anon, 512));
+        assert!(a.remove(PageClass::Anon, 500) && !a.remove(PageClass::Anon, 23));
+        assert_eq!((a.pages(PageClass::Anon), a.lru.anon()), (22, 22));
+    }
+
+    #[test]
+    fn the_inactive_list_keeps_its_share() {
+        let mut lru = Lru { active_anon: 1000, ..Lru::default() };
+        lru.age_anon();
+        assert_eq!((lru.inactive_anon, lru.active_anon), (500, 500));
+        assert_eq!([0, 1 << 18, 10 << 18, 16 << 18].map(inactive_ratio), [1, 3, 10, 12]);
+        lru.activate_anon(600);
+        assert_eq!((lru.inactive_anon, lru.active_anon), (0, 1000));
+        lru.remove_anon(400);
+        assert_eq!(lru.anon(), 600);
+    }
+}

@@ -1,0 +1,228 @@
+//! The fast path: one walk over the zonelist above the low marks (thp-and-allocation.md section 3.1).
+//!
+//! With node reclaim off, a node below its low mark is passed over silently and nothing wakes kswapd: a node full of
+//! page cache gives no base page locally until somebody frees some.
+
+use super::{AllocError, Constraint, Gfp, Got, Request};
+use crate::mm::account::PageClass;
+use crate::mm::node_memory::NodeMemory;
+use crate::mm::pageblock::Frame;
+use crate::mm::policy::Placement;
+use crate::mm::reclaim::Owners;
+use crate::mm::work::Work;
+use crate::mm::zone::{watermark_ok, Urgency, ZoneState};
+use crate::mm::CHUNK_PAGES;
+use crate::numa::topology::NodeMask;
+
+/// Which watermark a walk tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mm) enum Mark {
+    Min,
+    Low,
+    High,
+    Promo,
+}
+
+impl NodeMemory {
+    /// Allocates a page: fast path, then slow path. `env` owns the anonymous pages that reclaim may take; what the
+    /// caller waits for is added to `work`.
+    ///
+    /// # Errors
+    /// [`AllocError::NoPage`] for requests that may fail, [`AllocError::Oom`] when someone has to be killed first.
+    #[inline]
+    pub fn alloc_page<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Result<Got, AllocError> {
+        match self.walk_low(req, env, work) {
+            Some(zone) => Ok(self.commit(req, zone)),
+            None => self.alloc_slow(req, env, work),
+        }
+    }
+    /// The same under a placement: preferred-many tries its nodes without direct reclaim, then any.
+    ///
+    /// # Errors
+    /// As [`Self::alloc_page`].
+    #[inline]
+    pub fn alloc_placed<O: Owners>(
+        &mut self,
+        gfp: Gfp,
+        huge: bool,
+        at: &AllocSite,
+        env: &mut O,
+        work: &mut Work,
+    ) -> Result<Got, AllocError> {
+        let all = self.memory_nodes();
+        let mut place = at.place;
+        if place.soft {
+            let wish = Request::anon(gfp & !Gfp::DIRECT_RECLAIM, huge, at.here, &place, at.mems, all);
+            if let Ok(got) = self.alloc_page(&wish, env, work) {
+                return Ok(got);
+            }
+            place = Placement { mask: None, soft: false, ..place };
+        }
+        self.alloc_page(&Request::anon(gfp, huge, at.here, &place, at.mems, all), env, work)
+    }
+
+    /// Only the fast path, without node reclaim: a page above the low mark or nothing.
+    #[inline]
+    pub(in crate::mm) fn alloc_free(&mut self, req: &Request) -> Option<Got> {
+        let zone = self.walk(req, Mark::Low)?;
+        Some(self.commit(req, zone))
+    }
+
+    /// First allowed zone of the walk that passes the mark.
+    #[inline]
+    pub(in crate::mm) fn walk(&self, req: &Request, mark: Mark) -> Option<usize> {
+        let urgency = if req.gfp.has(Gfp::HIGH) && !req.huge { Urgency::High } else { Urgency::Normal };
+        let list = &self.walks[req.preferred];
+        let passes = |z: &u16| {
+            let zone = usize::from(*z);
+            req.allows(self.zones[zone].node) && self.zone_ok_for(zone, req.huge, mark, urgency)
+        };
+        list.iter().copied().find(passes).map(usize::from)
+    }
+    #[inline]
+    fn walk_low<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Option<usize> {
+        if self.cfg.vm.zone_reclaim_mode == 0 {
+            return self.walk(req, Mark::Low);
+        }
+        self.walk_reclaiming(req, env, work)
+    }
+    /// The walk with node reclaim: a zone that fails is reclaimed first, if it is near enough.
+    fn walk_reclaiming<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Option<usize> {
+        for i in 0..self.walks[req.preferred].len() {
+            let zone = usize::from(self.walks[req.preferred][i]);
+            let node = self.zones[zone].node;
+            if !req.allows(node) {
+                continue;
+            }
+            if self.zone_ok(zone, req.huge, Mark::Low) {
+                return Some(zone);
+            }
+            let near = self.distance[req.preferred][node] <= self.reclaim_distance;
+            if near && self.node_reclaim(node, req, env, work).may_pass() && self.zone_ok(zone, req.huge, Mark::Low) {
+                return Some(zone);
+            }
+        }
+        None
+    }
+    /// The watermark test of a zone for a request without privileges.
+    #[inline]
+    pub(in crate::mm) fn zone_ok(&self, zone: usize, huge: bool, mark: Mark) -> bool {
+        self.zone_ok_for(zone, huge, mark, Urgency::Normal)
+    }
+    #[inline]
+    fn zone_ok_for(&self, zone: usize, huge: bool, mark: Mark, urgency: Urgency) -> bool {
+        let (z, facts) = (&self.zones[zone], &self.facts[zone]);
+        let state = ZoneState {
+            free: facts.free_pages,
+            reserved: 0,
+            empty: if huge { z.supply.empty_blocks() } else { 0 },
+            lowmem_reserve: facts.lowmem_reserve,
+        };
+        watermark_ok(&state, huge, self.mark_of(zone, mark), urgency)
+    }
+    /// A watermark of a zone, boost included, pages.
+    #[inline]
+    pub(in crate::mm) fn mark_of(&self, zone: usize, mark: Mark) -> u64 {
+        let z = &self.zones[zone];
+        z.boost
+            + match mark {
+                Mark::Min => z.marks.min,
+                Mark::Low => z.marks.low,
+                Mark::High => z.marks.high,
+                Mark::Promo => z.marks.promo,
+            }
+    }
+
+    /// Takes the page from a zone that passed, accounts and counts it.
+    #[inline]
+    pub(in crate::mm) fn commit(&mut self, req: &Request, zone: usize) -> Got {
+        let got = self.take(req, zone);
+        self.count_alloc(req, got.node);
+        got
+    }
+    /// The same without the allocation counters, for what a scenario sets up.
+    #[inline]
+    pub(in crate::mm) fn take(&mut self, req: &Request, zone: usize) -> Got {
+        let supply = &mut self.zones[zone].supply;
+        let frame = if req.huge {
+            supply.take_huge()
+        } else if req.class.is_movable() {
+            supply.take_movable()
+        } else {
+            self.take_unmovable(zone)
+        };
+        // The watermark test has just shown that there is one.
+        debug_assert!(frame.is_some(), "zone {zone} passed the test without a free page");
+        let node = self.zones[zone].node;
+        self.facts[zone].free_pages -= req.pages();
+        self.accounts[node].add(req.class, req.pages());
+        Got { node, frame: frame.unwrap_or(Frame::UNKNOWN) }
+    }
+    /// A page of unmovable data; spoiling a pageblock boosts the zone, if that is on.
+    fn take_unmovable(&mut self, zone: usize) -> Option<Frame> {
+        let (frame, stolen) = self.zones[zone].supply.take_unmovable()?;
+        if stolen && self.cfg.vm.boost {
+            let z = &mut self.zones[zone];
+            let most = z.marks.high * u64::from(self.cfg.vm.watermark_boost_factor) / 10_000;
+            z.boost = (z.boost + CHUNK_PAGES).min(most.max(CHUNK_PAGES));
+        }
+        Some(frame)
+    }
+    /// `zone_statistics`: one event per allocation. Intended is the first node of the walk that is allowed.
+    #[inline]
+    fn count_alloc(&mut self, req: &Request, node: usize) {
+        let first = if req.allows(req.preferred) && self.present[req.preferred] > 0 {
+            req.preferred
+        } else {
+            let order = self.fallback[req.preferred].iter().map(|n| usize::from(*n));
+            order.into_iter().find(|n| req.allows(*n)).unwrap_or(node)
+        };
+        let total = &mut self.counters;
+        if node == first {
+            total.numa_hit += 1;
+            self.node_counters[node].numa_hit += 1;
+            if req.spread && node == req.preferred {
+                total.numa_interleave += 1;
+                self.node_counters[node].numa_interleave += 1;
+            }
+        } else {
+            total.numa_miss += 1;
+            total.numa_foreign += 1;
+            self.node_counters[node].numa_miss += 1;
+            self.node_counters[first].numa_foreign += 1;
+        }
+        if node == req.here {
+            total.numa_local += 1;
+            self.node_counters[node].numa_local += 1;
+        } else {
+            total.numa_other += 1;
+            self.node_counters[node].numa_other += 1;
+        }
+    }
+
+    /// A request of a kernel daemon or of migration for exactly one node, without any reclaim.
+    pub(in crate::mm) fn request_on(&self, here: usize, node: usize, class: PageClass) -> Request {
+        let huge = class == PageClass::AnonHuge;
+        Request {
+            gfp: if huge { Gfp::MIGRATE_HUGE } else { Gfp::MIGRATE_BASE },
+            huge,
+            here,
+            preferred: node,
+            allowed: NodeMask::of([node]),
+            class,
+            constraint: Constraint::None,
+            spread: false,
+        }
+    }
+}
+
+/// Who allocates, and where it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllocSite {
+    /// Node of the CPU that asks.
+    pub here: usize,
+    /// What the policy says.
+    pub place: Placement,
+    /// Memory nodes of the task's cpuset.
+    pub mems: NodeMask,
+}

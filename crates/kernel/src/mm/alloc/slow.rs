@@ -1,0 +1,98 @@
+//! The slow path: nothing in the walk is above its low mark (thp-and-allocation.md section 3.2).
+
+use super::fast::Mark;
+use super::{AllocError, Gfp, Got, Request};
+use crate::mm::compact::{Mode, Status};
+use crate::mm::config::BailRule;
+use crate::mm::node_memory::NodeMemory;
+use crate::mm::reclaim::Owners;
+use crate::mm::work::Work;
+
+/// Rounds of direct reclaim that free nothing before the OOM killer is called.
+const FRUITLESS_ROUNDS: u32 = 16;
+
+impl NodeMemory {
+    #[cold]
+    pub(super) fn alloc_slow<O: Owners>(
+        &mut self,
+        req: &Request,
+        env: &mut O,
+        work: &mut Work,
+    ) -> Result<Got, AllocError> {
+        if req.gfp.has(Gfp::KSWAPD_RECLAIM) {
+            self.wake_kswapds(req);
+        }
+        if let Some(zone) = self.walk(req, Mark::Min) {
+            return Ok(self.commit(req, zone));
+        }
+        if !req.gfp.has(Gfp::DIRECT_RECLAIM) {
+            return Err(AllocError::NoPage);
+        }
+        if req.huge {
+            self.alloc_slow_huge(req, env, work)
+        } else {
+            self.alloc_slow_base(req, env, work)
+        }
+    }
+
+    /// Compaction, at most one round of reclaim, compaction.
+    fn alloc_slow_huge<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Result<Got, AllocError> {
+        let first = if self.cfg.compact.era == "naive" { Mode::SyncLight } else { Mode::Async };
+        let status = match self.direct_compact(req, first, work) {
+            Ok(got) => return Ok(got),
+            Err(status) => status,
+        };
+        if self.gives_up(req, status) || req.gfp.has(Gfp::COMPACT_ONLY) {
+            return Err(AllocError::NoPage);
+        }
+        self.direct_reclaim(req, env, work);
+        if let Some(zone) = self.walk(req, Mark::Min) {
+            return Ok(self.commit(req, zone));
+        }
+        let second = if req.gfp.has(Gfp::NORETRY) { Mode::Async } else { Mode::SyncLight };
+        self.direct_compact(req, second, work).map_err(|_| AllocError::NoPage)
+    }
+    /// Whether the request ends after its first compaction.
+    fn gives_up(&self, req: &Request, status: Status) -> bool {
+        let noretry = req.gfp.has(Gfp::NORETRY);
+        let hopeless = matches!(status, Status::Skipped | Status::Deferred);
+        let deferred = noretry && status == Status::Deferred;
+        let thisnode = noretry && req.gfp.has(Gfp::THISNODE) && !self.rules.thisnode_fail_reclaims;
+        let bail = match self.rules.bail {
+            BailRule::Deferred => deferred,
+            BailRule::Pageblock54 => deferred || req.gfp.has(Gfp::IO) && !req.gfp.has(Gfp::RETRY_MAYFAIL) && hopeless,
+            BailRule::CostlyNoretry => noretry && hopeless,
+        };
+        bail || thisnode
+    }
+
+    /// Reclaim until there is a page, or nothing can be hoped for any more.
+    fn alloc_slow_base<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Result<Got, AllocError> {
+        let mut fruitless = 0;
+        while fruitless < FRUITLESS_ROUNDS && self.may_ever_pass(req) {
+            let freed = self.direct_reclaim(req, env, work);
+            if let Some(zone) = self.walk(req, Mark::Min) {
+                return Ok(self.commit(req, zone));
+            }
+            if req.gfp.has(Gfp::NORETRY) {
+                return Err(AllocError::NoPage);
+            }
+            fruitless = if freed > 0 { 0 } else { fruitless + 1 };
+        }
+        if req.gfp.has(Gfp::THISNODE) || req.gfp.has(Gfp::RETRY_MAYFAIL) || req.gfp.has(Gfp::NORETRY) {
+            return Err(AllocError::NoPage);
+        }
+        self.events.oom_kill += 1;
+        Err(AllocError::Oom(req.constraint))
+    }
+    /// Whether some allowed zone would pass the min mark if everything reclaimable of its node were free
+    /// (`should_reclaim_retry`).
+    fn may_ever_pass(&self, req: &Request) -> bool {
+        self.walks[req.preferred].iter().any(|z| {
+            let zone = usize::from(*z);
+            let node = self.zones[zone].node;
+            let needed = self.mark_of(zone, Mark::Min) + self.facts[zone].lowmem_reserve;
+            req.allows(node) && self.facts[zone].free_pages + self.reclaimable(node) > needed
+        })
+    }
+}

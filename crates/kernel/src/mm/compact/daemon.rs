@@ -1,0 +1,28 @@
+//! Proactive compaction (thp-and-allocation.md section 10.3): fragmentation scores at which kcompactd starts and
+//! stops by itself.
+
+/// Scores (stop at or below, start above) for a `vm.compaction_proactiveness` of 1..=100.
+pub fn proactive_wmarks(proactiveness: u32) -> (u64, u64) {
+    let low = u64::from(100u32.saturating_sub(proactiveness).max(5));
+    (low, (low + 10).min(100))
+}
+
+/// Whether proactive compaction runs at this score; `running` says that it has started and not yet stopped.
+pub fn proactive_wants(proactiveness: u32, score: u64, running: bool) -> bool {
+    let (low, high) = proactive_wmarks(proactiveness);
+    proactiveness > 0 && score > if running { low } else { high }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vector_34_proactive_compaction() {
+        assert!(!proactive_wants(20, 90, false) && proactive_wants(20, 91, false));
+        assert!(proactive_wants(20, 81, true) && !proactive_wants(20, 80, true));
+        assert!(!proactive_wants(0, 100, false));
+        assert_eq!(proactive_wmarks(100), (5, 15));
+        assert_eq!(proactive_wmarks(1), (99, 100));
+    }
+}

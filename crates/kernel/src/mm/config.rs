@@ -1,0 +1,118 @@
+//! Settings of the memory side: tunables by group, and their resolved form.
+
+use super::compact::CompactTunables;
+use super::khugepaged::KhugepagedTunables;
+use super::reclaim::SwapTunables;
+use super::thp::ThpTunables;
+use crate::numa::words::words;
+use crate::tunable::Word;
+
+crate::tunables! {
+    /// Allocation and reclaim.
+    pub struct VmTunables: "vm" {
+        /// Zones: one per node, or node 0 with a DMA32 zone below 4 GiB.
+        zones: Word = "z1", "", "model", choices ["z1", "z2"];
+        /// Free memory kept for emergencies; 0 computes it from the size of memory.
+        min_free_kbytes: u64 = 0, "KiB", "vm.min_free_kbytes", range 0..=1_073_741_824;
+        /// Greatest computed value (65536 in older kernels).
+        min_free_cap_kbytes: u64 = 262_144, "KiB", "model", range 128..=1_073_741_824;
+        /// Distance between the watermarks.
+        watermark_scale_factor: u32 = 10, "1/10000", "vm.watermark_scale_factor", range 1..=3000;
+        /// How far a zone is boosted when a pageblock changes mobility, if `boost` is on.
+        watermark_boost_factor: u32 = 15_000, "1/10000", "vm.watermark_boost_factor", range 0..=1_000_000;
+        /// Watermarks are boosted at all.
+        boost: bool = false, "", "model";
+        /// Reclaim the local node before going to another: 1 clean page cache, 2 also writes, 4 also unmaps.
+        zone_reclaim_mode: u8 = 0, "", "vm.zone_reclaim_mode", range 0..=7;
+        /// Unmapped file pages that node reclaim leaves, part of the node.
+        min_unmapped_ratio: u32 = 1, "%", "vm.min_unmapped_ratio", range 0..=100;
+        /// Reclaimable slab that node reclaim leaves, part of the node.
+        min_slab_ratio: u32 = 5, "%", "vm.min_slab_ratio", range 0..=100;
+        /// Cost of anonymous against file pages for reclaim; 100 is equal.
+        swappiness: u8 = 60, "", "vm.swappiness", range 0..=200;
+        /// Reclaim moves pages to the next tier instead of freeing them.
+        demotion: bool = false, "", "sys/kernel/mm/numa/demotion_enabled";
+        /// kswapd reclaims up to the promotion mark (NUMA balancing mode 2).
+        tiering: bool = false, "", "kernel.numa_balancing";
+        /// When a huge-page request gives up after compaction: by what the locality rule's kernels did, or one form.
+        bail_rule: Word = "by_locality", "", "model", choices ["by_locality", "deferred", "pageblock_54", "costly_noretry"];
+        /// A local-only request without retries reclaims after a compaction that ran and failed.
+        thisnode_fail_reclaims: Word = "by_locality", "", "model", choices ["by_locality", "yes", "no"];
+    }
+}
+
+words! {
+    /// When a huge-page request gives up after its first compaction (thp-and-allocation.md section 3.2 step 3).
+    pub enum BailRule {
+        /// Without retries, if compaction was deferred (before 5.4).
+        Deferred = "deferred",
+        /// Any request that may start IO, if compaction was skipped or deferred; without retries as before (5.4).
+        Pageblock54 = "pageblock_54",
+        /// Without retries, if compaction was skipped or deferred (5.5 on).
+        CostlyNoretry = "costly_noretry",
+    }
+}
+
+/// Rules of the slow path that changed between kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowRules {
+    /// When to give up.
+    pub bail: BailRule,
+    /// A local-only request without retries reclaims after a failed compaction.
+    pub thisnode_fail_reclaims: bool,
+}
+
+/// All settings of the memory side.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MmConfig {
+    /// Allocation and reclaim.
+    pub vm: VmTunables,
+    /// Compaction.
+    pub compact: CompactTunables,
+    /// Swap.
+    pub swap: SwapTunables,
+    /// Huge pages.
+    pub thp: ThpTunables,
+    /// khugepaged.
+    pub khugepaged: KhugepagedTunables,
+}
+
+impl MmConfig {
+    /// The slow path's rules: those set, else those of the kernels with the configured locality rule.
+    pub fn slow_rules(&self) -> SlowRules {
+        let era = self.thp.locality().slow_rules();
+        SlowRules {
+            bail: BailRule::parse(self.vm.bail_rule).unwrap_or(era.bail),
+            thisnode_fail_reclaims: match self.vm.thisnode_fail_reclaims {
+                "yes" => true,
+                "no" => false,
+                _ => era.thisnode_fail_reclaims,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tunable::Group;
+
+    #[test]
+    fn the_slow_path_follows_the_locality_rule_unless_told_otherwise() {
+        let mut cfg = MmConfig::default();
+        assert_eq!(cfg.slow_rules(), SlowRules { bail: BailRule::CostlyNoretry, thisnode_fail_reclaims: false });
+        cfg.thp.set("locality", "thp_thisnode").unwrap();
+        assert_eq!(cfg.slow_rules(), SlowRules { bail: BailRule::Deferred, thisnode_fail_reclaims: true });
+        cfg.thp.set("locality", "thp_two_step_54").unwrap();
+        assert_eq!(cfg.slow_rules(), SlowRules { bail: BailRule::Pageblock54, thisnode_fail_reclaims: true });
+        cfg.vm.set("bail_rule", "deferred").unwrap();
+        cfg.vm.set("thisnode_fail_reclaims", "no").unwrap();
+        assert_eq!(cfg.slow_rules(), SlowRules { bail: BailRule::Deferred, thisnode_fail_reclaims: false });
+    }
+
+    #[test]
+    fn bail_words_are_those_of_the_tunable() {
+        let decl = VmTunables::DECLS.iter().find(|d| d.key == "bail_rule").unwrap();
+        assert_eq!(&decl.choices[1..], BailRule::WORDS);
+    }
+}

@@ -1,0 +1,106 @@
+//! Counters of the memory side, with the names of `/proc/vmstat` (thp-and-allocation.md section 1.3).
+
+use crate::numa::counters::counters;
+
+/// Allocation statistics: events, one per allocation whatever its size (`zone_statistics`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllocCounters {
+    /// Allocated on the first allowed node of the request's list.
+    pub numa_hit: u64,
+    /// Allocated here although another node was intended.
+    pub numa_miss: u64,
+    /// Intended here, allocated elsewhere.
+    pub numa_foreign: u64,
+    /// Allocated on the node of the allocating CPU.
+    pub numa_local: u64,
+    /// Allocated on another node than that of the allocating CPU.
+    pub numa_other: u64,
+    /// Allocated by an interleave policy on the intended node (`interleave_hit` in numastat).
+    pub numa_interleave: u64,
+}
+
+counters! {
+    /// Events of huge pages, compaction, reclaim and swap.
+    pub struct MmCounters {
+        /// Huge pages allocated by page faults.
+        thp_fault_alloc,
+        /// Page faults that wanted a huge page and got a base page.
+        thp_fault_fallback,
+        /// Huge zero page mapped by read faults.
+        thp_zero_page_alloc,
+        /// Huge pages allocated by khugepaged.
+        thp_collapse_alloc,
+        /// Huge page allocations of khugepaged that failed.
+        thp_collapse_alloc_failed,
+        /// Huge pages split into base pages.
+        thp_split_page,
+        /// Huge entries split into base-page entries; the page may stay whole.
+        thp_split_pmd,
+        /// Huge pages put on the deferred split queue for being partly unmapped.
+        thp_deferred_split_page,
+        /// Huge pages swapped out in one piece.
+        thp_swpout,
+        /// Huge pages split because swap had no 512 slots together.
+        thp_swpout_fallback,
+        /// Huge pages migrated.
+        thp_migration_success,
+        /// Huge page migrations that failed.
+        thp_migration_fail,
+        /// Huge pages split in order to migrate their pages.
+        thp_migration_split,
+        /// Direct compactions that ran.
+        compact_stall,
+        /// Direct compactions that ran and gave no page.
+        compact_fail,
+        /// Direct compactions that gave a page.
+        compact_success,
+        /// Wake-ups of kcompactd that ran.
+        compact_daemon_wake,
+        /// Pages looked at by the migrate scanner.
+        compact_migrate_scanned,
+        /// Pages looked at by the free scanner.
+        compact_free_scanned,
+        /// Pages isolated by compaction.
+        compact_isolated,
+        /// Node reclaims (`zone_reclaim_mode`) that freed enough.
+        zone_reclaim_success,
+        /// Node reclaims that did not.
+        zone_reclaim_failed,
+        /// Times kswapd went over a node to balance it (`pageoutrun`).
+        pageoutrun,
+        /// Pages looked at by kswapd.
+        pgscan_kswapd,
+        /// Pages looked at by direct reclaim.
+        pgscan_direct,
+        /// Pages reclaimed by kswapd.
+        pgsteal_kswapd,
+        /// Pages reclaimed by direct reclaim.
+        pgsteal_direct,
+        /// Pages demoted to a slower tier by kswapd.
+        pgdemote_kswapd,
+        /// Pages demoted to a slower tier by direct reclaim.
+        pgdemote_direct,
+        /// Direct reclaims (`allocstall_*`).
+        allocstall,
+        /// Pages swapped in.
+        pswpin,
+        /// Pages swapped out.
+        pswpout,
+        /// Base pages migrated.
+        pgmigrate_success,
+        /// Base pages whose migration failed.
+        pgmigrate_fail,
+        /// Page faults.
+        pgfault,
+        /// Page faults that read from a device.
+        pgmajfault,
+        /// Write faults that found themselves the only owner (`pgreuse`).
+        pgreuse,
+        /// Requests that ended in the OOM killer.
+        oom_kill,
+        /// Pages of huge pages collapsed by khugepaged, huge pages.
+        pages_collapsed,
+        /// Full passes of khugepaged over all processes.
+        full_scans,
+    }
+}

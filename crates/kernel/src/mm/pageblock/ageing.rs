@@ -1,0 +1,82 @@
+//! What a long-running system leaves behind, for scenarios (model; thp-and-allocation.md section 3.3).
+
+use super::{Frame, Supply, BLOCK};
+use crate::hw::rng::Rng;
+use crate::mm::CHUNK_PAGES;
+
+/// Pages that ageing has put into use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Aged {
+    /// Movable pages nobody frees.
+    pub movable: u64,
+    /// Unmovable pages nobody frees.
+    pub unmovable: u64,
+}
+
+impl Supply {
+    /// Leaves about `free_permille` of the empty blocks' pages free, scattered at random over all of them, and puts
+    /// one unmovable page into about `unmovable_permille` of them. No block stays empty unless nothing is asked for.
+    pub fn fragment(&mut self, free_permille: u64, unmovable_permille: u64, rng: &mut Rng) -> Aged {
+        let mut out = Aged::default();
+        let (free, spoilt) = (free_permille.min(1000), unmovable_permille.min(1000));
+        if free == 1000 && spoilt == 0 {
+            return out;
+        }
+        let mut at = 0;
+        while let Some(block) = self.empty.at_or_after(at) {
+            at = block + 1;
+            let unmovable = u16::from(rng.below(1000) < spoilt);
+            let drawn = rng.binomial(CHUNK_PAGES, free as f64 / 1000.0) as u16;
+            let left = drawn.min(BLOCK - unmovable.max(1));
+            self.update(block, left, unmovable);
+            out.unmovable += u64::from(unmovable);
+            out.movable += u64::from(BLOCK - left - unmovable);
+        }
+        out
+    }
+    /// Takes one movable page from each of the first `blocks` empty blocks, so that they are not empty any more.
+    pub fn nibble(&mut self, blocks: u64) -> Aged {
+        let mut out = Aged::default();
+        for _ in 0..blocks {
+            let Some(block) = self.empty.first() else { break };
+            self.update(block, BLOCK - 1, 0);
+            out.movable += 1;
+        }
+        out
+    }
+    /// Puts one unmovable page into every empty block, and returns their frames.
+    pub fn spoil_all(&mut self) -> Vec<Frame> {
+        let mut out = Vec::new();
+        while let Some(block) = self.empty.first() {
+            self.update(block, BLOCK - 1, 1);
+            out.push(self.frame(block));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragmenting_leaves_the_asked_share_free_and_no_block_empty() {
+        let pages = 2000 * CHUNK_PAGES;
+        let mut s = Supply::new(0, pages);
+        let aged = s.fragment(400, 100, &mut Rng::new(1));
+        let free = s.check().unwrap();
+        assert_eq!(free + aged.movable + aged.unmovable, pages);
+        assert!((free as f64 / pages as f64 - 0.4).abs() < 0.005, "{free} of {pages}");
+        assert!((aged.unmovable as f64 / 2000.0 - 0.1).abs() < 0.03, "{}", aged.unmovable);
+        assert_eq!((s.empty_blocks(), s.polluted_blocks()), (0, aged.unmovable));
+    }
+
+    #[test]
+    fn nibbling_and_spoiling_end_the_supply_of_huge_pages() {
+        let mut s = Supply::new(0, 4 * CHUNK_PAGES);
+        assert_eq!(s.nibble(3), Aged { movable: 3, unmovable: 0 });
+        assert_eq!(s.empty_blocks(), 1);
+        assert_eq!(s.spoil_all(), [Frame(3)]);
+        assert_eq!((s.empty_blocks(), s.check()), (0, Ok(4 * 512 - 4)));
+    }
+}

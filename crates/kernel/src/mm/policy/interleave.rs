@@ -1,0 +1,51 @@
+//! Interleaving by address (`interleave_nid`, `weighted_interleave_nid`).
+
+use crate::mm::PAGE_BYTES;
+
+/// Interleave index of an address in a VMA that starts at `vm_start` with page offset `vm_pgoff` (for private
+/// anonymous memory its start divided by 4096): the pattern belongs to the address, in steps of the page size.
+pub fn interleave_index(vm_pgoff: u64, vm_start: u64, addr: u64, order: u32) -> u64 {
+    (vm_pgoff >> order) + (((addr - vm_start) / PAGE_BYTES) >> order)
+}
+
+/// The node of interleave index `ilx` among `nodes`: round robin, or in runs of the given weights.
+#[inline]
+pub fn node_of_index(nodes: &[u8], weights: Option<&[u8]>, ilx: u64) -> Option<usize> {
+    if nodes.is_empty() {
+        return None;
+    }
+    let Some(weights) = weights else {
+        return Some(usize::from(nodes[(ilx % nodes.len() as u64) as usize]));
+    };
+    let total: u64 = weights.iter().map(|w| u64::from(*w)).sum();
+    let mut left = ilx % total.max(1);
+    for (node, weight) in nodes.iter().zip(weights) {
+        if left < u64::from(*weight) {
+            return Some(usize::from(*node));
+        }
+        left -= u64::from(*weight);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vector_12_huge_pages_step_by_2_mib() {
+        let nodes = [0, 2, 5];
+        let huge = interleave_index(0, 0, 8 << 20, 9);
+        assert_eq!((huge, node_of_index(&nodes, None, huge)), (4, Some(2)));
+        let small = interleave_index(0, 0, 20 << 10, 0);
+        assert_eq!((small, node_of_index(&nodes, None, small)), (5, Some(5)));
+    }
+
+    #[test]
+    fn the_pattern_belongs_to_the_address() {
+        // Private anonymous: vm_pgoff = start / 4096, so that two VMAs agree about the same address.
+        let index = |start: u64| interleave_index(start >> 12, start, 0x7f00_0040_3000, 0);
+        assert_eq!(index(0x7f00_0000_0000), index(0x7f00_0040_0000));
+        assert_eq!(node_of_index(&[], None, 3), None);
+    }
+}

@@ -1,0 +1,81 @@
+//! How page cache comes into a node and goes: reads, writes, mappings, truncation.
+
+use super::{NoOwners, Owners};
+use crate::mm::account::PageClass;
+use crate::mm::alloc::{AllocError, Gfp, Mark, Request};
+use crate::mm::node_memory::NodeMemory;
+use crate::mm::policy::Placement;
+use crate::mm::work::Work;
+
+impl NodeMemory {
+    /// Reads `pages` pages of a file from a CPU of node `here` under the default policy: each comes from the first
+    /// node above its low mark, and joins that node's page cache in class `class` (one of the file classes).
+    ///
+    /// # Errors
+    /// [`AllocError`] of the first page that cannot be had; those before it stay.
+    pub fn cache_read<O: Owners>(
+        &mut self,
+        here: usize,
+        pages: u64,
+        class: PageClass,
+        env: &mut O,
+        work: &mut Work,
+    ) -> Result<(), AllocError> {
+        debug_assert!(class.is_file());
+        let all = self.memory_nodes();
+        let place = Placement::local(here);
+        let req = Request { class, ..Request::anon(Gfp::HIGHUSER_MOVABLE, false, here, &place, all, all) };
+        for _ in 0..pages {
+            let got = self.alloc_page(&req, env, work)?;
+            self.files[got.node].add(got.frame, class);
+            self.note_files(got.node);
+        }
+        Ok(())
+    }
+    /// Fills a node with page cache for a scenario: `pages` pages strictly on it, as far as it has free ones above its
+    /// low mark, without touching the counters. Returns how many.
+    pub fn cache_fill(&mut self, node: usize, pages: u64, class: PageClass) -> u64 {
+        debug_assert!(class.is_file());
+        let req = self.request_on(node, node, class);
+        let mut filled = 0;
+        while filled < pages {
+            let Some(zone) = self.walk(&req, Mark::Low) else { break };
+            let got = self.take(&req, zone);
+            self.files[node].add(got.frame, class);
+            filled += 1;
+        }
+        self.note_files(node);
+        filled
+    }
+    /// Drops up to `pages` pages of a class from a node's page cache (truncation, `drop_caches`). Returns how many.
+    pub fn cache_drop(&mut self, node: usize, pages: u64, class: PageClass) -> u64 {
+        let mut files = std::mem::take(&mut self.files[node]);
+        let mut gone = 0;
+        files.drop_pages(pages, class, |frame, n| {
+            for _ in 0..n {
+                self.free_page(node, frame, class);
+            }
+            gone += u64::from(n);
+        });
+        self.files[node] = files;
+        self.note_files(node);
+        gone
+    }
+    /// Pages of a node's cache change their class: written back, dirtied, mapped, unmapped. Returns how many.
+    pub fn cache_change(&mut self, node: usize, pages: u64, from: PageClass, to: PageClass) -> u64 {
+        let changed = self.files[node].change_class(pages, from, to);
+        self.accounts[node].change(from, to, changed);
+        changed
+    }
+    /// The oldest `pages` inactive pages of a node's cache are used again.
+    pub fn cache_reference(&mut self, node: usize, pages: u64) {
+        self.files[node].reference(pages);
+    }
+    /// As [`Self::cache_read`] where no address space can give up anonymous pages.
+    ///
+    /// # Errors
+    /// As [`Self::cache_read`].
+    pub fn cache_read_alone(&mut self, here: usize, pages: u64, class: PageClass) -> Result<(), AllocError> {
+        self.cache_read(here, pages, class, &mut NoOwners, &mut Work::default())
+    }
+}

@@ -1,0 +1,86 @@
+//! Direct reclaim: the allocating task frees memory itself (thp-and-allocation.md section 4.2).
+//!
+//! For huge pages it goes on within a node until compaction can work there: the first request on a short node
+//! reclaims what is missing to `low + 1024`, and since every success takes 512 pages, each following one reclaims 512
+//! or more again. That is the engine of the swap storm under `__GFP_THISNODE`.
+
+use super::files::FileRules;
+use super::shrink::ScanControl;
+use super::{Owners, GENTLEST, RECLAIM_BATCH};
+use crate::mm::alloc::{Mark, Request};
+use crate::mm::compact::COMPACT_GAP;
+use crate::mm::node_memory::NodeMemory;
+use crate::mm::work::Work;
+
+impl NodeMemory {
+    /// One round over the nodes of the walk; returns the pages freed.
+    pub(in crate::mm) fn direct_reclaim<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> u64 {
+        self.events.allocstall += 1;
+        if self.reserves_exhausted(req) {
+            work.throttled += 1;
+        }
+        let mut freed = 0;
+        for priority in (0..=GENTLEST).rev() {
+            let (got, ready) = self.shrink_walk(req, priority, env, work);
+            freed += got;
+            if freed >= RECLAIM_BATCH || ready {
+                break;
+            }
+        }
+        freed
+    }
+
+    /// Shrinks every node of the walk once; says whether some zone is ready for compaction already.
+    fn shrink_walk<O: Owners>(&mut self, req: &Request, priority: u32, env: &mut O, work: &mut Work) -> (u64, bool) {
+        let (mut freed, mut ready) = (0, false);
+        for i in 0..self.fallback[req.preferred].len() {
+            let node = usize::from(self.fallback[req.preferred][i]);
+            if !req.allows(node) {
+                continue;
+            }
+            if req.huge && self.zones_of(node).any(|z| self.ready_for_compaction(z)) {
+                ready = true;
+                continue;
+            }
+            freed += self.shrink_for(node, req.huge, priority, env, work);
+        }
+        (freed, ready)
+    }
+    fn shrink_for<O: Owners>(&mut self, node: usize, huge: bool, priority: u32, env: &mut O, work: &mut Work) -> u64 {
+        let sc = ScanControl {
+            target: RECLAIM_BATCH,
+            priority,
+            files: FileRules { may_write: false, may_unmap: true },
+            may_swap: true,
+            kswapd: false,
+        };
+        let mut freed = 0;
+        loop {
+            let batch = self.shrink_node(node, &sc, env, work);
+            freed += batch;
+            if !huge || batch == 0 || !self.goes_on(node) {
+                return freed;
+            }
+        }
+    }
+    /// `should_continue_reclaim` for order 9.
+    fn goes_on(&self, node: usize) -> bool {
+        let lru = &self.accounts[node].lru;
+        let inactive = lru.inactive_file + if self.can_reclaim_anon(node) { lru.inactive_anon } else { 0 };
+        let enough = self.zones_of(node).any(|z| self.zone_ok(z, true, Mark::Min) || self.compaction_suitable(z));
+        !enough && inactive > COMPACT_GAP
+    }
+    /// `compaction_ready`: a huge page is there already, or compaction can run with room to spare.
+    fn ready_for_compaction(&self, zone: usize) -> bool {
+        let spare = self.mark_of(zone, Mark::High) + COMPACT_GAP + self.facts[zone].lowmem_reserve;
+        self.zone_ok(zone, true, Mark::Min) || self.compaction_suitable(zone) && self.facts[zone].free_pages > spare
+    }
+    /// Whether the first node of the walk has less than half of its min marks left, so that its users sleep.
+    fn reserves_exhausted(&self, req: &Request) -> bool {
+        let first = self.fallback[req.preferred].iter().map(|n| usize::from(*n)).find(|n| req.allows(*n));
+        first.is_some_and(|node| {
+            let min: u64 = self.zones_of(node).map(|z| self.zones[z].marks.min).sum();
+            self.free(node) < min / 2
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! Page cache of a node: two lists in the order of last use (model; thp-and-allocation.md section 4.4).
+//!
+//! Pages that came in together lie in the same pageblocks and are reclaimed together, so the lists hold *extents*:
+//! up to 512 pages of one pageblock in one state. A page referenced since the last look goes to the active list.
+
+use crate::mm::account::{inactive_ratio, PageClass};
+use crate::mm::pageblock::Frame;
+use std::collections::VecDeque;
+
+/// Pages of the page cache of one pageblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Their pageblock.
+    pub frame: Frame,
+    /// How many.
+    pub pages: u16,
+    /// One of the three file classes.
+    pub class: PageClass,
+    /// Used since reclaim looked last.
+    pub referenced: bool,
+}
+
+/// What reclaim may do to file pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileRules {
+    /// Write dirty pages back.
+    pub may_write: bool,
+    /// Take mapped pages away from their mappings.
+    pub may_unmap: bool,
+}
+
+/// The file pages of a node.
+#[derive(Clone, Debug, Default)]
+pub struct FileLists {
+    /// Oldest first.
+    inactive: VecDeque<Extent>,
+    active: VecDeque<Extent>,
+    inactive_pages: u64,
+    active_pages: u64,
+}
+
+impl FileLists {
+    /// Pages on the inactive list.
+    pub fn inactive(&self) -> u64 {
+        self.inactive_pages
+    }
+    /// Pages on the active list.
+    pub fn active(&self) -> u64 {
+        self.active_pages
+    }
+    /// A page came in.
+    pub fn add(&mut self, frame: Frame, class: PageClass) {
+        self.inactive_pages += 1;
+        if let Some(last) = self.inactive.back_mut() {
+            if last.frame == frame && last.class == class && !last.referenced && last.pages < 512 {
+                last.pages += 1;
+                return;
+            }
+        }
+        self.inactive.push_back(Extent { frame, pages: 1, class, referenced: false });
+    }
+    /// The oldest `pages` inactive pages are used again.
+    pub fn reference(&mut self, mut pages: u64) {
+        for e in &mut self.inactive {
+            if pages == 0 {
+                break;
+            }
+            e.referenced = true;
+            pages = pages.saturating_sub(u64::from(e.pages));
+        }
+    }
+    /// Refills the inactive list from the active one while it is shorter than its share.
+    pub fn age(&mut self) {
+        let ratio = inactive_ratio(self.inactive_pages + self.active_pages);
+        while self.inactive_pages * ratio < self.active_pages {
+            let Some(mut e) = self.active.pop_front() else { break };
+            self.active_pages -= u64::from(e.pages);
+            self.inactive_pages += u64::from(e.pages);
+            e.referenced = false;
+            self.inactive.push_back(e);
+        }
+    }
+    /// Looks at up to `scan` of the oldest pages and takes out those that may go, as extents; the others are
+    /// activated or go round. Returns the pages taken and the pages looked at.
+    pub fn shrink(&mut self, scan: u64, rules: FileRules) -> (Option<Extent>, u64) {
+        let Some(mut e) = self.inactive.pop_front() else { return (None, 0) };
+        let seen = u64::from(e.pages).min(scan.max(1));
+        let blocked = match e.class {
+            PageClass::FileDirty => !rules.may_write,
+            PageClass::FileMapped => !rules.may_unmap,
+            _ => false,
+        };
+        if e.referenced {
+            // An extent is one unit of use: it is activated whole.
+            self.inactive_pages -= u64::from(e.pages);
+            self.active_pages += u64::from(e.pages);
+            e.referenced = false;
+            self.active.push_back(e);
+            return (None, seen);
+        }
+        if blocked {
+            self.inactive.push_back(e);
+            return (None, seen);
+        }
+        let taken = Extent { pages: seen as u16, ..e };
+        e.pages -= taken.pages;
+        self.inactive_pages -= u64::from(taken.pages);
+        if e.pages > 0 {
+            self.inactive.push_front(e);
+        }
+        (Some(taken), seen)
+    }
+    /// Takes out up to `pages` pages of a class, oldest first, whatever their use (truncation, discard).
+    pub fn drop_pages(&mut self, pages: u64, class: PageClass, mut dropped: impl FnMut(Frame, u16)) {
+        let mut left = pages;
+        for (list, total) in
+            [(&mut self.inactive, &mut self.inactive_pages), (&mut self.active, &mut self.active_pages)]
+        {
+            list.retain_mut(|e| {
+                if left > 0 && e.class == class {
+                    let gone = left.min(u64::from(e.pages));
+                    e.pages -= gone as u16;
+                    left -= gone;
+                    *total -= gone;
+                    dropped(e.frame, gone as u16);
+                }
+                e.pages > 0
+            });
+        }
+    }
+    /// Pages of one class become another, oldest first; returns how many (written back, mapped, unmapped, dirtied).
+    pub fn change_class(&mut self, pages: u64, from: PageClass, to: PageClass) -> u64 {
+        let mut left = pages;
+        for list in [&mut self.inactive, &mut self.active] {
+            let mut at = 0;
+            while left > 0 && at < list.len() {
+                let e = list[at];
+                if e.class == from {
+                    let part = left.min(u64::from(e.pages)) as u16;
+                    list[at] = Extent { class: to, pages: part, ..e };
+                    if part < e.pages {
+                        list.insert(at + 1, Extent { pages: e.pages - part, ..e });
+                        at += 1;
+                    }
+                    left -= u64::from(part);
+                }
+                at += 1;
+            }
+        }
+        pages - left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLEAN_ONLY: FileRules = FileRules { may_write: false, may_unmap: false };
+
+    fn lists(parts: &[(u32, u64, PageClass)]) -> FileLists {
+        let mut out = FileLists::default();
+        for (frame, pages, class) in parts {
+            (0..*pages).for_each(|_| out.add(Frame(*frame), *class));
+        }
+        out
+    }
+
+    #[test]
+    fn oldest_clean_pages_go_first() {
+        let mut l = lists(&[(1, 512, PageClass::FileClean), (2, 100, PageClass::FileClean)]);
+        let (e, seen) = l.shrink(32, CLEAN_ONLY);
+        assert_eq!((e.map(|e| (e.frame, e.pages)), seen, l.inactive()), (Some((Frame(1), 32)), 32, 580));
+        assert_eq!(l.shrink(10_000, CLEAN_ONLY).0.map(|e| (e.frame, e.pages)), Some((Frame(1), 480)));
+        assert_eq!(l.shrink(10_000, CLEAN_ONLY).0.map(|e| (e.frame, e.pages)), Some((Frame(2), 100)));
+        assert_eq!(l.shrink(32, CLEAN_ONLY), (None, 0));
+    }
+
+    #[test]
+    fn dirty_and_mapped_pages_need_permission() {
+        let mut l = lists(&[(1, 10, PageClass::FileDirty), (2, 10, PageClass::FileMapped)]);
+        assert_eq!(l.shrink(32, CLEAN_ONLY), (None, 10));
+        assert_eq!(l.shrink(32, CLEAN_ONLY), (None, 10));
+        let write = FileRules { may_write: true, may_unmap: false };
+        assert_eq!(l.shrink(32, write).0.map(|e| e.frame), Some(Frame(1)));
+        assert_eq!(l.shrink(32, write), (None, 10));
+        assert_eq!(l.shrink(32, FileRules { may_write: false, may_unmap: true }).0.map(|e| e.frame), Some(Frame(2)));
+    }
+
+    #[test]
+    fn referenced_pages_get_a_second_life() {
+        let mut l = lists(&[(1, 10, PageClass::FileClean), (2, 10, PageClass::FileClean)]);
+        l.reference(5);
+        assert_eq!(l.shrink(32, CLEAN_ONLY), (None, 10));
+        assert_eq!((l.inactive(), l.active()), (10, 10));
+        assert_eq!(l.shrink(32, CLEAN_ONLY).0.map(|e| e.frame), Some(Frame(2)));
+        l.age();
+        assert_eq!((l.inactive(), l.active()), (10, 0));
+    }
+
+    #[test]
+    fn classes_change_and_pages_drop_oldest_first() {
+        let mut l = lists(&[(1, 10, PageClass::FileClean), (2, 10, PageClass::FileClean)]);
+        assert_eq!(l.change_class(15, PageClass::FileClean, PageClass::FileMapped), 15);
+        assert_eq!(l.shrink(100, CLEAN_ONLY), (None, 10));
+        let mut gone = Vec::new();
+        l.drop_pages(12, PageClass::FileMapped, |f, n| gone.push((f.0, n)));
+        assert_eq!(gone, [(2, 5), (1, 7)], "the first extent had gone round");
+        assert_eq!(l.inactive(), 8);
+    }
+}

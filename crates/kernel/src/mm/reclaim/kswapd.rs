@@ -1,0 +1,195 @@
+//! kswapd and kcompactd, one of each per node (thp-and-allocation.md sections 4.1 and 10.3).
+//!
+//! Both run in steps, so that the caller decides when and on which CPU: [`NodeMemory::kswapd_step`] is one pass at one
+//! priority.
+
+use super::files::FileRules;
+use super::shrink::ScanControl;
+use super::{Owners, GENTLEST, RECLAIM_BATCH};
+use crate::mm::alloc::{Gfp, Mark, Request};
+use crate::mm::compact::{proactive_wants, Mode, Status, COMPACT_GAP};
+use crate::mm::node_memory::NodeMemory;
+use crate::mm::pageblock::fragmentation;
+use crate::mm::work::Work;
+
+/// Fruitless runs after which a node counts as hopeless (`MAX_RECLAIM_RETRIES`).
+const HOPELESS: u32 = 16;
+/// Priority from which dirty file pages are written.
+const WRITES_FROM: u32 = 10;
+
+/// State of a node's kswapd.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kswapd {
+    running: bool,
+    /// Woken for a huge page, and not yet content with base pages.
+    huge: bool,
+    /// Woken for a huge page at all.
+    asked_huge: bool,
+    priority: u32,
+    reclaimed: u64,
+    failures: u32,
+}
+
+impl Kswapd {
+    /// Whether it has work.
+    pub fn is_running(&self) -> bool {
+        self.running
+    }
+    /// Reclaim succeeded on the node: it is not hopeless.
+    pub(super) fn forgive(&mut self) {
+        self.failures = 0;
+    }
+}
+
+/// State of a node's kcompactd.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kcompactd {
+    woken: bool,
+    proactive: bool,
+}
+
+impl Kcompactd {
+    /// Whether it was woken.
+    pub fn is_woken(&self) -> bool {
+        self.woken
+    }
+}
+
+/// What a step of kswapd came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KswapdStep {
+    /// It goes on at the next step.
+    Running,
+    /// It sleeps.
+    Asleep,
+}
+
+impl NodeMemory {
+    /// State of a node's kswapd.
+    pub fn kswapd(&self, node: usize) -> &Kswapd {
+        &self.kswapd[node]
+    }
+    /// State of a node's kcompactd.
+    pub fn kcompactd(&self, node: usize) -> &Kcompactd {
+        &self.kcompactd[node]
+    }
+    /// Wakes kswapd of every node of a request's walk.
+    pub(in crate::mm) fn wake_kswapds(&mut self, req: &Request) {
+        for i in 0..self.fallback[req.preferred].len() {
+            let node = usize::from(self.fallback[req.preferred][i]);
+            if req.allows(node) {
+                self.wake_kswapd(node, req.huge, req.gfp.has(Gfp::DIRECT_RECLAIM));
+            }
+        }
+    }
+    /// Wakes a node's kswapd for a base or huge page (`wakeup_kswapd`). A node that is balanced or hopeless is left
+    /// alone; for a request that cannot compact itself, kcompactd is woken instead.
+    pub fn wake_kswapd(&mut self, node: usize, huge: bool, can_block: bool) {
+        if self.kswapd[node].failures >= HOPELESS || self.balanced(node, huge) {
+            if huge && !can_block {
+                self.kcompactd[node].woken = true;
+            }
+            return;
+        }
+        let k = &mut self.kswapd[node];
+        if !k.running {
+            *k = Kswapd { running: true, priority: GENTLEST, failures: k.failures, ..Kswapd::default() };
+            self.events.pageoutrun += 1;
+        }
+        k.huge |= huge;
+        k.asked_huge |= huge;
+    }
+    /// Whether some zone of a node has its goal (`pgdat_balanced`).
+    fn balanced(&self, node: usize, huge: bool) -> bool {
+        let goal = if self.cfg.vm.tiering { Mark::Promo } else { Mark::High };
+        self.zones_of(node).any(|z| self.zone_ok(z, huge, goal))
+    }
+
+    /// One pass of a node's kswapd, if it is awake.
+    pub fn kswapd_step<O: Owners>(&mut self, node: usize, env: &mut O, work: &mut Work) -> KswapdStep {
+        if !self.kswapd[node].running {
+            return KswapdStep::Asleep;
+        }
+        if self.balanced(node, self.kswapd[node].huge) {
+            return self.kswapd_sleeps(node);
+        }
+        let goal = |z: usize| self.mark_of(z, Mark::High).max(RECLAIM_BATCH);
+        let target = self.zones_of(node).map(goal).sum();
+        let priority = self.kswapd[node].priority;
+        let sc = ScanControl {
+            target,
+            priority,
+            files: FileRules { may_write: priority <= WRITES_FROM, may_unmap: true },
+            may_swap: true,
+            kswapd: true,
+        };
+        let seen = work.scanned;
+        let freed = self.shrink_node(node, &sc, env, work);
+        let seen = work.scanned - seen;
+        let k = &mut self.kswapd[node];
+        k.reclaimed += freed;
+        if k.reclaimed >= COMPACT_GAP {
+            // Compaction can do the rest.
+            k.huge = false;
+        }
+        if seen < target || freed == 0 {
+            if k.priority == 1 {
+                k.failures += u32::from(k.reclaimed == 0);
+                return self.kswapd_sleeps(node);
+            }
+            k.priority -= 1;
+        }
+        if self.balanced(node, self.kswapd[node].huge) {
+            return self.kswapd_sleeps(node);
+        }
+        KswapdStep::Running
+    }
+    fn kswapd_sleeps(&mut self, node: usize) -> KswapdStep {
+        for z in self.zones_of(node) {
+            self.zones[z].boost = 0;
+        }
+        let k = &mut self.kswapd[node];
+        self.kcompactd[node].woken |= k.asked_huge;
+        *k = Kswapd { failures: k.failures, ..Kswapd::default() };
+        KswapdStep::Asleep
+    }
+    /// Runs kswapd until it sleeps.
+    pub fn run_kswapd<O: Owners>(&mut self, node: usize, env: &mut O, work: &mut Work) {
+        while self.kswapd_step(node, env, work) == KswapdStep::Running {}
+    }
+
+    /// Runs a node's kcompactd if it was woken: light synchronous compaction until a huge block is free.
+    pub fn run_kcompactd(&mut self, node: usize, work: &mut Work) {
+        if !std::mem::take(&mut self.kcompactd[node].woken) {
+            return;
+        }
+        self.events.compact_daemon_wake += 1;
+        for z in self.zones_of(node) {
+            if !self.zones[z].compaction.defer.deferred(9) {
+                self.compact_zone(z, Mode::SyncLight, work);
+            }
+        }
+    }
+    /// Proactive compaction of a node, called every 500 ms: compacts block after block while its fragmentation score
+    /// is too high. Returns the score.
+    pub fn proactive_compaction(&mut self, node: usize, work: &mut Work) -> u64 {
+        let eagerness = self.cfg.compact.proactiveness;
+        let mut score = self.fragmentation_score(node);
+        self.kcompactd[node].proactive = proactive_wants(eagerness, score, false);
+        while self.kcompactd[node].proactive {
+            let progress =
+                self.zones_of(node).any(|z| self.compact_zone_further(z, Mode::SyncLight, work) == Status::Success);
+            score = self.fragmentation_score(node);
+            self.kcompactd[node].proactive = progress && proactive_wants(eagerness, score, true);
+        }
+        score
+    }
+    /// Fragmentation score of a node, 0..=100, its zones weighted by size.
+    pub fn fragmentation_score(&self, node: usize) -> u64 {
+        let of = |z: usize| {
+            let zone = &self.zones[z];
+            fragmentation::score(self.facts[z].free_pages, zone.supply.empty_blocks()) * zone.managed
+        };
+        self.zones_of(node).map(of).sum::<u64>() / self.present[node].max(1)
+    }
+}

@@ -1,0 +1,80 @@
+//! Reclaim: page cache, swap, demotion, and who decides to use them (thp-and-allocation.md section 4).
+//!
+//! * [`balance`] how much of each LRU list is looked at;
+//! * [`files`] page cache; [`swap`] the swap device; `demotion` slower tiers;
+//! * `shrink` one pass over a node; `direct` in the allocating task; `kswapd` in the background; `node_reclaim` for
+//!   `zone_reclaim_mode`;
+//! * `cache` how page cache comes in and goes.
+//!
+//! Page cache belongs to the node. Anonymous pages belong to address spaces, which reclaim asks through [`Owners`].
+
+pub mod balance;
+mod cache;
+mod demotion;
+mod direct;
+pub mod files;
+mod kswapd;
+mod node_reclaim;
+mod shrink;
+pub mod swap;
+
+pub use demotion::demotion_targets;
+pub use files::FileLists;
+pub use kswapd::{Kcompactd, Kswapd, KswapdStep};
+pub use node_reclaim::NodeReclaim;
+pub use swap::{SwapDevice, SwapTunables};
+
+use super::node_memory::NodeMemory;
+use super::work::Work;
+
+/// Pages that one round of direct reclaim wants (`SWAP_CLUSTER_MAX`).
+pub const RECLAIM_BATCH: u64 = 32;
+/// The gentlest pass looks at `1 / 2^12` of each list.
+pub const GENTLEST: u32 = 12;
+
+/// Owners of anonymous pages.
+pub trait Owners {
+    /// Looks at up to `scan` anonymous pages of a node and frees those not used lately: to `demote_to` if given, else
+    /// to swap. Frees through `memory`, adds to `work`.
+    fn shrink_anon(
+        &mut self,
+        memory: &mut NodeMemory,
+        node: usize,
+        scan: u64,
+        demote_to: Option<usize>,
+        work: &mut Work,
+    ) -> AnonShrunk;
+    /// Takes up to `pages` file pages of a node away from the page tables that map them; returns how many. The
+    /// default maps none, so nothing can be taken away.
+    fn unmap_file(&mut self, _node: usize, _pages: u64) -> u64 {
+        0
+    }
+}
+
+/// What [`Owners::shrink_anon`] did, pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnonShrunk {
+    /// Looked at.
+    pub scanned: u64,
+    /// Freed on the node.
+    pub freed: u64,
+    /// Found in use, and left.
+    pub activated: u64,
+}
+
+/// Nobody owns anonymous pages: reclaim has only page cache.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoOwners;
+
+impl Owners for NoOwners {
+    fn shrink_anon(
+        &mut self,
+        _memory: &mut NodeMemory,
+        _node: usize,
+        _scan: u64,
+        _demote_to: Option<usize>,
+        _work: &mut Work,
+    ) -> AnonShrunk {
+        AnonShrunk::default()
+    }
+}

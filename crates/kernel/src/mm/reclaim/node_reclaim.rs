@@ -1,0 +1,94 @@
+//! Node reclaim: `vm.zone_reclaim_mode` (thp-and-allocation.md section 4.3).
+//!
+//! Modes 1 to 3 give base and huge pages alike the rule "clean local page cache before remote memory"; bit 4 also
+//! unmaps, hence may swap.
+
+use super::files::FileRules;
+use super::shrink::ScanControl;
+use super::Owners;
+use crate::mm::account::PageClass;
+use crate::mm::alloc::{Gfp, Request};
+use crate::mm::node_memory::NodeMemory;
+use crate::mm::work::Work;
+
+const WRITE: u8 = 2;
+const UNMAP: u8 = 4;
+/// First pass of node reclaim looks at 1/16 of the lists.
+const PRIORITY: u32 = 4;
+/// Least pages it aims at.
+const LEAST: u64 = 32;
+
+/// What node reclaim did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeReclaim {
+    /// The request cannot block, another task reclaims the node, or the node belongs to other CPUs.
+    NoScan,
+    /// Too little to gain.
+    Full,
+    /// Freed something, but not enough.
+    Some,
+    /// Freed enough.
+    Success,
+}
+
+impl NodeReclaim {
+    /// Whether it is worth testing the watermark again.
+    pub fn may_pass(self) -> bool {
+        matches!(self, Self::Some | Self::Success)
+    }
+}
+
+impl NodeMemory {
+    /// Tries to make room for a request on a node that failed its low mark.
+    pub fn node_reclaim<O: Owners>(&mut self, node: usize, req: &Request, env: &mut O, work: &mut Work) -> NodeReclaim {
+        if self.little_to_gain(node) {
+            return NodeReclaim::Full;
+        }
+        let foreign = self.cpu_nodes.contains(node) && node != req.here;
+        if !req.gfp.has(Gfp::DIRECT_RECLAIM) || foreign || self.reclaiming[node] {
+            return NodeReclaim::NoScan;
+        }
+        self.reclaiming[node] = true;
+        let freed = self.reclaim_cache(node, req.pages().max(LEAST), env, work);
+        self.reclaiming[node] = false;
+        if freed >= req.pages() {
+            self.events.zone_reclaim_success += 1;
+            NodeReclaim::Success
+        } else {
+            self.events.zone_reclaim_failed += 1;
+            NodeReclaim::Some
+        }
+    }
+    /// Pages that node reclaim may count on (`node_pagecache_reclaimable`).
+    pub fn node_reclaim_candidates(&self, node: usize) -> u64 {
+        let a = &self.accounts[node];
+        let mode = self.cfg.vm.zone_reclaim_mode;
+        let mapped = if mode & UNMAP != 0 { a.pages(PageClass::FileMapped) } else { 0 };
+        let dirty = if mode & WRITE != 0 { a.pages(PageClass::FileDirty) } else { 0 };
+        a.pages(PageClass::FileClean) + dirty + mapped
+    }
+    fn little_to_gain(&self, node: usize) -> bool {
+        let part = |percent: u32| self.present[node] * u64::from(percent) / 100;
+        self.node_reclaim_candidates(node) <= part(self.cfg.vm.min_unmapped_ratio)
+            && self.accounts[node].pages(PageClass::SlabReclaimable) <= part(self.cfg.vm.min_slab_ratio)
+    }
+    fn reclaim_cache<O: Owners>(&mut self, node: usize, target: u64, env: &mut O, work: &mut Work) -> u64 {
+        let mode = self.cfg.vm.zone_reclaim_mode;
+        let least = self.present[node] * u64::from(self.cfg.vm.min_unmapped_ratio) / 100;
+        let mut freed = 0;
+        for priority in (0..=PRIORITY).rev() {
+            if freed >= target || self.node_reclaim_candidates(node) <= least {
+                break;
+            }
+            let sc = ScanControl {
+                target: target - freed,
+                priority,
+                files: FileRules { may_write: mode & WRITE != 0, may_unmap: mode & UNMAP != 0 },
+                may_swap: mode & UNMAP != 0,
+                kswapd: false,
+            };
+            freed += self.shrink_node(node, &sc, env, work);
+        }
+        freed
+    }
+}

@@ -1,0 +1,174 @@
+//! One pass of reclaim over a node (`shrink_node`).
+
+use super::balance::{scan_targets, ScanFacts};
+use super::files::{Extent, FileRules};
+use super::{Owners, RECLAIM_BATCH};
+use crate::mm::account::PageClass;
+use crate::mm::alloc::Mark;
+use crate::mm::node_memory::NodeMemory;
+use crate::mm::work::Work;
+
+/// What a pass may do and wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ScanControl {
+    /// Pages after which it stops.
+    pub target: u64,
+    /// Part of the lists it looks at: `1 / 2^priority`.
+    pub priority: u32,
+    /// File pages.
+    pub files: FileRules,
+    /// Anonymous pages at all.
+    pub may_swap: bool,
+    /// In kswapd, for the counters.
+    pub kswapd: bool,
+}
+
+impl NodeMemory {
+    /// Looks at the lists of a node once; returns the pages freed.
+    pub(super) fn shrink_node<O: Owners>(
+        &mut self,
+        node: usize,
+        sc: &ScanControl,
+        env: &mut O,
+        work: &mut Work,
+    ) -> u64 {
+        let targets = scan_targets(&self.scan_facts(node, sc));
+        let (mut anon, mut file) = (targets.anon, targets.file);
+        let mut freed = 0;
+        let mut scanned = 0;
+        while anon + file > 0 && freed < sc.target {
+            if file > 0 {
+                let seen = self.shrink_files(node, file.min(RECLAIM_BATCH), sc, env, work, &mut freed);
+                file = if seen == 0 { 0 } else { file.saturating_sub(seen) };
+                scanned += seen;
+            }
+            if anon > 0 && freed < sc.target {
+                let seen = self.shrink_anon(node, anon.min(RECLAIM_BATCH), sc, env, work, &mut freed);
+                anon = if seen == 0 { 0 } else { anon.saturating_sub(seen) };
+                scanned += seen;
+            }
+        }
+        self.age_lists(node);
+        work.scanned += scanned;
+        work.reclaimed += freed;
+        let e = &mut self.events;
+        let (scan_counter, steal_counter) = if sc.kswapd {
+            (&mut e.pgscan_kswapd, &mut e.pgsteal_kswapd)
+        } else {
+            (&mut e.pgscan_direct, &mut e.pgsteal_direct)
+        };
+        *scan_counter += scanned;
+        *steal_counter += freed;
+        if freed > 0 {
+            self.kswapd[node].forgive();
+        }
+        freed
+    }
+
+    fn scan_facts(&self, node: usize, sc: &ScanControl) -> ScanFacts {
+        let lru = &self.accounts[node].lru;
+        ScanFacts {
+            can_reclaim_anon: sc.may_swap && self.can_reclaim_anon(node),
+            priority: sc.priority,
+            swappiness: u64::from(self.cfg.vm.swappiness),
+            inactive_anon: lru.inactive_anon,
+            inactive_file: lru.inactive_file,
+            file: lru.file(),
+            free: self.free(node),
+            high: self.zones_of(node).map(|z| self.mark_of(z, Mark::High)).sum(),
+            file_refaults: false,
+            anon_cost: 0,
+            file_cost: 0,
+        }
+    }
+    fn age_lists(&mut self, node: usize) {
+        self.files[node].age();
+        self.note_files(node);
+        self.accounts[node].lru.age_anon();
+    }
+    /// Copies the sizes of the file lists to the account.
+    pub(super) fn note_files(&mut self, node: usize) {
+        let lru = &mut self.accounts[node].lru;
+        (lru.inactive_file, lru.active_file) = (self.files[node].inactive(), self.files[node].active());
+    }
+
+    fn shrink_anon<O: Owners>(
+        &mut self,
+        node: usize,
+        scan: u64,
+        sc: &ScanControl,
+        env: &mut O,
+        work: &mut Work,
+        freed: &mut u64,
+    ) -> u64 {
+        let demoted = work.demoted;
+        let out = env.shrink_anon(self, node, scan, self.demotion_target(node), work);
+        self.accounts[node].lru.activate_anon(out.activated);
+        *freed += out.freed;
+        self.count_demoted(work.demoted - demoted, sc.kswapd);
+        out.scanned
+    }
+    fn count_demoted(&mut self, pages: u64, kswapd: bool) {
+        if kswapd {
+            self.events.pgdemote_kswapd += pages;
+        } else {
+            self.events.pgdemote_direct += pages;
+        }
+    }
+
+    fn shrink_files<O: Owners>(
+        &mut self,
+        node: usize,
+        scan: u64,
+        sc: &ScanControl,
+        env: &mut O,
+        work: &mut Work,
+        freed: &mut u64,
+    ) -> u64 {
+        let (taken, seen) = self.files[node].shrink(scan, sc.files);
+        let Some(mut extent) = taken else {
+            self.note_files(node);
+            return seen;
+        };
+        if extent.class == PageClass::FileMapped {
+            let unmapped = env.unmap_file(node, u64::from(extent.pages)).min(u64::from(extent.pages)) as u16;
+            for _ in unmapped..extent.pages {
+                self.files[node].add(extent.frame, extent.class);
+            }
+            extent.pages = unmapped;
+        }
+        if extent.class == PageClass::FileDirty {
+            work.written += u64::from(extent.pages);
+        }
+        let demoted = self.demote_files(node, &mut extent, work);
+        self.count_demoted(demoted, sc.kswapd);
+        for _ in 0..extent.pages {
+            self.free_page(node, extent.frame, extent.class);
+        }
+        self.note_files(node);
+        *freed += u64::from(extent.pages) + demoted;
+        seen
+    }
+    /// Moves file pages to the slower tier as far as it has room; what is left stays in `extent`.
+    fn demote_files(&mut self, node: usize, extent: &mut Extent, work: &mut Work) -> u64 {
+        let Some(target) = self.demotion_target(node) else { return 0 };
+        let mut moved = 0;
+        while extent.pages > 0 {
+            let req = self.request_on(node, target, extent.class);
+            let Some(got) = self.alloc_free(&req) else { break };
+            self.files[target].add(got.frame, extent.class);
+            self.free_page(node, extent.frame, extent.class);
+            extent.pages -= 1;
+            moved += 1;
+        }
+        self.note_files(target);
+        work.demoted += moved;
+        moved
+    }
+    /// Pages that reclaim could free on a node if it had to.
+    pub(in crate::mm) fn reclaimable(&self, node: usize) -> u64 {
+        let a = &self.accounts[node];
+        let file = a.pages(PageClass::FileClean) + a.pages(PageClass::FileDirty);
+        file + if self.can_reclaim_anon(node) { a.lru.anon() } else { 0 }
+    }
+}

@@ -1,0 +1,100 @@
+//! Swap device: slots, in clusters that can take a huge page whole (model; thp-and-allocation.md section 4.5).
+
+use crate::mm::pageblock::BitTree;
+use crate::mm::{CHUNK_PAGES, PAGE_BYTES};
+
+crate::tunables! {
+    /// The swap device.
+    pub struct SwapTunables: "swap" {
+        /// Size; 0 for no swap.
+        size_mb: u64 = 0, "MiB", "swapon", range 0..=16_777_216;
+        /// Sustained time to write a page.
+        write_page_ns: u32 = 8000, "ns", "model", range 0..=1_000_000_000;
+        /// Time to read a page at random.
+        read_page_ns: u32 = 90_000, "ns", "model", range 0..=1_000_000_000;
+        /// Huge pages are swapped out whole where 512 slots lie together (4.13 on).
+        whole_huge_pages: bool = true, "", "CONFIG_THP_SWAP";
+    }
+}
+
+const CLUSTER: usize = CHUNK_PAGES as usize;
+
+/// Slots of a swap device, numbered from 0.
+#[derive(Clone, Debug)]
+pub struct SwapDevice {
+    free: BitTree,
+    /// Used slots of each cluster of 512.
+    used: Vec<u16>,
+    /// Clusters without a used slot.
+    empty: BitTree,
+}
+
+impl SwapDevice {
+    /// An unused device of `mib` MiB.
+    pub fn new(mib: u64) -> Self {
+        // Whole clusters: an odd half at the end is left unused.
+        let slots = ((mib << 20) / PAGE_BYTES) as usize / CLUSTER * CLUSTER;
+        Self { free: BitTree::full(slots), used: vec![0; slots / CLUSTER], empty: BitTree::full(slots / CLUSTER) }
+    }
+    /// Free slots.
+    #[inline]
+    pub fn free_slots(&self) -> u64 {
+        self.free.count() as u64
+    }
+    /// Used slots.
+    pub fn used_slots(&self) -> u64 {
+        self.used.iter().map(|u| u64::from(*u)).sum()
+    }
+    /// Takes the lowest free slot.
+    pub fn take(&mut self) -> Option<u32> {
+        let slot = self.free.first()?;
+        self.free.remove(slot);
+        self.used[slot / CLUSTER] += 1;
+        self.empty.remove(slot / CLUSTER);
+        Some(slot as u32)
+    }
+    /// Takes 512 slots that lie together; returns the first.
+    pub fn take_cluster(&mut self) -> Option<u32> {
+        let cluster = self.empty.first()?;
+        self.empty.remove(cluster);
+        let first = cluster * CLUSTER;
+        (first..first + CLUSTER).for_each(|slot| {
+            self.free.remove(slot);
+        });
+        self.used[cluster] = CLUSTER as u16;
+        Some(first as u32)
+    }
+    /// Frees a slot. False if it was free, which is the caller's mistake.
+    pub fn put(&mut self, slot: u32) -> bool {
+        let slot = slot as usize;
+        if slot >= self.used.len() * CLUSTER || !self.free.insert(slot) {
+            return false;
+        }
+        let used = &mut self.used[slot / CLUSTER];
+        *used -= 1;
+        if *used == 0 {
+            self.empty.insert(slot / CLUSTER);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_and_clusters() {
+        let mut s = SwapDevice::new(6);
+        assert_eq!(s.free_slots(), 1536);
+        assert_eq!((s.take(), s.take()), (Some(0), Some(1)));
+        assert_eq!((s.take_cluster(), s.take_cluster(), s.take_cluster()), (Some(512), Some(1024), None));
+        assert_eq!((s.free_slots(), s.used_slots()), (510, 1026));
+        assert!(s.put(0) && !s.put(0) && s.put(1));
+        assert_eq!(s.take_cluster(), Some(0), "a cluster that is empty again");
+        assert!((0..1536).all(|slot| s.put(slot)));
+        assert_eq!((s.free_slots(), s.used_slots()), (1536, 0));
+        assert!(!s.put(5000));
+        assert_eq!(SwapDevice::new(0).take(), None);
+    }
+}

@@ -1,0 +1,247 @@
+//! What a fault would try, written down as a ladder: `D0 THP | D0 4k | D1 THP | ...` with latencies.
+//!
+//! The steps follow from the same attempts that faults make ([`Locality::attempt`]) and the rules of the slow path.
+
+use super::latency::AccessLatency;
+use super::locality::{Attempt, FaultContext, HugeRules, Locality};
+use super::{fault_gfp, Ladders};
+use crate::mm::alloc::Gfp;
+use crate::mm::config::{BailRule, MmConfig, SlowRules};
+use crate::mm::policy::{MemPolicy, Placement};
+use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
+use crate::numa::topology::NodeMask;
+use numalab_model::machine::Machine;
+
+/// How a step gets its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Free above the low mark.
+    Free,
+    /// Free above the min mark.
+    Min,
+    /// Asynchronous compaction.
+    CompactAsync,
+    /// Light synchronous compaction.
+    Compact,
+    /// One round of reclaim, whatever compaction came to.
+    ReclaimOnce,
+    /// The same unless compaction was deferred.
+    ReclaimUnlessDeferred,
+    /// The same only if compaction ran and failed.
+    ReclaimAfterFailure,
+    /// Reclaim until there is a page.
+    Reclaim,
+}
+
+impl Effort {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Min => "min",
+            Self::CompactAsync => "compact async",
+            Self::Compact => "compact",
+            Self::ReclaimOnce => "reclaim once",
+            Self::ReclaimUnlessDeferred => "reclaim once unless deferred",
+            Self::ReclaimAfterFailure => "reclaim once after failure",
+            Self::Reclaim => "reclaim",
+        }
+    }
+}
+
+/// A step of a ladder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Nearest distance class of its nodes, seen from the faulting CPU.
+    pub first_class: usize,
+    /// Farthest class.
+    pub last_class: usize,
+    /// Nodes in the order they are tried.
+    pub nodes: Vec<usize>,
+    /// A huge page, else a base page.
+    pub huge: bool,
+    /// How.
+    pub effort: Effort,
+    /// Mean random-access latency of such a page on these nodes, ns.
+    pub ns: f64,
+    /// The same relative to a local huge page.
+    pub ratio: f64,
+}
+
+/// What is to be explained.
+#[derive(Clone, Copy, Debug)]
+pub struct LadderQuery<'a> {
+    /// Node of the faulting CPU.
+    pub node: usize,
+    /// The range is advised (`MADV_HUGEPAGE`).
+    pub advised: bool,
+    /// Its policy.
+    pub policy: &'a MemPolicy,
+    /// Its policy for huge pages, with rules (`mpol_huge`).
+    pub huge_policy: Option<(&'a MemPolicy, HugeRules)>,
+    /// The process spans sockets (`prctl_span`).
+    pub span: bool,
+    /// Latencies as seen in a guest.
+    pub guest: bool,
+    /// The list of `ladder_custom`.
+    pub custom: &'a [(u8, bool)],
+}
+
+impl<'a> LadderQuery<'a> {
+    /// An advised range under this policy, seen from node 0 of bare metal.
+    pub fn advised(policy: &'a MemPolicy) -> Self {
+        Self { node: 0, advised: true, policy, huge_policy: None, span: false, guest: false, custom: &[] }
+    }
+}
+
+/// The ladder of a huge-page fault on a machine under these settings.
+pub fn explain_ladder(machine: &Machine, cfg: &MmConfig, query: &LadderQuery) -> Vec<Step> {
+    let rule = cfg.thp.locality();
+    let ladders = match rule {
+        Locality::LadderSorted => Ladders::sorted(machine, query.guest),
+        Locality::LadderCustom => Ladders::custom(machine, query.custom),
+        _ => Ladders::classes_of(machine),
+    };
+    let memory = NodeMask::of((0..machine.nodes.len()).filter(|n| machine.nodes[*n].memory_bytes > 0));
+    let cpus = NodeMask::of((0..machine.nodes.len()).filter(|n| !machine.nodes[*n].cpus.is_empty()));
+    let place = query.policy.placement(query.node, 0);
+    let (huge_place, rules) = match query.huge_policy {
+        Some((policy, rules)) if rule == Locality::MpolHuge => (policy.placement(query.node, 0), Some(rules)),
+        _ => (place, None),
+    };
+    let ctx = FaultContext {
+        here: query.node,
+        place: huge_place,
+        huge_rules: rules,
+        gfp: fault_gfp(&cfg.thp, query.advised),
+        mems: memory,
+        span: query.span,
+        span_max_class: cfg.thp.span_max_class,
+        ladders: &ladders,
+    };
+    let mut writer = Writer {
+        here: query.node,
+        orders: fallback_orders(&NodeShape { distance: &machine.distance, memory, cpus }),
+        classes: ladders.classes(query.node).to_vec(),
+        latency: AccessLatency::new(machine, query.guest),
+        rules: cfg.slow_rules(),
+        steps: Vec::new(),
+    };
+    let mut number = 0;
+    while let Some(a) = rule.attempt(&ctx, number) {
+        writer.attempt(&a);
+        number += 1;
+    }
+    writer.base_walk(&place);
+    writer.steps
+}
+
+/// A ladder in one line: with `efforts` every step, else each (distance, size) where it comes up first.
+pub fn ladder_text(steps: &[Step], efforts: bool) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for s in steps {
+        let size = if s.huge { "THP" } else { "4k" };
+        if efforts {
+            let classes = if s.first_class == s.last_class {
+                format!("D{}", s.first_class)
+            } else {
+                format!("D{}-D{}", s.first_class, s.last_class)
+            };
+            parts.push(format!("{classes} {size} {}", s.effort.words()));
+        } else {
+            for class in s.first_class..=s.last_class {
+                let part = format!("D{class} {size}");
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
+            }
+        }
+    }
+    parts.join(" | ")
+}
+
+struct Writer<'a> {
+    here: usize,
+    orders: Vec<Vec<u16>>,
+    classes: Vec<NodeMask>,
+    latency: AccessLatency<'a>,
+    rules: SlowRules,
+    steps: Vec<Step>,
+}
+
+impl Writer<'_> {
+    /// The nodes of a walk in runs of one distance class.
+    fn runs(&self, place: &Placement, this_node: bool) -> Vec<(usize, Vec<usize>)> {
+        let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
+        for node in self.orders[place.preferred].iter().map(|n| usize::from(*n)) {
+            let allowed = place.mask.map_or(true, |m| m.contains(node)) && (!this_node || node == place.preferred);
+            let class = self.classes.iter().position(|c| c.contains(node)).unwrap_or(0);
+            match runs.last_mut() {
+                _ if !allowed => {}
+                Some((c, nodes)) if *c == class => nodes.push(node),
+                _ => runs.push((class, vec![node])),
+            }
+        }
+        runs
+    }
+    fn push(&mut self, runs: &[(usize, Vec<usize>)], huge: bool, effort: Effort) {
+        let nodes: Vec<usize> = runs.iter().flat_map(|r| r.1.iter().copied()).collect();
+        let classes = || runs.iter().map(|r| r.0);
+        let (Some(first_class), Some(last_class)) = (classes().min(), classes().max()) else { return };
+        let known = |s: &Step| s.huge == huge && s.effort == effort && nodes.iter().all(|n| s.nodes.contains(n));
+        if self.steps.iter().any(known) {
+            return;
+        }
+        let sum: f64 = nodes.iter().map(|n| self.latency.ns(self.here, *n, huge)).sum();
+        let ns = sum / nodes.len() as f64;
+        let ratio = ns / self.latency.ns(self.here, self.here, true);
+        self.steps.push(Step { first_class, last_class, nodes, huge, effort, ns, ratio });
+    }
+    fn push_each(&mut self, runs: &[(usize, Vec<usize>)], huge: bool, effort: Effort) {
+        for run in runs {
+            self.push(std::slice::from_ref(run), huge, effort);
+        }
+    }
+    fn attempt(&mut self, a: &Attempt) {
+        if a.place.soft {
+            let wish = Attempt { gfp: a.gfp & !Gfp::DIRECT_RECLAIM, place: Placement { soft: false, ..a.place }, ..*a };
+            self.attempt(&wish);
+            return self.attempt(&Attempt { place: Placement { soft: false, mask: None, ..a.place }, ..*a });
+        }
+        let runs = self.runs(&a.place, a.gfp.has(Gfp::THISNODE));
+        self.push_each(&runs, a.huge, Effort::Free);
+        if a.free_only || !a.gfp.has(Gfp::DIRECT_RECLAIM) {
+            return;
+        }
+        self.push(&runs, true, Effort::CompactAsync);
+        let Some(reclaim) = self.reclaim_of(a.gfp) else { return };
+        self.push(&runs, true, reclaim);
+        let noretry = a.gfp.has(Gfp::NORETRY);
+        self.push(&runs, true, if noretry { Effort::CompactAsync } else { Effort::Compact });
+    }
+    /// When a huge-page request with these flags reclaims after its first compaction, if ever.
+    fn reclaim_of(&self, gfp: Gfp) -> Option<Effort> {
+        let noretry = gfp.has(Gfp::NORETRY);
+        let local = noretry && gfp.has(Gfp::THISNODE) && !self.rules.thisnode_fail_reclaims;
+        if local || gfp.has(Gfp::COMPACT_ONLY) {
+            return None;
+        }
+        Some(match self.rules.bail {
+            BailRule::Deferred if noretry => Effort::ReclaimUnlessDeferred,
+            BailRule::CostlyNoretry if noretry => Effort::ReclaimAfterFailure,
+            BailRule::Pageblock54 => Effort::ReclaimAfterFailure,
+            _ => Effort::ReclaimOnce,
+        })
+    }
+    /// The fault for a base page after all attempts failed.
+    fn base_walk(&mut self, place: &Placement) {
+        if place.soft {
+            let wish = self.runs(place, false);
+            self.push_each(&wish, false, Effort::Free);
+        }
+        let place = if place.soft { Placement { mask: None, ..*place } } else { *place };
+        let runs = self.runs(&place, false);
+        self.push_each(&runs, false, Effort::Free);
+        self.push(&runs, false, Effort::Min);
+        self.push(&runs, false, Effort::Reclaim);
+    }
+}

@@ -1,0 +1,109 @@
+//! Lists of (distance class, page size): the machine's classes, and ladders sorted by latency or given.
+
+use super::latency::AccessLatency;
+use crate::mm::zone::zonelist::distance_classes;
+use crate::numa::topology::NodeMask;
+use numalab_model::machine::Machine;
+
+/// A step of a ladder, seen from one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rung {
+    /// Distance class: 0 local, 1 the nearest others, and so on.
+    pub class: u8,
+    /// Huge page.
+    pub huge: bool,
+    /// Nodes of that class.
+    pub nodes: NodeMask,
+}
+
+/// Classes and ladder of every node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ladders {
+    classes: Vec<Vec<NodeMask>>,
+    rungs: Vec<Vec<Rung>>,
+}
+
+impl Ladders {
+    /// Only the distance classes: for rules that need no ladder.
+    pub fn classes_of(machine: &Machine) -> Self {
+        let memory = NodeMask::of((0..machine.nodes.len()).filter(|n| machine.nodes[*n].memory_bytes > 0));
+        let classes = |n: usize| distance_classes(n, &machine.distance[n], memory);
+        Self { classes: (0..machine.nodes.len()).map(classes).collect(), rungs: Vec::new() }
+    }
+    /// All (class, size) pairs by predicted access latency, the local huge page first on ties (`ladder_sorted`).
+    pub fn sorted(machine: &Machine, guest: bool) -> Self {
+        let latency = AccessLatency::new(machine, guest);
+        let mut out = Self::classes_of(machine);
+        for (from, classes) in out.classes.iter().enumerate() {
+            // Picoseconds: integers sort the same everywhere.
+            let cost = |r: &Rung| {
+                let of = |to: usize| (latency.ns(from, to, r.huge) * 1000.0) as u64;
+                r.nodes.iter().map(of).sum::<u64>() / r.nodes.len().max(1) as u64
+            };
+            let mut rungs: Vec<Rung> = pairs(classes).collect();
+            rungs.sort_by_key(|r| (cost(r), r.class, !r.huge));
+            out.rungs.push(rungs);
+        }
+        out
+    }
+    /// The pairs given, in their order; classes a node does not have are left out (`ladder_custom`).
+    pub fn custom(machine: &Machine, ladder: &[(u8, bool)]) -> Self {
+        let mut out = Self::classes_of(machine);
+        for classes in &out.classes {
+            let rung = |(class, huge): &(u8, bool)| {
+                let nodes = classes.get(usize::from(*class)).copied()?;
+                Some(Rung { class: *class, huge: *huge, nodes })
+            };
+            out.rungs.push(ladder.iter().filter_map(rung).collect());
+        }
+        out
+    }
+    /// Distance classes seen from a node.
+    pub fn classes(&self, node: usize) -> &[NodeMask] {
+        self.classes.get(node).map_or(&[], |c| c)
+    }
+    /// Nodes of the classes up to `max` seen from a node.
+    pub fn up_to(&self, node: usize, max: u8) -> NodeMask {
+        NodeMask::of(self.classes(node).iter().take(usize::from(max) + 1).flat_map(|c| c.iter()))
+    }
+    /// The ladder of a node; empty for rules that have none.
+    pub fn rungs(&self, node: usize) -> &[Rung] {
+        self.rungs.get(node).map_or(&[], |r| r)
+    }
+}
+
+fn pairs(classes: &[NodeMask]) -> impl Iterator<Item = Rung> + '_ {
+    let some = classes.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty());
+    some.flat_map(|(c, nodes)| [true, false].map(|huge| Rung { class: c as u8, huge, nodes: *nodes }))
+}
+
+/// Reads a ladder like `D0 THP | D0 4k | D1 THP`.
+///
+/// # Errors
+/// A sentence naming the rung that is none and what is expected.
+pub fn parse_ladder(text: &str) -> Result<Vec<(u8, bool)>, String> {
+    let rung = |part: &str| {
+        let (class, size) = part.trim().split_once(char::is_whitespace)?;
+        let class = class.strip_prefix(['D', 'd'])?.parse().ok()?;
+        match size.trim() {
+            "THP" | "thp" => Some((class, true)),
+            "4k" | "4K" => Some((class, false)),
+            _ => None,
+        }
+    };
+    let one = |part: &str| rung(part).ok_or_else(|| format!("`{}` is no rung like `D1 THP` or `D0 4k`", part.trim()));
+    text.split('|').map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ladders_are_read_and_bad_rungs_named() {
+        assert_eq!(parse_ladder("D0 THP | D0 4k|D12  THP"), Ok(vec![(0, true), (0, false), (12, true)]));
+        for bad in ["", "D0", "D0 2M", "X0 THP", "D0 THP |", "D999 THP"] {
+            assert!(parse_ladder(bad).is_err_and(|e| e.contains("is no rung")), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! `prctl_span`: a process that spans sockets prefers remote huge pages to local base pages (proposed 2019).
+//!
+//! The second step follows for every `defrag` setting; without direct reclaim it takes only what is free. Processes
+//! without the mode keep the local behaviour.
+
+use super::{two_step, Attempt, FaultContext};
+use crate::mm::alloc::Gfp;
+use crate::mm::policy::Placement;
+
+pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
+    if !ctx.span {
+        return two_step::attempt(ctx, number);
+    }
+    match number {
+        0 if ctx.has_local_step() => Some(ctx.local_only(ctx.gfp | Gfp::NORETRY)),
+        0 => Some(spanning(ctx)),
+        1 if ctx.has_local_step() => Some(spanning(ctx)),
+        _ => None,
+    }
+}
+
+fn spanning(ctx: &FaultContext) -> Attempt {
+    if ctx.place.soft {
+        return ctx.anywhere(ctx.gfp);
+    }
+    let near = ctx.ladders.up_to(ctx.place.preferred, ctx.span_max_class);
+    let mask = ctx.place.mask.map_or(near, |m| m.and(near));
+    Attempt { place: Placement { mask: Some(mask), ..ctx.place }, ..ctx.anywhere(ctx.gfp) }
+}

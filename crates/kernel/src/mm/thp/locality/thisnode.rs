@@ -1,0 +1,10 @@
+//! `thp_thisnode`: always the preferred node alone, with the caller's flags (4.1 to 4.19, 4.20 to 5.2).
+//!
+//! From 4.8 advised faults carry no NORETRY, so they reclaim and swap their single node in earnest.
+
+use super::{Attempt, FaultContext};
+
+pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
+    let local = ctx.has_local_step();
+    (number == 0).then(|| if local { ctx.local_only(ctx.gfp) } else { ctx.anywhere(ctx.gfp) })
+}

@@ -1,0 +1,124 @@
+//! Who may have huge pages, and what a fault may do to get one (thp-and-allocation.md section 5).
+
+use super::ThpTunables;
+use crate::mm::alloc::Gfp;
+use numalab_model::workload::HugeAdvice;
+
+/// Whether a mapping with this advice may hold huge pages.
+pub fn may_have_huge(thp: &ThpTunables, advice: HugeAdvice) -> bool {
+    match (thp.enabled, advice) {
+        (_, HugeAdvice::NoHuge) => false,
+        ("always", _) => true,
+        ("madvise", advice) => advice == HugeAdvice::Huge,
+        _ => false,
+    }
+}
+
+/// Request flags of a huge-page fault (`vma_thp_gfp_mask`), in a mapping that is advised or not.
+pub fn fault_gfp(thp: &ThpTunables, advised: bool) -> Gfp {
+    match thp.effort {
+        "none" => return Gfp::TRANSHUGE_LIGHT,
+        "compact" => return Gfp::TRANSHUGE | Gfp::COMPACT_ONLY,
+        "compact_reclaim" => return Gfp::TRANSHUGE,
+        _ => {}
+    }
+    let full = if thp.advised_noretry { Gfp::TRANSHUGE | Gfp::NORETRY } else { Gfp::TRANSHUGE };
+    match (thp.defrag, advised) {
+        ("always", false) => Gfp::TRANSHUGE | Gfp::NORETRY,
+        ("always" | "defer+madvise" | "madvise", true) => full,
+        ("defer", _) | ("defer+madvise", false) => Gfp::TRANSHUGE_LIGHT | Gfp::KSWAPD_RECLAIM,
+        _ => Gfp::TRANSHUGE_LIGHT,
+    }
+}
+
+/// Request flags of khugepaged (`defrag` is `khugepaged/defrag`); those of `MADV_COLLAPSE` are the same with it on.
+pub fn collapse_gfp(defrag: bool) -> Gfp {
+    if defrag {
+        Gfp::TRANSHUGE
+    } else {
+        Gfp::TRANSHUGE_LIGHT
+    }
+}
+
+/// Huge-page mode of a process, set by `prctl` under the rule `prctl_span`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThpMode {
+    /// The workload spans sockets: prefer remote huge pages to local base pages.
+    pub span: bool,
+}
+
+impl ThpMode {
+    /// The mode of a forked child: inherited.
+    pub fn forked(self) -> Self {
+        self
+    }
+    /// The mode after exec.
+    pub fn executed(self, thp: &ThpTunables) -> Self {
+        Self { span: self.span && thp.span_over_exec }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tunable::Group;
+
+    fn thp(defrag: &str) -> ThpTunables {
+        let mut t = ThpTunables::default();
+        t.set("defrag", defrag).unwrap();
+        t
+    }
+
+    #[test]
+    fn fault_flags_by_defrag_setting() {
+        let light = Gfp::TRANSHUGE_LIGHT;
+        let deferred = light | Gfp::KSWAPD_RECLAIM;
+        let rows = [
+            ("always", Gfp::TRANSHUGE | Gfp::NORETRY, Gfp::TRANSHUGE),
+            ("defer", deferred, deferred),
+            ("defer+madvise", deferred, light | Gfp::DIRECT_RECLAIM),
+            ("madvise", light, light | Gfp::DIRECT_RECLAIM),
+            ("never", light, light),
+        ];
+        for (defrag, plain, advised) in rows {
+            assert_eq!((fault_gfp(&thp(defrag), false), fault_gfp(&thp(defrag), true)), (plain, advised), "{defrag}");
+        }
+        assert_eq!(ThpTunables::default().defrag, "madvise", "default since 4.6");
+        let mut old = thp("madvise");
+        old.advised_noretry = true;
+        assert_eq!(fault_gfp(&old, true), Gfp::TRANSHUGE | Gfp::NORETRY);
+    }
+
+    #[test]
+    fn effort_is_a_knob_of_its_own() {
+        let mut t = thp("always");
+        t.set("effort", "none").unwrap();
+        assert_eq!(fault_gfp(&t, true), Gfp::TRANSHUGE_LIGHT);
+        t.set("effort", "compact").unwrap();
+        assert!(fault_gfp(&t, false).has(Gfp::DIRECT_RECLAIM | Gfp::COMPACT_ONLY));
+        t.set("effort", "compact_reclaim").unwrap();
+        assert_eq!(fault_gfp(&t, false), Gfp::TRANSHUGE);
+    }
+
+    #[test]
+    fn enabled_and_advice() {
+        let mut t = ThpTunables::default();
+        let mut row = |enabled: &str| {
+            t.set("enabled", enabled).unwrap();
+            [HugeAdvice::Default, HugeAdvice::Huge, HugeAdvice::NoHuge].map(|a| may_have_huge(&t, a))
+        };
+        assert_eq!(row("always"), [true, true, false]);
+        assert_eq!(row("madvise"), [false, true, false]);
+        assert_eq!(row("never"), [false, false, false]);
+        assert_eq!((collapse_gfp(true), collapse_gfp(false)), (Gfp::TRANSHUGE, Gfp::TRANSHUGE_LIGHT));
+    }
+
+    #[test]
+    fn span_is_inherited_by_fork_and_by_exec_if_so_set() {
+        let mut t = ThpTunables::default();
+        let on = ThpMode { span: true };
+        assert!(on.forked().span && on.executed(&t).span && !ThpMode::default().forked().span);
+        t.span_over_exec = false;
+        assert!(!on.executed(&t).span);
+    }
+}

@@ -1,0 +1,189 @@
+//! Watermarks and their test (thp-and-allocation.md section 2).
+//!
+//! Allocations stop at `low` on the fast path and at `min` on the slow one; kswapd reclaims up to `high`, or to
+//! `promo` when memory tiering is on. Units: pages, except where a name says KiB. All arithmetic is the kernel's,
+//! in integers.
+
+use crate::mm::CHUNK_PAGES;
+
+/// Least `min_free_kbytes`.
+const FLOOR_KB: u64 = 128;
+/// Pageblocks that the huge-page daemon wants free per zone: 2, and 3 for each pair of the three mobility types.
+const BLOCKS_PER_ZONE: u64 = 2 + 3 * 3;
+
+/// Free memory marks of a zone, pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watermarks {
+    /// Below it only privileged requests are served.
+    pub min: u64,
+    /// Below it the fast path passes the zone over.
+    pub low: u64,
+    /// kswapd's goal.
+    pub high: u64,
+    /// kswapd's goal with memory tiering.
+    pub promo: u64,
+}
+
+impl Watermarks {
+    /// `__setup_per_zone_wmarks` for a zone of `managed` pages that takes part in `min_free_kb` by its share of
+    /// `lowmem_pages`; `scale_factor` is `vm.watermark_scale_factor` (1..=3000, in 1/10000).
+    pub fn new(managed: u64, min_free_kb: u64, lowmem_pages: u64, scale_factor: u64) -> Self {
+        let share = u128::from(min_free_kb / 4) * u128::from(managed) / u128::from(lowmem_pages.max(1));
+        Self::above(share as u64, share as u64, managed, scale_factor)
+    }
+    /// The same for a Movable zone, whose `min` is a fixed small part of it.
+    pub fn movable(managed: u64, min_free_kb: u64, lowmem_pages: u64, scale_factor: u64) -> Self {
+        let share = u128::from(min_free_kb / 4) * u128::from(managed) / u128::from(lowmem_pages.max(1));
+        Self::above((managed / 1024).clamp(32, 128), share as u64, managed, scale_factor)
+    }
+    fn above(min: u64, uncapped: u64, managed: u64, scale_factor: u64) -> Self {
+        let step = (uncapped / 4).max((u128::from(managed) * u128::from(scale_factor) / 10_000) as u64);
+        Self { min, low: min + step, high: min + 2 * step, promo: min + 3 * step }
+    }
+}
+
+/// `min_free_kbytes` computed at boot: the square root of 16 times the low memory in KiB, at most `cap_kb`
+/// (262144; 65536 in older kernels).
+pub fn min_free_kbytes(lowmem_kb: u64, cap_kb: u64) -> u64 {
+    integer_sqrt(lowmem_kb.saturating_mul(16)).clamp(FLOOR_KB, cap_kb.max(FLOOR_KB))
+}
+
+/// What the huge-page daemon raises `min_free_kbytes` to, KiB; `zones` counts the populated zones not above Normal
+/// on the whole machine.
+pub fn recommended_min_free_kbytes(zones: u64, lowmem_pages: u64) -> u64 {
+    (CHUNK_PAGES * zones * BLOCKS_PER_ZONE).min(lowmem_pages / 20) * 4
+}
+
+/// Largest integer whose square is at most `x`.
+pub fn integer_sqrt(x: u64) -> u64 {
+    let mut root = 0u64;
+    let mut bit = 1u64 << 31;
+    while bit > 0 {
+        let next = root | bit;
+        if next.checked_mul(next).is_some_and(|square| square <= x) {
+            root = next;
+        }
+        bit >>= 1;
+    }
+    root
+}
+
+/// How far a request may dip below the mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Urgency {
+    /// Not at all; huge pages always.
+    #[default]
+    Normal,
+    /// High priority: half the mark.
+    High,
+    /// High priority and unable to block: a quarter of the rest more.
+    HighAtomic,
+    /// Victim of the OOM killer: half the mark.
+    OomVictim,
+}
+
+impl Urgency {
+    fn lower(self, mark: u64) -> u64 {
+        match self {
+            Self::Normal => mark,
+            Self::High | Self::OomVictim => mark - mark / 2,
+            Self::HighAtomic => {
+                let half = mark - mark / 2;
+                half - half / 4
+            }
+        }
+    }
+}
+
+/// What the watermark test looks at in a zone, pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZoneState {
+    /// Free pages.
+    pub free: u64,
+    /// Of these, set aside for high-order atomic requests.
+    pub reserved: u64,
+    /// Free pageblocks (F9), number.
+    pub empty: u64,
+    /// Kept back from this request for others that can use only this zone.
+    pub lowmem_reserve: u64,
+}
+
+/// `__zone_watermark_ok` for orders 0 and 9.
+#[inline]
+pub fn watermark_ok(zone: &ZoneState, huge: bool, mark: u64, urgency: Urgency) -> bool {
+    let needed = if huge { CHUNK_PAGES - 1 } else { 0 };
+    zone.free > urgency.lower(mark) + zone.lowmem_reserve + zone.reserved + needed && (!huge || zone.empty > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 18;
+    const CAP_KB: u64 = 262_144;
+
+    /// Marks of a node of a machine of equal nodes, as boot and the huge-page daemon leave them.
+    fn node(nodes: u64, gib: u64) -> (u64, u64, Watermarks) {
+        let lowmem = nodes * gib * GIB;
+        let computed = min_free_kbytes(lowmem * 4, CAP_KB);
+        let raised = computed.max(recommended_min_free_kbytes(nodes + 2, lowmem));
+        (computed, raised, Watermarks::new(gib * GIB, raised, lowmem, 10))
+    }
+
+    #[test]
+    fn vector_1_min_free_kbytes() {
+        assert_eq!(min_free_kbytes(268_435_456, CAP_KB), 65_536);
+        assert_eq!(min_free_kbytes(512 * GIB * 4, CAP_KB), 92_681);
+        assert_eq!(integer_sqrt(16 * 16 * 1024 * GIB * 4), 524_288);
+        assert_eq!(min_free_kbytes(16 * 1024 * GIB * 4, CAP_KB), 262_144);
+        assert_eq!(min_free_kbytes(4, CAP_KB), 128);
+    }
+
+    #[test]
+    fn vectors_2_and_3_recommended_minimum() {
+        assert_eq!([3, 4, 10].map(|nz| recommended_min_free_kbytes(nz, 64 * GIB)), [67_584, 90_112, 225_280]);
+        assert_eq!(recommended_min_free_kbytes(2, GIB), 45_056);
+        assert_eq!(recommended_min_free_kbytes(2, GIB / 2), 26_212);
+    }
+
+    #[test]
+    fn reference_table_and_vector_4() {
+        let marks = |min, low, high, promo| Watermarks { min, low, high, promo };
+        assert_eq!(node(2, 256), (92_681, 92_681, marks(11_585, 78_693, 145_801, 212_909)));
+        assert_eq!(node(8, 16), (46_340, 225_280, marks(7040, 11_234, 15_428, 19_622)));
+        assert_eq!(node(4, 16), (32_768, 135_168, marks(8448, 12_642, 16_836, 21_030)));
+        assert_eq!(node(2, 16), (23_170, 90_112, marks(11_264, 15_458, 19_652, 23_846)));
+        assert_eq!(node(4, 32), (46_340, 135_168, marks(8448, 16_836, 25_224, 33_612)));
+        assert_eq!(node(8, 256), (185_363, 225_280, marks(7040, 74_148, 141_256, 208_364)));
+        assert_eq!(node(1, 64), (32_768, 67_584, marks(16_896, 33_673, 50_450, 67_227)));
+    }
+
+    #[test]
+    fn movable_zones_have_a_small_min() {
+        assert_eq!(Watermarks::movable(GIB, 225_280, 32 * GIB, 10).min, 128);
+        assert_eq!(Watermarks::movable(40_960, 225_280, 32 * GIB, 10).min, 40);
+    }
+
+    #[test]
+    fn vector_5_order_0() {
+        let ok = |free| watermark_ok(&ZoneState { free, ..ZoneState::default() }, false, 11_234, Urgency::Normal);
+        assert!(!ok(11_234) && ok(11_235));
+    }
+
+    #[test]
+    fn vector_6_order_9() {
+        let ok = |free, empty| {
+            watermark_ok(&ZoneState { free, empty, ..ZoneState::default() }, true, 11_234, Urgency::Normal)
+        };
+        assert!(!ok(11_745, 1) && ok(11_746, 1) && !ok(1_000_000, 0));
+    }
+
+    #[test]
+    fn privileged_requests_dip_below_the_mark() {
+        let ok = |free, urgency| watermark_ok(&ZoneState { free, ..ZoneState::default() }, false, 1000, urgency);
+        assert!(!ok(500, Urgency::High) && ok(501, Urgency::High) && ok(501, Urgency::OomVictim));
+        assert!(!ok(375, Urgency::HighAtomic) && ok(376, Urgency::HighAtomic));
+        let z = ZoneState { free: 1200, reserved: 100, empty: 0, lowmem_reserve: 100 };
+        assert!(!watermark_ok(&z, false, 1000, Urgency::Normal));
+    }
+}

@@ -1,0 +1,98 @@
+//! Compaction as the allocator uses it: deferral, odds over a node, the counter-scenario of section 14.
+
+use crate::world::{naples, put, small_naples, Faulting, State};
+use numalab_kernel::mm::compact::odds::expected_success;
+use numalab_kernel::mm::thp::Locality;
+use numalab_kernel::mm::{Gfp, NodeMemory, PageClass, Work};
+
+#[test]
+fn vector_29_failures_defer_the_zone() {
+    let mut m = naples(&["thp.locality=thp_thisnode"]);
+    put(&mut m, 0, State::X);
+    let fault = |m: &mut NodeMemory| {
+        let before = m.events.compact_stall;
+        assert_eq!(Faulting::new(Locality::ThisNode, Gfp::TRANSHUGE).run(m), Ok((false, 0)));
+        m.events.compact_stall - before
+    };
+    // Each fault compacts asynchronously (which defers nothing), and synchronously, whose failure doubles the back-off.
+    assert_eq!(fault(&mut m), 2);
+    // shift 1: one attempt passed over, then one that runs and fails synchronously -> shift 2.
+    assert_eq!(fault(&mut m), 1);
+    // shift 2: attempts 1 and 2 of 3 passed over.
+    assert_eq!(fault(&mut m), 0);
+}
+
+/// Share of local huge pages of 1 GiB of faults on a node that is 60 % full, 10 % of its blocks polluted.
+fn local_share(rule: Locality) -> (f64, NodeMemory) {
+    let mut m = naples(&[
+        &format!("thp.locality={}", rule.word()),
+        "compact.async_unmovable=1000",
+        "compact.sync_unmovable=200",
+    ]);
+    m.fragment(0, 400, 100);
+    for node in 1..8 {
+        m.cache_fill(node, (16 << 18) * 6 / 10, PageClass::FileMapped);
+    }
+    let local = (0..512).filter(|_| Faulting::new(rule, Gfp::TRANSHUGE).run(&mut m) == Ok((true, 0))).count();
+    (local as f64 / 512.0, m)
+}
+
+#[test]
+fn counter_scenario_of_section_14() {
+    for rule in [Locality::ThisNode, Locality::TwoStep] {
+        let (share, m) = local_share(rule);
+        assert!(share >= 0.9, "{rule:?}: {share}");
+        assert_eq!(m.events.pswpout, 0);
+        m.check().unwrap();
+    }
+    let (share, m) = local_share(Locality::Relaxed);
+    assert!(share < 0.01, "{share}");
+    assert_eq!(m.events.compact_stall, 0);
+}
+
+#[test]
+fn vector_28_success_of_one_candidate_on_a_node() {
+    // One candidate per attempt: a budget of one block, on a node with 60 % occupancy and no polluted block.
+    let mut m = naples(&["compact.async_blocks=1", "compact.async_unmovable=1000", "thp.locality=thp_two_step"]);
+    m.fragment(0, 400, 0);
+    let tries = 600;
+    for _ in 0..tries {
+        let _ = Faulting::new(Locality::TwoStep, Gfp::TRANSHUGE | Gfp::THISNODE).run(&mut m);
+    }
+    let share = m.events.compact_success as f64 / m.events.compact_stall as f64;
+    let expected = expected_success(0.0, 0.6, 0.001, 1);
+    assert!((share - expected).abs() < 0.06, "{share}, expected {expected}");
+}
+
+#[test]
+fn compaction_costs_what_it_looks_at_and_moves() {
+    let mut m = naples(&[]);
+    put(&mut m, 0, State::C);
+    let mut work = Work::default();
+    let owner = &mut numalab_kernel::mm::reclaim::NoOwners;
+    let f = Faulting::new(Locality::TwoStep, Gfp::TRANSHUGE).with(&mut m, owner, &mut work).unwrap();
+    assert!(f.huge && f.node == 0);
+    assert_eq!(work.compact_scanned, m.events.compact_migrate_scanned + m.events.compact_free_scanned);
+    assert_eq!(work.compact_moved, m.events.pgmigrate_success);
+    assert!(work.compact_moved > 200 && work.compact_scanned >= 1024);
+    let costs = crate::machines::modern_costs();
+    let ns = work.compact_scanned as f64 * 20.0 + work.compact_moved as f64 * 3500.0;
+    assert_eq!(work.compaction_ns(&costs), ns);
+}
+
+/// Compactions that one hopeless fault without retries runs.
+fn stalls_of_a_fault(era: &str) -> u64 {
+    let mut m = small_naples(&[&format!("compact.era={era}"), "thp.locality=thp_zonelist"]);
+    put(&mut m, 0, State::X);
+    for node in 1..8 {
+        put(&mut m, node, State::X);
+    }
+    assert_eq!(Faulting::new(Locality::Zonelist, Gfp::TRANSHUGE | Gfp::NORETRY).run(&mut m), Ok((false, 0)));
+    m.events.compact_stall
+}
+
+#[test]
+fn the_naive_era_compacts_synchronously_at_once() {
+    assert_eq!(stalls_of_a_fault("async_fault"), 2, "asynchronous failures defer nothing");
+    assert_eq!(stalls_of_a_fault("naive"), 1, "the first was synchronous and defers the second");
+}

@@ -1,0 +1,48 @@
+//! Demotion (section 4.6): DRAM nodes and CPU-less expanders.
+
+use crate::machines;
+use crate::world::config;
+use numalab_kernel::mm::reclaim::{demotion_targets, NoOwners};
+use numalab_kernel::mm::{NodeMemory, PageClass, Work};
+use numalab_model::machine::Machine;
+
+/// Two DRAM nodes and an expander on the socket of each.
+fn cxl() -> Machine {
+    let mut m = crate::world::small(machines::naples());
+    m.nodes.truncate(4);
+    for n in &mut m.nodes[2..] {
+        n.cpus.clear();
+        n.tier = 1;
+    }
+    m.distance = vec![vec![10, 21, 14, 24], vec![21, 10, 24, 14], vec![14, 24, 10, 34], vec![24, 14, 34, 10]];
+    m
+}
+
+#[test]
+fn cold_pages_go_to_the_nearest_node_of_the_next_tier() {
+    assert_eq!(demotion_targets(&cxl()), [Some(2), Some(3), None, None]);
+    let mut three = cxl();
+    three.nodes[3].tier = 2;
+    assert_eq!(demotion_targets(&three), [Some(2), Some(2), Some(3), None], "one tier at a time");
+    assert_eq!(demotion_targets(&machines::naples()), [None; 8]);
+}
+
+#[test]
+fn kswapd_demotes_page_cache_instead_of_dropping_it() {
+    let mut m = NodeMemory::with_config(&cxl(), &config(&["vm.demotion=true"]), 0);
+    assert!(m.can_reclaim_anon(0) && !m.can_reclaim_anon(2), "without swap, demotion makes it true");
+    m.fragment(0, 500, 0);
+    m.cache_fill(0, u64::MAX, PageClass::FileClean);
+    m.wake_kswapd(0, false, true);
+    let mut work = Work::default();
+    m.run_kswapd(0, &mut NoOwners, &mut work);
+    assert!(work.demoted > 0 && work.demoted == m.account(2).pages(PageClass::FileClean));
+    assert_eq!(m.events.pgdemote_kswapd, work.demoted);
+    m.check().unwrap();
+    let mut off = NodeMemory::with_config(&cxl(), &config(&[]), 0);
+    assert!(!off.can_reclaim_anon(0));
+    off.cache_fill(0, u64::MAX, PageClass::FileClean);
+    off.wake_kswapd(0, false, true);
+    off.run_kswapd(0, &mut NoOwners, &mut Work::default());
+    assert_eq!(off.account(2).used(), 0);
+}
