@@ -12,10 +12,12 @@ use crate::host::SchedView;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
+use crate::sets::WorkingSets;
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Stage, Task};
-use numalab_kernel::hw::rng::Rng;
+use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::cost::CostModel;
+use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::mm::NodeMemory;
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
@@ -88,8 +90,12 @@ pub struct World<'a> {
     pub(crate) cpus: Vec<CpuState>,
     pub(crate) rates: Rates,
     pub(crate) costs: CostModel,
-    /// Working sets of the tasks now running on each LLC, bytes.
-    pub(crate) llc_load_bytes: Vec<u64>,
+    /// Working sets, and their use of every LLC by the tasks now running.
+    pub(crate) sets: WorkingSets,
+    /// Latencies and rates of cache hits.
+    pub(crate) cache: CacheTimes,
+    /// Scratch: pages of a span on each node.
+    pub(crate) span_pages: Vec<u64>,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) vm: VmCounters,
@@ -119,6 +125,7 @@ impl<'a> World<'a> {
     /// A world at time 0 with the first process about to be started.
     pub fn new(machine: &'a Machine, workload: &'a Workload, cfg: &'a SimConfig, seed: u64) -> Result<Self, String> {
         let nodes = machine.node_count();
+        let rates = Rates::new(machine, workload);
         let mut rng = Rng::new(seed);
         let next_pid = 2000 + (rng.below(20_000) as u32);
         let cpus = (0..machine.cpu_count())
@@ -147,10 +154,12 @@ impl<'a> World<'a> {
             processes: workload.processes.iter().map(|_| ProcessState::new(nodes)).collect(),
             tasks: Vec::new(),
             cpus,
-            rates: Rates::new(machine, workload),
             costs: CostModel::new(machine),
             others: vec![0; nodes],
-            llc_load_bytes: vec![0; machine.llcs.len()],
+            sets: WorkingSets::new(machine, workload, &rates),
+            cache: CacheTimes::new(machine),
+            span_pages: vec![0; nodes],
+            rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
             channels: (0..workload.channels).map(|_| Channel::default()).collect(),
             vm: VmCounters::default(),
@@ -406,7 +415,7 @@ impl<'a> World<'a> {
         let (node, llc) = (self.cpus[cpu].node, self.cpus[cpu].llc);
         let t = &self.tasks[task as usize];
         self.processes[t.process as usize].running_on_node[node] -= 1;
-        self.llc_load_bytes[llc] -= t.working_set_bytes;
+        self.sets.leave(llc, t.group);
     }
 
     fn enter_cpu(&mut self, cpu: usize, task: u32) {
@@ -417,17 +426,18 @@ impl<'a> World<'a> {
         t.flush_paid_ns = p.flush_debt_ns;
         if t.llc != llc as u32 {
             t.llc = llc as u32;
-            t.warm_pc = usize::MAX;
+            t.warm = 0;
+            t.cold_lines = 0;
         }
-        self.llc_load_bytes[llc] += t.working_set_bytes;
+        self.sets.enter(llc, t.group);
     }
 
-    /// Sets the working set of the task running on `cpu`.
-    pub(crate) fn set_working_set(&mut self, cpu: usize, task: u32, bytes: u64) {
-        let t = &mut self.tasks[task as usize];
-        let load = &mut self.llc_load_bytes[self.cpus[cpu].llc];
-        *load = *load - t.working_set_bytes + bytes;
-        t.working_set_bytes = bytes;
+    /// The task running on `cpu` goes on to another working set.
+    pub(crate) fn use_group(&mut self, cpu: usize, task: u32, group: u32) {
+        let llc = self.cpus[cpu].llc;
+        let old = std::mem::replace(&mut self.tasks[task as usize].group, group);
+        self.sets.leave(llc, old);
+        self.sets.enter(llc, group);
     }
 
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.

@@ -22,6 +22,7 @@ mod process;
 mod rates;
 mod sample;
 mod scan;
+mod sets;
 mod sync;
 mod task;
 

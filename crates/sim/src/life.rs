@@ -138,7 +138,7 @@ impl World<'_> {
     /// Ends the task running on `cpu`.
     pub(crate) fn exit_task(&mut self, cpu: usize) {
         let Some(task) = self.cpus[cpu].task else { return };
-        self.set_working_set(cpu, task, 0);
+        self.use_group(cpu, task, crate::sets::NO_GROUP);
         let now = self.now_ns;
         self.sched.account(cpu as u32, now);
         self.sched.exit_current(cpu as u32, now);
