@@ -18,8 +18,9 @@ lint:
 unit:
 	$(CARGO) test --workspace --release
 
-bench: build
-	./target/release/numalab bench
+bench:
+	$(CARGO) run --release -p numalab-sim --example bench
+	$(CARGO) run --release -p numalab-kernel --example sched_bench
 
 fidelity: build
 	NUMALAB_FIDELITY=full $(CARGO) test --release --test fidelity -- --nocapture

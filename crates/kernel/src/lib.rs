@@ -8,5 +8,6 @@
 pub mod hw;
 pub mod mm;
 pub mod numa;
+pub mod registry;
 pub mod sched;
 pub mod tunable;

@@ -285,3 +285,19 @@ fn bad_distances_are_refused_with_what_was_expected() {
     assert!(bad(self_far).contains("nearer to node 1"));
     assert!(bad(vec![vec![10, 20], vec![20, 10]]).contains("not square; expected 3 rows"));
 }
+
+#[test]
+fn group_flags_after_the_removal_of_a_level() {
+    // Node 2 is at 30 from a pair mutually at 20: its NUMA level of 20 spans itself only and is removed.
+    let far = |a: usize, b: usize| if a < 2 && b < 2 { 20 } else { 30 };
+    let shape = Shape { distance: table(3, far), ..Shape::flat(3, 8, 2, 20) };
+    for (form, own) in [("v61", false), ("v612", true)] {
+        let config = SchedConfig { form, ..config("k60") };
+        let d = Domains::build(&shape.machine("m"), &config).unwrap();
+        let top = d.tower(16).last().unwrap();
+        assert_eq!((d.tower(16).len(), top.groups.len()), (3, 2));
+        let prefers = |g: usize| d.group(top.groups[g]).flags.has(Flags::PREFER_SIBLING);
+        assert_eq!((prefers(0), prefers(1)), (own, false), "{form}");
+        assert!(d.tower(16)[1].flags.has(Flags::PREFER_SIBLING), "{form}: the child still says so");
+    }
+}

@@ -5,6 +5,7 @@ mod sched_common;
 
 use numalab_kernel::sched::place::load_leaves;
 use numalab_kernel::sched::shapes::Shape;
+use numalab_kernel::sched::{NoNuma, Scheduler};
 use sched_common::{config, World, MS};
 
 const RULES: [&str; 5] = ["k511", "k517s", "v3", "k518", "k60"];
@@ -208,4 +209,30 @@ fn v36_affinity_lowers_the_threshold() {
     w.place(1);
     let t = w.fork(0);
     assert_eq!(w.node_of(t), 0);
+}
+
+#[test]
+fn numbering_of_threads_does_not_matter() {
+    // T1 as Linux numbers it: the second threads of all cores come after all first ones.
+    let mut machine = Shape::t1().machine("t1");
+    for (c, cpu) in machine.cpus.iter_mut().enumerate() {
+        cpu.core = c % 128;
+        cpu.llc = cpu.core / 8;
+        cpu.node = cpu.core / 64;
+    }
+    for (n, node) in machine.nodes.iter_mut().enumerate() {
+        node.cpus = (0..256).filter(|c| c % 128 / 64 == n).collect();
+    }
+    for (rule, want) in [("v3", "RLRLRLRLRLRLRLRL"), ("k518", "LLLLLLLRRRRRRRRL"), ("k60", "LLRLRLRLRLRLRRRL")] {
+        let mut s = Scheduler::new(&machine, &config(form(rule), rule)).unwrap();
+        let mut start = |affinity: Option<&[u32]>| {
+            let t = s.add_task(affinity, 0).unwrap();
+            let cpu = s.fork(0, t, 0);
+            s.pick_next(cpu, 0, &NoNuma);
+            s.domains().node_of(cpu)
+        };
+        start(Some(&[0]));
+        let nodes: Vec<u32> = (0..16).map(|_| start(None)).collect();
+        assert_eq!(letters(&nodes), want, "{rule}");
+    }
 }

@@ -1,1 +1,313 @@
-//! See the crate documentation.
+//! The catalog: machines, kernels, workloads, experiments and published tables by name.
+//!
+//! Problem: everything numalab knows about the world must work from a bare binary, and every piece of
+//! it must be replaceable without building anything.
+//! Approach: the TOML files are embedded at build time; [`Catalog::overlay`] lays a folder of the same
+//! shape over them, file by file. A name that looks like a path is read from disk instead.
+//! Invariants: names of a kind are unique and listed in natural order (3.8 before 3.13); the `name`
+//! inside a file is checked against the file's by whoever parses it, with [`File::check_name`].
+
+use crate::kernel::{self, KernelSpec};
+use crate::spec::{SpecError, Spot};
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::path::Path;
+
+/// (folder, name, text) of every embedded file.
+const EMBEDDED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
+
+/// Largest catalog file read from disk, bytes: specs are small, and a wrong path may be anything.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// What a catalog file describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Machines.
+    Machine,
+    /// Kernels.
+    Kernel,
+    /// Workloads.
+    Workload,
+    /// Experiments.
+    Experiment,
+    /// Published tables.
+    Published,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 5] = [Kind::Machine, Kind::Kernel, Kind::Workload, Kind::Experiment, Kind::Published];
+
+    /// Folder of the catalog.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Kind::Machine => "machines",
+            Kind::Kernel => "kernels",
+            Kind::Workload => "workloads",
+            Kind::Experiment => "experiments",
+            Kind::Published => "published",
+        }
+    }
+    /// Singular noun for messages.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Kind::Machine => "machine",
+            Kind::Kernel => "kernel",
+            Kind::Workload => "workload",
+            Kind::Experiment => "experiment",
+            Kind::Published => "published table",
+        }
+    }
+}
+
+/// A catalog file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// What it describes.
+    pub kind: Kind,
+    /// Name: the file name without `.toml`.
+    pub name: String,
+    /// Where it is, for messages.
+    pub label: String,
+    /// Its text.
+    pub text: Cow<'static, str>,
+}
+
+impl File {
+    /// Refuses a file whose `name` key differs from its own name.
+    ///
+    /// # Errors
+    /// They differ.
+    pub fn check_name(&self, name: &Spot<String>) -> Result<(), SpecError> {
+        if name.value == self.name {
+            return Ok(());
+        }
+        Err(name.error(format!("`name` is {:?}", name.value), format!("{:?}, as the file is called", self.name)))
+    }
+}
+
+/// All files by kind and name.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    files: Vec<File>,
+}
+
+impl Catalog {
+    /// The catalog the program was built with.
+    pub fn embedded() -> Self {
+        let mut files = Vec::new();
+        for kind in Kind::ALL {
+            for (_, name, text) in EMBEDDED.iter().filter(|f| f.0 == kind.folder()) {
+                let label = format!("catalog/{}/{name}.toml", kind.folder());
+                files.push(File { kind, name: (*name).into(), label, text: Cow::Borrowed(text) });
+            }
+        }
+        let mut catalog = Self { files };
+        catalog.sort();
+        catalog
+    }
+
+    /// Lays the files of `dir` (with folders `machines`, `kernels`, …) over this catalog: equal names
+    /// are replaced, new ones added.
+    ///
+    /// # Errors
+    /// `dir` is no folder, or a file in it cannot be read as text.
+    pub fn overlay(&mut self, dir: &Path) -> Result<(), SpecError> {
+        let bad = |path: &Path, what: String| SpecError::plain(&path.display().to_string(), what, "a catalog folder");
+        let mut found = false;
+        for kind in Kind::ALL {
+            let folder = dir.join(kind.folder());
+            if !folder.is_dir() {
+                continue;
+            }
+            found = true;
+            for entry in std::fs::read_dir(&folder).map_err(|e| bad(&folder, e.to_string()))? {
+                let path = entry.map_err(|e| bad(&folder, e.to_string()))?.path();
+                if path.extension().is_some_and(|e| e == "toml") {
+                    let file = read(kind, &path)?;
+                    self.files.retain(|f| f.kind != kind || f.name != file.name);
+                    self.files.push(file);
+                }
+            }
+        }
+        if !found {
+            let e = bad(dir, "no catalog here".into());
+            let folders: Vec<_> = Kind::ALL.iter().map(|k| k.folder()).collect();
+            return Err(SpecError { expected: format!("a folder with any of {}", folders.join(", ")), ..e });
+        }
+        self.sort();
+        Ok(())
+    }
+
+    /// Names of a kind, in natural order.
+    pub fn names(&self, kind: Kind) -> impl Iterator<Item = &str> {
+        self.files.iter().filter(move |f| f.kind == kind).map(|f| f.name.as_str())
+    }
+
+    /// The file of that name.
+    pub fn get(&self, kind: Kind, name: &str) -> Option<&File> {
+        self.files.iter().find(|f| f.kind == kind && f.name == name)
+    }
+
+    /// The file that `name` means: a path if it ends in `.toml` or has a `/`, else a name.
+    ///
+    /// # Errors
+    /// No such file or name (with the nearest one), or it cannot be read as text.
+    pub fn find(&self, kind: Kind, name: &Spot<String>) -> Result<Cow<'_, File>, SpecError> {
+        if is_path(&name.value) {
+            return read(kind, Path::new(&name.value)).map(Cow::Owned);
+        }
+        self.get(kind, &name.value).map(Cow::Borrowed).ok_or_else(|| self.unknown(kind, name))
+    }
+
+    /// The error for a name that is not there.
+    pub fn unknown(&self, kind: Kind, name: &Spot<String>) -> SpecError {
+        let noun = kind.noun();
+        let a = if kind == Kind::Experiment { "an" } else { "a" };
+        let expected = format!("{a} {noun} of the catalog (`numalab list {}`) or a path to a TOML file", kind.folder());
+        name.error(format!("unknown {noun} `{}`", name.value), expected).near(&name.value, self.names(kind))
+    }
+
+    fn sort(&mut self) {
+        self.files.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| natural(&a.name, &b.name)));
+    }
+}
+
+impl kernel::Lookup for Catalog {
+    fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
+        let owned;
+        let file = if is_path(name) {
+            owned = read(Kind::Kernel, Path::new(name))?;
+            &owned
+        } else {
+            match self.get(Kind::Kernel, name) {
+                Some(file) => file,
+                None => return Ok(None),
+            }
+        };
+        let spec = kernel::parse(&file.label, &file.text)?;
+        file.check_name(&spec.name)?;
+        Ok(Some(spec))
+    }
+    fn kernel_names(&self) -> Vec<String> {
+        self.names(Kind::Kernel).map(str::to_string).collect()
+    }
+}
+
+/// Whether a name given by a person means a file.
+pub fn is_path(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains('/')
+}
+
+/// Reads a spec from disk.
+///
+/// # Errors
+/// It does not exist, is no regular file, is larger than 16 MiB, or is not UTF-8.
+pub fn read(kind: Kind, path: &Path) -> Result<File, SpecError> {
+    let label = path.display().to_string();
+    let expected = format!("a TOML file with a description of the {}", kind.noun());
+    let bad = |what: String| SpecError::plain(&label, what, expected.clone());
+    let meta = std::fs::metadata(path).map_err(|e| bad(reason(&e)))?;
+    if !meta.is_file() {
+        return Err(bad("not a file".into()));
+    }
+    if meta.len() > FILE_BYTES_MAX {
+        return Err(bad(format!("{} bytes, more than {FILE_BYTES_MAX}", meta.len())));
+    }
+    let bytes = std::fs::read(path).map_err(|e| bad(reason(&e)))?;
+    let text = String::from_utf8(bytes).map_err(|_| bad("not UTF-8 text".into()))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(File { kind, name, label, text: Cow::Owned(text) })
+}
+
+fn reason(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "no such file".into(),
+        std::io::ErrorKind::PermissionDenied => "not readable (permission denied)".into(),
+        _ => e.to_string(),
+    }
+}
+
+/// Order in which people expect names: runs of digits compare as numbers.
+pub fn natural(a: &str, b: &str) -> Ordering {
+    let (mut a_rest, mut b_rest) = (a, b);
+    while !a_rest.is_empty() && !b_rest.is_empty() {
+        let (x, a_next) = token(a_rest);
+        let (y, b_next) = token(b_rest);
+        let order = match (number(x), number(y)) {
+            (Some(x), Some(y)) => x.cmp(&y),
+            _ => x.cmp(y),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+        (a_rest, b_rest) = (a_next, b_next);
+    }
+    // Equal so far: the shorter first, then by text so that 01 and 1 still have an order.
+    a_rest.len().cmp(&b_rest.len()).then_with(|| a.cmp(b))
+}
+
+fn token(s: &str) -> (&str, &str) {
+    let digit = s.starts_with(|c: char| c.is_ascii_digit());
+    s.split_at(s.find(|c: char| c.is_ascii_digit() != digit).unwrap_or(s.len()))
+}
+
+fn number(s: &str) -> Option<u128> {
+    s.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spot(name: &str) -> Spot<String> {
+        Spot { value: name.into(), file: "--kernel".into(), line: 0, column: 0 }
+    }
+
+    #[test]
+    fn embedded_catalog_is_complete_and_in_natural_order() {
+        let c = Catalog::embedded();
+        let kernels: Vec<_> = c.names(Kind::Kernel).collect();
+        let at = |n: &str| kernels.iter().position(|k| *k == n).unwrap_or_else(|| panic!("{n} is missing"));
+        assert!(at("3.8") < at("3.13") && at("3.13") < at("4.15") && at("6.3") < at("6.12") && at("6.12") < at("off"));
+        assert!(at("6.4-rc2") < at("6.4-rc2+rfc-v3"));
+    }
+
+    #[test]
+    fn unknown_names_and_bad_paths_are_refused() {
+        let c = Catalog::embedded();
+        let e = c.find(Kind::Kernel, &spot("6.4-rc3")).unwrap_err().to_string();
+        assert!(e.contains("unknown kernel `6.4-rc3`") && e.contains("did you mean `6.4-rc2`?"), "{e}");
+        let e = c.find(Kind::Machine, &spot("nowhere/m.toml")).unwrap_err().to_string();
+        assert_eq!(e, "nowhere/m.toml: no such file; expected a TOML file with a description of the machine");
+    }
+
+    #[test]
+    fn overlay_replaces_and_adds_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("kernels");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("6.1.toml"), "name = \"6.1\"").unwrap();
+        std::fs::write(folder.join("mine.toml"), "name = \"other\"\ntitle = \"t\"").unwrap();
+        std::fs::write(folder.join("notes.txt"), "not TOML").unwrap();
+        let mut c = Catalog::embedded();
+        let before = c.names(Kind::Kernel).count();
+        c.overlay(dir.path()).unwrap();
+        assert_eq!(c.names(Kind::Kernel).count(), before + 1);
+        assert_eq!(c.get(Kind::Kernel, "6.1").unwrap().text, "name = \"6.1\"");
+        let e = kernel::Lookup::kernel_spec(&c, "mine").unwrap_err();
+        assert!(e.to_string().contains("mine.toml:1:8: `name` is \"other\"; expected \"mine\""), "{e}");
+        assert!(c.overlay(&dir.path().join("absent")).unwrap_err().to_string().contains("no catalog here"));
+        std::fs::write(folder.join("bin.toml"), [0xff, 0xfe]).unwrap();
+        assert!(c.overlay(dir.path()).unwrap_err().to_string().contains("not UTF-8"));
+    }
+
+    #[test]
+    fn natural_order() {
+        let mut v = vec!["6.12", "6.3", "off", "6.4-rc2+x", "6.4-rc2", "4.15", "2x10", "2x9"];
+        v.sort_by(|a, b| natural(a, b));
+        assert_eq!(v, ["2x9", "2x10", "4.15", "6.3", "6.4-rc2", "6.4-rc2+x", "6.12", "off"]);
+        assert_eq!(natural("1", "01"), Ordering::Greater);
+        assert_eq!(natural("1", "1"), Ordering::Equal);
+    }
+}

@@ -12,6 +12,7 @@ pub mod expr;
 pub mod kernel;
 pub mod machine;
 pub mod plan;
+pub mod published;
 pub mod record;
 pub mod spec;
 pub mod workload;

@@ -1,1 +1,286 @@
-//! See the crate documentation.
+//! A plan: one machine × kernel × workload × seed on one backend, and its identity.
+//!
+//! Problem: a record must say exactly what was run, an interrupted experiment must know what it already
+//! has, and two plans that could differ in any figure must never be taken for one.
+//! Approach: [`Plan`] is the serialisable description; its compact JSON is the canonical form and the
+//! SHA-256 of that is the [`PlanId`]. Machine and workload enter it by the fingerprint of their
+//! *resolved* values, so a changed number changes the id and a changed comment does not.
+//! Invariant: whatever a record's manifest holds beside measurements is part of the plan.
+
+use crate::kernel::{Kernel, RoleChoice, TunableChoice};
+use crate::machine::Machine;
+use crate::workload::Workload;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+
+/// Identity of a plan: the SHA-256 of its canonical form.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PlanId(String);
+
+impl PlanId {
+    /// All 64 hexadecimal digits.
+    pub fn full(&self) -> &str {
+        &self.0
+    }
+    /// The first 16 digits: name of the record's directory.
+    pub fn short(&self) -> &str {
+        self.0.get(..16).unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for PlanId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.short())
+    }
+}
+
+/// What a run is asked to do, complete enough to tell it from every other run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Where it runs: `sim`, `vm` or `host`.
+    pub backend: String,
+    /// Version of the backend.
+    pub version: String,
+    /// Machine.
+    pub machine: MachinePlan,
+    /// Kernel.
+    pub kernel: KernelPlan,
+    /// Workload.
+    pub workload: WorkloadPlan,
+    /// Seed of every random stream of the run.
+    pub seed: u64,
+}
+
+/// The machine of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachinePlan {
+    /// Name.
+    pub name: String,
+    /// Fingerprint of the resolved machine.
+    pub sha256: String,
+    /// What looked suspicious about it.
+    pub warnings: Vec<String>,
+}
+
+/// The kernel of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelPlan {
+    /// Name, overrides included.
+    pub name: String,
+    /// Kernel it is another name of.
+    pub alias_of: Option<String>,
+    /// Image for the `vm` backend.
+    pub image: Option<String>,
+    /// Catalog files it was composed from.
+    pub chain: Vec<String>,
+    /// Implementation per role.
+    pub roles: Vec<RoleChoice>,
+    /// Effective value of every tunable.
+    pub tunables: Vec<TunableChoice>,
+    /// What a reader must know about it.
+    pub warnings: Vec<String>,
+}
+
+/// The workload of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadPlan {
+    /// Name.
+    pub name: String,
+    /// Fingerprint of the resolved workload.
+    pub sha256: String,
+    /// Parameter values used: name and value as text.
+    pub params: Vec<(String, String)>,
+    /// What a reader must know about it.
+    pub warnings: Vec<String>,
+}
+
+impl Plan {
+    /// The canonical form: compact JSON with the fields in declaration order. It has no maps and no
+    /// floats, so equal plans have equal text.
+    ///
+    /// # Errors
+    /// None in practice: every field is text, a number or a list of those.
+    pub fn canonical(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+    /// Identity of the plan.
+    ///
+    /// # Errors
+    /// As [`Plan::canonical`].
+    pub fn id(&self) -> Result<PlanId, serde_json::Error> {
+        Ok(PlanId(hex(&Sha256::digest(self.canonical()?.as_bytes()))))
+    }
+    /// All warnings that are known before the run, in a fixed order.
+    pub fn warnings(&self) -> impl Iterator<Item = &String> {
+        self.machine.warnings.iter().chain(&self.kernel.warnings).chain(&self.workload.warnings)
+    }
+}
+
+/// A plan with everything it names resolved: what a backend needs to run it.
+#[derive(Clone, Debug)]
+pub struct PlanInput {
+    /// Description and identity.
+    pub plan: Plan,
+    /// Identity, computed once.
+    pub id: PlanId,
+    /// Machine.
+    pub machine: Arc<Machine>,
+    /// Kernel.
+    pub kernel: Arc<Kernel>,
+    /// Workload, resolved for this machine and seed.
+    pub workload: Arc<Workload>,
+    /// Seed.
+    pub seed: u64,
+}
+
+impl PlanInput {
+    /// Describes a run of resolved parts on `backend` of that `version`.
+    ///
+    /// # Errors
+    /// As [`Plan::canonical`].
+    pub fn new(
+        backend: Backend<'_>,
+        machine: Arc<Machine>,
+        kernel: Arc<Kernel>,
+        workload: Arc<Workload>,
+        seed: u64,
+    ) -> Result<Self, serde_json::Error> {
+        let plan = Plan {
+            backend: backend.name.into(),
+            version: backend.version.into(),
+            machine: MachinePlan {
+                name: machine.name.clone(),
+                sha256: fingerprint(&*machine),
+                warnings: machine.warnings.clone(),
+            },
+            kernel: KernelPlan {
+                name: kernel.name.clone(),
+                alias_of: kernel.alias_of.clone(),
+                image: kernel.image.clone(),
+                chain: kernel.chain.clone(),
+                roles: kernel.roles.clone(),
+                tunables: kernel.tunables.clone(),
+                warnings: kernel.warnings.clone(),
+            },
+            workload: WorkloadPlan {
+                name: workload.name.clone(),
+                sha256: fingerprint(&*workload),
+                params: workload.params.clone(),
+                warnings: workload.warnings.clone(),
+            },
+            seed,
+        };
+        let id = plan.id()?;
+        Ok(Self { plan, id, machine, kernel, workload, seed })
+    }
+}
+
+/// Name and version of a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backend<'a> {
+    /// `sim`, `vm` or `host`.
+    pub name: &'a str,
+    /// Version of what decides its figures.
+    pub version: &'a str,
+}
+
+/// SHA-256 of a value's `Debug` text, hexadecimal.
+///
+/// Derived `Debug` writes every field with its name, floats in their shortest exact form and
+/// collections in order; it is the one complete text form that every resolved type already has. It is
+/// hashed while it is written, so even a large workload is never held as text.
+pub fn fingerprint<T: fmt::Debug>(value: &T) -> String {
+    struct Hasher(Sha256);
+    impl fmt::Write for Hasher {
+        fn write_str(&mut self, s: &str) -> fmt::Result {
+            self.0.update(s.as_bytes());
+            Ok(())
+        }
+    }
+    let mut hasher = Hasher(Sha256::new());
+    // Writing to the hasher cannot fail, and derived Debug reports no error of its own.
+    let _ = write!(hasher, "{value:?}");
+    hex(&hasher.0.finalize())
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, b| {
+        let _ = write!(out, "{b:02x}");
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small valid plan for tests of this crate.
+    fn plan() -> Plan {
+        Plan {
+            backend: "sim".into(),
+            version: "1".into(),
+            machine: MachinePlan { name: "m".into(), sha256: "00".into(), warnings: vec![] },
+            kernel: KernelPlan {
+                name: "k".into(),
+                alias_of: None,
+                image: None,
+                chain: vec!["k".into()],
+                roles: vec![],
+                tunables: vec![],
+                warnings: vec![],
+            },
+            workload: WorkloadPlan {
+                name: "w".into(),
+                sha256: "11".into(),
+                params: vec![("loops".into(), "5".into())],
+                warnings: vec![],
+            },
+            seed: 7,
+        }
+    }
+
+    #[test]
+    fn the_id_is_the_sha256_of_the_canonical_form() {
+        let text = plan().canonical().unwrap();
+        assert!(text.starts_with(r#"{"backend":"sim","version":"1","machine":{"name":"m","#), "{text}");
+        assert!(text.ends_with(r#""params":[["loops","5"]],"warnings":[]},"seed":7}"#), "{text}");
+        assert_eq!(plan().id().unwrap().full(), hex(&Sha256::digest(&text)));
+        assert_eq!(plan().id().unwrap().short().len(), 16);
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan());
+    }
+
+    #[test]
+    fn everything_that_determines_a_result_changes_the_id() {
+        let base = plan().id().unwrap();
+        let changes: [fn(&mut Plan); 7] = [
+            |p| p.backend = "vm".into(),
+            |p| p.version = "2".into(),
+            |p| p.machine.sha256 = "01".into(),
+            |p| p.kernel.chain.push("base".into()),
+            |p| p.workload.sha256 = "12".into(),
+            |p| p.workload.params[0].1 = "6".into(),
+            |p| p.seed = 8,
+        ];
+        for change in changes {
+            let mut p = plan();
+            change(&mut p);
+            assert_ne!(p.id().unwrap(), base);
+        }
+    }
+
+    #[test]
+    fn fingerprints_see_every_bit_of_a_float() {
+        // SHA-256 of the three characters "1.5", checked with an independent tool.
+        assert_eq!(fingerprint(&1.5), "9f29a130438b81170b92a42650f9a94291ecad60bd47af2a3886e75f7f728725");
+        assert_ne!(fingerprint(&0.1), fingerprint(&(0.1 + f64::EPSILON / 8.0)));
+        assert_ne!(fingerprint(&vec![1, 2]), fingerprint(&vec![2, 1]));
+    }
+}

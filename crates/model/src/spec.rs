@@ -99,9 +99,10 @@ impl Doc {
         })?;
         Ok(Self { file: file.into(), text: text.into(), parsed })
     }
-    /// The top-level table.
+    /// The top-level table; what is missing in it is reported at the beginning of the file.
     pub fn root(&self) -> Table<'_> {
-        Table { doc: self, items: self.parsed.as_table(), span: None, path: String::new(), asked: RefCell::default() }
+        let items = self.parsed.as_table();
+        Table { doc: self, items, span: Some(0..0), path: String::new(), asked: RefCell::default() }
     }
     /// An error at a byte span of this text.
     pub fn error(&self, span: Option<std::ops::Range<usize>>, what: String, expected: String) -> SpecError {
@@ -174,9 +175,11 @@ impl<'a> Table<'a> {
         let (line, column) = item.span().map_or((0, 0), |s| position(&self.doc.text, s.start));
         Spot { value, file: self.doc.file.clone(), line, column }
     }
-    /// The error for a missing key.
+    /// The error for a missing key; a key of the table that looks like it is named.
     pub fn missing(&self, key: &str, expected: &str) -> SpecError {
-        self.doc.error(self.span.clone(), format!("`{}` is missing", self.full(key)), expected.to_string())
+        let others = self.items.iter().filter(|(k, _)| !self.asked.borrow().iter().any(|a| a == k)).map(|(k, _)| k);
+        let hint = nearest(key, others).map(|k| format!(" (there is `{k}`)")).unwrap_or_default();
+        self.doc.error(self.span.clone(), format!("`{}` is missing{hint}", self.full(key)), expected.to_string())
     }
     /// An error at the table itself.
     pub fn error(&self, what: impl Into<String>, expected: impl Into<String>) -> SpecError {
@@ -492,6 +495,16 @@ mod tests {
         assert_eq!((e.line, e.column), (3, 3));
         assert_eq!(e.nearest.as_deref(), Some("title"));
         assert!(e.to_string().contains("a.toml:3:3: unknown key `titel`"));
+    }
+
+    #[test]
+    fn a_missing_key_names_one_that_looks_like_it() {
+        let doc = Doc::parse("a.toml", "[region]\nsise = 1\nname = \"b\"\n").unwrap();
+        let root = doc.root();
+        let region = root.opt_table("region").unwrap().unwrap();
+        let e = region.int("size", 1..=9).unwrap_err();
+        assert_eq!((e.line, e.what.as_str()), (1, "`region.size` is missing (there is `sise`)"));
+        assert_eq!(root.str("title").unwrap_err().to_string(), "a.toml:1:1: `title` is missing; expected a string");
     }
 
     #[test]

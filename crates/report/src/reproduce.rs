@@ -55,6 +55,9 @@ pub struct Cell {
     pub simulated_ratio: Option<f64>,
     /// What the cell is for.
     pub role: Role,
+    /// The cell belongs to the baseline column, so its ratio is 1 by definition; not scored, not part of the JSON form.
+    #[serde(skip)]
+    pub baseline: bool,
     /// What is suspected behind a miss; not part of the JSON form.
     #[serde(skip)]
     pub note: String,
@@ -81,13 +84,17 @@ impl Cell {
             None => false,
         }
     }
+    fn scored(&self) -> bool {
+        self.role == Role::Predicted && !self.baseline
+    }
     fn missed(&self) -> bool {
-        self.role == Role::Predicted && !(self.direction_right() && self.within(NEAR))
+        self.scored() && !(self.direction_right() && self.within(NEAR))
     }
     /// One sign per cell: how well it came out.
     fn sign(&self) -> char {
         match self.role {
             Role::Calibrated => 'c',
+            Role::Predicted if self.baseline => ' ',
             Role::Predicted if !self.direction_right() => '!',
             Role::Predicted if self.within(NEAR) => '=',
             Role::Predicted if self.within(WIDE) => '~',
@@ -109,10 +116,10 @@ pub struct Score {
     pub within_2: usize,
 }
 
-/// Counts the predicted cells.
+/// Counts the predicted cells outside the baseline column, whose ratios say nothing.
 pub fn score(cells: &[Cell]) -> Score {
     let mut out = Score::default();
-    for c in cells.iter().filter(|c| c.role == Role::Predicted) {
+    for c in cells.iter().filter(|c| c.scored()) {
         out.predicted += 1;
         out.direction_right += usize::from(c.direction_right());
         out.within_1_25 += usize::from(c.within(NEAR));
@@ -256,6 +263,7 @@ mod tests {
             published_ratio: published,
             simulated_ratio: simulated,
             role,
+            baseline: false,
             note: String::new(),
         }
     }
@@ -291,6 +299,14 @@ mod tests {
             cell("base+fix", Role::Predicted, Some(1.018), Some(0.97)),
             Cell { note: "scan budget per VMA".into(), ..cell("off", Role::Predicted, Some(2.0), None) },
         ]
+    }
+
+    #[test]
+    fn baseline_cells_do_not_count() {
+        let mut cells = sample();
+        let before = score(&cells);
+        cells.push(Cell { baseline: true, ..predicted(1.0, 1.0) });
+        assert_eq!(score(&cells), before);
     }
 
     #[test]

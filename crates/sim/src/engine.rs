@@ -116,6 +116,8 @@ pub struct World<'a> {
     /// Scratch: other CPUs of a process on each node.
     others: Vec<u32>,
     ticks: u64,
+    /// Most resident pages at a sample, and the bytes of page state then.
+    pub(crate) peak: (u64, u64),
 }
 
 /// Time between two solutions of the bandwidth model.
@@ -176,6 +178,7 @@ impl<'a> World<'a> {
             end_ns: 0,
             events: Vec::new(),
             ticks: 0,
+            peak: (0, 0),
         })
     }
 
@@ -513,6 +516,17 @@ impl<'a> World<'a> {
         let t = &mut self.tasks[task as usize];
         t.system_ns += ns;
         self.processes[t.process as usize].system_ns += ns;
+    }
+
+    /// What the run's page state took at its largest, and how much the run did.
+    pub(crate) fn footprint(&self) -> crate::Footprint {
+        let c = &self.numa.counters;
+        crate::Footprint {
+            pages: self.peak.0,
+            state_bytes: self.peak.1,
+            page_events: self.vm.pgfault + c.numa_pte_updates + c.numa_pages_migrated,
+            ticks: self.ticks,
+        }
     }
 
     /// Program of a process's thread.

@@ -45,6 +45,19 @@ impl std::fmt::Display for SimError {
 
 impl std::error::Error for SimError {}
 
+/// How much a run did and held, for benchmarks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Most resident pages of 4 KiB at a sample.
+    pub pages: u64,
+    /// Bytes of page state at that sample.
+    pub state_bytes: u64,
+    /// Faults, PTE updates and migrated pages.
+    pub page_events: u64,
+    /// Scheduler ticks.
+    pub ticks: u64,
+}
+
 /// Runs one plan.
 ///
 /// `check` verifies the engine's invariants at the end (frames conserved, counters consistent).
@@ -58,10 +71,25 @@ pub fn run(
     seed: u64,
     check: bool,
 ) -> Result<Outcome, SimError> {
+    measure(machine, workload, cfg, seed, check).map(|(outcome, _)| outcome)
+}
+
+/// As [`run`], with what the run did and held.
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(
+    machine: &Machine,
+    workload: &Workload,
+    cfg: &SimConfig,
+    seed: u64,
+    check: bool,
+) -> Result<(Outcome, Footprint), SimError> {
     let mut world = engine::World::new(machine, workload, cfg, seed).map_err(SimError)?;
     world.run();
     if check {
         world.check().map_err(SimError)?;
     }
-    Ok(world.outcome())
+    let footprint = world.footprint();
+    Ok((world.outcome(), footprint))
 }

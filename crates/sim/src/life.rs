@@ -48,7 +48,7 @@ impl World<'_> {
             }
         };
         debug_assert_eq!(id as usize, self.tasks.len());
-        let mut t = Task::new(process as u32, thread as u32, pid, ops, stage, self.now_ns);
+        let mut t = Task::new(process as u32, thread as u32, ops, stage);
         if let Some(parent) = parent.filter(|_| !first) {
             t.policy = self.tasks[parent as usize].policy.clone();
         }
@@ -145,7 +145,6 @@ impl World<'_> {
         self.numa.exit(task);
         let t = &mut self.tasks[task as usize];
         t.activity = Activity::Dead;
-        t.end_ns = now;
         t.pc = 0;
         t.ops = Arc::from([]);
         let process = t.process as usize;

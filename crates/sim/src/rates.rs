@@ -200,8 +200,8 @@ impl Rates {
             return;
         }
         let scale = ns / total;
-        for n in 0..self.nodes {
-            self.occupancy_ns[at + n] += scale * self.ns_per_byte[at + n] * f64::from(counts[n]);
+        for ((o, t), &c) in self.occupancy_ns[at..].iter_mut().zip(&self.ns_per_byte[at..]).zip(counts) {
+            *o += scale * t * f64::from(c);
         }
     }
     /// The same for pages per node given as totals (random access to a whole range).
@@ -211,8 +211,8 @@ impl Rates {
         if total <= 0.0 {
             return;
         }
-        for n in 0..self.nodes {
-            self.occupancy_ns[at + n] += ns * self.latency_ns[at + n] * pages[n] as f64 / total;
+        for ((o, l), &p) in self.occupancy_ns[at..].iter_mut().zip(&self.latency_ns[at..]).zip(pages) {
+            *o += ns * l * p as f64 / total;
         }
     }
     /// Ends an epoch of `epoch_ns`: averages the occupancy and solves for the next one.

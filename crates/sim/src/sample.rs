@@ -68,6 +68,11 @@ impl World<'_> {
         }
         s.pages.time_ns.push(now);
         let nodes = s.scratch.len();
+        let pages = self.processes.iter().map(|p| p.space.rss_pages()).sum();
+        if pages > self.peak.0 {
+            let bytes = self.processes.iter().flat_map(|p| p.space.iter()).map(|v| v.state_bytes() as u64).sum();
+            self.peak = (pages, bytes);
+        }
         for (i, p) in self.processes.iter().enumerate() {
             s.scratch.fill(0);
             p.space.add_pages_on_node(&mut s.scratch);

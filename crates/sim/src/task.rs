@@ -36,8 +36,6 @@ pub enum Activity {
 pub struct Task {
     /// Process (index), which is also its address space.
     pub process: u32,
-    /// Kernel-global thread id.
-    pub pid: u32,
     /// Thread number inside its process; 0 is the initial thread.
     pub thread: u32,
     /// Program of the current stage.
@@ -62,8 +60,6 @@ pub struct Task {
     pub user_ns: u64,
     /// Time in the kernel, ns.
     pub system_ns: u64,
-    /// Time waiting for pages under migration, ns.
-    pub blocked_ns: u64,
     /// Number of the current sleep.
     pub sleep: u32,
     /// Shoot-down loss of its address space that its CPU has already paid for, ns.
@@ -80,10 +76,6 @@ pub struct Task {
     pub group: u32,
     /// Stage of the initial thread.
     pub stage: Stage,
-    /// When it was created, ns.
-    pub start_ns: u64,
-    /// When it ended, ns.
-    pub end_ns: u64,
 }
 
 /// Life stages of a thread: initial threads have all of them, others only the last two.
@@ -105,10 +97,9 @@ pub enum Stage {
 
 impl Task {
     /// A task about to run `ops`.
-    pub fn new(process: u32, thread: u32, pid: u32, ops: Arc<[Op]>, stage: Stage, now_ns: u64) -> Self {
+    pub fn new(process: u32, thread: u32, ops: Arc<[Op]>, stage: Stage) -> Self {
         Self {
             process,
-            pid,
             thread,
             ops,
             pc: 0,
@@ -121,7 +112,6 @@ impl Task {
             policy: TaskPolicy::system(),
             user_ns: 0,
             system_ns: 0,
-            blocked_ns: 0,
             sleep: 0,
             flush_paid_ns: 0,
             llc: u32::MAX,
@@ -130,8 +120,6 @@ impl Task {
             ahead_ns: 0,
             group: crate::sets::NO_GROUP,
             stage,
-            start_ns: now_ns,
-            end_ns: 0,
         }
     }
     /// Which program it runs: `None` for the prologue, else its thread's.

@@ -1,5 +1,7 @@
 //! The same plan gives the same outcome, to the last bit.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 use common::*;
 

@@ -1,5 +1,7 @@
 //! Every machine × kernel × workload of the catalog for a moment of model time.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 use common::*;
 use numalab_model::record::Status;

@@ -1,5 +1,7 @@
 //! Runs whose result is known in closed form.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 use common::*;
 

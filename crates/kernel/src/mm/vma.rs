@@ -131,6 +131,12 @@ impl Vma {
     pub fn rss_pages(&self) -> u64 {
         self.pages_on_node.iter().sum()
     }
+    /// Bytes that the state of this mapping takes in the simulator.
+    pub fn state_bytes(&self) -> usize {
+        self.chunks.capacity() * std::mem::size_of::<Chunk>()
+            + self.counts.capacity() * std::mem::size_of::<u16>()
+            + self.blocks.capacity() * std::mem::size_of::<Block>()
+    }
     /// Marked pages.
     pub fn marked_pages(&self) -> u64 {
         self.marked_pages

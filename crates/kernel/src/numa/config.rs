@@ -103,6 +103,8 @@ crate::tunables! {
         placement_paced: bool = true, "", "model";
         /// Preferred node is retried every 1/16 period, at most every second (3.17 on), not every second.
         retry_by_period: bool = true, "", "model";
+        /// Tasks are moved to their preferred node (3.13 on).
+        task_migration: bool = true, "", "model";
         /// Swaps need an importance of 30 and a lead of 15 (4.19 on).
         small_imp: bool = true, "", "model";
         /// No swaps inside a group or between ungrouped tasks while the target node has spare capacity (6.0 on).

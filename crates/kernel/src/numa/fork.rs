@@ -124,10 +124,14 @@ impl NumaBalancing {
         self.mms[mm as usize] = MmNuma { users: 1, ..MmNuma::default() };
     }
 
+    /// Makes room for a task; one still living there exits first.
     fn slot(&mut self, task: TaskId) {
         let needed = task as usize + 1;
         if self.tasks.len() < needed {
             self.tasks.resize_with(needed, TaskNuma::default);
+        }
+        if self.tasks[task as usize].mm.is_some() {
+            self.exit(task);
         }
     }
 

@@ -87,14 +87,12 @@ pub struct NumaBalancing {
     pub promotion: Vec<NodePromotion>,
     /// Legacy rate limit by target node.
     pub limits: Vec<NodeLimit>,
-    /// CPUs claimed by a placement search; all false between calls.
-    numa_migrate_on: Vec<bool>,
 }
 
 impl NumaBalancing {
     /// An idle system without tasks.
     pub fn new(cfg: NumaConfig, topo: NumaTopology) -> Self {
-        let (nodes, cpus) = (topo.nodes(), topo.cpu_count());
+        let nodes = topo.nodes();
         Self {
             cfg,
             topo,
@@ -105,7 +103,6 @@ impl NumaBalancing {
             reasons: NumaReasons::default(),
             promotion: vec![NodePromotion::default(); nodes],
             limits: vec![NodeLimit::default(); nodes],
-            numa_migrate_on: vec![false; cpus],
         }
     }
 }

@@ -57,6 +57,7 @@ pub const RELEASES: &[Release] = &[
             ("numa.changed_entry_drops_fault", "false"),
             ("numa.placement_paced", "false"),
             ("numa.retry_by_period", "false"),
+            ("numa.task_migration", "false"),
             ("numa.small_imp", "false"),
             ("numa.no_swap_with_spare", "false"),
             ("numa.conditional_period_reset", "false"),
@@ -76,6 +77,7 @@ pub const RELEASES: &[Release] = &[
             ("numa.skip_by_policy", "true"),
             ("numa.skip_small_vma", "false"),
             ("numa.first_nid_gate", "false"),
+            ("numa.task_migration", "true"),
         ],
     ),
     row(

@@ -83,3 +83,9 @@ fn settings_name_their_models() {
         assert_eq!(settings(release).numa.period_model, word);
     }
 }
+
+#[test]
+fn the_3_8_period_knows_no_placement() {
+    let any = interval([1000, 500, 500, 9, 500, 500]);
+    assert_eq!(adapt(PeriodModel::V38, &any), Adapted { period: 1000, backoff: false });
+}

@@ -212,10 +212,21 @@ fn shared_faults_between_active_nodes_of_a_group_count_as_local() {
     fault(&mut n, &mut host, at(2), &mut page, MigrateResult::Migrated);
     assert_eq!(n.tasks[0].numa_faults_locality, [1, 1, 0]);
     assert_eq!(n.buffered(0, 1, SHARED).1, 2, "CPUBUF of the faulting node");
+    // Both nodes must be active, and more than one.
+    for (active_nodes, max, local) in [(2, 400, 0), (1, 100, 0), (2, 100, 1)] {
+        let group = n.groups.get_mut(g);
+        group.faults[4] = 200;
+        (group.active_nodes, group.max_faults_cpu) = (active_nodes, max);
+        let before = n.tasks[0].numa_faults_locality[1];
+        let mut page = PageFacts { last: LastCpupid::new(0, 77), ..PageFacts::private_anon(0) };
+        fault(&mut n, &mut host, at(2), &mut page, MigrateResult::Refused);
+        assert_eq!(n.tasks[0].numa_faults_locality[1] - before, local, "{active_nodes} active, max {max}");
+    }
+    let locality = n.tasks[0].numa_faults_locality;
     // Private faults are not concerned.
     let mut own = PageFacts { last: LastCpupid::new(0, 1000), ..PageFacts::private_anon(0) };
     fault(&mut n, &mut host, at(2), &mut own, MigrateResult::Migrated);
-    assert_eq!(n.tasks[0].numa_faults_locality, [2, 1, 0]);
+    assert_eq!(n.tasks[0].numa_faults_locality, [locality[0] + 1, locality[1], locality[2]]);
 }
 
 #[test]
@@ -224,7 +235,8 @@ fn balancenuma_of_3_8_records_nothing_and_slows_down() {
     n.tasks[0].numa_scan_period = 100;
     n.mms[0].numa_scan_seq = 3;
     let mut page = PageFacts::private_anon(0);
-    fault(&mut n, &mut host, at(2), &mut page, MigrateResult::Migrated);
+    let (_, outcome) = fault(&mut n, &mut host, at(2), &mut page, MigrateResult::Migrated);
+    assert!(!outcome.recorded);
     assert_eq!(n.counters.numa_pages_migrated, 0, "first fault from this node");
     assert_eq!(n.tasks[0].numa_scan_period, 140);
     fault(&mut n, &mut host, at(2), &mut page, MigrateResult::Migrated);

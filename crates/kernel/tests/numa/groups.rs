@@ -108,6 +108,77 @@ fn d7_first_recorded_fault_after_the_pass_changed() {
 }
 
 #[test]
+fn an_empty_placement_keeps_an_inherited_preferred_node() {
+    let (mut n, mut host) = (system("6.12", 1000), MockHost::new(4, 2));
+    n.tasks[0].numa_preferred_nid = Some(1);
+    n.fork(0, 1, CloneKind::Thread, 1001, 10, mib_pages(1024));
+    n.mms[0].numa_scan_seq = 1;
+    host.refuse_moves = true;
+    let site = FaultSite { task: 1, cpu: 0, now: 5000 };
+    fault(&mut n, &mut host, site, &mut PageFacts::private_anon(0), MigrateResult::NotTried);
+    assert_eq!(n.tasks[1].numa_preferred_nid, Some(1));
+    assert!(n.tasks[1].numa_migrate_retry > 0, "and tries to go there at once");
+}
+
+#[test]
+fn an_empty_placement_leaves_a_group_without_active_nodes() {
+    let (mut n, mut host) = (system("6.12", 1000), MockHost::new(4, 1));
+    n.mms[0].numa_scan_seq = 1;
+    let mut page = PageFacts { last: LastCpupid::new(2, 77), ..PageFacts::private_anon(0) };
+    fault(&mut n, &mut host, FaultSite { now: 5000, ..at(0) }, &mut page, MigrateResult::NotTried);
+    let g = n.groups.get(n.tasks[0].numa_group.unwrap());
+    assert_eq!((g.active_nodes, g.max_faults_cpu), (0, 0), "1 at creation, recounted by the placement");
+}
+
+#[test]
+fn a_group_follows_its_members_cpu_averages() {
+    let (mut n, mut host) = crowd(16, &[]);
+    let g = unite(&mut n, &mut host, &[0, 1]);
+    n.tasks[0].faults[fault_index(CPUBUF, 2, 1, PRIVATE)] = 512;
+    n.tasks[0].numa_faults_locality = [999, 0, 0];
+    n.tasks[0].faults[fault_index(CPUBUF, 2, 0, SHARED)] = 0;
+    n.tasks[0].faults[fault_index(CPU, 2, 1, PRIVATE)] = 101;
+    n.groups.get_mut(g).faults[fault_index(CPU, 2, 1, PRIVATE)] = 1101;
+    host.domain = None;
+    place(&mut n, &mut host);
+    let group = n.groups.get(g);
+    // D3's 33553 and half of 101, rounded up; the group had 1000 from others.
+    assert_eq!(n.tasks[0].faults[fault_index(CPU, 2, 1, PRIVATE)], 33_604);
+    assert_eq!(group.faults[fault_index(CPU, 2, 1, PRIVATE)], 34_604);
+    assert_eq!((group.active_nodes, group.max_faults_cpu), (1, 34_604));
+}
+
+#[test]
+fn a_clock_that_went_back_counts_as_no_time() {
+    let (mut n, mut host) = (system("6.12", 1000), MockHost::new(4, 1));
+    let t = &mut n.tasks[0];
+    t.faults = vec![0; 16];
+    t.faults[fault_index(CPUBUF, 2, 1, PRIVATE)] = 100;
+    t.numa_faults_locality = [99, 0, 0];
+    t.last_task_numa_placement = 8_000_000_000;
+    host.clock_ns = 7_000_000_000;
+    host.runtime_ns[0] = 3;
+    place(&mut n, &mut host);
+    assert_eq!(n.tasks[0].faults[fault_index(CPU, 2, 1, PRIVATE)], 3 << 16);
+}
+
+#[test]
+fn memory_without_cpus_is_served_from_the_nearest_node() {
+    use numalab_kernel::numa::topology::NodeParts;
+    use numalab_kernel::numa::NumaTopology;
+    let cpu = NodeParts { cpus: 1, memory: true, tier: 0 };
+    let memory = NodeParts { cpus: 0, memory: true, tier: 0 };
+    let topo = NumaTopology::from_parts(&[cpu.clone(), cpu, memory], &[10, 20, 30, 20, 10, 20, 30, 20, 10]).unwrap();
+    let mut n = NumaBalancing::new(config("6.12", 1000), topo);
+    n.start(0, Some(0), 1000);
+    n.tasks[0].faults = vec![0; 24];
+    n.tasks[0].faults[fault_index(MEMBUF, 3, 2, PRIVATE)] = 10;
+    let mut host = MockHost::new(2, 1);
+    place(&mut n, &mut host);
+    assert_eq!(n.tasks[0].numa_preferred_nid, Some(1));
+}
+
+#[test]
 fn a_first_fault_in_the_pass_of_creation_places_nothing() {
     let (mut n, mut host) = (system("6.12", 1000), MockHost::new(4, 1));
     fault(&mut n, &mut host, at(0), &mut PageFacts::private_anon(0), MigrateResult::NotTried);
@@ -233,6 +304,8 @@ fn on_a_tie_the_older_group_joins_the_younger_only() {
 fn nobody_is_found_on_a_cpu_that_runs_someone_else() {
     let (mut n, mut host) = crowd(16, &[]);
     unite(&mut n, &mut host, &[1, 2, 3]);
+    // Task 9 is in a large group, but its pid is not the one recorded.
+    unite(&mut n, &mut host, &[9, 10, 11]);
     host.running[1] = Some(9);
     assert!(!meet(&mut n, &mut host, 0, 1, PageFacts::private_anon(0)));
     assert_eq!(n.groups.get(n.tasks[0].numa_group.unwrap()).nr_tasks, 1, "created, not joined");
@@ -345,4 +418,14 @@ fn group_members_scale_the_period() {
     assert_eq!(n.scan_max(0, mib_pages(1024)), 60_000);
     n.cfg = settings("3.17").resolve(1000).unwrap();
     assert_eq!(n.scan_start(0, mib_pages(1024)), 250);
+}
+
+#[test]
+fn a_reused_slot_leaves_group_and_mm_first() {
+    let (mut n, mut host) = crowd(16, &[]);
+    let g = unite(&mut n, &mut host, &[0, 1, 2]);
+    n.mms[0].users = 3;
+    n.fork(1, 0, CloneKind::Process(60), 2000, 5000, 0);
+    assert_eq!((n.groups.get(g).nr_tasks, n.mms[0].users, n.mms[60].users), (2, 2, 1));
+    assert!(n.tasks[0].faults.is_empty() && n.tasks[0].numa_group.is_none() && !n.tasks[0].exiting);
 }

@@ -37,6 +37,8 @@ fn m1_to_m4_ungrouped() {
 fn early_life_needs_only_a_private_page() {
     let young = TaskNuma { numa_scan_seq: 4, ..settled() };
     assert_eq!(now(&young, LastCpupid::new(0, 1000)), Ok(()), "own page, last seen on the other node");
+    let homeless = TaskNuma { numa_scan_seq: 9, numa_preferred_nid: None, ..settled() };
+    assert_eq!(now(&homeless, LastCpupid::new(0, 1000)), Ok(()), "without a preferred node at any age");
     assert_eq!(now(&young, LastCpupid::new(0, 77)), Err(Denial::TwoStage), "a stranger's");
     assert_eq!(ask(MigrateRule::V315, &young, LastCpupid::new(0, 1000), None), Err(Denial::TwoStage), "before 4.20");
 }

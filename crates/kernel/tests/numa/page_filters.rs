@@ -170,3 +170,22 @@ fn shared_pages_of_a_filtered_kernel_yield_no_update() {
     let r = n.scan_work(0, ScanArgs { now: 20_000, this_node: 1, rss_pages: 0 }, &mut space);
     assert_eq!((r.updates, n.counters.numa_pte_updates), (977, 977), "4.15 marks them");
 }
+
+#[test]
+fn f8_a_skipped_vma_may_use_up_the_budget() {
+    let mut s = settings("6.12");
+    s.set("numa", "page_filter", "cow_skip_vma").unwrap();
+    s.set("scan", "scan_size_mb", "1").unwrap();
+    let mut n = NumaBalancing::new(s.resolve(1000).unwrap(), super::mock::direct(2, 2));
+    n.start(0, Some(0), 1000);
+    n.mms[0].numa_next_scan = 10_000;
+    let mut pages = vec![MockPage::new(PageFacts::private_anon(0)); 512];
+    pages[255].facts = data(2);
+    let first = MockVma::anon(0x4000_0000, 512 * PAGE).with(Content::Pages(pages));
+    let mut space = MockSpace::of(vec![first, MockVma::anon(0x5000_0000, PAGE)]);
+    let r = n.scan_work(0, ScanArgs { now: 10_000, this_node: 1, rss_pages: 0 }, &mut space);
+    assert_eq!((r.updates, r.pages_charged), (255, 256), "255 marked and the hit page");
+    assert_eq!(space.calls.len(), 1, "nothing is left for the next VMA");
+    assert_eq!(n.mms[0].numa_scan_offset, 0x4000_0000 + 512 * PAGE);
+    assert_eq!(space.vmas[0].state.unwrap().prev_scan_seq, 0, "complete nevertheless");
+}

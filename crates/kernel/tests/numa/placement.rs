@@ -27,6 +27,22 @@ fn i5_node_types() {
     assert_eq!(class(5, 3000, 3000), NodeType::HasSpare, "I5");
 }
 
+#[test]
+fn node_types_are_strict() {
+    let class = |nr_running, util, runnable| {
+        NodeStats { nr_running, util, runnable, capacity: 112, weight: 4, ..NodeStats::default() }.classify(112)
+    };
+    // 100·112 = 112·100 and 112·112 > 100·100: neither overloaded by utilisation nor spare.
+    assert_eq!(class(5, 100, 100), NodeType::FullyBusy);
+    assert_eq!(class(5, 101, 100), NodeType::Overloaded);
+    assert_eq!(class(5, 99, 100), NodeType::HasSpare);
+    let by_runnable = |runnable| {
+        NodeStats { nr_running: 5, runnable, capacity: 100, weight: 4, ..NodeStats::default() }.classify(112)
+    };
+    assert_eq!((by_runnable(111), by_runnable(112)), (NodeType::HasSpare, NodeType::FullyBusy));
+    assert_eq!(by_runnable(113), NodeType::Overloaded);
+}
+
 fn loaded(load: u64, capacity: u64) -> NodeStats {
     NodeStats { load, capacity, ..NodeStats::default() }
 }
@@ -53,6 +69,7 @@ fn i8_hysteresis_of_swaps() {
     assert!(!swap_matters(45, 30, true), "I8: 45 ≤ 45");
     assert!(swap_matters(46, 30, true), "I8");
     assert!(swap_matters(1, 0, false), "before 4.19 any gain");
+    assert!(!swap_matters(0, 0, false));
 }
 
 struct Setup {
@@ -216,7 +233,7 @@ fn swap_partners_that_want_to_leave_are_preferred() {
 }
 
 #[test]
-fn a_failed_move_is_a_stick_and_releases_its_claim() {
+fn a_failed_move_is_a_stick() {
     let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
     s.host.refuse_moves = true;
     assert!(s.place().is_empty());
@@ -272,7 +289,7 @@ fn queued_tasks_count_in_the_statistics() {
 }
 
 #[test]
-fn claims_are_released_after_every_search() {
+fn searches_do_not_hinder_each_other() {
     let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
     s.place();
     // Back and forth: each search finds its CPU unclaimed.
@@ -299,4 +316,180 @@ fn the_3_8_kernel_places_no_tasks() {
         MigrateResult::NotTried,
     );
     assert!(host.log.is_empty());
+}
+
+#[test]
+fn ungrouped_tasks_consider_nodes_they_would_lose_on() {
+    // Preferred node 1 is pinned full; node 2 is worth less than the source, but idle: taken with importance 0.
+    let mut s = setup(direct(3, 1), "6.12", &[(0, &[200, 700, 100], Some(1)), (1, &[0, 9, 0], Some(1))]);
+    s.host.forbidden = vec![(1, 0)];
+    assert_eq!(s.place(), ["move 0 2"]);
+}
+
+#[test]
+fn spread_groups_look_at_other_nodes_even_if_the_preferred_one_has_room() {
+    for (active_nodes, target) in [(1, 1), (2, 2)] {
+        let mut s = setup(direct(3, 1), "6.12", &[(0, &[100, 500, 400], Some(1))]).group(0);
+        let g = s.n.tasks[0].numa_group.unwrap();
+        s.n.groups.get_mut(g).active_nodes = active_nodes;
+        // An idle CPU replaces any earlier best, so the last node with one wins.
+        assert_eq!(s.place().last().unwrap(), &format!("move 0 {target}"), "{active_nodes} active nodes");
+        assert_eq!(s.n.tasks[0].numa_preferred_nid, Some(target));
+    }
+}
+
+#[test]
+fn grouped_tasks_skip_nodes_on_which_both_lose() {
+    let mut s = setup(direct(3, 1), "6.12", &[(0, &[200, 700, 100], Some(1)), (1, &[0, 9, 0], Some(1))]).group(0);
+    s.host.forbidden = vec![(1, 0)];
+    assert_eq!(s.place(), ["prefer 0 Some(1) Some(0)"], "node 2 is worse for task and group");
+}
+
+#[test]
+fn a_swap_is_a_cross_node_move_for_both() {
+    let mut s = two_busy("6.12", (&[900, 100], None));
+    (s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period) = (7777, 7777);
+    assert_eq!(s.place(), ["swap 0 1"]);
+    // Both are in their first pass, so both periods restart (250 at 1 GiB).
+    assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period), (250, 250));
+}
+
+/// A kernel that weighs loads instead of counting tasks; two nodes of two CPUs, task 0 on CPU 0.
+fn weighing(tasks: &[(usize, &[u64], Option<usize>)]) -> Setup {
+    setup(direct(2, 2), "4.20", tasks)
+}
+
+#[test]
+fn an_idle_cpu_is_taken_without_any_gain() {
+    assert_eq!(weighing(&[(0, &[500, 500], Some(1))]).place(), ["move 0 2"], "importance 0 ≥ 0");
+}
+
+#[test]
+fn a_move_to_an_idle_cpu_ends_the_search() {
+    // Node 0 runs two tasks, node 1 one, which would be a better swap than the move.
+    let mut s = weighing(&[(0, &[100, 900], Some(1)), (1, &[9, 0], None), (3, &[900, 100], Some(0))]);
+    assert_eq!(s.place(), ["move 0 2"]);
+}
+
+#[test]
+fn a_move_beats_a_swap_with_somebody_who_would_lose() {
+    // Node 1 has one CPU, busy with a task that belongs there; loads (4096 against 1024) call for a move.
+    let parts = [2, 1].map(|cpus| numalab_kernel::numa::topology::NodeParts { cpus, memory: true, tier: 0 });
+    let topo = NumaTopology::from_parts(&parts, &[10, 20, 20, 10]).unwrap();
+    let mut s = setup(topo, "4.20", &[(0, &[100, 900], Some(1)), (2, &[100, 900], Some(1))]);
+    s.host.stats[1] = CpuStats { load: 3072, runnable: 3072, util: 1024, nr_running: 3, capacity: 1024 };
+    assert_eq!(s.place(), ["move 0 2"], "behind the running task");
+}
+
+#[test]
+fn a_partner_that_gets_home_is_not_given_up_for_a_larger_gain() {
+    // Loads (4096 against 2048) allow a move, so the search goes on after the first swap candidate.
+    let tasks: [(usize, &[u64], Option<usize>); 3] =
+        [(0, &[100, 900], Some(1)), (2, &[550, 450], Some(0)), (3, &[900, 100], None)];
+    let mut s = weighing(&tasks);
+    s.host.stats[1] = CpuStats { load: 3072, runnable: 3072, util: 1024, nr_running: 3, capacity: 1024 };
+    // Importances: 800 + 100 and an eighth = 1012 for task 1, which prefers node 0; 800 + 800 for task 2.
+    assert_eq!(s.place(), ["swap 0 1"]);
+}
+
+#[test]
+fn the_search_ends_at_the_first_partner_that_gets_home() {
+    // No moves here (all CPUs busy alike); both want to node 0, the second with more gain.
+    let tasks: [(usize, &[u64], Option<usize>); 4] =
+        [(0, &[100, 900], Some(1)), (1, &[9, 0], None), (2, &[550, 450], Some(0)), (3, &[900, 100], Some(0))];
+    assert_eq!(setup(direct(2, 2), "6.12", &tasks).place(), ["swap 0 2"]);
+}
+
+#[test]
+fn swaps_inside_a_group_need_a_sixteenth_more() {
+    // Gain 30: enough for ungrouped tasks, 30 − 1 is not for members of one group.
+    let tasks: [(usize, &[u64], Option<usize>); 2] = [(0, &[485, 515], Some(1)), (1, &[0, 0], None)];
+    assert_eq!(setup(direct(2, 1), "6.12", &tasks).place(), ["swap 0 1"]);
+    let mut s = setup(direct(2, 1), "6.12", &tasks).group(0);
+    s.n.tasks[1].numa_group = s.n.tasks[0].numa_group;
+    assert!(s.place().iter().all(|line| !line.starts_with("swap")));
+}
+
+#[test]
+fn members_of_different_groups_are_compared_by_group() {
+    // As tasks both would gain; the other's group belongs where it is.
+    let tasks: [(usize, &[u64], Option<usize>); 2] = [(0, &[100, 900], Some(1)), (1, &[900, 100], None)];
+    let build = |group_faults: [u64; 8]| {
+        let mut s = setup(direct(2, 1), "6.12", &tasks).group(0).group(1);
+        let g = s.n.tasks[1].numa_group.unwrap();
+        let group = s.n.groups.get_mut(g);
+        group.faults = group_faults.to_vec();
+        group.total_faults = 1000;
+        s.place()
+    };
+    assert_eq!(build([0, 900, 0, 100, 0, 0, 0, 0]), ["swap 0 1"]);
+    let log = build([0, 100, 0, 900, 0, 0, 0, 0]);
+    assert!(log.iter().all(|line| !line.starts_with("swap")), "800 − 800: {log:?}");
+}
+
+#[test]
+fn a_better_choice_leaves_nothing_claimed() {
+    let tasks: [(usize, &[u64], Option<usize>); 4] =
+        [(0, &[100, 900], Some(1)), (1, &[9, 0], None), (2, &[900, 100], None), (3, &[550, 450], Some(0))];
+    let mut s = setup(direct(2, 2), "6.12", &tasks);
+    assert_eq!(s.place(), ["swap 0 3"], "CPU 2 was claimed first, then CPU 3");
+    // Everybody back; now only the task on CPU 2 is worth a swap.
+    s.host.run(0, 0);
+    s.host.run(3, 3);
+    set_faults(&mut s.n, 3, &[0, 9]);
+    s.n.tasks[3].numa_preferred_nid = None;
+    s.n.tasks[0].numa_migrate_retry = 0;
+    assert_eq!(s.place(), ["swap 0 2"]);
+}
+
+#[test]
+fn an_exiting_task_counts_as_none() {
+    let mut s = weighing(&[(0, &[500, 500], Some(1)), (2, &[500, 500], None), (3, &[500, 500], None)]);
+    s.host.stats[2] = CpuStats { capacity: 1024, ..CpuStats::default() };
+    s.host.stats[3] = s.host.stats[2];
+    s.n.exit(1);
+    assert_eq!(s.place(), ["move 0 2"], "CPU 2 still runs it, but there is nobody to swap with");
+}
+
+#[test]
+fn a_member_of_the_own_group_is_passed_over_not_the_end() {
+    // Node 1 has spare CPUs that task 0 may not use; CPU 4 runs a member of its group, CPU 5 somebody to swap with.
+    let tasks: [(usize, &[u64], Option<usize>); 3] =
+        [(0, &[100, 900], Some(1)), (4, &[900, 100], Some(0)), (5, &[900, 100], Some(0))];
+    let mut s = setup(direct(2, 4), "6.12", &tasks).group(0);
+    s.n.tasks[1].numa_group = s.n.tasks[0].numa_group;
+    s.host.forbidden = vec![(0, 6), (0, 7)];
+    assert_eq!(s.place(), ["swap 0 2"]);
+}
+
+#[test]
+fn a_swap_as_good_as_a_move_is_a_swap() {
+    // As in `a_move_beats_a_swap_...`, but the other task has nothing to lose.
+    let parts = [2, 1].map(|cpus| numalab_kernel::numa::topology::NodeParts { cpus, memory: true, tier: 0 });
+    let topo = NumaTopology::from_parts(&parts, &[10, 20, 20, 10]).unwrap();
+    let mut s = setup(topo, "4.20", &[(0, &[100, 900], Some(1)), (2, &[0, 0], None)]);
+    s.host.stats[1] = CpuStats { load: 3072, runnable: 3072, util: 1024, nr_running: 3, capacity: 1024 };
+    assert_eq!(s.place(), ["swap 0 1"]);
+}
+
+#[test]
+fn an_idle_best_cpu_is_kept_over_a_busy_one() {
+    // The preferred node 1 has an idle CPU (2). Node 2 is busy with a task that belongs there, but loads would allow
+    // a move; being busy, its CPU does not replace the idle one.
+    let parts = [2, 1, 1].map(|cpus| numalab_kernel::numa::topology::NodeParts { cpus, memory: true, tier: 0 });
+    let topo = NumaTopology::from_parts(&parts, &[10, 20, 20, 20, 10, 20, 20, 20, 10]).unwrap();
+    let mut s = setup(topo, "6.12", &[(0, &[100, 500, 400], Some(1)), (3, &[0, 0, 9], Some(2))]).group(0);
+    let g = s.n.tasks[0].numa_group.unwrap();
+    s.n.groups.get_mut(g).active_nodes = 2;
+    s.host.stats[1] = CpuStats { load: 3072, runnable: 3072, util: 1024, nr_running: 1, capacity: 1024 };
+    s.host.domain = Some(NumaDomain { imbalance_pct: 117, imb_numa_nr: 8 });
+    assert_eq!(s.place(), ["move 0 2"]);
+}
+
+#[test]
+fn without_task_migration_tasks_stay() {
+    let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
+    s.n.cfg.switches.task_migration = false;
+    assert!(s.place().is_empty());
+    assert!(s.n.tasks[0].numa_migrate_retry > 0, "the pace is kept");
 }

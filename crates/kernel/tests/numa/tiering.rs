@@ -221,3 +221,28 @@ fn marking_stops_on_limited_nodes_until_3_18() {
         assert_eq!(n.mms[0].numa_next_scan, at + 1000, "the period is consumed");
     }
 }
+
+#[test]
+fn slow_nodes_without_tiering_are_recorded_from_the_second_fault() {
+    let mut n = promotion(config(1, |_| {}));
+    let mut host = MockHost::new(2, 1);
+    let mut page = PageFacts { writable: false, ..PageFacts::private_anon(1) };
+    let site = FaultSite { task: 0, cpu: 0, now: 9000 };
+    for (recorded, why) in [(false, "unset is not a CPU"), (true, "now it is")] {
+        let d = n.hint_fault_decide(site, &mut page, None, &DEFAULT, &tight());
+        let outcome = n.hint_fault_done(site, &mut page, &d, MigrateResult::Failed, &mut host);
+        assert_eq!(outcome.recorded, recorded, "{why}");
+    }
+}
+
+#[test]
+fn crossing_tiers_keeps_the_cpupid_without_tiering() {
+    let mut n = promotion(config(1, |_| {}));
+    let mut host = MockHost::new(2, 1);
+    let mut page = PageFacts { last: LastCpupid::new(0, 1000), ..PageFacts::private_anon(1) };
+    let site = FaultSite { task: 0, cpu: 0, now: 9000 };
+    let d = n.hint_fault_decide(site, &mut page, None, &DEFAULT, &tight());
+    n.hint_fault_done(site, &mut page, &d, MigrateResult::Migrated, &mut host);
+    assert_eq!((page.nid, page.last), (0, LastCpupid::new(0, 1000)));
+    assert_eq!(n.counters.pgpromote_success, 0, "counted in tiering mode only");
+}

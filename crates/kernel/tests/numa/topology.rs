@@ -119,3 +119,28 @@ fn preferred_node_of_groups_by_class() {
     // Boxes: the second box has more in sum although node 0 has most; within it node 3 wins.
     assert_eq!(preferred(boxes(), [60, 0, 50, 55]), Some(3));
 }
+
+#[test]
+fn memory_only_nodes_beyond_the_largest_distance_do_not_count_as_near() {
+    let cpu = NodeParts { cpus: 1, memory: true, tier: 0 };
+    let mut parts = vec![cpu; 4];
+    parts.push(NodeParts { cpus: 0, memory: true, tier: 0 });
+    // The ring, with a memory-only node at 40 from all.
+    let rows: [[u8; 5]; 5] =
+        [[10, 21, 31, 21, 40], [21, 10, 21, 31, 40], [31, 21, 10, 21, 40], [21, 31, 21, 10, 40], [40, 40, 40, 40, 10]];
+    let topo = NumaTopology::from_parts(&parts, &rows.concat()).unwrap();
+    assert_eq!((topo.kind(), topo.max_distance()), (TopologyKind::GluelessMesh, 31));
+    let n = with_faults(topo, &[100, 0, 0, 0, 300]);
+    assert_eq!(n.weight(Whose::Task, 0, 0, 31), 250, "its own faults only");
+}
+
+#[test]
+fn node_masks() {
+    use numalab_kernel::numa::topology::{NodeMask, MAX_NODES};
+    let mut m = NodeMask::of([5, 0, 127, MAX_NODES]);
+    assert_eq!(m.iter().collect::<Vec<_>>(), [0, 5, 127], "ascending; what does not fit is left out");
+    assert!(m.contains(127) && !m.contains(MAX_NODES) && !m.contains(1));
+    m.remove(0);
+    m.remove(MAX_NODES);
+    assert_eq!((m.first(), m.is_empty(), NodeMask::EMPTY.first()), (Some(5), false, None));
+}

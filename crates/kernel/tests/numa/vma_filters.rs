@@ -67,6 +67,7 @@ fn v67_and_v68_lack_later_rules() {
     assert_eq!(VmaFilter::V68.access(&state(4, 4), &context(6, 0, 1)), Access::Deny);
     assert_eq!(VmaFilter::V67.access(&state(4, 4), &context(5, 0, 1)), Access::Deny);
     assert_eq!(VmaFilter::V67.access(&state(0, 0), &context(1, 0, 1)), Access::Allow);
+    assert_eq!(VmaFilter::V67.access(&state(0, 1), &context(2, 0, 1)), Access::Deny);
     assert_eq!(VmaFilter::V67.access(&state(4, 5), &context(6, START + 4096, 1)), Access::AllowPartial);
 }
 

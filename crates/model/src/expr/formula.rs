@@ -131,10 +131,11 @@ impl Formula {
     }
 }
 
-/// The whole number that `n` misses only by rounding (`10s * (20000 / 1s)` is 200000.00000000003), else `n`.
+/// The whole number that `n` misses only by the rounding of a few operations (`10s * (20000 / 1s)` is
+/// 200000.00000000003), else `n`. At a terabyte that is still less than a hundredth of a byte.
 fn settled(n: f64) -> f64 {
     let whole = n.round();
-    if (n - whole).abs() <= whole.abs() * 1e-12 {
+    if (n - whole).abs() <= whole.abs() * 4e-15 {
         whole
     } else {
         n

@@ -1,7 +1,31 @@
-//! What a run produces, whichever backend ran it.
+//! What a run produces, whichever backend ran it, and how it is kept on disk.
+//!
+//! Problem: a record must be complete or absent, identical for identical outcomes, and readable in ten
+//! years without this program.
+//! Approach: [`Outcome`] is what a backend returns. [`Store`] is the directory of an experiment, with one
+//! directory per plan named by the plan's id: `manifest.json`, `scalars.json` and one CSV file per time
+//! series (docs/records.md). A record is built beside its place and renamed into it.
+//! Invariants: nothing in a record depends on the clock, the host, the number of jobs or the build; a
+//! directory this program did not write is never written to.
+
+mod error;
+mod json;
+mod manifest;
+mod read;
+mod series;
+mod store;
+mod write;
+
+pub use error::RecordError;
+pub use manifest::{FileEntry, Manifest, SeriesEntry};
+pub use read::{read, Record};
+pub use store::{ExperimentFile, Member, Store};
+pub use write::write;
+
+use serde::{Deserialize, Serialize};
 
 /// Everything a backend measured in one run of one plan.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How it ended.
     pub status: Status,
@@ -20,7 +44,7 @@ pub struct Outcome {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// The workload ended by itself.
     #[default]
@@ -32,7 +56,7 @@ pub enum Status {
 }
 
 /// A figure with its unit and direction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scalar {
     /// Name.
     pub name: String,
@@ -45,7 +69,7 @@ pub struct Scalar {
 }
 
 /// A time series with one or more columns on one time axis.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Name, e.g. `node_pages` (per process and node) or `hint_faults`.
     pub name: String,
@@ -60,7 +84,7 @@ pub struct Series {
 }
 
 /// A tunable as the run used it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectiveTunable {
     /// `group.key`.
     pub name: String,
@@ -71,3 +95,6 @@ pub struct EffectiveTunable {
     /// Kernel name, or `model`.
     pub kernel_name: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,6 +58,10 @@ impl Members {
         }
         Ok(Self { name: family.name.value.clone(), listed: family.over.is_some(), ids })
     }
+    /// Number of members.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
     /// Members with their names for reports, in ascending order.
     pub fn labels(&self) -> Vec<(u64, String)> {
         let label = |n: &u64| if self.listed { format!("{}-{n}", self.name) } else { self.name.clone() };

@@ -26,10 +26,11 @@ pub use names::{Variable, VARIABLES};
 pub use parse::parse;
 pub use resolve::{MAX_OPS, MAX_PROCESSES, MAX_THREADS};
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A workload resolved for one machine and seed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Catalog name.
     pub name: String,
@@ -53,7 +54,7 @@ pub struct Workload {
 
 /// A process instance. Thread 0 is the initial thread: it runs `prologue`, then creates the other
 /// threads in order, then runs its own ops (which may be just waiting for them) and exits last.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Process {
     /// Name for reports, e.g. `main.0`.
     pub name: String,
@@ -71,7 +72,7 @@ pub struct Process {
 }
 
 /// When a child process is forked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ForkPoint {
     /// Before the parent runs its prologue (nothing of its own regions is inherited).
     BeforePrologue,
@@ -80,7 +81,7 @@ pub enum ForkPoint {
 }
 
 /// A thread and its ops.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
     /// Allowed CPUs (dense, ascending), `None` = all. That of thread 0 holds for the prologue too.
     pub affinity: Option<Arc<[u32]>>,
@@ -89,7 +90,7 @@ pub struct Thread {
 }
 
 /// A mapping.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Region {
     /// Name for reports.
     pub name: String,
@@ -108,7 +109,7 @@ pub struct Region {
 }
 
 /// Backing of a region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RegionKind {
     /// Private anonymous memory.
     PrivateAnon,
@@ -123,7 +124,7 @@ pub enum RegionKind {
 }
 
 /// `madvise` hint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HugeAdvice {
     /// None.
     Default,
@@ -134,7 +135,7 @@ pub enum HugeAdvice {
 }
 
 /// A memory policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Mode.
     pub mode: PolicyMode,
@@ -147,7 +148,7 @@ pub struct Policy {
 }
 
 /// The seven modes of set_mempolicy(2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PolicyMode {
     /// The system default.
     Default,
@@ -166,7 +167,7 @@ pub enum PolicyMode {
 }
 
 /// One step of a thread. Loops are brackets: `LoopStart` … `LoopEnd`, properly nested.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
     /// Walk memory.
     Access(Access),
@@ -227,7 +228,7 @@ pub enum Op {
 }
 
 /// How long a loop or an access runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bound {
     /// This many times; at least 1.
     Count(u64),
@@ -239,7 +240,7 @@ pub enum Bound {
 }
 
 /// A byte range of a region of the thread's process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Region index, counting inherited ones first.
     pub region: u32,
@@ -250,7 +251,7 @@ pub struct Span {
 }
 
 /// One pass (or `accesses` accesses) over a span.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Access {
     /// Where.
     pub span: Span,
@@ -268,7 +269,7 @@ pub struct Access {
 }
 
 /// Order of accesses.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pattern {
     /// Every line in address order (bzero, STREAM).
     Sequential,
@@ -289,7 +290,7 @@ pub enum Pattern {
 }
 
 /// A scored figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Name, e.g. `throughput`.
     pub name: String,

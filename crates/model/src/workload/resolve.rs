@@ -16,7 +16,10 @@ pub const MAX_THREADS: u64 = 1_000_000;
 /// Most process instances of a workload.
 pub const MAX_PROCESSES: u64 = 100_000;
 /// Most ops worked out for a workload, before equal lists are shared.
-pub const MAX_OPS: u64 = 8_000_000;
+pub const MAX_OPS: u64 = 4_000_000;
+
+/// What a mapping of a process takes from that budget.
+const OPS_PER_MAPPING: u64 = 16;
 
 /// Bound of model time where the file gives none: longer than every published run but SPECjbb's.
 const DEFAULT_LIMIT_NS: u64 = 7_200_000_000_000;
@@ -274,6 +277,8 @@ impl Builder<'_> {
         if let [only] = counts[..] {
             self.env.set(THREADS, Value::plain(only as f64));
         }
+        // Many processes with many mappings, inherited or own, are too much as well.
+        self.tables.spend(regions.len() as u64 * OPS_PER_MAPPING, &p.name)?;
         let own = self.regions(entry, p, &mut regions)?;
         self.env.unset(THREADS);
         if let Some(index) = p.policy {
@@ -319,6 +324,7 @@ impl Builder<'_> {
             }
             let id = RegionId { process: entry, region };
             let members = Members::new(&spec.family, &self.env)?;
+            self.tables.spend(members.len() as u64 * OPS_PER_MAPPING, &spec.family.name)?;
             let policy = match spec.policy {
                 None => None,
                 Some(index) => Some(layout::policy(&self.tables.policies[index], &self.env, self.machine)?),

@@ -206,13 +206,27 @@ fn counts_must_be_sane() {
     phase("for = \"i\"\nin = \"^0..2e6\"\naccess = \"buffer\"\n", &["the list is too long"]);
     phase("for = \"i\"\nin = \"0..3 by ^0\"\naccess = \"buffer\"\n", &["`in` is 0", "at least 1"]);
     phase("for = \"i\"\nin = \"^-1..3\"\naccess = \"buffer\"\n", &["`in` is -1"]);
-    let inner = "{ for = \"j\", in = \"0..9999\", access = \"buffer\" }";
+    let inner = "{ for = \"j\", in = \"0..9999\", compute = 0 }";
     let nested = format!(
         "{HEAD}[[process]]\nname = \"p\"\n[[process.region]]\nname = \"buffer\"\nsize = \"1MiB\"\n\
          [[process.phase]]\nfor = \"i\"\nin = \"0..9999\"\nsteps = [{inner}]\n"
     );
     let e = parse("w.toml", &nested).and_then(|s| s.resolve(&machine("laptop"), 0, &[])).expect_err("10^8 steps");
-    assert!(e.to_string().contains("too many steps; expected at most 8000000"), "{e}");
+    assert!(e.to_string().contains("too many steps; expected at most 4000000"), "{e}");
+}
+
+#[test]
+fn too_many_mappings_and_too_deep_files_are_refused_quickly() {
+    let process =
+        "[[process]]\nname = \"p\"\ncount = 100_000\n[[process.region]]\nname = \"^r\"\nover = \"0..99999\"\n";
+    body(&format!("{process}size = \"4KiB\"\n{WORK}"), &["too many steps"]);
+    let parent = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nover = \"0..999\"\nsize = \"4KiB\"\n";
+    let child = format!("[[process]]\nname = \"^c\"\ncount = 99_999\nparent = \"p\"\n{WORK}");
+    body(&format!("{parent}{WORK}{child}"), &["too many steps"]);
+    for open in ["[", "{ a = ", "{ steps = ["] {
+        let e = parse("w.toml", &format!("{HEAD}x = {}", open.repeat(50_000))).expect_err("not closed");
+        assert!(e.to_string().contains("expected valid TOML"), "{e}");
+    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use numalab_model::expr::{Env, Expr, Formula, Unit, Value, MAX_DEPTH, MAX_NODES};
 use numalab_model::spec::Spot;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 fn env() -> Env {
     let mut env = Env::default();
@@ -173,6 +172,8 @@ fn values_of_the_wrong_kind_are_refused() {
     // A whole number missed only by rounding is that number.
     assert_eq!(f("10s * (20000 / 1s)").whole(&env, 0, u64::MAX), Ok(200_000));
     assert_eq!(f("0.1 * 3 * 10KiB").bytes(&env, 0), Ok((3072, false)));
+    assert_eq!(f("1TB + 0.1B").bytes(&env, 0), Ok((1_000_000_000_000, true)));
+    assert_eq!(f("1TB - 0.1B").bytes(&env, 0), Ok((999_999_999_999, true)));
     assert_eq!(f("4KiB / 3").bytes(&env, 1), Ok((1365, true)));
 }
 
@@ -204,18 +205,8 @@ fn paren(text: &str) -> String {
     format!("({text})")
 }
 
-/// A fixed seed: the same cases on every run.
-fn config() -> ProptestConfig {
-    ProptestConfig {
-        cases: 300,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(2012),
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(crate::property_config())]
 
     #[test]
     fn random_trees_have_the_value_worked_out_beside_them((text, value) in tree()) {

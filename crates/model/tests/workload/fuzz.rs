@@ -5,7 +5,6 @@ use crate::machines::machine;
 use crate::sums::check_invariants;
 use numalab_model::workload::parse;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// A change to a text, by positions that are taken modulo what there is.
 #[derive(Clone, Debug)]
@@ -102,18 +101,8 @@ fn apply(text: &str, change: &Change) -> String {
     }
 }
 
-/// A fixed seed: the same cases on every run.
-fn config() -> ProptestConfig {
-    ProptestConfig {
-        cases: 300,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(2012),
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(crate::property_config())]
 
     #[test]
     fn mutated_files_are_refused_with_a_place_or_make_a_sound_workload(

@@ -18,13 +18,15 @@ pub struct Shape {
 }
 
 /// The shapes of machines.md section 2.0, and the smallest ones.
-pub const SHAPES: [Shape; 8] = [
+pub const SHAPES: [Shape; 10] = [
     shape("milan-2s-nps1", 2, 64, 2, 8, 32, 256),
     shape("e7-4807-4s", 4, 6, 2, 1, 18, 16),
     shape("x5-8", 8, 18, 2, 1, 45, 256),
     shape("naples-2s", 8, 8, 2, 2, 8, 16),
     shape("zen3-2s-128", 2, 32, 2, 8, 32, 256),
     Shape { memory_only_nodes: 2, ..shape("cxl-2s", 2, 32, 2, 1, 60, 128) },
+    shape("tr-1950x", 2, 8, 2, 2, 8, 16),
+    shape("spr-8s-snc4", 32, 15, 2, 1, 28, 128),
     shape("guest-2n", 2, 2, 1, 1, 16, 8),
     shape("laptop", 1, 4, 2, 1, 8, 16),
 ];

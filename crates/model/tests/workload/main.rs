@@ -8,3 +8,10 @@ mod fuzz;
 mod language;
 mod machines;
 mod sums;
+
+use proptest::test_runner::{Config, RngSeed};
+
+/// Settings of the property tests: a fixed seed, so the same cases on every run.
+fn property_config() -> Config {
+    Config { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(2012), ..Config::default() }
+}

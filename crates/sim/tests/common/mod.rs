@@ -1,5 +1,5 @@
 //! Loading machines, kernels and workloads for the simulator's tests.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::numa::releases;

@@ -36,13 +36,13 @@ pub fn swap_matters(imp: i64, best_imp: i64, small_imp: bool) -> bool {
 
 impl NumaBalancing {
     /// `task_numa_find_cpu` on the destination of the search.
-    pub(super) fn task_numa_find_cpu<H: TaskHost>(&mut self, s: &mut Search, host: &H) {
+    pub(super) fn task_numa_find_cpu<H: TaskHost>(&self, s: &mut Search, host: &H) {
         let by_count = if s.dst.node_type == NodeType::HasSpare { self.spare_imbalance(s) } else { None };
         let may_move = match by_count {
             Some(0) => {
                 if let Some(idle) = s.dst.idle_cpu {
                     s.dst_cpu = idle;
-                    self.assign(s, None, 0, host);
+                    Self::assign(s, None, 0);
                     return;
                 }
                 true
@@ -79,14 +79,14 @@ impl NumaBalancing {
     }
 
     /// `task_numa_compare` on `dst_cpu`; true if the search of this node ends.
-    fn compare<H: TaskHost>(&mut self, s: &mut Search, may_move: bool, host: &H) -> bool {
-        if self.numa_migrate_on[s.dst_cpu] {
+    fn compare<H: TaskHost>(&self, s: &mut Search, may_move: bool, host: &H) -> bool {
+        if s.best_cpu == Some(s.dst_cpu) {
             return false;
         }
         let move_imp = if self.grouped(s.task) { s.group_imp } else { s.task_imp };
         let cur = host.running_on(s.dst_cpu).filter(|&t| !self.tasks[t as usize].exiting);
         let Some(cur) = cur else {
-            return may_move && move_imp >= s.best_imp && self.assign_move(s, move_imp, host);
+            return may_move && move_imp >= s.best_imp && Self::assign_move(s, move_imp, host);
         };
         if cur == s.task {
             return true;
@@ -102,7 +102,7 @@ impl NumaBalancing {
         let Some(imp) = self.swap_importance(s, cur, move_imp) else { return false };
         let imp = biased(imp, self.prefers(cur, s.dst_nid), to_preferred);
         if may_move && move_imp > imp && move_imp > s.best_imp {
-            return self.assign_move(s, move_imp, host);
+            return Self::assign_move(s, move_imp, host);
         }
         let rescues = s.best_task.is_some() && to_preferred && !best_to_preferred;
         if !rescues {
@@ -115,7 +115,7 @@ impl NumaBalancing {
                 return false;
             }
         }
-        self.assign(s, Some(cur), imp, host);
+        Self::assign(s, Some(cur), imp);
         !may_move && s.best_task.is_some_and(|best| self.prefers(best, s.src_nid))
     }
 
@@ -139,7 +139,7 @@ impl NumaBalancing {
     }
 
     /// Assigns a move to the cached idle CPU, else to `dst_cpu`; true if the search of this node ends.
-    fn assign_move<H: TaskHost>(&mut self, s: &mut Search, imp: i64, host: &H) -> bool {
+    fn assign_move<H: TaskHost>(s: &mut Search, imp: i64, host: &H) -> bool {
         let mut cpu = s.dst.idle_cpu.unwrap_or(s.dst_cpu);
         if !host.idle(cpu) {
             if let Some(best) = s.best_cpu.filter(|&best| host.idle(best)) {
@@ -147,38 +147,17 @@ impl NumaBalancing {
             }
         }
         s.dst_cpu = cpu;
-        self.assign(s, None, imp, host);
+        Self::assign(s, None, imp);
         // Moves are only assigned where they are allowed.
         s.best_cpu.is_some_and(|best| host.idle(best))
     }
 
-    /// Records a better choice (`task_numa_assign`) unless its CPU is claimed and no other idle one is free.
-    fn assign<H: TaskHost>(&mut self, s: &mut Search, swap_with: Option<TaskId>, imp: i64, host: &H) {
-        if s.best_cpu != Some(s.dst_cpu) && std::mem::replace(&mut self.numa_migrate_on[s.dst_cpu], true) {
-            let Some(cpu) = self.claim_alternative(s, host) else { return };
-            s.dst_cpu = cpu;
-        }
-        if let Some(best) = s.best_cpu.filter(|&best| best != s.dst_cpu) {
-            self.numa_migrate_on[best] = false;
-        }
+    /// Records a better choice (`task_numa_assign`). The kernel claims the CPU for this search (`numa_migrate_on`);
+    /// with searches that run one at a time and moves that take effect at once, the best CPU is the only claim.
+    fn assign(s: &mut Search, swap_with: Option<TaskId>, imp: i64) {
         s.best_task = swap_with;
         s.best_imp = imp;
         s.best_cpu = Some(s.dst_cpu);
-    }
-
-    /// Claims another idle CPU of the destination, searching upwards from `dst_cpu` and around.
-    fn claim_alternative<H: TaskHost>(&mut self, s: &Search, host: &H) -> Option<usize> {
-        let cpus = self.topo.cpus(s.dst_nid);
-        let first = cpus.partition_point(|&c| c <= s.dst_cpu);
-        for i in 0..cpus.len() {
-            let cpu = cpus[(first + i) % cpus.len()];
-            let usable = Some(cpu) != s.best_cpu && host.idle(cpu) && host.allowed(s.task, cpu);
-            if usable && !self.numa_migrate_on[cpu] {
-                self.numa_migrate_on[cpu] = true;
-                return Some(cpu);
-            }
-        }
-        None
     }
 
     fn grouped(&self, task: TaskId) -> bool {

@@ -58,7 +58,7 @@ impl NumaBalancing {
             second
         };
         t.numa_migrate_retry = now.wrapping_add(interval);
-        if self.topo.node_of(host.cpu_of(task)) != preferred {
+        if self.cfg.switches.task_migration && self.topo.node_of(host.cpu_of(task)) != preferred {
             self.task_numa_migrate(task, preferred, now, host);
         }
     }
@@ -108,7 +108,7 @@ impl NumaBalancing {
     }
 
     /// Looks for a CPU on `nid`, given the weights of the source.
-    fn examine<H: TaskHost>(&mut self, s: &mut Search, nid: usize, src: (i64, i64), host: &H) {
+    fn examine<H: TaskHost>(&self, s: &mut Search, nid: usize, src: (i64, i64), host: &H) {
         let dst = self.weights(s.task, nid, s.dist);
         s.task_imp = dst.0 - src.0;
         s.group_imp = dst.1 - src.1;
@@ -118,7 +118,7 @@ impl NumaBalancing {
     }
 
     /// §14.2 step 5.
-    fn examine_others<H: TaskHost>(&mut self, s: &mut Search, preferred: usize, mut src: (i64, i64), host: &H) {
+    fn examine_others<H: TaskHost>(&self, s: &mut Search, preferred: usize, mut src: (i64, i64), host: &H) {
         for nid in self.topo.cpu_nodes().iter() {
             if nid == s.src_nid || nid == preferred {
                 continue;
@@ -147,7 +147,6 @@ impl NumaBalancing {
             None => (host.move_task(s.task, best_cpu, s.now), Placement::Move),
             Some(other) => (host.swap_tasks(s.task, other, s.now), Placement::Swap),
         };
-        self.numa_migrate_on[best_cpu] = false;
         let what = if done { what } else { Placement::Stick };
         self.reasons.placed[what as usize] += 1;
         if done {

@@ -1,16 +1,16 @@
 //! Load balancing: idle and, rarely, busy CPUs pull tasks from the busiest group of each of their domains
 //! (kernel-scheduler.md §4).
 //!
-//! Three entries share one pass ([`pass`]): [`periodic`] at the tick, [`nohz`] on behalf of tickless idle CPUs,
-//! [`newidle`] when a CPU runs dry. A pass classifies groups ([`stats`]), decides what to move ([`decide`]), picks the
-//! queue and the tasks ([`detach`]), and after repeated failure pushes a running task.
+//! Three entries share one pass (`pass`): `periodic` at the tick, `nohz` on behalf of tickless idle CPUs,
+//! `newidle` when a CPU runs dry. A pass classifies groups ([`stats`]), decides what to move ([`decide`]), picks the
+//! queue and the tasks (`detach`), and after repeated failure pushes a running task.
 //! Invariants: interval, last balance and failures are per (CPU, domain); a running task moves only after failures.
 
 pub mod decide;
 mod detach;
 mod newidle;
 mod nohz;
-mod pass;
+pub(super) mod pass;
 mod periodic;
 pub mod stats;
 

@@ -67,7 +67,7 @@ impl Scheduler {
         if kick.balance {
             self.nohz.next_balance = self.jiffy + 1;
         }
-        let Some(helper) = self.nohz.set.iter_and(&self.idle).find(|c| *c != kick.asker) else { return };
+        let Some(balancer) = self.nohz.set.iter_and(&self.idle).find(|c| *c != kick.asker) else { return };
         self.counters.nohz_runs += u64::from(kick.balance);
         if kick.stats {
             self.nohz.has_blocked = false;
@@ -81,11 +81,11 @@ impl Scheduler {
         let mut blocked = false;
         let mut aborted = false;
         let mut work = (0, 0);
-        for c in walk.iter_wrap(helper + 1) {
+        for c in walk.iter_wrap(balancer + 1) {
             if !self.idle.contains(c) {
                 continue;
             }
-            if !self.idle.contains(helper) {
+            if !self.idle.contains(balancer) {
                 blocked |= kick.stats;
                 aborted = true;
                 break;
@@ -113,7 +113,7 @@ impl Scheduler {
         }
         self.nohz.has_blocked |= blocked;
         if work.0 > 0 {
-            self.events.push(Event::Balanced { cpu: helper, why: Why::Nohz, passes: work.0, cpus: work.1 });
+            self.events.push(Event::Balanced { cpu: balancer, why: Why::Nohz, passes: work.0, cpus: work.1 });
         }
     }
 }

@@ -16,7 +16,7 @@ const MAX_PINNED_INTERVAL_MS: u64 = 512;
 
 /// State of a pass.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Env {
+pub(in crate::sched) struct Env {
     /// CPU the pass is made for.
     pub cpu: u32,
     /// CPU tasks go to (another of the group when affinity forbids `cpu`).
@@ -32,15 +32,39 @@ pub(super) struct Env {
     pub class: u8,
     /// Candidates are fewer than the domain's CPUs.
     pub narrowed: bool,
+    /// Read averages even where they cannot change the outcome (to check that they cannot).
+    pub thorough: bool,
     pub all_pinned: bool,
     pub some_pinned: bool,
     pub other_dst: Option<u32>,
     pub examined: u32,
 }
 
+impl Env {
+    pub fn new(cpu: u32, dom: DomId, idle: Idle, why: Why) -> Self {
+        Self {
+            cpu,
+            dst: cpu,
+            src: cpu,
+            dom,
+            idle,
+            why,
+            kind: MoveKind::Tasks,
+            amount: 0,
+            class: 2,
+            narrowed: false,
+            thorough: false,
+            all_pinned: false,
+            some_pinned: false,
+            other_dst: None,
+            examined: 0,
+        }
+    }
+}
+
 /// What a pass did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PassResult {
+pub(in crate::sched) struct PassResult {
     /// Tasks moved.
     pub moved: u32,
     /// Whether larger domains may be balanced too.
@@ -57,7 +81,7 @@ enum Rest {
 
 impl Scheduler {
     /// Makes one pass.
-    pub(super) fn balance_pass<V: NumaView>(
+    pub(in crate::sched) fn balance_pass<V: NumaView>(
         &mut self,
         cpu: u32,
         dom: DomId,
@@ -65,22 +89,7 @@ impl Scheduler {
         why: Why,
         view: &V,
     ) -> PassResult {
-        let mut env = Env {
-            cpu,
-            dst: cpu,
-            src: cpu,
-            dom,
-            idle,
-            why,
-            kind: MoveKind::Tasks,
-            amount: 0,
-            class: 2,
-            narrowed: false,
-            all_pinned: false,
-            some_pinned: false,
-            other_dst: None,
-            examined: 0,
-        };
+        let mut env = Env::new(cpu, dom, idle, why);
         if !self.designated(&env) {
             self.counters.not_designated += 1;
             self.rest(&env, Rest::Balanced);
@@ -225,7 +234,7 @@ impl Scheduler {
         0
     }
     /// Statistics of all groups; the busiest one if something should move from it (sets kind and amount).
-    fn find_source_group(&mut self, env: &mut Env) -> Option<GroupId> {
+    pub(in crate::sched) fn find_source_group(&mut self, env: &mut Env) -> Option<GroupId> {
         let scan = self.scan_groups(env);
         let (group, busiest) = scan.busiest?;
         let domain = self.topo.domain(env.dom);
@@ -278,7 +287,7 @@ impl Scheduler {
         if top {
             self.overload = tally.stacked;
         }
-        let full = teach_scan || tally.needs_averages();
+        let full = teach_scan || env.thorough || tally.needs_averages();
         if !full && tally.others == 0 {
             return Scan::default();
         }

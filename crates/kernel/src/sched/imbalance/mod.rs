@@ -180,3 +180,43 @@ impl Rule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PULL: PullSides =
+        PullSides { local_nr: 0, local_weight: 16, busiest_nr: 2, busiest_weight: 16, imb_numa_nr: 2 };
+
+    #[test]
+    fn no_rule_halves_and_fixed2_spares_pairs() {
+        assert_eq!((Rule::None.tasks_to_move(2, &PULL), Rule::Fixed2.tasks_to_move(2, &PULL)), (1, 0));
+        let three = PullSides { busiest_nr: 3, ..PULL };
+        assert_eq!((Rule::None.tasks_to_move(3, &three), Rule::Fixed2.tasks_to_move(3, &three)), (1, 1));
+        let fork = ForkSides {
+            local_nr: 5,
+            local_idle: 1,
+            idlest_idle: 9,
+            local_weight: 8,
+            local_allowed: 8,
+            span_weight: 16,
+            imb_numa_nr: 0,
+        };
+        assert!(!Rule::None.fork_stays(&fork) && Rule::Fixed2.fork_stays(&fork));
+        assert!(!Rule::Fixed2.fork_stays(&ForkSides { local_idle: 0, ..fork }));
+    }
+
+    #[test]
+    fn numa_moves_of_section_5_4() {
+        // Destination with 3 tasks after the move, source with 1: a difference of 2 on nodes of 16 CPUs.
+        let sides = |dst_running, imb_numa_nr| MoveSides { dst_running, src_running: 1, dst_weight: 16, imb_numa_nr };
+        let left = |rule: Rule, dst, imb| rule.move_imbalance(&sides(dst, imb));
+        assert_eq!(left(Rule::None, 3, 9), 2);
+        assert_eq!((left(Rule::K511, 3, 0), left(Rule::K517s, 3, 0)), (0, 0), "3 is below a quarter of 16");
+        assert_eq!((left(Rule::V3, 3, 4), left(Rule::V3, 3, 3)), (0, 2), "below the threshold, strictly");
+        assert_eq!((left(Rule::K518, 3, 3), left(Rule::K60, 3, 3)), (0, 0), "up to the threshold");
+        assert_eq!((left(Rule::K60, 3, 2), left(Rule::K60, 4, 9)), (2, 3), "never more than 2");
+        let wide = MoveSides { src_running: 2, ..sides(4, 0) };
+        assert_eq!((Rule::K511.move_imbalance(&wide), Rule::Fixed2.move_imbalance(&wide)), (2, 0));
+    }
+}

@@ -1,8 +1,8 @@
 //! Placement: the CPU a task starts on at fork, exec and wake-up (kernel-scheduler.md §3).
 //!
 //! Fork and exec walk down from the highest domain reachable through domains with the flag, choosing the idlest
-//! group at each level ([`find_dst`]). A wake-up chooses between the previous CPU and the waker's ([`affine`]) and then
-//! searches that CPU's cache only ([`idle_sibling`]).
+//! group at each level (`find_dst`). A wake-up chooses between the previous CPU and the waker's (`affine`) and then
+//! searches that CPU's cache only (`idle_sibling`).
 
 mod affine;
 mod find_dst;

@@ -1,0 +1,194 @@
+//! The command line: verbs, and one message for whatever is wrong with it.
+
+use crate::context::Context;
+use crate::failure::{Done, Failure};
+use crate::verb;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A laboratory for automatic NUMA balancing.
+///
+/// Exit codes: 0 done, 1 done and something was found, 2 wrong command line or spec, 3 the machine at
+/// hand refuses, 4 a guest panicked, 5 a run reached its time limit.
+#[derive(Debug, Parser)]
+#[command(name = "numalab", version, disable_help_subcommand = true)]
+pub struct Command {
+    /// Lay this folder (machines/, kernels/, workloads/, experiments/, published/) over the built-in catalog
+    #[arg(long, global = true, value_name = "DIR")]
+    catalog: Option<PathBuf>,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run an experiment, or machines × kernels × workloads given here, and keep the records
+    Run(verb::run::Args),
+    /// Compare the records of an experiment in the layout of mmtests
+    Compare(verb::compare::Args),
+    /// List what the catalog has
+    List(verb::list::Args),
+    /// Show entries of the catalog in full
+    Show(verb::show::Args),
+    /// Import a machine, or show one
+    Machine(verb::machine::Args),
+    /// Show a kernel, or how two differ
+    Kernel(verb::kernel::Args),
+    /// Run what is behind a published table and print it beside the published figures
+    Reproduce(verb::reproduce::Args),
+}
+
+/// What the arguments ask for.
+pub enum Request {
+    /// A verb.
+    Command(Box<Command>),
+    /// Help or version: text to print.
+    Text(String),
+}
+
+/// Reads the arguments.
+///
+/// # Errors
+/// One message naming the argument and what was expected.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request, Failure> {
+    match Command::try_parse_from(args) {
+        Ok(command) => Ok(Request::Command(Box::new(command))),
+        Err(e) => match e.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Request::Text(e.render().to_string())),
+            _ => Err(Failure::usage(message(&e))),
+        },
+    }
+}
+
+/// Carries out a request.
+///
+/// # Errors
+/// What the verb could not do.
+pub fn run(request: Request) -> Result<Done, Failure> {
+    let command = match request {
+        Request::Text(text) => return Ok(Done::text(text)),
+        Request::Command(command) => command,
+    };
+    let context = Context::new(command.catalog.as_deref())?;
+    match command.verb {
+        Verb::Run(args) => verb::run::run(&context, &args),
+        Verb::Compare(args) => verb::compare::run(&args),
+        Verb::List(args) => verb::list::run(&context, &args),
+        Verb::Show(args) => verb::show::run(&context, &args),
+        Verb::Machine(args) => verb::machine::run(&context, &args),
+        Verb::Kernel(args) => verb::kernel::run(&context, &args),
+        Verb::Reproduce(args) => verb::reproduce::run(&context, &args),
+    }
+}
+
+/// A wrong command line in one line, in the form of all other messages.
+fn message(e: &clap::Error) -> String {
+    let of = |kind: ContextKind| e.get(kind).map(words).unwrap_or_default();
+    let invalid = of(ContextKind::InvalidArg);
+    let value = of(ContextKind::InvalidValue);
+    let (what, expected) = match e.kind() {
+        ErrorKind::UnknownArgument => {
+            (format!("unexpected `{invalid}`"), "an option of this command (see --help)".into())
+        }
+        ErrorKind::InvalidSubcommand => (
+            format!("unknown command `{}`", of(ContextKind::InvalidSubcommand)),
+            "a command of numalab (see --help)".into(),
+        ),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            ("no command".into(), format!("one of {}", subcommands()))
+        }
+        ErrorKind::MissingRequiredArgument => {
+            (format!("`{invalid}` is missing"), "it on the command line (see --help)".into())
+        }
+        ErrorKind::ArgumentConflict => {
+            let other = of(ContextKind::PriorArg);
+            (format!("`{invalid}` together with `{other}`"), "one of the two".into())
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::WrongNumberOfValues => {
+            let valid = of(ContextKind::ValidValue);
+            let why = std::error::Error::source(e).map(ToString::to_string).unwrap_or_default();
+            let what = if value.is_empty() {
+                format!("`{invalid}` has no value")
+            } else {
+                format!("`{invalid}` is {value:?}")
+            };
+            let expected = match (valid.is_empty(), why.is_empty()) {
+                (false, _) => format!("one of {valid}"),
+                (true, false) => why,
+                (true, true) => "a value".into(),
+            };
+            (what, expected)
+        }
+        _ => (
+            e.render().to_string().lines().next().unwrap_or("error").trim_start_matches("error: ").into(),
+            String::new(),
+        ),
+    };
+    let near = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
+        .into_iter()
+        .map(of)
+        .find(|s| !s.is_empty())
+        .map(|s| format!("; did you mean `{}`?", s.split(", ").next().unwrap_or(&s)));
+    let expected = if expected.is_empty() { expected } else { format!("; expected {expected}") };
+    format!("command line: {what}{expected}{}", near.unwrap_or_default())
+}
+
+fn words(value: &ContextValue) -> String {
+    match value {
+        ContextValue::String(s) => s.clone(),
+        ContextValue::Strings(list) => list.join(", "),
+        other => other.to_string(),
+    }
+}
+
+fn subcommands() -> String {
+    let command = <Command as clap::CommandFactory>::command();
+    command.get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(line: &str) -> String {
+        let args = std::iter::once("numalab").chain(line.split_whitespace()).map(OsString::from);
+        match parse(args) {
+            Ok(_) => panic!("{line} was accepted"),
+            Err(f) => {
+                assert_eq!(f.exit, crate::failure::Exit::Usage);
+                assert_eq!(f.message.lines().count(), 1, "one line: {}", f.message);
+                f.message
+            }
+        }
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        <Command as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn wrong_command_lines_give_one_message() {
+        for (line, part) in [
+            ("", "no command; expected one of run, compare"),
+            (
+                "comapre",
+                "unknown command `comapre`; expected a command of numalab (see --help); did you mean `compare`?",
+            ),
+            ("run --kernle 6.1", "did you mean `--kernel`?"),
+            ("run --iterations 0 x", "is \"0\"; expected "),
+            ("run --jobs none x", "is \"none\"; expected "),
+            ("run --seed -1 x", "is \"-1\"; expected a whole number from 0 to "),
+            ("run --iterations -1 x", "is \"-1\"; expected a whole number from 1 to 100000"),
+            ("run x --machine 1x1x1x1", "together with"),
+            ("list kernel_s", "did you mean `kernels`?"),
+            ("kernel diff 6.1", "is missing"),
+            ("reproduce", "is missing"),
+        ] {
+            let message = refused(line);
+            assert!(message.contains(part), "{line}: {message}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What every verb needs: the catalog in force.
+
+use crate::failure::Failure;
+use numalab_kernel::registry;
+use numalab_model::catalog::Catalog;
+use numalab_model::kernel::Vocabulary;
+use numalab_model::spec::Spot;
+use std::path::Path;
+
+/// The catalog and the vocabulary of kernels.
+pub struct Context {
+    /// Built-in files with those of `--catalog` laid over them.
+    pub catalog: Catalog,
+    /// Roles and tunables.
+    pub vocabulary: Vocabulary,
+}
+
+impl Context {
+    /// The built-in catalog, with `folder` laid over it.
+    ///
+    /// # Errors
+    /// The folder is no catalog.
+    pub fn new(folder: Option<&Path>) -> Result<Self, Failure> {
+        let mut catalog = Catalog::embedded();
+        if let Some(folder) = folder {
+            catalog.overlay(folder)?;
+        }
+        Ok(Self { catalog, vocabulary: registry::vocabulary() })
+    }
+}
+
+/// A name given on the command line.
+pub fn named(option: &str, name: &str) -> Spot<String> {
+    Spot { value: name.to_string(), file: format!("{option} {name}"), line: 0, column: 0 }
+}

@@ -1,0 +1,189 @@
+//! Carrying out the runs of an experiment: in parallel, resuming, each record kept as soon as it is there.
+//!
+//! Invariant: which records exist afterwards and what is in them depends on the plans only, not on the
+//! number of jobs, the order in which runs finish, or an earlier interruption.
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use numalab_model::experiment::Cell;
+use numalab_model::plan::{Backend as BackendName, PlanInput};
+use numalab_model::record::{Outcome, Record, Store};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Something that can carry out a plan.
+pub trait Backend: Sync {
+    /// Name and version, part of every plan's identity.
+    fn name(&self) -> BackendName<'static>;
+    /// Runs a plan to its end.
+    ///
+    /// # Errors
+    /// The machine at hand cannot run it at all; a run that goes wrong is an [`Outcome`].
+    fn run(&self, input: &PlanInput) -> Result<Outcome, Failure>;
+}
+
+/// A run whose record is on disk.
+pub struct Finished {
+    /// Its record, without the time series, which stay on disk.
+    pub record: Record,
+    /// It was there already.
+    pub reused: bool,
+    /// Wall time of the run, zero if it was reused.
+    pub wall: Duration,
+}
+
+/// How runs are carried out.
+pub struct Executor<'a> {
+    /// What runs them.
+    pub backend: &'a dyn Backend,
+    /// Runs at a time, at least 1.
+    pub jobs: usize,
+    /// Where progress is shown; every run counts one.
+    pub progress: &'a Progress,
+}
+
+/// Runs every cell that has no record yet; results are in the order of `cells`.
+///
+/// # Errors
+/// A damaged record, a file system or backend that refuses. No run is started after that; records
+/// finished by then stay.
+pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec<Finished>, Failure> {
+    let Executor { backend, jobs, progress } = *with;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build();
+    let pool = pool.map_err(|e| Failure::environment(format!("cannot start {jobs} threads: {e}")))?;
+    let failed = AtomicBool::new(false);
+    let one = |cell: &Cell| {
+        if failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        progress.say(&describe(&cell.input));
+        let finished = run_or_reuse(store, &cell.input, backend);
+        failed.fetch_or(finished.is_err(), Ordering::Relaxed);
+        progress.one_done();
+        Some(finished)
+    };
+    let all: Vec<Option<Result<Finished, Failure>>> = pool.install(|| cells.par_iter().map(one).collect());
+    all.into_iter().flatten().collect()
+}
+
+fn run_or_reuse(store: &Store, input: &PlanInput, backend: &dyn Backend) -> Result<Finished, Failure> {
+    let (mut record, reused, wall) = match store.get(&input.id)? {
+        Some(record) => (record, true, Duration::ZERO),
+        None => {
+            let start = Instant::now();
+            let outcome = backend.run(input)?;
+            let wall = start.elapsed();
+            (store.put(input, &outcome)?, false, wall)
+        }
+    };
+    record.outcome.series.clear();
+    Ok(Finished { record, reused, wall })
+}
+
+/// A run in a few words.
+pub fn describe(input: &PlanInput) -> String {
+    let p = &input.plan;
+    format!("{} {} {} seed {}", p.machine.name, p.workload.name, p.kernel.name, p.seed)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::context::{named, Context};
+    use crate::sources::CatalogSources;
+    use numalab_model::experiment::Experiment;
+    use numalab_model::record::Scalar;
+    use std::sync::atomic::AtomicUsize;
+
+    /// A backend that computes its figures from the plan: elapsed is a hundredth of `loops`, times a
+    /// factor per kernel.
+    #[derive(Default)]
+    pub(crate) struct Mock {
+        pub(crate) runs: AtomicUsize,
+        pub(crate) factors: Vec<(&'static str, f64)>,
+        pub(crate) fails_on: Option<&'static str>,
+    }
+
+    impl Backend for Mock {
+        fn name(&self) -> BackendName<'static> {
+            BackendName { name: "mock", version: "1" }
+        }
+        fn run(&self, input: &PlanInput) -> Result<Outcome, Failure> {
+            self.runs.fetch_add(1, Ordering::Relaxed);
+            let kernel = input.kernel.name.as_str();
+            if self.fails_on == Some(kernel) {
+                return Err(Failure::environment(format!("no {kernel} here")));
+            }
+            let loops = input.workload.params.iter().find(|p| p.0 == "loops").and_then(|p| p.1.parse::<f64>().ok());
+            let factor = self.factors.iter().find(|f| f.0 == kernel).map_or(1.0, |f| f.1);
+            let scalar =
+                |name: &str, value| Scalar { name: name.into(), value, unit: "s".into(), higher_is_better: false };
+            let elapsed = loops.unwrap() / 100.0 * factor;
+            let counters = ["numa_hit", "numa_pte_updates"].map(|n| (n.to_string(), (1000.0 * factor) as u64));
+            Ok(Outcome {
+                scalars: vec![scalar("elapsed_s", elapsed), scalar("user_s", elapsed * 2.0), scalar("system_s", 0.5)],
+                counters: counters.to_vec(),
+                ..Outcome::default()
+            })
+        }
+    }
+
+    fn cells(kernels: &[&str]) -> (Experiment, Vec<Cell>) {
+        let experiment = Experiment {
+            name: "x".into(),
+            title: String::new(),
+            about: String::new(),
+            machines: vec![named("t", "2x1x1x1")],
+            kernels: kernels.iter().map(|k| named("t", k)).collect(),
+            workloads: vec![named("t", "numa02")],
+            baseline: None,
+            iterations: 3,
+            seed: 1,
+            sets: vec![],
+            params: vec![],
+        };
+        let context = Context::new(None).unwrap();
+        let sources = CatalogSources::new(&context, &experiment.workloads).unwrap();
+        let cells = experiment.cells(&sources, Mock::default().name()).unwrap();
+        (experiment, cells)
+    }
+
+    fn run(store: &Store, cells: &[Cell], jobs: usize, backend: &Mock) -> Result<Vec<Finished>, Failure> {
+        let progress = Progress::new(cells.len());
+        execute(store, cells, &Executor { backend, jobs, progress: &progress })
+    }
+
+    #[test]
+    fn results_come_in_plan_order_and_are_not_run_twice() {
+        let (experiment, cells) = cells(&["off", "6.1", "6.3", "6.12"]);
+        let mock = Mock::default();
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::create(dir.path(), &experiment, &cells).unwrap();
+        let finished = run(&store, &cells, 3, &mock).unwrap();
+        assert_eq!(mock.runs.load(Ordering::Relaxed), 12);
+        for (cell, f) in cells.iter().zip(&finished) {
+            assert_eq!(f.record.manifest.plan, cell.input.plan);
+            assert!(!f.reused);
+        }
+        let again = run(&store, &cells, 1, &mock).unwrap();
+        assert_eq!(mock.runs.load(Ordering::Relaxed), 12, "nothing is repeated");
+        assert!(again.iter().zip(&finished).all(|(a, b)| a.reused && a.record == b.record));
+    }
+
+    #[test]
+    fn a_backend_that_fails_ends_the_experiment_and_keeps_what_is_finished() {
+        let (experiment, cells) = cells(&["off", "6.1", "6.3"]);
+        let mock = Mock { fails_on: Some("6.1"), ..Mock::default() };
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::create(dir.path(), &experiment, &cells).unwrap();
+        let failure = run(&store, &cells, 1, &mock).err().unwrap();
+        assert_eq!(failure.message, "no 6.1 here");
+        assert_eq!(mock.runs.load(Ordering::Relaxed), 4, "no run starts after a failure");
+        let kept = cells.iter().filter(|c| store.get(&c.input.id).unwrap().is_some()).count();
+        assert_eq!(kept, 3);
+        let well = Mock::default();
+        run(&store, &cells, 2, &well).unwrap();
+        assert_eq!(well.runs.load(Ordering::Relaxed), 6);
+    }
+}

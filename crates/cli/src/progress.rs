@@ -1,0 +1,78 @@
+//! A progress bar for work that takes more than two seconds, on standard error and only if that is a terminal.
+//!
+//! It must be cleared before anything else is printed.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Silence before the bar appears.
+const DELAY: Duration = Duration::from_secs(2);
+/// Time between redraws.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Progress of a number of runs.
+pub struct Progress {
+    bar: ProgressBar,
+    stop: Mutex<Option<Sender<()>>>,
+}
+
+impl Progress {
+    /// Starts with `total` runs to do, as far as is known.
+    pub fn new(total: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
+        if !std::io::stderr().is_terminal() {
+            return Self { bar, stop: Mutex::new(None) };
+        }
+        let left = |state: &ProgressState, w: &mut dyn std::fmt::Write| {
+            // Until a run is finished nothing is known about the next.
+            let _ = match state.pos() {
+                0 => write!(w, "time left unknown"),
+                _ => write!(w, "{} s left", state.eta().as_secs() + 1),
+            };
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {left} {msg}") {
+            bar.set_style(style.with_key("left", left));
+        }
+        let (stop, stopped) = channel::<()>();
+        let shown = bar.clone();
+        std::thread::spawn(move || {
+            if stopped.recv_timeout(DELAY) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(TICK);
+            }
+        });
+        Self { bar, stop: Mutex::new(Some(stop)) }
+    }
+    /// Says what is being done.
+    pub fn say(&self, message: &str) {
+        self.bar.set_message(message.to_string());
+    }
+    /// Says how many runs there are in all, once that is known better.
+    pub fn set_total(&self, total: usize) {
+        self.bar.set_length(total as u64);
+    }
+    /// Takes the bar away; one that has not appeared yet never will.
+    pub fn clear(&self) {
+        if let Ok(mut stop) = self.stop.lock() {
+            stop.take();
+        }
+        self.bar.finish_and_clear();
+    }
+    /// Runs that are done.
+    pub fn done(&self) -> usize {
+        self.bar.position() as usize
+    }
+    /// One more run is done.
+    pub fn one_done(&self) {
+        self.bar.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

@@ -1,0 +1,104 @@
+//! Resolving the names of an experiment through the catalog.
+
+use crate::context::Context;
+use crate::failure::Failure;
+use numalab_model::catalog::{is_path, File, Kind};
+use numalab_model::experiment::Sources;
+use numalab_model::kernel::{self, Kernel, Setting};
+use numalab_model::machine::{self, Machine};
+use numalab_model::spec::{SpecError, Spot};
+use numalab_model::workload::{self, Workload, WorkloadSpec};
+use std::sync::Arc;
+
+/// Loads a machine by catalog name, shorthand or path.
+///
+/// # Errors
+/// Unknown, unreadable or invalid.
+pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecError> {
+    let names: Vec<&str> = context.catalog.names(Kind::Machine).collect();
+    let find = |n: &str| context.catalog.get(Kind::Machine, n).map(|f| (f.label.clone(), f.text.to_string()));
+    // The loader does not know which option named the machine.
+    let place =
+        |e: SpecError| if e.line == 0 && e.file == "machine" { SpecError { file: name.file.clone(), ..e } } else { e };
+    let machine = machine::load(&name.value, &find, &names).map_err(place)?;
+    check_own_name(context, Kind::Machine, name, &machine.name)?;
+    Ok(machine)
+}
+
+/// Parses a workload by catalog name or path.
+///
+/// # Errors
+/// Unknown, unreadable or invalid.
+pub fn workload(context: &Context, name: &Spot<String>) -> Result<WorkloadSpec, SpecError> {
+    let file = context.catalog.find(Kind::Workload, name)?;
+    let spec = workload::parse(&file.label, &file.text)?;
+    check_own_name(context, Kind::Workload, name, spec.name())?;
+    Ok(spec)
+}
+
+/// Kernels by name or path, with overrides.
+///
+/// # Errors
+/// See [`kernel::resolve`].
+pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
+    kernel::resolve(names, &context.catalog, &context.vocabulary, sets)
+}
+
+/// Refuses a catalog file that calls itself something else than its file does.
+fn check_own_name(context: &Context, kind: Kind, name: &Spot<String>, own: &str) -> Result<(), SpecError> {
+    match context.catalog.get(kind, &name.value) {
+        Some(File { label, .. }) if !is_path(&name.value) && name.value != own => {
+            let what = format!("`name` is {own:?}");
+            Err(SpecError::plain(label, what, format!("{:?}, as the file is called", name.value)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The experiment's view of the catalog. Parsed workloads are kept: an experiment resolves each of them
+/// once per machine and seed.
+pub struct CatalogSources<'a> {
+    context: &'a Context,
+    workloads: Vec<(String, WorkloadSpec)>,
+}
+
+impl<'a> CatalogSources<'a> {
+    /// Parses the workloads an experiment names.
+    ///
+    /// # Errors
+    /// A workload that is unknown or invalid.
+    pub fn new(context: &'a Context, names: &[Spot<String>]) -> Result<Self, Failure> {
+        let mut workloads: Vec<(String, WorkloadSpec)> = Vec::new();
+        for name in names {
+            workloads.push((name.value.clone(), workload(context, name)?));
+        }
+        Ok(Self { context, workloads })
+    }
+
+    fn spec(&self, name: &Spot<String>) -> Result<&WorkloadSpec, SpecError> {
+        let found = self.workloads.iter().find(|w| w.0 == name.value).map(|w| &w.1);
+        found.ok_or_else(|| self.context.catalog.unknown(Kind::Workload, name))
+    }
+}
+
+impl Sources for CatalogSources<'_> {
+    fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
+        machine(self.context, name).map(Arc::new)
+    }
+    fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
+        kernels(self.context, names, sets)
+    }
+    fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
+        Ok(self.spec(workload)?.params().iter().map(|p| p.name.clone()).collect())
+    }
+    fn workload(
+        &self,
+        name: &Spot<String>,
+        machine: &Machine,
+        seed: u64,
+        params: &[Setting],
+    ) -> Result<Workload, SpecError> {
+        let params: Vec<(String, String)> = params.iter().map(|p| (p.name.value.clone(), p.value.clone())).collect();
+        self.spec(name)?.resolve(machine, seed, &params)
+    }
+}

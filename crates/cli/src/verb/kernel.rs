@@ -1,0 +1,77 @@
+//! `numalab kernel`: one kernel in full, or how two differ.
+
+use crate::context::{named, Context};
+use crate::failure::{Done, Failure};
+use crate::sources;
+use crate::verb::list::Kind;
+use crate::verb::show;
+use serde::Serialize;
+
+/// Arguments of `kernel`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Show every role and tunable with where its value comes from
+    Show {
+        /// Kernel: a name of the catalog or a TOML file
+        kernel: String,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the roles and tunables in which two kernels differ
+    Diff {
+        /// One kernel
+        a: String,
+        /// The other
+        b: String,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// A role or tunable with two values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Difference {
+    name: String,
+    a: String,
+    b: String,
+}
+
+/// Carries out the action.
+///
+/// # Errors
+/// An unknown or invalid kernel.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    match &args.action {
+        Action::Show { kernel, json } => show::show(context, Kind::Kernels, std::slice::from_ref(kernel), *json),
+        Action::Diff { a, b, json } => diff(context, a, b, *json),
+    }
+}
+
+fn diff(context: &Context, a: &str, b: &str, as_json: bool) -> Result<Done, Failure> {
+    // One at a time: a kernel may be compared with itself.
+    let left = sources::kernels(context, &[named("kernel diff", a)], &[])?.remove(0);
+    let right = sources::kernels(context, &[named("kernel diff", b)], &[])?.remove(0);
+    let roles = left.roles.iter().zip(&right.roles).map(|(x, y)| (&x.role, &x.implementation, &y.implementation));
+    let tunables = left.tunables.iter().zip(&right.tunables).map(|(x, y)| (&x.name, &x.value, &y.value));
+    let differences: Vec<Difference> = roles
+        .chain(tunables)
+        .filter(|(_, x, y)| x != y)
+        .map(|(name, x, y)| Difference { name: name.clone(), a: x.clone(), b: y.clone() })
+        .collect();
+    if as_json {
+        return Done::json(&serde_json::json!({"a": left.name, "b": right.name, "differences": differences}));
+    }
+    if differences.is_empty() {
+        return Ok(Done::text(format!("{} and {} behave the same\n", left.name, right.name)));
+    }
+    let rows: Vec<_> = differences.into_iter().map(|d| (d.name, format!("{} -> {}", d.a, d.b))).collect();
+    Ok(Done::text(format!("{} -> {}\n{}", left.name, right.name, show::aligned(&rows))))
+}

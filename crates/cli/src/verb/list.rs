@@ -1,0 +1,102 @@
+//! `numalab list`: what the catalog and the vocabulary have.
+
+use crate::context::{named, Context};
+use crate::failure::{Done, Failure};
+use crate::sources;
+use numalab_model::catalog::Kind as Folder;
+use numalab_model::{experiment, kernel, published};
+use serde::Serialize;
+
+/// Arguments of `list`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to list
+    kind: Kind,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What can be listed and shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// Machines of the catalog
+    #[value(alias = "machine")]
+    Machines,
+    /// Kernels of the catalog
+    #[value(alias = "kernel")]
+    Kernels,
+    /// Workloads of the catalog
+    #[value(alias = "workload")]
+    Workloads,
+    /// Experiments of the catalog
+    #[value(alias = "experiment")]
+    Experiments,
+    /// Published tables
+    Published,
+    /// Roles of a kernel and what can fill them
+    #[value(alias = "role")]
+    Roles,
+    /// Tunables: what `--set` takes
+    #[value(alias = "tunable")]
+    Tunables,
+}
+
+/// A line of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// Name.
+    pub name: String,
+    /// One line.
+    pub title: String,
+}
+
+/// Prints names and titles.
+///
+/// # Errors
+/// A catalog file that is invalid.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let entries = entries(context, args.kind)?;
+    if args.json {
+        return Done::json(&entries);
+    }
+    let width = entries.iter().map(|e| e.name.chars().count()).max().unwrap_or(0);
+    let lines = entries.iter().map(|e| format!("{:width$}  {}", e.name, e.title).trim_end().to_string() + "\n");
+    Ok(Done::text(lines.collect()))
+}
+
+/// Names and titles of a kind, in order.
+///
+/// # Errors
+/// A catalog file that is invalid.
+pub fn entries(context: &Context, kind: Kind) -> Result<Vec<Entry>, Failure> {
+    let folder = match kind {
+        Kind::Machines => Folder::Machine,
+        Kind::Kernels => Folder::Kernel,
+        Kind::Workloads => Folder::Workload,
+        Kind::Experiments => Folder::Experiment,
+        Kind::Published => Folder::Published,
+        Kind::Roles => {
+            let roles = context.vocabulary.roles.iter();
+            return Ok(roles.map(|r| Entry { name: r.name.into(), title: r.doc.into() }).collect());
+        }
+        Kind::Tunables => {
+            let tunables = context.vocabulary.tunables.iter();
+            return Ok(tunables.map(|t| Entry { name: t.name.clone(), title: t.doc.into() }).collect());
+        }
+    };
+    let names = context.catalog.names(folder);
+    names.map(|name| Ok(Entry { name: name.into(), title: title(context, folder, name)? })).collect()
+}
+
+fn title(context: &Context, folder: Folder, name: &str) -> Result<String, Failure> {
+    let spot = named(folder.folder(), name);
+    let file = context.catalog.find(folder, &spot)?;
+    Ok(match folder {
+        Folder::Machine => sources::machine(context, &spot)?.title,
+        Folder::Kernel => kernel::parse(&file.label, &file.text)?.title,
+        Folder::Workload => sources::workload(context, &spot)?.title().to_string(),
+        Folder::Experiment => experiment::parse(&file.label, &file.text)?.1.title,
+        Folder::Published => published::parse(&file.label, &file.text)?.title,
+    })
+}

@@ -1,0 +1,9 @@
+//! The verbs, one file each: arguments and what they do.
+
+pub mod compare;
+pub mod kernel;
+pub mod list;
+pub mod machine;
+pub mod reproduce;
+pub mod run;
+pub mod show;

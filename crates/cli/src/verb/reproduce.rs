@@ -1,0 +1,312 @@
+//! `numalab reproduce`: run what is behind a published table and print it beside the published figures.
+//!
+//! The amount of work is chosen once, so that the baseline column's elapsed time comes out as published
+//! (that cell is `calibrated`); with it, every column is run and every other cell is a prediction.
+
+use crate::backend::Sim;
+use crate::calibrate::{self, Range};
+use crate::context::{named, Context};
+use crate::execute::{execute, Executor, Finished};
+use crate::failure::{Done, Exit, Failure};
+use crate::options;
+use crate::progress::Progress;
+use crate::sources::CatalogSources;
+use numalab_model::catalog::Kind;
+use numalab_model::experiment::{Cell as Run, Experiment, Param};
+use numalab_model::kernel::Setting;
+use numalab_model::published::{self, Block, BlockRun, Calibrate, Published};
+use numalab_model::record::{Outcome, Status, Store};
+use numalab_report::collect::metric_name;
+use numalab_report::reproduce::{json, text, Cell, Role};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Arguments of `reproduce`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Published table, e.g. 000 (see `numalab list published`)
+    table: String,
+    /// Runs per column; as the table says if not given
+    #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
+    iterations: Option<u32>,
+    /// Runs at a time (results do not depend on it); one per CPU if not given
+    #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
+    jobs: Option<NonZeroUsize>,
+    /// Where the records go; out/reproduce-TABLE if not given
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print cells and score as JSON (docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs and prints the table; misses are part of the result, not a failure.
+///
+/// # Errors
+/// An unknown table, a calibration that finds no amount of work, or the machine at hand refuses.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let file = context.catalog.find(Kind::Published, &named("reproduce", &args.table))?;
+    let published = published::parse(&file.label, &file.text)?;
+    file.check_name(&published.name)?;
+    let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
+    let progress = Progress::new(0);
+    let executor = Executor { backend: &Sim { check: false }, jobs: options::jobs(args.jobs), progress: &progress };
+    let work = Work { context, published: &published, dir, executor };
+    let (mut cells, mut notes, mut exit) = (Vec::new(), String::new(), Exit::Ok);
+    for block in &published.blocks {
+        match &block.run {
+            Ok(run) => {
+                let run = BlockRun { iterations: args.iterations.unwrap_or(run.iterations), ..run.clone() };
+                let done = work.block(block, &run)?;
+                cells.extend(done.cells);
+                notes.push_str(&done.note);
+                exit = exit.max(done.exit);
+            }
+            Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
+        }
+    }
+    progress.clear();
+    let mail = &published.name.value;
+    let printed = if args.json {
+        eprint!("{notes}");
+        json(mail, &cells).map_err(|e| Failure::environment(e.to_string()))?
+    } else {
+        format!("{}\n{notes}records: {}\n", text(mail, &cells), work.dir.display())
+    };
+    Ok(Done { text: printed, exit })
+}
+
+/// What all blocks of a table share.
+struct Work<'a> {
+    context: &'a Context,
+    published: &'a Published,
+    dir: PathBuf,
+    executor: Executor<'a>,
+}
+
+/// Runs that a calibration is expected to take, for the progress bar.
+const CALIBRATION_RUNS: usize = 4;
+
+/// A block carried out.
+struct DoneBlock {
+    cells: Vec<Cell>,
+    note: String,
+    exit: Exit,
+}
+
+impl Work<'_> {
+    fn block(&self, block: &Block, run: &BlockRun) -> Result<DoneBlock, Failure> {
+        let mut experiment = self.experiment(block, run);
+        // Claims the directory before the calibration puts its own below it.
+        Store::create(&self.dir, &experiment, &[])?;
+        let mut note = String::new();
+        let progress = self.executor.progress;
+        let before = progress.done();
+        let runs = self.published.columns.len() * run.iterations as usize;
+        progress.set_total(before + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
+        if let Some(c) = &run.calibrate {
+            let count = self.calibrate(block, run, c, &mut note)?;
+            experiment.params.push(param(c, count));
+        }
+        let sources = CatalogSources::new(self.context, &experiment.workloads)?;
+        let runs = experiment.cells(&sources, self.executor.backend.name())?;
+        let store = Store::create(&self.dir, &experiment, &runs)?;
+        progress.set_total(progress.done() + runs.len());
+        let finished = execute(&store, &runs, &self.executor)?;
+        let mut exit = Exit::Ok;
+        for f in &finished {
+            let m = &f.record.manifest;
+            exit = exit.max(Exit::of(&f.record.outcome.status));
+            if m.status != "completed" {
+                note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
+            }
+        }
+        let columns = self.columns(&runs, &finished);
+        Ok(DoneBlock { cells: self.cells(block, run, &columns), note, exit })
+    }
+
+    fn experiment(&self, block: &Block, run: &BlockRun) -> Experiment {
+        let p = self.published;
+        Experiment {
+            name: format!("reproduce-{}", p.name.value),
+            title: p.title.clone(),
+            about: String::new(),
+            machines: vec![block.machine.clone()],
+            kernels: p.columns.iter().map(|c| c.kernel.clone()).collect(),
+            workloads: vec![run.workload.clone()],
+            baseline: Some(p.columns[p.baseline].kernel.clone()),
+            iterations: run.iterations,
+            seed: run.seed,
+            sets: Vec::new(),
+            params: Vec::new(),
+        }
+    }
+
+    /// The amount of work at which the first baseline run takes as long as published.
+    fn calibrate(&self, block: &Block, run: &BlockRun, c: &Calibrate, note: &mut String) -> Result<u64, Failure> {
+        let p = self.published;
+        let row = block.rows.iter().find(|r| r.metric == c.metric);
+        let target = row.map(|r| r.values[p.baseline]).ok_or_else(|| {
+            let what = format!("{} has no row of metric {}", block.group, c.metric);
+            Failure::from(c.parameter.error(what, "the row that is to be met"))
+        })?;
+        let base = Experiment {
+            name: format!("calibrate-{}", p.name.value),
+            kernels: vec![p.columns[p.baseline].kernel.clone()],
+            baseline: None,
+            iterations: 1,
+            ..self.experiment(block, run)
+        };
+        let dir = self.dir.join("calibration");
+        let sources = CatalogSources::new(self.context, &base.workloads)?;
+        let mut steps: Vec<Run> = Vec::new();
+        let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {
+            let experiment = Experiment { params: vec![param(c, count)], ..base.clone() };
+            let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
+            runs.iter_mut().for_each(|r| r.iteration = steps.len() as u32);
+            let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
+            let finished = execute(&store, &runs, &self.executor)?;
+            steps.extend(runs);
+            let value = finished.first().and_then(|f| figure(&f.record.outcome, &c.metric));
+            value.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
+        })?;
+        let column = &p.columns[p.baseline].name;
+        note.push_str(&format!(
+            "{}: {} = {}, chosen so that {column} takes {target} s (simulated {:.3} s with seed {}); all else is predicted\n",
+            block.group, c.parameter.value, found.count, found.value, run.seed
+        ));
+        Ok(found.count)
+    }
+
+    /// Outcomes by column; a run that did not complete counts for nothing.
+    fn columns<'f>(&self, runs: &[Run], finished: &'f [Finished]) -> Vec<Vec<&'f Outcome>> {
+        let mut out = vec![Vec::new(); self.published.columns.len()];
+        let per_column = runs.len() / out.len().max(1);
+        for (i, f) in finished.iter().enumerate() {
+            // One machine and one workload: runs are ordered by kernel, then iteration.
+            let column = (i / per_column.max(1)).min(out.len() - 1);
+            if f.record.outcome.status == Status::Completed {
+                out[column].push(&f.record.outcome);
+            }
+        }
+        out
+    }
+
+    fn cells(&self, block: &Block, run: &BlockRun, columns: &[Vec<&Outcome>]) -> Vec<Cell> {
+        let p = self.published;
+        let mut out = Vec::new();
+        for row in block.rows.iter().filter(|r| r.formatter_only.is_none()) {
+            let simulated: Vec<Option<f64>> = columns.iter().map(|runs| mean(runs, &row.metric)).collect();
+            for (i, column) in p.columns.iter().enumerate() {
+                let calibrated = i == p.baseline && run.calibrate.as_ref().is_some_and(|c| c.metric == row.metric);
+                out.push(Cell {
+                    id: format!("{}/{}/{}", p.name.value, column.name, row.id),
+                    group: block.group.clone(),
+                    kernel: column.name.clone(),
+                    metric: metric_name(&row.metric).to_string(),
+                    published: Some(row.values[i]),
+                    simulated: simulated[i],
+                    published_ratio: ratio(Some(row.values[i]), Some(row.values[p.baseline])),
+                    simulated_ratio: ratio(simulated[i], simulated[p.baseline]),
+                    role: if calibrated { Role::Calibrated } else { Role::Predicted },
+                    baseline: i == p.baseline,
+                    note: row.suspects.get(i).cloned().unwrap_or_default(),
+                });
+            }
+        }
+        out
+    }
+}
+
+/// `WORKLOAD PARAMETER = count`, as an experiment has it.
+fn param(c: &Calibrate, count: u64) -> Param {
+    Param { workload: None, setting: Setting { name: c.parameter.clone(), value: count.to_string() } }
+}
+
+/// Mean of a scalar or counter over runs; `None` without runs or if a run lacks it.
+fn mean(runs: &[&Outcome], metric: &str) -> Option<f64> {
+    let values = runs.iter().map(|o| figure(o, metric)).collect::<Option<Vec<f64>>>()?;
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// A scalar or counter of an outcome.
+fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
+    let scalar = outcome.scalars.iter().find(|s| s.name == metric).map(|s| s.value);
+    scalar.or_else(|| outcome.counters.iter().find(|c| c.0 == metric).map(|c| c.1 as f64))
+}
+
+fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
+    value.zip(baseline.filter(|b| *b != 0.0)).map(|(v, b)| v / b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::tests::Mock;
+    use std::sync::atomic::Ordering;
+
+    const COLUMNS: [(&str, f64); 3] = [("6.4-rc2-numascan", 1.0), ("6.4-rc2", 1.5), ("6.4-rc2+rfc-v3", 0.5)];
+
+    fn published(context: &Context) -> Published {
+        let file = context.catalog.get(Kind::Published, "000").unwrap();
+        published::parse(&file.label, &file.text).unwrap()
+    }
+
+    #[test]
+    fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
+        let context = Context::new(None).unwrap();
+        let published = published(&context);
+        let mock = Mock { factors: COLUMNS.to_vec(), ..Mock::default() };
+        let dir = tempfile::tempdir().unwrap();
+        let progress = Progress::new(0);
+        let executor = Executor { backend: &mock, jobs: 2, progress: &progress };
+        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+        let block = &published.blocks[0];
+        let run = BlockRun { iterations: 2, ..block.run.clone().unwrap() };
+        let done = work.block(block, &run).unwrap();
+        // The mock takes loops/100 s, so 61.507 s are 6151 loops, within the tolerance.
+        assert!(done.note.contains("loops = 61"), "{}", done.note);
+        assert_eq!(done.exit, Exit::Ok);
+        assert_eq!(done.cells.len(), 10 * 3);
+        let calibrated: Vec<&str> =
+            done.cells.iter().filter(|c| c.role == Role::Calibrated).map(|c| c.id.as_str()).collect();
+        assert_eq!(calibrated, ["000/base-numascan/real"]);
+        let cell = |id: &str| done.cells.iter().find(|c| c.id == id).unwrap();
+        let real = cell("000/base/real");
+        assert_eq!(
+            (real.kernel.as_str(), real.metric.as_str(), real.group.as_str()),
+            ("base", "elapsed", "numa01_THREAD_ALLOC")
+        );
+        assert_eq!((real.published, real.published_ratio), (Some(83.259), Some(83.259 / 61.507)));
+        assert!((real.simulated_ratio.unwrap() - 1.5).abs() < 1e-12);
+        assert!((cell("000/base-numascan/real").simulated.unwrap() / 61.507 - 1.0).abs() < 0.003);
+        assert_eq!(cell("000/base+fix/numa_pte_updates").simulated, Some(500.0));
+        // A counter the backend does not have is no figure, never a zero.
+        assert_eq!(cell("000/base/numa_hint_faults").simulated, None);
+
+        let runs = mock.runs.load(Ordering::Relaxed);
+        assert!(runs <= 3 + 6, "{runs} runs");
+        let again = work.block(block, &run).unwrap();
+        assert_eq!(mock.runs.load(Ordering::Relaxed), runs, "search and runs are read back from their records");
+        assert_eq!(again.cells, done.cells);
+    }
+
+    #[test]
+    fn a_target_out_of_reach_is_a_finding() {
+        let context = Context::new(None).unwrap();
+        let published = published(&context);
+        let mock = Mock { factors: vec![("6.4-rc2-numascan", 1e9)], ..Mock::default() };
+        let dir = tempfile::tempdir().unwrap();
+        let progress = Progress::new(0);
+        let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
+        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+        let run = published.blocks[0].run.clone().unwrap();
+        let failure = work.block(&published.blocks[0], &run).err().unwrap();
+        assert_eq!(failure.exit, Exit::Finding);
+        assert!(
+            failure.message.contains("calibration: no count from 1 to 1000000 gives 61.507 s"),
+            "{}",
+            failure.message
+        );
+    }
+}

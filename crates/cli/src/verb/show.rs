@@ -1,0 +1,226 @@
+//! `numalab show`: entries of the catalog in full.
+
+use crate::context::{named, Context};
+use crate::failure::{Done, Failure};
+use crate::sources;
+use crate::verb::list::{entries, Kind};
+use numalab_model::catalog::Kind as Folder;
+use numalab_model::kernel::{Kernel, RoleInfo, TunableInfo};
+use numalab_model::spec::{SpecError, Spot};
+use numalab_model::workload::WorkloadSpec;
+use numalab_model::{experiment, machine, published};
+use serde_json::{json, Value};
+use std::fmt::Write as _;
+
+/// Arguments of `show`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to show
+    kind: Kind,
+    /// Which ones; all if none is named
+    names: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one or more entries.
+///
+/// # Errors
+/// An unknown name or an invalid file.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    show(context, args.kind, &args.names, args.json)
+}
+
+/// Shows the entries named, or all of them if none is. As JSON, one name gives an object and anything
+/// else a list.
+///
+/// # Errors
+/// An unknown name or an invalid file.
+pub fn show(context: &Context, kind: Kind, names: &[String], as_json: bool) -> Result<Done, Failure> {
+    let all: Vec<String> = match names {
+        [] => entries(context, kind)?.into_iter().map(|e| e.name).collect(),
+        some => some.to_vec(),
+    };
+    let mut text = String::new();
+    let mut values = Vec::new();
+    for name in &all {
+        let (one, value) = entry(context, kind, &named("show", name))?;
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&one);
+        values.push(value);
+    }
+    match (as_json, names.len()) {
+        (false, _) => Ok(Done::text(text)),
+        (true, 1) => Done::json(&values[0]),
+        (true, _) => Done::json(&values),
+    }
+}
+
+fn entry(context: &Context, kind: Kind, name: &Spot<String>) -> Result<(String, Value), Failure> {
+    Ok(match kind {
+        Kind::Machines => {
+            let m = sources::machine(context, name)?;
+            (machine::show(&m), machine::summary(&m))
+        }
+        Kind::Kernels => kernel(&sources::kernels(context, std::slice::from_ref(name), &[])?[0]),
+        Kind::Workloads => workload(&sources::workload(context, name)?),
+        Kind::Experiments => experiment_text(context, name)?,
+        Kind::Published => published_text(context, name)?,
+        Kind::Roles => role(find(&context.vocabulary.roles, name, "role", |r| r.name)?),
+        Kind::Tunables => tunable(find(&context.vocabulary.tunables, name, "tunable", |t| &t.name)?),
+    })
+}
+
+fn find<'a, T>(list: &'a [T], name: &Spot<String>, noun: &str, key: fn(&T) -> &str) -> Result<&'a T, SpecError> {
+    list.iter().find(|t| key(t) == name.value).ok_or_else(|| {
+        let expected = format!("a {noun} (`numalab list {noun}s`)");
+        name.error(format!("unknown {noun} `{}`", name.value), expected).near(&name.value, list.iter().map(key))
+    })
+}
+
+/// Lines of `left  right`, the left side padded to the widest.
+pub fn aligned(rows: &[(String, String)]) -> String {
+    let width = rows.iter().map(|r| r.0.chars().count()).max().unwrap_or(0);
+    rows.iter().fold(String::new(), |mut out, (left, right)| {
+        let line = format!("  {left:width$}  {right}");
+        let _ = writeln!(out, "{}", line.trim_end());
+        out
+    })
+}
+
+fn kernel(k: &Kernel) -> (String, Value) {
+    let mut text = format!("{}: {}\n", k.name, k.title);
+    if !k.about.is_empty() {
+        let _ = writeln!(text, "{}", k.about);
+    }
+    let _ = writeln!(text, "since {}; composed from {}", k.since, k.chain.join(" <- "));
+    for w in &k.warnings {
+        let _ = writeln!(text, "note: {w}");
+    }
+    let roles: Vec<_> =
+        k.roles.iter().map(|r| (r.role.clone(), format!("{} (from {})", r.implementation, r.origin))).collect();
+    let tunables: Vec<_> = k
+        .tunables
+        .iter()
+        .map(|t| {
+            (t.name.clone(), format!("{} {} (from {}) {}", t.value, t.unit, t.origin, t.kernel_name).replace("  ", " "))
+        })
+        .collect();
+    let _ = write!(text, "\nroles\n{}\ntunables\n{}", aligned(&roles), aligned(&tunables));
+    let value = json!({
+        "name": k.name, "title": k.title, "about": k.about, "since": k.since, "alias_of": k.alias_of,
+        "chain": k.chain, "roles": k.roles, "tunables": k.tunables, "warnings": k.warnings,
+    });
+    (text, value)
+}
+
+fn workload(w: &WorkloadSpec) -> (String, Value) {
+    let mut text = format!("{}: {}\n", w.name(), w.title());
+    for part in [w.about(), w.source()] {
+        if !part.is_empty() {
+            let _ = writeln!(text, "{}", part.trim());
+        }
+    }
+    let params: Vec<_> =
+        w.params().iter().map(|p| (format!("{} = {}", p.name, p.default_text()), p.about.clone())).collect();
+    if !params.is_empty() {
+        let _ = write!(text, "\nparameters (--param name=expression)\n{}", aligned(&params));
+    }
+    let better = |higher| if higher { "higher" } else { "lower" };
+    let scores: Vec<_> =
+        w.scores().map(|(n, unit, higher)| (n.to_string(), format!("{unit}, {} is better", better(higher)))).collect();
+    if !scores.is_empty() {
+        let _ = write!(text, "\nscores beside elapsed, user and system time\n{}", aligned(&scores));
+    }
+    let params =
+        |p: &numalab_model::workload::ParamSpec| json!({"name": p.name, "default": p.default_text(), "about": p.about});
+    let value = json!({
+        "name": w.name(), "title": w.title(), "about": w.about(), "source": w.source(),
+        "params": w.params().iter().map(params).collect::<Vec<_>>(),
+        "scores": w.scores().map(|(n, u, h)| json!({"name": n, "unit": u, "better": better(h)})).collect::<Vec<_>>(),
+    });
+    (text, value)
+}
+
+fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Value), Failure> {
+    let file = context.catalog.find(Folder::Experiment, name)?;
+    let (_, e) = experiment::parse(&file.label, &file.text)?;
+    let list = |spots: &[Spot<String>]| spots.iter().map(|s| s.value.clone()).collect::<Vec<_>>();
+    let (machines, kernels, workloads) = (list(&e.machines), list(&e.kernels), list(&e.workloads));
+    let baseline = e.baseline.as_ref().map_or(kernels[0].as_str(), |b| b.value.as_str());
+    let mut rows = vec![
+        ("machines".to_string(), machines.join(", ")),
+        ("kernels".to_string(), kernels.join(", ")),
+        ("baseline".to_string(), baseline.to_string()),
+        ("workloads".to_string(), workloads.join(", ")),
+        ("iterations".to_string(), e.iterations.to_string()),
+        ("seed".to_string(), e.seed.to_string()),
+    ];
+    rows.extend(e.sets.iter().map(|s| (format!("set {}", s.name.value), s.value.clone())));
+    rows.extend(e.params.iter().map(|p| {
+        let of = p.workload.as_ref().map(|w| format!("{w}.")).unwrap_or_default();
+        (format!("param {of}{}", p.setting.name.value), p.setting.value.clone())
+    }));
+    let about = if e.about.is_empty() { String::new() } else { format!("{}\n", e.about) };
+    let text = format!("{}: {}\n{about}\n{}", e.name, e.title, aligned(&rows));
+    let value = json!({
+        "name": e.name, "title": e.title, "about": e.about, "machines": machines, "kernels": kernels,
+        "baseline": baseline, "workloads": workloads, "iterations": e.iterations, "seed": e.seed,
+    });
+    Ok((text, value))
+}
+
+fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Value), Failure> {
+    let file = context.catalog.find(Folder::Published, name)?;
+    let p = published::parse(&file.label, &file.text)?;
+    let mut text = format!("{}: {}\n{}\n{}\n", p.name.value, p.title, p.source, p.about);
+    for b in &p.blocks {
+        let _ = write!(
+            text,
+            "\n{} ({})\n",
+            b.group,
+            p.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(" | ")
+        );
+        if let Err(reason) = &b.run {
+            let _ = writeln!(text, "not simulated: {reason}");
+        }
+        let values = |v: &[f64]| v.iter().map(f64::to_string).collect::<Vec<_>>().join(" | ");
+        let note = |r: &published::Row| if r.formatter_only.is_some() { "  (formatter tests only)" } else { "" };
+        let rows: Vec<_> =
+            b.rows.iter().map(|r| (r.id.clone(), format!("{} {}{}", values(&r.values), r.unit, note(r)))).collect();
+        text.push_str(&aligned(&rows));
+    }
+    let row = |r: &published::Row| json!({"id": r.id, "metric": r.metric, "unit": r.unit, "values": r.values, "formatter_only": r.formatter_only});
+    let block = |b: &published::Block| json!({"group": b.group, "rows": b.rows.iter().map(row).collect::<Vec<_>>()});
+    let column = |c: &published::Column| json!({"name": c.name, "kernel": c.kernel.value});
+    let value = json!({
+        "name": p.name.value, "title": p.title, "source": p.source, "about": p.about,
+        "baseline": p.columns[p.baseline].name, "columns": p.columns.iter().map(column).collect::<Vec<_>>(),
+        "blocks": p.blocks.iter().map(block).collect::<Vec<_>>(),
+    });
+    Ok((text, value))
+}
+
+fn role(r: &RoleInfo) -> (String, Value) {
+    let rows: Vec<_> = r.implementations.iter().map(|i| (i.0.to_string(), i.1.to_string())).collect();
+    let one = |i: &(&str, &str)| json!({"name": i.0, "doc": i.1});
+    let value =
+        json!({"name": r.name, "doc": r.doc, "implementations": r.implementations.iter().map(one).collect::<Vec<_>>()});
+    (format!("{}: {}\n{}", r.name, r.doc, aligned(&rows)), value)
+}
+
+fn tunable(t: &TunableInfo) -> (String, Value) {
+    let unit = if t.unit.is_empty() { String::new() } else { format!(" {}", t.unit) };
+    let rows = [
+        ("default".to_string(), format!("{}{unit}", t.default)),
+        ("legal".to_string(), t.legal.clone()),
+        ("kernel name".to_string(), t.kernel_name.to_string()),
+    ];
+    let value = json!({
+        "name": t.name, "doc": t.doc, "unit": t.unit, "default": t.default, "legal": t.legal, "kernel_name": t.kernel_name,
+    });
+    (format!("{}: {}\n{}", t.name, t.doc, aligned(&rows)), value)
+}

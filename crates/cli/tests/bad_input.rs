@@ -1,0 +1,211 @@
+//! Wrong input ends with exit code 2 and one message with place, expectation and nearest name; nothing runs.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::{Lab, QUICK, SWEEP};
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab
+}
+
+#[test]
+fn a_wrong_key_in_any_kind_of_file() {
+    let lab = lab();
+    lab.write("bad.toml", &SWEEP.replace("\nsize = \"size\"", "\nsise = \"size\""));
+    lab.refused(
+        "run --machine 2x1x2x1 --kernel 6.3 --workload bad.toml",
+        &["bad.toml:16:1: `process[0].region[0].size` is missing (there is `sise`); expected a number or an expression"],
+    );
+    lab.write("bad.toml", &SWEEP.replace("\nwrite = 1", "\nwrites = 1"));
+    lab.refused(
+        "run --machine 2x1x2x1 --kernel 6.3 --workload bad.toml",
+        &["bad.toml:", "unknown key `process[0].phase[0].writes`; expected one of", "did you mean `write`?"],
+    );
+    lab.write("k.toml", "name = \"k\"\ntitle = \"t\"\nextend = \"6.3\"\n");
+    lab.refused(&format!("{QUICK} --kernel k.toml"), &["k.toml:3:1: unknown key `extend`", "did you mean `extends`?"]);
+    lab.write("m.toml", "name = \"m\"\ntitle = \"t\"\nextends = \"milan-2s-nps1\"\n[memory]\nper_nod = \"1 GiB\"\n");
+    lab.refused(
+        "run --machine m.toml --kernel 6.3 --workload sweep.toml",
+        &["m.toml:5:1: unknown key `memory.per_nod`", "did you mean `per_node`?"],
+    );
+    lab.write("e.toml", "name = \"e\"\ntitle = \"t\"\nmachine = [\"2x1x2x1\"]\n");
+    lab.refused("run e.toml", &["e.toml:1:1: `machines` is missing", "expected a list of at least one name"]);
+    lab.write("e.toml", "name = \"e\"\ntitle = 1\n");
+    lab.refused("run e.toml", &["e.toml:2:9: `title` is integer; expected a string"]);
+    lab.write("e.toml", "name = \"e\"\ntitle = \"t\n");
+    lab.refused("run e.toml", &["e.toml:2:", "expected valid TOML"]);
+    lab.refused("run nowhere.toml", &["nowhere.toml: no such file; expected a TOML file"]);
+    lab.write("folder.toml/x", "");
+    lab.refused("run folder.toml", &["folder.toml: not a file"]);
+}
+
+#[test]
+fn unknown_names() {
+    let lab = lab();
+    for (line, parts) in [
+        (
+            "run --machine 2x1x2x1 --workload sweep.toml --kernel 6.4-rc3",
+            ["unknown kernel `6.4-rc3`", "did you mean `6.4-rc2`?"],
+        ),
+        ("run --machine 2x1x2x1 --workload numa1 --kernel 6.3", ["unknown workload `numa1`", "did you mean `numa01`?"]),
+        (
+            "run --machine milan-2s --workload sweep.toml --kernel 6.3",
+            ["no machine `milan-2s`", "did you mean `milan-2s-nps1`?"],
+        ),
+        ("run first-step", ["unknown experiment `first-step`; expected an experiment", "did you mean `first-steps`?"]),
+        ("reproduce 0000", ["unknown published table `0000`", "did you mean `000`?"]),
+        ("show kernels 6.33", ["unknown kernel `6.33`", "did you mean `6.3`?"]),
+        ("show roles vma_filtr", ["unknown role `vma_filtr`", "did you mean `vma_filter`?"]),
+        ("show tunables system.hzz", ["unknown tunable `system.hzz`", "did you mean `system.hz`?"]),
+        ("kernel diff 6.3 6.44", ["unknown kernel `6.44`", "did you mean `6.4"]),
+        ("list kernel_s", ["is \"kernel_s\"; expected one of machines, kernels", "did you mean `kernels`?"]),
+        ("comapre x", ["unknown command `comapre`", "did you mean `compare`?"]),
+    ] {
+        lab.refused(line, &parts);
+    }
+    lab.refused("run --machine 2x1x2x1 --workload sweep.toml --kernel 6.3,6.3", &["kernel `6.3` is named twice"]);
+    lab.refused("run --machine 2x1x2x1 --workload sweep.toml,sweep.toml --kernel 6.3", &["is named twice"]);
+}
+
+#[test]
+fn overrides() {
+    let lab = lab();
+    for (set, parts) in [
+        ("scan.scan_size=9", ["unknown tunable `scan.scan_size`", "did you mean `scan.scan_size_mb`?"]),
+        ("scan.scan_size_mb=0", ["`scan.scan_size_mb` is 0", "expected a whole number from 1 to"]),
+        ("system.hz=fast", ["`system.hz` is fast", "expected a whole number from 100 to 1000"]),
+        ("system.thp=alway", ["`system.thp` is alway", "expected one of always, madvise, never"]),
+        ("vma_filter=rfc_v33", ["role `vma_filter` has no implementation `rfc_v33`", "did you mean `rfc_v3`?"]),
+        ("vma_filtr=off", ["unknown role `vma_filtr`", "did you mean `vma_filter`?"]),
+        (
+            "page_filter.mapcount_limit=3",
+            ["has no effect here", "`page_filter` to be mapcount_threshold (it is cow_refcount1)"],
+        ),
+        ("sched.hz=100", ["unknown tunable `sched.hz`", "did you mean `system.hz`?"]),
+        ("scan.scan_size_mb", ["no name and value", "expected name=value"]),
+    ] {
+        let message = lab.refused(&format!("{QUICK} --kernel 6.3 --set {set}"), &parts);
+        assert!(message.contains(&format!("--set {set}: ")), "{message}");
+    }
+    lab.refused(
+        &format!("{QUICK} --kernel off --set scan.scan_size_mb=9"),
+        &["`scan.scan_size_mb` has no effect here; expected `system.numa_balancing` to be 1 or 2 or 3 or 4 (it is 0)"],
+    );
+    lab.refused(
+        &format!("{QUICK} --kernel 6.3 --set system.hz=100 --set system.hz=250"),
+        &["`system.hz` is set twice"],
+    );
+}
+
+#[test]
+fn parameters_and_expressions() {
+    let lab = lab();
+    for (param, parts) in [
+        (
+            "lops=3",
+            ["no parameter `lops` in sweep.toml; expected one of loops, size, workers", "did you mean `loops`?"],
+        ),
+        ("loops=cpus/0", ["division by zero", "expected a divisor other than 0"]),
+        ("loops=cpu*2", ["`cpu`", "did you mean `cpus`?"]),
+        ("loops=(3", ["loops", "expected"]),
+        ("loops=", ["no name and value", "expected name=value"]),
+        ("workers=0", ["threads", "expected"]),
+        ("workers=-3", ["threads", "expected"]),
+        ("size=-1MiB", ["`size` is -1MiB", "expected a size above 0"]),
+        ("size=0", ["`size`", "expected a size above 0"]),
+        ("size=4TiB", ["`size` is 4TiB", "expected at most the machine's memory, 128GiB"]),
+    ] {
+        lab.refused(&format!("{QUICK} --kernel 6.3 --param {param}"), &parts);
+    }
+    lab.write("bad.toml", &SWEEP.replace("threads = \"workers\"", "threads = \"workers / (nodes - 2)\""));
+    lab.refused(
+        "run --machine 2x1x2x1 --kernel 6.3 --workload bad.toml",
+        &["bad.toml:13:20: ", "division by zero", "expected a divisor other than 0"],
+    );
+}
+
+#[test]
+fn command_lines() {
+    let lab = lab();
+    for (line, part) in [
+        ("run", "`<EXPERIMENT>` is missing"),
+        ("run --machine 2x1x2x1", "--kernel"),
+        ("run first-steps --kernel 6.3", "together with"),
+        ("run first-steps --iterations 0", "is \"0\"; expected a whole number from 1 to 100000"),
+        ("run first-steps --iterations 1e9", "is \"1e9\"; expected a whole number"),
+        ("run first-steps --jobs 0", "is \"0\"; expected a whole number from 1 to 1024"),
+        ("run first-steps --seed -1", "is \"-1\"; expected a whole number from 0"),
+        ("run first-steps --seed 18446744073709551616", "expected a whole number from 0"),
+        ("run first-steps --job 1", "did you mean `--jobs`?"),
+        ("machine import", "is missing"),
+        ("machine import --host --numactl x", "together with"),
+        ("list kernels --catalog nowhere", "nowhere: no catalog here; expected a folder with any of machines"),
+    ] {
+        lab.refused(line, &["command line: ", part][usize::from(line.contains("--catalog"))..]);
+    }
+}
+
+#[test]
+fn a_machine_with_a_node_that_has_no_path() {
+    let lab = lab();
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/machines/x5-8.toml")).unwrap();
+    // Without its three links, socket 7 is an island.
+    let island = text
+        .replace("name = \"x5-8\"", "name = \"island\"")
+        .replace("[6, 7], [7, 0],", "")
+        .replace("[2, 6], [3, 7],", "[2, 6],");
+    assert_ne!(island, text);
+    lab.write("island.toml", &island);
+    lab.refused(
+        "run --machine island.toml --kernel 6.3 --workload sweep.toml",
+        &["island.toml:", "has no path to node", "expected a chain of `[[link]]`"],
+    );
+}
+
+#[test]
+fn truncated_and_hostile_imports() {
+    let lab = Lab::new();
+    let good = include_str!("../../model/tests/data/hwloc-v2.xml");
+    lab.write("good.xml", good);
+    lab.ok("machine import --hwloc good.xml");
+    let cut = good.len() * 2 / 3;
+    let cut = (cut..).find(|&i| good.is_char_boundary(i)).unwrap();
+    lab.write("cut.xml", &good[..cut]);
+    lab.refused("machine import --hwloc cut.xml", &["cut.xml:", "expected"]);
+    lab.write(
+        "deep.xml",
+        &format!("<?xml version=\"1.0\"?>\n<topology version=\"2.0\">{}", "<object>".repeat(200_000)),
+    );
+    lab.refused("machine import --hwloc deep.xml", &["deep.xml:"]);
+    let laughs =
+        "<!DOCTYPE t [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;&a;&a;\">]>\n<topology version=\"2.0\">&b;</topology>";
+    lab.write("laughs.xml", laughs);
+    lab.refused("machine import --hwloc laughs.xml", &["laughs.xml:"]);
+    let huge = "<object type=\"PU\" os_index=\"0\" cpuset=\"0x1\"/>".repeat(300_000);
+    lab.write("huge.xml", &format!("<topology version=\"2.0\"><object type=\"Machine\">{huge}</object></topology>"));
+    lab.refused("machine import --hwloc huge.xml", &["huge.xml"]);
+    lab.write("n.txt", "available: 2 nodes (0-1)\nnode 0 cpus: 0 1\nnode 0 size: lots MB\n");
+    lab.refused("machine import --numactl n.txt", &["n.txt:", "expected"]);
+    lab.refused("machine import --numactl absent.txt", &["absent.txt: "]);
+    lab.refused("machine import --sysfs absent", &["absent"]);
+}
+
+#[test]
+fn output_directories_that_are_not_ours() {
+    let lab = lab();
+    lab.write("thesis/chapter1.tex", "precious");
+    lab.refused(
+        &format!("{QUICK} --kernel 6.3 --out thesis"),
+        &["thesis: it holds other files; expected a new or empty directory"],
+    );
+    assert_eq!(lab.tree("thesis"), [("chapter1.tex".to_string(), b"precious".to_vec())]);
+    lab.refused("compare thesis", &["thesis: not an experiment; expected a directory written by `numalab run`"]);
+    lab.refused("compare nowhere", &["nowhere: no such directory"]);
+    lab.write("file", "x");
+    let ended = lab.run(&format!("{QUICK} --kernel 6.3 --out file"));
+    assert_eq!((ended.code, ended.out.as_str()), (3, ""), "{ended:?}");
+    assert_eq!(std::fs::read_to_string(lab.path("file")).unwrap(), "x");
+}

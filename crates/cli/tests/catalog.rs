@@ -1,0 +1,87 @@
+//! Everything in the built-in catalog can be listed, shown and resolved.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::Lab;
+use serde_json::Value;
+
+const KINDS: [&str; 7] = ["machines", "kernels", "workloads", "experiments", "published", "roles", "tunables"];
+
+#[test]
+fn everything_can_be_listed_and_shown() {
+    let lab = Lab::new();
+    for kind in KINDS {
+        let text = lab.ok(&format!("list {kind}")).out;
+        let entries: Vec<Value> = serde_json::from_str(&lab.ok(&format!("list {kind} --json")).out).unwrap();
+        assert_eq!(text.lines().count(), entries.len(), "{kind}");
+        assert!(!entries.is_empty(), "{kind}");
+        assert!(entries.iter().all(|e| e["title"].as_str().is_some_and(|t| !t.is_empty())), "{kind} have titles");
+        let shown: Vec<Value> = serde_json::from_str(&lab.ok(&format!("show {kind} --json")).out).unwrap();
+        let names = |list: &[Value]| list.iter().map(|v| v["name"].to_string()).collect::<Vec<_>>();
+        assert_eq!(names(&shown), names(&entries), "{kind}");
+        let first = entries[0]["name"].as_str().unwrap();
+        assert!(lab.ok(&format!("show {kind} {first}")).out.contains(first));
+        // The singular is understood too.
+        lab.ok(&format!("show {} {first}", kind.strip_suffix('s').unwrap_or(kind)));
+    }
+}
+
+#[test]
+fn required_kernels_are_there() {
+    let list = Lab::new().ok("list kernels").out;
+    let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    for name in
+        ["off", "6.1", "6.3", "6.4-rc2", "6.4-rc2-numascan", "6.4-rc2+rfc-v3", "6.7", "6.12", "3.8", "3.13", "4.15"]
+    {
+        assert!(names.contains(&name), "{name} is missing");
+    }
+}
+
+#[test]
+fn the_columns_of_mail_000_differ_in_the_filter_alone() {
+    let lab = Lab::new();
+    for (a, b, from, to) in
+        [("6.4-rc2-numascan", "6.4-rc2", "off", "v64"), ("6.4-rc2-numascan", "6.4-rc2+rfc-v3", "off", "rfc_v3")]
+    {
+        let diff: Value = serde_json::from_str(&lab.ok(&format!("kernel diff {a} {b} --json")).out).unwrap();
+        assert_eq!(diff["differences"], serde_json::json!([{"name": "vma_filter", "a": from, "b": to}]));
+    }
+    assert_eq!(lab.ok("kernel diff 6.3 6.3").out, "6.3 and 6.3 behave the same\n");
+}
+
+#[test]
+fn a_kernel_is_shown_with_the_origin_of_every_value() {
+    let text = Lab::new().ok("kernel show 6.4-rc2").out;
+    for part in
+        ["vma_filter", "v64 (from 6.4-rc2)", "cow_refcount1 (from 6.1)", "scan.scan_size_mb", "256 MiB (from default)"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn every_experiment_of_the_catalog_resolves() {
+    let lab = Lab::new();
+    let list = lab.ok("list experiments").out;
+    for name in list.lines().filter_map(|l| l.split_whitespace().next()) {
+        // A directory that is not ours is refused after everything else has been found right.
+        lab.write("taken/file", "");
+        let ended = lab.run(&format!("run {name} --out taken"));
+        assert_eq!(ended.code, 2, "{name}: {ended:?}");
+        assert!(ended.err.contains("taken: it holds other files"), "{name}: {}", ended.err);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_numalab"))
+        .args(["show", "machines"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!((done.status.code(), done.stderr.as_slice()), (Some(0), &b""[..]));
+}

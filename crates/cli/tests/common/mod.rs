@@ -1,0 +1,122 @@
+//! Running the real command in a directory of its own.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A fresh directory and the command in it.
+pub struct Lab {
+    dir: tempfile::TempDir,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Ended {
+    /// Exit code.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Lab {
+    /// An empty directory.
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+    /// A path inside it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+    /// Writes a file, with its folders.
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    /// Runs `numalab` with arguments separated by blanks.
+    pub fn run(&self, line: &str) -> Ended {
+        self.args(&line.split_whitespace().collect::<Vec<_>>())
+    }
+    /// Runs `numalab` with these arguments.
+    pub fn args(&self, args: &[&str]) -> Ended {
+        let done = Command::new(env!("CARGO_BIN_EXE_numalab")).args(args).current_dir(&self.dir).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ended { code: done.status.code().unwrap(), out: text(done.stdout), err: text(done.stderr) }
+    }
+    /// Runs `numalab` and expects success.
+    pub fn ok(&self, line: &str) -> Ended {
+        let ended = self.run(line);
+        assert_eq!(ended.code, 0, "{line}: {ended:?}");
+        ended
+    }
+    /// Runs `numalab` and expects exit code 2 and one message with every part.
+    pub fn refused(&self, line: &str, parts: &[&str]) -> String {
+        self.refused_args(&line.split_whitespace().collect::<Vec<_>>(), parts)
+    }
+    /// As [`Lab::refused`], for arguments with blanks.
+    pub fn refused_args(&self, args: &[&str], parts: &[&str]) -> String {
+        let ended = self.args(args);
+        assert_eq!(ended.code, 2, "{args:?}: {ended:?}");
+        assert_eq!(ended.out, "", "{args:?} prints no partial result");
+        assert_eq!(ended.err.lines().count(), 1, "{args:?} gives one message: {}", ended.err);
+        assert!(ended.err.starts_with("numalab: "), "{}", ended.err);
+        for part in parts {
+            assert!(ended.err.contains(part), "{args:?}: {:?} lacks {part:?}", ended.err);
+        }
+        assert!(!self.path("out").exists(), "{args:?} left something in out/");
+        ended.err
+    }
+    /// Every file below a directory with its contents, in order.
+    pub fn tree(&self, name: &str) -> Vec<(String, Vec<u8>)> {
+        let root = self.path(name);
+        let mut out = Vec::new();
+        collect(&root, &root, &mut out);
+        out.sort();
+        out
+    }
+}
+
+fn collect(root: &Path, dir: &Path, out: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, out);
+        } else {
+            out.push((path.strip_prefix(root).unwrap().display().to_string(), std::fs::read(&path).unwrap()));
+        }
+    }
+}
+
+/// A workload that runs for an instant: every thread sweeps its slice of a small buffer.
+pub const SWEEP: &str = r#"name = "sweep"
+title = "Two threads sweep a buffer"
+about = "For tests."
+source = "written for these tests"
+
+[params]
+loops = { value = 3, about = "Sweeps" }
+size = { value = "16MiB", about = "Buffer" }
+workers = { value = 2, about = "Threads" }
+
+[[process]]
+name = "main"
+threads = "workers"
+initial = "joins"
+
+[[process.region]]
+name = "buffer"
+size = "size"
+
+[[process.phase]]
+name = "sweep"
+count = "loops"
+access = "buffer"
+slice = "thread"
+write = 1
+cost = "1ns"
+"#;
+
+/// Options of a run that takes an instant.
+pub const QUICK: &str = "run --machine 2x1x2x1 --workload sweep.toml";

@@ -1,0 +1,75 @@
+//! Tunables that are not set by themselves: a role or another setting decides them.
+//!
+//! A policy's group may hold the choice of an implementation (a word) or a value it shares with others
+//! (the tick rate). Such a field has one owner, named here; it is not offered to `--set` and not listed.
+
+use numalab_model::kernel::Kernel;
+
+/// A field and how its value follows from a resolved kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// `group.key`.
+    pub tunable: &'static str,
+    /// What decides it: a role (no dot) or a tunable.
+    pub owner: &'static str,
+    /// Words of the owner that mean another word here; every other word is taken as it is.
+    pub words: &'static [(&'static str, &'static str)],
+}
+
+const fn bound(tunable: &'static str, owner: &'static str, words: &'static [(&'static str, &'static str)]) -> Bound {
+    Bound { tunable, owner, words }
+}
+
+/// Every bound field.
+pub const BOUND: &[Bound] = &[
+    bound("scan.numa_balancing", "system.numa_balancing", &[]),
+    bound("sched.hz", "system.hz", &[]),
+    bound("numa.period_model", "scan", &[]),
+    bound("numa.vma_filter", "vma_filter", &[]),
+    bound("numa.page_filter", "page_filter", &[]),
+    bound("numa.fault_stats", "fault_stats", &[]),
+    bound("numa.migrate_rule", "page_migrate", &[]),
+    bound("numa.task_migration", "task_migrate", &[("none", "false"), ("preferred", "true")]),
+    bound(
+        "numa.imbalance_model",
+        "imbalance",
+        &[
+            ("fixed_2", "fixed2"),
+            ("quarter_5_11", "quarter"),
+            ("quarter_5_17s", "quarter_dst"),
+            ("imb_v3", "v3"),
+            ("imb_5_18", "imb_numa_nr_4"),
+            ("imb_6_0", "imb_numa_nr_8"),
+        ],
+    ),
+    bound(
+        "sched.imbalance",
+        "imbalance",
+        &[
+            ("fixed_2", "fixed2"),
+            ("quarter_5_11", "k511"),
+            ("quarter_5_17s", "k517s"),
+            ("imb_v3", "v3"),
+            ("imb_5_18", "k518"),
+            ("imb_6_0", "k60"),
+        ],
+    ),
+];
+
+/// The binding of a field, if it has one.
+pub fn find(tunable: &str) -> Option<&'static Bound> {
+    BOUND.iter().find(|b| b.tunable == tunable)
+}
+
+impl Bound {
+    /// The word or number that a resolved kernel gives the field; `None` if it lacks the owner.
+    pub fn value<'a>(&self, kernel: &'a Kernel) -> Option<&'a str> {
+        let owner =
+            if self.owner.contains('.') { kernel.tunable(self.owner) } else { kernel.implementation(self.owner) };
+        owner.map(|word| self.here(word))
+    }
+    /// What a word of the owner is called here.
+    pub fn here<'a>(&self, word: &'a str) -> &'a str {
+        self.words.iter().find(|w| w.0 == word).map_or(word, |w| w.1)
+    }
+}

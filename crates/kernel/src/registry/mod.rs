@@ -1,0 +1,319 @@
+//! What a kernel can be composed of: the visible list of roles, implementations and tunable groups.
+//!
+//! Problem: catalog files, `--set` and reports name behaviour by words; a word nobody implements must
+//! be refused before anything runs, with the nearest one that exists.
+//! Approach: [`ROLES`] lists every role with its implementations, [`GROUPS`] every group of tunables
+//! (declared by the policy that reads them), [`CONDITIONS`] says under which implementation or setting
+//! a tunable is read at all. [`vocabulary`] hands the three to the resolver of `numalab_model::kernel`,
+//! and [`group`] turns a resolved kernel back into the typed struct of a group.
+//! Adding a variant: its file, and its line in [`ROLES`]. Adding a group: its line in [`GROUPS`].
+
+mod bound;
+mod roles;
+mod system;
+
+pub use bound::{Bound, BOUND};
+pub use roles::{ImplDecl, RoleDecl, ROLES};
+pub use system::System;
+
+use crate::hw::cost::FlushRules;
+use crate::numa::config::{Behaviour, Scan};
+use crate::numa::page_filter::PageFilterTunables;
+use crate::numa::period::v38::V38Tunables;
+use crate::sched::config::SchedConfig;
+use crate::tunable::{Decl, Group, SetError, Value};
+use numalab_model::kernel::{Condition, Kernel, RoleInfo, TunableInfo, Vocabulary};
+use numalab_model::record::EffectiveTunable;
+
+/// A group of tunables: its name and declarations.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupDecl {
+    /// Part before the dot.
+    pub name: &'static str,
+    /// Tunables in order.
+    pub decls: &'static [Decl],
+}
+
+const fn of<G: Group>() -> GroupDecl {
+    GroupDecl { name: G::NAME, decls: G::DECLS }
+}
+
+/// Every group, in the order manifests list them.
+pub const GROUPS: &[GroupDecl] = &[
+    of::<System>(),
+    of::<Scan>(),
+    of::<V38Tunables>(),
+    of::<PageFilterTunables>(),
+    of::<Behaviour>(),
+    of::<FlushRules>(),
+    of::<SchedConfig>(),
+];
+
+/// Values of `system.numa_balancing` under which hint faults and scans happen.
+const ON: &[&str] = &["1", "2", "3", "4"];
+/// Values with the memory-tiering bit.
+const TIERING: &[&str] = &["2", "3"];
+
+/// When a tunable is read at all; one that is not listed always is.
+pub const CONDITIONS: &[Condition] = &[
+    when("scan.*", "system.numa_balancing", ON),
+    when("numa.*", "system.numa_balancing", ON),
+    when("page_filter.*", "system.numa_balancing", ON),
+    when("scan_v38.*", "system.numa_balancing", ON),
+    when("page_filter.*", "page_filter", &["mapcount_threshold"]),
+    when("scan_v38.*", "scan", &["v38"]),
+    when("scan.hot_threshold_ms", "system.numa_balancing", TIERING),
+    when("scan.promote_rate_limit_mbps", "system.numa_balancing", TIERING),
+    when("numa.tiering_model", "system.numa_balancing", TIERING),
+    when("flush.migrate_flush_inaccessible", "system.numa_balancing", ON),
+    when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
+    when("numa.small_imp", "task_migrate", &["preferred"]),
+    when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
+    when("sched.base_slice_ns", "sched.form", &["v612"]),
+    when("sched.latency_ns", "sched.form", &["v61"]),
+    when("sched.min_granularity_ns", "sched.form", &["v61"]),
+    when("sched.wakeup_granularity_ns", "sched.form", &["v61"]),
+    when("sched.ni_random", "sched.form", &["v612"]),
+];
+
+/// Declared, and read by no backend yet.
+pub const UNREAD: &[&str] = &["thp_locality", "reclaim", "system.thp_defrag", "system.zone_reclaim_mode"];
+
+const fn when(tunable: &'static str, subject: &'static str, values: &'static [&'static str]) -> Condition {
+    Condition { tunable, subject, values }
+}
+
+/// The declarations in the form the resolver checks names against.
+pub fn vocabulary() -> Vocabulary {
+    let role = |r: &RoleDecl| RoleInfo {
+        name: r.name,
+        doc: r.doc,
+        implementations: r.impls.iter().map(|i| (i.name, i.doc)).collect(),
+    };
+    Vocabulary {
+        roles: ROLES.iter().map(role).collect(),
+        tunables: GROUPS.iter().flat_map(|g| g.decls.iter().filter_map(|d| info(g.name, d))).collect(),
+        conditions: CONDITIONS.to_vec(),
+        unread: UNREAD.to_vec(),
+        check,
+    }
+}
+
+/// A declaration as the resolver sees it; `None` for a field that something else decides.
+fn info(group: &str, d: &Decl) -> Option<TunableInfo> {
+    let name = format!("{group}.{}", d.key);
+    if bound::find(&name).is_some() {
+        return None;
+    }
+    let legal = match d.default {
+        Value::Int(_) => format!("{} to {}", d.range.0, d.range.1),
+        Value::Bool(_) => "true or false".to_string(),
+        Value::Choice(_) => d.choices.join(", "),
+    };
+    Some(TunableInfo {
+        name,
+        kernel_name: d.kernel_name,
+        unit: d.unit,
+        default: d.default.to_string(),
+        legal,
+        doc: d.doc.trim(),
+    })
+}
+
+fn decl(name: &str) -> Option<&'static Decl> {
+    let (group, key) = name.split_once('.')?;
+    GROUPS.iter().filter(|g| g.name == group).flat_map(|g| g.decls).find(|d| d.key == key)
+}
+
+fn check(name: &str, text: &str) -> Result<String, String> {
+    let decl = decl(name).ok_or_else(|| "a declared tunable".to_string())?;
+    match decl.parse(text) {
+        Ok(value) => Ok(value.to_string()),
+        Err(SetError::Expected(expected)) => Err(expected),
+        Err(SetError::Unknown) => Err("a declared tunable".to_string()),
+    }
+}
+
+/// The typed struct of group `G` with the values of a resolved kernel, bound fields included.
+pub fn group<G: Group>(kernel: &Kernel) -> G {
+    let mut out = G::default();
+    for d in G::DECLS {
+        let name = format!("{}.{}", G::NAME, d.key);
+        let value = match bound::find(&name) {
+            Some(bound) => bound.value(kernel),
+            None => kernel.tunable(&name),
+        };
+        if let Some(value) = value {
+            // A resolved kernel's values have passed this very check; the tests go through every bound word.
+            let _ = out.set(d.key, value);
+        }
+    }
+    out
+}
+
+/// The tunables of a resolved kernel in the form a record keeps.
+pub fn effective(kernel: &Kernel) -> Vec<EffectiveTunable> {
+    let one = |t: &numalab_model::kernel::TunableChoice| EffectiveTunable {
+        name: t.name.clone(),
+        value: t.value.clone(),
+        unit: t.unit.clone(),
+        kernel_name: t.kernel_name.clone(),
+    };
+    kernel.tunables.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_conditions_name_what_exists() {
+        let v = vocabulary();
+        for (i, r) in v.roles.iter().enumerate() {
+            assert!(v.roles[..i].iter().all(|o| o.name != r.name), "{}", r.name);
+            for (j, w) in r.implementations.iter().enumerate() {
+                assert!(r.implementations[..j].iter().all(|o| o.0 != w.0), "{} {}", r.name, w.0);
+                assert!(!w.1.is_empty());
+            }
+        }
+        for (i, t) in v.tunables.iter().enumerate() {
+            assert!(v.tunables[..i].iter().all(|o| o.name != t.name), "{}", t.name);
+            assert_eq!(check(&t.name, &t.default), Ok(t.default.clone()), "default of {} is legal", t.name);
+        }
+        for name in &v.unread {
+            assert!(v.roles.iter().any(|r| r.name == *name) || v.tunables.iter().any(|t| t.name == *name), "{name}");
+        }
+        for c in &v.conditions {
+            assert!(v.tunables.iter().any(|t| c.covers(&t.name)), "{c:?} covers something");
+            for value in c.values {
+                if c.subject.contains('.') {
+                    assert_eq!(check(c.subject, value).as_deref(), Ok(*value));
+                } else {
+                    let role = v.roles.iter().find(|r| r.name == c.subject).unwrap();
+                    assert!(role.implementations.iter().any(|i| i.0 == *value), "{c:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_word_of_an_owner_is_legal_where_it_is_bound() {
+        for b in BOUND {
+            let decl = decl(b.tunable).unwrap_or_else(|| panic!("{} is declared", b.tunable));
+            let words: Vec<String> = match ROLES.iter().find(|r| r.name == b.owner) {
+                Some(role) => role.impls.iter().map(|i| i.name.to_string()).collect(),
+                None => vec![super::decl(b.owner).unwrap().default.to_string()],
+            };
+            for word in &words {
+                let here = b.here(word);
+                assert!(decl.parse(here).is_ok(), "{} cannot be {here}", b.tunable);
+            }
+            assert!(b.words.iter().all(|w| words.iter().any(|o| o == w.0)), "{} maps words that exist", b.tunable);
+            // Every implementation that exists has a name in the role.
+            for choice in decl.choices {
+                assert!(words.iter().any(|w| b.here(w) == *choice), "{} has no role word for {choice}", b.tunable);
+            }
+        }
+    }
+
+    /// The catalog's kernels and the rows of `numa::releases` are two spellings of the same history.
+    #[test]
+    fn catalog_kernels_agree_with_the_release_rows() {
+        use crate::numa::{releases, NumaSettings};
+        let rows = [
+            ("3.8", "3.8"),
+            ("3.13", "3.13"),
+            ("4.15", "4.15"),
+            ("4.15+cow-skip", "4.16"),
+            ("5.16", "5.16"),
+            ("5.16+imb-v3", "5.16+imb-v3"),
+            ("5.18", "5.18"),
+            ("6.1", "6.1"),
+            ("6.3", "6.3"),
+            ("6.4-rc2-numascan", "6.3"),
+            ("6.4-rc2", "6.4"),
+            ("6.4-rc2+rfc-v3", "6.4+rfc-v3"),
+            ("6.7", "6.7"),
+            ("6.12", "6.12"),
+        ];
+        for (name, row) in rows {
+            let kernel = resolved(name);
+            let got = NumaSettings {
+                scan: group(&kernel),
+                numa: group(&kernel),
+                page_filter: group(&kernel),
+                scan_v38: group(&kernel),
+            };
+            let mut want = releases::settings(row).unwrap().unwrap();
+            // The rows do not know about roles: without task migration (3.8) nothing reads a preferred node.
+            want.numa.task_migration = got.numa.task_migration;
+            assert_eq!(got, want, "{name} against {row}");
+            assert!(got.resolve(250).is_ok());
+        }
+    }
+
+    fn resolved(name: &str) -> Kernel {
+        use numalab_model::catalog::Catalog;
+        let spot = numalab_model::spec::Spot { value: name.to_string(), file: "t".into(), line: 0, column: 0 };
+        numalab_model::kernel::resolve(&[spot], &Catalog::embedded(), &vocabulary(), &[]).unwrap().remove(0)
+    }
+
+    #[test]
+    fn every_catalog_kernel_resolves() {
+        use numalab_model::catalog::{Catalog, Kind};
+        let (catalog, v) = (Catalog::embedded(), vocabulary());
+        let spot = |n: &str| numalab_model::spec::Spot { value: n.into(), file: "t".into(), line: 0, column: 0 };
+        let names: Vec<_> = catalog.names(Kind::Kernel).map(spot).collect();
+        let kernels = numalab_model::kernel::resolve(&names, &catalog, &v, &[]).unwrap();
+        let of = |n: &str| kernels.iter().find(|k| k.name == n).unwrap();
+        let filter = |n: &str| of(n).implementation("vma_filter").unwrap().to_string();
+        let got = ["6.3", "6.4-rc2", "6.4-rc2-numascan", "6.4-rc2+rfc-v3", "6.7"].map(filter);
+        assert_eq!(got, ["off", "v64", "off", "rfc_v3", "v67"]);
+        let flush = |n: &str| of(n).tunable("flush.migrate_flush_inaccessible").unwrap().to_string();
+        assert_eq!(["6.1", "6.3", "6.4-rc2", "6.7"].map(flush), ["false", "true", "true", "false"]);
+        // Between the columns of mail 000 nothing may differ but the filter.
+        for name in ["6.4-rc2-numascan", "6.4-rc2+rfc-v3"] {
+            let (a, b) = (of("6.4-rc2"), of(name));
+            let differ = a.roles.iter().zip(&b.roles).filter(|(x, y)| x.implementation != y.implementation);
+            assert_eq!(differ.map(|(x, _)| x.role.as_str()).collect::<Vec<_>>(), ["vma_filter"]);
+            assert!(a.tunables.iter().zip(&b.tunables).all(|(x, y)| x.value == y.value));
+        }
+        assert_eq!(of("off").tunable("system.numa_balancing"), Some("0"));
+    }
+
+    #[test]
+    fn values_are_checked_and_made_canonical() {
+        assert_eq!(check("system.hz", " 1000 ").as_deref(), Ok("1000"));
+        assert_eq!(check("system.thp", "sometimes").unwrap_err(), "one of always, madvise, never");
+        assert_eq!(check("system.zone_reclaim_mode", "8").unwrap_err(), "a whole number from 0 to 7");
+        assert_eq!(check("flush.migrate_flush_inaccessible", "1").as_deref(), Ok("true"));
+        assert!(check("system.nothing", "1").is_err());
+    }
+
+    #[test]
+    fn a_resolved_kernel_gives_back_the_typed_group() {
+        let tunable = |name: &str, value: &str| numalab_model::kernel::TunableChoice {
+            name: name.into(),
+            value: value.into(),
+            unit: String::new(),
+            kernel_name: "model".into(),
+            origin: "default".into(),
+        };
+        let kernel = Kernel {
+            name: "k".into(),
+            title: String::new(),
+            about: String::new(),
+            since: String::new(),
+            image: None,
+            alias_of: None,
+            chain: vec![],
+            roles: vec![],
+            tunables: vec![tunable("system.hz", "1000"), tunable("numa.hz", "1"), tunable("system.thp", "never")],
+            warnings: vec![],
+        };
+        let s: System = group(&kernel);
+        assert_eq!((s.hz, s.thp, s.numa_balancing), (1000, "never", 1));
+        assert_eq!(group::<SchedConfig>(&kernel).hz, 1000, "a bound field follows its owner");
+        assert_eq!(effective(&kernel).len(), 3);
+    }
+}

@@ -1,0 +1,412 @@
+//! Passes: designation, failures, intervals, pinned tasks, newly-idle searches, tickless CPUs.
+
+use super::super::balance::decide::{decide, MoveKind, PullEnv};
+use super::super::balance::pass::Env;
+use super::super::balance::stats::GroupStats;
+use super::super::balance::Idle;
+use super::super::config::{Form, SchedConfig};
+use super::super::domains::DomId;
+use super::super::event::{Event, Why};
+use super::super::imbalance::Rule;
+use super::super::numa::NumaView;
+use super::super::shapes::Shape;
+use super::{config, Lab, FORMS, MS};
+
+/// The domain of `cpu` with `weight` CPUs.
+fn dom<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> DomId {
+    lab.s.topo.ids(cpu).find(|d| lab.s.topo.domain(*d).weight == weight).unwrap()
+}
+
+/// One pass; tasks moved and whether larger domains may follow.
+fn pass<V: NumaView>(lab: &mut Lab<V>, cpu: u32, weight: u32, idle: Idle) -> (u32, bool) {
+    let d = dom(lab, cpu, weight);
+    let why = if idle == Idle::Newly { Why::Newidle } else { Why::Nohz };
+    let Lab { s, view, .. } = lab;
+    let r = s.balance_pass(cpu, d, idle, why, view);
+    lab.settle();
+    (r.moved, r.go_on)
+}
+
+fn failed<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> u32 {
+    lab.s.dom[dom(lab, cpu, weight) as usize].nr_balance_failed
+}
+
+fn interval<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> u64 {
+    lab.s.dom[dom(lab, cpu, weight) as usize].interval_ms
+}
+
+/// Four cores of every cache of node 0 of T1 are busy: only the NUMA level is out of balance, one task per CPU.
+fn spread_node(form: &'static str) -> Lab {
+    let mut lab = Lab::new(&Shape::t1(), &config(form));
+    for cpu in (0..128).filter(|c| c % 2 == 0 && c % 16 < 8) {
+        lab.start(cpu, None);
+    }
+    lab
+}
+
+#[test]
+fn first_idle_cpu_of_the_local_group_is_designated() {
+    // Cache 1 of T1 (CPUs 16 to 31): core 0 half busy.
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::t1(), &config(form));
+        lab.start(16, None);
+        let who: Vec<u32> = (16..32).filter(|c| pass(&mut lab, *c, 128, Idle::Idle).1).collect();
+        // 6.1 takes CPU 17, the first idle one; 6.12 the first of a wholly idle core.
+        assert_eq!(who, if form == "v61" { [17] } else { [18] });
+    }
+    // Without an idle core, 6.12 falls back to the first idle thread; without an idle CPU, to the group's first.
+    let mut lab = Lab::new(&Shape::t1(), &config("v612"));
+    (16..32).step_by(2).for_each(|c| lab.fill(c, None, 1));
+    assert!(pass(&mut lab, 17, 128, Idle::Idle).1 && !pass(&mut lab, 19, 128, Idle::Idle).1);
+    (17..32).step_by(2).for_each(|c| lab.fill(c, None, 1));
+    assert!(pass(&mut lab, 16, 128, Idle::Busy).1 && !pass(&mut lab, 17, 128, Idle::Busy).1);
+}
+
+#[test]
+fn failures_count_up_and_are_reset_by_every_other_outcome() {
+    for form in FORMS {
+        let mut lab = spread_node(form);
+        for n in 1..=3 {
+            assert_eq!(pass(&mut lab, 128, 256, Idle::Idle), (0, true));
+            assert_eq!((failed(&lab, 128, 256), interval(&lab, 128, 256)), (n, 256));
+        }
+        // A newly-idle pass that wants to move and cannot neither counts nor resets.
+        lab.s.balance_pass(128, dom(&lab, 128, 256), Idle::Newly, Why::Newidle, &lab.view);
+        assert_eq!(failed(&lab, 128, 256), 3);
+        // Another CPU has its own count; not being designated resets it and doubles the interval.
+        let other = dom(&lab, 130, 256);
+        lab.s.dom[other as usize].nr_balance_failed = 4;
+        assert_eq!(pass(&mut lab, 130, 256, Idle::Idle), (0, false));
+        assert_eq!((failed(&lab, 130, 256), interval(&lab, 130, 256)), (0, 512));
+        // Balanced: reset and doubled once, no further.
+        for _ in 0..2 {
+            let d = dom(&lab, 128, 128);
+            lab.s.dom[d as usize].nr_balance_failed = 2;
+            assert_eq!(pass(&mut lab, 128, 128, Idle::Idle), (0, true));
+            assert_eq!((failed(&lab, 128, 128), interval(&lab, 128, 128)), (0, 256));
+        }
+        // A balanced newly-idle pass resets too, but leaves the interval.
+        let d = dom(&lab, 128, 16);
+        lab.s.dom[d as usize].nr_balance_failed = 2;
+        assert_eq!(pass(&mut lab, 128, 16, Idle::Newly), (0, true));
+        assert_eq!((failed(&lab, 128, 16), interval(&lab, 128, 16)), (0, 16));
+    }
+}
+
+#[test]
+fn the_push_comes_with_the_failure_after_tries_plus_two_and_resets() {
+    for form in FORMS {
+        let mut lab = spread_node(form);
+        for _ in 0..4 {
+            pass(&mut lab, 128, 256, Idle::Idle);
+        }
+        assert_eq!((failed(&lab, 128, 256), lab.s.counters().active), (4, 0));
+        pass(&mut lab, 128, 256, Idle::Idle);
+        assert_eq!((failed(&lab, 128, 256), lab.s.counters().active), (0, 1));
+        let moved = Event::Moved { task: 0, from: 0, to: 128, why: Why::Active };
+        assert!(lab.log.contains(&moved) && lab.s.current(128) == Some(0) && lab.s.is_idle(0));
+    }
+}
+
+#[test]
+fn a_pinned_running_task_blocks_the_push_but_not_the_count() {
+    for form in FORMS {
+        let mut lab = spread_node(form);
+        lab.s.set_affinity(0, Some(&[0, 1]), lab.now).unwrap();
+        for n in 1..=6 {
+            pass(&mut lab, 128, 256, Idle::Idle);
+            assert_eq!(failed(&lab, 128, 256), n);
+        }
+        assert_eq!(lab.s.counters().active, 0);
+        // With a single task on the source all-pinned still stands, so the 512 ms limit applies.
+        assert_eq!(interval(&lab, 128, 256), 512);
+    }
+}
+
+#[test]
+fn tasks_go_to_a_sibling_cpu_when_affinity_forbids_the_balancing_one() {
+    // Node 1 of a flat machine overloaded with tasks that may use CPU 1 of node 0, but not CPU 0, which balances.
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config(form));
+        for cpu in 4..8 {
+            for _ in 0..3 {
+                lab.start(cpu, Some(&[1, 4, 5, 6, 7]));
+            }
+        }
+        lab.pass_time(100 * MS);
+        let (moved, _) = pass(&mut lab, 0, 8, Idle::Idle);
+        assert!(moved > 0, "{form}");
+        assert!(lab.s.is_idle(0) && lab.s.nr_running(1) == moved);
+    }
+}
+
+#[test]
+fn pinned_tasks_mark_the_parent_and_a_balanced_pass_unmarks_it() {
+    // Two caches per node; in cache 1 every CPU holds three tasks that may not leave it.
+    let shape = Shape { sockets: 2, llcs_per_node: 2, cpus_per_llc: 2, ..Shape::flat(2, 2, 1, 20) };
+    for form in FORMS {
+        let mut lab = Lab::new(&shape, &config(form));
+        for cpu in [2, 3] {
+            for _ in 0..3 {
+                lab.start(cpu, Some(&[2, 3]));
+            }
+        }
+        lab.pass_time(100 * MS);
+        let node = dom(&lab, 0, 4);
+        let parent = lab.s.topo.parent(node).unwrap();
+        let record = lab.s.topo.group(lab.s.topo.domain(parent).groups[0]).record as usize;
+        assert_eq!(pass(&mut lab, 0, 4, Idle::Idle), (0, true));
+        assert!(lab.s.imbalanced[record], "{form}");
+        // Everything pinned: the interval backs off beyond 2w, up to 512 ms, and failures do not count.
+        for _ in 0..12 {
+            pass(&mut lab, 0, 4, Idle::Idle);
+        }
+        assert_eq!((interval(&lab, 0, 4), failed(&lab, 0, 4)), (512, 0), "{form}");
+        assert_eq!(pass(&mut lab, 0, 2, Idle::Idle), (0, true));
+        assert!(lab.s.imbalanced[record], "a smaller domain's pass clears its own parent only");
+        for t in 0..6 {
+            lab.s.set_affinity(t, None, lab.now).unwrap();
+        }
+        while pass(&mut lab, 0, 4, Idle::Idle).0 > 0 {}
+        pass(&mut lab, 1, 4, Idle::Idle);
+        assert!(!lab.s.imbalanced[record], "{form}");
+    }
+}
+
+#[test]
+fn the_last_task_of_a_queue_stays_for_idle_pullers() {
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &config(form));
+        lab.fill(0, None, 2);
+        lab.pass_time(10 * MS);
+        assert_eq!(pass(&mut lab, 1, 2, Idle::Idle), (1, true));
+        assert_eq!((lab.s.nr_running(0), lab.s.nr_running(1)), (1, 1));
+        assert_eq!(pass(&mut lab, 1, 2, Idle::Idle).0, 0);
+    }
+}
+
+#[test]
+fn newly_idle_cpus_search_only_if_somebody_has_two_tasks_and_it_pays() {
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::t2(), &config(form));
+        lab.fill(40, Some(&[40]), 3);
+        lab.start(0, None);
+        (0..3).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        lab.pass_time(20 * MS);
+        // Costs in this shape: 100 ns per CPU, so 0.2, 4 and 8 µs for the three levels.
+        for d in lab.s.topo.ids(0) {
+            lab.s.dom[d as usize].max_newidle_cost_ns = 100 * u64::from(lab.s.topo.domain(d).weight);
+        }
+        let mut short = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        // 4.2 µs pay for core and cache, not for crossing nodes.
+        short.s.rqs[0].avg_idle_ns = 4200;
+        short.sleep(0);
+        assert_eq!(short.s.current(0), None, "{form}");
+        let balanced = |e: &&Event| matches!(e, Event::Balanced { .. });
+        let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, cpus: 42 };
+        assert_eq!(short.log.iter().find(balanced), Some(&work));
+        // Enough for the third level alone, but not after what the first two cost.
+        let mut spent = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        spent.s.rqs[0].avg_idle_ns = 8100;
+        spent.sleep(0);
+        assert_eq!(spent.s.current(0), None, "{form}");
+        // Not even enough for the lowest level: no search at all.
+        let mut none = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        none.s.rqs[0].avg_idle_ns = 199;
+        none.sleep(0);
+        assert_eq!(none.s.counters().newidle_skipped, lab.s.counters().newidle_skipped + 1);
+        let mut single = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        single.s.overload = false;
+        single.sleep(0);
+        assert_eq!(
+            (single.s.current(0), single.s.counters().newidle_skipped),
+            (None, lab.s.counters().newidle_skipped + 1)
+        );
+        lab.sleep(0);
+        assert!(lab.s.current(0).is_some(), "{form}: a waiting task crosses nodes");
+        assert_eq!(lab.s.rqs[0].idle_stamp, 0);
+    }
+}
+
+#[test]
+fn idle_time_is_learnt_at_wakeups_only() {
+    let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &config("v612"));
+    let t = lab.start(3, Some(&[3]));
+    lab.pass_time(MS);
+    lab.sleep(3);
+    assert_eq!((lab.s.rqs[3].idle_stamp, lab.s.rqs[3].avg_idle_ns), (MS, MS));
+    lab.pass_time(200_000);
+    lab.wake(t, None);
+    // 1 ms + (0.2 ms − 1 ms) / 8
+    assert_eq!((lab.s.rqs[3].idle_stamp, lab.s.rqs[3].avg_idle_ns), (0, 900_000));
+    lab.sleep(3);
+    lab.pass_time(100 * MS);
+    lab.start(3, None);
+    assert_eq!(lab.s.rqs[3].avg_idle_ns, 900_000, "a forked child teaches nothing");
+    assert_ne!(lab.s.rqs[3].idle_stamp, 0);
+}
+
+#[test]
+fn the_lowest_idle_cpu_balances_for_all() {
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::t2(), &config(form));
+        lab.start(0, None);
+        lab.fill(4, Some(&[4]), 3);
+        lab.pass_time(400 * MS);
+        lab.tick(4);
+        let balancer = lab.log.iter().find_map(|e| match e {
+            Event::Balanced { cpu, why: Why::Nohz, .. } => Some(*cpu),
+            _ => None,
+        });
+        assert_eq!(balancer, Some(1), "{form}");
+        // A second request in the same jiffy is too early.
+        let runs = lab.s.counters().nohz_runs;
+        lab.tick(4);
+        assert_eq!(lab.s.counters().nohz_runs, runs);
+    }
+}
+
+#[test]
+fn sibling_difference_of_unequal_cores_is_scaled() {
+    let group = |nr, cores| GroupStats {
+        nr,
+        cores,
+        weight: 2 * cores,
+        capacity: 2048 * u64::from(cores),
+        idle_cpus: 2 * cores - nr,
+        ..GroupStats::default()
+    };
+    let env = PullEnv {
+        form: Form::V612,
+        rule: Rule::K60,
+        idle: true,
+        imbalance_pct: 117,
+        numa: false,
+        share_llc: false,
+        prefer_sibling: true,
+        imb_numa_nr: 0,
+        total_load: 0,
+        total_capacity: 1,
+    };
+    let amount = |b, l| decide(&env, &l, &b).map(|p| (p.kind, p.amount));
+    // 8 tasks on 8 cores against 1 on 4: (4·8 − 8·1) = 24, (48 + 12)/12 = 5, halved 2.
+    assert_eq!(amount(group(8, 8), group(1, 4)), Some((MoveKind::Tasks, 2)));
+    // In proportion: x = (0 + 12)/12 = 1, no more than one; idle CPUs even it out too.
+    assert_eq!(amount(group(8, 8), group(4, 4)), None);
+    // Two tasks against none: (8·... ) at least 2, so one task moves: x = (2·8 + 12)/12 = 2.
+    assert_eq!(amount(group(2, 8), group(0, 4)), Some((MoveKind::Tasks, 1)));
+}
+
+#[test]
+fn busy_cpus_wait_sixteen_times_longer() {
+    let mut lab = Lab::new(&Shape::flat(1, 16, 1, 10), &SchedConfig { hz: 1000, ..config("v612") });
+    (0..16).for_each(|c| lab.fill(c, None, 1));
+    let mut at = Vec::new();
+    for ms in 1..1500 {
+        lab.pass_time(MS);
+        let before = lab.s.counters().passes;
+        lab.tick(0);
+        if lab.s.counters().passes > before {
+            at.push(ms);
+        }
+    }
+    // w = 16: due after 255 ms, then balanced, so every 511 ms.
+    assert_eq!(at, [255, 766, 1277]);
+}
+
+#[test]
+fn large_tasks_move_once_passes_have_failed() {
+    // Three tasks against two on CPUs of one cache: half a task's load should move.
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &config(form));
+        lab.fill(0, Some(&[0]), 2);
+        lab.fill(1, Some(&[1]), 3);
+        (0..5).for_each(|t| lab.s.set_affinity(t, None, 0).unwrap());
+        lab.pass_time(200 * MS);
+        assert_eq!(pass(&mut lab, 0, 2, Idle::Busy), (0, true), "{form}: 1024 is more than 512");
+        assert_eq!(failed(&lab, 0, 2), 1);
+        assert_eq!(pass(&mut lab, 0, 2, Idle::Busy), (1, true), "{form}: half of 1024 is not");
+        assert_eq!((lab.s.nr_running(0), failed(&lab, 0, 2)), (3, 0));
+    }
+}
+
+#[test]
+fn newly_idle_cpus_of_preemptible_kernels_take_one_task() {
+    for (preempt_full, want) in [(true, 1), (false, 2)] {
+        let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &SchedConfig { preempt_full, ..config("v612") });
+        lab.start(0, None);
+        lab.fill(1, Some(&[1]), 5);
+        (1..6).for_each(|t| lab.s.set_affinity(t, None, 0).unwrap());
+        lab.pass_time(2 * MS);
+        lab.sleep(0);
+        assert_eq!(lab.s.nr_running(0), want);
+    }
+}
+
+#[test]
+fn which_of_two_groups_is_busier() {
+    use super::super::balance::stats::GroupType;
+    let group = |kind, nr, idle_cpus, smt| GroupStats { kind, nr, idle_cpus, smt, weight: 2, ..GroupStats::default() };
+    let busier = |a: GroupStats, b: GroupStats| [Form::V61, Form::V612].map(|f| a.busier(Some(&b), f));
+    let full = |smt| group(GroupType::FullyBusy, 2, 0, smt);
+    assert_eq!(busier(full(false), full(false)), [false, true], "6.12 lets a later one replace a non-SMT one");
+    assert_eq!(busier(full(false), full(true)), [false, false]);
+    let spare = |nr, idle, smt| group(GroupType::HasSpare, nr, idle, smt);
+    assert_eq!(busier(spare(1, 1, false), spare(0, 2, false)), [true; 2], "fewer idle CPUs");
+    assert_eq!(busier(spare(3, 1, false), spare(2, 1, false)), [true; 2], "more tasks");
+    assert_eq!(busier(spare(2, 1, false), spare(2, 1, false)), [false; 2]);
+    assert_eq!(busier(spare(1, 1, true), spare(2, 0, false)), [false; 2], "a core with one task");
+    assert_eq!(busier(spare(2, 1, true), spare(3, 0, false)), [false, true], "a core with two needs help more");
+    assert_eq!(busier(full(false), spare(9, 0, false)), [true; 2], "type before counts");
+    let smt = |nr, idle| group(GroupType::SmtBalance, nr, idle, true);
+    assert_eq!(busier(smt(3, 0), smt(2, 1)), [true; 2]);
+    assert_eq!(busier(smt(3, 0), smt(2, 0)), [false; 2]);
+    assert!(!spare(0, 2, false).busier(None, Form::V612), "nothing to pull");
+}
+
+#[test]
+fn averages_that_are_not_read_would_not_have_mattered() {
+    let shape = Shape { sockets: 2, llcs_per_node: 2, cpus_per_llc: 4, ..Shape::flat(2, 4, 2, 20) };
+    let mut seed = 12345u64;
+    let mut draw = |n: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % n
+    };
+    let (mut skipped, mut acted) = (0, 0);
+    for round in 0..400 {
+        let mut lab = Lab::new(&shape, &config(FORMS[round % 2]));
+        for cpu in 0..16 {
+            lab.fill(cpu, None, [0, 0, 1, 1, 1, 2, 3][draw(7) as usize]);
+        }
+        lab.pass_time(draw(300) * MS);
+        for cpu in 0..16 {
+            for d in lab.s.topo.ids(cpu) {
+                let idle = if lab.s.is_idle(cpu) { Idle::Idle } else { Idle::Busy };
+                let mut quick = Env::new(cpu, d, idle, Why::Nohz);
+                let mut slow = Env { thorough: true, ..quick };
+                let loads = lab.s.rqs.iter().map(|r| r.pelt).collect::<Vec<_>>();
+                let got = lab.s.find_source_group(&mut quick);
+                skipped += u32::from(loads == lab.s.rqs.iter().map(|r| r.pelt).collect::<Vec<_>>());
+                let want = lab.s.find_source_group(&mut slow);
+                acted += u32::from(want.is_some());
+                assert_eq!((got, quick.kind, quick.amount), (want, slow.kind, slow.amount), "round {round} CPU {cpu}");
+            }
+        }
+    }
+    assert!(skipped > 1000 && acted > 1000, "{skipped} {acted}");
+}
+
+#[test]
+fn a_pass_at_the_top_tells_whether_anybody_has_two_tasks() {
+    let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config("v612"));
+    assert!(!lab.s.overload);
+    lab.fill(4, Some(&[4]), 2);
+    assert!(lab.s.overload);
+    lab.s.exit_current(4, lab.now);
+    lab.s.pick_next(4, lab.now, &lab.view);
+    assert!(lab.s.overload, "nobody has looked yet");
+    pass(&mut lab, 0, 4, Idle::Idle);
+    assert!(lab.s.overload, "a node is not the machine");
+    pass(&mut lab, 0, 8, Idle::Idle);
+    assert!(!lab.s.overload);
+}

@@ -1,0 +1,188 @@
+//! Hooks of NUMA balancing: verdicts, classes, node statistics, moves.
+
+use super::super::balance::stats::{numa_class, GroupType};
+use super::super::balance::Idle;
+use super::super::config::SchedConfig;
+use super::super::event::{Event, Why};
+use super::super::numa::{locality_verdict, NodeStats, NumaView};
+use super::super::shapes::Shape;
+use super::{config, Lab, FORMS, MS};
+
+/// Everybody has faults; weight of node n is `self.0[n]`.
+struct Weights([i64; 2]);
+
+impl NumaView for Weights {
+    fn enabled(&self) -> bool {
+        true
+    }
+    fn has_faults(&self, _task: u32) -> bool {
+        true
+    }
+    fn node_weight(&self, _task: u32, node: u32, _distance: u32) -> i64 {
+        self.0[node as usize]
+    }
+}
+
+#[test]
+fn locality_verdicts() {
+    let near = Weights([700, 300]);
+    let v =
+        |preferred, nodes, others, idle, view: &Weights| locality_verdict(0, preferred, nodes, 20, others, idle, view);
+    // Away from the preferred node: resisted if others there would rather leave, else no opinion.
+    assert_eq!(v(0, (0, 1), true, Idle::Newly, &near), 1);
+    assert_eq!(v(0, (0, 1), false, Idle::Newly, &near), -1);
+    // Towards it: welcome.
+    assert_eq!(v(1, (0, 1), true, Idle::Busy, &near), 0);
+    // Neither: the fully idle class has no opinion, others compare weights; equal weights do not degrade.
+    assert_eq!(v(7, (0, 1), true, Idle::Idle, &near), -1);
+    assert_eq!(v(7, (0, 1), true, Idle::Newly, &near), 1);
+    assert_eq!(v(7, (1, 0), true, Idle::Newly, &near), 0);
+    assert_eq!(v(7, (0, 1), true, Idle::Newly, &Weights([5, 5])), 0);
+    assert_eq!(v(7, (1, 1), true, Idle::Newly, &near), -1);
+}
+
+#[test]
+fn classes_of_queues() {
+    assert_eq!((numa_class(3, 2, 2), numa_class(3, 3, 2), numa_class(3, 3, 3)), (0, 1, 2));
+}
+
+#[test]
+fn counts_follow_preference_and_place() {
+    let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config("v612"));
+    let t = lab.start(0, None);
+    assert_eq!(lab.s.numa_counts(0), (0, 0));
+    lab.s.set_preferred_nid(t, Some(1));
+    assert_eq!((lab.s.numa_counts(0), lab.s.preferred_nid(t)), ((1, 0), Some(1)));
+    assert!(lab.s.migrate(t, 5, lab.now));
+    lab.settle();
+    assert_eq!((lab.s.numa_counts(0), lab.s.numa_counts(5)), ((0, 0), (1, 1)));
+    lab.s.set_preferred_nid(t, None);
+    assert_eq!(lab.s.numa_counts(5), (0, 0));
+}
+
+/// Two tasks on CPU 4 of node 1, the first one running; CPU 0 on node 0 runs dry after they have cooled. What it gets.
+fn newidle_steal(form: &'static str, preferred: [Option<u32>; 2], view: Weights) -> Option<u32> {
+    let config = SchedConfig { imbalance: "none", ..config(form) };
+    let mut lab = Lab::with_view(&Shape::flat(2, 4, 1, 20), &config, view);
+    lab.start(0, Some(&[0]));
+    let both = [lab.start(4, Some(&[4])), lab.start(4, Some(&[4]))];
+    for (t, nid) in both.into_iter().zip(preferred) {
+        lab.s.set_preferred_nid(t, nid);
+    }
+    for n in 0.. {
+        lab.pass_time(4 * MS);
+        lab.tick(4);
+        if n > 30 && lab.s.current(4) == Some(both[0]) {
+            break;
+        }
+    }
+    both.iter().for_each(|t| lab.s.set_affinity(*t, None, lab.now).unwrap());
+    // Passes that found everything pinned took the stacked queue out of sight.
+    lab.s.overload = true;
+    lab.pass_time(2 * MS);
+    lab.sleep(0);
+    lab.s.current(0)
+}
+
+#[test]
+fn tasks_at_home_are_left_there() {
+    for form in FORMS {
+        // Nobody has a preference: class regular, cold, and the weights do not object.
+        assert!(newidle_steal(form, [None, None], Weights([5, 5])).is_some(), "{form}");
+        // Weights object: resisted until failures exceed the tries.
+        assert!(newidle_steal(form, [None, None], Weights([1, 9])).is_none(), "{form}");
+        // One at home, one wanting to leave for node 0: that one goes.
+        let got = newidle_steal(form, [Some(1), Some(0)], Weights([5, 5]));
+        assert!(got.is_some_and(|t| t == 2), "{form}: {got:?}");
+    }
+}
+
+#[test]
+fn queues_of_a_higher_class_are_not_pulled_from() {
+    for form in FORMS {
+        let config = SchedConfig { imbalance: "none", ..config(form) };
+        let mut lab = Lab::with_view(&Shape::flat(2, 4, 1, 20), &config, Weights([5, 5]));
+        lab.fill(4, Some(&[4]), 3);
+        lab.fill(5, Some(&[5]), 2);
+        (0..3).for_each(|t| lab.s.set_preferred_nid(t, Some(1)));
+        (0..5).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        let d = lab.s.numa_domain(0).unwrap().id;
+        lab.s.balance_pass(0, d, Idle::Idle, Why::Nohz, &lab.view);
+        lab.settle();
+        // CPU 4 has more tasks, but they are at home while the group has some that have none.
+        assert_eq!((lab.s.nr_running(0), lab.s.nr_running(4), lab.s.nr_running(5)), (1, 3, 1), "{form}");
+    }
+}
+
+#[test]
+fn i5_node_types() {
+    let node = |nr_running, util, runnable| {
+        NodeStats { load: 0, nr_running, util, runnable, capacity: 4096, weight: 4 }.classify(112)
+    };
+    assert_eq!(node(4, 4000, 4000), GroupType::FullyBusy);
+    assert_eq!(node(3, 4000, 4000), GroupType::HasSpare);
+    assert_eq!(node(5, 3700, 3700), GroupType::Overloaded);
+    assert_eq!(node(5, 3000, 3000), GroupType::HasSpare);
+}
+
+#[test]
+fn i1_i2_i4_moves_to_idle_nodes() {
+    // Two nodes of 64 CPUs, one cache each: threshold 8, percentage 108.
+    let mut lab = Lab::new(&Shape::flat(2, 64, 1, 20), &config("v612"));
+    let d = lab.s.numa_domain(0).unwrap();
+    assert_eq!((d.imb_numa_nr, d.imbalance_pct), (8, 108));
+    let node = |nr_running| NodeStats { nr_running, weight: 64, ..NodeStats::default() };
+    let left = |lab: &Lab, src, dst| lab.s.numa_move_imbalance(&d, &node(src), &node(dst));
+    assert_eq!(left(&lab, 2, 2), 0, "3 against 1: 2 are forgiven");
+    assert_eq!(left(&lab, 1, 2), 3, "3 against 0");
+    assert_eq!(left(&lab, 9, 8), 1, "9 against 8: above the threshold nothing is forgiven");
+    assert_eq!(left(&lab, 9, 7), 0);
+    for (rule, want) in [("none", 2), ("k511", 0), ("k518", 0), ("v3", 0)] {
+        lab.s.p.rule = super::super::imbalance::Rule::from_name(rule).unwrap();
+        assert_eq!(left(&lab, 2, 2), want, "{rule}");
+    }
+}
+
+#[test]
+fn node_sums_and_idle_cpu() {
+    let mut lab = Lab::new(&Shape::t5(), &config("v612"));
+    // Node 1 is CPUs 16 to 31; a thread of each of its first two cores is busy.
+    let t = lab.start(16, None);
+    lab.start(18, None);
+    lab.pass_time(2000 * MS);
+    let n = lab.s.node_stats(1, lab.now);
+    assert_eq!((n.nr_running, n.weight, n.capacity), (2, 16, 16_384));
+    assert!(n.util.abs_diff(2048) <= 4 && n.load.abs_diff(2048) <= 4 && n.runnable.abs_diff(2048) <= 4, "{n:?}");
+    assert_eq!(lab.s.numa_idle_cpu(1, t, |_| false), Some(20), "first of an idle core");
+    assert_eq!(lab.s.numa_idle_cpu(1, t, |c| c == 20), Some(21));
+    assert_eq!(lab.s.numa_idle_cpu(1, t, |c| c >= 20), Some(17), "no idle core left to claim");
+    assert_eq!(lab.s.task_load(t, lab.now), 1024);
+}
+
+#[test]
+fn running_tasks_move_and_swap() {
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config(form));
+        let (a, b) = (lab.start(0, None), lab.start(4, None));
+        lab.pass_time(3 * MS);
+        assert!(lab.s.swap(a, b, lab.now));
+        lab.settle();
+        assert_eq!((lab.s.current(0), lab.s.current(4)), (Some(b), Some(a)));
+        assert_eq!((lab.s.runtime_ns(a), lab.s.runtime_ns(b)), (3 * MS, 3 * MS));
+        let numa = |e: &&Event| matches!(e, Event::Moved { why: Why::Numa, .. });
+        assert_eq!(lab.log.iter().filter(numa).count(), 2);
+        assert!(!lab.s.migrate(a, 4, lab.now), "already there");
+        lab.s.set_affinity(a, Some(&[4]), lab.now).unwrap();
+        assert!(!lab.s.migrate(a, 1, lab.now) && !lab.s.swap(a, b, lab.now), "affinity forbids");
+        let asleep = lab.sleep(0);
+        assert!(!lab.s.migrate(asleep, 1, lab.now), "asleep");
+    }
+}
+
+#[test]
+fn an_absent_cpu_is_refused() {
+    let mut lab = Lab::new(&Shape::flat(1, 4, 1, 10), &SchedConfig::default());
+    let e = lab.s.add_task(Some(&[1, 4]), 0).unwrap_err().to_string();
+    assert_eq!(e, "affinity to CPU 4, which the machine does not have; expected CPUs 0 to 3");
+    assert!(lab.s.add_task(Some(&[]), 0).unwrap_err().to_string().contains("at least one CPU"));
+}

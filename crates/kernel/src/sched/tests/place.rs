@@ -1,0 +1,205 @@
+//! Wake-ups, idle searches and exec.
+
+use super::super::event::{Event, Why};
+use super::super::rq::task::COLD;
+use super::super::shapes::Shape;
+use super::{config, Lab, FORMS, MS};
+
+/// A task asleep on `cpu` of T1, free to go anywhere; `busy` CPUs run something.
+fn asleep(form: &'static str, cpu: u32, busy: impl IntoIterator<Item = u32>) -> (Lab, u32) {
+    let mut lab = Lab::new(&Shape::t1(), &config(form));
+    let t = lab.start(cpu, Some(&[cpu]));
+    lab.pass_time(5 * MS);
+    lab.sleep(cpu);
+    lab.s.set_affinity(t, None, lab.now).unwrap();
+    for c in busy {
+        lab.start(c, None);
+    }
+    lab.pass_time(50 * MS);
+    (lab, t)
+}
+
+#[test]
+fn wakeups_stay_in_the_cache() {
+    for form in FORMS {
+        // Previous CPU busy, its sibling idle: a wholly idle core of the cache is preferred.
+        let (mut lab, t) = asleep(form, 20, [20]);
+        assert_eq!(lab.wake(t, None), 22, "{form}");
+        // All cores half busy: the first idle thread met, and that there is no idle core is remembered.
+        let (mut lab, t) = asleep(form, 20, (16..32).step_by(2));
+        assert!(lab.s.caches[1].has_idle_cores);
+        assert_eq!(lab.wake(t, None), 21, "{form}");
+        assert!(!lab.s.caches[1].has_idle_cores);
+        // The whole cache busy: stacked on the target although 240 CPUs are idle elsewhere.
+        let (mut lab, t) = asleep(form, 20, 16..32);
+        assert_eq!(lab.wake(t, None), 20, "{form}");
+        assert_eq!(lab.s.nr_running(20), 2);
+    }
+}
+
+#[test]
+fn without_idle_cores_the_own_sibling_comes_first() {
+    for form in FORMS {
+        let (mut lab, t) = asleep(form, 20, (16..32).step_by(2));
+        lab.s.caches[1].has_idle_cores = false;
+        assert_eq!(lab.wake(t, None), 21, "{form}");
+        // An overloaded cache is not searched at all.
+        let (mut lab, t) = asleep(form, 20, [16, 18, 20, 21, 22, 24, 26, 28, 30]);
+        lab.s.caches[1].has_idle_cores = false;
+        lab.s.caches[1].nr_idle_scan = 0;
+        assert_eq!(lab.wake(t, None), 20, "{form}");
+        // A short search gives up: CPUs 21 and 22 are visited, both busy.
+        let (mut lab, t) = asleep(form, 20, [16, 18, 20, 21, 22, 24, 26, 28, 30]);
+        lab.s.caches[1].has_idle_cores = false;
+        lab.s.caches[1].nr_idle_scan = 2;
+        assert_eq!(lab.wake(t, None), 20, "{form}");
+        lab.sleep(20);
+    }
+}
+
+#[test]
+fn an_idle_core_is_remembered_when_its_last_thread_sleeps() {
+    let (mut lab, _) = asleep("v612", 20, [16, 17]);
+    lab.s.caches[1].has_idle_cores = false;
+    lab.sleep(16);
+    assert!(!lab.s.caches[1].has_idle_cores);
+    lab.sleep(17);
+    assert!(lab.s.caches[1].has_idle_cores);
+}
+
+#[test]
+fn recently_used_cpus_are_tried() {
+    for form in FORMS {
+        let (mut lab, t) = asleep(form, 20, (16..32).filter(|c| *c != 27));
+        lab.s.tasks[t as usize].recent_used_cpu = 27;
+        lab.s.caches[1].nr_idle_scan = 0;
+        assert_eq!(lab.wake(t, None), 27, "{form}");
+        assert_eq!(lab.s.tasks[t as usize].recent_used_cpu, 20);
+    }
+}
+
+#[test]
+fn many_partners_are_not_pulled_together() {
+    // Waker on CPU 2 of node 0, previous CPU on node 1 busy and heavily loaded: the weight rule says the waker's.
+    for wide in [false, true] {
+        let (mut lab, t) = asleep("v612", 130, [2, 130, 130, 130]);
+        let waker = lab.s.current(2).unwrap();
+        if wide {
+            lab.s.tasks[waker as usize].wakee_flips = 300;
+            lab.s.tasks[t as usize].wakee_flips = 17;
+        }
+        lab.wake(t, Some(2));
+        let node = lab.s.domains().node_of(lab.s.cpu_of(t));
+        assert_eq!(node, u32::from(wide));
+    }
+}
+
+#[test]
+fn a_far_waker_does_not_pull() {
+    let shape = Shape { node_reclaim_distance: 30, ..Shape::t1() };
+    let mut lab = Lab::new(&shape, &config("v612"));
+    let t = lab.start(130, Some(&[130]));
+    lab.pass_time(5 * MS);
+    lab.sleep(130);
+    lab.s.set_affinity(t, None, lab.now).unwrap();
+    lab.start(2, None);
+    lab.start(130, None);
+    lab.pass_time(50 * MS);
+    lab.s.wake(t, Some(2), true, lab.now);
+    assert_eq!(lab.s.domains().node_of(lab.s.cpu_of(t)), 1);
+}
+
+#[test]
+fn exec_leaves_a_crowded_node() {
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::t1(), &config(form));
+        let t = lab.start(0, None);
+        assert_eq!(lab.s.exec(t, lab.now), 0, "alone: the empty local group has as many idle CPUs");
+        (1..40).for_each(|c| lab.fill(c, None, 1));
+        lab.pass_time(10 * MS);
+        let to = lab.s.exec(t, lab.now);
+        lab.settle();
+        assert_eq!(lab.s.domains().node_of(to), 1, "{form}");
+        assert_eq!(lab.s.current(to), Some(t));
+        assert!(lab.log.contains(&Event::Moved { task: t, from: 0, to, why: Why::Exec }));
+    }
+}
+
+#[test]
+fn flips_are_halved_once_a_second() {
+    let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &config("v612"));
+    let waker = lab.start(0, Some(&[0]));
+    // A task that may use one CPU only is not counted.
+    let others = [1, 2].map(|c| lab.start(c, Some(&[c, c + 2])));
+    let flip = |lab: &mut Lab| {
+        for t in others {
+            lab.sleep(lab.s.cpu_of(t));
+            lab.wake(t, Some(0));
+        }
+        lab.s.tasks[waker as usize].wakee_flips
+    };
+    assert_eq!((flip(&mut lab), flip(&mut lab), flip(&mut lab)), (2, 4, 6));
+    lab.pass_time(1100 * MS);
+    assert_eq!(flip(&mut lab), 5, "halved to 3 before the first of the two");
+}
+
+#[test]
+fn the_idle_wakers_cpu_wins_inside_a_cache() {
+    for form in FORMS {
+        // CPU 28 takes an interrupt while idle; the previous CPU runs something very light.
+        let (mut lab, t) = asleep(form, 20, []);
+        let light = lab.s.add_task(Some(&[20]), 19).unwrap();
+        lab.s.fork(20, light, lab.now);
+        lab.settle();
+        assert_eq!(lab.wake(t, Some(28)), 28, "{form}");
+        assert_eq!(lab.s.tasks[t as usize].exec_start, lab.now as i64);
+        // The previous CPU idle: it wins.
+        let (mut lab, t) = asleep(form, 20, []);
+        assert_eq!(lab.wake(t, Some(28)), 20, "{form}");
+    }
+}
+
+#[test]
+fn tasks_that_changed_cpu_are_cold_until_they_run() {
+    for form in FORMS {
+        // All of cache 1 busy but CPU 31, which is woken onto while it stays unpicked.
+        let (mut lab, t) = asleep(form, 20, 16..31);
+        assert_ne!(lab.s.tasks[t as usize].exec_start, COLD);
+        assert_eq!(lab.s.wake(t, None, false, lab.now), 31, "{form}");
+        assert_eq!(lab.s.tasks[t as usize].exec_start, COLD);
+        lab.settle();
+        assert_ne!(lab.s.tasks[t as usize].exec_start, COLD);
+        assert!(lab.s.migrate(t, 32, lab.now));
+        assert_eq!(lab.s.tasks[t as usize].exec_start, COLD);
+        lab.settle();
+    }
+}
+
+#[test]
+fn forks_prefer_the_least_used_group_and_the_latest_idle_cpu() {
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::t1(), &config(form));
+        lab.start(0, None);
+        for cpu in [27, 24] {
+            lab.start(cpu, Some(&[cpu]));
+            lab.pass_time(5 * MS);
+            // 27 exits before 24; 24 idled last.
+            lab.s.exit_current(cpu, lab.now);
+            lab.s.pick_next(cpu, lab.now, &lab.view);
+            lab.settle();
+        }
+        let fork = |lab: &mut Lab| {
+            let node: Vec<u32> = (0..128).collect();
+            let t = lab.s.add_task(Some(&node), 0).unwrap();
+            let cpu = lab.s.fork(0, t, lab.now);
+            lab.settle();
+            cpu
+        };
+        assert_eq!(fork(&mut lab), 24, "{form}: first of the untouched caches, its last idled CPU");
+        // A sleeper leaves utilisation behind in cache 2, so cache 3 comes first.
+        lab.start(32, Some(&[32]));
+        lab.pass_time(20 * MS);
+        lab.sleep(32);
+        assert_eq!(fork(&mut lab) / 16, 3, "{form}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Run-queue rules of CFS and EEVDF.
+
+use super::super::config::SchedConfig;
+use super::super::rq::task::State;
+use super::super::shapes::Shape;
+use super::{config, Lab, MS};
+
+fn lab(form: &'static str) -> Lab {
+    Lab::new(&Shape::flat(1, 8, 1, 10), &config(form))
+}
+
+#[test]
+fn the_first_request_is_half_a_slice() {
+    let mut lab = lab("v612");
+    let t = lab.start(0, None);
+    let task = &lab.s.tasks[t as usize];
+    assert_eq!(task.deadline - task.vruntime, 1_400_000);
+    lab.pass_time(2 * MS);
+    lab.s.account(0, lab.now);
+    let task = &lab.s.tasks[t as usize];
+    assert_eq!(task.deadline - task.vruntime, 2_800_000, "renewed with a full slice");
+}
+
+#[test]
+fn a_sleeper_that_is_owed_nothing_stays_queued() {
+    let mut lab = lab("v612");
+    let both = [lab.start(0, Some(&[0])), lab.start(0, Some(&[0]))];
+    // The running one has had more than its share.
+    lab.pass_time(MS);
+    let first = lab.s.current(0).unwrap();
+    let second = both[usize::from(first == both[0])];
+    lab.sleep(0);
+    assert_eq!(lab.s.state(first), State::Delayed);
+    assert_eq!((lab.s.nr_running(0), lab.s.current(0)), (2, Some(second)));
+    // Woken, it becomes runnable in place.
+    let mut woken = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+    woken.pass_time(MS / 10);
+    assert_eq!(woken.wake(first, Some(5)), 0);
+    assert_eq!((woken.s.state(first), woken.s.nr_running(0)), (State::Queued, 2));
+    // Left alone, it leaves once the other has caught up and it is picked, without credit.
+    for _ in 0..6 {
+        lab.pass_time(MS);
+        lab.tick(0);
+    }
+    assert_eq!((lab.s.state(first), lab.s.nr_running(0)), (State::Blocked, 1));
+    assert!(lab.s.tasks[first as usize].vlag <= 0);
+}
+
+#[test]
+fn a_sole_task_is_never_delayed() {
+    let mut lab = lab("v612");
+    let t = lab.start(0, None);
+    lab.pass_time(7 * MS);
+    lab.sleep(0);
+    assert_eq!(lab.s.state(t), State::Blocked);
+    assert!(lab.s.is_idle(0));
+}
+
+#[test]
+fn lag_survives_sleep_and_arrival() {
+    let mut lab = lab("v612");
+    let a = lab.start(0, Some(&[0]));
+    lab.start(0, Some(&[0]));
+    for _ in 0..9 {
+        lab.pass_time(3 * MS);
+        lab.tick(0);
+    }
+    while lab.s.current(0) == Some(a) {
+        lab.pass_time(MS);
+        lab.tick(0);
+    }
+    // Make `a` current and let it sleep while it is owed service, then bring it back.
+    let owed = super::super::rq::eevdf::lag(&lab.s.p, &lab.s.rqs[0], &lab.s.tasks, a);
+    lab.s.deactivate(a, true);
+    lab.s.tasks[a as usize].state = State::Blocked;
+    assert_eq!(lab.s.tasks[a as usize].vlag, owed);
+    lab.wake(a, None);
+    let now = super::super::rq::eevdf::lag(&lab.s.p, &lab.s.rqs[0], &lab.s.tasks, a);
+    assert!(now.abs_diff(owed) <= 2, "{now} after {owed}");
+}
+
+#[test]
+fn cfs_sleepers_get_half_a_latency() {
+    let mut lab = lab("v61");
+    let t = lab.start(0, Some(&[0]));
+    lab.pass_time(MS);
+    lab.sleep(0);
+    let hog = lab.start(0, Some(&[0]));
+    lab.pass_time(500 * MS);
+    lab.wake(t, Some(0));
+    let v = |t: u32| lab.s.tasks[t as usize].vruntime;
+    // Latency is 24 ms on eight CPUs; the lead of 12 ms is above the granularity of 4 ms, so it runs at once.
+    assert_eq!(v(hog) - v(t), 12_000_000);
+    assert_eq!(lab.s.current(0), Some(t));
+}
+
+#[test]
+fn cfs_wakees_need_a_lead() {
+    for (sleep_ms, runs) in [(3, false), (5, true)] {
+        let mut lab = lab("v61");
+        let hog = lab.start(0, Some(&[0]));
+        let t = lab.start(0, Some(&[0]));
+        // Level them, then let `t` sleep while the hog gains `sleep_ms`.
+        lab.s.tasks[t as usize].vruntime = lab.s.tasks[hog as usize].vruntime;
+        lab.s.block_current(0, lab.now);
+        lab.s.pick_next(0, lab.now, &lab.view);
+        let (asleep, other) = if lab.s.current(0) == Some(hog) { (t, hog) } else { (hog, t) };
+        lab.settle();
+        lab.pass_time(sleep_ms * MS);
+        lab.wake(asleep, None);
+        assert_eq!(lab.s.current(0), Some(if runs { asleep } else { other }), "{sleep_ms} ms");
+    }
+}
+
+#[test]
+fn promised_reschedules_are_kept() {
+    for (form, at) in [("v61", 16 * MS), ("v612", 4 * MS)] {
+        let mut lab = lab(form);
+        lab.start(0, Some(&[0]));
+        assert_eq!(lab.s.next_resched_ns(0), u64::MAX, "alone");
+        let b = lab.start(0, Some(&[0]));
+        lab.s.tasks[b as usize].vruntime = lab.s.tasks[0].vruntime;
+        // 6.1: 12 ms slice, strictly exceeded at the tick of 16 ms; 6.12: half a slice of 1.4 ms, first tick at 4 ms.
+        assert_eq!(lab.s.next_resched_ns(0), at, "{form}");
+    }
+}
+
+#[test]
+fn ticks_are_spread_over_a_jiffy() {
+    let lab = lab("v612");
+    assert_eq!(
+        (0..8).map(|c| lab.s.tick_offset_ns(c)).collect::<Vec<_>>(),
+        (0..8).map(|c| c * MS / 2).collect::<Vec<_>>()
+    );
+    assert_eq!(lab.s.tick_at_or_after(3, 0), 3 * MS / 2);
+    assert_eq!(lab.s.tick_at_or_after(3, 3 * MS / 2 + 1), 3 * MS / 2 + 4 * MS);
+}
+
+#[test]
+fn nothing_is_descheduled_before_the_promise() {
+    for (form, hz) in [("v61", 250), ("v61", 1000), ("v612", 250), ("v612", 1000)] {
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { hz, ..config(form) });
+        for nice in [0, 0, -4, 7] {
+            let t = lab.s.add_task(Some(&[0]), nice).unwrap();
+            lab.s.fork(0, t, 0);
+            lab.settle();
+        }
+        let mut kept = 0;
+        for _ in 0..2000 {
+            let (promise, current) = (lab.s.next_resched_ns(0), lab.s.current(0));
+            lab.pass_time(lab.s.tick_ns());
+            lab.s.tick(0, lab.now, &lab.view);
+            assert_eq!(lab.s.need_resched(0), lab.now >= promise, "{form} {hz} Hz at {}", lab.now);
+            kept += u32::from(lab.s.current(0) == current && !lab.s.need_resched(0));
+            lab.settle();
+        }
+        assert!(form == "v612" && hz == 250 || kept > 100, "{form}: {kept}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Where downloads, builds and run directories live, and checksums.
+//!
+//! Everything kept is under one directory (`NUMALAB_CACHE`, else `XDG_CACHE_HOME/numalab`, else
+//! `HOME/.cache/numalab`). Files appear under their final name only when complete. Run directories carry
+//! the process id of their owner; those of dead owners are removed at the next start.
+
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The cache directory.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+impl Cache {
+    /// The user's cache.
+    ///
+    /// # Errors
+    /// No home directory, or it cannot be created.
+    pub fn open() -> io::Result<Self> {
+        let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let root = set("NUMALAB_CACHE")
+            .or_else(|| set("XDG_CACHE_HOME").map(|d| d.join("numalab")))
+            .or_else(|| set("HOME").map(|d| d.join(".cache/numalab")))
+            .ok_or_else(|| io::Error::other("neither NUMALAB_CACHE, XDG_CACHE_HOME nor HOME is set"))?;
+        Self::at(&root)
+    }
+
+    /// A cache at a directory, created if absent.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn at(root: &Path) -> io::Result<Self> {
+        fs::create_dir_all(root)?;
+        Ok(Self { root: root.canonicalize()? })
+    }
+
+    /// A subdirectory, created if absent.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn directory(&self, name: &str) -> io::Result<PathBuf> {
+        let path = self.root.join(name);
+        fs::create_dir_all(&path)?;
+        Ok(path)
+    }
+
+    /// A fresh directory for one run, removed when the value is dropped.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn run_directory(&self) -> io::Result<tempfile::TempDir> {
+        let prefix = format!("run-{}-", std::process::id());
+        tempfile::Builder::new().prefix(&prefix).tempdir_in(self.directory("runs")?)
+    }
+
+    /// Removes run directories whose owner is dead; returns how many.
+    ///
+    /// # Errors
+    /// The directory cannot be listed.
+    pub fn sweep(&self) -> io::Result<usize> {
+        let mut removed = 0;
+        for entry in fs::read_dir(self.directory("runs")?)? {
+            let path = entry?.path();
+            let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            let owner = name.strip_prefix("run-").and_then(|r| r.split('-').next()).and_then(|p| p.parse::<u32>().ok());
+            let alive = owner.is_some_and(|pid| Path::new(&format!("/proc/{pid}")).exists());
+            if owner.is_some() && !alive && fs::remove_dir_all(&path).is_ok() {
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// SHA-256 of a file, hexadecimal.
+///
+/// # Errors
+/// It cannot be read.
+pub fn sha256_file(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let n = file.read(&mut buffer)?;
+        if n == 0 {
+            return Ok(hex(&hash.finalize()));
+        }
+        hash.update(&buffer[..n]);
+    }
+}
+
+/// SHA-256 of bytes, hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Writes a file so that it is either absent or complete under its name.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
+    io::Write::write_all(&mut temporary, bytes)?;
+    temporary.persist(path).map(|_| ()).map_err(|e| e.error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_the_standard_ones() {
+        // FIPS 180-2, appendix B.1.
+        assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        write_whole(&path, b"abc").unwrap();
+        assert_eq!(sha256_file(&path).unwrap(), sha256(b"abc"));
+    }
+
+    #[test]
+    fn only_leftovers_of_dead_owners_are_swept() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path()).unwrap();
+        let mine = cache.run_directory().unwrap();
+        // Process ids end below 2^22 on Linux.
+        let dead = cache.directory("runs").unwrap().join("run-999999999-x");
+        fs::create_dir(&dead).unwrap();
+        assert_eq!(cache.sweep().unwrap(), 1);
+        assert!(mine.path().exists() && !dead.exists());
+        let kept = mine.path().to_path_buf();
+        drop(mine);
+        assert!(!kept.exists());
+    }
+}

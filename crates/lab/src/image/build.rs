@@ -1,0 +1,190 @@
+//! Building the minimal kernel: the smallest configuration that has all of automatic NUMA balancing.
+//!
+//! The configuration is data (`catalog/guest/kernel-minimal.config`), applied over `allnoconfig`. Every line is
+//! checked in the result: a symbol that a dependency took away is an error, not a silent loss.
+
+use super::source::BUILD;
+use super::Image;
+use crate::cache::{self, Cache};
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The configuration, as shipped.
+const FRAGMENT: &str = include_str!("../../../../catalog/guest/kernel-minimal.config");
+/// Environment variable that names another configuration fragment.
+pub const FRAGMENT_VARIABLE: &str = "NUMALAB_KERNEL_CONFIG";
+
+/// One line of a fragment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wish {
+    symbol: String,
+    /// `None` = not set.
+    value: Option<String>,
+    /// Other kernels may lack the symbol.
+    optional: bool,
+}
+
+/// Builds (or brings up to date) the kernel of a tree in the cache.
+///
+/// # Errors
+/// A tool that is missing, a configuration that does not hold, or the compiler's errors.
+pub fn image(tree: &Path, cache: &Cache, origin: &str, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+    let build = tree.join(BUILD);
+    std::fs::create_dir_all(&build).map_err(|e| format!("{}: {e}", build.display()))?;
+    let fragment = match std::env::var_os(FRAGMENT_VARIABLE) {
+        Some(path) => std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.to_string_lossy()))?,
+        None => FRAGMENT.to_string(),
+    };
+    configure(tree, cache, &fragment, say)?;
+    say(&format!("building {origin}"));
+    make(tree, cache, &["vmlinux"])?;
+    let path = build.join("vmlinux");
+    let sha256 = cache::sha256_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let config = std::fs::read_to_string(build.join(".config")).unwrap_or_default();
+    let patches_itself = config.lines().any(|l| l == "CONFIG_JUMP_LABEL=y");
+    Ok(Image { path, sha256, origin: origin.into(), patches_itself })
+}
+
+/// Configures a build directory unless it already has this configuration.
+fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&str)) -> Result<(), String> {
+    let build = tree.join(BUILD);
+    let wishes = parse(fragment);
+    let text = plain(&wishes);
+    let kept = build.join("numalab.config");
+    let same = std::fs::read_to_string(&kept).is_ok_and(|t| t == text);
+    if !same || !build.join(".config").is_file() {
+        say("configuring");
+        std::fs::write(&kept, &text).map_err(|e| format!("{}: {e}", kept.display()))?;
+        let option = format!("KCONFIG_ALLCONFIG={}", kept.display());
+        let done = make(tree, cache, &[&option, "allnoconfig"]);
+        if done.is_err() {
+            // Next time must configure again.
+            let _ = std::fs::remove_file(&kept);
+        }
+        done?;
+    }
+    let config = std::fs::read_to_string(build.join(".config")).map_err(|e| format!(".config: {e}"))?;
+    let lost = unmet(&wishes, &config);
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let _ = std::fs::remove_file(&kept);
+    Err(format!("this kernel does not take the configuration: {}", lost.join(", ")))
+}
+
+fn parse(fragment: &str) -> Vec<Wish> {
+    let mut out = Vec::new();
+    for line in fragment.lines() {
+        let (line, optional) = match line.trim().strip_suffix("#?") {
+            Some(rest) => (rest.trim(), true),
+            None => (line.trim(), false),
+        };
+        let unset = line.strip_prefix("# CONFIG_").and_then(|l| l.strip_suffix(" is not set"));
+        if let Some(symbol) = unset {
+            out.push(Wish { symbol: symbol.into(), value: None, optional });
+        } else if let Some((symbol, value)) = line.strip_prefix("CONFIG_").and_then(|l| l.split_once('=')) {
+            out.push(Wish { symbol: symbol.into(), value: Some(value.into()), optional });
+        }
+    }
+    out
+}
+
+/// The fragment without comments and marks, as Kconfig reads it.
+fn plain(wishes: &[Wish]) -> String {
+    let line = |w: &Wish| match &w.value {
+        Some(value) => format!("CONFIG_{}={value}\n", w.symbol),
+        None => format!("# CONFIG_{} is not set\n", w.symbol),
+    };
+    wishes.iter().map(line).collect()
+}
+
+/// Wishes that a configuration does not fulfil.
+fn unmet(wishes: &[Wish], config: &str) -> Vec<String> {
+    let value = |symbol: &str| {
+        let prefix = format!("CONFIG_{symbol}=");
+        config.lines().find_map(|l| l.strip_prefix(&prefix))
+    };
+    let known = |symbol: &str| config.contains(&format!("CONFIG_{symbol}=")) || config.contains(&format!("CONFIG_{symbol} "));
+    let mut out = Vec::new();
+    for wish in wishes {
+        let actual = value(&wish.symbol);
+        if actual == wish.value.as_deref() || (wish.optional && !known(&wish.symbol)) {
+            continue;
+        }
+        let show = |v: Option<&str>| v.unwrap_or("not set").to_string();
+        out.push(format!("CONFIG_{} is {}, wanted {}", wish.symbol, show(actual), show(wish.value.as_deref())));
+    }
+    out
+}
+
+/// Lines of a failed build that are shown.
+const ERROR_LINES: usize = 15;
+
+fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
+    let log_path = tree.join(BUILD).join("numalab.log");
+    let log = File::create(&log_path).map_err(|e| format!("{}: {e}", log_path.display()))?;
+    let copy = log.try_clone().map_err(|e| e.to_string())?;
+    let mut command = Command::new("make");
+    command.current_dir(tree).args(["-s", &format!("O={BUILD}"), &format!("-j{}", crate::probe::processors())]);
+    // The same source gives the same image.
+    command.args(["KBUILD_BUILD_TIMESTAMP=2025-01-01", "KBUILD_BUILD_USER=numalab", "KBUILD_BUILD_HOST=numalab"]);
+    if crate::probe::find_program(Path::new("ccache")).is_some() {
+        let directory = cache.directory("ccache").map_err(|e| e.to_string())?;
+        command.arg("CC=ccache gcc").env("CCACHE_DIR", directory);
+        command.env("CCACHE_BASEDIR", tree).env("CCACHE_NOHASHDIR", "1");
+    }
+    command.args(targets).stdin(Stdio::null()).stdout(copy).stderr(log);
+    let status = command.status().map_err(|e| format!("make: {e}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    let text = std::fs::read_to_string(&log_path).unwrap_or_default();
+    Err(format!("the kernel does not build ({}):\n{}", log_path.display(), errors(&text)))
+}
+
+/// The telling lines of a build log: errors with what follows, else the end.
+fn errors(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    let first = lines.iter().position(|l| l.contains("error:") || l.contains("Error ") || l.contains("not found"));
+    let from = first.unwrap_or(lines.len().saturating_sub(ERROR_LINES));
+    lines[from..].iter().take(ERROR_LINES).copied().collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_fragment_asks_for_balancing() {
+        let wishes = parse(FRAGMENT);
+        let value = |s: &str| wishes.iter().find(|w| w.symbol == s).map(|w| w.value.clone());
+        assert_eq!(value("NUMA_BALANCING"), Some(Some("y".into())));
+        assert_eq!(value("JUMP_LABEL"), Some(None));
+        assert!(wishes.iter().any(|w| w.symbol == "SCHED_DEBUG" && w.optional));
+        let mut symbols: Vec<&str> = wishes.iter().map(|w| w.symbol.as_str()).collect();
+        symbols.sort_unstable();
+        let count = symbols.len();
+        symbols.dedup();
+        assert_eq!(symbols.len(), count, "a symbol is asked for twice");
+        // Comments of the file are prose, not settings.
+        assert!(plain(&wishes).lines().all(|l| l.starts_with("CONFIG_") || l.ends_with(" is not set")));
+    }
+
+    #[test]
+    fn a_lost_symbol_is_named() {
+        let wishes = parse("CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_N=512\nCONFIG_O=y #?\n");
+        let config = "CONFIG_A=y\nCONFIG_B=y\nCONFIG_N=64\n";
+        assert_eq!(unmet(&wishes, config), vec!["CONFIG_B is y, wanted not set", "CONFIG_N is 64, wanted 512"]);
+        let off = "CONFIG_A=y\nCONFIG_N=512\n# CONFIG_O is not set\n";
+        assert_eq!(unmet(&wishes, off), vec!["CONFIG_O is not set, wanted y"]);
+        assert!(unmet(&wishes, "CONFIG_A=y\nCONFIG_N=512\n").is_empty());
+    }
+
+    #[test]
+    fn errors_of_a_log_are_shown_first() {
+        let log = "CC a.o\nkernel/sched/fair.c:1:2: error: expected ';'\n  x\nmake: *** Error 2\n";
+        assert!(errors(log).starts_with("kernel/sched/fair.c"));
+        assert_eq!(errors("a\nb\n"), "a\nb");
+    }
+}

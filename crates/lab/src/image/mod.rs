@@ -1,0 +1,176 @@
+//! Kernel images: named on the command line, found, fetched or built, and identified by checksum.
+//!
+//! `debian-6.12` (the distribution's package, through its own package tool), `deb:FILE`, `bzImage:FILE`,
+//! `vmlinux:FILE`, `tree:DIR` (a source tree, built), `source:6.12` with any number of `+patch:FILE`.
+
+pub mod build;
+pub mod deb;
+pub mod debian;
+pub mod source;
+
+use crate::cache::{self, Cache};
+use numalab_model::spec::SpecError;
+use std::path::{Path, PathBuf};
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImageSpec {
+    /// The newest packaged kernel of a release series, e.g. `6.12`.
+    Debian(String),
+    /// A package file.
+    Deb(PathBuf),
+    /// A compressed kernel.
+    BzImage(PathBuf),
+    /// An uncompressed kernel with a PVH entry.
+    Vmlinux(PathBuf),
+    /// A source tree of the user's.
+    Tree(PathBuf),
+    /// The packaged source of a release series with patches, in order.
+    Source {
+        /// Series, e.g. `6.12`.
+        series: String,
+        /// Patches for `patch -p1`.
+        patches: Vec<PathBuf>,
+    },
+}
+
+/// A kernel ready to boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// File for QEMU's `-kernel`.
+    pub path: PathBuf,
+    /// SHA-256 of the file.
+    pub sha256: String,
+    /// Where it came from, for records.
+    pub origin: String,
+    /// Whether the kernel patches its own code while it runs (`CONFIG_JUMP_LABEL`): packaged kernels do.
+    pub patches_itself: bool,
+}
+
+const KINDS: [&str; 6] = ["debian-", "deb:", "bzImage:", "vmlinux:", "tree:", "source:"];
+const EXPECTED: &str =
+    "debian-6.1, debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR or source:6.12+patch:FILE";
+
+impl ImageSpec {
+    /// Parses a `--kernel` value.
+    ///
+    /// # Errors
+    /// What is wrong, what was expected, and the nearest kind.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let wrong = |what: String| SpecError::plain("command line", what, EXPECTED).near(text, KINDS);
+        let series = |s: &str| {
+            let number = |p: &str| !p.is_empty() && p.chars().all(|c| c.is_ascii_digit());
+            let parts: Vec<&str> = s.split('.').collect();
+            (parts.len() == 2 && parts.iter().all(|p| number(p))).then(|| s.to_string())
+        };
+        if let Some(rest) = text.strip_prefix("debian-") {
+            return series(rest).map(Self::Debian).ok_or_else(|| wrong(format!("kernel series `{rest}`")));
+        }
+        let (kind, rest) = text.split_once(':').ok_or_else(|| wrong(format!("kernel image `{text}`")))?;
+        if rest.is_empty() {
+            return Err(wrong(format!("kernel image `{text}` names no file")));
+        }
+        match kind {
+            "deb" => Ok(Self::Deb(rest.into())),
+            "bzImage" => Ok(Self::BzImage(rest.into())),
+            "vmlinux" => Ok(Self::Vmlinux(rest.into())),
+            "tree" => Ok(Self::Tree(rest.into())),
+            "source" => {
+                let mut parts = rest.split("+patch:");
+                let first = parts.next().unwrap_or("");
+                let series = series(first).ok_or_else(|| wrong(format!("kernel series `{first}`")))?;
+                Ok(Self::Source { series, patches: parts.map(PathBuf::from).collect() })
+            }
+            _ => Err(wrong(format!("kind of kernel image `{kind}`"))),
+        }
+    }
+}
+
+/// Finds, fetches or builds an image; `say` is told what takes time.
+///
+/// # Errors
+/// What is missing and the command that supplies it, or the build's errors.
+pub fn resolve(spec: &ImageSpec, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+    match spec {
+        ImageSpec::Debian(series) => debian::image(series, cache, say),
+        ImageSpec::Deb(path) => debian::image_of_package(path, cache, say),
+        ImageSpec::BzImage(path) => existing(path, "bzImage", is_bzimage(path), true),
+        ImageSpec::Vmlinux(path) => existing(path, "vmlinux", is_elf(path), true),
+        ImageSpec::Tree(path) => {
+            let tree = source::mirror(path, cache, say)?;
+            build::image(&tree, cache, &format!("tree {}", path.display()), say)
+        }
+        ImageSpec::Source { series, patches } => {
+            let tree = source::patched(series, patches, cache, say)?;
+            build::image(&tree.path, cache, &tree.origin, say)
+        }
+    }
+}
+
+fn existing(path: &Path, kind: &str, right: bool, patches_itself: bool) -> Result<Image, String> {
+    let sha256 = cache::sha256_file(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    if !right {
+        return Err(format!("{} is no {kind}", path.display()));
+    }
+    let path = path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(Image { origin: format!("{kind} {}", path.display()), path, sha256, patches_itself })
+}
+
+fn starts_with(path: &Path, offset: usize, magic: &[u8]) -> bool {
+    use std::io::Read;
+    let mut head = vec![0; offset + magic.len()];
+    let read = std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut head));
+    read.is_ok() && &head[offset..] == magic
+}
+
+fn is_bzimage(path: &Path) -> bool {
+    // Magic number of the Linux/x86 boot protocol.
+    starts_with(path, 0x202, b"HdrS")
+}
+
+fn is_elf(path: &Path) -> bool {
+    starts_with(path, 0, b"\x7fELF")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_parsed() {
+        let ok = |t: &str| ImageSpec::parse(t).unwrap();
+        assert_eq!(ok("debian-6.12"), ImageSpec::Debian("6.12".into()));
+        assert_eq!(ok("deb:/a/b.deb"), ImageSpec::Deb("/a/b.deb".into()));
+        assert_eq!(ok("tree:/src"), ImageSpec::Tree("/src".into()));
+        assert_eq!(ok("source:6.12"), ImageSpec::Source { series: "6.12".into(), patches: vec![] });
+        let patches = vec![PathBuf::from("a.patch"), PathBuf::from("b.patch")];
+        assert_eq!(
+            ok("source:6.12+patch:a.patch+patch:b.patch"),
+            ImageSpec::Source { series: "6.12".into(), patches }
+        );
+    }
+
+    #[test]
+    fn wrong_names_say_what_was_expected() {
+        let e = ImageSpec::parse("vmlinuz:/x").unwrap_err();
+        assert_eq!(e.nearest.as_deref(), Some("vmlinux:"));
+        assert!(e.to_string().contains("debian-6.12"), "{e}");
+        assert!(ImageSpec::parse("debian-sid").unwrap_err().what.contains("series `sid`"));
+        assert!(ImageSpec::parse("tree:").unwrap_err().what.contains("no file"));
+        assert!(ImageSpec::parse("6.12").is_err());
+    }
+
+    #[test]
+    fn files_of_another_kind_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("k");
+        std::fs::write(&path, [0u8; 1024]).unwrap();
+        let cache = Cache::at(directory.path()).unwrap();
+        let of = |s: ImageSpec| resolve(&s, &cache, &mut |_| {});
+        assert!(of(ImageSpec::BzImage(path.clone())).unwrap_err().contains("is no bzImage"));
+        let mut boot = vec![0u8; 1024];
+        boot[0x202..0x206].copy_from_slice(b"HdrS");
+        std::fs::write(&path, &boot).unwrap();
+        assert_eq!(of(ImageSpec::BzImage(path)).unwrap().sha256, cache::sha256(&boot));
+    }
+}

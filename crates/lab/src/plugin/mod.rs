@@ -1,0 +1,223 @@
+//! The emulator plugin: built on this machine, configured from the machine file, its counters read back.
+//!
+//! The C sources beside this file are part of the program; the library is compiled once per source text and
+//! compiler into the cache. What it charges in [`Timing::Modelled`]: a miss of the last-level cache costs the machine file's
+//! latency from the CPU's node to the page's node, plus the wait of a loaded node; a hit costs the cache's
+//! latency. A guest instruction takes `2^shift` ns, tens of times longer than on the machine; node
+//! bandwidth is scaled so that a node saturates with as many streaming threads as the machine file says.
+
+pub mod report;
+
+use crate::cache::{self, Cache};
+use crate::qemu::Timing;
+use crate::shape::Shape;
+use numalab_model::machine::Machine;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// File name and text of every source.
+const SOURCES: [(&str, &str); 7] = [
+    ("api.h", include_str!("api.h")),
+    ("numalab.h", include_str!("numalab.h")),
+    ("config.c", include_str!("config.c")),
+    ("cache.c", include_str!("cache.c")),
+    ("charge.c", include_str!("charge.c")),
+    ("report.c", include_str!("report.c")),
+    ("plugin.c", include_str!("plugin.c")),
+];
+const FLAGS: [&str; 6] = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall"];
+
+/// Most CPUs and nodes the plugin has room for.
+pub const MAX_CPUS: usize = 256;
+/// Most nodes the plugin has room for.
+pub const MAX_NODES: usize = 64;
+
+/// A plugin ready to be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plugin {
+    /// Library.
+    pub library: PathBuf,
+    /// Text of its configuration file, without the line that names the log.
+    pub config: String,
+}
+
+/// The C compiler: `CC`, or `cc`.
+pub fn compiler() -> String {
+    std::env::var("CC").ok().filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into())
+}
+
+/// Compiles the plugin, unless the cache has it.
+///
+/// # Errors
+/// No compiler, or what it said.
+pub fn library(cache: &Cache) -> Result<PathBuf, String> {
+    let compiler = compiler();
+    let version = Command::new(&compiler).arg("--version").output();
+    let version = version.map_err(|e| format!("C compiler `{compiler}`: {e}"))?.stdout;
+    let mut key = version;
+    SOURCES.iter().for_each(|(_, text)| key.extend_from_slice(text.as_bytes()));
+    FLAGS.iter().for_each(|f| key.extend_from_slice(f.as_bytes()));
+    let directory = cache.directory("plugin").map_err(|e| e.to_string())?;
+    let library = directory.join(format!("numalab-{}.so", &cache::sha256(&key)[..16]));
+    if library.is_file() {
+        return Ok(library);
+    }
+    let work = tempfile::tempdir_in(&directory).map_err(|e| e.to_string())?;
+    let mut command = Command::new(&compiler);
+    command.args(FLAGS).arg("-o").arg(work.path().join("out.so")).current_dir(work.path());
+    for (name, text) in SOURCES {
+        std::fs::write(work.path().join(name), text).map_err(|e| e.to_string())?;
+        if name.ends_with(".c") {
+            command.arg(name);
+        }
+    }
+    let output = command.output().map_err(|e| format!("C compiler `{compiler}`: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("the plugin does not compile: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    std::fs::rename(work.path().join("out.so"), &library).map_err(|e| e.to_string())?;
+    Ok(library)
+}
+
+/// Speed of a thread whose SMT sibling runs too, per thousand (machines.md §7, compute-bound).
+const SMT_PERMILLE: u32 = 620;
+/// Guest instructions per 64-byte line of a plain sweep.
+const SWEEP_INSNS: f64 = 8.0;
+/// Smallest modelled caches, bytes.
+const LEAST_LLC_BYTES: u64 = 64 << 10;
+const LEAST_L2_BYTES: u64 = 16 << 10;
+
+/// What the plugin models, in guest CPU order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Node, core and last-level cache of each guest CPU.
+    pub cpus: Vec<(usize, usize, usize)>,
+    /// Memory of each node, bytes.
+    pub node_bytes: Vec<u64>,
+    /// Latency from a CPU of node `i` to memory of node `j`, ns.
+    pub latency_ns: Vec<Vec<f64>>,
+    /// Latency of the last-level cache, ns.
+    pub llc_ns: f64,
+    /// Private cache of a core, bytes.
+    pub l2_bytes: u64,
+    /// Last-level cache, bytes.
+    pub llc_bytes: u64,
+    /// Streaming threads that saturate each node; 0 = no limit.
+    pub saturation: Vec<f64>,
+}
+
+impl Model {
+    /// The model of a machine in a guest of `shape`; caches are divided by `divisor`.
+    pub fn of(machine: &Machine, shape: &Shape, divisor: u64) -> Self {
+        let mut cpus = vec![(0, 0, 0); shape.smp.cpus()];
+        for (cpu, &guest) in machine.cpus.iter().zip(&shape.cpu_ids) {
+            cpus[guest as usize] = (cpu.node, cpu.core, cpu.llc);
+        }
+        let llc_bytes = machine.llcs.iter().map(|l| l.size_bytes).max().unwrap_or(1 << 20);
+        let saturation = |n: &numalab_model::machine::Node| n.dram_sustained_gbps / machine.stream.cap_gbps.max(1e-3);
+        Self {
+            cpus,
+            node_bytes: shape.nodes.iter().map(|n| n.memory_bytes).collect(),
+            latency_ns: machine.latency_ns.clone(),
+            llc_ns: machine.cache.llc_latency_ns,
+            l2_bytes: (machine.cache.l2_bytes / divisor).max(LEAST_L2_BYTES),
+            llc_bytes: (llc_bytes / divisor).max(LEAST_LLC_BYTES),
+            saturation: machine.nodes.iter().map(saturation).collect(),
+        }
+    }
+
+    /// The text of the plugin's configuration file.
+    ///
+    /// # Errors
+    /// More CPUs or nodes than the plugin has room for.
+    pub fn config(&self, timing: Timing, shift: u32) -> Result<String, String> {
+        if self.cpus.len() > MAX_CPUS || self.node_bytes.len() > MAX_NODES {
+            return Err(format!("the plugin has room for {MAX_CPUS} CPUs and {MAX_NODES} nodes"));
+        }
+        let insn_ns = f64::from(1u32 << shift.min(20));
+        let ps = |ns: f64| (ns * 1000.0) as u64;
+        let of =
+            |f: &dyn Fn(&(usize, usize, usize)) -> usize| self.cpus.iter().map(|c| f(c) as u64).collect::<Vec<_>>();
+        let mut out = Lines::default();
+        out.line("cpus", &[self.cpus.len() as u64]);
+        out.line("nodes", &[self.node_bytes.len() as u64]);
+        out.line("charge", &[u64::from(timing == Timing::Modelled)]);
+        out.line("insn_ps", &[ps(insn_ns)]);
+        out.line("smt_permille", &[SMT_PERMILLE.into()]);
+        out.line("node_of", &of(&|c| c.0));
+        out.line("core_of", &of(&|c| c.1));
+        out.line("llc_of", &of(&|c| c.2));
+        out.line("node_bytes", &self.node_bytes);
+        out.line("llc_bytes", &[self.llc_bytes]);
+        out.line("l2_bytes", &[self.l2_bytes]);
+        out.line("llc_ps", &[ps(self.llc_ns)]);
+        for (i, row) in self.latency_ns.iter().enumerate() {
+            let row = row.iter().map(|&ns| ps(ns));
+            out.line("latency_ps", &std::iter::once(i as u64).chain(row).collect::<Vec<_>>());
+        }
+        // One streaming thread takes this long per line in the guest; a node serves `saturation` of them.
+        let per_line = |(n, &threads): (usize, &f64)| match threads {
+            t if t > 0.0 => ps((SWEEP_INSNS * insn_ns + self.latency_ns[n][n]) / t),
+            _ => 0,
+        };
+        out.line("line_ps", &self.saturation.iter().enumerate().map(per_line).collect::<Vec<_>>());
+        out.line("mark_page", &[numalab_worker::mark::ADDRESS >> 12]);
+        Ok(out.text)
+    }
+}
+
+#[derive(Default)]
+struct Lines {
+    text: String,
+}
+
+impl Lines {
+    fn line(&mut self, word: &str, values: &[u64]) {
+        self.text.push_str(word);
+        for v in values {
+            // Writing to a string cannot fail.
+            let _ = write!(self.text, " {v}");
+        }
+        self.text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::tests::machine;
+
+    #[test]
+    fn the_configuration_is_in_guest_order_and_scaled() {
+        let m = machine(2, 1, 2, 2, true);
+        let shape = Shape::of(&m).unwrap();
+        let text = Model::of(&m, &shape, 16).config(Timing::Modelled, 3).unwrap();
+        let line = |word: &str| text.lines().find(|l| l.starts_with(&format!("{word} "))).unwrap().to_string();
+        assert_eq!(line("node_of"), "node_of 0 0 0 0 1 1 1 1");
+        assert_eq!(line("core_of"), "core_of 0 0 1 1 2 2 3 3");
+        assert_eq!(line("insn_ps"), "insn_ps 8000");
+        assert_eq!(line("llc_bytes"), "llc_bytes 1048576");
+        assert!(text.contains("latency_ps 1 240000 80000"));
+        // 64 ns of instructions and 80 ns of latency per line; four threads of 10 GB/s saturate 40 GB/s.
+        assert_eq!(line("line_ps"), "line_ps 36000 36000");
+        assert_eq!(line("mark_page"), format!("mark_page {}", 0x4E55_4D41_0000u64 >> 12));
+    }
+
+    #[test]
+    fn the_sources_compile_without_warnings() {
+        if Command::new(compiler()).arg("--version").output().is_err() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in SOURCES {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        }
+        for (name, _) in SOURCES.iter().filter(|s| s.0.ends_with(".c")) {
+            let mut command = Command::new(compiler());
+            command.args(FLAGS).args(["-Wextra", "-Werror", "-c", name]).current_dir(directory.path());
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! QEMU's command line for a shape, a kernel and a timing mode.
+//!
+//! Measured choices: the Intel vendor id and `tsc=reliable` halve the boot and make two LLCs per node visible; icount
+//! with a fixed seed and clock gives the same bytes every time; nothing of the host is passed in but the
+//! kernel, the RAM disk and two output files.
+
+use crate::shape::{Shape, Smp};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// How time passes in a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// CPUs run on several host threads (or KVM): counters and placement are valid, times are not.
+    Counters,
+    /// One host thread, instruction counting: deterministic virtual time with modelled memory.
+    Modelled,
+}
+
+impl Timing {
+    /// Name in records and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Timing::Counters => "counters",
+            Timing::Modelled => "modelled",
+        }
+    }
+    /// The mode of a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Timing::Counters, Timing::Modelled].into_iter().find(|t| t.name() == name)
+    }
+}
+
+/// log2 of the ns one guest instruction takes in `modelled`: 8 ns, 125 million instructions per second.
+pub const DEFAULT_SHIFT: u32 = 3;
+
+/// Everything the command line depends on.
+#[derive(Clone, Debug)]
+pub struct Launch<'a> {
+    /// QEMU program.
+    pub qemu: &'a Path,
+    /// Guest shape.
+    pub shape: &'a Shape,
+    /// Kernel image.
+    pub kernel: &'a Path,
+    /// Initial RAM disk.
+    pub initrd: &'a Path,
+    /// Console output goes here.
+    pub console: &'a Path,
+    /// Report frames go here.
+    pub report: &'a Path,
+    /// Timing mode.
+    pub timing: Timing,
+    /// Use KVM (only in [`Timing::Counters`]).
+    pub kvm: bool,
+    /// Seed of everything random in the virtual machine.
+    pub seed: u64,
+    /// log2 of ns per instruction in [`Timing::Modelled`].
+    pub shift: u32,
+    /// Plugin option (`file.so,key=value,…`), if a plugin is loaded.
+    pub plugin: Option<String>,
+    /// Further words for the kernel's command line.
+    pub boot_options: &'a [String],
+}
+
+/// Words of the kernel command line that every guest gets.
+const BOOT: [&str; 10] = [
+    "console=ttyS0",
+    "quiet",
+    "panic=-1",
+    "oops=panic",
+    "tsc=reliable",
+    "nokaslr",
+    "norandmaps",
+    "mitigations=off",
+    "audit=0",
+    "apparmor=0",
+];
+
+/// The kernel's command line.
+pub fn boot_line(options: &[String]) -> String {
+    let own = options.iter().map(String::as_str);
+    BOOT.into_iter().chain(own).collect::<Vec<_>>().join(" ")
+}
+
+/// The processor of an emulated guest. Without `monitor`, idle CPUs halt instead of spinning; without `erms`,
+/// pages are cleared and copied by the word instead of by the byte, which counts instructions.
+const TCG_CPU: &str = "max,vendor=GenuineIntel,l3-cache=on,-monitor,-erms";
+
+/// The arguments.
+pub fn arguments(launch: &Launch<'_>) -> Vec<OsString> {
+    let mut out = Arguments::default();
+    for word in ["-nodefaults", "-no-user-config", "-no-reboot"] {
+        out.word(word);
+    }
+    out.pair("-display", "none");
+    out.pair("-monitor", "none");
+    out.pair("-nic", "none");
+    out.pair("-machine", if launch.shape.hmat.is_some() { "pc,hmat=on" } else { "pc" });
+    accelerator(launch, &mut out);
+    let Smp { sockets, dies, cores, threads } = launch.shape.smp;
+    let smp = format!("{},sockets={sockets},dies={dies},cores={cores},threads={threads}", launch.shape.smp.cpus());
+    out.pair("-smp", &smp);
+    out.pair("-m", &format!("{}M", launch.shape.memory_bytes() >> 20));
+    memory(launch.shape, &mut out);
+    out.word("-kernel").path(launch.kernel);
+    out.word("-initrd").path(launch.initrd);
+    out.pair("-append", &boot_line(launch.boot_options));
+    // The first serial line is the console, the second one carries the report.
+    for (id, path) in [("console", launch.console), ("report", launch.report)] {
+        out.pair("-chardev", &format!("file,id={id},path={}", escape(path)));
+        out.pair("-serial", &format!("chardev:{id}"));
+    }
+    let port = numalab_worker::frame::EXIT_PORT;
+    out.pair("-device", &format!("isa-debug-exit,iobase={port:#x},iosize=0x04"));
+    if let Some(plugin) = &launch.plugin {
+        out.pair("-plugin", plugin);
+    }
+    out.words
+}
+
+fn accelerator(launch: &Launch<'_>, out: &mut Arguments) {
+    match launch.timing {
+        Timing::Modelled => {
+            out.pair("-accel", "tcg,thread=single");
+            out.pair("-icount", &format!("shift={},sleep=off", launch.shift));
+            out.pair("-rtc", "base=2025-01-01,clock=vm");
+        }
+        Timing::Counters if launch.kvm => {
+            out.pair("-accel", "kvm");
+        }
+        Timing::Counters => {
+            out.pair("-accel", "tcg,thread=multi");
+        }
+    }
+    out.pair("-cpu", if launch.kvm { "host,l3-cache=on" } else { TCG_CPU });
+    out.pair("-seed", &launch.seed.to_string());
+}
+
+fn memory(shape: &Shape, out: &mut Arguments) {
+    for (n, node) in shape.nodes.iter().enumerate() {
+        let mut option = format!("node,nodeid={n}");
+        if node.memory_bytes > 0 {
+            out.pair("-object", &format!("memory-backend-ram,id=m{n},size={}M", node.memory_bytes >> 20));
+            option.push_str(&format!(",memdev=m{n}"));
+        }
+        for (first, last) in ranges(&node.cpus) {
+            option.push_str(&format!(",cpus={first}-{last}"));
+        }
+        if shape.hmat.is_some() {
+            option.push_str(&format!(",initiator={}", node.initiator));
+        }
+        out.pair("-numa", &option);
+    }
+    for (i, row) in shape.distance.iter().enumerate() {
+        for (j, d) in row.iter().enumerate().filter(|(j, _)| *j != i) {
+            out.pair("-numa", &format!("dist,src={i},dst={j},val={d}"));
+        }
+    }
+    let Some(hmat) = &shape.hmat else { return };
+    for (i, node) in shape.nodes.iter().enumerate() {
+        for (j, target) in shape.nodes.iter().enumerate() {
+            if node.cpus.is_empty() || target.memory_bytes == 0 {
+                continue;
+            }
+            let common = format!("hmat-lb,initiator={i},target={j},hierarchy=memory");
+            let (ns, mbps) = (hmat.latency_ns[i][j], hmat.bandwidth_mbps[i][j]);
+            out.pair("-numa", &format!("{common},data-type=access-latency,latency={ns}"));
+            out.pair("-numa", &format!("{common},data-type=access-bandwidth,bandwidth={mbps}M"));
+        }
+    }
+}
+
+/// Consecutive runs of ascending numbers.
+fn ranges(numbers: &[u32]) -> Vec<(u32, u32)> {
+    let mut out: Vec<(u32, u32)> = Vec::new();
+    for &n in numbers {
+        match out.last_mut() {
+            Some((_, last)) if *last + 1 == n => *last = n,
+            _ => out.push((n, n)),
+        }
+    }
+    out
+}
+
+/// A path inside an option: QEMU takes a doubled comma as one.
+pub fn escape(path: &Path) -> String {
+    path.to_string_lossy().replace(',', ",,")
+}
+
+#[derive(Default)]
+struct Arguments {
+    words: Vec<OsString>,
+}
+
+impl Arguments {
+    fn word(&mut self, word: &str) -> &mut Self {
+        self.words.push(word.into());
+        self
+    }
+    fn path(&mut self, path: &Path) -> &mut Self {
+        self.words.push(path.into());
+        self
+    }
+    fn pair(&mut self, option: &str, value: &str) -> &mut Self {
+        self.word(option).word(value)
+    }
+}
+
+/// A command line as a person would type it.
+pub fn shell_line(qemu: &Path, arguments: &[OsString]) -> String {
+    let mut out = quote(&qemu.to_string_lossy());
+    for a in arguments {
+        out.push(' ');
+        out.push_str(&quote(&a.to_string_lossy()));
+    }
+    out
+}
+
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,./:@+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// QEMU's usual name on the search path.
+pub fn default_program() -> PathBuf {
+    "qemu-system-x86_64".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::tests::machine;
+
+    fn line(shape: &Shape, timing: Timing) -> String {
+        let launch = Launch {
+            qemu: Path::new("qemu"),
+            shape,
+            kernel: Path::new("k"),
+            initrd: Path::new("i"),
+            console: Path::new("c"),
+            report: Path::new("a,b"),
+            timing,
+            kvm: false,
+            seed: 7,
+            shift: DEFAULT_SHIFT,
+            plugin: Some("p.so,x=1".into()),
+            boot_options: &["numa_balancing=disable".into()],
+        };
+        shell_line(launch.qemu, &arguments(&launch))
+    }
+
+    #[test]
+    fn nodes_distances_and_cpus_are_passed() {
+        let shape = Shape::of(&machine(2, 2, 2, 2, false)).unwrap();
+        let text = line(&shape, Timing::Modelled);
+        for part in [
+            "-smp 16,sockets=2,dies=2,cores=2,threads=2",
+            "-m 8192M",
+            "memory-backend-ram,id=m1,size=4096M",
+            "-numa node,nodeid=1,memdev=m1,cpus=8-15",
+            "-numa dist,src=0,dst=1,val=21",
+            "-accel tcg,thread=single -icount shift=3,sleep=off -rtc base=2025-01-01,clock=vm",
+            "-seed 7",
+            "-nic none",
+            "path=a,,b",
+            "-plugin p.so,x=1",
+            "norandmaps mitigations=off audit=0 apparmor=0 numa_balancing=disable'",
+        ] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+        assert!(!text.contains("hmat"));
+        let counters = line(&shape, Timing::Counters);
+        assert!(counters.contains("thread=multi") && !counters.contains("icount"));
+    }
+
+    #[test]
+    fn a_node_without_memory_or_cpus_has_no_such_option() {
+        let mut shape = Shape::of(&machine(2, 1, 1, 1, false)).unwrap();
+        shape.nodes[1].memory_bytes = 0;
+        shape.nodes[1].cpus.clear();
+        let text = line(&shape, Timing::Counters);
+        assert!(text.contains("-numa node,nodeid=1 "), "{text}");
+        assert!(!text.contains("m1"));
+    }
+
+    #[test]
+    fn runs_and_words_are_written_shortly() {
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), vec![(0, 2), (5, 5), (7, 8)]);
+        assert_eq!(quote("a b'c"), "'a b'\\''c'");
+        assert_eq!(Timing::parse("modelled"), Some(Timing::Modelled));
+        assert_eq!(Timing::parse("fast"), None);
+    }
+}

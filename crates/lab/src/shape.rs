@@ -1,0 +1,416 @@
+//! The shape of a guest: how QEMU must number and group CPUs so that the guest sees the machine.
+//!
+//! QEMU builds all sockets alike: `-smp sockets × dies × cores × threads`, CPU numbers counting threads
+//! fastest. A die stands for a last-level cache. The machine's own numbering is kept in the job, which
+//! translates dense CPU indices to guest CPU numbers.
+
+use numalab_model::machine::{Machine, MemoryKind};
+
+/// A machine QEMU cannot build, with what it could.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; {possible}")]
+pub struct ShapeError {
+    /// What cannot be.
+    pub what: String,
+    /// What can.
+    pub possible: String,
+}
+
+impl ShapeError {
+    pub(crate) fn new(what: impl Into<String>, possible: impl Into<String>) -> Self {
+        Self { what: what.into(), possible: possible.into() }
+    }
+}
+
+/// CPUs of every socket, in QEMU's grouping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Smp {
+    /// Sockets.
+    pub sockets: usize,
+    /// Last-level caches per socket.
+    pub dies: usize,
+    /// Cores per last-level cache.
+    pub cores: usize,
+    /// Threads per core.
+    pub threads: usize,
+}
+
+impl Smp {
+    /// Number of CPUs.
+    pub fn cpus(self) -> usize {
+        self.sockets * self.dies * self.cores * self.threads
+    }
+}
+
+/// A node of a guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestNode {
+    /// Guest CPU numbers, ascending.
+    pub cpus: Vec<u32>,
+    /// Memory, bytes, a multiple of [`MEMORY_UNIT`]; 0 for a node without memory.
+    pub memory_bytes: u64,
+    /// Node whose CPUs are nearest (itself if it has CPUs).
+    pub initiator: usize,
+}
+
+/// A guest's shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// CPU grouping.
+    pub smp: Smp,
+    /// Nodes in order.
+    pub nodes: Vec<GuestNode>,
+    /// Distances, `distance[i][j]`.
+    pub distance: Vec<Vec<u8>>,
+    /// Latency in ns and bandwidth in MB/s from node `i` to memory of `j`, given to the guest as HMAT when set.
+    pub hmat: Option<Hmat>,
+    /// Guest CPU number of each dense CPU of the machine.
+    pub cpu_ids: Vec<u32>,
+}
+
+/// Heterogeneous-memory attributes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hmat {
+    /// `latency_ns[i][j]`, whole ns.
+    pub latency_ns: Vec<Vec<u64>>,
+    /// `bandwidth_mbps[i][j]`, MB/s.
+    pub bandwidth_mbps: Vec<Vec<u64>>,
+}
+
+/// Granularity of a guest node's memory: a memory section of x86-64.
+pub const MEMORY_UNIT: u64 = 128 << 20;
+/// Most CPUs QEMU's PC machine offers without KVM.
+pub const MAX_CPUS: usize = 255;
+/// Most nodes QEMU offers.
+pub const MAX_NODES: usize = 128;
+
+impl Shape {
+    /// The shape of `machine` as it is.
+    ///
+    /// # Errors
+    /// [`ShapeError`] if QEMU cannot build it.
+    pub fn of(machine: &Machine) -> Result<Self, ShapeError> {
+        if machine.cpu_count() > MAX_CPUS {
+            let what = format!("{} has {} CPUs", machine.name, machine.cpu_count());
+            return Err(ShapeError::new(what, format!("a guest can have up to {MAX_CPUS}")));
+        }
+        if machine.node_count() > MAX_NODES {
+            let what = format!("{} has {} nodes", machine.name, machine.node_count());
+            return Err(ShapeError::new(what, format!("a guest can have up to {MAX_NODES}")));
+        }
+        let (smp, cpu_ids) = arrange(machine)?;
+        let nodes = nodes(machine, &cpu_ids)?;
+        Ok(Self { smp, nodes, distance: distances(machine)?, hmat: hmat(machine), cpu_ids })
+    }
+
+    /// Memory of all nodes, bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.nodes.iter().map(|n| n.memory_bytes).sum()
+    }
+
+    /// Dense node of each guest CPU.
+    pub fn node_of_cpu(&self) -> Vec<usize> {
+        let mut out = vec![0; self.smp.cpus()];
+        for (n, node) in self.nodes.iter().enumerate() {
+            for &c in &node.cpus {
+                out[c as usize] = n;
+            }
+        }
+        out
+    }
+}
+
+/// `values` if all are equal.
+fn uniform(values: &[usize]) -> Option<usize> {
+    let first = *values.first()?;
+    values.iter().all(|&v| v == first).then_some(first)
+}
+
+fn list(values: &[usize]) -> String {
+    let mut v = values.to_vec();
+    v.sort_unstable();
+    v.dedup();
+    v.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// CPU grouping and guest CPU number of each dense CPU.
+fn arrange(machine: &Machine) -> Result<(Smp, Vec<u32>), ShapeError> {
+    // Cores of each LLC and CPUs of each core, in order of their first CPU.
+    let mut core_cpus: Vec<Vec<usize>> = vec![Vec::new(); machine.cores];
+    for (c, cpu) in machine.cpus.iter().enumerate() {
+        core_cpus[cpu.core].push(c);
+    }
+    let socket_of_llc = |l: usize| machine.llcs[l].cpus.first().map_or(0, |&c| machine.cpus[c].socket);
+    let mut order: Vec<usize> = (0..machine.llcs.len()).filter(|&l| !machine.llcs[l].cpus.is_empty()).collect();
+    order.sort_by_key(|&l| (socket_of_llc(l), machine.llcs[l].node, l));
+    let mut sockets: Vec<usize> = order.iter().map(|&l| socket_of_llc(l)).collect();
+    let dies: Vec<usize> = {
+        let all = sockets.clone();
+        sockets.dedup();
+        sockets.iter().map(|s| all.iter().filter(|t| *t == s).count()).collect()
+    };
+    let cores_of = |l: usize| {
+        let mut cores: Vec<usize> = machine.llcs[l].cpus.iter().map(|&c| machine.cpus[c].core).collect();
+        cores.dedup();
+        let mut seen = Vec::new();
+        cores.retain(|c| {
+            !seen.contains(c) && {
+                seen.push(*c);
+                true
+            }
+        });
+        cores
+    };
+    let cores: Vec<usize> = order.iter().map(|&l| cores_of(l).len()).collect();
+    let threads: Vec<usize> = core_cpus.iter().map(Vec::len).filter(|&n| n > 0).collect();
+    let alike = "QEMU builds all sockets alike: use a machine with equal numbers of last-level caches per socket, \
+                 cores per cache and threads per core";
+    let differ = |what: &str, values: &[usize]| ShapeError::new(format!("{what} differ ({})", list(values)), alike);
+    let smp = Smp {
+        sockets: sockets.len(),
+        dies: uniform(&dies).ok_or_else(|| differ("last-level caches per socket", &dies))?,
+        cores: uniform(&cores).ok_or_else(|| differ("cores per last-level cache", &cores))?,
+        threads: uniform(&threads).ok_or_else(|| differ("threads per core", &threads))?,
+    };
+    let mut cpu_ids = vec![0u32; machine.cpu_count()];
+    let mut next = 0;
+    for &l in &order {
+        for core in cores_of(l) {
+            for &cpu in &core_cpus[core] {
+                cpu_ids[cpu] = next;
+                next += 1;
+            }
+        }
+    }
+    if next as usize != machine.cpu_count() || smp.cpus() != machine.cpu_count() {
+        return Err(ShapeError::new("a core's threads are spread over several last-level caches", alike));
+    }
+    Ok((smp, cpu_ids))
+}
+
+fn nodes(machine: &Machine, cpu_ids: &[u32]) -> Result<Vec<GuestNode>, ShapeError> {
+    let mut out = Vec::new();
+    for (n, node) in machine.nodes.iter().enumerate() {
+        let mut cpus: Vec<u32> = node.cpus.iter().map(|&c| cpu_ids[c]).collect();
+        cpus.sort_unstable();
+        let memory_bytes = node.memory_bytes / MEMORY_UNIT * MEMORY_UNIT;
+        if memory_bytes == 0 && node.memory_bytes > 0 {
+            let what = format!("node {n} has {} MiB", node.memory_bytes >> 20);
+            return Err(ShapeError::new(what, format!("a guest node has 0 or at least {} MiB", MEMORY_UNIT >> 20)));
+        }
+        let initiator = if cpus.is_empty() {
+            // The nearest node with CPUs, by latency, the first of equals.
+            let near = |&i: &usize| machine.latency_ns.get(i).and_then(|r| r.get(n)).copied().unwrap_or(f64::MAX);
+            machine.cpu_nodes().min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(0)
+        } else {
+            n
+        };
+        out.push(GuestNode { cpus, memory_bytes, initiator });
+    }
+    if out.first().map_or(true, |n| n.memory_bytes == 0) {
+        return Err(ShapeError::new("node 0 has no memory", "the first node of a guest must have some"));
+    }
+    Ok(out)
+}
+
+fn distances(machine: &Machine) -> Result<Vec<Vec<u8>>, ShapeError> {
+    for (i, row) in machine.distance.iter().enumerate() {
+        for (j, &d) in row.iter().enumerate() {
+            if (i == j) != (d == 10) || d < 10 {
+                let what = format!("distance from node {i} to node {j} is {d}");
+                return Err(ShapeError::new(what, "QEMU wants 10 on the diagonal and 11 to 254 elsewhere"));
+            }
+        }
+    }
+    Ok(machine.distance.clone())
+}
+
+/// Attributes are given when they matter: memory-only nodes or several tiers.
+fn hmat(machine: &Machine) -> Option<Hmat> {
+    let tiers = machine.nodes.iter().any(|n| n.tier > 0 || n.kind == MemoryKind::Cxl || n.cpus.is_empty());
+    let from: Vec<usize> = machine.cpu_nodes().collect();
+    if !tiers || from.is_empty() {
+        return None;
+    }
+    let mut latency = vec![vec![0; machine.node_count()]; machine.node_count()];
+    let mut bandwidth = latency.clone();
+    for &i in &from {
+        for (j, node) in machine.nodes.iter().enumerate() {
+            latency[i][j] = (machine.latency_ns[i][j].round() as u64).max(1);
+            bandwidth[i][j] = ((node.dram_sustained_gbps * 1000.0).round() as u64).max(1);
+        }
+    }
+    Some(Hmat { latency_ns: latency, bandwidth_mbps: bandwidth })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use numalab_model::machine::*;
+
+    /// `sockets` sockets with one node each of `llcs` LLCs × `cores` × `threads`; SMT siblings are numbered
+    /// half the machine apart when `far_siblings`.
+    pub(crate) fn machine(sockets: usize, llcs: usize, cores: usize, threads: usize, far_siblings: bool) -> Machine {
+        let total_cores = sockets * llcs * cores;
+        let count = total_cores * threads;
+        let place =
+            |c: usize| if far_siblings { (c % total_cores, c / total_cores) } else { (c / threads, c % threads) };
+        let cpus: Vec<Cpu> = (0..count)
+            .map(|c| {
+                let core = place(c).0;
+                let llc = core / cores;
+                Cpu { id: c as u32, node: llc / llcs, llc, core, socket: llc / llcs }
+            })
+            .collect();
+        let of = |f: &dyn Fn(&Cpu) -> bool| (0..count).filter(|&c| f(&cpus[c])).collect::<Vec<_>>();
+        let nodes = (0..sockets)
+            .map(|n| Node {
+                id: n as u32,
+                socket: n,
+                memory_bytes: 4 << 30,
+                cpus: of(&|c| c.node == n),
+                kind: MemoryKind::Dram,
+                dram_peak_gbps: 50.0,
+                dram_sustained_gbps: 40.0,
+                tier: 0,
+            })
+            .collect();
+        let llcs = (0..sockets * llcs)
+            .map(|l| Llc { node: l / llcs, size_bytes: 16 << 20, cpus: of(&|c| c.llc == l) })
+            .collect();
+        let matrix = |same: f64, other: f64| -> Vec<Vec<f64>> {
+            (0..sockets).map(|i| (0..sockets).map(|j| if i == j { same } else { other }).collect()).collect()
+        };
+        let bytes =
+            |m: Vec<Vec<f64>>| -> Vec<Vec<u8>> { m.iter().map(|r| r.iter().map(|&x| x as u8).collect()).collect() };
+        Machine {
+            name: "test".into(),
+            title: String::new(),
+            sockets,
+            nodes,
+            llcs,
+            cores: total_cores,
+            cpus,
+            distance: bytes(matrix(10.0, 21.0)),
+            hop: bytes(matrix(0.0, 1.0)),
+            latency_ns: matrix(80.0, 240.0),
+            links: vec![],
+            routes: vec![vec![vec![]; sockets]; sockets],
+            clock: Clock { base_ghz: 2.0, sustained_ghz: 2.0, single_ghz: 2.0 },
+            cache: Cache {
+                l2_bytes: 1 << 20,
+                l2_cycles: 14.0,
+                llc_latency_ns: 20.0,
+                llc_stream_gbps: 20.0,
+                llc_port_gbps: None,
+            },
+            stream: Stream { lines_sequential: 20.0, lines_random: 10.0, cap_gbps: 10.0 },
+            tlb: Tlb {
+                entries_4k: 1536,
+                entries_2m: 1536,
+                base_ns: 9.0,
+                walk_4k_ns: 4.0,
+                walk_4k_guest_ns: 9.0,
+                leaf_miss: 0.4,
+                leaf_miss_guest: 0.6,
+            },
+            costs: zero_costs(),
+            node_reclaim_distance: 30,
+            warnings: vec![],
+        }
+    }
+
+    fn zero_costs() -> KernelCosts {
+        KernelCosts {
+            pte_skip_ns: 0.0,
+            pte_mark_ns: 0.0,
+            pmd_mark_ns: 0.0,
+            scan_ns: 0.0,
+            scan_vma_ns: 0.0,
+            exception_ns: 0.0,
+            hint_fault_ns: 0.0,
+            minor_fault_ns: 0.0,
+            huge_fault_ns: 0.0,
+            zero_local_gbps: 0.0,
+            zero_remote_gbps: 0.0,
+            cow_fault_ns: 0.0,
+            copy_4k_local_ns: 0.0,
+            copy_4k_remote_ns: 0.0,
+            migrate_4k_ns: 0.0,
+            migrate_4k_batched_ns: 0.0,
+            migrate_2m_ns: 0.0,
+            split_ns: 0.0,
+            collapse_ns: 0.0,
+            khugepaged_slot_ns: 0.0,
+            compact_scan_ns: 0.0,
+            compact_migrate_ns: 0.0,
+            reclaim_page_ns: 0.0,
+            swap_out_ns: 0.0,
+            swap_in_ns: 0.0,
+            huge_alloc_ns: 0.0,
+            switch_same_ns: 0.0,
+            switch_other_ns: 0.0,
+            wake_ns: 0.0,
+            tick_ns: 0.0,
+            balance_cpu_ns: 0.0,
+            fork_pte_ns: 0.0,
+            fork_pmd_ns: 0.0,
+            flush_base_ns: 0.0,
+            flush_socket_ns: 0.0,
+            flush_hop1_ns: 0.0,
+            flush_hop2_ns: 0.0,
+            flush_target_ns: 0.0,
+            flush_refill_ns: 0.0,
+        }
+    }
+
+    #[test]
+    fn near_siblings_keep_their_numbers() {
+        let shape = Shape::of(&machine(2, 2, 2, 2, false)).unwrap();
+        assert_eq!(shape.smp, Smp { sockets: 2, dies: 2, cores: 2, threads: 2 });
+        assert_eq!(shape.cpu_ids, (0..16).collect::<Vec<_>>());
+        assert_eq!(shape.nodes[1].cpus, (8..16).collect::<Vec<_>>());
+        assert_eq!(shape.node_of_cpu()[7..9], [0, 1]);
+        assert!(shape.hmat.is_none());
+    }
+
+    #[test]
+    fn far_siblings_are_brought_together() {
+        let shape = Shape::of(&machine(2, 1, 2, 2, true)).unwrap();
+        // Dense CPUs 0 and 4 are siblings: guest CPUs 0 and 1.
+        assert_eq!(shape.cpu_ids, vec![0, 2, 4, 6, 1, 3, 5, 7]);
+        assert_eq!(shape.nodes[0].cpus, vec![0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn uneven_machines_are_refused_with_what_is_possible() {
+        let mut m = machine(2, 1, 2, 1, false);
+        m.cpus[3].llc = 0;
+        m.llcs[0].cpus = vec![0, 1, 3];
+        m.llcs[1].cpus = vec![2];
+        let e = Shape::of(&m).unwrap_err();
+        assert!(e.what.contains("cores per last-level cache differ (1, 3)"), "{e}");
+        assert!(e.possible.contains("alike"));
+        let mut m = machine(2, 1, 1, 1, false);
+        m.distance[0][1] = 10;
+        assert!(Shape::of(&m).unwrap_err().what.contains("node 0 to node 1"));
+        let mut m = machine(2, 1, 1, 1, false);
+        m.nodes[1].memory_bytes = 1 << 20;
+        assert!(Shape::of(&m).unwrap_err().possible.contains("128 MiB"));
+    }
+
+    #[test]
+    fn a_memory_only_node_gets_an_initiator_and_attributes() {
+        let mut m = machine(2, 1, 1, 1, false);
+        let mut expander = m.nodes[1].clone();
+        (expander.id, expander.cpus, expander.kind, expander.tier) = (2, vec![], MemoryKind::Cxl, 1);
+        expander.dram_sustained_gbps = 24.0;
+        m.nodes.push(expander);
+        m.latency_ns = vec![vec![80., 200., 400.], vec![200., 80., 300.], vec![0., 0., 0.]];
+        m.distance = vec![vec![10, 21, 24], vec![21, 10, 14], vec![24, 14, 10]];
+        let shape = Shape::of(&m).unwrap();
+        assert_eq!(shape.nodes[2].initiator, 1);
+        let hmat = shape.hmat.unwrap();
+        assert_eq!((hmat.latency_ns[0][2], hmat.bandwidth_mbps[1][2]), (400, 24_000));
+    }
+}

@@ -1,0 +1,529 @@
+//! One virtual machine: start it, follow its report, and say how it ended.
+//!
+//! The guest reports in frames on its second serial line, a file that is read as it grows. Two budgets of wall
+//! time bound every run: until process 1 speaks, and until the report is complete. Every way of failing has
+//! its own [`Failure`] with an exit code and the last console lines.
+
+use crate::cache::Cache;
+use crate::plugin::Plugin;
+use crate::qemu::{self, Launch, Timing};
+use crate::shape::Shape;
+use crate::worker;
+use numalab_model::record::{Outcome, Status};
+use numalab_worker::frame::{Frame, Kind, Reader};
+use numalab_worker::job::Job;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Wall-time budgets of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budgets {
+    /// Until process 1 of the guest speaks.
+    pub boot: Duration,
+    /// From there to the end of the report.
+    pub run: Duration,
+    /// Longest silence of a running guest.
+    pub silence: Duration,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { boot: seconds(120), run: seconds(3600), silence: seconds(300) }
+    }
+}
+
+/// A run of one job on one guest.
+#[derive(Clone, Debug)]
+pub struct VmRun<'a> {
+    /// QEMU program.
+    pub qemu: PathBuf,
+    /// Static worker program.
+    pub worker: PathBuf,
+    /// Kernel image (bzImage, or vmlinux with PVH).
+    pub kernel: PathBuf,
+    /// Shape of the guest.
+    pub shape: &'a Shape,
+    /// Timing mode.
+    pub timing: Timing,
+    /// Use KVM (only in [`Timing::Counters`]).
+    pub kvm: bool,
+    /// log2 of ns per instruction in [`Timing::Modelled`].
+    pub shift: u32,
+    /// Plugin to load, if any.
+    pub plugin: Option<Plugin>,
+    /// Further words for the kernel's command line.
+    pub boot_options: Vec<String>,
+    /// Budgets.
+    pub budgets: Budgets,
+}
+
+/// What a complete run delivered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VmReport {
+    /// What the worker measured.
+    pub outcome: Outcome,
+    /// Release of the kernel that ran.
+    pub release: String,
+    /// Wall time from QEMU's start until process 1 spoke.
+    pub boot: Duration,
+    /// Wall time from there to the end.
+    pub run: Duration,
+    /// What the plugin wrote, if one was loaded.
+    pub plugin_log: Option<String>,
+}
+
+/// Kind of a failed run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The guest's kernel panicked.
+    Panic,
+    /// The guest stopped reporting.
+    Hang,
+    /// Process 1 did not speak within the boot budget.
+    BootTimeout,
+    /// The report was not complete within the run budget.
+    RunTimeout,
+    /// The guest ran out of memory.
+    OutOfMemory,
+    /// Bytes on the report line that are no report.
+    Garbage,
+    /// The worker could not carry out the job.
+    Refused,
+    /// QEMU could not be started, or ended by itself.
+    QemuFailed,
+    /// QEMU was killed.
+    QemuKilled,
+}
+
+impl Failure {
+    /// All kinds.
+    pub const ALL: [Failure; 9] = [
+        Failure::Panic,
+        Failure::Hang,
+        Failure::BootTimeout,
+        Failure::RunTimeout,
+        Failure::OutOfMemory,
+        Failure::Garbage,
+        Failure::Refused,
+        Failure::QemuFailed,
+        Failure::QemuKilled,
+    ];
+
+    /// Exit code of a command that ends with this failure, 20 to 28.
+    pub fn exit_code(self) -> u8 {
+        20 + Self::ALL.iter().position(|&f| f == self).unwrap_or(0) as u8
+    }
+
+    /// Name for reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Failure::Panic => "guest kernel panic",
+            Failure::Hang => "guest hang",
+            Failure::BootTimeout => "boot budget exceeded",
+            Failure::RunTimeout => "run budget exceeded",
+            Failure::OutOfMemory => "guest out of memory",
+            Failure::Garbage => "garbage on the report channel",
+            Failure::Refused => "job refused by the worker",
+            Failure::QemuFailed => "QEMU failed",
+            Failure::QemuKilled => "QEMU was killed",
+        }
+    }
+
+    /// The failure that a delivered status amounts to, if any.
+    pub fn of_status(status: &Status) -> Option<Self> {
+        match status {
+            Status::Failed(reason) if reason.starts_with("out of memory") => Some(Failure::OutOfMemory),
+            _ => None,
+        }
+    }
+}
+
+/// A failed run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {detail}{}", kind.name(), show(console))]
+pub struct VmError {
+    /// What happened.
+    pub kind: Failure,
+    /// Details.
+    pub detail: String,
+    /// Last lines of the guest's console.
+    pub console: Vec<String>,
+}
+
+fn show(console: &[String]) -> String {
+    if console.is_empty() {
+        return String::new();
+    }
+    format!("\nlast console lines:\n  {}", console.join("\n  "))
+}
+
+/// Progress of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Time of the workload so far, in the guest's time, ns; `None` while booting.
+    pub guest_ns: Option<u64>,
+    /// Wall time since QEMU's start.
+    pub wall: Duration,
+}
+
+/// Console lines kept for an error.
+const CONSOLE_LINES: usize = 20;
+/// Time between looks at a guest.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Runs a job on a guest; `progress` is called whenever the guest reports.
+///
+/// # Errors
+/// [`VmError`] unless the report is complete.
+pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Progress)) -> Result<VmReport, VmError> {
+    let host = |detail: String| VmError { kind: Failure::QemuFailed, detail, console: Vec::new() };
+    let directory = cache.run_directory().map_err(|e| host(format!("run directory: {e}")))?;
+    let files = Files::prepare(directory.path(), vm, job).map_err(host)?;
+    let mut guest = Guest::start(vm, &files, job.seed).map_err(host)?;
+    let end = guest.follow(vm.budgets, progress);
+    guest.stop();
+    let console = files.console_tail();
+    let report = guest.finish(end).map_err(|(kind, detail)| {
+        let (kind, detail) = refine(kind, detail, &console, &files.errors());
+        VmError { kind, detail, console }
+    })?;
+    Ok(VmReport { plugin_log: std::fs::read_to_string(&files.plugin_log).ok(), ..report })
+}
+
+/// The command line a run would use, for people.
+pub fn command_line(vm: &VmRun<'_>, seed: u64) -> String {
+    let files = Files::at(Path::new("RUN"));
+    qemu::shell_line(&vm.qemu, &qemu::arguments(&launch(vm, &files, seed)))
+}
+
+struct Files {
+    initrd: PathBuf,
+    console: PathBuf,
+    report: PathBuf,
+    errors: PathBuf,
+    plugin_config: PathBuf,
+    plugin_log: PathBuf,
+}
+
+impl Files {
+    fn at(directory: &Path) -> Self {
+        Self {
+            initrd: directory.join("initrd"),
+            console: directory.join("console"),
+            report: directory.join("report"),
+            errors: directory.join("stderr"),
+            plugin_config: directory.join("plugin.conf"),
+            plugin_log: directory.join("plugin.log"),
+        }
+    }
+
+    fn prepare(directory: &Path, vm: &VmRun<'_>, job: &Job) -> Result<Self, String> {
+        let files = Self::at(directory);
+        let program = std::fs::read(&vm.worker).map_err(|e| format!("{}: {e}", vm.worker.display()))?;
+        let bytes = job.to_bytes().map_err(|e| e.to_string())?;
+        let write =
+            |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()));
+        write(&files.initrd, &worker::initrd(&program, &bytes))?;
+        write(&files.report, b"")?;
+        write(&files.console, b"")?;
+        if let Some(plugin) = &vm.plugin {
+            let text = format!("{}log {}\n", plugin.config, files.plugin_log.display());
+            write(&files.plugin_config, text.as_bytes())?;
+        }
+        Ok(files)
+    }
+
+    fn console_tail(&self) -> Vec<String> {
+        let bytes = std::fs::read(&self.console).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let clean = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
+        let lines: Vec<String> = text.lines().map(clean).filter(|l| !l.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(CONSOLE_LINES)..].to_vec()
+    }
+
+    fn errors(&self) -> String {
+        std::fs::read_to_string(&self.errors).unwrap_or_default().trim().to_string()
+    }
+}
+
+fn launch<'a>(vm: &'a VmRun<'_>, files: &'a Files, seed: u64) -> Launch<'a> {
+    let option = |p: &Plugin| format!("{},conf={}", qemu::escape(&p.library), qemu::escape(&files.plugin_config));
+    Launch {
+        qemu: &vm.qemu,
+        shape: vm.shape,
+        kernel: &vm.kernel,
+        initrd: &files.initrd,
+        console: &files.console,
+        report: &files.report,
+        timing: vm.timing,
+        kvm: vm.kvm,
+        seed,
+        shift: vm.shift,
+        plugin: vm.plugin.as_ref().map(option),
+        boot_options: &vm.boot_options,
+    }
+}
+
+/// A running QEMU.
+struct Guest {
+    child: Child,
+    report: File,
+    reader: Reader,
+    started: Instant,
+    booted: Option<Duration>,
+    release: String,
+    outcome: Option<Outcome>,
+    refused: Option<String>,
+    complete: bool,
+    status: Option<ExitStatus>,
+}
+
+/// Why following a guest ended.
+enum End {
+    Complete,
+    Exited(ExitStatus),
+    Failed(Failure, String),
+}
+
+impl Guest {
+    fn start(vm: &VmRun<'_>, files: &Files, seed: u64) -> Result<Self, String> {
+        let errors = File::create(&files.errors).map_err(|e| e.to_string())?;
+        let report = File::open(&files.report).map_err(|e| e.to_string())?;
+        let mut command = Command::new(&vm.qemu);
+        command.args(qemu::arguments(&launch(vm, files, seed)));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+        // SAFETY: prctl is async-signal-safe; it makes QEMU die with the thread that started it.
+        unsafe {
+            command.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+                Ok(())
+            });
+        }
+        let child = command.spawn().map_err(|e| format!("{}: {e}", vm.qemu.display()))?;
+        Ok(Self {
+            child,
+            report,
+            reader: Reader::default(),
+            started: Instant::now(),
+            booted: None,
+            release: String::new(),
+            outcome: None,
+            refused: None,
+            complete: false,
+            status: None,
+        })
+    }
+
+    /// Reads reports until the run is over, one way or another.
+    fn follow(&mut self, budgets: Budgets, progress: &mut dyn FnMut(Progress)) -> End {
+        let mut heard = Instant::now();
+        loop {
+            let status = match self.child.try_wait() {
+                Ok(status) => status,
+                Err(e) => return End::Failed(Failure::QemuFailed, e.to_string()),
+            };
+            // After the exit is seen, everything it wrote is in the file.
+            match self.read(progress) {
+                Ok(0) => {}
+                Ok(_) => heard = Instant::now(),
+                Err(what) => return End::Failed(Failure::Garbage, what),
+            }
+            if self.complete {
+                self.wait_exit();
+                return End::Complete;
+            }
+            if let Some(status) = status {
+                self.status = Some(status);
+                return End::Exited(status);
+            }
+            let wall = self.started.elapsed();
+            match self.booted {
+                None if wall > budgets.boot => {
+                    let detail = format!("process 1 did not speak within {} s", budgets.boot.as_secs());
+                    return End::Failed(Failure::BootTimeout, detail);
+                }
+                Some(_) if heard.elapsed() > budgets.silence => {
+                    let detail = format!("nothing was reported for {} s", budgets.silence.as_secs());
+                    return End::Failed(Failure::Hang, detail);
+                }
+                Some(boot) if wall - boot > budgets.run => {
+                    let detail = format!("the report was not complete within {} s", budgets.run.as_secs());
+                    return End::Failed(Failure::RunTimeout, detail);
+                }
+                _ => std::thread::sleep(LOOK),
+            }
+        }
+    }
+
+    /// Reads what is new; returns the number of bytes.
+    fn read(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<usize, String> {
+        let mut bytes = Vec::new();
+        self.report.read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+        for frame in self.reader.feed(&bytes).map_err(|e| e.to_string())? {
+            let guest_ns = self.frame(frame)?;
+            progress(Progress { guest_ns, wall: self.started.elapsed() });
+        }
+        Ok(bytes.len())
+    }
+
+    fn frame(&mut self, frame: Frame) -> Result<Option<u64>, String> {
+        let text = || String::from_utf8_lossy(&frame.payload).into_owned();
+        match frame.kind {
+            Kind::Hello => {
+                self.booted.get_or_insert(self.started.elapsed());
+                self.release = text();
+            }
+            Kind::Beat => return Ok(text().parse().ok()),
+            Kind::Outcome => {
+                self.outcome = Some(serde_json::from_slice(&frame.payload).map_err(|e| format!("outcome: {e}"))?);
+            }
+            Kind::Refused => self.refused = Some(text()),
+            Kind::End => self.complete = true,
+        }
+        Ok(None)
+    }
+
+    /// Lets QEMU leave by itself after a complete report, so that the plugin can write its log.
+    fn wait_exit(&mut self) {
+        let limit = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < limit {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                self.status = Some(status);
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn stop(&mut self) {
+        if self.status.is_none() {
+            // It may have ended meanwhile; then there is nothing to kill.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+
+    fn finish(mut self, end: End) -> Result<VmReport, (Failure, String)> {
+        match end {
+            End::Failed(kind, detail) => return Err((kind, detail)),
+            End::Exited(status) => {
+                if let Some(reason) = self.refused.take() {
+                    return Err((Failure::Refused, reason));
+                }
+                if let Some(signal) = status.signal() {
+                    return Err((Failure::QemuKilled, format!("signal {signal}")));
+                }
+                return Err((Failure::QemuFailed, format!("ended with {status} before the report was complete")));
+            }
+            End::Complete => {}
+        }
+        let total = self.started.elapsed();
+        if let Some(reason) = self.refused.take() {
+            return Err((Failure::Refused, reason));
+        }
+        let outcome = self.outcome.take().ok_or_else(|| (Failure::Garbage, "a report without outcome".to_string()))?;
+        let boot = self.booted.unwrap_or_default();
+        let release = std::mem::take(&mut self.release);
+        Ok(VmReport { outcome, release, boot, run: total.saturating_sub(boot), plugin_log: None })
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Tells a panic and an exhausted guest from QEMU ending by itself: `panic=-1` restarts the machine, which
+/// `-no-reboot` turns into an exit.
+fn refine(kind: Failure, detail: String, console: &[String], errors: &str) -> (Failure, String) {
+    let said = |text: &str| console.iter().find(|l| l.contains(text)).cloned();
+    let ended = matches!(kind, Failure::QemuFailed | Failure::BootTimeout | Failure::Hang);
+    if ended {
+        if let Some(line) = said("System is deadlocked on memory").or_else(|| said("Out of memory and no killable")) {
+            return (Failure::OutOfMemory, line);
+        }
+        if let Some(line) = said("Kernel panic - not syncing") {
+            return (Failure::Panic, line);
+        }
+    }
+    let detail = if errors.is_empty() { detail } else { format!("{detail}: {errors}") };
+    (kind, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_distinct() {
+        let mut codes: Vec<u8> = Failure::ALL.iter().map(|f| f.exit_code()).collect();
+        codes.dedup();
+        assert_eq!(codes, (20..29).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_console_tells_panics_from_failures() {
+        let lines = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
+        let panic = lines("x\n[    1.0] Kernel panic - not syncing: Attempted to kill init!\n");
+        let of = |console: &[String]| refine(Failure::QemuFailed, "d".into(), console, "").0;
+        assert_eq!(of(&panic), Failure::Panic);
+        let oom = lines("[ 1.0] Kernel panic - not syncing: System is deadlocked on memory\n");
+        assert_eq!(of(&oom), Failure::OutOfMemory);
+        assert_eq!(of(&[]), Failure::QemuFailed);
+        assert_eq!(refine(Failure::QemuKilled, "d".into(), &panic, "").0, Failure::QemuKilled);
+        assert_eq!(refine(Failure::QemuFailed, "d".into(), &[], "bad option").1, "d: bad option");
+    }
+
+    /// What a program that takes QEMU's place leads to.
+    fn end_of(script: Option<&str>) -> VmError {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(&directory.path().join("cache")).unwrap();
+        let shape = Shape::of(&crate::shape::tests::machine(1, 1, 1, 1, false)).unwrap();
+        let (worker, qemu) = (directory.path().join("worker"), directory.path().join("qemu"));
+        std::fs::write(&worker, b"x").unwrap();
+        if let Some(script) = script {
+            // The report file is the one named in the argument that contains id=report.
+            let find = "for a; do case $a in file,id=report,path=*) r=${a#*path=};; file,id=console,path=*) c=${a#*path=};; esac; done";
+            std::fs::write(&qemu, format!("#!/bin/sh\n{find}\n{script}\n")).unwrap();
+            std::fs::set_permissions(&qemu, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let ms = Duration::from_millis;
+        let vm = VmRun {
+            qemu,
+            worker,
+            kernel: "k".into(),
+            shape: &shape,
+            timing: Timing::Counters,
+            kvm: false,
+            shift: 3,
+            plugin: None,
+            boot_options: vec![],
+            budgets: Budgets { boot: ms(400), run: ms(900), silence: ms(400) },
+        };
+        let error = run(&cache, &vm, &crate::selftest::tests::tiny_job(), &mut |_| {}).unwrap_err();
+        assert_eq!(std::fs::read_dir(directory.path().join("cache/runs")).unwrap().count(), 0, "leftovers");
+        error
+    }
+
+    #[test]
+    fn every_end_of_qemu_has_its_own_kind() {
+        let hello = "printf 'NUMALAB1 hello 0 cbf29ce484222325\\n\\n' >>$r";
+        let kind = |script: &str| end_of(Some(script)).kind;
+        assert_eq!(end_of(None).kind, Failure::QemuFailed);
+        assert_eq!(kind("echo bad option >&2; exit 1"), Failure::QemuFailed);
+        assert_eq!(kind("exec sleep 30"), Failure::BootTimeout);
+        assert_eq!(kind("kill -9 $$"), Failure::QemuKilled);
+        assert_eq!(kind("echo something else >>$r; exec sleep 30"), Failure::Garbage);
+        assert_eq!(kind(&format!("{hello}; exec sleep 30")), Failure::Hang);
+        assert_eq!(kind(&format!("while :; do {hello}; sleep 0.1; done")), Failure::RunTimeout);
+        let panic = end_of(Some("echo 'Kernel panic - not syncing: x' >>$c; exit 0"));
+        assert_eq!((panic.kind, panic.console.len()), (Failure::Panic, 1));
+    }
+}

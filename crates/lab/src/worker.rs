@@ -1,0 +1,96 @@
+//! Finding the worker program and packing it for a guest.
+
+use crate::cpio::Cpio;
+use numalab_worker::frame::JOB_PATH;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "numalab-worker";
+/// How to make a worker that runs without a system around it.
+pub const BUILD_HINT: &str =
+    "cargo build -p numalab-worker --profile worker --target x86_64-unknown-linux-musl (after rustup target add \
+     x86_64-unknown-linux-musl), or set NUMALAB_WORKER to its path";
+
+/// Places a worker may be, best first: `NUMALAB_WORKER`, beside the running program, and where cargo puts it.
+fn candidates() -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    if let Some(path) = std::env::var_os("NUMALAB_WORKER").filter(|p| !p.is_empty()) {
+        return vec![path.into()];
+    }
+    let Ok(program) = std::env::current_exe() else { return out };
+    for directory in program.ancestors().skip(1).take(4) {
+        out.push(directory.join("x86_64-unknown-linux-musl/worker").join(NAME));
+        out.push(directory.join(NAME));
+        out.push(directory.join("../libexec/numalab").join(NAME));
+    }
+    out
+}
+
+/// The static worker program for guests.
+///
+/// # Errors
+/// None is found, with the command that makes one.
+pub fn find_static() -> Result<PathBuf, String> {
+    let found = candidates().into_iter().find(|p| is_static(p));
+    found.ok_or_else(|| format!("no static {NAME} found; build it: {BUILD_HINT}"))
+}
+
+/// A worker program for this host, static or not.
+///
+/// # Errors
+/// None is found, with the command that makes one.
+pub fn find_native() -> Result<PathBuf, String> {
+    let found = candidates().into_iter().find(|p| p.is_file());
+    found.ok_or_else(|| format!("no {NAME} found; build it: {BUILD_HINT}"))
+}
+
+/// Whether a file is an x86-64 ELF program without an interpreter (dynamic loader).
+pub fn is_static(path: &Path) -> bool {
+    let Ok(bytes) = std::fs::read(path) else { return false };
+    let half = |at: usize| bytes.get(at..at + 2).map(|b| u16::from_le_bytes([b[0], b[1]]));
+    let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    const X86_64: u16 = 62;
+    const PT_INTERP: u32 = 3;
+    if !bytes.starts_with(b"\x7fELF\x02\x01") || half(18) != Some(X86_64) {
+        return false;
+    }
+    let (Some(table), Some(size), Some(count)) = (word(32), half(54), half(56)) else { return false };
+    (0..usize::from(count)).all(|i| word(table as usize + i * usize::from(size)).is_some_and(|t| t != PT_INTERP))
+}
+
+/// An initial RAM disk: the worker as init, and its job.
+pub fn initrd(worker: &[u8], job: &[u8]) -> Vec<u8> {
+    let mut cpio = Cpio::new();
+    for directory in ["dev", "proc", "sys", "tmp"] {
+        cpio.directory(directory);
+    }
+    cpio.device("dev/console", 5, 1);
+    cpio.device("dev/null", 1, 3);
+    cpio.file("init", 0o755, worker);
+    cpio.file(JOB_PATH.trim_start_matches('/'), 0o644, job);
+    cpio.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_static_programs_are_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, interp: bool| {
+            let mut elf = vec![0u8; 64 + 56];
+            elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+            elf[18..20].copy_from_slice(&62u16.to_le_bytes());
+            elf[32..40].copy_from_slice(&64u64.to_le_bytes());
+            elf[54..56].copy_from_slice(&56u16.to_le_bytes());
+            elf[56..58].copy_from_slice(&1u16.to_le_bytes());
+            elf[64..68].copy_from_slice(&(if interp { 3u32 } else { 1 }).to_le_bytes());
+            let path = directory.path().join(name);
+            std::fs::write(&path, elf).unwrap();
+            path
+        };
+        assert!(is_static(&write("a", false)));
+        assert!(!is_static(&write("b", true)));
+        assert!(!is_static(Path::new("/proc/version")));
+    }
+}

@@ -1,0 +1,280 @@
+//! An experiment: machines × kernels × workloads × seeds, with overrides.
+//!
+//! Problem: a comparison must be one file (or one command line) and must be refused as a whole before
+//! its first run if any part of it is wrong.
+//! Approach: [`parse`] reads the file, [`Experiment::cells`] resolves every name, parameter and override
+//! through [`Sources`] and returns one [`Cell`] per run, in a fixed order.
+//! Invariants: cells are ordered by machine, workload, kernel, iteration; iteration `i` has seed
+//! `seed + i`, so a longer experiment contains the shorter one; names of machines, kernels and
+//! workloads are unique among the cells.
+
+use crate::kernel::{settings, Kernel, Setting};
+use crate::machine::Machine;
+use crate::plan::{Backend, PlanInput};
+use crate::spec::{nearest, Doc, SpecError, Spot, Table};
+use crate::workload::Workload;
+use std::sync::Arc;
+
+/// Iterations an experiment may ask for at most.
+pub const ITERATIONS_MAX: u32 = 100_000;
+
+/// An experiment as written, nothing resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// Name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// What is asked, in prose.
+    pub about: String,
+    /// Machines, at least one.
+    pub machines: Vec<Spot<String>>,
+    /// Kernels, at least one.
+    pub kernels: Vec<Spot<String>>,
+    /// Workloads, at least one.
+    pub workloads: Vec<Spot<String>>,
+    /// Kernel that others are compared with; the first if absent.
+    pub baseline: Option<Spot<String>>,
+    /// Runs per machine, kernel and workload.
+    pub iterations: u32,
+    /// Seed of the first iteration.
+    pub seed: u64,
+    /// Overrides of roles and tunables.
+    pub sets: Vec<Setting>,
+    /// Workload parameters.
+    pub params: Vec<Param>,
+}
+
+/// A value for a workload parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// The workload it is for; `None` for every workload that has such a parameter.
+    pub workload: Option<String>,
+    /// Parameter and expression.
+    pub setting: Setting,
+}
+
+/// Parses an experiment file.
+///
+/// # Errors
+/// Syntax, an unknown key, a wrong kind, an empty list, a baseline that is not among the kernels, or
+/// parameters for a workload that is not part of the experiment.
+pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecError> {
+    let doc = Doc::parse(file, text)?;
+    let root = doc.root();
+    let name = root.str("name")?;
+    let experiment = Experiment {
+        name: name.value.clone(),
+        title: root.str("title")?.value,
+        about: root.opt_str("about")?.map(|s| s.value.trim().to_string()).unwrap_or_default(),
+        machines: some(&root, "machines")?,
+        kernels: some(&root, "kernels")?,
+        workloads: some(&root, "workloads")?,
+        baseline: root.opt_str("baseline")?,
+        iterations: root.opt_int("iterations", 1..=i64::from(ITERATIONS_MAX))?.map_or(1, |n| n.value as u32),
+        seed: root.opt_int("seed", 0..=i64::MAX)?.map_or(1, |n| n.value as u64),
+        sets: root.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default(),
+        params: root.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default(),
+    };
+    root.finish()?;
+    experiment.check()?;
+    Ok((name, experiment))
+}
+
+fn some(root: &Table<'_>, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
+    let list = root.strs(key)?;
+    if list.is_empty() {
+        return Err(root.missing(key, "a list of at least one name"));
+    }
+    Ok(list)
+}
+
+fn params(table: &Table<'_>) -> Result<Vec<Param>, SpecError> {
+    let mut out = Vec::new();
+    let mut read = |t: &Table<'_>, name: Spot<String>, workload: Option<&String>| {
+        let value = t.opt_expr(&name.value)?.ok_or_else(|| t.missing(&name.value, "a number or an expression"))?;
+        out.push(Param { workload: workload.cloned(), setting: Setting { name, value: value.value } });
+        Ok::<(), SpecError>(())
+    };
+    for name in table.keys() {
+        match table.opt_table(&name.value) {
+            Ok(Some(inner)) => {
+                for key in inner.keys() {
+                    read(&inner, key, Some(&name.value))?;
+                }
+            }
+            _ => read(table, name, None)?,
+        }
+    }
+    Ok(out)
+}
+
+/// Where an experiment's names are resolved.
+pub trait Sources {
+    /// A machine by name, shorthand or path.
+    ///
+    /// # Errors
+    /// Unknown or invalid.
+    fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError>;
+    /// Kernels by name or path, with overrides.
+    ///
+    /// # Errors
+    /// See [`crate::kernel::resolve`].
+    fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError>;
+    /// Parameters a workload declares.
+    ///
+    /// # Errors
+    /// Unknown or invalid workload.
+    fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError>;
+    /// A workload resolved for a machine and seed; `params` are among those it declares.
+    ///
+    /// # Errors
+    /// Unknown or invalid workload, or an expression that does not evaluate.
+    fn workload(
+        &self,
+        name: &Spot<String>,
+        machine: &Machine,
+        seed: u64,
+        params: &[Setting],
+    ) -> Result<Workload, SpecError>;
+}
+
+/// One run of an experiment.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Number of the run among those that differ only in seed, from 0.
+    pub iteration: u32,
+    /// What to run.
+    pub input: PlanInput,
+}
+
+impl Experiment {
+    /// Refuses contradictions that need no catalog.
+    ///
+    /// # Errors
+    /// A baseline that is not among the kernels, or parameters for a workload that is not run.
+    pub fn check(&self) -> Result<(), SpecError> {
+        if let Some(b) = &self.baseline {
+            if !self.kernels.iter().any(|k| k.value == b.value) {
+                let names: Vec<&str> = self.kernels.iter().map(|k| k.value.as_str()).collect();
+                let expected = format!("one of the kernels {}", names.join(", "));
+                return Err(b
+                    .error(format!("the baseline `{}` is not compared", b.value), expected)
+                    .near(&b.value, names));
+            }
+        }
+        for p in &self.params {
+            let Some(w) = &p.workload else { continue };
+            if !self.workloads.iter().any(|n| n.value == *w) {
+                let names: Vec<&str> = self.workloads.iter().map(|n| n.value.as_str()).collect();
+                let e =
+                    p.setting.name.error(format!("parameters for `{w}`, which is not run"), "a workload of the list");
+                return Err(e.near(w, names));
+            }
+        }
+        Ok(())
+    }
+
+    /// Resolves everything and returns the runs in order.
+    ///
+    /// # Errors
+    /// The first name, override, parameter or expression that is wrong; nothing has run by then.
+    pub fn cells(&self, sources: &dyn Sources, backend: Backend<'_>) -> Result<Vec<Cell>, SpecError> {
+        let mut machines: Vec<Arc<Machine>> = Vec::new();
+        for name in &self.machines {
+            let m = sources.machine(name)?;
+            unique(name, &m.name, machines.iter().map(|m| m.name.as_str()))?;
+            machines.push(m);
+        }
+        let kernels: Vec<Arc<Kernel>> = sources.kernels(&self.kernels, &self.sets)?.into_iter().map(Arc::new).collect();
+        for (name, (i, k)) in self.kernels.iter().zip(kernels.iter().enumerate()) {
+            unique(name, &k.name, kernels[..i].iter().map(|k| k.name.as_str()))?;
+        }
+        let params = self.params_by_workload(sources)?;
+        let mut cells = Vec::new();
+        for machine in &machines {
+            let mut names: Vec<String> = Vec::new();
+            for (workload, params) in self.workloads.iter().zip(&params) {
+                let resolved = self.seeds(sources, workload, machine, params)?;
+                let name = resolved.first().map(|w| w.name.clone()).unwrap_or_default();
+                unique(workload, &name, names.iter().map(String::as_str))?;
+                names.push(name);
+                for kernel in &kernels {
+                    for (iteration, w) in (0..).zip(&resolved) {
+                        let seed = self.seed.wrapping_add(u64::from(iteration));
+                        let input = PlanInput::new(backend, machine.clone(), kernel.clone(), w.clone(), seed)
+                            .map_err(|e| workload.error(e.to_string(), "a plan that can be written as JSON"))?;
+                        cells.push(Cell { iteration, input });
+                    }
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    fn seeds(
+        &self,
+        sources: &dyn Sources,
+        workload: &Spot<String>,
+        machine: &Machine,
+        params: &[Setting],
+    ) -> Result<Vec<Arc<Workload>>, SpecError> {
+        let seeds = (0..self.iterations).map(|i| self.seed.wrapping_add(u64::from(i)));
+        seeds.map(|seed| sources.workload(workload, machine, seed, params).map(Arc::new)).collect()
+    }
+
+    /// Deals the parameters out to the workloads; one that nobody declares is an error.
+    fn params_by_workload(&self, sources: &dyn Sources) -> Result<Vec<Vec<Setting>>, SpecError> {
+        let mut declared = Vec::new();
+        for w in &self.workloads {
+            declared.push(sources.params_of(w)?);
+        }
+        let mut out = vec![Vec::new(); self.workloads.len()];
+        for p in &self.params {
+            let name = &p.setting.name;
+            let mut used = false;
+            for (i, w) in self.workloads.iter().enumerate() {
+                if p.workload.as_ref().is_some_and(|only| *only != w.value) || !declared[i].contains(&name.value) {
+                    continue;
+                }
+                if out[i].iter().any(|s: &Setting| s.name.value == name.value) {
+                    return Err(name.error(format!("parameter `{}` is given twice", name.value), "one value"));
+                }
+                out[i].push(p.setting.clone());
+                used = true;
+            }
+            if !used {
+                return Err(self.unknown_param(p, &declared));
+            }
+        }
+        Ok(out)
+    }
+
+    fn unknown_param(&self, p: &Param, declared: &[Vec<String>]) -> SpecError {
+        let mut names: Vec<&str> = Vec::new();
+        let mut workloads = Vec::new();
+        for (w, list) in self.workloads.iter().zip(declared) {
+            if p.workload.as_ref().map_or(true, |only| *only == w.value) {
+                workloads.push(w.value.as_str());
+                names.extend(list.iter().map(String::as_str).filter(|n| !names.contains(n)).collect::<Vec<_>>());
+            }
+        }
+        let name = &p.setting.name;
+        let expected =
+            if names.is_empty() { "no parameter".to_string() } else { format!("one of {}", names.join(", ")) };
+        let what = format!("no parameter `{}` in {}", name.value, workloads.join(", "));
+        let mut e = name.error(what, expected);
+        e.nearest = nearest(&name.value, names);
+        e
+    }
+}
+
+fn unique<'a>(spot: &Spot<String>, name: &str, mut before: impl Iterator<Item = &'a str>) -> Result<(), SpecError> {
+    if before.any(|b| b == name) {
+        return Err(spot.error(format!("`{name}` is named twice"), "each name once, so that results can be told apart"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,174 @@
+//! A kernel: one implementation per role plus the value of every tunable.
+//!
+//! Problem: a kernel release, a posted patch and "that release with one knob turned" must be written
+//! in a few lines, and a run must be able to say exactly which behaviour it used and why.
+//! Approach: a catalog file names the kernel it `extends` and what it changes; [`resolve`] walks that
+//! chain, applies overrides and yields a [`Kernel`] in which every role and every tunable has a value
+//! and an origin. Which roles, implementations and tunables exist is said by a [`Vocabulary`], made
+//! by the crate that implements them, so that names are checked before anything runs.
+//! Invariants: roles and tunables stand in the order of the vocabulary, none is missing, every value
+//! has passed the check of its declaration and is in canonical form.
+
+mod parse;
+mod resolve;
+
+pub use parse::{parse, settings, KernelSpec};
+pub use resolve::{resolve, Lookup};
+
+use crate::spec::Spot;
+use serde::{Deserialize, Serialize};
+
+/// A kernel ready to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Name in reports: the catalog name, followed by `[key=value,…]` if there were overrides.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// What distinguishes it, in prose.
+    pub about: String,
+    /// Release or date it stands for.
+    pub since: String,
+    /// Kernel image for the `vm` backend, if it has one.
+    pub image: Option<String>,
+    /// The kernel this one is only another name of.
+    pub alias_of: Option<String>,
+    /// Catalog names from this kernel down to the one that extends nothing.
+    pub chain: Vec<String>,
+    /// One choice per role, in vocabulary order.
+    pub roles: Vec<RoleChoice>,
+    /// One value per tunable, in vocabulary order.
+    pub tunables: Vec<TunableChoice>,
+    /// What a reader must know (alias, override without effect).
+    pub warnings: Vec<String>,
+}
+
+/// The implementation a kernel has in a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleChoice {
+    /// Role, e.g. `vma_filter`.
+    pub role: String,
+    /// Implementation, e.g. `rfc_v3`.
+    pub implementation: String,
+    /// Kernel that chose it, or `--set`.
+    pub origin: String,
+}
+
+/// The value a kernel has for a tunable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TunableChoice {
+    /// `group.key`.
+    pub name: String,
+    /// Canonical text of the value.
+    pub value: String,
+    /// Unit, empty if none.
+    pub unit: String,
+    /// Kernel name (sysctl, debugfs, boot option), or `model`.
+    pub kernel_name: String,
+    /// `default`, the kernel that set it, or `--set`.
+    pub origin: String,
+}
+
+impl Kernel {
+    /// Implementation of a role, if the role exists.
+    pub fn implementation(&self, role: &str) -> Option<&str> {
+        self.roles.iter().find(|r| r.role == role).map(|r| r.implementation.as_str())
+    }
+    /// Value of the tunable `group.key`, if it exists.
+    pub fn tunable(&self, name: &str) -> Option<&str> {
+        self.tunables.iter().find(|t| t.name == name).map(|t| t.value.as_str())
+    }
+}
+
+/// An override from the command line or an experiment: a tunable (`group.key`) or a role (no dot).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// What to set, with its place for messages.
+    pub name: Spot<String>,
+    /// Value as text.
+    pub value: String,
+}
+
+impl Setting {
+    /// A setting given on the command line as `name=value`.
+    ///
+    /// # Errors
+    /// No `=`, or nothing before it.
+    pub fn from_argument(option: &str, text: &str) -> Result<Self, crate::spec::SpecError> {
+        let file = format!("{option} {text}");
+        match text.split_once('=') {
+            Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => Ok(Self {
+                name: Spot { value: name.trim().to_string(), file, line: 0, column: 0 },
+                value: value.trim().to_string(),
+            }),
+            _ => Err(crate::spec::SpecError::plain(&file, "no name and value", "name=value")),
+        }
+    }
+}
+
+/// What kernels can be composed of, as declared by the crate that implements it.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    /// Roles, in the order reports use.
+    pub roles: Vec<RoleInfo>,
+    /// Tunables, in the order reports use.
+    pub tunables: Vec<TunableInfo>,
+    /// When a tunable is read at all; a tunable without an entry always is.
+    pub conditions: Vec<Condition>,
+    /// Roles and tunables that are declared but that no backend reads yet: an override gets a warning.
+    pub unread: Vec<&'static str>,
+    /// Checks a value: (tunable, text) to its canonical text, or what was expected.
+    pub check: fn(&str, &str) -> Result<String, String>,
+}
+
+/// A role and what can fill it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleInfo {
+    /// Name.
+    pub name: &'static str,
+    /// One line.
+    pub doc: &'static str,
+    /// Implementations: name and one line.
+    pub implementations: Vec<(&'static str, &'static str)>,
+}
+
+/// A tunable as declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TunableInfo {
+    /// `group.key`.
+    pub name: String,
+    /// Kernel name, or `model`.
+    pub kernel_name: &'static str,
+    /// Unit, empty if none.
+    pub unit: &'static str,
+    /// Default as canonical text.
+    pub default: String,
+    /// Legal values in words.
+    pub legal: String,
+    /// One line.
+    pub doc: &'static str,
+}
+
+/// A tunable (or, with a trailing `*`, several) is read only if `subject` has one of `values`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// `group.key`, or `group.*`.
+    pub tunable: &'static str,
+    /// A role (no dot) or another tunable.
+    pub subject: &'static str,
+    /// Values of the subject under which the tunable is read.
+    pub values: &'static [&'static str],
+}
+
+impl Condition {
+    /// Whether this condition speaks about the tunable `name`.
+    pub fn covers(&self, name: &str) -> bool {
+        match self.tunable.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => self.tunable == name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

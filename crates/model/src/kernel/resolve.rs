@@ -1,0 +1,261 @@
+//! From catalog files and overrides to a [`Kernel`].
+
+use super::{Kernel, KernelSpec, RoleChoice, Setting, TunableChoice, Vocabulary};
+use crate::spec::{nearest, SpecError, Spot};
+
+/// Origin of a value nobody set.
+const DEFAULT: &str = "default";
+/// Origin of a value set by an override.
+const OVERRIDE: &str = "--set";
+
+/// Where kernel files come from.
+pub trait Lookup {
+    /// The kernel file of that name, `None` if there is none.
+    ///
+    /// # Errors
+    /// The file exists and is not a kernel.
+    fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError>;
+    /// Names of all kernels, for messages.
+    fn kernel_names(&self) -> Vec<String>;
+}
+
+/// Resolves several kernels with the same overrides, as one experiment uses them.
+///
+/// # Errors
+/// A kernel named twice, an unknown kernel, a chain that closes on itself, a role without
+/// implementation, an unknown role, implementation or tunable, a value out of range, a tunable set
+/// in a kernel that never reads it, or an override that none of the kernels reads.
+pub fn resolve(
+    names: &[Spot<String>],
+    lookup: &dyn Lookup,
+    vocabulary: &Vocabulary,
+    overrides: &[Setting],
+) -> Result<Vec<Kernel>, SpecError> {
+    for (i, name) in names.iter().enumerate() {
+        if names[..i].iter().any(|n| n.value == name.value) {
+            return Err(name.error(format!("kernel `{}` is named twice", name.value), "each kernel once"));
+        }
+    }
+    refuse_twice(overrides)?;
+    let mut kernels = Vec::new();
+    for name in names {
+        kernels.push(compose(name, lookup, vocabulary)?);
+    }
+    let plain = kernels.clone();
+    for setting in overrides {
+        apply_override(&mut kernels, vocabulary, setting)?;
+    }
+    // Only now is every role and tunable final, so only now can it be said who reads an override.
+    let overridden = kernels.clone();
+    for setting in overrides {
+        let unread: Vec<_> = overridden.iter().map(|k| unread(k, vocabulary, &setting.name.value, |_| true)).collect();
+        withdraw_unread(&mut kernels, &plain, setting, &unread)?;
+        if vocabulary.unread.contains(&setting.name.value.as_str()) {
+            let note = format!("`{}` was set, but no backend models it yet", setting.name.value);
+            kernels.iter_mut().for_each(|k| k.warnings.push(note.clone()));
+        }
+    }
+    for kernel in &mut kernels {
+        rename(kernel);
+    }
+    Ok(kernels)
+}
+
+fn refuse_twice(overrides: &[Setting]) -> Result<(), SpecError> {
+    for (i, s) in overrides.iter().enumerate() {
+        if overrides[..i].iter().any(|o| o.name.value == s.name.value) {
+            return Err(s.name.error(format!("`{}` is set twice", s.name.value), "one value"));
+        }
+    }
+    Ok(())
+}
+
+/// A kernel from its chain, without overrides.
+fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) -> Result<Kernel, SpecError> {
+    let top = find(name, lookup)?;
+    let mut warnings = Vec::new();
+    let mut alias_of = None;
+    let mut chain = vec![top];
+    while let Some(next) = chain.last().and_then(|s| s.alias_of.clone().or_else(|| s.extends.clone())) {
+        if chain.iter().any(|s| s.name.value == next.value) {
+            let names: Vec<&str> = chain.iter().map(|s| s.name.value.as_str()).collect();
+            let what = format!("the chain {} -> {} closes on itself", names.join(" -> "), next.value);
+            return Err(next.error(what, "a kernel that does not extend this one"));
+        }
+        let spec = find(&next, lookup)?;
+        if let Some(alias) = chain.last().filter(|s| s.alias_of.is_some()) {
+            let (name, next) = (&alias.name.value, &next.value);
+            warnings.push(format!("kernel {name} is an alias: it runs as {next}, without what {name} changes on it"));
+            if chain.len() == 1 {
+                alias_of = Some(next.clone());
+            }
+        }
+        chain.push(spec);
+    }
+    let mut kernel = empty(&chain[0], alias_of, warnings, vocabulary);
+    kernel.chain = chain.iter().map(|s| s.name.value.clone()).collect();
+    for spec in chain.iter().rev() {
+        for r in &spec.roles {
+            set_role(&mut kernel, vocabulary, r, &spec.name.value)?;
+        }
+        for t in &spec.tunables {
+            set_tunable(&mut kernel, vocabulary, t, &spec.name.value)?;
+        }
+    }
+    if let Some(r) = kernel.roles.iter().find(|r| r.implementation.is_empty()) {
+        let root = &chain[chain.len() - 1].name;
+        let words = implementations(vocabulary, &r.role).join(", ");
+        return Err(root.error(format!("kernel `{}` has no role `{}`", root.value, r.role), format!("one of {words}")));
+    }
+    for t in &chain[0].tunables {
+        // Other settings may be changed by whoever uses the kernel (a release has a form of memory tiering
+        // although it is off by default); its roles are what the file is about.
+        if let Some(condition) = unread(&kernel, vocabulary, &t.name.value, |subject| !subject.contains('.')) {
+            return Err(t.name.error(format!("`{}` has no effect here", t.name.value), condition));
+        }
+    }
+    Ok(kernel)
+}
+
+fn find(name: &Spot<String>, lookup: &dyn Lookup) -> Result<KernelSpec, SpecError> {
+    lookup.kernel_spec(&name.value)?.ok_or_else(|| {
+        let names = lookup.kernel_names();
+        name.error(format!("unknown kernel `{}`", name.value), "a kernel of the catalog (`numalab list kernels`)")
+            .near(&name.value, names.iter().map(String::as_str))
+    })
+}
+
+fn empty(top: &KernelSpec, alias_of: Option<String>, warnings: Vec<String>, vocabulary: &Vocabulary) -> Kernel {
+    Kernel {
+        name: top.name.value.clone(),
+        title: top.title.clone(),
+        about: top.about.clone(),
+        since: top.since.clone(),
+        image: top.image.clone(),
+        alias_of,
+        chain: Vec::new(),
+        roles: vocabulary
+            .roles
+            .iter()
+            .map(|r| RoleChoice { role: r.name.into(), implementation: String::new(), origin: DEFAULT.into() })
+            .collect(),
+        tunables: vocabulary
+            .tunables
+            .iter()
+            .map(|t| TunableChoice {
+                name: t.name.clone(),
+                value: t.default.clone(),
+                unit: t.unit.into(),
+                kernel_name: t.kernel_name.into(),
+                origin: DEFAULT.into(),
+            })
+            .collect(),
+        warnings,
+    }
+}
+
+fn implementations<'a>(vocabulary: &'a Vocabulary, role: &str) -> Vec<&'a str> {
+    let info = vocabulary.roles.iter().find(|r| r.name == role);
+    info.map(|r| r.implementations.iter().map(|i| i.0).collect()).unwrap_or_default()
+}
+
+fn set_role(kernel: &mut Kernel, vocabulary: &Vocabulary, s: &Setting, origin: &str) -> Result<(), SpecError> {
+    let names = || vocabulary.roles.iter().map(|r| r.name);
+    let Some(choice) = kernel.roles.iter_mut().find(|r| r.role == s.name.value) else {
+        let expected = format!("one of {}", names().collect::<Vec<_>>().join(", "));
+        return Err(s.name.error(format!("unknown role `{}`", s.name.value), expected).near(&s.name.value, names()));
+    };
+    let words = implementations(vocabulary, &s.name.value);
+    if !words.contains(&s.value.as_str()) {
+        let what = format!("role `{}` has no implementation `{}`", s.name.value, s.value);
+        return Err(s.name.error(what, format!("one of {}", words.join(", "))).near(&s.value, words));
+    }
+    if choice.implementation != s.value {
+        choice.implementation.clone_from(&s.value);
+        choice.origin = origin.to_string();
+    }
+    Ok(())
+}
+
+fn set_tunable(kernel: &mut Kernel, vocabulary: &Vocabulary, s: &Setting, origin: &str) -> Result<(), SpecError> {
+    let Some(choice) = kernel.tunables.iter_mut().find(|t| t.name == s.name.value) else {
+        return Err(unknown_tunable(vocabulary, s));
+    };
+    let value = (vocabulary.check)(&s.name.value, &s.value)
+        .map_err(|expected| s.name.error(format!("`{}` is {}", s.name.value, s.value), expected))?;
+    if choice.value != value {
+        choice.value = value;
+        choice.origin = origin.to_string();
+    } else if choice.origin == DEFAULT && origin != OVERRIDE {
+        choice.origin = origin.to_string();
+    }
+    Ok(())
+}
+
+fn unknown_tunable(vocabulary: &Vocabulary, s: &Setting) -> SpecError {
+    let all = || vocabulary.tunables.iter().map(|t| t.name.as_str());
+    let (group, key) = s.name.value.split_once('.').unwrap_or(("", &s.name.value));
+    let of_group: Vec<&str> = all().filter_map(|n| n.strip_prefix(group)?.strip_prefix('.')).collect();
+    let mut e = s.name.error(format!("unknown tunable `{}`", s.name.value), "a tunable (`numalab show tunables`)");
+    // A right group with a misspelt key is the common case; then a key moved to another group; then anything near.
+    e.nearest = nearest(key, of_group.iter().copied())
+        .map(|k| format!("{group}.{k}"))
+        .or_else(|| all().find(|n| n.split_once('.').is_some_and(|(_, k)| k == key)).map(str::to_string))
+        .or_else(|| nearest(&s.name.value, all()));
+    e
+}
+
+fn apply_override(kernels: &mut [Kernel], vocabulary: &Vocabulary, s: &Setting) -> Result<(), SpecError> {
+    for kernel in kernels {
+        if s.name.value.contains('.') {
+            set_tunable(kernel, vocabulary, s, OVERRIDE)?;
+        } else {
+            set_role(kernel, vocabulary, s, OVERRIDE)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an override nobody reads; where some kernels do not, notes it and leaves those as they were.
+fn withdraw_unread(
+    kernels: &mut [Kernel],
+    plain: &[Kernel],
+    s: &Setting,
+    unread: &[Option<String>],
+) -> Result<(), SpecError> {
+    if let (true, Some(Some(expected))) = (unread.iter().all(Option::is_some), unread.first()) {
+        return Err(s.name.error(format!("`{}` has no effect here", s.name.value), expected.clone()));
+    }
+    for ((kernel, plain), condition) in kernels.iter_mut().zip(plain).zip(unread) {
+        let Some(condition) = condition else { continue };
+        for (now, before) in kernel.tunables.iter_mut().zip(&plain.tunables) {
+            if now.name == s.name.value {
+                now.clone_from(before);
+            }
+        }
+        let note = format!("`{}` is left out for kernel {}: it needs {condition}", s.name.value, kernel.name);
+        kernel.warnings.push(note);
+    }
+    Ok(())
+}
+
+/// Why the kernel never reads a tunable, in words that complete "expected"; `None` if it does read it.
+/// Only conditions on subjects that `which` accepts count.
+fn unread(kernel: &Kernel, vocabulary: &Vocabulary, name: &str, which: fn(&str) -> bool) -> Option<String> {
+    vocabulary.conditions.iter().filter(|c| c.covers(name) && which(c.subject)).find_map(|c| {
+        let is = if c.subject.contains('.') { kernel.tunable(c.subject) } else { kernel.implementation(c.subject) }?;
+        let met = c.values.contains(&is);
+        (!met).then(|| format!("`{}` to be {} (it is {is})", c.subject, c.values.join(" or ")))
+    })
+}
+
+/// Appends what was overridden to the name, so that reports never show two behaviours under one name.
+fn rename(kernel: &mut Kernel) {
+    let roles =
+        kernel.roles.iter().filter(|r| r.origin == OVERRIDE).map(|r| format!("{}={}", r.role, r.implementation));
+    let tunables = kernel.tunables.iter().filter(|t| t.origin == OVERRIDE).map(|t| format!("{}={}", t.name, t.value));
+    let parts: Vec<String> = roles.chain(tunables).collect();
+    if !parts.is_empty() {
+        kernel.name = format!("{}[{}]", kernel.name, parts.join(","));
+    }
+}

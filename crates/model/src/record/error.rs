@@ -1,0 +1,63 @@
+//! Why a record or its directory was refused.
+
+use std::path::{Path, PathBuf};
+
+/// A refusal, with the path it is about.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file system said no.
+    #[error("{}: {why}", path.display())]
+    Io {
+        /// Path.
+        path: PathBuf,
+        /// What failed.
+        why: String,
+    },
+    /// Nothing of ours is there.
+    #[error("{}: {what}; expected {expected}", path.display())]
+    Foreign {
+        /// Path.
+        path: PathBuf,
+        /// What is there.
+        what: String,
+        /// What could be used.
+        expected: String,
+    },
+    /// Written by another version.
+    #[error("{}: format version {found}; expected {supported}", path.display())]
+    Version {
+        /// Path.
+        path: PathBuf,
+        /// Version found.
+        found: u64,
+        /// Version this program reads.
+        supported: u64,
+    },
+    /// Ours, and not as it was written.
+    #[error("{}: {what}; expected an unchanged record (remove its directory to run the plan again)", path.display())]
+    Damaged {
+        /// Path.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// An outcome that cannot be kept: a backend's error.
+    #[error("an outcome that cannot be kept: {0}")]
+    Outcome(String),
+}
+
+impl RecordError {
+    /// An I/O error at a path.
+    pub(super) fn io(path: &Path, e: &std::io::Error) -> Self {
+        let why = match e.kind() {
+            std::io::ErrorKind::NotFound => "no such file or directory".to_string(),
+            std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
+            _ => e.to_string(),
+        };
+        Self::Io { path: path.into(), why }
+    }
+    /// Damage found in a file.
+    pub(super) fn damaged(path: &Path, what: impl Into<String>) -> Self {
+        Self::Damaged { path: path.into(), what: what.into() }
+    }
+}

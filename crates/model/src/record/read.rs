@@ -1,0 +1,117 @@
+//! Reading a record and finding out whether it is what was written.
+
+use super::manifest::{status_of, Manifest, Scalars, FORMAT, MANIFEST, SCALARS, VERSION};
+use super::{series, Outcome, RecordError, Series};
+use crate::plan::hex;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Largest file of a record that is read, bytes.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// A complete record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Its directory.
+    pub path: PathBuf,
+    /// What was asked and how it ended.
+    pub manifest: Manifest,
+    /// What was measured.
+    pub outcome: Outcome,
+}
+
+/// Reads the record in directory `path`, checking every digest.
+///
+/// # Errors
+/// There is no record, it is of another format version, or anything in it differs from what was
+/// written: the plan from its id, the directory's name from the id, a file from its digest.
+pub fn read(path: &Path) -> Result<Record, RecordError> {
+    let manifest = manifest(path)?;
+    let damaged = |what: String| RecordError::damaged(path, what);
+    let scalars: Scalars = json(&path.join(SCALARS), &listed(path, &manifest, SCALARS)?)?;
+    let parts = scalars.into_parts().map_err(damaged)?;
+    let mut all: Vec<Series> = Vec::new();
+    for s in &manifest.series {
+        let text = listed(path, &manifest, &s.file)?;
+        let one = series::from_csv(&s.name, &s.unit, &text);
+        all.push(one.map_err(|what| RecordError::damaged(&path.join(&s.file), what))?);
+    }
+    let status = status_of(&manifest.status, manifest.reason.clone())
+        .ok_or_else(|| damaged(format!("`status` is {:?}", manifest.status)))?;
+    let outcome = Outcome {
+        status,
+        scalars: parts.scalars,
+        counters: parts.counters,
+        reasons: parts.reasons,
+        series: all,
+        tunables: manifest.tunables.iter().cloned().map(Into::into).collect(),
+        warnings: manifest.warnings.clone(),
+    };
+    Ok(Record { path: path.into(), manifest, outcome })
+}
+
+/// Reads and checks the manifest alone.
+fn manifest(path: &Path) -> Result<Manifest, RecordError> {
+    let file = path.join(MANIFEST);
+    if !file.is_file() {
+        let expected = format!("a directory with a {MANIFEST}");
+        return Err(RecordError::Foreign { path: path.into(), what: "not a record".into(), expected });
+    }
+    let text = text(&file)?;
+    // The version is looked at alone first: another version may have other fields.
+    let loose: serde_json::Value = json(&file, &text)?;
+    check_format(&file, &loose, FORMAT, VERSION)?;
+    let manifest: Manifest = json(&file, &text)?;
+    let id = manifest.plan.id().map_err(|e| RecordError::damaged(&file, e.to_string()))?;
+    if id.full() != manifest.id {
+        return Err(RecordError::damaged(&file, "the plan does not have the id it is filed under"));
+    }
+    if path.file_name().map_or(true, |n| n.to_string_lossy() != id.short()) {
+        return Err(RecordError::damaged(path, format!("the directory of record {id} has another name")));
+    }
+    Ok(manifest)
+}
+
+/// Refuses a JSON file of another format or version.
+pub fn check_format(file: &Path, value: &serde_json::Value, format: &str, version: u64) -> Result<(), RecordError> {
+    if value.get("format").and_then(|f| f.as_str()) != Some(format) {
+        let what = "not written by numalab".to_string();
+        return Err(RecordError::Foreign { path: file.into(), what, expected: format!("a {format}") });
+    }
+    match value.get("format_version").and_then(serde_json::Value::as_u64) {
+        Some(v) if v == version => Ok(()),
+        found => {
+            let found = found.unwrap_or(0);
+            Err(RecordError::Version { path: file.into(), found, supported: version })
+        }
+    }
+}
+
+/// Text of a file the manifest lists, with the length and digest it lists.
+fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordError> {
+    let path = dir.join(name);
+    let entry = manifest.files.iter().find(|f| f.name == name);
+    let entry = entry.ok_or_else(|| RecordError::damaged(&path, "the manifest does not list this file"))?;
+    let text = text(&path)?;
+    if text.len() as u64 != entry.bytes || hex(&Sha256::digest(&text)) != entry.sha256 {
+        return Err(RecordError::damaged(&path, "the contents differ from their digest"));
+    }
+    Ok(text)
+}
+
+/// Text of a file of reasonable size.
+pub fn text(path: &Path) -> Result<String, RecordError> {
+    let meta = fs::metadata(path).map_err(|e| RecordError::io(path, &e))?;
+    if meta.len() > FILE_BYTES_MAX {
+        return Err(RecordError::damaged(path, format!("{} bytes long", meta.len())));
+    }
+    let bytes = fs::read(path).map_err(|e| RecordError::io(path, &e))?;
+    String::from_utf8(bytes).map_err(|_| RecordError::damaged(path, "not UTF-8 text"))
+}
+
+/// Parses a JSON file.
+pub fn json<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, RecordError> {
+    serde_json::from_str(text).map_err(|e| RecordError::damaged(path, e.to_string()))
+}

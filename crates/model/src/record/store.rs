@@ -1,0 +1,250 @@
+//! The directory of an experiment: which runs it consists of, and their records.
+
+use super::read::{check_format, json as parse_json, text};
+use super::write::{sync_dir, write_synced, PARTIAL};
+use super::{json, read, write, Outcome, Record, RecordError};
+use crate::experiment::{Cell, Experiment};
+use crate::plan::{PlanId, PlanInput};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// `format` of an experiment file.
+const FORMAT: &str = "numalab experiment";
+/// Format version this program writes and reads.
+const VERSION: u64 = 1;
+/// Name of the experiment file; a directory with it is ours.
+const EXPERIMENT: &str = "experiment.json";
+
+/// `experiment.json`: the runs that belong together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentFile {
+    /// Always `numalab experiment`.
+    pub format: String,
+    /// Format version.
+    pub format_version: u64,
+    /// Name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Kernel that others are compared with.
+    pub baseline: String,
+    /// Runs, in order.
+    pub runs: Vec<Member>,
+}
+
+/// A run of an experiment and where its record is (or will be).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    /// Machine.
+    pub machine: String,
+    /// Workload.
+    pub workload: String,
+    /// Kernel.
+    pub kernel: String,
+    /// Number among the runs that differ only in seed.
+    pub iteration: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Id of the plan: name of the record's directory.
+    pub record: String,
+}
+
+impl Member {
+    fn of(cell: &Cell) -> Self {
+        let p = &cell.input.plan;
+        Self {
+            machine: p.machine.name.clone(),
+            workload: p.workload.name.clone(),
+            kernel: p.kernel.name.clone(),
+            iteration: cell.iteration,
+            seed: p.seed,
+            record: cell.input.id.short().into(),
+        }
+    }
+    fn same_comparison(&self, other: &Self) -> bool {
+        self.machine == other.machine && self.workload == other.workload && self.kernel == other.kernel
+    }
+}
+
+/// An experiment's directory, opened.
+#[derive(Debug)]
+pub struct Store {
+    dir: PathBuf,
+    file: ExperimentFile,
+}
+
+impl Store {
+    /// Opens `dir` for reading.
+    ///
+    /// # Errors
+    /// It is not an experiment's directory, or of another format version, or damaged.
+    pub fn open(dir: &Path) -> Result<Self, RecordError> {
+        let path = dir.join(EXPERIMENT);
+        if !path.is_file() {
+            let what = if dir.exists() { "not an experiment" } else { "no such directory" }.to_string();
+            let expected = format!("a directory written by `numalab run`, with an {EXPERIMENT}");
+            return Err(RecordError::Foreign { path: dir.into(), what, expected });
+        }
+        let text = text(&path)?;
+        check_format(&path, &parse_json(&path, &text)?, FORMAT, VERSION)?;
+        Ok(Self { dir: dir.into(), file: parse_json(&path, &text)? })
+    }
+
+    /// Opens `dir` for the runs of an experiment, creating it if need be, and writes the list of runs.
+    ///
+    /// A directory that already holds this experiment keeps what it has: runs of the same machine,
+    /// workload and kernel are replaced in the list, others stay, and no record is touched.
+    ///
+    /// # Errors
+    /// `dir` has foreign contents or another experiment, or the file system refuses.
+    pub fn create(dir: &Path, experiment: &Experiment, cells: &[Cell]) -> Result<Self, RecordError> {
+        let mut runs: Vec<Member> = Vec::new();
+        let mut baseline = baseline(experiment, cells);
+        if dir.join(EXPERIMENT).exists() {
+            let old = Self::open(dir)?.file;
+            if old.name != experiment.name {
+                let what = format!("it holds the experiment `{}`", old.name);
+                let expected = format!("a new directory, or one of the experiment `{}`", experiment.name);
+                return Err(RecordError::Foreign { path: dir.into(), what, expected });
+            }
+            // Adding kernels to a comparison must not turn it around: only a baseline that is asked for replaces one.
+            if experiment.baseline.is_none() && old.runs.iter().any(|r| r.kernel == old.baseline) {
+                baseline = old.baseline;
+            }
+            runs = old.runs;
+        } else {
+            claim(dir)?;
+        }
+        let new: Vec<Member> = cells.iter().map(Member::of).collect();
+        runs.retain(|r| !new.iter().any(|n| n.same_comparison(r)));
+        runs.extend(new);
+        let file = ExperimentFile {
+            format: FORMAT.into(),
+            format_version: VERSION,
+            name: experiment.name.clone(),
+            title: experiment.title.clone(),
+            baseline,
+            runs,
+        };
+        remove_leftovers(dir)?;
+        let store = Self { dir: dir.into(), file };
+        store.save()?;
+        Ok(store)
+    }
+
+    /// The list of runs.
+    pub fn file(&self) -> &ExperimentFile {
+        &self.file
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The record of a plan if it is complete, `None` if it was never written.
+    ///
+    /// # Errors
+    /// It is there and damaged or foreign; it is never overwritten.
+    pub fn get(&self, id: &PlanId) -> Result<Option<Record>, RecordError> {
+        let path = self.dir.join(id.short());
+        if !path.exists() {
+            return Ok(None);
+        }
+        let record = read(&path)?;
+        if record.manifest.id != id.full() {
+            return Err(RecordError::damaged(&path, "another plan's record has this name"));
+        }
+        Ok(Some(record))
+    }
+
+    /// Writes the record of a run.
+    ///
+    /// # Errors
+    /// See [`write`].
+    pub fn put(&self, input: &PlanInput, outcome: &Outcome) -> Result<Record, RecordError> {
+        let path = match write(&self.dir, input, outcome) {
+            Ok(path) => path,
+            // Another process finished the same plan meanwhile; its record must be the same.
+            Err(e) => return self.get(&input.id)?.ok_or(e),
+        };
+        read(&path)
+    }
+
+    /// The record of a listed run, `None` if it has not been run yet.
+    ///
+    /// # Errors
+    /// It is there and damaged.
+    pub fn record(&self, member: &Member) -> Result<Option<Record>, RecordError> {
+        if !(member.record.len() == 16 && member.record.chars().all(|c| c.is_ascii_hexdigit())) {
+            let path = self.dir.join(EXPERIMENT);
+            return Err(RecordError::damaged(&path, format!("a record named {:?}", member.record)));
+        }
+        let path = self.dir.join(&member.record);
+        path.exists().then(|| read(&path)).transpose()
+    }
+
+    fn save(&self) -> Result<(), RecordError> {
+        let path = self.dir.join(EXPERIMENT);
+        let text = json::text(&self.file).map_err(|e| RecordError::Outcome(e.to_string()))?;
+        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+            return Ok(());
+        }
+        let partial = self.dir.join(format!("{PARTIAL}{EXPERIMENT}-{}", std::process::id()));
+        write_synced(&partial, &text)?;
+        fs::rename(&partial, &path).map_err(|e| RecordError::io(&path, &e))?;
+        sync_dir(&self.dir)
+    }
+}
+
+/// Name, overrides included, of the kernel that others are compared with.
+fn baseline(experiment: &Experiment, cells: &[Cell]) -> String {
+    let asked = experiment.baseline.as_ref().or(experiment.kernels.first());
+    let index = asked.and_then(|b| experiment.kernels.iter().position(|k| k.value == b.value)).unwrap_or(0);
+    let mut names: Vec<&str> = Vec::new();
+    // Kernels come in the experiment's order inside every workload, so the first appearance has its index.
+    for cell in cells {
+        let name = cell.input.plan.kernel.name.as_str();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.get(index).map(|n| n.to_string()).unwrap_or_default()
+}
+
+/// Makes `dir` ours: creates it, or takes it if it is empty.
+fn claim(dir: &Path) -> Result<(), RecordError> {
+    fs::create_dir_all(dir).map_err(|e| RecordError::io(dir, &e))?;
+    let mut entries = fs::read_dir(dir).map_err(|e| RecordError::io(dir, &e))?;
+    let foreign = entries.find(|e| !e.as_ref().is_ok_and(|e| is_partial(&e.file_name().to_string_lossy())));
+    match foreign {
+        None => Ok(()),
+        Some(_) => {
+            let expected = format!("a new or empty directory, or one with an {EXPERIMENT}");
+            Err(RecordError::Foreign { path: dir.into(), what: "it holds other files".into(), expected })
+        }
+    }
+}
+
+fn is_partial(name: &str) -> bool {
+    name.starts_with(PARTIAL)
+}
+
+/// Removes what writers that no longer run have left unfinished.
+fn remove_leftovers(dir: &Path) -> Result<(), RecordError> {
+    for entry in fs::read_dir(dir).map_err(|e| RecordError::io(dir, &e))? {
+        let entry = entry.map_err(|e| RecordError::io(dir, &e))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some((_, pid)) = name.strip_prefix(PARTIAL).and_then(|n| n.rsplit_once('-')) else { continue };
+        if pid.parse::<u32>().map_or(true, |pid| Path::new("/proc").join(pid.to_string()).exists()) {
+            continue;
+        }
+        let path = entry.path();
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.map_err(|e| RecordError::io(&path, &e))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,236 @@
+use super::*;
+use crate::experiment::tests::{experiment, Memory};
+use crate::experiment::{Cell, Experiment};
+use crate::plan::{Backend, PlanInput};
+use std::fs;
+use std::path::Path;
+
+const BACKEND: Backend<'static> = Backend { name: "sim", version: "1" };
+
+fn cells() -> Vec<Cell> {
+    experiment().cells(&Memory::default(), BACKEND).unwrap()
+}
+
+/// What a backend might return for a plan: a function of the plan alone.
+fn outcome(input: &PlanInput) -> Outcome {
+    let scalar = |name: &str, value| Scalar { name: name.into(), value, unit: "s".into(), higher_is_better: false };
+    Outcome {
+        status: Status::Completed,
+        scalars: vec![scalar("elapsed_s", 60.0 + input.seed as f64 / 7.0), scalar("user_s", 1e-9)],
+        counters: vec![("pgfault".into(), 9), ("numa_hit".into(), u64::MAX), ("a_last".into(), 0)],
+        reasons: vec![("scan_skip.pid_inactive".into(), 3)],
+        series: vec![
+            Series {
+                name: "node_pages".into(),
+                unit: "pages".into(),
+                columns: vec!["main.0/node0".into(), "main.0/node1".into()],
+                time_ns: vec![0, 1],
+                values: vec![vec![0.0, 1.5], vec![2.0, 3.0]],
+            },
+            Series { name: "empty".into(), unit: "1".into(), ..Series::default() },
+        ],
+        tunables: vec![EffectiveTunable {
+            name: "system.hz".into(),
+            value: "100".into(),
+            unit: "Hz".into(),
+            kernel_name: "CONFIG_HZ".into(),
+        }],
+        warnings: vec!["short".into(), "short".into()],
+    }
+}
+
+fn store(dir: &Path) -> (Store, Vec<Cell>) {
+    let cells = cells();
+    (Store::create(dir, &experiment(), &cells).unwrap(), cells)
+}
+
+/// Every file below a directory with its contents, in order.
+fn tree(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut out = Vec::new();
+    let mut folders = vec![dir.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                out.push((path.strip_prefix(dir).unwrap().display().to_string(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    out.sort();
+    out
+}
+
+#[test]
+fn a_record_is_read_back_as_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, cells) = store(dir.path());
+    let input = &cells[0].input;
+    assert_eq!(store.get(&input.id).unwrap(), None);
+    let written = store.put(input, &outcome(input)).unwrap();
+    let read = store.get(&input.id).unwrap().unwrap();
+    assert_eq!(read, written);
+    assert_eq!(read.manifest.plan, input.plan);
+    let mut warnings = input.machine.warnings.clone();
+    assert!(!warnings.is_empty(), "a machine by shorthand has assumptions");
+    warnings.push("short".into());
+    assert_eq!(read.outcome, Outcome { warnings, ..outcome(input) }, "warnings are kept once each");
+    assert_eq!(store.record(&store.file().runs[0]).unwrap(), Some(read));
+    assert_eq!(store.record(&store.file().runs[1]).unwrap(), None);
+    let text = fs::read_to_string(dir.path().join(input.id.short()).join("scalars.json")).unwrap();
+    assert!(text.find("pgfault").unwrap() < text.find("a_last").unwrap(), "counters keep their order");
+    for status in [Status::Timeout, Status::Failed("out of memory".into())] {
+        let input = &cells[1].input;
+        let place = dir.path().join(input.id.short());
+        let _ = fs::remove_dir_all(&place);
+        let record = store.put(input, &Outcome { status: status.clone(), ..outcome(input) }).unwrap();
+        assert_eq!(record.outcome.status, status);
+    }
+}
+
+#[test]
+fn identical_runs_give_identical_bytes() {
+    let write = || {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, cells) = store(dir.path());
+        for cell in &cells {
+            store.put(&cell.input, &outcome(&cell.input)).unwrap();
+        }
+        tree(dir.path())
+    };
+    let (a, b) = (write(), write());
+    assert_eq!(a.len(), 1 + 24 * 4);
+    assert!(a == b, "two writings of the same runs differ");
+}
+
+#[test]
+fn a_record_is_complete_or_absent() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, cells) = store(dir.path());
+    let input = &cells[0].input;
+    // An outcome that cannot be kept leaves nothing.
+    let mut bad = outcome(input);
+    bad.series[0].values[0][1] = f64::INFINITY;
+    assert!(store.put(input, &bad).unwrap_err().to_string().contains("cannot be kept"));
+    let mut bad = outcome(input);
+    bad.series[1].name = "../escape".into();
+    assert!(store.put(input, &bad).is_err());
+    let mut bad = outcome(input);
+    bad.scalars[0].value = f64::NAN;
+    assert!(store.put(input, &bad).unwrap_err().to_string().contains("elapsed_s is NaN"));
+    assert_eq!(tree(dir.path()).len(), 1, "only experiment.json");
+    // A crash in the middle leaves a directory under another name, which the next opening removes.
+    let partial = dir.path().join(format!(".partial-{}-4294967290", input.id));
+    fs::create_dir(&partial).unwrap();
+    fs::write(partial.join("scalars.json"), "{").unwrap();
+    assert_eq!(store.get(&input.id).unwrap(), None);
+    let store = Store::create(dir.path(), &experiment(), &cells).unwrap();
+    assert!(!partial.exists());
+    assert!(store.put(input, &outcome(input)).is_ok());
+    // A second writer of the same plan finds the first one's record and changes nothing.
+    let before = tree(dir.path());
+    assert!(store.put(input, &outcome(input)).is_ok());
+    assert_eq!(tree(dir.path()), before);
+}
+
+#[test]
+fn every_kind_of_damage_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, cells) = store(dir.path());
+    let input = &cells[0].input;
+    store.put(input, &outcome(input)).unwrap();
+    let place = dir.path().join(input.id.short());
+    let change = |file: &str, from: &str, to: &str, part: &str| {
+        let path = place.join(file);
+        let good = fs::read_to_string(&path).unwrap();
+        assert!(good.contains(from), "{file} has {from}");
+        fs::write(&path, good.replace(from, to)).unwrap();
+        let e = store.get(&input.id).unwrap_err().to_string();
+        assert!(e.contains(part), "{file}: {e}");
+        fs::write(&path, good).unwrap();
+        assert!(store.get(&input.id).is_ok());
+    };
+    change("scalars.json", "61.4", "62.4", "differ from their digest");
+    change("series/node_pages.csv", "1.5", "1.25", "differ from their digest");
+    change("manifest.json", "\"seed\": 10", "\"seed\": 11", "does not have the id it is filed under");
+    change("manifest.json", "\"completed\"", "\"complete\"", "`status` is \"complete\"");
+    change("manifest.json", "\"plan\"", "\"plans\"", "unknown field `plans`");
+    change("manifest.json", "\"format_version\": 1", "\"format_version\": 2", "format version 2; expected 1");
+    change("manifest.json", "numalab record", "other record", "not written by numalab; expected a numalab record");
+    let good = fs::read(place.join("scalars.json")).unwrap();
+    fs::remove_file(place.join("scalars.json")).unwrap();
+    assert!(store.get(&input.id).unwrap_err().to_string().contains("no such file"));
+    fs::write(place.join("scalars.json"), [0xff]).unwrap();
+    assert!(store.get(&input.id).unwrap_err().to_string().contains("not UTF-8"));
+    fs::write(place.join("scalars.json"), good).unwrap();
+    let other = dir.path().join(cells[1].input.id.short());
+    fs::rename(&place, &other).unwrap();
+    assert!(store.get(&cells[1].input.id).unwrap_err().to_string().contains("has another name"));
+    fs::create_dir(&place).unwrap();
+    assert!(store.get(&input.id).unwrap_err().to_string().contains("not a record"));
+}
+
+#[test]
+fn foreign_directories_are_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let create = |path: &Path, e: &Experiment| Store::create(path, e, &cells()).map(|_| ());
+    // Something else's files.
+    let foreign = dir.path().join("foreign");
+    fs::create_dir(&foreign).unwrap();
+    fs::write(foreign.join("thesis.tex"), "precious").unwrap();
+    let e = create(&foreign, &experiment()).unwrap_err();
+    assert!(matches!(e, RecordError::Foreign { .. }) && e.to_string().contains("it holds other files"), "{e}");
+    assert_eq!(tree(&foreign), [("thesis.tex".to_string(), b"precious".to_vec())]);
+    // A file, not a directory.
+    let file = dir.path().join("file");
+    fs::write(&file, "x").unwrap();
+    assert!(create(&file, &experiment()).is_err());
+    // Another experiment, another format, another program's experiment.json.
+    let ours = dir.path().join("ours");
+    create(&ours, &experiment()).unwrap();
+    let before = tree(&ours);
+    let e = create(&ours, &Experiment { name: "y".into(), ..experiment() }).unwrap_err().to_string();
+    assert!(e.contains("it holds the experiment `x`"), "{e}");
+    assert_eq!(tree(&ours), before);
+    for (text, part) in [
+        ("{}", "not written by numalab"),
+        ("{\"format\": \"numalab experiment\", \"format_version\": 9}", "format version 9; expected 1"),
+        ("nonsense", "expected ident"),
+    ] {
+        fs::write(ours.join("experiment.json"), text).unwrap();
+        let e = create(&ours, &experiment()).unwrap_err().to_string();
+        assert!(e.contains(part), "{e}");
+        assert_eq!(fs::read_to_string(ours.join("experiment.json")).unwrap(), text);
+    }
+    // Reading.
+    assert!(Store::open(&foreign).unwrap_err().to_string().contains("not an experiment"));
+    assert!(Store::open(&dir.path().join("absent")).unwrap_err().to_string().contains("no such directory"));
+}
+
+#[test]
+fn a_list_of_runs_grows_by_kernels_and_replaces_what_is_run_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |kernels: &[usize], iterations: u32, baseline: bool| {
+        let mut e = Experiment { iterations, ..experiment() };
+        e.kernels = kernels.iter().map(|&k| experiment().kernels[k].clone()).collect();
+        e.baseline = e.baseline.filter(|_| baseline);
+        let cells = e.cells(&Memory::default(), BACKEND).unwrap();
+        Store::create(dir.path(), &e, &cells).unwrap().file().clone()
+    };
+    let first = of(&[0], 3, false);
+    assert_eq!((first.runs.len(), first.baseline.as_str()), (12, "a"));
+    let both = of(&[1], 1, false);
+    assert_eq!((both.runs.len(), both.baseline.as_str()), (16, "a"), "adding a kernel keeps the baseline");
+    let shorter = of(&[0], 1, false);
+    assert_eq!(shorter.runs.len(), 8, "runs of kernel a are those last asked for");
+    assert_eq!(of(&[0, 1], 1, true).baseline, "b");
+}
+
+#[test]
+fn a_list_that_names_other_directories_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = store(dir.path());
+    let member = Member { record: "../../etc".into(), ..store.file().runs[0].clone() };
+    assert!(store.record(&member).unwrap_err().to_string().contains("a record named \"../../etc\""));
+}

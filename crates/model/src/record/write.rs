@@ -1,0 +1,122 @@
+//! Writing a record: all of it, or nothing.
+
+use super::manifest::{status_words, FileEntry, Manifest, Scalars, SeriesEntry, FORMAT, MANIFEST, SCALARS, VERSION};
+use super::{json, series, Outcome, RecordError};
+use crate::plan::{hex, PlanId, PlanInput};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Beginning of the name of a record under construction.
+pub const PARTIAL: &str = ".partial-";
+
+/// Writes the record of a run into `dir` (an experiment's directory) and returns its path.
+///
+/// The record is built in a directory beside its place, flushed to the device and renamed, so that a
+/// crash at any moment leaves either the complete record or none.
+///
+/// # Errors
+/// The file system refuses, or the outcome holds what cannot be kept (a figure that is no number, a
+/// series whose columns differ in length, a name that is no file name).
+pub fn write(dir: &Path, input: &PlanInput, outcome: &Outcome) -> Result<PathBuf, RecordError> {
+    let files = contents(input, outcome)?;
+    let place = dir.join(input.id.short());
+    let partial = dir.join(partial_name(&input.id));
+    if partial.exists() {
+        fs::remove_dir_all(&partial).map_err(|e| RecordError::io(&partial, &e))?;
+    }
+    fs::create_dir(&partial).map_err(|e| RecordError::io(&partial, &e))?;
+    let written = fill(&partial, &files).and_then(|()| {
+        fs::rename(&partial, &place).map_err(|e| RecordError::io(&place, &e))?;
+        sync_dir(dir)
+    });
+    if written.is_err() {
+        // The error that matters is the first one; a leftover is removed at the next opening anyway.
+        let _ = fs::remove_dir_all(&partial);
+    }
+    written.map(|()| place)
+}
+
+/// Name of the directory a record is built in: the process keeps two writers of one plan apart.
+fn partial_name(id: &PlanId) -> String {
+    format!("{PARTIAL}{id}-{}", std::process::id())
+}
+
+/// Every file of the record, the manifest last.
+fn contents(input: &PlanInput, outcome: &Outcome) -> Result<Vec<(String, String)>, RecordError> {
+    if let Some(s) = outcome.scalars.iter().find(|s| !s.value.is_finite()) {
+        return Err(RecordError::Outcome(format!("{} is {}", s.name, s.value)));
+    }
+    let json_error = |e: serde_json::Error| RecordError::Outcome(e.to_string());
+    let mut files = vec![(SCALARS.to_string(), json::text(&Scalars::of(outcome)).map_err(json_error)?)];
+    let mut index: Vec<SeriesEntry> = Vec::new();
+    for s in &outcome.series {
+        if !series::is_plain(&s.name) || index.iter().any(|e| e.name == s.name) {
+            return Err(RecordError::Outcome(format!("a series named {:?}, or two of that name", s.name)));
+        }
+        let file = format!("series/{}.csv", s.name);
+        files.push((file.clone(), series::to_csv(s).map_err(RecordError::Outcome)?));
+        index.push(SeriesEntry { name: s.name.clone(), unit: s.unit.clone(), file });
+    }
+    let (status, reason) = status_words(&outcome.status);
+    let manifest = Manifest {
+        format: FORMAT.into(),
+        format_version: VERSION,
+        id: input.id.full().into(),
+        plan: input.plan.clone(),
+        status,
+        reason,
+        warnings: warnings(input, outcome),
+        tunables: outcome.tunables.iter().map(Into::into).collect(),
+        series: index,
+        files: files.iter().map(|(name, text)| entry(name, text)).collect(),
+    };
+    files.push((MANIFEST.to_string(), json::text(&manifest).map_err(json_error)?));
+    Ok(files)
+}
+
+fn warnings(input: &PlanInput, outcome: &Outcome) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for w in input.plan.warnings().chain(&outcome.warnings) {
+        if !out.contains(w) {
+            out.push(w.clone());
+        }
+    }
+    out
+}
+
+fn entry(name: &str, text: &str) -> FileEntry {
+    FileEntry { name: name.into(), bytes: text.len() as u64, sha256: hex(&Sha256::digest(text)) }
+}
+
+fn fill(dir: &Path, files: &[(String, String)]) -> Result<(), RecordError> {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for (name, text) in files {
+        let path = dir.join(name);
+        if let Some(folder) = path.parent().filter(|f| *f != dir && !folders.iter().any(|g| g == f)) {
+            fs::create_dir(folder).map_err(|e| RecordError::io(folder, &e))?;
+            folders.push(folder.to_path_buf());
+        }
+        write_synced(&path, text)?;
+    }
+    for folder in &folders {
+        sync_dir(folder)?;
+    }
+    sync_dir(dir)
+}
+
+/// Writes a file and waits until it is on the device.
+pub fn write_synced(path: &Path, text: &str) -> Result<(), RecordError> {
+    let write = || {
+        let mut file = File::create(path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    write().map_err(|e| RecordError::io(path, &e))
+}
+
+/// Makes the entries of a directory durable.
+pub fn sync_dir(dir: &Path) -> Result<(), RecordError> {
+    File::open(dir).and_then(|d| d.sync_all()).map_err(|e| RecordError::io(dir, &e))
+}

@@ -1,0 +1,93 @@
+//! Speed of the simulator, printed: `make bench`.
+//!
+//! Timings are those of the machine at hand; the counts beside them are not.
+
+use numalab_kernel::hw::cost::FlushRules;
+use numalab_kernel::numa::releases;
+use numalab_kernel::sched::SchedConfig;
+use numalab_sim::{Footprint, SimConfig, Thp};
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Instant;
+
+struct Case {
+    title: &'static str,
+    machine: &'static str,
+    kernel: &'static str,
+    workload: &'static str,
+    params: &'static [(&'static str, &'static str)],
+}
+
+const CASES: [Case; 4] = [
+    Case {
+        title: "256 CPUs, thread-local slices, no filter (scans, faults, migrations)",
+        machine: "milan-2s-nps1",
+        kernel: "6.3",
+        workload: "numa01_THREAD_ALLOC",
+        params: &[("loops", "900")],
+    },
+    Case {
+        title: "256 CPUs, thread-local slices, scan filter (hardly any page event)",
+        machine: "milan-2s-nps1",
+        kernel: "6.4",
+        workload: "numa01_THREAD_ALLOC",
+        params: &[("loops", "600")],
+    },
+    Case {
+        title: "256 CPUs, every thread sweeps everything",
+        machine: "milan-2s-nps1",
+        kernel: "6.1",
+        workload: "numa01",
+        params: &[("loops", "5")],
+    },
+    Case {
+        title: "960 CPUs on 32 nodes",
+        machine: "spr-8s-snc4",
+        kernel: "6.1",
+        workload: "numa02",
+        params: &[("memory", "8GiB"), ("loops", "400")],
+    },
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for case in &CASES {
+        println!("{}", case.title);
+        println!("  {} {} on {}", case.workload, case.kernel, case.machine);
+        report(case)?;
+    }
+    Ok(())
+}
+
+fn report(case: &Case) -> Result<(), Box<dyn Error>> {
+    let catalog = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../catalog");
+    let text = |folder: &str, name: &str| std::fs::read_to_string(catalog.join(folder).join(format!("{name}.toml")));
+    let find = |name: &str| text("machines", name).ok().map(|t| (name.to_string(), t));
+    let machine = numalab_model::machine::load(case.machine, &find, &[])?;
+    let spec = numalab_model::workload::parse(case.workload, &text("workloads", case.workload)?)?;
+    let params: Vec<_> = case.params.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect();
+    let workload = spec.resolve(&machine, 1, &params)?;
+    let numa = releases::settings(case.kernel).ok_or("no such release")?.map_err(|e| format!("{e:?}"))?;
+    let sched = SchedConfig { form: "v61", ..SchedConfig::default() };
+    let flush =
+        FlushRules { migrate_flush_inaccessible: matches!(case.kernel, "6.3" | "6.4"), ..FlushRules::default() };
+    let cfg = SimConfig::new(&numa, &sched, flush, Thp::Madvise)?;
+    let start = Instant::now();
+    let (outcome, did) = numalab_sim::measure(&machine, &workload, &cfg, 1, false)?;
+    let wall = start.elapsed().as_secs_f64();
+    let elapsed = outcome.scalars.iter().find(|s| s.name == "elapsed_s").map_or(0.0, |s| s.value);
+    print(&did, elapsed, machine.cpu_count(), wall);
+    Ok(())
+}
+
+fn print(did: &Footprint, elapsed: f64, cpus: usize, wall: f64) {
+    let per_page = did.state_bytes as f64 / did.pages.max(1) as f64;
+    println!("  model time {elapsed:.1} s in {wall:.2} s: {:.0} times as fast", elapsed / wall);
+    println!("  simulated CPU-seconds per second {:>14.0}", elapsed * cpus as f64 / wall);
+    println!(
+        "  page events per second           {:>14.0}   ({} in all)",
+        did.page_events as f64 / wall,
+        did.page_events
+    );
+    println!("  ticks per second                 {:>14.0}   ({} in all)", did.ticks as f64 / wall, did.ticks);
+    println!("  bytes per simulated page         {per_page:>14.2}   ({} pages)", did.pages);
+}

@@ -1,0 +1,319 @@
+//! Walking memory for real: one file per pattern.
+//!
+//! Every pattern touches one 8-byte word of each 64-byte line it visits. Writes are spread evenly over
+//! the accesses by an integer accumulator, with at least one on each page of a pass that writes at all.
+//! Work is done in batches; after each batch the compute time owed is spun off and the score counted,
+//! so that samples see a smooth rate.
+
+pub mod chase;
+pub mod random;
+pub mod sequential;
+pub mod strided;
+pub mod zipf;
+
+use crate::spin;
+use std::sync::Arc;
+
+/// Bytes of a cache line.
+pub const LINE_BYTES: u64 = 64;
+
+/// Pattern without its parameters, for cost tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// [`sequential`].
+    Sequential,
+    /// [`strided`].
+    Strided,
+    /// [`random`].
+    Random,
+    /// [`zipf`].
+    Zipf,
+    /// [`chase`].
+    Chase,
+}
+
+/// All kinds, in the order of their numbers.
+pub const KINDS: [Kind; 5] = [Kind::Sequential, Kind::Strided, Kind::Random, Kind::Zipf, Kind::Chase];
+
+/// A pattern ready to run.
+#[derive(Clone, Debug)]
+pub enum Walk {
+    /// Every line in address order.
+    Sequential,
+    /// One line every so many bytes.
+    Strided(u64),
+    /// Uniform random lines.
+    Random,
+    /// Zipf-distributed lines.
+    Zipf(Arc<zipf::Table>),
+    /// Dependent random lines.
+    Chase,
+}
+
+impl Walk {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Walk::Sequential => Kind::Sequential,
+            Walk::Strided(_) => Kind::Strided,
+            Walk::Random => Kind::Random,
+            Walk::Zipf(_) => Kind::Zipf,
+            Walk::Chase => Kind::Chase,
+        }
+    }
+}
+
+/// A checked range of mapped memory: `base` is 8-aligned and `len` bytes from it stay mapped while the
+/// process lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    base: u64,
+    len: u64,
+}
+
+impl Range {
+    /// A range starting at `base` rounded down to a word.
+    ///
+    /// # Safety
+    /// All whole words of the range must stay mapped, readable, and writable if it is ever written, and
+    /// nobody may hold references into it.
+    pub unsafe fn new(base: u64, len: u64) -> Self {
+        Self { base: base & !7, len: len.max(8) }
+    }
+    /// Length, bytes.
+    pub fn len(self) -> u64 {
+        self.len
+    }
+    /// Never true: a range has at least one word.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+    /// Lines in the range, at least 1.
+    pub fn lines(self) -> u64 {
+        (self.len / LINE_BYTES).max(1)
+    }
+    /// Address of the word at byte `offset`.
+    fn word(self, offset: u64) -> *mut u64 {
+        debug_assert!(offset + 8 <= self.len.next_multiple_of(8));
+        (self.base + offset) as *mut u64
+    }
+}
+
+/// Reads or writes the word at `offset`, whichever the writer's turn is; returns what was there.
+#[inline(always)]
+fn touch(range: Range, offset: u64, turn: &mut WriteTurn) -> u64 {
+    let p = range.word(offset);
+    if turn.next() {
+        // SAFETY: `Range` promises mapped, writable memory without references; patterns stay below `len`.
+        unsafe { p.write_volatile(offset) };
+        0
+    } else {
+        // SAFETY: as above, readable.
+        unsafe { p.read_volatile() }
+    }
+}
+
+/// Decides which accesses write.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteTurn {
+    step: u64,
+    sum: u64,
+}
+
+const ONE: u64 = 1 << 32;
+
+impl WriteTurn {
+    /// For a share of 0..=1.
+    pub fn new(share: f64) -> Self {
+        Self { step: ((share.clamp(0.0, 1.0) * ONE as f64) as u64).min(ONE), sum: 0 }
+    }
+    /// Makes the next access a write, if any are to be.
+    #[inline(always)]
+    fn force(&mut self) {
+        if self.step > 0 {
+            self.sum = ONE - self.step;
+        }
+    }
+    #[inline(always)]
+    fn next(&mut self) -> bool {
+        self.sum += self.step;
+        let write = self.sum >= ONE;
+        self.sum &= ONE - 1;
+        write
+    }
+}
+
+/// A thread's generator of random lines (xorshift64*).
+#[derive(Clone, Copy, Debug)]
+pub struct Draw {
+    state: u64,
+}
+
+impl Draw {
+    /// One stream per (seed, thread).
+    pub fn new(seed: u64, thread: u64) -> Self {
+        let mut z =
+            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ thread.wrapping_add(1).wrapping_mul(0xD1B5_4A32_D192_ED03);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        Self { state: (z ^ (z >> 31)) | 1 }
+    }
+    /// 64 random bits.
+    #[inline(always)]
+    pub fn bits(&mut self) -> u64 {
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+    /// Uniform in 0..1, never 0.
+    pub fn unit(&mut self) -> f64 {
+        ((self.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+}
+
+/// `x` scaled from 64 bits to `0..n`.
+#[inline(always)]
+fn scale(x: u64, n: u64) -> u64 {
+    ((u128::from(x) * u128::from(n)) >> 64) as u64
+}
+
+/// One access op, compiled.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where.
+    pub range: Range,
+    /// How.
+    pub walk: Walk,
+    /// Share of writes.
+    pub write: f64,
+    /// Spin turns owed per line visited, beyond what the walk itself costs.
+    pub turns_per_line: f64,
+    /// Accesses, for the random patterns.
+    pub accesses: u64,
+    /// (score, units per byte).
+    pub score: Option<(u32, f64)>,
+}
+
+/// What a walk needs of its thread.
+pub trait Tally {
+    /// Counts units of a score.
+    fn score(&mut self, id: u32, amount: f64);
+}
+
+/// Carries out one access op.
+pub fn run(plan: &Plan, draw: &mut Draw, tally: &mut impl Tally) {
+    let mut owed = 0.0;
+    let mut after = |lines: u64| {
+        owed += plan.turns_per_line * lines as f64;
+        if owed >= 1.0 {
+            spin::spin(owed as u64);
+            owed -= owed.floor();
+        }
+        if let Some((id, per_byte)) = plan.score {
+            tally.score(id, per_byte * (lines * LINE_BYTES) as f64);
+        }
+    };
+    let turn = WriteTurn::new(plan.write);
+    match &plan.walk {
+        Walk::Sequential => sequential::walk(plan.range, turn, &mut after),
+        Walk::Strided(stride) => strided::walk(plan.range, *stride, turn, &mut after),
+        Walk::Random => random::walk(plan.range, plan.accesses, turn, draw, &mut after),
+        Walk::Zipf(table) => zipf::walk(plan.range, plan.accesses, table, turn, draw, &mut after),
+        Walk::Chase => chase::walk(plan.range, plan.accesses, turn, draw, &mut after),
+    }
+}
+
+/// Own cost of a pattern's loop with all its data in the first-level cache, picoseconds per line.
+pub fn cost_ps(kind: Kind) -> u64 {
+    struct NoTally;
+    impl Tally for NoTally {
+        fn score(&mut self, _: u32, _: f64) {}
+    }
+    let mut memory = vec![0u64; 1024];
+    let bytes = memory.len() as u64 * 8;
+    // SAFETY: the buffer outlives the walks below and nothing else refers to it meanwhile.
+    let range = unsafe { Range::new(memory.as_mut_ptr() as u64, bytes) };
+    let (walk, lines) = match kind {
+        Kind::Sequential => (Walk::Sequential, range.lines()),
+        Kind::Strided => (Walk::Strided(LINE_BYTES), range.lines()),
+        Kind::Random => (Walk::Random, 512),
+        Kind::Zipf => (Walk::Zipf(Arc::new(zipf::Table::new(range.lines(), 0.9))), 512),
+        Kind::Chase => (Walk::Chase, 512),
+    };
+    let plan = Plan { range, walk, write: 0.5, turns_per_line: 0.0, accesses: 512, score: None };
+    let mut draw = Draw::new(1, 1);
+    run(&plan, &mut draw, &mut NoTally);
+    let mut pass = || {
+        for _ in 0..8 {
+            run(&plan, &mut draw, &mut NoTally);
+        }
+    };
+    let best = (0..7).map(|_| spin::time_ns(&mut pass)).min().unwrap_or(0);
+    drop(std::hint::black_box(memory));
+    best * 1000 / (8 * lines)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A zeroed buffer, its range, and helpers to see which words were written.
+    pub(crate) struct Buffer {
+        words: Vec<u64>,
+    }
+
+    impl Buffer {
+        pub(crate) fn new(bytes: usize) -> Self {
+            Self { words: vec![u64::MAX; bytes / 8] }
+        }
+        pub(crate) fn range(&mut self) -> Range {
+            // SAFETY: tests keep the buffer alive while they walk it.
+            unsafe { Range::new(self.words.as_mut_ptr() as u64, self.words.len() as u64 * 8) }
+        }
+        pub(crate) fn written(&self) -> Vec<usize> {
+            (0..self.words.len()).filter(|&i| self.words[i] != u64::MAX).map(|i| i * 8).collect()
+        }
+    }
+
+    #[test]
+    fn writes_are_spread_by_share() {
+        let mut turn = WriteTurn::new(0.25);
+        let writes = (0..1000).filter(|_| turn.next()).count();
+        assert_eq!(writes, 250);
+        let mut all = WriteTurn::new(1.0);
+        assert!((0..100).all(|_| all.next()));
+        let mut none = WriteTurn::new(0.0);
+        none.force();
+        assert!(!(0..100).any(|_| none.next()));
+    }
+
+    #[test]
+    fn draws_differ_by_thread_and_repeat_by_seed() {
+        let (mut a, mut b, mut c) = (Draw::new(7, 0), Draw::new(7, 0), Draw::new(7, 1));
+        let (x, y, z) = (a.bits(), b.bits(), c.bits());
+        assert_eq!(x, y);
+        assert_ne!(x, z);
+        let mean = (0..10_000).map(|_| a.unit()).sum::<f64>() / 10_000.0;
+        assert!((0.48..0.52).contains(&mean));
+    }
+
+    #[test]
+    fn batches_count_the_score() {
+        struct Sum(f64);
+        impl Tally for Sum {
+            fn score(&mut self, id: u32, amount: f64) {
+                assert_eq!(id, 3);
+                self.0 += amount;
+            }
+        }
+        let mut buffer = Buffer::new(64 * 1024);
+        for walk in [Walk::Sequential, Walk::Random, Walk::Chase] {
+            let range = buffer.range();
+            let plan = Plan { range, walk, write: 1.0, turns_per_line: 0.5, accesses: 1024, score: Some((3, 2.0)) };
+            let mut sum = Sum(0.0);
+            run(&plan, &mut Draw::new(1, 1), &mut sum);
+            assert_eq!(sum.0, 1024.0 * 64.0 * 2.0);
+        }
+    }
+}

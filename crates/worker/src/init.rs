@@ -1,0 +1,138 @@
+//! Process 1 of a guest: mount, run the job, report, switch the machine off.
+
+use crate::frame::{encode, Kind, EXIT_BROKEN, EXIT_PORT, EXIT_REPORTED, JOB_PATH, REPORT_TTY};
+use crate::job::{Drill, Job};
+use crate::run;
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::sync::OnceLock;
+
+/// (file system, where).
+const MOUNTS: [(&str, &str); 6] = [
+    ("proc", "/proc"),
+    ("sysfs", "/sys"),
+    ("devtmpfs", "/dev"),
+    ("debugfs", "/sys/kernel/debug"),
+    ("tracefs", "/sys/kernel/tracing"),
+    ("tmpfs", "/tmp"),
+];
+
+static REPORT: OnceLock<File> = OnceLock::new();
+
+/// Runs the guest; never returns.
+pub fn main() -> ! {
+    std::panic::set_hook(Box::new(|info| {
+        send(Kind::Refused, info.to_string().as_bytes());
+        power_off(EXIT_BROKEN)
+    }));
+    for (kind, place) in MOUNTS {
+        let _ = std::fs::create_dir_all(place);
+        mount(kind, place);
+    }
+    match OpenOptions::new().read(true).write(true).open(REPORT_TTY) {
+        Ok(tty) => {
+            make_raw(&tty);
+            let _ = REPORT.set(tty);
+        }
+        Err(e) => {
+            eprintln!("numalab-worker: {REPORT_TTY}: {e}");
+            power_off(EXIT_BROKEN);
+        }
+    }
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    send(Kind::Hello, release.trim().as_bytes());
+    match carry_out() {
+        Ok(outcome) => {
+            send(Kind::Outcome, &outcome);
+            send(Kind::End, b"");
+            power_off(EXIT_REPORTED)
+        }
+        Err(reason) => {
+            send(Kind::Refused, reason.as_bytes());
+            send(Kind::End, b"");
+            power_off(EXIT_BROKEN)
+        }
+    }
+}
+
+fn carry_out() -> Result<Vec<u8>, String> {
+    let bytes = std::fs::read(JOB_PATH).map_err(|e| format!("{JOB_PATH}: {e}"))?;
+    let job = Job::from_bytes(&bytes).map_err(|e| e.to_string())?;
+    match job.drill {
+        // Process 1 must not end: the kernel panics.
+        Some(Drill::Panic) => std::process::exit(0),
+        Some(Drill::Hang) => loop {
+            crate::sys::sleep_ns(1_000_000_000);
+        },
+        Some(Drill::Garbage) => write_report(b"this is not a frame\n"),
+        None => {}
+    }
+    let outcome = run::run(&job, &mut |elapsed_ns| send(Kind::Beat, elapsed_ns.to_string().as_bytes()))?;
+    serde_json::to_vec(&outcome).map_err(|e| e.to_string())
+}
+
+fn send(kind: Kind, payload: &[u8]) {
+    write_report(&encode(kind, payload));
+}
+
+fn write_report(bytes: &[u8]) {
+    if let Some(mut tty) = REPORT.get() {
+        // Nobody is left to tell if the line is gone; the host sees a report without end.
+        let _ = tty.write_all(bytes);
+    }
+}
+
+fn mount(kind: &str, place: &str) {
+    let (Ok(kind), Ok(place)) = (CString::new(kind), CString::new(place)) else { return };
+    // A kernel without tracefs or debugfs still runs workloads; what needs them says so later.
+    // SAFETY: all pointers are valid C strings or null.
+    unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
+}
+
+/// Bytes must arrive as written: no newline translation, no echo.
+fn make_raw(tty: &File) {
+    // SAFETY: termios is plain data filled by tcgetattr before use; the descriptor is open.
+    unsafe {
+        let mut settings: libc::termios = std::mem::zeroed();
+        if libc::tcgetattr(tty.as_raw_fd(), &mut settings) == 0 {
+            libc::cfmakeraw(&mut settings);
+            libc::cfsetspeed(&mut settings, libc::B115200);
+            libc::tcsetattr(tty.as_raw_fd(), libc::TCSANOW, &settings);
+        }
+    }
+}
+
+/// Leaves through QEMU's exit device, or powers off where that is not possible.
+fn power_off(value: u8) -> ! {
+    if let Some(tty) = REPORT.get() {
+        // SAFETY: waits until the open line has sent everything.
+        unsafe { libc::tcdrain(tty.as_raw_fd()) };
+    }
+    exit_port(value);
+    // SAFETY: reboot with a valid command; process 1 may call it.
+    unsafe {
+        libc::sync();
+        libc::reboot(libc::RB_POWER_OFF);
+        libc::reboot(libc::RB_AUTOBOOT);
+    }
+    loop {
+        crate::sys::sleep_ns(1_000_000_000);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn exit_port(value: u8) {
+    // SAFETY: asks for one port; a kernel without ioperm answers with an error.
+    if unsafe { libc::ioperm(EXIT_PORT.into(), 1, 1) } == 0 {
+        // SAFETY: the port was granted; it is the exit device of the virtual machine.
+        unsafe { std::arch::asm!("out dx, al", in("dx") EXIT_PORT, in("al") value, options(nomem, nostack)) };
+    } else if let Ok(port) = OpenOptions::new().write(true).open("/dev/port") {
+        use std::os::unix::fs::FileExt;
+        let _ = port.write_at(&[value], EXIT_PORT.into());
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn exit_port(_value: u8) {}

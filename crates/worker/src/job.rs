@@ -1,0 +1,256 @@
+//! What the worker is told to do: a resolved workload and settings, as JSON.
+//!
+//! Dense CPU and node indices of the workload are translated by `cpu_ids` and `node_ids`, so that the
+//! same workload runs on a guest (where QEMU numbers CPUs its own way) and on a host with sparse ids.
+
+use numalab_model::workload::{ForkPoint, Workload};
+use serde::{Deserialize, Serialize};
+
+/// Version of the job and frame formats; a worker refuses any other.
+pub const FORMAT: u32 = 1;
+
+/// Everything one run needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What to carry out.
+    pub workload: Workload,
+    /// Seed of the workload's random draws.
+    pub seed: u64,
+    /// CPU number of the running system for each dense CPU index.
+    pub cpu_ids: Vec<u32>,
+    /// Dense node of each dense CPU.
+    pub cpu_nodes: Vec<u32>,
+    /// Node number of the running system for each dense node index.
+    pub node_ids: Vec<u32>,
+    /// Time between samples, ns; at least 1 ms.
+    pub sample_ns: u64,
+    /// Read page placement (`numa_maps`) at every so many samples; 0 = never.
+    pub maps_every: u32,
+    /// Read every task's CPU and preferred node at each sample.
+    pub sample_tasks: bool,
+    /// Count the balancing tracepoints by reason.
+    pub trace: bool,
+    /// Kernel settings to make before the run (root only).
+    pub knobs: Vec<Knob>,
+    /// A failure to rehearse instead of a clean run; tests of the failure paths use it.
+    pub drill: Option<Drill>,
+}
+
+/// A kernel setting under the name the kernel uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Knob {
+    /// `group.key` of the tunable, for reports.
+    pub name: String,
+    /// `sysctl kernel.numa_balancing`, `debugfs sched/numa_balancing/scan_delay_ms`, `sysfs …` or an absolute path.
+    pub kernel_name: String,
+    /// Value to write; empty = only report what the kernel has.
+    pub value: String,
+    /// Unit, for reports.
+    pub unit: String,
+}
+
+/// A rehearsed failure of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Drill {
+    /// Process 1 ends: the kernel panics.
+    Panic,
+    /// Nothing more is reported.
+    Hang,
+    /// Bytes that are no frame appear on the channel.
+    Garbage,
+}
+
+/// Why a job cannot be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobError(pub String);
+
+impl std::fmt::Display for JobError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for JobError {}
+
+impl Job {
+    /// A job with the usual settings: one sample per second, placement at every second sample, tasks and
+    /// tracepoints on, no knobs, identity numbering for `nodes` nodes and CPUs on the nodes `cpu_nodes`.
+    pub fn new(workload: Workload, seed: u64, cpu_nodes: Vec<u32>, nodes: usize) -> Self {
+        Self {
+            format: FORMAT,
+            workload,
+            seed,
+            cpu_ids: (0..cpu_nodes.len() as u32).collect(),
+            cpu_nodes,
+            node_ids: (0..nodes as u32).collect(),
+            sample_ns: 1_000_000_000,
+            maps_every: 2,
+            sample_tasks: true,
+            trace: true,
+            knobs: Vec::new(),
+            drill: None,
+        }
+    }
+
+    /// As bytes.
+    ///
+    /// # Errors
+    /// A number that JSON cannot hold (NaN).
+    pub fn to_bytes(&self) -> Result<Vec<u8>, JobError> {
+        serde_json::to_vec(self).map_err(|e| JobError(format!("job: {e}")))
+    }
+
+    /// From bytes; checks the format and everything that [`crate::program`] does not check.
+    ///
+    /// # Errors
+    /// [`JobError`] that says which part is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, JobError> {
+        let job: Job = serde_json::from_slice(bytes).map_err(|e| JobError(format!("job: {e}")))?;
+        job.check()?;
+        Ok(job)
+    }
+
+    fn check(&self) -> Result<(), JobError> {
+        let fail = |text: String| Err(JobError(text));
+        if self.format != FORMAT {
+            return fail(format!("job format {} but this worker speaks {FORMAT}", self.format));
+        }
+        if self.sample_ns < 1_000_000 {
+            return fail(format!("sample interval {} ns, at least 1 ms expected", self.sample_ns));
+        }
+        if self.workload.processes.is_empty() || self.node_ids.is_empty() || self.cpu_ids.is_empty() {
+            return fail("job without processes, nodes or CPUs".into());
+        }
+        if self.cpu_nodes.len() != self.cpu_ids.len()
+            || self.cpu_nodes.iter().any(|&n| n as usize >= self.node_ids.len())
+        {
+            return fail("job with a CPU on no node".into());
+        }
+        for (p, process) in self.workload.processes.iter().enumerate() {
+            if process.parent.is_some_and(|q| q >= p) {
+                return fail(format!("process {} is forked from a later one", process.name));
+            }
+            if process.threads.is_empty() {
+                return fail(format!("process {} has no thread", process.name));
+            }
+            for region in &process.regions {
+                if region.size_bytes == 0 || region.size_bytes % 4096 != 0 || region.misalign_bytes % 4096 != 0 {
+                    return fail(format!("region {}.{} is not a multiple of 4 KiB", process.name, region.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Regions process `p` sees, inherited ones first, as (owning process, region index there).
+    pub fn visible_regions(&self, p: usize) -> Vec<(usize, usize)> {
+        let mut out = self.inherited_regions(p);
+        out.extend((0..self.workload.processes[p].regions.len()).map(|r| (p, r)));
+        out
+    }
+
+    /// Regions process `p` has from its parent at the moment of its fork.
+    pub fn inherited_regions(&self, p: usize) -> Vec<(usize, usize)> {
+        let process = &self.workload.processes[p];
+        match (process.parent, process.fork) {
+            (None, _) => Vec::new(),
+            (Some(q), ForkPoint::BeforePrologue) => self.inherited_regions(q),
+            (Some(q), ForkPoint::AfterPrologue) => self.visible_regions(q),
+        }
+    }
+
+    /// Processes forked from `p` at `point`, in start order.
+    pub fn children(&self, p: usize, point: ForkPoint) -> Vec<usize> {
+        let all = self.workload.processes.iter().enumerate();
+        all.filter(|(_, c)| c.parent == Some(p) && c.fork == point).map(|(i, _)| i).collect()
+    }
+
+    /// Number of threads of all processes.
+    pub fn thread_count(&self) -> usize {
+        self.workload.processes.iter().map(|p| p.threads.len()).sum()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use numalab_model::workload::{Access, HugeAdvice, Op, Pattern, Process, Region, RegionKind, Score, Span, Thread};
+
+    /// A private writable region.
+    pub(crate) fn region(name: &str, size_bytes: u64) -> Region {
+        Region {
+            name: name.into(),
+            kind: RegionKind::PrivateAnon,
+            size_bytes,
+            misalign_bytes: 0,
+            advice: HugeAdvice::NoHuge,
+            policy: None,
+            write: true,
+        }
+    }
+
+    /// A process with one thread running `ops`.
+    pub(crate) fn process(name: &str, regions: Vec<Region>, ops: Vec<Op>) -> Process {
+        Process {
+            name: name.into(),
+            parent: None,
+            fork: ForkPoint::BeforePrologue,
+            regions,
+            prologue: Vec::new().into(),
+            threads: vec![Thread { affinity: None, ops: ops.into() }],
+        }
+    }
+
+    /// One sequential pass.
+    pub(crate) fn access(region: u32, offset_bytes: u64, len_bytes: u64, write: f64) -> Access {
+        let span = Span { region, offset_bytes, len_bytes };
+        Access { span, pattern: Pattern::Sequential, write, compute_ns: 0.0, accesses: 1, score: None }
+    }
+
+    /// A job of these processes with one score, on one node.
+    pub(crate) fn job(processes: Vec<Process>) -> Job {
+        let workload = Workload {
+            name: "test".into(),
+            title: String::new(),
+            processes,
+            barrier_widths: vec![],
+            channels: 0,
+            scores: vec![],
+            limit_ns: 20_000_000_000,
+            params: vec![],
+            warnings: vec![],
+        };
+        Job::new(workload, 1, vec![0], 1)
+    }
+
+    #[test]
+    fn a_job_survives_its_bytes() {
+        let mut a = process("a", vec![region("x", 8192)], vec![Op::Access(access(0, 0, 8192, 0.3)), Op::Join]);
+        a.threads[0].affinity = Some(vec![0, 2].into());
+        let mut j = job(vec![a]);
+        let score = Score { name: "s".into(), unit: "MB/s".into(), higher_is_better: true, per_second: true };
+        j.workload.scores = vec![score];
+        j.knobs = vec![Knob { name: "n".into(), kernel_name: "sysctl a.b".into(), value: "1".into(), unit: "".into() }];
+        j.drill = Some(Drill::Hang);
+        assert_eq!(Job::from_bytes(&j.to_bytes().unwrap()).unwrap(), j);
+    }
+
+    #[test]
+    fn damaged_jobs_are_refused() {
+        let good = job(vec![process("a", vec![region("x", 8192)], vec![Op::Join])]);
+        let text = |change: &dyn Fn(&mut Job)| {
+            let mut j = good.clone();
+            change(&mut j);
+            Job::from_bytes(&j.to_bytes().unwrap()).unwrap_err().to_string()
+        };
+        assert!(text(&|j| j.format = 99).contains("format 99"));
+        assert!(text(&|j| j.workload.processes[0].parent = Some(0)).contains("later"));
+        assert!(text(&|j| j.workload.processes[0].regions[0].size_bytes = 100).contains("4 KiB"));
+        assert!(text(&|j| j.workload.processes.clear()).contains("without processes"));
+        assert!(text(&|j| j.sample_ns = 5).contains("sample interval"));
+        let bytes = good.to_bytes().unwrap();
+        assert!(Job::from_bytes(&bytes[..bytes.len() - 3]).is_err());
+    }
+}

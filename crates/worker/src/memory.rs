@@ -1,0 +1,158 @@
+//! Regions in the address space: where they go, how they are mapped, advised and bound.
+//!
+//! Addresses are planned from the job alone, far above everything else in a process, in the order of
+//! the job and with a gap between neighbours so that the kernel never merges two regions into one VMA.
+//! The same job therefore has the same addresses in every run.
+
+use crate::job::{Job, JobError};
+use crate::sys::{self, Backing, RawPolicy};
+use numalab_model::workload::{HugeAdvice, Policy, PolicyMode, Region, RegionKind};
+use std::io;
+
+/// Where the first region of a process without inherited ones begins.
+pub const ARENA_START: u64 = 0x1000_0000_0000;
+/// End of the arena: 64 TiB of address space.
+pub const ARENA_END: u64 = 0x5000_0000_0000;
+
+const HUGE_BYTES: u64 = 2 << 20;
+/// Space left between regions: one huge page, so that no huge page could span two.
+const GAP_BYTES: u64 = HUGE_BYTES;
+
+/// A region as a process sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Process that maps it.
+    pub owner: usize,
+    /// Index among that process's regions.
+    pub index: usize,
+    /// Start address.
+    pub address: u64,
+    /// Length, bytes.
+    pub bytes: u64,
+}
+
+/// Addresses of all regions each process sees: `plan[p][visible region]`.
+///
+/// # Errors
+/// The regions do not fit the arena.
+pub fn plan(job: &Job) -> Result<Vec<Vec<Placed>>, JobError> {
+    let mut out: Vec<Vec<Placed>> = Vec::new();
+    for (p, process) in job.workload.processes.iter().enumerate() {
+        let inherited = job.inherited_regions(p).len();
+        let mut placed: Vec<Placed> = match process.parent {
+            Some(q) => out[q][..inherited].to_vec(),
+            None => Vec::new(),
+        };
+        let mut cursor = placed.last().map_or(ARENA_START, |r| r.address + r.bytes + GAP_BYTES);
+        for (index, region) in process.regions.iter().enumerate() {
+            let address = cursor.next_multiple_of(HUGE_BYTES) + region.misalign_bytes % HUGE_BYTES;
+            let end = address.checked_add(region.size_bytes).filter(|&e| e < ARENA_END);
+            let end = end.ok_or_else(|| JobError(format!("regions of {} exceed 64 TiB", process.name)))?;
+            placed.push(Placed { owner: p, index, address, bytes: region.size_bytes });
+            cursor = end + GAP_BYTES;
+        }
+        out.push(placed);
+    }
+    Ok(out)
+}
+
+/// A workload policy in the kernel's form, with node numbers of the running system.
+///
+/// # Errors
+/// A node that the job does not map, or above 63.
+pub fn raw_policy(policy: &Policy, node_ids: &[u32]) -> Result<RawPolicy, JobError> {
+    const MPOL_F_NUMA_BALANCING: i32 = 1 << 13;
+    let mode = match policy.mode {
+        PolicyMode::Default => 0,
+        PolicyMode::Preferred => 1,
+        PolicyMode::Bind => 2,
+        PolicyMode::Interleave => 3,
+        PolicyMode::Local => 4,
+        PolicyMode::PreferredMany => 5,
+        PolicyMode::WeightedInterleave => 6,
+    };
+    let mut nodes = 0u64;
+    for &n in &policy.nodes {
+        let id = node_ids.get(n as usize).copied().filter(|&id| id < 64);
+        nodes |= 1 << id.ok_or_else(|| JobError(format!("policy names node {n}, which this system lacks")))?;
+    }
+    let flag = if policy.numa_balancing { MPOL_F_NUMA_BALANCING } else { 0 };
+    Ok(RawPolicy { mode: mode | flag, nodes })
+}
+
+/// Maps a region at its planned address, advises and binds it. Nothing is touched.
+///
+/// # Errors
+/// The kernel's error with what was being done.
+pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(), String> {
+    let bytes = region.size_bytes;
+    let fail = |what: &str, e: io::Error| format!("{what} of region {} ({bytes} bytes): {e}", region.name);
+    let file = match region.kind {
+        RegionKind::PrivateAnon | RegionKind::SharedAnon => None,
+        RegionKind::CowData | RegionKind::FileRead | RegionKind::FileShared => {
+            Some(sys::memfd(&region.name, bytes, false).map_err(|e| fail("backing file", e))?)
+        }
+    };
+    let backing = match (region.kind, &file) {
+        (RegionKind::SharedAnon, _) => Backing::Shared,
+        (RegionKind::CowData, Some(f)) => Backing::FilePrivate(f),
+        (RegionKind::FileRead | RegionKind::FileShared, Some(f)) => Backing::FileShared(f),
+        _ => Backing::Private,
+    };
+    sys::map_at(address, bytes, region.write, backing).map_err(|e| fail("mmap", e))?;
+    let advice = match region.advice {
+        HugeAdvice::Default => None,
+        HugeAdvice::Huge => Some(libc::MADV_HUGEPAGE),
+        HugeAdvice::NoHuge => Some(libc::MADV_NOHUGEPAGE),
+    };
+    if let Some(advice) = advice {
+        // SAFETY: the range was just mapped for the workload alone; huge-page advice keeps its content.
+        unsafe { sys::advise(address, bytes, advice) }.map_err(|e| fail("madvise", e))?;
+    }
+    match policy {
+        Some(policy) => sys::mbind(address, bytes, policy).map_err(|e| fail("mbind", e)),
+        None => Ok(()),
+    }
+}
+
+/// The advice that frees the pages of a region of this kind.
+pub fn discard_advice(kind: RegionKind) -> i32 {
+    match kind {
+        RegionKind::PrivateAnon | RegionKind::CowData | RegionKind::FileRead => libc::MADV_DONTNEED,
+        // Shared memory keeps its pages when one mapping drops them: punch a hole instead.
+        RegionKind::SharedAnon | RegionKind::FileShared => libc::MADV_REMOVE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::tests::{job, process, region};
+    use numalab_model::workload::ForkPoint;
+
+    #[test]
+    fn children_see_what_the_fork_point_says_and_place_behind_it() {
+        let mut parent = process("a", vec![region("x", 4096), region("y", 5 << 20)], vec![]);
+        parent.regions[1].misalign_bytes = 8192;
+        let mut before = process("b", vec![region("z", 4096)], vec![]);
+        (before.parent, before.fork) = (Some(0), ForkPoint::BeforePrologue);
+        let mut after = process("c", vec![region("z", 4096)], vec![]);
+        (after.parent, after.fork) = (Some(0), ForkPoint::AfterPrologue);
+        let plan = plan(&job(vec![parent, before, after])).unwrap();
+        assert_eq!(plan[0][0].address, ARENA_START);
+        assert_eq!(plan[0][1].address % HUGE_BYTES, 8192);
+        assert!(plan[0][1].address >= plan[0][0].address + 4096 + GAP_BYTES);
+        assert_eq!(plan[1].len(), 1);
+        assert_eq!(plan[1][0].address, ARENA_START);
+        assert_eq!(plan[2].len(), 3);
+        assert_eq!(plan[2][..2], plan[0][..]);
+        assert!(plan[2][2].address > plan[0][1].address + (5 << 20));
+    }
+
+    #[test]
+    fn policies_use_the_kernels_numbers() {
+        let policy = Policy { mode: PolicyMode::Bind, nodes: vec![0, 1], weights: vec![], numa_balancing: true };
+        assert_eq!(raw_policy(&policy, &[4, 6]).unwrap(), RawPolicy { mode: 2 | 8192, nodes: 0b101_0000 });
+        assert!(raw_policy(&policy, &[0]).is_err());
+    }
+}

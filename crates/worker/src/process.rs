@@ -1,0 +1,221 @@
+//! The life of a workload process: map, prologue, forks, threads, final figures.
+//!
+//! A process without parent is a fresh execution of this program, so that the kernel starts it with a
+//! new address space; the others are real forks, made while the process has one thread.
+
+use crate::access::Draw;
+use crate::control::{Control, Layout, ProcessCell, State, ThreadCell};
+use crate::job::Job;
+use crate::memory::{self, Placed};
+use crate::program::{Compiler, Costs, Program};
+use crate::sample::{placement, sched};
+use crate::sys;
+use crate::thread::Thread;
+use numalab_model::workload::ForkPoint;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{FromRawFd, RawFd};
+use std::sync::atomic::Ordering;
+
+/// Stack of a workload thread; ops need little.
+const STACK_BYTES: usize = 128 << 10;
+
+/// Programs of a process: prologue and one per thread.
+struct Programs {
+    prologue: Program,
+    threads: Vec<Program>,
+}
+
+/// Everything that processes of one execution share.
+struct World<'a> {
+    job: &'a Job,
+    control: &'a Control,
+    plan: Vec<Vec<Placed>>,
+    /// By process; empty for processes of other executions.
+    programs: Vec<Option<Programs>>,
+}
+
+/// Entry point of a process started by exec: `index` and the two inherited descriptors.
+///
+/// Returns the exit status.
+pub fn main(index: usize, control_fd: RawFd, job_fd: RawFd) -> i32 {
+    sys::die_with_parent();
+    let mut bytes = Vec::new();
+    // SAFETY: the coordinator passes this descriptor to us alone.
+    let mut file = unsafe { File::from_raw_fd(job_fd) };
+    if file.read_to_end(&mut bytes).is_err() {
+        return 3;
+    }
+    let Ok(job) = Job::from_bytes(&bytes) else { return 3 };
+    drop((bytes, file));
+    let Ok(control) = Control::attach(control_fd, Layout::of(&job)) else { return 3 };
+    if index >= job.workload.processes.len() {
+        return 3;
+    }
+    match prepare(&job, &control, index) {
+        Ok(world) => {
+            control.set_state(index, State::Ready);
+            control.wait_gate();
+            world.live(index)
+        }
+        Err(reason) => {
+            control.fail(index, &reason);
+            1
+        }
+    }
+}
+
+/// Compiles the programs of `root` and everything forked from it.
+fn prepare<'a>(job: &'a Job, control: &'a Control, root: usize) -> Result<World<'a>, String> {
+    let plan = memory::plan(job).map_err(|e| e.to_string())?;
+    let mut family = vec![false; job.workload.processes.len()];
+    let mut programs: Vec<Option<Programs>> = Vec::new();
+    let mut compiler = Compiler::new(job, &plan, Costs::read(control));
+    for (p, process) in job.workload.processes.iter().enumerate() {
+        family[p] = p == root || process.parent.is_some_and(|q| family[q]);
+        if !family[p] {
+            programs.push(None);
+            continue;
+        }
+        let mut compile = |ops| compiler.compile(p, ops).map_err(|e| format!("{}: {e}", process.name));
+        let prologue = compile(&process.prologue)?;
+        let threads = process.threads.iter().map(|t| compile(&t.ops)).collect::<Result<_, _>>()?;
+        programs.push(Some(Programs { prologue, threads }));
+    }
+    Ok(World { job, control, plan, programs })
+}
+
+impl World<'_> {
+    /// Runs process `p` to its end; returns the exit status.
+    fn live(&self, p: usize) -> i32 {
+        match self.carry_out(p) {
+            Ok(()) => {
+                self.finish(p);
+                0
+            }
+            Err(reason) => {
+                self.control.fail(p, &format!("{}: {reason}", self.job.workload.processes[p].name));
+                1
+            }
+        }
+    }
+
+    fn carry_out(&self, p: usize) -> Result<(), String> {
+        let process = &self.job.workload.processes[p];
+        self.control.process(p, ProcessCell::Pid).store(std::process::id().into(), Ordering::Relaxed);
+        self.control.process(p, ProcessCell::StartNs).store(sys::now_ns(), Ordering::Relaxed);
+        self.control.set_state(p, State::Running);
+        let Some(programs) = &self.programs[p] else { return Err("no program".into()) };
+        self.set_affinity(p, 0)?;
+        self.fork_children(p, ForkPoint::BeforePrologue)?;
+        for (region, placed) in process.regions.iter().zip(self.own_regions(p)) {
+            let policy = region.policy.as_ref().map(|q| memory::raw_policy(q, &self.job.node_ids)).transpose();
+            memory::map(region, placed.address, policy.map_err(|e| e.to_string())?)?;
+        }
+        let index = self.control.layout().thread(p, 0);
+        self.control.thread(index, ThreadCell::Tid).store(sys::thread_id() as u64, Ordering::Relaxed);
+        let mut initial = Thread { control: self.control, index, draw: Draw::new(self.job.seed, index as u64) };
+        initial.run(&programs.prologue, &mut || {})?;
+        self.fork_children(p, ForkPoint::AfterPrologue)?;
+        self.run_threads(p, programs, &mut initial)
+    }
+
+    fn own_regions(&self, p: usize) -> impl Iterator<Item = &Placed> {
+        self.plan[p].iter().filter(move |r| r.owner == p)
+    }
+
+    fn set_affinity(&self, p: usize, t: usize) -> Result<(), String> {
+        let dense = self.job.workload.processes[p].threads[t].affinity.as_deref().unwrap_or(&[]);
+        let mut cpus = Vec::new();
+        for &c in dense {
+            let id = self.job.cpu_ids.get(c as usize);
+            cpus.push(*id.ok_or_else(|| format!("thread {t} is bound to CPU {c}, which this system lacks"))?);
+        }
+        sys::set_affinity(&cpus).map_err(|e| format!("affinity of thread {t}: {e}"))
+    }
+
+    fn fork_children(&self, p: usize, point: ForkPoint) -> Result<(), String> {
+        for child in self.job.children(p, point) {
+            // SAFETY: forks happen before the process creates threads.
+            let pid = unsafe { sys::fork() }.map_err(|e| format!("fork: {e}"))?;
+            if pid == 0 {
+                // The kernel reports errors of a fork's copy through this child alone.
+                let status = self.live(child);
+                sys::exit_now(status);
+            }
+        }
+        Ok(())
+    }
+
+    fn run_threads(&self, p: usize, programs: &Programs, initial: &mut Thread<'_>) -> Result<(), String> {
+        std::thread::scope(|scope| {
+            let mut handles = Vec::new();
+            for (t, program) in programs.threads.iter().enumerate().skip(1) {
+                let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+                let body = move || self.run_thread(p, t, program);
+                let handle = builder.spawn_scoped(scope, body).map_err(|e| format!("thread {t}: {e}"))?;
+                handles.push(handle);
+            }
+            let mut failed = None;
+            let mut join = || {
+                for handle in handles.drain(..) {
+                    let result = handle.join().unwrap_or_else(|_| Err("a thread panicked".into()));
+                    failed = failed.take().or(result.err());
+                }
+            };
+            let result = initial.run(&programs.threads[0], &mut join);
+            self.record_thread(initial.index);
+            if result.is_err() {
+                // The others may wait for this thread for ever: leave them to the coordinator's kill.
+                let reason = result.as_ref().err().cloned().unwrap_or_default();
+                self.control.fail(p, &format!("{}: {reason}", self.job.workload.processes[p].name));
+            }
+            join();
+            failed.map_or(result, Err)
+        })
+    }
+
+    fn run_thread(&self, p: usize, t: usize, program: &Program) -> Result<(), String> {
+        let index = self.control.layout().thread(p, t);
+        self.control.thread(index, ThreadCell::Tid).store(sys::thread_id() as u64, Ordering::Relaxed);
+        let mut thread = Thread { control: self.control, index, draw: Draw::new(self.job.seed, index as u64) };
+        let result = self.set_affinity(p, t).and_then(|()| thread.run(program, &mut || {}));
+        self.record_thread(index);
+        if let Err(reason) = &result {
+            self.control.fail(p, &format!("{} thread {t}: {reason}", self.job.workload.processes[p].name));
+        }
+        result
+    }
+
+    /// Stores what the kernel knows of the calling thread, which is about to end.
+    fn record_thread(&self, index: usize) {
+        let fields = sched::read("/proc/thread-self/sched").unwrap_or_default();
+        let put = |cell, value: u64| self.control.thread(index, cell).store(value, Ordering::Relaxed);
+        put(ThreadCell::Preferred, (fields.preferred_nid + 1).max(0) as u64);
+        put(ThreadCell::Faults, fields.total_numa_faults);
+        put(ThreadCell::Migrated, fields.pages_migrated);
+        put(ThreadCell::Group, fields.group);
+        put(ThreadCell::ScanSeq, fields.scan_seq);
+        put(ThreadCell::BlockNs, fields.block_ns);
+        for (node, &id) in self.job.node_ids.iter().enumerate() {
+            let faults = fields.node_faults.iter().find(|f| f.0 == id).map_or(0, |f| f.1);
+            self.control.faults(index, node).store(faults, Ordering::Relaxed);
+        }
+        put(ThreadCell::Done, 1);
+    }
+
+    /// Stores end time, CPU time and page placement; marks the process finished.
+    fn finish(&self, p: usize) {
+        self.control.process(p, ProcessCell::EndNs).store(sys::now_ns(), Ordering::Relaxed);
+        let (user, system) = sys::process_times_ns();
+        self.control.process(p, ProcessCell::UserNs).store(user, Ordering::Relaxed);
+        self.control.process(p, ProcessCell::SystemNs).store(system, Ordering::Relaxed);
+        for (r, placed) in self.plan[p].iter().enumerate() {
+            let counts = placement::count(placed.address, placed.bytes, &self.job.node_ids);
+            for (node, count) in counts.iter().enumerate() {
+                self.control.placement(p, r, node).store(*count, Ordering::Relaxed);
+            }
+        }
+        self.control.set_state(p, State::Finished);
+    }
+}

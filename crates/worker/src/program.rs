@@ -1,0 +1,335 @@
+//! Op lists compiled to steps: addresses, jump targets and spin turns are computed before the run.
+//!
+//! Compiling also checks every index and span, so that running needs no checks and cannot leave the
+//! regions of its process.
+
+use crate::access::{zipf, Kind, Plan, Range, Walk, KINDS};
+use crate::control::Control;
+use crate::job::{Job, JobError};
+use crate::memory::{self, Placed};
+use crate::spin;
+use crate::sys::RawPolicy;
+use numalab_model::workload::{Access, Bound, Op, Pattern, Region, Span};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+/// One step of a thread.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Walk memory.
+    Access(Plan),
+    /// Spin this many turns.
+    Compute(u64),
+    /// Sleep.
+    Sleep {
+        /// Mean, ns.
+        ns: u64,
+        /// Exponentially distributed.
+        exponential: bool,
+    },
+    /// `set_mempolicy`.
+    SetPolicy(RawPolicy),
+    /// Barrier.
+    Barrier {
+        /// Which.
+        id: u32,
+        /// How many come.
+        width: u32,
+        /// Busy-wait.
+        spin: bool,
+    },
+    /// Post a message.
+    Signal(u32),
+    /// Take a message.
+    Wait(u32),
+    /// Begin a loop; its state is kept in `slot`.
+    LoopStart {
+        /// Bound.
+        bound: Bound,
+        /// Index of its counter or deadline.
+        slot: usize,
+    },
+    /// End of a loop: go back to the step at `body` while the bound holds.
+    LoopEnd {
+        /// First step of the loop.
+        body: usize,
+        /// Index of its counter or deadline.
+        slot: usize,
+        /// Whether the slot is a deadline.
+        timed: bool,
+    },
+    /// Count a score.
+    Score {
+        /// Which.
+        id: u32,
+        /// Units.
+        amount: f64,
+    },
+    /// Start or stop this thread's clock of a score.
+    ScoreClock {
+        /// Which.
+        id: u32,
+        /// Start.
+        run: bool,
+    },
+    /// Free pages.
+    Discard {
+        /// Start, page-aligned.
+        address: u64,
+        /// Length, whole pages; may be 0.
+        bytes: u64,
+        /// `madvise` advice.
+        advice: i32,
+    },
+    /// Wait for the other threads of the process.
+    Join,
+}
+
+/// Steps of a thread and the number of loop slots it needs.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Steps.
+    pub steps: Vec<Step>,
+    /// Deepest loop nesting.
+    pub slots: usize,
+}
+
+/// What the loops of this machine cost by themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    /// Spin turns per second.
+    pub spin_per_second: u64,
+    /// Picoseconds per line, by [`Kind`].
+    pub access_ps: [u64; KINDS.len()],
+}
+
+impl Costs {
+    /// As the coordinator measured them.
+    pub fn read(control: &Control) -> Self {
+        let access_ps = std::array::from_fn(|k| control.access_cost(k).load(Ordering::Acquire));
+        let spin = control.head(crate::control::Head::SpinPerSecond);
+        Self { spin_per_second: spin.load(Ordering::Acquire), access_ps }
+    }
+    /// Spin turns to add to each line of a walk so that it costs `compute_ns`.
+    fn turns_per_line(&self, kind: Kind, compute_ns: f64) -> f64 {
+        spin::turns(compute_ns - self.access_ps[kind as usize] as f64 / 1000.0, self.spin_per_second)
+    }
+}
+
+/// Compiles op lists of one job.
+pub struct Compiler<'a> {
+    job: &'a Job,
+    plan: &'a [Vec<Placed>],
+    costs: Costs,
+    tables: BTreeMap<(u64, u64), Arc<zipf::Table>>,
+}
+
+impl<'a> Compiler<'a> {
+    /// A compiler for `job` whose regions are placed by `plan`.
+    pub fn new(job: &'a Job, plan: &'a [Vec<Placed>], costs: Costs) -> Self {
+        Self { job, plan, costs, tables: BTreeMap::new() }
+    }
+
+    /// Compiles ops of process `p`.
+    ///
+    /// # Errors
+    /// An index out of range, a span outside its region, a write to read-only memory, unbalanced loops.
+    pub fn compile(&mut self, p: usize, ops: &[Op]) -> Result<Program, JobError> {
+        let mut program = Program::default();
+        let mut open: Vec<(usize, Bound)> = Vec::new();
+        for op in ops {
+            let step = match op {
+                Op::LoopStart(bound) => {
+                    let slot = open.len();
+                    program.slots = program.slots.max(slot + 1);
+                    open.push((program.steps.len() + 1, *bound));
+                    Step::LoopStart { bound: *bound, slot }
+                }
+                Op::LoopEnd => {
+                    let (body, bound) = open.pop().ok_or_else(|| JobError("loop end without start".into()))?;
+                    Step::LoopEnd { body, slot: open.len(), timed: matches!(bound, Bound::Time { .. }) }
+                }
+                other => self.step(p, other)?,
+            };
+            program.steps.push(step);
+        }
+        if open.is_empty() {
+            Ok(program)
+        } else {
+            Err(JobError("loop start without end".into()))
+        }
+    }
+
+    fn step(&mut self, p: usize, op: &Op) -> Result<Step, JobError> {
+        let workload = &self.job.workload;
+        let bad = |what: &str, id: u32| Err(JobError(format!("no {what} {id} in this workload")));
+        Ok(match op {
+            Op::Access(access) => Step::Access(self.access(p, access)?),
+            Op::Compute { ns } => Step::Compute(spin::turns(*ns as f64, self.costs.spin_per_second) as u64),
+            Op::Sleep { ns, exponential } => Step::Sleep { ns: *ns, exponential: *exponential },
+            Op::SetPolicy(policy) => Step::SetPolicy(memory::raw_policy(policy, &self.job.node_ids)?),
+            Op::Barrier { id, spin } => match workload.barrier_widths.get(*id as usize) {
+                Some(&width) => Step::Barrier { id: *id, width, spin: *spin },
+                None => return bad("barrier", *id),
+            },
+            Op::Signal { channel } | Op::Wait { channel } if *channel >= workload.channels => {
+                return bad("channel", *channel)
+            }
+            Op::Signal { channel } => Step::Signal(*channel),
+            Op::Wait { channel } => Step::Wait(*channel),
+            Op::Score { id, .. } | Op::ScoreClock { id, .. } if *id as usize >= workload.scores.len() => {
+                return bad("score", *id)
+            }
+            Op::ScoreClock { id, run } => Step::ScoreClock { id: *id, run: *run },
+            Op::Score { id, amount } => Step::Score { id: *id, amount: *amount },
+            Op::Discard(span) => self.discard(p, *span)?,
+            Op::Join => Step::Join,
+            Op::LoopStart(_) | Op::LoopEnd => return Err(JobError("loop bracket out of place".into())),
+        })
+    }
+
+    /// Address of a span and its region, checked.
+    fn place(&self, p: usize, span: Span) -> Result<(u64, &'a Region), JobError> {
+        let placed = self.plan[p].get(span.region as usize);
+        let placed = placed.ok_or_else(|| JobError(format!("no region {} in process {p}", span.region)))?;
+        let end = span.offset_bytes.checked_add(span.len_bytes);
+        if span.len_bytes == 0 || end.map_or(true, |e| e > placed.bytes) {
+            return Err(JobError(format!(
+                "span {}+{} leaves region {} of {} bytes",
+                span.offset_bytes, span.len_bytes, span.region, placed.bytes
+            )));
+        }
+        let region = &self.job.workload.processes[placed.owner].regions[placed.index];
+        Ok((placed.address + span.offset_bytes, region))
+    }
+
+    fn access(&mut self, p: usize, access: &Access) -> Result<Plan, JobError> {
+        let (address, region) = self.place(p, access.span)?;
+        if access.write > 0.0 && !region.write {
+            return Err(JobError(format!("region {} is read-only but an access writes to it", region.name)));
+        }
+        if let Some((id, _)) = access.score {
+            if id as usize >= self.job.workload.scores.len() {
+                return Err(JobError(format!("no score {id} in this workload")));
+            }
+        }
+        // SAFETY: `place` checked that the span lies in a region that the process maps before its first
+        // step and never unmaps; regions hold no Rust objects; writes were checked above.
+        let range = unsafe { Range::new(address, access.span.len_bytes) };
+        let walk = match access.pattern {
+            Pattern::Sequential => Walk::Sequential,
+            Pattern::Strided { stride_bytes } => Walk::Strided(stride_bytes),
+            Pattern::Random => Walk::Random,
+            Pattern::Zipf { theta } => Walk::Zipf(self.table(range.lines(), theta)),
+            Pattern::Chase => Walk::Chase,
+        };
+        let turns_per_line = self.costs.turns_per_line(walk.kind(), access.compute_ns);
+        Ok(Plan { range, walk, write: access.write, turns_per_line, accesses: access.accesses, score: access.score })
+    }
+
+    fn table(&mut self, lines: u64, theta: f64) -> Arc<zipf::Table> {
+        let entry = self.tables.entry((lines, theta.to_bits()));
+        entry.or_insert_with(|| Arc::new(zipf::Table::new(lines, theta))).clone()
+    }
+
+    fn discard(&self, p: usize, span: Span) -> Result<Step, JobError> {
+        let (address, region) = self.place(p, span)?;
+        let page = crate::sys::PAGE_BYTES;
+        let start = address.next_multiple_of(page);
+        let end = (address + span.len_bytes) / page * page;
+        let advice = memory::discard_advice(region.kind);
+        Ok(Step::Discard { address: start, bytes: end.saturating_sub(start), advice })
+    }
+}
+
+/// The largest ratio by which a walk's own instructions exceed the compute time its op asks for, if any
+/// does: (own ns per line, asked ns per line).
+pub fn slowest_walk(job: &Job, costs: &Costs) -> Option<(f64, f64)> {
+    let ops = job
+        .workload
+        .processes
+        .iter()
+        .flat_map(|p| p.prologue.iter().chain(p.threads.iter().flat_map(|t| t.ops.iter())));
+    let mut worst: Option<(f64, f64)> = None;
+    for op in ops {
+        let Op::Access(access) = op else { continue };
+        let kind = match access.pattern {
+            Pattern::Sequential => Kind::Sequential,
+            Pattern::Strided { .. } => Kind::Strided,
+            Pattern::Random => Kind::Random,
+            Pattern::Zipf { .. } => Kind::Zipf,
+            Pattern::Chase => Kind::Chase,
+        };
+        let own = costs.access_ps[kind as usize] as f64 / 1000.0;
+        let asked = access.compute_ns;
+        if own > asked && worst.map_or(true, |(o, a)| own * a.max(0.1) > o * asked.max(0.1)) {
+            worst = Some((own, asked));
+        }
+    }
+    worst
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::tests::{access, job, process, region};
+
+    fn compile(ops: Vec<Op>) -> Result<Program, JobError> {
+        let mut ro = region("ro", 8192);
+        ro.write = false;
+        let mut job = job(vec![process("a", vec![region("x", 8192), ro], ops.clone())]);
+        job.workload.barrier_widths = vec![1];
+        let plan = memory::plan(&job).unwrap();
+        let costs = Costs { spin_per_second: 1_000_000_000, access_ps: [1000; 5] };
+        Compiler::new(&job, &plan, costs).compile(0, &ops)
+    }
+
+    #[test]
+    fn loops_become_jumps() {
+        let ops = vec![
+            Op::LoopStart(Bound::Count(3)),
+            Op::LoopStart(Bound::Time { ns: 5 }),
+            Op::Compute { ns: 10 },
+            Op::LoopEnd,
+            Op::LoopEnd,
+        ];
+        let program = compile(ops).unwrap();
+        assert_eq!(program.slots, 2);
+        assert!(matches!(program.steps[3], Step::LoopEnd { body: 2, slot: 1, timed: true }));
+        assert!(matches!(program.steps[4], Step::LoopEnd { body: 1, slot: 0, timed: false }));
+        assert!(matches!(program.steps[2], Step::Compute(10)));
+    }
+
+    #[test]
+    fn everything_out_of_range_is_refused() {
+        let text = |ops: Vec<Op>| compile(ops).unwrap_err().to_string();
+        assert!(text(vec![Op::LoopEnd]).contains("without start"));
+        assert!(text(vec![Op::LoopStart(Bound::Count(1))]).contains("without end"));
+        assert!(text(vec![Op::Barrier { id: 1, spin: false }]).contains("barrier 1"));
+        assert!(text(vec![Op::Signal { channel: 0 }]).contains("channel 0"));
+        assert!(text(vec![Op::Score { id: 4, amount: 1.0 }]).contains("score 4"));
+        assert!(text(vec![Op::Access(access(0, 4096, 4097, 0.0))]).contains("leaves region"));
+        assert!(text(vec![Op::Access(access(0, u64::MAX, 2, 0.0))]).contains("leaves region"));
+        assert!(text(vec![Op::Access(access(2, 0, 64, 0.0))]).contains("no region 2"));
+        assert!(text(vec![Op::Access(access(1, 0, 64, 0.5))]).contains("read-only"));
+        assert!(compile(vec![Op::Access(access(1, 0, 64, 0.0))]).is_ok());
+    }
+
+    #[test]
+    fn only_the_missing_compute_time_is_spun() {
+        let mut a = access(0, 0, 64, 0.0);
+        a.compute_ns = 3.0;
+        let program = compile(vec![Op::Access(a)]).unwrap();
+        let Step::Access(plan) = &program.steps[0] else { panic!("not an access") };
+        assert!((plan.turns_per_line - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_discard_frees_whole_pages_only() {
+        let span = Span { region: 0, offset_bytes: 100, len_bytes: 8000 };
+        let program = compile(vec![Op::Discard(span)]).unwrap();
+        let Step::Discard { address, bytes, .. } = program.steps[0] else { panic!("not a discard") };
+        assert_eq!((address, bytes), (memory::ARENA_START + 4096, 0));
+    }
+}

@@ -1,0 +1,139 @@
+//! `/proc/PID/task/TID/sched` and `stat`: what the scheduler knows of a task.
+
+/// NUMA fields of a task (kernel-numa-balancing.md §15.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskSched {
+    /// `numa_preferred_nid`, -1 = none.
+    pub preferred_nid: i64,
+    /// `total_numa_faults`.
+    pub total_numa_faults: u64,
+    /// `numa_pages_migrated`.
+    pub pages_migrated: u64,
+    /// `numa_group_id`, 0 = none.
+    pub group: u64,
+    /// `mm->numa_scan_seq`.
+    pub scan_seq: u64,
+    /// `sum_block_runtime`, ns; 0 where the kernel keeps no statistics.
+    pub block_ns: u64,
+    /// (node id, private + shared memory faults of the task).
+    pub node_faults: Vec<(u32, u64)>,
+}
+
+impl Default for TaskSched {
+    fn default() -> Self {
+        Self {
+            preferred_nid: -1,
+            total_numa_faults: 0,
+            pages_migrated: 0,
+            group: 0,
+            scan_seq: 0,
+            block_ns: 0,
+            node_faults: Vec::new(),
+        }
+    }
+}
+
+/// Reads a task's file.
+///
+/// # Errors
+/// The file cannot be read (the task ended, or the kernel lacks `CONFIG_SCHED_DEBUG`).
+pub fn read(path: &str) -> std::io::Result<TaskSched> {
+    Ok(parse(&std::fs::read_to_string(path)?))
+}
+
+/// Parses the file's text.
+pub fn parse(text: &str) -> TaskSched {
+    let mut out = TaskSched::default();
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("numa_faults node=") {
+            if let Some(f) = node_faults(rest) {
+                out.node_faults.push(f);
+            }
+            continue;
+        }
+        // The group id shares a line with others: "current_node=0, numa_group_id=17".
+        if let Some(at) = line.find("numa_group_id=") {
+            out.group = digits(&line[at + "numa_group_id=".len()..]).unwrap_or(0);
+            continue;
+        }
+        let Some((key, value)) = line.rsplit_once(':') else { continue };
+        let (key, value) = (key.trim(), value.trim());
+        match key {
+            "numa_preferred_nid" => out.preferred_nid = value.parse().unwrap_or(-1),
+            "total_numa_faults" => out.total_numa_faults = value.parse().unwrap_or(0),
+            "numa_pages_migrated" => out.pages_migrated = value.parse().unwrap_or(0),
+            "mm->numa_scan_seq" => out.scan_seq = value.parse().unwrap_or(0),
+            "sum_block_runtime" | "se.statistics.sum_block_runtime" => out.block_ns = milliseconds_ns(value),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn digits(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+/// "1.234567" milliseconds as ns.
+fn milliseconds_ns(text: &str) -> u64 {
+    text.parse::<f64>().map_or(0, |ms| (ms.max(0.0) * 1e6) as u64)
+}
+
+/// "0 task_private=5 task_shared=1 group_private=5 group_shared=1".
+fn node_faults(rest: &str) -> Option<(u32, u64)> {
+    let mut words = rest.split_ascii_whitespace();
+    let node = words.next()?.parse().ok()?;
+    let value =
+        |w: &str| w.split_once('=').filter(|(k, _)| k.starts_with("task_")).and_then(|(_, v)| v.parse::<u64>().ok());
+    Some((node, words.filter_map(value).sum()))
+}
+
+/// CPU a task last ran on, from its `stat` line.
+pub fn cpu_of_stat(text: &str) -> Option<u32> {
+    // The name may hold spaces and parentheses; fields are counted after its end. CPU is field 39.
+    let rest = &text[text.rfind(')')? + 1..];
+    rest.split_ascii_whitespace().nth(36)?.parse().ok()
+}
+
+/// State letter of a process, from its `stat` line.
+pub fn state_of_stat(text: &str) -> Option<char> {
+    text[text.rfind(')')? + 1..].trim_start().chars().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_a_6_12_task() {
+        let text = "init (77, #threads: 5)\n\
+            -------------------------------------------------------------------\n\
+            se.exec_start                                :         12345.678901\n\
+            sum_block_runtime                            :            12.500000\n\
+            nr_switches                                  :                  123\n\
+            mm->numa_scan_seq                            :                    4\n\
+            numa_pages_migrated                          :                  321\n\
+            numa_preferred_nid                           :                    2\n\
+            total_numa_faults                            :                 6789\n\
+            current_node=2, numa_group_id=61\n\
+            numa_faults node=0 task_private=3 task_shared=4 group_private=9 group_shared=9\n\
+            numa_faults node=2 task_private=100 task_shared=0 group_private=300 group_shared=0\n";
+        let t = parse(text);
+        assert_eq!((t.preferred_nid, t.total_numa_faults, t.pages_migrated), (2, 6789, 321));
+        assert_eq!((t.group, t.scan_seq, t.block_ns), (61, 4, 12_500_000));
+        assert_eq!(t.node_faults, vec![(0, 7), (2, 100)]);
+        assert_eq!(parse("numa_preferred_nid : -1\n"), TaskSched::default());
+    }
+
+    #[test]
+    fn cpu_and_state_of_a_stat_line_with_a_hostile_name() {
+        let mut line = String::from("12 (a) b (c)) R 1");
+        for i in 5..=52 {
+            line.push_str(&format!(" {i}"));
+        }
+        assert_eq!(cpu_of_stat(&line), Some(39));
+        assert_eq!(state_of_stat(&line), Some('R'));
+        assert_eq!(cpu_of_stat("12 (x) Z"), None);
+    }
+}

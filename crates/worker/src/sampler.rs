@@ -1,0 +1,140 @@
+//! Samples over time, taken by the coordinator while the workload runs.
+
+use crate::control::{Control, ProcessCell, State, ThreadCell};
+use crate::job::Job;
+use crate::mark::{Mark, Marks};
+use crate::sample::trace::Trace;
+use crate::sample::vmstat::{Vmstat, ALWAYS};
+use crate::sample::{numa_maps, sched};
+use numalab_model::record::Series;
+use std::sync::atomic::Ordering;
+
+/// All series of a run.
+pub struct Sampler<'a> {
+    job: &'a Job,
+    control: &'a Control,
+    start: Vmstat,
+    start_ns: u64,
+    taken: u32,
+    vmstat: Series,
+    scores: Series,
+    node_pages: Series,
+    task_node: Series,
+    task_preferred: Series,
+}
+
+fn series(name: &str, unit: &str, columns: Vec<String>) -> Series {
+    let values = vec![Vec::new(); columns.len()];
+    Series { name: name.into(), unit: unit.into(), columns, time_ns: Vec::new(), values }
+}
+
+fn push(series: &mut Series, time_ns: u64, values: impl Iterator<Item = f64>) {
+    series.time_ns.push(time_ns);
+    for (column, value) in series.values.iter_mut().zip(values) {
+        column.push(value);
+    }
+}
+
+/// `process/node0` and so on for every process.
+pub fn node_columns(job: &Job) -> Vec<String> {
+    let processes = job.workload.processes.iter();
+    processes.flat_map(|p| (0..job.node_ids.len()).map(move |n| format!("{}/node{n}", p.name))).collect()
+}
+
+/// `process/t0` and so on for every thread.
+pub fn thread_columns(job: &Job) -> Vec<String> {
+    let processes = job.workload.processes.iter();
+    processes.flat_map(|p| (0..p.threads.len()).map(move |t| format!("{}/t{t}", p.name))).collect()
+}
+
+impl<'a> Sampler<'a> {
+    /// A sampler whose time starts at `start_ns` with counters `start`.
+    pub fn new(job: &'a Job, control: &'a Control, start: Vmstat, start_ns: u64) -> Self {
+        let counters = ALWAYS.iter().filter(|n| start.get(n).is_some()).map(|n| n.to_string()).collect();
+        let scores = job.workload.scores.iter().map(|s| s.name.clone()).collect();
+        Self {
+            job,
+            control,
+            start,
+            start_ns,
+            taken: 0,
+            vmstat: series("vmstat", "events", counters),
+            scores: series("score", "units", scores),
+            node_pages: series("node_pages", "pages", node_columns(job)),
+            task_node: series("task_node", "node", thread_columns(job)),
+            task_preferred: series("task_preferred_node", "node", thread_columns(job)),
+        }
+    }
+
+    /// Takes one sample at `now_ns`.
+    pub fn take(&mut self, now_ns: u64, marks: &Marks, trace: Option<&mut Trace>) {
+        marks.set(Mark::Sample);
+        let time = now_ns.saturating_sub(self.start_ns);
+        if let Ok(now) = Vmstat::read() {
+            let names = self.vmstat.columns.clone();
+            let growth = |n: &String| now.get(n).unwrap_or(0).saturating_sub(self.start.get(n).unwrap_or(0)) as f64;
+            push(&mut self.vmstat, time, names.iter().map(growth));
+        }
+        let sums = (0..self.job.workload.scores.len()).map(|s| self.control.score_sum(s));
+        push(&mut self.scores, time, sums);
+        if self.job.maps_every > 0 && self.taken % self.job.maps_every == 0 {
+            let pages = self.pages();
+            push(&mut self.node_pages, time, pages.into_iter());
+        }
+        if self.job.sample_tasks {
+            let (nodes, preferred) = self.tasks();
+            push(&mut self.task_node, time, nodes.into_iter());
+            push(&mut self.task_preferred, time, preferred.into_iter());
+        }
+        if let Some(trace) = trace {
+            trace.drain();
+        }
+        self.taken += 1;
+    }
+
+    /// Pages per process and node; 0 for processes that do not run.
+    fn pages(&self) -> Vec<f64> {
+        let mut out = Vec::new();
+        for p in 0..self.job.workload.processes.len() {
+            let pid = self.control.process(p, ProcessCell::Pid).load(Ordering::Relaxed);
+            let running = self.control.state(p) == State::Running;
+            let pages = if running { numa_maps::read(pid, &self.job.node_ids).ok() } else { None };
+            let pages = pages.unwrap_or_else(|| vec![0; self.job.node_ids.len()]);
+            out.extend(pages.iter().map(|&n| n as f64));
+        }
+        out
+    }
+
+    /// Dense node each thread is on and prefers; -1 where there is none.
+    fn tasks(&self) -> (Vec<f64>, Vec<f64>) {
+        let (mut nodes, mut preferred) = (Vec::new(), Vec::new());
+        for (p, process) in self.job.workload.processes.iter().enumerate() {
+            let pid = self.control.process(p, ProcessCell::Pid).load(Ordering::Relaxed);
+            for t in 0..process.threads.len() {
+                let index = self.control.layout().thread(p, t);
+                let tid = self.control.thread(index, ThreadCell::Tid).load(Ordering::Relaxed);
+                let done = self.control.thread(index, ThreadCell::Done).load(Ordering::Relaxed) != 0;
+                let (mut on, mut wants) = (-1.0, -1.0);
+                if tid != 0 && !done {
+                    let stat = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat"));
+                    let cpu = stat.ok().and_then(|s| sched::cpu_of_stat(&s));
+                    let dense = cpu.and_then(|c| self.job.cpu_ids.iter().position(|&id| id == c));
+                    on = dense.map_or(-1.0, |c| f64::from(self.job.cpu_nodes[c]));
+                    let fields = sched::read(&format!("/proc/{pid}/task/{tid}/sched")).unwrap_or_default();
+                    let ids = self.job.node_ids.iter();
+                    let dense = ids.clone().position(|&id| i64::from(id) == fields.preferred_nid);
+                    wants = dense.map_or(-1.0, |n| n as f64);
+                }
+                nodes.push(on);
+                preferred.push(wants);
+            }
+        }
+        (nodes, preferred)
+    }
+
+    /// All series that have samples.
+    pub fn finish(self) -> Vec<Series> {
+        let all = [self.vmstat, self.scores, self.node_pages, self.task_node, self.task_preferred];
+        all.into_iter().filter(|s| !s.columns.is_empty() && !s.time_ns.is_empty()).collect()
+    }
+}

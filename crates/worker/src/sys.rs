@@ -1,0 +1,285 @@
+//! The system calls the worker needs, each behind a safe or plainly documented function.
+//!
+//! Only what the standard library lacks: shared mappings, futexes across processes, memory policy,
+//! page placement queries, affinity.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+/// Bytes of a base page.
+pub const PAGE_BYTES: u64 = 4096;
+
+fn check(result: i64) -> io::Result<i64> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is a valid timespec; the call writes only it.
+    unsafe { libc::clock_gettime(clock, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// `CLOCK_MONOTONIC`, ns.
+pub fn now_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// CPU time of the calling thread, ns.
+pub fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Sleeps for `ns`.
+pub fn sleep_ns(ns: u64) {
+    std::thread::sleep(Duration::from_nanos(ns));
+}
+
+/// Sleeps while `*word == expected` until woken (also spuriously); works across processes.
+pub fn futex_wait(word: &AtomicU32, expected: u32) {
+    let timeout: *const libc::timespec = std::ptr::null();
+    // SAFETY: the kernel only reads the word, which outlives the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, timeout, 0, 0) };
+}
+
+/// Wakes up to `count` sleepers of [`futex_wait`].
+pub fn futex_wake(word: &AtomicU32, count: i32) {
+    let none: *const libc::timespec = std::ptr::null();
+    // SAFETY: the kernel uses only the address of the word.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count, none, 0, 0) };
+}
+
+/// An anonymous file of `bytes` zero bytes that survives exec when `inherit` is set.
+///
+/// # Errors
+/// The kernel's error.
+pub fn memfd(name: &str, bytes: u64, inherit: bool) -> io::Result<OwnedFd> {
+    let name = std::ffi::CString::new(name).map_err(io::Error::other)?;
+    let flags: libc::c_uint = if inherit { 0 } else { libc::MFD_CLOEXEC };
+    // SAFETY: `name` is a valid C string; the result is checked before it is owned.
+    let fd = unsafe { check(libc::syscall(libc::SYS_memfd_create, name.as_ptr(), flags))? } as RawFd;
+    // SAFETY: `fd` was just made and belongs to nobody else.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    let file = File::from(fd);
+    file.set_len(bytes)?;
+    Ok(file.into())
+}
+
+/// Maps `bytes` of `fd` shared and writable for the rest of the process's life.
+///
+/// # Errors
+/// The kernel's error.
+pub fn map_shared(fd: RawFd, bytes: usize) -> io::Result<*mut u8> {
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a fresh mapping at an address the kernel chooses touches no existing memory.
+    let p = unsafe { libc::mmap(std::ptr::null_mut(), bytes, prot, libc::MAP_SHARED, fd, 0) };
+    if p == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(p.cast())
+}
+
+/// How [`map_at`] backs memory.
+#[derive(Clone, Copy, Debug)]
+pub enum Backing<'a> {
+    /// Private anonymous.
+    Private,
+    /// Shared anonymous.
+    Shared,
+    /// Private mapping of a file.
+    FilePrivate(&'a OwnedFd),
+    /// Shared mapping of a file.
+    FileShared(&'a OwnedFd),
+}
+
+/// Maps `bytes` at exactly `address`; fails if anything is mapped there.
+///
+/// # Errors
+/// The kernel's error, or `AddrInUse`.
+pub fn map_at(address: u64, bytes: u64, write: bool, backing: Backing<'_>) -> io::Result<()> {
+    let prot = if write { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+    let (flags, fd) = match backing {
+        Backing::Private => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
+        Backing::Shared => (libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1),
+        Backing::FilePrivate(fd) => (libc::MAP_PRIVATE, fd.as_raw_fd()),
+        Backing::FileShared(fd) => (libc::MAP_SHARED, fd.as_raw_fd()),
+    };
+    let flags = flags | libc::MAP_FIXED_NOREPLACE | libc::MAP_NORESERVE;
+    // SAFETY: NOREPLACE guarantees that no existing mapping is touched.
+    let p = unsafe { libc::mmap(address as *mut libc::c_void, bytes as usize, prot, flags, fd, 0) };
+    if p == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    if p as u64 != address {
+        return Err(io::Error::from(io::ErrorKind::AddrInUse));
+    }
+    Ok(())
+}
+
+/// `madvise` on a range mapped by [`map_at`].
+///
+/// # Errors
+/// The kernel's error.
+///
+/// # Safety
+/// Nothing but worker accesses may rely on the content of the range (advice may zero it).
+pub unsafe fn advise(address: u64, bytes: u64, advice: i32) -> io::Result<()> {
+    // SAFETY: the caller owns the range.
+    check(unsafe { libc::madvise(address as *mut libc::c_void, bytes as usize, advice) } as i64).map(|_| ())
+}
+
+/// A memory policy in the kernel's form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawPolicy {
+    /// `MPOL_*` with mode flags.
+    pub mode: i32,
+    /// Bit mask of nodes, at most 64.
+    pub nodes: u64,
+}
+
+/// Number of bits passed with a node mask: the kernel ignores the last one, hence 65.
+const MASK_BITS: u64 = 65;
+
+/// Sets the calling thread's memory policy.
+///
+/// # Errors
+/// The kernel's error.
+pub fn set_mempolicy(policy: RawPolicy) -> io::Result<()> {
+    let mask = [policy.nodes, 0];
+    let (p, bits) = if policy.nodes == 0 { (std::ptr::null(), 0) } else { (mask.as_ptr(), MASK_BITS) };
+    // SAFETY: the kernel reads at most 65 bits of the 128 of `mask`.
+    check(unsafe { libc::syscall(libc::SYS_set_mempolicy, policy.mode, p, bits) }).map(|_| ())
+}
+
+/// Sets the memory policy of a range.
+///
+/// # Errors
+/// The kernel's error.
+pub fn mbind(address: u64, bytes: u64, policy: RawPolicy) -> io::Result<()> {
+    let mask = [policy.nodes, 0];
+    let (p, bits) = if policy.nodes == 0 { (std::ptr::null(), 0) } else { (mask.as_ptr(), MASK_BITS) };
+    // SAFETY: a policy changes no content; the kernel reads at most 65 bits of `mask`.
+    check(unsafe { libc::syscall(libc::SYS_mbind, address, bytes, policy.mode, p, bits, 0) }).map(|_| ())
+}
+
+/// Node of each page, or a negative error number (`-ENOENT`: not present).
+///
+/// # Errors
+/// The kernel's error.
+pub fn page_nodes(pid: i32, pages: &[u64], nodes: &mut [i32]) -> io::Result<()> {
+    let count = pages.len().min(nodes.len());
+    let none: *const i32 = std::ptr::null();
+    // SAFETY: both arrays hold `count` entries; without a target array nothing is moved.
+    check(unsafe { libc::syscall(libc::SYS_move_pages, pid, count, pages.as_ptr(), none, nodes.as_mut_ptr(), 0) })
+        .map(|_| ())
+}
+
+/// Restricts the calling thread to `cpus`; an empty list means all the system allows.
+///
+/// # Errors
+/// The kernel's error.
+pub fn set_affinity(cpus: &[u32]) -> io::Result<()> {
+    let mut mask = [0u64; 64];
+    if cpus.is_empty() {
+        mask = [u64::MAX; 64];
+    }
+    for &c in cpus {
+        let word = mask.get_mut(c as usize / 64).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        *word |= 1 << (c % 64);
+    }
+    let bytes = std::mem::size_of_val(&mask);
+    // SAFETY: the kernel reads `bytes` bytes of `mask`.
+    check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bytes, mask.as_ptr()) }).map(|_| ())
+}
+
+/// Thread id of the caller.
+pub fn thread_id() -> i32 {
+    // SAFETY: takes no arguments and cannot fail.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+/// User and system time of this process, ended threads included, ns.
+pub fn process_times_ns() -> (u64, u64) {
+    // SAFETY: rusage is plain data; all-zero is a valid value that the call overwrites.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: writes only `usage`.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
+    (ns(usage.ru_utime), ns(usage.ru_stime))
+}
+
+/// Makes orphaned descendants children of the calling process.
+pub fn adopt_orphans() {
+    // SAFETY: sets an attribute of the process.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// Asks to be killed when the parent ends.
+pub fn die_with_parent() {
+    // SAFETY: sets an attribute of the process.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
+}
+
+/// Reaps one ended child, if there is one: (pid, raw wait status).
+pub fn reap() -> Option<(i32, i32)> {
+    let mut status = 0;
+    // SAFETY: writes only `status`.
+    let pid = unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) };
+    (pid > 0).then_some((pid, status))
+}
+
+/// Kills a process.
+pub fn kill(pid: i32) {
+    if pid > 1 {
+        // SAFETY: sends a signal to another process.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+}
+
+/// Blocks `SIGCHLD` so that [`wait_child_or`] can wait for it.
+pub fn block_sigchld() {
+    // SAFETY: the set is initialised by sigemptyset before use; only this thread's mask changes.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+    }
+}
+
+/// Sleeps until a child ends or `ns` have passed.
+pub fn wait_child_or(ns: u64) {
+    let timeout = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
+    // SAFETY: the set is initialised by sigemptyset before use; the call reads set and timeout only.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        libc::sigtimedwait(&set, std::ptr::null_mut(), &timeout);
+    }
+}
+
+/// Forks a single-threaded process.
+///
+/// # Errors
+/// The kernel's error.
+///
+/// # Safety
+/// The calling process must have exactly one thread.
+pub unsafe fn fork() -> io::Result<i32> {
+    // SAFETY: with one thread the child is a full copy.
+    check(unsafe { libc::fork() } as i64).map(|pid| pid as i32)
+}
+
+/// Ends the process at once, without running destructors of the parent's copy.
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: never returns.
+    unsafe { libc::_exit(status) }
+}

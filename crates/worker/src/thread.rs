@@ -1,0 +1,153 @@
+//! A thread carrying out its steps.
+
+use crate::access::{self, Draw, Tally};
+use crate::control::Control;
+use crate::program::{Program, Step};
+use crate::{spin, sys};
+use numalab_model::workload::Bound;
+
+/// What a thread works with.
+pub struct Thread<'a> {
+    /// The shared block.
+    pub control: &'a Control,
+    /// Global thread index.
+    pub index: usize,
+    /// Its random stream.
+    pub draw: Draw,
+}
+
+struct Scores<'a> {
+    control: &'a Control,
+    thread: usize,
+}
+
+impl Tally for Scores<'_> {
+    fn score(&mut self, id: u32, amount: f64) {
+        self.control.add_score(self.thread, id as usize, amount);
+    }
+}
+
+impl Thread<'_> {
+    /// Runs all steps; `join` waits for the other threads of the process.
+    ///
+    /// # Errors
+    /// A system call that the kernel refused, as text.
+    pub fn run(&mut self, program: &Program, join: &mut dyn FnMut()) -> Result<(), String> {
+        // Loop state: turns left, or the time at which the loop ends.
+        let mut slots = vec![0u64; program.slots];
+        let mut scores = Scores { control: self.control, thread: self.index };
+        let mut pc = 0;
+        while let Some(step) = program.steps.get(pc) {
+            pc += 1;
+            match step {
+                Step::Access(plan) => access::run(plan, &mut self.draw, &mut scores),
+                Step::Compute(turns) => spin::spin(*turns),
+                Step::LoopStart { bound, slot } => slots[*slot] = enter(*bound),
+                Step::LoopEnd { body, slot, timed } => {
+                    if again(&mut slots[*slot], *timed) {
+                        pc = *body;
+                    }
+                }
+                Step::Score { id, amount } => scores.score(*id, *amount),
+                Step::Join => join(),
+                other => self.rare(other)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps that are system calls.
+    fn rare(&mut self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::Sleep { ns, exponential } => {
+                let factor = if *exponential { -self.draw.unit().ln() } else { 1.0 };
+                sys::sleep_ns((*ns as f64 * factor) as u64);
+            }
+            Step::SetPolicy(policy) => {
+                sys::set_mempolicy(*policy).map_err(|e| format!("set_mempolicy {policy:?}: {e}"))?;
+            }
+            Step::Barrier { id, width, spin } => self.control.barrier(*id, *width, *spin),
+            Step::Signal(channel) => self.control.signal(*channel),
+            Step::Wait(channel) => self.control.wait(*channel),
+            Step::ScoreClock { id, run } => self.control.run_clock(*id as usize, *run, sys::now_ns()),
+            Step::Discard { address, bytes, advice } if *bytes > 0 => {
+                // SAFETY: compiled from a span of a region, which holds nothing but workload accesses.
+                unsafe { sys::advise(*address, *bytes, *advice) }.map_err(|e| format!("discard: {e}"))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn enter(bound: Bound) -> u64 {
+    match bound {
+        Bound::Count(n) => n,
+        Bound::Time { ns } => sys::now_ns().saturating_add(ns),
+    }
+}
+
+/// Whether a loop goes round again. A loop runs at least once; the bound is looked at at its end.
+fn again(state: &mut u64, timed: bool) -> bool {
+    if timed {
+        return sys::now_ns() < *state;
+    }
+    *state = state.saturating_sub(1);
+    *state > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Layout;
+    use crate::job::tests::{job, process};
+    use numalab_model::workload::Score;
+
+    #[test]
+    fn nested_loops_count_as_written() {
+        let mut j = job(vec![process("a", vec![], vec![])]);
+        j.workload.scores =
+            vec![Score { name: "n".into(), unit: String::new(), higher_is_better: true, per_second: false }];
+        let (control, _fd) = Control::create(Layout::of(&j)).unwrap();
+        let steps = vec![
+            Step::LoopStart { bound: Bound::Count(3), slot: 0 },
+            Step::LoopStart { bound: Bound::Count(4), slot: 1 },
+            Step::Score { id: 0, amount: 1.5 },
+            Step::LoopEnd { body: 2, slot: 1, timed: false },
+            Step::LoopEnd { body: 1, slot: 0, timed: false },
+        ];
+        let mut thread = Thread { control: &control, index: 0, draw: Draw::new(1, 0) };
+        thread.run(&Program { steps, slots: 2 }, &mut || {}).unwrap();
+        assert_eq!(control.score_sum(0), 18.0);
+    }
+
+    #[test]
+    fn a_score_clock_counts_the_union_of_its_threads() {
+        let mut j = job(vec![process("a", vec![], vec![])]);
+        j.workload.scores =
+            vec![Score { name: "n".into(), unit: String::new(), higher_is_better: true, per_second: true }];
+        let (control, _fd) = Control::create(Layout::of(&j)).unwrap();
+        assert_eq!(control.clock_ns(0, 99), None);
+        for (run, at) in [(true, 10), (true, 20), (false, 30), (false, 50), (true, 60)] {
+            control.run_clock(0, run, at);
+        }
+        assert_eq!(control.clock_ns(0, 65), Some(45));
+        control.run_clock(0, false, 70);
+        assert_eq!(control.clock_ns(0, 100), Some(50));
+    }
+
+    #[test]
+    fn a_timed_loop_ends_after_its_time() {
+        let j = job(vec![process("a", vec![], vec![])]);
+        let (control, _fd) = Control::create(Layout::of(&j)).unwrap();
+        let steps = vec![
+            Step::LoopStart { bound: Bound::Time { ns: 3_000_000 }, slot: 0 },
+            Step::Sleep { ns: 100_000, exponential: true },
+            Step::LoopEnd { body: 1, slot: 0, timed: true },
+        ];
+        let mut thread = Thread { control: &control, index: 0, draw: Draw::new(1, 0) };
+        let start = sys::now_ns();
+        thread.run(&Program { steps, slots: 1 }, &mut || {}).unwrap();
+        assert!((3_000_000..500_000_000).contains(&(sys::now_ns() - start)));
+    }
+}

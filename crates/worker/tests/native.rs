@@ -1,0 +1,199 @@
+//! The worker on the machine at hand: whole jobs through the real program.
+
+#![allow(clippy::unwrap_used)]
+
+use numalab_model::record::{Outcome, Status};
+use numalab_model::workload::*;
+use numalab_worker::job::Job;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn region(name: &str, kind: RegionKind, size_bytes: u64) -> Region {
+    let misalign_bytes = 0;
+    Region {
+        name: name.into(),
+        kind,
+        size_bytes,
+        misalign_bytes,
+        advice: HugeAdvice::NoHuge,
+        policy: None,
+        write: true,
+    }
+}
+
+fn access(region: u32, len_bytes: u64, pattern: Pattern, accesses: u64) -> Op {
+    let span = Span { region, offset_bytes: 0, len_bytes };
+    Op::Access(Access { span, pattern, write: 1.0, compute_ns: 0.0, accesses, score: Some((0, 1.0)) })
+}
+
+fn thread(ops: Vec<Op>) -> Thread {
+    Thread { affinity: None, ops: ops.into() }
+}
+
+fn process(name: &str, regions: Vec<Region>, prologue: Vec<Op>, threads: Vec<Thread>) -> Process {
+    let (parent, fork) = (None, ForkPoint::BeforePrologue);
+    Process { name: name.into(), parent, fork, regions, prologue: prologue.into(), threads }
+}
+
+fn job(processes: Vec<Process>) -> Job {
+    let score =
+        |name: &str, per_second| Score { name: name.into(), unit: "units".into(), higher_is_better: true, per_second };
+    let workload = Workload {
+        name: "test".into(),
+        title: String::new(),
+        processes,
+        barrier_widths: vec![],
+        channels: 0,
+        scores: vec![score("bytes", false), score("rate", true)],
+        limit_ns: 20_000_000_000,
+        params: vec![],
+        warnings: vec![],
+    };
+    let mut job = Job::new(workload, 1, vec![0; 2], 1);
+    job.sample_ns = 20_000_000;
+    job.trace = false;
+    job
+}
+
+/// Runs a job through the program; the error is what it printed.
+fn run(job: &Job, name: &str) -> Result<Outcome, String> {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.json"));
+    std::fs::write(&path, job.to_bytes().unwrap()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_numalab-worker")).arg("run").arg(&path).output().unwrap();
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+fn scalar(outcome: &Outcome, name: &str) -> f64 {
+    outcome.scalars.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("no {name}")).value
+}
+
+fn last(outcome: &Outcome, series: &str, column: &str) -> f64 {
+    let s = outcome.series.iter().find(|s| s.name == series).unwrap_or_else(|| panic!("no series {series}"));
+    let c = s.columns.iter().position(|c| c == column).unwrap_or_else(|| panic!("no {column} in {:?}", s.columns));
+    *s.values[c].last().unwrap()
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn every_op_is_carried_out() {
+    let all_kinds = vec![
+        region("anon", RegionKind::PrivateAnon, MIB),
+        region("shared", RegionKind::SharedAnon, MIB),
+        region("cow", RegionKind::CowData, MIB),
+        region("file", RegionKind::FileShared, MIB),
+    ];
+    let patterns = vec![
+        access(0, MIB, Pattern::Sequential, 0),
+        access(1, MIB, Pattern::Strided { stride_bytes: 4096 }, 0),
+        access(2, MIB, Pattern::Random, 1000),
+        access(3, MIB, Pattern::Zipf { theta: 0.9 }, 1000),
+        access(0, MIB, Pattern::Chase, 1000),
+    ];
+    let bytes = 64.0 * (16384.0 + 256.0 + 3000.0);
+    let mut first = patterns.clone();
+    first.extend([
+        Op::SetPolicy(Policy { mode: PolicyMode::Local, nodes: vec![], weights: vec![], numa_balancing: false }),
+        Op::Barrier { id: 0, spin: false },
+        Op::Wait { channel: 0 },
+        Op::LoopStart(Bound::Count(5)),
+        Op::Compute { ns: 1000 },
+        Op::Sleep { ns: 1000, exponential: true },
+        Op::Score { id: 1, amount: 2.0 },
+        Op::LoopEnd,
+        Op::Join,
+    ]);
+    let second = vec![
+        Op::Barrier { id: 0, spin: true },
+        Op::Discard(Span { region: 0, offset_bytes: 0, len_bytes: MIB / 2 }),
+        Op::Signal { channel: 0 },
+    ];
+    let mut a = process("a", all_kinds, patterns, vec![thread(first), thread(second)]);
+    a.threads[1].affinity = Some(vec![0].into());
+    let b = process("b", vec![], vec![], vec![thread(vec![Op::Barrier { id: 0, spin: false }])]);
+    let mut j = job(vec![a, b]);
+    j.workload.barrier_widths = vec![3];
+    j.workload.channels = 1;
+    let outcome = run(&j, "every_op").unwrap();
+    assert_eq!(outcome.status, Status::Completed);
+    assert_eq!(scalar(&outcome, "bytes"), 2.0 * bytes);
+    let rate = scalar(&outcome, "rate") * scalar(&outcome, "elapsed_s");
+    assert!((rate - 10.0).abs() < 1e-6, "{rate}");
+    assert!(scalar(&outcome, "user_s") > 0.0);
+    // Half of the private region was discarded and not touched again.
+    assert_eq!(last(&outcome, "placement", "a/anon/absent"), 128.0);
+}
+
+#[test]
+fn forked_processes_share_what_was_touched_before() {
+    let parent = process(
+        "p",
+        vec![region("x", RegionKind::PrivateAnon, MIB)],
+        vec![access(0, MIB, Pattern::Sequential, 0)],
+        vec![thread(vec![Op::Wait { channel: 0 }])],
+    );
+    let own = region("y", RegionKind::PrivateAnon, MIB);
+    let ops = vec![access(0, 4096, Pattern::Sequential, 0), access(1, MIB, Pattern::Sequential, 0)];
+    let mut child =
+        process("c", vec![own.clone()], vec![], vec![thread([ops, vec![Op::Signal { channel: 0 }]].concat())]);
+    (child.parent, child.fork) = (Some(0), ForkPoint::AfterPrologue);
+    let mut early = process("e", vec![own], vec![], vec![thread(vec![access(0, 8192, Pattern::Sequential, 0)])]);
+    (early.parent, early.fork) = (Some(0), ForkPoint::BeforePrologue);
+    let mut j = job(vec![parent, child, early]);
+    j.workload.channels = 1;
+    let outcome = run(&j, "forks").unwrap();
+    assert_eq!(outcome.status, Status::Completed);
+    assert_eq!(scalar(&outcome, "bytes"), (2 * MIB + 4096 + 8192) as f64);
+    // The fork after the prologue sees the parent's 256 pages; the one before it only its own region.
+    assert_eq!(last(&outcome, "placement", "c/x/absent"), 0.0);
+    assert_eq!(last(&outcome, "placement", "c/y/absent"), 0.0);
+    assert_eq!(last(&outcome, "placement", "e/y/absent"), 254.0);
+    let columns = &outcome.series.iter().find(|s| s.name == "placement").unwrap().columns;
+    assert!(!columns.iter().any(|c| c.starts_with("e/x/")));
+}
+
+#[test]
+fn endless_work_is_a_timeout_with_samples() {
+    let endless = vec![Op::LoopStart(Bound::Count(u64::MAX)), Op::Score { id: 0, amount: 1.0 }, Op::LoopEnd];
+    let mut j = job(vec![process("a", vec![], vec![], vec![thread(endless)])]);
+    j.workload.limit_ns = 200_000_000;
+    let outcome = run(&j, "timeout").unwrap();
+    assert_eq!(outcome.status, Status::Timeout);
+    let scores = outcome.series.iter().find(|s| s.name == "score").unwrap();
+    assert!(scores.time_ns.len() >= 3, "{} samples", scores.time_ns.len());
+    assert!(scores.values[0].windows(2).all(|w| w[0] <= w[1]) && scores.values[0][0] > 0.0);
+    assert!(!outcome.scalars.iter().any(|s| s.name == "user_s"));
+}
+
+#[test]
+fn a_failing_process_ends_the_run_with_its_reason() {
+    let bind = Policy { mode: PolicyMode::Bind, nodes: vec![0], weights: vec![], numa_balancing: true };
+    let mut bad = bind.clone();
+    // MPOL_F_NUMA_BALANCING is refused with interleaving.
+    bad.mode = PolicyMode::Interleave;
+    let waits = thread(vec![Op::Barrier { id: 0, spin: false }]);
+    let a = process("a", vec![], vec![], vec![waits, thread(vec![Op::SetPolicy(bad)])]);
+    let mut j = job(vec![a]);
+    j.workload.barrier_widths = vec![2];
+    let outcome = run(&j, "failing").unwrap();
+    let Status::Failed(reason) = &outcome.status else { panic!("{:?}", outcome.status) };
+    assert!(reason.contains("set_mempolicy"), "{reason}");
+}
+
+#[test]
+fn a_job_that_cannot_be_is_refused_before_it_starts() {
+    let mut j = job(vec![process("a", vec![region("x", RegionKind::PrivateAnon, MIB)], vec![], vec![thread(vec![])])]);
+    j.workload.processes[0].threads[0].ops = vec![access(0, 2 * MIB, Pattern::Sequential, 0)].into();
+    assert!(run(&j, "outside").unwrap_err().contains("leaves region"));
+    j.workload.processes[0].threads[0].ops = vec![Op::Join].into();
+    j.knobs = vec![numalab_worker::job::Knob {
+        name: "x.y".into(),
+        kernel_name: "sysctl kernel.no_such_knob".into(),
+        value: "1".into(),
+        unit: String::new(),
+    }];
+    assert!(run(&j, "knob").unwrap_err().contains("no_such_knob"));
+}
