@@ -46,6 +46,8 @@ struct Pace {
     llc: f64,
     /// What the other hardware thread does.
     sibling: Sibling,
+    /// Clock of the core relative to the sustained one.
+    boost: f64,
 }
 
 impl Pace {
@@ -84,15 +86,7 @@ impl World<'_> {
                 Step::Go
             }
             Op::Barrier { id, spin } => self.barrier(cpu, task, *id as usize, *spin, *clock),
-            Op::Signal { channel } => {
-                t.advance();
-                if let Some(w) = self.channels[*channel as usize].signal() {
-                    let sleep = self.tasks[w as usize].sleep;
-                    let event = crate::event::Event::Wake { task: w, waker: cpu as u32, sleep };
-                    self.queue.push(*clock, event);
-                }
-                Step::Go
-            }
+            Op::Signal { channel } => self.signal(cpu, task, *channel as usize, *clock),
             Op::Wait { channel } => {
                 if self.channels[*channel as usize].wait(task) {
                     self.tasks[task as usize].advance();
@@ -217,7 +211,7 @@ impl World<'_> {
     }
 
     fn compute(&mut self, cpu: usize, task: u32, ns: u64, clock: &mut u64, end: u64) -> Step {
-        let speed = smt::speed(0.0, self.sibling(cpu));
+        let speed = smt::speed(0.0, self.sibling(cpu)) * self.boost(cpu);
         let t = &mut self.tasks[task as usize];
         if !t.entered {
             t.entered = true;
@@ -272,6 +266,11 @@ impl World<'_> {
         out
     }
 
+    /// Clock of a CPU relative to the sustained one.
+    fn boost(&self, cpu: usize) -> f64 {
+        self.clock.speed(self.busy_cores[self.machine.cpus[cpu].socket] as usize)
+    }
+
     /// Enters an access if it is new, and finds out how it proceeds.
     fn pace(&mut self, cpu: usize, task: u32, a: &Access) -> Pace {
         let t = &self.tasks[task as usize];
@@ -306,7 +305,7 @@ impl World<'_> {
             }
         };
         let place = self.rates.place(self.cpus[cpu].llc);
-        Pace { kind: info.kinds.beside(sibling), place, l2, llc: (1.0 - l2) * llc, sibling }
+        Pace { kind: info.kinds.beside(sibling), place, l2, llc: (1.0 - l2) * llc, sibling, boost: self.boost(cpu) }
     }
 
     /// Time per byte of a sweep over pages spread as `counts`, ns, and the part of it spent on memory.
@@ -317,7 +316,7 @@ impl World<'_> {
         let memory = pace.missing() * traffic * self.rates.ns_per_byte(pace.kind, pace.place, counts, present);
         let cached = pace.llc * traffic / (self.cache.llc_gbps * share) + pace.l2 / (self.cache.l2_gbps * share);
         let waiting = memory + cached;
-        let alone = a.compute_ns / LINE_BYTES as f64;
+        let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);
         let stalled = smt::memory_share(alone, (waiting - alone).max(0.0));
         (waiting.max(alone / smt::speed(stalled, pace.sibling)), memory)
     }
@@ -494,7 +493,7 @@ impl World<'_> {
     fn random_ns(&self, pace: &Pace, a: &Access, on_node: &[u64]) -> RandomTimes {
         let in_flight = if a.pattern == Pattern::Chase { 1.0 } else { self.machine.stream.lines_random };
         let latency = self.rates.latency_ns(pace.kind, pace.place, on_node) + self.machine.tlb.base_ns;
-        let compute = a.compute_ns / smt::speed(0.0, pace.sibling);
+        let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
         let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
         let memory = latency * slower;
         let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;

@@ -5,6 +5,7 @@
 //! early); everything that touches the scheduler happens at the planned end, in global time order.
 
 use crate::access::Step;
+use crate::birth::Unborn;
 use crate::config::SimConfig;
 use crate::counters::VmCounters;
 use crate::event::{Event, EventQueue};
@@ -16,6 +17,7 @@ use crate::sets::WorkingSets;
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Stage, Task};
 use numalab_kernel::hw::cache::CacheTimes;
+use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::mm::NodeMemory;
@@ -43,6 +45,8 @@ pub enum Pending {
     Stage,
     /// A task (its own or another) is moved by NUMA balancing.
     Moves,
+    /// The current task creates a thread by a message.
+    Birth,
     /// The current task busy-waits alone on this CPU; no event is planned.
     Spin,
 }
@@ -94,6 +98,12 @@ pub struct World<'a> {
     pub(crate) sets: WorkingSets,
     /// Latencies and rates of cache hits.
     pub(crate) cache: CacheTimes,
+    /// Clocks by busy cores.
+    pub(crate) clock: Boost,
+    /// Busy cores of each socket.
+    pub(crate) busy_cores: Vec<u32>,
+    /// Threads that a message will create.
+    pub(crate) unborn: Unborn,
     /// Scratch: pages of a span on each node.
     pub(crate) span_pages: Vec<u64>,
     pub(crate) barriers: Vec<Barrier>,
@@ -160,6 +170,9 @@ impl<'a> World<'a> {
             others: vec![0; nodes],
             sets: WorkingSets::new(machine, workload, &rates),
             cache: CacheTimes::new(machine),
+            clock: Boost::new(machine),
+            busy_cores: vec![0; machine.sockets.max(1)],
+            unborn: Unborn::new(workload.channels),
             span_pages: vec![0; nodes],
             rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
@@ -284,6 +297,7 @@ impl<'a> World<'a> {
             Pending::Wait => self.go_to_sleep(cpu, None),
             Pending::Exit => self.exit_task(cpu),
             Pending::Stage => self.next_stage(cpu),
+            Pending::Birth => self.give_birth(cpu),
             Pending::Moves => self.apply_moves(cpu),
         }
         self.after_sched();
@@ -363,7 +377,7 @@ impl<'a> World<'a> {
         let t = &self.tasks[task as usize];
         let leaving = self.cpus.iter().any(|c| {
             c.task == Some(task)
-                && matches!(c.pending, Pending::Sleep(_) | Pending::Wait | Pending::Exit | Pending::Stage)
+                && matches!(c.pending, Pending::Sleep(_) | Pending::Wait | Pending::Exit | Pending::Stage | Pending::Birth)
         });
         t.activity != Activity::Dead && !leaving
     }
@@ -406,12 +420,25 @@ impl<'a> World<'a> {
             self.leave_cpu(cpu, p);
         }
         self.cpus[cpu].task = next;
+        if prev.is_none() || next.is_none() {
+            self.count_core(cpu, next.is_some());
+        }
         if let Some(n) = next {
             let same = prev.is_some_and(|p| self.tasks[p as usize].process == self.tasks[n as usize].process);
             let costs = &self.machine.costs;
             self.cpus[cpu].debt_ns += if same { costs.switch_same_ns } else { costs.switch_other_ns } as u64;
             self.enter_cpu(cpu, n);
         }
+    }
+
+    /// A CPU has become busy or idle: so has its core if no sibling is busy.
+    fn count_core(&mut self, cpu: usize, busy: bool) {
+        let c = &self.cpus[cpu];
+        if c.siblings.iter().any(|&s| self.cpus[s as usize].task.is_some()) {
+            return;
+        }
+        let cores = &mut self.busy_cores[self.machine.cpus[cpu].socket];
+        *cores = if busy { *cores + 1 } else { *cores - 1 };
     }
 
     fn leave_cpu(&mut self, cpu: usize, task: u32) {
