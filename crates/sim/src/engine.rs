@@ -13,7 +13,7 @@ use crate::host::SchedView;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
-use crate::sets::WorkingSets;
+use crate::sets::{WorkingSets, NO_GROUP};
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Stage, Task};
 use numalab_kernel::hw::cache::CacheTimes;
@@ -51,6 +51,13 @@ pub enum Pending {
     Spin,
 }
 
+impl Pending {
+    /// The task stops by itself at the end of its slice.
+    fn leaves(self) -> bool {
+        matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth)
+    }
+}
+
 /// A CPU as the engine sees it.
 #[derive(Clone, Debug)]
 pub struct CpuState {
@@ -66,6 +73,8 @@ pub struct CpuState {
     pub node: usize,
     /// LLC.
     pub llc: usize,
+    /// Working set its task is counted with on the LLC.
+    pub group: u32,
     /// Sibling CPUs of the core.
     pub siblings: Vec<u32>,
 }
@@ -146,6 +155,7 @@ impl<'a> World<'a> {
                 pending: Pending::None,
                 task: None,
                 debt_ns: 0,
+                group: NO_GROUP,
                 node: machine.cpus[c].node,
                 llc: machine.cpus[c].llc,
                 siblings: (0..machine.cpu_count())
@@ -262,6 +272,9 @@ impl<'a> World<'a> {
                             let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
                             self.numa.migration_happened(task, from as usize, to as usize, rss);
                         }
+                        if self.cpus[from as usize].task == Some(task) {
+                            self.taken_away(from as usize, task);
+                        }
                     }
                     SchedEvent::Balanced { cpu, cpus, .. } => {
                         let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus);
@@ -271,6 +284,18 @@ impl<'a> World<'a> {
             }
         }
         self.events = events;
+    }
+
+    /// The running task of `cpu` has been moved to another CPU: its slice here ends, and what it was about
+    /// to do at the end of it goes with it.
+    fn taken_away(&mut self, cpu: usize, task: u32) {
+        let pending = self.cpus[cpu].pending;
+        if pending.leaves() {
+            self.tasks[task as usize].carried = Some(pending);
+        } else if pending != Pending::Tick {
+            return;
+        }
+        self.plan(cpu, self.now_ns, Pending::None);
     }
 
     /// Makes an idle or lazily spinning CPU look at its queue now; a busy one looks at its slice's end.
@@ -376,10 +401,9 @@ impl<'a> World<'a> {
     fn movable(&self, task: u32) -> bool {
         let t = &self.tasks[task as usize];
         let leaving = self.cpus.iter().any(|c| {
-            c.task == Some(task)
-                && matches!(c.pending, Pending::Sleep(_) | Pending::Wait | Pending::Exit | Pending::Stage | Pending::Birth)
+            c.task == Some(task) && c.pending.leaves()
         });
-        t.activity != Activity::Dead && !leaving
+        t.activity != Activity::Dead && t.carried.is_none() && !leaving
     }
 
     /// Picks the next task of a CPU and plans its slice.
@@ -402,7 +426,10 @@ impl<'a> World<'a> {
             self.cpus[cpu].pending = Pending::None;
             return;
         };
-        let (at, pending) = self.slice(cpu, task);
+        let (at, pending) = match self.tasks[task as usize].carried.take() {
+            Some(pending) => (now.max(self.tasks[task as usize].ahead_ns), pending),
+            None => self.slice(cpu, task),
+        };
         self.tasks[task as usize].ahead_ns = at;
         if pending == Pending::Spin {
             self.cpus[cpu].pending = Pending::Spin;
@@ -445,7 +472,7 @@ impl<'a> World<'a> {
         let (node, llc) = (self.cpus[cpu].node, self.cpus[cpu].llc);
         let t = &self.tasks[task as usize];
         self.processes[t.process as usize].running_on_node[node] -= 1;
-        self.sets.leave(llc, t.group);
+        self.sets.leave(llc, std::mem::replace(&mut self.cpus[cpu].group, NO_GROUP));
     }
 
     fn enter_cpu(&mut self, cpu: usize, task: u32) {
@@ -459,13 +486,15 @@ impl<'a> World<'a> {
             t.warm = 0;
             t.cold_lines = 0;
         }
+        self.cpus[cpu].group = t.group;
         self.sets.enter(llc, t.group);
     }
 
     /// The task running on `cpu` goes on to another working set.
     pub(crate) fn use_group(&mut self, cpu: usize, task: u32, group: u32) {
-        let llc = self.cpus[cpu].llc;
-        let old = std::mem::replace(&mut self.tasks[task as usize].group, group);
+        let c = &mut self.cpus[cpu];
+        let (llc, old) = (c.llc, std::mem::replace(&mut c.group, group));
+        self.tasks[task as usize].group = group;
         self.sets.leave(llc, old);
         self.sets.enter(llc, group);
     }
@@ -477,7 +506,7 @@ impl<'a> World<'a> {
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
-        if self.numa.tasks[task as usize].work_queued {
+        if clock < end && self.numa.tasks[task as usize].work_queued {
             clock += self.scan(cpu, task, clock, end);
         }
         loop {

@@ -74,6 +74,8 @@ pub struct Task {
     pub ahead_ns: u64,
     /// Working set of the loop it is in ([`NO_GROUP`](crate::sets::NO_GROUP) = none).
     pub group: u32,
+    /// What it is about to do once it runs again, where it was moved before it got there.
+    pub carried: Option<crate::engine::Pending>,
     /// Stage of the initial thread.
     pub stage: Stage,
 }
@@ -119,6 +121,7 @@ impl Task {
             cold_lines: 0,
             ahead_ns: 0,
             group: crate::sets::NO_GROUP,
+            carried: None,
             stage,
         }
     }
