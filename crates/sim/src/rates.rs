@@ -3,9 +3,11 @@
 //! Threads report how long they were busy on (kind, place, page node); the average number of threads
 //! there is what the contention model needs, so the loop "slow memory holds threads longer" closes by
 //! itself from one epoch to the next. A *place* is where requests enter the memory system: a node, or one
-//! LLC of it where the machine's LLCs have ports of limited bandwidth.
+//! LLC of it where the machine's LLCs have ports of limited bandwidth. The contention model sees nodes; a
+//! port that is asked for more than it lets through slows the threads behind it in proportion, and those
+//! ask that much less of the node.
 
-use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC};
+use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC, UTILISATION_CAP};
 use numalab_kernel::hw::smt::{stream_share, Sibling};
 use numalab_model::machine::Machine;
 use numalab_model::workload::{Access, Op, Pattern, Workload};
@@ -24,11 +26,11 @@ pub struct AccessKind {
 }
 
 impl AccessKind {
-    fn flow(&self, src: usize, dst: usize, llc: u32) -> Flow {
+    fn flow(&self, src: usize, dst: usize) -> Flow {
         Flow {
             src_node: src as u32,
             dst_node: dst as u32,
-            llc,
+            llc: NO_LLC,
             threads: 0.0,
             lines: self.lines,
             cap_gbps: self.cap_gbps,
@@ -65,6 +67,12 @@ pub struct Rates {
     kinds: Vec<AccessKind>,
     /// Place of each LLC.
     place_of_llc: Vec<u32>,
+    /// Node of each place.
+    node_of_place: Vec<u32>,
+    /// What the port of a place lets through, GB/s.
+    port_gbps: f64,
+    /// How much slower its port makes a place, at least 1.
+    slow: Vec<f64>,
     /// ns per byte of traffic: `[kind][place][dst]`.
     ns_per_byte: Vec<f64>,
     /// Effective latency, ns, same shape.
@@ -73,6 +81,7 @@ pub struct Rates {
     occupancy_ns: Vec<f64>,
     /// Smoothed number of threads, same shape.
     threads: Vec<f64>,
+    /// `[kind][src node][dst]`.
     flows: Vec<Flow>,
     /// Bytes copied by the kernel in the current epoch: `[from][to]`.
     copied_bytes: Vec<u64>,
@@ -108,30 +117,25 @@ impl Rates {
             }
         }
         let nodes = machine.node_count();
-        // (node, LLC whose port limits it)
         let ports = machine.cache.llc_port_gbps.is_some();
-        let entries: Vec<(usize, u32)> = if ports {
-            machine.llcs.iter().enumerate().map(|(i, l)| (l.node, i as u32)).collect()
-        } else {
-            (0..nodes).map(|n| (n, NO_LLC)).collect()
-        };
         let place_of_llc =
             machine.llcs.iter().enumerate().map(|(i, l)| if ports { i as u32 } else { l.node as u32 }).collect();
-        let places = entries.len();
+        let node_of_place: Vec<u32> =
+            if ports { machine.llcs.iter().map(|l| l.node as u32).collect() } else { (0..nodes as u32).collect() };
+        let places = node_of_place.len();
         let n = kinds.len() * places * nodes;
-        let mut flows = Vec::with_capacity(n);
+        let mut flows = Vec::with_capacity(kinds.len() * nodes * nodes);
         for k in &kinds {
-            for &(src, llc) in &entries {
-                for dst in 0..nodes {
-                    flows.push(k.flow(src, dst, llc));
-                }
-            }
+            flows.extend((0..nodes * nodes).map(|i| k.flow(i / nodes, i % nodes)));
         }
         let mut rates = Self {
             nodes,
             places,
             kinds,
             place_of_llc,
+            node_of_place,
+            port_gbps: UTILISATION_CAP * machine.cache.llc_port_gbps.unwrap_or(f64::INFINITY),
+            slow: vec![1.0; places],
             ns_per_byte: vec![0.0; n],
             latency_ns: vec![0.0; n],
             occupancy_ns: vec![0.0; n],
@@ -233,16 +237,36 @@ impl Rates {
         self.copied_bytes[from * self.nodes + to] += bytes;
     }
     fn solve(&mut self) {
-        for (f, t) in self.flows.iter_mut().zip(&self.threads) {
-            f.threads = *t;
-        }
+        self.flows.iter_mut().for_each(|f| f.threads = 0.0);
+        self.each(|r, at, flow, place| r.flows[flow].threads += r.threads[at] / r.slow[place]);
         self.contention.solve(&self.flows, &self.copies);
-        for (i, r) in self.contention.rates().iter().enumerate() {
-            self.ns_per_byte[i] = 1.0 / r.gbps;
-            self.latency_ns[i] = r.latency_ns;
+        if self.port_gbps.is_finite() {
+            self.slow.fill(0.0);
+            self.each(|r, at, flow, place| {
+                let gbps = r.contention.rates()[flow].gbps;
+                r.slow[place] += r.threads[at] * gbps / r.port_gbps;
+            });
+            self.slow.iter_mut().for_each(|s| *s = s.max(1.0));
         }
+        self.each(|r, at, flow, place| {
+            let rate = r.contention.rates()[flow];
+            r.ns_per_byte[at] = r.slow[place] / rate.gbps;
+            r.latency_ns[at] = r.slow[place] * rate.latency_ns;
+        });
         for (i, f) in self.latency_factor.iter_mut().enumerate() {
             *f = self.contention.latency_factor(i / self.nodes, i % self.nodes);
+        }
+    }
+    /// Calls `f` with every entry of the tables by place, the flow it is part of, and its place.
+    fn each(&mut self, f: impl Fn(&mut Self, usize, usize, usize)) {
+        for kind in 0..self.kinds.len() {
+            for place in 0..self.places {
+                let (at, node) = (self.at(kind, place), self.node_of_place[place] as usize);
+                let flow = (kind * self.nodes + node) * self.nodes;
+                for dst in 0..self.nodes {
+                    f(self, at + dst, flow + dst, place);
+                }
+            }
         }
     }
     /// Latency between two nodes relative to the idle machine, at least 1.

@@ -54,8 +54,8 @@ fn specjbb() {
     let mut params: Vec<(&str, &str)> = vec![("first", "8"), ("step", "8"), ("warehouses", "128"), ("measure", "30s")];
     params.extend(extra.split_whitespace().map(|p| p.split_once('=').unwrap()));
     let seed = 1;
-    let mut outs = Vec::new();
-    for p in [false, true] {
+    let runs: Vec<_> = [false, true].into_iter().map(|p| { let m = m.clone(); let params: Vec<(String,String)> = params.iter().map(|(a,b)| (a.to_string(), b.to_string())).collect(); std::thread::spawn(move || {
+        let params: Vec<(&str,&str)> = params.iter().map(|(a,b)| (a.as_str(), b.as_str())).collect();
         let t = std::time::Instant::now();
         let w = workload("specjbb", &m, seed, &params);
         let tr = t.elapsed();
@@ -63,8 +63,9 @@ fn specjbb() {
         println!("{p} elapsed {} sys {} resolve {tr:?} run {:?}", scalar(&o, "elapsed_s"), scalar(&o, "system_s"), t.elapsed());
         for c in ["numa_pte_updates","numa_hint_faults","numa_hint_faults_local","numa_pages_migrated","numa_local","numa_other"] { print!(" {c}={}", counter(&o, c)); }
         println!();
-        outs.push(o);
-    }
+        o
+    })}).collect();
+    let outs: Vec<_> = runs.into_iter().map(|r| r.join().unwrap()).collect();
     let (mut err, mut right) = (0.0, 0);
     for (w, a, b) in pub_ {
         let n = format!("tput-{w}");
