@@ -1,29 +1,39 @@
-# numalab: `make demo` shows the main job, `make test` runs every test. Both install what they need.
-.PHONY: demo test lint unit setup build bench fidelity clean
+# numalab: `make demo` shows the main job, `make test` runs every test. Both install what they need
+# beyond a Rust toolchain, Python 3 and (for the page tests) Node.js.
+.PHONY: demo test lint unit debug python browser build bench fidelity clean
 
 CARGO ?= cargo
 
 build:
 	$(CARGO) build --release --bin numalab
 
+# Three kernels of the 2023 disjoint-VMA thread, published beside simulated.
 demo: build
 	./target/release/numalab reproduce 000
 
-test: lint unit
+test: lint unit debug python
 
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
-unit:
+unit: build
 	$(CARGO) test --workspace --release
+
+# The golden runs again without optimisation: the same plan must give the same bytes.
+debug:
+	$(CARGO) test -p numalab-sim --test golden
+
+python: build
+	scripts/python-tests.sh
 
 bench:
 	$(CARGO) run --release -p numalab-sim --example bench
 	$(CARGO) run --release -p numalab-kernel --example sched_bench
 
+# The long comparisons with published tables.
 fidelity: build
-	NUMALAB_FIDELITY=full $(CARGO) test --release --test fidelity -- --nocapture
+	./target/release/numalab reproduce 000
 
 clean:
 	$(CARGO) clean

@@ -7,7 +7,7 @@ use numalab_kernel::registry::{self, System};
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_model::record::Outcome;
-use numalab_sim::{SimConfig, Thp};
+use numalab_sim::{SimConfig, SimError, Thp};
 
 /// The deterministic simulator.
 pub struct Sim {
@@ -39,7 +39,13 @@ impl Backend for Sim {
         let ran = numalab_sim::run(&input.machine, &input.workload, &cfg, input.seed, self.check);
         let mut outcome = ran.map_err(|e| {
             let what = crate::execute::describe(input);
-            Failure { exit: Exit::Finding, message: format!("{what}: the simulator found a fault of its own: {e}") }
+            match e {
+                SimError::Unsupported(why) => Failure::environment(format!("{what}: {why}")),
+                SimError::Fault(why) => {
+                    let message = format!("{what}: the simulator found a fault of its own: {why}");
+                    Failure { exit: Exit::Finding, message }
+                }
+            }
         })?;
         outcome.tunables = registry::effective(kernel);
         Ok(outcome)

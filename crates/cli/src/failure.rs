@@ -81,6 +81,13 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
+/// Says something on standard error that is neither the result nor a failure. If standard error is gone,
+/// nobody wanted to know.
+pub fn note(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 /// What a command prints when it is done.
 #[derive(Debug)]
 pub struct Done {

@@ -4,7 +4,7 @@
 //! the same in all of them. Approach: [`data`] is the plain model that everything is made of ([`collect`] builds it from
 //! records); [`tables`] turns it into rows and cells; [`text`] and [`json`] only place them.
 //!
-//! [`columns`] derived figures from `catalog/columns.toml` · [`counters`] the dictionary · [`failif`] bounds for scripts ·
+//! [`html`] the page · [`columns`] derived figures from `catalog/columns.toml` · [`counters`] the dictionary · [`failif`] bounds for scripts ·
 //! [`reproduce`] published beside simulated · [`assess`] tests beside the star · [`legend`] what a reader must know.
 //!
 //! Units: those of the metrics. Invariant: a report is a pure function of its data; no clock, no hash order, no locale.
@@ -17,6 +17,7 @@ pub mod data;
 pub mod expr;
 pub mod failif;
 pub mod format;
+pub mod html;
 pub mod json;
 pub mod legend;
 pub mod reproduce;

@@ -34,13 +34,20 @@ use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
 use numalab_model::workload::Workload;
 
-/// Why a run could not start, or ended against the engine's own rules.
+/// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SimError(pub String);
+pub enum SimError {
+    /// The plan asks for what the simulator cannot model, or for a machine it cannot schedule on.
+    Unsupported(String),
+    /// The run ended against one of the engine's own rules.
+    Fault(String),
+}
 
 impl std::fmt::Display for SimError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Self::Unsupported(what) | Self::Fault(what) => f.write_str(what),
+        }
     }
 }
 
@@ -86,11 +93,30 @@ pub fn measure(
     seed: u64,
     check: bool,
 ) -> Result<(Outcome, Footprint), SimError> {
-    let mut world = engine::World::new(machine, workload, cfg, seed).map_err(SimError)?;
+    modelled(workload)?;
+    let mut world = engine::World::new(machine, workload, cfg, seed).map_err(SimError::Unsupported)?;
     world.run();
     if check {
-        world.check().map_err(SimError)?;
+        world.check().map_err(SimError::Fault)?;
     }
     let footprint = world.footprint();
     Ok((world.outcome(), footprint))
+}
+
+/// Refuses what the simulator does not model yet, rather than modelling something else.
+fn modelled(workload: &Workload) -> Result<(), SimError> {
+    use numalab_model::workload::{ForkPoint, Op, RegionKind};
+    for p in &workload.processes {
+        if let Some(r) = p.regions.iter().find(|r| r.kind != RegionKind::PrivateAnon) {
+            let what = format!("{}: region {} is {:?}", p.name, r.name, r.kind);
+            return Err(SimError::Unsupported(format!("{what}: only private anonymous memory is modelled yet")));
+        }
+        let own = p.regions.len() as u32;
+        let mut ops = p.prologue.iter().chain(p.threads.iter().flat_map(|t| t.ops.iter()));
+        let inherits = p.parent.is_some() && p.fork == ForkPoint::AfterPrologue;
+        if inherits && ops.any(|op| matches!(op, Op::Access(a) if a.span.region >= own)) {
+            return Err(SimError::Unsupported(format!("{}: inherited memory is not modelled yet", p.name)));
+        }
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@
 mod common;
 use common::*;
 use numalab_model::record::Status;
+use numalab_sim::SimError;
 
 const KERNELS: [&str; 5] = ["off", "3.13", "6.1", "6.4+rfc-v3", "6.12"];
 
@@ -20,8 +21,11 @@ fn every_machine_kernel_and_workload_runs_for_a_moment() {
             let Ok(mut w) = spec.resolve(&m, 1, &[]) else { continue };
             w.limit_ns = 30_000_000;
             for k in KERNELS {
-                let o = numalab_sim::run(&m, &w, &kernel(k), 1, true)
-                    .unwrap_or_else(|e| panic!("{} {k} {name}: {e}", m.name));
+                let o = match numalab_sim::run(&m, &w, &kernel(k), 1, true) {
+                    Ok(o) => o,
+                    Err(SimError::Unsupported(what)) if what.contains("modelled yet") => continue,
+                    Err(e) => panic!("{} {k} {name}: {e}", m.name),
+                };
                 assert!(
                     matches!(o.status, Status::Timeout | Status::Completed),
                     "{} {k} {name}: {:?}",

@@ -1,6 +1,6 @@
 //! `numalab compare`: the records of an experiment as one report.
 
-use crate::failure::{Done, Exit, Failure};
+use crate::failure::{note, Done, Exit, Failure};
 use numalab_model::record::{Outcome, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
@@ -30,7 +30,9 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let (comparison, missing) = load(&store, args.baseline.as_deref())?;
     if missing > 0 {
         let all = store.file().runs.len();
-        eprintln!("numalab: {missing} of {all} runs have no record yet; `numalab run` with the same arguments resumes");
+        note(&format!(
+            "numalab: {missing} of {all} runs have no record yet; `numalab run` with the same arguments resumes"
+        ));
     }
     let text = if args.json { as_json(&comparison)? } else { as_text(&comparison) };
     Ok(Done { text, exit: if missing > 0 { Exit::Finding } else { Exit::Ok } })

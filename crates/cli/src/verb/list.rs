@@ -94,7 +94,11 @@ fn title(context: &Context, folder: Folder, name: &str) -> Result<String, Failur
     let file = context.catalog.find(folder, &spot)?;
     Ok(match folder {
         Folder::Machine => sources::machine(context, &spot)?.title,
-        Folder::Kernel => kernel::parse(&file.label, &file.text)?.title,
+        Folder::Kernel => {
+            let spec = kernel::parse(&file.label, &file.text)?;
+            let alias = spec.alias_of.map(|a| format!(" (alias of {})", a.value)).unwrap_or_default();
+            format!("{}{alias}", spec.title)
+        }
         Folder::Workload => sources::workload(context, &spot)?.title().to_string(),
         Folder::Experiment => experiment::parse(&file.label, &file.text)?.1.title,
         Folder::Published => published::parse(&file.label, &file.text)?.title,

@@ -7,7 +7,7 @@ use crate::backend::Sim;
 use crate::calibrate::{self, Range};
 use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
-use crate::failure::{Done, Exit, Failure};
+use crate::failure::{self, Done, Exit, Failure};
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
@@ -68,7 +68,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     progress.clear();
     let mail = &published.name.value;
     let printed = if args.json {
-        eprint!("{notes}");
+        failure::note(notes.trim_end());
         json(mail, &cells).map_err(|e| Failure::environment(e.to_string()))?
     } else {
         format!("{}\n{notes}records: {}\n", text(mail, &cells), work.dir.display())

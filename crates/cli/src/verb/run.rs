@@ -2,7 +2,7 @@
 
 use crate::context::{named, Context};
 use crate::execute::{describe, execute, Backend, Executor, Finished};
-use crate::failure::{Done, Exit, Failure};
+use crate::failure::{note, Done, Exit, Failure};
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
@@ -150,7 +150,7 @@ fn stem(name: &str) -> String {
 fn log(cells: &[Cell], finished: &[Finished]) {
     for (cell, f) in cells.iter().zip(finished) {
         let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
-        eprintln!("{}: {how}", describe(&cell.input));
+        note(&format!("{}: {how}", describe(&cell.input)));
     }
 }
 

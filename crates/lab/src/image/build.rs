@@ -105,7 +105,8 @@ fn unmet(wishes: &[Wish], config: &str) -> Vec<String> {
         let prefix = format!("CONFIG_{symbol}=");
         config.lines().find_map(|l| l.strip_prefix(&prefix))
     };
-    let known = |symbol: &str| config.contains(&format!("CONFIG_{symbol}=")) || config.contains(&format!("CONFIG_{symbol} "));
+    let known =
+        |symbol: &str| config.contains(&format!("CONFIG_{symbol}=")) || config.contains(&format!("CONFIG_{symbol} "));
     let mut out = Vec::new();
     for wish in wishes {
         let actual = value(&wish.symbol);

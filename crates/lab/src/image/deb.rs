@@ -78,8 +78,8 @@ fn take_from_tar(mut tar: impl Read, wanted: &dyn Fn(&str) -> bool, to: &Path) -
         if tar.read_exact(&mut header).is_err() || header.iter().all(|&b| b == 0) {
             return Ok(None);
         }
-        let size = octal(&header[124..136])
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "damaged tar header"))?;
+        let size =
+            octal(&header[124..136]).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "damaged tar header"))?;
         let padded = size.next_multiple_of(BLOCK as u64);
         let kind = header[156];
         if kind == b'L' {
@@ -90,7 +90,11 @@ fn take_from_tar(mut tar: impl Read, wanted: &dyn Fn(&str) -> bool, to: &Path) -
         }
         let name = long_name.take().unwrap_or_else(|| {
             let (name, prefix) = (text(&header[..100]), text(&header[345..500]));
-            if prefix.is_empty() { name } else { format!("{prefix}/{name}") }
+            if prefix.is_empty() {
+                name
+            } else {
+                format!("{prefix}/{name}")
+            }
         });
         let name = name.trim_start_matches("./").to_string();
         if matches!(kind, b'0' | 0) && wanted(&name) {

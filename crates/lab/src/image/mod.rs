@@ -144,10 +144,7 @@ mod tests {
         assert_eq!(ok("tree:/src"), ImageSpec::Tree("/src".into()));
         assert_eq!(ok("source:6.12"), ImageSpec::Source { series: "6.12".into(), patches: vec![] });
         let patches = vec![PathBuf::from("a.patch"), PathBuf::from("b.patch")];
-        assert_eq!(
-            ok("source:6.12+patch:a.patch+patch:b.patch"),
-            ImageSpec::Source { series: "6.12".into(), patches }
-        );
+        assert_eq!(ok("source:6.12+patch:a.patch+patch:b.patch"), ImageSpec::Source { series: "6.12".into(), patches });
     }
 
     #[test]

@@ -59,12 +59,7 @@ pub fn packaged(series: &str, cache: &Cache, say: &mut dyn FnMut(&str)) -> Resul
 ///
 /// # Errors
 /// A patch that cannot be read or does not apply, with what `patch` said.
-pub fn patched(
-    series: &str,
-    patches: &[PathBuf],
-    cache: &Cache,
-    say: &mut dyn FnMut(&str),
-) -> Result<Tree, String> {
+pub fn patched(series: &str, patches: &[PathBuf], cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Tree, String> {
     let base = packaged(series, cache, say)?;
     if patches.is_empty() {
         return Ok(base);

@@ -6,6 +6,7 @@ use super::{json, read, write, Outcome, Record, RecordError};
 use crate::experiment::{Cell, Experiment};
 use crate::plan::{PlanId, PlanInput};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -64,8 +65,9 @@ impl Member {
             record: cell.input.id.short().into(),
         }
     }
-    fn same_comparison(&self, other: &Self) -> bool {
-        self.machine == other.machine && self.workload == other.workload && self.kernel == other.kernel
+    /// What it shares with the runs that differ from it in seed only.
+    fn comparison(&self) -> (&str, &str, &str) {
+        (&self.machine, &self.workload, &self.kernel)
     }
 }
 
@@ -119,7 +121,8 @@ impl Store {
             claim(dir)?;
         }
         let new: Vec<Member> = cells.iter().map(Member::of).collect();
-        runs.retain(|r| !new.iter().any(|n| n.same_comparison(r)));
+        let again: BTreeSet<_> = new.iter().map(Member::comparison).collect();
+        runs.retain(|r| !again.contains(&r.comparison()));
         runs.extend(new);
         let file = ExperimentFile {
             format: FORMAT.into(),

@@ -1,0 +1,24 @@
+//! Writes a page of made-up figures and the same comparison as JSON: `html_demo DIR [hostile|large]`.
+//!
+//! Used by the browser tests; `hostile` has names that try to break out of the page, `large` ten runs of a minute.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../tests/support/synthetic.rs"]
+mod synthetic;
+
+use std::path::PathBuf;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let dir = PathBuf::from(arguments.next().ok_or("usage: html_demo DIR [hostile|large]")?);
+    let made = match arguments.next().as_deref() {
+        Some("hostile") => synthetic::hostile(),
+        Some("large") => synthetic::make(&synthetic::large()),
+        _ => synthetic::make(&synthetic::demo()),
+    };
+    std::fs::create_dir_all(&dir)?;
+    std::fs::write(dir.join("report.html"), numalab_report::html::render(&made.input()))?;
+    std::fs::write(dir.join("report.json"), numalab_report::json::report(&made.comparison)?)?;
+    println!("{}", dir.join("report.html").display());
+    Ok(())
+}

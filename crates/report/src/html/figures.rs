@@ -1,0 +1,55 @@
+//! Every figure of the JSON form, to look up: mean, spread, number of runs and ratio of every metric on every kernel.
+
+use super::answer::{human, times};
+use super::glossary::Glossary;
+use super::markup::Html;
+use crate::data::Comparison;
+use crate::json::{every_metric, Figures};
+
+/// The section; the script filters its rows.
+pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
+    let mut h = Html::new();
+    for w in &c.workloads {
+        let metrics = every_metric(w);
+        h.raw("<details class=\"block lookup\"><summary>Every figure: ").text(&w.name);
+        h.raw(" <span class=\"count\">").show(metrics.len()).raw(" rows</span></summary>");
+        h.raw("<p class=\"note\">Mean ± standard deviation per run, number of runs, ratio to the baseline; the same figures as ");
+        h.raw("<code>numalab compare --json</code>.</p>");
+        let label = format!("Filter figures of {}", w.name);
+        h.open("input", &[("type", "search"), ("class", "filter"), ("placeholder", "filter"), ("aria-label", &label)]);
+        h.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Every figure\">");
+        h.open("table", &[("class", "figures every"), ("data-workload", &w.name)]);
+        h.raw("<thead><tr><th scope=\"col\">Metric</th><th scope=\"col\">Unit</th>");
+        for kernel in &c.kernels {
+            h.element("th", &[("scope", "col"), ("class", "num")], &kernel.run_name());
+        }
+        h.raw("</tr></thead><tbody>");
+        for m in &metrics {
+            h.open("tr", &[("data-metric", &m.name)]).raw("<th scope=\"row\">");
+            glossary.term(&mut h, &m.name);
+            h.raw("</th>").element("td", &[], &m.unit);
+            for k in 0..c.kernels.len() {
+                cell(&mut h, &Figures::new(m.of(k), m.of(c.baseline)), k == c.baseline);
+            }
+            h.raw("</tr>");
+        }
+        h.raw("</tbody></table></div></details>");
+    }
+    h
+}
+
+fn cell(h: &mut Html, f: &Figures, baseline: bool) {
+    let Some(mean) = f.mean else {
+        h.raw("<td class=\"num\">no runs</td>");
+        return;
+    };
+    // The exact figure, for programs and as a tooltip.
+    let exact = mean.to_string();
+    h.open("td", &[("class", "num"), ("data-mean", &exact), ("title", &exact)]);
+    h.raw("<span class=\"v\">").text(&human(mean)).raw("</span>");
+    h.raw(" <small>± ").text(&human(f.stddev.unwrap_or(0.0))).raw(", n ").show(f.n);
+    if let (Some(ratio), false) = (f.ratio, baseline) {
+        h.raw(", ×").text(&times(ratio));
+    }
+    h.raw("</small></td>");
+}

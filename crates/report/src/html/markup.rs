@@ -1,0 +1,156 @@
+//! HTML that cannot be broken by names.
+//!
+//! Problem: names of kernels, workloads and settings come from files of strangers. Approach: markup is only ever a
+//! `&'static str` of this program; everything else goes in through [`Html::text`] or an attribute, escaped. There is no
+//! function that takes foreign text as markup. Invariant: what was opened with [`Html::open`] is closed by name.
+
+use std::fmt::{Display, Write as _};
+
+/// A piece of HTML.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Html {
+    out: String,
+}
+
+impl Html {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Markup of this program.
+    pub fn raw(&mut self, markup: &'static str) -> &mut Self {
+        self.out.push_str(markup);
+        self
+    }
+    /// Text, escaped.
+    pub fn text(&mut self, text: &str) -> &mut Self {
+        escape(text, &mut self.out);
+        self
+    }
+    /// Anything that prints, escaped.
+    pub fn show(&mut self, value: impl Display) -> &mut Self {
+        self.text(&value.to_string())
+    }
+    /// An opening tag with attributes; values are escaped, an empty value is written as `name=""`.
+    pub fn open(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) -> &mut Self {
+        let _ = write!(self.out, "<{tag}");
+        for (name, value) in attributes {
+            let _ = write!(self.out, " {name}=\"");
+            escape(value, &mut self.out);
+            self.out.push('"');
+        }
+        self.out.push('>');
+        self
+    }
+    /// A closing tag.
+    pub fn close(&mut self, tag: &'static str) -> &mut Self {
+        let _ = write!(self.out, "</{tag}>");
+        self
+    }
+    /// An element with text.
+    pub fn element(&mut self, tag: &'static str, attributes: &[(&'static str, &str)], text: &str) -> &mut Self {
+        self.open(tag, attributes).text(text).close(tag)
+    }
+    /// Another piece.
+    pub fn push(&mut self, other: &Html) -> &mut Self {
+        self.out.push_str(&other.out);
+        self
+    }
+    /// A value as JSON, fit for a `script` element: no `<`, `>` or `&` remains in it.
+    pub(super) fn json(&mut self, json: &str) -> &mut Self {
+        for c in json.chars() {
+            match c {
+                '<' => self.out.push_str("\\u003c"),
+                '>' => self.out.push_str("\\u003e"),
+                '&' => self.out.push_str("\\u0026"),
+                c => self.out.push(c),
+            }
+        }
+        self
+    }
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+    /// The markup.
+    pub fn into_string(self) -> String {
+        self.out
+    }
+    /// The text alone, for tests and for attributes: tags removed, escapes resolved.
+    pub fn plain(&self) -> String {
+        let mut out = String::new();
+        let mut inside = false;
+        for c in self.out.chars() {
+            match c {
+                '<' => inside = true,
+                '>' => inside = false,
+                c if !inside => out.push(c),
+                _ => {}
+            }
+        }
+        let names = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+        names.iter().fold(out, |text, (name, c)| text.replace(name, c))
+    }
+}
+
+/// Escapes for text and for quoted attributes. Control characters, and those that turn the direction of writing and could make
+/// a name look like another one, become a visible mark.
+fn escape(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(' '),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+}
+
+/// A name as part of an `id` or of a link to it: everything but letters, digits, `-`, `_` becomes `_` and its code.
+pub fn slug(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+            out.push(c);
+        } else {
+            let _ = write!(out, "_{:x}", u32::from(c));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_never_becomes_markup() {
+        let mut h = Html::new();
+        h.open("b", &[("title", "\"><script>")]).text("</b><img src=x onerror='a'>&amp;\u{202e}\0").close("b");
+        let want = "<b title=\"&quot;&gt;&lt;script&gt;\">&lt;/b&gt;&lt;img src=x onerror=&#39;a&#39;&gt;&amp;amp;\u{fffd}\u{fffd}</b>";
+        assert_eq!(h.plain(), "</b><img src=x onerror='a'>&amp;\u{fffd}\u{fffd}");
+        assert_eq!(h.into_string(), want);
+    }
+
+    #[test]
+    fn json_cannot_end_its_script() {
+        let mut h = Html::new();
+        h.json("{\"a\":\"</script><!--&\"}");
+        let text = h.into_string();
+        assert_eq!(text, "{\"a\":\"\\u003c/script\\u003e\\u003c!--\\u0026\"}");
+        let back: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(back["a"], "</script><!--&");
+    }
+
+    #[test]
+    fn slugs_are_distinct_and_harmless() {
+        assert_eq!(slug("numa_hit"), "numa_hit");
+        assert_eq!(slug("a b\"<"), "a_20b_22_3c");
+        assert_ne!(slug("NUMA local %"), slug("NUMA local"));
+    }
+}

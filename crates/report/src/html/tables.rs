@@ -1,0 +1,159 @@
+//! The tables of mmtests as tables of the page.
+//!
+//! Cells are those of [`crate::tables`], with the same figures and signs: plus is better. A star stands beside the percentage and
+//! colours the cell green or red as mmtests' own HTML does; an arrow and a hidden word say the same without colour.
+
+use super::glossary::Glossary;
+use super::markup::Html;
+use super::{Input, STAR_NOTE};
+use crate::data::{Comparison, Workload};
+use crate::tables::monitor::{self, VmstatRows};
+use crate::tables::{comparison_tables, Cell, Row, Table, TableOptions};
+
+/// The tables of a workload with their titles; the first ones are open.
+pub struct Block {
+    /// Title.
+    pub title: &'static str,
+    /// One sentence below the title.
+    pub note: &'static str,
+    /// Whether it is shown unasked.
+    pub open: bool,
+    /// Cells.
+    pub table: Table,
+}
+
+/// Every table of a workload, in the order of the text report.
+pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
+    let c = input.comparison;
+    let options = TableOptions { rule: input.rule, ..TableOptions::default() };
+    let mut out: Vec<Block> = Vec::new();
+    let mut add = |title, note, open, table: Option<Table>| {
+        out.extend(table.filter(|t| !t.rows.is_empty()).map(|table| Block { title, note, open, table }));
+    };
+    for table in comparison_tables(c, w, &options) {
+        // A table holds metrics of one direction.
+        let first = table.rows.first().and_then(|r| w.metric(&r.operation));
+        let higher = first.is_some_and(|m| m.higher_is_better);
+        add(
+            if higher { "Comparison: more is better" } else { "Comparison: less is better" },
+            STAR_NOTE,
+            true,
+            Some(table),
+        );
+    }
+    add("Duration", "Seconds of all runs of a kernel together, all threads.", true, monitor::duration(c, w, 12));
+    let ops = monitor::vmstat(c, w, VmstatRows::NonZero, true);
+    add(
+        "Ops",
+        "Growth of kernel counters over all runs of a kernel together, in the order and with the names of mmtests.",
+        false,
+        ops,
+    );
+    add("Derived", "Figures computed from counters run by run; the mean of the runs.", false, monitor::derived(c, w));
+    add(
+        "Reasons",
+        "Skips and refusals of the simulator over all runs of a kernel together.",
+        false,
+        monitor::reasons(c, w),
+    );
+    out
+}
+
+/// Draws the tables of a workload.
+pub fn render(input: &Input<'_>, glossary: &Glossary, name: &str, blocks: &[Block]) -> Html {
+    let mut h = Html::new();
+    for b in blocks {
+        h.raw(if b.open { "<details class=\"block\" open>" } else { "<details class=\"block\">" });
+        h.raw("<summary>")
+            .raw(b.title)
+            .raw(" <span class=\"count\">")
+            .show(b.table.rows.len())
+            .raw(" rows</span></summary>");
+        h.raw("<p class=\"note\">").raw(b.note).raw("</p>");
+        let label = format!("{}: {name}", b.title);
+        h.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\"").raw(" aria-label=\"").text(&label).raw("\">");
+        table(&mut h, input.comparison, glossary, &b.table);
+        h.raw("</div></details>");
+    }
+    h
+}
+
+fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, t: &Table) {
+    h.raw("<table class=\"figures\"><thead><tr><th scope=\"col\">Statistic</th><th scope=\"col\">Of</th>");
+    for (k, kernel) in c.kernels.iter().enumerate() {
+        h.raw("<th scope=\"col\" class=\"num\">").text(&kernel.run_name());
+        if k == c.baseline {
+            h.raw(" <span class=\"tag\">baseline</span>");
+        }
+        h.raw("</th>");
+    }
+    h.raw("</tr></thead><tbody>");
+    for row in &t.rows {
+        h.raw(if emphasised(row) { "<tr class=\"mean\">" } else { "<tr>" }).raw("<th scope=\"row\">");
+        glossary.term(h, &row.stat);
+        h.raw("</th><th scope=\"row\">");
+        operation(h, glossary, &row.operation);
+        h.raw("</th>");
+        for (k, value) in row.cells.iter().enumerate() {
+            cell(h, value, t, k == c.baseline);
+        }
+        h.raw("</tr>");
+    }
+    h.raw("</tbody></table>");
+}
+
+fn emphasised(row: &Row) -> bool {
+    matches!(row.stat.as_str(), "Amean" | "Hmean")
+}
+
+/// A derived figure carries its unit in brackets behind its name.
+fn operation(h: &mut Html, glossary: &Glossary, operation: &str) {
+    let name = operation.split(" [").next().unwrap_or(operation);
+    let name = if glossary.has(operation) { operation } else { name };
+    glossary.term_as(h, name, operation);
+}
+
+fn cell(h: &mut Html, cell: &Cell, t: &Table, baseline: bool) {
+    let value = format!("{:.*}", t.decimals, if cell.value.is_finite() { cell.value } else { 0.0 });
+    if !t.percents || baseline {
+        h.element("td", &[("class", "num")], &value);
+        return;
+    }
+    let percent = if cell.percent.is_finite() { cell.percent } else { 0.0 };
+    // What prints as 0.00 is neither better nor worse.
+    let (class, sign, word) = match percent {
+        p if p >= 0.005 => ("better", "▲", "better"),
+        p if p <= -0.005 => ("worse", "▼", "worse"),
+        _ => ("same", "", ""),
+    };
+    let class = if cell.star { format!("num star {class}") } else { format!("num {class}") };
+    h.open("td", &[("class", &class)]).element("span", &[("class", "v")], &value);
+    h.raw(" <span class=\"p\"><span aria-hidden=\"true\">").text(sign).raw("</span>").text(&format!("{percent:+.2}%"));
+    if cell.star {
+        h.raw("<sup aria-hidden=\"true\">*</sup><span class=\"hidden\"> significant,</span>");
+    }
+    h.raw("<span class=\"hidden\"> ").text(word).raw("</span></span></td>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(value: f64, percent: f64, star: bool, baseline: bool) -> String {
+        let t = Table { percents: true, decimals: 2, ..Table::default() };
+        let mut h = Html::new();
+        cell(&mut h, &Cell { value, percent, star }, &t, baseline);
+        h.into_string()
+    }
+
+    #[test]
+    fn cells_say_better_without_colour() {
+        let starred = shown(2.736, 13.25, true, false);
+        assert!(starred.starts_with("<td class=\"num star better\"><span class=\"v\">2.74</span>"), "{starred}");
+        assert!(starred.contains("▲") && starred.contains("+13.25%") && starred.contains("significant"), "{starred}");
+        let worse = shown(2.0, -1.0, false, false);
+        assert!(worse.contains("class=\"num worse\"") && worse.contains("▼") && !worse.contains("<sup"), "{worse}");
+        assert!(shown(2.0, 0.004, false, false).contains("class=\"num same\""));
+        assert_eq!(shown(f64::NAN, 0.0, false, true), "<td class=\"num\">0.00</td>");
+    }
+}

@@ -1,0 +1,372 @@
+//! Which kernel wins, in words.
+//!
+//! Problem: a reader wants an answer before a table, and an honest one: "cannot tell" is an answer, a difference without a
+//! spread is not. Approach: every measurement (a score of a workload, or its elapsed time if it has none) on every kernel gets
+//! one [`Call`] from Welch's test after Holm's correction over all rows of the report ([`crate::assess`]); sentences are made of
+//! that and of nothing else. Units: those of the metrics, percent. Invariant: a call of better or worse has at least two runs a side.
+
+use crate::assess::{self, Assessment, LEVEL, POWER};
+use crate::data::{Comparison, Metric, Workload};
+use crate::format::readable;
+use numalab_stats::describe;
+
+/// Times of a run: what it cost, not what it was asked for.
+const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
+/// Without a clear difference, a comparison that could have missed a change of this size cannot tell, percent.
+const BLIND_PERCENT: f64 = 5.0;
+/// Most clear differences named in the sentence of a kernel.
+const MAX_NAMED: usize = 3;
+/// A clear difference below this is called small, percent.
+const SMALL_PERCENT: f64 = 1.0;
+
+/// What can be said about a measurement on a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Clearly better than the baseline.
+    Better,
+    /// Clearly worse than the baseline.
+    Worse,
+    /// No clear difference, and one of more than a few percent would have been seen.
+    Even,
+    /// Too few runs, or too much spread.
+    CannotTell,
+}
+
+impl Call {
+    /// As a badge shows it: a sign that is not a colour, and words.
+    pub fn badge(self) -> (&'static str, &'static str) {
+        match self {
+            Call::Better => ("▲", "better"),
+            Call::Worse => ("▼", "worse"),
+            Call::Even => ("=", "no clear difference"),
+            Call::CannotTell => ("?", "cannot tell"),
+        }
+    }
+    /// Class of its style.
+    pub fn class(self) -> &'static str {
+        match self {
+            Call::Better => "better",
+            Call::Worse => "worse",
+            Call::Even => "even",
+            Call::CannotTell => "unknown",
+        }
+    }
+}
+
+/// A measurement on a kernel against the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Index of the workload.
+    pub workload: usize,
+    /// Index of the kernel.
+    pub kernel: usize,
+    /// Metric.
+    pub metric: String,
+    /// What can be said.
+    pub call: Call,
+    /// Change of the mean, percent, plus means the number grew; `None` without figures or from a baseline of 0.
+    pub change_percent: Option<f64>,
+    /// One sentence or two.
+    pub text: String,
+}
+
+/// The metrics a workload is judged by: its scores; if it has none, its elapsed time.
+pub fn judged(w: &Workload) -> Vec<&Metric> {
+    let scores: Vec<&Metric> = w.metrics.iter().filter(|m| !TIMES.contains(&m.name.as_str())).collect();
+    if scores.is_empty() {
+        w.metrics.iter().filter(|m| m.name == "elapsed").collect()
+    } else {
+        scores
+    }
+}
+
+/// All findings: workload by workload, kernel by kernel, metric by metric.
+pub fn findings(c: &Comparison) -> Vec<Finding> {
+    let assessments = assess::assess(c);
+    let rows = assessments.iter().filter(|a| a.p_holm.is_some()).count();
+    let mut out = Vec::new();
+    for (index, w) in c.workloads.iter().enumerate() {
+        for kernel in c.others() {
+            for m in judged(w) {
+                let of =
+                    |a: &&Assessment| a.workload == w.name && a.metric == m.name && a.kernel == c.kernels[kernel].name;
+                out.push(finding(c, (index, kernel), m, assessments.iter().find(of), rows));
+            }
+        }
+    }
+    out
+}
+
+fn finding(
+    c: &Comparison,
+    (workload, kernel): (usize, usize),
+    m: &Metric,
+    a: Option<&Assessment>,
+    rows: usize,
+) -> Finding {
+    let (base, name) = (c.baseline_name(), c.kernels[kernel].name.as_str());
+    let (call, text) = match a {
+        None => {
+            let whose = if m.of(c.baseline).is_empty() { base } else { name };
+            (Call::CannotTell, format!("Cannot tell: there is no {} of {whose}.", m.name))
+        }
+        Some(a) => (call(m, a), sentence(m, a, (base, name), (c.baseline, kernel), rows)),
+    };
+    let change_percent = a.and_then(|a| a.change_percent);
+    Finding { workload, kernel, metric: m.name.clone(), call, change_percent, text }
+}
+
+fn call(m: &Metric, a: &Assessment) -> Call {
+    let Some(p) = a.p_holm else { return Call::CannotTell };
+    if p < LEVEL {
+        // From a baseline of 0 there is no percentage, but the number can only have grown.
+        let grew = a.change_percent.map_or(true, |change| change > 0.0);
+        return if grew == m.higher_is_better { Call::Better } else { Call::Worse };
+    }
+    match a.detectable_percent {
+        Some(d) if d <= BLIND_PERCENT => Call::Even,
+        _ => Call::CannotTell,
+    }
+}
+
+fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, usize), rows: usize) -> String {
+    let (n0, n1) = a.runs;
+    let change = change(m, a, at);
+    let Some(p) = a.p_holm else {
+        let few = format!("Cannot tell: {} and {} give no spread.", runs(n0, base), runs(n1, name));
+        return format!("{few} {change}, which may be chance; repeat with at least 3 runs a side.");
+    };
+    let p = probability(p, rows);
+    let would = a.detectable_percent.map(|d| {
+        let often = 100.0 * POWER;
+        format!("with {n0} and {n1} runs a change of {} % would be seen {often:.0} times in 100", readable(d))
+    });
+    let would = would.unwrap_or_default();
+    match call(m, a) {
+        call @ (Call::Better | Call::Worse) => {
+            let verb = if call == Call::Better { "beats" } else { "loses to" };
+            let small = a.change_percent.is_some_and(|x| x.abs() < SMALL_PERCENT);
+            let how = if small { "clear but small" } else { "clear" };
+            let interval = a.ratio_interval.filter(|i| i.low.is_finite() && i.high.is_finite());
+            let interval = interval
+                .map(|i| format!(", 95 % interval of the ratio {} to {}", readable(i.low), readable(i.high)))
+                .unwrap_or_default();
+            format!("{name} {verb} {base}: {change}. The difference is {how} ({p}, {n0} and {n1} runs{interval}).")
+        }
+        Call::Even => format!("No clear difference between {name} and {base}: {change} ({p}); {would}."),
+        Call::CannotTell => {
+            format!("Cannot tell {name} from {base}: {change} ({p}). Too few runs or too much spread; {would}.")
+        }
+    }
+}
+
+fn runs(n: usize, kernel: &str) -> String {
+    format!("{n} {} of {kernel}", if n == 1 { "run" } else { "runs" })
+}
+
+/// "elapsed 83.6 → 61.5 s, 26.4 % lower".
+fn change(m: &Metric, a: &Assessment, (base, kernel): (usize, usize)) -> String {
+    let mean = |k: usize| describe::amean(m.of(k)).map_or("none".into(), readable);
+    let unit = if m.unit.is_empty() { String::new() } else { format!(" {}", m.unit) };
+    let figures = format!("{} {} → {}{unit}", m.name, mean(base), mean(kernel));
+    match a.change_percent {
+        Some(0.0) => format!("{figures}, the same"),
+        Some(x) => format!("{figures}, {}", growth(x)),
+        None => figures,
+    }
+}
+
+/// "26.4 % lower", "3.1 times as much".
+pub fn growth(percent: f64) -> String {
+    if percent >= 100.0 {
+        format!("{} times as much", readable(1.0 + percent / 100.0))
+    } else {
+        format!("{} % {}", tenth(percent.abs()), if percent < 0.0 { "lower" } else { "higher" })
+    }
+}
+
+/// One decimal, or what is readable below 0.1.
+fn tenth(x: f64) -> String {
+    if x >= 0.1 {
+        format!("{x:.1}")
+    } else {
+        readable(x)
+    }
+}
+
+fn probability(p: f64, rows: usize) -> String {
+    let p = if p < 0.0001 { "p < 0.0001".into() } else { format!("p = {}", readable(p)) };
+    if rows > 1 {
+        format!("{p}, corrected for {rows} rows")
+    } else {
+        p
+    }
+}
+
+/// The answer in one sentence per kernel, with the call that sums it up if there is one; a single finding speaks for itself.
+pub fn headline(c: &Comparison, findings: &[Finding]) -> Vec<(Option<Call>, String)> {
+    let base = c.baseline_name();
+    if c.kernels.len() < 2 {
+        return vec![(None, format!("Only {base} was run: there is nothing to compare it with."))];
+    }
+    if findings.is_empty() {
+        return vec![(None, "There are no figures to compare.".into())];
+    }
+    if let [only] = findings {
+        return vec![(Some(only.call), only.text.clone())];
+    }
+    c.others().map(|kernel| summary(c, findings, kernel)).collect()
+}
+
+/// "b wins over a: of 3 measurements clearly better in 2 (copy of stream 20.0 % higher, …), cannot tell in 1."
+fn summary(c: &Comparison, findings: &[Finding], kernel: usize) -> (Option<Call>, String) {
+    let of = |call: Call| -> Vec<&Finding> {
+        let mut list: Vec<&Finding> = findings.iter().filter(|f| f.kernel == kernel && f.call == call).collect();
+        // The largest change first; ties stay in print order.
+        let size = |f: &Finding| f.change_percent.map_or(0.0, f64::abs);
+        list.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        list
+    };
+    let calls = [Call::Better, Call::Worse, Call::Even, Call::CannotTell];
+    let lists = calls.map(of);
+    let counts = [0, 1, 2, 3].map(|i: usize| lists[i].len());
+    let (overall, verb) = match counts {
+        [0, 0, 0, _] => (Some(Call::CannotTell), "cannot be told from"),
+        [0, 0, ..] => (Some(Call::Even), "does not clearly differ from"),
+        [_, 0, ..] => (Some(Call::Better), "wins over"),
+        [0, ..] => (Some(Call::Worse), "loses to"),
+        _ => (None, "wins some and loses some against"),
+    };
+    let words = ["clearly better in", "clearly worse in", "no clear difference in", "cannot tell in"];
+    let mut parts = Vec::new();
+    for (i, list) in lists.iter().enumerate().filter(|(_, l)| !l.is_empty()) {
+        // Sizes are named only where they are clear.
+        let sizes = if i < 2 { sizes(c, list) } else { String::new() };
+        parts.push(format!("{} {}{sizes}", words[i], list.len()));
+    }
+    let all: usize = counts.iter().sum();
+    let what = if all == 1 { "measurement" } else { "measurements" };
+    let name = &c.kernels[kernel].name;
+    (overall, format!("{name} {verb} {}: of {all} {what} {}.", c.baseline_name(), parts.join(", ")))
+}
+
+/// The largest changes in parentheses.
+fn sizes(c: &Comparison, list: &[&Finding]) -> String {
+    let one = |f: &&Finding| {
+        let workload = c.workloads.get(f.workload).map_or("", |w| w.name.as_str());
+        f.change_percent.map(|x| format!("{workload} {} {}", f.metric, growth(x)))
+    };
+    let named: Vec<String> = list.iter().take(MAX_NAMED).filter_map(one).collect();
+    let more = if list.len() > MAX_NAMED { ", …" } else { "" };
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!(" ({}{more})", named.join(", "))
+    }
+}
+
+/// What was asked, as a question.
+pub fn question(c: &Comparison) -> String {
+    let on = match c.workloads.as_slice() {
+        [] => String::new(),
+        [only] => format!(" on {}", only.name),
+        [a, b] => format!(" on {} and {}", a.name, b.name),
+        more => format!(" on {} workloads", more.len()),
+    };
+    let others: Vec<&str> = c.others().map(|k| c.kernels[k].name.as_str()).collect();
+    let base = c.baseline_name();
+    match others.as_slice() {
+        [] => format!("How does {base} do{on}?"),
+        [one] => format!("Is {one} better than {base}{on}?"),
+        [first, second] => format!("Is {first} or {second} better than {base}{on}?"),
+        [first @ .., last] => format!("Is {} or {last} better than {base}{on}?", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Kernel;
+
+    fn compare(samples: Vec<Vec<f64>>, higher: bool) -> (Comparison, Vec<Finding>) {
+        let name = if higher { "ops" } else { "elapsed" };
+        let metrics = vec![Metric::new(name, "s", higher, samples)];
+        let w = Workload { name: "numa01".into(), metrics, ..Workload::default() };
+        let kernels = vec![Kernel::named("6.1"), Kernel::named("6.7")];
+        let c = Comparison { kernels, workloads: vec![w], ..Comparison::default() };
+        let f = findings(&c);
+        (c, f)
+    }
+
+    #[test]
+    fn a_clear_difference_names_the_winner_by_direction() {
+        let samples = || vec![vec![10.0, 10.1, 9.9], vec![7.4, 7.5, 7.6]];
+        let (c, f) = compare(samples(), false);
+        assert_eq!(f[0].call, Call::Better);
+        let start =
+            "6.7 beats 6.1: elapsed 10.00 → 7.50 s, 25.0 % lower. The difference is clear (p < 0.0001, 3 and 3 runs, ";
+        assert!(f[0].text.starts_with(start), "{}", f[0].text);
+        assert_eq!(headline(&c, &f), [(Some(Call::Better), f[0].text.clone())]);
+        let (_, f) = compare(samples(), true);
+        assert_eq!(f[0].call, Call::Worse);
+        assert!(f[0].text.starts_with("6.7 loses to 6.1: ops "), "{}", f[0].text);
+    }
+
+    #[test]
+    fn single_runs_cannot_tell_however_large_the_change() {
+        let (_, f) = compare(vec![vec![10.0], vec![1.0]], false);
+        assert_eq!(f[0].call, Call::CannotTell);
+        let want = "Cannot tell: 1 run of 6.1 and 1 run of 6.7 give no spread. elapsed 10.00 → 1.00 s, 90.0 % lower, which may \
+                    be chance; repeat with at least 3 runs a side.";
+        assert_eq!(f[0].text, want);
+    }
+
+    #[test]
+    fn noise_cannot_tell_and_quiet_runs_say_even() {
+        let (_, f) = compare(vec![vec![8.0, 10.0, 12.0], vec![8.5, 10.5, 11.0]], false);
+        assert_eq!(f[0].call, Call::CannotTell);
+        assert!(f[0].text.contains("Too few runs or too much spread; with 3 and 3 runs a change of "), "{}", f[0].text);
+        let (_, f) = compare(vec![vec![10.0, 10.02, 9.98], vec![10.01, 10.03, 9.97]], false);
+        assert_eq!(f[0].call, Call::Even);
+        assert!(f[0].text.starts_with("No clear difference between 6.7 and 6.1: "), "{}", f[0].text);
+    }
+
+    #[test]
+    fn small_and_missing_and_zero() {
+        let (_, f) = compare(vec![vec![10.0, 10.0, 10.0], vec![10.05, 10.05, 10.05]], false);
+        assert_eq!(f[0].call, Call::Worse);
+        assert!(f[0].text.contains("clear but small"), "{}", f[0].text);
+        let (_, f) = compare(vec![vec![], vec![1.0, 2.0]], false);
+        assert_eq!((f[0].call, f[0].text.as_str()), (Call::CannotTell, "Cannot tell: there is no elapsed of 6.1."));
+        let (_, f) = compare(vec![vec![0.0, 0.0], vec![2.0, 2.0]], false);
+        assert_eq!(f[0].call, Call::Worse);
+        let (_, f) = compare(vec![vec![5.0, 5.0], vec![5.0, 5.0]], false);
+        assert_eq!(f[0].call, Call::Even);
+        assert!(f[0].text.contains("the same"), "{}", f[0].text);
+    }
+
+    #[test]
+    fn scores_outrank_times_and_many_are_counted() {
+        let m = |name: &str, col: [f64; 3]| Metric::new(name, "MB/s", true, vec![vec![10.0, 10.1, 9.9], col.to_vec()]);
+        let elapsed = Metric::new("elapsed", "s", false, vec![vec![1.0], vec![2.0]]);
+        let metrics = vec![elapsed, m("copy", [20.0, 20.1, 19.9]), m("scale", [5.0, 5.1, 4.9])];
+        let w = Workload { name: "stream".into(), metrics, ..Workload::default() };
+        let kernels = vec![Kernel::named("a"), Kernel::named("b")];
+        let c = Comparison { kernels, workloads: vec![w], ..Comparison::default() };
+        let f = findings(&c);
+        assert_eq!(f.iter().map(|f| f.metric.as_str()).collect::<Vec<_>>(), ["copy", "scale"]);
+        let want = "b wins some and loses some against a: of 2 measurements clearly better in 1 (stream copy 2.00 times as much), \
+                    clearly worse in 1 (stream scale 50.0 % lower).";
+        assert_eq!(headline(&c, &f), [(None, want.to_string())]);
+        assert_eq!(question(&c), "Is b better than a on stream?");
+    }
+
+    #[test]
+    fn one_kernel_or_no_figures() {
+        let c = Comparison { kernels: vec![Kernel::named("a")], ..Comparison::default() };
+        assert_eq!(headline(&c, &[]), [(None, "Only a was run: there is nothing to compare it with.".to_string())]);
+        assert_eq!(question(&c), "How does a do?");
+        let growths = [-26.41, 4.0, 300.0, 0.02].map(growth);
+        assert_eq!(growths, ["26.4 % lower", "4.0 % higher", "4.00 times as much", "0.0200 % higher"]);
+    }
+}

@@ -1,0 +1,9 @@
+"""Run numalab plans from Python and read their comparisons.
+
+The command does the work; this package starts it and turns its documented JSON (``docs/json.md``)
+into plain values. Units are those of the command: seconds, pages, counts.
+"""
+
+from numalab.lab import Lab, LabError, rows
+
+__all__ = ["Lab", "LabError", "rows"]

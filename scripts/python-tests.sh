@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Lint, type-check and test the Python package in an environment of its own under target/.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=target/python
+if [ ! -x "$venv/bin/pytest" ]; then
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check ruff mypy pytest
+fi
+cd python
+../"$venv"/bin/ruff check .
+../"$venv"/bin/ruff format --check .
+../"$venv"/bin/mypy numalab
+PYTHONPATH=. ../"$venv"/bin/pytest -q

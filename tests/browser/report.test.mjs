@@ -1,0 +1,358 @@
+// The HTML report in a browser: it renders, answers to pointer and keyboard, and says what the JSON says.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { browser, example, figure, open } from "./page.mjs";
+
+let b;
+let demo;
+let hostile;
+let large;
+
+before(async () => {
+  demo = example();
+  hostile = example("hostile");
+  large = example("large");
+  b = await browser();
+});
+
+after(async () => {
+  await b?.close();
+  for (const e of [demo, hostile, large]) e?.remove();
+});
+
+/** The text beside the zoom buttons: cursor and view. */
+const time = (page) => page.locator("output.time").innerText();
+
+/** First and last instant in view, s; the whole run says nothing. */
+async function view(page) {
+  const match = /view ([\d.]+) s – ([\d.]+) s/.exec(await time(page));
+  return match && [Number(match[1]), Number(match[2])];
+}
+
+/** Middle of an element in the window, after it was scrolled there. */
+async function box(locator) {
+  await locator.scrollIntoViewIfNeeded();
+  const at = await locator.boundingBox();
+  assert.ok(at && at.width > 100, "the element is drawn");
+  return at;
+}
+
+for (const width of [1280, 390]) {
+  for (const scheme of ["light", "dark"]) {
+    test(`renders at ${width} px, ${scheme}, without trouble and without scrolling sideways`, async () => {
+      const { page, trouble, close } = await open(b, demo.url, { width, scheme });
+      assert.equal(await page.locator(".chart canvas").count(), 3 + 5 + 3 + 3, "memory, activity, bandwidth, CPU time");
+      assert.equal(await page.locator(".map canvas").count(), 3);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `${wide} px too wide`);
+      const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      const [red] = background.match(/\d+/g).map(Number);
+      assert.equal(red > 128, scheme === "light", background);
+      assert.deepEqual(trouble, []);
+      await close();
+    });
+
+    test(`text is readable at ${width} px, ${scheme}`, async () => {
+      const { page, close } = await open(b, demo.url, { width, scheme });
+      await page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+      const poor = await page.evaluate(lowContrast, 4.5);
+      assert.deepEqual(poor, []);
+      await close();
+    });
+  }
+}
+
+/** Texts whose colour is too close to what is behind them (WCAG contrast below `least`); runs in the page. */
+function lowContrast(least) {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = color;
+    context.fillRect(0, 0, 1, 1);
+    return context.getImageData(0, 0, 1, 1).data;
+  };
+  const luminance = ([r, g, b]) => {
+    const part = (x) => (x / 255 <= 0.03928 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const behind = (e) => {
+    for (let x = e; x; x = x.parentElement) {
+      const c = rgba(getComputedStyle(x).backgroundColor);
+      if (c[3] > 250) return c;
+    }
+    return [255, 255, 255];
+  };
+  const poor = new Set();
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim() !== "");
+    if (!own || e.closest("script, noscript, .hidden, option") || e.getClientRects().length === 0) continue;
+    const [x, y] = [luminance(rgba(getComputedStyle(e).color)), luminance(behind(e))];
+    const contrast = (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+    if (contrast < least) poor.add(`${e.tagName}.${e.className}: ${contrast.toFixed(2)} "${e.textContent.trim().slice(0, 30)}"`);
+  }
+  return [...poor].slice(0, 10);
+}
+
+test("every figure equals the JSON, and the tables of mmtests follow from it", async () => {
+  const { page, close } = await open(b, demo.url);
+  let compared = 0;
+  for (const w of demo.json.workloads) {
+    const rows = await page.locator(`table.every[data-workload="${w.name}"] tbody tr`).evaluateAll((list) =>
+      list.map((row) => ({
+        name: row.dataset.metric,
+        cells: [...row.querySelectorAll("td.num")].map((td) => ({
+          exact: Number(td.dataset.mean),
+          shown: td.querySelector(".v").textContent,
+          rest: td.querySelector("small").textContent,
+        })),
+      })),
+    );
+    assert.deepEqual(rows.map((r) => r.name), w.metrics.map((m) => m.name));
+    w.metrics.forEach((metric, i) =>
+      demo.json.kernels.forEach((kernel, k) => {
+        const want = metric.kernels[kernel];
+        const cell = rows[i].cells[k];
+        assert.equal(cell.exact, want.mean, `${w.name} ${metric.name} ${kernel}`);
+        assert.ok(Math.abs(figure(cell.shown) - want.mean) <= Math.max(Math.abs(want.mean) * 0.006, 1e-9), `${cell.shown} for ${want.mean}`);
+        assert.match(cell.rest, new RegExp(`, n ${want.n}(,|$)`));
+        if (k > 0 && want.ratio !== null) assert.ok(Math.abs(figure(cell.rest.split("×")[1]) - want.ratio) <= 0.0051, cell.rest);
+        compared++;
+      }),
+    );
+    // The mean rows of the comparison table: value, and percent with plus for better.
+    for (const name of ["elapsed", "system"]) {
+      const metric = w.metrics.find((m) => m.name === name);
+      const heading = page.locator("#tables > h3", { hasText: w.name }).first();
+      const table = heading.locator("xpath=following-sibling::details[1]//table");
+      const label = metric.kernels[demo.json.kernels[0]].n > 1 ? "Amean" : "Ops";
+      const row = table.locator("tbody tr").filter({ has: page.getByText(label, { exact: true }) }).filter({ has: page.getByText(name, { exact: true }) });
+      for (let k = 0; k < demo.json.kernels.length; k++) {
+        const want = metric.kernels[demo.json.kernels[k]];
+        const text = (await row.locator("td").nth(k).innerText()).replace("\n", " ");
+        assert.ok(text.startsWith(want.mean.toFixed(2)), `${text} for ${want.mean}`);
+        if (k > 0) assert.ok(text.includes(`${want.ratio < 1 ? "▲+" : "▼"}${(100 - 100 * want.ratio).toFixed(2)}%`), `${text} for ${want.ratio}`);
+      }
+    }
+  }
+  assert.ok(compared > 100, `${compared}`);
+  await close();
+});
+
+test("one cursor for all charts and maps, by pointer", async () => {
+  const { page, trouble, close } = await open(b, demo.url);
+  const chart = page.locator(".chart .u-over").first();
+  const at = await box(chart);
+  await page.mouse.move(at.x + at.width / 2, at.y + 40);
+  const seconds = Number(/cursor ([\d.]+) s/.exec(await time(page))[1]);
+  assert.ok(seconds > 20 && seconds < 40, `${seconds}`);
+  const values = await page.locator(".legend .value").allInnerTexts();
+  assert.ok(values.length > 20 && values.every((v) => v !== ""), values.join("|"));
+  const places = await page.locator(".u-cursor-x").evaluateAll((list) =>
+    list.map((e) => (e.getBoundingClientRect().right - e.parentElement.getBoundingClientRect().x) / e.parentElement.clientWidth),
+  );
+  assert.ok(places.length === 14 && places.every((x) => Math.abs(x - 0.5) < 0.02), places.join(" "));
+  await page.mouse.move(2, 300);
+  assert.equal((await page.locator(".legend .value").allInnerTexts()).join(""), "");
+  // A map says what is under the pointer.
+  const map = await box(page.locator(".map canvas").first());
+  await page.mouse.move(map.x + map.width / 2, map.y + 20);
+  await page.waitForFunction(() => document.querySelector(".map .readout").textContent !== "");
+  assert.match(await page.locator(".map .readout").first().innerText(), /^[\d.]+ s · main\.0\/heap\+\d+MiB · (on no node|node \d)$/);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("zoom by dragging, double-click, buttons and keys; charts and maps keep together", async () => {
+  const { page, trouble, close } = await open(b, demo.url);
+  const chart = page.locator(".chart .u-over").first();
+  const at = await box(chart);
+  assert.equal(await view(page), null);
+  await page.mouse.move(at.x + at.width * 0.25, at.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(at.x + at.width * 0.5, at.y + 45, { steps: 4 });
+  await page.mouse.up();
+  const [from, to] = await view(page);
+  const whole = 4 * (to - from);
+  assert.ok(Math.abs(from - whole / 4) < 0.5 && Math.abs(to - whole / 2) < 0.7, `${from} ${to}`);
+  // The left edge of a map is now where the view starts.
+  const map = await box(page.locator(".map canvas").nth(1));
+  await page.mouse.move(map.x + 54, map.y + 30);
+  await page.waitForFunction(() => document.querySelectorAll(".map .readout")[1].textContent !== "");
+  const edge = Number.parseFloat(await page.locator(".map .readout").nth(1).innerText());
+  assert.ok(Math.abs(edge - from) < 0.5, `${edge} ${from}`);
+  const again = await box(chart);
+  await page.mouse.dblclick(again.x + 50, again.y + 30);
+  assert.equal(await view(page), null);
+  await page.getByRole("button", { name: "Zoom in", exact: true }).click();
+  const [a, z] = await view(page);
+  assert.ok(Math.abs(z - a - whole / 2) < 1, `${a} ${z} of ${whole}`);
+  await page.getByRole("button", { name: "Show the whole run" }).click();
+  assert.equal(await view(page), null);
+  // By dragging on a map: time and rows.
+  const drag = await box(page.locator(".map canvas").first());
+  await page.mouse.move(drag.x + 100, drag.y + 100);
+  await page.mouse.down();
+  await page.mouse.move(drag.x + 200, drag.y + 160, { steps: 4 });
+  await page.mouse.up();
+  assert.ok(await view(page));
+  await page.mouse.move(drag.x + 150, drag.y + 8);
+  await page.waitForFunction(() => /heap\+/.test(document.querySelector(".map .readout").textContent));
+  const row = Number(/heap\+(\d+)MiB/.exec(await page.locator(".map .readout").first().innerText())[1]);
+  assert.ok(row > 20 * 32, `the first row in view is no longer the first of all: ${row}`);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("everything works by keyboard", async () => {
+  const { page, trouble, close } = await open(b, demo.url);
+  const plot = page.locator(".plot").first();
+  await plot.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Shift+ArrowRight");
+  const cursor = Number(/cursor ([\d.]+) s/.exec(await time(page))[1]);
+  assert.ok(cursor > 2 && cursor < 3, `11 points of 0.2 s: ${cursor}`);
+  assert.match(await plot.locator("xpath=../p[@aria-live]").innerText(), /^2\.\d+ s: node 0 [\d.]+, node 1 /);
+  await page.keyboard.press("+");
+  const [from, to] = await view(page);
+  assert.ok(from >= 0 && to < 32, `${from} ${to}`);
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowLeft");
+  const moved = await view(page);
+  assert.ok(moved[0] > from, "the view follows the cursor");
+  await page.keyboard.press("0");
+  assert.equal(await view(page), null);
+  await page.keyboard.press("Escape");
+  assert.doesNotMatch(await time(page), /cursor/);
+  const map = page.locator(".map canvas").first();
+  await map.focus();
+  await page.keyboard.press("Home");
+  for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => document.querySelector(".map .readout").textContent.includes("heap+64MiB"));
+  // The first stops of the tabulator: skip link, sections, theme.
+  await page.reload();
+  await page.waitForSelector("html[data-ready=true]");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the answer");
+  const unnamed = await page.evaluate(() =>
+    [...document.querySelectorAll("button, select, input, [tabindex='0'], canvas[role]")]
+      .filter((e) => !e.getAttribute("aria-label") && !e.textContent.trim() && !e.labels?.length)
+      .map((e) => e.outerHTML.slice(0, 80)),
+  );
+  assert.deepEqual(unnamed, []);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("tooltips define words, on hover, on focus and by following the link", async () => {
+  const { page, close } = await open(b, demo.url);
+  const tip = page.locator("#tip");
+  const term = page.locator("#answer a.term", { hasText: "hint faults" }).first();
+  await term.hover();
+  assert.ok(await tip.isVisible());
+  const text = await tip.innerText();
+  assert.match(text, /numa_hint_faults/);
+  assert.match(text, /since 3\.8/);
+  assert.match(text, /Does not count: faults that lost a race/);
+  assert.equal(await term.getAttribute("aria-describedby"), "tip");
+  const place = await tip.boundingBox();
+  assert.ok(place.x >= 0 && place.x + place.width <= 1280 && place.y >= 0 && place.y + place.height <= 900);
+  await page.mouse.move(5, 5);
+  assert.ok(await tip.isHidden());
+  await term.focus();
+  assert.ok(await tip.isVisible());
+  await page.keyboard.press("Escape");
+  assert.ok(await tip.isHidden());
+  await term.click();
+  assert.ok(await page.locator("#def-numa_hint_faults").isVisible(), "its group was opened");
+  // Every link of the page leads somewhere.
+  const dead = await page.evaluate(() =>
+    [...document.querySelectorAll("a[href^='#']")].filter((a) => !document.getElementById(a.getAttribute("href").slice(1))).map((a) => a.href),
+  );
+  assert.deepEqual(dead, []);
+  await close();
+});
+
+test("choices change what is drawn", async () => {
+  const { page, trouble, close } = await open(b, demo.url);
+  const choose = (name, label) => page.getByLabel(name, { exact: true }).selectOption({ label });
+  await choose("Process", "main.1");
+  assert.equal(await page.locator(".chart").count(), 14);
+  await choose("Show", "Memory: share of each process on each node");
+  const map = await box(page.locator(".map canvas").first());
+  await page.mouse.move(map.x + 70, map.y + 12);
+  await page.waitForFunction(() => document.querySelector(".map .readout").textContent !== "");
+  assert.match(await page.locator(".map .readout").first().innerText(), /main\.0 on node 0 · \d+\.\d % of its memory/);
+  await choose("Workload", "cow-counter");
+  assert.equal(await page.getByLabel("Run", { exact: true }).count(), 0, "it has one run");
+  await choose("Workload", "numa01_THREAD_ALLOC");
+  await choose("Run", "3 (seed 3)");
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "BODY");
+  // A line can be hidden.
+  const line = page.locator(".legend button").first();
+  await line.click();
+  assert.equal(await line.getAttribute("aria-pressed"), "false");
+  // The look-up table is filtered.
+  await page.locator("summary", { hasText: "Every figure: stream" }).click();
+  const table = page.locator("table.every[data-workload=stream]");
+  await page.getByLabel("Filter figures of stream").fill("LOCAL");
+  assert.deepEqual(await table.locator("tbody tr:visible th").allInnerTexts(), ["numa_local_percent", "numa_hint_faults_local"]);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("the theme can be chosen and is kept", async () => {
+  const { page, trouble, close } = await open(b, demo.url);
+  const button = page.locator("#theme");
+  const ink = () => page.evaluate(() => getComputedStyle(document.body).color);
+  const before = await ink();
+  await button.click();
+  assert.equal(await button.innerText(), "Theme: light");
+  await button.click();
+  assert.equal(await button.innerText(), "Theme: dark");
+  assert.notEqual(await ink(), before);
+  assert.equal(await page.locator(".chart canvas").count(), 14, "charts are drawn anew");
+  await page.reload();
+  await page.waitForSelector("html[data-ready=true]");
+  assert.equal(await page.locator("#theme").innerText(), "Theme: dark");
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("hostile names stay text", async () => {
+  const { page, trouble, close } = await open(b, hostile.url);
+  for (const e of await page.locator("select").all()) {
+    const options = await e.locator("option").count();
+    await e.selectOption({ index: options - 1 });
+  }
+  await page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+  for (const a of (await page.locator("a.term").all()).slice(0, 40)) await a.focus();
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  assert.equal(await page.locator("img").count(), 0);
+  assert.equal(await page.locator("script").count(), 2, "the data and the bundle");
+  assert.match(await page.locator("h1").innerText(), /<\/script><script>window\.broken=1/);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("without a script everything but the charts is there", async () => {
+  const { page, close } = await open(b, demo.url, { javaScriptEnabled: false });
+  assert.ok(await page.locator(".headline").isVisible());
+  assert.ok(await page.locator("#tables table").first().isVisible());
+  assert.ok(await page.getByText("The charts need a script").isVisible());
+  assert.ok(await page.locator("#theme").isHidden());
+  await close();
+});
+
+test("ten runs of a minute open quickly", async () => {
+  const start = Date.now();
+  const { page, trouble, close } = await open(b, large.url);
+  const took = Date.now() - start;
+  assert.ok(took < 5000, `${took} ms`);
+  assert.equal(await page.locator(".map canvas").count(), 2);
+  assert.ok((await page.getByLabel("Run", { exact: true }).locator("option").count()) === 5);
+  assert.deepEqual(trouble, []);
+  await close();
+});

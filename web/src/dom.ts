@@ -1,0 +1,26 @@
+// Elements without markup: text is always set as text.
+
+type Attributes = Record<string, string | number | boolean>;
+
+/** An element with attributes and children; strings become text. */
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) e.setAttribute(name, "");
+    else if (value !== false) e.setAttribute(name, String(value));
+  }
+  e.append(...children);
+  return e;
+}
+
+/** A labelled choice. */
+export function choice(label: string, options: string[], chosen: number, pick: (index: number) => void): HTMLElement {
+  const select = el("select", { "aria-label": label });
+  options.forEach((text, i) => select.append(el("option", { value: i, selected: i === chosen }, text)));
+  select.addEventListener("change", () => pick(Number(select.value)));
+  return el("label", { class: "choice" }, label, " ", select);
+}

@@ -1,0 +1,278 @@
+// The section "Over time": choices, charts and maps of one workload and one run of each kernel.
+
+import { Chart, type ChartLine } from "./chart";
+import { dash, kernelColor, kernelDash, nodeColor, variable } from "./colors";
+import { type Data, instants, type Line, padded, peak, type Run, sum, type Value, type Workload } from "./data";
+import { choice, el } from "./dom";
+import { memoryUnit, seconds } from "./format";
+import { Heatmap, Rows } from "./heatmap";
+import { kinds, legend, type MapKind, nodeCount, specOf } from "./maps";
+import { Timeline } from "./timeline";
+
+/** Counters drawn unasked, with what a point means. */
+const ACTIVITY: [string, string, string][] = [
+  ["numa_hint_faults", "Hint faults", "per s"],
+  ["numa_pte_updates", "PTE updates", "pages per s"],
+  ["numa_pages_migrated", "Pages migrated by hint faults", "pages per s"],
+];
+
+/** Levels with a title of their own. */
+const GROUPS: Record<string, { title: string; explain: string }> = {
+  dram_bandwidth: { title: "Bandwidth of each node's memory", explain: "Reads and writes that each node's DRAM served, from whatever node they came." },
+  link_bandwidth: { title: "Bandwidth of each link", explain: "Traffic between nodes, by link." },
+  cpu_time: { title: "Thread time by kind", explain: "How many threads were in user mode, in the kernel, or blocked on a page under migration." },
+};
+
+/** Columns of `cpu_time` that have a colour of their own. */
+const CPU_KINDS = ["user", "system", "blocked"];
+
+interface State {
+  workload: number;
+  run: number;
+  process: number;
+  counter: number;
+  map: number;
+}
+
+export class Section {
+  private readonly state: State = { workload: 0, run: 0, process: 0, counter: 0, map: 0 };
+  private parts: { destroy(): void }[] = [];
+  private timeline = new Timeline(1, 1);
+
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly data: Data,
+  ) {
+    this.draw();
+  }
+
+  /** Draws everything anew: another choice, or other colours. */
+  draw(): void {
+    for (const p of this.parts) p.destroy();
+    this.parts = [];
+    const w = this.data.workloads[this.state.workload];
+    if (!w) return;
+    const view = this.timeline.view;
+    const before = this.timeline;
+    this.timeline = new Timeline(w.points * w.step, w.step);
+    if (before.end === this.timeline.end) this.timeline.setView(...view);
+    const runs = this.runs(w);
+    this.host.replaceChildren(
+      this.controls(w),
+      ...this.memory(w, runs),
+      ...this.maps(w, runs),
+      ...this.activity(w, runs),
+      ...this.groups(w, runs),
+    );
+  }
+
+  /** The chosen run of each kernel that has one. */
+  private runs(w: Workload): Run[] {
+    return w.runs.filter((r) => r.run === this.state.run + 1);
+  }
+
+  private choose(change: Partial<State>): void {
+    Object.assign(this.state, change);
+    const focused = document.activeElement?.closest("label")?.dataset["choice"];
+    this.draw();
+    if (focused) this.host.querySelector<HTMLElement>(`label[data-choice="${focused}"] select`)?.focus();
+  }
+
+  private choice(id: string, label: string, options: string[], chosen: number, pick: (i: number) => void): HTMLElement {
+    const element = choice(label, options, chosen, pick);
+    element.dataset["choice"] = id;
+    return element;
+  }
+
+  private controls(w: Workload): HTMLElement {
+    const bar = el("div", { class: "controls" });
+    const names = this.data.workloads.map((x) => x.name);
+    if (names.length > 1) {
+      bar.append(this.choice("workload", "Workload", names, this.state.workload, (i) => this.choose({ workload: i, run: 0, process: 0, map: 0 })));
+    }
+    const most = Math.max(1, ...w.runs.map((r) => r.run));
+    if (most > 1) {
+      const labels = Array.from({ length: most }, (_, i) => this.runLabel(w, i));
+      bar.append(this.choice("run", "Run", labels, this.state.run, (i) => this.choose({ run: i })));
+    }
+    const time = el("output", { class: "time" });
+    const t = this.timeline;
+    const show = () => {
+      const [a, b] = t.view;
+      const whole = b - a >= t.end * 0.999;
+      time.textContent = (t.cursor === null ? "" : `cursor ${seconds(t.cursor)}`) + (whole ? "" : `  view ${seconds(a)} – ${seconds(b)}`);
+    };
+    t.listen(show);
+    show();
+    const button = (text: string, label: string, act: () => void) => {
+      const b = el("button", { type: "button", "aria-label": label, title: label }, text);
+      b.addEventListener("click", act);
+      return b;
+    };
+    bar.append(
+      el(
+        "span",
+        { class: "buttons", role: "group", "aria-label": "Zoom in time" },
+        button("+", "Zoom in", () => t.zoom(0.5)),
+        button("−", "Zoom out", () => t.zoom(2)),
+        button("Whole run", "Show the whole run", () => t.reset()),
+      ),
+      time,
+      el("p", { class: "note" }, `Drag to zoom, double-click for the whole run; with the keyboard: arrows, + and −, 0. One point is ${seconds(w.step)}.`),
+    );
+    if (w.left_out > 0) bar.append(el("p", { class: "note" }, `${w.left_out} more runs are in the records; they were left out here to keep the page small.`));
+    return bar;
+  }
+
+  private runLabel(w: Workload, index: number): string {
+    const seeds = [...new Set(w.runs.filter((r) => r.run === index + 1).map((r) => r.seed))];
+    const of = seeds.length === 1 ? ` (seed ${seeds[0]})` : "";
+    return `${index + 1}${of}`;
+  }
+
+  private kernel(run: Run): string {
+    const name = this.data.kernels[run.kernel] ?? "";
+    return run.status === "completed" ? name : `${name} (${run.status})`;
+  }
+
+  /** A heading, words, and one panel per kernel. */
+  private block(title: string, explain: string, extra: HTMLElement[], panels: HTMLElement[]): HTMLElement[] {
+    if (panels.length === 0) return [];
+    return [el("h3", {}, title), el("p", { class: "note" }, explain), ...extra, el("div", { class: "grid" }, ...panels)];
+  }
+
+  private chart(title: string, unit: string, lines: ChartLine[], w: Workload, top?: number): HTMLElement {
+    const spec = top === undefined ? { title, unit, lines } : { title, unit, lines, top };
+    const chart = new Chart(spec, instants(w), this.timeline);
+    this.parts.push(chart);
+    return chart.element;
+  }
+
+  private memory(w: Workload, runs: Run[]): HTMLElement[] {
+    const names = [...new Set(w.runs.flatMap((r) => r.memory?.processes.map((p) => p.name) ?? []))];
+    if (names.length === 0) return [];
+    const chosen = names[this.state.process - 1];
+    const panels = runs.filter((r) => r.memory).map((r) => {
+      const of = r.memory?.processes.filter((p) => chosen === undefined || p.name === chosen) ?? [];
+      const nodes = Math.max(0, ...of.map((p) => p.nodes.length));
+      return { run: r, nodes: Array.from({ length: nodes }, (_, n) => sum(of.map((p) => p.nodes[n] ?? []))) };
+    });
+    const { unit, by } = memoryUnit(peak(panels.flatMap((p) => p.nodes)));
+    const scale = (values: Value[]) => values.map((v) => (v === null ? null : v / by));
+    const top = (peak(panels.flatMap((p) => p.nodes)) / by) * 1.05 || 1;
+    const options = ["all processes together", ...names];
+    const pick = this.choice("process", "Process", options, this.state.process, (i) => this.choose({ process: i }));
+    return this.block(
+      "Memory on each node",
+      "How much memory of the workload each node held. Lines that part are pages that moved, or were allocated elsewhere.",
+      names.length > 1 ? [el("div", { class: "controls" }, pick)] : [],
+      panels.map((p) => this.chart(this.kernel(p.run), unit, this.nodeLines(p.nodes.map(scale), w), w, top)),
+    );
+  }
+
+  private nodeLines(values: Value[][], w: Workload): ChartLine[] {
+    return values.map((v, n) => ({ name: `node ${n}`, color: nodeColor(n), dash: dash(n), values: padded(v, w.points) }));
+  }
+
+  private maps(w: Workload, runs: Run[]): HTMLElement[] {
+    const all = kinds(w);
+    const kind = all[this.state.map] ?? all[0];
+    if (!kind) return [];
+    const specs = runs.flatMap((r) => specOf(kind, this.kernel(r), r) ?? []);
+    const rows = new Rows(Math.max(1, ...specs.map((s) => s.rows.length)));
+    const maps = specs.map((s) => new Heatmap(s, rows, this.timeline));
+    this.parts.push(...maps);
+    const extra = this.mapControls(all, kind, rows, w, runs);
+    return this.block("Where it was", kind.explain, extra, maps.map((m) => m.element));
+  }
+
+  private mapControls(all: MapKind[], kind: MapKind, rows: Rows, w: Workload, runs: Run[]): HTMLElement[] {
+    const bar = el("div", { class: "controls" });
+    if (all.length > 1) {
+      const titles = all.map((k) => k.title);
+      bar.append(this.choice("map", "Show", titles, all.indexOf(kind), (i) => this.choose({ map: i })));
+    }
+    const button = (text: string, label: string, act: () => void) => {
+      const b = el("button", { type: "button", "aria-label": label, title: label }, text);
+      b.addEventListener("click", act);
+      return b;
+    };
+    bar.append(
+      el(
+        "span",
+        { class: "buttons", role: "group", "aria-label": "Zoom in rows" },
+        button("rows +", "Fewer, taller rows", () => rows.zoom(0.5)),
+        button("rows −", "More rows", () => rows.zoom(2)),
+        button("all rows", "Show all rows", () => rows.set(0, rows.count)),
+      ),
+    );
+    const folds = runs.flatMap((r) => r.maps.filter((m) => m.name === kind.id && m.fold > 1).map((m) => m.fold));
+    if (folds.length > 0) bar.append(el("span", { class: "note" }, `One row stands for ${Math.max(...folds)} of the record and shows what most of them show.`));
+    return [bar, legend(kind, nodeCount(w))];
+  }
+
+  private activity(w: Workload, runs: Run[]): HTMLElement[] {
+    const has = (name: string) => runs.some((r) => r.rates.some((l) => l.name === name));
+    const lines = (of: (r: Run) => Value[] | undefined): ChartLine[] =>
+      runs.map((r) => ({
+        name: this.kernel(r),
+        color: kernelColor(r.kernel, this.data.baseline),
+        dash: kernelDash(r.kernel, this.data.baseline),
+        values: padded(of(r), w.points),
+      }));
+    const rate = (r: Run, name: string) => r.rates.find((l) => l.name === name)?.values;
+    const panels: HTMLElement[] = [];
+    if (has("numa_hint_faults") && has("numa_hint_faults_local")) {
+      const share = (r: Run) => localShare(rate(r, "numa_hint_faults_local"), rate(r, "numa_hint_faults"));
+      panels.push(this.chart("Local-fault share", "% of hint faults", lines(share), w, 100));
+    }
+    for (const [name, title, unit] of ACTIVITY) {
+      if (has(name)) panels.push(this.chart(title, unit, lines((r) => rate(r, name)), w));
+    }
+    const known = new Set([...ACTIVITY.map((a) => a[0]), "numa_hint_faults_local"]);
+    const others = [...new Set(runs.flatMap((r) => r.rates.map((l) => l.name)))].filter((n) => !known.has(n));
+    const extra: HTMLElement[] = [];
+    const other = others[this.state.counter] ?? others[0];
+    if (other !== undefined) {
+      extra.push(el("div", { class: "controls" }, this.choice("counter", "Also show", others, others.indexOf(other), (i) => this.choose({ counter: i }))));
+      panels.push(this.chart(other, "per s", lines((r) => rate(r, other)), w));
+    }
+    return this.block(
+      "What NUMA balancing did",
+      "Rates over each point, one line per kernel; a gap in the local-fault share is a time without hint faults.",
+      extra,
+      panels,
+    );
+  }
+
+  private groups(w: Workload, runs: Run[]): HTMLElement[] {
+    const names = [...new Set(runs.flatMap((r) => r.groups.map((g) => g.name)))];
+    return names.flatMap((name) => {
+      const of = runs.flatMap((r) => r.groups.filter((g) => g.name === name).map((group) => ({ run: r, group })));
+      const top = peak(of.flatMap((x) => x.group.lines.map((l) => l.values))) * 1.05 || 1;
+      const known = GROUPS[name] ?? { title: name, explain: "As it was recorded." };
+      const left = Math.max(0, ...of.map((x) => x.group.left_out));
+      const note = left > 0 ? [el("p", { class: "note" }, `${left} columns with lower peaks are not drawn.`)] : [];
+      const panels = of.map((x) => this.chart(this.kernel(x.run), x.group.unit, this.groupLines(name, x.group.lines, w), w, top));
+      return this.block(known.title, known.explain, note, panels);
+    });
+  }
+
+  private groupLines(name: string, lines: Line[], w: Workload): ChartLine[] {
+    return lines.map((l, i) => {
+      const node = /(?:^|\/)node(\d+)$/.exec(l.name)?.[1];
+      const n = node === undefined ? i : Number(node);
+      const label = name === "dram_bandwidth" && node !== undefined ? `node ${node}` : l.name;
+      const color = name === "cpu_time" && CPU_KINDS.includes(l.name) ? variable(`--${l.name}`) : nodeColor(n);
+      return { name: label, color, dash: dash(n), values: padded(l.values, w.points) };
+    });
+  }
+}
+
+/** Percent of hint faults that were local; nothing where there were none. */
+export function localShare(local: Value[] | undefined, all: Value[] | undefined): Value[] {
+  return (all ?? []).map((a, k) => {
+    const l = local?.[k] ?? null;
+    return a === null || l === null || a <= 0 ? null : Math.min(100, (100 * l) / a);
+  });
+}
