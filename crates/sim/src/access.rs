@@ -1,12 +1,12 @@
 //! What a task does with memory and time: its ops, one step at a time.
 
-use crate::engine::{Pending, World};
+use crate::engine::{Pending, World, EPOCH_NS};
 use crate::sets::NEVER_WARM;
 use crate::sync::Waiter;
 use crate::task::Activity;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
 /// Result of a step.
@@ -28,8 +28,6 @@ pub enum FaultEnd {
 }
 
 const LINE_BYTES: u64 = 64;
-/// Spans of up to this many chunks are looked at one by one to see where their pages are.
-const EXACT_CHUNKS: u64 = 64;
 /// No access is shorter than this, ns.
 const SHORTEST_NS: f64 = 0.1;
 
@@ -40,6 +38,8 @@ struct Pace {
     kind: usize,
     /// Where its requests enter the memory system.
     place: usize,
+    /// Number of its span, if accessed at random.
+    span: u32,
     /// Share of its lines found in the L2.
     l2: f64,
     /// Share found in the LLC.
@@ -305,7 +305,7 @@ impl World<'_> {
             }
         };
         let place = self.rates.place(self.cpus[cpu].llc);
-        Pace { kind: info.kinds.beside(sibling), place, l2, llc: (1.0 - l2) * llc, sibling, boost: self.boost(cpu) }
+        Pace { kind: info.kinds.beside(sibling), place, span: info.span, l2, llc: (1.0 - l2) * llc, sibling, boost: self.boost(cpu) }
     }
 
     /// Time per byte of a sweep over pages spread as `counts`, ns, and the part of it spent on memory.
@@ -453,12 +453,11 @@ impl World<'_> {
         let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
         let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
         let pages = (to - from) / PAGE_BYTES;
-        let mut on_node = std::mem::take(&mut self.span_pages);
         while *clock < end && done < a.accesses {
             let vma = self.processes[process].space.vma(id);
-            span_pages(vma, from, to, &mut on_node);
-            let pending = vma.pending_in(from, to);
-            let times = self.random_ns(&pace, a, &on_node);
+            self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
+            let pending = self.spans.pending(pace.span);
+            let times = self.random_ns(&pace, a, self.spans.on_node(pace.span));
             let cold = self.tasks[task as usize].cold_lines;
             let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
             let room = (((end - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
@@ -467,22 +466,22 @@ impl World<'_> {
             done += n;
             let ns = n as f64 * per_access;
             self.tasks[task as usize].cold_lines -= n.min(cold);
-            self.rates.occupy_pages(pace.kind, pace.place, &on_node, n as f64 * missing * times.memory);
+            let on_node = self.spans.on_node(pace.span);
+            self.rates.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.memory);
             *clock += (ns + 0.5) as u64;
-            if n < to_fault || pending == 0 {
+            if n < to_fault {
                 continue;
             }
-            let rank = self.rng.below(pending);
-            let Some((chunk, page)) = vma.select_pending(from, to, rank) else { continue };
+            let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
             let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
+            let resolved = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
+            self.spans.resolved(pace.span, if resolved { CHUNK_PAGES } else { 1 });
             kernel_ns += ns;
             *clock += ns;
             if fate == FaultEnd::OutOfMemory {
-                self.span_pages = on_node;
                 return Step::Stop(Pending::Exit);
             }
         }
-        self.span_pages = on_node;
         self.finish_part(task, a, done, a.accesses);
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_system(task, kernel_ns);
@@ -511,18 +510,4 @@ struct RandomTimes {
     warm: f64,
     /// The memory's part of a miss.
     memory: f64,
-}
-
-/// Pages of `from..to` on each node; for long spans those of the whole mapping stand for them.
-fn span_pages(vma: &Vma, from: u64, to: u64, out: &mut [u64]) {
-    if (to - from) / CHUNK_BYTES > EXACT_CHUNKS {
-        out.copy_from_slice(vma.pages_on_node());
-        return;
-    }
-    out.fill(0);
-    for chunk in vma.chunk_of(from)..=vma.chunk_of(to - 1) {
-        for (o, &c) in out.iter_mut().zip(vma.node_counts(chunk)) {
-            *o += u64::from(c);
-        }
-    }
 }

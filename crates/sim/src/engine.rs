@@ -13,6 +13,7 @@ use crate::host::SchedView;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
+use crate::spans::Spans;
 use crate::sets::{WorkingSets, NO_GROUP};
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Stage, Task};
@@ -113,8 +114,8 @@ pub struct World<'a> {
     pub(crate) busy_cores: Vec<u32>,
     /// Threads that a message will create.
     pub(crate) unborn: Unborn,
-    /// Scratch: pages of a span on each node.
-    pub(crate) span_pages: Vec<u64>,
+    /// Pages of the spans accessed at random.
+    pub(crate) spans: Spans,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) vm: VmCounters,
@@ -147,6 +148,8 @@ impl<'a> World<'a> {
     pub fn new(machine: &'a Machine, workload: &'a Workload, cfg: &'a SimConfig, seed: u64) -> Result<Self, String> {
         let nodes = machine.node_count();
         let rates = Rates::new(machine, workload);
+        let sets = WorkingSets::new(machine, workload, &rates);
+        let spans = Spans::new(sets.spans(), nodes);
         let mut rng = Rng::new(seed);
         let next_pid = 2000 + (rng.below(20_000) as u32);
         let cpus = (0..machine.cpu_count())
@@ -178,12 +181,12 @@ impl<'a> World<'a> {
             cpus,
             costs: CostModel::new(machine),
             others: vec![0; nodes],
-            sets: WorkingSets::new(machine, workload, &rates),
+            sets,
             cache: CacheTimes::new(machine),
             clock: Boost::new(machine),
             busy_cores: vec![0; machine.sockets.max(1)],
             unborn: Unborn::new(workload.channels),
-            span_pages: vec![0; nodes],
+            spans,
             rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
             channels: (0..workload.channels).map(|_| Channel::default()).collect(),

@@ -24,6 +24,7 @@ mod rates;
 mod sample;
 mod scan;
 mod sets;
+mod spans;
 mod sync;
 mod task;
 

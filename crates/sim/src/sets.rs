@@ -37,6 +37,8 @@ pub struct OpInfo {
     pub kinds: KindSet,
     /// Which span of its program it is ([`NEVER_WARM`] and below).
     pub bit: u8,
+    /// Number of its span among all that are accessed at random.
+    pub span: u32,
 }
 
 /// A part of a group.
@@ -66,6 +68,7 @@ pub struct WorkingSets {
     base: Vec<u32>,
     groups: Vec<Group>,
     members: Vec<Member>,
+    spans: usize,
 }
 
 impl WorkingSets {
@@ -86,12 +89,15 @@ impl WorkingSets {
                 base: Vec::new(),
                 groups: Vec::new(),
                 members: Vec::new(),
+                spans: 0,
             },
+            spans: BTreeMap::new(),
         };
         for (i, p) in workload.processes.iter().enumerate() {
             b.process = i;
             b.process(p);
         }
+        b.out.spans = b.spans.len();
         b.out
     }
     /// What access `pc` of a prologue or thread needs to know.
@@ -99,6 +105,10 @@ impl WorkingSets {
     pub fn info(&self, process: u32, thread: Option<u32>, pc: usize) -> OpInfo {
         let at = self.base[process as usize] + thread.map_or(0, |t| t + 1);
         self.programs[self.program_of[at as usize] as usize][pc]
+    }
+    /// Spans accessed at random.
+    pub fn spans(&self) -> usize {
+        self.spans
     }
     /// Bytes of a group.
     #[inline]
@@ -158,9 +168,24 @@ struct Body {
     /// Time of one pass on the idle machine, ns.
     ns: f64,
     direct: bool,
-    /// Lines touched in a pass and spans, by region.
-    regions: BTreeMap<u32, Touched>,
+    /// Lines touched in a pass and spans, by part.
+    parts: BTreeMap<Part, Touched>,
     group: u32,
+}
+
+/// Part of a working set: what sweeps touch of a region, or one span of it that is accessed at random (some
+/// of a region may be much warmer than the rest).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Part {
+    region: u32,
+    random: Option<(u64, u64)>,
+}
+
+impl Part {
+    fn of(a: &Access) -> Self {
+        let random = !matches!(a.pattern, Pattern::Sequential | Pattern::Strided { .. });
+        Self { region: a.span.region, random: random.then_some((a.span.offset_bytes, a.span.len_bytes)) }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -199,6 +224,8 @@ struct Builder<'a> {
     /// Kinds of the regions each process maps itself.
     kinds: Vec<Vec<RegionKind>>,
     known: BTreeMap<SetKey, u32>,
+    /// Numbers of spans accessed at random: process, region, offset, length.
+    spans: BTreeMap<(usize, u32, u64, u64), u32>,
     largest: u64,
     process: usize,
     out: WorkingSets,
@@ -223,21 +250,30 @@ impl Builder<'_> {
             }
         }
         let mut spans: Vec<Span> = Vec::new();
-        let none = OpInfo { group: NO_GROUP, set: 0, kinds: KindSet::default(), bit: NEVER_WARM };
+        let none = OpInfo { group: NO_GROUP, set: 0, kinds: KindSet::default(), bit: NEVER_WARM, span: 0 };
         let mut infos = vec![none; ops.len()];
         for (pc, op) in ops.iter().enumerate() {
             let Op::Access(a) = op else { continue };
             let body = &bodies[of_op[pc]];
-            let set = body.regions.get(&a.span.region).map_or(0, |t| t.set);
+            let set = body.parts.get(&Part::of(a)).map_or(0, |t| t.set);
             infos[pc] = OpInfo {
                 group: body.group,
                 set,
                 kinds: self.rates.kinds_of(self.machine, a),
                 bit: self.bit(&mut spans, a.span),
+                span: self.span(a),
             };
         }
         self.out.programs.push(infos);
         self.out.programs.len() as u32 - 1
+    }
+    fn span(&mut self, a: &Access) -> u32 {
+        if Part::of(a).random.is_none() {
+            return 0;
+        }
+        let key = (self.process, a.span.region, a.span.offset_bytes, a.span.len_bytes);
+        let next = self.spans.len() as u32;
+        *self.spans.entry(key).or_insert(next)
     }
     fn bit(&self, spans: &mut Vec<Span>, span: Span) -> u8 {
         if span.len_bytes > WARM_LIMIT * self.largest {
@@ -301,9 +337,9 @@ impl Builder<'_> {
     fn close(&mut self, body: &mut Body) {
         let first = self.out.members.len() as u32;
         let mut bytes = 0;
-        for (&region, touched) in &mut body.regions {
+        for (part, touched) in &mut body.parts {
             touched.merge();
-            touched.set = self.set(region, touched);
+            touched.set = self.set(part.region, touched);
             bytes += touched.bytes();
             let per_ms = touched.lines / body.ns.max(1.0) * 1e6;
             self.out.members.push(Member { set: touched.set, weight: (per_ms as u32).max(1) });
@@ -328,7 +364,7 @@ impl Builder<'_> {
 fn touch(bodies: &mut [Body], mut at: usize, a: &Access) {
     let mut lines = a.accesses as f64;
     loop {
-        let t = bodies[at].regions.entry(a.span.region).or_default();
+        let t = bodies[at].parts.entry(Part::of(a)).or_default();
         t.lines += lines;
         t.written |= a.write > 0.0;
         t.spans.push((a.span.offset_bytes, a.span.offset_bytes + a.span.len_bytes));
