@@ -1,10 +1,12 @@
 //! What a task does with memory and time: its ops, one step at a time.
 
-use crate::engine::{Pending, World};
+use crate::engine::{Pending, World, EPOCH_NS};
+use crate::sets::NEVER_WARM;
 use crate::sync::Waiter;
 use crate::task::Activity;
 use numalab_kernel::hw::cache::cyclic_hit;
-use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::hw::smt::{self, Sibling};
+use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
 /// Result of a step.
@@ -25,9 +27,35 @@ pub enum FaultEnd {
     OutOfMemory,
 }
 
-/// Speed of a thread beside a busy sibling while computing (machines.md section 7).
-const SMT_COMPUTE: f64 = 0.62;
 const LINE_BYTES: u64 = 64;
+/// No access is shorter than this, ns.
+const SHORTEST_NS: f64 = 0.1;
+
+/// How an access proceeds during a slice.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    /// Kind of traffic.
+    kind: usize,
+    /// Where its requests enter the memory system.
+    place: usize,
+    /// Number of its span, if accessed at random.
+    span: u32,
+    /// Share of its lines found in the L2.
+    l2: f64,
+    /// Share found in the LLC.
+    llc: f64,
+    /// What the other hardware thread does.
+    sibling: Sibling,
+    /// Clock of the core relative to the sustained one.
+    boost: f64,
+}
+
+impl Pace {
+    /// Share of its lines that come from memory.
+    fn missing(&self) -> f64 {
+        1.0 - self.l2 - self.llc
+    }
+}
 
 impl World<'_> {
     /// Carries out the current op of `task` for as long as the slice lasts.
@@ -58,15 +86,7 @@ impl World<'_> {
                 Step::Go
             }
             Op::Barrier { id, spin } => self.barrier(cpu, task, *id as usize, *spin, *clock),
-            Op::Signal { channel } => {
-                t.advance();
-                if let Some(w) = self.channels[*channel as usize].signal() {
-                    let sleep = self.tasks[w as usize].sleep;
-                    let event = crate::event::Event::Wake { task: w, waker: cpu as u32, sleep };
-                    self.queue.push(*clock, event);
-                }
-                Step::Go
-            }
+            Op::Signal { channel } => self.signal(cpu, task, *channel as usize, *clock),
             Op::Wait { channel } => {
                 if self.channels[*channel as usize].wait(task) {
                     self.tasks[task as usize].advance();
@@ -191,7 +211,7 @@ impl World<'_> {
     }
 
     fn compute(&mut self, cpu: usize, task: u32, ns: u64, clock: &mut u64, end: u64) -> Step {
-        let speed = if self.sibling_busy(cpu) { SMT_COMPUTE } else { 1.0 };
+        let speed = smt::speed(0.0, self.sibling(cpu)) * self.boost(cpu);
         let t = &mut self.tasks[task as usize];
         if !t.entered {
             t.entered = true;
@@ -232,40 +252,81 @@ impl World<'_> {
         Step::Go
     }
 
-    pub(crate) fn sibling_busy(&self, cpu: usize) -> bool {
-        self.cpus[cpu].siblings.iter().any(|&s| self.cpus[s as usize].task.is_some())
+    /// What the other hardware threads of the core do.
+    fn sibling(&self, cpu: usize) -> Sibling {
+        let mut out = Sibling::Idle;
+        for &s in &self.cpus[cpu].siblings {
+            match self.cpus[s as usize].task.map(|t| self.tasks[t as usize].activity) {
+                None => {}
+                Some(Activity::Spinning { .. }) if out == Sibling::Idle => out = Sibling::Spinning,
+                Some(Activity::Spinning { .. }) => {}
+                Some(_) => out = Sibling::Working,
+            }
+        }
+        out
     }
 
-    /// Prepares an access when it is entered; returns (kind, hit share, SMT factor of computing).
-    fn enter_access(&mut self, cpu: usize, task: u32, a: &Access) -> (usize, f64, f64) {
-        let smt = self.sibling_busy(cpu);
-        if !self.tasks[task as usize].entered {
+    /// Clock of a CPU relative to the sustained one.
+    fn boost(&self, cpu: usize) -> f64 {
+        self.clock.speed(self.busy_cores[self.machine.cpus[cpu].socket] as usize)
+    }
+
+    /// Enters an access if it is new, and finds out how it proceeds.
+    fn pace(&mut self, cpu: usize, task: u32, a: &Access) -> Pace {
+        let t = &self.tasks[task as usize];
+        let (info, fresh) = (self.sets.info(t.process, t.program(), t.pc), !t.entered);
+        if fresh {
             self.tasks[task as usize].entered = true;
-            if self.tasks[task as usize].working_set_bytes != a.span.len_bytes {
-                self.set_working_set(cpu, task, a.span.len_bytes);
+            if self.tasks[task as usize].group != info.group {
+                self.use_group(cpu, task, info.group);
             }
             self.touch_stack(cpu, task);
         }
-        let t = &self.tasks[task as usize];
+        let sibling = self.sibling(cpu);
         let llc = self.cpus[cpu].llc;
-        let hit = if t.warm_pc == t.pc {
-            cyclic_hit(self.llc_load_bytes[llc], self.machine.llcs[llc].size_bytes)
-        } else {
-            0.0
+        let t = &mut self.tasks[task as usize];
+        let warm = info.bit != NEVER_WARM && t.warm >> info.bit & 1 != 0;
+        let l2_bytes = self.cache.l2_share_bytes(sibling == Sibling::Working);
+        let group_bytes = self.sets.group_bytes(info.group);
+        let (l2, llc) = match a.pattern {
+            Pattern::Sequential | Pattern::Strided { .. } if !warm => (0.0, 0.0),
+            Pattern::Sequential | Pattern::Strided { .. } => {
+                (cyclic_hit(group_bytes, l2_bytes), self.sets.loads.cyclic_hit(llc))
+            }
+            Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase => {
+                if fresh && !warm {
+                    t.cold_lines = self.sets.loads.held_bytes(llc, info.set as usize) / LINE_BYTES;
+                    if info.bit != NEVER_WARM {
+                        t.warm |= 1 << info.bit;
+                    }
+                }
+                let l2 = if group_bytes <= l2_bytes { 1.0 } else { l2_bytes as f64 / group_bytes as f64 };
+                (l2, self.sets.loads.random_hit(llc, info.set as usize))
+            }
         };
-        (self.rates.kind_of(self.machine, a, smt), hit, if smt { SMT_COMPUTE } else { 1.0 })
+        let place = self.rates.place(self.cpus[cpu].llc);
+        Pace { kind: info.kinds.beside(sibling), place, span: info.span, l2, llc: (1.0 - l2) * llc, sibling, boost: self.boost(cpu) }
+    }
+
+    /// Time per byte of a sweep over pages spread as `counts`, ns, and the part of it spent on memory.
+    fn sweep_ns(&self, pace: &Pace, a: &Access, counts: &[u16], present: u16) -> (f64, f64) {
+        // A line that is written is fetched before and written back later, from memory or the LLC alike.
+        let traffic = 1.0 + a.write;
+        let share = smt::stream_share(pace.sibling);
+        let memory = pace.missing() * traffic * self.rates.ns_per_byte(pace.kind, pace.place, counts, present);
+        let cached = pace.llc * traffic / (self.cache.llc_gbps * share) + pace.l2 / (self.cache.l2_gbps * share);
+        let waiting = memory + cached;
+        let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);
+        let stalled = smt::memory_share(alone, (waiting - alone).max(0.0));
+        (waiting.max(alone / smt::speed(stalled, pace.sibling)), memory)
     }
 
     /// One pass in address order.
     fn sweep(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
-        let (kind, hit, speed) = self.enter_access(cpu, task, a);
-        let src = self.cpus[cpu].node;
+        let pace = self.pace(cpu, task, a);
         let process = self.tasks[task as usize].process as usize;
         let id = self.processes[process].region_vma[a.span.region as usize] as usize;
         let write = a.write > 0.0;
-        let traffic = 1.0 + a.write;
-        let compute = a.compute_ns / (LINE_BYTES as f64 * speed);
-        let cached = 1.0 / self.machine.cache.llc_stream_gbps;
         let started = *clock;
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
@@ -285,8 +346,7 @@ impl World<'_> {
             let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
             if clear > addr {
                 let counts = vma.node_counts(chunk);
-                let memory = self.rates.ns_per_byte(kind, src, counts, vma.chunk(chunk).present) * traffic;
-                let per_byte = ((1.0 - hit) * memory + hit * cached).max(compute);
+                let (per_byte, memory) = self.sweep_ns(&pace, a, counts, vma.chunk(chunk).present);
                 let room = (end - *clock) as f64;
                 let want = (clear - addr) as f64 * per_byte;
                 let (bytes, ns) = if want > room {
@@ -295,7 +355,7 @@ impl World<'_> {
                     (clear - addr, want)
                 };
                 done += bytes;
-                self.rates.occupy(kind, src, counts, bytes as f64 * (1.0 - hit) * memory);
+                self.rates.occupy(pace.kind, pace.place, counts, bytes as f64 * memory);
                 *clock += (ns + 0.5) as u64;
                 if want > room {
                     break;
@@ -332,15 +392,18 @@ impl World<'_> {
         }
         t.done = done;
         if done >= of {
-            t.warm_pc = t.pc;
+            if matches!(a.pattern, Pattern::Sequential | Pattern::Strided { .. }) {
+                let bit = self.sets.info(t.process, t.program(), t.pc).bit;
+                // A span too large for the cache has driven everything else out.
+                t.warm = if bit == NEVER_WARM { 0 } else { t.warm | 1 << bit };
+            }
             t.advance();
         }
     }
 
     /// One line every stride: like a sweep that touches only some lines of each page.
     fn stride(&mut self, cpu: usize, task: u32, a: &Access, stride: u64, clock: &mut u64, end: u64) -> Step {
-        let (kind, _, speed) = self.enter_access(cpu, task, a);
-        let src = self.cpus[cpu].node;
+        let pace = self.pace(cpu, task, a);
         let process = self.tasks[task as usize].process as usize;
         let id = self.processes[process].region_vma[a.span.region as usize] as usize;
         let write = a.write > 0.0;
@@ -363,9 +426,9 @@ impl World<'_> {
                 continue;
             }
             let counts = vma.node_counts(chunk);
-            let memory = self.rates.ns_per_byte(kind, src, counts, vma.chunk(chunk).present);
-            let ns = (memory * LINE_BYTES as f64 * (1.0 + a.write)).max(a.compute_ns / speed);
-            self.rates.occupy(kind, src, counts, ns);
+            let (per_byte, memory) = self.sweep_ns(&pace, a, counts, vma.chunk(chunk).present);
+            let ns = per_byte * LINE_BYTES as f64;
+            self.rates.occupy(pace.kind, pace.place, counts, memory * LINE_BYTES as f64);
             // At least 1 ns per line keeps the clock moving on machines faster than that.
             *clock += (ns + 0.5).max(1.0) as u64;
             done += 1;
@@ -379,39 +442,40 @@ impl World<'_> {
     /// Random accesses: the number of accesses to the next pending page is drawn from its geometric
     /// distribution, so that accesses without a fault cost nothing to simulate.
     fn random(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
-        let (kind, hit, speed) = self.enter_access(cpu, task, a);
-        let src = self.cpus[cpu].node;
+        let pace = self.pace(cpu, task, a);
         let process = self.tasks[task as usize].process as usize;
         let id = self.processes[process].region_vma[a.span.region as usize] as usize;
         let write = a.write > 0.0;
         let started = *clock;
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
+        let vma = self.processes[process].space.vma(id);
+        let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
+        let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
+        let pages = (to - from) / PAGE_BYTES;
         while *clock < end && done < a.accesses {
             let vma = self.processes[process].space.vma(id);
-            let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
-            let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
-            let pages = (to - from) / PAGE_BYTES;
-            let pending = vma.pending_in(from, to);
-            let latency = self.rates.latency_ns(kind, src, vma.pages_on_node()) + self.machine.tlb.base_ns;
-            let in_flight = if a.pattern == Pattern::Chase { 1.0 } else { self.machine.stream.lines_random };
-            let miss = latency / in_flight;
-            let per_access =
-                ((1.0 - hit) * miss + hit * self.machine.cache.llc_latency_ns / in_flight + a.compute_ns / speed)
-                    .max(0.1);
-            let room = ((end - *clock) as f64 / per_access) as u64 + 1;
+            self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
+            let pending = self.spans.pending(pace.span);
+            let times = self.random_ns(&pace, a, self.spans.on_node(pace.span));
+            let cold = self.tasks[task as usize].cold_lines;
+            let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
+            let room = (((end - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
             let to_fault = if pending == 0 { u64::MAX } else { self.rng.geometric(pending as f64 / pages as f64) };
             let n = to_fault.min(room).min(a.accesses - done);
             done += n;
             let ns = n as f64 * per_access;
-            self.rates.occupy_pages(kind, src, vma.pages_on_node(), n as f64 * (1.0 - hit) * miss);
+            self.tasks[task as usize].cold_lines -= n.min(cold);
+            let on_node = self.spans.on_node(pace.span);
+            self.rates.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.memory);
             *clock += (ns + 0.5) as u64;
-            if n < to_fault || pending == 0 {
+            if n < to_fault {
                 continue;
             }
-            let rank = self.rng.below(pending);
-            let Some((chunk, page)) = vma.select_pending(from, to, rank) else { continue };
+            let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
             let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
+            let resolved = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
+            self.spans.resolved(pace.span, if resolved { CHUNK_PAGES } else { 1 });
             kernel_ns += ns;
             *clock += ns;
             if fate == FaultEnd::OutOfMemory {
@@ -423,4 +487,27 @@ impl World<'_> {
         self.charge_system(task, kernel_ns);
         Step::Go
     }
+
+    /// Times of a random access to pages spread as `on_node`, ns.
+    fn random_ns(&self, pace: &Pace, a: &Access, on_node: &[u64]) -> RandomTimes {
+        let in_flight = if a.pattern == Pattern::Chase { 1.0 } else { self.machine.stream.lines_random };
+        let latency = self.rates.latency_ns(pace.kind, pace.place, on_node) + self.machine.tlb.base_ns;
+        let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
+        let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
+        let memory = latency * slower;
+        let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;
+        let floor = |ns: f64| ns.max(SHORTEST_NS);
+        RandomTimes { cold: floor(memory + compute), warm: floor(pace.missing() * memory + cached + compute), memory }
+    }
+}
+
+/// Times of a random access, ns.
+#[derive(Clone, Copy, Debug)]
+struct RandomTimes {
+    /// Every line from memory.
+    cold: f64,
+    /// Caches loaded.
+    warm: f64,
+    /// The memory's part of a miss.
+    memory: f64,
 }

@@ -5,6 +5,7 @@
 //! early); everything that touches the scheduler happens at the planned end, in global time order.
 
 use crate::access::Step;
+use crate::birth::Unborn;
 use crate::config::SimConfig;
 use crate::counters::VmCounters;
 use crate::event::{Event, EventQueue};
@@ -12,8 +13,12 @@ use crate::host::SchedView;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
+use crate::spans::Spans;
+use crate::sets::{WorkingSets, NO_GROUP};
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Stage, Task};
+use numalab_kernel::hw::cache::CacheTimes;
+use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::mm::NodeMemory;
@@ -41,8 +46,17 @@ pub enum Pending {
     Stage,
     /// A task (its own or another) is moved by NUMA balancing.
     Moves,
+    /// The current task creates a thread by a message.
+    Birth,
     /// The current task busy-waits alone on this CPU; no event is planned.
     Spin,
+}
+
+impl Pending {
+    /// The task stops by itself at the end of its slice.
+    fn leaves(self) -> bool {
+        matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth)
+    }
 }
 
 /// A CPU as the engine sees it.
@@ -60,6 +74,8 @@ pub struct CpuState {
     pub node: usize,
     /// LLC.
     pub llc: usize,
+    /// Working set its task is counted with on the LLC.
+    pub group: u32,
     /// Sibling CPUs of the core.
     pub siblings: Vec<u32>,
 }
@@ -88,8 +104,18 @@ pub struct World<'a> {
     pub(crate) cpus: Vec<CpuState>,
     pub(crate) rates: Rates,
     pub(crate) costs: CostModel,
-    /// Working sets of the tasks now running on each LLC, bytes.
-    pub(crate) llc_load_bytes: Vec<u64>,
+    /// Working sets, and their use of every LLC by the tasks now running.
+    pub(crate) sets: WorkingSets,
+    /// Latencies and rates of cache hits.
+    pub(crate) cache: CacheTimes,
+    /// Clocks by busy cores.
+    pub(crate) clock: Boost,
+    /// Busy cores of each socket.
+    pub(crate) busy_cores: Vec<u32>,
+    /// Threads that a message will create.
+    pub(crate) unborn: Unborn,
+    /// Pages of the spans accessed at random.
+    pub(crate) spans: Spans,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) vm: VmCounters,
@@ -121,6 +147,9 @@ impl<'a> World<'a> {
     /// A world at time 0 with the first process about to be started.
     pub fn new(machine: &'a Machine, workload: &'a Workload, cfg: &'a SimConfig, seed: u64) -> Result<Self, String> {
         let nodes = machine.node_count();
+        let rates = Rates::new(machine, workload);
+        let sets = WorkingSets::new(machine, workload, &rates);
+        let spans = Spans::new(sets.spans(), nodes);
         let mut rng = Rng::new(seed);
         let next_pid = 2000 + (rng.below(20_000) as u32);
         let cpus = (0..machine.cpu_count())
@@ -129,6 +158,7 @@ impl<'a> World<'a> {
                 pending: Pending::None,
                 task: None,
                 debt_ns: 0,
+                group: NO_GROUP,
                 node: machine.cpus[c].node,
                 llc: machine.cpus[c].llc,
                 siblings: (0..machine.cpu_count())
@@ -149,10 +179,15 @@ impl<'a> World<'a> {
             processes: workload.processes.iter().map(|_| ProcessState::new(nodes)).collect(),
             tasks: Vec::new(),
             cpus,
-            rates: Rates::new(machine, workload),
             costs: CostModel::new(machine),
             others: vec![0; nodes],
-            llc_load_bytes: vec![0; machine.llcs.len()],
+            sets,
+            cache: CacheTimes::new(machine),
+            clock: Boost::new(machine),
+            busy_cores: vec![0; machine.sockets.max(1)],
+            unborn: Unborn::new(workload.channels),
+            spans,
+            rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
             channels: (0..workload.channels).map(|_| Channel::default()).collect(),
             vm: VmCounters::default(),
@@ -240,6 +275,9 @@ impl<'a> World<'a> {
                             let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
                             self.numa.migration_happened(task, from as usize, to as usize, rss);
                         }
+                        if self.cpus[from as usize].task == Some(task) {
+                            self.taken_away(from as usize, task);
+                        }
                     }
                     SchedEvent::Balanced { cpu, cpus, .. } => {
                         let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus);
@@ -249,6 +287,18 @@ impl<'a> World<'a> {
             }
         }
         self.events = events;
+    }
+
+    /// The running task of `cpu` has been moved to another CPU: its slice here ends, and what it was about
+    /// to do at the end of it goes with it.
+    fn taken_away(&mut self, cpu: usize, task: u32) {
+        let pending = self.cpus[cpu].pending;
+        if pending.leaves() {
+            self.tasks[task as usize].carried = Some(pending);
+        } else if pending != Pending::Tick {
+            return;
+        }
+        self.plan(cpu, self.now_ns, Pending::None);
     }
 
     /// Makes an idle or lazily spinning CPU look at its queue now; a busy one looks at its slice's end.
@@ -275,6 +325,7 @@ impl<'a> World<'a> {
             Pending::Wait => self.go_to_sleep(cpu, None),
             Pending::Exit => self.exit_task(cpu),
             Pending::Stage => self.next_stage(cpu),
+            Pending::Birth => self.give_birth(cpu),
             Pending::Moves => self.apply_moves(cpu),
         }
         self.after_sched();
@@ -353,10 +404,9 @@ impl<'a> World<'a> {
     fn movable(&self, task: u32) -> bool {
         let t = &self.tasks[task as usize];
         let leaving = self.cpus.iter().any(|c| {
-            c.task == Some(task)
-                && matches!(c.pending, Pending::Sleep(_) | Pending::Wait | Pending::Exit | Pending::Stage)
+            c.task == Some(task) && c.pending.leaves()
         });
-        t.activity != Activity::Dead && !leaving
+        t.activity != Activity::Dead && t.carried.is_none() && !leaving
     }
 
     /// Picks the next task of a CPU and plans its slice.
@@ -379,7 +429,10 @@ impl<'a> World<'a> {
             self.cpus[cpu].pending = Pending::None;
             return;
         };
-        let (at, pending) = self.slice(cpu, task);
+        let (at, pending) = match self.tasks[task as usize].carried.take() {
+            Some(pending) => (now.max(self.tasks[task as usize].ahead_ns), pending),
+            None => self.slice(cpu, task),
+        };
         self.tasks[task as usize].ahead_ns = at;
         if pending == Pending::Spin {
             self.cpus[cpu].pending = Pending::Spin;
@@ -397,6 +450,9 @@ impl<'a> World<'a> {
             self.leave_cpu(cpu, p);
         }
         self.cpus[cpu].task = next;
+        if prev.is_none() || next.is_none() {
+            self.count_core(cpu, next.is_some());
+        }
         if let Some(n) = next {
             let same = prev.is_some_and(|p| self.tasks[p as usize].process == self.tasks[n as usize].process);
             let costs = &self.machine.costs;
@@ -405,11 +461,21 @@ impl<'a> World<'a> {
         }
     }
 
+    /// A CPU has become busy or idle: so has its core if no sibling is busy.
+    fn count_core(&mut self, cpu: usize, busy: bool) {
+        let c = &self.cpus[cpu];
+        if c.siblings.iter().any(|&s| self.cpus[s as usize].task.is_some()) {
+            return;
+        }
+        let cores = &mut self.busy_cores[self.machine.cpus[cpu].socket];
+        *cores = if busy { *cores + 1 } else { *cores - 1 };
+    }
+
     fn leave_cpu(&mut self, cpu: usize, task: u32) {
         let (node, llc) = (self.cpus[cpu].node, self.cpus[cpu].llc);
         let t = &self.tasks[task as usize];
         self.processes[t.process as usize].running_on_node[node] -= 1;
-        self.llc_load_bytes[llc] -= t.working_set_bytes;
+        self.sets.leave(llc, std::mem::replace(&mut self.cpus[cpu].group, NO_GROUP));
     }
 
     fn enter_cpu(&mut self, cpu: usize, task: u32) {
@@ -420,17 +486,20 @@ impl<'a> World<'a> {
         t.flush_paid_ns = p.flush_debt_ns;
         if t.llc != llc as u32 {
             t.llc = llc as u32;
-            t.warm_pc = usize::MAX;
+            t.warm = 0;
+            t.cold_lines = 0;
         }
-        self.llc_load_bytes[llc] += t.working_set_bytes;
+        self.cpus[cpu].group = t.group;
+        self.sets.enter(llc, t.group);
     }
 
-    /// Sets the working set of the task running on `cpu`.
-    pub(crate) fn set_working_set(&mut self, cpu: usize, task: u32, bytes: u64) {
-        let t = &mut self.tasks[task as usize];
-        let load = &mut self.llc_load_bytes[self.cpus[cpu].llc];
-        *load = *load - t.working_set_bytes + bytes;
-        t.working_set_bytes = bytes;
+    /// The task running on `cpu` goes on to another working set.
+    pub(crate) fn use_group(&mut self, cpu: usize, task: u32, group: u32) {
+        let c = &mut self.cpus[cpu];
+        let (llc, old) = (c.llc, std::mem::replace(&mut c.group, group));
+        self.tasks[task as usize].group = group;
+        self.sets.leave(llc, old);
+        self.sets.enter(llc, group);
     }
 
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
@@ -440,7 +509,7 @@ impl<'a> World<'a> {
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
-        if self.numa.tasks[task as usize].work_queued {
+        if clock < end && self.numa.tasks[task as usize].work_queued {
             clock += self.scan(cpu, task, clock, end);
         }
         loop {

@@ -9,6 +9,7 @@
 //! Invariants: a run is a pure function of its inputs; see `World::check` for what holds at its end.
 
 mod access;
+mod birth;
 pub mod config;
 mod counters;
 mod engine;
@@ -22,6 +23,8 @@ mod process;
 mod rates;
 mod sample;
 mod scan;
+mod sets;
+mod spans;
 mod sync;
 mod task;
 

@@ -91,9 +91,9 @@ impl World<'_> {
                 None => Stage::Clone(1),
             },
             Stage::Clone(n) if n < self.workload.processes[process].threads.len() => {
-                let ns = (CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
-                self.cpus[cpu].debt_ns += ns;
-                self.create_task(process, n, cpu as u32, Some(task));
+                if !self.put_off(process, n) {
+                    self.clone_thread(cpu, task, process, n);
+                }
                 Stage::Clone(n + 1)
             }
             Stage::Clone(_) => {
@@ -107,6 +107,13 @@ impl World<'_> {
             }
         };
         self.tasks[task as usize].stage = next;
+    }
+
+    /// `task` creates thread `n` of `process`.
+    pub(crate) fn clone_thread(&mut self, cpu: usize, task: u32, process: usize, n: usize) {
+        let ns = (CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
+        self.cpus[cpu].debt_ns += ns;
+        self.create_task(process, n, cpu as u32, Some(task));
     }
 
     /// Forks the first child at or after `from` that is due at this point; returns its number.
@@ -138,7 +145,7 @@ impl World<'_> {
     /// Ends the task running on `cpu`.
     pub(crate) fn exit_task(&mut self, cpu: usize) {
         let Some(task) = self.cpus[cpu].task else { return };
-        self.set_working_set(cpu, task, 0);
+        self.use_group(cpu, task, crate::sets::NO_GROUP);
         let now = self.now_ns;
         self.sched.account(cpu as u32, now);
         self.sched.exit_current(cpu as u32, now);

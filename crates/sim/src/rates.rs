@@ -1,10 +1,14 @@
 //! How fast each kind of access proceeds from each node to each node, re-solved every epoch.
 //!
-//! Threads report how long they were busy on (kind, own node, page node); the average number of
-//! threads there is what the contention model needs, so the loop "slow memory holds threads longer"
-//! closes by itself from one epoch to the next.
+//! Threads report how long they were busy on (kind, place, page node); the average number of threads
+//! there is what the contention model needs, so the loop "slow memory holds threads longer" closes by
+//! itself from one epoch to the next. A *place* is where requests enter the memory system: a node, or one
+//! LLC of it where the machine's LLCs have ports of limited bandwidth. The contention model sees nodes; a
+//! port that is asked for more than it lets through slows the threads behind it in proportion, and those
+//! ask that much less of the node.
 
-use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC};
+use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC, UTILISATION_CAP};
+use numalab_kernel::hw::smt::{stream_share, Sibling};
 use numalab_model::machine::Machine;
 use numalab_model::workload::{Access, Op, Pattern, Workload};
 
@@ -21,12 +25,55 @@ pub struct AccessKind {
     pub random: bool,
 }
 
-/// Rates of all kinds between all nodes.
+impl AccessKind {
+    fn flow(&self, src: usize, dst: usize) -> Flow {
+        Flow {
+            src_node: src as u32,
+            dst_node: dst as u32,
+            llc: NO_LLC,
+            threads: 0.0,
+            lines: self.lines,
+            cap_gbps: self.cap_gbps,
+            extra_ns: 0.0,
+            write: self.write,
+            random: self.random,
+        }
+    }
+}
+
+/// Kinds of an access by what the sibling does: nothing, spinning, working.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KindSet([u16; 3]);
+
+impl KindSet {
+    /// Kind beside `sibling`.
+    #[inline]
+    pub fn beside(self, sibling: Sibling) -> usize {
+        usize::from(match sibling {
+            Sibling::Idle => self.0[0],
+            Sibling::Spinning => self.0[1],
+            Sibling::Working => self.0[2],
+        })
+    }
+}
+
+const SIBLINGS: [Sibling; 3] = [Sibling::Idle, Sibling::Spinning, Sibling::Working];
+
+/// Rates of all kinds between all places and nodes.
 #[derive(Debug)]
 pub struct Rates {
     nodes: usize,
+    places: usize,
     kinds: Vec<AccessKind>,
-    /// ns per byte of traffic: `[kind][src][dst]`.
+    /// Place of each LLC.
+    place_of_llc: Vec<u32>,
+    /// Node of each place.
+    node_of_place: Vec<u32>,
+    /// What the port of a place lets through, GB/s.
+    port_gbps: f64,
+    /// How much slower its port makes a place, at least 1.
+    slow: Vec<f64>,
+    /// ns per byte of traffic: `[kind][place][dst]`.
     ns_per_byte: Vec<f64>,
     /// Effective latency, ns, same shape.
     latency_ns: Vec<f64>,
@@ -34,17 +81,16 @@ pub struct Rates {
     occupancy_ns: Vec<f64>,
     /// Smoothed number of threads, same shape.
     threads: Vec<f64>,
+    /// `[kind][src node][dst]`.
     flows: Vec<Flow>,
     /// Bytes copied by the kernel in the current epoch: `[from][to]`.
     copied_bytes: Vec<u64>,
     copies: Vec<PageCopy>,
-    /// Latency relative to the idle machine: `[src][dst]`.
+    /// Latency relative to the idle machine: `[src node][dst node]`.
     latency_factor: Vec<f64>,
     contention: Contention,
 }
 
-/// SMT share of a stream while the sibling is busy (machines.md section 7).
-const SMT_STREAM: f64 = 0.55;
 /// Damping of the occupancy between epochs (machines.md section 6.2).
 const DAMPING: f64 = 0.5;
 
@@ -53,8 +99,8 @@ impl Rates {
     pub fn new(machine: &Machine, workload: &Workload) -> Self {
         let mut kinds: Vec<AccessKind> = Vec::new();
         let mut add = |a: &Access| {
-            for smt in [false, true] {
-                let k = Self::describe(machine, a, smt);
+            for sibling in SIBLINGS {
+                let k = Self::describe(machine, a, sibling);
                 if !kinds.contains(&k) {
                     kinds.push(k);
                 }
@@ -71,28 +117,25 @@ impl Rates {
             }
         }
         let nodes = machine.node_count();
-        let n = kinds.len() * nodes * nodes;
-        let mut flows = Vec::with_capacity(n);
+        let ports = machine.cache.llc_port_gbps.is_some();
+        let place_of_llc =
+            machine.llcs.iter().enumerate().map(|(i, l)| if ports { i as u32 } else { l.node as u32 }).collect();
+        let node_of_place: Vec<u32> =
+            if ports { machine.llcs.iter().map(|l| l.node as u32).collect() } else { (0..nodes as u32).collect() };
+        let places = node_of_place.len();
+        let n = kinds.len() * places * nodes;
+        let mut flows = Vec::with_capacity(kinds.len() * nodes * nodes);
         for k in &kinds {
-            for src in 0..nodes {
-                for dst in 0..nodes {
-                    flows.push(Flow {
-                        src_node: src as u32,
-                        dst_node: dst as u32,
-                        llc: NO_LLC,
-                        threads: 0.0,
-                        lines: k.lines,
-                        cap_gbps: k.cap_gbps,
-                        extra_ns: 0.0,
-                        write: k.write,
-                        random: k.random,
-                    });
-                }
-            }
+            flows.extend((0..nodes * nodes).map(|i| k.flow(i / nodes, i % nodes)));
         }
         let mut rates = Self {
             nodes,
+            places,
             kinds,
+            place_of_llc,
+            node_of_place,
+            port_gbps: UTILISATION_CAP * machine.cache.llc_port_gbps.unwrap_or(f64::INFINITY),
+            slow: vec![1.0; places],
             ns_per_byte: vec![0.0; n],
             latency_ns: vec![0.0; n],
             occupancy_ns: vec![0.0; n],
@@ -108,45 +151,53 @@ impl Rates {
         rates.solve();
         rates
     }
-    fn describe(machine: &Machine, a: &Access, smt: bool) -> AccessKind {
-        let share = if smt { SMT_STREAM } else { 1.0 };
+    fn describe(machine: &Machine, a: &Access, sibling: Sibling) -> AccessKind {
+        let share = stream_share(sibling);
+        // Latency-bound threads keep their lines beside a sibling; what they lose is in `smt::speed`.
         let (lines, random) = match a.pattern {
             Pattern::Sequential | Pattern::Strided { .. } => (machine.stream.lines_sequential * share, false),
-            Pattern::Random | Pattern::Zipf { .. } => (machine.stream.lines_random * share, true),
+            Pattern::Random | Pattern::Zipf { .. } => (machine.stream.lines_random, true),
             Pattern::Chase => (1.0, true),
         };
         let write = a.write / (1.0 + a.write);
         AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, random }
     }
-    /// Index of the kind of an access while the SMT sibling is busy or not.
-    pub fn kind_of(&self, machine: &Machine, a: &Access, smt: bool) -> usize {
-        let k = Self::describe(machine, a, smt);
-        self.kinds.iter().position(|x| *x == k).unwrap_or(0)
+    /// Kinds of an access; those of another workload's are taken for the first.
+    pub fn kinds_of(&self, machine: &Machine, a: &Access) -> KindSet {
+        KindSet(SIBLINGS.map(|s| {
+            let k = Self::describe(machine, a, s);
+            self.kinds.iter().position(|x| *x == k).unwrap_or(0) as u16
+        }))
+    }
+    /// Place of the CPUs of an LLC.
+    #[inline]
+    pub fn place(&self, llc: usize) -> usize {
+        self.place_of_llc[llc] as usize
     }
     #[inline]
-    fn at(&self, kind: usize, src: usize) -> usize {
-        (kind * self.nodes + src) * self.nodes
+    fn at(&self, kind: usize, place: usize) -> usize {
+        (kind * self.places + place) * self.nodes
     }
     /// ns per byte of traffic over pages spread as `counts` (present pages per node, sum `present`).
     #[inline]
-    pub fn ns_per_byte(&self, kind: usize, src: usize, counts: &[u16], present: u16) -> f64 {
-        let row = &self.ns_per_byte[self.at(kind, src)..][..self.nodes];
+    pub fn ns_per_byte(&self, kind: usize, place: usize, counts: &[u16], present: u16) -> f64 {
+        let row = &self.ns_per_byte[self.at(kind, place)..][..self.nodes];
         let sum: f64 = row.iter().zip(counts).map(|(t, &c)| t * f64::from(c)).sum();
         sum / f64::from(present)
     }
-    /// Latency from `src` averaged over pages spread as `pages` per node.
-    pub fn latency_ns(&self, kind: usize, src: usize, pages: &[u64]) -> f64 {
-        let row = &self.latency_ns[self.at(kind, src)..][..self.nodes];
+    /// Latency from `place` averaged over pages spread as `pages` per node.
+    pub fn latency_ns(&self, kind: usize, place: usize, pages: &[u64]) -> f64 {
+        let row = &self.latency_ns[self.at(kind, place)..][..self.nodes];
         let total: u64 = pages.iter().sum();
         if total == 0 {
-            return row[src];
+            return row.iter().copied().fold(f64::INFINITY, f64::min);
         }
         row.iter().zip(pages).map(|(t, &p)| t * p as f64).sum::<f64>() / total as f64
     }
     /// A thread spent `ns` on traffic over pages spread as `counts`.
     #[inline]
-    pub fn occupy(&mut self, kind: usize, src: usize, counts: &[u16], ns: f64) {
-        let at = self.at(kind, src);
+    pub fn occupy(&mut self, kind: usize, place: usize, counts: &[u16], ns: f64) {
+        let at = self.at(kind, place);
         let row = &self.ns_per_byte[at..at + self.nodes];
         let total: f64 = row.iter().zip(counts).map(|(t, &c)| t * f64::from(c)).sum();
         if total <= 0.0 {
@@ -158,8 +209,8 @@ impl Rates {
         }
     }
     /// The same for pages per node given as totals (random access to a whole range).
-    pub fn occupy_pages(&mut self, kind: usize, src: usize, pages: &[u64], ns: f64) {
-        let at = self.at(kind, src);
+    pub fn occupy_pages(&mut self, kind: usize, place: usize, pages: &[u64], ns: f64) {
+        let at = self.at(kind, place);
         let total: f64 = (0..self.nodes).map(|n| self.latency_ns[at + n] * pages[n] as f64).sum();
         if total <= 0.0 {
             return;
@@ -186,16 +237,36 @@ impl Rates {
         self.copied_bytes[from * self.nodes + to] += bytes;
     }
     fn solve(&mut self) {
-        for (f, t) in self.flows.iter_mut().zip(&self.threads) {
-            f.threads = *t;
-        }
+        self.flows.iter_mut().for_each(|f| f.threads = 0.0);
+        self.each(|r, at, flow, place| r.flows[flow].threads += r.threads[at] / r.slow[place]);
         self.contention.solve(&self.flows, &self.copies);
-        for (i, r) in self.contention.rates().iter().enumerate() {
-            self.ns_per_byte[i] = 1.0 / r.gbps;
-            self.latency_ns[i] = r.latency_ns;
+        if self.port_gbps.is_finite() {
+            self.slow.fill(0.0);
+            self.each(|r, at, flow, place| {
+                let gbps = r.contention.rates()[flow].gbps;
+                r.slow[place] += r.threads[at] * gbps / r.port_gbps;
+            });
+            self.slow.iter_mut().for_each(|s| *s = s.max(1.0));
         }
+        self.each(|r, at, flow, place| {
+            let rate = r.contention.rates()[flow];
+            r.ns_per_byte[at] = r.slow[place] / rate.gbps;
+            r.latency_ns[at] = r.slow[place] * rate.latency_ns;
+        });
         for (i, f) in self.latency_factor.iter_mut().enumerate() {
             *f = self.contention.latency_factor(i / self.nodes, i % self.nodes);
+        }
+    }
+    /// Calls `f` with every entry of the tables by place, the flow it is part of, and its place.
+    fn each(&mut self, f: impl Fn(&mut Self, usize, usize, usize)) {
+        for kind in 0..self.kinds.len() {
+            for place in 0..self.places {
+                let (at, node) = (self.at(kind, place), self.node_of_place[place] as usize);
+                let flow = (kind * self.nodes + node) * self.nodes;
+                for dst in 0..self.nodes {
+                    f(self, at + dst, flow + dst, place);
+                }
+            }
         }
     }
     /// Latency between two nodes relative to the idle machine, at least 1.

@@ -66,12 +66,16 @@ pub struct Task {
     pub flush_paid_ns: u64,
     /// LLC it last ran on (`u32::MAX` = none yet).
     pub llc: u32,
-    /// Access op whose span this task has walked once on this LLC (`usize::MAX` = none).
-    pub warm_pc: usize,
+    /// Spans of its program that it has loaded into this LLC, as bits.
+    pub warm: u64,
+    /// Random accesses that still have to load its part of this LLC.
+    pub cold_lines: u64,
     /// What it did to memory is already done up to this time, ns.
     pub ahead_ns: u64,
-    /// Working set of the current access, bytes (what competes for the LLC).
-    pub working_set_bytes: u64,
+    /// Working set of the loop it is in ([`NO_GROUP`](crate::sets::NO_GROUP) = none).
+    pub group: u32,
+    /// What it is about to do once it runs again, where it was moved before it got there.
+    pub carried: Option<crate::engine::Pending>,
     /// Stage of the initial thread.
     pub stage: Stage,
 }
@@ -113,11 +117,18 @@ impl Task {
             sleep: 0,
             flush_paid_ns: 0,
             llc: u32::MAX,
-            warm_pc: usize::MAX,
+            warm: 0,
+            cold_lines: 0,
             ahead_ns: 0,
-            working_set_bytes: 0,
+            group: crate::sets::NO_GROUP,
+            carried: None,
             stage,
         }
+    }
+    /// Which program it runs: `None` for the prologue, else its thread's.
+    #[inline]
+    pub fn program(&self) -> Option<u32> {
+        (self.stage != Stage::Prologue).then_some(self.thread)
     }
     /// Goes to the next op.
     #[inline]
@@ -129,7 +140,7 @@ impl Task {
     /// Starts another program from its first op.
     pub fn load(&mut self, ops: Arc<[Op]>) {
         self.ops = ops;
-        self.warm_pc = usize::MAX;
+        self.warm = 0;
         self.pc = 0;
         self.loops.clear();
         self.done = 0;

@@ -2,6 +2,7 @@
 //!
 //! * [`contention`] latency and rate of threads that share DRAM and links;
 //! * [`cache`] last-level caches shared by running threads, private L2, refill after a move;
+//! * [`clock`] core clock by the number of busy cores;
 //! * [`smt`] hardware threads of one core;
 //! * [`tlb`] reach, page walks, random accesses;
 //! * [`cost`] kernel operations: shoot-downs, faults, copies, migrations, scans;
@@ -15,6 +16,7 @@
 //! [`Machine`]: numalab_model::machine::Machine
 
 pub mod cache;
+pub mod clock;
 pub mod contention;
 pub mod cost;
 pub mod interleave;

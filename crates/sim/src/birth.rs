@@ -1,0 +1,60 @@
+//! Threads that are created late: by the message they start with.
+//!
+//! A further thread whose first op takes a message does not exist until the message is sent; the sender
+//! creates it, as a program does that starts threads when there is work for them. Where it starts is then
+//! the fork placement of that moment, with the sender's CPU as the parent's.
+
+use crate::engine::{Pending, World};
+use crate::access::Step;
+use numalab_model::workload::Op;
+use std::collections::VecDeque;
+
+/// Threads not yet created, by the channel whose message creates them.
+#[derive(Debug)]
+pub struct Unborn(Vec<VecDeque<(u32, u32)>>);
+
+impl Unborn {
+    /// None, for a workload with so many channels.
+    pub fn new(channels: u32) -> Self {
+        Self((0..channels).map(|_| VecDeque::new()).collect())
+    }
+}
+
+impl World<'_> {
+    /// If the thread starts with a message, notes that the message creates it.
+    pub(crate) fn put_off(&mut self, process: usize, thread: usize) -> bool {
+        let ops = &self.workload.processes[process].threads[thread].ops;
+        let Some(Op::Wait { channel }) = ops.first() else { return false };
+        self.unborn.0[*channel as usize].push_back((process as u32, thread as u32));
+        // Others wait for it before its process ends.
+        self.processes[process].live_threads += 1;
+        true
+    }
+    /// Carries out a signal: creates a thread if one waits for that, else posts the message.
+    pub(crate) fn signal(&mut self, cpu: usize, task: u32, channel: usize, now: u64) -> Step {
+        if !self.unborn.0[channel].is_empty() {
+            return Step::Stop(Pending::Birth);
+        }
+        self.tasks[task as usize].advance();
+        if let Some(w) = self.channels[channel].signal() {
+            let sleep = self.tasks[w as usize].sleep;
+            self.queue.push(now, crate::event::Event::Wake { task: w, waker: cpu as u32, sleep });
+        }
+        Step::Go
+    }
+    /// End of a slice at a signal that creates a thread.
+    pub(crate) fn give_birth(&mut self, cpu: usize) {
+        let Some(task) = self.cpus[cpu].task else { return };
+        let t = &self.tasks[task as usize];
+        let Some(Op::Signal { channel }) = t.ops.get(t.pc) else { return };
+        let born = self.unborn.0[*channel as usize].pop_front();
+        self.tasks[task as usize].advance();
+        let Some((process, thread)) = born else { return };
+        self.processes[process as usize].live_threads -= 1;
+        self.clone_thread(cpu, task, process as usize, thread as usize);
+        // Its first op has taken the message already.
+        if let Some(new) = self.tasks.last_mut() {
+            new.advance();
+        }
+    }
+}
