@@ -7,6 +7,7 @@
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// The cache directory.
@@ -48,6 +49,25 @@ impl Cache {
         Ok(path)
     }
 
+    /// Waits for, and holds, a lock of this cache; other processes with the same cache wait meanwhile.
+    ///
+    /// # Errors
+    /// The lock file cannot be made.
+    pub fn lock(&self, name: &str) -> io::Result<Lock> {
+        let file =
+            File::options().create(true).truncate(false).write(true).open(self.root.join(format!("{name}.lock")))?;
+        loop {
+            // SAFETY: the descriptor is open; the call changes no memory.
+            if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } == 0 {
+                return Ok(Lock { _file: file });
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
     /// A fresh directory for one run, removed when the value is dropped.
     ///
     /// # Errors
@@ -74,6 +94,12 @@ impl Cache {
         }
         Ok(removed)
     }
+}
+
+/// A held lock; given back when dropped, also by a crash.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
 }
 
 /// SHA-256 of a file, hexadecimal.
@@ -125,6 +151,23 @@ mod tests {
         let path = directory.path().join("x");
         write_whole(&path, b"abc").unwrap();
         assert_eq!(sha256_file(&path).unwrap(), sha256(b"abc"));
+    }
+
+    #[test]
+    fn a_lock_is_held_by_one_at_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path()).unwrap();
+        let inside = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let _lock = cache.lock("x").unwrap();
+                    assert_eq!(inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                    inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                });
+            }
+        });
     }
 
     #[test]

@@ -18,8 +18,6 @@ pub struct Host {
     worker: PathBuf,
     /// Time between samples, ns; at least 1 ms.
     pub sample_ns: u64,
-    /// Where the system's files are; another root is used by tests.
-    pub sysfs: PathBuf,
 }
 
 impl Host {
@@ -28,28 +26,7 @@ impl Host {
     /// # Errors
     /// It is not there, with the command that builds it.
     pub fn open() -> Result<Self, String> {
-        Ok(Self { worker: worker::find_native()?, sample_ns: 1_000_000_000, sysfs: "/sys".into() })
-    }
-
-    /// Whether this host has the CPUs and nodes of `machine`.
-    ///
-    /// # Errors
-    /// The first CPU or node that is elsewhere or missing.
-    pub fn check(&self, machine: &Machine) -> Result<(), String> {
-        let hint = "describe this machine with `numalab machine import --live`";
-        for node in &machine.nodes {
-            let path = self.sysfs.join(format!("devices/system/node/node{}", node.id));
-            if !path.is_dir() {
-                return Err(format!("this host has no node {}; {hint}", node.id));
-            }
-            for &c in &node.cpus {
-                let id = machine.cpus[c].id;
-                if !path.join(format!("cpu{id}")).exists() {
-                    return Err(format!("CPU {id} of this host is not on node {}; {hint}", node.id));
-                }
-            }
-        }
-        Ok(())
+        Ok(Self { worker: worker::find_native()?, sample_ns: 1_000_000_000 })
     }
 
     /// Carries out a workload here; `progress` is told the time since its start, ns.
@@ -65,13 +42,14 @@ impl Host {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Outcome, VmError> {
         let refused = |detail: String| VmError { kind: Failure::Refused, detail, console: Vec::new() };
-        self.check(machine).map_err(refused)?;
         let nodes = machine.cpus.iter().map(|c| c.node as u32).collect();
         let mut job = Job::new(workload.clone(), seed, nodes, machine.node_count());
         job.cpu_ids = machine.cpus.iter().map(|c| c.id).collect();
         job.node_ids = machine.nodes.iter().map(|n| n.id).collect();
         job.sample_ns = self.sample_ns;
         job.knobs = knobs.to_vec();
+        job.check_topology(Path::new("/sys"))
+            .map_err(|e| refused(format!("{e}; describe this machine with `numalab machine import --live`")))?;
         let bytes = job.to_bytes().map_err(|e| refused(e.to_string()))?;
         let directory = tempfile::tempdir().map_err(|e| refused(e.to_string()))?;
         let path = directory.path().join("job.json");
@@ -143,7 +121,6 @@ fn run_worker(program: &Path, job: &Path, limit: Duration, progress: &mut dyn Fn
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::tests::machine;
 
     fn script(directory: &Path, text: &str) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
@@ -168,20 +145,5 @@ mod tests {
         assert_eq!(run("echo nonsense").unwrap_err().kind, Failure::Garbage);
         assert_eq!(run("sleep 60 & sleep 60").unwrap_err().kind, Failure::RunTimeout);
         assert_eq!(beats, vec![17]);
-    }
-
-    #[test]
-    fn another_machine_is_refused() {
-        let directory = tempfile::tempdir().unwrap();
-        let host = Host { worker: "w".into(), sample_ns: 1, sysfs: directory.path().into() };
-        let m = machine(2, 1, 1, 1, false);
-        let node = |n: u32| directory.path().join(format!("devices/system/node/node{n}"));
-        assert!(host.check(&m).unwrap_err().contains("no node 0"));
-        for n in 0..2 {
-            std::fs::create_dir_all(node(n).join("cpu0")).unwrap();
-        }
-        assert!(host.check(&m).unwrap_err().contains("CPU 1 of this host is not on node 1"));
-        std::fs::create_dir_all(node(1).join("cpu1")).unwrap();
-        assert_eq!(host.check(&m), Ok(()));
     }
 }

@@ -102,6 +102,42 @@ fn guests_boot_in_their_time() {
 }
 
 #[test]
+fn machines_of_the_catalog_become_guests() {
+    if !enabled() {
+        return;
+    }
+    let lab = lab(Timing::Counters);
+    let image = own_kernel(&lab, vec![]);
+    for (name, nodes, cpus) in [("cxl-2s", 4, 64), ("naples-2s", 8, 64), ("x5-8", 8, 64), ("tr-1950x", 2, 32)] {
+        let machine = lab.fit_machine(&catalog_machine(name)).unwrap();
+        assert!(machine.cpu_count() <= cpus, "{name}: {} CPUs", machine.cpu_count());
+        let workload = lab.fit_workload(&machine, &mut |_| Ok::<_, String>(first_touch(2, 4, 0.2))).unwrap();
+        // The worker itself refuses a guest whose CPUs are on other nodes than asked for.
+        let run = run(&lab, &image, &machine, &workload, true, 1);
+        println!("{name}: {} CPUs, boot {:?}: {:?}", machine.cpu_count(), run.boot, run.outcome.status);
+        assert_eq!(run.outcome.status, numalab_model::record::Status::Completed);
+        let placement = run.outcome.series.iter().find(|s| s.name == "placement").unwrap();
+        assert_eq!(placement.columns.len(), nodes + 1, "{name}");
+    }
+}
+
+#[test]
+fn numa01_thread_alloc_runs_on_a_packaged_kernel() {
+    if !enabled() {
+        return;
+    }
+    let lab = lab(Timing::Counters);
+    let image = lab.image(&ImageSpec::Debian("6.12".into()), &mut |_| {}).unwrap();
+    let machine = lab.fit_machine(&catalog_machine("4x1x2x1")).unwrap();
+    let resolve = &mut |m: &_| catalog_workload("numa01_THREAD_ALLOC", m, &[("loops", "50")]);
+    let workload = lab.fit_workload(&machine, resolve).unwrap();
+    let run = run(&lab, &image, &machine, &workload, true, 1);
+    println!("{:?}\n{:?} {:?}\n{}", workload.params, run.boot, run.wall, summary(&run.outcome));
+    assert_eq!(run.outcome.status, numalab_model::record::Status::Completed);
+    assert!(counter(&run.outcome, "numa_pages_migrated") > 0);
+}
+
+#[test]
 fn a_patch_is_measured_within_twenty_seconds() {
     if !enabled() {
         return;

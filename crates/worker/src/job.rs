@@ -146,6 +146,30 @@ impl Job {
         Ok(())
     }
 
+    /// Checks that the running system has the CPUs of the job on the nodes of the job, as `sysfs` (usually `/sys`)
+    /// shows them. A kernel without NUMA passes if the job has one node.
+    ///
+    /// # Errors
+    /// The first CPU or node that is missing or elsewhere.
+    pub fn check_topology(&self, sysfs: &std::path::Path) -> Result<(), JobError> {
+        let nodes = sysfs.join("devices/system/node");
+        if self.node_ids.len() == 1 && !nodes.is_dir() {
+            return Ok(());
+        }
+        for id in &self.node_ids {
+            if !nodes.join(format!("node{id}")).is_dir() {
+                return Err(JobError(format!("this system has no node {id}")));
+            }
+        }
+        for (cpu, &node) in self.cpu_ids.iter().zip(&self.cpu_nodes) {
+            let id = self.node_ids[node as usize];
+            if !nodes.join(format!("node{id}/cpu{cpu}")).exists() {
+                return Err(JobError(format!("CPU {cpu} of this system is not on node {id}")));
+            }
+        }
+        Ok(())
+    }
+
     /// Regions process `p` sees, inherited ones first, as (owning process, region index there).
     pub fn visible_regions(&self, p: usize) -> Vec<(usize, usize)> {
         let mut out = self.inherited_regions(p);
@@ -243,6 +267,22 @@ pub(crate) mod tests {
         }];
         j.drill = Some(Drill::Hang);
         assert_eq!(Job::from_bytes(&j.to_bytes().unwrap()).unwrap(), j);
+    }
+
+    #[test]
+    fn another_topology_is_refused() {
+        let root = std::env::temp_dir().join(format!("numalab-topology-{}", std::process::id()));
+        let cpu = |node: u32, cpu: u32| root.join(format!("devices/system/node/node{node}/cpu{cpu}"));
+        let mut j = job(vec![process("a", vec![], vec![Op::Join])]);
+        assert_eq!(j.check_topology(&root), Ok(()));
+        (j.cpu_ids, j.cpu_nodes, j.node_ids) = (vec![0, 2], vec![0, 1], vec![0, 4]);
+        std::fs::create_dir_all(cpu(0, 0)).unwrap();
+        assert!(j.check_topology(&root).unwrap_err().to_string().contains("no node 4"));
+        std::fs::create_dir_all(cpu(4, 1)).unwrap();
+        assert!(j.check_topology(&root).unwrap_err().to_string().contains("CPU 2 of this system is not on node 4"));
+        std::fs::create_dir_all(cpu(4, 2)).unwrap();
+        assert_eq!(j.check_topology(&root), Ok(()));
+        std::fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]

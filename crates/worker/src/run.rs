@@ -32,6 +32,7 @@ pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, String> {
     sys::block_sigchld();
     sys::adopt_orphans();
     memory::plan(job).map_err(|e| e.to_string())?;
+    job.check_topology(std::path::Path::new("/sys")).map_err(|e| e.to_string())?;
     let mut warnings = Vec::new();
     let (tunables, undo) = apply_knobs(&job.knobs, &mut warnings)?;
     let result = weights(job).and_then(|()| run_prepared(job, beat, &mut warnings));

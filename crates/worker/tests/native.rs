@@ -49,7 +49,7 @@ fn job(processes: Vec<Process>) -> Job {
         params: vec![],
         warnings: vec![],
     };
-    let mut job = Job::new(workload, 1, vec![0; 2], 1);
+    let mut job = Job::new(workload, 1, vec![0], 1);
     job.sample_ns = 20_000_000;
     job.trace = false;
     job

@@ -1,7 +1,8 @@
 //! Kernel images: named on the command line, found, fetched or built, and identified by checksum.
 //!
 //! `debian-6.12` (the distribution's package, through its own package tool), `deb:FILE`, `bzImage:FILE`,
-//! `vmlinux:FILE`, `tree:DIR` (a source tree, built), `source:6.12` with any number of `+patch:FILE`.
+//! `vmlinux:FILE`, `tree:DIR` (a source tree, built; `tree:DIR@REVISION` a commit of it), `source:6.12` with any
+//! number of `+patch:FILE`.
 
 pub mod build;
 pub mod deb;
@@ -23,8 +24,15 @@ pub enum ImageSpec {
     BzImage(PathBuf),
     /// An uncompressed kernel with a PVH entry.
     Vmlinux(PathBuf),
-    /// A source tree of the user's.
+    /// A source tree of the user's, as it is now.
     Tree(PathBuf),
+    /// A commit of a source tree that is a git repository.
+    Commit {
+        /// Tree.
+        tree: PathBuf,
+        /// Anything git takes for a commit.
+        revision: String,
+    },
     /// The packaged source of a release series with patches, in order.
     Source {
         /// Series, e.g. `6.12`.
@@ -74,7 +82,12 @@ impl ImageSpec {
             "deb" => Ok(Self::Deb(rest.into())),
             "bzImage" => Ok(Self::BzImage(rest.into())),
             "vmlinux" => Ok(Self::Vmlinux(rest.into())),
-            "tree" => Ok(Self::Tree(rest.into())),
+            "tree" => Ok(match rest.rsplit_once('@') {
+                Some((tree, revision)) if !tree.is_empty() && !revision.is_empty() && !revision.contains('/') => {
+                    Self::Commit { tree: tree.into(), revision: revision.into() }
+                }
+                _ => Self::Tree(rest.into()),
+            }),
             "source" => {
                 let mut parts = rest.split("+patch:");
                 let first = parts.next().unwrap_or("");
@@ -91,6 +104,8 @@ impl ImageSpec {
 /// # Errors
 /// What is missing and the command that supplies it, or the build's errors.
 pub fn resolve(spec: &ImageSpec, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+    // Two builds in one tree would spoil each other.
+    let _lock = cache.lock("images").map_err(|e| format!("cache: {e}"))?;
     match spec {
         ImageSpec::Debian(series) => debian::image(series, cache, say),
         ImageSpec::Deb(path) => debian::image_of_package(path, cache, say),
@@ -100,11 +115,26 @@ pub fn resolve(spec: &ImageSpec, cache: &Cache, say: &mut dyn FnMut(&str)) -> Re
             let tree = source::mirror(path, cache, say)?;
             build::image(&tree, cache, &format!("tree {}", path.display()), say)
         }
+        ImageSpec::Commit { tree, revision } => {
+            let tree = source::commit(tree, revision, cache, say)?;
+            build::image(&tree.path, cache, &tree.origin, say)
+        }
         ImageSpec::Source { series, patches } => {
             let tree = source::patched(series, patches, cache, say)?;
             build::image(&tree.path, cache, &tree.origin, say)
         }
     }
+}
+
+/// What a changed tree is to be compared with: its own last commit, or else the packaged source of its series.
+///
+/// # Errors
+/// Not a kernel tree.
+pub fn base_of(tree: &Path) -> Result<ImageSpec, String> {
+    if source::is_repository(tree) {
+        return Ok(ImageSpec::Commit { tree: tree.into(), revision: "HEAD".into() });
+    }
+    Ok(ImageSpec::Source { series: source::series_of(tree)?, patches: Vec::new() })
 }
 
 fn existing(path: &Path, kind: &str, right: bool, patches_itself: bool) -> Result<Image, String> {
@@ -142,6 +172,9 @@ mod tests {
         assert_eq!(ok("debian-6.12"), ImageSpec::Debian("6.12".into()));
         assert_eq!(ok("deb:/a/b.deb"), ImageSpec::Deb("/a/b.deb".into()));
         assert_eq!(ok("tree:/src"), ImageSpec::Tree("/src".into()));
+        let commit = ImageSpec::Commit { tree: "/src".into(), revision: "HEAD~2".into() };
+        assert_eq!(ok("tree:/src@HEAD~2"), commit);
+        assert_eq!(ok("tree:/home/a@b/src"), ImageSpec::Tree("/home/a@b/src".into()));
         assert_eq!(ok("source:6.12"), ImageSpec::Source { series: "6.12".into(), patches: vec![] });
         let patches = vec![PathBuf::from("a.patch"), PathBuf::from("b.patch")];
         assert_eq!(ok("source:6.12+patch:a.patch+patch:b.patch"), ImageSpec::Source { series: "6.12".into(), patches });

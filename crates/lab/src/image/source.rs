@@ -145,11 +145,70 @@ pub fn mirror(tree: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<P
     Ok(path)
 }
 
+/// Whether a tree is a git repository of its own.
+pub fn is_repository(tree: &Path) -> bool {
+    tree.join(".git").exists() && crate::probe::find_program(Path::new("git")).is_some()
+}
+
+/// Release series of a tree, e.g. `6.12`, from its top `Makefile`.
+///
+/// # Errors
+/// Not a kernel tree.
+pub fn series_of(tree: &Path) -> Result<String, String> {
+    let path = tree.join("Makefile");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let number = |key: &str| {
+        let value = text.lines().find_map(|l| l.strip_prefix(key)?.trim_start().strip_prefix('='));
+        value.and_then(|v| v.trim().parse::<u32>().ok())
+    };
+    match (number("VERSION"), number("PATCHLEVEL")) {
+        (Some(version), Some(level)) => Ok(format!("{version}.{level}")),
+        _ => Err(format!("{} names no kernel version", path.display())),
+    }
+}
+
+/// A commit of the user's tree, taken out into the cache.
+///
+/// # Errors
+/// Not a repository, or no such commit.
+pub fn commit(tree: &Path, revision: &str, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Tree, String> {
+    if !is_repository(tree) {
+        return Err(format!("{} is no git repository", tree.display()));
+    }
+    let git = || {
+        let mut command = Command::new("git");
+        // The repository may belong to another user.
+        command.arg("-c").arg("safe.directory=*").arg("-C").arg(tree);
+        command
+    };
+    let sha = output(git().args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")]))?;
+    let sha = sha.trim().to_string();
+    let origin = format!("{} at {}", tree.display(), sha.get(..12).unwrap_or(&sha));
+    let kernels = cache.directory("kernels").map_err(|e| e.to_string())?;
+    let path = kernels.join(format!("commit-{sha}"));
+    if path.is_dir() {
+        return Ok(Tree { path, origin });
+    }
+    say(&format!("taking out {origin}"));
+    let work = tempfile::tempdir_in(&kernels).map_err(|e| e.to_string())?;
+    let (archive, unpacked) = (work.path().join("a.tar"), work.path().join("tree"));
+    run(git().args(["archive", "--format=tar", "-o"]).arg(&archive).arg(&sha))?;
+    std::fs::create_dir(&unpacked).map_err(|e| e.to_string())?;
+    run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&unpacked))?;
+    std::fs::rename(&unpacked, &path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(Tree { path, origin })
+}
+
 fn run(command: &mut Command) -> Result<(), String> {
+    output(command).map(|_| ())
+}
+
+/// What a program prints, if it succeeds.
+fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|e| format!("`{name}`: {e}"))?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = [output.stdout, output.stderr].concat();
     Err(format!("`{name}` failed: {}", String::from_utf8_lossy(&said).trim()))
@@ -213,5 +272,33 @@ mod tests {
         assert_eq!(std::fs::read_to_string(copy.join("kernel/x.c")).unwrap(), "int changed;\n");
         assert!(copy.join("build").is_dir());
         assert!(mirror(directory.path(), &cache, &mut |_| {}).unwrap_err().contains("no kernel source tree"));
+    }
+
+    #[test]
+    fn a_commit_is_taken_out_and_the_series_is_read() {
+        if crate::probe::find_program(Path::new("git")).is_none() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let (_, tree) = cache_with_tree(&directory.path().join("c"));
+        let cache = Cache::at(&directory.path().join("d")).unwrap();
+        let take = |revision: &str| commit(&tree, revision, &cache, &mut |_| {});
+        assert!(take("HEAD").unwrap_err().contains("no git repository"));
+        std::fs::write(tree.join("Makefile"), "# x\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n").unwrap();
+        let git = |arguments: &[&str]| {
+            let identity = ["-c", "user.name=n", "-c", "user.email=e"];
+            run(Command::new("git").arg("-C").arg(&tree).args(identity).args(arguments)).unwrap();
+        };
+        for arguments in [&["init", "-q"][..], &["add", "Makefile", "kernel"], &["commit", "-q", "-m", "x"]] {
+            git(arguments);
+        }
+        std::fs::write(tree.join("kernel/x.c"), "changed").unwrap();
+        let taken = take("HEAD").unwrap();
+        assert_eq!(std::fs::read_to_string(taken.path.join("kernel/x.c")).unwrap(), BEFORE);
+        assert!(!taken.path.join("build").exists());
+        assert_eq!(take("HEAD^0").unwrap(), taken);
+        assert!(take("nonsense").is_err() && take("--help").is_err());
+        assert_eq!(series_of(&tree).unwrap(), "6.12");
+        assert!(series_of(directory.path()).is_err());
     }
 }

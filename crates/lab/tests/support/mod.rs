@@ -7,8 +7,10 @@ use numalab_lab::failure::VmError;
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::qemu::Timing;
 use numalab_lab::vm::Budgets;
+use numalab_model::catalog::{Catalog, Kind};
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
+use numalab_model::spec::SpecError;
 use numalab_model::workload::*;
 use numalab_worker::job::{Drill, Knob};
 use std::time::Duration;
@@ -48,6 +50,21 @@ pub fn machine(nodes: usize, cpus: usize, remote_ns: f64) -> Machine {
     m.cache.l2_bytes = 64 << 10;
     m.warnings.clear();
     m
+}
+
+/// A machine of the catalog.
+pub fn catalog_machine(name: &str) -> Machine {
+    let catalog = Catalog::embedded();
+    let find = |n: &str| catalog.get(Kind::Machine, n).map(|f| (f.label.clone(), f.text.to_string()));
+    numalab_model::machine::load(name, &find, &[]).unwrap()
+}
+
+/// A workload of the catalog, resolved for a machine.
+pub fn catalog_workload(name: &str, machine: &Machine, params: &[(&str, &str)]) -> Result<Workload, SpecError> {
+    let catalog = Catalog::embedded();
+    let file = catalog.get(Kind::Workload, name).unwrap();
+    let params: Vec<(String, String)> = params.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    numalab_model::workload::parse(&file.label, &file.text)?.resolve(machine, 1, &params)
 }
 
 /// One process whose first thread touches `mib` MiB; then `threads` threads sweep their shares for `seconds`.
