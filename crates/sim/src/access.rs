@@ -305,7 +305,15 @@ impl World<'_> {
             }
         };
         let place = self.rates.place(self.cpus[cpu].llc);
-        Pace { kind: info.kinds.beside(sibling), place, span: info.span, l2, llc: (1.0 - l2) * llc, sibling, boost: self.boost(cpu) }
+        Pace {
+            kind: info.kinds.beside(sibling),
+            place,
+            span: info.span,
+            l2,
+            llc: (1.0 - l2) * llc,
+            sibling,
+            boost: self.boost(cpu),
+        }
     }
 
     /// Time per byte of a sweep over pages spread as `counts`, ns, and the part of it spent on memory.

@@ -4,8 +4,8 @@
 //! creates it, as a program does that starts threads when there is work for them. Where it starts is then
 //! the fork placement of that moment, with the sender's CPU as the parent's.
 
-use crate::engine::{Pending, World};
 use crate::access::Step;
+use crate::engine::{Pending, World};
 use numalab_model::workload::Op;
 use std::collections::VecDeque;
 

@@ -13,8 +13,8 @@ use crate::host::SchedView;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
-use crate::spans::Spans;
 use crate::sets::{WorkingSets, NO_GROUP};
+use crate::spans::Spans;
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Stage, Task};
 use numalab_kernel::hw::cache::CacheTimes;
@@ -403,9 +403,7 @@ impl<'a> World<'a> {
     /// Whether a task can be moved now: alive, and not about to leave its CPU by itself.
     fn movable(&self, task: u32) -> bool {
         let t = &self.tasks[task as usize];
-        let leaving = self.cpus.iter().any(|c| {
-            c.task == Some(task) && c.pending.leaves()
-        });
+        let leaving = self.cpus.iter().any(|c| c.task == Some(task) && c.pending.leaves());
         t.activity != Activity::Dead && t.carried.is_none() && !leaving
     }
 
