@@ -244,10 +244,8 @@ impl Builder<'_> {
     }
     fn program(&mut self, ops: &[Op]) -> u32 {
         let (mut bodies, of_op) = self.read(ops);
-        for i in 0..bodies.len() {
-            if bodies[i].direct {
-                self.close(&mut bodies[i]);
-            }
+        for body in bodies.iter_mut().filter(|b| b.direct) {
+            self.close(body);
         }
         let mut spans: Vec<Span> = Vec::new();
         let none = OpInfo { group: NO_GROUP, set: 0, kinds: KindSet::default(), bit: NEVER_WARM, span: 0 };
