@@ -89,7 +89,8 @@ fn baseline_index(kernels: &[&str], name: &str) -> Result<usize, SpecError> {
 }
 
 fn by_workload<'a>(names: &[String], kernels: usize, runs: &'a [Run]) -> Vec<WorkloadRuns<'a>> {
-    let of = |w: usize, k: usize| runs.iter().filter(|r| (r.workload, r.kernel) == (w, k)).map(|r| &r.outcome).collect();
+    let of =
+        |w: usize, k: usize| runs.iter().filter(|r| (r.workload, r.kernel) == (w, k)).map(|r| &r.outcome).collect();
     let one = |(w, name): (usize, &String)| WorkloadRuns {
         name: name.clone(),
         runs: (0..kernels).map(|k| of(w, k)).collect(),

@@ -77,7 +77,9 @@ fn metrics_are_selected_and_counters_get_statistics() {
     assert_eq!(lab.ok("compare d --metric pgfault --style csv").out.lines().count(), 3);
     let ended = lab.run("compare d --metric elapsd");
     assert_eq!((ended.code, ended.out.as_str()), (2, ""));
-    assert!(ended.err.contains("--metric: no metric `elapsd`; expected ") && ended.err.contains("did you mean `elapsed`?"));
+    assert!(
+        ended.err.contains("--metric: no metric `elapsd`; expected ") && ended.err.contains("did you mean `elapsed`?")
+    );
 }
 
 #[test]

@@ -30,7 +30,8 @@ pub fn select(c: &Comparison, names: &[String]) -> Result<Comparison, SpecError>
             }
         }
         if !metrics.is_empty() {
-            let kept = Workload { metrics, counters: Vec::new(), reasons: Vec::new(), derived: Vec::new(), ..w.clone() };
+            let kept =
+                Workload { metrics, counters: Vec::new(), reasons: Vec::new(), derived: Vec::new(), ..w.clone() };
             workloads.push(Workload { durations: vec![None; c.kernels.len()], ..kept });
         }
     }
@@ -43,8 +44,12 @@ pub fn select(c: &Comparison, names: &[String]) -> Result<Comparison, SpecError>
 fn unknown(c: &Comparison, name: &str) -> SpecError {
     let metrics: Vec<Metric> = c.workloads.iter().flat_map(every_metric).collect();
     let bare = name.rsplit('/').next().unwrap_or(name);
-    SpecError::plain(PLACE, format!("no metric `{name}`"), "a metric, derived column, counter or reason of this comparison")
-        .near(bare, metrics.iter().map(|m| m.name.as_str()))
+    SpecError::plain(
+        PLACE,
+        format!("no metric `{name}`"),
+        "a metric, derived column, counter or reason of this comparison",
+    )
+    .near(bare, metrics.iter().map(|m| m.name.as_str()))
 }
 
 #[cfg(test)]
