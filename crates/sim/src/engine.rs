@@ -10,6 +10,7 @@ use crate::config::SimConfig;
 use crate::counters::VmCounters;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
+use crate::maps::Maps;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
@@ -122,6 +123,7 @@ pub struct World<'a> {
     pub(crate) scores: Vec<f64>,
     pub(crate) score_clocks: Vec<ScoreClock>,
     pub(crate) samples: Samples,
+    pub(crate) maps: Maps,
     /// Moves decided in the slice being planned.
     pub(crate) moves: Vec<NumaMove>,
     /// Moves waiting for the end of the slice of the CPU given.
@@ -135,7 +137,7 @@ pub struct World<'a> {
     events: Vec<SchedEvent>,
     /// Scratch: other CPUs of a process on each node.
     others: Vec<u32>,
-    ticks: u64,
+    pub(crate) ticks: u64,
     /// Most resident pages at a sample, and the bytes of page state then.
     pub(crate) peak: (u64, u64),
 }
@@ -193,7 +195,8 @@ impl<'a> World<'a> {
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
-            samples: Samples::new(workload, nodes),
+            samples: Samples::new(workload, machine),
+            maps: Maps::new(workload, nodes),
             moves: Vec::new(),
             due_moves: Vec::new(),
             released: Vec::new(),
@@ -232,7 +235,7 @@ impl<'a> World<'a> {
         if self.end_ns == 0 {
             self.end_ns = self.now_ns;
         }
-        self.sample_now();
+        self.sample_now(true);
     }
 
     fn epoch(&mut self) {
@@ -573,17 +576,6 @@ impl<'a> World<'a> {
         let t = &mut self.tasks[task as usize];
         t.system_ns += ns;
         self.processes[t.process as usize].system_ns += ns;
-    }
-
-    /// What the run's page state took at its largest, and how much the run did.
-    pub(crate) fn footprint(&self) -> crate::Footprint {
-        let c = &self.numa.counters;
-        crate::Footprint {
-            pages: self.peak.0,
-            state_bytes: self.peak.1,
-            page_events: self.vm.pgfault + c.numa_pte_updates + c.numa_pages_migrated,
-            ticks: self.ticks,
-        }
     }
 
     /// Program of a process's thread.

@@ -17,6 +17,7 @@ mod event;
 mod fault;
 mod host;
 mod life;
+mod maps;
 mod outcome;
 mod policy;
 mod process;

@@ -162,7 +162,7 @@ impl World<'_> {
             self.live_processes -= 1;
             self.end_ns = self.end_ns.max(now);
             if self.live_processes == 0 {
-                self.sample_now();
+                self.sample_now(true);
             }
             let p = &mut self.processes[process];
             p.space.release(&mut self.memory);

@@ -23,7 +23,7 @@ const MAX_NOTES: usize = 4;
 const MAX_NAMES: usize = 8;
 
 /// What a run cost and what changed with it: figure, words for it, what one of it is.
-const COSTS: [(&str, &str); 8] = [
+const COSTS: [(&str, &str); 9] = [
     ("system", "system time"),
     ("user", "user time"),
     ("blocked", "blocked time"),
@@ -31,7 +31,8 @@ const COSTS: [(&str, &str); 8] = [
     ("numa_hint_faults", "hint faults"),
     ("numa_local_percent", "local-fault share"),
     ("numa_migrated_mib", "memory migrated"),
-    ("numa_cost", "AutoNUMA cost"),
+    ("numa_cost", "AutoNUMA cost (mmtests)"),
+    ("numa_cost_with_copy", "AutoNUMA cost with copies"),
 ];
 
 /// The section.

@@ -65,16 +65,13 @@ pub fn deltas(w: &Workload, kernel: usize) -> Deltas {
     Deltas::new(growth, w.duration(kernel).map_or(0.0, |d| d.elapsed_s))
 }
 
-/// Skips and refusals over all runs of each kernel, by reason, without reasons that never came up; `None` if none did.
-pub fn reasons(c: &Comparison, w: &Workload) -> Option<Table> {
-    let sum = |r: &crate::data::Counter, k| r.of(k).iter().sum::<f64>();
-    let came_up = |r: &&crate::data::Counter| (0..c.kernels.len()).any(|k| sum(r, k) != 0.0);
-    let reasons: Vec<_> = w.reasons.iter().filter(came_up).collect();
-    if reasons.is_empty() {
-        return None;
-    }
-    let rows = reasons.iter().map(|r| row("Reason", &r.name, (0..c.kernels.len()).map(|k| sum(r, k))));
-    Some(table(rows.collect(), VMSTAT_WIDTH))
+/// Skips and refusals over all runs of each kernel, by reason; `None` if there are no rows.
+pub fn reasons(c: &Comparison, w: &Workload, which: VmstatRows) -> Option<Table> {
+    let sum = |r: &crate::data::Counter, k| r.of(k).iter().sum();
+    let rows = w.reasons.iter().map(|r| row("Reason", &r.name, (0..c.kernels.len()).map(|k| sum(r, k))));
+    let counted = |r: &Row| which == VmstatRows::All || r.cells.iter().any(|cell| cell.value != 0.0);
+    let rows: Vec<Row> = rows.filter(counted).collect();
+    (!rows.is_empty()).then(|| table(rows, VMSTAT_WIDTH))
 }
 
 /// Figures derived from counters (mean over the runs), as `Ops` rows under their titles; `None` if there are none.
