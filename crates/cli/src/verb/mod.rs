@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod counters;
+pub mod domains;
 pub mod kernel;
 pub mod list;
 pub mod machine;
