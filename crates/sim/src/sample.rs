@@ -61,6 +61,12 @@ impl Samples {
 }
 
 impl Samples {
+    /// Node and pages of every process on it, at the last sample.
+    pub fn last_pages(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let nodes = self.scratch.len();
+        let last = |v: &Vec<f64>| v.last().map_or(0, |p| *p as u64);
+        self.pages.values.iter().enumerate().map(move |(column, v)| (column % nodes, last(v)))
+    }
     /// The series as a record keeps them, those without columns left out.
     pub fn into_series(self) -> impl Iterator<Item = Series> {
         let all = [self.pages, self.activity, self.bandwidth, self.links, self.cpu, self.scores];

@@ -4,7 +4,7 @@
 
 use super::glossary::Glossary;
 use super::markup::Html;
-use super::verdict::{findings, growth, headline, judged, question, Call, Finding};
+use super::verdict::{findings, growth, headline, judged, more_than_headline, question, Call, Finding};
 use super::{config, Input};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
@@ -52,7 +52,7 @@ pub fn render(input: &Input<'_>, glossary: &Glossary) -> Html {
     h.raw("</div>");
     facts(&mut h, input);
     differences(&mut h, input, glossary);
-    if all.len() > 1 {
+    if more_than_headline(c, &all) {
         list(&mut h, c, &all);
     }
     for (index, w) in c.workloads.iter().enumerate() {
