@@ -10,8 +10,10 @@ mod command;
 mod context;
 mod execute;
 mod failure;
+mod guest;
 mod options;
 mod progress;
+mod real;
 mod sources;
 mod verb;
 

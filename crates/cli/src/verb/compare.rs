@@ -1,7 +1,7 @@
 //! `numalab compare`: the records of an experiment as one report.
 
 use crate::failure::{note, Done, Exit, Failure};
-use numalab_model::record::{Outcome, Store};
+use numalab_model::record::{Outcome, Record, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
 use numalab_report::data::{Comparison, Kernel};
@@ -64,8 +64,9 @@ pub fn load(store: &Store, baseline: Option<&str>) -> Result<(Comparison, usize)
                     missing += 1;
                     continue;
                 };
-                if !backends.contains(&record.manifest.plan.backend) {
-                    backends.push(record.manifest.plan.backend.clone());
+                let backend = mark(&record);
+                if !backends.contains(&backend) {
+                    backends.push(backend);
                 }
                 let column = kernels.iter().position(|k| *k == member.kernel).unwrap_or(0);
                 by_kernel[column].push(Outcome { series: Vec::new(), ..record.outcome });
@@ -108,6 +109,13 @@ pub fn as_json(comparison: &Comparison) -> Result<String, Failure> {
 fn column(name: &str, backends: &[String]) -> Kernel {
     let mark = backends.iter().find(|b| *b != "host").cloned().unwrap_or_default();
     Kernel { name: name.to_string(), mark }
+}
+
+/// Backend of a record, with the timing mode where there are several.
+fn mark(record: &Record) -> String {
+    let backend = record.manifest.plan.backend.clone();
+    let timing = record.outcome.tunables.iter().find(|t| t.name == "guest.timing");
+    timing.map_or(backend.clone(), |t| format!("{backend}-{}", t.value))
 }
 
 fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
