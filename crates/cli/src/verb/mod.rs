@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod counters;
+pub mod doctor;
 pub mod domains;
 pub mod kernel;
 pub mod list;

@@ -1,12 +1,12 @@
-//! The backends a run can use. So far one: the simulator.
+//! The simulator.
 
-use crate::execute::Backend;
+use crate::execute::{Backend, Ran};
 use crate::failure::{Exit, Failure};
+use crate::progress::Progress;
 use numalab_kernel::numa::NumaSettings;
 use numalab_kernel::registry::{self, System};
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
-use numalab_model::record::Outcome;
 use numalab_sim::{SimConfig, SimError, Thp};
 
 /// The deterministic simulator.
@@ -16,11 +16,11 @@ pub struct Sim {
 }
 
 impl Backend for Sim {
-    fn name(&self) -> BackendName<'static> {
+    fn name(&self) -> BackendName<'_> {
         BackendName { name: "sim", version: env!("CARGO_PKG_VERSION") }
     }
 
-    fn run(&self, input: &PlanInput) -> Result<Outcome, Failure> {
+    fn run(&self, input: &PlanInput, _progress: &Progress) -> Result<Ran, Failure> {
         let kernel = &input.kernel;
         let numa = NumaSettings {
             scan: registry::group(kernel),
@@ -48,6 +48,6 @@ impl Backend for Sim {
             }
         })?;
         outcome.tunables = registry::effective(kernel);
-        Ok(outcome)
+        Ok(outcome.into())
     }
 }
