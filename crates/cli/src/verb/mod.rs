@@ -11,3 +11,4 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod show;
+pub mod validate;
