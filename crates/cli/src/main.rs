@@ -14,6 +14,7 @@ mod guest;
 mod options;
 mod progress;
 mod real;
+mod records;
 mod sources;
 mod verb;
 

@@ -7,6 +7,7 @@ use crate::failure::{note, Done, Exit, Failure};
 use crate::guest::GuestArgs;
 use crate::options;
 use crate::progress::Progress;
+use crate::records;
 use crate::verb::compare;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
@@ -244,6 +245,6 @@ fn summary_of(f: &Finished) -> Run<'_> {
 /// # Errors
 /// A damaged record.
 pub fn table(store: &Store) -> Result<String, Failure> {
-    let (comparison, _) = compare::load(store, None)?;
-    Ok(format!("{}\nrecords: {}\n", compare::as_text(&comparison), store.dir().display()))
+    let loaded = records::load(store, None, records::Series::Drop)?;
+    Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
 }
