@@ -21,6 +21,10 @@ pub trait Backend: Sync {
     /// # Errors
     /// The machine at hand cannot run it at all; a run that goes wrong is an [`Outcome`].
     fn run(&self, input: &PlanInput) -> Result<Outcome, Failure>;
+    /// A log that was asked for is not there: the plan is run even if it has a record.
+    fn lacks(&self, _input: &PlanInput) -> bool {
+        false
+    }
 }
 
 /// A run whose record is on disk.
@@ -68,17 +72,31 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
 }
 
 fn run_or_reuse(store: &Store, input: &PlanInput, backend: &dyn Backend) -> Result<Finished, Failure> {
-    let (mut record, reused, wall) = match store.get(&input.id)? {
-        Some(record) => (record, true, Duration::ZERO),
-        None => {
+    let kept = store.get(&input.id)?;
+    let (mut record, reused, wall) = match kept {
+        Some(record) if !backend.lacks(input) => (record, true, Duration::ZERO),
+        kept => {
             let start = Instant::now();
             let outcome = backend.run(input)?;
             let wall = start.elapsed();
-            (store.put(input, &outcome)?, false, wall)
+            match kept {
+                Some(record) => (repeated(record, &outcome)?, false, wall),
+                None => (store.put(input, &outcome)?, false, wall),
+            }
         }
     };
     record.outcome.series.clear();
     Ok(Finished { record, reused, wall })
+}
+
+/// The record of a run that was repeated for its logs; a repetition must count what the record has.
+fn repeated(record: Record, again: &Outcome) -> Result<Record, Failure> {
+    let counted = |o: &Outcome| (o.status.clone(), o.counters.clone(), o.reasons.clone());
+    if counted(&record.outcome) == counted(again) {
+        return Ok(record);
+    }
+    let what = "another build wrote it: the run, repeated for its logs, counts differently";
+    Err(Failure::environment(format!("{}: {what}; remove the record to run it anew", record.path.display())))
 }
 
 /// A run in a few words.

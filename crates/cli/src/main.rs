@@ -10,6 +10,7 @@ mod command;
 mod context;
 mod execute;
 mod failure;
+mod logs;
 mod options;
 mod progress;
 mod records;

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod counters;
+pub mod explain;
 pub mod kernel;
 pub mod list;
 pub mod machine;
@@ -9,3 +10,4 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod show;
+pub mod trace;

@@ -3,6 +3,7 @@
 use crate::context::{named, Context};
 use crate::execute::{describe, execute, Backend, Executor, Finished};
 use crate::failure::{note, Done, Exit, Failure};
+use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
 use crate::records;
@@ -53,6 +54,12 @@ pub struct Args {
     /// Verify the simulator's own invariants at the end of every run
     #[arg(long)]
     check: bool,
+    /// Write the event log of every run beside its record, for `numalab trace`
+    #[arg(long)]
+    trace: bool,
+    /// Write the decision log of every run beside its record, for `numalab explain`
+    #[arg(long)]
+    explain: bool,
     /// Print what was run as JSON instead of the comparison
     #[arg(long)]
     json: bool,
@@ -63,11 +70,12 @@ pub struct Args {
 /// # Errors
 /// Anything wrong in what was asked (before the first run), or the machine at hand refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let backend = crate::backend::Sim { check: args.check };
     let experiment = experiment(context, args)?;
+    let dir = options::directory(args.out.as_deref(), &experiment.name);
+    let logs = Logs { dir: dir.clone(), trace: args.trace, explain: args.explain };
+    let backend = crate::backend::Sim { check: args.check, logs };
     let sources = CatalogSources::new(context, &experiment.workloads)?;
     let cells = experiment.cells(&sources, backend.name())?;
-    let dir = options::directory(args.out.as_deref(), &experiment.name);
     let store = Store::create(&dir, &experiment, &cells)?;
     let progress = Progress::new(cells.len());
     let executor = Executor { backend: &backend, jobs: options::jobs(args.jobs), progress: &progress };
