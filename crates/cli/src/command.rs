@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// A laboratory for automatic NUMA balancing.
 ///
 /// Exit codes: 0 done, 1 done and something was found, 2 wrong command line or spec, 3 the machine at
-/// hand refuses, 4 a guest panicked, 5 a run reached its time limit.
+/// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a guest (docs/vm.md).
 #[derive(Debug, Parser)]
 #[command(name = "numalab", version, disable_help_subcommand = true)]
 pub struct Command {
@@ -42,8 +42,10 @@ enum Verb {
     Show(verb::show::Args),
     /// Import a machine, or show one
     Machine(verb::machine::Args),
-    /// Show a kernel, or how two differ
+    /// Show a kernel, how two differ; build one, or measure what a change does
     Kernel(verb::kernel::Args),
+    /// Say what this host can do, and the command that supplies what is missing
+    Doctor(verb::doctor::Args),
     /// Run what is behind a published table and print it beside the published figures
     Reproduce(verb::reproduce::Args),
 }
@@ -91,6 +93,7 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Show(args) => verb::show::run(&context, &args),
         Verb::Machine(args) => verb::machine::run(&context, &args),
         Verb::Kernel(args) => verb::kernel::run(&context, &args),
+        Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Reproduce(args) => verb::reproduce::run(&context, &args),
     }
 }

@@ -101,9 +101,15 @@ fn by_workload<'a>(names: &[String], kernels: usize, runs: &'a [Run]) -> Vec<Wor
 
 /// A column; a figure that no machine produced is marked with the backend that did.
 fn column(name: &str, kernel: usize, runs: &[Run]) -> Kernel {
-    let backend = |r: &Run| r.manifest.plan.backend.clone();
-    let mark = runs.iter().filter(|r| r.kernel == kernel).map(backend).find(|b| b != "host").unwrap_or_default();
+    let mark = runs.iter().filter(|r| r.kernel == kernel).map(mark).find(|b| b != "host").unwrap_or_default();
     Kernel { name: name.to_string(), mark }
+}
+
+/// Backend of a run, with the timing mode where there are several.
+fn mark(run: &Run) -> String {
+    let backend = run.manifest.plan.backend.clone();
+    let timing = run.outcome.tunables.iter().find(|t| t.name == "guest.timing");
+    timing.map_or(backend.clone(), |t| format!("{backend}-{}", t.value))
 }
 
 fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

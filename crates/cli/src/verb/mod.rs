@@ -2,6 +2,8 @@
 
 pub mod compare;
 pub mod counters;
+pub mod doctor;
+pub mod domains;
 pub mod explain;
 pub mod kernel;
 pub mod list;

@@ -1,17 +1,17 @@
-//! The backends a run can use. So far one: the simulator.
+//! The simulator.
 
-use crate::execute::Backend;
+use crate::execute::{Backend, Ran};
 use crate::failure::{Exit, Failure};
 use crate::logs::Logs;
+use crate::progress::Progress;
 use numalab_kernel::numa::NumaSettings;
 use numalab_kernel::registry::{self, System};
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
-use numalab_model::record::Outcome;
 use numalab_sim::{SimConfig, SimError, Thp};
 
 /// The deterministic simulator.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Sim {
     /// Verify the engine's invariants at the end of every run.
     pub check: bool,
@@ -20,11 +20,11 @@ pub struct Sim {
 }
 
 impl Backend for Sim {
-    fn name(&self) -> BackendName<'static> {
+    fn name(&self) -> BackendName<'_> {
         BackendName { name: "sim", version: env!("CARGO_PKG_VERSION") }
     }
 
-    fn run(&self, input: &PlanInput) -> Result<Outcome, Failure> {
+    fn run(&self, input: &PlanInput, _progress: &Progress) -> Result<Ran, Failure> {
         let kernel = &input.kernel;
         let numa = NumaSettings {
             scan: registry::group(kernel),
@@ -50,7 +50,7 @@ impl Backend for Sim {
             }
         };
         outcome.tunables = registry::effective(kernel);
-        Ok(outcome)
+        Ok(outcome.into())
     }
     fn lacks(&self, input: &PlanInput) -> bool {
         self.logs.lack(&input.id)
