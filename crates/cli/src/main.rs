@@ -11,6 +11,7 @@ mod context;
 mod execute;
 mod failure;
 mod guest;
+mod logs;
 mod options;
 mod progress;
 mod real;
