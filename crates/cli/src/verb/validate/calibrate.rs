@@ -71,7 +71,7 @@ type Times = [f64; 5];
 /// A probe that fails, or that took no hint faults.
 pub fn run(bench: &Bench<'_>, machines: &[Spot<String>]) -> Result<Calibration, Failure> {
     let probe =
-        |workload: &str, params: &[&str], dir: &str| bench.guests(&experiment(bench, machines, workload, params)?, dir);
+        |workload: &str, params: &[&str], dir: &str| bench.guests(&experiment(bench, machines, workload, params)?, &format!("calibration/{dir}"));
     let guests = [
         probe("probe-memory", &[], "probe-memory")?,
         probe("probe-faults", &["home=0"], "probe-faults-near")?,
@@ -84,7 +84,7 @@ pub fn run(bench: &Bench<'_>, machines: &[Spot<String>]) -> Result<Calibration, 
         let names = ["probe-memory", "probe-faults-near", "probe-faults-far"];
         let mut runs = Vec::new();
         for (measured, name) in guests.iter().zip(names) {
-            runs.push(bench.simulate(measured, machine, &format!("{name}-{round}"))?);
+            runs.push(bench.simulate(measured, machine, &format!("calibration/{name}-{round}"))?);
         }
         times(&runs)
     };
