@@ -7,7 +7,7 @@ CARGO ?= cargo
 build:
 	$(CARGO) build --release --bin numalab
 
-# Three kernels of the 2023 disjoint-VMA thread, published beside simulated.
+# Three kernels of the 2023 disjoint-VMA thread, published beside simulated, and the same as a page: report.html.
 demo: build
 	./target/release/numalab reproduce 000
 
