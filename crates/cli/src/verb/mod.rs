@@ -12,5 +12,5 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod show;
-pub mod validate;
 pub mod trace;
+pub mod validate;

@@ -70,8 +70,9 @@ type Times = [f64; 5];
 /// # Errors
 /// A probe that fails, or that took no hint faults.
 pub fn run(bench: &Bench<'_>, machines: &[Spot<String>]) -> Result<Calibration, Failure> {
-    let probe =
-        |workload: &str, params: &[&str], dir: &str| bench.guests(&experiment(bench, machines, workload, params)?, &format!("calibration/{dir}"));
+    let probe = |workload: &str, params: &[&str], dir: &str| {
+        bench.guests(&experiment(bench, machines, workload, params)?, &format!("calibration/{dir}"))
+    };
     let guests = [
         probe("probe-memory", &[], "probe-memory")?,
         probe("probe-faults", &["home=0"], "probe-faults-near")?,
