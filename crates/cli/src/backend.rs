@@ -2,7 +2,7 @@
 
 use crate::execute::Backend;
 use crate::failure::{Exit, Failure};
-use numalab_kernel::numa::NumaSettings;
+use numalab_kernel::numa::{Design, NumaSettings};
 use numalab_kernel::registry::{self, System};
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
@@ -36,6 +36,9 @@ impl Backend for Sim {
         };
         let cfg = SimConfig::new(&numa, &sched, registry::group(kernel), thp)
             .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
+        let design = Design::new(&registry::group(kernel), registry::group(kernel), registry::group(kernel))
+            .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
+        let cfg = cfg.with_design(design);
         let ran = numalab_sim::run(&input.machine, &input.workload, &cfg, input.seed, self.check);
         let mut outcome = ran.map_err(|e| {
             let what = crate::execute::describe(input);
