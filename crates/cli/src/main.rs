@@ -10,6 +10,7 @@ mod command;
 mod context;
 mod execute;
 mod failure;
+mod figures;
 mod options;
 mod progress;
 mod sources;

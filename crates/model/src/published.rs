@@ -7,6 +7,8 @@
 //! Invariants: every row has one finite value per column; the baseline is a column; only one metric of a
 //! block is calibrated, and only in the baseline column.
 
+use crate::experiment::{params, Param};
+use crate::kernel::{settings, Setting};
 use crate::spec::{Doc, SpecError, Spot, Table};
 
 /// A published table.
@@ -46,6 +48,8 @@ pub struct Block {
     pub machine: Spot<String>,
     /// How to predict it, or why that is not done.
     pub run: Result<BlockRun, String>,
+    /// Groups of which this block gives the sums; empty for a block with runs of its own.
+    pub sum_of: Vec<Spot<String>>,
     /// Rows in print order.
     pub rows: Vec<Row>,
 }
@@ -59,6 +63,10 @@ pub struct BlockRun {
     pub seed: u64,
     /// Runs per column.
     pub iterations: u32,
+    /// Settings of every kernel, beside the catalog's.
+    pub sets: Vec<Setting>,
+    /// Parameters of the workload, beside its defaults.
+    pub params: Vec<Param>,
     /// The one free choice.
     pub calibrate: Option<Calibrate>,
 }
@@ -93,6 +101,10 @@ pub struct Row {
     pub higher_is_better: bool,
     /// One value per column.
     pub values: Vec<f64>,
+    /// Column that ratios of this row refer to, where the baseline's value is zero.
+    pub base: Option<usize>,
+    /// Columns whose cell was used to fit something and is no prediction.
+    pub calibrated: Vec<usize>,
     /// Why the row may be used to test the formatter only.
     pub formatter_only: Option<String>,
     /// What is suspected behind a miss, per column (empty: nothing yet); no entries if the row has none.
@@ -109,23 +121,35 @@ pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
     let root = doc.root();
     let columns = root.tables("columns")?.into_iter().map(column).collect::<Result<Vec<_>, _>>()?;
     let baseline = root.str("baseline")?;
-    let index = columns.iter().position(|c| c.name == baseline.value).ok_or_else(|| {
-        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-        let e = baseline.error(format!("no column `{}`", baseline.value), format!("one of {}", names.join(", ")));
-        e.near(&baseline.value, names)
-    })?;
-    let blocks = root.tables("blocks")?.into_iter().map(|t| block(t, columns.len())).collect::<Result<_, _>>()?;
+    let baseline = index(&columns, &baseline)?;
+    let blocks = root.tables("blocks")?.into_iter().map(|t| block(t, &columns)).collect::<Result<Vec<_>, _>>()?;
+    for name in blocks.iter().flat_map(|b: &Block| &b.sum_of) {
+        let groups: Vec<&str> = blocks.iter().filter(|b| b.run.is_ok()).map(|b| b.group.as_str()).collect();
+        if !groups.contains(&name.value.as_str()) {
+            let e = name.error(format!("no simulated group `{}`", name.value), format!("one of {}", groups.join(", ")));
+            return Err(e.near(&name.value, groups));
+        }
+    }
     let published = Published {
         name: root.str("name")?,
         title: root.str("title")?.value,
         source: root.str("source")?.value,
         about: root.opt_str("about")?.map(|s| s.value.trim().to_string()).unwrap_or_default(),
-        baseline: index,
+        baseline,
         columns,
         blocks,
     };
     root.finish()?;
     Ok(published)
+}
+
+/// Index of a column by its name.
+fn index(columns: &[Column], name: &Spot<String>) -> Result<usize, SpecError> {
+    columns.iter().position(|c| c.name == name.value).ok_or_else(|| {
+        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+        let e = name.error(format!("no column `{}`", name.value), format!("one of {}", names.join(", ")));
+        e.near(&name.value, names)
+    })
 }
 
 fn column(t: Table<'_>) -> Result<Column, SpecError> {
@@ -134,13 +158,19 @@ fn column(t: Table<'_>) -> Result<Column, SpecError> {
     Ok(column)
 }
 
-fn block(t: Table<'_>, columns: usize) -> Result<Block, SpecError> {
+fn block(t: Table<'_>, columns: &[Column]) -> Result<Block, SpecError> {
     let simulated = t.opt_bool("simulated")?.map_or(true, |b| b.value);
-    let run = if simulated { Ok(block_run(&t)?) } else { Err(t.str("reason")?.value) };
+    let sum_of = t.strs("sum_of")?;
+    let run = match (simulated, sum_of.is_empty()) {
+        (true, true) => Ok(block_run(&t)?),
+        (true, false) => Err("sums of other groups".to_string()),
+        (false, _) => Err(t.str("reason")?.value),
+    };
     let block = Block {
         group: t.str("group")?.value,
         machine: t.str("machine")?,
         run,
+        sum_of,
         rows: t.tables("rows")?.into_iter().map(|r| row(r, columns)).collect::<Result<_, _>>()?,
     };
     t.finish()?;
@@ -152,6 +182,8 @@ fn block_run(t: &Table<'_>) -> Result<BlockRun, SpecError> {
         workload: t.str("workload")?,
         seed: t.opt_int("seed", 0..=i64::MAX)?.map_or(1, |s| s.value as u64),
         iterations: t.opt_int("iterations", 1..=1000)?.map_or(1, |n| n.value as u32),
+        sets: t.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default(),
+        params: t.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default(),
         calibrate: t.opt_table("calibrate")?.map(calibrate).transpose()?,
     })
 }
@@ -174,10 +206,10 @@ fn calibrate(t: Table<'_>) -> Result<Calibrate, SpecError> {
     Ok(out)
 }
 
-fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
-    let expected = format!("{columns} numbers, one per column");
+fn row(t: Table<'_>, columns: &[Column]) -> Result<Row, SpecError> {
+    let expected = format!("{} numbers, one per column", columns.len());
     let values = t.opt_f64s("values")?.ok_or_else(|| t.missing("values", &expected))?;
-    if values.value.len() != columns {
+    if values.value.len() != columns.len() {
         return Err(values.error(format!("{} values", values.value.len()), expected));
     }
     let better = t.str("better")?;
@@ -197,8 +229,10 @@ fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
         unit: t.str("unit")?.value,
         higher_is_better,
         values: values.value,
+        base: t.opt_str("base")?.map(|s| index(columns, &s)).transpose()?,
+        calibrated: t.strs("calibrated")?.iter().map(|s| index(columns, s)).collect::<Result<_, _>>()?,
         formatter_only: t.opt_str("formatter_only")?.map(|s| s.value),
-        suspects: suspects(&t, columns)?,
+        suspects: suspects(&t, columns.len())?,
     };
     t.finish()?;
     Ok(row)

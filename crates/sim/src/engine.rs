@@ -583,8 +583,11 @@ impl<'a> World<'a> {
     #[inline]
     pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
         let t = &mut self.tasks[task as usize];
-        t.system_ns += ns;
-        self.processes[t.process as usize].system_ns += ns;
+        let slept = std::mem::take(&mut t.slept_ns).min(ns);
+        t.system_ns += ns - slept;
+        let p = &mut self.processes[t.process as usize];
+        p.system_ns += ns - slept;
+        p.blocked_ns += slept;
     }
 
     /// What the run's page state took at its largest, and how much the run did.

@@ -52,10 +52,24 @@ impl World<'_> {
         ns += self.costs.scan_ns(&work, 0.0) as u64;
         // The lock is held for writing: faults of the process wait.
         self.processes[process].protecting_until_ns = clock + ns;
-        ns += u64::from(self.designs.cfg.schednuma.scan_residue_us) * 1000;
+        ns += self.scan_residue_ns(cpu, process);
         self.designs.counters.scans += 1;
         self.charge_system(task, ns);
         ns
+    }
+
+    /// What a scan takes beyond its known parts: work that waits for memory, so it grows as memory gets slower.
+    fn scan_residue_ns(&self, cpu: usize, process: usize) -> u64 {
+        let here = self.cpus[cpu].node;
+        let (mut pages, mut weighted) = (0, 0.0);
+        for v in self.processes[process].space.iter() {
+            for (n, p) in v.pages_on_node().iter().enumerate() {
+                pages += p;
+                weighted += *p as f64 * self.rates.latency_factor(here, n);
+            }
+        }
+        let slower = if pages > 0 { weighted / pages as f64 } else { 1.0 };
+        (f64::from(self.designs.cfg.schednuma.scan_residue_us) * 1000.0 * slower) as u64
     }
 
     fn count_marks(&mut self, m: &Marks) {
@@ -77,8 +91,8 @@ impl World<'_> {
         let own_policy = !self.tasks[task as usize].policy.migrate_on_fault();
         // Another thread of the process may be marking: it holds the lock for writing.
         let waited = self.processes[process].protecting_until_ns.saturating_sub(clock).min(MAX_WAIT_NS);
-        self.processes[process].blocked_ns += waited;
-        let mut ns = self.machine.costs.hint_fault_ns as u64;
+        self.tasks[task as usize].slept_ns += waited;
+        let mut ns = self.machine.costs.hint_fault_ns as u64 + waited;
         let copying = if f.pages > 1 && !self.designs.copies.is_empty() {
             self.designs.copies.of_chunk(process, f.vma, f.chunk).copied()
         } else {

@@ -60,6 +60,8 @@ pub struct Task {
     pub user_ns: u64,
     /// Time in the kernel, ns.
     pub system_ns: u64,
+    /// Part of the kernel time to be charged next that it slept, waiting for a lock, ns.
+    pub slept_ns: u64,
     /// Number of the current sleep.
     pub sleep: u32,
     /// Shoot-down loss of its address space that its CPU has already paid for, ns.
@@ -114,6 +116,7 @@ impl Task {
             policy: TaskPolicy::system(),
             user_ns: 0,
             system_ns: 0,
+            slept_ns: 0,
             sleep: 0,
             flush_paid_ns: 0,
             llc: u32::MAX,

@@ -8,16 +8,17 @@ use crate::calibrate::{self, Range};
 use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{self, Done, Exit, Failure};
+use crate::figures::{self, Means};
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::published::{self, Block, BlockRun, Calibrate, Published};
+use numalab_model::published::{self, Block, BlockRun, Calibrate, Published, Row};
 use numalab_model::record::{Outcome, Status, Store};
 use numalab_report::collect::metric_name;
-use numalab_report::reproduce::{json, text, Cell, Role};
+use numalab_report::reproduce::{json, score_line, text, Cell, Role};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -25,7 +26,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Published table, e.g. 000 (see `numalab list published`)
-    table: String,
+    #[arg(required_unless_present = "all")]
+    table: Option<String>,
+    /// Every published table: a line of score each, and their total
+    #[arg(long, conflicts_with_all = ["table", "json"])]
+    all: bool,
     /// Runs per column; as the table says if not given
     #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
@@ -45,14 +50,51 @@ pub struct Args {
 /// # Errors
 /// An unknown table, a calibration that finds no amount of work, or the machine at hand refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let file = context.catalog.find(Kind::Published, &named("reproduce", &args.table))?;
+    let Some(name) = &args.table else { return all(context, args) };
+    let done = table(context, args, name)?;
+    let mail = &done.name;
+    let printed = if args.json {
+        failure::note(done.notes.trim_end());
+        json(mail, &done.cells).map_err(|e| Failure::environment(e.to_string()))?
+    } else {
+        format!("{}\n{}records: {}\n", text(mail, &done.cells), done.notes, done.dir.display())
+    };
+    Ok(Done { text: printed, exit: done.exit })
+}
+
+/// One line of score per table, and the total.
+fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let (mut lines, mut cells, mut exit) = (String::new(), Vec::new(), Exit::Ok);
+    for name in context.catalog.names(Kind::Published) {
+        let done = table(context, args, name)?;
+        lines.push_str(&score_line(&format!("mail {}", done.name), &done.cells));
+        cells.extend(done.cells);
+        exit = exit.max(done.exit);
+    }
+    lines.push_str(&score_line("total", &cells));
+    Ok(Done { text: lines, exit })
+}
+
+/// A table carried out.
+struct DoneTable {
+    name: String,
+    cells: Vec<Cell>,
+    notes: String,
+    dir: PathBuf,
+    exit: Exit,
+}
+
+fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failure> {
+    let file = context.catalog.find(Kind::Published, &named("reproduce", name))?;
     let published = published::parse(&file.label, &file.text)?;
     file.check_name(&published.name)?;
-    let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
+    let own = format!("reproduce-{}", published.name.value);
+    let out = if args.all { args.out.as_ref().map(|d| d.join(&own)) } else { args.out.clone() };
+    let dir = options::directory(out.as_deref(), &own);
     let progress = Progress::new(0);
     let executor = Executor { backend: &Sim { check: false }, jobs: options::jobs(args.jobs), progress: &progress };
     let work = Work { context, published: &published, dir, executor };
-    let (mut cells, mut notes, mut exit) = (Vec::new(), String::new(), Exit::Ok);
+    let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::Ok);
     for block in &published.blocks {
         match &block.run {
             Ok(run) => {
@@ -61,19 +103,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
                 cells.extend(done.cells);
                 notes.push_str(&done.note);
                 exit = exit.max(done.exit);
+                groups.push((block.group.as_str(), done.means));
             }
+            Err(_) if !block.sum_of.is_empty() => cells.extend(work.cells(block, None, &work.sums(block, &groups))),
             Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
         }
     }
     progress.clear();
-    let mail = &published.name.value;
-    let printed = if args.json {
-        failure::note(notes.trim_end());
-        json(mail, &cells).map_err(|e| Failure::environment(e.to_string()))?
-    } else {
-        format!("{}\n{notes}records: {}\n", text(mail, &cells), work.dir.display())
-    };
-    Ok(Done { text: printed, exit })
+    Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, exit })
 }
 
 /// What all blocks of a table share.
@@ -90,6 +127,8 @@ const CALIBRATION_RUNS: usize = 4;
 /// A block carried out.
 struct DoneBlock {
     cells: Vec<Cell>,
+    /// Means of all figures, by column.
+    means: Vec<Means>,
     note: String,
     exit: Exit,
 }
@@ -97,8 +136,9 @@ struct DoneBlock {
 impl Work<'_> {
     fn block(&self, block: &Block, run: &BlockRun) -> Result<DoneBlock, Failure> {
         let mut experiment = self.experiment(block, run);
+        let dir = self.block_dir(block);
         // Claims the directory before the calibration puts its own below it.
-        Store::create(&self.dir, &experiment, &[])?;
+        Store::create(&dir, &experiment, &[])?;
         let mut note = String::new();
         let progress = self.executor.progress;
         let before = progress.done();
@@ -110,7 +150,7 @@ impl Work<'_> {
         }
         let sources = CatalogSources::new(self.context, &experiment.workloads)?;
         let runs = experiment.cells(&sources, self.executor.backend.name())?;
-        let store = Store::create(&self.dir, &experiment, &runs)?;
+        let store = Store::create(&dir, &experiment, &runs)?;
         progress.set_total(progress.done() + runs.len());
         let finished = execute(&store, &runs, &self.executor)?;
         let mut exit = Exit::Ok;
@@ -121,8 +161,27 @@ impl Work<'_> {
                 note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
             }
         }
-        let columns = self.columns(&runs, &finished);
-        Ok(DoneBlock { cells: self.cells(block, run, &columns), note, exit })
+        let means: Vec<Means> = self.columns(&runs, &finished).iter().map(|runs| figures::means(runs)).collect();
+        let cells = self.cells(block, run.calibrate.as_ref(), &means);
+        Ok(DoneBlock { cells, means, note, exit })
+    }
+
+    /// Sums of the groups a block names, by column.
+    fn sums(&self, block: &Block, groups: &[(&str, Vec<Means>)]) -> Vec<Means> {
+        let of = |column: usize| {
+            let named = |g: &&(&str, Vec<Means>)| block.sum_of.iter().any(|s| s.value == g.0);
+            figures::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>())
+        };
+        (0..self.published.columns.len()).map(of).collect()
+    }
+
+    /// Where the runs of a block go: the directory of the table if it has but one block with runs.
+    fn block_dir(&self, block: &Block) -> PathBuf {
+        if self.published.blocks.iter().filter(|b| b.run.is_ok()).count() <= 1 {
+            return self.dir.clone();
+        }
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        self.dir.join(block.group.chars().map(plain).collect::<String>())
     }
 
     fn experiment(&self, block: &Block, run: &BlockRun) -> Experiment {
@@ -137,8 +196,8 @@ impl Work<'_> {
             baseline: Some(p.columns[p.baseline].kernel.clone()),
             iterations: run.iterations,
             seed: run.seed,
-            sets: Vec::new(),
-            params: Vec::new(),
+            sets: run.sets.clone(),
+            params: run.params.clone(),
         }
     }
 
@@ -157,17 +216,17 @@ impl Work<'_> {
             iterations: 1,
             ..self.experiment(block, run)
         };
-        let dir = self.dir.join("calibration");
+        let dir = self.block_dir(block).join("calibration");
         let sources = CatalogSources::new(self.context, &base.workloads)?;
         let mut steps: Vec<Run> = Vec::new();
         let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {
-            let experiment = Experiment { params: vec![param(c, count)], ..base.clone() };
+            let experiment = Experiment { params: [run.params.as_slice(), &[param(c, count)]].concat(), ..base.clone() };
             let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
             runs.iter_mut().for_each(|r| r.iteration = steps.len() as u32);
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
             let finished = execute(&store, &runs, &self.executor)?;
             steps.extend(runs);
-            let value = finished.first().and_then(|f| figure(&f.record.outcome, &c.metric));
+            let value = finished.first().and_then(|f| figures::figure(&figures::means(&[&f.record.outcome]), &c.metric));
             value.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
         })?;
         let column = &p.columns[p.baseline].name;
@@ -192,24 +251,26 @@ impl Work<'_> {
         out
     }
 
-    fn cells(&self, block: &Block, run: &BlockRun, columns: &[Vec<&Outcome>]) -> Vec<Cell> {
+    fn cells(&self, block: &Block, calibrate: Option<&Calibrate>, columns: &[Means]) -> Vec<Cell> {
         let p = self.published;
         let mut out = Vec::new();
         for row in block.rows.iter().filter(|r| r.formatter_only.is_none()) {
-            let simulated: Vec<Option<f64>> = columns.iter().map(|runs| mean(runs, &row.metric)).collect();
+            let simulated: Vec<Option<f64>> = columns.iter().map(|m| figures::figure(m, &row.metric)).collect();
+            let base = row.base.unwrap_or(p.baseline);
             for (i, column) in p.columns.iter().enumerate() {
-                let calibrated = i == p.baseline && run.calibrate.as_ref().is_some_and(|c| c.metric == row.metric);
+                let calibrated = i == p.baseline && calibrate.is_some_and(|c| c.metric == row.metric);
+                let calibrated = calibrated || row.calibrated.contains(&i);
                 out.push(Cell {
                     id: format!("{}/{}/{}", p.name.value, column.name, row.id),
                     group: block.group.clone(),
                     kernel: column.name.clone(),
-                    metric: metric_name(&row.metric).to_string(),
+                    metric: row_name(row),
                     published: Some(row.values[i]),
                     simulated: simulated[i],
-                    published_ratio: ratio(Some(row.values[i]), Some(row.values[p.baseline])),
-                    simulated_ratio: ratio(simulated[i], simulated[p.baseline]),
+                    published_ratio: ratio(Some(row.values[i]), Some(row.values[base])),
+                    simulated_ratio: ratio(simulated[i], simulated[base]),
                     role: if calibrated { Role::Calibrated } else { Role::Predicted },
-                    baseline: i == p.baseline,
+                    baseline: i == p.baseline || i == base,
                     note: row.suspects.get(i).cloned().unwrap_or_default(),
                 });
             }
@@ -218,21 +279,15 @@ impl Work<'_> {
     }
 }
 
+/// Name of a row in the printed table: the metric's, or the published one where the metric is an expression.
+fn row_name(row: &Row) -> String {
+    let plain = row.metric.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain { metric_name(&row.metric).to_string() } else { row.id.clone() }
+}
+
 /// `WORKLOAD PARAMETER = count`, as an experiment has it.
 fn param(c: &Calibrate, count: u64) -> Param {
     Param { workload: None, setting: Setting { name: c.parameter.clone(), value: count.to_string() } }
-}
-
-/// Mean of a scalar or counter over runs; `None` without runs or if a run lacks it.
-fn mean(runs: &[&Outcome], metric: &str) -> Option<f64> {
-    let values = runs.iter().map(|o| figure(o, metric)).collect::<Option<Vec<f64>>>()?;
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// A scalar or counter of an outcome.
-fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
-    let scalar = outcome.scalars.iter().find(|s| s.name == metric).map(|s| s.value);
-    scalar.or_else(|| outcome.counters.iter().find(|c| c.0 == metric).map(|c| c.1 as f64))
 }
 
 fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
