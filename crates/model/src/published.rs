@@ -288,6 +288,36 @@ mod tests {
         }
     }
 
+    /// designs-2012.md sections 5.1 and 5.5: the rows of mail 002 agree with each other.
+    #[test]
+    fn mail_002_is_complete_and_consistent() {
+        let catalog = Catalog::embedded();
+        let file = catalog.get(Kind::Published, "002").unwrap();
+        let p = parse(&file.label, &file.text).unwrap();
+        let row = |id: &str, block: usize| &p.blocks[block].rows.iter().find(|r| r.id == id).unwrap().values;
+        assert_eq!(p.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [4, 4, 4, 4, 3, 43, 85]);
+        assert_eq!(p.blocks[4].sum_of.len(), 4);
+        for w in 1..=18 {
+            let (mean, tput) = (row(&format!("Mean {w}"), 6), row(&format!("TPut {w}"), 6));
+            assert!(mean.iter().zip(tput).all(|(m, t)| 4.0 * m == *t), "{w} warehouses");
+        }
+        for column in 0..3 {
+            let peak = (1..=18).map(|w| row(&format!("TPut {w}"), 6)[column]).fold(0.0, f64::max);
+            assert_eq!(peak, row("Actual Peak Bops", 6)[column]);
+            assert_eq!(row("TPut 12", 6)[column], row("Expctd Peak Bops", 6)[column]);
+            for block in [5, 6] {
+                let v = |id: &str| row(id, block)[column];
+                let cost =
+                    7.0 * v("NUMA PTE updates") + 5000.0 * v("NUMA hint faults") + 19.0 * v("NUMA pages migrated");
+                assert_eq!((cost / 1e6).trunc(), v("AutoNUMA cost"));
+                assert_eq!((1038.0 * v("Page migrate success") / 1e6).trunc(), v("Compaction cost"));
+            }
+        }
+        let percent = |v: &[f64], c: usize| 100.0 - 100.0 * v[c] / v[0];
+        let elapsed = row("Elapsed NUMA01", 0);
+        assert!((percent(elapsed, 1) - 53.85).abs() < 0.006 && (percent(elapsed, 2) - 5.97).abs() < 0.006);
+    }
+
     #[test]
     fn wrong_tables_are_refused() {
         let file = |rows: &str, calibrate: &str| {

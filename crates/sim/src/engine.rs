@@ -352,7 +352,10 @@ impl<'a> World<'a> {
         self.sched.tick(cpu as u32, now, &view);
         let Some(task) = self.cpus[cpu].task else { return };
         self.designs_tick(cpu, task, balanced);
-        if !self.designs.leaves_scans() || !self.cfg.numa_enabled() || !self.numa.trigger_due(task, self.sched.runtime_ns(task)) {
+        if !self.designs.leaves_scans()
+            || !self.cfg.numa_enabled()
+            || !self.numa.trigger_due(task, self.sched.runtime_ns(task))
+        {
             return;
         }
         let jiffies = now / self.cfg.jiffy_ns();

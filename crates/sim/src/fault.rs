@@ -49,7 +49,8 @@ impl World<'_> {
         self.vm.pgfault += 1;
         if v.huge_ok && v.chunk_is_whole(chunk) && v.chunk(chunk).present == 0 {
             // A bind to other nodes takes the nearest of them.
-            let target = self.memory.fallback(preferred).iter().map(|n| usize::from(*n)).find(|n| allowed >> n & 1 != 0);
+            let target =
+                self.memory.fallback(preferred).iter().map(|n| usize::from(*n)).find(|n| allowed >> n & 1 != 0);
             let preferred = target.unwrap_or(preferred);
             if self.memory.alloc_this_node(here, preferred, CHUNK_PAGES) {
                 self.vm.thp_fault_alloc += 1;

@@ -220,13 +220,15 @@ impl Work<'_> {
         let sources = CatalogSources::new(self.context, &base.workloads)?;
         let mut steps: Vec<Run> = Vec::new();
         let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {
-            let experiment = Experiment { params: [run.params.as_slice(), &[param(c, count)]].concat(), ..base.clone() };
+            let experiment =
+                Experiment { params: [run.params.as_slice(), &[param(c, count)]].concat(), ..base.clone() };
             let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
             runs.iter_mut().for_each(|r| r.iteration = steps.len() as u32);
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
             let finished = execute(&store, &runs, &self.executor)?;
             steps.extend(runs);
-            let value = finished.first().and_then(|f| figures::figure(&figures::means(&[&f.record.outcome]), &c.metric));
+            let value =
+                finished.first().and_then(|f| figures::figure(&figures::means(&[&f.record.outcome]), &c.metric));
             value.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
         })?;
         let column = &p.columns[p.baseline].name;
@@ -282,7 +284,11 @@ impl Work<'_> {
 /// Name of a row in the printed table: the metric's, or the published one where the metric is an expression.
 fn row_name(row: &Row) -> String {
     let plain = row.metric.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain { metric_name(&row.metric).to_string() } else { row.id.clone() }
+    if plain {
+        metric_name(&row.metric).to_string()
+    } else {
+        row.id.clone()
+    }
 }
 
 /// `WORKLOAD PARAMETER = count`, as an experiment has it.

@@ -94,11 +94,7 @@ impl Design {
     /// # Errors
     /// A sentence, if the roles cannot work together: bookkeeping and page migration of different designs, an exchange
     /// without AutoNUMA's statistics, home nodes without schednuma's, or a scanner that neither design is made for.
-    pub fn new(
-        words: &DesignWords,
-        autonuma: AutoNumaTunables,
-        schednuma: SchedNumaTunables,
-    ) -> Result<Self, String> {
+    pub fn new(words: &DesignWords, autonuma: AutoNumaTunables, schednuma: SchedNumaTunables) -> Result<Self, String> {
         let unknown = |role: &str, word: &str| format!("role {role} cannot be `{word}`");
         let scan = Scanner::parse(words.scan).ok_or_else(|| unknown("scan", words.scan))?;
         let faults = Faults::parse(words.fault_stats).ok_or_else(|| unknown("fault_stats", words.fault_stats))?;

@@ -41,13 +41,13 @@ pub const BOUND: &[Bound] = &[
     ),
     bound("design.scan", "scan", &[("v38", TASK_WORK), ("v313", TASK_WORK), ("v317", TASK_WORK), ("v414", TASK_WORK)]),
     bound("design.fault_stats", "fault_stats", &[("none", KERNEL), ("v313", KERNEL), ("v315", KERNEL)]),
-    bound("design.page_migrate", "page_migrate", &[("v38", KERNEL), ("v313", KERNEL), ("v315", KERNEL), ("v420", KERNEL)]),
-    bound("design.task_migrate", "task_migrate", &[("none", KERNEL), ("preferred", KERNEL)]),
     bound(
-        "sched.locality",
-        "task_migrate",
-        &[("none", "preferred"), ("exchange", "selected"), ("home_node", "home")],
+        "design.page_migrate",
+        "page_migrate",
+        &[("v38", KERNEL), ("v313", KERNEL), ("v315", KERNEL), ("v420", KERNEL)],
     ),
+    bound("design.task_migrate", "task_migrate", &[("none", KERNEL), ("preferred", KERNEL)]),
+    bound("sched.locality", "task_migrate", &[("none", "preferred"), ("exchange", "selected"), ("home_node", "home")]),
     bound("sched.locality_strict", "autonuma.sched_load_balance_strict", &[]),
     bound(
         "numa.imbalance_model",

@@ -123,7 +123,8 @@ mod tests {
         let full = 5 * 100;
         for threads in [12, 24, 48] {
             let n = scans(threads, 100);
-            assert!(n > full * 8 / 10 && n <= full, "{threads} threads: {n}");
+            // Tries that do not fall on the end of the 200 ms waste a part of them.
+            assert!(n > full * 7 / 10 && n <= full, "{threads} threads: {n}");
         }
         let single = scans(1, 100);
         assert!((60..=63).contains(&single), "one thread: every 1.6 s, {single}");
@@ -163,7 +164,7 @@ mod tests {
         let t = SchedNumaTunables::default();
         let vmas = [(4096, 100 * MB), (1000 * MB, 1300 * MB)];
         let mut m = MmScan::default();
-        let mut call = |m: &mut MmScan| {
+        let call = |m: &mut MmScan| {
             let mut out = Vec::new();
             walk(&t, m, vmas.len(), |i| vmas[i], |s| out.push((s.vma, s.from, s.to)));
             out

@@ -113,7 +113,8 @@ impl Scheduler {
             }
             env.examined += 1;
             let t = self.rqs[env.src as usize].list[0];
-            let size = if self.in_pass(env, t, pass) && self.may_migrate(env, t, view) { self.size_of(env, t) } else { None };
+            let size =
+                if self.in_pass(env, t, pass) && self.may_migrate(env, t, view) { self.size_of(env, t) } else { None };
             let Some(size) = size else {
                 self.rqs[env.src as usize].requeue_tail();
                 continue;
