@@ -95,7 +95,7 @@ impl AutoNuma {
                 continue;
             }
             if let Some(score) = self.compare(task, q, (mm, host.mm_of(q)), here, there).score() {
-                if best.is_none_or(|b| score > b.0) {
+                if best.map_or(true, |b| score > b.0) {
                     best = Some((score, c, q));
                 }
             }

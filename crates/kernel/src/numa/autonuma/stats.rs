@@ -6,11 +6,7 @@ pub const WEIGHT_ONE: u64 = 1000;
 /// `1000 * part / total`, 0 without data.
 #[inline]
 pub fn weight(part: u64, total: u64) -> u64 {
-    if total == 0 {
-        0
-    } else {
-        WEIGHT_ONE * part / total
-    }
+    (WEIGHT_ONE * part).checked_div(total).unwrap_or(0)
 }
 
 /// First node with the most.
