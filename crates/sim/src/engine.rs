@@ -10,13 +10,15 @@ use crate::config::SimConfig;
 use crate::counters::VmCounters;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
+use crate::log::{Log, Observers};
+use crate::maps::Maps;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
 use crate::sets::{WorkingSets, NO_GROUP};
 use crate::spans::Spans;
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
-use crate::task::{Activity, Stage, Task};
+use crate::task::{Activity, Task};
 use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
@@ -123,6 +125,8 @@ pub struct World<'a> {
     pub(crate) scores: Vec<f64>,
     pub(crate) score_clocks: Vec<ScoreClock>,
     pub(crate) samples: Samples,
+    pub(crate) maps: Maps,
+    pub(crate) log: Log,
     /// Moves decided in the slice being planned.
     pub(crate) moves: Vec<NumaMove>,
     /// Moves waiting for the end of the slice of the CPU given.
@@ -136,7 +140,7 @@ pub struct World<'a> {
     events: Vec<SchedEvent>,
     /// Scratch: other CPUs of a process on each node.
     others: Vec<u32>,
-    ticks: u64,
+    pub(crate) ticks: u64,
     /// Most resident pages at a sample, and the bytes of page state then.
     pub(crate) peak: (u64, u64),
 }
@@ -149,7 +153,13 @@ pub const EPOCH_NS: u64 = 4_000_000;
 
 impl<'a> World<'a> {
     /// A world at time 0 with the first process about to be started.
-    pub fn new(machine: &'a Machine, workload: &'a Workload, cfg: &'a SimConfig, seed: u64) -> Result<Self, String> {
+    pub fn new(
+        machine: &'a Machine,
+        workload: &'a Workload,
+        cfg: &'a SimConfig,
+        seed: u64,
+        observers: Observers,
+    ) -> Result<Self, String> {
         let nodes = machine.node_count();
         let rates = Rates::new(machine, workload);
         let sets = WorkingSets::new(machine, workload, &rates);
@@ -198,7 +208,9 @@ impl<'a> World<'a> {
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
-            samples: Samples::new(workload, nodes),
+            samples: Samples::new(workload, machine),
+            maps: Maps::new(workload, nodes),
+            log: Log::new(observers, machine.cpu_count(), nodes, cfg.numa_enabled()),
             moves: Vec::new(),
             due_moves: Vec::new(),
             released: Vec::new(),
@@ -237,7 +249,7 @@ impl<'a> World<'a> {
         if self.end_ns == 0 {
             self.end_ns = self.now_ns;
         }
-        self.sample_now();
+        self.sample_now(true);
     }
 
     fn epoch(&mut self) {
@@ -291,6 +303,7 @@ impl<'a> World<'a> {
                 match *e {
                     SchedEvent::Resched { cpu } => self.kick(cpu as usize),
                     SchedEvent::Moved { task, from, to, why } => {
+                        self.log_moved(task, from, to, why);
                         // NUMA balancing has already accounted for its own moves.
                         if why != Why::Numa && self.cpus[from as usize].node != self.cpus[to as usize].node {
                             let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
@@ -469,6 +482,7 @@ impl<'a> World<'a> {
             self.leave_cpu(cpu, p);
         }
         self.cpus[cpu].task = next;
+        self.log_switch(cpu, prev, next);
         if prev.is_none() || next.is_none() {
             self.count_core(cpu, next.is_some());
         }
@@ -598,26 +612,5 @@ impl<'a> World<'a> {
         let t = &mut self.tasks[task as usize];
         t.system_ns += ns;
         self.processes[t.process as usize].system_ns += ns;
-    }
-
-    /// What the run's page state took at its largest, and how much the run did.
-    pub(crate) fn footprint(&self) -> crate::Footprint {
-        let c = &self.numa.counters;
-        crate::Footprint {
-            pages: self.peak.0,
-            state_bytes: self.peak.1,
-            page_events: self.vm.pgfault + c.numa_pte_updates + c.numa_pages_migrated,
-            ticks: self.ticks,
-        }
-    }
-
-    /// Program of a process's thread.
-    pub(crate) fn program(&self, process: usize, thread: usize) -> &'a [numalab_model::workload::Op] {
-        &self.workload.processes[process].threads[thread].ops
-    }
-
-    /// Stage of a task.
-    pub(crate) fn stage(&self, task: u32) -> Stage {
-        self.tasks[task as usize].stage
     }
 }

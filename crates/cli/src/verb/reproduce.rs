@@ -11,6 +11,7 @@ use crate::failure::{self, Done, Exit, Failure};
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
+use crate::verb::report;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -51,9 +52,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     file.check_name(&published.name)?;
     let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
     let progress = Progress::new(0);
-    let executor = Executor { backend: &Sim { check: false }, jobs: options::jobs(args.jobs), progress: &progress };
+    let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
     let work = Work { context, published: &published, dir, executor };
-    let (mut cells, mut notes, mut exit) = (Vec::new(), String::new(), Exit::Ok);
+    let (mut cells, mut notes, mut exit, mut dirs) = (Vec::new(), String::new(), Exit::Ok, Vec::new());
     for block in &published.blocks {
         match &block.run {
             Ok(run) => {
@@ -62,6 +63,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
                 cells.extend(done.cells);
                 notes.push_str(&done.note);
                 exit = exit.max(done.exit);
+                dirs.extend(done.dirs);
             }
             Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
         }
@@ -72,12 +74,15 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     for group in judged {
         notes.push_str(&gains(&cells, group));
     }
+    let pages = dirs.iter().map(|d| report::write_into(context, d)).collect::<Result<Vec<_>, _>>()?;
     let mail = &published.name.value;
     let printed = if args.json {
         failure::note(notes.trim_end());
         json(mail, &cells).map_err(|e| Failure::environment(e.to_string()))?
     } else {
-        format!("{}\n{notes}records: {}\n", text(mail, &cells), work.dir.display())
+        let page = |p: &PathBuf| format!("report: {} (open it in a browser)\n", p.display());
+        let pages: String = pages.iter().map(page).collect();
+        format!("{}\n{notes}records: {}\n{pages}", text(mail, &cells), work.dir.display())
     };
     Ok(Done { text: printed, exit })
 }
@@ -98,6 +103,8 @@ struct DoneBlock {
     cells: Vec<Cell>,
     note: String,
     exit: Exit,
+    /// Where its experiments are.
+    dirs: Vec<PathBuf>,
 }
 
 impl Work<'_> {
@@ -139,7 +146,8 @@ impl Work<'_> {
             }
             outcomes.extend(by_column(finished, columns.len()));
         }
-        Ok(DoneBlock { cells: self.cells(block, run, &outcomes), note, exit })
+        let dirs = parts.into_iter().map(|p| p.0).collect();
+        Ok(DoneBlock { cells: self.cells(block, run, &outcomes), note, exit, dirs })
     }
 
     /// Where a block's records go: a folder of its own if there are several, or columns of its own.
