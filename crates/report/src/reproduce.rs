@@ -311,10 +311,10 @@ mod tests {
     }
 
     #[test]
-    fn within_is_symmetric_and_needs_positive_ratios() {
+    fn within_is_symmetric_and_needs_ratios_that_are_positive_or_both_0() {
         assert!(predicted(1.0, 1.25).within(1.25) && predicted(1.25, 1.0).within(1.25));
         assert!(!predicted(1.0, 1.2501).within(1.25));
-        assert!(!predicted(0.0, 0.0).within(2.0));
+        assert!(predicted(0.0, 0.0).within(1.0) && !predicted(0.0, 0.1).within(2.0));
         assert!(!cell("k", Role::Predicted, Some(1.0), None).within(2.0));
     }
 
