@@ -48,6 +48,8 @@ enum Verb {
     Doctor(verb::doctor::Args),
     /// Run what is behind a published table and print it beside the published figures
     Reproduce(verb::reproduce::Args),
+    /// Hold the simulator against a real kernel, counter by counter
+    Validate(verb::validate::Args),
 }
 
 /// What the arguments ask for.
@@ -95,6 +97,7 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Kernel(args) => verb::kernel::run(&context, &args),
         Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Reproduce(args) => verb::reproduce::run(&context, &args),
+        Verb::Validate(args) => verb::validate::run(&context, &args),
     }
 }
 

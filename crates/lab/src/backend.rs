@@ -43,16 +43,18 @@ pub struct Settings {
 impl Settings {
     /// The usual settings of a timing mode.
     pub fn new(timing: Timing) -> Self {
-        let workload_bytes = match timing {
-            Timing::Counters => 2 << 30,
-            Timing::Modelled => 256 << 20,
+        // Virtual time passes about ten times slower, and a busy host makes it slower still.
+        let (workload_bytes, patience) = match timing {
+            Timing::Counters => (2 << 30, 1),
+            Timing::Modelled => (256 << 20, 4),
         };
+        let budgets = Budgets::default().longer(patience);
         Self {
             qemu: qemu::default_program(),
             timing,
             shift: qemu::DEFAULT_SHIFT,
             limits: Limits { workload_bytes, ..Limits::default() },
-            budgets: Budgets::default(),
+            budgets,
             sample_ns: 1_000_000_000,
             count_misses: false,
             kvm: true,

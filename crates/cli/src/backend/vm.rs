@@ -89,10 +89,10 @@ impl Backend for Vm {
         let knobs = knobs::of(&input.kernel).map_err(Failure::usage)?;
         let (machine, workload) = (&*input.machine, &*input.workload);
         let plan = Plan { image, machine, workload, knobs: &knobs, seed: input.seed, drill: None };
-        let mut virtual_ns = 0;
+        let mut virtual_ns = None;
         let ran = self.lab.run(&plan, &mut |p: GuestProgress| {
-            virtual_ns = p.guest_ns.unwrap_or(virtual_ns);
-            progress.pulse(&format!("{what}: {}", times(p.guest_ns, p.wall.as_secs_f64())));
+            virtual_ns = p.guest_ns.or(virtual_ns);
+            progress.pulse(&format!("{what}: {}", times(virtual_ns, p.wall.as_secs_f64())));
         });
         Ok(match ran {
             Ok(run) => {
@@ -113,7 +113,7 @@ impl Backend for Vm {
 fn times(guest_ns: Option<u64>, wall_s: f64) -> String {
     match guest_ns {
         Some(ns) => format!("{:.1} s virtual, {wall_s:.0} s wall", ns as f64 / 1e9),
-        None => format!("booting, {wall_s:.0} s wall"),
+        None => format!("booted after {wall_s:.0} s"),
     }
 }
 

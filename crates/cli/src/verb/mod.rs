@@ -13,3 +13,4 @@ pub mod reproduce;
 pub mod run;
 pub mod show;
 pub mod trace;
+pub mod validate;
