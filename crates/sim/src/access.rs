@@ -6,7 +6,7 @@ use crate::sync::Waiter;
 use crate::task::Activity;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
 /// Result of a step.
@@ -25,6 +25,8 @@ pub enum FaultEnd {
     Go,
     /// Memory is exhausted.
     OutOfMemory,
+    /// A huge page is being copied: go on once that is done.
+    Copying,
 }
 
 const LINE_BYTES: u64 = 64;
@@ -381,8 +383,12 @@ impl World<'_> {
                 let (ns, fate) = self.fault(cpu, task, id, chunk, p, write, *clock);
                 kernel_ns += ns;
                 *clock += ns;
-                if fate == FaultEnd::OutOfMemory {
-                    out = Step::Stop(Pending::Exit);
+                match fate {
+                    FaultEnd::Go => {}
+                    FaultEnd::OutOfMemory => out = Step::Stop(Pending::Exit),
+                    FaultEnd::Copying => out = Step::Stop(Pending::Moves),
+                }
+                if fate != FaultEnd::Go {
                     break;
                 }
                 if !self.moves.is_empty() {
@@ -424,6 +430,7 @@ impl World<'_> {
         let lines = a.span.len_bytes.div_ceil(stride);
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
+        let mut out = Step::Go;
         while *clock < end && done < lines {
             let vma = self.processes[process].space.vma(id);
             let addr = vma.start + a.span.offset_bytes + done * stride;
@@ -435,6 +442,10 @@ impl World<'_> {
                 *clock += ns;
                 if fate == FaultEnd::OutOfMemory {
                     return Step::Stop(Pending::Exit);
+                }
+                if fate == FaultEnd::Copying {
+                    out = Step::Stop(Pending::Moves);
+                    break;
                 }
                 continue;
             }
@@ -449,7 +460,7 @@ impl World<'_> {
         self.finish_part(task, a, done, lines);
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_system(task, kernel_ns);
-        Step::Go
+        out
     }
 
     /// Random accesses: the number of accesses to the next pending page is drawn from its geometric
@@ -462,6 +473,7 @@ impl World<'_> {
         let started = *clock;
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
+        let mut out = Step::Go;
         let vma = self.processes[process].space.vma(id);
         let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
         let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
@@ -486,19 +498,24 @@ impl World<'_> {
                 continue;
             }
             let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
+            let before = vma.pending_pages();
             let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
-            let resolved = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
-            self.spans.resolved(pace.span, if resolved { CHUNK_PAGES } else { 1 });
+            let after = self.processes[process].space.vma(id).pending_pages();
+            self.spans.resolved(pace.span, before.saturating_sub(after));
             kernel_ns += ns;
             *clock += ns;
             if fate == FaultEnd::OutOfMemory {
                 return Step::Stop(Pending::Exit);
             }
+            if fate == FaultEnd::Copying {
+                out = Step::Stop(Pending::Moves);
+                break;
+            }
         }
         self.finish_part(task, a, done, a.accesses);
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_system(task, kernel_ns);
-        Step::Go
+        out
     }
 
     /// Times of a random access to pages spread as `on_node`, ns.

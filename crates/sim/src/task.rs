@@ -59,6 +59,8 @@ pub struct Task<'a> {
     pub user_ns: u64,
     /// Time in the kernel, ns.
     pub system_ns: u64,
+    /// Part of the kernel time to be charged next that it slept, waiting for a lock, ns.
+    pub slept_ns: u64,
     /// Number of the current sleep.
     pub sleep: u32,
     /// CPU whose message ends the current sleep (`u32::MAX` = none).
@@ -115,6 +117,7 @@ impl<'a> Task<'a> {
             policy: TaskPolicy::system(),
             user_ns: 0,
             system_ns: 0,
+            slept_ns: 0,
             sleep: 0,
             message_from: u32::MAX,
             flush_paid_ns: 0,
