@@ -3,7 +3,7 @@
 use crate::execute::Backend;
 use crate::failure::{Exit, Failure};
 use numalab_kernel::numa::NumaSettings;
-use numalab_kernel::registry::{self, System};
+use numalab_kernel::registry;
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_model::record::Outcome;
@@ -29,13 +29,9 @@ impl Backend for Sim {
             scan_v38: registry::group(kernel),
         };
         let sched: SchedConfig = registry::group(kernel);
-        let thp = match registry::group::<System>(kernel).thp {
-            "always" => Thp::Always,
-            "never" => Thp::Never,
-            _ => Thp::Madvise,
-        };
-        let cfg = SimConfig::new(&numa, &sched, registry::group(kernel), thp)
-            .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
+        let cfg = SimConfig::new(&numa, &sched, registry::group(kernel), Thp::Madvise)
+            .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?
+            .with_mm(registry::mm_config(kernel));
         let ran = numalab_sim::run(&input.machine, &input.workload, &cfg, input.seed, self.check);
         let mut outcome = ran.map_err(|e| {
             let what = crate::execute::describe(input);

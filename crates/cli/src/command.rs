@@ -36,6 +36,8 @@ enum Verb {
     Machine(verb::machine::Args),
     /// Show a kernel, or how two differ
     Kernel(verb::kernel::Args),
+    /// Explain a decision of the kernel
+    Explain(verb::explain::Args),
     /// Run what is behind a published table and print it beside the published figures
     Reproduce(verb::reproduce::Args),
 }
@@ -79,6 +81,7 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Show(args) => verb::show::run(&context, &args),
         Verb::Machine(args) => verb::machine::run(&context, &args),
         Verb::Kernel(args) => verb::kernel::run(&context, &args),
+        Verb::Explain(args) => verb::explain::run(&context, &args),
         Verb::Reproduce(args) => verb::reproduce::run(&context, &args),
     }
 }

@@ -3,10 +3,12 @@
 //! Problem: a comparison with a published table is honest only if every cell is kept, the one free
 //! choice (the amount of work) is named, and cells that mean nothing are marked rather than dropped.
 //! Approach: a file names its columns with the catalog kernel of each, and blocks of rows with one value
-//! per column. A block that is simulated names machine, workload, seeds and its calibration.
+//! per column. A block may have columns of its own, which may differ in settings and workload parameters too. A block
+//! that is simulated names machine, workload, seeds and its calibration.
 //! Invariants: every row has one finite value per column; the baseline is a column; only one metric of a
 //! block is calibrated, and only in the baseline column.
 
+use crate::kernel::{settings, Setting};
 use crate::spec::{Doc, SpecError, Spot, Table};
 
 /// A published table.
@@ -35,6 +37,19 @@ pub struct Column {
     pub name: String,
     /// Catalog kernel that stands for it.
     pub kernel: Spot<String>,
+    /// Roles and tunables that differ from that kernel's.
+    pub sets: Vec<Setting>,
+    /// Workload parameters of this column.
+    pub params: Vec<Setting>,
+}
+
+/// Columns of a block that has its own, and the index of its baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Columns {
+    /// Columns in print order.
+    pub list: Vec<Column>,
+    /// Index of the column that ratios refer to.
+    pub baseline: usize,
 }
 
 /// Rows that come from the same runs.
@@ -46,6 +61,8 @@ pub struct Block {
     pub machine: Spot<String>,
     /// How to predict it, or why that is not done.
     pub run: Result<BlockRun, String>,
+    /// Its own columns, `None` for those of the file.
+    pub columns: Option<Columns>,
     /// Rows in print order.
     pub rows: Vec<Row>,
 }
@@ -61,6 +78,10 @@ pub struct BlockRun {
     pub iterations: u32,
     /// The one free choice.
     pub calibrate: Option<Calibrate>,
+    /// Roles and tunables that hold for every column.
+    pub sets: Vec<Setting>,
+    /// Workload parameters of every column.
+    pub params: Vec<Setting>,
 }
 
 /// The amount of work is chosen so that a metric of the baseline column comes out as published.
@@ -91,12 +112,50 @@ pub struct Row {
     pub unit: String,
     /// Direction.
     pub higher_is_better: bool,
+    /// What the published figure is of the metric.
+    pub form: Form,
+    /// The machine's figures were derived from this row, which therefore is no prediction.
+    pub derived_from: bool,
     /// One value per column.
     pub values: Vec<f64>,
     /// Why the row may be used to test the formatter only.
     pub formatter_only: Option<String>,
     /// What is suspected behind a miss, per column (empty: nothing yet); no entries if the row has none.
     pub suspects: Vec<String>,
+}
+
+/// What a published figure is of the metric that stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The metric itself.
+    Value,
+    /// One by the metric: a latency of a rate.
+    Reciprocal,
+    /// 1 if it happened at all, else 0: a claim in words.
+    Any,
+}
+
+const FORMS: [(&str, Form); 3] = [("value", Form::Value), ("reciprocal", Form::Reciprocal), ("any", Form::Any)];
+
+impl Form {
+    /// The figure of a metric's value; `None` where there is none.
+    pub fn of(self, metric: f64) -> Option<f64> {
+        match self {
+            Self::Value => Some(metric),
+            Self::Reciprocal => (metric != 0.0).then(|| 1.0 / metric),
+            Self::Any => Some(if metric > 0.0 { 1.0 } else { 0.0 }),
+        }
+    }
+}
+
+impl Published {
+    /// Columns of a block and the index of its baseline.
+    pub fn columns_of<'a>(&'a self, block: &'a Block) -> (&'a [Column], usize) {
+        match &block.columns {
+            Some(c) => (&c.list, c.baseline),
+            None => (&self.columns, self.baseline),
+        }
+    }
 }
 
 /// Parses a published table.
@@ -107,41 +166,70 @@ pub struct Row {
 pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
-    let columns = root.tables("columns")?.into_iter().map(column).collect::<Result<Vec<_>, _>>()?;
-    let baseline = root.str("baseline")?;
-    let index = columns.iter().position(|c| c.name == baseline.value).ok_or_else(|| {
-        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-        let e = baseline.error(format!("no column `{}`", baseline.value), format!("one of {}", names.join(", ")));
-        e.near(&baseline.value, names)
-    })?;
-    let blocks = root.tables("blocks")?.into_iter().map(|t| block(t, columns.len())).collect::<Result<_, _>>()?;
+    let shared = columns(&root)?;
+    let own = |t: Table<'_>| block(t, shared.as_ref().map(|c| c.list.len()));
+    let blocks = root.tables("blocks")?.into_iter().map(own).collect::<Result<_, _>>()?;
+    let Columns { list, baseline: index } = shared.unwrap_or(Columns { list: Vec::new(), baseline: 0 });
     let published = Published {
         name: root.str("name")?,
         title: root.str("title")?.value,
         source: root.str("source")?.value,
         about: root.opt_str("about")?.map(|s| s.value.trim().to_string()).unwrap_or_default(),
         baseline: index,
-        columns,
+        columns: list,
         blocks,
     };
     root.finish()?;
     Ok(published)
 }
 
+/// The columns of a file or block, if it has any.
+fn columns(t: &Table<'_>) -> Result<Option<Columns>, SpecError> {
+    let list = t.tables("columns")?.into_iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    if list.is_empty() {
+        return Ok(None);
+    }
+    let baseline = t.str("baseline")?;
+    let index = list.iter().position(|c| c.name == baseline.value).ok_or_else(|| {
+        let names: Vec<&str> = list.iter().map(|c| c.name.as_str()).collect();
+        let e = baseline.error(format!("no column `{}`", baseline.value), format!("one of {}", names.join(", ")));
+        e.near(&baseline.value, names)
+    })?;
+    Ok(Some(Columns { list, baseline: index }))
+}
+
 fn column(t: Table<'_>) -> Result<Column, SpecError> {
-    let column = Column { name: t.str("name")?.value, kernel: t.str("kernel")? };
+    let column = Column { name: t.str("name")?.value, kernel: t.str("kernel")?, sets: sets(&t)?, params: params(&t)? };
     t.finish()?;
     Ok(column)
 }
 
-fn block(t: Table<'_>, columns: usize) -> Result<Block, SpecError> {
+fn sets(t: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
+    Ok(t.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default())
+}
+
+fn params(t: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
+    let Some(inner) = t.opt_table("params")? else { return Ok(Vec::new()) };
+    let one = |name: Spot<String>| {
+        let value =
+            inner.opt_expr(&name.value)?.ok_or_else(|| inner.missing(&name.value, "a number or an expression"))?;
+        Ok(Setting { name, value: value.value })
+    };
+    inner.keys().into_iter().map(one).collect()
+}
+
+fn block(t: Table<'_>, shared: Option<usize>) -> Result<Block, SpecError> {
     let simulated = t.opt_bool("simulated")?.map_or(true, |b| b.value);
     let run = if simulated { Ok(block_run(&t)?) } else { Err(t.str("reason")?.value) };
+    let own = columns(&t)?;
+    let count = own.as_ref().map(|c| c.list.len()).or(shared);
+    let count = count.ok_or_else(|| t.missing("columns", "columns here or for the whole file"))?;
     let block = Block {
         group: t.str("group")?.value,
         machine: t.str("machine")?,
         run,
-        rows: t.tables("rows")?.into_iter().map(|r| row(r, columns)).collect::<Result<_, _>>()?,
+        columns: own,
+        rows: t.tables("rows")?.into_iter().map(|r| row(r, count)).collect::<Result<_, _>>()?,
     };
     t.finish()?;
     Ok(block)
@@ -153,6 +241,8 @@ fn block_run(t: &Table<'_>) -> Result<BlockRun, SpecError> {
         seed: t.opt_int("seed", 0..=i64::MAX)?.map_or(1, |s| s.value as u64),
         iterations: t.opt_int("iterations", 1..=1000)?.map_or(1, |n| n.value as u32),
         calibrate: t.opt_table("calibrate")?.map(calibrate).transpose()?,
+        sets: sets(t)?,
+        params: params(t)?,
     })
 }
 
@@ -190,7 +280,16 @@ fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
                 .near(other, ["higher", "lower"]))
         }
     };
+    let form = match t.opt_str("form")? {
+        None => Form::Value,
+        Some(word) => FORMS.iter().find(|f| f.0 == word.value).map(|f| f.1).ok_or_else(|| {
+            let names = FORMS.map(|f| f.0);
+            word.error(format!("`form` is {:?}", word.value), names.join(", ")).near(&word.value, names)
+        })?,
+    };
     let row = Row {
+        form,
+        derived_from: t.opt_bool("derived_from")?.is_some_and(|b| b.value),
         id: t.str("id")?.value,
         workload: t.opt_str("workload")?,
         metric: t.str("metric")?.value,
@@ -269,6 +368,7 @@ mod tests {
             (file(&row.replace("\"lower\"", "\"lowr\""), ""), "did you mean `lower`?"),
             (file(&row.replace("unit", "units"), ""), "`blocks[0].rows[0].unit` is missing"),
             (file(row, "").replace("baseline = \"a\"", "baseline = \"b\""), "no column `b`; expected one of a"),
+            (file(&row.replace("unit", "form = \"recip\", unit"), ""), "did you mean `reciprocal`?"),
             (
                 file(row, "calibrate = { parameter = \"loops\", metric = \"system_s\", start = 1, min = 1, max = 2 }"),
                 "only the baseline's elapsed time",

@@ -4,7 +4,7 @@
 //! both have a ratio to their own baseline; cells that calibrated the model count for nothing, all others are predictions
 //! and are scored, and every miss is listed with what is suspected behind it.
 //!
-//! Definitions. *Within X*: both ratios exist, are positive, and the larger over the smaller is at most X.
+//! Definitions. *Within X*: both ratios exist, are positive, and the larger over the smaller is at most X; or both are 0.
 //! *Direction right*: both ratios are on the same side of 1; a published ratio of exactly 1 wants a simulated one within 1 %.
 //! Ratios themselves are given, not computed here: what a cell's baseline is belongs to the published table.
 
@@ -69,8 +69,12 @@ impl Cell {
     }
     /// How far apart the ratios are, at least 1; `None` if one is missing or not positive.
     pub fn factor(&self) -> Option<f64> {
-        let (p, s) = self.ratios().filter(|(p, s)| *p > 0.0 && *s > 0.0)?;
-        Some((p / s).max(s / p))
+        match self.ratios()? {
+            // Neither happened at all.
+            (0.0, 0.0) => Some(1.0),
+            (p, s) if p > 0.0 && s > 0.0 => Some((p / s).max(s / p)),
+            _ => None,
+        }
     }
     /// Whether the ratios are within `bound` of each other.
     pub fn within(&self, bound: f64) -> bool {

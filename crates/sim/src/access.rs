@@ -4,8 +4,10 @@ use crate::engine::{Pending, World, EPOCH_NS};
 use crate::sets::NEVER_WARM;
 use crate::sync::Waiter;
 use crate::task::Activity;
+use crate::walk::mean_walk;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
+use numalab_kernel::hw::tlb::Walk;
 use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
@@ -461,11 +463,17 @@ impl World<'_> {
         let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
         let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
         let pages = (to - from) / PAGE_BYTES;
+        let set = self
+            .sets
+            .info(self.tasks[task as usize].process, self.tasks[task as usize].program(), self.tasks[task as usize].pc)
+            .set;
+        let llc_share = self.sets.loads.held_bytes(self.cpus[cpu].llc, set as usize);
+        let walk = mean_walk(&self.tlb, to - from, vma.huge_share(), llc_share);
         while *clock < end && done < a.accesses {
             let vma = self.processes[process].space.vma(id);
             self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
             let pending = self.spans.pending(pace.span);
-            let times = self.random_ns(&pace, a, self.spans.on_node(pace.span));
+            let times = self.random_ns(&pace, a, self.spans.on_node(pace.span), vma.tables_on_node(), walk);
             let cold = self.tasks[task as usize].cold_lines;
             let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
             let room = (((end - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
@@ -475,7 +483,10 @@ impl World<'_> {
             let ns = n as f64 * per_access;
             self.tasks[task as usize].cold_lines -= n.min(cold);
             let on_node = self.spans.on_node(pace.span);
-            self.rates.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.memory);
+            self.rates.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.line);
+            if times.table > 0.0 {
+                self.rates.occupy_pages(pace.kind, pace.place, vma.tables_on_node(), n as f64 * times.table);
+            }
             *clock += (ns + 0.5) as u64;
             if n < to_fault {
                 continue;
@@ -496,16 +507,27 @@ impl World<'_> {
         Step::Go
     }
 
-    /// Times of a random access to pages spread as `on_node`, ns.
-    fn random_ns(&self, pace: &Pace, a: &Access, on_node: &[u64]) -> RandomTimes {
+    /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.
+    fn random_ns(&self, pace: &Pace, a: &Access, on_node: &[u64], tables: &[u64], walk: Walk) -> RandomTimes {
         let in_flight = if a.pattern == Pattern::Chase { 1.0 } else { self.machine.stream.lines_random };
-        let latency = self.rates.latency_ns(pace.kind, pace.place, on_node) + self.machine.tlb.base_ns;
         let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
         let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
-        let memory = latency * slower;
+        let line = self.rates.latency_ns(pace.kind, pace.place, on_node) * slower;
+        let table = if walk.leaf_miss > 0.0 {
+            walk.leaf_miss * self.rates.latency_ns(pace.kind, pace.place, tables) * slower
+        } else {
+            0.0
+        };
+        let walked = walk.fixed_ns * slower + table;
+        let missed = line + self.tlb.overhead_ns() * slower;
         let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;
         let floor = |ns: f64| ns.max(SHORTEST_NS);
-        RandomTimes { cold: floor(memory + compute), warm: floor(pace.missing() * memory + cached + compute), memory }
+        RandomTimes {
+            cold: floor(missed + walked + compute),
+            warm: floor(pace.missing() * missed + cached + walked + compute),
+            line,
+            table,
+        }
     }
 }
 
@@ -516,6 +538,8 @@ struct RandomTimes {
     cold: f64,
     /// Caches loaded.
     warm: f64,
-    /// The memory's part of a miss.
-    memory: f64,
+    /// A miss's wait for its line; the overhead around it asks nothing of memory.
+    line: f64,
+    /// Waiting for lines of page tables.
+    table: f64,
 }

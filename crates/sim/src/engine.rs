@@ -21,6 +21,7 @@ use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
+use numalab_kernel::hw::tlb::TlbModel;
 use numalab_kernel::mm::NodeMemory;
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
@@ -108,6 +109,8 @@ pub struct World<'a> {
     pub(crate) sets: WorkingSets,
     /// Latencies and rates of cache hits.
     pub(crate) cache: CacheTimes,
+    /// TLB reach and page walks.
+    pub(crate) tlb: TlbModel,
     /// Clocks by busy cores.
     pub(crate) clock: Boost,
     /// Busy cores of each socket.
@@ -175,7 +178,7 @@ impl<'a> World<'a> {
             queue: EventQueue::default(),
             sched: Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?,
             numa: NumaBalancing::new(cfg.numa, NumaTopology::new(machine).map_err(|e| e.to_string())?),
-            memory: NodeMemory::new(machine),
+            memory: NodeMemory::with_config(machine, &cfg.mm, seed),
             processes: workload.processes.iter().map(|_| ProcessState::new(nodes)).collect(),
             tasks: Vec::new(),
             cpus,
@@ -183,6 +186,7 @@ impl<'a> World<'a> {
             others: vec![0; nodes],
             sets,
             cache: CacheTimes::new(machine),
+            tlb: TlbModel::new(machine, machine.tlb.nested),
             clock: Boost::new(machine),
             busy_cores: vec![0; machine.sockets.max(1)],
             unborn: Unborn::new(workload.channels),

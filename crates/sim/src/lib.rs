@@ -27,6 +27,7 @@ mod sets;
 mod spans;
 mod sync;
 mod task;
+mod walk;
 
 pub use config::SimConfig;
 pub use process::Thp;

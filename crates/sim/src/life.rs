@@ -29,7 +29,7 @@ impl World<'_> {
         let nodes = self.machine.node_count();
         let p = &mut self.processes[process];
         p.started = true;
-        p.map_regions(spec, self.cfg.thp, nodes);
+        p.map_regions(spec, &self.cfg.mm.thp, nodes);
         self.create_task(process, 0, parent_cpu, parent);
     }
 

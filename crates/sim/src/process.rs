@@ -1,8 +1,9 @@
 //! A process: its address space and what belongs to all its threads.
 
+use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
 use numalab_kernel::mm::{AddressSpace, Vma, VmaKind, CHUNK_BYTES};
 use numalab_kernel::numa::VmaNuma;
-use numalab_model::workload::{HugeAdvice, Process, Region};
+use numalab_model::workload::Process;
 
 /// Size of a thread stack mapping: the usual `ulimit -s` that glibc maps per thread.
 pub const STACK_BYTES: u64 = 8 << 20;
@@ -68,10 +69,16 @@ impl ProcessState {
         }
     }
     /// Maps the process's own regions: the first one lowest, all of them above later stacks.
-    pub fn map_regions(&mut self, spec: &Process, thp: Thp, nodes: usize) {
+    pub fn map_regions(&mut self, spec: &Process, thp: &ThpTunables, nodes: usize) {
         for region in spec.regions.iter().rev() {
             let start = self.place(region.size_bytes, region.misalign_bytes);
-            let vma = Vma::new(start, start + region.size_bytes, VmaKind::PrivateAnon, thp.allows(region), nodes);
+            let vma = Vma::new(
+                start,
+                start + region.size_bytes,
+                VmaKind::PrivateAnon,
+                may_have_huge(thp, region.advice),
+                nodes,
+            );
             let id = self.space.insert(vma);
             self.vma_numa.push(None);
             self.region_vma.push(id as u32);
@@ -108,12 +115,12 @@ pub enum Thp {
 }
 
 impl Thp {
-    /// Whether a region may hold huge pages.
-    pub fn allows(self, region: &Region) -> bool {
-        match (self, region.advice) {
-            (Thp::Never, _) | (_, HugeAdvice::NoHuge) => false,
-            (Thp::Always, _) | (Thp::Madvise, HugeAdvice::Huge) => true,
-            (Thp::Madvise, HugeAdvice::Default) => false,
+    /// As the tunable has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Thp::Always => "always",
+            Thp::Madvise => "madvise",
+            Thp::Never => "never",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The verbs, one file each: arguments and what they do.
 
 pub mod compare;
+pub mod explain;
 pub mod kernel;
 pub mod list;
 pub mod machine;

@@ -14,7 +14,7 @@ use crate::sources::CatalogSources;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::published::{self, Block, BlockRun, Calibrate, Published};
+use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published};
 use numalab_model::record::{Outcome, Status, Store};
 use numalab_report::collect::metric_name;
 use numalab_report::reproduce::{json, text, Cell, Role};
@@ -96,72 +96,84 @@ struct DoneBlock {
 
 impl Work<'_> {
     fn block(&self, block: &Block, run: &BlockRun) -> Result<DoneBlock, Failure> {
-        let mut experiment = self.experiment(block, run);
-        // Claims the directory before the calibration puts its own below it.
-        Store::create(&self.dir, &experiment, &[])?;
+        let (list, _) = self.published.columns_of(block);
         let mut note = String::new();
         let progress = self.executor.progress;
-        let before = progress.done();
-        let runs = self.published.columns.len() * run.iterations as usize;
-        progress.set_total(before + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
+        let runs = list.len() * run.iterations as usize;
+        progress.set_total(progress.done() + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
+        // A kernel stands in an experiment once: columns of their own are an experiment each.
+        let parts: Vec<(PathBuf, Vec<&Column>)> = if block.columns.is_some() {
+            let dir = self.dir.join(file_name(&block.group));
+            list.iter().map(|c| (dir.join(file_name(&c.name)), vec![c])).collect()
+        } else {
+            vec![(self.dir.clone(), list.iter().collect())]
+        };
+        let mut amount = None;
         if let Some(c) = &run.calibrate {
-            let count = self.calibrate(block, run, c, &mut note)?;
-            experiment.params.push(param(c, count));
+            // Claims the directory before the calibration puts its own below it.
+            let (dir, columns) = &parts[0];
+            Store::create(dir, &self.experiment(block, run, columns), &[])?;
+            amount = Some(param(c, self.calibrate(block, run, c, &mut note)?));
         }
-        let sources = CatalogSources::new(self.context, &experiment.workloads)?;
-        let runs = experiment.cells(&sources, self.executor.backend.name())?;
-        let store = Store::create(&self.dir, &experiment, &runs)?;
-        progress.set_total(progress.done() + runs.len());
-        let finished = execute(&store, &runs, &self.executor)?;
-        let mut exit = Exit::Ok;
-        for f in &finished {
-            let m = &f.record.manifest;
-            exit = exit.max(Exit::of(&f.record.outcome.status));
-            if m.status != "completed" {
-                note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
+        let (mut outcomes, mut exit) = (Vec::new(), Exit::Ok);
+        for (dir, columns) in &parts {
+            let mut experiment = self.experiment(block, run, columns);
+            experiment.params.extend(amount.clone());
+            let sources = CatalogSources::new(self.context, &experiment.workloads)?;
+            let runs = experiment.cells(&sources, self.executor.backend.name())?;
+            let store = Store::create(dir, &experiment, &runs)?;
+            let finished = execute(&store, &runs, &self.executor)?;
+            for f in &finished {
+                let m = &f.record.manifest;
+                exit = exit.max(Exit::of(&f.record.outcome.status));
+                if m.status != "completed" {
+                    note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
+                }
             }
+            outcomes.extend(by_column(finished, columns.len()));
         }
-        let columns = self.columns(&runs, &finished);
-        Ok(DoneBlock { cells: self.cells(block, run, &columns), note, exit })
+        Ok(DoneBlock { cells: self.cells(block, run, &outcomes), note, exit })
     }
 
-    fn experiment(&self, block: &Block, run: &BlockRun) -> Experiment {
+    fn experiment(&self, block: &Block, run: &BlockRun, columns: &[&Column]) -> Experiment {
         let p = self.published;
+        let own = |f: fn(&Column) -> &Vec<Setting>| columns.iter().flat_map(move |c| f(c).iter().cloned());
+        let params = run.params.iter().cloned().chain(own(|c| &c.params));
         Experiment {
             name: format!("reproduce-{}", p.name.value),
             title: p.title.clone(),
             about: String::new(),
             machines: vec![block.machine.clone()],
-            kernels: p.columns.iter().map(|c| c.kernel.clone()).collect(),
+            kernels: columns.iter().map(|c| c.kernel.clone()).collect(),
             workloads: vec![run.workload.clone()],
-            baseline: Some(p.columns[p.baseline].kernel.clone()),
+            baseline: None,
             iterations: run.iterations,
             seed: run.seed,
-            sets: Vec::new(),
-            params: Vec::new(),
+            sets: run.sets.iter().cloned().chain(own(|c| &c.sets)).collect(),
+            params: params.map(|setting| Param { workload: None, setting }).collect(),
         }
     }
 
     /// The amount of work at which the first baseline run takes as long as published.
     fn calibrate(&self, block: &Block, run: &BlockRun, c: &Calibrate, note: &mut String) -> Result<u64, Failure> {
         let p = self.published;
+        let (list, baseline) = p.columns_of(block);
         let row = block.rows.iter().find(|r| r.metric == c.metric);
-        let target = row.map(|r| r.values[p.baseline]).ok_or_else(|| {
+        let target = row.map(|r| r.values[baseline]).ok_or_else(|| {
             let what = format!("{} has no row of metric {}", block.group, c.metric);
             Failure::from(c.parameter.error(what, "the row that is to be met"))
         })?;
         let base = Experiment {
             name: format!("calibrate-{}", p.name.value),
-            kernels: vec![p.columns[p.baseline].kernel.clone()],
-            baseline: None,
             iterations: 1,
-            ..self.experiment(block, run)
+            ..self.experiment(block, run, &[&list[baseline]])
         };
         let dir = self.dir.join("calibration");
         let sources = CatalogSources::new(self.context, &base.workloads)?;
         let mut steps: Vec<Run> = Vec::new();
         let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {
-            let experiment = Experiment { params: vec![param(c, count)], ..base.clone() };
+            let mut experiment = base.clone();
+            experiment.params.push(param(c, count));
             let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
             runs.iter_mut().for_each(|r| r.iteration = steps.len() as u32);
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
@@ -170,7 +182,7 @@ impl Work<'_> {
             let value = finished.first().and_then(|f| figure(&f.record.outcome, &c.metric));
             value.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
         })?;
-        let column = &p.columns[p.baseline].name;
+        let column = &list[baseline].name;
         note.push_str(&format!(
             "{}: {} = {}, chosen so that {column} takes {target} s (simulated {:.3} s with seed {}); all else is predicted\n",
             block.group, c.parameter.value, found.count, found.value, run.seed
@@ -178,38 +190,26 @@ impl Work<'_> {
         Ok(found.count)
     }
 
-    /// Outcomes by column; a run that did not complete counts for nothing.
-    fn columns<'f>(&self, runs: &[Run], finished: &'f [Finished]) -> Vec<Vec<&'f Outcome>> {
-        let mut out = vec![Vec::new(); self.published.columns.len()];
-        let per_column = runs.len() / out.len().max(1);
-        for (i, f) in finished.iter().enumerate() {
-            // One machine and one workload: runs are ordered by kernel, then iteration.
-            let column = (i / per_column.max(1)).min(out.len() - 1);
-            if f.record.outcome.status == Status::Completed {
-                out[column].push(&f.record.outcome);
-            }
-        }
-        out
-    }
-
-    fn cells(&self, block: &Block, run: &BlockRun, columns: &[Vec<&Outcome>]) -> Vec<Cell> {
+    fn cells(&self, block: &Block, run: &BlockRun, columns: &[Vec<Outcome>]) -> Vec<Cell> {
         let p = self.published;
+        let (list, baseline) = p.columns_of(block);
         let mut out = Vec::new();
         for row in block.rows.iter().filter(|r| r.formatter_only.is_none()) {
-            let simulated: Vec<Option<f64>> = columns.iter().map(|runs| mean(runs, &row.metric)).collect();
-            for (i, column) in p.columns.iter().enumerate() {
-                let calibrated = i == p.baseline && run.calibrate.as_ref().is_some_and(|c| c.metric == row.metric);
+            let figure = |runs: &Vec<Outcome>| mean(runs, &row.metric).and_then(|v| row.form.of(v));
+            let simulated: Vec<Option<f64>> = columns.iter().map(figure).collect();
+            for (i, column) in list.iter().enumerate() {
+                let chosen = i == baseline && run.calibrate.as_ref().is_some_and(|c| c.metric == row.metric);
                 out.push(Cell {
                     id: format!("{}/{}/{}", p.name.value, column.name, row.id),
                     group: block.group.clone(),
                     kernel: column.name.clone(),
-                    metric: metric_name(&row.metric).to_string(),
+                    metric: if row.form == Form::Value { metric_name(&row.metric).to_string() } else { row.id.clone() },
                     published: Some(row.values[i]),
                     simulated: simulated[i],
-                    published_ratio: ratio(Some(row.values[i]), Some(row.values[p.baseline])),
-                    simulated_ratio: ratio(simulated[i], simulated[p.baseline]),
-                    role: if calibrated { Role::Calibrated } else { Role::Predicted },
-                    baseline: i == p.baseline,
+                    published_ratio: ratio(Some(row.values[i]), Some(row.values[baseline])),
+                    simulated_ratio: ratio(simulated[i], simulated[baseline]),
+                    role: if chosen || row.derived_from { Role::Calibrated } else { Role::Predicted },
+                    baseline: i == baseline,
                     note: row.suspects.get(i).cloned().unwrap_or_default(),
                 });
             }
@@ -218,13 +218,32 @@ impl Work<'_> {
     }
 }
 
+/// Outcomes by column; a run that did not complete counts for nothing.
+fn by_column(finished: Vec<Finished>, columns: usize) -> Vec<Vec<Outcome>> {
+    let mut out = vec![Vec::new(); columns];
+    let per_column = (finished.len() / columns.max(1)).max(1);
+    for (i, f) in finished.into_iter().enumerate() {
+        // One machine and one workload: runs are ordered by kernel, then iteration.
+        if f.record.outcome.status == Status::Completed {
+            out[(i / per_column).min(columns - 1)].push(f.record.outcome);
+        }
+    }
+    out
+}
+
+/// A title as the name of a directory.
+fn file_name(title: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '_' };
+    title.chars().map(plain).collect()
+}
+
 /// `WORKLOAD PARAMETER = count`, as an experiment has it.
 fn param(c: &Calibrate, count: u64) -> Param {
     Param { workload: None, setting: Setting { name: c.parameter.clone(), value: count.to_string() } }
 }
 
 /// Mean of a scalar or counter over runs; `None` without runs or if a run lacks it.
-fn mean(runs: &[&Outcome], metric: &str) -> Option<f64> {
+fn mean(runs: &[Outcome], metric: &str) -> Option<f64> {
     let values = runs.iter().map(|o| figure(o, metric)).collect::<Option<Vec<f64>>>()?;
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

@@ -20,7 +20,7 @@
 //! | memory policies | [`policy`] |
 //! | huge pages: settings, locality rules, ladders, latency | [`thp`] |
 //! | khugepaged | [`khugepaged`] |
-//! | page tables and mappings | [`block`], [`vma`], [`space`] |
+//! | page tables and mappings | [`block`], [`vma`], [`space`], [`places`] |
 //! | settings, what an operation cost | [`config`], [`work`] |
 
 pub mod account;
@@ -32,11 +32,13 @@ pub mod counters;
 pub mod khugepaged;
 pub mod node_memory;
 pub mod pageblock;
+pub mod places;
 pub mod policy;
 pub mod reclaim;
 pub mod space;
 pub mod thp;
 pub mod vma;
+mod vma_walk;
 pub mod work;
 pub mod zone;
 
@@ -47,6 +49,7 @@ pub use config::MmConfig;
 pub use counters::{AllocCounters, MmCounters};
 pub use node_memory::NodeMemory;
 pub use pageblock::Frame;
+pub use places::Places;
 pub use space::AddressSpace;
 pub use vma::{Chunk, ChunkKind, MarkOutcome, PageState, Vma, VmaKind};
 pub use work::Work;

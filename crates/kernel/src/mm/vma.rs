@@ -1,6 +1,7 @@
 //! A mapping and its chunks.
 
 use super::block::{Bits512, Block, NEVER};
+use super::places::Places;
 use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use crate::numa::topology::NodeMask;
 
@@ -78,6 +79,8 @@ pub struct Vma {
     pages_on_node: Vec<u64>,
     /// Pages whose next access faults because they are marked.
     marked_pages: u64,
+    /// Pageblocks, swap slots and page tables.
+    pub places: Places,
 }
 
 impl Vma {
@@ -97,6 +100,7 @@ impl Vma {
             nodes,
             pages_on_node: vec![0; nodes],
             marked_pages: 0,
+            places: Places::new(n, nodes),
         }
     }
     /// Index of the chunk that holds `addr`.

@@ -41,6 +41,8 @@ crate::tunables! {
         effort: Word = "by_defrag", "", "model", choices ["by_defrag", "none", "compact", "compact_reclaim"];
         /// Faults in advised ranges give up without retrying too (4.1 to 4.7).
         advised_noretry: bool = false, "", "model";
+        /// Processes are in span mode, as a launcher would set it by `prctl`.
+        span: bool = true, "", "model";
         /// Farthest distance class that `prctl_span` goes to.
         span_max_class: u8 = 255, "", "model", range 0..=255;
         /// The span mode of a process survives exec.
