@@ -8,6 +8,7 @@ use crate::walk::mean_walk;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
 use numalab_kernel::hw::tlb::Walk;
+use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
@@ -27,6 +28,19 @@ pub enum FaultEnd {
     Go,
     /// Memory is exhausted.
     OutOfMemory,
+    /// The slice ends: the fault is handled later, is still going on, or waits.
+    Stop(Pending),
+}
+
+impl FaultEnd {
+    /// How a fault ends the step, if it does.
+    fn stops(self) -> Option<Step> {
+        match self {
+            Self::Go => None,
+            Self::OutOfMemory => Some(Step::Stop(Pending::Exit)),
+            Self::Stop(pending) => Some(Step::Stop(pending)),
+        }
+    }
 }
 
 const LINE_BYTES: u64 = 64;
@@ -241,13 +255,8 @@ impl World<'_> {
         let from = vma.start + span.offset_bytes.div_ceil(PAGE_BYTES) * PAGE_BYTES;
         let to = vma.start + (span.offset_bytes + span.len_bytes) / PAGE_BYTES * PAGE_BYTES;
         let memory = &mut self.memory;
-        let mut pages = 0;
-        if from < to {
-            vma.discard(from, to, |node, n| {
-                memory.release(node, n);
-                pages += n;
-            });
-        }
+        let free = |node, class| memory.free_page(node, Frame::UNKNOWN, class);
+        let pages = if from < to { vma.discard(from, to, &mut self.shared, free) } else { 0 };
         let ns = (self.machine.costs.exception_ns + pages as f64 * self.machine.costs.pte_skip_ns) as u64;
         *clock += ns;
         self.charge_system(task, ns);
@@ -378,8 +387,8 @@ impl World<'_> {
                 let (ns, fate) = self.fault(cpu, task, id, chunk, p, write, *clock);
                 kernel_ns += ns;
                 *clock += ns;
-                if fate == FaultEnd::OutOfMemory {
-                    out = Step::Stop(Pending::Exit);
+                if let Some(stop) = fate.stops() {
+                    out = stop;
                     break;
                 }
                 if !self.moves.is_empty() {
@@ -421,6 +430,7 @@ impl World<'_> {
         let lines = a.span.len_bytes.div_ceil(stride);
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
+        let mut out = Step::Go;
         while *clock < end && done < lines {
             let vma = self.processes[process].space.vma(id);
             let addr = vma.start + a.span.offset_bytes + done * stride;
@@ -430,8 +440,9 @@ impl World<'_> {
                 let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
                 kernel_ns += ns;
                 *clock += ns;
-                if fate == FaultEnd::OutOfMemory {
-                    return Step::Stop(Pending::Exit);
+                if let Some(stop) = fate.stops() {
+                    out = stop;
+                    break;
                 }
                 continue;
             }
@@ -446,7 +457,7 @@ impl World<'_> {
         self.finish_part(task, a, done, lines);
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_system(task, kernel_ns);
-        Step::Go
+        out
     }
 
     /// Random accesses: the number of accesses to the next pending page is drawn from its geometric
@@ -459,6 +470,7 @@ impl World<'_> {
         let started = *clock;
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
+        let mut out = Step::Go;
         let vma = self.processes[process].space.vma(id);
         let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
         let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
@@ -493,18 +505,21 @@ impl World<'_> {
             }
             let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
             let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
-            let resolved = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
-            self.spans.resolved(pace.span, if resolved { CHUNK_PAGES } else { 1 });
             kernel_ns += ns;
             *clock += ns;
-            if fate == FaultEnd::OutOfMemory {
-                return Step::Stop(Pending::Exit);
+            if let Some(stop) = fate.stops() {
+                // The access comes again.
+                done -= 1;
+                out = stop;
+                break;
             }
+            let resolved = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
+            self.spans.resolved(pace.span, if resolved { CHUNK_PAGES } else { 1 });
         }
         self.finish_part(task, a, done, a.accesses);
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_system(task, kernel_ns);
-        Step::Go
+        out
     }
 
     /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.

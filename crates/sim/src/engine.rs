@@ -10,6 +10,7 @@ use crate::config::SimConfig;
 use crate::counters::VmCounters;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
+use crate::migration::SHARED_STEP_NS;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
@@ -22,7 +23,7 @@ use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::hw::tlb::TlbModel;
-use numalab_kernel::mm::NodeMemory;
+use numalab_kernel::mm::{NodeMemory, PageRef, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
 use numalab_model::machine::Machine;
@@ -49,6 +50,10 @@ pub enum Pending {
     Moves,
     /// The current task creates a thread by a message.
     Birth,
+    /// The current task goes on: what it is about to do must happen in the order of time.
+    Resume,
+    /// The current task comes to the next instant of the page migration it carries out.
+    Migration,
     /// The current task busy-waits alone on this CPU; no event is planned.
     Spin,
 }
@@ -56,7 +61,7 @@ pub enum Pending {
 impl Pending {
     /// The task stops by itself at the end of its slice.
     fn leaves(self) -> bool {
-        matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth)
+        matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth | Self::Migration)
     }
 }
 
@@ -130,6 +135,12 @@ pub struct World<'a> {
     /// Moves waiting for the end of the slice of the CPU given.
     due_moves: Vec<(u32, NumaMove)>,
     pub(crate) released: Vec<Waiter>,
+    /// Pages that several processes show.
+    pub(crate) shared: SharedMemory,
+    /// Tasks asleep until the migration of a page ends.
+    pub(crate) page_waiters: Vec<(PageRef, u32)>,
+    /// Shared pages have been on the move until then, ns: those who share look at them often.
+    pub(crate) sharing_until_ns: u64,
     pub(crate) rng: Rng,
     pub(crate) next_pid: u32,
     pub(crate) status: Status,
@@ -201,6 +212,9 @@ impl<'a> World<'a> {
             moves: Vec::new(),
             due_moves: Vec::new(),
             released: Vec::new(),
+            shared: SharedMemory::default(),
+            page_waiters: Vec::new(),
+            sharing_until_ns: 0,
             rng,
             next_pid,
             status: Status::Completed,
@@ -256,6 +270,9 @@ impl<'a> World<'a> {
         }
         t.activity = Activity::Running;
         t.sleep += 1;
+        if let Some(since) = t.blocked_since_ns.take() {
+            self.processes[t.process as usize].blocked_ns += self.now_ns - since;
+        }
         let waker = (waker != u32::MAX).then_some(waker);
         let cpu = self.sched.wake(task, waker, false, self.now_ns);
         self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
@@ -299,7 +316,7 @@ impl<'a> World<'a> {
         let pending = self.cpus[cpu].pending;
         if pending.leaves() {
             self.tasks[task as usize].carried = Some(pending);
-        } else if pending != Pending::Tick {
+        } else if !matches!(pending, Pending::Tick | Pending::Resume) {
             return;
         }
         self.plan(cpu, self.now_ns, Pending::None);
@@ -331,6 +348,8 @@ impl<'a> World<'a> {
             Pending::Stage => self.next_stage(cpu),
             Pending::Birth => self.give_birth(cpu),
             Pending::Moves => self.apply_moves(cpu),
+            Pending::Resume => {}
+            Pending::Migration => self.migration_phase(cpu),
         }
         self.after_sched();
         // A kick of this very CPU while it handled its event has planned it anew.
@@ -382,6 +401,12 @@ impl<'a> World<'a> {
             self.charge_user(task, now.saturating_sub(since_ns));
             self.tasks[task as usize].activity = Activity::Spinning { since_ns: now };
         }
+    }
+
+    /// Applies what NUMA balancing has just decided at the end of a slice of `cpu`.
+    pub(crate) fn apply_new_moves(&mut self, cpu: usize) {
+        self.due_moves.extend(self.moves.drain(..).map(|m| (cpu as u32, m)));
+        self.apply_moves(cpu);
     }
 
     fn apply_moves(&mut self, cpu: usize) {
@@ -506,17 +531,19 @@ impl<'a> World<'a> {
 
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
     fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
-        let end = self.next_tick(cpu);
+        let tick = self.next_tick(cpu);
+        let sharing = self.now_ns < self.sharing_until_ns && self.processes[self.tasks[task as usize].process as usize].shares;
+        let end = if sharing { tick.min(self.now_ns + SHARED_STEP_NS) } else { tick };
         let mut clock = self.now_ns.max(self.tasks[task as usize].ahead_ns);
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
         if clock < end && self.numa.tasks[task as usize].work_queued {
-            clock += self.scan(cpu, task, clock, end);
+            clock += self.scan(cpu, task, clock, tick);
         }
         loop {
             if clock >= end {
-                return (clock, Pending::Tick);
+                return (clock, if clock >= tick { Pending::Tick } else { Pending::Resume });
             }
             match self.step(cpu, task, &mut clock, end) {
                 Step::Go => {}

@@ -1,12 +1,34 @@
 //! Page faults: first touch, NUMA hint faults with migration, write-protection faults after it.
+//!
+//! Here are the faults on pages that only one process can show; the others are in `shared` and `migration`.
 
 use crate::access::FaultEnd;
-use crate::engine::World;
+use crate::engine::{Pending, World};
 use crate::host::Host;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{PageState, Vma, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::fault::policy::EffectivePolicy;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
+
+/// A fault: who, where, how.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// CPU.
+    pub cpu: usize,
+    /// Task.
+    pub task: u32,
+    /// Its process.
+    pub process: usize,
+    /// Mapping.
+    pub vma: usize,
+    /// Chunk of the mapping.
+    pub chunk: usize,
+    /// Page of the chunk.
+    pub page: usize,
+    /// A store.
+    pub write: bool,
+}
 
 impl World<'_> {
     /// Handles the fault on one page; returns its time in the kernel and how it ended.
@@ -22,24 +44,66 @@ impl World<'_> {
         clock: u64,
     ) -> (u64, FaultEnd) {
         let process = self.tasks[task as usize].process as usize;
-        match self.processes[process].space.vma(vma).page(chunk, page) {
+        let s = Site { cpu, task, process, vma, chunk, page, write };
+        let p = &mut self.processes[process];
+        if p.table_node == usize::MAX {
+            p.table_node = self.cpus[cpu].node;
+        }
+        let v = p.space.vma(vma);
+        let state = v.page(chunk, page, &self.shared);
+        let of_object = match state {
+            PageState::Absent => v.kind.backing().is_some(),
+            PageState::Marked { shared, .. } | PageState::ReadOnly { shared, .. } => shared.is_some(),
+            PageState::Migrating(_) => true,
+            PageState::Ready { .. } => false,
+        };
+        if of_object && clock > self.now_ns {
+            return (0, FaultEnd::Stop(Pending::Resume));
+        }
+        match state {
+            PageState::Absent if of_object => self.object_fault(&s),
             PageState::Absent => self.first_touch(cpu, task, vma, chunk, page),
-            PageState::Marked { node, last, pages } => {
+            PageState::Marked { shared: Some(at), .. } => self.shared_hint_fault(&s, at),
+            PageState::Marked { node, last, pages, .. } => {
                 let found = Found { vma, chunk, page, node: node as usize, last, pages };
                 (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go)
             }
+            PageState::Migrating(at) => self.wait_on_page(&s, at),
+            PageState::ReadOnly { shared: Some(at), .. } => self.shared_write_fault(&s, at),
             PageState::ReadOnly { .. } => (self.write_fault(process, vma, chunk, page), FaultEnd::Go),
             PageState::Ready { .. } => (0, FaultEnd::Go),
         }
     }
 
+    /// Node to try first and nodes allowed for a page, by the mapping's policy or else the task's.
+    pub(crate) fn first_choice(&self, s: &Site) -> (usize, u64) {
+        let p = &self.processes[s.process];
+        let index = page_index(p.space.vma(s.vma), s.chunk, s.page);
+        let policy = p.vma_policy[s.vma].as_ref().unwrap_or(&self.tasks[s.task as usize].policy);
+        policy.first_choice(self.cpus[s.cpu].node, index, self.machine.node_count())
+    }
+
+    /// The policy of a page as a hint fault sees it.
+    pub(crate) fn effective_policy(&self, s: &Site) -> EffectivePolicy {
+        let p = &self.processes[s.process];
+        let policy = p.vma_policy[s.vma].as_ref().unwrap_or(&self.tasks[s.task as usize].policy);
+        policy.effective(page_index(p.space.vma(s.vma), s.chunk, s.page))
+    }
+
+    pub(crate) fn out_of_memory(&mut self, process: usize) -> (u64, FaultEnd) {
+        let name = &self.workload.processes[process].name;
+        self.status = numalab_model::record::Status::Failed(format!(
+            "out of memory: {name} touched a page and no allowed node has any left"
+        ));
+        (0, FaultEnd::OutOfMemory)
+    }
+
     fn first_touch(&mut self, cpu: usize, task: u32, vma: usize, chunk: usize, page: usize) -> (u64, FaultEnd) {
         let here = self.cpus[cpu].node;
-        let t = &self.tasks[task as usize];
-        let process = t.process as usize;
+        let process = self.tasks[task as usize].process as usize;
+        let s = Site { cpu, task, process, vma, chunk, page, write: true };
+        let (preferred, allowed) = self.first_choice(&s);
         let v = self.processes[process].space.vma(vma);
-        let index = page_index(v, chunk, page);
-        let (preferred, allowed) = t.policy.first_choice(here, index, self.machine.node_count());
         self.vm.pgfault += 1;
         if v.huge_ok && v.chunk_is_whole(chunk) && v.chunk(chunk).present == 0 {
             if self.memory.alloc_this_node(here, preferred, CHUNK_PAGES) {
@@ -51,11 +115,7 @@ impl World<'_> {
             self.vm.thp_fault_fallback += 1;
         }
         let Some(node) = self.memory.alloc(here, preferred, allowed, 1) else {
-            let name = &self.workload.processes[process].name;
-            self.status = numalab_model::record::Status::Failed(format!(
-                "out of memory: {name} touched a page and no allowed node has any left"
-            ));
-            return (0, FaultEnd::OutOfMemory);
+            return self.out_of_memory(process);
         };
         self.processes[process].space.vma_mut(vma).populate(chunk, page, node);
         let ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
@@ -70,7 +130,8 @@ impl World<'_> {
         let mut facts =
             if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
         facts.last = LastCpupid::from_raw(f.last);
-        let policy = self.tasks[task as usize].policy.effective(f.index(p.space.vma(f.vma)));
+        let policy = p.vma_policy[f.vma].as_ref().unwrap_or(&self.tasks[task as usize].policy);
+        let policy = policy.effective(f.index(p.space.vma(f.vma)));
         let state = p.vma_numa[f.vma].as_mut();
         let decision = self.numa.hint_fault_decide(at, &mut facts, state, &policy, &self.memory);
         p.space.vma_mut(f.vma).unmark(f.chunk, f.page);

@@ -17,6 +17,7 @@ mod event;
 mod fault;
 mod host;
 mod life;
+mod migration;
 mod outcome;
 mod policy;
 mod process;
@@ -24,6 +25,7 @@ mod rates;
 mod sample;
 mod scan;
 mod sets;
+mod shared;
 mod spans;
 mod sync;
 mod task;
@@ -95,7 +97,6 @@ pub fn measure(
     seed: u64,
     check: bool,
 ) -> Result<(Outcome, Footprint), SimError> {
-    modelled(workload)?;
     let mut world = engine::World::new(machine, workload, cfg, seed).map_err(SimError::Unsupported)?;
     world.run();
     if check {
@@ -103,22 +104,4 @@ pub fn measure(
     }
     let footprint = world.footprint();
     Ok((world.outcome(), footprint))
-}
-
-/// Refuses what the simulator does not model yet, rather than modelling something else.
-fn modelled(workload: &Workload) -> Result<(), SimError> {
-    use numalab_model::workload::{ForkPoint, Op, RegionKind};
-    for p in &workload.processes {
-        if let Some(r) = p.regions.iter().find(|r| r.kind != RegionKind::PrivateAnon) {
-            let what = format!("{}: region {} is {:?}", p.name, r.name, r.kind);
-            return Err(SimError::Unsupported(format!("{what}: only private anonymous memory is modelled yet")));
-        }
-        let own = p.regions.len() as u32;
-        let mut ops = p.prologue.iter().chain(p.threads.iter().flat_map(|t| t.ops.iter()));
-        let inherits = p.parent.is_some() && p.fork == ForkPoint::AfterPrologue;
-        if inherits && ops.any(|op| matches!(op, Op::Access(a) if a.span.region >= own)) {
-            return Err(SimError::Unsupported(format!("{}: inherited memory is not modelled yet", p.name)));
-        }
-    }
-    Ok(())
 }

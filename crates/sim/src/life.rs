@@ -2,8 +2,10 @@
 
 use crate::engine::{Pending, World};
 use crate::event::Event;
-use crate::process::STACK_PAGES;
+use crate::process::{ProcessState, STACK_PAGES};
 use crate::task::{Activity, Stage, Task};
+use numalab_kernel::hw::cost::{shootdowns, FlushOp};
+use numalab_kernel::mm::Copied;
 use numalab_kernel::numa::fork::CloneKind;
 use numalab_model::record::Status;
 use numalab_model::workload::ForkPoint;
@@ -24,13 +26,21 @@ impl World<'_> {
         self.after_sched();
     }
 
-    fn start_process(&mut self, process: usize, parent_cpu: u32, parent: Option<u32>) {
+    /// Starts a process; a forked one gets the mappings it inherits. Returns what the fork copied.
+    fn start_process(&mut self, process: usize, parent_cpu: u32, parent: Option<u32>) -> Copied {
         let spec = &self.workload.processes[process];
         let nodes = self.machine.node_count();
-        let p = &mut self.processes[process];
+        let mut p = std::mem::replace(&mut self.processes[process], ProcessState::new(nodes));
+        let mut copied = Copied::default();
         p.started = true;
-        p.map_regions(spec, &self.cfg.mm.thp, nodes);
+        if let Some(of) = spec.parent.filter(|_| parent.is_some()) {
+            let all = spec.fork == ForkPoint::AfterPrologue;
+            copied = p.inherit(&mut self.processes[of], (of as u32, process as u32), all, &mut self.shared);
+        }
+        p.map_regions(process as u32, spec, &self.cfg.mm.thp, nodes, &mut self.shared);
+        self.processes[process] = p;
         self.create_task(process, 0, parent_cpu, parent);
+        copied
     }
 
     fn create_task(&mut self, process: usize, thread: usize, parent_cpu: u32, parent: Option<u32>) {
@@ -121,10 +131,14 @@ impl World<'_> {
         let process = self.tasks[task as usize].process as usize;
         let all = &self.workload.processes;
         let child = (from..all.len()).find(|&i| all[i].parent == Some(process) && all[i].fork == point)?;
-        let ptes = self.processes[process].space.rss_pages() as f64;
-        self.cpus[cpu].debt_ns +=
-            (ptes * self.machine.costs.fork_pte_ns + CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
-        self.start_process(child, cpu as u32, Some(task));
+        let copied = self.start_process(child, cpu as u32, Some(task));
+        let tables = self.costs.fork_ns(copied.ptes, copied.pmds);
+        self.cpus[cpu].debt_ns += (tables + CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
+        let changed = copied.ptes + copied.pmds;
+        for _ in 0..shootdowns(FlushOp::ForkProtect { changed }, &self.cfg.flush, false) {
+            let ns = self.shoot_down(cpu, task, changed);
+            self.cpus[cpu].debt_ns += ns;
+        }
         Some(child)
     }
 
@@ -165,7 +179,7 @@ impl World<'_> {
                 self.sample_now();
             }
             let p = &mut self.processes[process];
-            p.space.release(&mut self.memory);
+            p.space.release(process as u32, &mut self.memory, &mut self.shared);
         } else if p.live_threads == 1 {
             if let Some(joiner) = p.joiner.take() {
                 let sleep = self.tasks[joiner as usize].sleep;

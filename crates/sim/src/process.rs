@@ -1,9 +1,10 @@
 //! A process: its address space and what belongs to all its threads.
 
+use crate::policy::TaskPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
-use numalab_kernel::mm::{AddressSpace, Vma, VmaKind, CHUNK_BYTES};
+use numalab_kernel::mm::{AddressSpace, Copied, Mapper, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
 use numalab_kernel::numa::VmaNuma;
-use numalab_model::workload::Process;
+use numalab_model::workload::{HugeAdvice, Process, RegionKind};
 
 /// Size of a thread stack mapping: the usual `ulimit -s` that glibc maps per thread.
 pub const STACK_BYTES: u64 = 8 << 20;
@@ -19,6 +20,14 @@ pub struct ProcessState {
     pub space: AddressSpace,
     /// NUMA state of each mapping, by mapping id.
     pub vma_numa: Vec<Option<VmaNuma>>,
+    /// Policy of each mapping that has one of its own (`mbind`), by mapping id.
+    pub vma_policy: Vec<Option<TaskPolicy>>,
+    /// Node its page tables are taken to be on: that of its first fault (`usize::MAX` before that).
+    pub table_node: usize,
+    /// It maps pages that other processes may map too.
+    pub shares: bool,
+    /// Regions inherited from its parent.
+    inherited: usize,
     /// Mapping id of each region of the workload.
     pub region_vma: Vec<u32>,
     /// Mapping id of the stack of thread 1, 2, ...
@@ -53,6 +62,10 @@ impl ProcessState {
         Self {
             space: AddressSpace::default(),
             vma_numa: Vec::new(),
+            vma_policy: Vec::new(),
+            table_node: usize::MAX,
+            shares: false,
+            inherited: 0,
             region_vma: Vec::new(),
             stacks: Vec::new(),
             next_top: MMAP_TOP,
@@ -68,27 +81,54 @@ impl ProcessState {
             ended: false,
         }
     }
+    /// Copies the mappings of its parent at the fork: all regions, or only those the parent inherited itself.
+    /// Returns what was copied.
+    pub fn inherit(
+        &mut self,
+        parent: &mut ProcessState,
+        (parent_id, id): (u32, u32),
+        all: bool,
+        store: &mut SharedMemory,
+    ) -> Copied {
+        let regions = if all { parent.region_vma.len() } else { parent.inherited };
+        let ids = &parent.region_vma[..regions];
+        let copied = self.space.inherit(ids, &mut parent.space, (parent_id, id), store);
+        self.vma_policy = ids.iter().map(|&v| parent.vma_policy[v as usize].clone()).collect();
+        self.vma_numa.resize(regions, None);
+        self.region_vma = (0..regions as u32).collect();
+        self.inherited = regions;
+        self.next_top = parent.next_top;
+        self.shares = regions > 0;
+        parent.shares |= regions > 0;
+        copied
+    }
     /// Maps the process's own regions: the first one lowest, all of them above later stacks.
-    pub fn map_regions(&mut self, spec: &Process, thp: &ThpTunables, nodes: usize) {
+    pub fn map_regions(&mut self, id: u32, spec: &Process, thp: &ThpTunables, nodes: usize, store: &mut SharedMemory) {
+        let mut own: Vec<u32> = Vec::with_capacity(spec.regions.len());
         for region in spec.regions.iter().rev() {
             let start = self.place(region.size_bytes, region.misalign_bytes);
-            let vma = Vma::new(
-                start,
-                start + region.size_bytes,
-                VmaKind::PrivateAnon,
-                may_have_huge(thp, region.advice),
-                nodes,
-            );
-            let id = self.space.insert(vma);
+            let kind = kind_of(region.kind);
+            let huge_ok = kind == VmaKind::PrivateAnon && may_have_huge(thp, region.advice);
+            let mut vma = Vma::new(start, start + region.size_bytes, kind, huge_ok, nodes);
+            if let Some(backing) = kind.backing() {
+                vma.objects.push(store.create(backing, vma.chunk_count()));
+            }
+            let objects = vma.objects.clone();
+            let vma_id = self.space.insert(vma) as u32;
+            for object in objects {
+                store.object_mut(object).mappers.push(Mapper { process: id, vma: vma_id });
+            }
             self.vma_numa.push(None);
-            self.region_vma.push(id as u32);
+            self.vma_policy.push(region.policy.as_ref().map(TaskPolicy::new));
+            own.push(vma_id);
         }
-        self.region_vma.reverse();
+        self.region_vma.extend(own.iter().rev());
     }
     /// Maps the stack of the next thread below everything else.
     pub fn map_stack(&mut self, nodes: usize) {
         let start = self.place(STACK_BYTES, 0);
         self.vma_numa.push(None);
+        self.vma_policy.push(None);
         let id = self.space.insert(Vma::new(start, start + STACK_BYTES, VmaKind::Stack, false, nodes));
         self.stacks.push(id as u32);
     }
@@ -100,6 +140,17 @@ impl ProcessState {
         let start = (self.next_top - size - CHUNK_BYTES) / CHUNK_BYTES * CHUNK_BYTES + misalign;
         self.next_top = start / CHUNK_BYTES * CHUNK_BYTES;
         start
+    }
+}
+
+/// A region's kind as the kernel sees the mapping.
+fn kind_of(kind: RegionKind) -> VmaKind {
+    match kind {
+        RegionKind::PrivateAnon => VmaKind::PrivateAnon,
+        RegionKind::SharedAnon => VmaKind::SharedAnon,
+        RegionKind::CowData => VmaKind::CowData,
+        RegionKind::FileRead => VmaKind::FileRead,
+        RegionKind::FileShared => VmaKind::FileShared,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Time series: what a run looked like while it went on.
 
 use crate::engine::World;
+use numalab_kernel::mm::PageRef;
 use numalab_model::record::Series;
 use numalab_model::workload::Workload;
 
@@ -87,6 +88,28 @@ impl World<'_> {
         push(&mut s.bandwidth, now, (0..nodes).map(|n| rates.dram_gbps(n)));
     }
 
+    /// Every shared page is shown as often as its mapcount says.
+    fn check_mapcounts(&self) -> Result<(), String> {
+        for (id, object) in self.shared.iter() {
+            for (chunk, b) in object.blocks() {
+                let mut from = 0;
+                while let Some(page) = b.resident.next(from) {
+                    let at = PageRef { object: id, chunk: chunk as u32, page: page as u16 };
+                    let shown = object.mappers.iter().filter(|m| {
+                        let p = &self.processes[m.process as usize];
+                        p.started && !p.ended && p.space.vma(m.vma as usize).shows(at)
+                    });
+                    let (shown, mapcount) = (shown.count(), b.mapcount[page]);
+                    if shown != mapcount as usize {
+                        return Err(format!("{at:?} is shown {shown} times, its mapcount is {mapcount}"));
+                    }
+                    from = page + 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Checks what must hold at the end of a run.
     ///
     /// # Errors
@@ -95,8 +118,10 @@ impl World<'_> {
         let mut used = vec![0u64; self.machine.node_count()];
         for p in &self.processes {
             p.space.check()?;
-            p.space.add_pages_on_node(&mut used);
+            p.space.add_exclusive_on_node(&mut used);
         }
+        self.shared.add_pages_on_node(&mut used);
+        self.check_mapcounts()?;
         for (n, &u) in used.iter().enumerate() {
             if u != self.memory.used(n) {
                 return Err(format!("node {n}: {u} pages mapped, {} allocated", self.memory.used(n)));

@@ -1,5 +1,6 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
+use crate::migration::PageMigration;
 use crate::policy::TaskPolicy;
 use numalab_model::workload::{Bound, Op};
 use std::sync::Arc;
@@ -60,6 +61,10 @@ pub struct Task {
     pub user_ns: u64,
     /// Time in the kernel, ns.
     pub system_ns: u64,
+    /// Since when it waits for a page under migration, ns.
+    pub blocked_since_ns: Option<u64>,
+    /// Migration it carries out.
+    pub migration: Option<Box<PageMigration>>,
     /// Number of the current sleep.
     pub sleep: u32,
     /// Shoot-down loss of its address space that its CPU has already paid for, ns.
@@ -114,6 +119,8 @@ impl Task {
             policy: TaskPolicy::system(),
             user_ns: 0,
             system_ns: 0,
+            blocked_since_ns: None,
+            migration: None,
             sleep: 0,
             flush_paid_ns: 0,
             llc: u32::MAX,

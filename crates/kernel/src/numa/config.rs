@@ -89,6 +89,8 @@ crate::tunables! {
         local_fault_updates_cpupid: bool = false, "", "model";
         /// A migration attempt leaves private pages write-protected (6.2 on).
         migration_drops_write: bool = true, "", "model";
+        /// Tasks that wait for a page under migration hold a reference to it, so that the move fails and is tried again, ten times in all (before 5.0).
+        migration_waiters_pin: bool = false, "", "model";
         /// No migration to nodes without memory (between 6.1 and 6.12).
         refuse_memoryless_target: bool = true, "", "model";
         /// Huge pages mapped more than once are not migrated (6.1).
