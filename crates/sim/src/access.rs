@@ -8,7 +8,6 @@ use crate::walk::mean_walk;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
 use numalab_kernel::hw::tlb::Walk;
-use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
@@ -97,7 +96,7 @@ impl World<'_> {
                 Step::Stop(Pending::Sleep(Some(*clock + ns)))
             }
             Op::SetPolicy(p) => {
-                t.policy = crate::policy::TaskPolicy::new(p);
+                t.policy = crate::policy::compile(p, self.memory.memory_nodes());
                 t.advance();
                 Step::Go
             }
@@ -252,12 +251,30 @@ impl World<'_> {
         let process = t.process as usize;
         let p = &mut self.processes[process];
         let vma = p.space.vma_mut(p.region_vma[span.region as usize] as usize);
+        let splits = self.memory.events.thp_split_page;
         let from = vma.start + span.offset_bytes.div_ceil(PAGE_BYTES) * PAGE_BYTES;
         let to = vma.start + (span.offset_bytes + span.len_bytes) / PAGE_BYTES * PAGE_BYTES;
         let memory = &mut self.memory;
-        let free = |node, class| memory.free_page(node, Frame::UNKNOWN, class);
-        let pages = if from < to { vma.discard(from, to, &mut self.shared, free) } else { 0 };
-        let ns = (self.machine.costs.exception_ns + pages as f64 * self.machine.costs.pte_skip_ns) as u64;
+        let mut pages = 0;
+        if from < to {
+            // A huge page partly in the range is split; that its free part waits for memory pressure is not modelled.
+            for addr in [from, to - 1] {
+                let chunk = vma.chunk_of(addr);
+                let base = vma.chunk_base(chunk);
+                let c = vma.chunk(chunk);
+                if c.kind == ChunkKind::Huge && c.shared == 0 && (base < from || base + CHUNK_BYTES > to) {
+                    let (node, frame) = vma.split_huge(chunk);
+                    memory.split_frame(node, frame);
+                    memory.events.thp_split_pmd += 1;
+                    memory.events.thp_deferred_split_page += 1;
+                    memory.events.thp_split_page += 1;
+                }
+            }
+            pages = vma.discard(from, to, &mut self.shared, |gone| memory.take_back(gone));
+        }
+        let splits = (self.memory.events.thp_split_page - splits) as f64;
+        let cost = pages as f64 * self.machine.costs.pte_skip_ns + splits * self.machine.costs.split_ns;
+        let ns = (self.machine.costs.exception_ns + cost) as u64;
         *clock += ns;
         self.charge_system(task, ns);
         Step::Go
@@ -398,7 +415,7 @@ impl World<'_> {
         }
         self.finish_part(task, a, done, a.span.len_bytes);
         self.charge_user(task, *clock - started - kernel_ns);
-        self.charge_system(task, kernel_ns);
+        self.charge_kernel(task, kernel_ns);
         out
     }
 
@@ -456,7 +473,7 @@ impl World<'_> {
         }
         self.finish_part(task, a, done, lines);
         self.charge_user(task, *clock - started - kernel_ns);
-        self.charge_system(task, kernel_ns);
+        self.charge_kernel(task, kernel_ns);
         out
     }
 
@@ -518,7 +535,7 @@ impl World<'_> {
         }
         self.finish_part(task, a, done, a.accesses);
         self.charge_user(task, *clock - started - kernel_ns);
-        self.charge_system(task, kernel_ns);
+        self.charge_kernel(task, kernel_ns);
         out
     }
 

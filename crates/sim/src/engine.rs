@@ -8,11 +8,13 @@ use crate::access::Step;
 use crate::birth::Unborn;
 use crate::config::SimConfig;
 use crate::counters::VmCounters;
+use crate::daemons::Daemons;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
 use crate::migration::SHARED_STEP_NS;
 use crate::process::ProcessState;
 use crate::rates::Rates;
+use crate::reclaim::{Hand, SwapQueue};
 use crate::sample::Samples;
 use crate::sets::{WorkingSets, NO_GROUP};
 use crate::spans::Spans;
@@ -23,6 +25,7 @@ use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::hw::tlb::TlbModel;
+use numalab_kernel::mm::thp::{Ladders, Locality};
 use numalab_kernel::mm::{NodeMemory, PageRef, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
@@ -114,6 +117,16 @@ pub struct World<'a> {
     pub(crate) sets: WorkingSets,
     /// Latencies and rates of cache hits.
     pub(crate) cache: CacheTimes,
+    /// Distance classes and huge-page ladders of the machine.
+    pub(crate) ladders: Ladders,
+    /// Where reclaim of anonymous pages goes on, by node.
+    pub(crate) hands: Vec<Hand>,
+    /// The swap device.
+    pub(crate) swap_queue: SwapQueue,
+    /// Waits for devices in the faults being handled, ns.
+    pub(crate) io_wait_ns: u64,
+    /// kswapd, kcompactd, khugepaged.
+    pub(crate) daemons: Daemons,
     /// TLB reach and page walks.
     pub(crate) tlb: TlbModel,
     /// Clocks by busy cores.
@@ -152,6 +165,17 @@ pub struct World<'a> {
     ticks: u64,
     /// Most resident pages at a sample, and the bytes of page state then.
     pub(crate) peak: (u64, u64),
+}
+
+/// What the huge-page rule needs to know of the machine.
+fn ladders(machine: &Machine, cfg: &SimConfig) -> Result<Ladders, String> {
+    match cfg.mm.thp.locality() {
+        Locality::LadderSorted => Ok(Ladders::sorted(machine, machine.tlb.nested)),
+        Locality::LadderCustom => {
+            Err("thp_locality = ladder_custom needs a list, which only `explain ladder` takes".into())
+        }
+        _ => Ok(Ladders::classes_of(machine)),
+    }
 }
 
 /// Time between two solutions of the bandwidth model.
@@ -197,6 +221,11 @@ impl<'a> World<'a> {
             others: vec![0; nodes],
             sets,
             cache: CacheTimes::new(machine),
+            ladders: ladders(machine, cfg)?,
+            hands: vec![Hand::default(); nodes],
+            swap_queue: SwapQueue::default(),
+            io_wait_ns: 0,
+            daemons: Daemons::new(nodes, &cfg.mm),
             tlb: TlbModel::new(machine, machine.tlb.nested),
             clock: Boost::new(machine),
             busy_cores: vec![0; machine.sockets.max(1)],
@@ -255,6 +284,7 @@ impl<'a> World<'a> {
 
     fn epoch(&mut self) {
         self.rates.end_epoch(EPOCH_NS as f64);
+        self.memory_daemons();
         self.sample();
         if self.queue.is_empty() {
             // Nobody runs and nobody will be woken.
@@ -532,7 +562,8 @@ impl<'a> World<'a> {
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
     fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
         let tick = self.next_tick(cpu);
-        let sharing = self.now_ns < self.sharing_until_ns && self.processes[self.tasks[task as usize].process as usize].shares;
+        let sharing =
+            self.now_ns < self.sharing_until_ns && self.processes[self.tasks[task as usize].process as usize].shares;
         let end = if sharing { tick.min(self.now_ns + SHARED_STEP_NS) } else { tick };
         let mut clock = self.now_ns.max(self.tasks[task as usize].ahead_ns);
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);

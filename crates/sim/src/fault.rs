@@ -5,8 +5,10 @@
 use crate::access::FaultEnd;
 use crate::engine::{Pending, World};
 use crate::host::Host;
+use crate::place::Placed;
+use crate::policy::page_index;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{PageState, Vma, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PageClass, PageState, PAGE_BYTES};
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
@@ -62,7 +64,7 @@ impl World<'_> {
         }
         match state {
             PageState::Absent if of_object => self.object_fault(&s),
-            PageState::Absent => self.first_touch(cpu, task, vma, chunk, page),
+            PageState::Absent => self.first_touch(&s, clock),
             PageState::Marked { shared: Some(at), .. } => self.shared_hint_fault(&s, at),
             PageState::Marked { node, last, pages, .. } => {
                 let found = Found { vma, chunk, page, node: node as usize, last, pages };
@@ -75,51 +77,30 @@ impl World<'_> {
         }
     }
 
-    /// Node to try first and nodes allowed for a page, by the mapping's policy or else the task's.
-    pub(crate) fn first_choice(&self, s: &Site) -> (usize, u64) {
-        let p = &self.processes[s.process];
-        let index = page_index(p.space.vma(s.vma), s.chunk, s.page);
-        let policy = p.vma_policy[s.vma].as_ref().unwrap_or(&self.tasks[s.task as usize].policy);
-        policy.first_choice(self.cpus[s.cpu].node, index, self.machine.node_count())
-    }
-
     /// The policy of a page as a hint fault sees it.
     pub(crate) fn effective_policy(&self, s: &Site) -> EffectivePolicy {
-        let p = &self.processes[s.process];
-        let policy = p.vma_policy[s.vma].as_ref().unwrap_or(&self.tasks[s.task as usize].policy);
-        policy.effective(page_index(p.space.vma(s.vma), s.chunk, s.page))
+        let index = page_index(self.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
+        self.policy(s).at_hint_fault(index)
     }
 
-    pub(crate) fn out_of_memory(&mut self, process: usize) -> (u64, FaultEnd) {
-        let name = &self.workload.processes[process].name;
-        self.status = numalab_model::record::Status::Failed(format!(
-            "out of memory: {name} touched a page and no allowed node has any left"
-        ));
-        (0, FaultEnd::OutOfMemory)
-    }
-
-    fn first_touch(&mut self, cpu: usize, task: u32, vma: usize, chunk: usize, page: usize) -> (u64, FaultEnd) {
-        let here = self.cpus[cpu].node;
-        let process = self.tasks[task as usize].process as usize;
-        let s = Site { cpu, task, process, vma, chunk, page, write: true };
-        let (preferred, allowed) = self.first_choice(&s);
-        let v = self.processes[process].space.vma(vma);
+    fn first_touch(&mut self, s: &Site, clock: u64) -> (u64, FaultEnd) {
+        let here = self.cpus[s.cpu].node;
         self.vm.pgfault += 1;
-        if v.huge_ok && v.chunk_is_whole(chunk) && v.chunk(chunk).present == 0 {
-            if self.memory.alloc_this_node(here, preferred, CHUNK_PAGES) {
-                self.vm.thp_fault_alloc += 1;
-                self.processes[process].space.vma_mut(vma).populate_huge(chunk, preferred);
-                let ns = self.costs.huge_fault_ns(here, preferred, self.rates.latency_factor(here, preferred));
-                return (ns as u64, FaultEnd::Go);
-            }
-            self.vm.thp_fault_fallback += 1;
+        if self.processes[s.process].space.vma(s.vma).places.slot(s.chunk, s.page).is_some() {
+            return self.swap_in(s, clock).map_or((0, FaultEnd::OutOfMemory), |ns| (ns, FaultEnd::Go));
         }
-        let Some(node) = self.memory.alloc(here, preferred, allowed, 1) else {
-            return self.out_of_memory(process);
+        let mut ns = 0;
+        let Some(Placed { huge, got }) = self.place(s, clock, &mut ns) else { return (ns, FaultEnd::OutOfMemory) };
+        let slower = self.rates.latency_factor(here, got.node);
+        let vma = self.processes[s.process].space.vma_mut(s.vma);
+        let fault = if huge {
+            vma.populate_huge(s.chunk, got.node, got.frame);
+            self.costs.huge_fault_ns(here, got.node, slower)
+        } else {
+            vma.populate(s.chunk, s.page, got.node, got.frame);
+            self.costs.minor_fault_ns(here, got.node, slower)
         };
-        self.processes[process].space.vma_mut(vma).populate(chunk, page, node);
-        let ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
-        (ns as u64, FaultEnd::Go)
+        (ns + fault as u64, FaultEnd::Go)
     }
 
     fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
@@ -131,7 +112,7 @@ impl World<'_> {
             if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
         facts.last = LastCpupid::from_raw(f.last);
         let policy = p.vma_policy[f.vma].as_ref().unwrap_or(&self.tasks[task as usize].policy);
-        let policy = policy.effective(f.index(p.space.vma(f.vma)));
+        let policy = policy.at_hint_fault(page_index(p.space.vma(f.vma), f.chunk, f.page, 0));
         let state = p.vma_numa[f.vma].as_mut();
         let decision = self.numa.hint_fault_decide(at, &mut facts, state, &policy, &self.memory);
         p.space.vma_mut(f.vma).unmark(f.chunk, f.page);
@@ -178,12 +159,12 @@ impl World<'_> {
         }
         let here = self.cpus[at.cpu].node;
         let pages = u64::from(f.pages);
-        if !self.memory.alloc_migration(here, target, pages) {
+        let Some(frame) = self.memory.alloc_on(here, target, pages) else {
             return MigrateResult::Failed;
-        }
-        self.memory.release(f.node, pages);
+        };
         let process = self.tasks[at.task as usize].process as usize;
-        self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, f.last);
+        let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, frame, f.last);
+        self.memory.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
         self.rates.copied(f.node, target, pages * PAGE_BYTES);
         *ns += self.migration_ns(at.cpu, at.task, f, target);
         MigrateResult::Migrated
@@ -213,15 +194,4 @@ struct Found {
     node: usize,
     last: u32,
     pages: u32,
-}
-
-impl Found {
-    /// Page number inside the mapping, which interleaving counts by.
-    fn index(&self, vma: &Vma) -> u64 {
-        page_index(vma, self.chunk, self.page)
-    }
-}
-
-fn page_index(vma: &Vma, chunk: usize, page: usize) -> u64 {
-    (vma.chunk_base(chunk) / PAGE_BYTES + page as u64).saturating_sub(vma.start / PAGE_BYTES)
 }

@@ -37,7 +37,7 @@ impl World<'_> {
             let all = spec.fork == ForkPoint::AfterPrologue;
             copied = p.inherit(&mut self.processes[of], (of as u32, process as u32), all, &mut self.shared);
         }
-        p.map_regions(process as u32, spec, &self.cfg.mm.thp, nodes, &mut self.shared);
+        p.map_regions(process as u32, spec, &self.cfg.mm.thp, &self.memory, &mut self.shared);
         self.processes[process] = p;
         self.create_task(process, 0, parent_cpu, parent);
         copied

@@ -47,6 +47,8 @@ pub struct PageMigration {
     facts: PageFacts,
     decision: FaultDecision,
     target: usize,
+    /// Where the target page lies.
+    frame: Frame,
     attempt: u32,
     phase: Phase,
     unmap_ns: u64,
@@ -79,6 +81,7 @@ impl World<'_> {
                     facts,
                     decision,
                     target,
+                    frame: Frame::UNKNOWN,
                     attempt: 0,
                     phase: Phase::Replace,
                     unmap_ns: 0,
@@ -121,9 +124,7 @@ impl World<'_> {
     fn start_attempt(&mut self, mut m: PageMigration) -> Option<u64> {
         let here = self.cpus[m.site.cpu].node;
         let class = self.shared.object(m.at.object).backing.class(m.facts.huge);
-        if !self.memory.alloc_class_on(here, m.target, class) {
-            return None;
-        }
+        m.frame = self.memory.alloc_class_on(here, m.target, class)?;
         self.shared.block_of(m.at).locked.set(usize::from(m.at.page));
         m.attempt += 1;
         m.phase = Phase::Replace;
@@ -206,7 +207,8 @@ impl World<'_> {
 
     /// Time of copying (if the page moves) and of restoring all entries.
     fn restore_ns(&self, m: &PageMigration) -> u64 {
-        let mapcount = self.shared.object(m.at.object).block(m.site.chunk).map_or(0, |b| b.mapcount[m.at.page as usize]);
+        let mapcount =
+            self.shared.object(m.at.object).block(m.site.chunk).map_or(0, |b| b.mapcount[m.at.page as usize]);
         let entries = f64::from(mapcount) * self.machine.costs.fork_pte_ns;
         let (from, to) = (m.facts.nid, m.target);
         let slowdown = self.rates.latency_factor(from, to);
@@ -246,11 +248,12 @@ impl World<'_> {
         let old = usize::from(b.node[page]);
         if m.moved {
             b.node[page] = m.target as u8;
-            self.memory.free_page(old, Frame::UNKNOWN, class);
+            let frame = std::mem::replace(&mut b.frame[page], m.frame);
+            self.memory.free_page(old, frame, class);
             let pages = if m.facts.huge { CHUNK_PAGES } else { 1 };
             self.rates.copied(old, m.target, pages * PAGE_BYTES);
         } else {
-            self.memory.free_page(m.target, Frame::UNKNOWN, class);
+            self.memory.free_page(m.target, m.frame, class);
         }
         for mapper in &object.mappers {
             let v = self.processes[mapper.process as usize].space.vma_mut(mapper.vma as usize);

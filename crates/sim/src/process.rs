@@ -1,8 +1,9 @@
 //! A process: its address space and what belongs to all its threads.
 
-use crate::policy::TaskPolicy;
+use crate::policy::compile;
+use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
-use numalab_kernel::mm::{AddressSpace, Copied, Mapper, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
+use numalab_kernel::mm::{AddressSpace, Copied, Mapper, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
 use numalab_kernel::numa::VmaNuma;
 use numalab_model::workload::{HugeAdvice, Process, RegionKind};
 
@@ -21,7 +22,7 @@ pub struct ProcessState {
     /// NUMA state of each mapping, by mapping id.
     pub vma_numa: Vec<Option<VmaNuma>>,
     /// Policy of each mapping that has one of its own (`mbind`), by mapping id.
-    pub vma_policy: Vec<Option<TaskPolicy>>,
+    pub vma_policy: Vec<Option<MemPolicy>>,
     /// Node its page tables are taken to be on: that of its first fault (`usize::MAX` before that).
     pub table_node: usize,
     /// It maps pages that other processes may map too.
@@ -103,7 +104,15 @@ impl ProcessState {
         copied
     }
     /// Maps the process's own regions: the first one lowest, all of them above later stacks.
-    pub fn map_regions(&mut self, id: u32, spec: &Process, thp: &ThpTunables, nodes: usize, store: &mut SharedMemory) {
+    pub fn map_regions(
+        &mut self,
+        id: u32,
+        spec: &Process,
+        thp: &ThpTunables,
+        at: &NodeMemory,
+        store: &mut SharedMemory,
+    ) {
+        let (nodes, mems) = (at.nodes(), at.memory_nodes());
         let mut own: Vec<u32> = Vec::with_capacity(spec.regions.len());
         for region in spec.regions.iter().rev() {
             let start = self.place(region.size_bytes, region.misalign_bytes);
@@ -113,13 +122,14 @@ impl ProcessState {
             if let Some(backing) = kind.backing() {
                 vma.objects.push(store.create(backing, vma.chunk_count()));
             }
+            vma.advised = region.advice == HugeAdvice::Huge;
             let objects = vma.objects.clone();
             let vma_id = self.space.insert(vma) as u32;
             for object in objects {
                 store.object_mut(object).mappers.push(Mapper { process: id, vma: vma_id });
             }
             self.vma_numa.push(None);
-            self.vma_policy.push(region.policy.as_ref().map(TaskPolicy::new));
+            self.vma_policy.push(region.policy.as_ref().map(|p| compile(p, mems)));
             own.push(vma_id);
         }
         self.region_vma.extend(own.iter().rev());

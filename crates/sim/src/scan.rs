@@ -3,7 +3,7 @@
 use crate::engine::World;
 use crate::process::ProcessState;
 use numalab_kernel::hw::cost::ScanWork;
-use crate::policy::TaskPolicy;
+use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::{AddressSpace, SharedMemory, VmaKind, CHUNK_PAGES};
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
@@ -13,7 +13,7 @@ use numalab_kernel::numa::state::VmaNuma;
 struct ScanView<'a> {
     space: &'a mut AddressSpace,
     shared: &'a mut SharedMemory,
-    policies: &'a [Option<TaskPolicy>],
+    policies: &'a [Option<MemPolicy>],
     states: &'a mut [Option<VmaNuma>],
     /// The scanning thread's own policy lacks migrate-on-fault.
     policy_without_mof: bool,
@@ -33,7 +33,7 @@ impl ScanSpace for ScanView<'_> {
     fn vma(&self, i: usize) -> VmaView {
         let id = self.space.id_at(i);
         let v = self.space.vma(id);
-        let own = self.policies[id].as_ref().map(|p| !p.migrate_on_fault());
+        let own = self.policies[id].as_ref().map(|p| !p.migrates_on_fault());
         VmaView {
             policy_without_mof: own.unwrap_or(self.policy_without_mof),
             shared_ro: v.kind == VmaKind::FileRead,
@@ -71,7 +71,7 @@ impl World<'_> {
             shared: &mut self.shared,
             policies: vma_policy,
             states: vma_numa,
-            policy_without_mof: !t.policy.migrate_on_fault(),
+            policy_without_mof: !t.policy.migrates_on_fault(),
             flushes: 0,
             skipped: 0,
         };

@@ -9,8 +9,7 @@ use crate::event::Event;
 use crate::fault::Site;
 use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::pageblock::Frame;
-use numalab_kernel::mm::{Backing, PageRef, VmaKind, CHUNK_BYTES, FAULT_AROUND_PAGES, NEVER, PAGE_BYTES};
+use numalab_kernel::mm::{Backing, PageClass, PageRef, VmaKind, CHUNK_BYTES, FAULT_AROUND_PAGES, NEVER, PAGE_BYTES};
 
 impl World<'_> {
     /// An absent entry of a mapping of a file or of shared memory.
@@ -21,19 +20,12 @@ impl World<'_> {
         if self.shared.locked(at) {
             return self.wait_on_page(s, at);
         }
-        let here = self.cpus[s.cpu].node;
         let mut ns = self.machine.costs.exception_ns;
         if !self.shared.object(object).resident(s.chunk, s.page) {
-            let class = self.shared.object(object).backing.class(false);
-            let (preferred, allowed) = self.first_choice(s);
-            let Some(node) = self.memory.alloc_class(here, preferred, allowed, class) else {
-                return self.out_of_memory(s.process);
-            };
-            let b = self.shared.block_of(at);
-            b.resident.set(s.page);
-            b.dirty.clear(s.page);
-            (b.node[s.page], b.last[s.page]) = (node as u8, NEVER);
-            ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
+            match self.object_page(s, at) {
+                Some(fetched) => ns = fetched,
+                None => return (0, FaultEnd::OutOfMemory),
+            }
         }
         self.vm.pgfault += 1;
         if s.write && kind == VmaKind::CowData {
@@ -45,6 +37,33 @@ impl World<'_> {
         }
         let mapped = self.map_around(s, at, !s.write && kind.is_file());
         (ns as u64 + (mapped as f64 * self.machine.costs.fork_pte_ns) as u64, FaultEnd::Go)
+    }
+
+    /// Brings a page of an object into memory: one that was left to the page cache, if that still has it, else a new one.
+    /// Returns the time, `None` when memory is exhausted.
+    fn object_page(&mut self, s: &Site, at: PageRef) -> Option<f64> {
+        let here = self.cpus[s.cpu].node;
+        let b = self.shared.block_of(at);
+        let mut left = None;
+        if b.cached.get(s.page) {
+            b.cached.clear(s.page);
+            let node = usize::from(b.node[s.page]);
+            left = self.memory.cache_claim(node).map(|frame| (node, frame));
+        }
+        let (node, frame, ns) = match left {
+            Some((node, frame)) => (node, frame, self.machine.costs.exception_ns),
+            None => {
+                let (class, mut waited) = (self.shared.object(at.object).backing.class(false), 0);
+                let got = self.place_base(s, class, self.now_ns, &mut waited)?;
+                let fault = self.costs.minor_fault_ns(here, got.node, self.rates.latency_factor(here, got.node));
+                (got.node, got.frame, fault + waited as f64)
+            }
+        };
+        let b = self.shared.block_of(at);
+        b.resident.set(s.page);
+        b.dirty.clear(s.page);
+        (b.node[s.page], b.last[s.page], b.frame[s.page]) = (node as u8, NEVER, frame);
+        Some(ns)
     }
 
     /// Maps a page, and with `around` those of its fault-around window that are in memory; returns how many.
@@ -110,9 +129,11 @@ impl World<'_> {
     fn split_shared(&mut self, at: PageRef) -> u64 {
         let chunk = at.chunk as usize;
         let b = self.shared.block_of(at);
-        let node = usize::from(b.node[0]);
+        let (node, frame) = (usize::from(b.node[0]), b.frame[0]);
         b.split();
-        self.memory.split_frame(node, Frame::UNKNOWN);
+        self.memory.split_frame(node, frame);
+        self.memory.events.thp_split_page += 1;
+        self.memory.events.thp_split_pmd += 1;
         for m in &self.shared.object(at.object).mappers {
             let v = self.processes[m.process as usize].space.vma_mut(m.vma as usize);
             if v.shows(at) {
@@ -124,22 +145,22 @@ impl World<'_> {
 
     /// Gives the writer a page of its own with the contents of a shared one; `mapped` if its entry shows that now.
     fn copy_for_write(&mut self, s: &Site, at: PageRef, mapped: bool) -> (u64, FaultEnd) {
-        let here = self.cpus[s.cpu].node;
-        let (preferred, allowed) = self.first_choice(s);
-        let Some(node) = self.memory.alloc(here, preferred, allowed, 1) else {
-            return self.out_of_memory(s.process);
+        let mut waited = 0;
+        let Some(got) = self.place_base(s, PageClass::Anon, self.now_ns, &mut waited) else {
+            return (waited, FaultEnd::OutOfMemory);
         };
+        let node = got.node;
         let old = usize::from(self.shared.block_of(at).node[s.page]);
         let v = self.processes[s.process].space.vma_mut(s.vma);
         if mapped {
-            v.break_cow(s.chunk, s.page, old, node);
+            v.break_cow(s.chunk, s.page, old, (node, got.frame));
             let memory = &mut self.memory;
-            self.shared.unmap(at, &mut |node, class| memory.free_page(node, Frame::UNKNOWN, class));
+            self.shared.unmap(at, &mut |gone| memory.take_back(gone));
         } else {
-            v.populate(s.chunk, s.page, node);
+            v.populate(s.chunk, s.page, node, got.frame);
         }
         self.rates.copied(old, node, PAGE_BYTES);
-        let mut ns = self.costs.cow_fault_ns(old, node, self.rates.latency_factor(old, node)) as u64;
+        let mut ns = waited + self.costs.cow_fault_ns(old, node, self.rates.latency_factor(old, node)) as u64;
         if mapped {
             for _ in 0..shootdowns(FlushOp::CowReplace, &self.cfg.flush, false) {
                 ns += self.shoot_down(s.cpu, s.task, 1);

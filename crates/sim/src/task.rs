@@ -1,7 +1,7 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
 use crate::migration::PageMigration;
-use crate::policy::TaskPolicy;
+use numalab_kernel::mm::policy::MemPolicy;
 use numalab_model::workload::{Bound, Op};
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub struct Task {
     /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
     pub released_ns: u64,
     /// Own policy.
-    pub policy: TaskPolicy,
+    pub policy: MemPolicy,
     /// Time in user mode, ns.
     pub user_ns: u64,
     /// Time in the kernel, ns.
@@ -116,7 +116,7 @@ impl Task {
             entered: false,
             activity: Activity::Running,
             released_ns: 0,
-            policy: TaskPolicy::system(),
+            policy: MemPolicy::DEFAULT,
             user_ns: 0,
             system_ns: 0,
             blocked_since_ns: None,

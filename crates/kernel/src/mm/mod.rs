@@ -43,7 +43,7 @@ pub mod sharing;
 pub mod space;
 pub mod thp;
 pub mod vma;
-mod vma_walk;
+mod vma_huge;
 pub mod work;
 pub mod zone;
 
@@ -56,9 +56,9 @@ pub use marking::MarkOutcome;
 pub use node_memory::NodeMemory;
 pub use object::{Backing, Mapper, PageRef, SharedMemory};
 pub use pageblock::Frame;
-pub use places::Places;
-pub use space::AddressSpace;
+pub use places::{Gone, Places};
 pub use sharing::{Copied, FAULT_AROUND_PAGES};
+pub use space::AddressSpace;
 pub use vma::{Chunk, ChunkKind, PageState, Vma, VmaKind};
 pub use work::Work;
 

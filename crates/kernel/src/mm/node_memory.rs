@@ -288,6 +288,11 @@ impl NodeMemory {
         let req = self.request_on(here, node, class);
         self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.frame)
     }
+    /// Allocates a page of a class strictly on `node` as the destination of a migration; returns its frame.
+    pub fn alloc_class_on(&mut self, here: usize, node: usize, class: PageClass) -> Option<Frame> {
+        let req = self.request_on(here, node, class);
+        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.frame)
+    }
     /// Frees an anonymous page of `pages` (1 or 512) of a node whose frame was not noted.
     #[inline]
     pub fn release(&mut self, node: usize, pages: u64) {

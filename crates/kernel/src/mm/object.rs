@@ -11,13 +11,10 @@
 //! have at least one; every resident page is one allocated frame.
 
 use super::account::PageClass;
-use super::alloc::{Gfp, Request};
 use super::block::{Bits512, NEVER};
-use super::node_memory::NodeMemory;
-use super::reclaim::NoOwners;
-use super::work::Work;
+use super::pageblock::Frame;
+use super::places::Gone;
 use super::CHUNK_PAGES;
-use crate::numa::topology::NodeMask;
 
 /// What a shared object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +76,10 @@ pub struct SharedBlock {
     pub last: [u32; 512],
     /// Mappings that show the page.
     pub mapcount: [u32; 512],
+    /// Pageblock of each page.
+    pub frame: [Frame; 512],
+    /// Pages that no process maps any more, left to the page cache of their node (file only).
+    pub cached: Bits512,
 }
 
 impl SharedBlock {
@@ -91,6 +92,8 @@ impl SharedBlock {
             node: [0; 512],
             last: [NEVER; 512],
             mapcount: [0; 512],
+            frame: [Frame::UNKNOWN; 512],
+            cached: Bits512::default(),
         }
     }
     /// Base pages in memory.
@@ -109,6 +112,7 @@ impl SharedBlock {
         self.node = [self.node[0]; 512];
         self.last = [self.last[0]; 512];
         self.mapcount = [self.mapcount[0]; 512];
+        self.frame = [self.frame[0]; 512];
     }
 }
 
@@ -180,23 +184,31 @@ impl SharedMemory {
         let block = self.objects[at.object as usize].block(at.chunk as usize);
         block.is_some_and(|b| b.locked.get(at.page as usize))
     }
-    /// One mapping less shows a page; an anonymous page that nobody shows any more is freed through
-    /// `freed(node, pages, class)`.
-    pub fn unmap(&mut self, at: PageRef, freed: &mut impl FnMut(usize, PageClass)) {
+    /// One mapping less shows a page; one that nobody shows any more goes through `freed`: anonymous ones are free, those
+    /// of files are left to the page cache.
+    pub fn unmap(&mut self, at: PageRef, freed: &mut impl FnMut(Gone)) {
         let o = &mut self.objects[at.object as usize];
         let backing = o.backing;
         let b = o.block_mut(at.chunk as usize);
         let page = at.page as usize;
         b.mapcount[page] -= 1;
-        if backing == Backing::Anon && b.mapcount[page] == 0 {
-            freed(usize::from(b.node[page]), backing.class(b.huge));
-            b.resident.clear(page);
-            b.last[page] = NEVER;
-            b.huge = false;
+        if b.mapcount[page] > 0 || backing == Backing::Shmem {
+            return;
         }
+        let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
+        if backing == Backing::Anon {
+            freed(Gone::Page { node, frame, class: backing.class(b.huge) });
+            b.huge = false;
+        } else {
+            freed(Gone::Cached { node, frame });
+            b.cached.set(page);
+            b.locked.clear(page);
+        }
+        b.resident.clear(page);
+        b.last[page] = NEVER;
     }
     /// A mapping has gone. What only it kept is freed: shared memory with its last mapping; a file keeps its pages.
-    pub fn drop_mapper(&mut self, id: u32, mapper: Mapper, freed: &mut impl FnMut(usize, PageClass)) {
+    pub fn drop_mapper(&mut self, id: u32, mapper: Mapper, freed: &mut impl FnMut(Gone)) {
         let o = &mut self.objects[id as usize];
         o.mappers.retain(|m| *m != mapper);
         if !o.mappers.is_empty() || o.backing == Backing::File {
@@ -205,7 +217,8 @@ impl SharedMemory {
         for block in o.blocks.iter_mut().filter_map(Option::take) {
             let mut from = 0;
             while let Some(page) = block.resident.next(from) {
-                freed(usize::from(block.node[page]), o.backing.class(block.huge));
+                let (node, frame) = (usize::from(block.node[page]), block.frame[page]);
+                freed(Gone::Page { node, frame, class: o.backing.class(block.huge) });
                 from = page + 1;
             }
         }
@@ -223,21 +236,5 @@ impl SharedMemory {
                 from = page + 1;
             }
         }
-    }
-}
-
-/// Pages of shared objects, for callers that note only nodes.
-impl NodeMemory {
-    /// Allocates a base page of a class for a CPU of node `here`, walking `preferred`'s fallback order within
-    /// `allowed` (a node bit mask). Returns the node, or `None` when memory is exhausted.
-    pub fn alloc_class(&mut self, here: usize, preferred: usize, allowed: u64, class: PageClass) -> Option<usize> {
-        let allowed = NodeMask::from_bits(u128::from(allowed)).and(self.memory_nodes());
-        let req = Request { gfp: Gfp::HIGHUSER_MOVABLE, allowed, ..self.request_on(here, preferred, class) };
-        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.node)
-    }
-    /// Allocates a page of a class strictly on `node` as the destination of a migration; false if there is none.
-    pub fn alloc_class_on(&mut self, here: usize, node: usize, class: PageClass) -> bool {
-        let req = self.request_on(here, node, class);
-        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).is_ok()
     }
 }

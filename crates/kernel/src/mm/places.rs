@@ -6,12 +6,36 @@
 //! Approach: 16 bytes per chunk; a block of 512 entries only for chunks with base pages or swapped ones.
 //! Invariants: an entry is a pageblock, a slot, or nothing; a chunk that is huge has no entries.
 
+use super::account::PageClass;
 use super::pageblock::Frame;
 
 /// Entries that are swap slots have this bit; pageblocks and slots are numbered below it.
 const SLOT: u32 = 1 << 31;
 const NOTHING: u32 = u32::MAX;
 const NO_TABLE: u8 = u8::MAX;
+
+/// What a mapping gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// A page that nobody has any more.
+    Page {
+        /// Its node.
+        node: usize,
+        /// Its pageblock.
+        frame: Frame,
+        /// Its use.
+        class: PageClass,
+    },
+    /// A page of a file that no process maps any more: it stays in the page cache.
+    Cached {
+        /// Its node.
+        node: usize,
+        /// Its pageblock.
+        frame: Frame,
+    },
+    /// A slot of the swap device.
+    Slot(u32),
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
@@ -73,6 +97,16 @@ impl Places {
     /// A huge page has moved; returns where it was.
     pub fn move_huge(&mut self, chunk: usize, frame: Frame) -> Frame {
         Frame(std::mem::replace(&mut self.chunks[chunk].huge, frame.0))
+    }
+    /// A huge page goes over to a shared object; returns its pageblock.
+    pub fn share_huge(&mut self, chunk: usize) -> Frame {
+        self.move_huge(chunk, Frame::UNKNOWN)
+    }
+    /// The places of a forked copy: its entries show shared pages, which it has no places of.
+    pub fn forked(&self) -> Self {
+        let mut copy = Self::new(self.chunks.len(), self.tables_on_node.len());
+        copy.huge = self.huge;
+        copy
     }
     /// Huge pages.
     #[inline]

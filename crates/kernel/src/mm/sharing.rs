@@ -4,6 +4,8 @@
 use super::account::PageClass;
 use super::block::{Bits512, Block, NEVER};
 use super::object::{Backing, Mapper, PageRef, SharedMemory};
+use super::pageblock::Frame;
+use super::places::Gone;
 use super::vma::{ChunkKind, Vma, EMPTY};
 use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use crate::numa::page::{PageFacts, HPAGE_PAGES};
@@ -77,8 +79,9 @@ impl Vma {
     }
     /// An entry that showed a shared base page on `old` shows an exclusive, writable one on `node` instead (copy on
     /// write). The mapcount is the caller's.
-    pub fn break_cow(&mut self, chunk: usize, page: usize, old: usize, node: usize) {
+    pub fn break_cow(&mut self, chunk: usize, page: usize, old: usize, (node, frame): (usize, Frame)) {
         self.unmark(chunk, page);
+        self.places.set(chunk, page, frame);
         self.anon = true;
         let (c, b) = self.small_block(chunk);
         debug_assert!(b.shared.get(page));
@@ -138,6 +141,7 @@ impl Vma {
         if c.read_only > 0 {
             b.read_only = all;
         }
+        self.places.take_huge(chunk);
         self.chunks[chunk] = EMPTY;
         let (fresh, block) = self.small_block(chunk);
         *block = b;
@@ -189,7 +193,9 @@ impl Vma {
         for &o in &self.objects {
             store.object_mut(o).mappers.push(child);
         }
-        (self.clone(), copied)
+        let mut copy = self.clone();
+        copy.places = self.places.forked();
+        (copy, copied)
     }
     /// Moves the exclusive pages into a new object of which this is the only mapping.
     fn give_away(&mut self, store: &mut SharedMemory, me: Mapper) {
@@ -209,6 +215,7 @@ impl Vma {
                 block.huge = true;
                 block.resident.set(0);
                 (block.node[0], block.last[0], block.mapcount[0]) = (c.node, c.index, 1);
+                block.frame[0] = self.places.share_huge(i);
                 c.shared = CHUNK_PAGES as u16;
                 c.index = layer as u32;
                 continue;
@@ -218,6 +225,7 @@ impl Vma {
             let mut from = 0;
             while let Some(p) = mine.next(from) {
                 (block.node[p], block.last[p]) = b.own_page(p);
+                block.frame[p] = self.places.take(i, p);
                 block.mapcount[p] = 1;
                 b.set_shared(p, layer);
                 from = p + 1;
@@ -229,14 +237,8 @@ impl Vma {
     }
 
     /// Unmaps every page in `from..to`; exclusive pages, and anonymous ones that nobody else shows, are freed: calls
-    /// `freed(node, class)` for each page. A huge page partly in the range is kept. Returns the entries cleared.
-    pub fn discard(
-        &mut self,
-        from: u64,
-        to: u64,
-        store: &mut SharedMemory,
-        mut freed: impl FnMut(usize, PageClass),
-    ) -> u64 {
+    /// `freed` for each of them, and for each swap slot. A huge page partly in the range is kept. Returns the entries cleared.
+    pub fn discard(&mut self, from: u64, to: u64, store: &mut SharedMemory, mut freed: impl FnMut(Gone)) -> u64 {
         let mut addr = from;
         let mut cleared = 0;
         while addr < to {
@@ -245,6 +247,9 @@ impl Vma {
             let stop = to.min(base + CHUNK_BYTES);
             let lo = ((addr - base) / PAGE_BYTES) as usize;
             let hi = ((stop - base) / PAGE_BYTES) as usize;
+            if self.places.swapped_in_chunk(chunk) > 0 {
+                (lo..hi).filter_map(|p| self.places.take_slot(chunk, p)).for_each(|slot| freed(Gone::Slot(slot)));
+            }
             cleared += match self.chunks[chunk].kind {
                 ChunkKind::Empty => 0,
                 ChunkKind::Huge if hi - lo == 512 => self.discard_huge(chunk, store, &mut freed),
@@ -255,17 +260,13 @@ impl Vma {
         }
         cleared
     }
-    fn discard_huge(
-        &mut self,
-        chunk: usize,
-        store: &mut SharedMemory,
-        freed: &mut impl FnMut(usize, PageClass),
-    ) -> u64 {
+    fn discard_huge(&mut self, chunk: usize, store: &mut SharedMemory, freed: &mut impl FnMut(Gone)) -> u64 {
         let c = self.chunks[chunk];
         let node = c.node as usize;
+        let frame = self.places.take_huge(chunk);
         match self.page_ref(chunk, 0) {
             Some(at) => store.unmap(at, freed),
-            None => freed(node, PageClass::AnonHuge),
+            None => freed(Gone::Page { node, frame, class: PageClass::AnonHuge }),
         }
         if c.huge_marked {
             self.marked_pages -= CHUNK_PAGES;
@@ -280,7 +281,7 @@ impl Vma {
         chunk: usize,
         range: Bits512,
         store: &mut SharedMemory,
-        freed: &mut impl FnMut(usize, PageClass),
+        freed: &mut impl FnMut(Gone),
     ) -> u64 {
         let index = self.chunks[chunk].index;
         let gone = range.zip(&self.blocks[index as usize].present, |a, p| a & p);
@@ -295,7 +296,7 @@ impl Vma {
                 }
                 None => {
                     let node = usize::from(self.blocks[index as usize].own_page(p).0);
-                    freed(node, PageClass::Anon);
+                    freed(Gone::Page { node, frame: self.places.take(chunk, p), class: PageClass::Anon });
                     node
                 }
             };

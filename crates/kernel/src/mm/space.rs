@@ -1,8 +1,8 @@
 //! An address space: mappings in ascending address order.
 
+use super::account::PageClass;
 use super::node_memory::NodeMemory;
 use super::object::{Mapper, SharedMemory};
-use super::pageblock::Frame;
 use super::sharing::Copied;
 use super::vma::Vma;
 
@@ -92,7 +92,12 @@ impl AddressSpace {
     pub fn release(&mut self, process: u32, memory: &mut NodeMemory, store: &mut SharedMemory) {
         for (id, v) in self.vmas.iter_mut().enumerate() {
             let (start, end) = (v.start, v.end);
-            let mut freed = |node, class| memory.free_page(node, Frame::UNKNOWN, class);
+            for chunk in 0..v.chunk_count() {
+                if let Some((node, frame)) = v.places.take_table(chunk) {
+                    memory.free_page(node, frame, PageClass::PageTables);
+                }
+            }
+            let mut freed = |gone| memory.take_back(gone);
             v.discard(start, end, store, &mut freed);
             for &object in &v.objects {
                 store.drop_mapper(object, Mapper { process, vma: id as u32 }, &mut freed);

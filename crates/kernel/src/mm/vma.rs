@@ -2,6 +2,7 @@
 
 use super::block::{Block, OwnPages, NEVER};
 use super::object::{Backing, PageRef, SharedMemory};
+use super::pageblock::Frame;
 use super::places::Places;
 use super::{CHUNK_BYTES, CHUNK_PAGES};
 
@@ -102,6 +103,8 @@ pub struct Vma {
     pub kind: VmaKind,
     /// Huge pages allowed in this mapping.
     pub huge_ok: bool,
+    /// `MADV_HUGEPAGE` was given.
+    pub advised: bool,
     /// Shared objects it shows pages of. That of a file or of shared memory is the first.
     pub objects: Vec<u32>,
     /// It has had anonymous pages of its own (`anon_vma`): a fork copies its entries even if it maps a file.
@@ -130,6 +133,7 @@ impl Vma {
             end,
             kind,
             huge_ok,
+            advised: false,
             objects: Vec::new(),
             anon: false,
             chunks: vec![EMPTY; n],
@@ -181,6 +185,7 @@ impl Vma {
             + self.counts.capacity() * std::mem::size_of::<u16>()
             + self.blocks.capacity() * std::mem::size_of::<Block>()
             + own * std::mem::size_of::<OwnPages>()
+            + self.places.state_bytes()
     }
     /// Marked pages.
     pub fn marked_pages(&self) -> u64 {
@@ -258,8 +263,9 @@ impl Vma {
         (c, b)
     }
     /// Populates one base page on `node`, exclusive to this mapping.
-    pub fn populate(&mut self, chunk: usize, page: usize, node: usize) {
+    pub fn populate(&mut self, chunk: usize, page: usize, node: usize, frame: Frame) {
         self.anon = true;
+        self.places.set(chunk, page, frame);
         let (c, b) = self.small_block(chunk);
         debug_assert!(!b.present.get(page));
         b.present.set(page);
@@ -271,9 +277,10 @@ impl Vma {
         self.pages_on_node[node] += 1;
     }
     /// Populates an empty chunk with a huge page on `node`.
-    pub fn populate_huge(&mut self, chunk: usize, node: usize) {
+    pub fn populate_huge(&mut self, chunk: usize, node: usize, frame: Frame) {
         debug_assert_eq!(self.chunks[chunk].kind, ChunkKind::Empty);
         self.anon = true;
+        self.places.set_huge(chunk, frame);
         self.chunks[chunk] =
             Chunk { kind: ChunkKind::Huge, node: node as u8, present: CHUNK_PAGES as u16, index: NEVER, ..EMPTY };
         self.counts[chunk * self.nodes + node] += CHUNK_PAGES as u16;
@@ -297,23 +304,26 @@ impl Vma {
             self.marked_pages -= 1;
         }
     }
-    /// Moves an exclusive page (or the huge page) to `node` with this `last_cpupid`.
+    /// Moves an exclusive page (or the huge page) to a frame of `node` with this `last_cpupid`; returns the old frame.
     #[inline]
-    pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, last: u32) {
+    pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, frame: Frame, last: u32) -> Frame {
         let c = &mut self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Small || c.shared == 0);
-        let old = match c.kind {
+        let (old, was) = match c.kind {
             ChunkKind::Huge => {
                 c.index = last;
-                c.node as usize
+                (c.node as usize, self.places.move_huge(chunk, frame))
             }
             _ => {
                 let own = self.blocks[c.index as usize].own_mut();
                 own.last[page] = last;
-                std::mem::replace(&mut own.node[page], node as u8) as usize
+                let was = self.places.take(chunk, page);
+                self.places.set(chunk, page, frame);
+                (std::mem::replace(&mut own.node[page], node as u8) as usize, was)
             }
         };
         self.recount(chunk, old, node);
+        was
     }
     /// A page (or the huge page) of a chunk has moved between nodes.
     #[inline]
