@@ -122,6 +122,10 @@ impl NodeMemory {
     pub fn memory_nodes(&self) -> NodeMask {
         self.memory_nodes
     }
+    /// Bytes that the state of pageblocks takes in the simulator.
+    pub fn state_bytes(&self) -> usize {
+        self.zones.iter().map(|z| z.supply.state_bytes()).sum()
+    }
     /// Free pages of a node.
     pub fn free(&self, node: usize) -> u64 {
         self.zones_of(node).map(|z| self.facts[z].free_pages).sum()

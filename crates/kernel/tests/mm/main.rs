@@ -10,8 +10,10 @@
 mod machines;
 
 mod base_pages;
+mod budget;
 mod compaction;
 mod daemons;
+mod frames;
 mod huge_faults;
 mod ladders;
 mod node_reclaim;
