@@ -158,6 +158,8 @@ impl World<'_> {
             self.shared.unmap(at, &mut |gone| memory.take_back(gone));
         } else {
             v.populate(s.chunk, s.page, node, got.frame);
+            let memory = &mut self.memory;
+            self.shared.leave(at, &mut |gone| memory.take_back(gone));
         }
         self.rates.copied(old, node, PAGE_BYTES);
         let mut ns = waited + self.costs.cow_fault_ns(old, node, self.rates.latency_factor(old, node)) as u64;

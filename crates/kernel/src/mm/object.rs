@@ -195,15 +195,24 @@ impl SharedMemory {
         if b.mapcount[page] > 0 || backing == Backing::Shmem {
             return;
         }
-        let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
-        if backing == Backing::Anon {
-            freed(Gone::Page { node, frame, class: backing.class(b.huge) });
-            b.huge = false;
-        } else {
-            freed(Gone::Cached { node, frame });
-            b.cached.set(page);
-            b.locked.clear(page);
+        if backing == Backing::File {
+            return self.leave(at, freed);
         }
+        let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
+        freed(Gone::Page { node, frame, class: backing.class(b.huge) });
+        b.huge = false;
+        b.resident.clear(page);
+        b.last[page] = NEVER;
+    }
+    /// A page of a file that no mapping shows is left to the page cache.
+    pub fn leave(&mut self, at: PageRef, freed: &mut impl FnMut(Gone)) {
+        let (b, page) = (self.block_of(at), usize::from(at.page));
+        if b.mapcount[page] > 0 || !b.resident.get(page) {
+            return;
+        }
+        freed(Gone::Cached { node: usize::from(b.node[page]), frame: b.frame[page] });
+        b.cached.set(page);
+        b.locked.clear(page);
         b.resident.clear(page);
         b.last[page] = NEVER;
     }

@@ -137,7 +137,8 @@ impl Lab {
             if let Some(got) = self.alloc(PageClass::Anon) {
                 self.vma(s).populate(s.chunk, s.page, got.node, got.frame);
             }
-            return;
+            let memory = &mut self.memory;
+            return self.store.leave(at, &mut |gone| memory.take_back(gone));
         }
         let b = self.store.block_of(at);
         b.mapcount[s.page] += 1;
