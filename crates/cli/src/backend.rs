@@ -36,7 +36,7 @@ impl Backend for Sim {
         let mut outcome = ran.map_err(|e| {
             let what = crate::execute::describe(input);
             match e {
-                SimError::Unsupported(why) => Failure::environment(format!("{what}: {why}")),
+                SimError::Unsupported(why) | SimError::Log(why) => Failure::environment(format!("{what}: {why}")),
                 SimError::Fault(why) => {
                     let message = format!("{what}: the simulator found a fault of its own: {why}");
                     Failure { exit: Exit::Finding, message }

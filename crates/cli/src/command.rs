@@ -26,8 +26,12 @@ pub struct Command {
 enum Verb {
     /// Run an experiment, or machines × kernels × workloads given here, and keep the records
     Run(verb::run::Args),
-    /// Compare the records of an experiment in the layout of mmtests
+    /// Compare the records of an experiment: as mmtests, lkp, markdown, csv or JSON
     Compare(verb::compare::Args),
+    /// Write the records of an experiment as one self-contained HTML page
+    Report(verb::report::Args),
+    /// Say what a counter means, since when, and what it does not count
+    Counters(verb::counters::Args),
     /// List what the catalog has
     List(verb::list::Args),
     /// Show entries of the catalog in full
@@ -77,6 +81,8 @@ pub fn run(request: Request) -> Result<Done, Failure> {
     match command.verb {
         Verb::Run(args) => verb::run::run(&context, &args),
         Verb::Compare(args) => verb::compare::run(&args),
+        Verb::Report(args) => verb::report::run(&context, &args),
+        Verb::Counters(args) => verb::counters::run(&args),
         Verb::List(args) => verb::list::run(&context, &args),
         Verb::Show(args) => verb::show::run(&context, &args),
         Verb::Machine(args) => verb::machine::run(&context, &args),

@@ -12,6 +12,7 @@ mod execute;
 mod failure;
 mod options;
 mod progress;
+mod records;
 mod sources;
 mod verb;
 

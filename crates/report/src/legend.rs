@@ -10,6 +10,8 @@ use crate::format::readable;
 const UNSEEN_LIMIT: usize = 12;
 /// A run shorter than this says more about start-up than about the workload, s.
 const SHORT_RUN_S: f64 = 1.0;
+/// Below this a note about what would have been seen says nothing: the runs are all but the same, percent.
+const SEEN_PERCENT: f64 = 0.01;
 
 /// The lines below the tables, with a blank line before them.
 pub fn text(c: &Comparison, rule: StarRule) -> String {
@@ -67,7 +69,7 @@ fn unseen(c: &Comparison) -> Vec<String> {
         .iter()
         .filter(|a| interesting(&a.metric) && a.p_holm.is_some_and(|p| p >= LEVEL))
         .filter_map(|a| {
-            let percent = readable(a.detectable_percent.filter(|d| d.is_finite())?);
+            let percent = readable(a.detectable_percent.filter(|d| d.is_finite() && *d >= SEEN_PERCENT)?);
             let (n0, n1) = a.runs;
             let place = format!("{} {} on {}: no clear difference", a.workload, a.metric, a.kernel);
             let often = 100.0 * POWER;

@@ -5,7 +5,7 @@
 //! records); [`tables`] turns it into rows and cells; [`text`] and [`json`] only place them.
 //!
 //! [`html`] the page · [`columns`] derived figures from `catalog/columns.toml` · [`counters`] the dictionary · [`failif`] bounds for scripts ·
-//! [`reproduce`] published beside simulated · [`assess`] tests beside the star · [`legend`] what a reader must know.
+//! [`reproduce`] published beside simulated · [`select`] some figures only · [`assess`] tests beside the star · [`legend`] what a reader must know.
 //!
 //! Units: those of the metrics. Invariant: a report is a pure function of its data; no clock, no hash order, no locale.
 
@@ -21,5 +21,8 @@ pub mod html;
 pub mod json;
 pub mod legend;
 pub mod reproduce;
+pub mod select;
 pub mod tables;
 pub mod text;
+
+pub use numalab_stats::star::StarRule;

@@ -11,6 +11,8 @@ use crate::counters::VmCounters;
 use crate::daemons::Daemons;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
+use crate::log::{Log, Observers};
+use crate::maps::Maps;
 use crate::migration::SHARED_STEP_NS;
 use crate::process::ProcessState;
 use crate::rates::Rates;
@@ -19,7 +21,7 @@ use crate::sample::Samples;
 use crate::sets::{WorkingSets, NO_GROUP};
 use crate::spans::Spans;
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
-use crate::task::{Activity, Stage, Task};
+use crate::task::{Activity, Task};
 use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
@@ -32,7 +34,6 @@ use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
 use numalab_model::workload::Workload;
-use std::sync::Arc;
 
 /// What a CPU does at the end of its slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +144,8 @@ pub struct World<'a> {
     pub(crate) scores: Vec<f64>,
     pub(crate) score_clocks: Vec<ScoreClock>,
     pub(crate) samples: Samples,
+    pub(crate) maps: Maps,
+    pub(crate) log: Log,
     /// Moves decided in the slice being planned.
     pub(crate) moves: Vec<NumaMove>,
     /// Moves waiting for the end of the slice of the CPU given.
@@ -162,7 +165,7 @@ pub struct World<'a> {
     events: Vec<SchedEvent>,
     /// Scratch: other CPUs of a process on each node.
     others: Vec<u32>,
-    ticks: u64,
+    pub(crate) ticks: u64,
     /// Most resident pages at a sample, and the bytes of page state then.
     pub(crate) peak: (u64, u64),
 }
@@ -183,7 +186,13 @@ pub const EPOCH_NS: u64 = 4_000_000;
 
 impl<'a> World<'a> {
     /// A world at time 0 with the first process about to be started.
-    pub fn new(machine: &'a Machine, workload: &'a Workload, cfg: &'a SimConfig, seed: u64) -> Result<Self, String> {
+    pub fn new(
+        machine: &'a Machine,
+        workload: &'a Workload,
+        cfg: &'a SimConfig,
+        seed: u64,
+        observers: Observers,
+    ) -> Result<Self, String> {
         let nodes = machine.node_count();
         let rates = Rates::new(machine, workload);
         let sets = WorkingSets::new(machine, workload, &rates);
@@ -237,7 +246,9 @@ impl<'a> World<'a> {
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
-            samples: Samples::new(workload, nodes),
+            samples: Samples::new(workload, machine),
+            maps: Maps::new(workload, nodes),
+            log: Log::new(observers, machine.cpu_count(), nodes, cfg.numa_enabled()),
             moves: Vec::new(),
             due_moves: Vec::new(),
             released: Vec::new(),
@@ -279,7 +290,7 @@ impl<'a> World<'a> {
         if self.end_ns == 0 {
             self.end_ns = self.now_ns;
         }
-        self.sample_now();
+        self.sample_now(true);
     }
 
     fn epoch(&mut self) {
@@ -321,6 +332,7 @@ impl<'a> World<'a> {
                 match *e {
                     SchedEvent::Resched { cpu } => self.kick(cpu as usize),
                     SchedEvent::Moved { task, from, to, why } => {
+                        self.log_moved(task, from, to, why);
                         // NUMA balancing has already accounted for its own moves.
                         if why != Why::Numa && self.cpus[from as usize].node != self.cpus[to as usize].node {
                             let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
@@ -507,6 +519,7 @@ impl<'a> World<'a> {
             self.leave_cpu(cpu, p);
         }
         self.cpus[cpu].task = next;
+        self.log.switch(self.now_ns, cpu, next);
         if prev.is_none() || next.is_none() {
             self.count_core(cpu, next.is_some());
         }
@@ -635,26 +648,5 @@ impl<'a> World<'a> {
         let t = &mut self.tasks[task as usize];
         t.system_ns += ns;
         self.processes[t.process as usize].system_ns += ns;
-    }
-
-    /// What the run's page state took at its largest, and how much the run did.
-    pub(crate) fn footprint(&self) -> crate::Footprint {
-        let c = &self.numa.counters;
-        crate::Footprint {
-            pages: self.peak.0,
-            state_bytes: self.peak.1,
-            page_events: self.vm.pgfault + c.numa_pte_updates + c.numa_pages_migrated,
-            ticks: self.ticks,
-        }
-    }
-
-    /// Program of a process's thread.
-    pub(crate) fn program(&self, process: usize, thread: usize) -> Arc<[numalab_model::workload::Op]> {
-        self.workload.processes[process].threads[thread].ops.clone()
-    }
-
-    /// Stage of a task.
-    pub(crate) fn stage(&self, task: u32) -> Stage {
-        self.tasks[task as usize].stage
     }
 }

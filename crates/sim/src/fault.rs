@@ -5,10 +5,11 @@
 use crate::access::FaultEnd;
 use crate::engine::{Pending, World};
 use crate::host::Host;
+use crate::log::Fault;
 use crate::place::Placed;
 use crate::policy::page_index;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{PageClass, PageState, PAGE_BYTES};
+use numalab_kernel::mm::{PageClass, PageState, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
@@ -100,11 +101,13 @@ impl World<'_> {
             vma.populate(s.chunk, s.page, got.node, got.frame);
             self.costs.minor_fault_ns(here, got.node, slower)
         };
+        self.log_first_touch(got.node, if huge { CHUNK_PAGES } else { 1 });
         (ns + fault as u64, FaultEnd::Go)
     }
 
     fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
         self.vm.pgfault += 1;
+        let before = self.log_before(task);
         let process = self.tasks[task as usize].process as usize;
         let p = &mut self.processes[process];
         let at = FaultSite { task, cpu, now: clock / self.cfg.jiffy_ns() };
@@ -133,6 +136,12 @@ impl World<'_> {
                 // The store that caused the fault meets the read-only entry at once.
                 ns += self.write_fault(process, f.vma, f.chunk, f.page);
             }
+        }
+        if let Some(before) = before {
+            let vma = self.processes[process].space.vma(f.vma);
+            let address = vma.chunk_base(f.chunk) + f.page as u64 * PAGE_BYTES;
+            let (vma, node, pages) = (f.vma, f.node, f.pages);
+            self.log_fault(&before, &Fault { task, cpu, vma, address, node, pages, clock_ns: clock, ns, result });
         }
         ns
     }

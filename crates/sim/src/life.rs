@@ -15,6 +15,16 @@ use std::sync::Arc;
 const CLONE_EXCEPTIONS: f64 = 10.0;
 
 impl World<'_> {
+    /// Program of a process's thread.
+    pub(crate) fn program(&self, process: usize, thread: usize) -> Arc<[numalab_model::workload::Op]> {
+        self.workload.processes[process].threads[thread].ops.clone()
+    }
+
+    /// Stage of a task.
+    pub(crate) fn stage(&self, task: u32) -> Stage {
+        self.tasks[task as usize].stage
+    }
+
     /// Starts every process that has no parent, each on a CPU drawn from the run's generator.
     pub(crate) fn start_roots(&mut self) {
         for i in 0..self.workload.processes.len() {
@@ -80,6 +90,7 @@ impl World<'_> {
         let preferred = self.numa.tasks[id as usize].numa_preferred_nid;
         self.sched.set_preferred_nid(id, preferred.map(|n| n as u32));
         self.sched.fork(parent_cpu, id, self.now_ns);
+        self.log_born(id);
     }
 
     /// The program of the current stage has ended: the task goes on to the next stage.
@@ -171,12 +182,14 @@ impl World<'_> {
         let process = t.process as usize;
         let p = &mut self.processes[process];
         p.live_threads -= 1;
+        self.log_ended(task);
+        let p = &mut self.processes[process];
         if p.live_threads == 0 {
             p.ended = true;
             self.live_processes -= 1;
             self.end_ns = self.end_ns.max(now);
             if self.live_processes == 0 {
-                self.sample_now();
+                self.sample_now(true);
             }
             let p = &mut self.processes[process];
             p.space.release(process as u32, &mut self.memory, &mut self.shared);

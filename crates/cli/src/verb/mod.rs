@@ -1,10 +1,13 @@
 //! The verbs, one file each: arguments and what they do.
 
 pub mod compare;
+pub mod counters;
+pub mod domains;
 pub mod explain;
 pub mod kernel;
 pub mod list;
 pub mod machine;
+pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod show;

@@ -11,6 +11,7 @@ use crate::failure::{self, Done, Exit, Failure};
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
+use crate::verb::report;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -66,12 +67,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         }
     }
     progress.clear();
+    let page = if cells.is_empty() { None } else { Some(report::write_into(context, &work.dir)?) };
     let mail = &published.name.value;
     let printed = if args.json {
         failure::note(notes.trim_end());
         json(mail, &cells).map_err(|e| Failure::environment(e.to_string()))?
     } else {
-        format!("{}\n{notes}records: {}\n", text(mail, &cells), work.dir.display())
+        let page = page.map(|p| format!("report: {} (open it in a browser)\n", p.display())).unwrap_or_default();
+        format!("{}\n{notes}records: {}\n{page}", text(mail, &cells), work.dir.display())
     };
     Ok(Done { text: printed, exit })
 }

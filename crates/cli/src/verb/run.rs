@@ -5,6 +5,7 @@ use crate::execute::{describe, execute, Backend, Executor, Finished};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::options;
 use crate::progress::Progress;
+use crate::records;
 use crate::sources::CatalogSources;
 use crate::verb::compare;
 use numalab_model::catalog::Kind;
@@ -203,6 +204,6 @@ fn summary_of(f: &Finished) -> Run<'_> {
 }
 
 fn table(store: &Store) -> Result<String, Failure> {
-    let (comparison, _) = compare::load(store, None)?;
-    Ok(format!("{}\nrecords: {}\n", compare::as_text(&comparison), store.dir().display()))
+    let loaded = records::load(store, None, records::Series::Drop)?;
+    Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
 }

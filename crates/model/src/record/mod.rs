@@ -9,11 +9,13 @@
 //! directory this program did not write is never written to.
 
 mod error;
+pub mod events;
 mod json;
 mod manifest;
 mod read;
 mod series;
 mod store;
+pub mod why;
 mod write;
 
 pub use error::RecordError;

@@ -4,7 +4,7 @@
 
 use super::glossary::Glossary;
 use super::markup::Html;
-use super::verdict::{findings, growth, headline, judged, question, Call, Finding};
+use super::verdict::{findings, growth, headline, judged, more_than_headline, question, Call, Finding};
 use super::{config, Input};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
@@ -23,7 +23,7 @@ const MAX_NOTES: usize = 4;
 const MAX_NAMES: usize = 8;
 
 /// What a run cost and what changed with it: figure, words for it, what one of it is.
-const COSTS: [(&str, &str); 8] = [
+const COSTS: [(&str, &str); 9] = [
     ("system", "system time"),
     ("user", "user time"),
     ("blocked", "blocked time"),
@@ -31,7 +31,8 @@ const COSTS: [(&str, &str); 8] = [
     ("numa_hint_faults", "hint faults"),
     ("numa_local_percent", "local-fault share"),
     ("numa_migrated_mib", "memory migrated"),
-    ("numa_cost", "AutoNUMA cost"),
+    ("numa_cost", "AutoNUMA cost (mmtests)"),
+    ("numa_cost_with_copy", "AutoNUMA cost with copies"),
 ];
 
 /// The section.
@@ -51,7 +52,7 @@ pub fn render(input: &Input<'_>, glossary: &Glossary) -> Html {
     h.raw("</div>");
     facts(&mut h, input);
     differences(&mut h, input, glossary);
-    if all.len() > 1 {
+    if more_than_headline(c, &all) {
         list(&mut h, c, &all);
     }
     for (index, w) in c.workloads.iter().enumerate() {
