@@ -29,35 +29,53 @@ impl World<'_> {
     /// A page for an empty entry of anonymous memory, huge if the mapping may have one there. `None` when memory is
     /// exhausted, which ends the run. Adds what the task waited for to `ns`.
     pub(crate) fn place(&mut self, s: &Site, clock: u64, ns: &mut u64) -> Option<Placed> {
-        let (here, mut work) = (self.cpus[s.cpu].node, Work::default());
-        let thp = &self.cfg.mm.thp;
-        let vma = self.processes[s.process].space.vma(s.vma);
-        let mut placed = None;
-        if vma.huge_fault_fits(s.chunk) {
-            let place = self.policy(s).placement(here, page_index(vma, s.chunk, 0, 9));
-            let ctx = FaultContext {
-                here,
-                place,
-                huge_rules: None,
-                gfp: fault_gfp(thp, vma.advised),
-                mems: self.memory.memory_nodes(),
-                span: thp.span,
-                span_max_class: thp.span_max_class,
-                ladders: &self.ladders,
-            };
-            let mut env = Spaces { processes: &mut self.processes, hands: &mut self.hands };
-            placed = self.memory.huge_fault(thp.locality(), &ctx, &mut env, &mut work);
-        }
-        let out = match placed {
-            Some(l) => Some(Placed { huge: l.huge, got: l.got }),
-            None => {
-                let got = self.alloc_base(s, PageClass::Anon, &mut work);
-                got.map(|got| Placed { huge: false, got })
-            }
-        };
+        let mut work = Work::default();
+        let fits = self.processes[s.process].space.vma(s.vma).huge_fault_fits(s.chunk);
+        let placed = if fits { self.climb(s, &mut work) } else { None };
+        let out = placed.or_else(|| {
+            let got = self.alloc_base(s, PageClass::Anon, &mut work);
+            got.map(|got| Placed { huge: false, got })
+        });
         self.place_table(s, &mut work);
         *ns += self.pay(&work, clock + *ns);
         out
+    }
+
+    /// A huge page for the copy of a shared one, by the rules of a fault; `None` if there is none.
+    pub(crate) fn place_huge(&mut self, s: &Site, clock: u64, ns: &mut u64) -> Option<Got> {
+        let mut work = Work::default();
+        let placed = self.climb(s, &mut work);
+        *ns += self.pay(&work, clock + *ns);
+        match placed {
+            Some(Placed { huge: true, got }) => Some(got),
+            Some(Placed { got, .. }) => {
+                // A ladder that prefers a near base page: the caller takes one page only.
+                self.memory.free_page(got.node, got.frame, PageClass::Anon);
+                None
+            }
+            None => None,
+        }
+    }
+
+    /// Makes the attempts of a huge-page fault.
+    fn climb(&mut self, s: &Site, work: &mut Work) -> Option<Placed> {
+        let thp = &self.cfg.mm.thp;
+        let here = self.cpus[s.cpu].node;
+        let vma = self.processes[s.process].space.vma(s.vma);
+        let place = self.policy(s).placement(here, page_index(vma, s.chunk, 0, 9));
+        let ctx = FaultContext {
+            here,
+            place,
+            huge_rules: None,
+            gfp: fault_gfp(thp, vma.advised),
+            mems: self.memory.memory_nodes(),
+            span: thp.span,
+            span_max_class: thp.span_max_class,
+            ladders: &self.ladders,
+        };
+        let mut env = Spaces { processes: &mut self.processes, hands: &mut self.hands };
+        let landed = self.memory.huge_fault(thp.locality(), &ctx, &mut env, work)?;
+        Some(Placed { huge: landed.huge, got: landed.got })
     }
 
     /// A base page of a class for an entry, under the mapping's or task's policy.

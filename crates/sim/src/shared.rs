@@ -9,7 +9,9 @@ use crate::event::Event;
 use crate::fault::Site;
 use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{Backing, PageClass, PageRef, VmaKind, CHUNK_BYTES, FAULT_AROUND_PAGES, NEVER, PAGE_BYTES};
+use numalab_kernel::mm::{
+    Backing, Got, PageClass, PageRef, VmaKind, CHUNK_BYTES, FAULT_AROUND_PAGES, NEVER, PAGE_BYTES,
+};
 
 impl World<'_> {
     /// An absent entry of a mapping of a file or of shared memory.
@@ -117,7 +119,12 @@ impl World<'_> {
         let mut ns = 0;
         let mut at = at;
         if b.huge {
-            ns = self.split_shared(at);
+            if self.cfg.mm.thp.cow_copies_huge {
+                if let Some(got) = self.place_huge(s, self.now_ns, &mut ns) {
+                    return (ns + self.copy_huge(s, at, got), FaultEnd::Go);
+                }
+            }
+            ns += self.split_shared(at);
             at.page = s.page as u16;
         }
         let (copy, end) = self.copy_for_write(s, at, true);
@@ -141,6 +148,21 @@ impl World<'_> {
             }
         }
         self.costs.split_ns() as u64
+    }
+
+    /// Gives the writer a huge page of its own with the contents of a shared one; returns the time.
+    fn copy_huge(&mut self, s: &Site, at: PageRef, got: Got) -> u64 {
+        let old = usize::from(self.shared.block_of(at).node[0]);
+        let v = self.processes[s.process].space.vma_mut(s.vma);
+        v.break_cow_huge(s.chunk, old, (got.node, got.frame));
+        let memory = &mut self.memory;
+        self.shared.unmap(at, &mut |gone| memory.take_back(gone));
+        self.rates.copied(old, got.node, CHUNK_BYTES);
+        let mut ns = self.costs.copy_2m_ns(old, got.node, self.rates.latency_factor(old, got.node)) as u64;
+        for _ in 0..shootdowns(FlushOp::CowReplace, &self.cfg.flush, false) {
+            ns += self.shoot_down(s.cpu, s.task, 1);
+        }
+        ns + self.machine.costs.huge_fault_ns as u64
     }
 
     /// Gives the writer a page of its own with the contents of a shared one; `mapped` if its entry shows that now.

@@ -76,7 +76,11 @@ fn swap_storm_and_vector_33() {
     let two_step = storm(&["thp.locality=thp_two_step"]);
     let thp_off = storm(&["thp.enabled=never"]);
     for (name, o) in [("two-step", &two_step), ("THP off", &thp_off)] {
-        assert_eq!((counter(o, "pswpout"), counter(o, "pgsteal_direct"), counter(o, "allocstall")), (0, 0, 0), "{name}");
+        assert_eq!(
+            (counter(o, "pswpout"), counter(o, "pgsteal_direct"), counter(o, "allocstall")),
+            (0, 0, 0),
+            "{name}"
+        );
     }
     let reads = |o: &Outcome| scalar(o, "reads-0");
     assert!(reads(&two_step) > 10.0 * reads(&thisnode), "{} against {}", reads(&two_step), reads(&thisnode));

@@ -96,6 +96,16 @@ impl Vma {
         own.last[page] = NEVER;
         self.recount(chunk, old, node);
     }
+    /// A huge entry that showed a shared page on `old` shows an exclusive, writable one instead (copy on write before 5.8).
+    pub fn break_cow_huge(&mut self, chunk: usize, old: usize, (node, frame): (usize, Frame)) {
+        self.unmark(chunk, 0);
+        self.anon = true;
+        self.places.move_huge(chunk, frame);
+        let c = &mut self.chunks[chunk];
+        debug_assert!(c.kind == ChunkKind::Huge && c.shared > 0);
+        (c.shared, c.read_only, c.index) = (0, 0, NEVER);
+        self.recount(chunk, old, node);
+    }
     /// A shared page that an entry shows has moved from `old` to `node`.
     #[inline]
     pub fn shared_moved(&mut self, chunk: usize, old: usize, node: usize) {

@@ -18,6 +18,7 @@ mod huge_faults;
 mod ladders;
 mod node_reclaim;
 mod policies;
+mod sharing;
 mod tiers;
 mod world;
 mod zones;
