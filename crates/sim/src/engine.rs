@@ -27,7 +27,7 @@ use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::hw::tlb::TlbModel;
-use numalab_kernel::mm::thp::{Ladders, Locality};
+use numalab_kernel::mm::thp::Ladders;
 use numalab_kernel::mm::{NodeMemory, PageRef, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
@@ -164,21 +164,10 @@ pub struct World<'a> {
     pub(crate) end_ns: u64,
     events: Vec<SchedEvent>,
     /// Scratch: other CPUs of a process on each node.
-    others: Vec<u32>,
+    pub(crate) others: Vec<u32>,
     pub(crate) ticks: u64,
     /// Most resident pages at a sample, and the bytes of page state then.
     pub(crate) peak: (u64, u64),
-}
-
-/// What the huge-page rule needs to know of the machine.
-fn ladders(machine: &Machine, cfg: &SimConfig) -> Result<Ladders, String> {
-    match cfg.mm.thp.locality() {
-        Locality::LadderSorted => Ok(Ladders::sorted(machine, machine.tlb.nested)),
-        Locality::LadderCustom => {
-            Err("thp_locality = ladder_custom needs a list, which only `explain ladder` takes".into())
-        }
-        _ => Ok(Ladders::classes_of(machine)),
-    }
 }
 
 /// Time between two solutions of the bandwidth model.
@@ -230,7 +219,7 @@ impl<'a> World<'a> {
             others: vec![0; nodes],
             sets,
             cache: CacheTimes::new(machine),
-            ladders: ladders(machine, cfg)?,
+            ladders: crate::place::ladders(machine, &cfg.mm)?,
             hands: vec![Hand::default(); nodes],
             swap_queue: SwapQueue::default(),
             io_wait_ns: 0,
@@ -608,45 +597,5 @@ impl<'a> World<'a> {
         let offset = self.sched.tick_offset_ns(cpu as u32);
         let since = (self.now_ns + tick - offset % tick) % tick;
         self.now_ns + tick - since
-    }
-
-    fn take_flush_debt(&mut self, task: u32) -> u64 {
-        let t = &mut self.tasks[task as usize];
-        let p = &self.processes[t.process as usize];
-        let debt = p.flush_debt_ns - t.flush_paid_ns;
-        t.flush_paid_ns = p.flush_debt_ns;
-        debt
-    }
-
-    /// Sends a shoot-down for `pages` base pages to every other CPU that runs this process; returns the
-    /// initiator's time.
-    pub(crate) fn shoot_down(&mut self, cpu: usize, task: u32, pages: u64) -> u64 {
-        let t = &mut self.tasks[task as usize];
-        let p = &mut self.processes[t.process as usize];
-        let node = self.cpus[cpu].node;
-        self.others.copy_from_slice(&p.running_on_node);
-        self.others[node] -= 1;
-        let s = self.costs.shootdown(self.costs.targets_by_node(node, &self.others), pages);
-        if s.targets > 0 {
-            p.flush_debt_ns += s.target_ns as u64;
-            t.flush_paid_ns += s.target_ns as u64;
-            self.vm.nr_tlb_remote_flush += 1;
-            self.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
-        }
-        s.initiator_ns as u64
-    }
-
-    #[inline]
-    pub(crate) fn charge_user(&mut self, task: u32, ns: u64) {
-        let t = &mut self.tasks[task as usize];
-        t.user_ns += ns;
-        self.processes[t.process as usize].user_ns += ns;
-    }
-
-    #[inline]
-    pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
-        let t = &mut self.tasks[task as usize];
-        t.system_ns += ns;
-        self.processes[t.process as usize].system_ns += ns;
     }
 }

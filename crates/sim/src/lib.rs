@@ -10,6 +10,7 @@
 
 mod access;
 mod birth;
+mod charge;
 pub mod config;
 mod counters;
 mod daemons;

@@ -6,8 +6,9 @@ use crate::policy::page_index;
 use crate::reclaim::{cpu_ns, Spaces};
 use numalab_kernel::mm::alloc::{AllocSite, Constraint};
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_kernel::mm::thp::{fault_gfp, FaultContext};
-use numalab_kernel::mm::{AllocError, Gfp, Got, PageClass, Work};
+use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Ladders, Locality};
+use numalab_kernel::mm::{AllocError, Gfp, Got, MmConfig, PageClass, Work};
+use numalab_model::machine::Machine;
 use numalab_model::record::Status;
 
 /// A page for a fault.
@@ -62,11 +63,13 @@ impl World<'_> {
         let thp = &self.cfg.mm.thp;
         let here = self.cpus[s.cpu].node;
         let vma = self.processes[s.process].space.vma(s.vma);
-        let place = self.policy(s).placement(here, page_index(vma, s.chunk, 0, 9));
+        let own = self.processes[s.process].vma_huge_policy[s.vma].as_ref();
+        let own = own.filter(|_| thp.locality() == Locality::MpolHuge);
+        let place = own.unwrap_or(self.policy(s)).placement(here, page_index(vma, s.chunk, 0, 9));
         let ctx = FaultContext {
             here,
             place,
-            huge_rules: None,
+            huge_rules: own.map(|_| thp.huge_rules()),
             gfp: fault_gfp(thp, vma.advised),
             mems: self.memory.memory_nodes(),
             span: thp.span,
@@ -162,5 +165,16 @@ impl World<'_> {
         let io = std::mem::take(&mut self.io_wait_ns).min(ns);
         self.charge_system(task, ns - io);
         self.processes[self.tasks[task as usize].process as usize].blocked_ns += io;
+    }
+}
+
+/// What the huge-page rule needs to know of the machine.
+pub(crate) fn ladders(machine: &Machine, cfg: &MmConfig) -> Result<Ladders, String> {
+    match cfg.thp.locality() {
+        Locality::LadderSorted => Ok(Ladders::sorted(machine, machine.tlb.nested)),
+        Locality::LadderCustom => {
+            Err("thp_locality = ladder_custom needs a list, which only `explain ladder` takes".into())
+        }
+        _ => Ok(Ladders::classes_of(machine)),
     }
 }

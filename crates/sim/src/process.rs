@@ -23,6 +23,8 @@ pub struct ProcessState {
     pub vma_numa: Vec<Option<VmaNuma>>,
     /// Policy of each mapping that has one of its own (`mbind`), by mapping id.
     pub vma_policy: Vec<Option<MemPolicy>>,
+    /// The same for its huge pages, where the kernel has that (`mpol_huge`).
+    pub vma_huge_policy: Vec<Option<MemPolicy>>,
     /// Node its page tables are taken to be on: that of its first fault (`usize::MAX` before that).
     pub table_node: usize,
     /// It maps pages that other processes may map too.
@@ -64,6 +66,7 @@ impl ProcessState {
             space: AddressSpace::default(),
             vma_numa: Vec::new(),
             vma_policy: Vec::new(),
+            vma_huge_policy: Vec::new(),
             table_node: usize::MAX,
             shares: false,
             inherited: 0,
@@ -95,6 +98,7 @@ impl ProcessState {
         let ids = &parent.region_vma[..regions];
         let copied = self.space.inherit(ids, &mut parent.space, (parent_id, id), store);
         self.vma_policy = ids.iter().map(|&v| parent.vma_policy[v as usize].clone()).collect();
+        self.vma_huge_policy = ids.iter().map(|&v| parent.vma_huge_policy[v as usize].clone()).collect();
         self.vma_numa.resize(regions, None);
         self.region_vma = (0..regions as u32).collect();
         self.inherited = regions;
@@ -130,6 +134,7 @@ impl ProcessState {
             }
             self.vma_numa.push(None);
             self.vma_policy.push(region.policy.as_ref().map(|p| compile(p, mems)));
+            self.vma_huge_policy.push(region.huge_policy.as_ref().map(|p| compile(p, mems)));
             own.push(vma_id);
         }
         self.region_vma.extend(own.iter().rev());
@@ -139,6 +144,7 @@ impl ProcessState {
         let start = self.place(STACK_BYTES, 0);
         self.vma_numa.push(None);
         self.vma_policy.push(None);
+        self.vma_huge_policy.push(None);
         let id = self.space.insert(Vma::new(start, start + STACK_BYTES, VmaKind::Stack, false, nodes));
         self.stacks.push(id as u32);
     }

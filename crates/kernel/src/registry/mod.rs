@@ -91,6 +91,8 @@ pub const CONDITIONS: &[Condition] = &[
     when("system.thp_defrag", "system.thp", HUGE),
     when("thp.span", "thp_locality", &["prctl_span"]),
     when("thp.span_max_class", "thp_locality", &["prctl_span"]),
+    when("thp.huge_strict", "thp_locality", &["mpol_huge"]),
+    when("thp.huge_noretry", "thp_locality", &["mpol_huge"]),
     when("vm.watermark_boost_factor", "vm.boost", &["true"]),
 ];
 

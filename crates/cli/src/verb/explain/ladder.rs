@@ -35,6 +35,9 @@ pub struct Args {
     /// Memory policy of the range, such as `default`, `bind:0,1` or `interleave:0-3`
     #[arg(long, value_name = "MODE[:NODES]", default_value = "default")]
     mempolicy: String,
+    /// Policy of the range's huge pages alone, with the rule `mpol_huge`
+    #[arg(long, value_name = "MODE[:NODES]")]
+    huge_mempolicy: Option<String>,
     /// The range has no advice (MADV_HUGEPAGE)
     #[arg(long)]
     plain: bool,
@@ -62,6 +65,11 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         return Err(SpecError::plain("--node", what, format!("one of {}", cpu_nodes.join(", "))).into());
     }
     let policy = mempolicy(&args.mempolicy, &machine)?;
+    let huge = args.huge_mempolicy.as_deref().map(|text| mempolicy(text, &machine)).transpose()?;
+    if huge.is_some() && cfg.thp.locality() != Locality::MpolHuge {
+        let what = "a policy for huge pages that only mpol_huge reads";
+        return Err(SpecError::plain("--huge-mempolicy", what, "--policy mpol_huge").into());
+    }
     let list = args.ladder.as_deref().map(parse_ladder).transpose();
     let custom = list.map_err(|e| Failure::usage(format!("--ladder: {e}")))?;
     let is_custom = cfg.thp.locality() == Locality::LadderCustom;
@@ -73,7 +81,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         node: args.node,
         advised: !args.plain,
         policy: &policy,
-        huge_policy: None,
+        huge_policy: huge.as_ref().map(|p| (p, cfg.thp.huge_rules())),
         span: cfg.thp.span,
         guest: args.guest || machine.tlb.nested,
         custom: custom.as_deref().unwrap_or_default(),
@@ -247,6 +255,7 @@ mod tests {
             set: Vec::new(),
             node: 0,
             mempolicy: "default".into(),
+            huge_mempolicy: None,
             plain: false,
             guest: false,
             ladder: None,
@@ -271,6 +280,12 @@ mod tests {
         assert_eq!(ladder(&old), thisnode);
         let bound = Args { mempolicy: "bind:0-1".into(), ..args("naples-2s", "") };
         assert_eq!(ladder(&bound), "D0 THP | D1 THP | D0 4k | D1 4k");
+        let strict = |set: &str| Args {
+            huge_mempolicy: Some("local".into()),
+            set: vec!["thp.huge_strict=true".into(), set.into()],
+            ..args("naples-2s", "mpol_huge")
+        };
+        assert_eq!(ladder(&strict("thp.huge_noretry=false")), thisnode);
         let custom = Args { ladder: Some("D1 THP | D0 4k".into()), ..args("naples-2s", "ladder_custom") };
         assert_eq!(ladder(&custom), "D1 THP | D0 4k | D1 4k | D2 4k");
     }
@@ -287,6 +302,7 @@ mod tests {
             (Args { mempolicy: "bind:9".into(), ..base() }, "node 9 is not there"),
             (Args { mempolicy: "bind".into(), ..base() }, "at least one node"),
             (Args { ladder: Some("D0 THP".into()), ..base() }, "only ladder_custom reads"),
+            (Args { huge_mempolicy: Some("local".into()), ..base() }, "only mpol_huge reads"),
             (Args { ladder: Some("D0 2M".into()), ..args("naples-2s", "ladder_custom") }, "is no rung"),
             (Args { set: vec!["system.thp=never".into()], ..base() }, "there are no huge pages"),
         ] {
