@@ -33,6 +33,7 @@ impl World<'_> {
             b.resident.set(s.page);
             b.dirty.clear(s.page);
             (b.node[s.page], b.last[s.page]) = (node as u8, NEVER);
+            self.lru_batches.add(s.cpu, at, &mut self.shared);
             ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
         }
         self.vm.pgfault += 1;
