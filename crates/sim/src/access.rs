@@ -1,6 +1,7 @@
 //! What a task does with memory and time: its ops, one step at a time.
 
 use crate::engine::{Pending, World, EPOCH_NS};
+use crate::migration::{Stretch, SHARED_STEP_NS};
 use crate::sets::NEVER_WARM;
 use crate::sync::Waiter;
 use crate::task::Activity;
@@ -27,6 +28,8 @@ pub enum FaultEnd {
     Go,
     /// Memory is exhausted.
     OutOfMemory,
+    /// The page can be accessed this once.
+    Pass,
     /// The slice ends: the fault is handled later, is still going on, or waits.
     Stop(Pending),
 }
@@ -35,7 +38,7 @@ impl FaultEnd {
     /// How a fault ends the step, if it does.
     fn stops(self) -> Option<Step> {
         match self {
-            Self::Go => None,
+            Self::Go | Self::Pass => None,
             Self::OutOfMemory => Some(Step::Stop(Pending::Exit)),
             Self::Stop(pending) => Some(Step::Stop(pending)),
         }
@@ -133,7 +136,7 @@ impl World<'_> {
                 }
                 Step::Go
             }
-            Op::Discard(span) => self.discard(task, span, clock),
+            Op::Discard(span) => self.discard(cpu, task, span, clock),
             Op::Join => self.join(task),
         }
     }
@@ -245,7 +248,8 @@ impl World<'_> {
         Step::Go
     }
 
-    fn discard(&mut self, task: u32, span: &Span, clock: &mut u64) -> Step {
+    fn discard(&mut self, cpu: usize, task: u32, span: &Span, clock: &mut u64) -> Step {
+        self.lru_batches.drain(cpu, &mut self.shared);
         let t = &mut self.tasks[task as usize];
         t.advance();
         let process = t.process as usize;
@@ -367,6 +371,8 @@ impl World<'_> {
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
         let mut out = Step::Go;
+        let sharing = self.sharing(process);
+        let mut passed = None;
         while *clock < end {
             if done >= a.span.len_bytes {
                 break;
@@ -378,7 +384,10 @@ impl World<'_> {
             let stop = (base + CHUNK_BYTES).min(addr + a.span.len_bytes - done);
             let lo = ((addr - base) / PAGE_BYTES) as usize;
             let hi = (stop - base).div_ceil(PAGE_BYTES) as usize;
-            let fault = vma.next_fault(chunk, lo, hi, write);
+            let mut fault = vma.next_fault(chunk, lo, hi, write);
+            if fault.is_some() && fault == passed {
+                fault = vma.next_fault(chunk, lo + 1, hi, write);
+            }
             let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
             if clear > addr {
                 let counts = vma.node_counts(chunk);
@@ -390,10 +399,20 @@ impl World<'_> {
                 } else {
                     (clear - addr, want)
                 };
+                if sharing {
+                    let (pc, vma, at) = (self.tasks[task as usize].pc, id as u32, addr - base);
+                    let stretch = Stretch { pc, vma, chunk, at, done, from_ns: *clock, per_byte };
+                    self.tasks[task as usize].stretch = Some(stretch);
+                    out = Step::Stop(Pending::Resume);
+                }
                 done += bytes;
                 self.rates.occupy(pace.kind, pace.place, counts, bytes as f64 * memory);
                 *clock += (ns + 0.5) as u64;
                 if want > room {
+                    out = Step::Go;
+                    break;
+                }
+                if sharing {
                     break;
                 }
             }
@@ -404,6 +423,7 @@ impl World<'_> {
                 let (ns, fate) = self.fault(cpu, task, id, chunk, p, write, *clock);
                 kernel_ns += ns;
                 *clock += ns;
+                passed = (fate == FaultEnd::Pass).then_some(p);
                 if let Some(stop) = fate.stops() {
                     out = stop;
                     break;
@@ -448,15 +468,18 @@ impl World<'_> {
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
         let mut out = Step::Go;
-        while *clock < end && done < lines {
+        let mut passed = None;
+        let limit = self.look_again(process, end);
+        while *clock < limit && done < lines {
             let vma = self.processes[process].space.vma(id);
             let addr = vma.start + a.span.offset_bytes + done * stride;
             let chunk = vma.chunk_of(addr);
             let page = ((addr - vma.chunk_base(chunk)) / PAGE_BYTES) as usize;
-            if vma.next_fault(chunk, page, page + 1, write).is_some() {
+            if passed != Some(done) && vma.next_fault(chunk, page, page + 1, write).is_some() {
                 let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
                 kernel_ns += ns;
                 *clock += ns;
+                passed = (fate == FaultEnd::Pass).then_some(done);
                 if let Some(stop) = fate.stops() {
                     out = stop;
                     break;
@@ -470,6 +493,9 @@ impl World<'_> {
             // At least 1 ns per line keeps the clock moving on machines faster than that.
             *clock += (ns + 0.5).max(1.0) as u64;
             done += 1;
+        }
+        if out == Step::Go && *clock >= limit && limit < end {
+            out = Step::Stop(Pending::Resume);
         }
         self.finish_part(task, a, done, lines);
         self.charge_user(task, *clock - started - kernel_ns);
@@ -498,14 +524,15 @@ impl World<'_> {
             .set;
         let llc_share = self.sets.loads.held_bytes(self.cpus[cpu].llc, set as usize);
         let walk = mean_walk(&self.tlb, to - from, vma.huge_share(), llc_share);
-        while *clock < end && done < a.accesses {
+        let limit = self.look_again(process, end);
+        while *clock < limit && done < a.accesses {
             let vma = self.processes[process].space.vma(id);
             self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
             let pending = self.spans.pending(pace.span);
             let times = self.random_ns(&pace, a, self.spans.on_node(pace.span), vma.tables_on_node(), walk);
             let cold = self.tasks[task as usize].cold_lines;
             let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
-            let room = (((end - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
+            let room = (((limit - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
             let to_fault = if pending == 0 { u64::MAX } else { self.rng.geometric(pending as f64 / pages as f64) };
             let n = to_fault.min(room).min(a.accesses - done);
             done += n;
@@ -530,13 +557,27 @@ impl World<'_> {
                 out = stop;
                 break;
             }
-            let resolved = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
-            self.spans.resolved(pace.span, if resolved { CHUNK_PAGES } else { 1 });
+            if fate == FaultEnd::Go {
+                let huge = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
+                self.spans.resolved(pace.span, if huge { CHUNK_PAGES } else { 1 });
+            }
+        }
+        if out == Step::Go && *clock >= limit && limit < end {
+            out = Step::Stop(Pending::Resume);
         }
         self.finish_part(task, a, done, a.accesses);
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_kernel(task, kernel_ns);
         out
+    }
+
+    /// How far a slice that ends at `end` may run ahead.
+    fn look_again(&self, process: usize, end: u64) -> u64 {
+        if self.sharing(process) {
+            end.min(self.now_ns + SHARED_STEP_NS)
+        } else {
+            end
+        }
     }
 
     /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.

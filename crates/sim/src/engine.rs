@@ -13,7 +13,6 @@ use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
 use crate::log::{Log, Observers};
 use crate::maps::Maps;
-use crate::migration::SHARED_STEP_NS;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::reclaim::{Hand, SwapQueue};
@@ -28,7 +27,7 @@ use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::hw::tlb::TlbModel;
 use numalab_kernel::mm::thp::Ladders;
-use numalab_kernel::mm::{NodeMemory, PageRef, SharedMemory};
+use numalab_kernel::mm::{LruBatches, NodeMemory, PageRef, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
 use numalab_model::machine::Machine;
@@ -153,8 +152,12 @@ pub struct World<'a> {
     pub(crate) released: Vec<Waiter>,
     /// Pages that several processes show.
     pub(crate) shared: SharedMemory,
+    /// Those among them that are not on the LRU yet.
+    pub(crate) lru_batches: LruBatches,
     /// Tasks asleep until the migration of a page ends.
     pub(crate) page_waiters: Vec<(PageRef, u32)>,
+    /// Pages under migration, and the task that migrates each.
+    pub(crate) migrating: Vec<(PageRef, u32)>,
     /// Shared pages have been on the move until then, ns: those who share look at them often.
     pub(crate) sharing_until_ns: u64,
     pub(crate) rng: Rng,
@@ -242,7 +245,9 @@ impl<'a> World<'a> {
             due_moves: Vec::new(),
             released: Vec::new(),
             shared: SharedMemory::default(),
+            lru_batches: LruBatches::new(machine.cpu_count()),
             page_waiters: Vec::new(),
+            migrating: Vec::new(),
             sharing_until_ns: 0,
             rng,
             next_pid,
@@ -563,20 +568,18 @@ impl<'a> World<'a> {
 
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
     fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
-        let tick = self.next_tick(cpu);
-        let sharing =
-            self.now_ns < self.sharing_until_ns && self.processes[self.tasks[task as usize].process as usize].shares;
-        let end = if sharing { tick.min(self.now_ns + SHARED_STEP_NS) } else { tick };
+        let end = self.next_tick(cpu);
+        self.tasks[task as usize].stretch = None;
         let mut clock = self.now_ns.max(self.tasks[task as usize].ahead_ns);
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
         if clock < end && self.numa.tasks[task as usize].work_queued {
-            clock += self.scan(cpu, task, clock, tick);
+            clock += self.scan(cpu, task, clock, end);
         }
         loop {
             if clock >= end {
-                return (clock, if clock >= tick { Pending::Tick } else { Pending::Resume });
+                return (clock, Pending::Tick);
             }
             match self.step(cpu, task, &mut clock, end) {
                 Step::Go => {}
@@ -589,6 +592,12 @@ impl<'a> World<'a> {
                 return (clock, Pending::Moves);
             }
         }
+    }
+
+    /// Whether pages that this process may share are on the move.
+    #[inline]
+    pub(crate) fn sharing(&self, process: usize) -> bool {
+        self.now_ns < self.sharing_until_ns && self.processes[process].shares
     }
 
     /// Next tick of a CPU strictly after now; CPUs tick at staggered offsets.

@@ -71,7 +71,7 @@ impl World<'_> {
                 let found = Found { vma, chunk, page, node: node as usize, last, pages };
                 (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go)
             }
-            PageState::Migrating(at) => self.wait_on_page(&s, at),
+            PageState::Migrating(at) => self.migrating_fault(&s, at),
             PageState::ReadOnly { shared: Some(at), .. } => self.shared_write_fault(&s, at),
             PageState::ReadOnly { .. } => (self.write_fault(process, vma, chunk, page), FaultEnd::Go),
             PageState::Ready { .. } => (0, FaultEnd::Go),

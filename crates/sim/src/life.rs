@@ -90,6 +90,12 @@ impl World<'_> {
         let preferred = self.numa.tasks[id as usize].numa_preferred_nid;
         self.sched.set_preferred_nid(id, preferred.map(|n| n as u32));
         self.sched.fork(parent_cpu, id, self.now_ns);
+        if parent.is_some() {
+            // The slow path looks at every CPU of every domain it descends.
+            let domains = self.sched.domains();
+            let looked: u32 = domains.ids(parent_cpu).map(|d| domains.domain(d).weight).sum();
+            self.cpus[parent_cpu as usize].debt_ns += (f64::from(looked) * self.machine.costs.balance_cpu_ns) as u64;
+        }
         self.log_born(id);
     }
 
@@ -191,6 +197,7 @@ impl World<'_> {
             if self.live_processes == 0 {
                 self.sample_now(true);
             }
+            self.lru_batches.drain(cpu, &mut self.shared);
             let p = &mut self.processes[process];
             p.space.release(process as u32, &mut self.memory, &mut self.shared);
         } else if p.live_threads == 1 {

@@ -65,6 +65,7 @@ impl World<'_> {
         b.resident.set(s.page);
         b.dirty.clear(s.page);
         (b.node[s.page], b.last[s.page], b.frame[s.page]) = (node as u8, NEVER, frame);
+        self.lru_batches.add(s.cpu, at, &mut self.shared);
         Some(ns)
     }
 

