@@ -55,7 +55,7 @@ impl World<'_> {
         let v = p.space.vma(vma);
         let state = v.page(chunk, page, &self.shared);
         let of_object = match state {
-            PageState::Absent => v.kind.backing().is_some(),
+            PageState::Absent => v.kind.backing().is_some() && v.places.slot(chunk, page).is_none(),
             PageState::Marked { shared, .. } | PageState::ReadOnly { shared, .. } => shared.is_some(),
             PageState::Migrating(_) => true,
             PageState::Ready { .. } => false,
@@ -67,6 +67,11 @@ impl World<'_> {
             PageState::Absent if of_object => self.object_fault(&s),
             PageState::Absent => self.first_touch(&s, clock),
             PageState::Marked { shared: Some(at), .. } => self.shared_hint_fault(&s, at),
+            PageState::Marked { pages: 2.., .. } if !self.cfg.mm.thp.native_migration => {
+                let split = self.split_for_migration(&s);
+                let (ns, end) = self.fault(cpu, task, vma, chunk, page, write, clock);
+                (split + ns, end)
+            }
             PageState::Marked { node, last, pages, .. } => {
                 let found = Found { vma, chunk, page, node: node as usize, last, pages };
                 (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go)
@@ -82,6 +87,18 @@ impl World<'_> {
     pub(crate) fn effective_policy(&self, s: &Site) -> EffectivePolicy {
         let index = page_index(self.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
         self.policy(s).at_hint_fault(index)
+    }
+
+    /// Without native migration of huge pages, one that takes a hint fault becomes base pages that fault and migrate one
+    /// by one; khugepaged may collapse them again. Returns the time.
+    fn split_for_migration(&mut self, s: &Site) -> u64 {
+        let (node, frame) = self.processes[s.process].space.vma_mut(s.vma).split_huge(s.chunk);
+        self.memory.split_frame(node, frame);
+        let e = &mut self.memory.events;
+        e.thp_migration_split += 1;
+        e.thp_split_page += 1;
+        e.thp_split_pmd += 1;
+        self.costs.split_ns() as u64 + self.shoot_down(s.cpu, s.task, CHUNK_PAGES)
     }
 
     fn first_touch(&mut self, s: &Site, clock: u64) -> (u64, FaultEnd) {

@@ -273,6 +273,10 @@ impl Vma {
     fn discard_huge(&mut self, chunk: usize, store: &mut SharedMemory, freed: &mut impl FnMut(Gone)) -> u64 {
         let c = self.chunks[chunk];
         let node = c.node as usize;
+        // Its table was set aside for a split; without an entry the next fault may be huge again.
+        if let Some((node, frame)) = self.places.take_table(chunk) {
+            freed(Gone::Page { node, frame, class: PageClass::PageTables });
+        }
         let frame = self.places.take_huge(chunk);
         match self.page_ref(chunk, 0) {
             Some(at) => store.unmap(at, freed),
