@@ -34,6 +34,7 @@ bench:
 # The long comparisons with published tables.
 fidelity: build
 	./target/release/numalab reproduce 000
+	./target/release/numalab reproduce 003
 
 clean:
 	$(CARGO) clean
