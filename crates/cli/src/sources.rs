@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::real;
 use numalab_model::catalog::{is_path, File, Kind};
 use numalab_model::experiment::Sources;
 use numalab_model::kernel::{self, Kernel, Setting};
@@ -39,8 +40,12 @@ pub fn workload(context: &Context, name: &Spot<String>) -> Result<WorkloadSpec, 
 /// Kernels by name or path, with overrides.
 ///
 /// # Errors
-/// See [`kernel::resolve`].
+/// See [`kernel::resolve`]; an image, which only a real machine can run.
 pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
+    if let Some(name) = names.iter().find(|n| real::is_image(&n.value)) {
+        let what = format!("`{}` is the image of a real kernel", name.value);
+        return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend vm"));
+    }
     kernel::resolve(names, &context.catalog, &context.vocabulary, sets)
 }
 

@@ -30,8 +30,14 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
     if marks.contains(&"sim") {
         out.push("columns marked sim are predictions of the simulator, not measurements".to_string());
     }
-    if marks.contains(&"vm") {
-        out.push("columns marked vm ran under emulation: counters and placement are real, times are not".to_string());
+    if marks.contains(&"vm") || marks.contains(&"vm-counters") {
+        let text = "ran a real kernel under emulation: its counters and placement are real, times are not";
+        out.push(format!("columns marked vm-counters {text}"));
+    }
+    if marks.contains(&"vm-modelled") {
+        let text = "ran a real kernel in virtual time: remote memory costs what the machine file says; times compare \
+                    with each other only";
+        out.push(format!("columns marked vm-modelled {text}"));
     }
     for w in &c.workloads {
         out.extend(single_runs(c, w, rule));

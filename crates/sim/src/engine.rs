@@ -513,7 +513,7 @@ impl<'a> World<'a> {
             self.leave_cpu(cpu, p);
         }
         self.cpus[cpu].task = next;
-        self.log.switch(self.now_ns, cpu, next);
+        self.log_switch(cpu, prev, next);
         if prev.is_none() || next.is_none() {
             self.count_core(cpu, next.is_some());
         }

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod counters;
+pub mod doctor;
 pub mod domains;
 pub mod explain;
 pub mod kernel;
@@ -11,3 +12,5 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod show;
+pub mod trace;
+pub mod validate;

@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     file.check_name(&published.name)?;
     let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
     let progress = Progress::new(0);
-    let executor = Executor { backend: &Sim { check: false }, jobs: options::jobs(args.jobs), progress: &progress };
+    let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
     let work = Work { context, published: &published, dir, executor };
     let (mut cells, mut notes, mut exit) = (Vec::new(), String::new(), Exit::Ok);
     for block in &published.blocks {

@@ -97,6 +97,9 @@ fn kernel(k: &Kernel) -> (String, Value) {
         let _ = writeln!(text, "{}", k.about);
     }
     let _ = writeln!(text, "since {}; composed from {}", k.since, k.chain.join(" <- "));
+    if let Some(image) = &k.image {
+        let _ = writeln!(text, "image {image} (--backend vm)");
+    }
     for w in &k.warnings {
         let _ = writeln!(text, "note: {w}");
     }
@@ -111,7 +114,7 @@ fn kernel(k: &Kernel) -> (String, Value) {
         .collect();
     let _ = write!(text, "\nroles\n{}\ntunables\n{}", aligned(&roles), aligned(&tunables));
     let value = json!({
-        "name": k.name, "title": k.title, "about": k.about, "since": k.since, "alias_of": k.alias_of,
+        "name": k.name, "title": k.title, "about": k.about, "since": k.since, "alias_of": k.alias_of, "image": k.image,
         "chain": k.chain, "roles": k.roles, "tunables": k.tunables, "warnings": k.warnings,
     });
     (text, value)
