@@ -59,8 +59,12 @@ fn random_seeks_in_a_guest_are_within_2_5_percent_of_the_mail() {
 }
 
 fn storm(settings: &[&str]) -> Outcome {
+    storm_of("1", settings)
+}
+
+fn storm_of(guests: &str, settings: &[&str]) -> Outcome {
     let m = machine("naples-2s");
-    let w = workload("swap-storm", &m, 1, &[("duration", "5s")]);
+    let w = workload("swap-storm", &m, 1, &[("duration", "5s"), ("guests", guests)]);
     let all: Vec<&str> = ["swap.size_mb=32768"].iter().chain(settings).copied().collect();
     run(&m, &w, &with(&all), 1)
 }
@@ -90,6 +94,18 @@ fn swap_storm_and_vector_33() {
     let first = pages.columns.iter().position(|c| c == "guest.0/node0").unwrap();
     let share = at_most(first) / (40 << 18) as f64;
     assert!((share - 0.35).abs() < 0.03, "{share}");
+}
+
+/// The remark on fairness: without `__GFP_THISNODE` two equal guests of one node make equal progress.
+#[test]
+fn two_guests_progress_evenly_without_thisnode() {
+    let uneven = |locality: &str| {
+        let o = storm_of("2", &[&format!("thp.locality={locality}")]);
+        let reads = [scalar(&o, "reads-0"), scalar(&o, "reads-1")];
+        reads[0].max(reads[1]) / reads[0].min(reads[1])
+    };
+    let (local, any) = (uneven("thp_thisnode"), uneven("thp_relaxed"));
+    assert!(any < 1.02 && local > 1.2, "{local} local only, {any} anywhere");
 }
 
 #[test]
