@@ -65,6 +65,8 @@ pub struct Block {
     pub columns: Option<Columns>,
     /// Rows in print order.
     pub rows: Vec<Row>,
+    /// The group is judged by its gains too: direction and mean absolute error, in points.
+    pub gains: bool,
 }
 
 /// How a block is predicted.
@@ -114,6 +116,8 @@ pub struct Row {
     pub higher_is_better: bool,
     /// What the published figure is of the metric.
     pub form: Form,
+    /// Statistic over the runs of a column.
+    pub stat: Stat,
     /// The machine's figures were derived from this row, which therefore is no prediction.
     pub derived_from: bool,
     /// One value per column.
@@ -136,6 +140,32 @@ pub enum Form {
 }
 
 const FORMS: [(&str, Form); 3] = [("value", Form::Value), ("reciprocal", Form::Reciprocal), ("any", Form::Any)];
+
+/// Statistic over the runs of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stat {
+    /// Arithmetic mean, and not part of the row's name.
+    Mean,
+    /// Smallest.
+    Min,
+    /// Largest.
+    Max,
+    /// Harmonic mean.
+    Hmean,
+    /// Standard deviation, divisor N - 1.
+    Stddev,
+    /// Standard deviation in percent of the arithmetic mean.
+    CoeffVar,
+}
+
+const STATS: [(&str, Stat); 6] = [
+    ("mean", Stat::Mean),
+    ("min", Stat::Min),
+    ("max", Stat::Max),
+    ("hmean", Stat::Hmean),
+    ("stddev", Stat::Stddev),
+    ("coeffvar", Stat::CoeffVar),
+];
 
 impl Form {
     /// The figure of a metric's value; `None` where there is none.
@@ -229,6 +259,7 @@ fn block(t: Table<'_>, shared: Option<usize>) -> Result<Block, SpecError> {
         machine: t.str("machine")?,
         run,
         columns: own,
+        gains: t.opt_bool("gains")?.is_some_and(|b| b.value),
         rows: t.tables("rows")?.into_iter().map(|r| row(r, count)).collect::<Result<_, _>>()?,
     };
     t.finish()?;
@@ -280,15 +311,9 @@ fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
                 .near(other, ["higher", "lower"]))
         }
     };
-    let form = match t.opt_str("form")? {
-        None => Form::Value,
-        Some(word) => FORMS.iter().find(|f| f.0 == word.value).map(|f| f.1).ok_or_else(|| {
-            let names = FORMS.map(|f| f.0);
-            word.error(format!("`form` is {:?}", word.value), names.join(", ")).near(&word.value, names)
-        })?,
-    };
     let row = Row {
-        form,
+        form: word(&t, "form", &FORMS)?,
+        stat: word(&t, "stat", &STATS)?,
         derived_from: t.opt_bool("derived_from")?.is_some_and(|b| b.value),
         id: t.str("id")?.value,
         workload: t.opt_str("workload")?,
@@ -301,6 +326,15 @@ fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
     };
     t.finish()?;
     Ok(row)
+}
+
+/// One of a list of words, the first if the key is absent.
+fn word<T: Copy>(t: &Table<'_>, key: &str, list: &[(&str, T)]) -> Result<T, SpecError> {
+    let Some(word) = t.opt_str(key)? else { return Ok(list[0].1) };
+    list.iter().find(|f| f.0 == word.value).map(|f| f.1).ok_or_else(|| {
+        let names: Vec<&str> = list.iter().map(|f| f.0).collect();
+        word.error(format!("`{key}` is {:?}", word.value), names.join(", ")).near(&word.value, names)
+    })
 }
 
 fn suspects(t: &Table<'_>, columns: usize) -> Result<Vec<String>, SpecError> {
@@ -353,6 +387,42 @@ mod tests {
         }
     }
 
+    /// mmtests-report.md section 4.2, rows 53 to 78: the printed changes follow from the values.
+    #[test]
+    fn mail_004_is_complete_and_agrees_with_its_printed_percentages() {
+        let catalog = Catalog::embedded();
+        let file = catalog.get(Kind::Published, "004").unwrap();
+        let p = parse(&file.label, &file.text).unwrap();
+        let printed = [
+            ("MB/sec copy-16", 252.50),
+            ("MB/sec scale-16", 180.87),
+            ("MB/sec add-16", 284.74),
+            ("MB/sec triad-16", 268.14),
+            ("Min Score-16", 9.68),
+            ("Hmean Score-16", 15.76),
+            ("Max Score-16", 15.34),
+            ("Stddev Score-16", 86.49),
+            ("CoeffVar Score-16", 60.57),
+        ];
+        let warehouses = [
+            -4.73, 5.00, 1.55, 0.38, 18.59, 19.69, -3.33, 12.86, -1.96, 20.09, 4.64, 8.24, 16.56, 9.97, 13.15, 6.52,
+            3.89,
+        ];
+        let names = (0..17).map(|i| format!("Hmean tput-{}", if i == 0 { 1 } else { 8 * i }));
+        let printed = printed.map(|(n, v)| (n.to_string(), v)).into_iter().chain(names.zip(warehouses));
+        let rows: Vec<&Row> = p.blocks.iter().flat_map(|b| &b.rows).collect();
+        let mut seen = 0;
+        for (id, percent) in printed {
+            let row = rows.iter().find(|r| r.id == id).unwrap_or_else(|| panic!("no row {id}"));
+            let got = 100.0 * (row.values[1] / row.values[0] - 1.0);
+            // The coefficient of variation is printed with two digits, which leaves a margin.
+            let margin = if id.starts_with("Coeff") { 0.2 } else { 0.006 };
+            assert!((got - percent).abs() < margin, "{id}: {got} is not {percent}");
+            seen += 1;
+        }
+        assert_eq!((seen, rows.len()), (26, 26));
+    }
+
     #[test]
     fn wrong_tables_are_refused() {
         let file = |rows: &str, calibrate: &str| {
@@ -369,6 +439,7 @@ mod tests {
             (file(&row.replace("unit", "units"), ""), "`blocks[0].rows[0].unit` is missing"),
             (file(row, "").replace("baseline = \"a\"", "baseline = \"b\""), "no column `b`; expected one of a"),
             (file(&row.replace("unit", "form = \"recip\", unit"), ""), "did you mean `reciprocal`?"),
+            (file(&row.replace("unit", "stat = \"hmeen\", unit"), ""), "did you mean `hmean`?"),
             (
                 file(row, "calibrate = { parameter = \"loops\", metric = \"system_s\", start = 1, min = 1, max = 2 }"),
                 "only the baseline's elapsed time",

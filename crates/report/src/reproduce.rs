@@ -168,6 +168,24 @@ pub fn text(mail: &str, cells: &[Cell]) -> String {
     out
 }
 
+/// How the changes of a group came out, one line per column: rows whose direction is right, and the mean absolute error
+/// of the change, in points. Rows without a figure count as wrong and are left out of the mean.
+pub fn gains(cells: &[Cell], group: &str) -> String {
+    let scored: Vec<&Cell> = cells.iter().filter(|c| c.group == group && c.scored()).collect();
+    let mut out = String::new();
+    for kernel in in_order(scored.iter().map(|c| c.kernel.as_str())) {
+        let of = || scored.iter().filter(|c| c.kernel == kernel);
+        let errors: Vec<f64> = of().filter_map(|c| c.ratios()).map(|(p, s)| 100.0 * (s - p).abs()).collect();
+        let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+        let right = of().filter(|c| c.direction_right()).count();
+        out.push_str(&format!(
+            "{group}, {kernel}: direction right in {right} of {} rows, mean absolute error of the change {mean:.1} points\n",
+            of().count()
+        ));
+    }
+    out
+}
+
 fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     names.filter(|n| seen.insert(*n)).collect()
@@ -333,6 +351,16 @@ mod tests {
         });
         assert_eq!(value, want);
         assert!(json("000", &sample()).unwrap().contains("\"simulated_ratio\": null"));
+    }
+
+    #[test]
+    fn gains_are_judged_in_points() {
+        let mut cells = vec![predicted(1.10, 1.07), predicted(1.20, 1.25), predicted(0.95, 1.01)];
+        cells.push(Cell { simulated_ratio: None, ..predicted(1.3, 1.3) });
+        cells.push(Cell { baseline: true, ..predicted(1.0, 1.0) });
+        let want = "manual run, k: direction right in 2 of 4 rows, mean absolute error of the change 4.7 points\n";
+        assert_eq!(gains(&cells, "manual run"), want);
+        assert_eq!(gains(&cells, "another"), "");
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct CpuState {
     pub group: u32,
     /// Sibling CPUs of the core.
     pub siblings: Vec<u32>,
+    /// Its next tick, if that has not passed.
+    pub next_tick_ns: u64,
 }
 
 /// A move that NUMA balancing decided inside a slice and that takes effect at its end.
@@ -109,7 +111,7 @@ pub struct World<'a> {
     pub(crate) numa: NumaBalancing,
     pub(crate) memory: NodeMemory,
     pub(crate) processes: Vec<ProcessState>,
-    pub(crate) tasks: Vec<Task>,
+    pub(crate) tasks: Vec<Task<'a>>,
     pub(crate) cpus: Vec<CpuState>,
     pub(crate) rates: Rates,
     pub(crate) costs: CostModel,
@@ -173,6 +175,9 @@ pub struct World<'a> {
     pub(crate) peak: (u64, u64),
 }
 
+/// Lines that a receiver reads one after the other before it can go on: queue, descriptor, lock, head (estimate).
+const MESSAGE_LINES: f64 = 10.0;
+
 /// Time between two solutions of the bandwidth model.
 pub const EPOCH_NS: u64 = 4_000_000;
 
@@ -198,6 +203,7 @@ impl<'a> World<'a> {
                 task: None,
                 debt_ns: 0,
                 group: NO_GROUP,
+                next_tick_ns: 0,
                 node: machine.cpus[c].node,
                 llc: machine.cpus[c].llc,
                 siblings: (0..machine.cpu_count())
@@ -308,10 +314,26 @@ impl<'a> World<'a> {
         if let Some(since) = t.blocked_since_ns.take() {
             self.processes[t.process as usize].blocked_ns += self.now_ns - since;
         }
+        let from = std::mem::replace(&mut t.message_from, u32::MAX);
         let waker = (waker != u32::MAX).then_some(waker);
-        let cpu = self.sched.wake(task, waker, false, self.now_ns);
+        // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
+        let sync = from != u32::MAX;
+        let cpu = self.sched.wake(task, waker, sync, self.now_ns);
         self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
+        if sync {
+            self.cpus[cpu as usize].debt_ns += self.message_ns(from as usize, cpu as usize);
+        }
         self.after_sched();
+    }
+
+    /// What it costs CPU `to` to read a message that CPU `from` has just written: lines that are dirty in another cache
+    /// come from there, which takes about as long as from that node's memory.
+    pub(crate) fn message_ns(&self, from: usize, to: usize) -> u64 {
+        let (from, to) = (&self.cpus[from], &self.cpus[to]);
+        if from.llc == to.llc {
+            return 0;
+        }
+        (MESSAGE_LINES * self.machine.latency_ns[to.node][from.node]) as u64
     }
 
     /// Handles what the scheduler reported: CPUs that must look for work, time spent balancing, moves.
@@ -601,10 +623,14 @@ impl<'a> World<'a> {
     }
 
     /// Next tick of a CPU strictly after now; CPUs tick at staggered offsets.
-    pub(crate) fn next_tick(&self, cpu: usize) -> u64 {
-        let tick = self.cfg.jiffy_ns();
-        let offset = self.sched.tick_offset_ns(cpu as u32);
-        let since = (self.now_ns + tick - offset % tick) % tick;
-        self.now_ns + tick - since
+    pub(crate) fn next_tick(&mut self, cpu: usize) -> u64 {
+        // Divisions cost more than the rest of a slice's planning.
+        if self.cpus[cpu].next_tick_ns <= self.now_ns {
+            let tick = self.cfg.jiffy_ns();
+            let offset = self.sched.tick_offset_ns(cpu as u32);
+            let since = (self.now_ns + tick - offset % tick) % tick;
+            self.cpus[cpu].next_tick_ns = self.now_ns + tick - since;
+        }
+        self.cpus[cpu].next_tick_ns
     }
 }

@@ -15,10 +15,11 @@ use crate::verb::report;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published};
+use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published, Stat};
 use numalab_model::record::{Outcome, Status, Store};
 use numalab_report::collect::metric_name;
-use numalab_report::reproduce::{json, text, Cell, Role};
+use numalab_report::reproduce::{gains, json, text, Cell, Role};
+use numalab_stats::describe;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -67,6 +68,11 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         }
     }
     progress.clear();
+    let mut judged: Vec<&str> = published.blocks.iter().filter(|b| b.gains).map(|b| b.group.as_str()).collect();
+    judged.dedup();
+    for group in judged {
+        notes.push_str(&gains(&cells, group));
+    }
     let page = if cells.is_empty() { None } else { Some(report::write_into(context, &work.dir)?) };
     let mail = &published.name.value;
     let printed = if args.json {
@@ -105,11 +111,12 @@ impl Work<'_> {
         let runs = list.len() * run.iterations as usize;
         progress.set_total(progress.done() + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
         // A kernel stands in an experiment once: columns of their own are an experiment each.
+        let home = self.home(block);
         let parts: Vec<(PathBuf, Vec<&Column>)> = if block.columns.is_some() {
-            let dir = self.dir.join(file_name(&block.group));
+            let dir = home;
             list.iter().map(|c| (dir.join(file_name(&c.name)), vec![c])).collect()
         } else {
-            vec![(self.dir.clone(), list.iter().collect())]
+            vec![(home, list.iter().collect())]
         };
         let mut amount = None;
         if let Some(c) = &run.calibrate {
@@ -136,6 +143,18 @@ impl Work<'_> {
             outcomes.extend(by_column(finished, columns.len()));
         }
         Ok(DoneBlock { cells: self.cells(block, run, &outcomes), note, exit })
+    }
+
+    /// Where a block's records go: a folder of its own if there are several, or columns of its own.
+    fn home(&self, block: &Block) -> PathBuf {
+        let simulated: Vec<&Block> = self.published.blocks.iter().filter(|b| b.run.is_ok()).collect();
+        if simulated.len() < 2 && block.columns.is_none() {
+            return self.dir.clone();
+        }
+        let namesakes = simulated.iter().filter(|b| b.group == block.group);
+        let nth = namesakes.take_while(|b| !std::ptr::eq(**b, block)).count();
+        let nth = if nth == 0 { String::new() } else { format!("-{}", nth + 1) };
+        self.dir.join(format!("{}{nth}", file_name(&block.group)))
     }
 
     fn experiment(&self, block: &Block, run: &BlockRun, columns: &[&Column]) -> Experiment {
@@ -198,7 +217,8 @@ impl Work<'_> {
         let (list, baseline) = p.columns_of(block);
         let mut out = Vec::new();
         for row in block.rows.iter().filter(|r| r.formatter_only.is_none()) {
-            let figure = |runs: &Vec<Outcome>| mean(runs, &row.metric).and_then(|v| row.form.of(v));
+            let figure = |runs: &Vec<Outcome>| statistic(runs, &row.metric, row.stat).and_then(|v| row.form.of(v));
+            let plain = row.form == Form::Value && row.stat == Stat::Mean;
             let simulated: Vec<Option<f64>> = columns.iter().map(figure).collect();
             for (i, column) in list.iter().enumerate() {
                 let chosen = i == baseline && run.calibrate.as_ref().is_some_and(|c| c.metric == row.metric);
@@ -206,7 +226,7 @@ impl Work<'_> {
                     id: format!("{}/{}/{}", p.name.value, column.name, row.id),
                     group: block.group.clone(),
                     kernel: column.name.clone(),
-                    metric: if row.form == Form::Value { metric_name(&row.metric).to_string() } else { row.id.clone() },
+                    metric: if plain { metric_name(&row.metric).to_string() } else { row.id.clone() },
                     published: Some(row.values[i]),
                     simulated: simulated[i],
                     published_ratio: ratio(Some(row.values[i]), Some(row.values[baseline])),
@@ -245,10 +265,18 @@ fn param(c: &Calibrate, count: u64) -> Param {
     Param { workload: None, setting: Setting { name: c.parameter.clone(), value: count.to_string() } }
 }
 
-/// Mean of a scalar or counter over runs; `None` without runs or if a run lacks it.
-fn mean(runs: &[Outcome], metric: &str) -> Option<f64> {
+/// Statistic of a scalar or counter over runs; `None` without runs or if a run lacks it.
+fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
     let values = runs.iter().map(|o| figure(o, metric)).collect::<Option<Vec<f64>>>()?;
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    match stat {
+        _ if values.is_empty() => None,
+        Stat::Mean => describe::amean(&values),
+        Stat::Min => describe::min(&values),
+        Stat::Max => describe::max(&values),
+        Stat::Hmean => describe::hmean(&values),
+        Stat::Stddev => describe::stddev(&values),
+        Stat::CoeffVar => Some(describe::coeffvar(&values)),
+    }
 }
 
 /// A scalar or counter of an outcome.

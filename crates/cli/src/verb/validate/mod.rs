@@ -14,6 +14,7 @@ use crate::context::{named, Context};
 use crate::execute::{describe, execute, Backend, Executor};
 use crate::failure::{Done, Failure};
 use crate::guest::{GuestArgs, TimingArg};
+use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
 use crate::sources;
@@ -154,7 +155,8 @@ impl<'a> Bench<'a> {
     /// See [`backend::prepare`]; a guest that failed.
     pub fn guests(&self, experiment: &Experiment, name: &str) -> Result<Vec<Measured>, Failure> {
         let progress = Progress::new(0);
-        let ready = backend::prepare(self.context, experiment, Place::Vm, &self.guest, Sim::default(), &progress)?;
+        let idle = Sim { check: false, logs: Logs::default() };
+        let ready = backend::prepare(self.context, experiment, Place::Vm, &self.guest, idle, &progress)?;
         let Ready { backend, cells, jobs_max, .. } = ready;
         let store = Store::create(&self.out.join(name), experiment, &cells)?;
         carry_out(&store, cells, &*backend, self.jobs.min(jobs_max), &progress)
@@ -165,7 +167,7 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// The simulator refuses a plan, or its records cannot be written.
     pub fn simulate(&self, guests: &[Measured], machine: &Machine, name: &str) -> Result<Vec<Measured>, Failure> {
-        let sim = Sim { check: true, ..Sim::default() };
+        let sim = Sim { check: true, logs: Logs::default() };
         let kernel = |m: &Measured| -> Kernel {
             // Balancing is the one setting in which the probes differ.
             let mut kernel = self.model.clone();
