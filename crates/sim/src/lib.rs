@@ -26,6 +26,7 @@ mod outcome;
 mod place;
 mod policy;
 mod process;
+mod random;
 mod rates;
 mod reclaim;
 mod sample;
