@@ -48,7 +48,10 @@ fn far(change: impl Fn(&mut MmConfig)) -> Outcome {
 fn huge_pages_migrate_whole() {
     let o = far(|_| {});
     assert_eq!((counter(&o, "thp_fault_alloc"), counter(&o, "thp_migration_success")), (32, 32));
-    assert_eq!((counter(&o, "numa_pages_migrated"), counter(&o, "numa_hint_faults")), (32 * 512, 32));
+    assert_eq!(counter(&o, "numa_pages_migrated"), 32 * 512);
+    // Huge entries have no exception for pages that are at home: every pass of the scanner marks them again.
+    let faults = counter(&o, "numa_hint_faults");
+    assert!(faults > 32 && faults % 32 == 0 && counter(&o, "numa_hint_faults_local") == faults - 32, "{faults}");
     assert_eq!((counter(&o, "thp_split_page"), counter(&o, "pages_collapsed")), (0, 0));
 }
 
@@ -58,9 +61,11 @@ fn without_native_migration_they_split_migrate_and_collapse_again() {
         mm.thp.set("native_migration", "false").unwrap();
         mm.khugepaged.set("scan_sleep_millisecs", "100").unwrap();
     });
-    assert_eq!((counter(&o, "thp_migration_split"), counter(&o, "thp_split_page")), (32, 32));
-    assert_eq!((counter(&o, "numa_pages_migrated"), counter(&o, "numa_hint_faults")), (32 * 512, 32 * 512));
-    assert_eq!((counter(&o, "pages_collapsed"), counter(&o, "thp_collapse_alloc")), (32, 32));
+    assert_eq!(counter(&o, "numa_pages_migrated"), 32 * 512, "one by one, and once");
+    // Collapsed ones are marked again, split again, collapsed again.
+    let (split, collapsed) = (counter(&o, "thp_migration_split"), counter(&o, "pages_collapsed"));
+    assert!(split >= 32 && counter(&o, "thp_split_page") == split, "{split}");
+    assert!((32..=split).contains(&collapsed) && counter(&o, "thp_collapse_alloc") == collapsed, "{collapsed}");
     let last = |c: usize| *o.series[0].values[c].last().unwrap();
     assert_eq!((last(0), last(1)), (0.0, 32.0 * 512.0), "all memory ends on node 1");
 }
