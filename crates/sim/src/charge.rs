@@ -40,7 +40,10 @@ impl World<'_> {
     #[inline]
     pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
         let t = &mut self.tasks[task as usize];
-        t.system_ns += ns;
-        self.processes[t.process as usize].system_ns += ns;
+        let slept = std::mem::take(&mut t.slept_ns).min(ns);
+        t.system_ns += ns - slept;
+        let p = &mut self.processes[t.process as usize];
+        p.system_ns += ns - slept;
+        p.blocked_ns += slept;
     }
 }

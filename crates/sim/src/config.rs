@@ -3,7 +3,7 @@
 use crate::process::Thp;
 use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::mm::MmConfig;
-use numalab_kernel::numa::{NumaConfig, NumaSettings};
+use numalab_kernel::numa::{Design, NumaConfig, NumaSettings};
 use numalab_kernel::sched::SchedConfig;
 
 /// Settings of a run, resolved.
@@ -17,6 +17,8 @@ pub struct SimConfig {
     pub flush: FlushRules,
     /// Memory: zones, reclaim, huge pages.
     pub mm: MmConfig,
+    /// The designs of 2012.
+    pub design: Design,
 }
 
 impl SimConfig {
@@ -28,11 +30,15 @@ impl SimConfig {
         let numa = numa.resolve(sched.hz).map_err(|e| e.to_string())?;
         let mut mm = MmConfig::default();
         mm.thp.enabled = thp.word();
-        Ok(Self { numa, sched: *sched, flush, mm })
+        Ok(Self { numa, sched: *sched, flush, mm, design: Design::default() })
     }
     /// With these settings of the memory side, `transparent_hugepage/enabled` included.
     pub fn with_mm(self, mm: MmConfig) -> Self {
         Self { mm, ..self }
+    }
+    /// The same with roles filled by the designs of 2012.
+    pub fn with_design(self, design: Design) -> Self {
+        Self { design, ..self }
     }
     /// Length of a jiffy, ns.
     #[inline]

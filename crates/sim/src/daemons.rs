@@ -74,7 +74,7 @@ impl World<'_> {
                 self.reclaim_in_background(node);
             }
         }
-        self.khugepaged();
+        self.collapse_in_background();
     }
 
     fn reclaim_in_background(&mut self, node: usize) {
@@ -110,9 +110,14 @@ impl World<'_> {
         self.cpus[cpus[turn]].debt_ns += ns;
     }
 
-    fn khugepaged(&mut self) {
+    fn collapse_in_background(&mut self) {
         let t = self.cfg.mm.khugepaged;
-        if !t.collapse || self.cfg.mm.thp.enabled == "never" || self.now_ns < self.daemons.khugepaged.awake_at_ns {
+        // The trees of 2012 bring their own.
+        if self.designs.active()
+            || !t.collapse
+            || self.cfg.mm.thp.enabled == "never"
+            || self.now_ns < self.daemons.khugepaged.awake_at_ns
+        {
             return;
         }
         let mut used = 0;

@@ -9,6 +9,7 @@ use crate::birth::Unborn;
 use crate::config::SimConfig;
 use crate::counters::VmCounters;
 use crate::daemons::Daemons;
+use crate::designs::Designs;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
 use crate::log::{Log, Observers};
@@ -63,7 +64,7 @@ pub enum Pending {
 
 impl Pending {
     /// The task stops by itself at the end of its slice.
-    fn leaves(self) -> bool {
+    pub(crate) fn leaves(self) -> bool {
         matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth | Self::Migration)
     }
 }
@@ -141,6 +142,8 @@ pub struct World<'a> {
     pub(crate) spans: Spans,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) channels: Vec<Channel>,
+    /// The designs of 2012.
+    pub(crate) designs: Designs,
     pub(crate) vm: VmCounters,
     pub(crate) scores: Vec<f64>,
     pub(crate) score_clocks: Vec<ScoreClock>,
@@ -241,6 +244,7 @@ impl<'a> World<'a> {
             rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
             channels: (0..workload.channels).map(|_| Channel::default()).collect(),
+            designs: Designs::new(&cfg.design, nodes, workload.processes.len()),
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
@@ -269,6 +273,7 @@ impl<'a> World<'a> {
     /// Runs to the end of the workload, its limit, or a failure.
     pub fn run(&mut self) {
         self.start_roots();
+        self.start_daemons();
         self.queue.push(EPOCH_NS, Event::Epoch);
         while self.live_processes > 0 && self.status == Status::Completed {
             let Some((at, event)) = self.queue.pop() else { break };
@@ -279,6 +284,7 @@ impl<'a> World<'a> {
             }
             match event {
                 Event::Epoch => self.epoch(),
+                Event::Daemon(which) => self.daemon(which),
                 Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
                 Event::Cpu { cpu, plan } => {
                     if self.cpus[cpu as usize].plan == plan {
@@ -423,9 +429,14 @@ impl<'a> World<'a> {
         self.cpus[cpu].debt_ns += self.machine.costs.tick_ns as u64;
         self.sched.account(cpu as u32, now);
         let view = SchedView { numa: &self.numa };
+        let balanced = self.sched.balance_due(cpu as u32, now);
         self.sched.tick(cpu as u32, now, &view);
         let Some(task) = self.cpus[cpu].task else { return };
-        if !self.cfg.numa_enabled() || !self.numa.trigger_due(task, self.sched.runtime_ns(task)) {
+        self.designs_tick(cpu, task, balanced);
+        if !self.designs.leaves_scans()
+            || !self.cfg.numa_enabled()
+            || !self.numa.trigger_due(task, self.sched.runtime_ns(task))
+        {
             return;
         }
         let jiffies = now / self.cfg.jiffy_ns();
@@ -596,6 +607,10 @@ impl<'a> World<'a> {
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
+        self.end_copy_of(task);
+        if clock < end && self.designs.take_queued(task) {
+            clock += self.schednuma_scan(cpu, task, clock);
+        }
         if clock < end && self.numa.tasks[task as usize].work_queued {
             clock += self.scan(cpu, task, clock, end);
         }

@@ -10,6 +10,7 @@ use crate::place::Placed;
 use crate::policy::page_index;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{PageClass, PageState, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
@@ -74,7 +75,11 @@ impl World<'_> {
             }
             PageState::Marked { node, last, pages, .. } => {
                 let found = Found { vma, chunk, page, node: node as usize, last, pages };
-                (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go)
+                match self.designs.cfg.faults {
+                    Faults::Kernel => (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go),
+                    Faults::AutoNuma => (self.autonuma_fault(cpu, task, &found, clock), FaultEnd::Go),
+                    Faults::SchedNuma => self.schednuma_fault(cpu, task, &found, clock),
+                }
             }
             PageState::Migrating(at) => self.migrating_fault(&s, at),
             PageState::ReadOnly { shared: Some(at), .. } => self.shared_write_fault(&s, at),
@@ -213,11 +218,12 @@ impl World<'_> {
 }
 
 /// A marked page that was touched.
-struct Found {
-    vma: usize,
-    chunk: usize,
-    page: usize,
-    node: usize,
-    last: u32,
-    pages: u32,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub vma: usize,
+    pub chunk: usize,
+    pub page: usize,
+    pub node: usize,
+    pub last: u32,
+    pub pages: u32,
 }

@@ -9,11 +9,14 @@
 //! Invariants: a run is a pure function of its inputs; see `World::check` for what holds at its end.
 
 mod access;
+mod autonuma;
 mod birth;
 mod charge;
 pub mod config;
+mod copies;
 mod counters;
 mod daemons;
+mod designs;
 mod engine;
 mod event;
 mod fault;
@@ -31,6 +34,7 @@ mod rates;
 mod reclaim;
 mod sample;
 mod scan;
+mod schednuma;
 mod sets;
 mod shared;
 mod spans;

@@ -86,8 +86,9 @@ impl<'a> World<'a> {
                 self.numa.fork(parent, id, clone, pid, now, rss);
             }
         }
-        let preferred = self.numa.tasks[id as usize].numa_preferred_nid;
-        self.sched.set_preferred_nid(id, preferred.map(|n| n as u32));
+        let selected = self.designs_fork(process, parent);
+        let preferred = self.numa.tasks[id as usize].numa_preferred_nid.map(|n| n as u32);
+        self.sched.set_preferred_nid(id, preferred.or(selected));
         self.sched.fork(parent_cpu, id, self.now_ns);
         if parent.is_some() {
             // The slow path looks at every CPU of every domain it descends.

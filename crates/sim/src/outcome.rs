@@ -35,7 +35,11 @@ impl World<'_> {
                 "the run took {elapsed:.2} s of model time: too short to tell, the first scan of memory takes longer"
             ));
         }
-        let reasons = self.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
+        let mut reasons: Vec<(String, u64)> =
+            self.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
+        if self.designs.active() {
+            reasons.extend(self.designs.reasons().map(|(name, n)| (name.to_string(), n)));
+        }
         Outcome {
             status: self.status.clone(),
             scalars,
@@ -71,6 +75,14 @@ impl World<'_> {
             match out.iter_mut().find(|c| c.0 == *name) {
                 Some(counter) => counter.1 += n,
                 None => out.push(((*name).to_string(), n)),
+            }
+        }
+        if !self.designs.leaves_scans() {
+            for (name, n) in self.designs.named() {
+                match out.iter_mut().find(|c| c.0 == name) {
+                    Some(counter) => counter.1 += n,
+                    None => out.push((name.to_string(), n)),
+                }
             }
         }
         out

@@ -65,7 +65,8 @@ impl World<'_> {
         let vma = self.processes[s.process].space.vma(s.vma);
         let own = self.processes[s.process].vma_huge_policy[s.vma].as_ref();
         let own = own.filter(|_| thp.locality() == Locality::MpolHuge);
-        let place = own.unwrap_or(self.policy(s)).placement(here, page_index(vma, s.chunk, 0, 9));
+        let mut place = own.unwrap_or(self.policy(s)).placement(here, page_index(vma, s.chunk, 0, 9));
+        place.preferred = self.home_of(s.task).unwrap_or(place.preferred);
         let ctx = FaultContext {
             here,
             place,
@@ -93,7 +94,8 @@ impl World<'_> {
     fn alloc_base(&mut self, s: &Site, class: PageClass, work: &mut Work) -> Option<Got> {
         let here = self.cpus[s.cpu].node;
         let index = page_index(self.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
-        let place = self.policy(s).placement(here, index);
+        let mut place = self.policy(s).placement(here, index);
+        place.preferred = self.home_of(s.task).unwrap_or(place.preferred);
         let site = AllocSite { here, place, mems: self.memory.memory_nodes() };
         let mut env = Spaces { processes: &mut self.processes, hands: &mut self.hands };
         match self.memory.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work) {

@@ -5,7 +5,7 @@ use crate::engine::{Pending, World, EPOCH_NS};
 use crate::walk::mean_walk;
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::tlb::Walk;
-use numalab_kernel::mm::{ChunkKind, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::PAGE_BYTES;
 use numalab_model::workload::{Access, Pattern};
 
 /// No access is shorter than this, ns.
@@ -57,6 +57,7 @@ impl World<'_> {
                 continue;
             }
             let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
+            let before = vma.pending_pages();
             let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
             kernel_ns += ns;
             *clock += ns;
@@ -67,8 +68,8 @@ impl World<'_> {
                 break;
             }
             if fate == FaultEnd::Go {
-                let huge = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
-                self.spans.resolved(pace.span, if huge { CHUNK_PAGES } else { 1 });
+                let after = self.processes[process].space.vma(id).pending_pages();
+                self.spans.resolved(pace.span, before.saturating_sub(after));
             }
         }
         if out == Step::Go && *clock >= limit && limit < end {

@@ -66,6 +66,8 @@ pub struct Task<'a> {
     pub stretch: Option<Stretch>,
     /// Migration it carries out.
     pub migration: Option<Box<PageMigration>>,
+    /// Part of the kernel time to be charged next that it slept, waiting for a lock, ns.
+    pub slept_ns: u64,
     /// Number of the current sleep.
     pub sleep: u32,
     /// CPU whose message ends the current sleep (`u32::MAX` = none).
@@ -125,6 +127,7 @@ impl<'a> Task<'a> {
             blocked_since_ns: None,
             stretch: None,
             migration: None,
+            slept_ns: 0,
             sleep: 0,
             message_from: u32::MAX,
             flush_paid_ns: 0,

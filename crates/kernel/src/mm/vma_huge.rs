@@ -118,6 +118,35 @@ impl Vma {
         (0..CHUNK_PAGES as u32).for_each(|i| self.places.set_slot(chunk, i as usize, first + i));
         (node, frame)
     }
+    /// What a collapsed page remembers of the pages it was made of.
+    pub fn remember_collapsed(&mut self, chunk: usize, last: u32, marked: bool) {
+        self.set_last(chunk, 0, last);
+        let c = &mut self.chunks[chunk];
+        if marked && c.kind == ChunkKind::Huge && !c.huge_marked {
+            c.huge_marked = true;
+            self.marked_pages += CHUNK_PAGES;
+        }
+    }
+    /// Node of the first exclusive page of a chunk and what that page remembers.
+    pub fn first_page(&self, chunk: usize) -> Option<(usize, u32)> {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Huge if c.shared == 0 => Some((usize::from(c.node), c.index)),
+            ChunkKind::Small => {
+                let b = &self.blocks[c.index as usize];
+                b.exclusive().next(0).map(|p| b.own_page(p)).map(|(node, last)| (usize::from(node), last))
+            }
+            _ => None,
+        }
+    }
+    /// First marked page at or after `from` of a chunk of base pages.
+    pub fn next_marked(&self, chunk: usize, from: usize) -> Option<usize> {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Small if c.marked > 0 => self.blocks[c.index as usize].marked.next(from),
+            _ => None,
+        }
+    }
     /// Node of an exclusive base page, `None` if the entry shows none.
     #[inline]
     pub fn exclusive_node(&self, chunk: usize, page: usize) -> Option<usize> {
