@@ -61,7 +61,9 @@ fn without_native_migration_they_split_migrate_and_collapse_again() {
         mm.thp.set("native_migration", "false").unwrap();
         mm.khugepaged.set("scan_sleep_millisecs", "100").unwrap();
     });
-    assert_eq!(counter(&o, "numa_pages_migrated"), 32 * 512, "one by one, and once");
+    // One by one; a range that is collapsed half-way is collapsed where most of it still lies, and moves again.
+    let moved = counter(&o, "numa_pages_migrated");
+    assert!((32 * 512..34 * 512).contains(&moved), "{moved}");
     // Collapsed ones are marked again, split again, collapsed again.
     let (split, collapsed) = (counter(&o, "thp_migration_split"), counter(&o, "pages_collapsed"));
     assert!(split >= 32 && counter(&o, "thp_split_page") == split, "{split}");
