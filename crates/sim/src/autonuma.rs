@@ -8,7 +8,7 @@ use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::block::NEVER;
 use numalab_kernel::mm::khugepaged::{scan_slot, Pause as Nap, SlotFacts, SlotVerdict};
-use numalab_kernel::mm::{ChunkKind, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::autonuma::fault::Verdict;
 use numalab_kernel::numa::autonuma::{BalanceHost, Choice, Pause};
 use numalab_kernel::numa::design::Faults;
@@ -130,7 +130,7 @@ impl World<'_> {
         self.vm.pgfault += 1;
         let process = self.tasks[task as usize].process as usize;
         let mut ns = self.machine.costs.hint_fault_ns;
-        let ignored = !self.tasks[task as usize].policy.migrate_on_fault();
+        let ignored = !self.tasks[task as usize].policy.migrates_on_fault();
         if f.pages > 1 {
             self.processes[process].space.vma_mut(f.vma).unmark(f.chunk, f.page);
             if !ignored {
@@ -141,7 +141,7 @@ impl World<'_> {
         let (mut page, whole) = if self.designs.cfg.autonuma.scan_pmd { (0, true) } else { (f.page, false) };
         while let Some(p) = self.processes[process].space.vma(f.vma).next_marked(f.chunk, page) {
             let vma = self.processes[process].space.vma_mut(f.vma);
-            let (node, last) = match vma.page(f.chunk, p) {
+            let (node, last) = match vma.page(f.chunk, p, &self.shared) {
                 numalab_kernel::mm::PageState::Marked { node, last, .. } => (usize::from(node), last),
                 _ => (f.node, f.last),
             };
@@ -204,18 +204,16 @@ impl World<'_> {
             return self.autonuma_migrate_base(cpu, task, f).then(|| self.base_migration_ns(cpu, task, f, here));
         }
         if self.designs.cfg.autonuma.native_huge {
-            if !self.memory.alloc_migration(here, here, CHUNK_PAGES) {
-                return None;
-            }
-            self.memory.release(f.node, CHUNK_PAGES);
-            self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, here, f.last);
+            let frame = self.memory.alloc_on(here, here, CHUNK_PAGES)?;
+            let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, here, frame, f.last);
+            self.memory.free_page(f.node, old, PageClass::AnonHuge);
             self.count_moved(f.node, here, CHUNK_PAGES, CHUNK_PAGES);
             let slowdown = self.rates.latency_factor(f.node, here);
             let flush = self.shoot_down(cpu, task, CHUNK_PAGES) as f64;
             return Some(self.costs.migrate_2m_ns(f.node, here, slowdown) + flush);
         }
-        self.processes[process].space.vma_mut(f.vma).split_huge(f.chunk)?;
-        self.memory.split_frame(f.node, numalab_kernel::mm::Frame::UNKNOWN);
+        let (node, frame) = self.processes[process].space.vma_mut(f.vma).split_huge(f.chunk);
+        self.memory.split_frame(node, frame);
         self.designs.counters.thp_split += 1;
         let mut ns = self.costs.split_ns() + self.shoot_down(cpu, task, CHUNK_PAGES) as f64;
         for page in 0..CHUNK_PAGES as usize {
@@ -229,13 +227,13 @@ impl World<'_> {
 
     fn autonuma_migrate_base(&mut self, cpu: usize, task: u32, f: &Found) -> bool {
         let here = self.cpus[cpu].node;
-        if !self.memory.alloc_migration(here, here, 1) {
+        let Some(frame) = self.memory.alloc_on(here, here, 1) else {
             self.numa.counters.pgmigrate_fail += 1;
             return false;
-        }
-        self.memory.release(f.node, 1);
+        };
         let process = self.tasks[task as usize].process as usize;
-        self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, here, f.last);
+        let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, here, frame, f.last);
+        self.memory.free_page(f.node, old, PageClass::Anon);
         self.count_moved(f.node, here, 1, 1);
         true
     }
@@ -322,22 +320,25 @@ impl World<'_> {
         let v = self.processes[process].space.vma(id);
         let c = *v.chunk(chunk);
         let present = u32::from(c.present);
-        let idle = c.kind != ChunkKind::Small || !v.chunk_is_whole(chunk);
+        let swapped = v.places.swapped_in_chunk(chunk) > 0;
+        let idle = c.kind != ChunkKind::Small || !v.chunk_is_whole(chunk) || c.shared > 0 || swapped;
         let facts =
             SlotFacts { present, referenced: present, writable: true, nothing_to_do: idle, ..SlotFacts::default() };
         let verdict = scan_slot(&self.designs.khugepaged.0, &facts);
-        let Some((node, _)) = v.first_page(chunk).filter(|_| verdict == SlotVerdict::Collapse) else { return verdict };
-        if !self.memory.alloc_this_node(node, node, CHUNK_PAGES) {
-            return SlotVerdict::AllocFail;
-        }
+        let first = v.first_page(chunk).filter(|_| verdict == SlotVerdict::Collapse);
+        let Some((node, last)) = first else { return verdict };
+        let marked = c.marked > 0;
+        let Some(frame) = self.memory.alloc_on(node, node, CHUNK_PAGES) else { return SlotVerdict::AllocFail };
         let (memory, rates, counters) = (&mut self.memory, &mut self.rates, &mut self.designs.counters);
         let mut copied = 0;
-        self.processes[process].space.vma_mut(id).collapse(chunk, node, |from, pages| {
-            (0..pages).for_each(|_| memory.release(from, 1));
-            rates.copied(from, node, pages * PAGE_BYTES);
-            copied += pages;
-            counters.pages_copied += if from == node { 0 } else { pages };
+        let vma = self.processes[process].space.vma_mut(id);
+        vma.collapse(chunk, node, frame, |from, old| {
+            memory.free_page(from, old, PageClass::Anon);
+            rates.copied(from, node, PAGE_BYTES);
+            copied += 1;
+            counters.pages_copied += u64::from(from != node);
         });
+        vma.remember_collapsed(chunk, last, marked);
         counters.thp_collapse_alloc += 1;
         let ns = self.machine.costs.collapse_ns * copied as f64 / CHUNK_PAGES as f64;
         let flush = self.flush_from_daemon(process, CHUNK_PAGES);

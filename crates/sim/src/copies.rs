@@ -3,6 +3,8 @@
 //! While the copy lasts the entry keeps its mark, so other threads fault on it too. One that finds the page well placed
 //! restores access; the copier then finds the entry changed and throws its copy away (designs-2012.md section 2.4).
 
+use numalab_kernel::mm::Frame;
+
 /// A copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
@@ -18,6 +20,8 @@ pub struct Copy {
     pub from: usize,
     /// Node it goes to.
     pub to: usize,
+    /// Where the copy lies.
+    pub frame: Frame,
     /// When it is done, ns.
     pub until_ns: u64,
     /// The entry was changed meanwhile.
@@ -60,7 +64,17 @@ mod tests {
 
     #[test]
     fn copies_are_found_by_page_and_by_thread() {
-        let copy = |task, chunk| Copy { task, process: 0, vma: 1, chunk, from: 0, to: 1, until_ns: 9, lost: false };
+        let copy = |task, chunk| Copy {
+            task,
+            process: 0,
+            vma: 1,
+            chunk,
+            from: 0,
+            to: 1,
+            frame: Frame(5),
+            until_ns: 9,
+            lost: false,
+        };
         let mut c = Copies::default();
         c.begin(copy(3, 7));
         c.begin(copy(4, 8));

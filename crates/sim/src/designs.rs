@@ -14,7 +14,10 @@ use numalab_kernel::mm::khugepaged::{KhugepagedTunables, Pace};
 use numalab_kernel::mm::ChunkKind;
 use numalab_kernel::numa::autonuma::{AutoNuma, Scand};
 use numalab_kernel::numa::design::{Design, Faults, Scanner, TaskMoves};
+use numalab_kernel::numa::mark::MarkRules;
+use numalab_kernel::numa::page_filter::{PageFilter, PageFilterKind};
 use numalab_kernel::numa::schednuma::SchedNuma;
+use numalab_kernel::numa::state::LastCpupid;
 use numalab_kernel::numa::topology::NodeMask;
 
 /// A kernel thread of a design.
@@ -145,6 +148,16 @@ impl Designs {
     }
 }
 
+/// The designs of 2012 spare no page.
+const EVERYTHING: MarkRules = MarkRules {
+    pte_skip_nodes: NodeMask::EMPTY,
+    huge_skip_nodes: NodeMask::EMPTY,
+    filter: PageFilter { kind: PageFilterKind::None, mapcount_limit: 0, cow_only: false, refuse_migration: false },
+    skip_dirty_file: false,
+    stamp_nodes: NodeMask::EMPTY,
+    stamp: LastCpupid::UNSET,
+};
+
 impl World<'_> {
     /// Starts the daemons of the kernel, each at a random point of its sleep.
     pub(crate) fn start_daemons(&mut self) {
@@ -156,7 +169,7 @@ impl World<'_> {
             let at = self.rng.below(sleep.max(1));
             self.sleep_daemon(Daemon::Scand, at);
         }
-        if self.cfg.thp != crate::process::Thp::Never {
+        if self.cfg.mm.thp.enabled != "never" {
             let sleep = u64::from(self.designs.khugepaged.0.scan_sleep_millisecs);
             let at = self.rng.below(sleep.max(1));
             self.sleep_daemon(Daemon::Khugepaged, at);
@@ -202,7 +215,7 @@ impl World<'_> {
     }
     /// Node that an allocation of a task without policy of its own prefers.
     pub(crate) fn home_of(&self, task: u32) -> Option<usize> {
-        if self.designs.cfg.faults != Faults::SchedNuma || !self.tasks[task as usize].policy.migrate_on_fault() {
+        if self.designs.cfg.faults != Faults::SchedNuma || !self.tasks[task as usize].policy.migrates_on_fault() {
             return None;
         }
         self.designs.schednuma.tasks[task as usize].home.map(|n| n as usize)
@@ -235,7 +248,7 @@ impl World<'_> {
                     stats.count(n, u64::from(*k) * counted / u64::from(c.present));
                 }
             }
-            let m = vma.mark_range(addr, stop, NodeMask::of([]), NodeMask::of([]));
+            let m = vma.mark_range(addr, stop, &EVERYTHING, &mut self.shared);
             out.huge += m.huge;
             if c.kind == ChunkKind::Small {
                 out.ptes += m.updates;

@@ -62,9 +62,6 @@ impl World<'_> {
             ("numa_local", a.numa_local),
             ("numa_other", a.numa_other),
             ("pgfault", v.pgfault),
-            ("pgmajfault", 0),
-            ("thp_fault_alloc", v.thp_fault_alloc),
-            ("thp_fault_fallback", v.thp_fault_fallback),
             ("nr_tlb_remote_flush", v.nr_tlb_remote_flush),
             ("nr_tlb_remote_flush_received", v.nr_tlb_remote_flush_received),
         ]
@@ -72,8 +69,21 @@ impl World<'_> {
         .to_vec();
         let table = numalab_kernel::numa::NumaCounters::TABLE;
         out.extend(table.iter().zip(self.numa.counters.values()).map(|((n, _), x)| ((*n).to_string(), x)));
+        // Compaction and reclaim move pages too, under the names that NUMA balancing counts its own moves by.
+        let events = numalab_kernel::mm::MmCounters::TABLE.iter().zip(self.memory.events.values());
+        for ((name, _), n) in events {
+            match out.iter_mut().find(|c| c.0 == *name) {
+                Some(counter) => counter.1 += n,
+                None => out.push(((*name).to_string(), n)),
+            }
+        }
         if !self.designs.leaves_scans() {
-            out.extend(self.designs.named().map(|(n, x)| (n.to_string(), x)));
+            for (name, n) in self.designs.named() {
+                match out.iter_mut().find(|c| c.0 == name) {
+                    Some(counter) => counter.1 += n,
+                    None => out.push((name.to_string(), n)),
+                }
+            }
         }
         out
     }

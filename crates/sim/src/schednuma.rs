@@ -7,7 +7,7 @@ use crate::engine::World;
 use crate::fault::Found;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp, ScanWork};
 use numalab_kernel::mm::block::NEVER;
-use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES};
+use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_BYTES, CHUNK_PAGES};
 use numalab_kernel::numa::design::{Faults, TaskMoves};
 use numalab_kernel::numa::schednuma::fault::Verdict;
 use numalab_kernel::numa::schednuma::scan::walk;
@@ -88,7 +88,7 @@ impl World<'_> {
         self.vm.pgfault += 1;
         let process = self.tasks[task as usize].process as usize;
         let here = self.cpus[cpu].node;
-        let own_policy = !self.tasks[task as usize].policy.migrate_on_fault();
+        let own_policy = !self.tasks[task as usize].policy.migrates_on_fault();
         // Another thread of the process may be marking: it holds the lock for writing.
         let waited = self.processes[process].protecting_until_ns.saturating_sub(clock).min(MAX_WAIT_NS);
         self.tasks[task as usize].slept_ns += waited;
@@ -154,16 +154,14 @@ impl World<'_> {
     /// Moves a base page; its entry is not present, so no flush is needed unless a scan is under way.
     fn schednuma_migrate_base(&mut self, cpu: usize, task: u32, f: &Found, last: Option<u32>) -> Option<u64> {
         let here = self.cpus[cpu].node;
-        if !self.memory.alloc_migration(here, here, 1) {
-            return None;
-        }
-        self.memory.release(f.node, 1);
+        let frame = self.memory.alloc_on(here, here, 1)?;
         let process = self.tasks[task as usize].process as usize;
         let remembered = self.designs.schednuma.after_move().unwrap_or(NEVER);
         self.designs.schednuma.stale.leave(f.node, last.unwrap_or(0));
         let vma = self.processes[process].space.vma_mut(f.vma);
         vma.unmark(f.chunk, f.page);
-        vma.move_page(f.chunk, f.page, here, remembered);
+        let old = vma.move_page(f.chunk, f.page, here, frame, remembered);
+        self.memory.free_page(f.node, old, PageClass::Anon);
         self.count_moved(f.node, here, 1, 1);
         let slowdown = self.rates.latency_factor(f.node, here);
         let flushes = shootdowns(FlushOp::HintMigrateBase, &self.cfg.flush, false);
@@ -174,9 +172,7 @@ impl World<'_> {
     /// Starts copying a huge page; its entry keeps the mark. Returns the time the copy takes.
     fn begin_copy(&mut self, cpu: usize, task: u32, f: &Found, clock: u64) -> Option<u64> {
         let to = self.cpus[cpu].node;
-        if !self.memory.alloc_migration(to, to, CHUNK_PAGES) {
-            return None;
-        }
+        let frame = self.memory.alloc_on(to, to, CHUNK_PAGES)?;
         let process = self.tasks[task as usize].process as usize;
         let slowdown = self.rates.latency_factor(f.node, to);
         let ns = self.costs.migrate_2m_ns(f.node, to, slowdown) as u64 + self.shoot_down(cpu, task, CHUNK_PAGES);
@@ -189,6 +185,7 @@ impl World<'_> {
             chunk: f.chunk,
             from: f.node,
             to,
+            frame,
             until_ns: clock + ns,
             lost: false,
         });
@@ -222,7 +219,7 @@ impl World<'_> {
         let gone = p.ended || p.space.vma(c.vma).chunk(c.chunk).kind != ChunkKind::Huge;
         let moved = !gone && usize::from(p.space.vma(c.vma).chunk(c.chunk).node) != c.from;
         if c.lost || changed || gone || moved {
-            self.memory.release(c.to, CHUNK_PAGES);
+            self.memory.free_page(c.to, c.frame, PageClass::AnonHuge);
             self.designs.counters.copies_lost += 1;
             self.numa.counters.thp_migration_fail += 1;
             return;
@@ -230,8 +227,8 @@ impl World<'_> {
         let remembered = self.designs.schednuma.after_move().unwrap_or(NEVER);
         let vma = p.space.vma_mut(c.vma);
         vma.unmark(c.chunk, 0);
-        vma.move_page(c.chunk, 0, c.to, remembered);
-        self.memory.release(c.from, CHUNK_PAGES);
+        let old = vma.move_page(c.chunk, 0, c.to, c.frame, remembered);
+        self.memory.free_page(c.from, old, PageClass::AnonHuge);
         self.designs.schednuma.stale.leave(c.from, c.to as u32);
         let n = &mut self.numa.counters;
         n.numa_hint_faults += 1;

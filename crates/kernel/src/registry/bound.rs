@@ -73,6 +73,15 @@ pub const BOUND: &[Bound] = &[
             ("imb_6_0", "k60"),
         ],
     ),
+    bound("vm.zone_reclaim_mode", "system.zone_reclaim_mode", &[]),
+    bound(
+        "vm.tiering",
+        "system.numa_balancing",
+        &[("0", "false"), ("1", "false"), ("2", "true"), ("3", "true"), ("4", "false")],
+    ),
+    bound("thp.enabled", "system.thp", &[]),
+    bound("thp.defrag", "system.thp_defrag", &[]),
+    bound("thp.locality", "thp_locality", &[]),
 ];
 
 /// The binding of a field, if it has one.

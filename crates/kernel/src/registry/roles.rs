@@ -123,6 +123,10 @@ pub const ROLES: &[RoleDecl] = &[
             is("thp_relaxed", "Any node if the fault may reclaim (4.20-rc, 5.3)."),
             is("thp_two_step_54", "Local node first, then any node without retry (5.4)."),
             is("thp_two_step", "Local node first without retry, then any node (5.5 on)."),
+            is("mpol_huge", "As thp_two_step; a range may have a policy of its own for huge pages (proposed 2019)."),
+            is("prctl_span", "As thp_two_step; processes in span mode prefer remote huge pages (proposed 2019)."),
+            is("ladder_sorted", "Every distance and size by predicted latency, what is free (the aim of mail 003)."),
+            is("ladder_custom", "A given list of distances and sizes, what is free."),
         ],
     },
     RoleDecl {
