@@ -32,6 +32,10 @@ enum Verb {
     Report(verb::report::Args),
     /// Say what a counter means, since when, and what it does not count
     Counters(verb::counters::Args),
+    /// Say why a run did what it did: a mapping, a page, a task, a node, or where two runs parted
+    Explain(verb::explain::Args),
+    /// Write a run as a Perfetto trace
+    Trace(verb::trace::Args),
     /// List what the catalog has
     List(verb::list::Args),
     /// Show entries of the catalog in full
@@ -44,6 +48,8 @@ enum Verb {
     Doctor(verb::doctor::Args),
     /// Run what is behind a published table and print it beside the published figures
     Reproduce(verb::reproduce::Args),
+    /// Hold the simulator against a real kernel, counter by counter
+    Validate(verb::validate::Args),
 }
 
 /// What the arguments ask for.
@@ -83,12 +89,15 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Compare(args) => verb::compare::run(&args),
         Verb::Report(args) => verb::report::run(&context, &args),
         Verb::Counters(args) => verb::counters::run(&args),
+        Verb::Explain(args) => verb::explain::run(&args),
+        Verb::Trace(args) => verb::trace::run(&args),
         Verb::List(args) => verb::list::run(&context, &args),
         Verb::Show(args) => verb::show::run(&context, &args),
         Verb::Machine(args) => verb::machine::run(&context, &args),
         Verb::Kernel(args) => verb::kernel::run(&context, &args),
         Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Reproduce(args) => verb::reproduce::run(&context, &args),
+        Verb::Validate(args) => verb::validate::run(&context, &args),
     }
 }
 

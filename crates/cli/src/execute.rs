@@ -21,6 +21,10 @@ pub trait Backend: Sync {
     /// # Errors
     /// The machine at hand cannot run it at all; a run that goes wrong is an [`Outcome`].
     fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure>;
+    /// A log that was asked for is not there: the plan is run even if it has a record.
+    fn lacks(&self, _input: &PlanInput) -> bool {
+        false
+    }
     /// Whether a run that ended so is worth another try: its end did not depend on the plan alone.
     fn retries(&self, _status: &Status) -> bool {
         false
@@ -97,19 +101,36 @@ fn run_or_reuse(
     let known = store.get(&input.id)?;
     let again = known.as_ref().is_some_and(|r| backend.retries(&r.outcome.status));
     let mut finished = match known {
-        Some(record) if !again => Finished { record, reused: true, wall: Duration::ZERO, note: String::new() },
-        _ => {
+        Some(record) if !again && !backend.lacks(input) => {
+            Finished { record, reused: true, wall: Duration::ZERO, note: String::new() }
+        }
+        known => {
             let start = Instant::now();
             let Ran { outcome, note } = backend.run(input, progress)?;
             let wall = start.elapsed();
-            if again {
-                store.forget(&input.id)?;
-            }
-            Finished { record: store.put(input, &outcome)?, reused: false, wall, note }
+            let record = match known {
+                Some(record) if !again => repeated(record, &outcome)?,
+                None => store.put(input, &outcome)?,
+                Some(_) => {
+                    store.forget(&input.id)?;
+                    store.put(input, &outcome)?
+                }
+            };
+            Finished { record, reused: false, wall, note }
         }
     };
     finished.record.outcome.series.clear();
     Ok(finished)
+}
+
+/// The record of a run that was repeated for its logs; a repetition must count what the record has.
+fn repeated(record: Record, again: &Outcome) -> Result<Record, Failure> {
+    let counted = |o: &Outcome| (o.status.clone(), o.counters.clone(), o.reasons.clone());
+    if counted(&record.outcome) == counted(again) {
+        return Ok(record);
+    }
+    let what = "another build wrote it: the run, repeated for its logs, counts differently";
+    Err(Failure::environment(format!("{}: {what}; remove the record to run it anew", record.path.display())))
 }
 
 /// A run in a few words.

@@ -1,11 +1,12 @@
 //! The records of an experiment, read back and lined up for a report.
 
 use crate::failure::Failure;
-use numalab_model::record::{Manifest, Outcome, Store};
+use numalab_model::record::{self, Manifest, Outcome, Record, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
 use numalab_report::columns;
 use numalab_report::data::{Comparison, Kernel};
+use std::path::{Path, PathBuf};
 
 /// Whether time series are kept; only the page needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,4 +120,76 @@ fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         }
     }
     out
+}
+
+/// Which run: a record's directory, or an experiment's with enough options to name one of its runs.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Pick {
+    /// A record's directory, or an experiment's (then the options below choose among its runs)
+    run: PathBuf,
+    /// Of an experiment: the kernel of the run
+    #[arg(long, value_name = "K")]
+    kernel: Option<String>,
+    /// Of an experiment: the workload of the run
+    #[arg(long, value_name = "W")]
+    workload: Option<String>,
+    /// Of an experiment: the machine of the run
+    #[arg(long, value_name = "M")]
+    machine: Option<String>,
+    /// Of an experiment: the seed of the run
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+}
+
+impl Pick {
+    /// The run whose record is at a path.
+    pub fn at(path: &Path) -> Self {
+        Self { run: path.into(), ..Self::default() }
+    }
+}
+
+/// Most runs named in a message.
+const MAX_NAMED: usize = 8;
+
+/// Reads the record of one run; of an experiment, the first seed is taken if nothing else tells its runs apart.
+///
+/// # Errors
+/// Neither a record nor an experiment, no run that fits, several that do, or a damaged record.
+pub fn find(pick: &Pick) -> Result<Record, Failure> {
+    if pick.run.join("manifest.json").is_file() {
+        return Ok(record::read(&pick.run)?);
+    }
+    let store = Store::open(&pick.run)?;
+    let fits = |wanted: &Option<String>, name: &str| wanted.as_ref().map_or(true, |w| w == name);
+    let found: Vec<_> = store
+        .file()
+        .runs
+        .iter()
+        .filter(|m| {
+            fits(&pick.kernel, &m.kernel) && fits(&pick.workload, &m.workload) && fits(&pick.machine, &m.machine)
+        })
+        .filter(|m| pick.seed.map_or(true, |s| s == m.seed))
+        .collect();
+    let alike = found
+        .windows(2)
+        .all(|w| (&w[0].kernel, &w[0].workload, &w[0].machine) == (&w[1].kernel, &w[1].workload, &w[1].machine));
+    let list = |runs: &[&record::Member]| {
+        let one = |m: &&record::Member| {
+            format!("--kernel {} --workload {} --machine {} --seed {}", m.kernel, m.workload, m.machine, m.seed)
+        };
+        runs.iter().take(MAX_NAMED).map(one).collect::<Vec<_>>().join(", or ")
+    };
+    match found.first() {
+        Some(member) if alike => store
+            .record(member)?
+            .ok_or_else(|| Failure::usage(format!("{}: run {} has no record yet", pick.run.display(), member.record))),
+        Some(_) => {
+            let what = format!("{} runs fit", found.len());
+            Err(SpecError::plain(&pick.run.display().to_string(), what, list(&found)).into())
+        }
+        None => {
+            let all: Vec<_> = store.file().runs.iter().collect();
+            Err(SpecError::plain(&pick.run.display().to_string(), "no run fits", list(&all)).into())
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::real;
+use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, File, Kind};
 use numalab_model::experiment::Sources;
 use numalab_model::kernel::{self, Kernel, Setting};
@@ -24,6 +25,17 @@ pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecEr
     let machine = machine::load(&name.value, &find, &names).map_err(place)?;
     check_own_name(context, Kind::Machine, name, &machine.name)?;
     Ok(machine)
+}
+
+/// Scheduling domains of a machine; what the kernel allows in a distance table does not always give a tower.
+///
+/// # Errors
+/// Distances from which no tower follows.
+pub fn domains(machine: &Machine, name: &Spot<String>, config: &SchedConfig) -> Result<Domains, SpecError> {
+    Domains::build(machine, config).map_err(|e| {
+        let (what, expected) = e.parts();
+        name.error(format!("{}: {what}", machine.name), expected)
+    })
 }
 
 /// Parses a workload by catalog name or path.
@@ -88,7 +100,9 @@ impl<'a> CatalogSources<'a> {
 
 impl Sources for CatalogSources<'_> {
     fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
-        machine(self.context, name).map(Arc::new)
+        let machine = machine(self.context, name)?;
+        domains(&machine, name, &SchedConfig::default())?;
+        Ok(Arc::new(machine))
     }
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
         kernels(self.context, names, sets)

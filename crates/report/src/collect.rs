@@ -128,7 +128,7 @@ mod tests {
             status,
             scalars: vec![scalar("elapsed_s", elapsed), scalar("system_s", 1.0), scalar("wait_s", 2.0)],
             counters: vec![("numa_hint_faults".into(), faults)],
-            reasons: vec![("scan_skip.pid_inactive".into(), 2 * faults)],
+            reasons: vec![("skip.pid_inactive".into(), 2 * faults)],
             ..Outcome::default()
         }
     }

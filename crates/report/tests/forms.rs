@@ -121,7 +121,7 @@ fn markdown_shows_means_and_says_what_bold_means() {
 fn whole_text_report_in_order() {
     let mut c = comparison();
     let samples = vec![vec![1.0, 2.0, 3.0], vec![]];
-    c.workloads[0].reasons = vec![Counter { name: "scan_skip.pid_inactive".into(), samples }];
+    c.workloads[0].reasons = vec![Counter { name: "skip.pid_inactive".into(), samples }];
     columns::apply(&mut c, &columns::built_in().unwrap());
     let got = mmtests::report(&c, &Default::default());
     let heads: Vec<&str> = got.lines().map(|l| l.split("  ").next().unwrap_or("")).filter(|l| !l.is_empty()).collect();
@@ -134,7 +134,7 @@ fn whole_text_report_in_order() {
         "Duration User",
         "Ops NUMA hint faults",
         "Ops numa_local_percent",
-        "Reason scan_skip.pid_inactive",
+        "Reason skip.pid_inactive",
         "Baseline",
     ];
     let places = order.map(at);

@@ -6,7 +6,7 @@ use crate::sync::Waiter;
 use crate::task::Activity;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
 /// Result of a step.
@@ -25,6 +25,8 @@ pub enum FaultEnd {
     Go,
     /// Memory is exhausted.
     OutOfMemory,
+    /// A huge page is being copied: go on once that is done.
+    Copying,
 }
 
 const LINE_BYTES: u64 = 64;
@@ -67,7 +69,7 @@ impl World<'_> {
         if t.pc >= t.ops.len() {
             return Step::Stop(Pending::Stage);
         }
-        let ops = t.ops.clone();
+        let ops = t.ops;
         match &ops[t.pc] {
             Op::Access(a) => match a.pattern {
                 Pattern::Sequential => self.sweep(cpu, task, a, clock, end),
@@ -90,6 +92,9 @@ impl World<'_> {
             Op::Wait { channel } => {
                 if self.channels[*channel as usize].wait(task) {
                     self.tasks[task as usize].advance();
+                    let ns = self.message_ns(self.channels[*channel as usize].from as usize, cpu);
+                    *clock += ns;
+                    self.charge_system(task, ns);
                     return Step::Go;
                 }
                 self.fall_asleep(task);
@@ -339,6 +344,7 @@ impl World<'_> {
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
         let mut out = Step::Go;
+        let mut last = Known::NONE;
         while *clock < end {
             if done >= a.span.len_bytes {
                 break;
@@ -354,7 +360,8 @@ impl World<'_> {
             let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
             if clear > addr {
                 let counts = vma.node_counts(chunk);
-                let (per_byte, memory) = self.sweep_ns(&pace, a, counts, vma.chunk(chunk).present);
+                let (per_byte, memory) =
+                    last.or_else(counts, vma.chunk(chunk).present, |c, p| self.sweep_ns(&pace, a, c, p));
                 let room = (end - *clock) as f64;
                 let want = (clear - addr) as f64 * per_byte;
                 let (bytes, ns) = if want > room {
@@ -376,8 +383,12 @@ impl World<'_> {
                 let (ns, fate) = self.fault(cpu, task, id, chunk, p, write, *clock);
                 kernel_ns += ns;
                 *clock += ns;
-                if fate == FaultEnd::OutOfMemory {
-                    out = Step::Stop(Pending::Exit);
+                match fate {
+                    FaultEnd::Go => {}
+                    FaultEnd::OutOfMemory => out = Step::Stop(Pending::Exit),
+                    FaultEnd::Copying => out = Step::Stop(Pending::Moves),
+                }
+                if fate != FaultEnd::Go {
                     break;
                 }
                 if !self.moves.is_empty() {
@@ -419,6 +430,7 @@ impl World<'_> {
         let lines = a.span.len_bytes.div_ceil(stride);
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
+        let mut out = Step::Go;
         while *clock < end && done < lines {
             let vma = self.processes[process].space.vma(id);
             let addr = vma.start + a.span.offset_bytes + done * stride;
@@ -430,6 +442,10 @@ impl World<'_> {
                 *clock += ns;
                 if fate == FaultEnd::OutOfMemory {
                     return Step::Stop(Pending::Exit);
+                }
+                if fate == FaultEnd::Copying {
+                    out = Step::Stop(Pending::Moves);
+                    break;
                 }
                 continue;
             }
@@ -444,7 +460,7 @@ impl World<'_> {
         self.finish_part(task, a, done, lines);
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_system(task, kernel_ns);
-        Step::Go
+        out
     }
 
     /// Random accesses: the number of accesses to the next pending page is drawn from its geometric
@@ -457,6 +473,7 @@ impl World<'_> {
         let started = *clock;
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
+        let mut out = Step::Go;
         let vma = self.processes[process].space.vma(id);
         let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
         let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
@@ -481,19 +498,24 @@ impl World<'_> {
                 continue;
             }
             let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
+            let before = vma.pending_pages();
             let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
-            let resolved = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
-            self.spans.resolved(pace.span, if resolved { CHUNK_PAGES } else { 1 });
+            let after = self.processes[process].space.vma(id).pending_pages();
+            self.spans.resolved(pace.span, before.saturating_sub(after));
             kernel_ns += ns;
             *clock += ns;
             if fate == FaultEnd::OutOfMemory {
                 return Step::Stop(Pending::Exit);
             }
+            if fate == FaultEnd::Copying {
+                out = Step::Stop(Pending::Moves);
+                break;
+            }
         }
         self.finish_part(task, a, done, a.accesses);
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_system(task, kernel_ns);
-        Step::Go
+        out
     }
 
     /// Times of a random access to pages spread as `on_node`, ns.
@@ -506,6 +528,33 @@ impl World<'_> {
         let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;
         let floor = |ns: f64| ns.max(SHORTEST_NS);
         RandomTimes { cold: floor(memory + compute), warm: floor(pace.missing() * memory + cached + compute), memory }
+    }
+}
+
+/// Times of the last chunk that lay on one node, which are those of the next one there: nothing that they depend on
+/// changes inside a slice, and most chunks lie on one node.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Its node and pages.
+    chunk: (usize, u16),
+    times: (f64, f64),
+}
+
+impl Known {
+    /// Of no chunk yet.
+    const NONE: Self = Self { chunk: (0, u16::MAX), times: (0.0, 0.0) };
+    /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known.
+    #[inline]
+    fn or_else(&mut self, counts: &[u16], present: u16, f: impl FnOnce(&[u16], u16) -> (f64, f64)) -> (f64, f64) {
+        let (node, pages) = self.chunk;
+        if pages == present && counts[node] == present {
+            return self.times;
+        }
+        let times = f(counts, present);
+        if let Some(node) = counts.iter().position(|&c| c == present) {
+            *self = Self { chunk: (node, present), times };
+        }
+        times
     }
 }
 

@@ -8,6 +8,7 @@ use crate::access::Step;
 use crate::birth::Unborn;
 use crate::config::SimConfig;
 use crate::counters::VmCounters;
+use crate::designs::Designs;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
 use crate::log::{Log, Observers};
@@ -55,7 +56,7 @@ pub enum Pending {
 
 impl Pending {
     /// The task stops by itself at the end of its slice.
-    fn leaves(self) -> bool {
+    pub(crate) fn leaves(self) -> bool {
         matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth)
     }
 }
@@ -79,6 +80,8 @@ pub struct CpuState {
     pub group: u32,
     /// Sibling CPUs of the core.
     pub siblings: Vec<u32>,
+    /// Its next tick, if that has not passed.
+    pub next_tick_ns: u64,
 }
 
 /// A move that NUMA balancing decided inside a slice and that takes effect at its end.
@@ -101,7 +104,7 @@ pub struct World<'a> {
     pub(crate) numa: NumaBalancing,
     pub(crate) memory: NodeMemory,
     pub(crate) processes: Vec<ProcessState>,
-    pub(crate) tasks: Vec<Task>,
+    pub(crate) tasks: Vec<Task<'a>>,
     pub(crate) cpus: Vec<CpuState>,
     pub(crate) rates: Rates,
     pub(crate) costs: CostModel,
@@ -119,6 +122,8 @@ pub struct World<'a> {
     pub(crate) spans: Spans,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) channels: Vec<Channel>,
+    /// The designs of 2012.
+    pub(crate) designs: Designs,
     pub(crate) vm: VmCounters,
     pub(crate) scores: Vec<f64>,
     pub(crate) score_clocks: Vec<ScoreClock>,
@@ -142,6 +147,9 @@ pub struct World<'a> {
     /// Most resident pages at a sample, and the bytes of page state then.
     pub(crate) peak: (u64, u64),
 }
+
+/// Lines that a receiver reads one after the other before it can go on: queue, descriptor, lock, head (estimate).
+const MESSAGE_LINES: f64 = 10.0;
 
 /// Time between two solutions of the bandwidth model.
 pub const EPOCH_NS: u64 = 4_000_000;
@@ -168,6 +176,7 @@ impl<'a> World<'a> {
                 task: None,
                 debt_ns: 0,
                 group: NO_GROUP,
+                next_tick_ns: 0,
                 node: machine.cpus[c].node,
                 llc: machine.cpus[c].llc,
                 siblings: (0..machine.cpu_count())
@@ -199,6 +208,7 @@ impl<'a> World<'a> {
             rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
             channels: (0..workload.channels).map(|_| Channel::default()).collect(),
+            designs: Designs::new(&cfg.design, nodes, workload.processes.len()),
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
@@ -222,6 +232,7 @@ impl<'a> World<'a> {
     /// Runs to the end of the workload, its limit, or a failure.
     pub fn run(&mut self) {
         self.start_roots();
+        self.start_daemons();
         self.queue.push(EPOCH_NS, Event::Epoch);
         while self.live_processes > 0 && self.status == Status::Completed {
             let Some((at, event)) = self.queue.pop() else { break };
@@ -232,6 +243,7 @@ impl<'a> World<'a> {
             }
             match event {
                 Event::Epoch => self.epoch(),
+                Event::Daemon(which) => self.daemon(which),
                 Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
                 Event::Cpu { cpu, plan } => {
                     if self.cpus[cpu as usize].plan == plan {
@@ -263,10 +275,26 @@ impl<'a> World<'a> {
         }
         t.activity = Activity::Running;
         t.sleep += 1;
+        let from = std::mem::replace(&mut t.message_from, u32::MAX);
         let waker = (waker != u32::MAX).then_some(waker);
-        let cpu = self.sched.wake(task, waker, false, self.now_ns);
+        // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
+        let sync = from != u32::MAX;
+        let cpu = self.sched.wake(task, waker, sync, self.now_ns);
         self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
+        if sync {
+            self.cpus[cpu as usize].debt_ns += self.message_ns(from as usize, cpu as usize);
+        }
         self.after_sched();
+    }
+
+    /// What it costs CPU `to` to read a message that CPU `from` has just written: lines that are dirty in another cache
+    /// come from there, which takes about as long as from that node's memory.
+    pub(crate) fn message_ns(&self, from: usize, to: usize) -> u64 {
+        let (from, to) = (&self.cpus[from], &self.cpus[to]);
+        if from.llc == to.llc {
+            return 0;
+        }
+        (MESSAGE_LINES * self.machine.latency_ns[to.node][from.node]) as u64
     }
 
     /// Handles what the scheduler reported: CPUs that must look for work, time spent balancing, moves.
@@ -354,9 +382,14 @@ impl<'a> World<'a> {
         self.cpus[cpu].debt_ns += self.machine.costs.tick_ns as u64;
         self.sched.account(cpu as u32, now);
         let view = SchedView { numa: &self.numa };
+        let balanced = self.sched.balance_due(cpu as u32, now);
         self.sched.tick(cpu as u32, now, &view);
         let Some(task) = self.cpus[cpu].task else { return };
-        if !self.cfg.numa_enabled() || !self.numa.trigger_due(task, self.sched.runtime_ns(task)) {
+        self.designs_tick(cpu, task, balanced);
+        if !self.designs.leaves_scans()
+            || !self.cfg.numa_enabled()
+            || !self.numa.trigger_due(task, self.sched.runtime_ns(task))
+        {
             return;
         }
         let jiffies = now / self.cfg.jiffy_ns();
@@ -460,7 +493,7 @@ impl<'a> World<'a> {
             self.leave_cpu(cpu, p);
         }
         self.cpus[cpu].task = next;
-        self.log.switch(self.now_ns, cpu, next);
+        self.log_switch(cpu, prev, next);
         if prev.is_none() || next.is_none() {
             self.count_core(cpu, next.is_some());
         }
@@ -520,6 +553,10 @@ impl<'a> World<'a> {
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
+        self.end_copy_of(task);
+        if clock < end && self.designs.take_queued(task) {
+            clock += self.schednuma_scan(cpu, task, clock);
+        }
         if clock < end && self.numa.tasks[task as usize].work_queued {
             clock += self.scan(cpu, task, clock, end);
         }
@@ -541,11 +578,15 @@ impl<'a> World<'a> {
     }
 
     /// Next tick of a CPU strictly after now; CPUs tick at staggered offsets.
-    pub(crate) fn next_tick(&self, cpu: usize) -> u64 {
-        let tick = self.cfg.jiffy_ns();
-        let offset = self.sched.tick_offset_ns(cpu as u32);
-        let since = (self.now_ns + tick - offset % tick) % tick;
-        self.now_ns + tick - since
+    pub(crate) fn next_tick(&mut self, cpu: usize) -> u64 {
+        // Divisions cost more than the rest of a slice's planning.
+        if self.cpus[cpu].next_tick_ns <= self.now_ns {
+            let tick = self.cfg.jiffy_ns();
+            let offset = self.sched.tick_offset_ns(cpu as u32);
+            let since = (self.now_ns + tick - offset % tick) % tick;
+            self.cpus[cpu].next_tick_ns = self.now_ns + tick - since;
+        }
+        self.cpus[cpu].next_tick_ns
     }
 
     fn take_flush_debt(&mut self, task: u32) -> u64 {
@@ -584,7 +625,10 @@ impl<'a> World<'a> {
     #[inline]
     pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
         let t = &mut self.tasks[task as usize];
-        t.system_ns += ns;
-        self.processes[t.process as usize].system_ns += ns;
+        let slept = std::mem::take(&mut t.slept_ns).min(ns);
+        t.system_ns += ns - slept;
+        let p = &mut self.processes[t.process as usize];
+        p.system_ns += ns - slept;
+        p.blocked_ns += slept;
     }
 }

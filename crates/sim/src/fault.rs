@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::log::Fault;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{PageState, Vma, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
 
@@ -27,7 +28,11 @@ impl World<'_> {
             PageState::Absent => self.first_touch(cpu, task, vma, chunk, page),
             PageState::Marked { node, last, pages } => {
                 let found = Found { vma, chunk, page, node: node as usize, last, pages };
-                (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go)
+                match self.designs.cfg.faults {
+                    Faults::Kernel => (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go),
+                    Faults::AutoNuma => (self.autonuma_fault(cpu, task, &found, clock), FaultEnd::Go),
+                    Faults::SchedNuma => self.schednuma_fault(cpu, task, &found, clock),
+                }
             }
             PageState::ReadOnly { .. } => (self.write_fault(process, vma, chunk, page), FaultEnd::Go),
             PageState::Ready { .. } => (0, FaultEnd::Go),
@@ -41,8 +46,13 @@ impl World<'_> {
         let v = self.processes[process].space.vma(vma);
         let index = page_index(v, chunk, page);
         let (preferred, allowed) = t.policy.first_choice(here, index, self.machine.node_count());
+        let preferred = self.home_of(task).unwrap_or(preferred);
         self.vm.pgfault += 1;
         if v.huge_ok && v.chunk_is_whole(chunk) && v.chunk(chunk).present == 0 {
+            // A bind to other nodes takes the nearest of them.
+            let target =
+                self.memory.fallback(preferred).iter().map(|n| usize::from(*n)).find(|n| allowed >> n & 1 != 0);
+            let preferred = target.unwrap_or(preferred);
             if self.memory.alloc_this_node(here, preferred, CHUNK_PAGES) {
                 self.vm.thp_fault_alloc += 1;
                 self.processes[process].space.vma_mut(vma).populate_huge(chunk, preferred);
@@ -155,13 +165,14 @@ impl World<'_> {
 }
 
 /// A marked page that was touched.
-struct Found {
-    vma: usize,
-    chunk: usize,
-    page: usize,
-    node: usize,
-    last: u32,
-    pages: u32,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub vma: usize,
+    pub chunk: usize,
+    pub page: usize,
+    pub node: usize,
+    pub last: u32,
+    pub pages: u32,
 }
 
 impl Found {

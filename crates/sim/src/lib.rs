@@ -9,9 +9,12 @@
 //! Invariants: a run is a pure function of its inputs; see `World::check` for what holds at its end.
 
 mod access;
+mod autonuma;
 mod birth;
 pub mod config;
+mod copies;
 mod counters;
+mod designs;
 mod engine;
 mod event;
 mod fault;
@@ -25,6 +28,7 @@ mod process;
 mod rates;
 mod sample;
 mod scan;
+mod schednuma;
 mod sets;
 mod spans;
 mod sync;

@@ -7,15 +7,14 @@ use crate::task::{Activity, Stage, Task};
 use numalab_kernel::numa::fork::CloneKind;
 use numalab_model::record::Status;
 use numalab_model::workload::ForkPoint;
-use std::sync::Arc;
 
 /// Kernel time of creating a thread (`clone`), beside its page-table work, ns: about ten exceptions.
 const CLONE_EXCEPTIONS: f64 = 10.0;
 
-impl World<'_> {
+impl<'a> World<'a> {
     /// Program of a process's thread.
-    pub(crate) fn program(&self, process: usize, thread: usize) -> Arc<[numalab_model::workload::Op]> {
-        self.workload.processes[process].threads[thread].ops.clone()
+    pub(crate) fn program(&self, process: usize, thread: usize) -> &'a [numalab_model::workload::Op] {
+        &self.workload.processes[process].threads[thread].ops
     }
 
     /// Stage of a task.
@@ -46,7 +45,7 @@ impl World<'_> {
     fn create_task(&mut self, process: usize, thread: usize, parent_cpu: u32, parent: Option<u32>) {
         let first = thread == 0;
         let stage = if first { Stage::ForkEarly(0) } else { Stage::Body };
-        let ops = if first { Arc::from([]) } else { self.program(process, thread) };
+        let ops = if first { &[] } else { self.program(process, thread) };
         let pid = self.next_pid;
         self.next_pid += 1;
         let affinity = self.workload.processes[process].threads[thread].affinity.clone();
@@ -77,8 +76,9 @@ impl World<'_> {
                 self.numa.fork(parent, id, clone, pid, now, rss);
             }
         }
-        let preferred = self.numa.tasks[id as usize].numa_preferred_nid;
-        self.sched.set_preferred_nid(id, preferred.map(|n| n as u32));
+        let selected = self.designs_fork(process, parent);
+        let preferred = self.numa.tasks[id as usize].numa_preferred_nid.map(|n| n as u32);
+        self.sched.set_preferred_nid(id, preferred.or(selected));
         self.sched.fork(parent_cpu, id, self.now_ns);
         self.log_born(id);
     }
@@ -91,7 +91,7 @@ impl World<'_> {
             Stage::ForkEarly(from) => match self.fork_child(cpu, task, ForkPoint::BeforePrologue, from) {
                 Some(child) => Stage::ForkEarly(child + 1),
                 None => {
-                    let ops = self.workload.processes[process].prologue.clone();
+                    let ops = &self.workload.processes[process].prologue;
                     self.tasks[task as usize].load(ops);
                     Stage::Prologue
                 }
@@ -164,7 +164,7 @@ impl World<'_> {
         let t = &mut self.tasks[task as usize];
         t.activity = Activity::Dead;
         t.pc = 0;
-        t.ops = Arc::from([]);
+        t.ops = &[];
         let process = t.process as usize;
         let p = &mut self.processes[process];
         p.live_threads -= 1;

@@ -8,6 +8,7 @@
 
 use crate::engine::World;
 use crate::scan::Visit;
+use crate::task::Activity;
 use crate::why::Collector;
 use numalab_kernel::numa::counters::NumaReasons;
 use numalab_kernel::numa::scan::ScanReport;
@@ -20,9 +21,14 @@ use std::io::{self, Write};
 /// Bytes collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 /// Most decisions in the log of first decisions.
-const MAX_DECISIONS: u64 = 65_536;
+const MAX_DECISIONS: u64 = 131_072;
 /// Hint faults of one task on one CPU that are closer than this are one burst, ns.
 const BURST_GAP_NS: u64 = 200_000;
+
+/// State of a task that leaves its CPU to sleep (`TASK_INTERRUPTIBLE`).
+const STATE_ASLEEP: u16 = 1;
+/// State of a task that has ended (`EXIT_DEAD`).
+const STATE_DEAD: u16 = 16;
 
 /// Where a log goes.
 pub type Sink = Box<dyn Write + Send>;
@@ -141,13 +147,6 @@ impl Log {
     pub fn on(&self) -> bool {
         self.on
     }
-    /// CPU `cpu` goes on to another task.
-    #[inline]
-    pub fn switch(&mut self, now_ns: u64, cpu: usize, next: Option<u32>) {
-        if let Some(s) = &mut self.trace {
-            s.put(&Event { x: cpu as u32, ..Event::new(now_ns, Kind::Switch, next.unwrap_or(NONE)) });
-        }
-    }
     /// An event for the trace only.
     fn note(&mut self, e: &Event) {
         if let Some(s) = &mut self.trace {
@@ -233,6 +232,20 @@ impl World<'_> {
         }
     }
 
+    /// CPU `cpu` goes from one task to another.
+    pub(crate) fn log_switch(&mut self, cpu: usize, prev: Option<u32>, next: Option<u32>) {
+        if self.log.trace.is_none() {
+            return;
+        }
+        let code = prev.map_or(0, |p| match self.tasks[p as usize].activity {
+            Activity::Running | Activity::Spinning { .. } => 0,
+            Activity::Asleep => STATE_ASLEEP,
+            Activity::Dead => STATE_DEAD,
+        });
+        let head = Event::new(self.now_ns, Kind::Switch, next.unwrap_or(NONE));
+        self.log.note(&Event { code, x: cpu as u32, ..head });
+    }
+
     /// A task was put on another CPU.
     pub(crate) fn log_moved(&mut self, task: u32, from: u32, to: u32, why: MoveWhy) {
         if !self.log.on || from == to {
@@ -303,7 +316,10 @@ impl World<'_> {
         let process = self.tasks[f.task as usize].process;
         let y = (f.node as u32) << 16 | here as u32;
         let head = Event::new(f.clock_ns, Kind::Fault, f.task);
-        self.log.decide_only(&Event { ns: f.ns, code: fate.code(), x: process, y, z: f.address, ..head });
+        if fate != Fate::Local {
+            // A fault on a page in its place decides nothing.
+            self.log.decide_only(&Event { ns: f.ns, code: fate.code(), x: process, y, z: f.address, ..head });
+        }
         let preferred = self.numa.tasks[f.task as usize].numa_preferred_nid;
         let placed = grown(&before.reasons.placed, &reasons.placed);
         let group = grown(

@@ -89,7 +89,14 @@ impl Collector {
             list[id] = self.why.vmas.len() as u32;
             let v = state.space.vma(id);
             let name = state.name_of(id, &workload.processes[process]);
-            let entry = VmaWhy { process: process as u32, name, start: v.start, end: v.end, ..VmaWhy::default() };
+            let entry = VmaWhy {
+                process: process as u32,
+                id: id as u32,
+                name,
+                start: v.start,
+                end: v.end,
+                ..VmaWhy::default()
+            };
             self.why.vmas.push(entry);
             self.chunk_at.push(vec![NONE; v.chunk_count()]);
         }

@@ -107,7 +107,7 @@ fn the_counts_add_up_to_the_counters_and_reasons() {
         assert_eq!(fates("stayed"), 0, "every refusal has a reason");
         // Two regions and 48 stacks; every one has an entry, scanned or not.
         assert_eq!(why.vmas.len(), 2 + 2 * 24, "{kernel}");
-        assert!(head.len() as u64 <= 65_536);
+        assert!(head.len() as u64 <= 131_072);
         let migrated = head.iter().filter(|e| e.kind == Kind::Fault && Fate::of(e.code) == Fate::Migrated).count();
         assert!(migrated > 0, "{kernel}");
     }

@@ -49,19 +49,23 @@ pub fn prepare(
     experiment: &Experiment,
     place: Place,
     guest: &GuestArgs,
-    check: bool,
+    sim: Sim,
     progress: &Progress,
 ) -> Result<Ready, Failure> {
-    if check && place != Place::Sim {
-        return Err(Failure::usage("--check: has no effect but on --backend sim; expected it only there"));
+    if place != Place::Sim {
+        let asked = [("--check", sim.check), ("--trace", sim.logs.trace), ("--explain", sim.logs.explain)];
+        if let Some((option, _)) = asked.iter().find(|a| a.1) {
+            return Err(Failure::usage(format!(
+                "{option}: has no effect but on --backend sim; expected it only there"
+            )));
+        }
     }
     match place {
         Place::Sim => {
             guest.refuse("sim")?;
-            let backend = Sim { check };
             let sources = CatalogSources::new(context, &experiment.workloads)?;
-            let cells = experiment.cells(&sources, backend.name())?;
-            Ok(Ready { backend: Box::new(backend), cells, suffix: "", jobs_max: usize::MAX })
+            let cells = experiment.cells(&sources, sim.name())?;
+            Ok(Ready { backend: Box::new(sim), cells, suffix: "", jobs_max: usize::MAX })
         }
         Place::Vm => vm::prepare(context, experiment, guest, progress),
         Place::Host => {

@@ -89,12 +89,7 @@ pub fn run(context: &Context, request: &Request<'_>) -> Result<Done, Failure> {
     let kernel = named("--kernel", request.kernel.unwrap_or(NEWEST));
     let kernel = sources::kernels(context, &[kernel], &[])?.remove(0);
     let config: SchedConfig = registry::group(&kernel);
-    let build = |config: &SchedConfig| {
-        Domains::build(&machine, config).map_err(|e| {
-            let (what, expected) = e.parts();
-            Failure::from(SpecError::plain(&option.file, what, expected))
-        })
-    };
+    let build = |config: &SchedConfig| sources::domains(&machine, &option, config).map_err(Failure::from);
     let domains = build(&config)?;
     let cpu = index_of(&machine, request.cpu)?;
     let rules = rules(context, &domains, cpu, |imbalance| build(&SchedConfig { imbalance, ..config }))?;

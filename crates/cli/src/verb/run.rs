@@ -1,10 +1,11 @@
 //! `numalab run`: carry out an experiment and keep its records.
 
-use crate::backend::{self, Place, Ready};
+use crate::backend::{self, Place, Ready, Sim};
 use crate::context::{named, Context};
 use crate::execute::{describe, execute, Executor, Finished};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::guest::GuestArgs;
+use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
 use crate::records;
@@ -60,6 +61,12 @@ pub struct Args {
     /// Verify the simulator's own invariants at the end of every run
     #[arg(long)]
     check: bool,
+    /// Write the event log of every run beside its record, for `numalab trace`
+    #[arg(long)]
+    trace: bool,
+    /// Write the decision log of every run beside its record, for `numalab explain`
+    #[arg(long)]
+    explain: bool,
     /// Print what was run as JSON instead of the comparison
     #[arg(long)]
     json: bool,
@@ -71,9 +78,10 @@ pub struct Args {
 /// Anything wrong in what was asked (before the first run), or the machine at hand refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let experiment = experiment(context, args)?;
-    let order =
-        Order { place: args.backend, guest: &args.guest, check: args.check, jobs: args.jobs, out: args.out.as_deref() };
-    let (store, finished) = carry_out(context, &experiment, &order)?;
+    let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
+    let sim = Sim { check: args.check, logs };
+    let order = Order { place: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
+    let (store, finished) = carry_out(context, &experiment, order)?;
     let exit = exit(&finished);
     let text = if args.json { json(&store, &finished)? } else { table(&store)? };
     Ok(Done { text, exit })
@@ -85,8 +93,8 @@ pub struct Order<'a> {
     pub place: Place,
     /// Guests, if it is in guests.
     pub guest: &'a GuestArgs,
-    /// Verify the simulator's invariants.
-    pub check: bool,
+    /// What is asked of the simulator: checks and logs.
+    pub sim: Sim,
     /// Runs at a time, if asked for.
     pub jobs: Option<NonZeroUsize>,
     /// Where the records go, if asked for.
@@ -100,10 +108,12 @@ pub struct Order<'a> {
 pub fn carry_out(
     context: &Context,
     experiment: &Experiment,
-    order: &Order<'_>,
+    mut order: Order<'_>,
 ) -> Result<(Store, Vec<Finished>), Failure> {
     let progress = Progress::new(0);
-    let ready = backend::prepare(context, experiment, order.place, order.guest, order.check, &progress)?;
+    // Logs lie beside records, and only the simulator, whose directories have no suffix, writes them.
+    order.sim.logs.dir = options::directory(order.out, &experiment.name);
+    let ready = backend::prepare(context, experiment, order.place, order.guest, order.sim, &progress)?;
     let Ready { backend, cells, suffix, jobs_max } = ready;
     let dir = options::directory(order.out, &format!("{}{suffix}", experiment.name));
     let store = Store::create(&dir, experiment, &cells)?;

@@ -1,5 +1,7 @@
 //! A mapping and its chunks.
 
+mod thp;
+
 use super::block::{Bits512, Block, NEVER};
 use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use crate::numa::topology::NodeMask;

@@ -30,7 +30,8 @@ pub enum Kind {
     Born = 1,
     /// A task ended.
     Ended = 2,
-    /// CPU `x` runs `task` from now on, or nothing ([`NONE`]).
+    /// CPU `x` runs `task` from now on, or nothing ([`NONE`]); `code` is the state of the task that leaves: 0 runnable,
+    /// 1 asleep, 16 ended.
     Switch = 3,
     /// A task changed CPU: `x` from, `y` to, `code` why ([`MOVE_WORDS`]).
     Moved = 4,
@@ -43,7 +44,7 @@ pub enum Kind {
     /// Hint faults of a task on CPU `x` close together, `ns` from the first to the end of the last: `y` faults, `z` local ones
     /// (upper half) and pages migrated (lower half).
     Faults = 8,
-    /// One hint fault: `x` process, `y` node of the page (upper half) and of the CPU (lower half), `z` address, `ns` what it
+    /// One hint fault on a page elsewhere (logs of decisions only): `x` process, `y` node of the page (upper half) and of the CPU (lower half), `z` address, `ns` what it
     /// took, `code` its end ([`Fate`]).
     Fault = 9,
     /// The preferred node changed: `x` from, `y` to.

@@ -87,6 +87,8 @@ pub type Tallies = Vec<(String, Tally)>;
 pub struct VmaWhy {
     /// Process (index).
     pub process: u32,
+    /// Number of the mapping in its process.
+    pub id: u32,
     /// Region of the workload, or the stack of a thread.
     pub name: String,
     /// First byte.
@@ -242,6 +244,15 @@ pub struct Why {
     pub faults_not_kept: u64,
     /// Nodes.
     pub nodes: Vec<NodeWhy>,
+}
+
+/// `ID.why.json`: the decision log of a run, with what its numbers stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WhyFile {
+    /// Names and numbers.
+    pub header: super::events::Header,
+    /// The log.
+    pub why: Why,
 }
 
 /// One more of a word.

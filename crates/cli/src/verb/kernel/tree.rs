@@ -1,6 +1,6 @@
 //! `numalab kernel try`: from an edited source tree to a measurement in one command.
 
-use crate::backend::Place;
+use crate::backend::{Place, Sim};
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Failure};
 use crate::guest::GuestArgs;
@@ -64,9 +64,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     note(&format!("base: {base}"));
     let experiment = experiment(args, &base, &changed)?;
     experiment.check()?;
-    let order =
-        run::Order { place: Place::Vm, guest: &args.guest, check: false, jobs: args.jobs, out: args.out.as_deref() };
-    let (store, finished) = run::carry_out(context, &experiment, &order)?;
+    let order = run::Order {
+        place: Place::Vm,
+        guest: &args.guest,
+        sim: Sim::default(),
+        jobs: args.jobs,
+        out: args.out.as_deref(),
+    };
+    let (store, finished) = run::carry_out(context, &experiment, order)?;
     note(&format!("{:.1} s from the start of this command", start.elapsed().as_secs_f64()));
     Ok(Done { text: run::table(&store)?, exit: run::exit(&finished) })
 }

@@ -1,6 +1,6 @@
 //! A CPU's tower as text, in the words of debugfs `sched/domains`.
 
-use super::{Domain, Domains, Flags};
+use super::{Domain, Domains, Flags, Form};
 use std::fmt::Write;
 
 /// How many times longer a busy CPU waits between two passes (`busy_factor`).
@@ -22,18 +22,21 @@ impl Domains {
         }
         out
     }
-    /// Files of debugfs and what they read.
+    /// Files of debugfs and what they read; `groups_flags` is one from 6.6 on.
     pub fn files(&self, d: &Domain) -> Vec<(&'static str, String)> {
-        vec![
+        let mut files = vec![
             ("name", d.level.name(self.form).to_string()),
             ("flags", d.flags.text(self.form)),
-            ("groups_flags", self.own_group_flags(d).text(self.form)),
             ("min_interval", d.interval_ms.to_string()),
             ("max_interval", (2 * d.interval_ms).to_string()),
             ("busy_factor", BUSY_FACTOR.to_string()),
             ("imbalance_pct", d.imbalance_pct.to_string()),
             ("cache_nice_tries", d.cache_nice_tries.to_string()),
-        ]
+        ];
+        if self.form == Form::V612 {
+            files.push(("groups_flags", self.own_group_flags(d).text(self.form)));
+        }
+        files
     }
     fn beyond_files(&self, d: &Domain) -> [(&'static str, String); 3] {
         let groups: Vec<String> = self.group_lists(d).iter().map(|g| format!("{{{g}}}")).collect();
@@ -56,7 +59,7 @@ impl Domains {
         d.groups.iter().map(|g| self.group(*g).span.list(&self.ids)).collect()
     }
     /// Whose names and rules the towers follow.
-    pub fn form(&self) -> super::Form {
+    pub fn form(&self) -> Form {
         self.form
     }
 }

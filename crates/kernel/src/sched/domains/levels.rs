@@ -23,6 +23,15 @@ pub enum Level {
     Numa(u8),
 }
 
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Level::Numa(i) => write!(f, "NUMA level {i}"),
+            other => write!(f, "level {}", other.name(Form::V612)),
+        }
+    }
+}
+
 impl Level {
     /// Name as debugfs prints it; `PKG` was `DIE` in 6.1.
     pub fn name(self, form: Form) -> &'static str {
