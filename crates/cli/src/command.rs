@@ -25,7 +25,7 @@ pub struct Command {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Run an experiment, or machines × kernels × workloads given here, and keep the records
-    Run(verb::run::Args),
+    Run(Box<verb::run::Args>),
     /// Compare the records of an experiment: as mmtests, lkp, markdown, csv or JSON
     Compare(verb::compare::Args),
     /// Write the records of an experiment as one self-contained HTML page

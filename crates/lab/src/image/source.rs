@@ -103,7 +103,7 @@ fn clone_tree(from: &Path, to: &Path) -> Result<(), String> {
 
 fn apply(tree: &Path, patch: &Path) -> Result<(), String> {
     let mut command = Command::new("patch");
-    command.args(["-p1", "--forward", "--batch", "--no-backup-if-mismatch", "-r", "-", "-i"]).arg(&patch);
+    command.args(["-p1", "--forward", "--batch", "--no-backup-if-mismatch", "-r", "-", "-i"]).arg(patch);
     run(command.current_dir(tree))
 }
 

@@ -63,7 +63,7 @@ impl Row {
     }
     fn mark(&self) -> char {
         match self.off_by() {
-            d if d == 1.0 => '=',
+            1.0 => '=',
             d if d <= CLOSE => '+',
             d if d <= NEAR => '~',
             _ => '!',
