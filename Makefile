@@ -37,8 +37,7 @@ vm: build
 
 # The long comparisons: with published tables, and of what docs/vm.md states with real kernels, one of them built.
 fidelity: build
-	./target/release/numalab reproduce 000
-	./target/release/numalab reproduce 004
+	./target/release/numalab reproduce --all
 	scripts/vm-tests.sh full
 
 clean:

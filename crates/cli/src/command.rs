@@ -89,7 +89,7 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Compare(args) => verb::compare::run(&args),
         Verb::Report(args) => verb::report::run(&context, &args),
         Verb::Counters(args) => verb::counters::run(&args),
-        Verb::Explain(args) => verb::explain::run(&args),
+        Verb::Explain(args) => verb::explain::run(&context, &args),
         Verb::Trace(args) => verb::trace::run(&args),
         Verb::List(args) => verb::list::run(&context, &args),
         Verb::Show(args) => verb::show::run(&context, &args),

@@ -158,7 +158,7 @@ mod tests {
         };
         let s = args.settings().unwrap();
         assert_eq!((s.timing, s.limits.memory_bytes, s.sample_ns), (Timing::Modelled, 2 << 30, 100_000_000));
-        assert_eq!((s.budgets.run.as_secs(), s.budgets.boot), (7, usual.budgets.boot));
+        assert_eq!((s.budgets.run.as_secs(), s.budgets.boot), (7, Settings::new(Timing::Modelled).budgets.boot));
         assert!(s.limits.workload_bytes < usual.limits.workload_bytes);
     }
 

@@ -10,6 +10,7 @@ mod command;
 mod context;
 mod execute;
 mod failure;
+mod figures;
 mod guest;
 mod logs;
 mod options;

@@ -138,7 +138,7 @@ fn logs_are_added_to_records_without_changing_them() {
 #[test]
 fn reasons_are_said_in_sentences_that_agree_with_the_counts() {
     let lab = Lab::new();
-    let summary = run(&lab, "--kernel off,6.3 --explain");
+    let summary = run(&lab, "--kernel off,6.12 --explain");
     let (off, on) = (record(&summary, 0), record(&summary, 1));
     let counts = figures(&lab, &on);
     let none = lab.ok(&format!("explain {off} --vma main.0/buffer")).out;
@@ -149,11 +149,13 @@ fn reasons_are_said_in_sentences_that_agree_with_the_counts() {
     let marked: u64 =
         all.lines().filter_map(|l| l.split(" pages marked").next()?.rsplit(' ').next()?.parse::<u64>().ok()).sum();
     assert_eq!(marked, counts["counters"]["numa_pte_updates"]);
-    let skipped: u64 =
-        ["unsuitable", "scan_delay"].iter().map(|w| counts["reasons"][format!("skip.{w}")].as_u64().unwrap()).sum();
+    let skipped: u64 = ["unsuitable", "scan_delay", "pid_inactive", "seq_completed"]
+        .iter()
+        .map(|w| counts["reasons"][format!("skip.{w}")].as_u64().unwrap())
+        .sum();
     let passed: u64 =
         all.lines().filter_map(|l| l.split("passed over ").nth(1)?.split(' ').next()?.parse::<u64>().ok()).sum();
-    assert_eq!(passed, skipped, "{all}");
+    assert!(skipped > 10 && passed == skipped, "{passed} {skipped}: {all}");
 
     let moved = lab.ok(&format!("explain {on} --page")).out;
     let page = moved.split(':').next().unwrap().replace(' ', "");

@@ -143,9 +143,7 @@ impl Lab {
         if let Some(name) = library.as_ref().and_then(|l| l.file_stem()) {
             version += &format!(" plugin-{} shift-{}", name.to_string_lossy(), settings.shift);
         }
-        if !settings.boot_options.is_empty() {
-            version += &format!(" boot \"{}\"", settings.boot_options.join(" "));
-        }
+        version += &format!(" boot-{}", &cache::sha256(qemu::boot_line(&settings.boot_options).as_bytes())[..8]);
         Ok(Self { cache, settings, worker, version, kvm, library, slots: Slots::of_host() })
     }
 
@@ -306,10 +304,10 @@ impl Lab {
         let mut out = report.outcome;
         let timing = self.settings.timing;
         let mut warnings = Vec::new();
-        match timing {
-            Timing::Counters => warnings
-                .push("timing counters: the kernel's counters and the placement are valid, times are not".to_string()),
-            Timing::Modelled => {}
+        if timing == Timing::Counters {
+            warnings
+                .push("timing counters: the kernel's counters and the placement are valid, times are not".to_string());
+            warnings.extend(fast_clock(&out, report.run));
         }
         if let (true, Err(reason)) = (timing == Timing::Counters && !kvm, &self.kvm) {
             if !reason.is_empty() {
@@ -354,6 +352,21 @@ const GUEST_BYTES: u64 = 1 << 30;
 /// Up to here kernels that patch their own code ran without a crash under multi-threaded emulation.
 const PATCHING_CPUS: usize = 8;
 
+/// How much faster than the host's clock a guest's may run unnoticed.
+const CLOCK_TOLERANCE: f64 = 1.25;
+
+/// A guest measures its clock while it boots; on a busy host that can go wrong by factors, and scans with it.
+fn fast_clock(outcome: &Outcome, wall: Duration) -> Option<String> {
+    let elapsed = outcome.scalars.iter().find(|s| s.name == "elapsed_s")?.value;
+    let ratio = elapsed / wall.as_secs_f64().max(1e-3);
+    (elapsed > 1.0 && ratio > CLOCK_TOLERANCE).then(|| {
+        format!(
+            "the guest's clock ran {ratio:.1} times as fast as the host's, which was busy when the guest measured it: \
+             scans came too often; run again, or use --timing modelled"
+        )
+    })
+}
+
 fn add_misses(out: &mut Outcome, plugin: &PluginReport, shape: &Shape) {
     let totals = plugin.totals();
     let sum = |f: &dyn Fn(&plugin::report::CpuCounts) -> u64| totals.iter().map(f).sum::<u64>();
@@ -369,6 +382,21 @@ fn add_misses(out: &mut Outcome, plugin: &PluginReport, shape: &Shape) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_runs_ahead_is_noticed() {
+        let after = |elapsed: f64, wall| {
+            let scalar = numalab_model::record::Scalar {
+                name: "elapsed_s".into(),
+                value: elapsed,
+                unit: "s".into(),
+                higher_is_better: false,
+            };
+            fast_clock(&Outcome { scalars: vec![scalar], ..Outcome::default() }, Duration::from_secs(wall))
+        };
+        assert_eq!((after(18.0, 19), after(0.5, 0), after(20.0, 60)), (None, None, None));
+        assert!(after(115.4, 19).unwrap().contains("6.1 times"));
+    }
 
     #[test]
     fn modes_have_their_own_sizes() {

@@ -140,6 +140,7 @@ fn workload() -> Workload {
         misalign_bytes: 0,
         advice: HugeAdvice::NoHuge,
         policy: Some(Policy { mode: PolicyMode::Bind, nodes: vec![node], weights: vec![], numa_balancing: false }),
+        huge_policy: None,
         write: true,
     };
     let whole = |region: u32| Span { region, offset_bytes: 0, len_bytes: REGION_BYTES };

@@ -313,6 +313,7 @@ pub(crate) mod tests {
                 walk_4k_guest_ns: 9.0,
                 leaf_miss: 0.4,
                 leaf_miss_guest: 0.6,
+                nested: false,
             },
             costs: zero_costs(),
             node_reclaim_distance: 30,

@@ -119,6 +119,7 @@ pub(crate) mod tests {
             misalign_bytes: 0,
             advice: HugeAdvice::Default,
             policy: None,
+            huge_policy: None,
             write: true,
         };
         let process = Process {

@@ -71,7 +71,7 @@ fn every_failure_of_a_guest_is_told_apart() {
         return;
     }
     let mut settings = lab(Timing::Counters).settings().clone();
-    settings.budgets = Budgets { silence: Duration::from_secs(15), ..settings.budgets };
+    settings.budgets = Budgets { silence: Duration::from_secs(25), ..settings.budgets };
     let lab = numalab_lab::backend::Lab::open(settings).unwrap();
     let image = image(&lab);
     let panic = drill(&lab, &image, Drill::Panic);

@@ -63,6 +63,8 @@ pub struct Block {
     pub run: Result<BlockRun, String>,
     /// Its own columns, `None` for those of the file.
     pub columns: Option<Columns>,
+    /// Groups of which this block gives the sums; empty for a block with runs of its own.
+    pub sum_of: Vec<Spot<String>>,
     /// Rows in print order.
     pub rows: Vec<Row>,
     /// The group is judged by its gains too: direction and mean absolute error, in points.
@@ -122,6 +124,10 @@ pub struct Row {
     pub derived_from: bool,
     /// One value per column.
     pub values: Vec<f64>,
+    /// Column that ratios of this row refer to, where the baseline's value is zero.
+    pub base: Option<usize>,
+    /// Columns whose cell was used to fit something and is no prediction.
+    pub calibrated: Vec<usize>,
     /// Why the row may be used to test the formatter only.
     pub formatter_only: Option<String>,
     /// What is suspected behind a miss, per column (empty: nothing yet); no entries if the row has none.
@@ -197,8 +203,15 @@ pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
     let shared = columns(&root)?;
-    let own = |t: Table<'_>| block(t, shared.as_ref().map(|c| c.list.len()));
-    let blocks = root.tables("blocks")?.into_iter().map(own).collect::<Result<_, _>>()?;
+    let own = |t: Table<'_>| block(t, shared.as_ref());
+    let blocks = root.tables("blocks")?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
+    for name in blocks.iter().flat_map(|b: &Block| &b.sum_of) {
+        let groups: Vec<&str> = blocks.iter().filter(|b| b.run.is_ok()).map(|b| b.group.as_str()).collect();
+        if !groups.contains(&name.value.as_str()) {
+            let e = name.error(format!("no simulated group `{}`", name.value), format!("one of {}", groups.join(", ")));
+            return Err(e.near(&name.value, groups));
+        }
+    }
     let Columns { list, baseline: index } = shared.unwrap_or(Columns { list: Vec::new(), baseline: 0 });
     let published = Published {
         name: root.str("name")?,
@@ -220,12 +233,17 @@ fn columns(t: &Table<'_>) -> Result<Option<Columns>, SpecError> {
         return Ok(None);
     }
     let baseline = t.str("baseline")?;
-    let index = list.iter().position(|c| c.name == baseline.value).ok_or_else(|| {
-        let names: Vec<&str> = list.iter().map(|c| c.name.as_str()).collect();
-        let e = baseline.error(format!("no column `{}`", baseline.value), format!("one of {}", names.join(", ")));
-        e.near(&baseline.value, names)
-    })?;
-    Ok(Some(Columns { list, baseline: index }))
+    let baseline = index(&list, &baseline)?;
+    Ok(Some(Columns { list, baseline }))
+}
+
+/// Index of a column by its name.
+fn index(columns: &[Column], name: &Spot<String>) -> Result<usize, SpecError> {
+    columns.iter().position(|c| c.name == name.value).ok_or_else(|| {
+        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+        let e = name.error(format!("no column `{}`", name.value), format!("one of {}", names.join(", ")));
+        e.near(&name.value, names)
+    })
 }
 
 fn column(t: Table<'_>) -> Result<Column, SpecError> {
@@ -248,19 +266,25 @@ fn params(t: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
     inner.keys().into_iter().map(one).collect()
 }
 
-fn block(t: Table<'_>, shared: Option<usize>) -> Result<Block, SpecError> {
+fn block(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, SpecError> {
     let simulated = t.opt_bool("simulated")?.map_or(true, |b| b.value);
-    let run = if simulated { Ok(block_run(&t)?) } else { Err(t.str("reason")?.value) };
+    let sum_of = t.strs("sum_of")?;
+    let run = match (simulated, sum_of.is_empty()) {
+        (true, true) => Ok(block_run(&t)?),
+        (true, false) => Err("sums of other groups".to_string()),
+        (false, _) => Err(t.str("reason")?.value),
+    };
     let own = columns(&t)?;
-    let count = own.as_ref().map(|c| c.list.len()).or(shared);
-    let count = count.ok_or_else(|| t.missing("columns", "columns here or for the whole file"))?;
+    let of = own.as_ref().or(shared).ok_or_else(|| t.missing("columns", "columns here or for the whole file"))?;
+    let rows = t.tables("rows")?.into_iter().map(|r| row(r, &of.list)).collect::<Result<_, _>>()?;
     let block = Block {
         group: t.str("group")?.value,
         machine: t.str("machine")?,
         run,
         columns: own,
+        sum_of,
         gains: t.opt_bool("gains")?.is_some_and(|b| b.value),
-        rows: t.tables("rows")?.into_iter().map(|r| row(r, count)).collect::<Result<_, _>>()?,
+        rows,
     };
     t.finish()?;
     Ok(block)
@@ -295,10 +319,10 @@ fn calibrate(t: Table<'_>) -> Result<Calibrate, SpecError> {
     Ok(out)
 }
 
-fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
-    let expected = format!("{columns} numbers, one per column");
+fn row(t: Table<'_>, columns: &[Column]) -> Result<Row, SpecError> {
+    let expected = format!("{} numbers, one per column", columns.len());
     let values = t.opt_f64s("values")?.ok_or_else(|| t.missing("values", &expected))?;
-    if values.value.len() != columns {
+    if values.value.len() != columns.len() {
         return Err(values.error(format!("{} values", values.value.len()), expected));
     }
     let better = t.str("better")?;
@@ -321,8 +345,10 @@ fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
         unit: t.str("unit")?.value,
         higher_is_better,
         values: values.value,
+        base: t.opt_str("base")?.map(|s| index(columns, &s)).transpose()?,
+        calibrated: t.strs("calibrated")?.iter().map(|s| index(columns, s)).collect::<Result<_, _>>()?,
         formatter_only: t.opt_str("formatter_only")?.map(|s| s.value),
-        suspects: suspects(&t, columns)?,
+        suspects: suspects(&t, columns.len())?,
     };
     t.finish()?;
     Ok(row)
@@ -385,6 +411,36 @@ mod tests {
         for (c, share) in [46.87, 93.31, 60.23].into_iter().enumerate() {
             near((100.0 * row("numa_hint_faults_local")[c] / row("numa_hint_faults")[c]) as f32, share);
         }
+    }
+
+    /// designs-2012.md sections 5.1 and 5.5: the rows of mail 002 agree with each other.
+    #[test]
+    fn mail_002_is_complete_and_consistent() {
+        let catalog = Catalog::embedded();
+        let file = catalog.get(Kind::Published, "002").unwrap();
+        let p = parse(&file.label, &file.text).unwrap();
+        let row = |id: &str, block: usize| &p.blocks[block].rows.iter().find(|r| r.id == id).unwrap().values;
+        assert_eq!(p.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [4, 4, 4, 4, 3, 43, 85]);
+        assert_eq!(p.blocks[4].sum_of.len(), 4);
+        for w in 1..=18 {
+            let (mean, tput) = (row(&format!("Mean {w}"), 6), row(&format!("TPut {w}"), 6));
+            assert!(mean.iter().zip(tput).all(|(m, t)| 4.0 * m == *t), "{w} warehouses");
+        }
+        for column in 0..3 {
+            let peak = (1..=18).map(|w| row(&format!("TPut {w}"), 6)[column]).fold(0.0, f64::max);
+            assert_eq!(peak, row("Actual Peak Bops", 6)[column]);
+            assert_eq!(row("TPut 12", 6)[column], row("Expctd Peak Bops", 6)[column]);
+            for block in [5, 6] {
+                let v = |id: &str| row(id, block)[column];
+                let cost =
+                    7.0 * v("NUMA PTE updates") + 5000.0 * v("NUMA hint faults") + 19.0 * v("NUMA pages migrated");
+                assert_eq!((cost / 1e6).trunc(), v("AutoNUMA cost"));
+                assert_eq!((1038.0 * v("Page migrate success") / 1e6).trunc(), v("Compaction cost"));
+            }
+        }
+        let percent = |v: &[f64], c: usize| 100.0 - 100.0 * v[c] / v[0];
+        let elapsed = row("Elapsed NUMA01", 0);
+        assert!((percent(elapsed, 1) - 53.85).abs() < 0.006 && (percent(elapsed, 2) - 5.97).abs() < 0.006);
     }
 
     /// mmtests-report.md section 4.2, rows 53 to 78: the printed changes follow from the values.

@@ -186,6 +186,22 @@ pub fn gains(cells: &[Cell], group: &str) -> String {
     out
 }
 
+/// One line: what, how many predictions, and how well they came out.
+pub fn score_line(what: &str, cells: &[Cell]) -> String {
+    let s = score(cells);
+    let percent = |n: usize| if s.predicted == 0 { 0.0 } else { 100.0 * n as f64 / s.predicted as f64 };
+    format!(
+        "{what}: predicted {}, direction right {} ({:.0} %), within 1.25 {} ({:.0} %), within 2 {} ({:.0} %)\n",
+        s.predicted,
+        s.direction_right,
+        percent(s.direction_right),
+        s.within_1_25,
+        percent(s.within_1_25),
+        s.within_2,
+        percent(s.within_2),
+    )
+}
+
 fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     names.filter(|n| seen.insert(*n)).collect()

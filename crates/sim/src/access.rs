@@ -1,12 +1,13 @@
 //! What a task does with memory and time: its ops, one step at a time.
 
-use crate::engine::{Pending, World, EPOCH_NS};
+use crate::engine::{Pending, World};
+use crate::migration::{Stretch, SHARED_STEP_NS};
 use crate::sets::NEVER_WARM;
 use crate::sync::Waiter;
 use crate::task::Activity;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
 /// Result of a step.
@@ -25,34 +26,50 @@ pub enum FaultEnd {
     Go,
     /// Memory is exhausted.
     OutOfMemory,
+    /// A huge page is being copied: go on once that is done.
+    Copying,
+    /// The page can be accessed this once.
+    Pass,
+    /// The slice ends: the fault is handled later, is still going on, or waits.
+    Stop(Pending),
+}
+
+impl FaultEnd {
+    /// How a fault ends the step, if it does.
+    pub(crate) fn stops(self) -> Option<Step> {
+        match self {
+            Self::Go | Self::Pass => None,
+            Self::Copying => Some(Step::Stop(Pending::Moves)),
+            Self::OutOfMemory => Some(Step::Stop(Pending::Exit)),
+            Self::Stop(pending) => Some(Step::Stop(pending)),
+        }
+    }
 }
 
 const LINE_BYTES: u64 = 64;
-/// No access is shorter than this, ns.
-const SHORTEST_NS: f64 = 0.1;
 
 /// How an access proceeds during a slice.
 #[derive(Clone, Copy, Debug)]
-struct Pace {
+pub(crate) struct Pace {
     /// Kind of traffic.
-    kind: usize,
+    pub kind: usize,
     /// Where its requests enter the memory system.
-    place: usize,
+    pub place: usize,
     /// Number of its span, if accessed at random.
-    span: u32,
+    pub span: u32,
     /// Share of its lines found in the L2.
-    l2: f64,
+    pub l2: f64,
     /// Share found in the LLC.
-    llc: f64,
+    pub llc: f64,
     /// What the other hardware thread does.
-    sibling: Sibling,
+    pub sibling: Sibling,
     /// Clock of the core relative to the sustained one.
-    boost: f64,
+    pub boost: f64,
 }
 
 impl Pace {
     /// Share of its lines that come from memory.
-    fn missing(&self) -> f64 {
+    pub(crate) fn missing(&self) -> f64 {
         1.0 - self.l2 - self.llc
     }
 }
@@ -81,7 +98,7 @@ impl World<'_> {
                 Step::Stop(Pending::Sleep(Some(*clock + ns)))
             }
             Op::SetPolicy(p) => {
-                t.policy = crate::policy::TaskPolicy::new(p);
+                t.policy = crate::policy::compile(p, self.memory.memory_nodes());
                 t.advance();
                 Step::Go
             }
@@ -121,7 +138,7 @@ impl World<'_> {
                 }
                 Step::Go
             }
-            Op::Discard(span) => self.discard(task, span, clock),
+            Op::Discard(span) => self.discard(cpu, task, span, clock),
             Op::Join => self.join(task),
         }
     }
@@ -233,23 +250,37 @@ impl World<'_> {
         Step::Go
     }
 
-    fn discard(&mut self, task: u32, span: &Span, clock: &mut u64) -> Step {
+    fn discard(&mut self, cpu: usize, task: u32, span: &Span, clock: &mut u64) -> Step {
+        self.lru_batches.drain(cpu, &mut self.shared);
         let t = &mut self.tasks[task as usize];
         t.advance();
         let process = t.process as usize;
         let p = &mut self.processes[process];
         let vma = p.space.vma_mut(p.region_vma[span.region as usize] as usize);
+        let splits = self.memory.events.thp_split_page;
         let from = vma.start + span.offset_bytes.div_ceil(PAGE_BYTES) * PAGE_BYTES;
         let to = vma.start + (span.offset_bytes + span.len_bytes) / PAGE_BYTES * PAGE_BYTES;
         let memory = &mut self.memory;
         let mut pages = 0;
         if from < to {
-            vma.discard(from, to, |node, n| {
-                memory.release(node, n);
-                pages += n;
-            });
+            // A huge page partly in the range is split; that its free part waits for memory pressure is not modelled.
+            for addr in [from, to - 1] {
+                let chunk = vma.chunk_of(addr);
+                let base = vma.chunk_base(chunk);
+                let c = vma.chunk(chunk);
+                if c.kind == ChunkKind::Huge && c.shared == 0 && (base < from || base + CHUNK_BYTES > to) {
+                    let (node, frame) = vma.split_huge(chunk);
+                    memory.split_frame(node, frame);
+                    memory.events.thp_split_pmd += 1;
+                    memory.events.thp_deferred_split_page += 1;
+                    memory.events.thp_split_page += 1;
+                }
+            }
+            pages = vma.discard(from, to, &mut self.shared, |gone| memory.take_back(gone));
         }
-        let ns = (self.machine.costs.exception_ns + pages as f64 * self.machine.costs.pte_skip_ns) as u64;
+        let splits = (self.memory.events.thp_split_page - splits) as f64;
+        let cost = pages as f64 * self.machine.costs.pte_skip_ns + splits * self.machine.costs.split_ns;
+        let ns = (self.machine.costs.exception_ns + cost) as u64;
         *clock += ns;
         self.charge_system(task, ns);
         Step::Go
@@ -275,7 +306,7 @@ impl World<'_> {
     }
 
     /// Enters an access if it is new, and finds out how it proceeds.
-    fn pace(&mut self, cpu: usize, task: u32, a: &Access) -> Pace {
+    pub(crate) fn pace(&mut self, cpu: usize, task: u32, a: &Access) -> Pace {
         let t = &self.tasks[task as usize];
         let (info, fresh) = (self.sets.info(t.process, t.program(), t.pc), !t.entered);
         if fresh {
@@ -342,6 +373,8 @@ impl World<'_> {
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
         let mut out = Step::Go;
+        let sharing = self.sharing(process);
+        let mut passed = None;
         let mut last = Known::NONE;
         while *clock < end {
             if done >= a.span.len_bytes {
@@ -354,7 +387,10 @@ impl World<'_> {
             let stop = (base + CHUNK_BYTES).min(addr + a.span.len_bytes - done);
             let lo = ((addr - base) / PAGE_BYTES) as usize;
             let hi = (stop - base).div_ceil(PAGE_BYTES) as usize;
-            let fault = vma.next_fault(chunk, lo, hi, write);
+            let mut fault = vma.next_fault(chunk, lo, hi, write);
+            if fault.is_some() && fault == passed {
+                fault = vma.next_fault(chunk, lo + 1, hi, write);
+            }
             let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
             if clear > addr {
                 let counts = vma.node_counts(chunk);
@@ -367,10 +403,20 @@ impl World<'_> {
                 } else {
                     (clear - addr, want)
                 };
+                if sharing {
+                    let (pc, vma, at) = (self.tasks[task as usize].pc, id as u32, addr - base);
+                    let stretch = Stretch { pc, vma, chunk, at, done, from_ns: *clock, per_byte };
+                    self.tasks[task as usize].stretch = Some(stretch);
+                    out = Step::Stop(Pending::Resume);
+                }
                 done += bytes;
                 self.rates.occupy(pace.kind, pace.place, counts, bytes as f64 * memory);
                 *clock += (ns + 0.5) as u64;
                 if want > room {
+                    out = Step::Go;
+                    break;
+                }
+                if sharing {
                     break;
                 }
             }
@@ -381,8 +427,9 @@ impl World<'_> {
                 let (ns, fate) = self.fault(cpu, task, id, chunk, p, write, *clock);
                 kernel_ns += ns;
                 *clock += ns;
-                if fate == FaultEnd::OutOfMemory {
-                    out = Step::Stop(Pending::Exit);
+                passed = (fate == FaultEnd::Pass).then_some(p);
+                if let Some(stop) = fate.stops() {
+                    out = stop;
                     break;
                 }
                 if !self.moves.is_empty() {
@@ -392,12 +439,12 @@ impl World<'_> {
         }
         self.finish_part(task, a, done, a.span.len_bytes);
         self.charge_user(task, *clock - started - kernel_ns);
-        self.charge_system(task, kernel_ns);
+        self.charge_kernel(task, kernel_ns);
         out
     }
 
     /// Records progress; at the end of the pass counts the score and goes to the next op.
-    fn finish_part(&mut self, task: u32, a: &Access, done: u64, of: u64) {
+    pub(crate) fn finish_part(&mut self, task: u32, a: &Access, done: u64, of: u64) {
         let t = &mut self.tasks[task as usize];
         if let Some((id, per_byte)) = a.score {
             let unit = if matches!(a.pattern, Pattern::Sequential) { 1 } else { LINE_BYTES };
@@ -424,17 +471,22 @@ impl World<'_> {
         let lines = a.span.len_bytes.div_ceil(stride);
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
-        while *clock < end && done < lines {
+        let mut out = Step::Go;
+        let mut passed = None;
+        let limit = self.look_again(process, end);
+        while *clock < limit && done < lines {
             let vma = self.processes[process].space.vma(id);
             let addr = vma.start + a.span.offset_bytes + done * stride;
             let chunk = vma.chunk_of(addr);
             let page = ((addr - vma.chunk_base(chunk)) / PAGE_BYTES) as usize;
-            if vma.next_fault(chunk, page, page + 1, write).is_some() {
+            if passed != Some(done) && vma.next_fault(chunk, page, page + 1, write).is_some() {
                 let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
                 kernel_ns += ns;
                 *clock += ns;
-                if fate == FaultEnd::OutOfMemory {
-                    return Step::Stop(Pending::Exit);
+                passed = (fate == FaultEnd::Pass).then_some(done);
+                if let Some(stop) = fate.stops() {
+                    out = stop;
+                    break;
                 }
                 continue;
             }
@@ -446,71 +498,22 @@ impl World<'_> {
             *clock += (ns + 0.5).max(1.0) as u64;
             done += 1;
         }
+        if out == Step::Go && *clock >= limit && limit < end {
+            out = Step::Stop(Pending::Resume);
+        }
         self.finish_part(task, a, done, lines);
         self.charge_user(task, *clock - started - kernel_ns);
-        self.charge_system(task, kernel_ns);
-        Step::Go
+        self.charge_kernel(task, kernel_ns);
+        out
     }
 
-    /// Random accesses: the number of accesses to the next pending page is drawn from its geometric
-    /// distribution, so that accesses without a fault cost nothing to simulate.
-    fn random(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
-        let pace = self.pace(cpu, task, a);
-        let process = self.tasks[task as usize].process as usize;
-        let id = self.processes[process].region_vma[a.span.region as usize] as usize;
-        let write = a.write > 0.0;
-        let started = *clock;
-        let mut done = self.tasks[task as usize].done;
-        let mut kernel_ns = 0;
-        let vma = self.processes[process].space.vma(id);
-        let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
-        let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
-        let pages = (to - from) / PAGE_BYTES;
-        while *clock < end && done < a.accesses {
-            let vma = self.processes[process].space.vma(id);
-            self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
-            let pending = self.spans.pending(pace.span);
-            let times = self.random_ns(&pace, a, self.spans.on_node(pace.span));
-            let cold = self.tasks[task as usize].cold_lines;
-            let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
-            let room = (((end - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
-            let to_fault = if pending == 0 { u64::MAX } else { self.rng.geometric(pending as f64 / pages as f64) };
-            let n = to_fault.min(room).min(a.accesses - done);
-            done += n;
-            let ns = n as f64 * per_access;
-            self.tasks[task as usize].cold_lines -= n.min(cold);
-            let on_node = self.spans.on_node(pace.span);
-            self.rates.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.memory);
-            *clock += (ns + 0.5) as u64;
-            if n < to_fault {
-                continue;
-            }
-            let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
-            let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
-            let resolved = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
-            self.spans.resolved(pace.span, if resolved { CHUNK_PAGES } else { 1 });
-            kernel_ns += ns;
-            *clock += ns;
-            if fate == FaultEnd::OutOfMemory {
-                return Step::Stop(Pending::Exit);
-            }
+    /// How far a slice that ends at `end` may run ahead.
+    pub(crate) fn look_again(&self, process: usize, end: u64) -> u64 {
+        if self.sharing(process) {
+            end.min(self.now_ns + SHARED_STEP_NS)
+        } else {
+            end
         }
-        self.finish_part(task, a, done, a.accesses);
-        self.charge_user(task, *clock - started - kernel_ns);
-        self.charge_system(task, kernel_ns);
-        Step::Go
-    }
-
-    /// Times of a random access to pages spread as `on_node`, ns.
-    fn random_ns(&self, pace: &Pace, a: &Access, on_node: &[u64]) -> RandomTimes {
-        let in_flight = if a.pattern == Pattern::Chase { 1.0 } else { self.machine.stream.lines_random };
-        let latency = self.rates.latency_ns(pace.kind, pace.place, on_node) + self.machine.tlb.base_ns;
-        let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
-        let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
-        let memory = latency * slower;
-        let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;
-        let floor = |ns: f64| ns.max(SHORTEST_NS);
-        RandomTimes { cold: floor(memory + compute), warm: floor(pace.missing() * memory + cached + compute), memory }
     }
 }
 
@@ -539,15 +542,4 @@ impl Known {
         }
         times
     }
-}
-
-/// Times of a random access, ns.
-#[derive(Clone, Copy, Debug)]
-struct RandomTimes {
-    /// Every line from memory.
-    cold: f64,
-    /// Caches loaded.
-    warm: f64,
-    /// The memory's part of a miss.
-    memory: f64,
 }

@@ -2,7 +2,8 @@
 
 use crate::process::Thp;
 use numalab_kernel::hw::cost::FlushRules;
-use numalab_kernel::numa::{NumaConfig, NumaSettings};
+use numalab_kernel::mm::MmConfig;
+use numalab_kernel::numa::{Design, NumaConfig, NumaSettings};
 use numalab_kernel::sched::SchedConfig;
 
 /// Settings of a run, resolved.
@@ -14,8 +15,10 @@ pub struct SimConfig {
     pub sched: SchedConfig,
     /// Who needs a TLB flush.
     pub flush: FlushRules,
-    /// Huge pages for anonymous memory.
-    pub thp: Thp,
+    /// Memory: zones, reclaim, huge pages.
+    pub mm: MmConfig,
+    /// The designs of 2012.
+    pub design: Design,
 }
 
 impl SimConfig {
@@ -25,7 +28,17 @@ impl SimConfig {
     /// A setting outside its declaration, as a sentence.
     pub fn new(numa: &NumaSettings, sched: &SchedConfig, flush: FlushRules, thp: Thp) -> Result<Self, String> {
         let numa = numa.resolve(sched.hz).map_err(|e| e.to_string())?;
-        Ok(Self { numa, sched: *sched, flush, thp })
+        let mut mm = MmConfig::default();
+        mm.thp.enabled = thp.word();
+        Ok(Self { numa, sched: *sched, flush, mm, design: Design::default() })
+    }
+    /// With these settings of the memory side, `transparent_hugepage/enabled` included.
+    pub fn with_mm(self, mm: MmConfig) -> Self {
+        Self { mm, ..self }
+    }
+    /// The same with roles filled by the designs of 2012.
+    pub fn with_design(self, design: Design) -> Self {
+        Self { design, ..self }
     }
     /// Length of a jiffy, ns.
     #[inline]

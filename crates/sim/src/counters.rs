@@ -5,10 +5,6 @@
 pub struct VmCounters {
     /// All minor faults, hint faults included.
     pub pgfault: u64,
-    /// Huge pages allocated by a fault.
-    pub thp_fault_alloc: u64,
-    /// Huge faults that fell back to base pages.
-    pub thp_fault_fallback: u64,
     /// TLB shoot-downs sent to other CPUs (`nr_tlb_remote_flush`).
     pub nr_tlb_remote_flush: u64,
     /// Shoot-downs received, summed over CPUs (`nr_tlb_remote_flush_received`).

@@ -8,12 +8,15 @@ use crate::access::Step;
 use crate::birth::Unborn;
 use crate::config::SimConfig;
 use crate::counters::VmCounters;
+use crate::daemons::Daemons;
+use crate::designs::Designs;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
 use crate::log::{Log, Observers};
 use crate::maps::Maps;
 use crate::process::ProcessState;
 use crate::rates::Rates;
+use crate::reclaim::{Hand, SwapQueue};
 use crate::sample::Samples;
 use crate::sets::{WorkingSets, NO_GROUP};
 use crate::spans::Spans;
@@ -23,7 +26,9 @@ use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
-use numalab_kernel::mm::NodeMemory;
+use numalab_kernel::hw::tlb::TlbModel;
+use numalab_kernel::mm::thp::Ladders;
+use numalab_kernel::mm::{LruBatches, NodeMemory, PageRef, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
 use numalab_model::machine::Machine;
@@ -49,14 +54,18 @@ pub enum Pending {
     Moves,
     /// The current task creates a thread by a message.
     Birth,
+    /// The current task goes on: what it is about to do must happen in the order of time.
+    Resume,
+    /// The current task comes to the next instant of the page migration it carries out.
+    Migration,
     /// The current task busy-waits alone on this CPU; no event is planned.
     Spin,
 }
 
 impl Pending {
     /// The task stops by itself at the end of its slice.
-    fn leaves(self) -> bool {
-        matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth)
+    pub(crate) fn leaves(self) -> bool {
+        matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth | Self::Migration)
     }
 }
 
@@ -111,6 +120,18 @@ pub struct World<'a> {
     pub(crate) sets: WorkingSets,
     /// Latencies and rates of cache hits.
     pub(crate) cache: CacheTimes,
+    /// Distance classes and huge-page ladders of the machine.
+    pub(crate) ladders: Ladders,
+    /// Where reclaim of anonymous pages goes on, by node.
+    pub(crate) hands: Vec<Hand>,
+    /// The swap device.
+    pub(crate) swap_queue: SwapQueue,
+    /// Waits for devices in the faults being handled, ns.
+    pub(crate) io_wait_ns: u64,
+    /// kswapd, kcompactd, khugepaged.
+    pub(crate) daemons: Daemons,
+    /// TLB reach and page walks.
+    pub(crate) tlb: TlbModel,
     /// Clocks by busy cores.
     pub(crate) clock: Boost,
     /// Busy cores of each socket.
@@ -121,6 +142,8 @@ pub struct World<'a> {
     pub(crate) spans: Spans,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) channels: Vec<Channel>,
+    /// The designs of 2012.
+    pub(crate) designs: Designs,
     pub(crate) vm: VmCounters,
     pub(crate) scores: Vec<f64>,
     pub(crate) score_clocks: Vec<ScoreClock>,
@@ -132,6 +155,16 @@ pub struct World<'a> {
     /// Moves waiting for the end of the slice of the CPU given.
     due_moves: Vec<(u32, NumaMove)>,
     pub(crate) released: Vec<Waiter>,
+    /// Pages that several processes show.
+    pub(crate) shared: SharedMemory,
+    /// Those among them that are not on the LRU yet.
+    pub(crate) lru_batches: LruBatches,
+    /// Tasks asleep until the migration of a page ends.
+    pub(crate) page_waiters: Vec<(PageRef, u32)>,
+    /// Pages under migration, and the task that migrates each.
+    pub(crate) migrating: Vec<(PageRef, u32)>,
+    /// Shared pages have been on the move until then, ns: those who share look at them often.
+    pub(crate) sharing_until_ns: u64,
     pub(crate) rng: Rng,
     pub(crate) next_pid: u32,
     pub(crate) status: Status,
@@ -139,7 +172,7 @@ pub struct World<'a> {
     pub(crate) end_ns: u64,
     events: Vec<SchedEvent>,
     /// Scratch: other CPUs of a process on each node.
-    others: Vec<u32>,
+    pub(crate) others: Vec<u32>,
     pub(crate) ticks: u64,
     /// Most resident pages at a sample, and the bytes of page state then.
     pub(crate) peak: (u64, u64),
@@ -190,7 +223,7 @@ impl<'a> World<'a> {
             queue: EventQueue::default(),
             sched: Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?,
             numa: NumaBalancing::new(cfg.numa, NumaTopology::new(machine).map_err(|e| e.to_string())?),
-            memory: NodeMemory::new(machine),
+            memory: NodeMemory::with_config(machine, &cfg.mm, seed),
             processes: workload.processes.iter().map(|_| ProcessState::new(nodes)).collect(),
             tasks: Vec::new(),
             cpus,
@@ -198,6 +231,12 @@ impl<'a> World<'a> {
             others: vec![0; nodes],
             sets,
             cache: CacheTimes::new(machine),
+            ladders: crate::place::ladders(machine, &cfg.mm)?,
+            hands: vec![Hand::default(); nodes],
+            swap_queue: SwapQueue::default(),
+            io_wait_ns: 0,
+            daemons: Daemons::new(nodes, &cfg.mm),
+            tlb: TlbModel::new(machine, machine.tlb.nested),
             clock: Boost::new(machine),
             busy_cores: vec![0; machine.sockets.max(1)],
             unborn: Unborn::new(workload.channels),
@@ -205,6 +244,7 @@ impl<'a> World<'a> {
             rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
             channels: (0..workload.channels).map(|_| Channel::default()).collect(),
+            designs: Designs::new(&cfg.design, nodes, workload.processes.len()),
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
@@ -214,6 +254,11 @@ impl<'a> World<'a> {
             moves: Vec::new(),
             due_moves: Vec::new(),
             released: Vec::new(),
+            shared: SharedMemory::default(),
+            lru_batches: LruBatches::new(machine.cpu_count()),
+            page_waiters: Vec::new(),
+            migrating: Vec::new(),
+            sharing_until_ns: 0,
             rng,
             next_pid,
             status: Status::Completed,
@@ -228,6 +273,7 @@ impl<'a> World<'a> {
     /// Runs to the end of the workload, its limit, or a failure.
     pub fn run(&mut self) {
         self.start_roots();
+        self.start_daemons();
         self.queue.push(EPOCH_NS, Event::Epoch);
         while self.live_processes > 0 && self.status == Status::Completed {
             let Some((at, event)) = self.queue.pop() else { break };
@@ -238,6 +284,7 @@ impl<'a> World<'a> {
             }
             match event {
                 Event::Epoch => self.epoch(),
+                Event::Daemon(which) => self.daemon(which),
                 Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
                 Event::Cpu { cpu, plan } => {
                     if self.cpus[cpu as usize].plan == plan {
@@ -254,6 +301,7 @@ impl<'a> World<'a> {
 
     fn epoch(&mut self) {
         self.rates.end_epoch(EPOCH_NS as f64);
+        self.memory_daemons();
         self.sample();
         if self.queue.is_empty() {
             // Nobody runs and nobody will be woken.
@@ -269,6 +317,9 @@ impl<'a> World<'a> {
         }
         t.activity = Activity::Running;
         t.sleep += 1;
+        if let Some(since) = t.blocked_since_ns.take() {
+            self.processes[t.process as usize].blocked_ns += self.now_ns - since;
+        }
         let from = std::mem::replace(&mut t.message_from, u32::MAX);
         let waker = (waker != u32::MAX).then_some(waker);
         // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
@@ -329,7 +380,7 @@ impl<'a> World<'a> {
         let pending = self.cpus[cpu].pending;
         if pending.leaves() {
             self.tasks[task as usize].carried = Some(pending);
-        } else if pending != Pending::Tick {
+        } else if !matches!(pending, Pending::Tick | Pending::Resume) {
             return;
         }
         self.plan(cpu, self.now_ns, Pending::None);
@@ -361,6 +412,8 @@ impl<'a> World<'a> {
             Pending::Stage => self.next_stage(cpu),
             Pending::Birth => self.give_birth(cpu),
             Pending::Moves => self.apply_moves(cpu),
+            Pending::Resume => {}
+            Pending::Migration => self.migration_phase(cpu),
         }
         self.after_sched();
         // A kick of this very CPU while it handled its event has planned it anew.
@@ -376,9 +429,14 @@ impl<'a> World<'a> {
         self.cpus[cpu].debt_ns += self.machine.costs.tick_ns as u64;
         self.sched.account(cpu as u32, now);
         let view = SchedView { numa: &self.numa };
+        let balanced = self.sched.balance_due(cpu as u32, now);
         self.sched.tick(cpu as u32, now, &view);
         let Some(task) = self.cpus[cpu].task else { return };
-        if !self.cfg.numa_enabled() || !self.numa.trigger_due(task, self.sched.runtime_ns(task)) {
+        self.designs_tick(cpu, task, balanced);
+        if !self.designs.leaves_scans()
+            || !self.cfg.numa_enabled()
+            || !self.numa.trigger_due(task, self.sched.runtime_ns(task))
+        {
             return;
         }
         let jiffies = now / self.cfg.jiffy_ns();
@@ -412,6 +470,12 @@ impl<'a> World<'a> {
             self.charge_user(task, now.saturating_sub(since_ns));
             self.tasks[task as usize].activity = Activity::Spinning { since_ns: now };
         }
+    }
+
+    /// Applies what NUMA balancing has just decided at the end of a slice of `cpu`.
+    pub(crate) fn apply_new_moves(&mut self, cpu: usize) {
+        self.due_moves.extend(self.moves.drain(..).map(|m| (cpu as u32, m)));
+        self.apply_moves(cpu);
     }
 
     fn apply_moves(&mut self, cpu: usize) {
@@ -538,10 +602,15 @@ impl<'a> World<'a> {
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
     fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
         let end = self.next_tick(cpu);
+        self.tasks[task as usize].stretch = None;
         let mut clock = self.now_ns.max(self.tasks[task as usize].ahead_ns);
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
+        self.end_copy_of(task);
+        if clock < end && self.designs.take_queued(task) {
+            clock += self.schednuma_scan(cpu, task, clock);
+        }
         if clock < end && self.numa.tasks[task as usize].work_queued {
             clock += self.scan(cpu, task, clock, end);
         }
@@ -562,6 +631,12 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Whether pages that this process may share are on the move.
+    #[inline]
+    pub(crate) fn sharing(&self, process: usize) -> bool {
+        self.now_ns < self.sharing_until_ns && self.processes[process].shares
+    }
+
     /// Next tick of a CPU strictly after now; CPUs tick at staggered offsets.
     pub(crate) fn next_tick(&mut self, cpu: usize) -> u64 {
         // Divisions cost more than the rest of a slice's planning.
@@ -572,45 +647,5 @@ impl<'a> World<'a> {
             self.cpus[cpu].next_tick_ns = self.now_ns + tick - since;
         }
         self.cpus[cpu].next_tick_ns
-    }
-
-    fn take_flush_debt(&mut self, task: u32) -> u64 {
-        let t = &mut self.tasks[task as usize];
-        let p = &self.processes[t.process as usize];
-        let debt = p.flush_debt_ns - t.flush_paid_ns;
-        t.flush_paid_ns = p.flush_debt_ns;
-        debt
-    }
-
-    /// Sends a shoot-down for `pages` base pages to every other CPU that runs this process; returns the
-    /// initiator's time.
-    pub(crate) fn shoot_down(&mut self, cpu: usize, task: u32, pages: u64) -> u64 {
-        let t = &mut self.tasks[task as usize];
-        let p = &mut self.processes[t.process as usize];
-        let node = self.cpus[cpu].node;
-        self.others.copy_from_slice(&p.running_on_node);
-        self.others[node] -= 1;
-        let s = self.costs.shootdown(self.costs.targets_by_node(node, &self.others), pages);
-        if s.targets > 0 {
-            p.flush_debt_ns += s.target_ns as u64;
-            t.flush_paid_ns += s.target_ns as u64;
-            self.vm.nr_tlb_remote_flush += 1;
-            self.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
-        }
-        s.initiator_ns as u64
-    }
-
-    #[inline]
-    pub(crate) fn charge_user(&mut self, task: u32, ns: u64) {
-        let t = &mut self.tasks[task as usize];
-        t.user_ns += ns;
-        self.processes[t.process as usize].user_ns += ns;
-    }
-
-    #[inline]
-    pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
-        let t = &mut self.tasks[task as usize];
-        t.system_ns += ns;
-        self.processes[t.process as usize].system_ns += ns;
     }
 }

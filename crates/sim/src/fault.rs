@@ -1,13 +1,38 @@
 //! Page faults: first touch, NUMA hint faults with migration, write-protection faults after it.
+//!
+//! Here are the faults on pages that only one process can show; the others are in `shared` and `migration`.
 
 use crate::access::FaultEnd;
-use crate::engine::World;
+use crate::engine::{Pending, World};
 use crate::host::Host;
 use crate::log::Fault;
+use crate::place::Placed;
+use crate::policy::page_index;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{PageState, Vma, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PageClass, PageState, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::design::Faults;
+use numalab_kernel::numa::fault::policy::EffectivePolicy;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
+
+/// A fault: who, where, how.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// CPU.
+    pub cpu: usize,
+    /// Task.
+    pub task: u32,
+    /// Its process.
+    pub process: usize,
+    /// Mapping.
+    pub vma: usize,
+    /// Chunk of the mapping.
+    pub chunk: usize,
+    /// Page of the chunk.
+    pub page: usize,
+    /// A store.
+    pub write: bool,
+}
 
 impl World<'_> {
     /// Handles the fault on one page; returns its time in the kernel and how it ended.
@@ -23,46 +48,83 @@ impl World<'_> {
         clock: u64,
     ) -> (u64, FaultEnd) {
         let process = self.tasks[task as usize].process as usize;
-        match self.processes[process].space.vma(vma).page(chunk, page) {
-            PageState::Absent => self.first_touch(cpu, task, vma, chunk, page),
-            PageState::Marked { node, last, pages } => {
-                let found = Found { vma, chunk, page, node: node as usize, last, pages };
-                (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go)
+        let s = Site { cpu, task, process, vma, chunk, page, write };
+        let p = &mut self.processes[process];
+        if p.table_node == usize::MAX {
+            p.table_node = self.cpus[cpu].node;
+        }
+        let v = p.space.vma(vma);
+        let state = v.page(chunk, page, &self.shared);
+        let of_object = match state {
+            PageState::Absent => v.kind.backing().is_some() && v.places.slot(chunk, page).is_none(),
+            PageState::Marked { shared, .. } | PageState::ReadOnly { shared, .. } => shared.is_some(),
+            PageState::Migrating(_) => true,
+            PageState::Ready { .. } => false,
+        };
+        if of_object && clock > self.now_ns {
+            return (0, FaultEnd::Stop(Pending::Resume));
+        }
+        match state {
+            PageState::Absent if of_object => self.object_fault(&s),
+            PageState::Absent => self.first_touch(&s, clock),
+            PageState::Marked { shared: Some(at), .. } => self.shared_hint_fault(&s, at),
+            PageState::Marked { pages: 2.., .. } if !self.cfg.mm.thp.native_migration => {
+                let split = self.split_for_migration(&s);
+                let (ns, end) = self.fault(cpu, task, vma, chunk, page, write, clock);
+                (split + ns, end)
             }
+            PageState::Marked { node, last, pages, .. } => {
+                let found = Found { vma, chunk, page, node: node as usize, last, pages };
+                match self.designs.cfg.faults {
+                    Faults::Kernel => (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go),
+                    Faults::AutoNuma => (self.autonuma_fault(cpu, task, &found, clock), FaultEnd::Go),
+                    Faults::SchedNuma => self.schednuma_fault(cpu, task, &found, clock),
+                }
+            }
+            PageState::Migrating(at) => self.migrating_fault(&s, at),
+            PageState::ReadOnly { shared: Some(at), .. } => self.shared_write_fault(&s, at),
             PageState::ReadOnly { .. } => (self.write_fault(process, vma, chunk, page), FaultEnd::Go),
             PageState::Ready { .. } => (0, FaultEnd::Go),
         }
     }
 
-    fn first_touch(&mut self, cpu: usize, task: u32, vma: usize, chunk: usize, page: usize) -> (u64, FaultEnd) {
-        let here = self.cpus[cpu].node;
-        let t = &self.tasks[task as usize];
-        let process = t.process as usize;
-        let v = self.processes[process].space.vma(vma);
-        let index = page_index(v, chunk, page);
-        let (preferred, allowed) = t.policy.first_choice(here, index, self.machine.node_count());
+    /// The policy of a page as a hint fault sees it.
+    pub(crate) fn effective_policy(&self, s: &Site) -> EffectivePolicy {
+        let index = page_index(self.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
+        self.policy(s).at_hint_fault(index)
+    }
+
+    /// Without native migration of huge pages, one that takes a hint fault becomes base pages that fault and migrate one
+    /// by one; khugepaged may collapse them again. Returns the time.
+    fn split_for_migration(&mut self, s: &Site) -> u64 {
+        let (node, frame) = self.processes[s.process].space.vma_mut(s.vma).split_huge(s.chunk);
+        self.memory.split_frame(node, frame);
+        let e = &mut self.memory.events;
+        e.thp_migration_split += 1;
+        e.thp_split_page += 1;
+        e.thp_split_pmd += 1;
+        self.costs.split_ns() as u64 + self.shoot_down(s.cpu, s.task, CHUNK_PAGES)
+    }
+
+    fn first_touch(&mut self, s: &Site, clock: u64) -> (u64, FaultEnd) {
+        let here = self.cpus[s.cpu].node;
         self.vm.pgfault += 1;
-        if v.huge_ok && v.chunk_is_whole(chunk) && v.chunk(chunk).present == 0 {
-            if self.memory.alloc_this_node(here, preferred, CHUNK_PAGES) {
-                self.vm.thp_fault_alloc += 1;
-                self.processes[process].space.vma_mut(vma).populate_huge(chunk, preferred);
-                self.log_first_touch(preferred, CHUNK_PAGES);
-                let ns = self.costs.huge_fault_ns(here, preferred, self.rates.latency_factor(here, preferred));
-                return (ns as u64, FaultEnd::Go);
-            }
-            self.vm.thp_fault_fallback += 1;
+        if self.processes[s.process].space.vma(s.vma).places.slot(s.chunk, s.page).is_some() {
+            return self.swap_in(s, clock).map_or((0, FaultEnd::OutOfMemory), |ns| (ns, FaultEnd::Go));
         }
-        let Some(node) = self.memory.alloc(here, preferred, allowed, 1) else {
-            let name = &self.workload.processes[process].name;
-            self.status = numalab_model::record::Status::Failed(format!(
-                "out of memory: {name} touched a page and no allowed node has any left"
-            ));
-            return (0, FaultEnd::OutOfMemory);
+        let mut ns = 0;
+        let Some(Placed { huge, got }) = self.place(s, clock, &mut ns) else { return (ns, FaultEnd::OutOfMemory) };
+        let slower = self.rates.latency_factor(here, got.node);
+        let vma = self.processes[s.process].space.vma_mut(s.vma);
+        let fault = if huge {
+            vma.populate_huge(s.chunk, got.node, got.frame);
+            self.costs.huge_fault_ns(here, got.node, slower)
+        } else {
+            vma.populate(s.chunk, s.page, got.node, got.frame);
+            self.costs.minor_fault_ns(here, got.node, slower)
         };
-        self.processes[process].space.vma_mut(vma).populate(chunk, page, node);
-        self.log_first_touch(node, 1);
-        let ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
-        (ns as u64, FaultEnd::Go)
+        self.log_first_touch(got.node, if huge { CHUNK_PAGES } else { 1 });
+        (ns + fault as u64, FaultEnd::Go)
     }
 
     fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
@@ -74,7 +136,8 @@ impl World<'_> {
         let mut facts =
             if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
         facts.last = LastCpupid::from_raw(f.last);
-        let policy = self.tasks[task as usize].policy.effective(f.index(p.space.vma(f.vma)));
+        let policy = p.vma_policy[f.vma].as_ref().unwrap_or(&self.tasks[task as usize].policy);
+        let policy = policy.at_hint_fault(page_index(p.space.vma(f.vma), f.chunk, f.page, 0));
         let state = p.vma_numa[f.vma].as_mut();
         let decision = self.numa.hint_fault_decide(at, &mut facts, state, &policy, &self.memory);
         p.space.vma_mut(f.vma).unmark(f.chunk, f.page);
@@ -127,12 +190,12 @@ impl World<'_> {
         }
         let here = self.cpus[at.cpu].node;
         let pages = u64::from(f.pages);
-        if !self.memory.alloc_migration(here, target, pages) {
+        let Some(frame) = self.memory.alloc_on(here, target, pages) else {
             return MigrateResult::Failed;
-        }
-        self.memory.release(f.node, pages);
+        };
         let process = self.tasks[at.task as usize].process as usize;
-        self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, f.last);
+        let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, frame, f.last);
+        self.memory.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
         self.rates.copied(f.node, target, pages * PAGE_BYTES);
         *ns += self.migration_ns(at.cpu, at.task, f, target);
         MigrateResult::Migrated
@@ -155,22 +218,12 @@ impl World<'_> {
 }
 
 /// A marked page that was touched.
-struct Found {
-    vma: usize,
-    chunk: usize,
-    page: usize,
-    node: usize,
-    last: u32,
-    pages: u32,
-}
-
-impl Found {
-    /// Page number inside the mapping, which interleaving counts by.
-    fn index(&self, vma: &Vma) -> u64 {
-        page_index(vma, self.chunk, self.page)
-    }
-}
-
-fn page_index(vma: &Vma, chunk: usize, page: usize) -> u64 {
-    (vma.chunk_base(chunk) / PAGE_BYTES + page as u64).saturating_sub(vma.start / PAGE_BYTES)
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub vma: usize,
+    pub chunk: usize,
+    pub page: usize,
+    pub node: usize,
+    pub last: u32,
+    pub pages: u32,
 }

@@ -9,9 +9,14 @@
 //! Invariants: a run is a pure function of its inputs; see `World::check` for what holds at its end.
 
 mod access;
+mod autonuma;
 mod birth;
+mod charge;
 pub mod config;
+mod copies;
 mod counters;
+mod daemons;
+mod designs;
 mod engine;
 mod event;
 mod fault;
@@ -19,16 +24,23 @@ mod host;
 mod life;
 mod log;
 mod maps;
+mod migration;
 mod outcome;
+mod place;
 mod policy;
 mod process;
+mod random;
 mod rates;
+mod reclaim;
 mod sample;
 mod scan;
+mod schednuma;
 mod sets;
+mod shared;
 mod spans;
 mod sync;
 mod task;
+mod walk;
 mod why;
 
 pub use config::SimConfig;
@@ -127,7 +139,6 @@ pub fn observe(
     check: bool,
     observers: Observers,
 ) -> Result<Observed, SimError> {
-    modelled(workload)?;
     let mut world = engine::World::new(machine, workload, cfg, seed, observers).map_err(SimError::Unsupported)?;
     world.run();
     if check {
@@ -143,22 +154,4 @@ pub fn log_words() -> [Vec<String>; 4] {
     use numalab_kernel::numa::counters::{Denial, Placement, Refusal, SkipReason};
     [SkipReason::WORDS, Denial::WORDS, Refusal::WORDS, Placement::WORDS]
         .map(|w| w.iter().map(|s| (*s).into()).collect())
-}
-
-/// Refuses what the simulator does not model yet, rather than modelling something else.
-fn modelled(workload: &Workload) -> Result<(), SimError> {
-    use numalab_model::workload::{ForkPoint, Op, RegionKind};
-    for p in &workload.processes {
-        if let Some(r) = p.regions.iter().find(|r| r.kind != RegionKind::PrivateAnon) {
-            let what = format!("{}: region {} is {:?}", p.name, r.name, r.kind);
-            return Err(SimError::Unsupported(format!("{what}: only private anonymous memory is modelled yet")));
-        }
-        let own = p.regions.len() as u32;
-        let mut ops = p.prologue.iter().chain(p.threads.iter().flat_map(|t| t.ops.iter()));
-        let inherits = p.parent.is_some() && p.fork == ForkPoint::AfterPrologue;
-        if inherits && ops.any(|op| matches!(op, Op::Access(a) if a.span.region >= own)) {
-            return Err(SimError::Unsupported(format!("{}: inherited memory is not modelled yet", p.name)));
-        }
-    }
-    Ok(())
 }

@@ -2,8 +2,10 @@
 
 use crate::engine::{Pending, World};
 use crate::event::Event;
-use crate::process::STACK_PAGES;
+use crate::process::{ProcessState, STACK_PAGES};
 use crate::task::{Activity, Stage, Task};
+use numalab_kernel::hw::cost::{shootdowns, FlushOp};
+use numalab_kernel::mm::Copied;
 use numalab_kernel::numa::fork::CloneKind;
 use numalab_model::record::Status;
 use numalab_model::workload::ForkPoint;
@@ -33,13 +35,21 @@ impl<'a> World<'a> {
         self.after_sched();
     }
 
-    fn start_process(&mut self, process: usize, parent_cpu: u32, parent: Option<u32>) {
+    /// Starts a process; a forked one gets the mappings it inherits. Returns what the fork copied.
+    fn start_process(&mut self, process: usize, parent_cpu: u32, parent: Option<u32>) -> Copied {
         let spec = &self.workload.processes[process];
         let nodes = self.machine.node_count();
-        let p = &mut self.processes[process];
+        let mut p = std::mem::replace(&mut self.processes[process], ProcessState::new(nodes));
+        let mut copied = Copied::default();
         p.started = true;
-        p.map_regions(spec, self.cfg.thp, nodes);
+        if let Some(of) = spec.parent.filter(|_| parent.is_some()) {
+            let all = spec.fork == ForkPoint::AfterPrologue;
+            copied = p.inherit(&mut self.processes[of], (of as u32, process as u32), all, &mut self.shared);
+        }
+        p.map_regions(process as u32, spec, &self.cfg.mm.thp, &self.memory, &mut self.shared);
+        self.processes[process] = p;
         self.create_task(process, 0, parent_cpu, parent);
+        copied
     }
 
     fn create_task(&mut self, process: usize, thread: usize, parent_cpu: u32, parent: Option<u32>) {
@@ -76,9 +86,16 @@ impl<'a> World<'a> {
                 self.numa.fork(parent, id, clone, pid, now, rss);
             }
         }
-        let preferred = self.numa.tasks[id as usize].numa_preferred_nid;
-        self.sched.set_preferred_nid(id, preferred.map(|n| n as u32));
+        let selected = self.designs_fork(process, parent);
+        let preferred = self.numa.tasks[id as usize].numa_preferred_nid.map(|n| n as u32);
+        self.sched.set_preferred_nid(id, preferred.or(selected));
         self.sched.fork(parent_cpu, id, self.now_ns);
+        if parent.is_some() {
+            // The slow path looks at every CPU of every domain it descends.
+            let domains = self.sched.domains();
+            let looked: u32 = domains.ids(parent_cpu).map(|d| domains.domain(d).weight).sum();
+            self.cpus[parent_cpu as usize].debt_ns += (f64::from(looked) * self.machine.costs.balance_cpu_ns) as u64;
+        }
         self.log_born(id);
     }
 
@@ -131,10 +148,14 @@ impl<'a> World<'a> {
         let process = self.tasks[task as usize].process as usize;
         let all = &self.workload.processes;
         let child = (from..all.len()).find(|&i| all[i].parent == Some(process) && all[i].fork == point)?;
-        let ptes = self.processes[process].space.rss_pages() as f64;
-        self.cpus[cpu].debt_ns +=
-            (ptes * self.machine.costs.fork_pte_ns + CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
-        self.start_process(child, cpu as u32, Some(task));
+        let copied = self.start_process(child, cpu as u32, Some(task));
+        let tables = self.costs.fork_ns(copied.ptes, copied.pmds);
+        self.cpus[cpu].debt_ns += (tables + CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
+        let changed = copied.ptes + copied.pmds;
+        for _ in 0..shootdowns(FlushOp::ForkProtect { changed }, &self.cfg.flush, false) {
+            let ns = self.shoot_down(cpu, task, changed);
+            self.cpus[cpu].debt_ns += ns;
+        }
         Some(child)
     }
 
@@ -176,8 +197,9 @@ impl<'a> World<'a> {
             if self.live_processes == 0 {
                 self.sample_now(true);
             }
+            self.lru_batches.drain(cpu, &mut self.shared);
             let p = &mut self.processes[process];
-            p.space.release(&mut self.memory);
+            p.space.release(process as u32, &mut self.memory, &mut self.shared);
         } else if p.live_threads == 1 {
             if let Some(joiner) = p.joiner.take() {
                 let sleep = self.tasks[joiner as usize].sleep;

@@ -69,7 +69,7 @@ impl Maps {
                 let mut first = 0;
                 while first < chunks(r.size_bytes) && rows.len() < 4 * PAGE_ROWS as usize {
                     let end = (first + step).min(chunks(r.size_bytes));
-                    names.push(format!("{}/{}+{}MiB", spec.name, r.name, first * CHUNK_BYTES >> 20));
+                    names.push(format!("{}/{}+{}MiB", spec.name, r.name, (first * CHUNK_BYTES) >> 20));
                     rows.push(Stretch { process, region, first: first as usize, end: end as usize });
                     first = end;
                 }

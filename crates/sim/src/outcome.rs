@@ -35,7 +35,11 @@ impl World<'_> {
                 "the run took {elapsed:.2} s of model time: too short to tell, the first scan of memory takes longer"
             ));
         }
-        let reasons = self.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
+        let mut reasons: Vec<(String, u64)> =
+            self.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
+        if self.designs.active() {
+            reasons.extend(self.designs.reasons().map(|(name, n)| (name.to_string(), n)));
+        }
         Outcome {
             status: self.status.clone(),
             scalars,
@@ -58,9 +62,6 @@ impl World<'_> {
             ("numa_local", a.numa_local),
             ("numa_other", a.numa_other),
             ("pgfault", v.pgfault),
-            ("pgmajfault", 0),
-            ("thp_fault_alloc", v.thp_fault_alloc),
-            ("thp_fault_fallback", v.thp_fault_fallback),
             ("nr_tlb_remote_flush", v.nr_tlb_remote_flush),
             ("nr_tlb_remote_flush_received", v.nr_tlb_remote_flush_received),
         ]
@@ -68,6 +69,22 @@ impl World<'_> {
         .to_vec();
         let table = numalab_kernel::numa::NumaCounters::TABLE;
         out.extend(table.iter().zip(self.numa.counters.values()).map(|((n, _), x)| ((*n).to_string(), x)));
+        // Compaction and reclaim move pages too, under the names that NUMA balancing counts its own moves by.
+        let events = numalab_kernel::mm::MmCounters::TABLE.iter().zip(self.memory.events.values());
+        for ((name, _), n) in events {
+            match out.iter_mut().find(|c| c.0 == *name) {
+                Some(counter) => counter.1 += n,
+                None => out.push(((*name).to_string(), n)),
+            }
+        }
+        if !self.designs.leaves_scans() {
+            for (name, n) in self.designs.named() {
+                match out.iter_mut().find(|c| c.0 == name) {
+                    Some(counter) => counter.1 += n,
+                    None => out.push((name.to_string(), n)),
+                }
+            }
+        }
         out
     }
 }

@@ -1,8 +1,11 @@
 //! A process: its address space and what belongs to all its threads.
 
-use numalab_kernel::mm::{AddressSpace, Vma, VmaKind, CHUNK_BYTES};
+use crate::policy::compile;
+use numalab_kernel::mm::policy::MemPolicy;
+use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
+use numalab_kernel::mm::{AddressSpace, Copied, Mapper, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
 use numalab_kernel::numa::VmaNuma;
-use numalab_model::workload::{HugeAdvice, Process, Region};
+use numalab_model::workload::{HugeAdvice, Process, RegionKind};
 
 /// Size of a thread stack mapping: the usual `ulimit -s` that glibc maps per thread.
 pub const STACK_BYTES: u64 = 8 << 20;
@@ -18,6 +21,16 @@ pub struct ProcessState {
     pub space: AddressSpace,
     /// NUMA state of each mapping, by mapping id.
     pub vma_numa: Vec<Option<VmaNuma>>,
+    /// Policy of each mapping that has one of its own (`mbind`), by mapping id.
+    pub vma_policy: Vec<Option<MemPolicy>>,
+    /// The same for its huge pages, where the kernel has that (`mpol_huge`).
+    pub vma_huge_policy: Vec<Option<MemPolicy>>,
+    /// Node its page tables are taken to be on: that of its first fault (`usize::MAX` before that).
+    pub table_node: usize,
+    /// It maps pages that other processes may map too.
+    pub shares: bool,
+    /// Regions inherited from its parent.
+    inherited: usize,
     /// Mapping id of each region of the workload.
     pub region_vma: Vec<u32>,
     /// Mapping id of the stack of thread 1, 2, ...
@@ -52,6 +65,11 @@ impl ProcessState {
         Self {
             space: AddressSpace::default(),
             vma_numa: Vec::new(),
+            vma_policy: Vec::new(),
+            vma_huge_policy: Vec::new(),
+            table_node: usize::MAX,
+            shares: false,
+            inherited: 0,
             region_vma: Vec::new(),
             stacks: Vec::new(),
             next_top: MMAP_TOP,
@@ -67,21 +85,66 @@ impl ProcessState {
             ended: false,
         }
     }
+    /// Copies the mappings of its parent at the fork: all regions, or only those the parent inherited itself.
+    /// Returns what was copied.
+    pub fn inherit(
+        &mut self,
+        parent: &mut ProcessState,
+        (parent_id, id): (u32, u32),
+        all: bool,
+        store: &mut SharedMemory,
+    ) -> Copied {
+        let regions = if all { parent.region_vma.len() } else { parent.inherited };
+        let ids = &parent.region_vma[..regions];
+        let copied = self.space.inherit(ids, &mut parent.space, (parent_id, id), store);
+        self.vma_policy = ids.iter().map(|&v| parent.vma_policy[v as usize].clone()).collect();
+        self.vma_huge_policy = ids.iter().map(|&v| parent.vma_huge_policy[v as usize].clone()).collect();
+        self.vma_numa.resize(regions, None);
+        self.region_vma = (0..regions as u32).collect();
+        self.inherited = regions;
+        self.next_top = parent.next_top;
+        self.shares = regions > 0;
+        parent.shares |= regions > 0;
+        copied
+    }
     /// Maps the process's own regions: the first one lowest, all of them above later stacks.
-    pub fn map_regions(&mut self, spec: &Process, thp: Thp, nodes: usize) {
+    pub fn map_regions(
+        &mut self,
+        id: u32,
+        spec: &Process,
+        thp: &ThpTunables,
+        at: &NodeMemory,
+        store: &mut SharedMemory,
+    ) {
+        let (nodes, mems) = (at.nodes(), at.memory_nodes());
+        let mut own: Vec<u32> = Vec::with_capacity(spec.regions.len());
         for region in spec.regions.iter().rev() {
             let start = self.place(region.size_bytes, region.misalign_bytes);
-            let vma = Vma::new(start, start + region.size_bytes, VmaKind::PrivateAnon, thp.allows(region), nodes);
-            let id = self.space.insert(vma);
+            let kind = kind_of(region.kind);
+            let huge_ok = kind == VmaKind::PrivateAnon && may_have_huge(thp, region.advice);
+            let mut vma = Vma::new(start, start + region.size_bytes, kind, huge_ok, nodes);
+            if let Some(backing) = kind.backing() {
+                vma.objects.push(store.create(backing, vma.chunk_count()));
+            }
+            vma.advised = region.advice == HugeAdvice::Huge;
+            let objects = vma.objects.clone();
+            let vma_id = self.space.insert(vma) as u32;
+            for object in objects {
+                store.object_mut(object).mappers.push(Mapper { process: id, vma: vma_id });
+            }
             self.vma_numa.push(None);
-            self.region_vma.push(id as u32);
+            self.vma_policy.push(region.policy.as_ref().map(|p| compile(p, mems)));
+            self.vma_huge_policy.push(region.huge_policy.as_ref().map(|p| compile(p, mems)));
+            own.push(vma_id);
         }
-        self.region_vma.reverse();
+        self.region_vma.extend(own.iter().rev());
     }
     /// Maps the stack of the next thread below everything else.
     pub fn map_stack(&mut self, nodes: usize) {
         let start = self.place(STACK_BYTES, 0);
         self.vma_numa.push(None);
+        self.vma_policy.push(None);
+        self.vma_huge_policy.push(None);
         let id = self.space.insert(Vma::new(start, start + STACK_BYTES, VmaKind::Stack, false, nodes));
         self.stacks.push(id as u32);
     }
@@ -104,6 +167,17 @@ impl ProcessState {
     }
 }
 
+/// A region's kind as the kernel sees the mapping.
+fn kind_of(kind: RegionKind) -> VmaKind {
+    match kind {
+        RegionKind::PrivateAnon => VmaKind::PrivateAnon,
+        RegionKind::SharedAnon => VmaKind::SharedAnon,
+        RegionKind::CowData => VmaKind::CowData,
+        RegionKind::FileRead => VmaKind::FileRead,
+        RegionKind::FileShared => VmaKind::FileShared,
+    }
+}
+
 /// `transparent_hugepage/enabled`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thp {
@@ -116,12 +190,12 @@ pub enum Thp {
 }
 
 impl Thp {
-    /// Whether a region may hold huge pages.
-    pub fn allows(self, region: &Region) -> bool {
-        match (self, region.advice) {
-            (Thp::Never, _) | (_, HugeAdvice::NoHuge) => false,
-            (Thp::Always, _) | (Thp::Madvise, HugeAdvice::Huge) => true,
-            (Thp::Madvise, HugeAdvice::Default) => false,
+    /// As the tunable has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Thp::Always => "always",
+            Thp::Madvise => "madvise",
+            Thp::Never => "never",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Time series: what a run looked like while it went on.
 
 use crate::engine::World;
+use numalab_kernel::mm::{PageClass, PageRef};
 use numalab_model::machine::Machine;
 use numalab_model::record::Series;
 use numalab_model::workload::Workload;
@@ -139,6 +140,43 @@ impl World<'_> {
         }
     }
 
+    /// Every shared page is shown as often as its mapcount says.
+    fn check_mapcounts(&self) -> Result<(), String> {
+        for (id, object) in self.shared.iter() {
+            for (chunk, b) in object.blocks() {
+                let mut from = 0;
+                while let Some(page) = b.resident.next(from) {
+                    let at = PageRef { object: id, chunk: chunk as u32, page: page as u16 };
+                    let shown = object.mappers.iter().filter(|m| {
+                        let p = &self.processes[m.process as usize];
+                        p.started && !p.ended && p.space.vma(m.vma as usize).shows(at)
+                    });
+                    let (shown, mapcount) = (shown.count(), b.mapcount[page]);
+                    if shown != mapcount as usize {
+                        return Err(format!("{at:?} is shown {shown} times, its mapcount is {mapcount}"));
+                    }
+                    from = page + 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every page table and every slot of the swap device belongs to one mapping.
+    fn check_tables_and_swap(&self) -> Result<(), String> {
+        let vmas = || self.processes.iter().flat_map(|p| p.space.iter());
+        let tables: u64 = vmas().map(|v| v.places.tables()).sum();
+        let allocated: u64 =
+            (0..self.memory.nodes()).map(|n| self.memory.account(n).pages(PageClass::PageTables)).sum();
+        let (swapped, slots) = (vmas().map(|v| v.places.swapped()).sum::<u64>(), self.memory.swap.used_slots());
+        if tables != allocated || swapped != slots {
+            return Err(format!(
+                "{tables} page tables in mappings, {allocated} allocated; {swapped} pages swapped, {slots} slots used"
+            ));
+        }
+        Ok(())
+    }
+
     /// Checks what must hold at the end of a run.
     ///
     /// # Errors
@@ -147,11 +185,18 @@ impl World<'_> {
         let mut used = vec![0u64; self.machine.node_count()];
         for p in &self.processes {
             p.space.check()?;
-            p.space.add_pages_on_node(&mut used);
+            p.space.add_exclusive_on_node(&mut used);
         }
+        self.shared.add_pages_on_node(&mut used);
+        self.check_mapcounts()?;
+        self.memory.check()?;
+        self.check_tables_and_swap()?;
         for (n, &u) in used.iter().enumerate() {
-            if u != self.memory.used(n) {
-                return Err(format!("node {n}: {u} pages mapped, {} allocated", self.memory.used(n)));
+            let a = self.memory.account(n);
+            let kept = a.pages(PageClass::PageTables) + a.file();
+            if u + kept != self.memory.used(n) {
+                let all = self.memory.used(n);
+                return Err(format!("node {n}: {u} pages mapped, {kept} tables and cache, {all} allocated"));
             }
             if u > 0 && self.machine.nodes[n].memory_bytes == 0 {
                 return Err(format!("node {n} has no memory but holds {u} pages"));

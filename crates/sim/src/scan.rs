@@ -3,7 +3,8 @@
 use crate::engine::World;
 use crate::process::ProcessState;
 use numalab_kernel::hw::cost::ScanWork;
-use numalab_kernel::mm::{AddressSpace, CHUNK_PAGES};
+use numalab_kernel::mm::policy::MemPolicy;
+use numalab_kernel::mm::{AddressSpace, SharedMemory, VmaKind, CHUNK_PAGES};
 use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
@@ -12,11 +13,15 @@ use numalab_kernel::numa::state::VmaNuma;
 /// Borrowed parts of a process while one of its threads scans it.
 struct ScanView<'a> {
     space: &'a mut AddressSpace,
+    shared: &'a mut SharedMemory,
+    policies: &'a [Option<MemPolicy>],
     states: &'a mut [Option<VmaNuma>],
     /// The scanning thread's own policy lacks migrate-on-fault.
     policy_without_mof: bool,
     /// Calls that changed something, each followed by one flush.
     flushes: u64,
+    /// Populated entries looked at and left alone.
+    skipped: u64,
     /// For the log, if there is one.
     visits: Option<&'a mut Vec<Visit>>,
 }
@@ -40,8 +45,15 @@ impl ScanSpace for ScanView<'_> {
         self.space.first_above(addr)
     }
     fn vma(&self, i: usize) -> VmaView {
-        let v = self.space.vma(self.space.id_at(i));
-        VmaView { policy_without_mof: self.policy_without_mof, ..VmaView::anonymous(v.start, v.end) }
+        let id = self.space.id_at(i);
+        let v = self.space.vma(id);
+        let own = self.policies[id].as_ref().map(|p| !p.migrates_on_fault());
+        VmaView {
+            policy_without_mof: own.unwrap_or(self.policy_without_mof),
+            shared_ro: v.kind == VmaKind::FileRead,
+            shared: v.kind.is_shared(),
+            ..VmaView::anonymous(v.start, v.end)
+        }
     }
     fn state(&mut self, i: usize) -> &mut Option<VmaNuma> {
         &mut self.states[self.space.id_at(i)]
@@ -49,15 +61,16 @@ impl ScanSpace for ScanView<'_> {
     fn mark(&mut self, i: usize, start: u64, end: u64, rules: &MarkRules) -> Marked {
         let id = self.space.id_at(i);
         let vma = self.space.vma_mut(id);
-        let out = vma.mark_range(start, end, rules.pte_skip_nodes, rules.huge_skip_nodes);
+        let out = vma.mark_range(start, end, rules, self.shared);
         self.flushes += u64::from(out.updates > 0);
+        self.skipped += out.skipped;
         if let Some(visits) = &mut self.visits {
             match visits.last_mut().filter(|v| v.vma == id as u32 && v.skipped.is_none()) {
                 Some(v) => v.updates += out.updates,
                 None => visits.push(Visit { vma: id as u32, skipped: None, updates: out.updates }),
             }
         }
-        Marked { updates: out.updates, huge: out.huge, stop_at: None }
+        Marked { updates: out.updates, huge: out.huge, stop_at: out.stop_at }
     }
     #[inline]
     fn passed_over(&mut self, i: usize, reason: SkipReason) {
@@ -79,13 +92,21 @@ impl World<'_> {
             this_node: self.cpus[cpu].node,
             rss_pages: p.space.rss_pages(),
         };
-        let ProcessState { space, vma_numa, .. } = p;
-        let policy_without_mof = !t.policy.migrate_on_fault();
+        let ProcessState { space, vma_numa, vma_policy, .. } = p;
         let visits = self.log.on().then_some(&mut self.log.visits);
-        let mut view = ScanView { space, states: vma_numa, policy_without_mof, flushes: 0, visits };
+        let mut view = ScanView {
+            space,
+            shared: &mut self.shared,
+            policies: vma_policy,
+            states: vma_numa,
+            policy_without_mof: !t.policy.migrates_on_fault(),
+            flushes: 0,
+            skipped: 0,
+            visits,
+        };
         let report = self.numa.scan_work(task, args, &mut view);
-        let flushes = view.flushes;
-        let mut ns = self.scan_cost_ns(&report) as u64;
+        let (flushes, skipped) = (view.flushes, view.skipped);
+        let mut ns = self.scan_cost_ns(&report, skipped) as u64;
         for _ in 0..flushes {
             ns += self.shoot_down(cpu, task, report.pages_walked);
         }
@@ -102,14 +123,14 @@ impl World<'_> {
         ns
     }
 
-    fn scan_cost_ns(&self, r: &ScanReport) -> f64 {
+    /// Populated entries that stay as they are cost a visit; unpopulated page tables cost nothing.
+    fn scan_cost_ns(&self, r: &ScanReport, skipped: u64) -> f64 {
         if r.end != ScanEnd::Walked {
             return self.machine.costs.exception_ns;
         }
         let work = ScanWork {
             vmas: r.vmas_visited,
-            // Populated entries that stay as they are cost a visit; unpopulated page tables cost nothing.
-            skipped_ptes: r.pages_charged.saturating_sub(r.updates),
+            skipped_ptes: skipped,
             marked_ptes: r.updates - r.huge * CHUNK_PAGES,
             marked_pmds: r.huge,
             flushes: 0,

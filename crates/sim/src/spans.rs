@@ -5,7 +5,7 @@
 //! decide the pace of accesses and when the next fault comes; which page it is, is looked up then.
 
 use numalab_kernel::hw::rng::Rng;
-use numalab_kernel::mm::{PageState, Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// With more pending pages than this, trying random pages of the span until one is pending is quicker than
 /// counting them out: it takes fewer tries than there are chunks.
@@ -77,7 +77,7 @@ impl Spans {
                 let addr = from + rng.below(pages) * PAGE_BYTES;
                 let chunk = vma.chunk_of(addr);
                 let page = (addr % CHUNK_BYTES / PAGE_BYTES) as usize;
-                if matches!(vma.page(chunk, page), PageState::Absent | PageState::Marked { .. }) {
+                if vma.is_pending(chunk, page) {
                     return Some((chunk, page));
                 }
             }

@@ -1,6 +1,7 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
-use crate::policy::TaskPolicy;
+use crate::migration::{PageMigration, Stretch};
+use numalab_kernel::mm::policy::MemPolicy;
 use numalab_model::workload::{Bound, Op};
 
 /// One open loop of a task's program.
@@ -54,11 +55,19 @@ pub struct Task<'a> {
     /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
     pub released_ns: u64,
     /// Own policy.
-    pub policy: TaskPolicy,
+    pub policy: MemPolicy,
     /// Time in user mode, ns.
     pub user_ns: u64,
     /// Time in the kernel, ns.
     pub system_ns: u64,
+    /// Since when it waits for a page under migration, ns.
+    pub blocked_since_ns: Option<u64>,
+    /// The sweep it is planned to make, while shared pages are on the move.
+    pub stretch: Option<Stretch>,
+    /// Migration it carries out.
+    pub migration: Option<Box<PageMigration>>,
+    /// Part of the kernel time to be charged next that it slept, waiting for a lock, ns.
+    pub slept_ns: u64,
     /// Number of the current sleep.
     pub sleep: u32,
     /// CPU whose message ends the current sleep (`u32::MAX` = none).
@@ -112,9 +121,13 @@ impl<'a> Task<'a> {
             entered: false,
             activity: Activity::Running,
             released_ns: 0,
-            policy: TaskPolicy::system(),
+            policy: MemPolicy::DEFAULT,
             user_ns: 0,
             system_ns: 0,
+            blocked_since_ns: None,
+            stretch: None,
+            migration: None,
+            slept_ns: 0,
             sleep: 0,
             message_from: u32::MAX,
             flush_paid_ns: 0,

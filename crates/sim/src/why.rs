@@ -10,8 +10,8 @@ use numalab_model::record::events::{Fate, MOVE_WORDS};
 use numalab_model::record::why::{tally, ChunkWhy, FaultWhy, MoveWhy, NodeWhy, PreferredWhy, TaskWhy, VmaWhy, Why};
 use numalab_model::workload::Workload;
 
-/// Most stretches of 2 MiB that are told apart: a quarter of a terabyte.
-const MAX_CHUNKS: usize = 1 << 17;
+/// Most stretches of 2 MiB that are told apart: 32 GiB, and some 20 MB of log.
+const MAX_CHUNKS: usize = 1 << 14;
 /// No index.
 const NONE: u32 = u32::MAX;
 

@@ -5,7 +5,6 @@
 mod common;
 use common::*;
 use numalab_model::record::Status;
-use numalab_sim::SimError;
 
 const KERNELS: [&str; 5] = ["off", "3.13", "6.1", "6.4+rfc-v3", "6.12"];
 
@@ -23,7 +22,6 @@ fn every_machine_kernel_and_workload_runs_for_a_moment() {
             for k in KERNELS {
                 let o = match numalab_sim::run(&m, &w, &kernel(k), 1, true) {
                     Ok(o) => o,
-                    Err(SimError::Unsupported(what)) if what.contains("modelled yet") => continue,
                     Err(e) => panic!("{} {k} {name}: {e}", m.name),
                 };
                 assert!(

@@ -213,6 +213,7 @@ pub(crate) mod tests {
             misalign_bytes: 0,
             advice: HugeAdvice::NoHuge,
             policy: None,
+            huge_policy: None,
             write: true,
         }
     }

@@ -86,6 +86,9 @@ pub fn raw_policy(policy: &Policy, node_ids: &[u32]) -> Result<RawPolicy, JobErr
 /// The kernel's error with what was being done.
 pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(), String> {
     let bytes = region.size_bytes;
+    if region.huge_policy.is_some() {
+        return Err(format!("region {}: no kernel has a policy for huge pages alone; use the simulator", region.name));
+    }
     let fail = |what: &str, e: io::Error| format!("{what} of region {} ({bytes} bytes): {e}", region.name);
     let file = match region.kind {
         RegionKind::PrivateAnon | RegionKind::SharedAnon => None,

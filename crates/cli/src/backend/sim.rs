@@ -4,8 +4,8 @@ use crate::execute::{Backend, Ran};
 use crate::failure::{Exit, Failure};
 use crate::logs::Logs;
 use crate::progress::Progress;
-use numalab_kernel::numa::NumaSettings;
-use numalab_kernel::registry::{self, System};
+use numalab_kernel::numa::{Design, NumaSettings};
+use numalab_kernel::registry;
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_sim::{SimConfig, SimError, Thp};
@@ -33,13 +33,12 @@ impl Backend for Sim {
             scan_v38: registry::group(kernel),
         };
         let sched: SchedConfig = registry::group(kernel);
-        let thp = match registry::group::<System>(kernel).thp {
-            "always" => Thp::Always,
-            "never" => Thp::Never,
-            _ => Thp::Madvise,
-        };
-        let cfg = SimConfig::new(&numa, &sched, registry::group(kernel), thp)
+        let cfg = SimConfig::new(&numa, &sched, registry::group(kernel), Thp::Madvise)
+            .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?
+            .with_mm(registry::mm_config(kernel));
+        let design = Design::new(&registry::group(kernel), registry::group(kernel), registry::group(kernel))
             .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
+        let cfg = cfg.with_design(design);
         let (observers, pending) = self.logs.open(input)?;
         let ran = numalab_sim::observe(&input.machine, &input.workload, &cfg, input.seed, self.check, observers);
         let mut outcome = match ran {

@@ -8,6 +8,7 @@ use crate::calibrate::{self, Range};
 use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{self, Done, Exit, Failure};
+use crate::figures::{self, Means};
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
@@ -15,10 +16,10 @@ use crate::verb::report;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published, Stat};
+use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published, Row, Stat};
 use numalab_model::record::{Outcome, Status, Store};
 use numalab_report::collect::metric_name;
-use numalab_report::reproduce::{gains, json, text, Cell, Role};
+use numalab_report::reproduce::{gains, json, score_line, text, Cell, Role};
 use numalab_stats::describe;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -27,7 +28,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Published table, e.g. 000 (see `numalab list published`)
-    table: String,
+    #[arg(required_unless_present = "all")]
+    table: Option<String>,
+    /// Every published table: a line of score each, and their total
+    #[arg(long, conflicts_with_all = ["table", "json"])]
+    all: bool,
     /// Runs per column; as the table says if not given
     #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
@@ -47,14 +52,60 @@ pub struct Args {
 /// # Errors
 /// An unknown table, a calibration that finds no amount of work, or the machine at hand refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let file = context.catalog.find(Kind::Published, &named("reproduce", &args.table))?;
+    let Some(name) = &args.table else { return all(context, args) };
+    let done = table(context, args, name)?;
+    let mail = &done.name;
+    let printed = if args.json {
+        failure::note(done.notes.trim_end());
+        json(mail, &done.cells).map_err(|e| Failure::environment(e.to_string()))?
+    } else {
+        let mut pages = String::new();
+        for dir in &done.experiments {
+            let page = report::write_into(context, dir)?;
+            pages.push_str(&format!("report: {} (open it in a browser)\n", page.display()));
+        }
+        format!("{}\n{}records: {}\n{pages}", text(mail, &done.cells), done.notes, done.dir.display())
+    };
+    Ok(Done { text: printed, exit: done.exit })
+}
+
+/// One line of score per table, and the total.
+fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let (mut lines, mut cells, mut exit) = (String::new(), Vec::new(), Exit::Ok);
+    for name in context.catalog.names(Kind::Published) {
+        let done = table(context, args, name)?;
+        lines.push_str(&score_line(&format!("mail {}", done.name), &done.cells));
+        cells.extend(done.cells);
+        exit = exit.max(done.exit);
+    }
+    lines.push_str(&score_line("total", &cells));
+    Ok(Done { text: lines, exit })
+}
+
+/// A table carried out.
+struct DoneTable {
+    name: String,
+    cells: Vec<Cell>,
+    notes: String,
+    /// Where everything is.
+    dir: PathBuf,
+    /// The directories of the experiments below it.
+    experiments: Vec<PathBuf>,
+    exit: Exit,
+}
+
+fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failure> {
+    let file = context.catalog.find(Kind::Published, &named("reproduce", name))?;
     let published = published::parse(&file.label, &file.text)?;
     file.check_name(&published.name)?;
-    let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
+    let own = format!("reproduce-{}", published.name.value);
+    let out = if args.all { args.out.as_ref().map(|d| d.join(&own)) } else { args.out.clone() };
+    let dir = options::directory(out.as_deref(), &own);
     let progress = Progress::new(0);
     let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
     let work = Work { context, published: &published, dir, executor };
-    let (mut cells, mut notes, mut exit, mut dirs) = (Vec::new(), String::new(), Exit::Ok, Vec::new());
+    let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::Ok);
+    let mut experiments = Vec::new();
     for block in &published.blocks {
         match &block.run {
             Ok(run) => {
@@ -63,7 +114,12 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
                 cells.extend(done.cells);
                 notes.push_str(&done.note);
                 exit = exit.max(done.exit);
-                dirs.extend(done.dirs);
+                experiments.extend(done.experiments);
+                groups.push((block.group.as_str(), done.means));
+            }
+            Err(_) if !block.sum_of.is_empty() => {
+                let sums = work.sums(block, &groups);
+                cells.extend(work.cells(block, None, &|i, row| figures::figure(&sums[i], &row.metric)));
             }
             Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
         }
@@ -74,17 +130,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     for group in judged {
         notes.push_str(&gains(&cells, group));
     }
-    let pages = dirs.iter().map(|d| report::write_into(context, d)).collect::<Result<Vec<_>, _>>()?;
-    let mail = &published.name.value;
-    let printed = if args.json {
-        failure::note(notes.trim_end());
-        json(mail, &cells).map_err(|e| Failure::environment(e.to_string()))?
-    } else {
-        let page = |p: &PathBuf| format!("report: {} (open it in a browser)\n", p.display());
-        let pages: String = pages.iter().map(page).collect();
-        format!("{}\n{notes}records: {}\n{pages}", text(mail, &cells), work.dir.display())
-    };
-    Ok(Done { text: printed, exit })
+    Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, experiments, exit })
 }
 
 /// What all blocks of a table share.
@@ -101,10 +147,12 @@ const CALIBRATION_RUNS: usize = 4;
 /// A block carried out.
 struct DoneBlock {
     cells: Vec<Cell>,
+    /// Means of all figures, by column.
+    means: Vec<Means>,
+    /// Directories of its experiments.
+    experiments: Vec<PathBuf>,
     note: String,
     exit: Exit,
-    /// Where its experiments are.
-    dirs: Vec<PathBuf>,
 }
 
 impl Work<'_> {
@@ -146,8 +194,21 @@ impl Work<'_> {
             }
             outcomes.extend(by_column(finished, columns.len()));
         }
-        let dirs = parts.into_iter().map(|p| p.0).collect();
-        Ok(DoneBlock { cells: self.cells(block, run, &outcomes), note, exit, dirs })
+        let means = outcomes.iter().map(|runs| figures::means(&runs.iter().collect::<Vec<_>>())).collect();
+        let figure = |i: usize, row: &Row| statistic(&outcomes[i], &row.metric, row.stat);
+        let cells = self.cells(block, run.calibrate.as_ref(), &figure);
+        let experiments = parts.into_iter().map(|(dir, _)| dir).collect();
+        Ok(DoneBlock { cells, means, experiments, note, exit })
+    }
+
+    /// Sums of the groups a block names, by column.
+    fn sums(&self, block: &Block, groups: &[(&str, Vec<Means>)]) -> Vec<Means> {
+        let (list, _) = self.published.columns_of(block);
+        let of = |column: usize| {
+            let named = |g: &&(&str, Vec<Means>)| block.sum_of.iter().any(|s| s.value == g.0);
+            figures::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>())
+        };
+        (0..list.len()).map(of).collect()
     }
 
     /// Where a block's records go: a folder of its own if there are several, or columns of its own.
@@ -217,32 +278,49 @@ impl Work<'_> {
         Ok(found.count)
     }
 
-    fn cells(&self, block: &Block, run: &BlockRun, columns: &[Vec<Outcome>]) -> Vec<Cell> {
+    /// The cells of a block; `figure` gives what was simulated for a column and row.
+    fn cells(
+        &self,
+        block: &Block,
+        calibrate: Option<&Calibrate>,
+        figure: &dyn Fn(usize, &Row) -> Option<f64>,
+    ) -> Vec<Cell> {
         let p = self.published;
         let (list, baseline) = p.columns_of(block);
         let mut out = Vec::new();
         for row in block.rows.iter().filter(|r| r.formatter_only.is_none()) {
-            let figure = |runs: &Vec<Outcome>| statistic(runs, &row.metric, row.stat).and_then(|v| row.form.of(v));
-            let plain = row.form == Form::Value && row.stat == Stat::Mean;
-            let simulated: Vec<Option<f64>> = columns.iter().map(figure).collect();
+            let simulated: Vec<Option<f64>> =
+                (0..list.len()).map(|i| figure(i, row).and_then(|v| row.form.of(v))).collect();
+            let base = row.base.unwrap_or(baseline);
             for (i, column) in list.iter().enumerate() {
-                let chosen = i == baseline && run.calibrate.as_ref().is_some_and(|c| c.metric == row.metric);
+                let chosen = i == baseline && calibrate.is_some_and(|c| c.metric == row.metric);
+                let chosen = chosen || row.derived_from || row.calibrated.contains(&i);
                 out.push(Cell {
                     id: format!("{}/{}/{}", p.name.value, column.name, row.id),
                     group: block.group.clone(),
                     kernel: column.name.clone(),
-                    metric: if plain { metric_name(&row.metric).to_string() } else { row.id.clone() },
+                    metric: row_name(row),
                     published: Some(row.values[i]),
                     simulated: simulated[i],
-                    published_ratio: ratio(Some(row.values[i]), Some(row.values[baseline])),
-                    simulated_ratio: ratio(simulated[i], simulated[baseline]),
-                    role: if chosen || row.derived_from { Role::Calibrated } else { Role::Predicted },
-                    baseline: i == baseline,
+                    published_ratio: ratio(Some(row.values[i]), Some(row.values[base])),
+                    simulated_ratio: ratio(simulated[i], simulated[base]),
+                    role: if chosen { Role::Calibrated } else { Role::Predicted },
+                    baseline: i == baseline || i == base,
                     note: row.suspects.get(i).cloned().unwrap_or_default(),
                 });
             }
         }
         out
+    }
+}
+
+/// Name of a row in the printed table: the metric's, or the published one where it is more than the metric's mean.
+fn row_name(row: &Row) -> String {
+    let plain = row.metric.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain && row.form == Form::Value && row.stat == Stat::Mean {
+        metric_name(&row.metric).to_string()
+    } else {
+        row.id.clone()
     }
 }
 
@@ -284,10 +362,9 @@ fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
     }
 }
 
-/// A scalar or counter of an outcome.
+/// A figure of one run.
 fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
-    let scalar = outcome.scalars.iter().find(|s| s.name == metric).map(|s| s.value);
-    scalar.or_else(|| outcome.counters.iter().find(|c| c.0 == metric).map(|c| c.1 as f64))
+    figures::figure(&figures::means(&[outcome]), metric)
 }
 
 fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {

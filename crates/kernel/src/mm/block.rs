@@ -89,15 +89,26 @@ impl Bits512 {
 }
 
 /// The 512 entries of a chunk mapped by base pages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Block {
     /// Entry is populated.
     pub present: Bits512,
-    /// Entry is PROT_NONE for NUMA hinting.
+    /// Entry is PROT_NONE for NUMA hinting, or holds a migration entry.
     pub marked: Bits512,
-    /// Entry lost its write permission in a migration: the next store takes a minor fault.
+    /// Entry is write-protected: the next store takes a minor fault.
     pub read_only: Bits512,
-    /// Node of each present page.
+    /// Entry shows a page of one of the mapping's shared objects; the others are exclusive to the mapping.
+    pub shared: Bits512,
+    /// Shared pages of the mapping's second, third, ... object; the rest of `shared` is the first one's.
+    pub layers: Vec<Bits512>,
+    /// Node and last cpupid of the exclusive pages; `None` while there has been none.
+    pub own: Option<Box<OwnPages>>,
+}
+
+/// What is known of the exclusive pages of a block.
+#[derive(Clone, Debug)]
+pub struct OwnPages {
+    /// Node of each page.
     pub node: [u8; 512],
     /// `last_cpupid` of each page: `cpu << 8 | pid & 255`, or [`NEVER`].
     pub last: [u32; 512],
@@ -106,13 +117,49 @@ pub struct Block {
 impl Block {
     /// A block without pages.
     pub fn empty() -> Self {
-        Self {
-            present: Bits512::default(),
-            marked: Bits512::default(),
-            read_only: Bits512::default(),
-            node: [0; 512],
-            last: [NEVER; 512],
+        Self::default()
+    }
+    /// Exclusive pages, made on first use.
+    #[inline]
+    pub fn own_mut(&mut self) -> &mut OwnPages {
+        self.own.get_or_insert_with(|| Box::new(OwnPages { node: [0; 512], last: [NEVER; 512] }))
+    }
+    /// Node and last cpupid of an exclusive page.
+    #[inline]
+    pub fn own_page(&self, page: usize) -> (u8, u32) {
+        self.own.as_ref().map_or((0, NEVER), |o| (o.node[page], o.last[page]))
+    }
+    /// Present pages that are exclusive to the mapping.
+    #[inline]
+    pub fn exclusive(&self) -> Bits512 {
+        self.present.zip(&self.shared, |p, s| p & !s)
+    }
+    /// Which of the mapping's objects a shared page belongs to.
+    #[inline]
+    pub fn layer_of(&self, page: usize) -> usize {
+        self.layers.iter().position(|l| l.get(page)).map_or(0, |i| i + 1)
+    }
+    /// Shared pages of one of the mapping's objects.
+    pub fn layer(&self, layer: usize) -> Bits512 {
+        if layer > 0 {
+            return self.layers.get(layer - 1).copied().unwrap_or_default();
         }
+        self.layers.iter().fold(self.shared, |rest, l| rest.zip(l, |a, b| a & !b))
+    }
+    /// Notes that a page shows one of the mapping's objects.
+    pub fn set_shared(&mut self, page: usize, layer: usize) {
+        self.shared.set(page);
+        if layer > 0 {
+            if self.layers.len() < layer {
+                self.layers.resize(layer, Bits512::default());
+            }
+            self.layers[layer - 1].set(page);
+        }
+    }
+    /// Notes that a page no longer shows a shared object.
+    pub fn clear_shared(&mut self, page: usize) {
+        self.shared.clear(page);
+        self.layers.iter_mut().for_each(|l| l.clear(page));
     }
     /// First page in `from..to` whose access faults: absent, marked, or (for a write) read-only.
     #[inline]

@@ -4,7 +4,7 @@
 //! fault pending must cost O(1) per 2 MiB, and a 16 TiB machine must fit in a few GB.
 //! Approach: physical memory is counted per zone and per 512-page *pageblock*; a page knows its pageblock, not its
 //! place in it. A mapping is an array of [`Chunk`]s (2 MiB of virtual space each): empty, one huge page, or a
-//! [`Block`] with bitmaps and one frame per page. Every chunk also counts its pages per node.
+//! [`Block`] with bitmaps. Every chunk also counts its pages per node.
 //! Units: pages of 4096 bytes; addresses in bytes.
 //! Invariants (checked by [`AddressSpace::check`] and [`NodeMemory::check`]): the per-node counts of a chunk sum to its
 //! present pages; marked and read-only pages are present; per node, free and used pages sum to the managed ones.
@@ -20,7 +20,8 @@
 //! | memory policies | [`policy`] |
 //! | huge pages: settings, locality rules, ladders, latency | [`thp`] |
 //! | khugepaged | [`khugepaged`] |
-//! | page tables and mappings | [`block`], [`vma`], [`space`] |
+//! | page tables and mappings | [`block`], [`vma`], [`space`], [`places`]; marking them in [`marking`] |
+//! | pages that several mappings show | [`object`], [`sharing`] |
 //! | settings, what an operation cost | [`config`], [`work`] |
 
 pub mod account;
@@ -30,13 +31,19 @@ pub mod compact;
 pub mod config;
 pub mod counters;
 pub mod khugepaged;
+pub mod marking;
 pub mod node_memory;
+pub mod object;
 pub mod pageblock;
+mod pending;
+pub mod places;
 pub mod policy;
 pub mod reclaim;
+pub mod sharing;
 pub mod space;
 pub mod thp;
 pub mod vma;
+mod vma_huge;
 pub mod work;
 pub mod zone;
 
@@ -45,10 +52,14 @@ pub use alloc::{AllocError, Gfp, Got, Request};
 pub use block::{Block, NEVER};
 pub use config::MmConfig;
 pub use counters::{AllocCounters, MmCounters};
+pub use marking::MarkOutcome;
 pub use node_memory::NodeMemory;
+pub use object::{Backing, LruBatches, Mapper, PageRef, SharedMemory};
 pub use pageblock::Frame;
+pub use places::{Gone, Places};
+pub use sharing::{Copied, FAULT_AROUND_PAGES};
 pub use space::AddressSpace;
-pub use vma::{Chunk, ChunkKind, MarkOutcome, PageState, Vma, VmaKind};
+pub use vma::{Chunk, ChunkKind, PageState, Vma, VmaKind};
 pub use work::Work;
 
 /// Bytes of a base page.

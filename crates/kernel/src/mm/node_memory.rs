@@ -122,6 +122,10 @@ impl NodeMemory {
     pub fn memory_nodes(&self) -> NodeMask {
         self.memory_nodes
     }
+    /// Bytes that the state of pageblocks takes in the simulator.
+    pub fn state_bytes(&self) -> usize {
+        self.zones.iter().map(|z| z.supply.state_bytes()).sum()
+    }
     /// Free pages of a node.
     pub fn free(&self, node: usize) -> u64 {
         self.zones_of(node).map(|z| self.facts[z].free_pages).sum()
@@ -285,6 +289,11 @@ impl NodeMemory {
     /// Allocates an anonymous page of `pages` (1 or 512) strictly on `node`, without any reclaim; returns its frame.
     pub fn alloc_on(&mut self, here: usize, node: usize, pages: u64) -> Option<Frame> {
         let class = if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
+        let req = self.request_on(here, node, class);
+        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.frame)
+    }
+    /// Allocates a page of a class strictly on `node` as the destination of a migration; returns its frame.
+    pub fn alloc_class_on(&mut self, here: usize, node: usize, class: PageClass) -> Option<Frame> {
         let req = self.request_on(here, node, class);
         self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.frame)
     }

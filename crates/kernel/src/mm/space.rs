@@ -1,6 +1,9 @@
 //! An address space: mappings in ascending address order.
 
+use super::account::PageClass;
 use super::node_memory::NodeMemory;
+use super::object::{Mapper, SharedMemory};
+use super::sharing::Copied;
 use super::vma::Vma;
 
 /// The mappings of one process. A mapping keeps its id for life; positions are in address order.
@@ -26,6 +29,25 @@ impl AddressSpace {
     /// Whether there is no mapping.
     pub fn is_empty(&self) -> bool {
         self.vmas.is_empty()
+    }
+    /// Copies the mappings `ids` of process `parent` into this empty address space of process `child`
+    /// (`dup_mmap`), in that order. Returns what was copied.
+    pub fn inherit(
+        &mut self,
+        ids: &[u32],
+        from: &mut AddressSpace,
+        (parent, child): (u32, u32),
+        store: &mut SharedMemory,
+    ) -> Copied {
+        let mut all = Copied::default();
+        for &id in ids {
+            let to = Mapper { process: child, vma: self.vmas.len() as u32 };
+            let (vma, copied) = from.vma_mut(id as usize).fork(store, Mapper { process: parent, vma: id }, to);
+            all.ptes += copied.ptes;
+            all.pmds += copied.pmds;
+            self.insert(vma);
+        }
+        all
     }
     /// Id of the mapping at a position.
     #[inline]
@@ -62,11 +84,24 @@ impl AddressSpace {
             }
         }
     }
-    /// Frees everything (exit).
-    pub fn release(&mut self, memory: &mut NodeMemory) {
-        for v in &mut self.vmas {
+    /// Adds the pages that no other address space can show, on each node, to `out`.
+    pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
+        self.vmas.iter().for_each(|v| v.add_exclusive_on_node(out));
+    }
+    /// Unmaps everything (exit of process number `process`) and frees what nobody else has.
+    pub fn release(&mut self, process: u32, memory: &mut NodeMemory, store: &mut SharedMemory) {
+        for (id, v) in self.vmas.iter_mut().enumerate() {
             let (start, end) = (v.start, v.end);
-            v.discard(start, end, |node, pages| memory.release(node, pages));
+            for chunk in 0..v.chunk_count() {
+                if let Some((node, frame)) = v.places.take_table(chunk) {
+                    memory.free_page(node, frame, PageClass::PageTables);
+                }
+            }
+            let mut freed = |gone| memory.take_back(gone);
+            v.discard(start, end, store, &mut freed);
+            for &object in &v.objects {
+                store.drop_mapper(object, Mapper { process, vma: id as u32 }, &mut freed);
+            }
         }
         self.vmas.clear();
         self.order.clear();

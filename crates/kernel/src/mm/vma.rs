@@ -1,8 +1,10 @@
 //! A mapping and its chunks.
 
-use super::block::{Bits512, Block, NEVER};
-use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
-use crate::numa::topology::NodeMask;
+use super::block::{Block, OwnPages, NEVER};
+use super::object::{Backing, PageRef, SharedMemory};
+use super::pageblock::Frame;
+use super::places::Places;
+use super::{CHUNK_BYTES, CHUNK_PAGES};
 
 /// State of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,33 +30,66 @@ pub struct Chunk {
     pub present: u16,
     /// Marked base pages (small only).
     pub marked: u16,
-    /// Read-only base pages (small only).
+    /// Write-protected base pages (512 for a write-protected huge page).
     pub read_only: u16,
-    /// Small: index of its block; huge: its `last_cpupid`.
+    /// Base pages that belong to shared objects (512 for a shared huge page).
+    pub shared: u16,
+    /// Small: index of its block; huge: its `last_cpupid`; shared huge: which of the mapping's objects it is in.
     pub index: u32,
 }
 
-const EMPTY: Chunk =
-    Chunk { kind: ChunkKind::Empty, node: 0, huge_marked: false, present: 0, marked: 0, read_only: 0, index: NEVER };
+pub(super) const EMPTY: Chunk = Chunk {
+    kind: ChunkKind::Empty,
+    node: 0,
+    huge_marked: false,
+    present: 0,
+    marked: 0,
+    read_only: 0,
+    shared: 0,
+    index: NEVER,
+};
 
 /// What backs a mapping and how it is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VmaKind {
-    /// Private anonymous, every page mapped once.
+    /// Private anonymous.
     PrivateAnon,
     /// A thread stack (private anonymous).
     Stack,
+    /// Shared anonymous.
+    SharedAnon,
+    /// Private mapping of a file that may be written (data segment).
+    CowData,
+    /// Private read-only mapping of a file.
+    FileRead,
+    /// Shared writable mapping of a file.
+    FileShared,
 }
 
-/// Result of marking a range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MarkOutcome {
-    /// Base pages newly PROT_NONE (512 per huge page).
-    pub updates: u64,
-    /// Huge entries among them.
-    pub huge: u64,
-    /// Entries looked at and left alone.
-    pub skipped: u64,
+impl VmaKind {
+    /// `VM_SHARED`: stores reach the object.
+    #[inline]
+    pub fn is_shared(self) -> bool {
+        matches!(self, Self::SharedAnon | Self::FileShared)
+    }
+    /// Pages come from a file.
+    #[inline]
+    pub fn is_file(self) -> bool {
+        matches!(self, Self::CowData | Self::FileRead | Self::FileShared)
+    }
+    /// Stores to clean pages are notified to the file system, so entries of clean pages are write-protected.
+    #[inline]
+    pub fn notifies_writes(self) -> bool {
+        self == Self::FileShared
+    }
+    /// The object behind it; `None` for memory that starts as the mapping's own.
+    pub fn backing(self) -> Option<Backing> {
+        match self {
+            Self::PrivateAnon | Self::Stack => None,
+            Self::SharedAnon => Some(Backing::Shmem),
+            Self::CowData | Self::FileRead | Self::FileShared => Some(Backing::File),
+        }
+    }
 }
 
 /// A mapping of one address space.
@@ -68,16 +103,24 @@ pub struct Vma {
     pub kind: VmaKind,
     /// Huge pages allowed in this mapping.
     pub huge_ok: bool,
-    chunks: Vec<Chunk>,
+    /// `MADV_HUGEPAGE` was given.
+    pub advised: bool,
+    /// Shared objects it shows pages of. That of a file or of shared memory is the first.
+    pub objects: Vec<u32>,
+    /// It has had anonymous pages of its own (`anon_vma`): a fork copies its entries even if it maps a file.
+    pub(super) anon: bool,
+    pub(super) chunks: Vec<Chunk>,
     /// Present pages per chunk and node: `counts[chunk * nodes + node]`.
-    counts: Vec<u16>,
-    blocks: Vec<Block>,
-    free_blocks: Vec<u32>,
-    nodes: usize,
+    pub(super) counts: Vec<u16>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) free_blocks: Vec<u32>,
+    pub(super) nodes: usize,
     /// Present base pages on each node.
-    pages_on_node: Vec<u64>,
+    pub(super) pages_on_node: Vec<u64>,
     /// Pages whose next access faults because they are marked.
-    marked_pages: u64,
+    pub(super) marked_pages: u64,
+    /// Pageblocks, swap slots and page tables.
+    pub places: Places,
 }
 
 impl Vma {
@@ -90,6 +133,9 @@ impl Vma {
             end,
             kind,
             huge_ok,
+            advised: false,
+            objects: Vec::new(),
+            anon: false,
             chunks: vec![EMPTY; n],
             counts: vec![0; n * nodes],
             blocks: Vec::new(),
@@ -97,6 +143,7 @@ impl Vma {
             nodes,
             pages_on_node: vec![0; nodes],
             marked_pages: 0,
+            places: Places::new(n, nodes),
         }
     }
     /// Index of the chunk that holds `addr`.
@@ -133,63 +180,74 @@ impl Vma {
     }
     /// Bytes that the state of this mapping takes in the simulator.
     pub fn state_bytes(&self) -> usize {
+        let own = self.blocks.iter().filter(|b| b.own.is_some()).count();
         self.chunks.capacity() * std::mem::size_of::<Chunk>()
             + self.counts.capacity() * std::mem::size_of::<u16>()
             + self.blocks.capacity() * std::mem::size_of::<Block>()
+            + own * std::mem::size_of::<OwnPages>()
+            + self.places.state_bytes()
     }
     /// Marked pages.
     pub fn marked_pages(&self) -> u64 {
         self.marked_pages
-    }
-    /// Pages that an access to the whole mapping would fault on (absent or marked).
-    pub fn pending_pages(&self) -> u64 {
-        (self.end - self.start) / PAGE_BYTES - self.rss_pages() + self.marked_pages
     }
     /// Whether a huge page can be placed in this chunk: the whole 2 MiB lie inside the mapping.
     pub fn chunk_is_whole(&self, chunk: usize) -> bool {
         let base = self.chunk_base(chunk);
         base >= self.start && base + CHUNK_BYTES <= self.end
     }
-    /// First page index in `from..to` of the chunk whose access faults.
-    #[inline]
-    pub fn next_fault(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
-        let c = &self.chunks[chunk];
-        match c.kind {
-            ChunkKind::Empty => Some(from),
-            ChunkKind::Huge => c.huge_marked.then_some(from),
-            ChunkKind::Small => {
-                if c.present == CHUNK_PAGES as u16 && c.marked == 0 && (!write || c.read_only == 0) {
-                    return None;
-                }
-                self.blocks[c.index as usize].next_fault(from, to, write)
-            }
-        }
-    }
     /// What an access to this page would meet.
     #[inline]
-    pub fn page(&self, chunk: usize, page: usize) -> PageState {
+    pub fn page(&self, chunk: usize, page: usize, store: &SharedMemory) -> PageState {
         let c = &self.chunks[chunk];
-        match c.kind {
-            ChunkKind::Empty => PageState::Absent,
-            ChunkKind::Huge if c.huge_marked => PageState::Marked { node: c.node, last: c.index, pages: 512 },
-            ChunkKind::Huge => PageState::Ready { node: c.node },
+        if c.kind == ChunkKind::Empty {
+            return PageState::Absent;
+        }
+        let shared = self.page_ref(chunk, page);
+        let (node, last) = match (shared, c.kind) {
+            (None, ChunkKind::Small) => self.blocks[c.index as usize].own_page(page),
+            (None, _) => (c.node, c.index),
+            (Some(at), _) => store.object(at.object).block(chunk).map_or((0, NEVER), |b| {
+                let page = usize::from(at.page);
+                (b.node[page], b.last[page])
+            }),
+        };
+        let (present, marked, read_only, pages) = match c.kind {
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
-                let node = b.node[page];
-                if !b.present.get(page) {
-                    PageState::Absent
-                } else if b.marked.get(page) {
-                    PageState::Marked { node, last: b.last[page], pages: 1 }
-                } else if b.read_only.get(page) {
-                    PageState::ReadOnly { node }
-                } else {
-                    PageState::Ready { node }
-                }
+                (b.present.get(page), b.marked.get(page), b.read_only.get(page), 1)
             }
+            _ => (true, c.huge_marked, c.read_only > 0, CHUNK_PAGES as u32),
+        };
+        match shared {
+            _ if !present => PageState::Absent,
+            Some(at) if marked && store.locked(at) => PageState::Migrating(at),
+            _ if marked => PageState::Marked { node, last, pages, shared },
+            _ if read_only => PageState::ReadOnly { node, shared },
+            _ => PageState::Ready { node },
         }
     }
-    /// Populates one base page on `node`.
-    pub fn populate(&mut self, chunk: usize, page: usize, node: usize) {
+    /// The page of a shared object that an entry shows, `None` if it shows none or an exclusive page.
+    #[inline]
+    pub fn page_ref(&self, chunk: usize, page: usize) -> Option<PageRef> {
+        let c = &self.chunks[chunk];
+        if c.shared == 0 {
+            return None;
+        }
+        let (layer, page) = match c.kind {
+            ChunkKind::Huge => (c.index as usize, 0),
+            _ => {
+                let b = &self.blocks[c.index as usize];
+                if !b.shared.get(page) {
+                    return None;
+                }
+                (b.layer_of(page), page)
+            }
+        };
+        Some(PageRef { object: self.objects[layer], chunk: chunk as u32, page: page as u16 })
+    }
+    /// The block of a chunk of base pages, made if the chunk is empty.
+    pub(super) fn small_block(&mut self, chunk: usize) -> (&mut Chunk, &mut Block) {
         if self.chunks[chunk].kind == ChunkKind::Empty {
             let index = match self.free_blocks.pop() {
                 Some(i) => i,
@@ -202,17 +260,27 @@ impl Vma {
         }
         let c = &mut self.chunks[chunk];
         let b = &mut self.blocks[c.index as usize];
+        (c, b)
+    }
+    /// Populates one base page on `node`, exclusive to this mapping.
+    pub fn populate(&mut self, chunk: usize, page: usize, node: usize, frame: Frame) {
+        self.anon = true;
+        self.places.set(chunk, page, frame);
+        let (c, b) = self.small_block(chunk);
         debug_assert!(!b.present.get(page));
         b.present.set(page);
-        b.node[page] = node as u8;
-        b.last[page] = NEVER;
+        let own = b.own_mut();
+        own.node[page] = node as u8;
+        own.last[page] = NEVER;
         c.present += 1;
         self.counts[chunk * self.nodes + node] += 1;
         self.pages_on_node[node] += 1;
     }
     /// Populates an empty chunk with a huge page on `node`.
-    pub fn populate_huge(&mut self, chunk: usize, node: usize) {
+    pub fn populate_huge(&mut self, chunk: usize, node: usize, frame: Frame) {
         debug_assert_eq!(self.chunks[chunk].kind, ChunkKind::Empty);
+        self.anon = true;
+        self.places.set_huge(chunk, frame);
         self.chunks[chunk] =
             Chunk { kind: ChunkKind::Huge, node: node as u8, present: CHUNK_PAGES as u16, index: NEVER, ..EMPTY };
         self.counts[chunk * self.nodes + node] += CHUNK_PAGES as u16;
@@ -236,37 +304,49 @@ impl Vma {
             self.marked_pages -= 1;
         }
     }
-    /// Moves a page (or the huge page) to `node` with this `last_cpupid`.
+    /// Moves an exclusive page (or the huge page) to a frame of `node` with this `last_cpupid`; returns the old frame.
     #[inline]
-    pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, last: u32) {
+    pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, frame: Frame, last: u32) -> Frame {
         let c = &mut self.chunks[chunk];
-        let (old, pages) = match c.kind {
+        debug_assert!(c.kind == ChunkKind::Small || c.shared == 0);
+        let (old, was) = match c.kind {
             ChunkKind::Huge => {
-                let old = c.node as usize;
-                c.node = node as u8;
                 c.index = last;
-                (old, CHUNK_PAGES)
+                (c.node as usize, self.places.move_huge(chunk, frame))
             }
             _ => {
-                let b = &mut self.blocks[c.index as usize];
-                let old = b.node[page] as usize;
-                b.node[page] = node as u8;
-                b.last[page] = last;
-                (old, 1)
+                let own = self.blocks[c.index as usize].own_mut();
+                own.last[page] = last;
+                let was = self.places.take(chunk, page);
+                self.places.set(chunk, page, frame);
+                (std::mem::replace(&mut own.node[page], node as u8) as usize, was)
             }
+        };
+        self.recount(chunk, old, node);
+        was
+    }
+    /// A page (or the huge page) of a chunk has moved between nodes.
+    #[inline]
+    pub(super) fn recount(&mut self, chunk: usize, old: usize, node: usize) {
+        let c = &mut self.chunks[chunk];
+        let pages = if c.kind == ChunkKind::Huge {
+            c.node = node as u8;
+            CHUNK_PAGES
+        } else {
+            1
         };
         self.counts[chunk * self.nodes + old] -= pages as u16;
         self.counts[chunk * self.nodes + node] += pages as u16;
         self.pages_on_node[old] -= pages;
         self.pages_on_node[node] += pages;
     }
-    /// Sets `last_cpupid` of a page.
+    /// Sets `last_cpupid` of an exclusive page.
     #[inline]
     pub fn set_last(&mut self, chunk: usize, page: usize, last: u32) {
         let c = &mut self.chunks[chunk];
         match c.kind {
             ChunkKind::Huge => c.index = last,
-            _ => self.blocks[c.index as usize].last[page] = last,
+            _ => self.blocks[c.index as usize].own_mut().last[page] = last,
         }
     }
     /// Takes write permission away from a base page (`migration_drops_write`).
@@ -281,201 +361,38 @@ impl Vma {
             }
         }
     }
-    /// Gives it back (`wp_page_reuse`) and unsets `last_cpupid`.
+    /// Makes an entry writable again (`wp_page_reuse`). A small exclusive page forgets who faulted on it last; that of
+    /// a shared one is the caller's.
     #[inline]
     pub fn reuse_for_write(&mut self, chunk: usize, page: usize) {
         let c = &mut self.chunks[chunk];
+        if c.kind != ChunkKind::Small {
+            c.read_only = 0;
+            return;
+        }
         let b = &mut self.blocks[c.index as usize];
         if b.read_only.get(page) {
             b.read_only.clear(page);
             c.read_only -= 1;
-            b.last[page] = NEVER;
-        }
-    }
-    /// `change_prot_numa` on `from..to` for pages that no page filter can skip (private anonymous,
-    /// mapped once): marks every present, unmarked page, except base pages on the nodes of `pte_skip`
-    /// and huge pages on those of `huge_skip` (kernel-numa-balancing.md section 7, checks 6 and 7).
-    /// Huge entries wholly inside the range are marked as units.
-    pub fn mark_range(&mut self, from: u64, to: u64, pte_skip: NodeMask, huge_skip: NodeMask) -> MarkOutcome {
-        let mut out = MarkOutcome::default();
-        let mut addr = from;
-        while addr < to {
-            let chunk = self.chunk_of(addr);
-            let base = self.chunk_base(chunk);
-            let stop = to.min(base + CHUNK_BYTES);
-            let lo = ((addr - base) / PAGE_BYTES) as usize;
-            let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
-            self.mark_chunk(chunk, lo..hi, pte_skip, huge_skip, &mut out);
-            addr = stop;
-        }
-        out
-    }
-    fn mark_chunk(
-        &mut self,
-        chunk: usize,
-        pages: std::ops::Range<usize>,
-        pte_skip: NodeMask,
-        huge_skip: NodeMask,
-        out: &mut MarkOutcome,
-    ) {
-        let (lo, hi) = (pages.start, pages.end);
-        let c = &mut self.chunks[chunk];
-        match c.kind {
-            ChunkKind::Empty => {}
-            ChunkKind::Huge => {
-                if lo == 0 && hi == 512 && !c.huge_marked && !huge_skip.contains(c.node as usize) {
-                    c.huge_marked = true;
-                    self.marked_pages += CHUNK_PAGES;
-                    out.updates += CHUNK_PAGES;
-                    out.huge += 1;
-                } else {
-                    out.skipped += 1;
-                }
+            if let Some(own) = b.own.as_mut().filter(|_| !b.shared.get(page)) {
+                own.last[page] = NEVER;
             }
-            ChunkKind::Small => {
-                let b = &mut self.blocks[c.index as usize];
-                let mut fresh = Bits512::range(lo, hi).zip(&b.present, |a, p| a & p).zip(&b.marked, |a, m| a & !m);
-                let spared = |n: usize| pte_skip.contains(n);
-                let counts = &self.counts[chunk * self.nodes..(chunk + 1) * self.nodes];
-                if counts.iter().enumerate().any(|(n, &k)| k > 0 && spared(n)) {
-                    let mut i = 0;
-                    while let Some(p) = fresh.next(i) {
-                        if spared(b.node[p] as usize) {
-                            fresh.clear(p);
-                        }
-                        i = p + 1;
+        }
+    }
+    /// Adds the pages that no other mapping can show, on each node, to `out`.
+    pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
+        for c in &self.chunks {
+            match c.kind {
+                ChunkKind::Empty => {}
+                ChunkKind::Huge => out[c.node as usize] += CHUNK_PAGES - u64::from(c.shared),
+                ChunkKind::Small => {
+                    let b = &self.blocks[c.index as usize];
+                    let (own, mut from) = (b.exclusive(), 0);
+                    while let Some(p) = own.next(from) {
+                        out[usize::from(b.own_page(p).0)] += 1;
+                        from = p + 1;
                     }
                 }
-                let n = fresh.count();
-                b.marked = b.marked.zip(&fresh, |a, f| a | f);
-                c.marked += n as u16;
-                self.marked_pages += u64::from(n);
-                out.updates += u64::from(n);
-                out.skipped += (hi - lo) as u64 - u64::from(n);
-            }
-        }
-    }
-    /// Frees every page in `from..to`; calls `freed(node, pages)` for each group. Huge pages partly in
-    /// the range are freed whole only if wholly inside, otherwise kept.
-    pub fn discard(&mut self, from: u64, to: u64, mut freed: impl FnMut(usize, u64)) {
-        let mut addr = from;
-        while addr < to {
-            let chunk = self.chunk_of(addr);
-            let base = self.chunk_base(chunk);
-            let stop = to.min(base + CHUNK_BYTES);
-            let lo = ((addr - base) / PAGE_BYTES) as usize;
-            let hi = ((stop - base) / PAGE_BYTES) as usize;
-            self.discard_chunk(chunk, lo, hi, &mut freed);
-            addr = stop;
-        }
-    }
-    fn discard_chunk(&mut self, chunk: usize, lo: usize, hi: usize, freed: &mut impl FnMut(usize, u64)) {
-        let c = &mut self.chunks[chunk];
-        match c.kind {
-            ChunkKind::Empty => {}
-            ChunkKind::Huge => {
-                if lo == 0 && hi == 512 {
-                    let node = c.node as usize;
-                    if c.huge_marked {
-                        self.marked_pages -= CHUNK_PAGES;
-                    }
-                    *c = EMPTY;
-                    self.counts[chunk * self.nodes + node] -= CHUNK_PAGES as u16;
-                    self.pages_on_node[node] -= CHUNK_PAGES;
-                    freed(node, CHUNK_PAGES);
-                }
-            }
-            ChunkKind::Small => {
-                let index = c.index;
-                let b = &mut self.blocks[index as usize];
-                let range = Bits512::range(lo, hi);
-                let gone = range.zip(&b.present, |a, p| a & p);
-                let mut i = 0;
-                while let Some(p) = gone.next(i) {
-                    let node = b.node[p] as usize;
-                    self.counts[chunk * self.nodes + node] -= 1;
-                    self.pages_on_node[node] -= 1;
-                    freed(node, 1);
-                    i = p + 1;
-                }
-                let marked = b.marked.zip(&range, |m, r| m & r).count();
-                let read_only = b.read_only.zip(&range, |m, r| m & r).count();
-                b.present = b.present.zip(&range, |m, r| m & !r);
-                b.marked = b.marked.zip(&range, |m, r| m & !r);
-                b.read_only = b.read_only.zip(&range, |m, r| m & !r);
-                c.present -= gone.count() as u16;
-                c.marked -= marked as u16;
-                c.read_only -= read_only as u16;
-                self.marked_pages -= u64::from(marked);
-                if c.present == 0 {
-                    *c = EMPTY;
-                    self.blocks[index as usize] = Block::empty();
-                    self.free_blocks.push(index);
-                }
-            }
-        }
-    }
-    /// The `rank`-th pending page (absent or marked) of `from..to`, as (chunk, page), with ranks counted
-    /// in address order; `None` if there are not so many. Linear in the number of chunks.
-    pub fn select_pending(&self, from: u64, to: u64, mut rank: u64) -> Option<(usize, usize)> {
-        let mut addr = from;
-        while addr < to {
-            let chunk = self.chunk_of(addr);
-            let base = self.chunk_base(chunk);
-            let stop = to.min(base + CHUNK_BYTES);
-            let lo = ((addr - base) / PAGE_BYTES) as usize;
-            let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
-            let n = self.pending_in_chunk(chunk, lo, hi);
-            if rank < n {
-                return Some((chunk, self.pending_bits(chunk, lo, hi).select(rank as u32)?));
-            }
-            rank -= n;
-            addr = stop;
-        }
-        None
-    }
-    /// Pending pages in `from..to`. O(1) per chunk.
-    pub fn pending_in(&self, from: u64, to: u64) -> u64 {
-        if from <= self.start && to >= self.end {
-            return self.pending_pages();
-        }
-        let mut addr = from;
-        let mut sum = 0;
-        while addr < to {
-            let chunk = self.chunk_of(addr);
-            let base = self.chunk_base(chunk);
-            let stop = to.min(base + CHUNK_BYTES);
-            let lo = ((addr - base) / PAGE_BYTES) as usize;
-            let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
-            sum += self.pending_in_chunk(chunk, lo, hi);
-            addr = stop;
-        }
-        sum
-    }
-    fn pending_in_chunk(&self, chunk: usize, lo: usize, hi: usize) -> u64 {
-        let c = &self.chunks[chunk];
-        match c.kind {
-            ChunkKind::Empty => (hi - lo) as u64,
-            ChunkKind::Huge => u64::from(c.huge_marked) * (hi - lo) as u64,
-            ChunkKind::Small if lo == 0 && hi == 512 => CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked),
-            ChunkKind::Small => u64::from(self.pending_bits(chunk, lo, hi).count()),
-        }
-    }
-    fn pending_bits(&self, chunk: usize, lo: usize, hi: usize) -> Bits512 {
-        let range = Bits512::range(lo, hi);
-        let c = &self.chunks[chunk];
-        match c.kind {
-            ChunkKind::Empty => range,
-            ChunkKind::Huge => {
-                if c.huge_marked {
-                    range
-                } else {
-                    Bits512::default()
-                }
-            }
-            ChunkKind::Small => {
-                let b = &self.blocks[c.index as usize];
-                b.present.zip(&b.marked, |p, m| !p | m).zip(&range, |a, r| a & r)
             }
         }
     }
@@ -500,8 +417,12 @@ impl Vma {
                     if b.marked.zip(&b.present, |m, p| m & !p).count() > 0 {
                         return Err(format!("chunk {i}: a marked page is absent"));
                     }
-                    if b.present.count() != u32::from(c.present) || b.marked.count() != u32::from(c.marked) {
+                    let counts = [c.present, c.marked, c.read_only, c.shared].map(u32::from);
+                    if [b.present, b.marked, b.read_only, b.shared].map(|m| m.count()) != counts {
                         return Err(format!("chunk {i}: bitmap and count differ"));
+                    }
+                    if b.shared.zip(&b.present, |s, p| s & !p).count() > 0 {
+                        return Err(format!("chunk {i}: a shared page is absent"));
                     }
                     marked += u64::from(c.marked);
                 }
@@ -529,11 +450,17 @@ pub enum PageState {
         last: u32,
         /// 1, or 512 for a huge page.
         pages: u32,
+        /// The shared page it is, if not exclusive.
+        shared: Option<PageRef>,
     },
+    /// A migration entry.
+    Migrating(PageRef),
     /// Mapped, but the next store faults.
     ReadOnly {
         /// Its node.
         node: u8,
+        /// The shared page it is, if not exclusive.
+        shared: Option<PageRef>,
     },
     /// Mapped.
     Ready {

@@ -89,6 +89,10 @@ crate::tunables! {
         local_fault_updates_cpupid: bool = false, "", "model";
         /// A migration attempt leaves private pages write-protected (6.2 on).
         migration_drops_write: bool = true, "", "model";
+        /// Tasks that wait for a page under migration hold a reference to it, so that the move fails and is tried again, ten times in all. Not in the reference; true of kernels before 5.0 (put_and_wait_on_page_locked).
+        migration_waiters_pin: bool = false, "", "model";
+        /// Pages of shared objects that have just come into memory, or back from a migration, cannot be isolated until 15 of their CPU have been put on the LRU together. Not in the reference; true of all kernels up to 6.12 as far as known, but in real systems other tasks fill the batches, and the model has none.
+        migration_lru_batch: bool = false, "", "model";
         /// No migration to nodes without memory (between 6.1 and 6.12).
         refuse_memoryless_target: bool = true, "", "model";
         /// Huge pages mapped more than once are not migrated (6.1).

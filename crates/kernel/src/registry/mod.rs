@@ -17,9 +17,17 @@ pub use roles::{ImplDecl, RoleDecl, ROLES};
 pub use system::System;
 
 use crate::hw::cost::FlushRules;
+use crate::mm::compact::CompactTunables;
+use crate::mm::config::{MmConfig, VmTunables};
+use crate::mm::khugepaged::KhugepagedTunables;
+use crate::mm::reclaim::SwapTunables;
+use crate::mm::thp::ThpTunables;
+use crate::numa::autonuma::AutoNumaTunables;
 use crate::numa::config::{Behaviour, Scan};
+use crate::numa::design::DesignWords;
 use crate::numa::page_filter::PageFilterTunables;
 use crate::numa::period::v38::V38Tunables;
+use crate::numa::schednuma::SchedNumaTunables;
 use crate::sched::config::SchedConfig;
 use crate::tunable::{Decl, Group, SetError, Value};
 use numalab_model::kernel::{Condition, Kernel, RoleInfo, TunableInfo, Vocabulary};
@@ -45,10 +53,20 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<V38Tunables>(),
     of::<PageFilterTunables>(),
     of::<Behaviour>(),
+    of::<DesignWords>(),
+    of::<AutoNumaTunables>(),
+    of::<SchedNumaTunables>(),
     of::<FlushRules>(),
     of::<SchedConfig>(),
+    of::<VmTunables>(),
+    of::<CompactTunables>(),
+    of::<SwapTunables>(),
+    of::<ThpTunables>(),
+    of::<KhugepagedTunables>(),
 ];
 
+/// Values of `system.thp` under which there are huge pages.
+const HUGE: &[&str] = &["always", "madvise"];
 /// Values of `system.numa_balancing` under which hint faults and scans happen.
 const ON: &[&str] = &["1", "2", "3", "4"];
 /// Values with the memory-tiering bit.
@@ -69,15 +87,48 @@ pub const CONDITIONS: &[Condition] = &[
     when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
     when("numa.small_imp", "task_migrate", &["preferred"]),
     when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
+    when("autonuma.scan_sleep_pass_millisecs", "scan", &["autonuma"]),
+    when("autonuma.scan_sleep_millisecs", "scan", &["autonuma"]),
+    when("autonuma.pages_to_scan", "scan", &["autonuma"]),
+    when("autonuma.mm_working_set", "fault_stats", &["autonuma"]),
+    when("autonuma.child_inheritance", "fault_stats", &["autonuma"]),
+    when("autonuma.scan_pmd", "page_migrate", &["autonuma"]),
+    when("autonuma.migrate_sleep_millisecs", "page_migrate", &["autonuma"]),
+    when("autonuma.pages_to_migrate", "page_migrate", &["autonuma"]),
+    when("autonuma.migrate_allow_first_fault", "page_migrate", &["autonuma"]),
+    when("autonuma.native_huge", "page_migrate", &["autonuma"]),
+    when("autonuma.khugepaged_scan_sleep_millisecs", "page_migrate", &["autonuma"]),
+    when("autonuma.process_weights", "task_migrate", &["exchange"]),
+    when("autonuma.sched_load_balance_strict", "task_migrate", &["exchange"]),
+    when("schednuma.scan_delay_ms", "scan", &["schednuma"]),
+    when("schednuma.scan_period_min_ms", "scan", &["schednuma"]),
+    when("schednuma.scan_period_max_ms", "scan", &["schednuma"]),
+    when("schednuma.scan_size_mb", "scan", &["schednuma"]),
+    when("schednuma.own_period_gate", "scan", &["schednuma"]),
+    when("schednuma.scan_residue_us", "scan", &["schednuma"]),
+    when("schednuma.settle_count", "fault_stats", &["schednuma"]),
+    when("schednuma.numa_settle", "fault_stats", &["schednuma"]),
+    when("schednuma.two_in_a_row", "page_migrate", &["schednuma"]),
+    when("schednuma.copies_lost", "page_migrate", &["schednuma"]),
+    when("schednuma.freeze", "page_migrate", &["schednuma"]),
+    when("schednuma.migrate_limit_pages", "page_migrate", &["schednuma"]),
     when("sched.base_slice_ns", "sched.form", &["v612"]),
     when("sched.latency_ns", "sched.form", &["v61"]),
     when("sched.min_granularity_ns", "sched.form", &["v61"]),
     when("sched.wakeup_granularity_ns", "sched.form", &["v61"]),
     when("sched.ni_random", "sched.form", &["v612"]),
+    when("thp.*", "system.thp", HUGE),
+    when("khugepaged.*", "system.thp", HUGE),
+    when("system.thp_defrag", "system.thp", HUGE),
+    when("thp.span", "thp_locality", &["prctl_span"]),
+    when("thp.span_max_class", "thp_locality", &["prctl_span"]),
+    when("thp.huge_strict", "thp_locality", &["mpol_huge"]),
+    when("thp.huge_noretry", "thp_locality", &["mpol_huge"]),
+    when("vm.watermark_boost_factor", "vm.boost", &["true"]),
 ];
 
 /// Declared, and read by no backend yet.
-pub const UNREAD: &[&str] = &["thp_locality", "reclaim", "system.thp_defrag", "system.zone_reclaim_mode"];
+pub const UNREAD: &[&str] = &["thp.use_zero_page", "thp.zero_page_write_huge", "thp.span_over_exec"];
 
 const fn when(tunable: &'static str, subject: &'static str, values: &'static [&'static str]) -> Condition {
     Condition { tunable, subject, values }
@@ -151,6 +202,17 @@ pub fn group<G: Group>(kernel: &Kernel) -> G {
     out
 }
 
+/// All settings of the memory side of a resolved kernel.
+pub fn mm_config(kernel: &Kernel) -> MmConfig {
+    MmConfig {
+        vm: group(kernel),
+        compact: group(kernel),
+        swap: group(kernel),
+        thp: group(kernel),
+        khugepaged: group(kernel),
+    }
+}
+
 /// The tunables of a resolved kernel in the form a record keeps.
 pub fn effective(kernel: &Kernel) -> Vec<EffectiveTunable> {
     let one = |t: &numalab_model::kernel::TunableChoice| EffectiveTunable {
@@ -202,7 +264,14 @@ mod tests {
             let decl = decl(b.tunable).unwrap_or_else(|| panic!("{} is declared", b.tunable));
             let words: Vec<String> = match ROLES.iter().find(|r| r.name == b.owner) {
                 Some(role) => role.impls.iter().map(|i| i.name.to_string()).collect(),
-                None => vec![super::decl(b.owner).unwrap().default.to_string()],
+                None => {
+                    let owner = super::decl(b.owner).unwrap();
+                    match owner.default {
+                        Value::Choice(_) => owner.choices.iter().map(|c| (*c).to_string()).collect(),
+                        _ if owner.range.1 <= 10 => (owner.range.0..=owner.range.1).map(|v| v.to_string()).collect(),
+                        _ => vec![owner.default.to_string()],
+                    }
+                }
             };
             for word in &words {
                 let here = b.here(word);

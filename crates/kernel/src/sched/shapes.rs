@@ -135,6 +135,7 @@ impl Shape {
                 walk_4k_guest_ns: 0.0,
                 leaf_miss: 0.0,
                 leaf_miss_guest: 0.0,
+                nested: false,
             },
             costs: no_costs(),
             node_reclaim_distance: self.node_reclaim_distance,

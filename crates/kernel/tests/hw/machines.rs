@@ -88,6 +88,7 @@ fn build(s: &Sheet, hop: impl Fn(usize, usize) -> u8) -> Machine {
             walk_4k_guest_ns: 9.2,
             leaf_miss: 0.42,
             leaf_miss_guest: 1.02,
+            nested: false,
         },
         costs: modern_costs(),
         node_reclaim_distance: 30,

@@ -10,12 +10,15 @@
 mod machines;
 
 mod base_pages;
+mod budget;
 mod compaction;
 mod daemons;
+mod frames;
 mod huge_faults;
 mod ladders;
 mod node_reclaim;
 mod policies;
+mod sharing;
 mod tiers;
 mod world;
 mod zones;

@@ -85,6 +85,7 @@ fn machine() -> Machine {
             walk_4k_guest_ns: 0.0,
             leaf_miss: 0.0,
             leaf_miss_guest: 0.0,
+            nested: false,
         },
         costs: costs(),
         node_reclaim_distance: 30,

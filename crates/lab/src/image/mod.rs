@@ -11,6 +11,7 @@ pub mod shipped;
 pub mod source;
 
 use crate::cache::{self, Cache};
+use build::Source;
 use numalab_model::spec::SpecError;
 use std::path::{Path, PathBuf};
 
@@ -145,15 +146,15 @@ pub fn resolve(spec: &ImageSpec, cache: &Cache, say: &mut dyn FnMut(&str)) -> Re
         ImageSpec::Vmlinux(path) => existing(path, "vmlinux", is_elf(path), true),
         ImageSpec::Tree(path) => {
             let tree = source::mirror(path, cache, say)?;
-            build::image(&tree, cache, &format!("tree {}", path.display()), say)
+            build::image(&tree, Source::Mirror, cache, &format!("tree {}", path.display()), say)
         }
         ImageSpec::Commit { tree, revision } => {
             let tree = source::commit(tree, revision, cache, say)?;
-            build::image(&tree.path, cache, &tree.origin, say)
+            build::image(&tree.path, Source::Fixed, cache, &tree.origin, say)
         }
         ImageSpec::Source { series, patches } => {
             let tree = source::patched(series, patches, cache, say)?;
-            build::image(&tree.path, cache, &tree.origin, say)
+            build::image(&tree.path, Source::Fixed, cache, &tree.origin, say)
         }
     }
 }

@@ -88,6 +88,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         misalign_bytes: 0,
         advice: HugeAdvice::NoHuge,
         policy: None,
+        huge_policy: None,
         write: true,
     };
     let process = Process {

@@ -94,6 +94,7 @@ impl Class {
             walk_4k_guest_ns: required(&walk, "walk_4k_guest_ns", 1e6)?,
             leaf_miss: required(&walk, "leaf_miss", 4.0)?,
             leaf_miss_guest: required(&walk, "leaf_miss_guest", 4.0)?,
+            nested: false,
         };
         walk.finish()?;
         root.finish()?;

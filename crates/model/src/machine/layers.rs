@@ -144,6 +144,10 @@ impl<'a> Layers<'a> {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         self.opt_int(key, range)?.ok_or_else(|| self.missing(key, &expected))
     }
+    /// A switch, if present.
+    pub(super) fn opt_bool(&self, key: &str) -> Result<Option<bool>, SpecError> {
+        Ok(self.nearest(|t| t.opt_bool(key))?.map(|s| s.value))
+    }
     /// A size, bytes, if present.
     pub(super) fn opt_size(&self, key: &str) -> Result<Option<u64>, SpecError> {
         self.opt_str(key)?.map(|s| size::read(&s)).transpose()

@@ -207,6 +207,7 @@ fn costs_and_tlb(root: &Layers, clock: &Clock, find: &Find) -> Result<(super::Ke
     tlb.walk_4k_guest_ns = t.opt_up_to("walk_4k_guest_ns", 1e6)?.unwrap_or(tlb.walk_4k_guest_ns);
     tlb.leaf_miss = t.opt_up_to("leaf_miss", 4.0)?.unwrap_or(tlb.leaf_miss);
     tlb.leaf_miss_guest = t.opt_up_to("leaf_miss_guest", 4.0)?.unwrap_or(tlb.leaf_miss_guest);
+    tlb.nested = t.opt_bool("nested")?.unwrap_or(tlb.nested);
     t.finish()?;
     Ok((costs, tlb))
 }

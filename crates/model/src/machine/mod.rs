@@ -225,6 +225,8 @@ pub struct Tlb {
     pub leaf_miss: f64,
     /// The same in a guest.
     pub leaf_miss_guest: f64,
+    /// The machine is a guest: page walks are two-dimensional.
+    pub nested: bool,
 }
 
 /// Kernel operation costs on this machine (machines.md sections 4 and 5), ns unless said.

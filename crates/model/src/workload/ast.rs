@@ -134,6 +134,7 @@ pub(super) struct RegionSpec {
     pub misalign: Option<Formula>,
     pub advice: HugeAdvice,
     pub policy: Option<usize>,
+    pub huge_policy: Option<usize>,
 }
 
 /// A region as seen from a process entry: (process entry, region of that entry).

@@ -104,6 +104,9 @@ pub struct Region {
     pub advice: HugeAdvice,
     /// Policy of the mapping (`mbind`), `None` = the task's.
     pub policy: Option<Policy>,
+    /// Policy of its huge pages (proposed 2019; read by kernels with `thp_locality = mpol_huge`), `None` = as all pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub huge_policy: Option<Policy>,
     /// Protection: a read-only file mapping is `write = false`.
     pub write: bool,
 }

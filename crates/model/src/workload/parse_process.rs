@@ -127,6 +127,7 @@ fn region<'a>(
         misalign: cx.opt_formula(t, "misalign", scope)?,
         advice: word(t, "advice", &ADVICE)?.unwrap_or(HugeAdvice::Default),
         policy: cx.opt_policy(t, "policy")?,
+        huge_policy: cx.opt_policy(t, "huge_policy")?,
     })
 }
 

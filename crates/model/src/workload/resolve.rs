@@ -325,10 +325,10 @@ impl Builder<'_> {
             let id = RegionId { process: entry, region };
             let members = Members::new(&spec.family, &self.env)?;
             self.tables.spend(members.len() as u64 * OPS_PER_MAPPING, &spec.family.name)?;
-            let policy = match spec.policy {
-                None => None,
-                Some(index) => Some(layout::policy(&self.tables.policies[index], &self.env, self.machine)?),
+            let policy = |index: Option<usize>| {
+                index.map(|i| layout::policy(&self.tables.policies[i], &self.env, self.machine)).transpose()
             };
+            let (policy, huge_policy) = (policy(spec.policy)?, policy(spec.huge_policy)?);
             let (len_bytes, cut) = spec.size.bytes(&self.env, 1)?;
             let memory = self.machine.memory_bytes();
             if len_bytes > memory.min(MAX_REGION_BYTES) {
@@ -357,6 +357,7 @@ impl Builder<'_> {
                     misalign_bytes,
                     advice: spec.advice,
                     policy: policy.clone(),
+                    huge_policy: huge_policy.clone(),
                     write: spec.kind != RegionKind::FileRead,
                 });
             }

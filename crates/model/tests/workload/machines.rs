@@ -109,6 +109,7 @@ pub fn build(s: &Shape) -> Machine {
             walk_4k_guest_ns: 9.2,
             leaf_miss: 0.42,
             leaf_miss_guest: 1.02,
+            nested: false,
         },
         costs: costs(),
         node_reclaim_distance: 32,

@@ -77,7 +77,7 @@ fn times(t: &Tally) -> String {
 /// One line per word: count, times, meaning. `role` is what its meaning is filed under.
 fn reasons_text(list: &Tallies, role: &str) -> String {
     let mut sorted: Vec<_> = list.iter().collect();
-    sorted.sort_by(|a, b| b.1.count.cmp(&a.1.count));
+    sorted.sort_by_key(|r| std::cmp::Reverse(r.1.count));
     let mut out = String::new();
     for (word, t) in sorted {
         let key = if role.is_empty() { word.clone() } else { format!("{role}.{word}") };

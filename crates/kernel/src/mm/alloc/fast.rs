@@ -49,16 +49,32 @@ impl NodeMemory {
         env: &mut O,
         work: &mut Work,
     ) -> Result<Got, AllocError> {
-        let all = self.memory_nodes();
+        self.alloc_class(gfp, if huge { PageClass::AnonHuge } else { PageClass::Anon }, at, env, work)
+    }
+    /// The same for a page of any class.
+    ///
+    /// # Errors
+    /// As [`Self::alloc_page`].
+    #[inline]
+    pub fn alloc_class<O: Owners>(
+        &mut self,
+        gfp: Gfp,
+        class: PageClass,
+        at: &AllocSite,
+        env: &mut O,
+        work: &mut Work,
+    ) -> Result<Got, AllocError> {
+        let (all, huge) = (self.memory_nodes(), class == PageClass::AnonHuge);
+        let request =
+            |gfp, place: &Placement| Request { class, ..Request::anon(gfp, huge, at.here, place, at.mems, all) };
         let mut place = at.place;
         if place.soft {
-            let wish = Request::anon(gfp & !Gfp::DIRECT_RECLAIM, huge, at.here, &place, at.mems, all);
-            if let Ok(got) = self.alloc_page(&wish, env, work) {
+            if let Ok(got) = self.alloc_page(&request(gfp & !Gfp::DIRECT_RECLAIM, &place), env, work) {
                 return Ok(got);
             }
             place = Placement { mask: None, soft: false, ..place };
         }
-        self.alloc_page(&Request::anon(gfp, huge, at.here, &place, at.mems, all), env, work)
+        self.alloc_page(&request(gfp, &place), env, work)
     }
 
     /// Only the fast path, without node reclaim: a page above the low mark or nothing.

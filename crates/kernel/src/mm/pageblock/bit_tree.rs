@@ -26,6 +26,10 @@ impl BitTree {
         }
         Self { levels, len, count: 0 }
     }
+    /// Bytes it takes in the simulator.
+    pub fn state_bytes(&self) -> usize {
+        self.levels.iter().map(|l| l.capacity() * 8).sum()
+    }
     /// The set of all integers below `len`.
     pub fn full(len: usize) -> Self {
         let mut out = Self::new(len);

@@ -100,6 +100,14 @@ impl Supply {
         }
         out
     }
+    /// Bytes it takes in the simulator.
+    pub fn state_bytes(&self) -> usize {
+        let trees = [&self.empty, &self.huge, &self.sources, &self.targets].map(BitTree::state_bytes);
+        self.blocks.capacity() * std::mem::size_of::<PageBlock>()
+            + self.links.capacity() * std::mem::size_of::<Link>()
+            + self.forward.capacity() * std::mem::size_of::<u32>()
+            + trees.iter().sum::<usize>()
+    }
     /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.blocks.len()

@@ -4,6 +4,8 @@ use super::{NoOwners, Owners};
 use crate::mm::account::PageClass;
 use crate::mm::alloc::{AllocError, Gfp, Mark, Request};
 use crate::mm::node_memory::NodeMemory;
+use crate::mm::pageblock::Frame;
+use crate::mm::places::Gone;
 use crate::mm::policy::Placement;
 use crate::mm::work::Work;
 
@@ -31,6 +33,35 @@ impl NodeMemory {
             self.note_files(got.node);
         }
         Ok(())
+    }
+    /// A page that no process maps any more joins the page cache of its node.
+    pub fn cache_adopt(&mut self, node: usize, frame: Frame) {
+        self.accounts[node].change(PageClass::Shmem, PageClass::FileClean, 1);
+        self.files[node].add(frame, PageClass::FileClean);
+        self.note_files(node);
+    }
+    /// A process maps a page of the node's clean cache again, if there is any left; returns its pageblock. Which pages
+    /// of a file reclaim has taken is not known, only how many are left (model).
+    pub fn cache_claim(&mut self, node: usize) -> Option<Frame> {
+        let mut found = None;
+        self.files[node].drop_newest(PageClass::FileClean, |frame| found = Some(frame));
+        if found.is_some() {
+            self.accounts[node].change(PageClass::FileClean, PageClass::Shmem, 1);
+            self.note_files(node);
+        }
+        found
+    }
+    /// Takes back what a mapping gave up.
+    #[inline]
+    pub fn take_back(&mut self, gone: Gone) {
+        match gone {
+            Gone::Page { node, frame, class } => self.free_page(node, frame, class),
+            Gone::Cached { node, frame } => self.cache_adopt(node, frame),
+            Gone::Slot(slot) => {
+                let freed = self.swap.put(slot);
+                debug_assert!(freed, "slot {slot} was free");
+            }
+        }
     }
     /// Fills a node with page cache for a scenario: `pages` pages strictly on it, as far as it has free ones above its
     /// low mark, without touching the counters. Returns how many.

@@ -128,6 +128,21 @@ impl FileLists {
             });
         }
     }
+    /// Takes out the newest page of a class.
+    pub fn drop_newest(&mut self, class: PageClass, mut dropped: impl FnMut(Frame)) {
+        for (list, total) in
+            [(&mut self.inactive, &mut self.inactive_pages), (&mut self.active, &mut self.active_pages)]
+        {
+            let Some(at) = list.iter().rposition(|e| e.class == class) else { continue };
+            dropped(list[at].frame);
+            list[at].pages -= 1;
+            *total -= 1;
+            if list[at].pages == 0 {
+                list.remove(at);
+            }
+            return;
+        }
+    }
     /// Pages of one class become another, oldest first; returns how many (written back, mapped, unmapped, dirtied).
     pub fn change_class(&mut self, pages: u64, from: PageClass, to: PageClass) -> u64 {
         let mut left = pages;

@@ -34,7 +34,8 @@ pub enum Effort {
 }
 
 impl Effort {
-    fn words(self) -> &'static str {
+    /// In words.
+    pub fn words(self) -> &'static str {
         match self {
             Self::Free => "free",
             Self::Min => "min",

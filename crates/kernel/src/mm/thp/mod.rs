@@ -41,6 +41,12 @@ crate::tunables! {
         effort: Word = "by_defrag", "", "model", choices ["by_defrag", "none", "compact", "compact_reclaim"];
         /// Faults in advised ranges give up without retrying too (4.1 to 4.7).
         advised_noretry: bool = false, "", "model";
+        /// Processes are in span mode, as a launcher would set it by `prctl`.
+        span: bool = true, "", "model";
+        /// A policy for huge pages means its first node only (`mpol_huge`).
+        huge_strict: bool = false, "", "model";
+        /// A strict policy for huge pages does not reclaim that node (`mpol_huge`).
+        huge_noretry: bool = false, "", "model";
         /// Farthest distance class that `prctl_span` goes to.
         span_max_class: u8 = 255, "", "model", range 0..=255;
         /// The span mode of a process survives exec.
@@ -51,6 +57,10 @@ crate::tunables! {
 }
 
 impl ThpTunables {
+    /// Rules of a policy for huge pages.
+    pub fn huge_rules(&self) -> HugeRules {
+        HugeRules { strict: self.huge_strict, noretry: self.huge_noretry }
+    }
     /// The locality rule.
     pub fn locality(&self) -> Locality {
         // The words of the tunable are those of the role; a test holds them together.

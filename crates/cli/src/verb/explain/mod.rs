@@ -1,5 +1,8 @@
-//! `numalab explain`: why a run did what it did, in sentences.
+//! `numalab explain`: why a run did what it did, in sentences; where two runs parted; what a huge-page fault tries.
 
+mod ladder;
+
+use crate::context::Context;
 use crate::failure::{Done, Failure};
 use crate::logs::{self, DECISIONS};
 use crate::records::{self, Pick};
@@ -21,7 +24,7 @@ pub struct Args {
     subject: Subject,
 }
 
-/// What to compare.
+/// What else can be explained.
 #[derive(Debug, clap::Subcommand)]
 enum Two {
     /// Say where two runs first parted
@@ -31,6 +34,8 @@ enum Two {
         /// Another run
         b: PathBuf,
     },
+    /// Say what a huge-page fault tries, in order, with what an access then costs
+    Ladder(ladder::Args),
 }
 
 /// What to explain.
@@ -55,9 +60,11 @@ struct Subject {
 ///
 /// # Errors
 /// No such run, no decision log beside it, or an unknown subject.
-pub fn run(args: &Args) -> Result<Done, Failure> {
-    if let Some(Two::Diff { a, b }) = &args.two {
-        return parted(a, b);
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    match &args.two {
+        Some(Two::Diff { a, b }) => return parted(a, b),
+        Some(Two::Ladder(args)) => return ladder::run(context, args),
+        None => {}
     }
     let Some(pick) = &args.run else {
         return Err(Failure::usage("command line: no run; expected a record's directory"));

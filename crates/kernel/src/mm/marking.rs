@@ -1,0 +1,160 @@
+//! `change_prot_numa` on the entries of a mapping (kernel-numa-balancing.md section 7).
+//!
+//! Exclusive pages differ only in their node, so they are marked a bitmap at a time. Pages of shared objects are put
+//! to the page filter one by one: their mapcounts may differ.
+
+use super::block::Bits512;
+use super::object::SharedMemory;
+use super::vma::{ChunkKind, Vma};
+use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use crate::numa::mark::MarkRules;
+use crate::numa::page::PageFacts;
+use crate::numa::page_filter::Verdict;
+
+/// Result of marking a range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkOutcome {
+    /// Base pages newly PROT_NONE (512 per huge page).
+    pub updates: u64,
+    /// Huge entries among them.
+    pub huge: u64,
+    /// Populated entries looked at and left alone.
+    pub skipped: u64,
+    /// Address of the page at which a filter ended the mapping.
+    pub stop_at: Option<u64>,
+}
+
+impl Vma {
+    /// Marks every present entry of `from..to` that is not yet PROT_NONE and that the rules do not spare, in address
+    /// order. Huge entries wholly inside the range are marked as units.
+    pub fn mark_range(&mut self, from: u64, to: u64, rules: &MarkRules, store: &mut SharedMemory) -> MarkOutcome {
+        let mut out = MarkOutcome::default();
+        let mut addr = from;
+        while addr < to && out.stop_at.is_none() {
+            let chunk = self.chunk_of(addr);
+            let base = self.chunk_base(chunk);
+            let stop = to.min(base + CHUNK_BYTES);
+            let lo = ((addr - base) / PAGE_BYTES) as usize;
+            let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
+            match self.chunks[chunk].kind {
+                ChunkKind::Empty => {}
+                ChunkKind::Huge => self.mark_huge(chunk, hi - lo == 512, rules, store, &mut out),
+                ChunkKind::Small => self.mark_small(chunk, lo, hi, rules, store, &mut out),
+            }
+            addr = stop;
+        }
+        out
+    }
+    fn mark_huge(
+        &mut self,
+        chunk: usize,
+        whole: bool,
+        rules: &MarkRules,
+        store: &mut SharedMemory,
+        out: &mut MarkOutcome,
+    ) {
+        let c = &self.chunks[chunk];
+        let node = c.node as usize;
+        let shared = self.page_ref(chunk, 0);
+        let facts = match shared {
+            Some(at) => self.shared_facts(at, store),
+            None => PageFacts::private_anon_huge(node),
+        };
+        if !whole || c.huge_marked || rules.huge(&facts) != Verdict::Mark {
+            out.skipped += 1;
+            return;
+        }
+        let stamped = rules.stamp_nodes.contains(node);
+        let c = &mut self.chunks[chunk];
+        c.huge_marked = true;
+        self.marked_pages += CHUNK_PAGES;
+        out.updates += CHUNK_PAGES;
+        out.huge += 1;
+        match shared {
+            Some(at) if stamped => store.block_of(at).last[0] = rules.stamp.raw(),
+            None if stamped => c.index = rules.stamp.raw(),
+            _ => {}
+        }
+    }
+    fn mark_small(
+        &mut self,
+        chunk: usize,
+        lo: usize,
+        hi: usize,
+        rules: &MarkRules,
+        store: &mut SharedMemory,
+        out: &mut MarkOutcome,
+    ) {
+        let index = self.chunks[chunk].index as usize;
+        let populated = Bits512::range(lo, hi).zip(&self.blocks[index].present, |r, p| r & p);
+        let mut fresh = populated.zip(&self.blocks[index].marked, |a, m| a & !m);
+        let mut seen = populated;
+        if self.chunks[chunk].shared > 0 {
+            let shared = fresh.zip(&self.blocks[index].shared, |f, s| f & s);
+            if let Some(stop) = self.filter_shared(chunk, shared, rules, store, &mut fresh) {
+                out.stop_at = Some(self.chunk_base(chunk) + stop as u64 * PAGE_BYTES);
+                let before = Bits512::range(0, stop);
+                fresh = fresh.zip(&before, |f, b| f & b);
+                seen = seen.zip(&Bits512::range(0, stop + 1), |s, b| s & b);
+            }
+        }
+        let own = fresh.zip(&self.blocks[index].shared, |f, s| f & !s);
+        self.filter_own(chunk, own, rules, &mut fresh);
+        let (c, b) = self.small_block(chunk);
+        let n = fresh.count();
+        b.marked = b.marked.zip(&fresh, |a, f| a | f);
+        c.marked += n as u16;
+        self.marked_pages += u64::from(n);
+        out.updates += u64::from(n);
+        out.skipped += u64::from(seen.count() - n);
+    }
+    /// Takes the spared exclusive pages among `own` out of `fresh`, and stamps those on slow tiers.
+    fn filter_own(&mut self, chunk: usize, own: Bits512, rules: &MarkRules, fresh: &mut Bits512) {
+        let on = |nodes: &dyn Fn(usize) -> bool| {
+            let counts = &self.counts[chunk * self.nodes..(chunk + 1) * self.nodes];
+            counts.iter().enumerate().any(|(n, &k)| k > 0 && nodes(n))
+        };
+        let spares = on(&|n| !rules.marks_exclusive_anon(n));
+        let stamps = on(&|n| rules.stamp_nodes.contains(n));
+        if !spares && !stamps {
+            return;
+        }
+        let (_, b) = self.small_block(chunk);
+        let mut from = 0;
+        while let Some(p) = own.next(from) {
+            let node = usize::from(b.own_page(p).0);
+            if !rules.marks_exclusive_anon(node) {
+                fresh.clear(p);
+            } else if rules.stamp_nodes.contains(node) {
+                b.own_mut().last[p] = rules.stamp.raw();
+            }
+            from = p + 1;
+        }
+    }
+    /// Takes the spared pages among `shared` out of `fresh`, and stamps those on slow tiers; returns the page at which
+    /// the filter ended the mapping, if it did.
+    fn filter_shared(
+        &self,
+        chunk: usize,
+        shared: Bits512,
+        rules: &MarkRules,
+        store: &mut SharedMemory,
+        fresh: &mut Bits512,
+    ) -> Option<usize> {
+        let mut from = 0;
+        while let Some(p) = shared.next(from) {
+            from = p + 1;
+            let Some(at) = self.page_ref(chunk, p) else { continue };
+            let facts = self.shared_facts(at, store);
+            match rules.pte(&facts) {
+                Verdict::Mark if rules.stamp_nodes.contains(facts.nid) => {
+                    store.block_of(at).last[p] = rules.stamp.raw();
+                }
+                Verdict::Mark => {}
+                Verdict::Skip => fresh.clear(p),
+                Verdict::SkipVma => return Some(p),
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,284 @@
+//! Memory that several mappings can show: page cache, shared memory, and what a fork left in common.
+//!
+//! Problem: 288 processes that map the same 4 MB must not cost 288 copies of what is known of a page, yet each has its
+//! own entries, and moving a page must reach all of them.
+//! Approach: a [`SharedObject`] holds the pages of one stretch of address space, in blocks of 512 like a mapping's
+//! chunks, with a mapcount each, and the list of its *mappers*: every mapping that could show them (the reverse map).
+//! A mapping keeps only bitmaps of its entries. Forking a private mapping moves its exclusive pages into a new object,
+//! which both mappings then show write-protected; a store gives the writer a page of its own again.
+//! All mappers have an object at the same addresses, so chunk and page numbers agree everywhere.
+//! Invariants (checked by the simulator): a page's mapcount is the number of mappings that show it; anonymous pages
+//! have at least one; every resident page is one allocated frame.
+
+use super::account::PageClass;
+use super::block::{Bits512, NEVER};
+use super::pageblock::Frame;
+use super::places::Gone;
+use super::CHUNK_PAGES;
+
+/// What a shared object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backing {
+    /// Anonymous pages that processes have in common since a fork: freed with their last mapping.
+    Anon,
+    /// Shared memory: freed when nobody maps the object any more.
+    Shmem,
+    /// A file: its pages stay in the page cache.
+    File,
+}
+
+impl Backing {
+    /// How its pages are accounted. Mapped file pages count as shared memory: neither is reclaimed while a workload
+    /// uses it (model).
+    pub fn class(self, huge: bool) -> PageClass {
+        match self {
+            Self::Anon if huge => PageClass::AnonHuge,
+            Self::Anon => PageClass::Anon,
+            Self::Shmem | Self::File => PageClass::Shmem,
+        }
+    }
+}
+
+/// A mapping of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapper {
+    /// Process.
+    pub process: u32,
+    /// Mapping id in its address space.
+    pub vma: u32,
+}
+
+/// A page of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRef {
+    /// Object.
+    pub object: u32,
+    /// 2 MiB block of the object.
+    pub chunk: u32,
+    /// Page of the block; 0 for a huge page.
+    pub page: u16,
+}
+
+/// Up to 512 pages of an object.
+#[derive(Clone, Debug)]
+pub struct SharedBlock {
+    /// One huge page, described by entry 0, instead of base pages.
+    pub huge: bool,
+    /// Pages in memory.
+    pub resident: Bits512,
+    /// Pages written to since they were read (file only).
+    pub dirty: Bits512,
+    /// Pages locked by a migration.
+    pub locked: Bits512,
+    /// Pages in the batch of a CPU, not yet on the LRU.
+    pub batched: Bits512,
+    /// Node of each page.
+    pub node: [u8; 512],
+    /// Last cpupid of each page, or [`NEVER`].
+    pub last: [u32; 512],
+    /// Mappings that show the page.
+    pub mapcount: [u32; 512],
+    /// Pageblock of each page.
+    pub frame: [Frame; 512],
+    /// Pages that no process maps any more, left to the page cache of their node (file only).
+    pub cached: Bits512,
+}
+
+impl SharedBlock {
+    fn empty() -> Self {
+        Self {
+            huge: false,
+            resident: Bits512::default(),
+            dirty: Bits512::default(),
+            locked: Bits512::default(),
+            batched: Bits512::default(),
+            node: [0; 512],
+            last: [NEVER; 512],
+            mapcount: [0; 512],
+            frame: [Frame::UNKNOWN; 512],
+            cached: Bits512::default(),
+        }
+    }
+    /// Base pages in memory.
+    pub fn pages(&self) -> u64 {
+        if self.huge {
+            CHUNK_PAGES
+        } else {
+            u64::from(self.resident.count())
+        }
+    }
+    /// A huge page becomes 512 base pages that lie where it lay.
+    pub fn split(&mut self) {
+        debug_assert!(self.huge);
+        self.huge = false;
+        self.resident = Bits512::range(0, 512);
+        self.node = [self.node[0]; 512];
+        self.last = [self.last[0]; 512];
+        self.mapcount = [self.mapcount[0]; 512];
+        self.frame = [self.frame[0]; 512];
+    }
+}
+
+/// Pages of one stretch of address space and who maps it.
+#[derive(Clone, Debug)]
+pub struct SharedObject {
+    /// What it is.
+    pub backing: Backing,
+    /// Its mappings, in the order in which they came.
+    pub mappers: Vec<Mapper>,
+    blocks: Vec<Option<Box<SharedBlock>>>,
+}
+
+impl SharedObject {
+    /// A block, if any of its pages has been touched.
+    #[inline]
+    pub fn block(&self, chunk: usize) -> Option<&SharedBlock> {
+        self.blocks[chunk].as_deref()
+    }
+    /// A block, made on first use.
+    #[inline]
+    pub fn block_mut(&mut self, chunk: usize) -> &mut SharedBlock {
+        self.blocks[chunk].get_or_insert_with(|| Box::new(SharedBlock::empty()))
+    }
+    /// Whether a page is in memory.
+    pub fn resident(&self, chunk: usize, page: usize) -> bool {
+        self.block(chunk).is_some_and(|b| b.resident.get(page))
+    }
+    /// Blocks with their numbers.
+    pub fn blocks(&self) -> impl Iterator<Item = (usize, &SharedBlock)> {
+        self.blocks.iter().enumerate().filter_map(|(i, b)| b.as_deref().map(|b| (i, b)))
+    }
+}
+
+/// All shared objects of a run.
+#[derive(Clone, Debug, Default)]
+pub struct SharedMemory {
+    objects: Vec<SharedObject>,
+}
+
+impl SharedMemory {
+    /// An object of so many chunks without pages or mappers; returns its number.
+    pub fn create(&mut self, backing: Backing, chunks: usize) -> u32 {
+        self.objects.push(SharedObject { backing, mappers: Vec::new(), blocks: vec![None; chunks] });
+        self.objects.len() as u32 - 1
+    }
+    /// An object.
+    #[inline]
+    pub fn object(&self, id: u32) -> &SharedObject {
+        &self.objects[id as usize]
+    }
+    /// An object, to change.
+    #[inline]
+    pub fn object_mut(&mut self, id: u32) -> &mut SharedObject {
+        &mut self.objects[id as usize]
+    }
+    /// All objects with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &SharedObject)> {
+        self.objects.iter().enumerate().map(|(i, o)| (i as u32, o))
+    }
+    /// The block of a page that is in memory.
+    #[inline]
+    pub fn block_of(&mut self, at: PageRef) -> &mut SharedBlock {
+        self.objects[at.object as usize].block_mut(at.chunk as usize)
+    }
+    /// Whether a migration holds the lock of a page.
+    #[inline]
+    pub fn locked(&self, at: PageRef) -> bool {
+        let block = self.objects[at.object as usize].block(at.chunk as usize);
+        block.is_some_and(|b| b.locked.get(at.page as usize))
+    }
+    /// One mapping less shows a page; one that nobody shows any more goes through `freed`: anonymous ones are free, those
+    /// of files are left to the page cache.
+    pub fn unmap(&mut self, at: PageRef, freed: &mut impl FnMut(Gone)) {
+        let o = &mut self.objects[at.object as usize];
+        let backing = o.backing;
+        let b = o.block_mut(at.chunk as usize);
+        let page = at.page as usize;
+        b.mapcount[page] -= 1;
+        if b.mapcount[page] > 0 || backing == Backing::Shmem {
+            return;
+        }
+        if backing == Backing::File {
+            return self.leave(at, freed);
+        }
+        let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
+        freed(Gone::Page { node, frame, class: backing.class(b.huge) });
+        b.huge = false;
+        b.resident.clear(page);
+        b.last[page] = NEVER;
+    }
+    /// A page of a file that no mapping shows is left to the page cache.
+    pub fn leave(&mut self, at: PageRef, freed: &mut impl FnMut(Gone)) {
+        let (b, page) = (self.block_of(at), usize::from(at.page));
+        if b.mapcount[page] > 0 || !b.resident.get(page) {
+            return;
+        }
+        freed(Gone::Cached { node: usize::from(b.node[page]), frame: b.frame[page] });
+        b.cached.set(page);
+        b.locked.clear(page);
+        b.resident.clear(page);
+        b.last[page] = NEVER;
+    }
+    /// A mapping has gone. What only it kept is freed: shared memory with its last mapping; a file keeps its pages.
+    pub fn drop_mapper(&mut self, id: u32, mapper: Mapper, freed: &mut impl FnMut(Gone)) {
+        let o = &mut self.objects[id as usize];
+        o.mappers.retain(|m| *m != mapper);
+        if !o.mappers.is_empty() || o.backing == Backing::File {
+            return;
+        }
+        for block in o.blocks.iter_mut().filter_map(Option::take) {
+            let mut from = 0;
+            while let Some(page) = block.resident.next(from) {
+                let (node, frame) = (usize::from(block.node[page]), block.frame[page]);
+                freed(Gone::Page { node, frame, class: o.backing.class(block.huge) });
+                from = page + 1;
+            }
+        }
+    }
+    /// Adds the pages on each node to `out`.
+    pub fn add_pages_on_node(&self, out: &mut [u64]) {
+        for (_, b) in self.objects.iter().flat_map(SharedObject::blocks) {
+            if b.huge {
+                out[usize::from(b.node[0])] += CHUNK_PAGES;
+                continue;
+            }
+            let mut from = 0;
+            while let Some(page) = b.resident.next(from) {
+                out[usize::from(b.node[page])] += 1;
+                from = page + 1;
+            }
+        }
+    }
+}
+
+/// Pages that a CPU gathers before it puts them on the LRU together (`PAGEVEC_SIZE`: 14 to 4.14, 15 to 6.8).
+pub const LRU_BATCH: usize = 15;
+
+/// Pages of shared objects on their way to the LRU, by CPU (`lru_add` pagevecs). A page that has just come into memory,
+/// or back from a migration, waits there until the batch of its CPU is full; as long as it does, nobody can isolate
+/// it, so it cannot migrate.
+#[derive(Clone, Debug)]
+pub struct LruBatches {
+    batches: Vec<Vec<PageRef>>,
+}
+
+impl LruBatches {
+    /// Empty batches for so many CPUs.
+    pub fn new(cpus: usize) -> Self {
+        Self { batches: vec![Vec::with_capacity(LRU_BATCH); cpus] }
+    }
+    /// A page joins the batch of a CPU.
+    pub fn add(&mut self, cpu: usize, page: PageRef, store: &mut SharedMemory) {
+        store.block_of(page).batched.set(usize::from(page.page));
+        self.batches[cpu].push(page);
+        if self.batches[cpu].len() == LRU_BATCH {
+            self.drain(cpu, store);
+        }
+    }
+    /// The batch of a CPU goes to the LRU (`lru_add_drain`: also when an address space is unmapped there).
+    pub fn drain(&mut self, cpu: usize, store: &mut SharedMemory) {
+        for page in self.batches[cpu].drain(..) {
+            store.block_of(page).batched.clear(usize::from(page.page));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Which pages of a mapping an access would fault on.
+
+use super::block::Bits512;
+use super::vma::{ChunkKind, Vma};
+use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+
+impl Vma {
+    /// Pages that an access to the whole mapping would fault on (absent or marked).
+    pub fn pending_pages(&self) -> u64 {
+        (self.end - self.start) / PAGE_BYTES - self.rss_pages() + self.marked_pages
+    }
+    /// First page index in `from..to` of the chunk whose access faults.
+    #[inline]
+    pub fn next_fault(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Empty => Some(from),
+            ChunkKind::Huge => (c.huge_marked || write && c.read_only > 0).then_some(from),
+            ChunkKind::Small => {
+                if c.present == CHUNK_PAGES as u16 && c.marked == 0 && (!write || c.read_only == 0) {
+                    return None;
+                }
+                self.blocks[c.index as usize].next_fault(from, to, write)
+            }
+        }
+    }
+    /// Whether nothing is mapped at the page.
+    #[inline]
+    pub fn is_absent(&self, chunk: usize, page: usize) -> bool {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Empty => true,
+            ChunkKind::Huge => false,
+            ChunkKind::Small => !self.blocks[c.index as usize].present.get(page),
+        }
+    }
+    /// Whether any access to the page faults: it is absent, marked or being migrated.
+    #[inline]
+    pub fn is_pending(&self, chunk: usize, page: usize) -> bool {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Empty => true,
+            ChunkKind::Huge => c.huge_marked,
+            ChunkKind::Small => {
+                let b = &self.blocks[c.index as usize];
+                !b.present.get(page) || b.marked.get(page)
+            }
+        }
+    }
+    /// The `rank`-th pending page (absent or marked) of `from..to`, as (chunk, page), with ranks counted
+    /// in address order; `None` if there are not so many. Linear in the number of chunks.
+    pub fn select_pending(&self, from: u64, to: u64, mut rank: u64) -> Option<(usize, usize)> {
+        let mut addr = from;
+        while addr < to {
+            let chunk = self.chunk_of(addr);
+            let base = self.chunk_base(chunk);
+            let stop = to.min(base + CHUNK_BYTES);
+            let lo = ((addr - base) / PAGE_BYTES) as usize;
+            let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
+            let n = self.pending_in_chunk(chunk, lo, hi);
+            if rank < n {
+                return Some((chunk, self.pending_bits(chunk, lo, hi).select(rank as u32)?));
+            }
+            rank -= n;
+            addr = stop;
+        }
+        None
+    }
+    /// Pending pages in `from..to`. O(1) per chunk.
+    pub fn pending_in(&self, from: u64, to: u64) -> u64 {
+        if from <= self.start && to >= self.end {
+            return self.pending_pages();
+        }
+        let mut addr = from;
+        let mut sum = 0;
+        while addr < to {
+            let chunk = self.chunk_of(addr);
+            let base = self.chunk_base(chunk);
+            let stop = to.min(base + CHUNK_BYTES);
+            let lo = ((addr - base) / PAGE_BYTES) as usize;
+            let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
+            sum += self.pending_in_chunk(chunk, lo, hi);
+            addr = stop;
+        }
+        sum
+    }
+    fn pending_in_chunk(&self, chunk: usize, lo: usize, hi: usize) -> u64 {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Empty => (hi - lo) as u64,
+            ChunkKind::Huge => u64::from(c.huge_marked) * (hi - lo) as u64,
+            ChunkKind::Small if lo == 0 && hi == 512 => CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked),
+            ChunkKind::Small => u64::from(self.pending_bits(chunk, lo, hi).count()),
+        }
+    }
+    fn pending_bits(&self, chunk: usize, lo: usize, hi: usize) -> Bits512 {
+        let range = Bits512::range(lo, hi);
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Empty => range,
+            ChunkKind::Huge => {
+                if c.huge_marked {
+                    range
+                } else {
+                    Bits512::default()
+                }
+            }
+            ChunkKind::Small => {
+                let b = &self.blocks[c.index as usize];
+                b.present.zip(&b.marked, |p, m| !p | m).zip(&range, |a, r| a & r)
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Where the pages of a mapping lie: the pageblock of each exclusive page, the swap slot of each page that was swapped
+//! out, and the page table of each 2 MiB.
+//!
+//! Problem: freeing a page must give it back to the pageblock it came from, or fragmentation is lost; most chunks are
+//! huge, and a 16 TiB machine has 2^23 of them.
+//! Approach: 16 bytes per chunk; a block of 512 entries only for chunks with base pages or swapped ones.
+//! Invariants: an entry is a pageblock, a slot, or nothing; a chunk that is huge has no entries.
+
+use super::account::PageClass;
+use super::pageblock::Frame;
+
+/// Entries that are swap slots have this bit; pageblocks and slots are numbered below it.
+const SLOT: u32 = 1 << 31;
+const NOTHING: u32 = u32::MAX;
+const NO_TABLE: u8 = u8::MAX;
+
+/// What a mapping gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// A page that nobody has any more.
+    Page {
+        /// Its node.
+        node: usize,
+        /// Its pageblock.
+        frame: Frame,
+        /// Its use.
+        class: PageClass,
+    },
+    /// A page of a file that no process maps any more: it stays in the page cache.
+    Cached {
+        /// Its node.
+        node: usize,
+        /// Its pageblock.
+        frame: Frame,
+    },
+    /// A slot of the swap device.
+    Slot(u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    /// Pageblock of the huge page.
+    huge: u32,
+    /// Number of its entries.
+    entries: u32,
+    /// Pageblock of its page table.
+    table: u32,
+    /// Slots among the entries.
+    swapped: u16,
+    /// Node of its page table, or [`NO_TABLE`].
+    table_node: u8,
+}
+
+const UNTOUCHED: Chunk = Chunk { huge: NOTHING, entries: NOTHING, table: NOTHING, swapped: 0, table_node: NO_TABLE };
+
+#[derive(Clone, Debug)]
+struct Entries {
+    used: u16,
+    at: [u32; 512],
+}
+
+/// Places of the pages of one mapping.
+#[derive(Clone, Debug)]
+pub struct Places {
+    chunks: Vec<Chunk>,
+    entries: Vec<Entries>,
+    free: Vec<u32>,
+    tables_on_node: Vec<u64>,
+    tables: u64,
+    swapped: u64,
+    huge: u64,
+}
+
+impl Places {
+    /// A mapping of so many chunks without pages, on a machine with `nodes` nodes.
+    pub fn new(chunks: usize, nodes: usize) -> Self {
+        Self {
+            chunks: vec![UNTOUCHED; chunks],
+            entries: Vec::new(),
+            free: Vec::new(),
+            tables_on_node: vec![0; nodes],
+            tables: 0,
+            swapped: 0,
+            huge: 0,
+        }
+    }
+    /// Bytes it takes in the simulator.
+    pub fn state_bytes(&self) -> usize {
+        self.chunks.capacity() * std::mem::size_of::<Chunk>() + self.entries.capacity() * std::mem::size_of::<Entries>()
+    }
+
+    /// Notes the pageblock of a huge page.
+    pub fn set_huge(&mut self, chunk: usize, frame: Frame) {
+        self.huge += 1;
+        self.chunks[chunk].huge = frame.0;
+    }
+    /// A huge page has moved; returns where it was.
+    pub fn move_huge(&mut self, chunk: usize, frame: Frame) -> Frame {
+        Frame(std::mem::replace(&mut self.chunks[chunk].huge, frame.0))
+    }
+    /// A huge page goes over to a shared object; returns its pageblock.
+    pub fn share_huge(&mut self, chunk: usize) -> Frame {
+        self.move_huge(chunk, Frame::UNKNOWN)
+    }
+    /// The places of a forked copy: its entries show shared pages, which it has no places of.
+    pub fn forked(&self) -> Self {
+        let mut copy = Self::new(self.chunks.len(), self.tables_on_node.len());
+        copy.huge = self.huge;
+        copy
+    }
+    /// Huge pages.
+    #[inline]
+    pub fn huge_pages(&self) -> u64 {
+        self.huge
+    }
+    /// Pageblock of a huge page.
+    #[inline]
+    pub fn huge(&self, chunk: usize) -> Frame {
+        Frame(self.chunks[chunk].huge)
+    }
+    /// Forgets the pageblock of a huge page and returns it.
+    pub fn take_huge(&mut self, chunk: usize) -> Frame {
+        self.huge -= 1;
+        Frame(std::mem::replace(&mut self.chunks[chunk].huge, NOTHING))
+    }
+    /// A huge page becomes 512 base pages that lie where it lay.
+    pub fn split(&mut self, chunk: usize) {
+        let frame = self.take_huge(chunk);
+        if frame != Frame::UNKNOWN {
+            let e = self.entries_mut(chunk);
+            *e = Entries { used: 512, at: [frame.0; 512] };
+        }
+    }
+
+    /// Notes the pageblock of a base page.
+    #[inline]
+    pub fn set(&mut self, chunk: usize, page: usize, frame: Frame) {
+        let e = self.entries_mut(chunk);
+        e.used += u16::from(e.at[page] == NOTHING);
+        e.at[page] = frame.0;
+        e.used -= u16::from(frame == Frame::UNKNOWN);
+    }
+    /// Pageblock of a base page that is in memory.
+    #[inline]
+    pub fn get(&self, chunk: usize, page: usize) -> Frame {
+        match self.entry(chunk, page) {
+            at if at & SLOT == 0 => Frame(at),
+            _ => Frame::UNKNOWN,
+        }
+    }
+    /// Forgets the pageblock of a base page and returns it.
+    #[inline]
+    pub fn take(&mut self, chunk: usize, page: usize) -> Frame {
+        let frame = self.get(chunk, page);
+        if frame != Frame::UNKNOWN {
+            self.clear(chunk, page);
+        }
+        frame
+    }
+
+    /// Notes that a page is in a slot of the swap device.
+    pub fn set_slot(&mut self, chunk: usize, page: usize, slot: u32) {
+        debug_assert!(slot < SLOT - 1);
+        let e = self.entries_mut(chunk);
+        e.used += u16::from(e.at[page] == NOTHING);
+        e.at[page] = SLOT | slot;
+        self.chunks[chunk].swapped += 1;
+        self.swapped += 1;
+    }
+    /// Slot of a page that is swapped out.
+    #[inline]
+    pub fn slot(&self, chunk: usize, page: usize) -> Option<u32> {
+        if self.chunks[chunk].swapped == 0 {
+            return None;
+        }
+        let at = self.entry(chunk, page);
+        (at != NOTHING && at & SLOT != 0).then_some(at & !SLOT)
+    }
+    /// Forgets the slot of a page and returns it.
+    pub fn take_slot(&mut self, chunk: usize, page: usize) -> Option<u32> {
+        let slot = self.slot(chunk, page)?;
+        self.chunks[chunk].swapped -= 1;
+        self.swapped -= 1;
+        self.clear(chunk, page);
+        Some(slot)
+    }
+    /// Swapped pages of a chunk.
+    #[inline]
+    pub fn swapped_in_chunk(&self, chunk: usize) -> u16 {
+        self.chunks[chunk].swapped
+    }
+    /// Swapped pages.
+    pub fn swapped(&self) -> u64 {
+        self.swapped
+    }
+
+    /// Whether a chunk has a page table.
+    #[inline]
+    pub fn has_table(&self, chunk: usize) -> bool {
+        self.chunks[chunk].table_node != NO_TABLE
+    }
+    /// Notes the page table of a chunk.
+    pub fn set_table(&mut self, chunk: usize, node: usize, frame: Frame) {
+        debug_assert!(!self.has_table(chunk) && node < usize::from(NO_TABLE));
+        let c = &mut self.chunks[chunk];
+        (c.table, c.table_node) = (frame.0, node as u8);
+        self.tables_on_node[node] += 1;
+        self.tables += 1;
+    }
+    /// Forgets the page table of a chunk and returns its node and pageblock.
+    pub fn take_table(&mut self, chunk: usize) -> Option<(usize, Frame)> {
+        if !self.has_table(chunk) {
+            return None;
+        }
+        let c = &mut self.chunks[chunk];
+        let node = usize::from(std::mem::replace(&mut c.table_node, NO_TABLE));
+        self.tables_on_node[node] -= 1;
+        self.tables -= 1;
+        Some((node, Frame(c.table)))
+    }
+    /// Page tables on each node.
+    #[inline]
+    pub fn tables_on_node(&self) -> &[u64] {
+        &self.tables_on_node
+    }
+    /// Page tables.
+    pub fn tables(&self) -> u64 {
+        self.tables
+    }
+
+    #[inline]
+    fn entry(&self, chunk: usize, page: usize) -> u32 {
+        self.entries.get(self.chunks[chunk].entries as usize).map_or(NOTHING, |e| e.at[page])
+    }
+    fn entries_mut(&mut self, chunk: usize) -> &mut Entries {
+        if self.chunks[chunk].entries == NOTHING {
+            let index = self.free.pop().unwrap_or_else(|| {
+                self.entries.push(Entries { used: 0, at: [NOTHING; 512] });
+                (self.entries.len() - 1) as u32
+            });
+            self.chunks[chunk].entries = index;
+        }
+        &mut self.entries[self.chunks[chunk].entries as usize]
+    }
+    #[inline]
+    fn clear(&mut self, chunk: usize, page: usize) {
+        let index = self.chunks[chunk].entries;
+        let e = &mut self.entries[index as usize];
+        e.at[page] = NOTHING;
+        e.used -= 1;
+        if e.used == 0 {
+            self.chunks[chunk].entries = NOTHING;
+            self.free.push(index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_slots_and_tables_come_and_go() {
+        let mut p = Places::new(2, 3);
+        p.set(1, 7, Frame(40));
+        p.set(1, 8, Frame(41));
+        assert_eq!((p.get(1, 7), p.get(1, 9), p.get(0, 7)), (Frame(40), Frame::UNKNOWN, Frame::UNKNOWN));
+        assert_eq!(p.take(1, 7), Frame(40));
+        p.set_slot(1, 7, 99);
+        assert_eq!((p.slot(1, 7), p.slot(1, 8), p.get(1, 7)), (Some(99), None, Frame::UNKNOWN));
+        assert_eq!((p.swapped(), p.swapped_in_chunk(1)), (1, 1));
+        assert_eq!((p.take_slot(1, 7), p.take_slot(1, 7), p.take(1, 8)), (Some(99), None, Frame(41)));
+        assert_eq!((p.free.len(), p.entries.len()), (1, 1), "the empty block is used again");
+        p.set_table(0, 2, Frame(5));
+        assert_eq!((p.tables(), p.tables_on_node()), (1, [0, 0, 1].as_slice()));
+        assert_eq!((p.take_table(0), p.take_table(0)), (Some((2, Frame(5))), None));
+    }
+
+    #[test]
+    fn a_split_page_lies_where_it_lay() {
+        let mut p = Places::new(1, 1);
+        p.set_huge(0, Frame(3));
+        p.split(0);
+        assert!((0..512).all(|i| p.take(0, i) == Frame(3)));
+        assert_eq!((p.huge(0), p.free.len()), (Frame::UNKNOWN, 1));
+        p.set_huge(0, Frame::UNKNOWN);
+        p.split(0);
+        assert_eq!((p.get(0, 0), p.huge_pages()), (Frame::UNKNOWN, 0), "of an unknown frame nothing is noted");
+    }
+}

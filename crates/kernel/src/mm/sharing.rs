@@ -1,0 +1,343 @@
+//! Entries of a mapping that show shared pages: mapping them, fork, copy-on-write, unmapping
+//! (thp-and-allocation.md section 13).
+
+use super::account::PageClass;
+use super::block::{Bits512, Block, NEVER};
+use super::object::{Backing, Mapper, PageRef, SharedMemory};
+use super::pageblock::Frame;
+use super::places::Gone;
+use super::vma::{ChunkKind, Vma, EMPTY};
+use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use crate::numa::page::{PageFacts, HPAGE_PAGES};
+use crate::numa::state::LastCpupid;
+
+/// What a fork copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Base-page entries.
+    pub ptes: u64,
+    /// Huge entries.
+    pub pmds: u64,
+}
+
+impl Vma {
+    /// Facts of a shared page as an entry of this mapping shows it.
+    pub fn shared_facts(&self, at: PageRef, store: &SharedMemory) -> PageFacts {
+        let object = store.object(at.object);
+        let (chunk, page) = (at.chunk as usize, usize::from(at.page));
+        let Some(b) = object.block(chunk) else { return PageFacts::private_anon(0) };
+        let anon = object.backing == Backing::Anon;
+        let dirty = b.dirty.get(page);
+        let writable = match self.kind {
+            _ if self.is_read_only(chunk, page) => false,
+            super::VmaKind::FileRead => false,
+            super::VmaKind::FileShared => dirty,
+            _ => true,
+        };
+        PageFacts {
+            nid: usize::from(b.node[page]),
+            last: LastCpupid::from_raw(b.last[page]),
+            pages: if b.huge { HPAGE_PAGES } else { 1 },
+            huge: b.huge,
+            mapcount: b.mapcount[page],
+            // The page cache holds a reference of its own.
+            refcount: b.mapcount[page] + u32::from(!anon),
+            entire_mapcount: if b.huge { b.mapcount[page] } else { 0 },
+            first_mapcount: b.mapcount[page],
+            writable,
+            shared_mapping: self.kind.is_shared(),
+            write_notify: self.kind.notifies_writes(),
+            file_lru: object.backing == Backing::File,
+            dirty: anon || dirty,
+            ..PageFacts::private_anon(0)
+        }
+    }
+    /// Whether an entry is write-protected.
+    #[inline]
+    pub fn is_read_only(&self, chunk: usize, page: usize) -> bool {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Empty => false,
+            ChunkKind::Huge => c.read_only > 0,
+            ChunkKind::Small => self.blocks[c.index as usize].read_only.get(page),
+        }
+    }
+    /// An empty entry now shows a page of the mapping's first object, which is on `node`. The mapcount is the caller's.
+    pub fn map_shared(&mut self, chunk: usize, page: usize, node: usize, read_only: bool) {
+        let (c, b) = self.small_block(chunk);
+        debug_assert!(!b.present.get(page));
+        b.present.set(page);
+        b.set_shared(page, 0);
+        c.present += 1;
+        c.shared += 1;
+        if read_only {
+            b.read_only.set(page);
+            c.read_only += 1;
+        }
+        self.counts[chunk * self.nodes + node] += 1;
+        self.pages_on_node[node] += 1;
+    }
+    /// An entry that showed a shared base page on `old` shows an exclusive, writable one on `node` instead (copy on
+    /// write). The mapcount is the caller's.
+    pub fn break_cow(&mut self, chunk: usize, page: usize, old: usize, (node, frame): (usize, Frame)) {
+        self.unmark(chunk, page);
+        self.places.set(chunk, page, frame);
+        self.anon = true;
+        let (c, b) = self.small_block(chunk);
+        debug_assert!(b.shared.get(page));
+        b.clear_shared(page);
+        c.shared -= 1;
+        if b.read_only.get(page) {
+            b.read_only.clear(page);
+            c.read_only -= 1;
+        }
+        let own = b.own_mut();
+        own.node[page] = node as u8;
+        own.last[page] = NEVER;
+        self.recount(chunk, old, node);
+    }
+    /// A huge entry that showed a shared page on `old` shows an exclusive, writable one instead (copy on write before 5.8).
+    pub fn break_cow_huge(&mut self, chunk: usize, old: usize, (node, frame): (usize, Frame)) {
+        self.unmark(chunk, 0);
+        self.anon = true;
+        self.places.move_huge(chunk, frame);
+        let c = &mut self.chunks[chunk];
+        debug_assert!(c.kind == ChunkKind::Huge && c.shared > 0);
+        (c.shared, c.read_only, c.index) = (0, 0, NEVER);
+        self.recount(chunk, old, node);
+    }
+    /// A shared page that an entry shows has moved from `old` to `node`.
+    #[inline]
+    pub fn shared_moved(&mut self, chunk: usize, old: usize, node: usize) {
+        self.recount(chunk, old, node);
+    }
+    /// Whether an entry shows this page.
+    #[inline]
+    pub fn shows(&self, at: PageRef) -> bool {
+        self.page_ref(at.chunk as usize, usize::from(at.page)) == Some(at)
+    }
+    /// Puts a migration entry in place of one that shows a shared page; false if that was PROT_NONE.
+    #[inline]
+    pub fn set_migrating(&mut self, chunk: usize, page: usize) -> bool {
+        let c = &mut self.chunks[chunk];
+        if c.kind == ChunkKind::Huge {
+            let was = std::mem::replace(&mut c.huge_marked, true);
+            self.marked_pages += if was { 0 } else { CHUNK_PAGES };
+            return !was;
+        }
+        let b = &mut self.blocks[c.index as usize];
+        if b.marked.get(page) {
+            return false;
+        }
+        b.marked.set(page);
+        c.marked += 1;
+        self.marked_pages += 1;
+        true
+    }
+    /// A shared huge entry becomes 512 base entries that show the pages its huge page has been split into.
+    pub fn split_shared_huge(&mut self, chunk: usize) {
+        let c = self.chunks[chunk];
+        debug_assert!(c.kind == ChunkKind::Huge && c.shared > 0);
+        let all = Bits512::range(0, 512);
+        let mut b = Block { present: all, shared: all, ..Block::empty() };
+        let layer = c.index as usize;
+        if layer > 0 {
+            b.layers = vec![Bits512::default(); layer];
+            b.layers[layer - 1] = all;
+        }
+        if c.huge_marked {
+            b.marked = all;
+        }
+        if c.read_only > 0 {
+            b.read_only = all;
+        }
+        self.places.take_huge(chunk);
+        self.chunks[chunk] = EMPTY;
+        let (fresh, block) = self.small_block(chunk);
+        *block = b;
+        fresh.present = CHUNK_PAGES as u16;
+        fresh.shared = CHUNK_PAGES as u16;
+        fresh.marked = if c.huge_marked { CHUNK_PAGES as u16 } else { 0 };
+        fresh.read_only = c.read_only;
+    }
+
+    /// The copy of this mapping in a forked child. Page tables of shared mappings, and of files that were never
+    /// written to, are not copied: the child finds the pages by its own faults. Otherwise all pages are in common
+    /// afterwards, write-protected, and marks are copied.
+    pub fn fork(&mut self, store: &mut SharedMemory, me: Mapper, child: Mapper) -> (Vma, Copied) {
+        let mut copied = Copied::default();
+        if self.kind.is_shared() || (self.kind.is_file() && !self.anon) {
+            let mut v = Vma::new(self.start, self.end, self.kind, self.huge_ok, self.nodes);
+            v.objects.clone_from(&self.objects);
+            for &o in &v.objects {
+                store.object_mut(o).mappers.push(child);
+            }
+            return (v, copied);
+        }
+        self.give_away(store, me);
+        for i in 0..self.chunks.len() {
+            let c = &mut self.chunks[i];
+            match c.kind {
+                ChunkKind::Empty => {}
+                ChunkKind::Huge => {
+                    c.read_only = CHUNK_PAGES as u16;
+                    store.object_mut(self.objects[c.index as usize]).block_mut(i).mapcount[0] += 1;
+                    copied.pmds += 1;
+                }
+                ChunkKind::Small => {
+                    let b = &mut self.blocks[c.index as usize];
+                    b.read_only = b.shared;
+                    c.read_only = c.shared;
+                    copied.ptes += u64::from(c.present);
+                    for (layer, &object) in self.objects.iter().enumerate() {
+                        let shown = b.layer(layer);
+                        let mut from = 0;
+                        while let Some(p) = shown.next(from) {
+                            store.object_mut(object).block_mut(i).mapcount[p] += 1;
+                            from = p + 1;
+                        }
+                    }
+                }
+            }
+        }
+        for &o in &self.objects {
+            store.object_mut(o).mappers.push(child);
+        }
+        let mut copy = self.clone();
+        copy.places = self.places.forked();
+        (copy, copied)
+    }
+    /// Moves the exclusive pages into a new object of which this is the only mapping.
+    fn give_away(&mut self, store: &mut SharedMemory, me: Mapper) {
+        let exclusive = |v: &Vma, i: usize| v.chunks[i].present > v.chunks[i].shared;
+        if !(0..self.chunks.len()).any(|i| exclusive(self, i)) {
+            return;
+        }
+        let id = store.create(Backing::Anon, self.chunks.len());
+        let object = store.object_mut(id);
+        object.mappers.push(me);
+        let layer = self.objects.len();
+        self.objects.push(id);
+        for i in (0..self.chunks.len()).filter(|&i| exclusive(self, i)).collect::<Vec<_>>() {
+            let block = object.block_mut(i);
+            let c = &mut self.chunks[i];
+            if c.kind == ChunkKind::Huge {
+                block.huge = true;
+                block.resident.set(0);
+                (block.node[0], block.last[0], block.mapcount[0]) = (c.node, c.index, 1);
+                block.frame[0] = self.places.share_huge(i);
+                c.shared = CHUNK_PAGES as u16;
+                c.index = layer as u32;
+                continue;
+            }
+            let b = &mut self.blocks[c.index as usize];
+            let mine = b.exclusive();
+            let mut from = 0;
+            while let Some(p) = mine.next(from) {
+                (block.node[p], block.last[p]) = b.own_page(p);
+                block.frame[p] = self.places.take(i, p);
+                block.mapcount[p] = 1;
+                b.set_shared(p, layer);
+                from = p + 1;
+            }
+            block.resident = mine;
+            b.own = None;
+            c.shared = c.present;
+        }
+    }
+
+    /// Unmaps every page in `from..to`; exclusive pages, and anonymous ones that nobody else shows, are freed: calls
+    /// `freed` for each of them, and for each swap slot. A huge page partly in the range is kept. Returns the entries cleared.
+    pub fn discard(&mut self, from: u64, to: u64, store: &mut SharedMemory, mut freed: impl FnMut(Gone)) -> u64 {
+        let mut addr = from;
+        let mut cleared = 0;
+        while addr < to {
+            let chunk = self.chunk_of(addr);
+            let base = self.chunk_base(chunk);
+            let stop = to.min(base + CHUNK_BYTES);
+            let lo = ((addr - base) / PAGE_BYTES) as usize;
+            let hi = ((stop - base) / PAGE_BYTES) as usize;
+            if self.places.swapped_in_chunk(chunk) > 0 {
+                (lo..hi).filter_map(|p| self.places.take_slot(chunk, p)).for_each(|slot| freed(Gone::Slot(slot)));
+            }
+            cleared += match self.chunks[chunk].kind {
+                ChunkKind::Empty => 0,
+                ChunkKind::Huge if hi - lo == 512 => self.discard_huge(chunk, store, &mut freed),
+                ChunkKind::Huge => 0,
+                ChunkKind::Small => self.discard_small(chunk, Bits512::range(lo, hi), store, &mut freed),
+            };
+            addr = stop;
+        }
+        cleared
+    }
+    fn discard_huge(&mut self, chunk: usize, store: &mut SharedMemory, freed: &mut impl FnMut(Gone)) -> u64 {
+        let c = self.chunks[chunk];
+        let node = c.node as usize;
+        // Its table was set aside for a split; without an entry the next fault may be huge again.
+        if let Some((node, frame)) = self.places.take_table(chunk) {
+            freed(Gone::Page { node, frame, class: PageClass::PageTables });
+        }
+        let frame = self.places.take_huge(chunk);
+        match self.page_ref(chunk, 0) {
+            Some(at) => store.unmap(at, freed),
+            None => freed(Gone::Page { node, frame, class: PageClass::AnonHuge }),
+        }
+        if c.huge_marked {
+            self.marked_pages -= CHUNK_PAGES;
+        }
+        self.chunks[chunk] = EMPTY;
+        self.counts[chunk * self.nodes + node] -= CHUNK_PAGES as u16;
+        self.pages_on_node[node] -= CHUNK_PAGES;
+        CHUNK_PAGES
+    }
+    fn discard_small(
+        &mut self,
+        chunk: usize,
+        range: Bits512,
+        store: &mut SharedMemory,
+        freed: &mut impl FnMut(Gone),
+    ) -> u64 {
+        let index = self.chunks[chunk].index;
+        let gone = range.zip(&self.blocks[index as usize].present, |a, p| a & p);
+        let mut from = 0;
+        while let Some(p) = gone.next(from) {
+            from = p + 1;
+            let node = match self.page_ref(chunk, p) {
+                Some(at) => {
+                    let node = usize::from(store.block_of(at).node[p]);
+                    store.unmap(at, freed);
+                    node
+                }
+                None => {
+                    let node = usize::from(self.blocks[index as usize].own_page(p).0);
+                    freed(Gone::Page { node, frame: self.places.take(chunk, p), class: PageClass::Anon });
+                    node
+                }
+            };
+            self.counts[chunk * self.nodes + node] -= 1;
+            self.pages_on_node[node] -= 1;
+        }
+        let (c, b) = self.small_block(chunk);
+        let clear = |bits: &mut Bits512, count: &mut u16| {
+            let n = bits.zip(&range, |m, r| m & r).count();
+            *bits = bits.zip(&range, |m, r| m & !r);
+            *count -= n as u16;
+            u64::from(n)
+        };
+        let marked = clear(&mut b.marked, &mut c.marked);
+        clear(&mut b.read_only, &mut c.read_only);
+        clear(&mut b.shared, &mut c.shared);
+        b.layers.iter_mut().for_each(|l| *l = l.zip(&range, |m, r| m & !r));
+        let cleared = clear(&mut b.present, &mut c.present);
+        if c.present == 0 {
+            *c = EMPTY;
+            *b = Block::empty();
+            self.free_blocks.push(index);
+        }
+        self.marked_pages -= marked;
+        cleared
+    }
+}
+
+/// Pages of a fault-around window: it is so many, aligned (`fault_around_bytes`).
+pub const FAULT_AROUND_PAGES: usize = (64 << 10) / PAGE_BYTES as usize;

@@ -1,0 +1,198 @@
+//! Changes of a mapping's pages that reclaim and khugepaged make: splitting a huge page, collapsing base pages into
+//! one, swapping out and in (thp-and-allocation.md sections 4.4, 9.4 and 11). They concern exclusive pages only.
+//!
+//! Also what page walks see of a mapping.
+
+use super::block::{Bits512, Block, OwnPages};
+use super::pageblock::Frame;
+use super::vma::{Chunk, ChunkKind, Vma, EMPTY};
+use super::CHUNK_PAGES;
+
+impl Vma {
+    /// Share of the resident pages that huge pages map, 0..=1.
+    pub fn huge_share(&self) -> f64 {
+        let rss = self.rss_pages();
+        if rss == 0 {
+            return 0.0;
+        }
+        (self.places.huge_pages() * CHUNK_PAGES) as f64 / rss as f64
+    }
+    /// Page tables on each node; where none is noted, the pages themselves stand for them.
+    pub fn tables_on_node(&self) -> &[u64] {
+        if self.places.tables() == 0 {
+            self.pages_on_node()
+        } else {
+            self.places.tables_on_node()
+        }
+    }
+    /// Whether a huge page may be put here by a fault: nothing was ever mapped in the whole 2 MiB.
+    pub fn huge_fault_fits(&self, chunk: usize) -> bool {
+        self.huge_ok
+            && self.chunks[chunk].kind == ChunkKind::Empty
+            && !self.places.has_table(chunk)
+            && self.places.swapped_in_chunk(chunk) == 0
+            && self.chunk_is_whole(chunk)
+    }
+
+    /// The exclusive huge page of a chunk becomes 512 base pages that lie where it lay; returns its node and pageblock.
+    pub fn split_huge(&mut self, chunk: usize) -> (usize, Frame) {
+        let c = self.chunks[chunk];
+        debug_assert!(c.kind == ChunkKind::Huge && c.shared == 0);
+        let at = (usize::from(c.node), self.places.huge(chunk));
+        self.places.split(chunk);
+        self.chunks[chunk] = EMPTY;
+        let all = |yes: bool| if yes { Bits512::range(0, 512) } else { Bits512::default() };
+        let count = |yes: bool| if yes { CHUNK_PAGES as u16 } else { 0 };
+        let (fresh, block) = self.small_block(chunk);
+        *block = Block {
+            present: all(true),
+            marked: all(c.huge_marked),
+            read_only: all(c.read_only > 0),
+            own: Some(Box::new(OwnPages { node: [c.node; 512], last: [c.index; 512] })),
+            ..Block::empty()
+        };
+        let (marked, read_only) = (count(c.huge_marked), count(c.read_only > 0));
+        *fresh = Chunk { present: CHUNK_PAGES as u16, marked, read_only, ..*fresh };
+        at
+    }
+
+    /// The base pages of a chunk become one huge page in `frame` of `node`; calls `freed` with node and pageblock of each.
+    /// None of them is shared or swapped out.
+    pub fn collapse(&mut self, chunk: usize, node: usize, frame: Frame, mut freed: impl FnMut(usize, Frame)) {
+        let c = self.chunks[chunk];
+        debug_assert!(c.kind == ChunkKind::Small && c.shared == 0 && self.places.swapped_in_chunk(chunk) == 0);
+        let present = self.blocks[c.index as usize].present;
+        let mut from = 0;
+        while let Some(page) = present.next(from) {
+            let old = self.blocks[c.index as usize].own_page(page).0;
+            freed(usize::from(old), self.places.take(chunk, page));
+            from = page + 1;
+        }
+        self.marked_pages -= u64::from(c.marked);
+        for n in 0..self.nodes {
+            let pages = std::mem::take(&mut self.counts[chunk * self.nodes + n]);
+            self.pages_on_node[n] -= u64::from(pages);
+        }
+        self.chunks[chunk] = EMPTY;
+        self.blocks[c.index as usize] = Block::empty();
+        self.free_blocks.push(c.index);
+        self.populate_huge(chunk, node, frame);
+    }
+
+    /// The exclusive base page goes to a swap slot; returns its node and pageblock.
+    pub fn swap_out(&mut self, chunk: usize, page: usize, slot: u32) -> (usize, Frame) {
+        self.unmark(chunk, page);
+        let index = self.chunks[chunk].index;
+        let (c, b) = self.small_block(chunk);
+        debug_assert!(b.present.get(page) && !b.shared.get(page));
+        b.present.clear(page);
+        c.present -= 1;
+        if b.read_only.get(page) {
+            b.read_only.clear(page);
+            c.read_only -= 1;
+        }
+        let node = usize::from(b.own_page(page).0);
+        if c.present == 0 {
+            *c = EMPTY;
+            *b = Block::empty();
+            self.free_blocks.push(index);
+        }
+        self.counts[chunk * self.nodes + node] -= 1;
+        self.pages_on_node[node] -= 1;
+        let frame = self.places.take(chunk, page);
+        self.places.set_slot(chunk, page, slot);
+        (node, frame)
+    }
+    /// The exclusive huge page goes to 512 slots from `first` on, whole; returns its node and pageblock.
+    pub fn swap_out_huge(&mut self, chunk: usize, first: u32) -> (usize, Frame) {
+        let c = self.chunks[chunk];
+        debug_assert!(c.kind == ChunkKind::Huge && c.shared == 0);
+        if c.huge_marked {
+            self.marked_pages -= CHUNK_PAGES;
+        }
+        let node = usize::from(c.node);
+        self.chunks[chunk] = EMPTY;
+        self.counts[chunk * self.nodes + node] -= CHUNK_PAGES as u16;
+        self.pages_on_node[node] -= CHUNK_PAGES;
+        let frame = self.places.take_huge(chunk);
+        (0..CHUNK_PAGES as u32).for_each(|i| self.places.set_slot(chunk, i as usize, first + i));
+        (node, frame)
+    }
+    /// What a collapsed page remembers of the pages it was made of.
+    pub fn remember_collapsed(&mut self, chunk: usize, last: u32, marked: bool) {
+        self.set_last(chunk, 0, last);
+        let c = &mut self.chunks[chunk];
+        if marked && c.kind == ChunkKind::Huge && !c.huge_marked {
+            c.huge_marked = true;
+            self.marked_pages += CHUNK_PAGES;
+        }
+    }
+    /// Node of the first exclusive page of a chunk and what that page remembers.
+    pub fn first_page(&self, chunk: usize) -> Option<(usize, u32)> {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Huge if c.shared == 0 => Some((usize::from(c.node), c.index)),
+            ChunkKind::Small => {
+                let b = &self.blocks[c.index as usize];
+                b.exclusive().next(0).map(|p| b.own_page(p)).map(|(node, last)| (usize::from(node), last))
+            }
+            _ => None,
+        }
+    }
+    /// First marked page at or after `from` of a chunk of base pages.
+    pub fn next_marked(&self, chunk: usize, from: usize) -> Option<usize> {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Small if c.marked > 0 => self.blocks[c.index as usize].marked.next(from),
+            _ => None,
+        }
+    }
+    /// Node of an exclusive base page, `None` if the entry shows none.
+    #[inline]
+    pub fn exclusive_node(&self, chunk: usize, page: usize) -> Option<usize> {
+        let c = &self.chunks[chunk];
+        if c.kind != ChunkKind::Small {
+            return None;
+        }
+        let b = &self.blocks[c.index as usize];
+        (b.present.get(page) && !b.shared.get(page)).then(|| usize::from(b.own_page(page).0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vma::VmaKind;
+    use super::*;
+
+    fn vma() -> Vma {
+        Vma::new(0, 4 << 20, VmaKind::PrivateAnon, true, 2)
+    }
+
+    #[test]
+    fn a_split_page_keeps_its_node_and_mark_and_collapses_again() {
+        let mut v = vma();
+        v.populate_huge(1, 1, Frame(9));
+        assert!(v.huge_share() == 1.0 && !v.huge_fault_fits(1) && v.huge_fault_fits(0));
+        assert_eq!(v.split_huge(1), (1, Frame(9)));
+        assert_eq!((v.pages_on_node(), v.huge_share()), ([0, 512].as_slice(), 0.0));
+        v.check().unwrap();
+        let mut freed = Vec::new();
+        v.collapse(1, 0, Frame(4), |node, frame| freed.push((node, frame)));
+        assert_eq!((freed.len(), freed[511]), (512, (1, Frame(9))));
+        assert_eq!((v.pages_on_node(), v.places.huge(1)), ([512, 0].as_slice(), Frame(4)));
+        v.check().unwrap();
+    }
+
+    #[test]
+    fn swapped_pages_are_absent_and_know_their_slots() {
+        let mut v = vma();
+        v.populate(0, 3, 1, Frame(7));
+        v.populate_huge(1, 0, Frame(8));
+        assert_eq!(v.swap_out(0, 3, 40), (1, Frame(7)));
+        assert_eq!(v.swap_out_huge(1, 512), (0, Frame(8)));
+        assert_eq!((v.rss_pages(), v.places.swapped()), (0, 513));
+        assert_eq!((v.places.take_slot(0, 3), v.places.slot(1, 511)), (Some(40), Some(1023)));
+        assert!(!v.huge_fault_fits(1), "its pages are on disk");
+        v.check().unwrap();
+    }
+}

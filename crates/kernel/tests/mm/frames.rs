@@ -1,0 +1,345 @@
+//! Frames are conserved: whatever faults, forks, copies, splits, collapses, migrations, swapping and exits come in whatever
+//! order, every page in use belongs to exactly one owner, and nothing is left when everybody has gone.
+
+use crate::machines;
+use crate::world::config;
+use numalab_kernel::hw::rng::Rng;
+use numalab_kernel::mm::alloc::AllocSite;
+use numalab_kernel::mm::policy::Placement;
+use numalab_kernel::mm::reclaim::NoOwners;
+use numalab_kernel::mm::{
+    AddressSpace, Backing, ChunkKind, Gfp, Got, Mapper, NodeMemory, PageClass, PageRef, PageState, SharedMemory, Vma,
+    VmaKind, Work, CHUNK_BYTES,
+};
+use numalab_model::machine::Machine;
+
+const SEQUENCES: u64 = 10_000;
+const OPS: u64 = 60;
+const PROCESSES: usize = 4;
+const ANON_CHUNKS: u64 = 3;
+const NODES: usize = 2;
+
+/// Two nodes of 48 MiB: full within a sequence, so that allocations fail too.
+fn machine() -> Machine {
+    let mut m = crate::world::small(machines::naples());
+    m.nodes.truncate(NODES);
+    m.nodes.iter_mut().for_each(|n| n.memory_bytes = 48 << 20);
+    m.distance = vec![vec![10, 20], vec![20, 10]];
+    m
+}
+
+struct Lab {
+    memory: NodeMemory,
+    store: SharedMemory,
+    spaces: Vec<AddressSpace>,
+    alive: Vec<bool>,
+    rng: Rng,
+    log: Vec<&'static str>,
+}
+
+/// An entry of a mapping.
+#[derive(Clone, Copy)]
+struct Spot {
+    process: usize,
+    vma: usize,
+    chunk: usize,
+    page: usize,
+}
+
+impl Lab {
+    fn new(machine: &Machine, seed: u64) -> Self {
+        let settings = ["vm.min_free_kbytes=1024", "swap.size_mb=32", "thp.enabled=always"];
+        let mut lab = Self {
+            memory: NodeMemory::with_config(machine, &config(&settings), seed),
+            store: SharedMemory::default(),
+            spaces: (0..PROCESSES).map(|_| AddressSpace::default()).collect(),
+            alive: vec![false; PROCESSES],
+            rng: Rng::new(seed),
+            log: Vec::new(),
+        };
+        lab.map(0);
+        lab
+    }
+    fn below(&mut self, n: usize) -> usize {
+        self.rng.below(n as u64) as usize
+    }
+    /// A new process: anonymous memory, and a data segment of a file of its own.
+    fn map(&mut self, process: usize) {
+        let end = ANON_CHUNKS * CHUNK_BYTES;
+        self.spaces[process].insert(Vma::new(0, end, VmaKind::PrivateAnon, true, NODES));
+        let mut data = Vma::new(end, end + CHUNK_BYTES, VmaKind::CowData, false, NODES);
+        let object = self.store.create(Backing::File, 1);
+        data.objects.push(object);
+        let vma = self.spaces[process].insert(data) as u32;
+        self.store.object_mut(object).mappers.push(Mapper { process: process as u32, vma });
+        self.alive[process] = true;
+    }
+    fn alloc(&mut self, class: PageClass) -> Option<Got> {
+        let here = self.below(NODES);
+        let site = AllocSite { here, place: Placement::local(here), mems: self.memory.memory_nodes() };
+        let gfp = match class {
+            PageClass::AnonHuge => Gfp::TRANSHUGE_LIGHT,
+            PageClass::PageTables => Gfp::KERNEL,
+            _ => Gfp::HIGHUSER_MOVABLE,
+        };
+        self.memory.alloc_class(gfp, class, &site, &mut NoOwners, &mut Work::default()).ok()
+    }
+    fn spot(&mut self) -> Option<Spot> {
+        let living: Vec<usize> = (0..PROCESSES).filter(|p| self.alive[*p]).collect();
+        let process = *living.get(self.below(living.len().max(1)))?;
+        let vma = usize::from(self.below(4) == 0);
+        let chunk = if vma == 0 { self.below(ANON_CHUNKS as usize) } else { 0 };
+        // Few pages, so that operations meet.
+        Some(Spot { process, vma, chunk, page: self.below(6) })
+    }
+    fn vma(&mut self, s: Spot) -> &mut Vma {
+        self.spaces[s.process].vma_mut(s.vma)
+    }
+
+    fn fault(&mut self, s: Spot, write: bool) {
+        match self.spaces[s.process].vma(s.vma).page(s.chunk, s.page, &self.store) {
+            PageState::Absent if self.vma(s).places.slot(s.chunk, s.page).is_some() => self.swap_in(s),
+            PageState::Absent if s.vma == 1 => self.file_fault(s, write),
+            PageState::Absent => self.anon_fault(s),
+            PageState::ReadOnly { shared: Some(at), .. } if write => self.write_shared(s, at),
+            _ => {}
+        }
+    }
+    fn anon_fault(&mut self, s: Spot) {
+        let fits = self.vma(s).huge_fault_fits(s.chunk);
+        if !self.vma(s).places.has_table(s.chunk) {
+            let Some(table) = self.alloc(PageClass::PageTables) else { return };
+            self.vma(s).places.set_table(s.chunk, table.node, table.frame);
+        }
+        if fits && self.below(2) == 0 {
+            if let Some(got) = self.alloc(PageClass::AnonHuge) {
+                return self.vma(s).populate_huge(s.chunk, got.node, got.frame);
+            }
+        }
+        if let Some(got) = self.alloc(PageClass::Anon) {
+            self.vma(s).populate(s.chunk, s.page, got.node, got.frame);
+        }
+    }
+    fn file_fault(&mut self, s: Spot, write: bool) {
+        let at = PageRef { object: self.vma(s).objects[0], chunk: s.chunk as u32, page: s.page as u16 };
+        if !self.store.object(at.object).resident(s.chunk, s.page) {
+            let b = self.store.block_of(at);
+            let node = usize::from(b.node[s.page]);
+            let left = b.cached.get(s.page).then(|| self.memory.cache_claim(node)).flatten();
+            let got = left.map(|frame| Got { node, frame }).or_else(|| self.alloc(PageClass::Shmem));
+            let b = self.store.block_of(at);
+            b.cached.clear(s.page);
+            let Some(got) = got else { return };
+            b.resident.set(s.page);
+            (b.node[s.page], b.frame[s.page]) = (got.node as u8, got.frame);
+        }
+        if write {
+            if let Some(got) = self.alloc(PageClass::Anon) {
+                self.vma(s).populate(s.chunk, s.page, got.node, got.frame);
+            }
+            let memory = &mut self.memory;
+            return self.store.leave(at, &mut |gone| memory.take_back(gone));
+        }
+        let b = self.store.block_of(at);
+        b.mapcount[s.page] += 1;
+        let node = usize::from(b.node[s.page]);
+        self.vma(s).map_shared(s.chunk, s.page, node, true);
+    }
+    /// Copy on write, reuse by the last owner, and the split of a shared huge page.
+    fn write_shared(&mut self, s: Spot, mut at: PageRef) {
+        let backing = self.store.object(at.object).backing;
+        let b = self.store.block_of(at);
+        if backing == Backing::Anon && b.mapcount[usize::from(at.page)] == 1 {
+            return self.vma(s).reuse_for_write(s.chunk, s.page);
+        }
+        if b.huge {
+            self.split_shared(at);
+            at.page = s.page as u16;
+        }
+        let Some(got) = self.alloc(PageClass::Anon) else { return };
+        let old = usize::from(self.store.block_of(at).node[s.page]);
+        self.vma(s).break_cow(s.chunk, s.page, old, (got.node, got.frame));
+        let memory = &mut self.memory;
+        self.store.unmap(at, &mut |gone| memory.take_back(gone));
+    }
+    fn split_shared(&mut self, at: PageRef) {
+        let b = self.store.block_of(at);
+        let (node, frame) = (usize::from(b.node[0]), b.frame[0]);
+        b.split();
+        assert!(self.memory.split_frame(node, frame), "{frame:?} is a huge page");
+        for m in self.store.object(at.object).mappers.clone() {
+            let v = self.spaces[m.process as usize].vma_mut(m.vma as usize);
+            if v.shows(at) {
+                v.split_shared_huge(at.chunk as usize);
+            }
+        }
+    }
+    fn fork(&mut self, s: Spot) {
+        let Some(child) = (0..PROCESSES).find(|p| !self.alive[*p]) else { return };
+        let mut parent = std::mem::take(&mut self.spaces[s.process]);
+        let mut space = AddressSpace::default();
+        space.inherit(&[0, 1], &mut parent, (s.process as u32, child as u32), &mut self.store);
+        self.spaces[s.process] = parent;
+        self.spaces[child] = space;
+        self.alive[child] = true;
+    }
+    fn split(&mut self, s: Spot) {
+        let c = *self.vma(s).chunk(s.chunk);
+        if c.kind != ChunkKind::Huge {
+            return;
+        }
+        if c.shared > 0 {
+            let at = self.spaces[s.process].vma(s.vma).page_ref(s.chunk, 0).unwrap();
+            return self.split_shared(at);
+        }
+        let (node, frame) = self.vma(s).split_huge(s.chunk);
+        assert!(self.memory.split_frame(node, frame), "{frame:?} is a huge page");
+    }
+    fn collapse(&mut self, s: Spot) {
+        let v = self.vma(s);
+        let c = *v.chunk(s.chunk);
+        let fits = v.huge_ok && v.places.swapped_in_chunk(s.chunk) == 0;
+        if c.kind != ChunkKind::Small || c.shared > 0 || !fits {
+            return;
+        }
+        let Some(got) = self.alloc(PageClass::AnonHuge) else { return };
+        let (v, memory) = (self.spaces[s.process].vma_mut(s.vma), &mut self.memory);
+        v.collapse(s.chunk, got.node, got.frame, |node, frame| memory.free_page(node, frame, PageClass::Anon));
+    }
+    fn migrate(&mut self, s: Spot) {
+        let (here, to) = (self.below(NODES), self.below(NODES));
+        if let Some(at) = self.spaces[s.process].vma(s.vma).page_ref(s.chunk, s.page) {
+            return self.migrate_shared(at, here, to);
+        }
+        let v = self.spaces[s.process].vma_mut(s.vma);
+        let c = *v.chunk(s.chunk);
+        let (from, pages, class) = match c.kind {
+            ChunkKind::Huge => (usize::from(c.node), 512, PageClass::AnonHuge),
+            _ => match v.exclusive_node(s.chunk, s.page) {
+                Some(node) => (node, 1, PageClass::Anon),
+                None => return,
+            },
+        };
+        let Some(frame) = self.memory.alloc_on(here, to, pages) else { return };
+        let old = v.move_page(s.chunk, s.page, to, frame, 7);
+        self.memory.free_page(from, old, class);
+    }
+    fn migrate_shared(&mut self, at: PageRef, here: usize, to: usize) {
+        let (chunk, page) = (at.chunk as usize, usize::from(at.page));
+        let o = self.store.object(at.object);
+        let class = o.backing.class(o.block(chunk).unwrap().huge);
+        let mappers = o.mappers.clone();
+        let Some(frame) = self.memory.alloc_class_on(here, to, class) else { return };
+        let b = self.store.block_of(at);
+        let old = std::mem::replace(&mut b.node[page], to as u8);
+        let was = std::mem::replace(&mut b.frame[page], frame);
+        self.memory.free_page(usize::from(old), was, class);
+        for m in mappers {
+            let v = self.spaces[m.process as usize].vma_mut(m.vma as usize);
+            if v.shows(at) {
+                v.shared_moved(chunk, usize::from(old), to);
+            }
+        }
+    }
+    fn swap_out(&mut self, s: Spot) {
+        let v = self.spaces[s.process].vma_mut(s.vma);
+        let c = *v.chunk(s.chunk);
+        if c.kind == ChunkKind::Huge && c.shared == 0 {
+            let Some(first) = self.memory.swap.take_cluster() else { return };
+            let (node, frame) = v.swap_out_huge(s.chunk, first);
+            self.memory.free_page(node, frame, PageClass::AnonHuge);
+        } else if v.exclusive_node(s.chunk, s.page).is_some() {
+            let Some(slot) = self.memory.swap.take() else { return };
+            let (node, frame) = v.swap_out(s.chunk, s.page, slot);
+            self.memory.free_page(node, frame, PageClass::Anon);
+        }
+    }
+    fn swap_in(&mut self, s: Spot) {
+        let Some(got) = self.alloc(PageClass::Anon) else { return };
+        let slot = self.vma(s).places.take_slot(s.chunk, s.page).unwrap();
+        assert!(self.memory.swap.put(slot));
+        self.vma(s).populate(s.chunk, s.page, got.node, got.frame);
+    }
+    fn discard(&mut self, s: Spot) {
+        let v = self.spaces[s.process].vma_mut(s.vma);
+        let from = v.chunk_base(s.chunk) + s.page as u64 * 4096;
+        let to = if s.page == 0 { from + CHUNK_BYTES } else { from + 3 * 4096 };
+        let memory = &mut self.memory;
+        v.discard(from, to.min(v.end), &mut self.store, |gone| memory.take_back(gone));
+    }
+    fn exit(&mut self, process: usize) {
+        self.spaces[process].release(process as u32, &mut self.memory, &mut self.store);
+        self.alive[process] = false;
+    }
+
+    fn step(&mut self) {
+        let Some(s) = self.spot() else { return self.map(0) };
+        let (name, op): (_, fn(&mut Self, Spot)) = match self.below(16) {
+            0..=3 => ("read", |l, s| l.fault(s, false)),
+            4..=7 => ("write", |l, s| l.fault(s, true)),
+            8 => ("fork", Self::fork),
+            9 => ("split", Self::split),
+            10 => ("collapse", Self::collapse),
+            11 => ("migrate", Self::migrate),
+            12 | 13 => ("swap out", Self::swap_out),
+            14 => ("discard", Self::discard),
+            _ if self.below(4) == 0 => ("exit", |l, s| l.exit(s.process)),
+            _ => ("write", |l, s| l.fault(s, true)),
+        };
+        self.log.push(name);
+        op(self, s);
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.memory.check()?;
+        let mut used = vec![0; NODES];
+        let (mut tables, mut swapped) = (0, 0);
+        for space in &self.spaces {
+            space.check()?;
+            space.add_exclusive_on_node(&mut used);
+            tables += space.iter().map(|v| v.places.tables()).sum::<u64>();
+            swapped += space.iter().map(|v| v.places.swapped()).sum::<u64>();
+        }
+        self.store.add_pages_on_node(&mut used);
+        let mut owned = 0;
+        for (node, &mapped) in used.iter().enumerate() {
+            let a = self.memory.account(node);
+            let pages = a.pages(PageClass::Anon) + a.pages(PageClass::AnonHuge) + a.pages(PageClass::Shmem);
+            if pages != mapped {
+                return Err(format!("node {node}: {pages} pages in use, {mapped} mapped"));
+            }
+            owned += a.pages(PageClass::PageTables);
+        }
+        if (owned, self.memory.swap.used_slots()) != (tables, swapped) {
+            return Err(format!("{owned} tables for {tables}, {swapped} slots"));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn frames_are_conserved_under_every_interleaving() {
+    let machine = machine();
+    let mut seen = std::collections::BTreeMap::new();
+    for seed in 0..SEQUENCES {
+        let mut lab = Lab::new(&machine, seed);
+        for op in 0..OPS {
+            lab.step();
+            if op % 20 == 19 {
+                lab.check().unwrap_or_else(|e| panic!("seed {seed}: {e} after {:?}", lab.log));
+            }
+        }
+        for p in 0..PROCESSES {
+            if lab.alive[p] {
+                lab.exit(p);
+            }
+        }
+        lab.check().unwrap_or_else(|e| panic!("seed {seed}: {e} after {:?} and the exits", lab.log));
+        let left: u64 = (0..NODES).map(|n| lab.memory.used(n) - lab.memory.account(n).file()).sum();
+        assert_eq!((left, lab.memory.swap.used_slots()), (0, 0), "seed {seed}: only page cache is left");
+        for name in lab.log {
+            *seen.entry(name).or_insert(0u64) += 1;
+        }
+    }
+    assert!(seen.len() == 9 && seen.values().all(|n| *n > 5000), "{seen:?}");
+}

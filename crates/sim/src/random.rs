@@ -1,0 +1,119 @@
+//! Random accesses: how long they take, and which of them fault.
+
+use crate::access::{FaultEnd, Pace, Step};
+use crate::engine::{Pending, World, EPOCH_NS};
+use crate::walk::mean_walk;
+use numalab_kernel::hw::smt;
+use numalab_kernel::hw::tlb::Walk;
+use numalab_kernel::mm::PAGE_BYTES;
+use numalab_model::workload::{Access, Pattern};
+
+/// No access is shorter than this, ns.
+const SHORTEST_NS: f64 = 0.1;
+
+impl World<'_> {
+    /// Random accesses: the number of accesses to the next pending page is drawn from its geometric
+    /// distribution, so that accesses without a fault cost nothing to simulate.
+    pub(crate) fn random(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
+        let pace = self.pace(cpu, task, a);
+        let process = self.tasks[task as usize].process as usize;
+        let id = self.processes[process].region_vma[a.span.region as usize] as usize;
+        let write = a.write > 0.0;
+        let started = *clock;
+        let mut done = self.tasks[task as usize].done;
+        let mut kernel_ns = 0;
+        let mut out = Step::Go;
+        let vma = self.processes[process].space.vma(id);
+        let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
+        let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
+        let pages = (to - from) / PAGE_BYTES;
+        let set = self
+            .sets
+            .info(self.tasks[task as usize].process, self.tasks[task as usize].program(), self.tasks[task as usize].pc)
+            .set;
+        let llc_share = self.sets.loads.held_bytes(self.cpus[cpu].llc, set as usize);
+        let walk = mean_walk(&self.tlb, to - from, vma.huge_share(), llc_share);
+        let limit = self.look_again(process, end);
+        while *clock < limit && done < a.accesses {
+            let vma = self.processes[process].space.vma(id);
+            self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
+            let pending = self.spans.pending(pace.span);
+            let times = self.random_ns(&pace, a, self.spans.on_node(pace.span), vma.tables_on_node(), walk);
+            let cold = self.tasks[task as usize].cold_lines;
+            let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
+            let room = (((limit - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
+            let to_fault = if pending == 0 { u64::MAX } else { self.rng.geometric(pending as f64 / pages as f64) };
+            let n = to_fault.min(room).min(a.accesses - done);
+            done += n;
+            let ns = n as f64 * per_access;
+            self.tasks[task as usize].cold_lines -= n.min(cold);
+            let on_node = self.spans.on_node(pace.span);
+            self.rates.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.line);
+            if times.table > 0.0 {
+                self.rates.occupy_pages(pace.kind, pace.place, vma.tables_on_node(), n as f64 * times.table);
+            }
+            *clock += (ns + 0.5) as u64;
+            if n < to_fault {
+                continue;
+            }
+            let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
+            let before = vma.pending_pages();
+            let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
+            kernel_ns += ns;
+            *clock += ns;
+            if let Some(stop) = fate.stops() {
+                // The access comes again.
+                done -= 1;
+                out = stop;
+                break;
+            }
+            if fate == FaultEnd::Go {
+                let after = self.processes[process].space.vma(id).pending_pages();
+                self.spans.resolved(pace.span, before.saturating_sub(after));
+            }
+        }
+        if out == Step::Go && *clock >= limit && limit < end {
+            out = Step::Stop(Pending::Resume);
+        }
+        self.finish_part(task, a, done, a.accesses);
+        self.charge_user(task, *clock - started - kernel_ns);
+        self.charge_kernel(task, kernel_ns);
+        out
+    }
+
+    /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.
+    fn random_ns(&self, pace: &Pace, a: &Access, on_node: &[u64], tables: &[u64], walk: Walk) -> RandomTimes {
+        let in_flight = if a.pattern == Pattern::Chase { 1.0 } else { self.machine.stream.lines_random };
+        let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
+        let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
+        let line = self.rates.latency_ns(pace.kind, pace.place, on_node) * slower;
+        let table = if walk.leaf_miss > 0.0 {
+            walk.leaf_miss * self.rates.latency_ns(pace.kind, pace.place, tables) * slower
+        } else {
+            0.0
+        };
+        let walked = walk.fixed_ns * slower + table;
+        let missed = line + self.tlb.overhead_ns() * slower;
+        let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;
+        let floor = |ns: f64| ns.max(SHORTEST_NS);
+        RandomTimes {
+            cold: floor(missed + walked + compute),
+            warm: floor(pace.missing() * missed + cached + walked + compute),
+            line,
+            table,
+        }
+    }
+}
+
+/// Times of a random access, ns.
+#[derive(Clone, Copy, Debug)]
+struct RandomTimes {
+    /// Every line from memory.
+    cold: f64,
+    /// Caches loaded.
+    warm: f64,
+    /// A miss's wait for its line; the overhead around it asks nothing of memory.
+    line: f64,
+    /// Waiting for lines of page tables.
+    table: f64,
+}

@@ -1,0 +1,217 @@
+//! Reclaim of anonymous pages, and what memory operations cost in time.
+//!
+//! The kernel keeps LRU lists; the model keeps a *hand* per node that goes round all address spaces in order, so the
+//! page that has waited longest goes first and processes lose alike (thp-and-allocation.md section 4.4). Pages that
+//! several processes map are left alone.
+
+use crate::process::ProcessState;
+use numalab_kernel::mm::reclaim::{AnonShrunk, Owners, SwapTunables};
+use numalab_kernel::mm::{ChunkKind, NodeMemory, PageClass, Work, CHUNK_PAGES};
+use numalab_model::machine::KernelCosts;
+
+/// Where reclaim of a node goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hand {
+    process: usize,
+    /// Position of the mapping in its address space.
+    position: usize,
+    chunk: usize,
+}
+
+/// All address spaces, to be reclaimed from.
+pub struct Spaces<'a> {
+    /// The processes.
+    pub processes: &'a mut [ProcessState],
+    /// One hand per node.
+    pub hands: &'a mut [Hand],
+}
+
+/// How an attempt to free a page ended.
+enum Fate {
+    Freed,
+    /// Swap is full.
+    NoRoom,
+}
+
+impl Owners for Spaces<'_> {
+    fn shrink_anon(
+        &mut self,
+        memory: &mut NodeMemory,
+        node: usize,
+        scan: u64,
+        demote_to: Option<usize>,
+        work: &mut Work,
+    ) -> AnonShrunk {
+        let mut out = AnonShrunk::default();
+        let all: usize = self.processes.iter().flat_map(|p| p.space.iter()).map(|v| v.chunk_count()).sum();
+        let mut left = all;
+        while out.scanned < scan && left > 0 {
+            let Some(id) = self.at(node) else { break };
+            let hand = self.hands[node];
+            let vma = self.processes[hand.process].space.vma(id);
+            if vma.node_counts(hand.chunk)[node] > 0 && !self.shrink_chunk(memory, node, id, demote_to, &mut out, work)
+            {
+                break;
+            }
+            let vma = self.processes[hand.process].space.vma(id);
+            let more = vma.chunk(hand.chunk).kind == ChunkKind::Small && out.scanned >= scan;
+            if !(more && vma.node_counts(hand.chunk)[node] > 0) {
+                self.hands[node].chunk += 1;
+                left -= 1;
+            }
+        }
+        out
+    }
+}
+
+impl Spaces<'_> {
+    /// Mapping id that the hand of a node points into, after moving it past the ends of mappings and processes; `None`
+    /// if nobody has memory.
+    fn at(&mut self, node: usize) -> Option<usize> {
+        let hand = &mut self.hands[node];
+        for _ in 0..=self.processes.len() {
+            let Some(p) = self.processes.get(hand.process) else {
+                *hand = Hand::default();
+                continue;
+            };
+            while hand.position < p.space.len() {
+                let id = p.space.id_at(hand.position);
+                if hand.chunk < p.space.vma(id).chunk_count() {
+                    return Some(id);
+                }
+                *hand = Hand { position: hand.position + 1, chunk: 0, ..*hand };
+            }
+            *hand = Hand { process: hand.process + 1, ..Hand::default() };
+        }
+        None
+    }
+
+    /// Looks at the pages of one chunk that are on the node; false if no page can go anywhere any more.
+    fn shrink_chunk(
+        &mut self,
+        memory: &mut NodeMemory,
+        node: usize,
+        id: usize,
+        demote_to: Option<usize>,
+        out: &mut AnonShrunk,
+        work: &mut Work,
+    ) -> bool {
+        let Hand { process, chunk, .. } = self.hands[node];
+        let vma = self.processes[process].space.vma_mut(id);
+        let c = *vma.chunk(chunk);
+        if c.kind == ChunkKind::Huge {
+            if c.shared > 0 {
+                return true;
+            }
+            if let Some(to) = demote_to {
+                out.scanned += CHUNK_PAGES;
+                if let Some(frame) = memory.alloc_on(node, to, CHUNK_PAGES) {
+                    let old = vma.move_page(chunk, 0, to, frame, c.index);
+                    memory.free_page(node, old, PageClass::AnonHuge);
+                    work.demoted += CHUNK_PAGES;
+                    out.freed += CHUNK_PAGES;
+                }
+                return true;
+            }
+            let whole = memory.config().swap.whole_huge_pages;
+            if let Some(first) = whole.then(|| memory.swap.take_cluster()).flatten() {
+                let (_, frame) = vma.swap_out_huge(chunk, first);
+                memory.free_page(node, frame, PageClass::AnonHuge);
+                memory.events.thp_swpout += 1;
+                swapped_out(memory, out, work, CHUNK_PAGES);
+                return true;
+            }
+            if memory.swap.free_slots() == 0 {
+                return false;
+            }
+            let (_, frame) = vma.split_huge(chunk);
+            memory.split_frame(node, frame);
+            memory.events.thp_swpout_fallback += 1;
+            memory.events.thp_split_page += 1;
+            memory.events.thp_split_pmd += 1;
+            work.split += 1;
+        }
+        self.shrink_small(memory, node, id, demote_to, out, work)
+    }
+
+    fn shrink_small(
+        &mut self,
+        memory: &mut NodeMemory,
+        node: usize,
+        id: usize,
+        demote_to: Option<usize>,
+        out: &mut AnonShrunk,
+        work: &mut Work,
+    ) -> bool {
+        let Hand { process, chunk, .. } = self.hands[node];
+        for page in 0..CHUNK_PAGES as usize {
+            let vma = self.processes[process].space.vma_mut(id);
+            if vma.exclusive_node(chunk, page) != Some(node) {
+                continue;
+            }
+            out.scanned += 1;
+            let fate = match demote_to {
+                Some(to) => match memory.alloc_on(node, to, 1) {
+                    Some(frame) => {
+                        let old = vma.move_page(chunk, page, to, frame, numalab_kernel::mm::NEVER);
+                        memory.free_page(node, old, PageClass::Anon);
+                        work.demoted += 1;
+                        out.freed += 1;
+                        Fate::Freed
+                    }
+                    None => Fate::NoRoom,
+                },
+                None => match memory.swap.take() {
+                    Some(slot) => {
+                        let (_, frame) = vma.swap_out(chunk, page, slot);
+                        memory.free_page(node, frame, PageClass::Anon);
+                        swapped_out(memory, out, work, 1);
+                        Fate::Freed
+                    }
+                    None => Fate::NoRoom,
+                },
+            };
+            if matches!(fate, Fate::NoRoom) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+fn swapped_out(memory: &mut NodeMemory, out: &mut AnonShrunk, work: &mut Work, pages: u64) {
+    if pages == 1 {
+        out.freed += 1;
+    } else {
+        out.scanned += pages;
+        out.freed += pages;
+    }
+    memory.events.pswpout += pages;
+    work.swapped_out += pages;
+}
+
+/// The queue of the swap device: writes go one after the other at its sustained pace, reads beside them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SwapQueue {
+    free_ns: u64,
+}
+
+impl SwapQueue {
+    /// Waits at `now` for what an operation has written and read; returns the time.
+    pub fn wait(&mut self, now: u64, work: &Work, swap: &SwapTunables) -> u64 {
+        let writes = (work.swapped_out + work.written) * u64::from(swap.write_page_ns);
+        let written = if writes > 0 {
+            self.free_ns = self.free_ns.max(now) + writes;
+            self.free_ns - now
+        } else {
+            0
+        };
+        written + work.swapped_in * u64::from(swap.read_page_ns)
+    }
+}
+
+/// CPU time of an operation, ns: everything but the waits for the swap device.
+pub fn cpu_ns(work: &Work, costs: &KernelCosts) -> u64 {
+    let no_device = SwapTunables { write_page_ns: 0, read_page_ns: 0, ..SwapTunables::default() };
+    (work.reclaim_ns(costs, &no_device) + work.split as f64 * costs.split_ns) as u64
+}

@@ -1,0 +1,40 @@
+//! Page walks of random accesses: what the TLB adds to the latency of memory (machines.md section 3).
+//!
+//! A span may be mapped by huge and by base pages at once. Each kind has its own reach and its own tables, so the
+//! walk of a mean access is the mix of both by their share of the span.
+
+use numalab_kernel::hw::tlb::{PageSize, TlbModel, Walk};
+
+/// The walk of a mean access to `footprint_bytes` of which `huge` (0..=1) is mapped by huge pages, for a thread that
+/// has `llc_share_bytes` of its last-level cache.
+pub fn mean_walk(tlb: &TlbModel, footprint_bytes: u64, huge: f64, llc_share_bytes: u64) -> Walk {
+    let part = |size: PageSize, share: f64| {
+        let bytes = (footprint_bytes as f64 * share) as u64;
+        let w = tlb.walk(size, bytes, llc_share_bytes);
+        (w.fixed_ns * share, w.leaf_miss * share)
+    };
+    let (small, large) = (part(PageSize::Base, 1.0 - huge), part(PageSize::Huge, huge));
+    Walk { fixed_ns: small.0 + large.0, leaf_miss: small.1 + large.1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numalab_model::machine::Machine;
+
+    fn naples() -> TlbModel {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/machines/naples-2s.toml");
+        TlbModel::new(&Machine::from_toml(file, &std::fs::read_to_string(file).unwrap()).unwrap(), false)
+    }
+
+    #[test]
+    fn huge_pages_need_no_walk_and_base_pages_do() {
+        let (tlb, gib, share) = (naples(), 1u64 << 30, 8 << 20);
+        assert_eq!(mean_walk(&tlb, 4 * gib, 1.0, share), Walk::default());
+        let small = mean_walk(&tlb, 4 * gib, 0.0, share);
+        assert!((small.ns(96.0) - 44.1).abs() < 0.1, "{small:?}");
+        let half = mean_walk(&tlb, 8 * gib, 0.5, share);
+        assert!((half.ns(96.0) - small.ns(96.0) / 2.0).abs() < 1e-9, "half the accesses walk");
+        assert_eq!(mean_walk(&tlb, 6 << 20, 0.0, share), Walk::default(), "within reach");
+    }
+}
