@@ -11,8 +11,12 @@ mod context;
 mod execute;
 mod failure;
 mod figures;
+mod guest;
+mod logs;
 mod options;
 mod progress;
+mod real;
+mod records;
 mod sources;
 mod verb;
 

@@ -3,11 +3,11 @@
 //! Problem: a comparison with a published table is honest only if every cell is kept, the one free
 //! choice (the amount of work) is named, and cells that mean nothing are marked rather than dropped.
 //! Approach: a file names its columns with the catalog kernel of each, and blocks of rows with one value
-//! per column. A block that is simulated names machine, workload, seeds and its calibration.
+//! per column. A block may have columns of its own, which may differ in settings and workload parameters too. A block
+//! that is simulated names machine, workload, seeds and its calibration.
 //! Invariants: every row has one finite value per column; the baseline is a column; only one metric of a
 //! block is calibrated, and only in the baseline column.
 
-use crate::experiment::{params, Param};
 use crate::kernel::{settings, Setting};
 use crate::spec::{Doc, SpecError, Spot, Table};
 
@@ -37,6 +37,19 @@ pub struct Column {
     pub name: String,
     /// Catalog kernel that stands for it.
     pub kernel: Spot<String>,
+    /// Roles and tunables that differ from that kernel's.
+    pub sets: Vec<Setting>,
+    /// Workload parameters of this column.
+    pub params: Vec<Setting>,
+}
+
+/// Columns of a block that has its own, and the index of its baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Columns {
+    /// Columns in print order.
+    pub list: Vec<Column>,
+    /// Index of the column that ratios refer to.
+    pub baseline: usize,
 }
 
 /// Rows that come from the same runs.
@@ -48,10 +61,14 @@ pub struct Block {
     pub machine: Spot<String>,
     /// How to predict it, or why that is not done.
     pub run: Result<BlockRun, String>,
+    /// Its own columns, `None` for those of the file.
+    pub columns: Option<Columns>,
     /// Groups of which this block gives the sums; empty for a block with runs of its own.
     pub sum_of: Vec<Spot<String>>,
     /// Rows in print order.
     pub rows: Vec<Row>,
+    /// The group is judged by its gains too: direction and mean absolute error, in points.
+    pub gains: bool,
 }
 
 /// How a block is predicted.
@@ -63,12 +80,12 @@ pub struct BlockRun {
     pub seed: u64,
     /// Runs per column.
     pub iterations: u32,
-    /// Settings of every kernel, beside the catalog's.
-    pub sets: Vec<Setting>,
-    /// Parameters of the workload, beside its defaults.
-    pub params: Vec<Param>,
     /// The one free choice.
     pub calibrate: Option<Calibrate>,
+    /// Roles and tunables that hold for every column.
+    pub sets: Vec<Setting>,
+    /// Workload parameters of every column.
+    pub params: Vec<Setting>,
 }
 
 /// The amount of work is chosen so that a metric of the baseline column comes out as published.
@@ -99,6 +116,12 @@ pub struct Row {
     pub unit: String,
     /// Direction.
     pub higher_is_better: bool,
+    /// What the published figure is of the metric.
+    pub form: Form,
+    /// Statistic over the runs of a column.
+    pub stat: Stat,
+    /// The machine's figures were derived from this row, which therefore is no prediction.
+    pub derived_from: bool,
     /// One value per column.
     pub values: Vec<f64>,
     /// Column that ratios of this row refer to, where the baseline's value is zero.
@@ -111,6 +134,66 @@ pub struct Row {
     pub suspects: Vec<String>,
 }
 
+/// What a published figure is of the metric that stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The metric itself.
+    Value,
+    /// One by the metric: a latency of a rate.
+    Reciprocal,
+    /// 1 if it happened at all, else 0: a claim in words.
+    Any,
+}
+
+const FORMS: [(&str, Form); 3] = [("value", Form::Value), ("reciprocal", Form::Reciprocal), ("any", Form::Any)];
+
+/// Statistic over the runs of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stat {
+    /// Arithmetic mean, and not part of the row's name.
+    Mean,
+    /// Smallest.
+    Min,
+    /// Largest.
+    Max,
+    /// Harmonic mean.
+    Hmean,
+    /// Standard deviation, divisor N - 1.
+    Stddev,
+    /// Standard deviation in percent of the arithmetic mean.
+    CoeffVar,
+}
+
+const STATS: [(&str, Stat); 6] = [
+    ("mean", Stat::Mean),
+    ("min", Stat::Min),
+    ("max", Stat::Max),
+    ("hmean", Stat::Hmean),
+    ("stddev", Stat::Stddev),
+    ("coeffvar", Stat::CoeffVar),
+];
+
+impl Form {
+    /// The figure of a metric's value; `None` where there is none.
+    pub fn of(self, metric: f64) -> Option<f64> {
+        match self {
+            Self::Value => Some(metric),
+            Self::Reciprocal => (metric != 0.0).then(|| 1.0 / metric),
+            Self::Any => Some(if metric > 0.0 { 1.0 } else { 0.0 }),
+        }
+    }
+}
+
+impl Published {
+    /// Columns of a block and the index of its baseline.
+    pub fn columns_of<'a>(&'a self, block: &'a Block) -> (&'a [Column], usize) {
+        match &block.columns {
+            Some(c) => (&c.list, c.baseline),
+            None => (&self.columns, self.baseline),
+        }
+    }
+}
+
 /// Parses a published table.
 ///
 /// # Errors
@@ -119,10 +202,9 @@ pub struct Row {
 pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
-    let columns = root.tables("columns")?.into_iter().map(column).collect::<Result<Vec<_>, _>>()?;
-    let baseline = root.str("baseline")?;
-    let baseline = index(&columns, &baseline)?;
-    let blocks = root.tables("blocks")?.into_iter().map(|t| block(t, &columns)).collect::<Result<Vec<_>, _>>()?;
+    let shared = columns(&root)?;
+    let own = |t: Table<'_>| block(t, shared.as_ref());
+    let blocks = root.tables("blocks")?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
     for name in blocks.iter().flat_map(|b: &Block| &b.sum_of) {
         let groups: Vec<&str> = blocks.iter().filter(|b| b.run.is_ok()).map(|b| b.group.as_str()).collect();
         if !groups.contains(&name.value.as_str()) {
@@ -130,17 +212,29 @@ pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
             return Err(e.near(&name.value, groups));
         }
     }
+    let Columns { list, baseline: index } = shared.unwrap_or(Columns { list: Vec::new(), baseline: 0 });
     let published = Published {
         name: root.str("name")?,
         title: root.str("title")?.value,
         source: root.str("source")?.value,
         about: root.opt_str("about")?.map(|s| s.value.trim().to_string()).unwrap_or_default(),
-        baseline,
-        columns,
+        baseline: index,
+        columns: list,
         blocks,
     };
     root.finish()?;
     Ok(published)
+}
+
+/// The columns of a file or block, if it has any.
+fn columns(t: &Table<'_>) -> Result<Option<Columns>, SpecError> {
+    let list = t.tables("columns")?.into_iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    if list.is_empty() {
+        return Ok(None);
+    }
+    let baseline = t.str("baseline")?;
+    let baseline = index(&list, &baseline)?;
+    Ok(Some(Columns { list, baseline }))
 }
 
 /// Index of a column by its name.
@@ -153,12 +247,26 @@ fn index(columns: &[Column], name: &Spot<String>) -> Result<usize, SpecError> {
 }
 
 fn column(t: Table<'_>) -> Result<Column, SpecError> {
-    let column = Column { name: t.str("name")?.value, kernel: t.str("kernel")? };
+    let column = Column { name: t.str("name")?.value, kernel: t.str("kernel")?, sets: sets(&t)?, params: params(&t)? };
     t.finish()?;
     Ok(column)
 }
 
-fn block(t: Table<'_>, columns: &[Column]) -> Result<Block, SpecError> {
+fn sets(t: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
+    Ok(t.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default())
+}
+
+fn params(t: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
+    let Some(inner) = t.opt_table("params")? else { return Ok(Vec::new()) };
+    let one = |name: Spot<String>| {
+        let value =
+            inner.opt_expr(&name.value)?.ok_or_else(|| inner.missing(&name.value, "a number or an expression"))?;
+        Ok(Setting { name, value: value.value })
+    };
+    inner.keys().into_iter().map(one).collect()
+}
+
+fn block(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, SpecError> {
     let simulated = t.opt_bool("simulated")?.map_or(true, |b| b.value);
     let sum_of = t.strs("sum_of")?;
     let run = match (simulated, sum_of.is_empty()) {
@@ -166,12 +274,17 @@ fn block(t: Table<'_>, columns: &[Column]) -> Result<Block, SpecError> {
         (true, false) => Err("sums of other groups".to_string()),
         (false, _) => Err(t.str("reason")?.value),
     };
+    let own = columns(&t)?;
+    let of = own.as_ref().or(shared).ok_or_else(|| t.missing("columns", "columns here or for the whole file"))?;
+    let rows = t.tables("rows")?.into_iter().map(|r| row(r, &of.list)).collect::<Result<_, _>>()?;
     let block = Block {
         group: t.str("group")?.value,
         machine: t.str("machine")?,
         run,
+        columns: own,
         sum_of,
-        rows: t.tables("rows")?.into_iter().map(|r| row(r, columns)).collect::<Result<_, _>>()?,
+        gains: t.opt_bool("gains")?.is_some_and(|b| b.value),
+        rows,
     };
     t.finish()?;
     Ok(block)
@@ -182,9 +295,9 @@ fn block_run(t: &Table<'_>) -> Result<BlockRun, SpecError> {
         workload: t.str("workload")?,
         seed: t.opt_int("seed", 0..=i64::MAX)?.map_or(1, |s| s.value as u64),
         iterations: t.opt_int("iterations", 1..=1000)?.map_or(1, |n| n.value as u32),
-        sets: t.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default(),
-        params: t.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default(),
         calibrate: t.opt_table("calibrate")?.map(calibrate).transpose()?,
+        sets: sets(t)?,
+        params: params(t)?,
     })
 }
 
@@ -223,6 +336,9 @@ fn row(t: Table<'_>, columns: &[Column]) -> Result<Row, SpecError> {
         }
     };
     let row = Row {
+        form: word(&t, "form", &FORMS)?,
+        stat: word(&t, "stat", &STATS)?,
+        derived_from: t.opt_bool("derived_from")?.is_some_and(|b| b.value),
         id: t.str("id")?.value,
         workload: t.opt_str("workload")?,
         metric: t.str("metric")?.value,
@@ -236,6 +352,15 @@ fn row(t: Table<'_>, columns: &[Column]) -> Result<Row, SpecError> {
     };
     t.finish()?;
     Ok(row)
+}
+
+/// One of a list of words, the first if the key is absent.
+fn word<T: Copy>(t: &Table<'_>, key: &str, list: &[(&str, T)]) -> Result<T, SpecError> {
+    let Some(word) = t.opt_str(key)? else { return Ok(list[0].1) };
+    list.iter().find(|f| f.0 == word.value).map(|f| f.1).ok_or_else(|| {
+        let names: Vec<&str> = list.iter().map(|f| f.0).collect();
+        word.error(format!("`{key}` is {:?}", word.value), names.join(", ")).near(&word.value, names)
+    })
 }
 
 fn suspects(t: &Table<'_>, columns: usize) -> Result<Vec<String>, SpecError> {
@@ -318,6 +443,42 @@ mod tests {
         assert!((percent(elapsed, 1) - 53.85).abs() < 0.006 && (percent(elapsed, 2) - 5.97).abs() < 0.006);
     }
 
+    /// mmtests-report.md section 4.2, rows 53 to 78: the printed changes follow from the values.
+    #[test]
+    fn mail_004_is_complete_and_agrees_with_its_printed_percentages() {
+        let catalog = Catalog::embedded();
+        let file = catalog.get(Kind::Published, "004").unwrap();
+        let p = parse(&file.label, &file.text).unwrap();
+        let printed = [
+            ("MB/sec copy-16", 252.50),
+            ("MB/sec scale-16", 180.87),
+            ("MB/sec add-16", 284.74),
+            ("MB/sec triad-16", 268.14),
+            ("Min Score-16", 9.68),
+            ("Hmean Score-16", 15.76),
+            ("Max Score-16", 15.34),
+            ("Stddev Score-16", 86.49),
+            ("CoeffVar Score-16", 60.57),
+        ];
+        let warehouses = [
+            -4.73, 5.00, 1.55, 0.38, 18.59, 19.69, -3.33, 12.86, -1.96, 20.09, 4.64, 8.24, 16.56, 9.97, 13.15, 6.52,
+            3.89,
+        ];
+        let names = (0..17).map(|i| format!("Hmean tput-{}", if i == 0 { 1 } else { 8 * i }));
+        let printed = printed.map(|(n, v)| (n.to_string(), v)).into_iter().chain(names.zip(warehouses));
+        let rows: Vec<&Row> = p.blocks.iter().flat_map(|b| &b.rows).collect();
+        let mut seen = 0;
+        for (id, percent) in printed {
+            let row = rows.iter().find(|r| r.id == id).unwrap_or_else(|| panic!("no row {id}"));
+            let got = 100.0 * (row.values[1] / row.values[0] - 1.0);
+            // The coefficient of variation is printed with two digits, which leaves a margin.
+            let margin = if id.starts_with("Coeff") { 0.2 } else { 0.006 };
+            assert!((got - percent).abs() < margin, "{id}: {got} is not {percent}");
+            seen += 1;
+        }
+        assert_eq!((seen, rows.len()), (26, 26));
+    }
+
     #[test]
     fn wrong_tables_are_refused() {
         let file = |rows: &str, calibrate: &str| {
@@ -333,6 +494,8 @@ mod tests {
             (file(&row.replace("\"lower\"", "\"lowr\""), ""), "did you mean `lower`?"),
             (file(&row.replace("unit", "units"), ""), "`blocks[0].rows[0].unit` is missing"),
             (file(row, "").replace("baseline = \"a\"", "baseline = \"b\""), "no column `b`; expected one of a"),
+            (file(&row.replace("unit", "form = \"recip\", unit"), ""), "did you mean `reciprocal`?"),
+            (file(&row.replace("unit", "stat = \"hmeen\", unit"), ""), "did you mean `hmean`?"),
             (
                 file(row, "calibrate = { parameter = \"loops\", metric = \"system_s\", start = 1, min = 1, max = 2 }"),
                 "only the baseline's elapsed time",

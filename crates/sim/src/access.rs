@@ -69,7 +69,7 @@ impl World<'_> {
         if t.pc >= t.ops.len() {
             return Step::Stop(Pending::Stage);
         }
-        let ops = t.ops.clone();
+        let ops = t.ops;
         match &ops[t.pc] {
             Op::Access(a) => match a.pattern {
                 Pattern::Sequential => self.sweep(cpu, task, a, clock, end),
@@ -92,6 +92,9 @@ impl World<'_> {
             Op::Wait { channel } => {
                 if self.channels[*channel as usize].wait(task) {
                     self.tasks[task as usize].advance();
+                    let ns = self.message_ns(self.channels[*channel as usize].from as usize, cpu);
+                    *clock += ns;
+                    self.charge_system(task, ns);
                     return Step::Go;
                 }
                 self.fall_asleep(task);
@@ -341,6 +344,7 @@ impl World<'_> {
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
         let mut out = Step::Go;
+        let mut last = Known::NONE;
         while *clock < end {
             if done >= a.span.len_bytes {
                 break;
@@ -356,7 +360,8 @@ impl World<'_> {
             let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
             if clear > addr {
                 let counts = vma.node_counts(chunk);
-                let (per_byte, memory) = self.sweep_ns(&pace, a, counts, vma.chunk(chunk).present);
+                let (per_byte, memory) =
+                    last.or_else(counts, vma.chunk(chunk).present, |c, p| self.sweep_ns(&pace, a, c, p));
                 let room = (end - *clock) as f64;
                 let want = (clear - addr) as f64 * per_byte;
                 let (bytes, ns) = if want > room {
@@ -523,6 +528,33 @@ impl World<'_> {
         let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;
         let floor = |ns: f64| ns.max(SHORTEST_NS);
         RandomTimes { cold: floor(memory + compute), warm: floor(pace.missing() * memory + cached + compute), memory }
+    }
+}
+
+/// Times of the last chunk that lay on one node, which are those of the next one there: nothing that they depend on
+/// changes inside a slice, and most chunks lie on one node.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Its node and pages.
+    chunk: (usize, u16),
+    times: (f64, f64),
+}
+
+impl Known {
+    /// Of no chunk yet.
+    const NONE: Self = Self { chunk: (0, u16::MAX), times: (0.0, 0.0) };
+    /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known.
+    #[inline]
+    fn or_else(&mut self, counts: &[u16], present: u16, f: impl FnOnce(&[u16], u16) -> (f64, f64)) -> (f64, f64) {
+        let (node, pages) = self.chunk;
+        if pages == present && counts[node] == present {
+            return self.times;
+        }
+        let times = f(counts, present);
+        if let Some(node) = counts.iter().position(|&c| c == present) {
+            *self = Self { chunk: (node, present), times };
+        }
+        times
     }
 }
 

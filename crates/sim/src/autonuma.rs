@@ -20,7 +20,7 @@ use numalab_model::machine::Machine;
 struct Queues<'a> {
     sched: &'a Scheduler,
     machine: &'a Machine,
-    mms: &'a [crate::task::Task],
+    mms: &'a [crate::task::Task<'a>],
     busy: &'a dyn Fn(u32) -> bool,
 }
 

@@ -3,6 +3,7 @@
 use crate::access::FaultEnd;
 use crate::engine::World;
 use crate::host::Host;
+use crate::log::Fault;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{PageState, Vma, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::Faults;
@@ -55,6 +56,7 @@ impl World<'_> {
             if self.memory.alloc_this_node(here, preferred, CHUNK_PAGES) {
                 self.vm.thp_fault_alloc += 1;
                 self.processes[process].space.vma_mut(vma).populate_huge(chunk, preferred);
+                self.log_first_touch(preferred, CHUNK_PAGES);
                 let ns = self.costs.huge_fault_ns(here, preferred, self.rates.latency_factor(here, preferred));
                 return (ns as u64, FaultEnd::Go);
             }
@@ -68,12 +70,14 @@ impl World<'_> {
             return (0, FaultEnd::OutOfMemory);
         };
         self.processes[process].space.vma_mut(vma).populate(chunk, page, node);
+        self.log_first_touch(node, 1);
         let ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
         (ns as u64, FaultEnd::Go)
     }
 
     fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
         self.vm.pgfault += 1;
+        let before = self.log_before(task);
         let process = self.tasks[task as usize].process as usize;
         let p = &mut self.processes[process];
         let at = FaultSite { task, cpu, now: clock / self.cfg.jiffy_ns() };
@@ -101,6 +105,12 @@ impl World<'_> {
                 // The store that caused the fault meets the read-only entry at once.
                 ns += self.write_fault(process, f.vma, f.chunk, f.page);
             }
+        }
+        if let Some(before) = before {
+            let vma = self.processes[process].space.vma(f.vma);
+            let address = vma.chunk_base(f.chunk) + f.page as u64 * PAGE_BYTES;
+            let (vma, node, pages) = (f.vma, f.node, f.pages);
+            self.log_fault(&before, &Fault { task, cpu, vma, address, node, pages, clock_ns: clock, ns, result });
         }
         ns
     }

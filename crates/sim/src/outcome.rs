@@ -47,7 +47,7 @@ impl World<'_> {
             reasons,
             tunables: Vec::new(),
             warnings,
-            series: vec![self.samples.pages, self.samples.activity, self.samples.bandwidth],
+            series: self.samples.into_series().chain(self.maps.into_series()).collect(),
         }
     }
 

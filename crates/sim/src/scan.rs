@@ -4,6 +4,7 @@ use crate::engine::World;
 use crate::process::ProcessState;
 use numalab_kernel::hw::cost::ScanWork;
 use numalab_kernel::mm::{AddressSpace, CHUNK_PAGES};
+use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
 use numalab_kernel::numa::state::VmaNuma;
@@ -16,6 +17,19 @@ struct ScanView<'a> {
     policy_without_mof: bool,
     /// Calls that changed something, each followed by one flush.
     flushes: u64,
+    /// For the log, if there is one.
+    visits: Option<&'a mut Vec<Visit>>,
+}
+
+/// What a scan did to a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// Mapping id.
+    pub vma: u32,
+    /// Why it was passed over, if it was.
+    pub skipped: Option<SkipReason>,
+    /// Pages marked.
+    pub updates: u64,
 }
 
 impl ScanSpace for ScanView<'_> {
@@ -37,7 +51,20 @@ impl ScanSpace for ScanView<'_> {
         let vma = self.space.vma_mut(id);
         let out = vma.mark_range(start, end, rules.pte_skip_nodes, rules.huge_skip_nodes);
         self.flushes += u64::from(out.updates > 0);
+        if let Some(visits) = &mut self.visits {
+            match visits.last_mut().filter(|v| v.vma == id as u32 && v.skipped.is_none()) {
+                Some(v) => v.updates += out.updates,
+                None => visits.push(Visit { vma: id as u32, skipped: None, updates: out.updates }),
+            }
+        }
         Marked { updates: out.updates, huge: out.huge, stop_at: None }
+    }
+    #[inline]
+    fn passed_over(&mut self, i: usize, reason: SkipReason) {
+        let id = self.space.id_at(i);
+        if let Some(visits) = &mut self.visits {
+            visits.push(Visit { vma: id as u32, skipped: Some(reason), updates: 0 });
+        }
     }
 }
 
@@ -54,7 +81,8 @@ impl World<'_> {
         };
         let ProcessState { space, vma_numa, .. } = p;
         let policy_without_mof = !t.policy.migrate_on_fault();
-        let mut view = ScanView { space, states: vma_numa, policy_without_mof, flushes: 0 };
+        let visits = self.log.on().then_some(&mut self.log.visits);
+        let mut view = ScanView { space, states: vma_numa, policy_without_mof, flushes: 0, visits };
         let report = self.numa.scan_work(task, args, &mut view);
         let flushes = view.flushes;
         let mut ns = self.scan_cost_ns(&report) as u64;
@@ -65,6 +93,9 @@ impl World<'_> {
             self.processes[process].protecting_until_ns = clock + ns;
         }
         self.charge_system(task, ns);
+        if self.log.on() && report.end == ScanEnd::Walked {
+            self.log_scan(cpu, task, clock, ns, &report);
+        }
         // Runtime is accounted at ticks only: a work that ends before the next tick is charged nothing.
         let accounted = if clock + ns >= end { end - clock } else { 0 };
         self.numa.scan_done(task, &report, accounted);

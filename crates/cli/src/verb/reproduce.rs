@@ -12,13 +12,15 @@ use crate::figures::{self, Means};
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
+use crate::verb::report;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::published::{self, Block, BlockRun, Calibrate, Published, Row};
+use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published, Row, Stat};
 use numalab_model::record::{Outcome, Status, Store};
 use numalab_report::collect::metric_name;
-use numalab_report::reproduce::{json, score_line, text, Cell, Role};
+use numalab_report::reproduce::{gains, json, score_line, text, Cell, Role};
+use numalab_stats::describe;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -57,7 +59,12 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         failure::note(done.notes.trim_end());
         json(mail, &done.cells).map_err(|e| Failure::environment(e.to_string()))?
     } else {
-        format!("{}\n{}records: {}\n", text(mail, &done.cells), done.notes, done.dir.display())
+        let mut pages = String::new();
+        for dir in &done.experiments {
+            let page = report::write_into(context, dir)?;
+            pages.push_str(&format!("report: {} (open it in a browser)\n", page.display()));
+        }
+        format!("{}\n{}records: {}\n{pages}", text(mail, &done.cells), done.notes, done.dir.display())
     };
     Ok(Done { text: printed, exit: done.exit })
 }
@@ -80,7 +87,10 @@ struct DoneTable {
     name: String,
     cells: Vec<Cell>,
     notes: String,
+    /// Where everything is.
     dir: PathBuf,
+    /// The directories of the experiments below it.
+    experiments: Vec<PathBuf>,
     exit: Exit,
 }
 
@@ -92,9 +102,10 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let out = if args.all { args.out.as_ref().map(|d| d.join(&own)) } else { args.out.clone() };
     let dir = options::directory(out.as_deref(), &own);
     let progress = Progress::new(0);
-    let executor = Executor { backend: &Sim { check: false }, jobs: options::jobs(args.jobs), progress: &progress };
+    let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
     let work = Work { context, published: &published, dir, executor };
     let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::Ok);
+    let mut experiments = Vec::new();
     for block in &published.blocks {
         match &block.run {
             Ok(run) => {
@@ -103,14 +114,23 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
                 cells.extend(done.cells);
                 notes.push_str(&done.note);
                 exit = exit.max(done.exit);
+                experiments.extend(done.experiments);
                 groups.push((block.group.as_str(), done.means));
             }
-            Err(_) if !block.sum_of.is_empty() => cells.extend(work.cells(block, None, &work.sums(block, &groups))),
+            Err(_) if !block.sum_of.is_empty() => {
+                let sums = work.sums(block, &groups);
+                cells.extend(work.cells(block, None, &|i, row| figures::figure(&sums[i], &row.metric)));
+            }
             Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
         }
     }
     progress.clear();
-    Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, exit })
+    let mut judged: Vec<&str> = published.blocks.iter().filter(|b| b.gains).map(|b| b.group.as_str()).collect();
+    judged.dedup();
+    for group in judged {
+        notes.push_str(&gains(&cells, group));
+    }
+    Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, experiments, exit })
 }
 
 /// What all blocks of a table share.
@@ -129,109 +149,128 @@ struct DoneBlock {
     cells: Vec<Cell>,
     /// Means of all figures, by column.
     means: Vec<Means>,
+    /// Directories of its experiments.
+    experiments: Vec<PathBuf>,
     note: String,
     exit: Exit,
 }
 
 impl Work<'_> {
     fn block(&self, block: &Block, run: &BlockRun) -> Result<DoneBlock, Failure> {
-        let mut experiment = self.experiment(block, run);
-        let dir = self.block_dir(block);
-        // Claims the directory before the calibration puts its own below it.
-        Store::create(&dir, &experiment, &[])?;
+        let (list, _) = self.published.columns_of(block);
         let mut note = String::new();
         let progress = self.executor.progress;
-        let before = progress.done();
-        let runs = self.published.columns.len() * run.iterations as usize;
-        progress.set_total(before + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
+        let runs = list.len() * run.iterations as usize;
+        progress.set_total(progress.done() + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
+        // A kernel stands in an experiment once: columns of their own are an experiment each.
+        let home = self.home(block);
+        let parts: Vec<(PathBuf, Vec<&Column>)> = if block.columns.is_some() {
+            let dir = home;
+            list.iter().map(|c| (dir.join(file_name(&c.name)), vec![c])).collect()
+        } else {
+            vec![(home, list.iter().collect())]
+        };
+        let mut amount = None;
         if let Some(c) = &run.calibrate {
-            let count = self.calibrate(block, run, c, &mut note)?;
-            experiment.params.push(param(c, count));
+            // Claims the directory before the calibration puts its own below it.
+            let (dir, columns) = &parts[0];
+            Store::create(dir, &self.experiment(block, run, columns), &[])?;
+            amount = Some(param(c, self.calibrate(block, run, c, &mut note)?));
         }
-        let sources = CatalogSources::new(self.context, &experiment.workloads)?;
-        let runs = experiment.cells(&sources, self.executor.backend.name())?;
-        let store = Store::create(&dir, &experiment, &runs)?;
-        progress.set_total(progress.done() + runs.len());
-        let finished = execute(&store, &runs, &self.executor)?;
-        let mut exit = Exit::Ok;
-        for f in &finished {
-            let m = &f.record.manifest;
-            exit = exit.max(Exit::of(&f.record.outcome.status));
-            if m.status != "completed" {
-                note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
+        let (mut outcomes, mut exit) = (Vec::new(), Exit::Ok);
+        for (dir, columns) in &parts {
+            let mut experiment = self.experiment(block, run, columns);
+            experiment.params.extend(amount.clone());
+            let sources = CatalogSources::new(self.context, &experiment.workloads)?;
+            let runs = experiment.cells(&sources, self.executor.backend.name())?;
+            let store = Store::create(dir, &experiment, &runs)?;
+            let finished = execute(&store, &runs, &self.executor)?;
+            for f in &finished {
+                let m = &f.record.manifest;
+                exit = exit.max(Exit::of(&f.record.outcome.status));
+                if m.status != "completed" {
+                    note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
+                }
             }
+            outcomes.extend(by_column(finished, columns.len()));
         }
-        let means: Vec<Means> = self.columns(&runs, &finished).iter().map(|runs| figures::means(runs)).collect();
-        let cells = self.cells(block, run.calibrate.as_ref(), &means);
-        Ok(DoneBlock { cells, means, note, exit })
+        let means = outcomes.iter().map(|runs| figures::means(&runs.iter().collect::<Vec<_>>())).collect();
+        let figure = |i: usize, row: &Row| statistic(&outcomes[i], &row.metric, row.stat);
+        let cells = self.cells(block, run.calibrate.as_ref(), &figure);
+        let experiments = parts.into_iter().map(|(dir, _)| dir).collect();
+        Ok(DoneBlock { cells, means, experiments, note, exit })
     }
 
     /// Sums of the groups a block names, by column.
     fn sums(&self, block: &Block, groups: &[(&str, Vec<Means>)]) -> Vec<Means> {
+        let (list, _) = self.published.columns_of(block);
         let of = |column: usize| {
             let named = |g: &&(&str, Vec<Means>)| block.sum_of.iter().any(|s| s.value == g.0);
             figures::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>())
         };
-        (0..self.published.columns.len()).map(of).collect()
+        (0..list.len()).map(of).collect()
     }
 
-    /// Where the runs of a block go: the directory of the table if it has but one block with runs.
-    fn block_dir(&self, block: &Block) -> PathBuf {
-        if self.published.blocks.iter().filter(|b| b.run.is_ok()).count() <= 1 {
+    /// Where a block's records go: a folder of its own if there are several, or columns of its own.
+    fn home(&self, block: &Block) -> PathBuf {
+        let simulated: Vec<&Block> = self.published.blocks.iter().filter(|b| b.run.is_ok()).collect();
+        if simulated.len() < 2 && block.columns.is_none() {
             return self.dir.clone();
         }
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-        self.dir.join(block.group.chars().map(plain).collect::<String>())
+        let namesakes = simulated.iter().filter(|b| b.group == block.group);
+        let nth = namesakes.take_while(|b| !std::ptr::eq(**b, block)).count();
+        let nth = if nth == 0 { String::new() } else { format!("-{}", nth + 1) };
+        self.dir.join(format!("{}{nth}", file_name(&block.group)))
     }
 
-    fn experiment(&self, block: &Block, run: &BlockRun) -> Experiment {
+    fn experiment(&self, block: &Block, run: &BlockRun, columns: &[&Column]) -> Experiment {
         let p = self.published;
+        let own = |f: fn(&Column) -> &Vec<Setting>| columns.iter().flat_map(move |c| f(c).iter().cloned());
+        let params = run.params.iter().cloned().chain(own(|c| &c.params));
         Experiment {
             name: format!("reproduce-{}", p.name.value),
             title: p.title.clone(),
             about: String::new(),
             machines: vec![block.machine.clone()],
-            kernels: p.columns.iter().map(|c| c.kernel.clone()).collect(),
+            kernels: columns.iter().map(|c| c.kernel.clone()).collect(),
             workloads: vec![run.workload.clone()],
-            baseline: Some(p.columns[p.baseline].kernel.clone()),
+            baseline: None,
             iterations: run.iterations,
             seed: run.seed,
-            sets: run.sets.clone(),
-            params: run.params.clone(),
+            sets: run.sets.iter().cloned().chain(own(|c| &c.sets)).collect(),
+            params: params.map(|setting| Param { workload: None, setting }).collect(),
         }
     }
 
     /// The amount of work at which the first baseline run takes as long as published.
     fn calibrate(&self, block: &Block, run: &BlockRun, c: &Calibrate, note: &mut String) -> Result<u64, Failure> {
         let p = self.published;
+        let (list, baseline) = p.columns_of(block);
         let row = block.rows.iter().find(|r| r.metric == c.metric);
-        let target = row.map(|r| r.values[p.baseline]).ok_or_else(|| {
+        let target = row.map(|r| r.values[baseline]).ok_or_else(|| {
             let what = format!("{} has no row of metric {}", block.group, c.metric);
             Failure::from(c.parameter.error(what, "the row that is to be met"))
         })?;
         let base = Experiment {
             name: format!("calibrate-{}", p.name.value),
-            kernels: vec![p.columns[p.baseline].kernel.clone()],
-            baseline: None,
             iterations: 1,
-            ..self.experiment(block, run)
+            ..self.experiment(block, run, &[&list[baseline]])
         };
-        let dir = self.block_dir(block).join("calibration");
+        let dir = self.dir.join("calibration");
         let sources = CatalogSources::new(self.context, &base.workloads)?;
         let mut steps: Vec<Run> = Vec::new();
         let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {
-            let experiment =
-                Experiment { params: [run.params.as_slice(), &[param(c, count)]].concat(), ..base.clone() };
+            let mut experiment = base.clone();
+            experiment.params.push(param(c, count));
             let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
             runs.iter_mut().for_each(|r| r.iteration = steps.len() as u32);
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
             let finished = execute(&store, &runs, &self.executor)?;
             steps.extend(runs);
-            let value =
-                finished.first().and_then(|f| figures::figure(&figures::means(&[&f.record.outcome]), &c.metric));
+            let value = finished.first().and_then(|f| figure(&f.record.outcome, &c.metric));
             value.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
         })?;
-        let column = &p.columns[p.baseline].name;
+        let column = &list[baseline].name;
         note.push_str(&format!(
             "{}: {} = {}, chosen so that {column} takes {target} s (simulated {:.3} s with seed {}); all else is predicted\n",
             block.group, c.parameter.value, found.count, found.value, run.seed
@@ -239,29 +278,23 @@ impl Work<'_> {
         Ok(found.count)
     }
 
-    /// Outcomes by column; a run that did not complete counts for nothing.
-    fn columns<'f>(&self, runs: &[Run], finished: &'f [Finished]) -> Vec<Vec<&'f Outcome>> {
-        let mut out = vec![Vec::new(); self.published.columns.len()];
-        let per_column = runs.len() / out.len().max(1);
-        for (i, f) in finished.iter().enumerate() {
-            // One machine and one workload: runs are ordered by kernel, then iteration.
-            let column = (i / per_column.max(1)).min(out.len() - 1);
-            if f.record.outcome.status == Status::Completed {
-                out[column].push(&f.record.outcome);
-            }
-        }
-        out
-    }
-
-    fn cells(&self, block: &Block, calibrate: Option<&Calibrate>, columns: &[Means]) -> Vec<Cell> {
+    /// The cells of a block; `figure` gives what was simulated for a column and row.
+    fn cells(
+        &self,
+        block: &Block,
+        calibrate: Option<&Calibrate>,
+        figure: &dyn Fn(usize, &Row) -> Option<f64>,
+    ) -> Vec<Cell> {
         let p = self.published;
+        let (list, baseline) = p.columns_of(block);
         let mut out = Vec::new();
         for row in block.rows.iter().filter(|r| r.formatter_only.is_none()) {
-            let simulated: Vec<Option<f64>> = columns.iter().map(|m| figures::figure(m, &row.metric)).collect();
-            let base = row.base.unwrap_or(p.baseline);
-            for (i, column) in p.columns.iter().enumerate() {
-                let calibrated = i == p.baseline && calibrate.is_some_and(|c| c.metric == row.metric);
-                let calibrated = calibrated || row.calibrated.contains(&i);
+            let simulated: Vec<Option<f64>> =
+                (0..list.len()).map(|i| figure(i, row).and_then(|v| row.form.of(v))).collect();
+            let base = row.base.unwrap_or(baseline);
+            for (i, column) in list.iter().enumerate() {
+                let chosen = i == baseline && calibrate.is_some_and(|c| c.metric == row.metric);
+                let chosen = chosen || row.derived_from || row.calibrated.contains(&i);
                 out.push(Cell {
                     id: format!("{}/{}/{}", p.name.value, column.name, row.id),
                     group: block.group.clone(),
@@ -271,8 +304,8 @@ impl Work<'_> {
                     simulated: simulated[i],
                     published_ratio: ratio(Some(row.values[i]), Some(row.values[base])),
                     simulated_ratio: ratio(simulated[i], simulated[base]),
-                    role: if calibrated { Role::Calibrated } else { Role::Predicted },
-                    baseline: i == p.baseline || i == base,
+                    role: if chosen { Role::Calibrated } else { Role::Predicted },
+                    baseline: i == baseline || i == base,
                     note: row.suspects.get(i).cloned().unwrap_or_default(),
                 });
             }
@@ -281,19 +314,57 @@ impl Work<'_> {
     }
 }
 
-/// Name of a row in the printed table: the metric's, or the published one where the metric is an expression.
+/// Name of a row in the printed table: the metric's, or the published one where it is more than the metric's mean.
 fn row_name(row: &Row) -> String {
     let plain = row.metric.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain {
+    if plain && row.form == Form::Value && row.stat == Stat::Mean {
         metric_name(&row.metric).to_string()
     } else {
         row.id.clone()
     }
 }
 
+/// Outcomes by column; a run that did not complete counts for nothing.
+fn by_column(finished: Vec<Finished>, columns: usize) -> Vec<Vec<Outcome>> {
+    let mut out = vec![Vec::new(); columns];
+    let per_column = (finished.len() / columns.max(1)).max(1);
+    for (i, f) in finished.into_iter().enumerate() {
+        // One machine and one workload: runs are ordered by kernel, then iteration.
+        if f.record.outcome.status == Status::Completed {
+            out[(i / per_column).min(columns - 1)].push(f.record.outcome);
+        }
+    }
+    out
+}
+
+/// A title as the name of a directory.
+fn file_name(title: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '_' };
+    title.chars().map(plain).collect()
+}
+
 /// `WORKLOAD PARAMETER = count`, as an experiment has it.
 fn param(c: &Calibrate, count: u64) -> Param {
     Param { workload: None, setting: Setting { name: c.parameter.clone(), value: count.to_string() } }
+}
+
+/// Statistic of a scalar or counter over runs; `None` without runs or if a run lacks it.
+fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
+    let values = runs.iter().map(|o| figure(o, metric)).collect::<Option<Vec<f64>>>()?;
+    match stat {
+        _ if values.is_empty() => None,
+        Stat::Mean => describe::amean(&values),
+        Stat::Min => describe::min(&values),
+        Stat::Max => describe::max(&values),
+        Stat::Hmean => describe::hmean(&values),
+        Stat::Stddev => describe::stddev(&values),
+        Stat::CoeffVar => Some(describe::coeffvar(&values)),
+    }
+}
+
+/// A figure of one run.
+fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
+    figures::figure(&figures::means(&[outcome]), metric)
 }
 
 fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {

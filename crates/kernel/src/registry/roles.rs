@@ -52,6 +52,7 @@ pub const ROLES: &[RoleDecl] = &[
             is("v67", "As v64; partly scanned VMAs are finished by anyone, one inactive VMA is forced per walk (6.7)."),
             is("v68", "As v67; the two free passes count from the VMA's own first scan (6.8)."),
             is("v612", "As v68; a VMA left alone for as many passes as there are threads is open to all (6.12)."),
+            is("v612_budget", "As v612; the free passes become the budget of rfc_v3 (catalog/guest/disjoint-vma-budget.patch)."),
         ],
     },
     RoleDecl {

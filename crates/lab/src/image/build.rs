@@ -25,25 +25,55 @@ struct Wish {
     optional: bool,
 }
 
+/// Whether a tree in the cache can change under its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Never: a packaged source, patched or not, or a commit. What was built once is taken as it is.
+    Fixed,
+    /// It mirrors a tree of the user's.
+    Mirror,
+}
+
 /// Builds (or brings up to date) the kernel of a tree in the cache.
 ///
 /// # Errors
 /// A tool that is missing, a configuration that does not hold, or the compiler's errors.
-pub fn image(tree: &Path, cache: &Cache, origin: &str, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+pub fn image(
+    tree: &Path,
+    source: Source,
+    cache: &Cache,
+    origin: &str,
+    say: &mut dyn FnMut(&str),
+) -> Result<Image, String> {
     let build = tree.join(BUILD);
     std::fs::create_dir_all(&build).map_err(|e| format!("{}: {e}", build.display()))?;
     let fragment = match std::env::var_os(FRAGMENT_VARIABLE) {
         Some(path) => std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.to_string_lossy()))?,
         None => FRAGMENT.to_string(),
     };
-    configure(tree, cache, &fragment, say)?;
-    say(&format!("building {origin}"));
-    make(tree, cache, &["vmlinux"])?;
     let path = build.join("vmlinux");
+    let done = build.join("numalab.done");
+    let mark = mark(tree, &fragment);
+    // Even a build with nothing to do takes seconds.
+    let built = source == Source::Fixed && path.is_file() && std::fs::read_to_string(&done).is_ok_and(|m| m == mark);
+    if !built {
+        // The mark of another configuration must not outlive this one's objects.
+        let _ = std::fs::remove_file(&done);
+        configure(tree, cache, &fragment, say)?;
+        say(&format!("building {origin}"));
+        make(tree, cache, &["vmlinux"])?;
+        cache::write_whole(&done, mark.as_bytes()).map_err(|e| format!("{}: {e}", done.display()))?;
+    }
     let sha256 = cache::sha256_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let config = std::fs::read_to_string(build.join(".config")).unwrap_or_default();
     let patches_itself = config.lines().any(|l| l == "CONFIG_JUMP_LABEL=y");
     Ok(Image { path, sha256, origin: origin.into(), patches_itself })
+}
+
+/// What a finished build is marked with. A patched tree starts with a copy of another's objects, so its name is part of it.
+fn mark(tree: &Path, fragment: &str) -> String {
+    let name = tree.file_name().unwrap_or_default().to_string_lossy();
+    cache::sha256(format!("{name}\n{fragment}").as_bytes())
 }
 
 /// Configures a build directory unless it already has this configuration.
@@ -170,6 +200,25 @@ mod tests {
         assert_eq!(symbols.len(), count, "a symbol is asked for twice");
         // Comments of the file are prose, not settings.
         assert!(plain(&wishes).lines().all(|l| l.starts_with("CONFIG_") || l.ends_with(" is not set")));
+    }
+
+    #[test]
+    fn what_was_built_from_a_fixed_source_is_not_built_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(&directory.path().join("cache")).unwrap();
+        let tree = directory.path().join("tree");
+        let build = tree.join(BUILD);
+        std::fs::create_dir_all(&build).unwrap();
+        std::fs::write(build.join("vmlinux"), "kernel").unwrap();
+        let image = |source| image(&tree, source, &cache, "x", &mut |_| {});
+        // The tree has no Makefile, so every attempt to build fails.
+        assert!(image(Source::Fixed).is_err(), "built with an unknown configuration");
+        std::fs::write(build.join("numalab.done"), mark(Path::new("/other"), FRAGMENT)).unwrap();
+        assert!(image(Source::Fixed).is_err(), "objects of the tree it was copied from");
+        std::fs::write(build.join("numalab.done"), mark(&tree, FRAGMENT)).unwrap();
+        assert_eq!(image(Source::Fixed).unwrap().sha256, cache::sha256(b"kernel"));
+        assert!(image(Source::Mirror).is_err(), "a mirror may have changed");
+        assert!(image(Source::Fixed).is_err(), "the mark is gone with the failed build");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! every definition. All but charts and maps is plain HTML and needs no script. The script (`web/`, built into `bundle.js`) draws the
 //! series, which [`timeline`] has thinned out so that ten runs of a minute stay below 3 MB.
 //!
+//! [`snapshot`] what was read once, at the end of a run.
 //! [`verdict`] calls and sentences · [`answer`] top of the page · [`tables`], [`figures`] · [`timeline`], [`bins`], [`payload`] series ·
 //! [`machine`] · [`config`] · [`glossary`], [`reasons`] definitions · [`markup`] escaping.
 //!
@@ -20,6 +21,7 @@ pub mod machine;
 pub mod markup;
 pub mod payload;
 pub mod reasons;
+pub mod snapshot;
 pub mod tables;
 pub mod timeline;
 pub mod verdict;
@@ -128,7 +130,7 @@ pub fn render(input: &Input<'_>) -> String {
         .raw(". ")
         .text(input.rule.legend())
         .raw(".</p>");
-    h.push(&figures::render(input.comparison, &glossary)).raw("</section>");
+    h.push(&snapshot::render(input)).push(&figures::render(input.comparison, &glossary)).raw("</section>");
     h.push(&machine::render(&input.machines));
     h.push(&config::render(input, &glossary));
     h.raw("<section id=\"definitions\"><h2>Definitions</h2>").push(&glossary.render()).raw("</section></main>");

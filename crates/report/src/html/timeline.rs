@@ -42,7 +42,7 @@ pub fn data(input: &Input<'_>, limits: &Limits) -> Data {
 
 fn workload(input: &Input<'_>, index: usize, limits: &Limits) -> Option<WorkloadData> {
     let name = input.comparison.workloads.get(index)?.name.clone();
-    let sampled = |r: &&Run<'_>| r.workload == index && r.outcome.series.iter().any(|s| !s.time_ns.is_empty());
+    let sampled = |r: &&Run<'_>| r.workload == index && r.outcome.series.iter().any(|s| s.time_ns.len() > 1);
     let all: Vec<&Run<'_>> = input.runs.iter().filter(sampled).collect();
     if all.is_empty() {
         return None;
@@ -74,7 +74,8 @@ fn run(r: &Run<'_>, number: u32, axis: &Axis, limits: &Limits) -> RunData {
         status: status(r.outcome),
         ..RunData::default()
     };
-    for s in r.outcome.series.iter().filter(|s| !s.time_ns.is_empty() && !s.columns.is_empty()) {
+    // A single sample is no course: `snapshot` shows it.
+    for s in r.outcome.series.iter().filter(|s| s.time_ns.len() > 1 && !s.columns.is_empty()) {
         if MEMORY.contains(&s.name.as_str()) && out.memory.is_none() {
             out.memory = memory(s, axis, limits);
         } else if MAPS.contains(&s.name.as_str()) {
@@ -200,7 +201,7 @@ fn majority(columns: &[Vec<f64>], sample: usize) -> Option<usize> {
 
 /// Whether a figure is drawn at all: used by the page to leave out an empty section.
 pub fn any(input: &Input<'_>) -> bool {
-    input.runs.iter().any(|r| r.outcome.series.iter().any(|s| !s.time_ns.is_empty()))
+    input.runs.iter().any(|r| r.outcome.series.iter().any(|s| s.time_ns.len() > 1))
 }
 
 #[cfg(test)]

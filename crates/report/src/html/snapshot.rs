@@ -1,0 +1,106 @@
+//! What was looked at once, at the end of a run: series of a single sample, as tables.
+//!
+//! Problem: some backends read where pages and faults ended up only when the workload has ended, which is no chart. Approach:
+//! one folded table per workload and series, a row per column of the series, the first run of each kernel beside each other.
+
+use super::answer::human;
+use super::markup::Html;
+use super::{Input, Run};
+use numalab_model::record::Series;
+
+/// Most rows of a table.
+const MAX_ROWS: usize = 200;
+
+/// Whether a series is a snapshot rather than a course.
+pub fn is_snapshot(s: &Series) -> bool {
+    s.time_ns.len() == 1
+}
+
+/// The tables of all workloads; nothing if no run has a snapshot.
+pub fn render(input: &Input<'_>) -> Html {
+    let mut h = Html::new();
+    for (w, workload) in input.comparison.workloads.iter().enumerate() {
+        let first = |kernel: usize| input.runs.iter().find(|r| r.workload == w && r.kernel == kernel);
+        let runs: Vec<Option<&Run<'_>>> = (0..input.comparison.kernels.len()).map(first).collect();
+        let mut names: Vec<&str> = Vec::new();
+        for s in runs.iter().flatten().flat_map(|r| &r.outcome.series).filter(|s| is_snapshot(s)) {
+            if !names.contains(&s.name.as_str()) {
+                names.push(&s.name);
+            }
+        }
+        for name in names {
+            table(&mut h, input, &workload.name, name, &runs);
+        }
+    }
+    h
+}
+
+fn table(h: &mut Html, input: &Input<'_>, workload: &str, name: &str, runs: &[Option<&Run<'_>>]) {
+    let of = |r: &Option<&Run<'_>>| {
+        r.and_then(|r| r.outcome.series.iter().find(|s| s.name == name && is_snapshot(s)).cloned())
+    };
+    let all: Vec<Option<Series>> = runs.iter().map(of).collect();
+    let mut rows: Vec<&str> = Vec::new();
+    for column in all.iter().flatten().flat_map(|s| &s.columns) {
+        if !rows.contains(&column.as_str()) {
+            rows.push(column);
+        }
+    }
+    let unit = all.iter().flatten().next().map_or("", |s| s.unit.as_str());
+    h.raw("<details class=\"block\"><summary>At the end: ").text(name).raw(", ").text(workload);
+    h.raw(" <span class=\"count\">").show(rows.len()).raw(" rows</span></summary>");
+    h.raw("<p class=\"note\">Read once, when the first run of each kernel ended; unit: ").text(unit).raw(".");
+    if rows.len() > MAX_ROWS {
+        h.raw(" Only the first ").show(MAX_ROWS).raw(" rows are shown; all are in the records.");
+    }
+    h.raw("</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"At the end\"><table class=\"figures compact\">");
+    h.raw("<thead><tr><th scope=\"col\">Of</th>");
+    for kernel in &input.comparison.kernels {
+        h.element("th", &[("scope", "col"), ("class", "num")], &kernel.run_name());
+    }
+    h.raw("</tr></thead><tbody>");
+    for row in rows.into_iter().take(MAX_ROWS) {
+        h.raw("<tr>").element("th", &[("scope", "row")], row);
+        for s in &all {
+            let at = s.as_ref().and_then(|s| s.columns.iter().position(|c| c == row).map(|i| (s, i)));
+            let value = at.and_then(|(s, i)| s.values.get(i)?.first().copied());
+            h.element("td", &[("class", "num")], &value.map_or("–".into(), human));
+        }
+        h.raw("</tr>");
+    }
+    h.raw("</tbody></table></div></details>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Comparison, Kernel, Workload};
+    use numalab_model::record::Outcome;
+
+    #[test]
+    fn a_single_sample_is_a_table_and_no_chart() {
+        let series = |values: Vec<f64>| Series {
+            name: "placement".into(),
+            unit: "pages".into(),
+            columns: vec!["heap/node0".into()],
+            time_ns: (1..=values.len() as u64).collect(),
+            values: vec![values],
+        };
+        let outcome = |values| Outcome { series: vec![series(values)], ..Outcome::default() };
+        let (once, often) = (outcome(vec![16_384.0]), outcome(vec![1.0, 2.0]));
+        let c = Comparison {
+            kernels: vec![Kernel::named("a"), Kernel::named("b")],
+            workloads: vec![Workload { name: "w".into(), ..Workload::default() }],
+            ..Comparison::default()
+        };
+        let run = |kernel, outcome| Run { workload: 0, kernel, seed: 1, outcome };
+        let page = |runs| render(&Input { runs, ..Input::new("t", &c) }).into_string();
+        let text = page(vec![run(0, &once), run(1, &often)]);
+        assert!(
+            text.contains("At the end: placement, w") && text.contains("16.38\u{a0}k") && text.contains('–'),
+            "{text}"
+        );
+        assert_eq!(page(vec![run(1, &often)]), "");
+        assert!(!super::super::timeline::any(&Input { runs: vec![run(0, &once)], ..Input::new("t", &c) }));
+    }
+}
