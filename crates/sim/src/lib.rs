@@ -11,6 +11,7 @@
 mod access;
 mod autonuma;
 mod birth;
+mod charge;
 pub mod config;
 mod copies;
 mod counters;

@@ -1,0 +1,51 @@
+//! Who pays: user and system time of tasks and processes, and shoot-downs on both sides.
+
+use crate::engine::World;
+
+impl World<'_> {
+    /// Loss by shoot-downs that this task's CPU has not paid for yet.
+    pub(crate) fn take_flush_debt(&mut self, task: u32) -> u64 {
+        let t = &mut self.tasks[task as usize];
+        let p = &self.processes[t.process as usize];
+        let debt = p.flush_debt_ns - t.flush_paid_ns;
+        t.flush_paid_ns = p.flush_debt_ns;
+        debt
+    }
+
+    /// Sends a shoot-down for `pages` base pages to every other CPU that runs this process; returns the
+    /// initiator's time.
+    pub(crate) fn shoot_down(&mut self, cpu: usize, task: u32, pages: u64) -> u64 {
+        let t = &mut self.tasks[task as usize];
+        let p = &mut self.processes[t.process as usize];
+        let node = self.cpus[cpu].node;
+        self.others.copy_from_slice(&p.running_on_node);
+        self.others[node] -= 1;
+        let s = self.costs.shootdown(self.costs.targets_by_node(node, &self.others), pages);
+        if s.targets > 0 {
+            p.flush_debt_ns += s.target_ns as u64;
+            t.flush_paid_ns += s.target_ns as u64;
+            self.vm.nr_tlb_remote_flush += 1;
+            self.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
+        }
+        s.initiator_ns as u64
+    }
+
+    /// User time of a task.
+    #[inline]
+    pub(crate) fn charge_user(&mut self, task: u32, ns: u64) {
+        let t = &mut self.tasks[task as usize];
+        t.user_ns += ns;
+        self.processes[t.process as usize].user_ns += ns;
+    }
+
+    /// Kernel time of a task, less what it slept of it.
+    #[inline]
+    pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
+        let t = &mut self.tasks[task as usize];
+        let slept = std::mem::take(&mut t.slept_ns).min(ns);
+        t.system_ns += ns - slept;
+        let p = &mut self.processes[t.process as usize];
+        p.system_ns += ns - slept;
+        p.blocked_ns += slept;
+    }
+}
