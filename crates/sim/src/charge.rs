@@ -1,9 +1,9 @@
-//! Who pays: user and system time of tasks, and what TLB shoot-downs cost at both ends.
+//! Who pays: user and system time of tasks and processes, and shoot-downs on both sides.
 
 use crate::engine::World;
 
 impl World<'_> {
-    /// What shoot-downs by others have cost the CPU of `task` since it paid last.
+    /// Loss by shoot-downs that this task's CPU has not paid for yet.
     pub(crate) fn take_flush_debt(&mut self, task: u32) -> u64 {
         let t = &mut self.tasks[task as usize];
         let p = &self.processes[t.process as usize];
@@ -30,6 +30,7 @@ impl World<'_> {
         s.initiator_ns as u64
     }
 
+    /// User time of a task.
     #[inline]
     pub(crate) fn charge_user(&mut self, task: u32, ns: u64) {
         let t = &mut self.tasks[task as usize];
@@ -37,6 +38,7 @@ impl World<'_> {
         self.processes[t.process as usize].user_ns += ns;
     }
 
+    /// Kernel time of a task, less what it slept of it.
     #[inline]
     pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
         let t = &mut self.tasks[task as usize];

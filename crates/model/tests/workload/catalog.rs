@@ -344,7 +344,8 @@ fn specjbb_multi_has_the_shape_of_2012() {
     let eden: Vec<u64> = one.iter().filter(|a| a.span.region == 0).map(|a| a.span.len_bytes).collect();
     assert_eq!(eden.len(), 18);
     assert!(eden.windows(2).all(|e| e[0] <= e[1]) && eden[0] < eden[8]);
-    assert_eq!(eden[17], w.processes[0].regions[0].size_bytes);
+    let young = w.processes[0].regions[0].size_bytes;
+    assert!(eden[17] <= young && eden[17] + 4096 > young, "up to whole pages");
 }
 
 #[test]
