@@ -500,32 +500,34 @@ impl World<'_> {
         let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
         let pages = (to - from) / PAGE_BYTES;
         let limit = self.look_again(process, end);
+        let mut drawn = self.tasks[task as usize].drawn.take();
         while *clock < limit && done < a.accesses {
-            let vma = self.processes[process].space.vma(id);
-            self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
-            let pending = self.spans.pending(pace.span);
-            let times = self.random_ns(&pace, a, self.spans.on_node(pace.span));
-            let cold = self.tasks[task as usize].cold_lines;
-            let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
-            let room = (((limit - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
-            let to_fault = if pending == 0 { u64::MAX } else { self.rng.geometric(pending as f64 / pages as f64) };
-            let n = to_fault.min(room).min(a.accesses - done);
-            done += n;
-            let ns = n as f64 * per_access;
-            self.tasks[task as usize].cold_lines -= n.min(cold);
-            let on_node = self.spans.on_node(pace.span);
-            self.rates.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.memory);
-            *clock += (ns + 0.5) as u64;
-            if n < to_fault {
-                continue;
-            }
-            let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
+            let page = if drawn.is_some() {
+                done += 1;
+                drawn.take()
+            } else {
+                let vma = self.processes[process].space.vma(id);
+                self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
+                let pending = self.spans.pending(pace.span);
+                let room = (limit - *clock, a.accesses - done);
+                let to_fault = if pending == 0 { u64::MAX } else { self.rng.geometric(pending as f64 / pages as f64) };
+                let (n, ns) = self.roam(task, &pace, a, to_fault, room);
+                done += n;
+                *clock += ns;
+                if n < to_fault {
+                    continue;
+                }
+                let vma = self.processes[process].space.vma(id);
+                self.spans.draw(pace.span, vma, from, to, &mut self.rng)
+            };
+            let Some((chunk, page)) = page else { continue };
             let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
             kernel_ns += ns;
             *clock += ns;
             if let Some(stop) = fate.stops() {
-                // The access comes again.
+                // The access comes again, to this page.
                 done -= 1;
+                self.tasks[task as usize].drawn = Some((chunk, page));
                 out = stop;
                 break;
             }
@@ -541,6 +543,21 @@ impl World<'_> {
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_system(task, kernel_ns);
         out
+    }
+
+    /// Random accesses without a fault: at most `to_fault`, at most as many as fit into `room` (ns, accesses). Returns
+    /// how many, and their time.
+    fn roam(&mut self, task: u32, pace: &Pace, a: &Access, to_fault: u64, room: (u64, u64)) -> (u64, u64) {
+        let times = self.random_ns(pace, a, self.spans.on_node(pace.span));
+        let cold = self.tasks[task as usize].cold_lines;
+        let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
+        let fits = ((room.0 as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
+        let n = to_fault.min(fits).min(room.1);
+        let ns = n as f64 * per_access;
+        self.tasks[task as usize].cold_lines -= n.min(cold);
+        let on_node = self.spans.on_node(pace.span);
+        self.rates.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.memory);
+        (n, (ns + 0.5) as u64)
     }
 
     /// How far a slice that ends at `end` may run ahead.

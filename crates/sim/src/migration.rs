@@ -325,7 +325,8 @@ impl World<'_> {
 
     /// Time of copying (if the page moves) and of restoring all entries.
     fn restore_ns(&self, m: &PageMigration) -> u64 {
-        let mapcount = self.shared.object(m.at.object).block(m.site.chunk).map_or(0, |b| b.mapcount[m.at.page as usize]);
+        let mapcount =
+            self.shared.object(m.at.object).block(m.site.chunk).map_or(0, |b| b.mapcount[m.at.page as usize]);
         let entries = f64::from(mapcount) * self.machine.costs.fork_pte_ns;
         let (from, to) = (m.facts.nid, m.target);
         let slowdown = self.rates.latency_factor(from, to);

@@ -1,9 +1,9 @@
 //! A NUMA scan in the context of a task: the scanner's view of the address space, and what a scan costs.
 
 use crate::engine::World;
+use crate::policy::TaskPolicy;
 use crate::process::ProcessState;
 use numalab_kernel::hw::cost::ScanWork;
-use crate::policy::TaskPolicy;
 use numalab_kernel::mm::{AddressSpace, SharedMemory, VmaKind, CHUNK_PAGES};
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};

@@ -63,6 +63,8 @@ pub struct Task {
     pub system_ns: u64,
     /// Since when it waits for a page under migration, ns.
     pub blocked_since_ns: Option<u64>,
+    /// Page (chunk, page) that its random access has come to and still has to fault in.
+    pub drawn: Option<(usize, usize)>,
     /// The sweep it is planned to make, while shared pages are on the move.
     pub stretch: Option<Stretch>,
     /// Migration it carries out.
@@ -122,6 +124,7 @@ impl Task {
             user_ns: 0,
             system_ns: 0,
             blocked_since_ns: None,
+            drawn: None,
             stretch: None,
             migration: None,
             sleep: 0,
@@ -145,6 +148,7 @@ impl Task {
     pub fn advance(&mut self) {
         self.pc += 1;
         self.done = 0;
+        self.drawn = None;
         self.entered = false;
     }
     /// Starts another program from its first op.

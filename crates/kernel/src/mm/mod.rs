@@ -54,8 +54,8 @@ pub use marking::MarkOutcome;
 pub use node_memory::NodeMemory;
 pub use object::{Backing, LruBatches, Mapper, PageRef, SharedMemory};
 pub use pageblock::Frame;
-pub use space::AddressSpace;
 pub use sharing::{Copied, FAULT_AROUND_PAGES};
+pub use space::AddressSpace;
 pub use vma::{Chunk, ChunkKind, PageState, Vma, VmaKind};
 pub use work::Work;
 
