@@ -9,7 +9,7 @@ build:
 
 # Three kernels of the 2023 disjoint-VMA thread, published beside simulated.
 demo: build
-	./target/release/numalab reproduce 000
+	./target/release/numalab reproduce 000 --iterations 1
 
 test: lint unit debug python browser
 
@@ -34,6 +34,7 @@ bench:
 # The long comparisons with published tables.
 fidelity: build
 	./target/release/numalab reproduce 000
+	./target/release/numalab reproduce 001
 
 clean:
 	$(CARGO) clean

@@ -188,7 +188,7 @@ impl World<'_> {
             }
             let marked = !v.set_migrating(m.site.chunk, m.site.page);
             if mapper.process as usize != m.site.process {
-                let tables = p.table_node;
+                let tables = p.table_node.unwrap_or(here);
                 ns += RMAP_LINES * self.machine.latency_ns[here][tables] * self.rates.latency_factor(here, tables);
                 let running: u32 = p.running_on_node.iter().sum();
                 if !marked && running > 0 {

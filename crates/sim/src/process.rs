@@ -21,8 +21,8 @@ pub struct ProcessState {
     pub vma_numa: Vec<Option<VmaNuma>>,
     /// Policy of each mapping that has one of its own (`mbind`), by mapping id.
     pub vma_policy: Vec<Option<TaskPolicy>>,
-    /// Node its page tables are taken to be on: that of its first fault (`usize::MAX` before that).
-    pub table_node: usize,
+    /// Node its page tables are taken to be on: where a fork copied them, else where it first faulted.
+    pub table_node: Option<usize>,
     /// It maps pages that other processes may map too.
     pub shares: bool,
     /// Regions inherited from its parent.
@@ -62,7 +62,7 @@ impl ProcessState {
             space: AddressSpace::default(),
             vma_numa: Vec::new(),
             vma_policy: Vec::new(),
-            table_node: usize::MAX,
+            table_node: None,
             shares: false,
             inherited: 0,
             region_vma: Vec::new(),

@@ -114,6 +114,15 @@ fn a_migration_costs_in_proportion_to_the_mapcount() {
 }
 
 #[test]
+fn pages_of_a_child_that_has_not_faulted_yet_can_move() {
+    // A waiting parent and a sleeping child map the pages too; neither has faulted since the fork.
+    let text = family("anon", 2, "2MiB", 0.0, "6s");
+    let o = go("4.15", &text);
+    assert!(counter(&o, "numa_pages_migrated") >= 400, "{}", counter(&o, "numa_pages_migrated"));
+    assert_eq!(counter(&go("4.16", &text), "numa_pages_migrated"), 0);
+}
+
+#[test]
 fn vector_27_pages_of_the_2018_program() {
     // thp-and-allocation.md, vector 27: 977 pages, all mapped more than once: 0 updates with the filter; without it,
     // up to 977 for each process and scan pass.
