@@ -1,17 +1,17 @@
 # numalab: `make demo` shows the main job, `make test` runs every test. Both install what they need
 # beyond a Rust toolchain, Python 3 and (for the page tests) Node.js.
-.PHONY: demo test lint unit debug python browser build bench fidelity clean
+.PHONY: demo test lint unit debug python browser vm build bench fidelity clean
 
 CARGO ?= cargo
 
 build:
 	$(CARGO) build --release --bin numalab
 
-# Three kernels of the 2023 disjoint-VMA thread, published beside simulated.
+# Three kernels of the 2023 disjoint-VMA thread, published beside simulated, and the same as a page: report.html.
 demo: build
 	./target/release/numalab reproduce 000 --iterations 1
 
-test: lint unit debug python browser
+test: lint unit debug python browser vm
 
 lint:
 	$(CARGO) fmt --all --check
@@ -31,10 +31,16 @@ bench:
 	$(CARGO) run --release -p numalab-sim --example bench
 	$(CARGO) run --release -p numalab-kernel --example sched_bench
 
-# The long comparisons with published tables.
+# Real kernels in QEMU: counters, placement, exit codes. Says so where it cannot run.
+vm: build
+	scripts/vm-tests.sh
+
+# The long comparisons: with published tables, and of what docs/vm.md states with real kernels, one of them built.
 fidelity: build
 	./target/release/numalab reproduce 000
 	./target/release/numalab reproduce 001
+	./target/release/numalab reproduce 004
+	scripts/vm-tests.sh full
 
 clean:
 	$(CARGO) clean

@@ -3,9 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=target/python
-if [ ! -x "$venv/bin/pytest" ]; then
+if ! "$venv/bin/python" -c "import pytest, perfetto, google.protobuf" 2>/dev/null; then
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check ruff mypy pytest
+  "$venv/bin/pip" install --quiet --disable-pip-version-check ruff mypy pytest perfetto protobuf
 fi
 cd python
 ../"$venv"/bin/ruff check .

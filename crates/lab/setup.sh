@@ -1,9 +1,14 @@
 #!/bin/sh
-# Installs what the `vm` backend uses: QEMU, what builds and unpacks kernels, and the Rust target of the worker.
-# May be run again at any time; asks nothing. `numalab doctor` says what is still missing.
+# Installs what the `vm` backend uses. May be run again at any time; asks nothing; fails if something is still missing.
+#
+#   setup.sh run     QEMU, what unpacks kernels, the Rust target of the worker
+#   setup.sh         that, and what builds kernels
 set -eu
 
-PACKAGES="qemu-system-x86 gcc libc6-dev make flex bison bc libelf-dev libssl-dev ccache patch rsync tar xz-utils"
+PACKAGES="qemu-system-x86 gcc libc6-dev tar xz-utils"
+if [ "${1:-full}" != run ]; then
+    PACKAGES="$PACKAGES make flex bison bc libelf-dev libssl-dev ccache patch rsync"
+fi
 
 if command -v apt-get >/dev/null 2>&1; then
     missing=""
@@ -11,18 +16,22 @@ if command -v apt-get >/dev/null 2>&1; then
         status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
         [ "$status" = "install ok installed" ] || missing="$missing $package"
     done
-    if [ -n "$missing" ]; then
-        as_root=""
-        [ "$(id -u)" = 0 ] || as_root="sudo -n"
-        # Lists may be old or absent; an update that fails leaves the old ones.
+    as_root=""
+    [ "$(id -u)" = 0 ] || as_root="sudo -n"
+    # Without lists no kernel package is known either. Lists that are there may be old but serve.
+    if [ -n "$missing" ] || ! apt-cache show linux-image-amd64 >/dev/null 2>&1; then
         $as_root apt-get update -q || true
+    fi
+    if [ -n "$missing" ]; then
         # shellcheck disable=SC2086
         DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -q --no-install-recommends $missing
     fi
-else
-    echo "not a Debian-like system; install with its own package tool: $PACKAGES" >&2
+elif ! command -v qemu-system-x86_64 >/dev/null 2>&1; then
+    echo "not a Debian-like system; install with its own package tool what these packages hold: $PACKAGES" >&2
+    exit 1
 fi
 
+TARGET=x86_64-unknown-linux-musl
 if command -v rustup >/dev/null 2>&1; then
-    rustup target list --installed | grep -q '^x86_64-unknown-linux-musl$' || rustup target add x86_64-unknown-linux-musl
+    rustup target list --installed | grep -q "^$TARGET\$" || rustup target add $TARGET
 fi

@@ -32,6 +32,26 @@ export function example(kind) {
   };
 }
 
+/** Simulates a small experiment with scans and migrations, writes its page, and the same comparison as JSON. */
+export function experiment() {
+  const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
+  const cargo = process.env.CARGO ?? "cargo";
+  const numalab = (line) =>
+    execFileSync(cargo, ["run", "--quiet", "--release", "--bin", "numalab", "--", ...line.split(" ")], {
+      cwd: root,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+  const out = join(dir, "out");
+  numalab(`run --machine 2x1x4x1 --kernel off,6.3 --workload numa01_THREAD_ALLOC --param memory=64MiB --param loops=12000 --iterations 3 --out ${out}`);
+  numalab(`report ${out}`);
+  return {
+    url: pathToFileURL(join(out, "report.html")).href,
+    json: JSON.parse(numalab(`compare ${out} --json`)),
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  };
+}
+
 /** A browser with a profile of its own, made anew. */
 export function browser() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: ARGUMENTS });
@@ -55,4 +75,35 @@ export async function open(b, url, { width = 1280, height = 900, scheme = "light
 export function figure(text) {
   const [number, suffix] = text.replaceAll("\u00a0", " ").trim().split(" ");
   return Number(number) * ({ k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[suffix] ?? 1);
+}
+
+/** Texts whose colour is too close to what is behind them (WCAG contrast below `least`); runs in the page. */
+export function lowContrast(least) {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = color;
+    context.fillRect(0, 0, 1, 1);
+    return context.getImageData(0, 0, 1, 1).data;
+  };
+  const luminance = ([r, g, b]) => {
+    const part = (x) => (x / 255 <= 0.03928 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const behind = (e) => {
+    for (let x = e; x; x = x.parentElement) {
+      const c = rgba(getComputedStyle(x).backgroundColor);
+      if (c[3] > 250) return c;
+    }
+    return [255, 255, 255];
+  };
+  const poor = new Set();
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim() !== "");
+    if (!own || e.closest("script, noscript, .hidden, option") || e.getClientRects().length === 0) continue;
+    const [x, y] = [luminance(rgba(getComputedStyle(e).color)), luminance(behind(e))];
+    const contrast = (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+    if (contrast < least) poor.add(`${e.tagName}.${e.className}: ${contrast.toFixed(2)} "${e.textContent.trim().slice(0, 30)}"`);
+  }
+  return [...poor].slice(0, 10);
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browser, example, figure, open } from "./page.mjs";
+import { browser, example, figure, lowContrast, open } from "./page.mjs";
 
 let b;
 let demo;
@@ -61,37 +61,6 @@ for (const width of [1280, 390]) {
       await close();
     });
   }
-}
-
-/** Texts whose colour is too close to what is behind them (WCAG contrast below `least`); runs in the page. */
-function lowContrast(least) {
-  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgba = (color) => {
-    context.clearRect(0, 0, 1, 1);
-    context.fillStyle = color;
-    context.fillRect(0, 0, 1, 1);
-    return context.getImageData(0, 0, 1, 1).data;
-  };
-  const luminance = ([r, g, b]) => {
-    const part = (x) => (x / 255 <= 0.03928 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
-  };
-  const behind = (e) => {
-    for (let x = e; x; x = x.parentElement) {
-      const c = rgba(getComputedStyle(x).backgroundColor);
-      if (c[3] > 250) return c;
-    }
-    return [255, 255, 255];
-  };
-  const poor = new Set();
-  for (const e of document.querySelectorAll("body *")) {
-    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim() !== "");
-    if (!own || e.closest("script, noscript, .hidden, option") || e.getClientRects().length === 0) continue;
-    const [x, y] = [luminance(rgba(getComputedStyle(e).color)), luminance(behind(e))];
-    const contrast = (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
-    if (contrast < least) poor.add(`${e.tagName}.${e.className}: ${contrast.toFixed(2)} "${e.textContent.trim().slice(0, 30)}"`);
-  }
-  return [...poor].slice(0, 10);
 }
 
 test("every figure equals the JSON, and the tables of mmtests follow from it", async () => {

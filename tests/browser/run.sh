@@ -24,4 +24,4 @@ packages "$here"
 echo "bundle is fresh?"
 (cd "$root/web" && npm run --silent check)
 cd "$here"
-exec nice node --test --test-reporter=spec "$@" report.test.mjs
+exec nice node --test --test-reporter=spec "$@" report.test.mjs real.test.mjs

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// A laboratory for automatic NUMA balancing.
 ///
 /// Exit codes: 0 done, 1 done and something was found, 2 wrong command line or spec, 3 the machine at
-/// hand refuses, 4 a guest panicked, 5 a run reached its time limit.
+/// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a guest (docs/vm.md).
 #[derive(Debug, Parser)]
 #[command(name = "numalab", version, disable_help_subcommand = true)]
 pub struct Command {
@@ -26,18 +26,30 @@ pub struct Command {
 enum Verb {
     /// Run an experiment, or machines × kernels × workloads given here, and keep the records
     Run(verb::run::Args),
-    /// Compare the records of an experiment in the layout of mmtests
+    /// Compare the records of an experiment: as mmtests, lkp, markdown, csv or JSON
     Compare(verb::compare::Args),
+    /// Write the records of an experiment as one self-contained HTML page
+    Report(verb::report::Args),
+    /// Say what a counter means, since when, and what it does not count
+    Counters(verb::counters::Args),
+    /// Say why a run did what it did: a mapping, a page, a task, a node, or where two runs parted
+    Explain(verb::explain::Args),
+    /// Write a run as a Perfetto trace
+    Trace(verb::trace::Args),
     /// List what the catalog has
     List(verb::list::Args),
     /// Show entries of the catalog in full
     Show(verb::show::Args),
     /// Import a machine, or show one
     Machine(verb::machine::Args),
-    /// Show a kernel, or how two differ
+    /// Show a kernel, how two differ; build one, or measure what a change does
     Kernel(verb::kernel::Args),
+    /// Say what this host can do, and the command that supplies what is missing
+    Doctor(verb::doctor::Args),
     /// Run what is behind a published table and print it beside the published figures
     Reproduce(verb::reproduce::Args),
+    /// Hold the simulator against a real kernel, counter by counter
+    Validate(verb::validate::Args),
 }
 
 /// What the arguments ask for.
@@ -75,11 +87,17 @@ pub fn run(request: Request) -> Result<Done, Failure> {
     match command.verb {
         Verb::Run(args) => verb::run::run(&context, &args),
         Verb::Compare(args) => verb::compare::run(&args),
+        Verb::Report(args) => verb::report::run(&context, &args),
+        Verb::Counters(args) => verb::counters::run(&args),
+        Verb::Explain(args) => verb::explain::run(&args),
+        Verb::Trace(args) => verb::trace::run(&args),
         Verb::List(args) => verb::list::run(&context, &args),
         Verb::Show(args) => verb::show::run(&context, &args),
         Verb::Machine(args) => verb::machine::run(&context, &args),
         Verb::Kernel(args) => verb::kernel::run(&context, &args),
+        Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Reproduce(args) => verb::reproduce::run(&context, &args),
+        Verb::Validate(args) => verb::validate::run(&context, &args),
     }
 }
 

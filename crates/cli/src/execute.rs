@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use numalab_model::experiment::Cell;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
-use numalab_model::record::{Outcome, Record, Store};
+use numalab_model::record::{Outcome, Record, Status, Store};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,12 +15,35 @@ use std::time::{Duration, Instant};
 /// Something that can carry out a plan.
 pub trait Backend: Sync {
     /// Name and version, part of every plan's identity.
-    fn name(&self) -> BackendName<'static>;
-    /// Runs a plan to its end.
+    fn name(&self) -> BackendName<'_>;
+    /// Runs a plan to its end; `progress` is told how far it is.
     ///
     /// # Errors
     /// The machine at hand cannot run it at all; a run that goes wrong is an [`Outcome`].
-    fn run(&self, input: &PlanInput) -> Result<Outcome, Failure>;
+    fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure>;
+    /// A log that was asked for is not there: the plan is run even if it has a record.
+    fn lacks(&self, _input: &PlanInput) -> bool {
+        false
+    }
+    /// Whether a run that ended so is worth another try: its end did not depend on the plan alone.
+    fn retries(&self, _status: &Status) -> bool {
+        false
+    }
+}
+
+/// A run as its backend leaves it.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// What it produced.
+    pub outcome: Outcome,
+    /// What depends on the day and is in no record, for people: times of the host.
+    pub note: String,
+}
+
+impl From<Outcome> for Ran {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, note: String::new() }
+    }
 }
 
 /// A run whose record is on disk.
@@ -31,6 +54,8 @@ pub struct Finished {
     pub reused: bool,
     /// Wall time of the run, zero if it was reused.
     pub wall: Duration,
+    /// What its backend says beside the record.
+    pub note: String,
 }
 
 /// How runs are carried out.
@@ -58,7 +83,7 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
             return None;
         }
         progress.say(&describe(&cell.input));
-        let finished = run_or_reuse(store, &cell.input, backend);
+        let finished = run_or_reuse(store, &cell.input, backend, progress);
         failed.fetch_or(finished.is_err(), Ordering::Relaxed);
         progress.one_done();
         Some(finished)
@@ -67,18 +92,45 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
     all.into_iter().flatten().collect()
 }
 
-fn run_or_reuse(store: &Store, input: &PlanInput, backend: &dyn Backend) -> Result<Finished, Failure> {
-    let (mut record, reused, wall) = match store.get(&input.id)? {
-        Some(record) => (record, true, Duration::ZERO),
-        None => {
+fn run_or_reuse(
+    store: &Store,
+    input: &PlanInput,
+    backend: &dyn Backend,
+    progress: &Progress,
+) -> Result<Finished, Failure> {
+    let known = store.get(&input.id)?;
+    let again = known.as_ref().is_some_and(|r| backend.retries(&r.outcome.status));
+    let mut finished = match known {
+        Some(record) if !again && !backend.lacks(input) => {
+            Finished { record, reused: true, wall: Duration::ZERO, note: String::new() }
+        }
+        known => {
             let start = Instant::now();
-            let outcome = backend.run(input)?;
+            let Ran { outcome, note } = backend.run(input, progress)?;
             let wall = start.elapsed();
-            (store.put(input, &outcome)?, false, wall)
+            let record = match known {
+                Some(record) if !again => repeated(record, &outcome)?,
+                None => store.put(input, &outcome)?,
+                Some(_) => {
+                    store.forget(&input.id)?;
+                    store.put(input, &outcome)?
+                }
+            };
+            Finished { record, reused: false, wall, note }
         }
     };
-    record.outcome.series.clear();
-    Ok(Finished { record, reused, wall })
+    finished.record.outcome.series.clear();
+    Ok(finished)
+}
+
+/// The record of a run that was repeated for its logs; a repetition must count what the record has.
+fn repeated(record: Record, again: &Outcome) -> Result<Record, Failure> {
+    let counted = |o: &Outcome| (o.status.clone(), o.counters.clone(), o.reasons.clone());
+    if counted(&record.outcome) == counted(again) {
+        return Ok(record);
+    }
+    let what = "another build wrote it: the run, repeated for its logs, counts differently";
+    Err(Failure::environment(format!("{}: {what}; remove the record to run it anew", record.path.display())))
 }
 
 /// A run in a few words.
@@ -103,13 +155,18 @@ pub(crate) mod tests {
         pub(crate) runs: AtomicUsize,
         pub(crate) factors: Vec<(&'static str, f64)>,
         pub(crate) fails_on: Option<&'static str>,
+        pub(crate) status: Status,
+        pub(crate) retries: bool,
     }
 
     impl Backend for Mock {
-        fn name(&self) -> BackendName<'static> {
+        fn name(&self) -> BackendName<'_> {
             BackendName { name: "mock", version: "1" }
         }
-        fn run(&self, input: &PlanInput) -> Result<Outcome, Failure> {
+        fn retries(&self, status: &Status) -> bool {
+            self.retries && *status != Status::Completed
+        }
+        fn run(&self, input: &PlanInput, _progress: &Progress) -> Result<Ran, Failure> {
             self.runs.fetch_add(1, Ordering::Relaxed);
             let kernel = input.kernel.name.as_str();
             if self.fails_on == Some(kernel) {
@@ -121,11 +178,12 @@ pub(crate) mod tests {
                 |name: &str, value| Scalar { name: name.into(), value, unit: "s".into(), higher_is_better: false };
             let elapsed = loops.unwrap() / 100.0 * factor;
             let counters = ["numa_hit", "numa_pte_updates"].map(|n| (n.to_string(), (1000.0 * factor) as u64));
-            Ok(Outcome {
+            Ok(Ran::from(Outcome {
+                status: self.status.clone(),
                 scalars: vec![scalar("elapsed_s", elapsed), scalar("user_s", elapsed * 2.0), scalar("system_s", 0.5)],
                 counters: counters.to_vec(),
                 ..Outcome::default()
-            })
+            }))
         }
     }
 
@@ -169,6 +227,21 @@ pub(crate) mod tests {
         let again = run(&store, &cells, 1, &mock).unwrap();
         assert_eq!(mock.runs.load(Ordering::Relaxed), 12, "nothing is repeated");
         assert!(again.iter().zip(&finished).all(|(a, b)| a.reused && a.record == b.record));
+    }
+
+    #[test]
+    fn a_run_whose_end_was_the_hosts_doing_is_tried_again() {
+        let (experiment, cells) = cells(&["off"]);
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::create(dir.path(), &experiment, &cells).unwrap();
+        let killed = || Status::Failed("QEMU was killed: signal 9".into());
+        let status = |mock: &Mock| run(&store, &cells, 1, mock).unwrap()[0].record.outcome.status.clone();
+        assert_eq!(status(&Mock { status: killed(), ..Mock::default() }), killed());
+        assert_eq!(status(&Mock::default()), killed(), "a backend that does not retry keeps its records");
+        assert_eq!(status(&Mock { retries: true, ..Mock::default() }), Status::Completed);
+        let last = Mock { retries: true, ..Mock::default() };
+        assert_eq!(status(&last), Status::Completed);
+        assert_eq!(last.runs.load(Ordering::Relaxed), 0, "a completed run is not repeated");
     }
 
     #[test]

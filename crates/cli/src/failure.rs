@@ -1,5 +1,6 @@
 //! How a command ends: exit codes, and the one message of a failure.
 
+use numalab_lab::failure::Failure as GuestFailure;
 use numalab_model::record::{RecordError, Status};
 use numalab_model::spec::SpecError;
 
@@ -16,12 +17,23 @@ pub enum Exit {
     Environment = 3,
     /// A guest kernel panicked.
     Panic = 4,
-    /// A run reached its limit of time.
+    /// A run reached its limit of time, or a guest its run budget.
     Timeout = 5,
+    /// A guest stopped reporting.
+    Hang = 6,
+    /// A guest did not boot within its budget.
+    BootTimeout = 7,
+    /// A run ended for want of memory.
+    OutOfMemory = 8,
+    /// A guest's report was none.
+    Garbage = 9,
+    /// The worker could not carry out the job.
+    Refused = 10,
+    /// QEMU could not start, or ended by itself.
+    QemuFailed = 11,
+    /// QEMU was killed.
+    QemuKilled = 12,
 }
-
-/// How the reason of a run begins whose guest kernel panicked.
-const GUEST_PANIC: &str = "guest kernel panic";
 
 impl Exit {
     /// What a run's end means for the command.
@@ -29,8 +41,21 @@ impl Exit {
         match status {
             Status::Completed => Exit::Ok,
             Status::Timeout => Exit::Timeout,
-            Status::Failed(why) if why.starts_with(GUEST_PANIC) => Exit::Panic,
-            Status::Failed(_) => Exit::Finding,
+            Status::Failed(_) => GuestFailure::of_status(status).map_or(Exit::Finding, Exit::of_guest),
+        }
+    }
+    /// What a guest's failure means for the command.
+    pub fn of_guest(failure: GuestFailure) -> Self {
+        match failure {
+            GuestFailure::Panic => Exit::Panic,
+            GuestFailure::RunTimeout => Exit::Timeout,
+            GuestFailure::Hang => Exit::Hang,
+            GuestFailure::BootTimeout => Exit::BootTimeout,
+            GuestFailure::OutOfMemory => Exit::OutOfMemory,
+            GuestFailure::Garbage => Exit::Garbage,
+            GuestFailure::Refused => Exit::Refused,
+            GuestFailure::QemuFailed => Exit::QemuFailed,
+            GuestFailure::QemuKilled => Exit::QemuKilled,
         }
     }
     /// The number.
@@ -124,8 +149,12 @@ mod tests {
         let failed = |why: &str| Exit::of(&Status::Failed(why.into()));
         assert_eq!(Exit::of(&Status::Completed), Exit::Ok);
         assert_eq!(Exit::of(&Status::Timeout), Exit::Timeout);
-        assert_eq!(failed("out of memory"), Exit::Finding);
-        assert_eq!(failed("guest kernel panic: Attempted to kill init!"), Exit::Panic);
+        assert_eq!(failed("no such luck"), Exit::Finding);
+        assert_eq!(failed("out of memory: main touched a page"), Exit::OutOfMemory);
+        for guest in GuestFailure::ALL {
+            assert_eq!(failed(&format!("{}: why", guest.name())), Exit::of_guest(guest));
+            assert_eq!(Exit::of_guest(guest).code(), guest.exit_code(), "docs/vm.md and docs/json.md say so");
+        }
     }
 
     #[test]

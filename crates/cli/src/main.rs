@@ -10,8 +10,13 @@ mod command;
 mod context;
 mod execute;
 mod failure;
+mod figures;
+mod guest;
+mod logs;
 mod options;
 mod progress;
+mod real;
+mod records;
 mod sources;
 mod verb;
 

@@ -2,14 +2,17 @@
 //!
 //! It must be cleared before anything else is printed.
 
+use crate::failure::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Silence before the bar appears.
 const DELAY: Duration = Duration::from_secs(2);
+/// Without a terminal: time between lines about something slow.
+const PULSE: Duration = Duration::from_secs(30);
 /// Time between redraws.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -17,6 +20,8 @@ const TICK: Duration = Duration::from_millis(250);
 pub struct Progress {
     bar: ProgressBar,
     stop: Mutex<Option<Sender<()>>>,
+    /// Without a terminal: when something was last said.
+    said: Mutex<Option<Instant>>,
 }
 
 impl Progress {
@@ -24,7 +29,7 @@ impl Progress {
     pub fn new(total: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
         if !std::io::stderr().is_terminal() {
-            return Self { bar, stop: Mutex::new(None) };
+            return Self { bar, stop: Mutex::new(None), said: Mutex::new(Some(Instant::now())) };
         }
         let left = |state: &ProgressState, w: &mut dyn std::fmt::Write| {
             // Until a run is finished nothing is known about the next.
@@ -44,11 +49,24 @@ impl Progress {
                 shown.enable_steady_tick(TICK);
             }
         });
-        Self { bar, stop: Mutex::new(Some(stop)) }
+        Self { bar, stop: Mutex::new(Some(stop)), said: Mutex::new(None) }
     }
     /// Says what is being done.
     pub fn say(&self, message: &str) {
         self.bar.set_message(message.to_string());
+    }
+    /// Says how far something slow is: beside the bar, or without a terminal as a line now and then.
+    pub fn pulse(&self, message: &str) {
+        self.say(message);
+        let Ok(mut said) = self.said.lock() else { return };
+        if said.as_ref().is_some_and(|s| s.elapsed() >= PULSE) {
+            *said = Some(Instant::now());
+            note(message);
+        }
+    }
+    /// Prints a line that stays, above the bar if there is one.
+    pub fn line(&self, message: &str) {
+        self.bar.suspend(|| note(message));
     }
     /// Says how many runs there are in all, once that is known better.
     pub fn set_total(&self, total: usize) {

@@ -2,6 +2,8 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::real;
+use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, File, Kind};
 use numalab_model::experiment::Sources;
 use numalab_model::kernel::{self, Kernel, Setting};
@@ -25,6 +27,17 @@ pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecEr
     Ok(machine)
 }
 
+/// Scheduling domains of a machine; what the kernel allows in a distance table does not always give a tower.
+///
+/// # Errors
+/// Distances from which no tower follows.
+pub fn domains(machine: &Machine, name: &Spot<String>, config: &SchedConfig) -> Result<Domains, SpecError> {
+    Domains::build(machine, config).map_err(|e| {
+        let (what, expected) = e.parts();
+        name.error(format!("{}: {what}", machine.name), expected)
+    })
+}
+
 /// Parses a workload by catalog name or path.
 ///
 /// # Errors
@@ -39,8 +52,12 @@ pub fn workload(context: &Context, name: &Spot<String>) -> Result<WorkloadSpec, 
 /// Kernels by name or path, with overrides.
 ///
 /// # Errors
-/// See [`kernel::resolve`].
+/// See [`kernel::resolve`]; an image, which only a real machine can run.
 pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
+    if let Some(name) = names.iter().find(|n| real::is_image(&n.value)) {
+        let what = format!("`{}` is the image of a real kernel", name.value);
+        return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend vm"));
+    }
     kernel::resolve(names, &context.catalog, &context.vocabulary, sets)
 }
 
@@ -83,7 +100,9 @@ impl<'a> CatalogSources<'a> {
 
 impl Sources for CatalogSources<'_> {
     fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
-        machine(self.context, name).map(Arc::new)
+        let machine = machine(self.context, name)?;
+        domains(&machine, name, &SchedConfig::default())?;
+        Ok(Arc::new(machine))
     }
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
         kernels(self.context, names, sets)

@@ -209,3 +209,50 @@ fn output_directories_that_are_not_ours() {
     assert_eq!((ended.code, ended.out.as_str()), (3, ""), "{ended:?}");
     assert_eq!(std::fs::read_to_string(lab.path("file")).unwrap(), "x");
 }
+
+#[test]
+fn distances_that_make_no_scheduling_domains() {
+    let lab = lab();
+    let machine = |matrix: &str| {
+        format!(
+            "name = \"odd\"\ntitle = \"t\"\nextends = \"e7-4807-4s\"\n[latency]\nby_hop_ns = [136, 197, 200, 210, 220, 230, 240, \
+             250, 260, 270, 280, 290]\n[distance]\nmatrix = {matrix}\n"
+        )
+    };
+    // Node 0 reaches node 3 early, node 3 reaches node 0 late: no set of groups covers what node 0 sees.
+    lab.write("odd.toml", &machine("[[10, 30, 16, 12], [20, 10, 30, 30], [12, 12, 10, 12], [30, 20, 20, 10]]"));
+    let parts = ["odd: the groups of CPU 0 at NUMA level 2 do not cover its domain; expected distances that are the same both ways"];
+    lab.refused("machine show odd.toml --domains", &parts);
+    lab.refused("run --machine odd.toml --kernel 6.3 --workload sweep.toml", &parts);
+    // Without its domains the machine can be looked at.
+    lab.ok("machine show odd.toml");
+    lab.write("odd.toml", &machine("[[10, 9, 20, 20], [9, 10, 20, 20], [20, 20, 10, 20], [20, 20, 20, 10]]"));
+    lab.refused(
+        "machine show odd.toml --domains",
+        &["distance from row 0 to 1 is 9; expected whole numbers from 10 to 254"],
+    );
+    lab.write("odd.toml", &machine("[[10, 20, 20], [20, 10, 20], [20, 20, 10]]"));
+    lab.refused("machine show odd.toml --domains", &["odd.toml:", "expected"]);
+}
+
+#[test]
+fn affinity_to_absent_cpus_and_too_many_threads() {
+    let lab = lab();
+    let pinned =
+        |list: &str| SWEEP.replace("threads = \"workers\"", &format!("threads = \"workers\"\naffinity = {{ {list} }}"));
+    for (list, part) in [
+        ("cpus = \"thread + 4\"", "affinity to CPU 4, which `2x1x2x1` does not have; expected 0 to 3"),
+        ("nodes = \"2\"", "affinity to node 2, which `2x1x2x1` does not have; expected 0 to 1"),
+        ("llcs = \"9\"", "affinity to "),
+    ] {
+        lab.write("pinned.toml", &pinned(list));
+        lab.refused("run --machine 2x1x2x1 --kernel 6.3 --workload pinned.toml", &["pinned.toml:14:", part]);
+    }
+    for (count, part) in [
+        ("1000001", "`threads` is 1000001 (from `workers`); expected a whole number from 1 to 1000000"),
+        ("1000000*cpus", "expected a whole number from 1 to 1000000"),
+    ] {
+        lab.refused(&format!("{QUICK} --kernel 6.3 --param workers={count}"), &[part]);
+    }
+    lab.refused("machine show 64x16x64x2 --domains", &["at most 1024 nodes and 4096 CPUs are possible"]);
+}

@@ -27,6 +27,23 @@ fn everything_can_be_listed_and_shown() {
 }
 
 #[test]
+fn a_list_without_a_kind_has_all_kinds() {
+    let lab = Lab::new();
+    let text = lab.ok("list").out;
+    let all: serde_json::Map<String, Value> = serde_json::from_str(&lab.ok("list --json").out).unwrap();
+    let mut kinds: Vec<&str> = all.keys().map(String::as_str).collect();
+    kinds.sort_unstable();
+    let mut expected = KINDS;
+    expected.sort_unstable();
+    assert_eq!(kinds, expected);
+    for kind in KINDS {
+        assert!(text.lines().any(|line| line == kind), "{kind} has no heading");
+        let one: Value = serde_json::from_str(&lab.ok(&format!("list {kind} --json")).out).unwrap();
+        assert_eq!(all[kind], one, "{kind}");
+    }
+}
+
+#[test]
 fn required_kernels_are_there() {
     let list = Lab::new().ok("list kernels").out;
     let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).collect();

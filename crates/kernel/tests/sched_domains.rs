@@ -264,7 +264,7 @@ fn describe_prints_the_tower() {
         "{40-41} {42-43}",
         "imb_numa_nr       5",
         "SD_NUMA",
-        "min_interval      80 ms",
+        "min_interval      80\n",
     ];
     for part in parts {
         assert!(text.contains(part), "{part} not in\n{text}");

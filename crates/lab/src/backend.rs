@@ -43,16 +43,18 @@ pub struct Settings {
 impl Settings {
     /// The usual settings of a timing mode.
     pub fn new(timing: Timing) -> Self {
-        let workload_bytes = match timing {
-            Timing::Counters => 2 << 30,
-            Timing::Modelled => 256 << 20,
+        // Virtual time passes about ten times slower, and a busy host makes it slower still.
+        let (workload_bytes, patience) = match timing {
+            Timing::Counters => (2 << 30, 1),
+            Timing::Modelled => (256 << 20, 4),
         };
+        let budgets = Budgets::default().longer(patience);
         Self {
             qemu: qemu::default_program(),
             timing,
             shift: qemu::DEFAULT_SHIFT,
             limits: Limits { workload_bytes, ..Limits::default() },
-            budgets: Budgets::default(),
+            budgets,
             sample_ns: 1_000_000_000,
             count_misses: false,
             kvm: true,
@@ -129,14 +131,20 @@ impl Lab {
             _ => Err(String::new()),
         };
         let hash = cache::sha256_file(&worker).map_err(|e| format!("{}: {e}", worker.display()))?;
+        let accelerator = if kvm.is_ok() { "kvm" } else { "tcg" };
         let mut version = format!(
-            "{} {} qemu-{major}.{minor}.{patch} worker-{}",
+            "{} {} {accelerator} qemu-{major}.{minor}.{patch} worker-{} memory-{}MiB sample-{}ns",
             env!("CARGO_PKG_VERSION"),
             settings.timing.name(),
-            &hash[..12]
+            &hash[..12],
+            settings.limits.memory_bytes >> 20,
+            settings.sample_ns
         );
         if let Some(name) = library.as_ref().and_then(|l| l.file_stem()) {
             version += &format!(" plugin-{} shift-{}", name.to_string_lossy(), settings.shift);
+        }
+        if !settings.boot_options.is_empty() {
+            version += &format!(" boot \"{}\"", settings.boot_options.join(" "));
         }
         Ok(Self { cache, settings, worker, version, kvm, library, slots: Slots::of_host() })
     }
@@ -245,8 +253,42 @@ impl Lab {
             other => other?,
         };
         drop(share);
+        self.check_charge(&report, &shape)?;
         let (boot, wall) = (report.boot, report.run);
         Ok(Run { outcome: self.outcome(plan, &shape, report, guest.kvm), boot, wall })
+    }
+
+    /// A run whose virtual time was not charged to its end must not pass for a measurement.
+    fn check_charge(&self, report: &VmReport, shape: &Shape) -> Result<(), VmError> {
+        if self.settings.timing != Timing::Modelled {
+            return Ok(());
+        }
+        let log = report.plugin_log.as_deref().ok_or_else(|| "the plugin wrote no log".to_string());
+        let refusal =
+            log.and_then(|l| PluginReport::parse(l, shape.smp.cpus())).map(|p| p.refusal().map(str::to_string));
+        match refusal {
+            Ok(None) => Ok(()),
+            Ok(Some(why)) | Err(why) => {
+                let detail = format!("timing `modelled` did not hold: {why}");
+                Err(VmError { kind: Failure::QemuFailed, detail, console: Vec::new() })
+            }
+        }
+    }
+
+    /// A failed run as a result, with what is known without the guest.
+    pub fn failed(&self, plan: &Plan<'_>, error: &VmError) -> Outcome {
+        let mut out = error.outcome();
+        out.tunables.extend(self.facts(plan.image));
+        out
+    }
+
+    /// What every record says, whether its run ended well or not.
+    fn facts(&self, image: &Image) -> [EffectiveTunable; 3] {
+        [
+            fact("timing", self.settings.timing.name().into(), ""),
+            fact("image", image.origin.clone(), ""),
+            fact("image_sha256", image.sha256.clone(), ""),
+        ]
     }
 
     fn job(&self, plan: &Plan<'_>, shape: &Shape) -> Job {
@@ -286,17 +328,9 @@ impl Lab {
                 Err(e) => warnings.push(e),
             }
         }
-        let fact = |name: &str, value: String, unit: &str| EffectiveTunable {
-            name: format!("guest.{name}"),
-            value,
-            unit: unit.into(),
-            kernel_name: "vm".into(),
-        };
+        out.tunables.extend(self.facts(plan.image));
         out.tunables.extend([
-            fact("timing", timing.name().into(), ""),
             fact("kernel", report.release, ""),
-            fact("image", plan.image.origin.clone(), ""),
-            fact("image_sha256", plan.image.sha256.clone(), ""),
             fact("accelerator", if kvm { "kvm" } else { "tcg" }.into(), ""),
             fact("cpus", shape.smp.cpus().to_string(), "CPUs"),
             fact("memory_mib", (shape.memory_bytes() >> 20).to_string(), "MiB"),
@@ -309,6 +343,10 @@ impl Lab {
         out.warnings = warnings;
         out
     }
+}
+
+fn fact(name: &str, value: String, unit: &str) -> EffectiveTunable {
+    EffectiveTunable { name: format!("guest.{name}"), value, unit: unit.into(), kernel_name: "vm".into() }
 }
 
 /// Memory of a guest beside its workload, and of QEMU itself.

@@ -32,7 +32,7 @@ pub struct Finding {
 }
 
 /// The QEMU series on which charging was verified.
-const QEMU_VERIFIED: (u32, u32) = (7, 2);
+pub const QEMU_VERIFIED: (u32, u32) = (7, 2);
 /// Least memory for a useful guest, bytes.
 const LEAST_MEMORY: u64 = 3 << 30;
 

@@ -2,7 +2,8 @@
 //!
 //! A catalog kernel is a model; on a real kernel only those of its tunables can be set that the kernel has a
 //! file for. What was asked for explicitly must be settable; what the catalog file sets is set where the kernel
-//! has it; defaults are only reported.
+//! has it, and so are the settings of the system (balancing, huge pages), so that every backend runs under the same ones;
+//! the kernel's own defaults are only reported.
 
 use numalab_model::kernel::Kernel;
 use numalab_worker::job::Knob;
@@ -10,8 +11,15 @@ use numalab_worker::knob;
 
 /// Origin of a tunable that nobody set.
 const DEFAULT: &str = "default";
+/// Group of the settings an administrator makes, whatever the kernel.
+const SYSTEM: &str = "system.";
 /// Origin of a tunable set on the command line or in the experiment.
 const SET: &str = "--set";
+
+/// Whether a kernel name means a file of a running kernel.
+pub fn settable(kernel_name: &str) -> bool {
+    knob::path(kernel_name).is_some()
+}
 
 /// Settings for the job of a run with `kernel`.
 ///
@@ -20,7 +28,7 @@ const SET: &str = "--set";
 pub fn of(kernel: &Kernel) -> Result<Vec<Knob>, String> {
     let mut out: Vec<Knob> = Vec::new();
     for t in &kernel.tunables {
-        if knob::path(&t.kernel_name).is_none() {
+        if !settable(&t.kernel_name) {
             if t.origin == SET {
                 return Err(format!(
                     "{} = {}: a running kernel cannot be told so ({})",
@@ -30,7 +38,7 @@ pub fn of(kernel: &Kernel) -> Result<Vec<Knob>, String> {
             continue;
         }
         let value = match t.value.as_str() {
-            _ if t.origin == DEFAULT => "",
+            _ if t.origin == DEFAULT && !t.name.starts_with(SYSTEM) => "",
             "true" => "1",
             "false" => "0",
             other => other,
@@ -89,6 +97,7 @@ mod tests {
             ("system.thp", "never", "sys/kernel/mm/transparent_hugepage/enabled", "--set"),
             ("numa.x", "true", "model", "6.12"),
             ("system.hz", "250", "CONFIG_HZ", "default"),
+            ("system.zone_reclaim_mode", "0", "vm.zone_reclaim_mode", "default"),
         ]);
         let knobs = of(&k).unwrap();
         let shown: Vec<_> = knobs.iter().map(|k| (k.name.as_str(), k.value.as_str(), k.required)).collect();
@@ -96,6 +105,7 @@ mod tests {
             ("system.numa_balancing", "0", false),
             ("scan.scan_delay_ms", "", false),
             ("system.thp", "never", true),
+            ("system.zone_reclaim_mode", "0", false),
             ("guest.schedstats", "1", false),
         ];
         assert_eq!(shown, want);

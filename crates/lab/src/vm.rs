@@ -38,6 +38,13 @@ impl Default for Budgets {
     }
 }
 
+impl Budgets {
+    /// All of them `factor` times longer.
+    pub fn longer(self, factor: u32) -> Self {
+        Self { boot: self.boot * factor, run: self.run * factor, silence: self.silence * factor }
+    }
+}
+
 /// A run of one job on one guest.
 #[derive(Clone, Debug)]
 pub struct VmRun<'a> {

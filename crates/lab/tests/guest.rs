@@ -50,7 +50,13 @@ fn modelled_time_charges_far_memory_and_repeats_to_the_byte() {
     }
     let lab = lab(Timing::Modelled);
     let image = image(&lab);
-    lab.check_timing(&image).unwrap();
+    if let Err(reason) = lab.check_timing(&image) {
+        // Only the QEMU on which it was verified must pass; on others the refusal is the right answer.
+        let version = numalab_lab::probe::qemu_version(&lab.settings().qemu).unwrap();
+        assert_ne!((version.0, version.1), numalab_lab::doctor::QEMU_VERIFIED, "{reason}");
+        println!("not tested: {reason}");
+        return;
+    }
     let (machine, workload) = (machine(2, 1, 200.0), first_touch(2, 4, 0.3));
     let bytes = |seed| serde_json::to_string(&run(&lab, &image, &machine, &workload, true, seed).outcome).unwrap();
     let first = bytes(1);

@@ -3,10 +3,12 @@
 //! Problem: a comparison with a published table is honest only if every cell is kept, the one free
 //! choice (the amount of work) is named, and cells that mean nothing are marked rather than dropped.
 //! Approach: a file names its columns with the catalog kernel of each, and blocks of rows with one value
-//! per column. A block that is simulated names machine, workload, seeds and its calibration.
+//! per column. A block may have columns of its own, which may differ in settings and workload parameters too. A block
+//! that is simulated names machine, workload, seeds and its calibration.
 //! Invariants: every row has one finite value per column; the baseline is a column; only one metric of a
 //! block is calibrated, and only in the baseline column.
 
+use crate::kernel::{settings, Setting};
 use crate::spec::{Doc, SpecError, Spot, Table};
 
 /// A published table.
@@ -35,6 +37,19 @@ pub struct Column {
     pub name: String,
     /// Catalog kernel that stands for it.
     pub kernel: Spot<String>,
+    /// Roles and tunables that differ from that kernel's.
+    pub sets: Vec<Setting>,
+    /// Workload parameters of this column.
+    pub params: Vec<Setting>,
+}
+
+/// Columns of a block that has its own, and the index of its baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Columns {
+    /// Columns in print order.
+    pub list: Vec<Column>,
+    /// Index of the column that ratios refer to.
+    pub baseline: usize,
 }
 
 /// Rows that come from the same runs.
@@ -46,8 +61,14 @@ pub struct Block {
     pub machine: Spot<String>,
     /// How to predict it, or why that is not done.
     pub run: Result<BlockRun, String>,
+    /// Its own columns, `None` for those of the file.
+    pub columns: Option<Columns>,
+    /// Groups of which this block gives the sums; empty for a block with runs of its own.
+    pub sum_of: Vec<Spot<String>>,
     /// Rows in print order.
     pub rows: Vec<Row>,
+    /// The group is judged by its gains too: direction and mean absolute error, in points.
+    pub gains: bool,
 }
 
 /// How a block is predicted.
@@ -61,6 +82,10 @@ pub struct BlockRun {
     pub iterations: u32,
     /// The one free choice.
     pub calibrate: Option<Calibrate>,
+    /// Roles and tunables that hold for every column.
+    pub sets: Vec<Setting>,
+    /// Workload parameters of every column.
+    pub params: Vec<Setting>,
 }
 
 /// The amount of work is chosen so that a metric of the baseline column comes out as published.
@@ -91,12 +116,82 @@ pub struct Row {
     pub unit: String,
     /// Direction.
     pub higher_is_better: bool,
+    /// What the published figure is of the metric.
+    pub form: Form,
+    /// Statistic over the runs of a column.
+    pub stat: Stat,
+    /// The machine's figures were derived from this row, which therefore is no prediction.
+    pub derived_from: bool,
     /// One value per column.
     pub values: Vec<f64>,
+    /// Column that ratios of this row refer to, where the baseline's value is zero.
+    pub base: Option<usize>,
+    /// Columns whose cell was used to fit something and is no prediction.
+    pub calibrated: Vec<usize>,
     /// Why the row may be used to test the formatter only.
     pub formatter_only: Option<String>,
     /// What is suspected behind a miss, per column (empty: nothing yet); no entries if the row has none.
     pub suspects: Vec<String>,
+}
+
+/// What a published figure is of the metric that stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The metric itself.
+    Value,
+    /// One by the metric: a latency of a rate.
+    Reciprocal,
+    /// 1 if it happened at all, else 0: a claim in words.
+    Any,
+}
+
+const FORMS: [(&str, Form); 3] = [("value", Form::Value), ("reciprocal", Form::Reciprocal), ("any", Form::Any)];
+
+/// Statistic over the runs of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stat {
+    /// Arithmetic mean, and not part of the row's name.
+    Mean,
+    /// Smallest.
+    Min,
+    /// Largest.
+    Max,
+    /// Harmonic mean.
+    Hmean,
+    /// Standard deviation, divisor N - 1.
+    Stddev,
+    /// Standard deviation in percent of the arithmetic mean.
+    CoeffVar,
+}
+
+const STATS: [(&str, Stat); 6] = [
+    ("mean", Stat::Mean),
+    ("min", Stat::Min),
+    ("max", Stat::Max),
+    ("hmean", Stat::Hmean),
+    ("stddev", Stat::Stddev),
+    ("coeffvar", Stat::CoeffVar),
+];
+
+impl Form {
+    /// The figure of a metric's value; `None` where there is none.
+    pub fn of(self, metric: f64) -> Option<f64> {
+        match self {
+            Self::Value => Some(metric),
+            Self::Reciprocal => (metric != 0.0).then(|| 1.0 / metric),
+            Self::Any => Some(if metric > 0.0 { 1.0 } else { 0.0 }),
+        }
+    }
+}
+
+impl Published {
+    /// Columns of a block and the index of its baseline.
+    pub fn columns_of<'a>(&'a self, block: &'a Block) -> (&'a [Column], usize) {
+        match &block.columns {
+            Some(c) => (&c.list, c.baseline),
+            None => (&self.columns, self.baseline),
+        }
+    }
 }
 
 /// Parses a published table.
@@ -107,41 +202,89 @@ pub struct Row {
 pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
-    let columns = root.tables("columns")?.into_iter().map(column).collect::<Result<Vec<_>, _>>()?;
-    let baseline = root.str("baseline")?;
-    let index = columns.iter().position(|c| c.name == baseline.value).ok_or_else(|| {
-        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-        let e = baseline.error(format!("no column `{}`", baseline.value), format!("one of {}", names.join(", ")));
-        e.near(&baseline.value, names)
-    })?;
-    let blocks = root.tables("blocks")?.into_iter().map(|t| block(t, columns.len())).collect::<Result<_, _>>()?;
+    let shared = columns(&root)?;
+    let own = |t: Table<'_>| block(t, shared.as_ref());
+    let blocks = root.tables("blocks")?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
+    for name in blocks.iter().flat_map(|b: &Block| &b.sum_of) {
+        let groups: Vec<&str> = blocks.iter().filter(|b| b.run.is_ok()).map(|b| b.group.as_str()).collect();
+        if !groups.contains(&name.value.as_str()) {
+            let e = name.error(format!("no simulated group `{}`", name.value), format!("one of {}", groups.join(", ")));
+            return Err(e.near(&name.value, groups));
+        }
+    }
+    let Columns { list, baseline: index } = shared.unwrap_or(Columns { list: Vec::new(), baseline: 0 });
     let published = Published {
         name: root.str("name")?,
         title: root.str("title")?.value,
         source: root.str("source")?.value,
         about: root.opt_str("about")?.map(|s| s.value.trim().to_string()).unwrap_or_default(),
         baseline: index,
-        columns,
+        columns: list,
         blocks,
     };
     root.finish()?;
     Ok(published)
 }
 
+/// The columns of a file or block, if it has any.
+fn columns(t: &Table<'_>) -> Result<Option<Columns>, SpecError> {
+    let list = t.tables("columns")?.into_iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    if list.is_empty() {
+        return Ok(None);
+    }
+    let baseline = t.str("baseline")?;
+    let baseline = index(&list, &baseline)?;
+    Ok(Some(Columns { list, baseline }))
+}
+
+/// Index of a column by its name.
+fn index(columns: &[Column], name: &Spot<String>) -> Result<usize, SpecError> {
+    columns.iter().position(|c| c.name == name.value).ok_or_else(|| {
+        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+        let e = name.error(format!("no column `{}`", name.value), format!("one of {}", names.join(", ")));
+        e.near(&name.value, names)
+    })
+}
+
 fn column(t: Table<'_>) -> Result<Column, SpecError> {
-    let column = Column { name: t.str("name")?.value, kernel: t.str("kernel")? };
+    let column = Column { name: t.str("name")?.value, kernel: t.str("kernel")?, sets: sets(&t)?, params: params(&t)? };
     t.finish()?;
     Ok(column)
 }
 
-fn block(t: Table<'_>, columns: usize) -> Result<Block, SpecError> {
+fn sets(t: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
+    Ok(t.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default())
+}
+
+fn params(t: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
+    let Some(inner) = t.opt_table("params")? else { return Ok(Vec::new()) };
+    let one = |name: Spot<String>| {
+        let value =
+            inner.opt_expr(&name.value)?.ok_or_else(|| inner.missing(&name.value, "a number or an expression"))?;
+        Ok(Setting { name, value: value.value })
+    };
+    inner.keys().into_iter().map(one).collect()
+}
+
+fn block(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, SpecError> {
     let simulated = t.opt_bool("simulated")?.map_or(true, |b| b.value);
-    let run = if simulated { Ok(block_run(&t)?) } else { Err(t.str("reason")?.value) };
+    let sum_of = t.strs("sum_of")?;
+    let run = match (simulated, sum_of.is_empty()) {
+        (true, true) => Ok(block_run(&t)?),
+        (true, false) => Err("sums of other groups".to_string()),
+        (false, _) => Err(t.str("reason")?.value),
+    };
+    let own = columns(&t)?;
+    let of = own.as_ref().or(shared).ok_or_else(|| t.missing("columns", "columns here or for the whole file"))?;
+    let rows = t.tables("rows")?.into_iter().map(|r| row(r, &of.list)).collect::<Result<_, _>>()?;
     let block = Block {
         group: t.str("group")?.value,
         machine: t.str("machine")?,
         run,
-        rows: t.tables("rows")?.into_iter().map(|r| row(r, columns)).collect::<Result<_, _>>()?,
+        columns: own,
+        sum_of,
+        gains: t.opt_bool("gains")?.is_some_and(|b| b.value),
+        rows,
     };
     t.finish()?;
     Ok(block)
@@ -153,6 +296,8 @@ fn block_run(t: &Table<'_>) -> Result<BlockRun, SpecError> {
         seed: t.opt_int("seed", 0..=i64::MAX)?.map_or(1, |s| s.value as u64),
         iterations: t.opt_int("iterations", 1..=1000)?.map_or(1, |n| n.value as u32),
         calibrate: t.opt_table("calibrate")?.map(calibrate).transpose()?,
+        sets: sets(t)?,
+        params: params(t)?,
     })
 }
 
@@ -174,10 +319,10 @@ fn calibrate(t: Table<'_>) -> Result<Calibrate, SpecError> {
     Ok(out)
 }
 
-fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
-    let expected = format!("{columns} numbers, one per column");
+fn row(t: Table<'_>, columns: &[Column]) -> Result<Row, SpecError> {
+    let expected = format!("{} numbers, one per column", columns.len());
     let values = t.opt_f64s("values")?.ok_or_else(|| t.missing("values", &expected))?;
-    if values.value.len() != columns {
+    if values.value.len() != columns.len() {
         return Err(values.error(format!("{} values", values.value.len()), expected));
     }
     let better = t.str("better")?;
@@ -191,17 +336,31 @@ fn row(t: Table<'_>, columns: usize) -> Result<Row, SpecError> {
         }
     };
     let row = Row {
+        form: word(&t, "form", &FORMS)?,
+        stat: word(&t, "stat", &STATS)?,
+        derived_from: t.opt_bool("derived_from")?.is_some_and(|b| b.value),
         id: t.str("id")?.value,
         workload: t.opt_str("workload")?,
         metric: t.str("metric")?.value,
         unit: t.str("unit")?.value,
         higher_is_better,
         values: values.value,
+        base: t.opt_str("base")?.map(|s| index(columns, &s)).transpose()?,
+        calibrated: t.strs("calibrated")?.iter().map(|s| index(columns, s)).collect::<Result<_, _>>()?,
         formatter_only: t.opt_str("formatter_only")?.map(|s| s.value),
-        suspects: suspects(&t, columns)?,
+        suspects: suspects(&t, columns.len())?,
     };
     t.finish()?;
     Ok(row)
+}
+
+/// One of a list of words, the first if the key is absent.
+fn word<T: Copy>(t: &Table<'_>, key: &str, list: &[(&str, T)]) -> Result<T, SpecError> {
+    let Some(word) = t.opt_str(key)? else { return Ok(list[0].1) };
+    list.iter().find(|f| f.0 == word.value).map(|f| f.1).ok_or_else(|| {
+        let names: Vec<&str> = list.iter().map(|f| f.0).collect();
+        word.error(format!("`{key}` is {:?}", word.value), names.join(", ")).near(&word.value, names)
+    })
 }
 
 fn suspects(t: &Table<'_>, columns: usize) -> Result<Vec<String>, SpecError> {
@@ -274,6 +433,72 @@ mod tests {
         }
     }
 
+    /// designs-2012.md sections 5.1 and 5.5: the rows of mail 002 agree with each other.
+    #[test]
+    fn mail_002_is_complete_and_consistent() {
+        let catalog = Catalog::embedded();
+        let file = catalog.get(Kind::Published, "002").unwrap();
+        let p = parse(&file.label, &file.text).unwrap();
+        let row = |id: &str, block: usize| &p.blocks[block].rows.iter().find(|r| r.id == id).unwrap().values;
+        assert_eq!(p.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [4, 4, 4, 4, 3, 43, 85]);
+        assert_eq!(p.blocks[4].sum_of.len(), 4);
+        for w in 1..=18 {
+            let (mean, tput) = (row(&format!("Mean {w}"), 6), row(&format!("TPut {w}"), 6));
+            assert!(mean.iter().zip(tput).all(|(m, t)| 4.0 * m == *t), "{w} warehouses");
+        }
+        for column in 0..3 {
+            let peak = (1..=18).map(|w| row(&format!("TPut {w}"), 6)[column]).fold(0.0, f64::max);
+            assert_eq!(peak, row("Actual Peak Bops", 6)[column]);
+            assert_eq!(row("TPut 12", 6)[column], row("Expctd Peak Bops", 6)[column]);
+            for block in [5, 6] {
+                let v = |id: &str| row(id, block)[column];
+                let cost =
+                    7.0 * v("NUMA PTE updates") + 5000.0 * v("NUMA hint faults") + 19.0 * v("NUMA pages migrated");
+                assert_eq!((cost / 1e6).trunc(), v("AutoNUMA cost"));
+                assert_eq!((1038.0 * v("Page migrate success") / 1e6).trunc(), v("Compaction cost"));
+            }
+        }
+        let percent = |v: &[f64], c: usize| 100.0 - 100.0 * v[c] / v[0];
+        let elapsed = row("Elapsed NUMA01", 0);
+        assert!((percent(elapsed, 1) - 53.85).abs() < 0.006 && (percent(elapsed, 2) - 5.97).abs() < 0.006);
+    }
+
+    /// mmtests-report.md section 4.2, rows 53 to 78: the printed changes follow from the values.
+    #[test]
+    fn mail_004_is_complete_and_agrees_with_its_printed_percentages() {
+        let catalog = Catalog::embedded();
+        let file = catalog.get(Kind::Published, "004").unwrap();
+        let p = parse(&file.label, &file.text).unwrap();
+        let printed = [
+            ("MB/sec copy-16", 252.50),
+            ("MB/sec scale-16", 180.87),
+            ("MB/sec add-16", 284.74),
+            ("MB/sec triad-16", 268.14),
+            ("Min Score-16", 9.68),
+            ("Hmean Score-16", 15.76),
+            ("Max Score-16", 15.34),
+            ("Stddev Score-16", 86.49),
+            ("CoeffVar Score-16", 60.57),
+        ];
+        let warehouses = [
+            -4.73, 5.00, 1.55, 0.38, 18.59, 19.69, -3.33, 12.86, -1.96, 20.09, 4.64, 8.24, 16.56, 9.97, 13.15, 6.52,
+            3.89,
+        ];
+        let names = (0..17).map(|i| format!("Hmean tput-{}", if i == 0 { 1 } else { 8 * i }));
+        let printed = printed.map(|(n, v)| (n.to_string(), v)).into_iter().chain(names.zip(warehouses));
+        let rows: Vec<&Row> = p.blocks.iter().flat_map(|b| &b.rows).collect();
+        let mut seen = 0;
+        for (id, percent) in printed {
+            let row = rows.iter().find(|r| r.id == id).unwrap_or_else(|| panic!("no row {id}"));
+            let got = 100.0 * (row.values[1] / row.values[0] - 1.0);
+            // The coefficient of variation is printed with two digits, which leaves a margin.
+            let margin = if id.starts_with("Coeff") { 0.2 } else { 0.006 };
+            assert!((got - percent).abs() < margin, "{id}: {got} is not {percent}");
+            seen += 1;
+        }
+        assert_eq!((seen, rows.len()), (26, 26));
+    }
+
     #[test]
     fn wrong_tables_are_refused() {
         let file = |rows: &str, calibrate: &str| {
@@ -289,6 +514,8 @@ mod tests {
             (file(&row.replace("\"lower\"", "\"lowr\""), ""), "did you mean `lower`?"),
             (file(&row.replace("unit", "units"), ""), "`blocks[0].rows[0].unit` is missing"),
             (file(row, "").replace("baseline = \"a\"", "baseline = \"b\""), "no column `b`; expected one of a"),
+            (file(&row.replace("unit", "form = \"recip\", unit"), ""), "did you mean `reciprocal`?"),
+            (file(&row.replace("unit", "stat = \"hmeen\", unit"), ""), "did you mean `hmean`?"),
             (
                 file(row, "calibrate = { parameter = \"loops\", metric = \"system_s\", start = 1, min = 1, max = 2 }"),
                 "only the baseline's elapsed time",

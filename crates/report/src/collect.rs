@@ -37,6 +37,8 @@ pub fn metric_name(scalar: &str) -> &str {
 fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
     let columns = kernels.len();
     let mut out = Workload { name: w.name.clone(), ..Workload::default() };
+    let common = common_warnings(w);
+    out.warnings.extend(common.iter().map(|text| (*text).to_string()));
     for (k, kernel) in kernels.iter().enumerate() {
         let runs = w.runs.get(k).map_or(&[][..], Vec::as_slice);
         let mut count = Runs { total: runs.len(), ..Runs::default() };
@@ -49,7 +51,7 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
                     warn(&mut out.warnings, format!("{}: a run failed: {why}", kernel.name));
                 }
             }
-            for text in &outcome.warnings {
+            for text in outcome.warnings.iter().filter(|text| !common.contains(&text.as_str())) {
                 warn(&mut out.warnings, format!("{}: {text}", kernel.name));
             }
             add_scalars(&mut out.metrics, &outcome.scalars, k, columns);
@@ -67,6 +69,17 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
         out.durations.push(duration(runs));
     }
     out
+}
+
+/// Warnings that every run of every kernel gives: what they say is of the machine or the workload, not of a kernel.
+fn common_warnings<'a>(w: &WorkloadRuns<'a>) -> Vec<&'a str> {
+    let mut runs = w.runs.iter().flatten();
+    let Some(first) = runs.next() else { return Vec::new() };
+    let mut common: Vec<&str> = first.warnings.iter().map(String::as_str).collect();
+    for run in runs {
+        common.retain(|text| run.warnings.iter().any(|other| other == text));
+    }
+    common
 }
 
 fn warn(warnings: &mut Vec<String>, text: String) {
@@ -115,9 +128,21 @@ mod tests {
             status,
             scalars: vec![scalar("elapsed_s", elapsed), scalar("system_s", 1.0), scalar("wait_s", 2.0)],
             counters: vec![("numa_hint_faults".into(), faults)],
-            reasons: vec![("scan_skip.pid_inactive".into(), 2 * faults)],
+            reasons: vec![("skip.pid_inactive".into(), 2 * faults)],
             ..Outcome::default()
         }
+    }
+
+    #[test]
+    fn a_warning_of_every_run_names_no_kernel() {
+        let run = |texts: &[&str]| Outcome {
+            warnings: texts.iter().map(ToString::to_string).collect(),
+            ..outcome(3.0, 5, Status::Completed)
+        };
+        let (a, b) = (run(&["64 GiB per node", "short"]), run(&["64 GiB per node"]));
+        let runs = WorkloadRuns { name: "numa01".into(), runs: vec![vec![&a], vec![&b]] };
+        let c = collect(vec![Kernel::named("x"), Kernel::named("y")], 0, &[runs]);
+        assert_eq!(c.workloads[0].warnings, ["64 GiB per node", "x: short"]);
     }
 
     #[test]

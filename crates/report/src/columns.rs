@@ -29,7 +29,9 @@ pub struct Column {
     pub higher_is_better: bool,
     /// One line.
     pub doc: String,
-    /// How it is computed.
+    /// How it is computed, as it is written.
+    pub formula: String,
+    /// The same, ready to use.
     pub expr: Expr,
 }
 
@@ -92,7 +94,7 @@ fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
         }
     }
     table.finish()?;
-    Ok(Column { name: name.value, title, unit, higher_is_better, doc, expr })
+    Ok(Column { name: name.value, title, unit, higher_is_better, doc, formula: text.value, expr })
 }
 
 /// Computes the columns for every workload of a comparison, replacing what was derived before; a column of which nothing was

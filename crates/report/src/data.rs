@@ -69,7 +69,7 @@ pub struct Workload {
     pub metrics: Vec<Metric>,
     /// vmstat counters, under the kernel's names.
     pub counters: Vec<Counter>,
-    /// Skips and refusals by reason (`scan_skip.pid_inactive`, …).
+    /// Skips and refusals by reason (`skip.pid_inactive`, …).
     pub reasons: Vec<Counter>,
     /// Figures derived from counters ([`crate::columns`]).
     pub derived: Vec<Metric>,

@@ -6,7 +6,8 @@
 //!     "6.1": {"n": 5, "mean": 3.1, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
 //! ```
 //! Metrics are elapsed, user, system, blocked, every score, every derived column, every counter and every skip reason, per run.
-//! `ratio` is mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is 0 for a single
+//! `tests` holds, for every time and score on every other kernel, the probabilities, the interval of the ratio and the change
+//! that would have been seen. `ratio` is mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is 0 for a single
 //! run. Without runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
 
 use std::fmt;
@@ -15,6 +16,7 @@ use numalab_stats::describe::{self, Better};
 use serde::ser::{SerializeMap, Serializer};
 use serde::Serialize;
 
+use crate::assess::{assess, Assessment};
 use crate::counters;
 use crate::data::{Comparison, Counter, Metric, Workload};
 
@@ -55,6 +57,40 @@ pub struct JsonComparison {
     baseline: String,
     kernels: Vec<String>,
     workloads: Vec<JsonWorkload>,
+    tests: Vec<JsonTest>,
+}
+
+/// How sure a difference is ([`crate::assess`]); what cannot be told is null.
+#[derive(Clone, Debug, Serialize)]
+struct JsonTest {
+    workload: String,
+    metric: String,
+    kernel: String,
+    change_percent: Option<f64>,
+    p_welch: Option<f64>,
+    p_holm: Option<f64>,
+    p_mann_whitney: Option<f64>,
+    ratio_low: Option<f64>,
+    ratio_high: Option<f64>,
+    detectable_percent: Option<f64>,
+}
+
+impl JsonTest {
+    fn new(a: Assessment) -> Self {
+        let finite = |x: Option<f64>| x.filter(|x| x.is_finite());
+        Self {
+            change_percent: finite(a.change_percent),
+            p_welch: finite(a.p_welch),
+            p_holm: finite(a.p_holm),
+            p_mann_whitney: finite(a.p_mann_whitney),
+            ratio_low: finite(a.ratio_interval.map(|i| i.low)),
+            ratio_high: finite(a.ratio_interval.map(|i| i.high)),
+            detectable_percent: finite(a.detectable_percent),
+            workload: a.workload,
+            metric: a.metric,
+            kernel: a.kernel,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -125,6 +161,7 @@ impl JsonComparison {
                 .iter()
                 .map(|w| JsonWorkload { name: w.name.clone(), metrics: metrics(c, w) })
                 .collect(),
+            tests: assess(c).into_iter().map(JsonTest::new).collect(),
         }
     }
 }

@@ -10,6 +10,8 @@ use crate::format::readable;
 const UNSEEN_LIMIT: usize = 12;
 /// A run shorter than this says more about start-up than about the workload, s.
 const SHORT_RUN_S: f64 = 1.0;
+/// Below this a note about what would have been seen says nothing: the runs are all but the same, percent.
+const SEEN_PERCENT: f64 = 0.01;
 
 /// The lines below the tables, with a blank line before them.
 pub fn text(c: &Comparison, rule: StarRule) -> String {
@@ -28,8 +30,14 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
     if marks.contains(&"sim") {
         out.push("columns marked sim are predictions of the simulator, not measurements".to_string());
     }
-    if marks.contains(&"vm") {
-        out.push("columns marked vm ran under emulation: counters and placement are real, times are not".to_string());
+    if marks.contains(&"vm") || marks.contains(&"vm-counters") {
+        let text = "ran a real kernel under emulation: its counters and placement are real, times are not";
+        out.push(format!("columns marked vm-counters {text}"));
+    }
+    if marks.contains(&"vm-modelled") {
+        let text = "ran a real kernel in virtual time: remote memory costs what the machine file says; times compare \
+                    with each other only";
+        out.push(format!("columns marked vm-modelled {text}"));
     }
     for w in &c.workloads {
         out.extend(single_runs(c, w, rule));
@@ -67,7 +75,7 @@ fn unseen(c: &Comparison) -> Vec<String> {
         .iter()
         .filter(|a| interesting(&a.metric) && a.p_holm.is_some_and(|p| p >= LEVEL))
         .filter_map(|a| {
-            let percent = readable(a.detectable_percent.filter(|d| d.is_finite())?);
+            let percent = readable(a.detectable_percent.filter(|d| d.is_finite() && *d >= SEEN_PERCENT)?);
             let (n0, n1) = a.runs;
             let place = format!("{} {} on {}: no clear difference", a.workload, a.metric, a.kernel);
             let often = 100.0 * POWER;

@@ -4,8 +4,8 @@
 //! the same in all of them. Approach: [`data`] is the plain model that everything is made of ([`collect`] builds it from
 //! records); [`tables`] turns it into rows and cells; [`text`] and [`json`] only place them.
 //!
-//! [`html`] the page · [`columns`] derived figures from `catalog/columns.toml` · [`counters`] the dictionary · [`failif`] bounds for scripts ·
-//! [`reproduce`] published beside simulated · [`assess`] tests beside the star · [`legend`] what a reader must know.
+//! [`html`] the page · [`trace`] for the Perfetto viewer · [`explain`] reasons in sentences · [`columns`] derived figures from `catalog/columns.toml` · [`counters`] the dictionary · [`failif`] bounds for scripts ·
+//! [`reproduce`] published beside simulated · [`select`] some figures only · [`assess`] tests beside the star · [`legend`] what a reader must know.
 //!
 //! Units: those of the metrics. Invariant: a report is a pure function of its data; no clock, no hash order, no locale.
 
@@ -14,6 +14,7 @@ pub mod collect;
 pub mod columns;
 pub mod counters;
 pub mod data;
+pub mod explain;
 pub mod expr;
 pub mod failif;
 pub mod format;
@@ -21,5 +22,9 @@ pub mod html;
 pub mod json;
 pub mod legend;
 pub mod reproduce;
+pub mod select;
 pub mod tables;
 pub mod text;
+pub mod trace;
+
+pub use numalab_stats::star::StarRule;

@@ -4,7 +4,7 @@
 //! both have a ratio to their own baseline; cells that calibrated the model count for nothing, all others are predictions
 //! and are scored, and every miss is listed with what is suspected behind it.
 //!
-//! Definitions. *Within X*: both ratios exist, are positive, and the larger over the smaller is at most X.
+//! Definitions. *Within X*: both ratios exist, are positive, and the larger over the smaller is at most X; or both are 0.
 //! *Direction right*: both ratios are on the same side of 1; a published ratio of exactly 1 wants a simulated one within 1 %.
 //! Ratios themselves are given, not computed here: what a cell's baseline is belongs to the published table.
 
@@ -69,8 +69,12 @@ impl Cell {
     }
     /// How far apart the ratios are, at least 1; `None` if one is missing or not positive.
     pub fn factor(&self) -> Option<f64> {
-        let (p, s) = self.ratios().filter(|(p, s)| *p > 0.0 && *s > 0.0)?;
-        Some((p / s).max(s / p))
+        match self.ratios()? {
+            // Neither happened at all.
+            (0.0, 0.0) => Some(1.0),
+            (p, s) if p > 0.0 && s > 0.0 => Some((p / s).max(s / p)),
+            _ => None,
+        }
     }
     /// Whether the ratios are within `bound` of each other.
     pub fn within(&self, bound: f64) -> bool {
@@ -162,6 +166,40 @@ pub fn text(mail: &str, cells: &[Cell]) -> String {
         out.push_str(&format!("\nMisses ({})\n{}", misses.len(), misses.concat()));
     }
     out
+}
+
+/// How the changes of a group came out, one line per column: rows whose direction is right, and the mean absolute error
+/// of the change, in points. Rows without a figure count as wrong and are left out of the mean.
+pub fn gains(cells: &[Cell], group: &str) -> String {
+    let scored: Vec<&Cell> = cells.iter().filter(|c| c.group == group && c.scored()).collect();
+    let mut out = String::new();
+    for kernel in in_order(scored.iter().map(|c| c.kernel.as_str())) {
+        let of = || scored.iter().filter(|c| c.kernel == kernel);
+        let errors: Vec<f64> = of().filter_map(|c| c.ratios()).map(|(p, s)| 100.0 * (s - p).abs()).collect();
+        let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+        let right = of().filter(|c| c.direction_right()).count();
+        out.push_str(&format!(
+            "{group}, {kernel}: direction right in {right} of {} rows, mean absolute error of the change {mean:.1} points\n",
+            of().count()
+        ));
+    }
+    out
+}
+
+/// One line: what, how many predictions, and how well they came out.
+pub fn score_line(what: &str, cells: &[Cell]) -> String {
+    let s = score(cells);
+    let percent = |n: usize| if s.predicted == 0 { 0.0 } else { 100.0 * n as f64 / s.predicted as f64 };
+    format!(
+        "{what}: predicted {}, direction right {} ({:.0} %), within 1.25 {} ({:.0} %), within 2 {} ({:.0} %)\n",
+        s.predicted,
+        s.direction_right,
+        percent(s.direction_right),
+        s.within_1_25,
+        percent(s.within_1_25),
+        s.within_2,
+        percent(s.within_2),
+    )
 }
 
 fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
@@ -273,10 +311,10 @@ mod tests {
     }
 
     #[test]
-    fn within_is_symmetric_and_needs_positive_ratios() {
+    fn within_is_symmetric_and_needs_ratios_that_are_positive_or_both_0() {
         assert!(predicted(1.0, 1.25).within(1.25) && predicted(1.25, 1.0).within(1.25));
         assert!(!predicted(1.0, 1.2501).within(1.25));
-        assert!(!predicted(0.0, 0.0).within(2.0));
+        assert!(predicted(0.0, 0.0).within(1.0) && !predicted(0.0, 0.1).within(2.0));
         assert!(!cell("k", Role::Predicted, Some(1.0), None).within(2.0));
     }
 
@@ -329,6 +367,16 @@ mod tests {
         });
         assert_eq!(value, want);
         assert!(json("000", &sample()).unwrap().contains("\"simulated_ratio\": null"));
+    }
+
+    #[test]
+    fn gains_are_judged_in_points() {
+        let mut cells = vec![predicted(1.10, 1.07), predicted(1.20, 1.25), predicted(0.95, 1.01)];
+        cells.push(Cell { simulated_ratio: None, ..predicted(1.3, 1.3) });
+        cells.push(Cell { baseline: true, ..predicted(1.0, 1.0) });
+        let want = "manual run, k: direction right in 2 of 4 rows, mean absolute error of the change 4.7 points\n";
+        assert_eq!(gains(&cells, "manual run"), want);
+        assert_eq!(gains(&cells, "another"), "");
     }
 
     #[test]

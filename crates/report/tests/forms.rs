@@ -42,7 +42,8 @@ fn json_form_is_exact() {
     let mut c = comparison();
     c.workloads[0].metrics.truncate(2);
     c.workloads[0].counters.truncate(1);
-    let got: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
+    let mut got: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
+    let tests = got.as_object_mut().unwrap().remove("tests").unwrap();
     let figures = |n: usize, mean: f64, min: f64, max: f64, stddev: f64, ratio: Option<f64>| json!({"n": n, "mean": mean, "min": min, "max": max, "stddev": stddev, "ratio": ratio});
     let want = json!({
         "baseline": "6.1",
@@ -60,6 +61,12 @@ fn json_form_is_exact() {
         ]}]
     });
     assert_eq!(got, want);
+    // Two rows; t = 10 / sqrt(8/3) with 4 degrees of freedom, by hand.
+    assert_eq!(tests.as_array().unwrap().len(), 2);
+    let t = &tests[0];
+    assert_eq!((&t["workload"], &t["metric"], &t["kernel"]), (&json!("numa01"), &json!("elapsed"), &json!("6.7")));
+    assert!((t["p_welch"].as_f64().unwrap() - 0.003_602).abs() < 1e-6, "{t}");
+    assert_eq!(tests[1]["change_percent"], serde_json::Value::Null, "from a baseline of 0");
 }
 
 #[test]
@@ -114,7 +121,7 @@ fn markdown_shows_means_and_says_what_bold_means() {
 fn whole_text_report_in_order() {
     let mut c = comparison();
     let samples = vec![vec![1.0, 2.0, 3.0], vec![]];
-    c.workloads[0].reasons = vec![Counter { name: "scan_skip.pid_inactive".into(), samples }];
+    c.workloads[0].reasons = vec![Counter { name: "skip.pid_inactive".into(), samples }];
     columns::apply(&mut c, &columns::built_in().unwrap());
     let got = mmtests::report(&c, &Default::default());
     let heads: Vec<&str> = got.lines().map(|l| l.split("  ").next().unwrap_or("")).filter(|l| !l.is_empty()).collect();
@@ -127,7 +134,7 @@ fn whole_text_report_in_order() {
         "Duration User",
         "Ops NUMA hint faults",
         "Ops numa_local_percent",
-        "Reason scan_skip.pid_inactive",
+        "Reason skip.pid_inactive",
         "Baseline",
     ];
     let places = order.map(at);

@@ -8,7 +8,7 @@ use crate::task::Activity;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
 use numalab_kernel::mm::pageblock::Frame;
-use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
 /// Result of a step.
@@ -29,6 +29,8 @@ pub enum FaultEnd {
     OutOfMemory,
     /// The page can be accessed this once.
     Pass,
+    /// A huge page is being copied: go on once that is done.
+    Copying,
     /// The slice ends: the fault is handled later, is still going on, or waits.
     Stop(Pending),
 }
@@ -39,6 +41,7 @@ impl FaultEnd {
         match self {
             Self::Go | Self::Pass => None,
             Self::OutOfMemory => Some(Step::Stop(Pending::Exit)),
+            Self::Copying => Some(Step::Stop(Pending::Moves)),
             Self::Stop(pending) => Some(Step::Stop(pending)),
         }
     }
@@ -84,7 +87,7 @@ impl World<'_> {
         if t.pc >= t.ops.len() {
             return Step::Stop(Pending::Stage);
         }
-        let ops = t.ops.clone();
+        let ops = t.ops;
         match &ops[t.pc] {
             Op::Access(a) => match a.pattern {
                 Pattern::Sequential => self.sweep(cpu, task, a, clock, end),
@@ -107,6 +110,9 @@ impl World<'_> {
             Op::Wait { channel } => {
                 if self.channels[*channel as usize].wait(task) {
                     self.tasks[task as usize].advance();
+                    let ns = self.message_ns(self.channels[*channel as usize].from as usize, cpu);
+                    *clock += ns;
+                    self.charge_system(task, ns);
                     return Step::Go;
                 }
                 self.fall_asleep(task);
@@ -354,6 +360,7 @@ impl World<'_> {
         let mut out = Step::Go;
         let sharing = self.sharing(process);
         let mut passed = None;
+        let mut last = Known::NONE;
         while *clock < end {
             if done >= a.span.len_bytes {
                 break;
@@ -372,7 +379,8 @@ impl World<'_> {
             let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
             if clear > addr {
                 let counts = vma.node_counts(chunk);
-                let (per_byte, memory) = self.sweep_ns(&pace, a, counts, vma.chunk(chunk).present);
+                let (per_byte, memory) =
+                    last.or_else(counts, vma.chunk(chunk).present, |c, p| self.sweep_ns(&pace, a, c, p));
                 let room = (end - *clock) as f64;
                 let want = (clear - addr) as f64 * per_byte;
                 let (bytes, ns) = if want > room {
@@ -521,7 +529,10 @@ impl World<'_> {
                 self.spans.draw(pace.span, vma, from, to, &mut self.rng)
             };
             let Some((chunk, page)) = page else { continue };
+            let before = self.processes[process].space.vma(id).pending_pages();
             let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
+            let after = self.processes[process].space.vma(id).pending_pages();
+            self.spans.resolved(pace.span, before.saturating_sub(after));
             kernel_ns += ns;
             *clock += ns;
             if let Some(stop) = fate.stops() {
@@ -530,10 +541,6 @@ impl World<'_> {
                 self.tasks[task as usize].drawn = Some((chunk, page));
                 out = stop;
                 break;
-            }
-            if fate == FaultEnd::Go {
-                let huge = self.processes[process].space.vma(id).chunk(chunk).kind == ChunkKind::Huge;
-                self.spans.resolved(pace.span, if huge { CHUNK_PAGES } else { 1 });
             }
         }
         if out == Step::Go && *clock >= limit && limit < end {
@@ -579,6 +586,33 @@ impl World<'_> {
         let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;
         let floor = |ns: f64| ns.max(SHORTEST_NS);
         RandomTimes { cold: floor(memory + compute), warm: floor(pace.missing() * memory + cached + compute), memory }
+    }
+}
+
+/// Times of the last chunk that lay on one node, which are those of the next one there: nothing that they depend on
+/// changes inside a slice, and most chunks lie on one node.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Its node and pages.
+    chunk: (usize, u16),
+    times: (f64, f64),
+}
+
+impl Known {
+    /// Of no chunk yet.
+    const NONE: Self = Self { chunk: (0, u16::MAX), times: (0.0, 0.0) };
+    /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known.
+    #[inline]
+    fn or_else(&mut self, counts: &[u16], present: u16, f: impl FnOnce(&[u16], u16) -> (f64, f64)) -> (f64, f64) {
+        let (node, pages) = self.chunk;
+        if pages == present && counts[node] == present {
+            return self.times;
+        }
+        let times = f(counts, present);
+        if let Some(node) = counts.iter().position(|&c| c == present) {
+            *self = Self { chunk: (node, present), times };
+        }
+        times
     }
 }
 

@@ -36,7 +36,8 @@ impl World<'_> {
             return Step::Stop(Pending::Birth);
         }
         self.tasks[task as usize].advance();
-        if let Some(w) = self.channels[channel].signal() {
+        if let Some(w) = self.channels[channel].signal(cpu) {
+            self.tasks[w as usize].message_from = cpu as u32;
             let sleep = self.tasks[w as usize].sleep;
             self.queue.push(now, crate::event::Event::Wake { task: w, waker: cpu as u32, sleep });
         }

@@ -2,7 +2,7 @@
 
 use crate::process::Thp;
 use numalab_kernel::hw::cost::FlushRules;
-use numalab_kernel::numa::{NumaConfig, NumaSettings};
+use numalab_kernel::numa::{Design, NumaConfig, NumaSettings};
 use numalab_kernel::sched::SchedConfig;
 
 /// Settings of a run, resolved.
@@ -16,6 +16,8 @@ pub struct SimConfig {
     pub flush: FlushRules,
     /// Huge pages for anonymous memory.
     pub thp: Thp,
+    /// The designs of 2012.
+    pub design: Design,
 }
 
 impl SimConfig {
@@ -25,7 +27,11 @@ impl SimConfig {
     /// A setting outside its declaration, as a sentence.
     pub fn new(numa: &NumaSettings, sched: &SchedConfig, flush: FlushRules, thp: Thp) -> Result<Self, String> {
         let numa = numa.resolve(sched.hz).map_err(|e| e.to_string())?;
-        Ok(Self { numa, sched: *sched, flush, thp })
+        Ok(Self { numa, sched: *sched, flush, thp, design: Design::default() })
+    }
+    /// The same with roles filled by the designs of 2012.
+    pub fn with_design(self, design: Design) -> Self {
+        Self { design, ..self }
     }
     /// Length of a jiffy, ns.
     #[inline]

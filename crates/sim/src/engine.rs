@@ -8,15 +8,18 @@ use crate::access::Step;
 use crate::birth::Unborn;
 use crate::config::SimConfig;
 use crate::counters::VmCounters;
+use crate::designs::Designs;
 use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
+use crate::log::{Log, Observers};
+use crate::maps::Maps;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::sample::Samples;
 use crate::sets::{WorkingSets, NO_GROUP};
 use crate::spans::Spans;
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
-use crate::task::{Activity, Stage, Task};
+use crate::task::{Activity, Task};
 use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
@@ -27,7 +30,6 @@ use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
 use numalab_model::workload::Workload;
-use std::sync::Arc;
 
 /// What a CPU does at the end of its slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,7 @@ pub enum Pending {
 
 impl Pending {
     /// The task stops by itself at the end of its slice.
-    fn leaves(self) -> bool {
+    pub(crate) fn leaves(self) -> bool {
         matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth | Self::Migration)
     }
 }
@@ -82,6 +84,8 @@ pub struct CpuState {
     pub group: u32,
     /// Sibling CPUs of the core.
     pub siblings: Vec<u32>,
+    /// Its next tick, if that has not passed.
+    pub next_tick_ns: u64,
 }
 
 /// A move that NUMA balancing decided inside a slice and that takes effect at its end.
@@ -104,7 +108,7 @@ pub struct World<'a> {
     pub(crate) numa: NumaBalancing,
     pub(crate) memory: NodeMemory,
     pub(crate) processes: Vec<ProcessState>,
-    pub(crate) tasks: Vec<Task>,
+    pub(crate) tasks: Vec<Task<'a>>,
     pub(crate) cpus: Vec<CpuState>,
     pub(crate) rates: Rates,
     pub(crate) costs: CostModel,
@@ -122,10 +126,14 @@ pub struct World<'a> {
     pub(crate) spans: Spans,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) channels: Vec<Channel>,
+    /// The designs of 2012.
+    pub(crate) designs: Designs,
     pub(crate) vm: VmCounters,
     pub(crate) scores: Vec<f64>,
     pub(crate) score_clocks: Vec<ScoreClock>,
     pub(crate) samples: Samples,
+    pub(crate) maps: Maps,
+    pub(crate) log: Log,
     /// Moves decided in the slice being planned.
     pub(crate) moves: Vec<NumaMove>,
     /// Moves waiting for the end of the slice of the CPU given.
@@ -149,17 +157,26 @@ pub struct World<'a> {
     events: Vec<SchedEvent>,
     /// Scratch: other CPUs of a process on each node.
     others: Vec<u32>,
-    ticks: u64,
+    pub(crate) ticks: u64,
     /// Most resident pages at a sample, and the bytes of page state then.
     pub(crate) peak: (u64, u64),
 }
+
+/// Lines that a receiver reads one after the other before it can go on: queue, descriptor, lock, head (estimate).
+const MESSAGE_LINES: f64 = 10.0;
 
 /// Time between two solutions of the bandwidth model.
 pub const EPOCH_NS: u64 = 4_000_000;
 
 impl<'a> World<'a> {
     /// A world at time 0 with the first process about to be started.
-    pub fn new(machine: &'a Machine, workload: &'a Workload, cfg: &'a SimConfig, seed: u64) -> Result<Self, String> {
+    pub fn new(
+        machine: &'a Machine,
+        workload: &'a Workload,
+        cfg: &'a SimConfig,
+        seed: u64,
+        observers: Observers,
+    ) -> Result<Self, String> {
         let nodes = machine.node_count();
         let rates = Rates::new(machine, workload);
         let sets = WorkingSets::new(machine, workload, &rates);
@@ -173,6 +190,7 @@ impl<'a> World<'a> {
                 task: None,
                 debt_ns: 0,
                 group: NO_GROUP,
+                next_tick_ns: 0,
                 node: machine.cpus[c].node,
                 llc: machine.cpus[c].llc,
                 siblings: (0..machine.cpu_count())
@@ -204,10 +222,13 @@ impl<'a> World<'a> {
             rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
             channels: (0..workload.channels).map(|_| Channel::default()).collect(),
+            designs: Designs::new(&cfg.design, nodes, workload.processes.len()),
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
-            samples: Samples::new(workload, nodes),
+            samples: Samples::new(workload, machine),
+            maps: Maps::new(workload, nodes),
+            log: Log::new(observers, machine.cpu_count(), nodes, cfg.numa_enabled()),
             moves: Vec::new(),
             due_moves: Vec::new(),
             released: Vec::new(),
@@ -230,6 +251,7 @@ impl<'a> World<'a> {
     /// Runs to the end of the workload, its limit, or a failure.
     pub fn run(&mut self) {
         self.start_roots();
+        self.start_daemons();
         self.queue.push(EPOCH_NS, Event::Epoch);
         while self.live_processes > 0 && self.status == Status::Completed {
             let Some((at, event)) = self.queue.pop() else { break };
@@ -240,6 +262,7 @@ impl<'a> World<'a> {
             }
             match event {
                 Event::Epoch => self.epoch(),
+                Event::Daemon(which) => self.daemon(which),
                 Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
                 Event::Cpu { cpu, plan } => {
                     if self.cpus[cpu as usize].plan == plan {
@@ -251,7 +274,7 @@ impl<'a> World<'a> {
         if self.end_ns == 0 {
             self.end_ns = self.now_ns;
         }
-        self.sample_now();
+        self.sample_now(true);
     }
 
     fn epoch(&mut self) {
@@ -274,10 +297,26 @@ impl<'a> World<'a> {
         if let Some(since) = t.blocked_since_ns.take() {
             self.processes[t.process as usize].blocked_ns += self.now_ns - since;
         }
+        let from = std::mem::replace(&mut t.message_from, u32::MAX);
         let waker = (waker != u32::MAX).then_some(waker);
-        let cpu = self.sched.wake(task, waker, false, self.now_ns);
+        // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
+        let sync = from != u32::MAX;
+        let cpu = self.sched.wake(task, waker, sync, self.now_ns);
         self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
+        if sync {
+            self.cpus[cpu as usize].debt_ns += self.message_ns(from as usize, cpu as usize);
+        }
         self.after_sched();
+    }
+
+    /// What it costs CPU `to` to read a message that CPU `from` has just written: lines that are dirty in another cache
+    /// come from there, which takes about as long as from that node's memory.
+    pub(crate) fn message_ns(&self, from: usize, to: usize) -> u64 {
+        let (from, to) = (&self.cpus[from], &self.cpus[to]);
+        if from.llc == to.llc {
+            return 0;
+        }
+        (MESSAGE_LINES * self.machine.latency_ns[to.node][from.node]) as u64
     }
 
     /// Handles what the scheduler reported: CPUs that must look for work, time spent balancing, moves.
@@ -292,6 +331,7 @@ impl<'a> World<'a> {
                 match *e {
                     SchedEvent::Resched { cpu } => self.kick(cpu as usize),
                     SchedEvent::Moved { task, from, to, why } => {
+                        self.log_moved(task, from, to, why);
                         // NUMA balancing has already accounted for its own moves.
                         if why != Why::Numa && self.cpus[from as usize].node != self.cpus[to as usize].node {
                             let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
@@ -366,9 +406,14 @@ impl<'a> World<'a> {
         self.cpus[cpu].debt_ns += self.machine.costs.tick_ns as u64;
         self.sched.account(cpu as u32, now);
         let view = SchedView { numa: &self.numa };
+        let balanced = self.sched.balance_due(cpu as u32, now);
         self.sched.tick(cpu as u32, now, &view);
         let Some(task) = self.cpus[cpu].task else { return };
-        if !self.cfg.numa_enabled() || !self.numa.trigger_due(task, self.sched.runtime_ns(task)) {
+        self.designs_tick(cpu, task, balanced);
+        if !self.designs.leaves_scans()
+            || !self.cfg.numa_enabled()
+            || !self.numa.trigger_due(task, self.sched.runtime_ns(task))
+        {
             return;
         }
         let jiffies = now / self.cfg.jiffy_ns();
@@ -478,6 +523,7 @@ impl<'a> World<'a> {
             self.leave_cpu(cpu, p);
         }
         self.cpus[cpu].task = next;
+        self.log_switch(cpu, prev, next);
         if prev.is_none() || next.is_none() {
             self.count_core(cpu, next.is_some());
         }
@@ -538,6 +584,10 @@ impl<'a> World<'a> {
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
+        self.end_copy_of(task);
+        if clock < end && self.designs.take_queued(task) {
+            clock += self.schednuma_scan(cpu, task, clock);
+        }
         if clock < end && self.numa.tasks[task as usize].work_queued {
             clock += self.scan(cpu, task, clock, end);
         }
@@ -565,11 +615,15 @@ impl<'a> World<'a> {
     }
 
     /// Next tick of a CPU strictly after now; CPUs tick at staggered offsets.
-    pub(crate) fn next_tick(&self, cpu: usize) -> u64 {
-        let tick = self.cfg.jiffy_ns();
-        let offset = self.sched.tick_offset_ns(cpu as u32);
-        let since = (self.now_ns + tick - offset % tick) % tick;
-        self.now_ns + tick - since
+    pub(crate) fn next_tick(&mut self, cpu: usize) -> u64 {
+        // Divisions cost more than the rest of a slice's planning.
+        if self.cpus[cpu].next_tick_ns <= self.now_ns {
+            let tick = self.cfg.jiffy_ns();
+            let offset = self.sched.tick_offset_ns(cpu as u32);
+            let since = (self.now_ns + tick - offset % tick) % tick;
+            self.cpus[cpu].next_tick_ns = self.now_ns + tick - since;
+        }
+        self.cpus[cpu].next_tick_ns
     }
 
     fn take_flush_debt(&mut self, task: u32) -> u64 {
@@ -608,28 +662,10 @@ impl<'a> World<'a> {
     #[inline]
     pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
         let t = &mut self.tasks[task as usize];
-        t.system_ns += ns;
-        self.processes[t.process as usize].system_ns += ns;
-    }
-
-    /// What the run's page state took at its largest, and how much the run did.
-    pub(crate) fn footprint(&self) -> crate::Footprint {
-        let c = &self.numa.counters;
-        crate::Footprint {
-            pages: self.peak.0,
-            state_bytes: self.peak.1,
-            page_events: self.vm.pgfault + c.numa_pte_updates + c.numa_pages_migrated,
-            ticks: self.ticks,
-        }
-    }
-
-    /// Program of a process's thread.
-    pub(crate) fn program(&self, process: usize, thread: usize) -> Arc<[numalab_model::workload::Op]> {
-        self.workload.processes[process].threads[thread].ops.clone()
-    }
-
-    /// Stage of a task.
-    pub(crate) fn stage(&self, task: u32) -> Stage {
-        self.tasks[task as usize].stage
+        let slept = std::mem::take(&mut t.slept_ns).min(ns);
+        t.system_ns += ns - slept;
+        let p = &mut self.processes[t.process as usize];
+        p.system_ns += ns - slept;
+        p.blocked_ns += slept;
     }
 }

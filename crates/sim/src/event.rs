@@ -8,6 +8,8 @@ use std::collections::BinaryHeap;
 pub enum Event {
     /// Re-solve bandwidth contention, take samples.
     Epoch,
+    /// A kernel thread wakes up.
+    Daemon(crate::designs::Daemon),
     /// A sleeping task becomes runnable.
     Wake {
         /// Task.

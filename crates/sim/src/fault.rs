@@ -5,8 +5,10 @@
 use crate::access::FaultEnd;
 use crate::engine::{Pending, World};
 use crate::host::Host;
+use crate::log::Fault;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{PageState, Vma, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
@@ -64,7 +66,11 @@ impl World<'_> {
             PageState::Marked { shared: Some(at), .. } => self.shared_hint_fault(&s, at),
             PageState::Marked { node, last, pages, .. } => {
                 let found = Found { vma, chunk, page, node: node as usize, last, pages };
-                (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go)
+                match self.designs.cfg.faults {
+                    Faults::Kernel => (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go),
+                    Faults::AutoNuma => (self.autonuma_fault(cpu, task, &found, clock), FaultEnd::Go),
+                    Faults::SchedNuma => self.schednuma_fault(cpu, task, &found, clock),
+                }
             }
             PageState::Migrating(at) => self.migrating_fault(&s, at),
             PageState::ReadOnly { shared: Some(at), .. } => self.shared_write_fault(&s, at),
@@ -102,11 +108,17 @@ impl World<'_> {
         let s = Site { cpu, task, process, vma, chunk, page, write: true };
         let (preferred, allowed) = self.first_choice(&s);
         let v = self.processes[process].space.vma(vma);
+        let preferred = self.home_of(task).unwrap_or(preferred);
         self.vm.pgfault += 1;
         if v.huge_ok && v.chunk_is_whole(chunk) && v.chunk(chunk).present == 0 {
+            // A bind to other nodes takes the nearest of them.
+            let target =
+                self.memory.fallback(preferred).iter().map(|n| usize::from(*n)).find(|n| allowed >> n & 1 != 0);
+            let preferred = target.unwrap_or(preferred);
             if self.memory.alloc_this_node(here, preferred, CHUNK_PAGES) {
                 self.vm.thp_fault_alloc += 1;
                 self.processes[process].space.vma_mut(vma).populate_huge(chunk, preferred);
+                self.log_first_touch(preferred, CHUNK_PAGES);
                 let ns = self.costs.huge_fault_ns(here, preferred, self.rates.latency_factor(here, preferred));
                 return (ns as u64, FaultEnd::Go);
             }
@@ -116,12 +128,14 @@ impl World<'_> {
             return self.out_of_memory(process);
         };
         self.processes[process].space.vma_mut(vma).populate(chunk, page, node);
+        self.log_first_touch(node, 1);
         let ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
         (ns as u64, FaultEnd::Go)
     }
 
     fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
         self.vm.pgfault += 1;
+        let before = self.log_before(task);
         let process = self.tasks[task as usize].process as usize;
         let p = &mut self.processes[process];
         let at = FaultSite { task, cpu, now: clock / self.cfg.jiffy_ns() };
@@ -150,6 +164,12 @@ impl World<'_> {
                 // The store that caused the fault meets the read-only entry at once.
                 ns += self.write_fault(process, f.vma, f.chunk, f.page);
             }
+        }
+        if let Some(before) = before {
+            let vma = self.processes[process].space.vma(f.vma);
+            let address = vma.chunk_base(f.chunk) + f.page as u64 * PAGE_BYTES;
+            let (vma, node, pages) = (f.vma, f.node, f.pages);
+            self.log_fault(&before, &Fault { task, cpu, vma, address, node, pages, clock_ns: clock, ns, result });
         }
         ns
     }
@@ -204,13 +224,14 @@ impl World<'_> {
 }
 
 /// A marked page that was touched.
-struct Found {
-    vma: usize,
-    chunk: usize,
-    page: usize,
-    node: usize,
-    last: u32,
-    pages: u32,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub vma: usize,
+    pub chunk: usize,
+    pub page: usize,
+    pub node: usize,
+    pub last: u32,
+    pub pages: u32,
 }
 
 impl Found {

@@ -9,14 +9,19 @@
 //! Invariants: a run is a pure function of its inputs; see `World::check` for what holds at its end.
 
 mod access;
+mod autonuma;
 mod birth;
 pub mod config;
+mod copies;
 mod counters;
+mod designs;
 mod engine;
 mod event;
 mod fault;
 mod host;
 mod life;
+mod log;
+mod maps;
 mod migration;
 mod outcome;
 mod policy;
@@ -24,16 +29,20 @@ mod process;
 mod rates;
 mod sample;
 mod scan;
+mod schednuma;
 mod sets;
 mod shared;
 mod spans;
 mod sync;
 mod task;
+mod why;
 
 pub use config::SimConfig;
+pub use log::{Observers, Sink};
 pub use process::Thp;
 
 use numalab_model::machine::Machine;
+use numalab_model::record::why::Why;
 use numalab_model::record::Outcome;
 use numalab_model::workload::Workload;
 
@@ -44,12 +53,14 @@ pub enum SimError {
     Unsupported(String),
     /// The run ended against one of the engine's own rules.
     Fault(String),
+    /// A log could not be written.
+    Log(String),
 }
 
 impl std::fmt::Display for SimError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unsupported(what) | Self::Fault(what) => f.write_str(what),
+            Self::Unsupported(what) | Self::Fault(what) | Self::Log(what) => f.write_str(what),
         }
     }
 }
@@ -96,11 +107,45 @@ pub fn measure(
     seed: u64,
     check: bool,
 ) -> Result<(Outcome, Footprint), SimError> {
-    let mut world = engine::World::new(machine, workload, cfg, seed).map_err(SimError::Unsupported)?;
+    observe(machine, workload, cfg, seed, check, Observers::default()).map(|o| (o.outcome, o.footprint))
+}
+
+/// What a run gives to those who watched it.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Its outcome, the same whoever watches.
+    pub outcome: Outcome,
+    /// How much it did and held.
+    pub footprint: Footprint,
+    /// Counts with reasons, if asked for.
+    pub why: Option<Why>,
+}
+
+/// As [`run`], writing logs on the way.
+///
+/// # Errors
+/// As [`run`], or a log that could not be written.
+pub fn observe(
+    machine: &Machine,
+    workload: &Workload,
+    cfg: &SimConfig,
+    seed: u64,
+    check: bool,
+    observers: Observers,
+) -> Result<Observed, SimError> {
+    let mut world = engine::World::new(machine, workload, cfg, seed, observers).map_err(SimError::Unsupported)?;
     world.run();
     if check {
         world.check().map_err(SimError::Fault)?;
     }
+    let why = world.finish_logs().map_err(|e| SimError::Log(e.to_string()))?;
     let footprint = world.footprint();
-    Ok((world.outcome(), footprint))
+    Ok(Observed { outcome: world.outcome(), footprint, why })
+}
+
+/// Words for the codes of a log: skips, denials, refusals, placements.
+pub fn log_words() -> [Vec<String>; 4] {
+    use numalab_kernel::numa::counters::{Denial, Placement, Refusal, SkipReason};
+    [SkipReason::WORDS, Denial::WORDS, Refusal::WORDS, Placement::WORDS]
+        .map(|w| w.iter().map(|s| (*s).into()).collect())
 }

@@ -9,12 +9,21 @@ use numalab_kernel::mm::Copied;
 use numalab_kernel::numa::fork::CloneKind;
 use numalab_model::record::Status;
 use numalab_model::workload::ForkPoint;
-use std::sync::Arc;
 
 /// Kernel time of creating a thread (`clone`), beside its page-table work, ns: about ten exceptions.
 const CLONE_EXCEPTIONS: f64 = 10.0;
 
-impl World<'_> {
+impl<'a> World<'a> {
+    /// Program of a process's thread.
+    pub(crate) fn program(&self, process: usize, thread: usize) -> &'a [numalab_model::workload::Op] {
+        &self.workload.processes[process].threads[thread].ops
+    }
+
+    /// Stage of a task.
+    pub(crate) fn stage(&self, task: u32) -> Stage {
+        self.tasks[task as usize].stage
+    }
+
     /// Starts every process that has no parent, each on a CPU drawn from the run's generator.
     pub(crate) fn start_roots(&mut self) {
         for i in 0..self.workload.processes.len() {
@@ -49,7 +58,7 @@ impl World<'_> {
     fn create_task(&mut self, process: usize, thread: usize, parent_cpu: u32, parent: Option<u32>) {
         let first = thread == 0;
         let stage = if first { Stage::ForkEarly(0) } else { Stage::Body };
-        let ops = if first { Arc::from([]) } else { self.program(process, thread) };
+        let ops = if first { &[] } else { self.program(process, thread) };
         let pid = self.next_pid;
         self.next_pid += 1;
         let affinity = self.workload.processes[process].threads[thread].affinity.clone();
@@ -80,8 +89,9 @@ impl World<'_> {
                 self.numa.fork(parent, id, clone, pid, now, rss);
             }
         }
-        let preferred = self.numa.tasks[id as usize].numa_preferred_nid;
-        self.sched.set_preferred_nid(id, preferred.map(|n| n as u32));
+        let selected = self.designs_fork(process, parent);
+        let preferred = self.numa.tasks[id as usize].numa_preferred_nid.map(|n| n as u32);
+        self.sched.set_preferred_nid(id, preferred.or(selected));
         self.sched.fork(parent_cpu, id, self.now_ns);
         if parent.is_some() {
             // The slow path looks at every CPU of every domain it descends.
@@ -89,6 +99,7 @@ impl World<'_> {
             let looked: u32 = domains.ids(parent_cpu).map(|d| domains.domain(d).weight).sum();
             self.cpus[parent_cpu as usize].debt_ns += (f64::from(looked) * self.machine.costs.balance_cpu_ns) as u64;
         }
+        self.log_born(id);
     }
 
     /// The program of the current stage has ended: the task goes on to the next stage.
@@ -99,7 +110,7 @@ impl World<'_> {
             Stage::ForkEarly(from) => match self.fork_child(cpu, task, ForkPoint::BeforePrologue, from) {
                 Some(child) => Stage::ForkEarly(child + 1),
                 None => {
-                    let ops = self.workload.processes[process].prologue.clone();
+                    let ops = &self.workload.processes[process].prologue;
                     self.tasks[task as usize].load(ops);
                     Stage::Prologue
                 }
@@ -176,16 +187,18 @@ impl World<'_> {
         let t = &mut self.tasks[task as usize];
         t.activity = Activity::Dead;
         t.pc = 0;
-        t.ops = Arc::from([]);
+        t.ops = &[];
         let process = t.process as usize;
         let p = &mut self.processes[process];
         p.live_threads -= 1;
+        self.log_ended(task);
+        let p = &mut self.processes[process];
         if p.live_threads == 0 {
             p.ended = true;
             self.live_processes -= 1;
             self.end_ns = self.end_ns.max(now);
             if self.live_processes == 0 {
-                self.sample_now();
+                self.sample_now(true);
             }
             self.lru_batches.drain(cpu, &mut self.shared);
             let p = &mut self.processes[process];

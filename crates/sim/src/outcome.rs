@@ -35,7 +35,11 @@ impl World<'_> {
                 "the run took {elapsed:.2} s of model time: too short to tell, the first scan of memory takes longer"
             ));
         }
-        let reasons = self.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
+        let mut reasons: Vec<(String, u64)> =
+            self.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
+        if self.designs.active() {
+            reasons.extend(self.designs.reasons().map(|(name, n)| (name.to_string(), n)));
+        }
         Outcome {
             status: self.status.clone(),
             scalars,
@@ -43,7 +47,7 @@ impl World<'_> {
             reasons,
             tunables: Vec::new(),
             warnings,
-            series: vec![self.samples.pages, self.samples.activity, self.samples.bandwidth],
+            series: self.samples.into_series().chain(self.maps.into_series()).collect(),
         }
     }
 
@@ -68,6 +72,9 @@ impl World<'_> {
         .to_vec();
         let table = numalab_kernel::numa::NumaCounters::TABLE;
         out.extend(table.iter().zip(self.numa.counters.values()).map(|((n, _), x)| ((*n).to_string(), x)));
+        if !self.designs.leaves_scans() {
+            out.extend(self.designs.named().map(|(n, x)| (n.to_string(), x)));
+        }
         out
     }
 }

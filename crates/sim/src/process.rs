@@ -135,6 +135,14 @@ impl ProcessState {
     pub fn stack_of(&self, thread: u32) -> Option<usize> {
         self.stacks.get((thread as usize).checked_sub(1)?).map(|&v| v as usize)
     }
+    /// Name of a mapping: the region of the workload, or the stack of a thread.
+    pub fn name_of(&self, vma: usize, spec: &Process) -> String {
+        let is = |id: &u32| *id as usize == vma;
+        if let Some(region) = self.region_vma.iter().position(is).and_then(|r| spec.regions.get(r)) {
+            return region.name.clone();
+        }
+        self.stacks.iter().position(is).map_or_else(|| format!("mapping {vma}"), |t| format!("stack of t{}", t + 1))
+    }
     fn place(&mut self, size: u64, misalign: u64) -> u64 {
         let start = (self.next_top - size - CHUNK_BYTES) / CHUNK_BYTES * CHUNK_BYTES + misalign;
         self.next_top = start / CHUNK_BYTES * CHUNK_BYTES;

@@ -278,4 +278,8 @@ impl Rates {
     pub fn dram_gbps(&self, node: usize) -> f64 {
         self.contention.node_gbps(node)
     }
+    /// Traffic over one direction of a link, GB/s.
+    pub fn link_gbps(&self, link: usize, forward: bool) -> f64 {
+        self.contention.link_gbps(link, forward)
+    }
 }

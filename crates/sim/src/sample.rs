@@ -2,6 +2,7 @@
 
 use crate::engine::World;
 use numalab_kernel::mm::PageRef;
+use numalab_model::machine::Machine;
 use numalab_model::record::Series;
 use numalab_model::workload::Workload;
 
@@ -18,12 +19,22 @@ pub struct Samples {
     pub activity: Series,
     /// DRAM bandwidth of each node.
     pub bandwidth: Series,
+    /// Traffic of each link, each way.
+    pub links: Series,
+    /// Thread time by kind since the start.
+    pub cpu: Series,
+    /// Scores since the start.
+    pub scores: Series,
     scratch: Vec<u64>,
 }
 
+/// Most links that have columns.
+const MAX_LINKS: usize = 256;
+
 impl Samples {
     /// Empty series for a workload.
-    pub fn new(workload: &Workload, nodes: usize) -> Self {
+    pub fn new(workload: &Workload, machine: &Machine) -> Self {
+        let nodes = machine.node_count();
         let per_node = |name: &str| (0..nodes).map(|n| format!("{name}/node{n}")).collect::<Vec<_>>();
         let series = |name: &str, unit: &str, columns: Vec<String>| Series {
             name: name.into(),
@@ -33,14 +44,34 @@ impl Samples {
             time_ns: Vec::new(),
         };
         let pages = workload.processes.iter().flat_map(|p| per_node(&p.name)).collect();
-        let names = ["numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated", "numa_pte_updates"];
+        let names =
+            ["numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated", "numa_pte_updates", "pgfault"];
+        let links = machine.links.iter().take(MAX_LINKS);
+        let links = links.flat_map(|l| [format!("{} there", l.name), format!("{} back", l.name)]).collect();
         Self {
             next_ns: 0,
             pages: series("process_pages", "pages", pages),
             activity: series("numa_activity", "count since start", names.iter().map(|n| (*n).into()).collect()),
             bandwidth: series("dram_bandwidth", "GB/s", per_node("dram")),
+            links: series("link_bandwidth", "GB/s", links),
+            cpu: series("cpu_time", "s since start", ["user", "system", "blocked"].map(String::from).to_vec()),
+            scores: series("score", "since start", workload.scores.iter().map(|s| s.name.clone()).collect()),
             scratch: vec![0; nodes],
         }
+    }
+}
+
+impl Samples {
+    /// Node and pages of every process on it, at the last sample.
+    pub fn last_pages(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let nodes = self.scratch.len();
+        let last = |v: &Vec<f64>| v.last().map_or(0, |p| *p as u64);
+        self.pages.values.iter().enumerate().map(move |(column, v)| (column % nodes, last(v)))
+    }
+    /// The series as a record keeps them, those without columns left out.
+    pub fn into_series(self) -> impl Iterator<Item = Series> {
+        let all = [self.pages, self.activity, self.bandwidth, self.links, self.cpu, self.scores];
+        all.into_iter().filter(|s| !s.columns.is_empty())
     }
 }
 
@@ -56,17 +87,18 @@ impl World<'_> {
     pub(crate) fn sample(&mut self) {
         if self.now_ns >= self.samples.next_ns {
             self.samples.next_ns = self.now_ns + SAMPLE_NS;
-            self.sample_now();
+            self.sample_now(false);
         }
     }
 
-    /// Takes a sample now, unless there is one of this instant.
-    pub(crate) fn sample_now(&mut self) {
+    /// Takes a sample now, unless there is one of this instant; the last one of a run is taken of everything.
+    pub(crate) fn sample_now(&mut self, last: bool) {
         let now = self.now_ns;
-        let s = &mut self.samples;
-        if s.pages.time_ns.last() == Some(&now) {
+        if self.samples.pages.time_ns.last() == Some(&now) {
             return;
         }
+        self.sample_maps(last);
+        let s = &mut self.samples;
         s.pages.time_ns.push(now);
         let nodes = s.scratch.len();
         let pages = self.processes.iter().map(|p| p.space.rss_pages()).sum();
@@ -83,9 +115,29 @@ impl World<'_> {
         }
         let c = &self.numa.counters;
         let activity = [c.numa_hint_faults, c.numa_hint_faults_local, c.numa_pages_migrated, c.numa_pte_updates];
-        push(&mut s.activity, now, activity.into_iter().map(|v| v as f64));
+        let activity = activity.into_iter().chain([self.vm.pgfault]);
+        push(&mut s.activity, now, activity.map(|v| v as f64));
         let rates = &self.rates;
         push(&mut s.bandwidth, now, (0..nodes).map(|n| rates.dram_gbps(n)));
+        let links = s.links.columns.len() / 2;
+        push(&mut s.links, now, (0..links).flat_map(|l| [rates.link_gbps(l, true), rates.link_gbps(l, false)]));
+        let mut ns = [0; 3];
+        for p in &self.processes {
+            ns = [ns[0] + p.user_ns, ns[1] + p.system_ns, ns[2] + p.blocked_ns];
+        }
+        push(&mut s.cpu, now, ns.into_iter().map(|ns| ns as f64 / 1e9));
+        push(&mut s.scores, now, self.scores.iter().copied());
+    }
+
+    /// What the run's page state took at its largest, and how much the run did.
+    pub(crate) fn footprint(&self) -> crate::Footprint {
+        let c = &self.numa.counters;
+        crate::Footprint {
+            pages: self.peak.0,
+            state_bytes: self.peak.1,
+            page_events: self.vm.pgfault + c.numa_pte_updates + c.numa_pages_migrated,
+            ticks: self.ticks,
+        }
     }
 
     /// Every shared page is shown as often as its mapcount says.

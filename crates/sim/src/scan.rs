@@ -5,6 +5,7 @@ use crate::policy::TaskPolicy;
 use crate::process::ProcessState;
 use numalab_kernel::hw::cost::ScanWork;
 use numalab_kernel::mm::{AddressSpace, SharedMemory, VmaKind, CHUNK_PAGES};
+use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
 use numalab_kernel::numa::state::VmaNuma;
@@ -21,6 +22,19 @@ struct ScanView<'a> {
     flushes: u64,
     /// Populated entries looked at and left alone.
     skipped: u64,
+    /// For the log, if there is one.
+    visits: Option<&'a mut Vec<Visit>>,
+}
+
+/// What a scan did to a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// Mapping id.
+    pub vma: u32,
+    /// Why it was passed over, if it was.
+    pub skipped: Option<SkipReason>,
+    /// Pages marked.
+    pub updates: u64,
 }
 
 impl ScanSpace for ScanView<'_> {
@@ -50,7 +64,20 @@ impl ScanSpace for ScanView<'_> {
         let out = vma.mark_range(start, end, rules, self.shared);
         self.flushes += u64::from(out.updates > 0);
         self.skipped += out.skipped;
+        if let Some(visits) = &mut self.visits {
+            match visits.last_mut().filter(|v| v.vma == id as u32 && v.skipped.is_none()) {
+                Some(v) => v.updates += out.updates,
+                None => visits.push(Visit { vma: id as u32, skipped: None, updates: out.updates }),
+            }
+        }
         Marked { updates: out.updates, huge: out.huge, stop_at: out.stop_at }
+    }
+    #[inline]
+    fn passed_over(&mut self, i: usize, reason: SkipReason) {
+        let id = self.space.id_at(i);
+        if let Some(visits) = &mut self.visits {
+            visits.push(Visit { vma: id as u32, skipped: Some(reason), updates: 0 });
+        }
     }
 }
 
@@ -66,6 +93,7 @@ impl World<'_> {
             rss_pages: p.space.rss_pages(),
         };
         let ProcessState { space, vma_numa, vma_policy, .. } = p;
+        let visits = self.log.on().then_some(&mut self.log.visits);
         let mut view = ScanView {
             space,
             shared: &mut self.shared,
@@ -74,6 +102,7 @@ impl World<'_> {
             policy_without_mof: !t.policy.migrate_on_fault(),
             flushes: 0,
             skipped: 0,
+            visits,
         };
         let report = self.numa.scan_work(task, args, &mut view);
         let (flushes, skipped) = (view.flushes, view.skipped);
@@ -85,6 +114,9 @@ impl World<'_> {
             self.processes[process].protecting_until_ns = clock + ns;
         }
         self.charge_system(task, ns);
+        if self.log.on() && report.end == ScanEnd::Walked {
+            self.log_scan(cpu, task, clock, ns, &report);
+        }
         // Runtime is accounted at ticks only: a work that ends before the next tick is charged nothing.
         let accounted = if clock + ns >= end { end - clock } else { 0 };
         self.numa.scan_done(task, &report, accounted);

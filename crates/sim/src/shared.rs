@@ -34,6 +34,7 @@ impl World<'_> {
             b.dirty.clear(s.page);
             (b.node[s.page], b.last[s.page]) = (node as u8, NEVER);
             self.lru_batches.add(s.cpu, at, &mut self.shared);
+            self.log_first_touch(node, 1);
             ns = self.costs.minor_fault_ns(here, node, self.rates.latency_factor(here, node));
         }
         self.vm.pgfault += 1;
@@ -139,6 +140,7 @@ impl World<'_> {
         } else {
             v.populate(s.chunk, s.page, node);
         }
+        self.log_first_touch(node, 1);
         self.rates.copied(old, node, PAGE_BYTES);
         let mut ns = self.costs.cow_fault_ns(old, node, self.rates.latency_factor(old, node)) as u64;
         if mapped {

@@ -46,13 +46,16 @@ impl Barrier {
 /// A counting channel: messages not yet taken, or tasks waiting for one.
 #[derive(Clone, Debug, Default)]
 pub struct Channel {
+    /// CPU that posted last.
+    pub from: u32,
     messages: u64,
     waiting: VecDeque<u32>,
 }
 
 impl Channel {
-    /// Posts a message; returns the task to wake, if one waits.
-    pub fn signal(&mut self) -> Option<u32> {
+    /// Posts a message from a CPU; returns the task to wake, if one waits.
+    pub fn signal(&mut self, cpu: usize) -> Option<u32> {
+        self.from = cpu as u32;
         let task = self.waiting.pop_front();
         if task.is_none() {
             self.messages += 1;
@@ -125,12 +128,13 @@ mod tests {
     #[test]
     fn channel_keeps_messages_and_waiters_in_order() {
         let mut c = Channel::default();
-        assert_eq!(c.signal(), None);
+        assert_eq!(c.signal(5), None);
+        assert_eq!(c.from, 5);
         assert!(c.wait(1));
         assert!(!c.wait(2));
         assert!(!c.wait(3));
-        assert_eq!(c.signal(), Some(2));
-        assert_eq!(c.signal(), Some(3));
+        assert_eq!(c.signal(5), Some(2));
+        assert_eq!(c.signal(6), Some(3));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use crate::migration::{PageMigration, Stretch};
 use crate::policy::TaskPolicy;
 use numalab_model::workload::{Bound, Op};
-use std::sync::Arc;
 
 /// One open loop of a task's program.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +33,13 @@ pub enum Activity {
 
 /// A thread.
 #[derive(Clone, Debug)]
-pub struct Task {
+pub struct Task<'a> {
     /// Process (index), which is also its address space.
     pub process: u32,
     /// Thread number inside its process; 0 is the initial thread.
     pub thread: u32,
-    /// Program of the current stage.
-    pub ops: Arc<[Op]>,
+    /// Program of the current stage. Borrowed from the workload: a step must not count references.
+    pub ops: &'a [Op],
     /// Next op.
     pub pc: usize,
     /// Open loops, innermost last.
@@ -69,8 +68,12 @@ pub struct Task {
     pub stretch: Option<Stretch>,
     /// Migration it carries out.
     pub migration: Option<Box<PageMigration>>,
+    /// Part of the kernel time to be charged next that it slept, waiting for a lock, ns.
+    pub slept_ns: u64,
     /// Number of the current sleep.
     pub sleep: u32,
+    /// CPU whose message ends the current sleep (`u32::MAX` = none).
+    pub message_from: u32,
     /// Shoot-down loss of its address space that its CPU has already paid for, ns.
     pub flush_paid_ns: u64,
     /// LLC it last ran on (`u32::MAX` = none yet).
@@ -106,9 +109,9 @@ pub enum Stage {
     Join,
 }
 
-impl Task {
+impl<'a> Task<'a> {
     /// A task about to run `ops`.
-    pub fn new(process: u32, thread: u32, ops: Arc<[Op]>, stage: Stage) -> Self {
+    pub fn new(process: u32, thread: u32, ops: &'a [Op], stage: Stage) -> Self {
         Self {
             process,
             thread,
@@ -127,7 +130,9 @@ impl Task {
             drawn: None,
             stretch: None,
             migration: None,
+            slept_ns: 0,
             sleep: 0,
+            message_from: u32::MAX,
             flush_paid_ns: 0,
             llc: u32::MAX,
             warm: 0,
@@ -152,7 +157,7 @@ impl Task {
         self.entered = false;
     }
     /// Starts another program from its first op.
-    pub fn load(&mut self, ops: Arc<[Op]>) {
+    pub fn load(&mut self, ops: &'a [Op]) {
         self.ops = ops;
         self.warm = 0;
         self.pc = 0;

@@ -1,11 +1,16 @@
 //! `numalab compare`: the records of an experiment as one report.
 
 use crate::failure::{note, Done, Exit, Failure};
-use numalab_model::record::{Outcome, Store};
-use numalab_model::spec::SpecError;
-use numalab_report::collect::{collect, WorkloadRuns};
-use numalab_report::data::{Comparison, Kernel};
-use numalab_report::{columns, json, text};
+use crate::records::{self, Loaded};
+use clap::ValueEnum;
+use numalab_model::record::Store;
+use numalab_report::data::Comparison;
+use numalab_report::failif::FailIf;
+use numalab_report::select::select;
+use numalab_report::tables::monitor::VmstatRows;
+use numalab_report::tables::TableOptions;
+use numalab_report::text::{assessment, csv, lkp, markdown, mmtests};
+use numalab_report::{json, StarRule};
 use std::path::PathBuf;
 
 /// Arguments of `compare`.
@@ -16,106 +21,139 @@ pub struct Args {
     /// Kernel to compare with; the experiment's own baseline if not given
     #[arg(long, value_name = "K")]
     baseline: Option<String>,
-    /// Print the figures as JSON (docs/json.md)
-    #[arg(long)]
+    /// Layout of the report; plus is better in mmtests and markdown, plus is larger in lkp
+    #[arg(long, value_name = "STYLE", default_value = "mmtests")]
+    style: Style,
+    /// The same as --style json (docs/json.md)
+    #[arg(long, conflicts_with = "style")]
     json: bool,
+    /// Only these metrics, derived columns, counters or reasons, or WORKLOAD/METRIC
+    #[arg(long, value_delimiter = ',', value_name = "M,…")]
+    metric: Vec<String>,
+    /// Exit with 1 if a kernel goes beyond this bound, e.g. 'elapsed > +3%'; may be given several times
+    #[arg(long, value_name = "BOUND")]
+    fail_if: Vec<String>,
+    /// When a cell is starred (docs/reports.md); b, or c with --layout 2026
+    #[arg(long, value_name = "RULE")]
+    star: Option<Star>,
+    /// Widths and labels of mmtests: as from 2018 to 2025, or as of 2026
+    #[arg(long, value_name = "YEAR", default_value = "2018")]
+    layout: Layout,
+    /// Add the tests beside the star: probabilities, Holm's correction, interval, detectable change
+    #[arg(long)]
+    tests: bool,
+    /// Every row: zero vmstat rows in mmtests, unchanged metrics in lkp
+    #[arg(long)]
+    all: bool,
 }
 
-/// Prints the comparison; a run without a record is a finding.
+/// Layout of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Style {
+    /// What kernel mailing lists read
+    Mmtests,
+    /// What the kernel test robot sends
+    Lkp,
+    /// For issues and commit messages
+    Markdown,
+    /// For spreadsheets and data frames
+    Csv,
+    /// For programs
+    Json,
+}
+
+/// When a cell is starred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Star {
+    /// p < 0.10 as mmtests had it from 2018 to 2024
+    B,
+    /// Intervals of 1.96 deviations apart, as mmtests has it since November 2024
+    C,
+    /// Welch's test, p < 0.05
+    Welch,
+}
+
+impl From<Star> for StarRule {
+    fn from(star: Star) -> Self {
+        match star {
+            Star::B => StarRule::GenB,
+            Star::C => StarRule::GenC,
+            Star::Welch => StarRule::Welch,
+        }
+    }
+}
+
+/// Widths and labels of the mmtests layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Layout {
+    /// 12 characters per value
+    #[value(name = "2018")]
+    Y2018,
+    /// 18 characters per value
+    #[value(name = "2026")]
+    Y2026,
+}
+
+/// Prints the comparison; a run without a record and a bound that is passed are findings.
 ///
 /// # Errors
-/// Not an experiment's directory, an unknown baseline, or a damaged record.
+/// Not an experiment's directory, an unknown baseline or metric, a bound that tests nothing, or a damaged record.
 pub fn run(args: &Args) -> Result<Done, Failure> {
+    let bounds = args.fail_if.iter().map(|b| FailIf::parse(b)).collect::<Result<Vec<_>, _>>()?;
     let store = Store::open(&args.dir)?;
-    let (comparison, missing) = load(&store, args.baseline.as_deref())?;
-    if missing > 0 {
-        let all = store.file().runs.len();
-        note(&format!(
-            "numalab: {missing} of {all} runs have no record yet; `numalab run` with the same arguments resumes"
-        ));
+    let loaded = records::load(&store, args.baseline.as_deref(), records::Series::Drop)?;
+    let mut exit = Exit::Ok;
+    if loaded.missing > 0 {
+        note(&missing(&loaded, &store));
+        exit = Exit::Finding;
     }
-    let text = if args.json { as_json(&comparison)? } else { as_text(&comparison) };
-    Ok(Done { text, exit: if missing > 0 { Exit::Finding } else { Exit::Ok } })
+    let mut broken = Vec::new();
+    for bound in &bounds {
+        broken.extend(bound.check(&loaded.comparison)?);
+    }
+    let shown = if args.metric.is_empty() { loaded.comparison } else { select(&loaded.comparison, &args.metric)? };
+    let text = render(args, &shown)?;
+    // After everything that can still be refused: a message that a bound was passed stands for a result.
+    for failure in &broken {
+        note(&format!("numalab: {failure}"));
+        exit = Exit::Finding;
+    }
+    Ok(Done { text, exit })
 }
 
-/// The comparison of an experiment's records, and how many runs have none.
-///
-/// # Errors
-/// See [`run`].
-pub fn load(store: &Store, baseline: Option<&str>) -> Result<(Comparison, usize), Failure> {
-    let runs = &store.file().runs;
-    let kernels = in_order(runs.iter().map(|r| r.kernel.as_str()));
-    let baseline = baseline.unwrap_or(&store.file().baseline);
-    let index = kernels.iter().position(|k| *k == baseline).ok_or_else(|| {
-        let expected = format!("one of {}", kernels.join(", "));
-        SpecError::plain("--baseline", format!("no kernel `{baseline}` in this experiment"), expected)
-            .near(baseline, kernels.iter().copied())
-    })?;
-    let machines = in_order(runs.iter().map(|r| r.machine.as_str()));
-    let workloads = in_order(runs.iter().map(|r| r.workload.as_str()));
-    let mut missing = 0;
-    let mut backends: Vec<String> = Vec::new();
-    let mut outcomes: Vec<(String, Vec<Vec<Outcome>>)> = Vec::new();
-    for machine in &machines {
-        for workload in &workloads {
-            let mut by_kernel = vec![Vec::new(); kernels.len()];
-            for member in runs.iter().filter(|r| r.machine == *machine && r.workload == *workload) {
-                let Some(record) = store.record(member)? else {
-                    missing += 1;
-                    continue;
-                };
-                if !backends.contains(&record.manifest.plan.backend) {
-                    backends.push(record.manifest.plan.backend.clone());
-                }
-                let column = kernels.iter().position(|k| *k == member.kernel).unwrap_or(0);
-                by_kernel[column].push(Outcome { series: Vec::new(), ..record.outcome });
-            }
-            if by_kernel.iter().any(|k| !k.is_empty()) {
-                // With one machine its name would only make every title longer.
-                let name = if machines.len() > 1 { format!("{workload} on {machine}") } else { workload.to_string() };
-                outcomes.push((name, by_kernel));
-            }
+/// What is said about runs that have no record.
+pub fn missing(loaded: &Loaded, store: &Store) -> String {
+    let (missing, all) = (loaded.missing, store.file().runs.len());
+    format!("numalab: {missing} of {all} runs have no record yet; `numalab run` with the same arguments resumes")
+}
+
+fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {
+    let table = table_options(args);
+    let style = if args.json { Style::Json } else { args.style };
+    let tests = if args.tests { assessment::table(c) } else { String::new() };
+    Ok(match style {
+        Style::Mmtests => {
+            let vmstat = if args.all { VmstatRows::All } else { VmstatRows::NonZero };
+            mmtests::report(c, &mmtests::Options { table, vmstat, ..mmtests::Options::default() }) + &tests
         }
-    }
-    let columns: Vec<Kernel> = kernels.iter().map(|k| column(k, &backends)).collect();
-    let runs: Vec<WorkloadRuns<'_>> = outcomes
-        .iter()
-        .map(|(name, by_kernel)| WorkloadRuns {
-            name: name.clone(),
-            runs: by_kernel.iter().map(|k| k.iter().collect()).collect(),
-        })
-        .collect();
-    let mut comparison = collect(columns, index, &runs);
-    columns::apply(&mut comparison, &columns::built_in()?);
-    comparison.axes.push(("machine".into(), machines.join(", ")));
-    Ok((comparison, missing))
+        Style::Lkp => lkp::report(c, lkp::Options { all: args.all }) + &tests,
+        Style::Markdown if tests.is_empty() => markdown::report(c, &table),
+        Style::Markdown => markdown::report(c, &table) + &format!("\n```{tests}```\n"),
+        Style::Csv => csv::report(c),
+        Style::Json => json::report(c).map_err(|e| Failure::environment(e.to_string()))?,
+    })
 }
 
-/// The comparison in the layout of mmtests.
+fn table_options(args: &Args) -> TableOptions {
+    let layout = match args.layout {
+        Layout::Y2018 => TableOptions::default(),
+        Layout::Y2026 => TableOptions::y2026(),
+    };
+    let rule = args.star.map_or(layout.rule, StarRule::from);
+    TableOptions { rule, ..layout }
+}
+
+/// The comparison in the layout of mmtests, as `run` prints it.
 pub fn as_text(comparison: &Comparison) -> String {
-    text::mmtests::report(comparison, &text::mmtests::Options::default())
-}
-
-/// The comparison as JSON.
-///
-/// # Errors
-/// None in practice.
-pub fn as_json(comparison: &Comparison) -> Result<String, Failure> {
-    json::report(comparison).map_err(|e| Failure::environment(e.to_string()))
-}
-
-/// A column; a figure that no machine produced is marked as such.
-fn column(name: &str, backends: &[String]) -> Kernel {
-    let mark = backends.iter().find(|b| *b != "host").cloned().unwrap_or_default();
-    Kernel { name: name.to_string(), mark }
-}
-
-fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut out: Vec<&str> = Vec::new();
-    for name in names {
-        if !out.contains(&name) {
-            out.push(name);
-        }
-    }
-    out
+    mmtests::report(comparison, &mmtests::Options::default())
 }

@@ -10,8 +10,8 @@ use serde::Serialize;
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to list
-    kind: Kind,
+    /// What to list; without it, everything
+    kind: Option<Kind>,
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -56,13 +56,29 @@ pub struct Entry {
 /// # Errors
 /// A catalog file that is invalid.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let entries = entries(context, args.kind)?;
-    if args.json {
-        return Done::json(&entries);
+    if let Some(kind) = args.kind {
+        let entries = entries(context, kind)?;
+        return if args.json { Done::json(&entries) } else { Ok(Done::text(lines(&entries, ""))) };
     }
+    let all =
+        <Kind as clap::ValueEnum>::value_variants().iter().map(|kind| Ok((word(*kind), entries(context, *kind)?)));
+    let all = all.collect::<Result<Vec<_>, Failure>>()?;
+    if args.json {
+        let map: serde_json::Map<_, _> = all.iter().map(|(kind, e)| (kind.clone(), serde_json::json!(e))).collect();
+        return Done::json(&map);
+    }
+    let parts: Vec<String> = all.iter().map(|(kind, entries)| format!("{kind}\n{}", lines(entries, "  "))).collect();
+    Ok(Done::text(parts.join("\n")))
+}
+
+/// A kind as the command line spells it.
+fn word(kind: Kind) -> String {
+    clap::ValueEnum::to_possible_value(&kind).map(|v| v.get_name().to_string()).unwrap_or_default()
+}
+
+fn lines(entries: &[Entry], indent: &str) -> String {
     let width = entries.iter().map(|e| e.name.chars().count()).max().unwrap_or(0);
-    let lines = entries.iter().map(|e| format!("{:width$}  {}", e.name, e.title).trim_end().to_string() + "\n");
-    Ok(Done::text(lines.collect()))
+    entries.iter().map(|e| format!("{indent}{:width$}  {}", e.name, e.title).trim_end().to_string() + "\n").collect()
 }
 
 /// Names and titles of a kind, in order.

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::failure::{Done, Failure};
 use crate::options;
+use crate::verb::domains::{self, Request};
 use crate::verb::list::Kind;
 use crate::verb::show;
 use numalab_model::machine::import;
@@ -26,6 +27,15 @@ enum Action {
         /// Print as JSON
         #[arg(long)]
         json: bool,
+        /// Print a CPU's scheduling domains instead, as /sys/kernel/debug/sched/domains has them
+        #[arg(long)]
+        domains: bool,
+        /// CPU of --domains; the first one if not given
+        #[arg(long, value_name = "N", requires = "domains")]
+        cpu: Option<u32>,
+        /// Kernel of --domains; 6.12 if not given
+        #[arg(long, value_name = "KERNEL", requires = "domains")]
+        kernel: Option<String>,
     },
 }
 
@@ -62,7 +72,10 @@ struct Source {
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     match &args.action {
         Action::Import(import) => Ok(Done::text(toml(import)?)),
-        Action::Show { machine, json } => show::show(context, Kind::Machines, std::slice::from_ref(machine), *json),
+        Action::Show { machine, json, domains: true, cpu, kernel } => {
+            domains::run(context, &Request { machine, cpu: *cpu, kernel: kernel.as_deref(), json: *json })
+        }
+        Action::Show { machine, json, .. } => show::show(context, Kind::Machines, std::slice::from_ref(machine), *json),
     }
 }
 

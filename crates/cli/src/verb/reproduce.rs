@@ -8,16 +8,19 @@ use crate::calibrate::{self, Range};
 use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{self, Done, Exit, Failure};
+use crate::figures::{self, Means};
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
+use crate::verb::report;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::published::{self, Block, BlockRun, Calibrate, Published};
+use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published, Row, Stat};
 use numalab_model::record::{Outcome, Status, Store};
 use numalab_report::collect::metric_name;
-use numalab_report::reproduce::{json, text, Cell, Role};
+use numalab_report::reproduce::{gains, json, score_line, text, Cell, Role};
+use numalab_stats::describe;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -25,7 +28,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Published table, e.g. 000 (see `numalab list published`)
-    table: String,
+    #[arg(required_unless_present = "all")]
+    table: Option<String>,
+    /// Every published table: a line of score each, and their total
+    #[arg(long, conflicts_with_all = ["table", "json"])]
+    all: bool,
     /// Runs per column; as the table says if not given
     #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
@@ -45,14 +52,60 @@ pub struct Args {
 /// # Errors
 /// An unknown table, a calibration that finds no amount of work, or the machine at hand refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let file = context.catalog.find(Kind::Published, &named("reproduce", &args.table))?;
+    let Some(name) = &args.table else { return all(context, args) };
+    let done = table(context, args, name)?;
+    let mail = &done.name;
+    let printed = if args.json {
+        failure::note(done.notes.trim_end());
+        json(mail, &done.cells).map_err(|e| Failure::environment(e.to_string()))?
+    } else {
+        let mut pages = String::new();
+        for dir in &done.experiments {
+            let page = report::write_into(context, dir)?;
+            pages.push_str(&format!("report: {} (open it in a browser)\n", page.display()));
+        }
+        format!("{}\n{}records: {}\n{pages}", text(mail, &done.cells), done.notes, done.dir.display())
+    };
+    Ok(Done { text: printed, exit: done.exit })
+}
+
+/// One line of score per table, and the total.
+fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let (mut lines, mut cells, mut exit) = (String::new(), Vec::new(), Exit::Ok);
+    for name in context.catalog.names(Kind::Published) {
+        let done = table(context, args, name)?;
+        lines.push_str(&score_line(&format!("mail {}", done.name), &done.cells));
+        cells.extend(done.cells);
+        exit = exit.max(done.exit);
+    }
+    lines.push_str(&score_line("total", &cells));
+    Ok(Done { text: lines, exit })
+}
+
+/// A table carried out.
+struct DoneTable {
+    name: String,
+    cells: Vec<Cell>,
+    notes: String,
+    /// Where everything is.
+    dir: PathBuf,
+    /// The directories of the experiments below it.
+    experiments: Vec<PathBuf>,
+    exit: Exit,
+}
+
+fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failure> {
+    let file = context.catalog.find(Kind::Published, &named("reproduce", name))?;
     let published = published::parse(&file.label, &file.text)?;
     file.check_name(&published.name)?;
-    let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
+    let own = format!("reproduce-{}", published.name.value);
+    let out = if args.all { args.out.as_ref().map(|d| d.join(&own)) } else { args.out.clone() };
+    let dir = options::directory(out.as_deref(), &own);
     let progress = Progress::new(0);
-    let executor = Executor { backend: &Sim { check: false }, jobs: options::jobs(args.jobs), progress: &progress };
+    let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
     let work = Work { context, published: &published, dir, executor };
-    let (mut cells, mut notes, mut exit) = (Vec::new(), String::new(), Exit::Ok);
+    let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::Ok);
+    let mut experiments = Vec::new();
     for block in &published.blocks {
         match &block.run {
             Ok(run) => {
@@ -61,19 +114,23 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
                 cells.extend(done.cells);
                 notes.push_str(&done.note);
                 exit = exit.max(done.exit);
+                experiments.extend(done.experiments);
+                groups.push((block.group.as_str(), done.means));
+            }
+            Err(_) if !block.sum_of.is_empty() => {
+                let sums = work.sums(block, &groups);
+                cells.extend(work.cells(block, None, &|i, row| figures::figure(&sums[i], &row.metric)));
             }
             Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
         }
     }
     progress.clear();
-    let mail = &published.name.value;
-    let printed = if args.json {
-        failure::note(notes.trim_end());
-        json(mail, &cells).map_err(|e| Failure::environment(e.to_string()))?
-    } else {
-        format!("{}\n{notes}records: {}\n", text(mail, &cells), work.dir.display())
-    };
-    Ok(Done { text: printed, exit })
+    let mut judged: Vec<&str> = published.blocks.iter().filter(|b| b.gains).map(|b| b.group.as_str()).collect();
+    judged.dedup();
+    for group in judged {
+        notes.push_str(&gains(&cells, group));
+    }
+    Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, experiments, exit })
 }
 
 /// What all blocks of a table share.
@@ -90,78 +147,121 @@ const CALIBRATION_RUNS: usize = 4;
 /// A block carried out.
 struct DoneBlock {
     cells: Vec<Cell>,
+    /// Means of all figures, by column.
+    means: Vec<Means>,
+    /// Directories of its experiments.
+    experiments: Vec<PathBuf>,
     note: String,
     exit: Exit,
 }
 
 impl Work<'_> {
     fn block(&self, block: &Block, run: &BlockRun) -> Result<DoneBlock, Failure> {
-        let mut experiment = self.experiment(block, run);
-        // Claims the directory before the calibration puts its own below it.
-        Store::create(&self.dir, &experiment, &[])?;
+        let (list, _) = self.published.columns_of(block);
         let mut note = String::new();
         let progress = self.executor.progress;
-        let before = progress.done();
-        let runs = self.published.columns.len() * run.iterations as usize;
-        progress.set_total(before + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
+        let runs = list.len() * run.iterations as usize;
+        progress.set_total(progress.done() + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
+        // A kernel stands in an experiment once: columns of their own are an experiment each.
+        let home = self.home(block);
+        let parts: Vec<(PathBuf, Vec<&Column>)> = if block.columns.is_some() {
+            let dir = home;
+            list.iter().map(|c| (dir.join(file_name(&c.name)), vec![c])).collect()
+        } else {
+            vec![(home, list.iter().collect())]
+        };
+        let mut amount = None;
         if let Some(c) = &run.calibrate {
-            let count = self.calibrate(block, run, c, &mut note)?;
-            experiment.params.push(param(c, count));
+            // Claims the directory before the calibration puts its own below it.
+            let (dir, columns) = &parts[0];
+            Store::create(dir, &self.experiment(block, run, columns), &[])?;
+            amount = Some(param(c, self.calibrate(block, run, c, &mut note)?));
         }
-        let sources = CatalogSources::new(self.context, &experiment.workloads)?;
-        let runs = experiment.cells(&sources, self.executor.backend.name())?;
-        let store = Store::create(&self.dir, &experiment, &runs)?;
-        progress.set_total(progress.done() + runs.len());
-        let finished = execute(&store, &runs, &self.executor)?;
-        let mut exit = Exit::Ok;
-        for f in &finished {
-            let m = &f.record.manifest;
-            exit = exit.max(Exit::of(&f.record.outcome.status));
-            if m.status != "completed" {
-                note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
+        let (mut outcomes, mut exit) = (Vec::new(), Exit::Ok);
+        for (dir, columns) in &parts {
+            let mut experiment = self.experiment(block, run, columns);
+            experiment.params.extend(amount.clone());
+            let sources = CatalogSources::new(self.context, &experiment.workloads)?;
+            let runs = experiment.cells(&sources, self.executor.backend.name())?;
+            let store = Store::create(dir, &experiment, &runs)?;
+            let finished = execute(&store, &runs, &self.executor)?;
+            for f in &finished {
+                let m = &f.record.manifest;
+                exit = exit.max(Exit::of(&f.record.outcome.status));
+                if m.status != "completed" {
+                    note.push_str(&format!("{} seed {}: {}\n", m.plan.kernel.name, m.plan.seed, m.status));
+                }
             }
+            outcomes.extend(by_column(finished, columns.len()));
         }
-        let columns = self.columns(&runs, &finished);
-        Ok(DoneBlock { cells: self.cells(block, run, &columns), note, exit })
+        let means = outcomes.iter().map(|runs| figures::means(&runs.iter().collect::<Vec<_>>())).collect();
+        let figure = |i: usize, row: &Row| statistic(&outcomes[i], &row.metric, row.stat);
+        let cells = self.cells(block, run.calibrate.as_ref(), &figure);
+        let experiments = parts.into_iter().map(|(dir, _)| dir).collect();
+        Ok(DoneBlock { cells, means, experiments, note, exit })
     }
 
-    fn experiment(&self, block: &Block, run: &BlockRun) -> Experiment {
+    /// Sums of the groups a block names, by column.
+    fn sums(&self, block: &Block, groups: &[(&str, Vec<Means>)]) -> Vec<Means> {
+        let (list, _) = self.published.columns_of(block);
+        let of = |column: usize| {
+            let named = |g: &&(&str, Vec<Means>)| block.sum_of.iter().any(|s| s.value == g.0);
+            figures::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>())
+        };
+        (0..list.len()).map(of).collect()
+    }
+
+    /// Where a block's records go: a folder of its own if there are several, or columns of its own.
+    fn home(&self, block: &Block) -> PathBuf {
+        let simulated: Vec<&Block> = self.published.blocks.iter().filter(|b| b.run.is_ok()).collect();
+        if simulated.len() < 2 && block.columns.is_none() {
+            return self.dir.clone();
+        }
+        let namesakes = simulated.iter().filter(|b| b.group == block.group);
+        let nth = namesakes.take_while(|b| !std::ptr::eq(**b, block)).count();
+        let nth = if nth == 0 { String::new() } else { format!("-{}", nth + 1) };
+        self.dir.join(format!("{}{nth}", file_name(&block.group)))
+    }
+
+    fn experiment(&self, block: &Block, run: &BlockRun, columns: &[&Column]) -> Experiment {
         let p = self.published;
+        let own = |f: fn(&Column) -> &Vec<Setting>| columns.iter().flat_map(move |c| f(c).iter().cloned());
+        let params = run.params.iter().cloned().chain(own(|c| &c.params));
         Experiment {
             name: format!("reproduce-{}", p.name.value),
             title: p.title.clone(),
             about: String::new(),
             machines: vec![block.machine.clone()],
-            kernels: p.columns.iter().map(|c| c.kernel.clone()).collect(),
+            kernels: columns.iter().map(|c| c.kernel.clone()).collect(),
             workloads: vec![run.workload.clone()],
-            baseline: Some(p.columns[p.baseline].kernel.clone()),
+            baseline: None,
             iterations: run.iterations,
             seed: run.seed,
-            sets: Vec::new(),
-            params: Vec::new(),
+            sets: run.sets.iter().cloned().chain(own(|c| &c.sets)).collect(),
+            params: params.map(|setting| Param { workload: None, setting }).collect(),
         }
     }
 
     /// The amount of work at which the first baseline run takes as long as published.
     fn calibrate(&self, block: &Block, run: &BlockRun, c: &Calibrate, note: &mut String) -> Result<u64, Failure> {
         let p = self.published;
+        let (list, baseline) = p.columns_of(block);
         let row = block.rows.iter().find(|r| r.metric == c.metric);
-        let target = row.map(|r| r.values[p.baseline]).ok_or_else(|| {
+        let target = row.map(|r| r.values[baseline]).ok_or_else(|| {
             let what = format!("{} has no row of metric {}", block.group, c.metric);
             Failure::from(c.parameter.error(what, "the row that is to be met"))
         })?;
         let base = Experiment {
             name: format!("calibrate-{}", p.name.value),
-            kernels: vec![p.columns[p.baseline].kernel.clone()],
-            baseline: None,
             iterations: 1,
-            ..self.experiment(block, run)
+            ..self.experiment(block, run, &[&list[baseline]])
         };
         let dir = self.dir.join("calibration");
         let sources = CatalogSources::new(self.context, &base.workloads)?;
         let mut steps: Vec<Run> = Vec::new();
         let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {
-            let experiment = Experiment { params: vec![param(c, count)], ..base.clone() };
+            let mut experiment = base.clone();
+            experiment.params.push(param(c, count));
             let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
             runs.iter_mut().for_each(|r| r.iteration = steps.len() as u32);
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
@@ -170,7 +270,7 @@ impl Work<'_> {
             let value = finished.first().and_then(|f| figure(&f.record.outcome, &c.metric));
             value.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
         })?;
-        let column = &p.columns[p.baseline].name;
+        let column = &list[baseline].name;
         note.push_str(&format!(
             "{}: {} = {}, chosen so that {column} takes {target} s (simulated {:.3} s with seed {}); all else is predicted\n",
             block.group, c.parameter.value, found.count, found.value, run.seed
@@ -178,38 +278,34 @@ impl Work<'_> {
         Ok(found.count)
     }
 
-    /// Outcomes by column; a run that did not complete counts for nothing.
-    fn columns<'f>(&self, runs: &[Run], finished: &'f [Finished]) -> Vec<Vec<&'f Outcome>> {
-        let mut out = vec![Vec::new(); self.published.columns.len()];
-        let per_column = runs.len() / out.len().max(1);
-        for (i, f) in finished.iter().enumerate() {
-            // One machine and one workload: runs are ordered by kernel, then iteration.
-            let column = (i / per_column.max(1)).min(out.len() - 1);
-            if f.record.outcome.status == Status::Completed {
-                out[column].push(&f.record.outcome);
-            }
-        }
-        out
-    }
-
-    fn cells(&self, block: &Block, run: &BlockRun, columns: &[Vec<&Outcome>]) -> Vec<Cell> {
+    /// The cells of a block; `figure` gives what was simulated for a column and row.
+    fn cells(
+        &self,
+        block: &Block,
+        calibrate: Option<&Calibrate>,
+        figure: &dyn Fn(usize, &Row) -> Option<f64>,
+    ) -> Vec<Cell> {
         let p = self.published;
+        let (list, baseline) = p.columns_of(block);
         let mut out = Vec::new();
         for row in block.rows.iter().filter(|r| r.formatter_only.is_none()) {
-            let simulated: Vec<Option<f64>> = columns.iter().map(|runs| mean(runs, &row.metric)).collect();
-            for (i, column) in p.columns.iter().enumerate() {
-                let calibrated = i == p.baseline && run.calibrate.as_ref().is_some_and(|c| c.metric == row.metric);
+            let simulated: Vec<Option<f64>> =
+                (0..list.len()).map(|i| figure(i, row).and_then(|v| row.form.of(v))).collect();
+            let base = row.base.unwrap_or(baseline);
+            for (i, column) in list.iter().enumerate() {
+                let chosen = i == baseline && calibrate.is_some_and(|c| c.metric == row.metric);
+                let chosen = chosen || row.derived_from || row.calibrated.contains(&i);
                 out.push(Cell {
                     id: format!("{}/{}/{}", p.name.value, column.name, row.id),
                     group: block.group.clone(),
                     kernel: column.name.clone(),
-                    metric: metric_name(&row.metric).to_string(),
+                    metric: row_name(row),
                     published: Some(row.values[i]),
                     simulated: simulated[i],
-                    published_ratio: ratio(Some(row.values[i]), Some(row.values[p.baseline])),
-                    simulated_ratio: ratio(simulated[i], simulated[p.baseline]),
-                    role: if calibrated { Role::Calibrated } else { Role::Predicted },
-                    baseline: i == p.baseline,
+                    published_ratio: ratio(Some(row.values[i]), Some(row.values[base])),
+                    simulated_ratio: ratio(simulated[i], simulated[base]),
+                    role: if chosen { Role::Calibrated } else { Role::Predicted },
+                    baseline: i == baseline || i == base,
                     note: row.suspects.get(i).cloned().unwrap_or_default(),
                 });
             }
@@ -218,21 +314,57 @@ impl Work<'_> {
     }
 }
 
+/// Name of a row in the printed table: the metric's, or the published one where it is more than the metric's mean.
+fn row_name(row: &Row) -> String {
+    let plain = row.metric.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain && row.form == Form::Value && row.stat == Stat::Mean {
+        metric_name(&row.metric).to_string()
+    } else {
+        row.id.clone()
+    }
+}
+
+/// Outcomes by column; a run that did not complete counts for nothing.
+fn by_column(finished: Vec<Finished>, columns: usize) -> Vec<Vec<Outcome>> {
+    let mut out = vec![Vec::new(); columns];
+    let per_column = (finished.len() / columns.max(1)).max(1);
+    for (i, f) in finished.into_iter().enumerate() {
+        // One machine and one workload: runs are ordered by kernel, then iteration.
+        if f.record.outcome.status == Status::Completed {
+            out[(i / per_column).min(columns - 1)].push(f.record.outcome);
+        }
+    }
+    out
+}
+
+/// A title as the name of a directory.
+fn file_name(title: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '_' };
+    title.chars().map(plain).collect()
+}
+
 /// `WORKLOAD PARAMETER = count`, as an experiment has it.
 fn param(c: &Calibrate, count: u64) -> Param {
     Param { workload: None, setting: Setting { name: c.parameter.clone(), value: count.to_string() } }
 }
 
-/// Mean of a scalar or counter over runs; `None` without runs or if a run lacks it.
-fn mean(runs: &[&Outcome], metric: &str) -> Option<f64> {
+/// Statistic of a scalar or counter over runs; `None` without runs or if a run lacks it.
+fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
     let values = runs.iter().map(|o| figure(o, metric)).collect::<Option<Vec<f64>>>()?;
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    match stat {
+        _ if values.is_empty() => None,
+        Stat::Mean => describe::amean(&values),
+        Stat::Min => describe::min(&values),
+        Stat::Max => describe::max(&values),
+        Stat::Hmean => describe::hmean(&values),
+        Stat::Stddev => describe::stddev(&values),
+        Stat::CoeffVar => Some(describe::coeffvar(&values)),
+    }
 }
 
-/// A scalar or counter of an outcome.
+/// A figure of one run.
 fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
-    let scalar = outcome.scalars.iter().find(|s| s.name == metric).map(|s| s.value);
-    scalar.or_else(|| outcome.counters.iter().find(|c| c.0 == metric).map(|c| c.1 as f64))
+    figures::figure(&figures::means(&[outcome]), metric)
 }
 
 fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {

@@ -1,11 +1,14 @@
 //! `numalab run`: carry out an experiment and keep its records.
 
+use crate::backend::{self, Place, Ready, Sim};
 use crate::context::{named, Context};
-use crate::execute::{describe, execute, Backend, Executor, Finished};
+use crate::execute::{describe, execute, Executor, Finished};
 use crate::failure::{note, Done, Exit, Failure};
+use crate::guest::GuestArgs;
+use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
-use crate::sources::CatalogSources;
+use crate::records;
 use crate::verb::compare;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
@@ -25,7 +28,8 @@ pub struct Args {
     /// Machines: names of the catalog, TOML files, or NODESxLLCSxCORESxTHREADS
     #[arg(long, value_delimiter = ',', requires = "kernel", requires = "workload", value_name = "M,…")]
     machine: Vec<String>,
-    /// Kernels to compare; the first is the baseline
+    /// Kernels to compare, the first is the baseline: names of the catalog, TOML files, or with --backend vm
+    /// images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE
     #[arg(long, value_delimiter = ',', requires = "machine", value_name = "A,B,…")]
     kernel: Vec<String>,
     /// Workloads
@@ -49,9 +53,20 @@ pub struct Args {
     /// Where the records go; out/NAME if not given
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Where to run it
+    #[arg(long, value_enum, default_value_t, value_name = "BACKEND")]
+    backend: Place,
+    #[command(flatten)]
+    guest: GuestArgs,
     /// Verify the simulator's own invariants at the end of every run
     #[arg(long)]
     check: bool,
+    /// Write the event log of every run beside its record, for `numalab trace`
+    #[arg(long)]
+    trace: bool,
+    /// Write the decision log of every run beside its record, for `numalab explain`
+    #[arg(long)]
+    explain: bool,
     /// Print what was run as JSON instead of the comparison
     #[arg(long)]
     json: bool,
@@ -62,20 +77,52 @@ pub struct Args {
 /// # Errors
 /// Anything wrong in what was asked (before the first run), or the machine at hand refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let backend = crate::backend::Sim { check: args.check };
     let experiment = experiment(context, args)?;
-    let sources = CatalogSources::new(context, &experiment.workloads)?;
-    let cells = experiment.cells(&sources, backend.name())?;
-    let dir = options::directory(args.out.as_deref(), &experiment.name);
-    let store = Store::create(&dir, &experiment, &cells)?;
-    let progress = Progress::new(cells.len());
-    let executor = Executor { backend: &backend, jobs: options::jobs(args.jobs), progress: &progress };
-    let finished = execute(&store, &cells, &executor)?;
-    progress.clear();
-    log(&cells, &finished);
+    let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
+    let sim = Sim { check: args.check, logs };
+    let order = Order { place: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
+    let (store, finished) = carry_out(context, &experiment, order)?;
     let exit = exit(&finished);
     let text = if args.json { json(&store, &finished)? } else { table(&store)? };
     Ok(Done { text, exit })
+}
+
+/// How an experiment is to be carried out.
+pub struct Order<'a> {
+    /// Where.
+    pub place: Place,
+    /// Guests, if it is in guests.
+    pub guest: &'a GuestArgs,
+    /// What is asked of the simulator: checks and logs.
+    pub sim: Sim,
+    /// Runs at a time, if asked for.
+    pub jobs: Option<NonZeroUsize>,
+    /// Where the records go, if asked for.
+    pub out: Option<&'a Path>,
+}
+
+/// Carries out the runs of an experiment that have no record yet, and says so on standard error.
+///
+/// # Errors
+/// See [`run`].
+pub fn carry_out(
+    context: &Context,
+    experiment: &Experiment,
+    mut order: Order<'_>,
+) -> Result<(Store, Vec<Finished>), Failure> {
+    let progress = Progress::new(0);
+    // Logs lie beside records, and only the simulator, whose directories have no suffix, writes them.
+    order.sim.logs.dir = options::directory(order.out, &experiment.name);
+    let ready = backend::prepare(context, experiment, order.place, order.guest, order.sim, &progress)?;
+    let Ready { backend, cells, suffix, jobs_max } = ready;
+    let dir = options::directory(order.out, &format!("{}{suffix}", experiment.name));
+    let store = Store::create(&dir, experiment, &cells)?;
+    progress.set_total(cells.len());
+    let jobs = options::jobs(order.jobs).min(jobs_max);
+    let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress })?;
+    progress.clear();
+    log(&cells, &finished);
+    Ok((store, finished))
 }
 
 fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
@@ -150,12 +197,13 @@ fn stem(name: &str) -> String {
 fn log(cells: &[Cell], finished: &[Finished]) {
     for (cell, f) in cells.iter().zip(finished) {
         let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
-        note(&format!("{}: {how}", describe(&cell.input)));
+        let more = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };
+        note(&format!("{}: {how}{more}", describe(&cell.input)));
     }
 }
 
 /// The worst that happened to any run.
-fn exit(finished: &[Finished]) -> Exit {
+pub fn exit(finished: &[Finished]) -> Exit {
     finished.iter().map(|f| Exit::of(&f.record.outcome.status)).max().unwrap_or(Exit::Ok)
 }
 
@@ -202,7 +250,11 @@ fn summary_of(f: &Finished) -> Run<'_> {
     }
 }
 
-fn table(store: &Store) -> Result<String, Failure> {
-    let (comparison, _) = compare::load(store, None)?;
-    Ok(format!("{}\nrecords: {}\n", compare::as_text(&comparison), store.dir().display()))
+/// The comparison, and where the records are.
+///
+/// # Errors
+/// A damaged record.
+pub fn table(store: &Store) -> Result<String, Failure> {
+    let loaded = records::load(store, None, records::Series::Drop)?;
+    Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
 }

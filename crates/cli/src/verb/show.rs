@@ -97,6 +97,9 @@ fn kernel(k: &Kernel) -> (String, Value) {
         let _ = writeln!(text, "{}", k.about);
     }
     let _ = writeln!(text, "since {}; composed from {}", k.since, k.chain.join(" <- "));
+    if let Some(image) = &k.image {
+        let _ = writeln!(text, "image {image} (--backend vm)");
+    }
     for w in &k.warnings {
         let _ = writeln!(text, "note: {w}");
     }
@@ -111,7 +114,7 @@ fn kernel(k: &Kernel) -> (String, Value) {
         .collect();
     let _ = write!(text, "\nroles\n{}\ntunables\n{}", aligned(&roles), aligned(&tunables));
     let value = json!({
-        "name": k.name, "title": k.title, "about": k.about, "since": k.since, "alias_of": k.alias_of,
+        "name": k.name, "title": k.title, "about": k.about, "since": k.since, "alias_of": k.alias_of, "image": k.image,
         "chain": k.chain, "roles": k.roles, "tunables": k.tunables, "warnings": k.warnings,
     });
     (text, value)
@@ -182,7 +185,7 @@ fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Val
             text,
             "\n{} ({})\n",
             b.group,
-            p.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(" | ")
+            p.columns_of(b).0.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(" | ")
         );
         if let Err(reason) = &b.run {
             let _ = writeln!(text, "not simulated: {reason}");
@@ -194,11 +197,19 @@ fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Val
         text.push_str(&aligned(&rows));
     }
     let row = |r: &published::Row| json!({"id": r.id, "metric": r.metric, "unit": r.unit, "values": r.values, "formatter_only": r.formatter_only});
-    let block = |b: &published::Block| json!({"group": b.group, "rows": b.rows.iter().map(row).collect::<Vec<_>>()});
     let column = |c: &published::Column| json!({"name": c.name, "kernel": c.kernel.value});
+    let block = |b: &published::Block| {
+        let rows: Vec<_> = b.rows.iter().map(row).collect();
+        let mut value = json!({"group": b.group, "rows": rows});
+        if let Some(own) = &b.columns {
+            value["columns"] = own.list.iter().map(column).collect();
+            value["baseline"] = own.list[own.baseline].name.clone().into();
+        }
+        value
+    };
     let value = json!({
         "name": p.name.value, "title": p.title, "source": p.source, "about": p.about,
-        "baseline": p.columns[p.baseline].name, "columns": p.columns.iter().map(column).collect::<Vec<_>>(),
+        "baseline": p.columns.get(p.baseline).map(|c| &c.name), "columns": p.columns.iter().map(column).collect::<Vec<_>>(),
         "blocks": p.blocks.iter().map(block).collect::<Vec<_>>(),
     });
     Ok((text, value))

@@ -1,5 +1,7 @@
 //! A mapping and its chunks.
 
+mod thp;
+
 use super::block::{Block, OwnPages, NEVER};
 use super::object::{Backing, PageRef, SharedMemory};
 use super::{CHUNK_BYTES, CHUNK_PAGES};

@@ -42,7 +42,7 @@ crate::tunables! {
     /// Behaviour switches that differ between releases (kernel-numa-balancing.md §16, §17).
     pub struct Behaviour: "numa" {
         /// Which VMAs a thread's scan work may touch.
-        vma_filter: Word = "v612", "", "model", choices ["off", "v64", "rfc_v3", "rfc_v3_cover", "rfc_v2", "v67", "v68", "v612"];
+        vma_filter: Word = "v612", "", "model", choices ["off", "v64", "rfc_v3", "rfc_v3_cover", "rfc_v2", "v67", "v68", "v612", "v612_budget"];
         /// Which pages are left unmarked for being shared.
         page_filter: Word = "cow_shared_or_pinned", "", "model", choices ["none", "mapcount1_any", "cow_mapcount1", "cow_skip_vma", "mapcount_threshold", "cow_refcount1", "cow_shared_or_pinned"];
         /// Bounds and adaptation of the scan period.

@@ -22,14 +22,19 @@
 //! `imbalance` and `fault/should_migrate`. The rules are those of the specification kernel-numa-balancing.md, whose
 //! sections (§) are cited throughout.
 //!
+//! The two designs of 2012, AutoNUMA and schednuma, are mechanisms of their own, in [`autonuma`] and [`schednuma`];
+//! [`design`] says which fills which role.
+//!
 //! # Units and invariants
 //! Time in jiffies ([`time::Jiffies`]), runtime in ns, periods in ms of runtime, memory in pages of 4 KiB. Tasks, mms,
 //! nodes and CPUs are dense indices. Arithmetic has the kernel's widths. Nothing here depends on hash order or floats,
 //! and nothing allocates after a task's first recorded fault.
 
+pub mod autonuma;
 pub mod balancer;
 pub mod config;
 pub mod counters;
+pub mod design;
 pub mod fault;
 pub mod fork;
 pub mod group;
@@ -44,6 +49,7 @@ pub mod placement;
 pub mod rate_limit;
 pub mod releases;
 pub mod scan;
+pub mod schednuma;
 pub mod state;
 pub mod tiering;
 pub mod time;
@@ -54,6 +60,7 @@ pub(crate) mod words;
 
 pub use config::{NumaConfig, NumaSettings};
 pub use counters::{NumaCounters, NumaReasons};
+pub use design::Design;
 pub use fault::{FaultSite, MigrateResult};
 pub use group::Groups;
 pub use host::TaskHost;

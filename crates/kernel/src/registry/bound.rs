@@ -20,16 +20,35 @@ const fn bound(tunable: &'static str, owner: &'static str, words: &'static [(&'s
     Bound { tunable, owner, words }
 }
 
+/// The kernels of 3.8 and later, as `design` calls their scanner and the rest.
+const TASK_WORK: &str = "task_work";
+const KERNEL: &str = "kernel";
+
 /// Every bound field.
 pub const BOUND: &[Bound] = &[
     bound("scan.numa_balancing", "system.numa_balancing", &[]),
     bound("sched.hz", "system.hz", &[]),
-    bound("numa.period_model", "scan", &[]),
+    // Roles filled by the designs of 2012 leave the later kernels' switches at their plainest.
+    bound("numa.period_model", "scan", &[("none", "v38"), ("autonuma", "v38"), ("schednuma", "v38")]),
     bound("numa.vma_filter", "vma_filter", &[]),
     bound("numa.page_filter", "page_filter", &[]),
-    bound("numa.fault_stats", "fault_stats", &[]),
-    bound("numa.migrate_rule", "page_migrate", &[]),
-    bound("numa.task_migration", "task_migrate", &[("none", "false"), ("preferred", "true")]),
+    bound("numa.fault_stats", "fault_stats", &[("autonuma", "none"), ("schednuma", "none")]),
+    bound("numa.migrate_rule", "page_migrate", &[("autonuma", "v38"), ("schednuma", "v38")]),
+    bound(
+        "numa.task_migration",
+        "task_migrate",
+        &[("none", "false"), ("preferred", "true"), ("exchange", "false"), ("home_node", "false")],
+    ),
+    bound("design.scan", "scan", &[("v38", TASK_WORK), ("v313", TASK_WORK), ("v317", TASK_WORK), ("v414", TASK_WORK)]),
+    bound("design.fault_stats", "fault_stats", &[("none", KERNEL), ("v313", KERNEL), ("v315", KERNEL)]),
+    bound(
+        "design.page_migrate",
+        "page_migrate",
+        &[("v38", KERNEL), ("v313", KERNEL), ("v315", KERNEL), ("v420", KERNEL)],
+    ),
+    bound("design.task_migrate", "task_migrate", &[("none", KERNEL), ("preferred", KERNEL)]),
+    bound("sched.locality", "task_migrate", &[("none", "preferred"), ("exchange", "selected"), ("home_node", "home")]),
+    bound("sched.locality_strict", "autonuma.sched_load_balance_strict", &[]),
     bound(
         "numa.imbalance_model",
         "imbalance",

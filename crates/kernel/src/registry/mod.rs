@@ -17,9 +17,12 @@ pub use roles::{ImplDecl, RoleDecl, ROLES};
 pub use system::System;
 
 use crate::hw::cost::FlushRules;
+use crate::numa::autonuma::AutoNumaTunables;
 use crate::numa::config::{Behaviour, Scan};
+use crate::numa::design::DesignWords;
 use crate::numa::page_filter::PageFilterTunables;
 use crate::numa::period::v38::V38Tunables;
+use crate::numa::schednuma::SchedNumaTunables;
 use crate::sched::config::SchedConfig;
 use crate::tunable::{Decl, Group, SetError, Value};
 use numalab_model::kernel::{Condition, Kernel, RoleInfo, TunableInfo, Vocabulary};
@@ -45,6 +48,9 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<V38Tunables>(),
     of::<PageFilterTunables>(),
     of::<Behaviour>(),
+    of::<DesignWords>(),
+    of::<AutoNumaTunables>(),
+    of::<SchedNumaTunables>(),
     of::<FlushRules>(),
     of::<SchedConfig>(),
 ];
@@ -69,6 +75,31 @@ pub const CONDITIONS: &[Condition] = &[
     when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
     when("numa.small_imp", "task_migrate", &["preferred"]),
     when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
+    when("autonuma.scan_sleep_pass_millisecs", "scan", &["autonuma"]),
+    when("autonuma.scan_sleep_millisecs", "scan", &["autonuma"]),
+    when("autonuma.pages_to_scan", "scan", &["autonuma"]),
+    when("autonuma.mm_working_set", "fault_stats", &["autonuma"]),
+    when("autonuma.child_inheritance", "fault_stats", &["autonuma"]),
+    when("autonuma.scan_pmd", "page_migrate", &["autonuma"]),
+    when("autonuma.migrate_sleep_millisecs", "page_migrate", &["autonuma"]),
+    when("autonuma.pages_to_migrate", "page_migrate", &["autonuma"]),
+    when("autonuma.migrate_allow_first_fault", "page_migrate", &["autonuma"]),
+    when("autonuma.native_huge", "page_migrate", &["autonuma"]),
+    when("autonuma.khugepaged_scan_sleep_millisecs", "page_migrate", &["autonuma"]),
+    when("autonuma.process_weights", "task_migrate", &["exchange"]),
+    when("autonuma.sched_load_balance_strict", "task_migrate", &["exchange"]),
+    when("schednuma.scan_delay_ms", "scan", &["schednuma"]),
+    when("schednuma.scan_period_min_ms", "scan", &["schednuma"]),
+    when("schednuma.scan_period_max_ms", "scan", &["schednuma"]),
+    when("schednuma.scan_size_mb", "scan", &["schednuma"]),
+    when("schednuma.own_period_gate", "scan", &["schednuma"]),
+    when("schednuma.scan_residue_us", "scan", &["schednuma"]),
+    when("schednuma.settle_count", "fault_stats", &["schednuma"]),
+    when("schednuma.numa_settle", "fault_stats", &["schednuma"]),
+    when("schednuma.two_in_a_row", "page_migrate", &["schednuma"]),
+    when("schednuma.copies_lost", "page_migrate", &["schednuma"]),
+    when("schednuma.freeze", "page_migrate", &["schednuma"]),
+    when("schednuma.migrate_limit_pages", "page_migrate", &["schednuma"]),
     when("sched.base_slice_ns", "sched.form", &["v612"]),
     when("sched.latency_ns", "sched.form", &["v61"]),
     when("sched.min_granularity_ns", "sched.form", &["v61"]),

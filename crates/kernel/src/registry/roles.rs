@@ -31,6 +31,9 @@ pub const ROLES: &[RoleDecl] = &[
         name: "scan",
         doc: "Who scans address spaces and how fast: the form of the scan period's adaptation.",
         impls: &[
+            is("none", "Nobody (before 3.8)."),
+            is("autonuma", "knuma_scand: one daemon for the machine, 128 MiB per 100 ms, 10 s of sleep after each pass (AutoNUMA, 2012)."),
+            is("schednuma", "Task work at the tick, 256 MB per process and 200 ms (schednuma, October 2012)."),
             is("v38", "Task work at the tick, period per task from 100 ms, longer with every fault that migrates nothing (3.8)."),
             is("v313", "Period scaled by RSS, adapted once per pass; local share threshold 3 of 10 (3.13)."),
             is("v317", "As v313 with threshold 7 of 10 (3.17)."),
@@ -49,6 +52,7 @@ pub const ROLES: &[RoleDecl] = &[
             is("v67", "As v64; partly scanned VMAs are finished by anyone, one inactive VMA is forced per walk (6.7)."),
             is("v68", "As v67; the two free passes count from the VMA's own first scan (6.8)."),
             is("v612", "As v68; a VMA left alone for as many passes as there are threads is open to all (6.12)."),
+            is("v612_budget", "As v612; the free passes become the budget of rfc_v3 (catalog/guest/disjoint-vma-budget.patch)."),
         ],
     },
     RoleDecl {
@@ -68,6 +72,8 @@ pub const ROLES: &[RoleDecl] = &[
         name: "fault_stats",
         doc: "What is remembered of hint faults.",
         impls: &[
+            is("autonuma", "Per thread at faults and per process at scans, by page node (AutoNUMA, 2012)."),
+            is("schednuma", "Per thread by page node; the busiest becomes the home node (schednuma, October 2012)."),
             is("none", "Nothing (3.8)."),
             is("v313", "Faults by page node, private and shared, decay rounding down, groups (3.13)."),
             is("v315", "Also by the faulting CPU's node, decay rounding up (3.15 on)."),
@@ -77,6 +83,8 @@ pub const ROLES: &[RoleDecl] = &[
         name: "page_migrate",
         doc: "Whether a faulting page moves to the faulting CPU's node.",
         impls: &[
+            is("autonuma", "On its first hinting fault, then after two in a row from one node; huge pages are split (AutoNUMA, 2012)."),
+            is("schednuma", "After two hinting faults in a row from one node, once the thread has a home; huge pages move whole (schednuma, October 2012)."),
             is("v38", "If the last hint fault came from this node too (3.8)."),
             is("v313", "Two-stage filter on the last CPU and PID (3.13)."),
             is("v315", "As v313, then private faults, then the group's use of both nodes (3.15)."),
@@ -87,6 +95,8 @@ pub const ROLES: &[RoleDecl] = &[
         name: "task_migrate",
         doc: "Whether a task moves to its memory.",
         impls: &[
+            is("exchange", "Exchanged with a task that wants its place less, by thread and process weights (AutoNUMA, 2012)."),
+            is("home_node", "Pulled to its home node by the load balancer (schednuma, October 2012)."),
             is("none", "Never (3.8)."),
             is("preferred", "To its preferred node, by move or swap (3.13 on); refinements are numa.* switches."),
         ],

@@ -5,6 +5,7 @@
 
 use super::error::SchedError;
 use super::imbalance::Rule;
+use super::locality::Locality;
 use crate::tunable::Word;
 use numalab_model::machine::Machine;
 
@@ -17,6 +18,10 @@ crate::tunables! {
         form: Word = "v612", "", "model", choices ["v61", "v612"];
         /// NUMA imbalance that fork, load balance and task migration tolerate (role `load-balancer NUMA rule`).
         imbalance: Word = "k60", "", "model", choices ["none", "fixed2", "k511", "k517s", "v3", "k518", "k60"];
+        /// What the preferred node of a task means to the balancer: `selected` is AutoNUMA's, `home` schednuma's.
+        locality: Word = "preferred", "", "model", choices ["preferred", "selected", "home"];
+        /// Non-idle balancing may not take a task off its selected node.
+        locality_strict: bool = false, "", "model";
         /// EEVDF request size of one CPU, before the scaling by CPU count (0.70 ms late, 0.75 ms in 6.12.0).
         base_slice_ns: u64 = 700_000, "ns", "debugfs sched/base_slice_ns (normalised)", range 10_000..=1_000_000_000;
         /// CFS targeted latency of one CPU, before the scaling by CPU count.
@@ -56,6 +61,10 @@ pub struct Params {
     pub form: Form,
     /// NUMA imbalance rule.
     pub rule: Rule,
+    /// What the preferred node means.
+    pub locality: Locality,
+    /// Non-idle balancing keeps tasks on their selected node.
+    pub locality_strict: bool,
     /// Ticks per second.
     pub hz: u64,
     /// Length of a jiffy, ns.
@@ -95,6 +104,8 @@ impl Params {
         };
         let rule = Rule::from_name(config.imbalance)
             .ok_or_else(|| bad_word("sched.imbalance", config.imbalance, &Rule::names().join(", ")))?;
+        let locality = Locality::from_name(config.locality)
+            .ok_or_else(|| bad_word("sched.locality", config.locality, "preferred, selected or home"))?;
         let cpus = machine.cpu_count().clamp(1, 8) as u64;
         let factor = match config.tunable_scaling {
             "none" => 1,
@@ -109,6 +120,8 @@ impl Params {
         Ok(Self {
             form,
             rule,
+            locality,
+            locality_strict: config.locality_strict,
             hz: u64::from(config.hz),
             jiffy_ns: 1_000_000_000 / u64::from(config.hz),
             base_slice_ns: scaled(config.base_slice_ns),

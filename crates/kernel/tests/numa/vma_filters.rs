@@ -163,6 +163,24 @@ fn allows(filter: VmaFilter, mib: u64, visits: u32) -> bool {
     filter.access(&v, &sized(mib)) == Access::Allow
 }
 
+#[test]
+fn a_budget_on_6_12_replaces_only_the_free_passes() {
+    // 1024 MiB: three visits whoever comes, 6.12's own rules after that; two free passes never.
+    let verdict = |visits, seq, prev, scan_offset, tid| {
+        let mut v = VmaNuma { scan_counter: visits, ..state(seq, prev) };
+        v.record(1000);
+        let c = FilterContext { seq, scan_offset, tid, nr_threads: 4, ..sized(1024) };
+        (VmaFilter::V612Budget.access(&v, &c), VmaFilter::V612.access(&v, &c))
+    };
+    use Access::{Allow, AllowPartial, Deny};
+    assert_eq!(verdict(2, 9, 8, 0, 1001), (Allow, Allow), "in its budget; its state is new");
+    assert_eq!(verdict(3, 9, 8, 0, 1001), (Deny, Allow), "a new state is no free pass");
+    assert_eq!(verdict(3, 9, 8, 0, 1000), (Allow, Allow), "a thread that faulted there");
+    assert_eq!(verdict(3, 9, 8, u64::MAX, 1001), (AllowPartial, Allow), "a work stopped in or behind it");
+    assert_eq!(verdict(3, 9, 4, 0, 1001), (Allow, Allow), "left alone for longer than there are threads");
+    assert!(VmaFilter::V612Budget.shape().counts_visits && VmaFilter::V612Budget.shape().completion);
+}
+
 fn system_with(filter: &str) -> NumaBalancing {
     let mut s = settings("6.4");
     s.set("numa", "vma_filter", filter).unwrap();

@@ -2,11 +2,12 @@
 //!
 //! `debian-6.12` (the distribution's package, through its own package tool), `deb:FILE`, `bzImage:FILE`,
 //! `vmlinux:FILE`, `tree:DIR` (a source tree, built; `tree:DIR@REVISION` a commit of it), `source:6.12` with any
-//! number of `+patch:FILE`.
+//! number of `+patch:FILE` (or the name of a patch of [`shipped`]).
 
 pub mod build;
 pub mod deb;
 pub mod debian;
+pub mod shipped;
 pub mod source;
 
 use crate::cache::{self, Cache};
@@ -37,7 +38,7 @@ pub enum ImageSpec {
     Source {
         /// Series, e.g. `6.12`.
         series: String,
-        /// Patches for `patch -p1`.
+        /// Patches for `patch -p1`: files, or names of shipped ones.
         patches: Vec<PathBuf>,
     },
 }
@@ -59,7 +60,38 @@ const KINDS: [&str; 6] = ["debian-", "deb:", "bzImage:", "vmlinux:", "tree:", "s
 const EXPECTED: &str =
     "debian-6.1, debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR or source:6.12+patch:FILE";
 
+impl std::fmt::Display for ImageSpec {
+    /// As [`ImageSpec::parse`] reads it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Debian(series) => write!(f, "debian-{series}"),
+            Self::Deb(path) => write!(f, "deb:{}", path.display()),
+            Self::BzImage(path) => write!(f, "bzImage:{}", path.display()),
+            Self::Vmlinux(path) => write!(f, "vmlinux:{}", path.display()),
+            Self::Tree(path) => write!(f, "tree:{}", path.display()),
+            Self::Commit { tree, revision } => write!(f, "tree:{}@{revision}", tree.display()),
+            Self::Source { series, patches } => {
+                write!(f, "source:{series}")?;
+                patches.iter().try_for_each(|p| write!(f, "+patch:{}", p.display()))
+            }
+        }
+    }
+}
+
 impl ImageSpec {
+    /// Whether a text is meant as an image, rightly written or not.
+    pub fn is_one(text: &str) -> bool {
+        text.starts_with(KINDS[0]) || text.contains(':')
+    }
+
+    /// The release series an image says it is of, e.g. `6.12`.
+    pub fn series(&self) -> Option<String> {
+        match self {
+            Self::Debian(series) | Self::Source { series, .. } => Some(series.clone()),
+            _ => None,
+        }
+    }
+
     /// Parses a `--kernel` value.
     ///
     /// # Errors
@@ -168,7 +200,11 @@ mod tests {
 
     #[test]
     fn every_kind_is_parsed() {
-        let ok = |t: &str| ImageSpec::parse(t).unwrap();
+        let ok = |t: &str| {
+            let spec = ImageSpec::parse(t).unwrap();
+            assert_eq!(spec.to_string(), t);
+            spec
+        };
         assert_eq!(ok("debian-6.12"), ImageSpec::Debian("6.12".into()));
         assert_eq!(ok("deb:/a/b.deb"), ImageSpec::Deb("/a/b.deb".into()));
         assert_eq!(ok("tree:/src"), ImageSpec::Tree("/src".into()));
@@ -188,6 +224,7 @@ mod tests {
         assert!(ImageSpec::parse("debian-sid").unwrap_err().what.contains("series `sid`"));
         assert!(ImageSpec::parse("tree:").unwrap_err().what.contains("no file"));
         assert!(ImageSpec::parse("6.12").is_err());
+        assert!(ImageSpec::is_one("debian-x") && ImageSpec::is_one("tree:/a") && !ImageSpec::is_one("6.12"));
     }
 
     #[test]

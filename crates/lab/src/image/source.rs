@@ -3,7 +3,7 @@
 //! Every tree that is built lives in the cache, with its objects in `build` inside it, so that compiler commands hold
 //! relative paths only: the compiler cache then serves all trees, and nothing is ever written into the user's tree.
 
-use super::{deb, debian};
+use super::{deb, debian, shipped};
 use crate::cache::{self, Cache};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,7 +66,7 @@ pub fn patched(series: &str, patches: &[PathBuf], cache: &Cache, say: &mut dyn F
     }
     let mut key = base.origin.clone().into_bytes();
     for patch in patches {
-        key.extend(std::fs::read(patch).map_err(|e| format!("{}: {e}", patch.display()))?);
+        key.extend(patch_text(patch)?);
         key.push(0);
     }
     let names: Vec<String> = patches.iter().map(|p| p.display().to_string()).collect();
@@ -81,7 +81,10 @@ pub fn patched(series: &str, patches: &[PathBuf], cache: &Cache, say: &mut dyn F
     let copy = work.path().join("tree");
     clone_tree(&base.path, &copy)?;
     for patch in patches {
-        apply(&copy, patch)?;
+        // `patch` reads a file of our own, so that a shipped text is like any other.
+        let file = work.path().join("patch");
+        std::fs::write(&file, patch_text(patch)?).map_err(|e| format!("{}: {e}", file.display()))?;
+        apply(&copy, &file).map_err(|e| format!("{} does not apply: {e}", patch.display()))?;
     }
     std::fs::rename(&copy, &path).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(Tree { path, origin })
@@ -99,10 +102,19 @@ fn clone_tree(from: &Path, to: &Path) -> Result<(), String> {
 }
 
 fn apply(tree: &Path, patch: &Path) -> Result<(), String> {
-    let patch = patch.canonicalize().map_err(|e| format!("{}: {e}", patch.display()))?;
     let mut command = Command::new("patch");
     command.args(["-p1", "--forward", "--batch", "--no-backup-if-mismatch", "-r", "-", "-i"]).arg(&patch);
-    run(command.current_dir(tree)).map_err(|e| format!("{} does not apply: {e}", patch.display()))
+    run(command.current_dir(tree))
+}
+
+/// The bytes of a patch: a shipped one by its bare name, else a file.
+fn patch_text(patch: &Path) -> Result<Vec<u8>, String> {
+    if let Some(text) = patch.to_str().and_then(shipped::patch) {
+        return Ok(text.into());
+    }
+    let names: Vec<&str> = shipped::PATCHES.iter().map(|p| p.0).collect();
+    std::fs::read(patch)
+        .map_err(|e| format!("{}: {e}; expected a file, or one of {}", patch.display(), names.join(", ")))
 }
 
 /// Files of a tree that are not its source.

@@ -89,7 +89,7 @@ fn some(root: &Table<'_>, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
     Ok(list)
 }
 
-fn params(table: &Table<'_>) -> Result<Vec<Param>, SpecError> {
+pub(crate) fn params(table: &Table<'_>) -> Result<Vec<Param>, SpecError> {
     let mut out = Vec::new();
     let mut read = |t: &Table<'_>, name: Spot<String>, workload: Option<&String>| {
         let value = t.opt_expr(&name.value)?.ok_or_else(|| t.missing(&name.value, "a number or an expression"))?;

@@ -9,11 +9,13 @@
 //! directory this program did not write is never written to.
 
 mod error;
+pub mod events;
 mod json;
 mod manifest;
 mod read;
 mod series;
 mod store;
+pub mod why;
 mod write;
 
 pub use error::RecordError;
@@ -33,7 +35,7 @@ pub struct Outcome {
     pub scalars: Vec<Scalar>,
     /// vmstat deltas under the kernel's names, in the order of the counters table.
     pub counters: Vec<(String, u64)>,
-    /// Skips and refusals with their reason (`scan_skip.pid_inactive`, …), counted.
+    /// Skips and refusals with their reason (`skip.pid_inactive`, …), counted.
     pub reasons: Vec<(String, u64)>,
     /// Samples over time.
     pub series: Vec<Series>,

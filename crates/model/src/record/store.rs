@@ -177,6 +177,18 @@ impl Store {
         read(&path)
     }
 
+    /// Removes the record of a plan, complete or not, so that it can be run again; nothing happens if there is none.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn forget(&self, id: &PlanId) -> Result<(), RecordError> {
+        let path = self.dir.join(id.short());
+        match fs::remove_dir_all(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(RecordError::io(&path, &e)),
+            _ => sync_dir(&self.dir),
+        }
+    }
+
     /// The record of a listed run, `None` if it has not been run yet.
     ///
     /// # Errors

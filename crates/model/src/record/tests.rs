@@ -18,7 +18,7 @@ fn outcome(input: &PlanInput) -> Outcome {
         status: Status::Completed,
         scalars: vec![scalar("elapsed_s", 60.0 + input.seed as f64 / 7.0), scalar("user_s", 1e-9)],
         counters: vec![("pgfault".into(), 9), ("numa_hit".into(), u64::MAX), ("a_last".into(), 0)],
-        reasons: vec![("scan_skip.pid_inactive".into(), 3)],
+        reasons: vec![("skip.pid_inactive".into(), 3)],
         series: vec![
             Series {
                 name: "node_pages".into(),

@@ -4,7 +4,7 @@
 use crate::machines::{build, machine, SHAPES};
 use crate::sums::{bytes_written, check_invariants, each, lists};
 use numalab_model::workload::{
-    parse, ForkPoint, HugeAdvice, Op, Pattern, PolicyMode, RegionKind, Workload, WorkloadSpec,
+    parse, Bound, ForkPoint, HugeAdvice, Op, Pattern, PolicyMode, RegionKind, Workload, WorkloadSpec,
 };
 use std::path::PathBuf;
 
@@ -339,31 +339,35 @@ fn specjbb_multi_has_the_shape_of_2012() {
     let mut expected: Vec<u32> = (1..=18).flat_map(|n| vec![n + 33; 8]).chain(vec![4 * 51; 18]).collect();
     expected.sort_unstable();
     assert_eq!(widths, expected);
-    // Every JVM's allocation stays in its young generation, and each cycle hands a buffer to another thread.
+    // Warehouses allocate anywhere in their JVM's young generation, which grows with their number up to its limit.
     let one = accesses(&w.processes[0].threads[0].ops);
-    let young: Vec<u64> = one.iter().filter(|a| a.span.region == 0).map(|a| a.span.offset_bytes).collect();
-    assert!(young.iter().collect::<std::collections::BTreeSet<_>>().len() > 100);
+    let eden: Vec<u64> = one.iter().filter(|a| a.span.region == 0).map(|a| a.span.len_bytes).collect();
+    assert_eq!(eden.len(), 18);
+    assert!(eden.windows(2).all(|e| e[0] <= e[1]) && eden[0] < eden[8]);
+    assert_eq!(eden[17], w.processes[0].regions[0].size_bytes);
 }
 
 #[test]
-fn specjbb_work_follows_ramp_measure_and_rate() {
-    // 30 s at 70000 operations per second and warehouse, within the rounding to whole pieces.
-    let ops = |w: &Workload, name: &str| {
-        let id = w.scores.iter().position(|s| s.name == name).expect("the score") as u32;
-        let mut sum = 0.0;
+fn specjbb_points_last_ramp_below_the_expected_peak_and_measure_from_it_on() {
+    // Seconds that all warehouses together work, in slices of a cycle.
+    let seconds = |set: &[(&str, &str)]| {
+        let w = resolved("specjbb", "zen3-2s-128", 0, set);
+        let mut ns = 0.0;
         for list in w.processes.iter().flat_map(lists) {
-            each(list, &mut |op, times| match op {
-                Op::Score { id: i, amount } if *i == id => sum += times as f64 * amount,
-                _ => {}
+            each(list, &mut |op, times| {
+                if let Op::LoopStart(Bound::Time { ns: slice }) = op {
+                    ns += times as f64 * *slice as f64;
+                }
             });
         }
-        sum
+        (w.scores.len(), ns / 1e9)
     };
-    let set = [("first", "8"), ("step", "8"), ("warehouses", "128")];
-    let w = resolved("specjbb", "zen3-2s-128", 0, &set);
-    assert_eq!(w.scores.len(), 16);
-    assert!((ops(&w, "tput-8") / (30.0 * 70e3 * 8.0) - 1.0).abs() < 0.01);
-    assert!((ops(&w, "tput-128") / (240.0 * 70e3 * 128.0) - 1.0).abs() < 0.1);
+    let (points, all) = seconds(&[("first", "8"), ("step", "8"), ("warehouses", "128")]);
+    assert_eq!(points, 16);
+    let want = 30.0 * (8..128).step_by(8).sum::<usize>() as f64 + 240.0 * 128.0;
+    assert!((all / want - 1.0).abs() < 1e-6, "{all} s, {want} wanted");
+    let (points, one) = seconds(&[("first", "1"), ("warehouses", "1")]);
+    assert_eq!((points, one.round()), (1, 30.0));
 }
 
 #[test]

@@ -9,7 +9,10 @@ pub fn each(ops: &[Op], see: &mut dyn FnMut(&Op, u128)) {
         let now = *times.last().expect("loops nest properly");
         match op {
             Op::LoopStart(Bound::Count(n)) => times.push(now * u128::from(*n)),
-            Op::LoopStart(Bound::Time { .. }) => times.push(now),
+            Op::LoopStart(Bound::Time { .. }) => {
+                see(op, now);
+                times.push(now);
+            }
             Op::LoopEnd => {
                 times.pop();
             }

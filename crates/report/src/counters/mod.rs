@@ -167,6 +167,44 @@ pub fn text(pattern: &str) -> String {
     out
 }
 
+/// The dictionary as Markdown: `docs/counters.md`, which a test keeps fresh.
+pub fn markdown() -> String {
+    let mut out = String::from(MARKDOWN_HEAD);
+    let mut kind = None;
+    for c in all() {
+        if kind != Some(c.kind) {
+            out.push_str(&format!("\n## {}\n", capital(c.kind.name())));
+            kind = Some(c.kind);
+        }
+        let until = c.until.map(|u| format!(", gone after {u}")).unwrap_or_default();
+        out.push_str(&format!("\n**`{}`** ({}, since {}{until}): {}", c.name, c.unit.name(), c.since, c.meaning));
+        if !c.not_counted.is_empty() {
+            out.push_str(&format!(" *Does not count:* {}", c.not_counted));
+        }
+        out.push('\n');
+    }
+    out.push_str("\n## Derived figures\n\nComputed run by run from counters and times (`catalog/columns.toml`).\n");
+    for c in crate::columns::built_in().unwrap_or_default() {
+        let unit = if c.unit.is_empty() { "a number" } else { &c.unit };
+        out.push_str(&format!("\n**`{}`** ({unit}): {} `{}`\n", c.name, c.doc, c.formula));
+    }
+    out.push_str("\n## Reasons\n\nSkips, refusals and moves that the simulator counts; the kernel shows them as trace points or not at all.\n");
+    for (name, meaning) in crate::html::reasons::REASONS {
+        out.push_str(&format!("\n**`{name}`**: {meaning}\n"));
+    }
+    out
+}
+
+/// Beginning of [`markdown`].
+const MARKDOWN_HEAD: &str = "# Counters\n\nWhat every counter means, since which kernel, and what it does not count. Written from the same table as \
+`numalab counters` and the tooltips of the page; to change it, change `crates/report/src/counters/` and run \
+`NUMALAB_DOCS=write cargo test -p numalab-report --test docs`.\n";
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
 /// Short form for the tables of the dictionary.
 pub(crate) const fn entry(
     name: &'static str,

@@ -54,7 +54,7 @@ pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
         "Reasons",
         "Skips and refusals of the simulator over all runs of a kernel together.",
         false,
-        monitor::reasons(c, w),
+        monitor::reasons(c, w, VmstatRows::NonZero),
     );
     out
 }

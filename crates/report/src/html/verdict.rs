@@ -212,10 +212,16 @@ pub fn headline(c: &Comparison, findings: &[Finding]) -> Vec<(Option<Call>, Stri
     if findings.is_empty() {
         return vec![(None, "There are no figures to compare.".into())];
     }
-    if let [only] = findings {
-        return vec![(Some(only.call), only.text.clone())];
-    }
-    c.others().map(|kernel| summary(c, findings, kernel)).collect()
+    let one = |kernel| match findings.iter().filter(|f| f.kernel == kernel).collect::<Vec<_>>().as_slice() {
+        [only] => (Some(only.call), only.text.clone()),
+        _ => summary(c, findings, kernel),
+    };
+    c.others().map(one).collect()
+}
+
+/// Whether the headline leaves findings unsaid: some kernel has more than one.
+pub fn more_than_headline(c: &Comparison, findings: &[Finding]) -> bool {
+    c.others().any(|kernel| findings.iter().filter(|f| f.kernel == kernel).count() > 1)
 }
 
 /// "b wins over a: of 3 measurements clearly better in 2 (copy of stream 20.0 % higher, …), cannot tell in 1."

@@ -65,14 +65,13 @@ pub fn deltas(w: &Workload, kernel: usize) -> Deltas {
     Deltas::new(growth, w.duration(kernel).map_or(0.0, |d| d.elapsed_s))
 }
 
-/// Skips and refusals over all runs of each kernel, by reason; `None` if none were counted.
-pub fn reasons(c: &Comparison, w: &Workload) -> Option<Table> {
-    if w.reasons.is_empty() {
-        return None;
-    }
+/// Skips and refusals over all runs of each kernel, by reason; `None` if there are no rows.
+pub fn reasons(c: &Comparison, w: &Workload, which: VmstatRows) -> Option<Table> {
     let sum = |r: &crate::data::Counter, k| r.of(k).iter().sum();
     let rows = w.reasons.iter().map(|r| row("Reason", &r.name, (0..c.kernels.len()).map(|k| sum(r, k))));
-    Some(table(rows.collect(), VMSTAT_WIDTH))
+    let counted = |r: &Row| which == VmstatRows::All || r.cells.iter().any(|cell| cell.value != 0.0);
+    let rows: Vec<Row> = rows.filter(counted).collect();
+    (!rows.is_empty()).then(|| table(rows, VMSTAT_WIDTH))
 }
 
 /// Figures derived from counters (mean over the runs), as `Ops` rows under their titles; `None` if there are none.

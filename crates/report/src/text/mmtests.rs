@@ -64,7 +64,7 @@ pub fn workload(c: &Comparison, w: &Workload, options: &Options) -> String {
         blocks.extend(monitor::derived(c, w));
     }
     if options.reasons {
-        blocks.extend(monitor::reasons(c, w));
+        blocks.extend(monitor::reasons(c, w, options.vmstat));
     }
     let blocks: Vec<String> = blocks.iter().map(|t| table(c, t)).collect();
     out.push_str(&blocks.join("\n"));

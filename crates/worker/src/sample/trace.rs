@@ -12,12 +12,14 @@ use std::path::PathBuf;
 /// Where tracefs is found.
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const INSTANCE: &str = "numalab";
+/// Role of a skip's reasons, as the simulator names them.
+const SKIP: &str = "skip";
 /// (event, what it is counted as); `sched_skip_vma_numa` is counted per reason.
 const EVENTS: [(&str, &str); 4] = [
-    ("sched_skip_vma_numa", "scan_skip"),
-    ("sched_move_numa", "task_move"),
-    ("sched_swap_numa", "task_swap"),
-    ("sched_stick_numa", "task_stick"),
+    ("sched_skip_vma_numa", SKIP),
+    ("sched_move_numa", "placed.move"),
+    ("sched_swap_numa", "placed.swap"),
+    ("sched_stick_numa", "placed.stick"),
 ];
 
 /// An enabled instance.
@@ -53,8 +55,8 @@ impl Trace {
         let _ = fs::write(instance.join("buffer_size_kb"), "256");
         let mut counts = Counts::default();
         for (event, name) in EVENTS {
-            if fs::write(instance.join("events/sched").join(event).join("enable"), "1").is_ok() && name != "scan_skip" {
-                counts.reasons.insert(format!("{name}s"), 0);
+            if fs::write(instance.join("events/sched").join(event).join("enable"), "1").is_ok() && name != SKIP {
+                counts.reasons.insert(name.to_string(), 0);
             }
         }
         let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(instance.join("trace_pipe"))?;
@@ -107,8 +109,8 @@ impl Counts {
                 continue;
             }
             let key = match line.rsplit_once("reason=") {
-                Some((_, reason)) if name == "scan_skip" => format!("{name}.{}", reason.trim()),
-                _ => format!("{name}s"),
+                Some((_, reason)) if name == SKIP => format!("{name}.{}", reason.trim()),
+                _ => name.to_string(),
             };
             *self.reasons.entry(key).or_insert(0) += 1;
         }
@@ -133,7 +135,7 @@ mod tests {
         c.add("active\n init-81 [002] ..... 1.1: sched_skip_vma_numa: numa_scan_offset=0 reason=unsuitable\n");
         c.add("CPU:3 [LOST 12 EVENTS]\n init-9 [1] ... 2: sched_move_numa: pid=81 tgid=81 ngid=0 src_cpu=0\n");
         c.add(" x-1 [002] ..... 1.2: sched_skip_vma_numa: numa_scan_offset=0 reason=unsuitable\n");
-        let want = [("scan_skip.pid_inactive", 1), ("scan_skip.unsuitable", 2), ("task_moves", 1)];
+        let want = [("placed.move", 1), ("skip.pid_inactive", 1), ("skip.unsuitable", 2)];
         assert_eq!(c.reasons(), want.map(|(n, v)| (n.to_string(), v)).to_vec());
         assert_eq!(c.lost, 12);
     }

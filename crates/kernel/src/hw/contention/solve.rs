@@ -326,6 +326,10 @@ impl Solver {
         for u in &self.uses[self.uses_of(r)] {
             let state = &self.states[u.flow as usize];
             let weight = u.share * state.load(resource.dram);
+            if weight == 0.0 {
+                // Nobody there, as for most pairs of a large machine.
+                continue;
+            }
             let line_ns = state.line_ns + u.share * added_ns;
             let per_ns = 1.0 / line_ns;
             let gbps = state.inflight * per_ns;
@@ -402,6 +406,9 @@ impl Solver {
             for (u, demand) in self.uses[self.uses_of(r)].iter().zip(&self.demand) {
                 let state = &self.states[u.flow as usize];
                 let weight = u.share * state.load(paths.resources[r].dram);
+                if weight == 0.0 {
+                    continue;
+                }
                 if *demand <= part * state.claim_gbps {
                     satisfied += weight * demand;
                 } else {

@@ -7,6 +7,7 @@
 pub mod walk;
 
 use super::config::NumaConfig;
+use super::counters::SkipReason;
 use super::mark::MarkRules;
 use super::page::PAGE_BYTES;
 use super::period::{self, v38, PeriodModel};
@@ -84,6 +85,9 @@ pub trait ScanSpace {
     fn state(&mut self, index: usize) -> &mut Option<VmaNuma>;
     /// Marks `start..end` of a VMA by the rules: every present entry that is not yet PROT_NONE, in address order.
     fn mark(&mut self, index: usize, start: u64, end: u64, rules: &MarkRules) -> Marked;
+    /// The walk passed over a VMA; for logs.
+    #[inline]
+    fn passed_over(&mut self, _index: usize, _reason: SkipReason) {}
 }
 
 /// When and where a scan work runs.

@@ -114,12 +114,14 @@ impl NumaBalancing {
         report: &mut ScanReport,
     ) -> Step {
         let vma = space.vma(index);
-        if let Some(reason) = self.skip_by_kind(&vma) {
-            self.reasons.skip[reason as usize] += 1;
-            return Step::Next;
-        }
         let shape = self.cfg.vma_filter.shape();
-        if shape.state && !self.admit(task, mm, args, &vma, space.state(index), walk) {
+        let skip = self.skip_by_kind(&vma).or_else(|| {
+            let state = shape.state.then(|| space.state(index))?;
+            self.admit(task, mm, args, &vma, state, walk).err()
+        });
+        if let Some(reason) = skip {
+            self.reasons.skip[reason as usize] += 1;
+            space.passed_over(index, reason);
             return Step::Next;
         }
         let complete = self.scan_vma(mm, args, space, index, &vma, walk, report);
@@ -164,7 +166,7 @@ impl NumaBalancing {
         vma: &VmaView,
         state: &mut Option<VmaNuma>,
         walk: &mut Walk,
-    ) -> bool {
+    ) -> Result<(), SkipReason> {
         let shape = self.cfg.vma_filter.shape();
         let m = &mut self.mms[mm as usize];
         let seq = m.numa_scan_seq;
@@ -179,16 +181,14 @@ impl NumaBalancing {
         });
         refill(shape, seq, state);
         if seq != 0 && before(args.now, state.next_scan) {
-            self.reasons.skip[SkipReason::ScanDelay as usize] += 1;
-            return false;
+            return Err(SkipReason::ScanDelay);
         }
         if shape.shift_before_filter {
             shift_window(state, seq, args.now, window);
         }
         if shape.completion && state.prev_scan_seq == seq {
             m.numa_scan_offset = vma.end;
-            self.reasons.skip[SkipReason::SeqCompleted as usize] += 1;
-            return false;
+            return Err(SkipReason::SeqCompleted);
         }
         if !walk.forced {
             let context = FilterContext {
@@ -204,9 +204,8 @@ impl NumaBalancing {
                 Access::Allow => {}
                 Access::AllowPartial => self.reasons.skip[SkipReason::IgnorePidInactive as usize] += 1,
                 Access::Deny => {
-                    self.reasons.skip[SkipReason::PidInactive as usize] += 1;
                     walk.skipped = true;
-                    return false;
+                    return Err(SkipReason::PidInactive);
                 }
             }
         }
@@ -216,7 +215,7 @@ impl NumaBalancing {
         if shape.counts_visits {
             state.scan_counter = state.scan_counter.saturating_add(1);
         }
-        true
+        Ok(())
     }
 
     /// §5 step 11.9; false if a budget ended first.

@@ -12,6 +12,7 @@ pub mod rfc_v2;
 pub mod rfc_v3;
 pub mod rfc_v3_cover;
 pub mod v612;
+pub mod v612_budget;
 pub mod v64;
 pub mod v67;
 pub mod v68;
@@ -38,6 +39,8 @@ words! {
         V68 = "v68",
         /// 6.12: a VMA not completed for as many passes as there are threads is free.
         V612 = "v612",
+        /// 6.12 with the idea of the 2023 fix: the free passes are a budget of visits by size of the VMA.
+        V612Budget = "v612_budget",
     }
 }
 
@@ -108,6 +111,7 @@ impl VmaFilter {
             Self::V67 => v67::SHAPE,
             Self::V68 => v68::SHAPE,
             Self::V612 => v612::SHAPE,
+            Self::V612Budget => v612_budget::SHAPE,
         }
     }
 
@@ -123,6 +127,7 @@ impl VmaFilter {
             Self::V67 => v67::access(vma, c),
             Self::V68 => v68::access(vma, c),
             Self::V612 => v612::access(vma, c),
+            Self::V612Budget => v612_budget::access(vma, c),
         }
     }
 }

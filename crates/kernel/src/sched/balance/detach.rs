@@ -3,6 +3,7 @@
 use super::super::config::Form;
 use super::super::domains::{DomId, Flags, GroupId};
 use super::super::event::Why;
+use super::super::locality::{passes, Wanted};
 use super::super::numa::{locality_verdict, NumaView};
 use super::super::rq::task::{State, TaskId, NONE};
 use super::super::scheduler::Scheduler;
@@ -94,6 +95,17 @@ impl Scheduler {
             return 0;
         }
         let mut count = 0;
+        for pass in passes(&self.p) {
+            env.examined = 0;
+            count += self.detach_pass(env, limit, *pass, view);
+            if count > 0 && env.idle == Idle::Newly && self.p.preempt_full {
+                break;
+            }
+        }
+        count
+    }
+    fn detach_pass<V: NumaView>(&mut self, env: &mut Env, limit: u32, pass: Wanted, view: &V) -> u32 {
+        let mut count = 0;
         while env.amount > 0 {
             let nr = self.rqs[env.src as usize].nr();
             if nr == 0 || (env.idle != Idle::Busy && nr <= 1) || env.examined >= limit {
@@ -101,7 +113,8 @@ impl Scheduler {
             }
             env.examined += 1;
             let t = self.rqs[env.src as usize].list[0];
-            let size = if self.may_migrate(env, t, view) { self.size_of(env, t) } else { None };
+            let size =
+                if self.in_pass(env, t, pass) && self.may_migrate(env, t, view) { self.size_of(env, t) } else { None };
             let Some(size) = size else {
                 self.rqs[env.src as usize].requeue_tail();
                 continue;
@@ -154,7 +167,7 @@ impl Scheduler {
             verdict = locality_verdict(t, preferred, nodes, distance, others, env.idle, view);
         }
         if verdict < 0 {
-            verdict = i32::from(self.is_hot(env, t));
+            verdict = i32::from(self.is_hot(env, t) || self.home_hot(env, t));
         }
         let tries = domain.cache_nice_tries;
         let may = verdict <= 0 || self.dom[env.dom as usize].nr_balance_failed > tries;

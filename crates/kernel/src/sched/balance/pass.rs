@@ -14,6 +14,9 @@ use super::Idle;
 /// Limit of the interval while everything is pinned, ms.
 const MAX_PINNED_INTERVAL_MS: u64 = 512;
 
+/// Mean weight of a task off its home: tasks have no other nice value than 0 here.
+const TASK_LOAD: i64 = 1024;
+
 /// State of a pass.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sched) struct Env {
@@ -127,7 +130,10 @@ impl Scheduler {
     fn pull<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {
         loop {
             let Some(group) = self.find_source_group(env) else {
-                return self.rest(env, Rest::Balanced);
+                return match self.pull_bias(env) {
+                    Some(src) => self.pull_home(env, src, view),
+                    None => self.rest(env, Rest::Balanced),
+                };
             };
             let Some(src) = self.find_source_queue(env, group) else {
                 return self.rest(env, Rest::Balanced);
@@ -150,6 +156,24 @@ impl Scheduler {
             }
             return self.conclude(env, moved);
         }
+    }
+    /// Takes a task that is off its home from `src` although everything is balanced.
+    fn pull_home<V: NumaView>(&mut self, env: &mut Env, src: u32, view: &V) -> u32 {
+        env.src = src;
+        env.kind = MoveKind::Load;
+        env.amount = TASK_LOAD;
+        env.all_pinned = false;
+        env.examined = 0;
+        if self.rqs[src as usize].nr() > 1 {
+            let moved = self.move_tasks(env, view);
+            if moved > 0 {
+                return moved;
+            }
+        } else if self.lone_off_home(env) {
+            self.active_balance(src, env.cpu);
+            return 0;
+        }
+        self.rest(env, Rest::Balanced)
     }
     /// Detaches and attaches, going on with another CPU of the group for tasks that may not run on the first.
     fn move_tasks<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {

@@ -1,13 +1,10 @@
 //! Periodic balancing of all domains of a CPU (kernel-scheduler.md §4.1).
 
-use super::super::domains::DomId;
+use super::super::domains::{DomId, BUSY_FACTOR};
 use super::super::event::{Event, Why};
 use super::super::numa::NumaView;
 use super::super::scheduler::Scheduler;
 use super::Idle;
-
-/// How many times longer a busy CPU waits.
-const BUSY_FACTOR: u64 = 16;
 
 /// Jiffies between passes of a domain whose interval is `ms`, on a machine of `cpus` CPUs: sixteen times longer and a
 /// jiffy less while the CPU is busy, at least one and at most a tenth of a second per CPU.

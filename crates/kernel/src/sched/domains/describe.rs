@@ -1,36 +1,65 @@
 //! A CPU's tower as text, in the words of debugfs `sched/domains`.
 
-use super::{Domains, Flags};
+use super::{Domain, Domains, Flags, Form};
 use std::fmt::Write;
 
+/// How many times longer a busy CPU waits between two passes (`busy_factor`).
+pub const BUSY_FACTOR: u64 = 16;
+
 impl Domains {
-    /// The tower of `cpu`, one block per domain: name, flags, span, groups, intervals, threshold.
+    /// The tower of `cpu`, one block per domain. The upper lines are the files of `sched/domains/cpuN/domainM` with
+    /// what they read right after boot; `span` and `groups` are in the kernel's log only (`sched_verbose`), and
+    /// `imb_numa_nr` nowhere.
     pub fn describe(&self, cpu: u32) -> String {
+        let id = self.ids.get(cpu as usize).copied().unwrap_or(cpu);
         let mut out = String::new();
         for (i, d) in self.tower(cpu).iter().enumerate() {
-            let id = self.ids.get(cpu as usize).copied().unwrap_or(cpu);
-            let list = |g: &u32| format!("{{{}}}", self.group(*g).span.list(&self.ids));
-            let groups: Vec<String> = d.groups.iter().map(list).collect();
-            let own = d.groups.first().map_or(Flags(0), |g| self.group(*g).flags);
             // Writing to a String cannot fail.
-            let _ = write!(
-                out,
-                "cpu{id}/domain{i}\n  name              {}\n  span              {} ({} CPUs)\n  flags             {}\n  \
-                 groups_flags      {}\n  groups            {}\n  min_interval      {} ms\n  max_interval      {} ms\n  \
-                 busy_factor       16\n  imbalance_pct     {}\n  cache_nice_tries  {}\n  imb_numa_nr       {}\n",
-                d.level.name(self.form),
-                d.span.list(&self.ids),
-                d.weight,
-                d.flags.text(self.form),
-                own.text(self.form),
-                groups.join(" "),
-                d.interval_ms,
-                2 * d.interval_ms,
-                d.imbalance_pct,
-                d.cache_nice_tries,
-                d.imb_numa_nr,
-            );
+            let _ = writeln!(out, "cpu{id}/domain{i}");
+            for (name, value) in self.files(d).into_iter().chain(self.beyond_files(d)) {
+                let _ = writeln!(out, "  {name:<18}{value}");
+            }
         }
         out
+    }
+    /// Files of debugfs and what they read; `groups_flags` is one from 6.6 on.
+    pub fn files(&self, d: &Domain) -> Vec<(&'static str, String)> {
+        let mut files = vec![
+            ("name", d.level.name(self.form).to_string()),
+            ("flags", d.flags.text(self.form)),
+            ("min_interval", d.interval_ms.to_string()),
+            ("max_interval", (2 * d.interval_ms).to_string()),
+            ("busy_factor", BUSY_FACTOR.to_string()),
+            ("imbalance_pct", d.imbalance_pct.to_string()),
+            ("cache_nice_tries", d.cache_nice_tries.to_string()),
+        ];
+        if self.form == Form::V612 {
+            files.push(("groups_flags", self.own_group_flags(d).text(self.form)));
+        }
+        files
+    }
+    fn beyond_files(&self, d: &Domain) -> [(&'static str, String); 3] {
+        let groups: Vec<String> = self.group_lists(d).iter().map(|g| format!("{{{g}}}")).collect();
+        [
+            ("span", format!("{} ({} CPUs)", self.span_list(d), d.weight)),
+            ("groups", groups.join(" ")),
+            ("imb_numa_nr", d.imb_numa_nr.to_string()),
+        ]
+    }
+    /// Flags of the CPU's own group.
+    pub fn own_group_flags(&self, d: &Domain) -> Flags {
+        d.groups.first().map_or(Flags(0), |g| self.group(*g).flags)
+    }
+    /// CPUs of a domain as a list of the machine's numbers.
+    pub fn span_list(&self, d: &Domain) -> String {
+        d.span.list(&self.ids)
+    }
+    /// CPUs of each group in ring order.
+    pub fn group_lists(&self, d: &Domain) -> Vec<String> {
+        d.groups.iter().map(|g| self.group(*g).span.list(&self.ids)).collect()
+    }
+    /// Whose names and rules the towers follow.
+    pub fn form(&self) -> Form {
+        self.form
     }
 }

@@ -90,7 +90,7 @@ impl<'a> GroupMaker<'a> {
         }
         let own = ring.first().map(|g| &self.groups[*g as usize].span);
         if !own.is_some_and(|s| s.contains(cpu)) || covered != *span {
-            let what = format!("the groups of CPU {cpu} at {:?} do not cover its domain", self.levels[level].level);
+            let what = format!("the groups of CPU {cpu} at {} do not cover its domain", self.levels[level].level);
             return Err(SchedError::Distances { what, expected: "distances that are the same both ways".into() });
         }
         Ok(ring)
@@ -117,7 +117,7 @@ impl<'a> GroupMaker<'a> {
         };
         let balance_mask = CpuSet::from_iter(self.layout.cpus, span.iter().filter(same));
         let Some(balance_cpu) = balance_mask.first() else {
-            let what = format!("no CPU of a group at {:?} sees exactly that group", self.levels[at].level);
+            let what = format!("no CPU of a group at {} sees exactly that group", self.levels[at].level);
             return Err(SchedError::Distances { what, expected: "distances that are the same both ways".into() });
         };
         let id = self.groups.len() as GroupId;

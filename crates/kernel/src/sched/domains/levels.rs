@@ -23,6 +23,15 @@ pub enum Level {
     Numa(u8),
 }
 
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Level::Numa(i) => write!(f, "NUMA level {i}"),
+            other => write!(f, "level {}", other.name(Form::V612)),
+        }
+    }
+}
+
 impl Level {
     /// Name as debugfs prints it; `PKG` was `DIE` in 6.1.
     pub fn name(self, form: Form) -> &'static str {
@@ -189,7 +198,8 @@ pub(super) fn levels(machine: &Machine, layout: &Layout, distances: &Distances, 
         mask_of: mask_of.to_vec(),
     };
     let smt = Flags::SHARE_CPUCAPACITY.with(Flags::SHARE_LLC);
-    let cls = Flags::CLUSTER.with(Flags::SHARE_LLC);
+    // The level came in 5.16, a flag of its own in 6.7.
+    let cls = if params.form == Form::V61 { Flags::SHARE_LLC } else { Flags::CLUSTER.with(Flags::SHARE_LLC) };
     let mut out = vec![
         own(Level::Smt, smt, &layout.cores, &layout.core_of),
         own(Level::Cls, cls, &layout.cores, &layout.core_of),

@@ -15,6 +15,7 @@ mod flags;
 mod groups;
 mod levels;
 
+pub use describe::BUSY_FACTOR;
 pub use flags::Flags;
 pub use levels::{Level, NumaTopology};
 

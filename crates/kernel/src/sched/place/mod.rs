@@ -133,7 +133,8 @@ impl Scheduler {
             self.record_wakee(waker, task);
         }
         let mut target = prev;
-        if self.allowed(task, this) && this != prev && !self.wake_wide(this, task) {
+        let usable = self.allowed(task, this) && self.affine_allowed(task, this);
+        if usable && this != prev && !self.wake_wide(this, task) {
             let both = |d: DomId| {
                 let domain = self.topo.domain(d);
                 domain.flags.has(Flags::WAKE_AFFINE) && domain.span.contains(prev)

@@ -1,4 +1,7 @@
-//! `numalab kernel`: one kernel in full, or how two differ.
+//! `numalab kernel`: one kernel in full, how two differ, building one, and what a change to its source does.
+
+mod build;
+mod tree;
 
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
@@ -16,6 +19,10 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
+    /// Find, fetch or build a kernel image for guests, and print where it is
+    Build(build::Args),
+    /// Build a changed source tree and its base, run a workload on both, compare
+    Try(Box<tree::Args>),
     /// Show every role and tunable with where its value comes from
     Show {
         /// Kernel: a name of the catalog or a TOML file
@@ -50,6 +57,8 @@ struct Difference {
 /// An unknown or invalid kernel.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     match &args.action {
+        Action::Build(args) => build::run(args),
+        Action::Try(args) => tree::run(context, args),
         Action::Show { kernel, json } => show::show(context, Kind::Kernels, std::slice::from_ref(kernel), *json),
         Action::Diff { a, b, json } => diff(context, a, b, *json),
     }

@@ -1,0 +1,124 @@
+//! The machine at hand, with the kernel it runs.
+//!
+//! A kernel of the experiment stands for the running one if it is of the same series, or if it is only a setting of
+//! any kernel (`off`). Settings are made before a run and undone after it, which needs root.
+
+use super::Ready;
+use crate::context::Context;
+use crate::execute::{describe, Backend, Ran};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::real;
+use crate::sources::CatalogSources;
+use numalab_lab::host::Host as Worker;
+use numalab_lab::image::ImageSpec;
+use numalab_lab::knobs;
+use numalab_model::experiment::{Experiment, Sources};
+use numalab_model::kernel::{Kernel, Setting};
+use numalab_model::machine::Machine;
+use numalab_model::plan::{Backend as BackendName, PlanInput};
+use numalab_model::record::Status;
+use numalab_model::spec::{SpecError, Spot};
+use numalab_model::workload::Workload;
+use std::sync::Arc;
+
+/// This machine.
+struct Host {
+    worker: Worker,
+    version: String,
+}
+
+/// Resolves an experiment for this machine.
+///
+/// # Errors
+/// A kernel that this machine does not run, or no worker.
+pub fn prepare(context: &Context, experiment: &Experiment) -> Result<Ready, Failure> {
+    let worker = Worker::open().map_err(Failure::environment)?;
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+    let release = release.map_err(|e| Failure::environment(format!("/proc/sys/kernel/osrelease: {e}")))?;
+    let release = release.trim().to_string();
+    let host = Host { worker, version: format!("{} {release}", env!("CARGO_PKG_VERSION")) };
+    let sources = HostSources { catalog: CatalogSources::new(context, &experiment.workloads)?, context, release };
+    let cells = experiment.cells(&sources, host.name())?;
+    drop(sources);
+    // Two runs at a time would measure each other.
+    Ok(Ready { backend: Box::new(host), cells, suffix: "-host", jobs_max: 1 })
+}
+
+impl Backend for Host {
+    fn name(&self) -> BackendName<'_> {
+        BackendName { name: "host", version: &self.version }
+    }
+    fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure> {
+        let knobs = knobs::of(&input.kernel).map_err(Failure::usage)?;
+        let what = describe(input);
+        let say = &mut |ns: u64| progress.pulse(&format!("{what}: {:.1} s", ns as f64 / 1e9));
+        let ran = self.worker.run(&input.machine, &input.workload, &knobs, input.seed, say);
+        Ok(match ran {
+            Ok(outcome) => outcome.into(),
+            Err(e) => Ran { note: e.to_string(), outcome: e.outcome() },
+        })
+    }
+    fn retries(&self, status: &Status) -> bool {
+        matches!(status, Status::Failed(_))
+    }
+}
+
+/// Series of a release: `6.1` of `6.1.0-9-amd64`.
+fn series(release: &str) -> String {
+    release.split(['.', '-']).take(2).collect::<Vec<_>>().join(".")
+}
+
+/// An experiment's names as this machine has them.
+struct HostSources<'a> {
+    catalog: CatalogSources<'a>,
+    context: &'a Context,
+    release: String,
+}
+
+impl Sources for HostSources<'_> {
+    fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
+        self.catalog.machine(name)
+    }
+    fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
+        let mut kernels = real::kernels(self.context, names, sets)?;
+        for (kernel, name) in kernels.iter_mut().zip(names) {
+            let wanted = match kernel.image.as_deref() {
+                Some(real::SAME) => Some(series(&self.release)),
+                Some(image) => ImageSpec::parse(image)?.series(),
+                None => None,
+            };
+            if wanted != Some(series(&self.release)) {
+                let what = format!("this machine runs {}, not `{}`", self.release, name.value);
+                let expected = format!("a kernel of the series {}, `off`, or --backend vm", series(&self.release));
+                return Err(name.error(what, expected));
+            }
+            kernel.image = Some(format!("running {}", self.release));
+        }
+        Ok(kernels)
+    }
+    fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
+        self.catalog.params_of(workload)
+    }
+    fn workload(
+        &self,
+        name: &Spot<String>,
+        machine: &Machine,
+        seed: u64,
+        params: &[Setting],
+    ) -> Result<Workload, SpecError> {
+        self.catalog.workload(name, machine, seed, params)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_of_releases() {
+        for (release, wanted) in [("6.1.0-9-amd64", "6.1"), ("6.12-rc3", "6.12"), ("7.0", "7.0")] {
+            assert_eq!(series(release), wanted);
+        }
+    }
+}

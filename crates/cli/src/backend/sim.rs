@@ -1,0 +1,73 @@
+//! The simulator.
+
+use crate::execute::{Backend, Ran};
+use crate::failure::{Exit, Failure};
+use crate::logs::Logs;
+use crate::progress::Progress;
+use numalab_kernel::numa::{Design, NumaSettings};
+use numalab_kernel::registry::{self, System};
+use numalab_kernel::sched::SchedConfig;
+use numalab_model::plan::{Backend as BackendName, PlanInput};
+use numalab_sim::{SimConfig, SimError, Thp};
+
+/// The deterministic simulator.
+#[derive(Clone, Debug, Default)]
+pub struct Sim {
+    /// Verify the engine's invariants at the end of every run.
+    pub check: bool,
+    /// Logs to write beside records.
+    pub logs: Logs,
+}
+
+impl Backend for Sim {
+    fn name(&self) -> BackendName<'_> {
+        BackendName { name: "sim", version: env!("CARGO_PKG_VERSION") }
+    }
+
+    fn run(&self, input: &PlanInput, _progress: &Progress) -> Result<Ran, Failure> {
+        let kernel = &input.kernel;
+        let numa = NumaSettings {
+            scan: registry::group(kernel),
+            numa: registry::group(kernel),
+            page_filter: registry::group(kernel),
+            scan_v38: registry::group(kernel),
+        };
+        let sched: SchedConfig = registry::group(kernel);
+        let thp = match registry::group::<System>(kernel).thp {
+            "always" => Thp::Always,
+            "never" => Thp::Never,
+            _ => Thp::Madvise,
+        };
+        let cfg = SimConfig::new(&numa, &sched, registry::group(kernel), thp)
+            .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
+        let design = Design::new(&registry::group(kernel), registry::group(kernel), registry::group(kernel))
+            .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
+        let cfg = cfg.with_design(design);
+        let (observers, pending) = self.logs.open(input)?;
+        let ran = numalab_sim::observe(&input.machine, &input.workload, &cfg, input.seed, self.check, observers);
+        let mut outcome = match ran {
+            Ok(o) => pending.finish(&self.logs, &input.id, o.why).map(|()| o.outcome)?,
+            Err(e) => {
+                pending.discard();
+                return Err(failure(input, e));
+            }
+        };
+        outcome.tunables = registry::effective(kernel);
+        Ok(outcome.into())
+    }
+    fn lacks(&self, input: &PlanInput) -> bool {
+        self.logs.lack(&input.id)
+    }
+}
+
+/// What the simulator refuses, in the words of a command.
+fn failure(input: &PlanInput, e: SimError) -> Failure {
+    let what = crate::execute::describe(input);
+    match e {
+        SimError::Unsupported(why) | SimError::Log(why) => Failure::environment(format!("{what}: {why}")),
+        SimError::Fault(why) => {
+            let message = format!("{what}: the simulator found a fault of its own: {why}");
+            Failure { exit: Exit::Finding, message }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The figure a published row asks of runs: a scalar, a counter, an expression of them, or an extreme over a series of
+//! scores.
+//!
+//! * `elapsed_s`, `numa_hint_faults`, `tput-12`: taken as they are;
+//! * `100 * (user_s + system_s) / elapsed_s`: arithmetic; a name with `_` also finds the score with `-`;
+//! * `max tput`, `argmax tput`: over the scores `tput-N`, the largest value and its N.
+
+use numalab_model::record::Outcome;
+use numalab_report::expr::Expr;
+use std::collections::BTreeMap;
+
+/// Mean scalars and counters of some runs, by name.
+pub type Means = BTreeMap<String, f64>;
+
+/// Means over runs of what every one of them reports; empty without runs.
+pub fn means(runs: &[&Outcome]) -> Means {
+    let mut sums: BTreeMap<String, (f64, usize)> = BTreeMap::new();
+    for o in runs {
+        let scalars = o.scalars.iter().map(|s| (s.name.clone(), s.value));
+        for (name, value) in scalars.chain(o.counters.iter().map(|c| (c.0.clone(), c.1 as f64))) {
+            let entry = sums.entry(name).or_default();
+            entry.0 += value;
+            entry.1 += 1;
+        }
+    }
+    let all = runs.len();
+    sums.into_iter().filter(|(_, (_, n))| *n == all).map(|(name, (sum, n))| (name, sum / n as f64)).collect()
+}
+
+/// Sums by name over groups; a name that one of them lacks is left out.
+pub fn sums(groups: &[&Means]) -> Means {
+    let Some((first, rest)) = groups.split_first() else { return Means::new() };
+    let add = |(name, value): (&String, &f64)| {
+        let others: Option<Vec<f64>> = rest.iter().map(|g| g.get(name).copied()).collect();
+        others.map(|o| (name.clone(), value + o.iter().sum::<f64>()))
+    };
+    first.iter().filter_map(add).collect()
+}
+
+/// The figure; `None` if a name is missing or the result is not finite.
+pub fn figure(means: &Means, metric: &str) -> Option<f64> {
+    let get = |name: &str| means.get(name).or_else(|| means.get(&name.replace('_', "-"))).copied();
+    if let Some(value) = get(metric) {
+        return Some(value);
+    }
+    if let Some((how, series)) = metric.split_once(' ').filter(|(how, _)| matches!(*how, "max" | "argmax")) {
+        let (n, value) = largest(means, series)?;
+        return Some(if how == "max" { value } else { n });
+    }
+    let expr = Expr::parse(metric).ok()?;
+    if expr.names().iter().any(|n| get(n).is_none()) {
+        return None;
+    }
+    Some(expr.eval(&|name| get(name).unwrap_or(f64::NAN))).filter(|v| v.is_finite())
+}
+
+/// The largest of `series-N` and its N; the lowest N on ties.
+fn largest(means: &Means, series: &str) -> Option<(f64, f64)> {
+    let mut points: Vec<(u32, f64)> = means
+        .iter()
+        .filter_map(|(name, v)| Some((name.strip_prefix(series)?.strip_prefix('-')?.parse().ok()?, *v)))
+        .collect();
+    points.sort_by_key(|p| p.0);
+    let best = points.iter().fold(None, |best: Option<(u32, f64)>, p| match best {
+        Some(b) if p.1 <= b.1 => Some(b),
+        _ => Some(*p),
+    })?;
+    Some((f64::from(best.0), best.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numalab_model::record::Scalar;
+
+    fn outcome(scalars: &[(&str, f64)], counters: &[(&str, u64)]) -> Outcome {
+        let scalar = |(n, v): &(&str, f64)| Scalar {
+            name: (*n).to_string(),
+            value: *v,
+            unit: String::new(),
+            higher_is_better: false,
+        };
+        Outcome {
+            scalars: scalars.iter().map(scalar).collect(),
+            counters: counters.iter().map(|(n, v)| ((*n).to_string(), *v)).collect(),
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn designs_2012_section_5_1_costs_of_mail_002() {
+        let cost = "(7 * numa_pte_updates + 5000 * numa_hint_faults + 19 * numa_pages_migrated) / 1000000";
+        for (faults, updates, migrated, printed) in [
+            (13_322_261, 191_503, 7_061_327, 66_746.0),
+            (818_762, 123_214, 57_167, 4095.0),
+            (2_033_295_070, 3841, 8_070_314, 10_166_628.0),
+            (2_945_111_212, 1_110_729, 399_095_844, 14_733_146.0),
+        ] {
+            let counts =
+                [("numa_hint_faults", faults), ("numa_pte_updates", updates), ("numa_pages_migrated", migrated)];
+            let m = means(&[&outcome(&[], &counts)]);
+            assert_eq!(figure(&m, cost).map(f64::trunc), Some(printed));
+        }
+        let m = means(&[&outcome(&[], &[("pgmigrate_success", 7_061_327)])]);
+        assert_eq!(figure(&m, "1038 * pgmigrate_success / 1000000").map(f64::trunc), Some(7329.0));
+    }
+
+    #[test]
+    fn means_sums_and_expressions() {
+        let (a, b) = (outcome(&[("user_s", 2.0), ("x", 1.0)], &[]), outcome(&[("user_s", 4.0)], &[]));
+        let m = means(&[&a, &b]);
+        assert_eq!((figure(&m, "user_s"), figure(&m, "x")), (Some(3.0), None), "not in every run");
+        let s = sums(&[&m, &means(&[&a])]);
+        assert_eq!(figure(&s, "2 * user_s"), Some(10.0));
+        assert_eq!(figure(&s, "user_s / 0"), None);
+        assert_eq!(figure(&means(&[]), "user_s"), None);
+    }
+
+    #[test]
+    fn peaks_over_scores() {
+        let points = [("tput-9", 3.0), ("tput-10", 5.0), ("tput-11", 5.0), ("tput", 9.0)];
+        let m = means(&[&outcome(&points, &[])]);
+        assert_eq!((figure(&m, "max tput"), figure(&m, "argmax tput")), (Some(5.0), Some(10.0)));
+        assert_eq!(figure(&m, "tput_9 / 3"), Some(1.0));
+        assert_eq!(figure(&m, "max other"), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! Logs beside a record: `ID.events` (trace), `ID.decisions` and `ID.why.json` (reasons), in the experiment's directory.
+//!
+//! They are no part of the record: with them or without, it has the same id and the same bytes. A log is built under a
+//! name that is removed when its run is interrupted, and renamed when the run has ended.
+
+use crate::failure::Failure;
+use numalab_model::plan::{PlanId, PlanInput};
+use numalab_model::record::events::Header;
+use numalab_model::record::why::{Why, WhyFile};
+use numalab_sim::{Observers, Sink};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Ending of an event log.
+pub const EVENTS: &str = "events";
+/// Ending of the log of first decisions.
+pub const DECISIONS: &str = "decisions";
+/// Ending of the counts with reasons.
+pub const WHY: &str = "why.json";
+
+/// Which logs are wanted, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Logs {
+    /// The experiment's directory.
+    pub dir: PathBuf,
+    /// Every event, for `numalab trace`.
+    pub trace: bool,
+    /// Decisions with reasons, for `numalab explain`.
+    pub explain: bool,
+}
+
+/// Place of a log of the record at `record`.
+pub fn path_of(record: &Path, ending: &str) -> PathBuf {
+    let mut name = record.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{ending}"));
+    record.with_file_name(name)
+}
+
+impl Logs {
+    fn wanted(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let explain = if self.explain { &[DECISIONS, WHY][..] } else { &[] };
+        self.trace.then_some(EVENTS).into_iter().chain(explain.iter().copied())
+    }
+    /// Whether a log that is wanted is not there.
+    pub fn lack(&self, id: &PlanId) -> bool {
+        self.wanted().any(|ending| !path_of(&self.dir.join(id.short()), ending).exists())
+    }
+    /// Opens the logs of a run.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn open(&self, input: &PlanInput) -> Result<(Observers, Pending), Failure> {
+        let [skips, denials, refusals, placements] = numalab_sim::log_words();
+        let header = Header::new(input.id.full(), &input.machine, &input.workload);
+        let mut pending = Pending { header: Header { skips, denials, refusals, placements, ..header }, files: vec![] };
+        let mut observers = Observers { why: self.explain, ..Observers::default() };
+        if self.trace {
+            observers.trace = Some(pending.create(&self.dir, input, EVENTS)?);
+        }
+        if self.explain {
+            observers.decisions = Some(pending.create(&self.dir, input, DECISIONS)?);
+        }
+        Ok((observers, pending))
+    }
+}
+
+/// Logs of a run that is going on.
+pub struct Pending {
+    header: Header,
+    /// Where each is, and where it will be.
+    files: Vec<(PathBuf, PathBuf)>,
+}
+
+fn io(path: &Path, e: &std::io::Error) -> Failure {
+    Failure::environment(format!("{}: {e}", path.display()))
+}
+
+impl Pending {
+    /// A file under its preliminary name, which the store removes if this process does not finish it.
+    fn place(&mut self, dir: &Path, id: &PlanId, ending: &str) -> PathBuf {
+        let partial = dir.join(format!(".partial-{id}.{ending}-{}", std::process::id()));
+        self.files.push((partial.clone(), path_of(&dir.join(id.short()), ending)));
+        partial
+    }
+
+    fn create(&mut self, dir: &Path, input: &PlanInput, ending: &str) -> Result<Sink, Failure> {
+        let partial = self.place(dir, &input.id, ending);
+        let mut file = File::create(&partial).map_err(|e| io(&partial, &e))?;
+        file.write_all(self.header.line()?.as_bytes()).map_err(|e| io(&partial, &e))?;
+        Ok(Box::new(file))
+    }
+
+    /// Puts the logs in their places.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn finish(mut self, logs: &Logs, id: &PlanId, why: Option<Why>) -> Result<(), Failure> {
+        if let Some(why) = why {
+            let partial = self.place(&logs.dir, id, WHY);
+            let text = serde_json::to_string(&WhyFile { header: self.header.clone(), why })?;
+            fs::write(&partial, text).map_err(|e| io(&partial, &e))?;
+        }
+        for (partial, place) in &self.files {
+            fs::rename(partial, place).map_err(|e| io(place, &e))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what was written, after a run that failed.
+    pub fn discard(self) {
+        for (partial, _) in self.files {
+            // What cannot be removed now is removed when the directory is next opened.
+            let _ = fs::remove_file(partial);
+        }
+    }
+}
+
+/// Reads the counts of the record at `record`.
+///
+/// # Errors
+/// There are none, or they cannot be read.
+pub fn read_why(record: &Path) -> Result<WhyFile, Failure> {
+    let path = path_of(record, WHY);
+    let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => absent(record, "decision log", "--explain"),
+        _ => io(&path, &e),
+    })?;
+    serde_json::from_str(&text).map_err(|e| Failure::environment(format!("{}: {e}", path.display())))
+}
+
+/// A log that was never asked for.
+pub fn absent(record: &Path, what: &str, option: &str) -> Failure {
+    let expected = format!("`numalab run` with the same arguments and {option}, which adds it to the record");
+    Failure::usage(format!("{}: it has no {what}; expected {expected}", record.display()))
+}

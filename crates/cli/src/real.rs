@@ -1,0 +1,188 @@
+//! Kernels that really run: from the names of an experiment to images and settings.
+//!
+//! Problem: the simulator and real kernels must take the same experiment file. A catalog kernel describes a
+//! model, a real one is a file that boots and has only the settings it has.
+//! Approach: a catalog kernel names its image (`image = "debian-6.12"`); an image may also be named directly
+//! (`debian-6.12`, `tree:DIR`, `NAME=source:6.12+patch:FILE`). Of the model only what a real kernel can be told
+//! remains: roles are compiled in, and a setting that a running kernel has no file for is refused.
+//! Invariant: a kernel called [`SAME`] in its `image` never adds an image to an experiment that has another one, so
+//! that `off` beside `6.1` differs from it in nothing but the setting.
+
+use crate::context::Context;
+use numalab_lab::image::ImageSpec;
+use numalab_lab::knobs;
+use numalab_model::catalog::{Catalog, Kind};
+use numalab_model::kernel::{self, Kernel, KernelSpec, Lookup, Setting, TunableChoice, Vocabulary};
+use numalab_model::spec::{SpecError, Spot};
+
+/// `image` of a kernel that is a setting of any other: it takes the image of the first kernel that has its own.
+pub const SAME: &str = "same";
+/// Image of a [`SAME`] kernel that stands alone.
+const ALONE: &str = "debian-6.12";
+/// Catalog kernel whose settings an image has whose series the catalog does not know.
+const NEWEST: &str = "6.12";
+/// Origin of what was set on the command line or in the experiment.
+const SET: &str = "--set";
+/// Value of a setting that is left to the kernel.
+const OWN: &str = "the kernel's own";
+
+/// Name and image of `NAME=IMAGE` or `IMAGE`; `None` for what is no image.
+fn as_image(text: &str) -> Option<(&str, &str)> {
+    let (name, image) = match text.split_once('=') {
+        Some((name, image)) if !name.is_empty() && !name.contains(':') => (name, image),
+        _ => (text, text),
+    };
+    ImageSpec::is_one(image).then_some((name, image))
+}
+
+/// Whether a name of an experiment means an image.
+pub fn is_image(name: &str) -> bool {
+    as_image(name).is_some()
+}
+
+/// The catalog, and images under their own names.
+struct WithImages<'a>(&'a Catalog);
+
+impl Lookup for WithImages<'_> {
+    fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
+        let Some((short, image)) = as_image(name) else { return self.0.kernel_spec(name) };
+        let like = ImageSpec::parse(image)?.series().unwrap_or_default();
+        let like = if self.0.get(Kind::Kernel, &like).is_some() { like } else { NEWEST.to_string() };
+        let text = format!(
+            "name = {short:?}\nextends = {like:?}\ntitle = {:?}\nimage = {image:?}\n",
+            format!("the kernel image {image}")
+        );
+        kernel::parse(name, &text).map(Some)
+    }
+    fn kernel_names(&self) -> Vec<String> {
+        self.0.kernel_names()
+    }
+}
+
+/// Kernels by catalog name, path or image, as a real machine runs them.
+///
+/// # Errors
+/// See [`kernel::resolve`]; a role or a setting of the model that was asked for.
+pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
+    let full = &context.vocabulary;
+    // Which setting is read depends on other settings here, never on a role; and everything is implemented.
+    let conditions = full.conditions.iter().filter(|c| c.subject.contains('.')).copied().collect();
+    let vocabulary = Vocabulary { conditions, unread: Vec::new(), ..full.clone() };
+    let found = kernel::resolve(names, &WithImages(&context.catalog), &vocabulary, sets)?;
+    sets.iter().try_for_each(|s| can_be_told(context, s))?;
+    found.into_iter().zip(names).map(|(k, name)| without_model(k, name, sets, &vocabulary)).collect()
+}
+
+/// Refuses what only the model can be told.
+fn can_be_told(context: &Context, set: &Setting) -> Result<(), SpecError> {
+    let name = &set.name.value;
+    if !name.contains('.') {
+        let what = format!("`{name}` is compiled into a real kernel");
+        return Err(set.name.error(what, "--backend sim, or an image that has it"));
+    }
+    let tunable = context.vocabulary.tunables.iter().find(|t| t.name == *name);
+    match tunable {
+        Some(t) if !knobs::settable(t.kernel_name) => {
+            let what = format!("`{name}` cannot be set on a real kernel ({})", t.kernel_name);
+            Err(set.name.error(what, "a setting with a file under /proc or /sys, or --backend sim"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn without_model(
+    mut kernel: Kernel,
+    name: &Spot<String>,
+    sets: &[Setting],
+    vocabulary: &Vocabulary,
+) -> Result<Kernel, SpecError> {
+    kernel.roles.clear();
+    kernel.tunables.retain(|t| knobs::settable(&t.kernel_name));
+    for set in sets {
+        // The model's default need not be the kernel's: what was asked for is written even where they are the same.
+        let wanted = (vocabulary.check)(&set.name.value, &set.value).ok();
+        let same = |t: &&mut TunableChoice| t.name == set.name.value && wanted.as_ref() == Some(&t.value);
+        if let Some(t) = kernel.tunables.iter_mut().find(same) {
+            t.origin = SET.into();
+        }
+    }
+    let written = knobs::of(&kernel).map_err(|e| name.error(e, "a setting of a real kernel"))?;
+    for t in &mut kernel.tunables {
+        if !written.iter().any(|k| k.name == t.name && !k.value.is_empty()) {
+            t.value = OWN.into();
+        }
+    }
+    Ok(kernel)
+}
+
+/// The image of each kernel.
+///
+/// # Errors
+/// A kernel without one.
+pub fn images(kernels: &mut [Kernel], names: &[Spot<String>]) -> Result<Vec<ImageSpec>, SpecError> {
+    let own = |k: &Kernel| k.image.clone().filter(|i| i != SAME);
+    let first = kernels.iter().find_map(own).unwrap_or_else(|| ALONE.to_string());
+    let mut out = Vec::new();
+    for (kernel, name) in kernels.iter_mut().zip(names) {
+        if kernel.image.as_deref() == Some(SAME) {
+            kernel.image = Some(first.clone());
+        }
+        let text = kernel.image.as_deref().ok_or_else(|| {
+            let what = format!("kernel `{}` is a model only: it has no image", name.value);
+            name.error(what, "a kernel with an `image` (6.1, 6.12, off), or an image (debian-6.12, tree:DIR, …)")
+        })?;
+        // What is wrong with an image is said at the place that names the kernel.
+        out.push(
+            ImageSpec::parse(text).map_err(|e| SpecError { nearest: e.nearest, ..name.error(e.what, e.expected) })?,
+        );
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::named;
+
+    fn resolve(names: &[&str], sets: &[&str]) -> Result<Vec<Kernel>, SpecError> {
+        let context = Context::new(None).unwrap();
+        let names: Vec<_> = names.iter().map(|n| named("--kernel", n)).collect();
+        let sets: Vec<_> = sets.iter().map(|s| Setting::from_argument("--set", s).unwrap()).collect();
+        kernels(&context, &names, &sets)
+    }
+
+    fn images_of(names: &[&str]) -> Result<Vec<ImageSpec>, SpecError> {
+        let mut kernels = resolve(names, &[])?;
+        images(&mut kernels, &names.iter().map(|n| named("--kernel", n)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn catalog_kernels_and_images_stand_side_by_side() {
+        let debian = |series: &str| ImageSpec::Debian(series.into());
+        assert_eq!(images_of(&["6.1", "debian-6.12"]).unwrap(), [debian("6.1"), debian("6.12")]);
+        assert_eq!(images_of(&["off", "6.1", "6.12"]).unwrap()[0], debian("6.1"), "off is the kernel beside it");
+        assert_eq!(images_of(&["off"]).unwrap(), [debian("6.12")]);
+        let fix = resolve(&["fix=source:6.12+patch:a.patch"], &[]).unwrap();
+        assert_eq!(fix[0].name, "fix");
+        let e = images_of(&["4.15"]).unwrap_err().to_string();
+        assert!(e.contains("kernel `4.15` is a model only") && e.contains("tree:DIR"), "{e}");
+        assert!(resolve(&["debian-six"], &[]).unwrap_err().to_string().contains("kernel series `six`"));
+        assert!(resolve(&["6.13"], &[]).unwrap_err().to_string().contains("unknown kernel `6.13`"));
+    }
+
+    #[test]
+    fn only_what_a_real_kernel_can_be_told_is_left() {
+        let k = &resolve(&["6.12"], &["scan.scan_delay_ms=10", "system.zone_reclaim_mode=1"]).unwrap()[0];
+        assert_eq!(k.name, "6.12[system.zone_reclaim_mode=1,scan.scan_delay_ms=10]");
+        assert!(k.roles.is_empty() && k.warnings.is_empty(), "{k:?}");
+        assert_eq!(k.tunable("scan.scan_delay_ms"), Some("10"));
+        assert_eq!(k.tunable("scan.scan_size_mb"), Some(OWN));
+        assert_eq!(k.tunable("system.numa_balancing"), Some("1"), "the same on every backend");
+        assert_eq!(k.tunable("system.hz"), None);
+        let refused = |set: &str| resolve(&["6.12"], &[set]).unwrap_err().to_string();
+        assert!(refused("vma_filter=off").contains("`vma_filter` is compiled into a real kernel"));
+        let same = &resolve(&["6.12"], &["scan.scan_delay_ms=1000"]).unwrap()[0];
+        assert_eq!(same.tunable("scan.scan_delay_ms"), Some("1000"), "the model's default, asked for");
+        assert!(refused("numa.small_imp=false").contains("`numa.small_imp` cannot be set on a real kernel"));
+    }
+}

@@ -1,0 +1,195 @@
+//! The records of an experiment, read back and lined up for a report.
+
+use crate::failure::Failure;
+use numalab_model::record::{self, Manifest, Outcome, Record, Store};
+use numalab_model::spec::SpecError;
+use numalab_report::collect::{collect, WorkloadRuns};
+use numalab_report::columns;
+use numalab_report::data::{Comparison, Kernel};
+use std::path::{Path, PathBuf};
+
+/// Whether time series are kept; only the page needs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Series {
+    /// Kept.
+    Keep,
+    /// Dropped as soon as a record is read.
+    Drop,
+}
+
+/// A run that has a record.
+#[derive(Debug)]
+pub struct Run {
+    /// Index of its workload in the comparison.
+    pub workload: usize,
+    /// Index of its kernel in the comparison.
+    pub kernel: usize,
+    /// What was asked.
+    pub manifest: Manifest,
+    /// What was measured.
+    pub outcome: Outcome,
+}
+
+/// An experiment's records.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Kernels on workloads, with derived columns.
+    pub comparison: Comparison,
+    /// Runs of the experiment that have no record.
+    pub missing: usize,
+    /// The others: by workload, then kernel, then seed as the experiment lists them.
+    pub runs: Vec<Run>,
+}
+
+/// Reads all records of an experiment; with several machines a workload is called `NAME on MACHINE`.
+///
+/// # Errors
+/// An unknown baseline or a damaged record.
+pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loaded, Failure> {
+    let members = &store.file().runs;
+    let kernels = in_order(members.iter().map(|r| r.kernel.as_str()));
+    let baseline = baseline_index(&kernels, baseline.unwrap_or(&store.file().baseline))?;
+    let machines = in_order(members.iter().map(|r| r.machine.as_str()));
+    let workloads = in_order(members.iter().map(|r| r.workload.as_str()));
+    let (mut missing, mut names, mut runs) = (0, Vec::new(), Vec::<Run>::new());
+    for machine in &machines {
+        for workload in &workloads {
+            let before = runs.len();
+            for member in members.iter().filter(|r| r.machine == *machine && r.workload == *workload) {
+                let Some(record) = store.record(member)? else {
+                    missing += 1;
+                    continue;
+                };
+                let mut outcome = record.outcome;
+                if series == Series::Drop {
+                    outcome.series = Vec::new();
+                }
+                let kernel = kernels.iter().position(|k| *k == member.kernel).unwrap_or(0);
+                runs.push(Run { workload: names.len(), kernel, manifest: record.manifest, outcome });
+            }
+            if runs.len() > before {
+                // With one machine its name would only make every title longer.
+                names.push(if machines.len() > 1 { format!("{workload} on {machine}") } else { workload.to_string() });
+            }
+        }
+    }
+    runs.sort_by_key(|r| (r.workload, r.kernel));
+    let columns: Vec<Kernel> = kernels.iter().enumerate().map(|(k, name)| column(name, k, &runs)).collect();
+    let mut comparison = collect(columns, baseline, &by_workload(&names, kernels.len(), &runs));
+    columns::apply(&mut comparison, &columns::built_in()?);
+    comparison.axes.push(("machine".into(), machines.join(", ")));
+    Ok(Loaded { comparison, missing, runs })
+}
+
+fn baseline_index(kernels: &[&str], name: &str) -> Result<usize, SpecError> {
+    kernels.iter().position(|k| *k == name).ok_or_else(|| {
+        let expected = format!("one of {}", kernels.join(", "));
+        SpecError::plain("--baseline", format!("no kernel `{name}` in this experiment"), expected)
+            .near(name, kernels.iter().copied())
+    })
+}
+
+fn by_workload<'a>(names: &[String], kernels: usize, runs: &'a [Run]) -> Vec<WorkloadRuns<'a>> {
+    let of =
+        |w: usize, k: usize| runs.iter().filter(|r| (r.workload, r.kernel) == (w, k)).map(|r| &r.outcome).collect();
+    let one = |(w, name): (usize, &String)| WorkloadRuns {
+        name: name.clone(),
+        runs: (0..kernels).map(|k| of(w, k)).collect(),
+    };
+    names.iter().enumerate().map(one).collect()
+}
+
+/// A column; a figure that no machine produced is marked with the backend that did.
+fn column(name: &str, kernel: usize, runs: &[Run]) -> Kernel {
+    let mark = runs.iter().filter(|r| r.kernel == kernel).map(mark).find(|b| b != "host").unwrap_or_default();
+    Kernel { name: name.to_string(), mark }
+}
+
+/// Backend of a run, with the timing mode where there are several.
+fn mark(run: &Run) -> String {
+    let backend = run.manifest.plan.backend.clone();
+    let timing = run.outcome.tunables.iter().find(|t| t.name == "guest.timing");
+    timing.map_or(backend.clone(), |t| format!("{backend}-{}", t.value))
+}
+
+fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut out: Vec<&str> = Vec::new();
+    for name in names {
+        if !out.contains(&name) {
+            out.push(name);
+        }
+    }
+    out
+}
+
+/// Which run: a record's directory, or an experiment's with enough options to name one of its runs.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Pick {
+    /// A record's directory, or an experiment's (then the options below choose among its runs)
+    run: PathBuf,
+    /// Of an experiment: the kernel of the run
+    #[arg(long, value_name = "K")]
+    kernel: Option<String>,
+    /// Of an experiment: the workload of the run
+    #[arg(long, value_name = "W")]
+    workload: Option<String>,
+    /// Of an experiment: the machine of the run
+    #[arg(long, value_name = "M")]
+    machine: Option<String>,
+    /// Of an experiment: the seed of the run
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+}
+
+impl Pick {
+    /// The run whose record is at a path.
+    pub fn at(path: &Path) -> Self {
+        Self { run: path.into(), ..Self::default() }
+    }
+}
+
+/// Most runs named in a message.
+const MAX_NAMED: usize = 8;
+
+/// Reads the record of one run; of an experiment, the first seed is taken if nothing else tells its runs apart.
+///
+/// # Errors
+/// Neither a record nor an experiment, no run that fits, several that do, or a damaged record.
+pub fn find(pick: &Pick) -> Result<Record, Failure> {
+    if pick.run.join("manifest.json").is_file() {
+        return Ok(record::read(&pick.run)?);
+    }
+    let store = Store::open(&pick.run)?;
+    let fits = |wanted: &Option<String>, name: &str| wanted.as_ref().map_or(true, |w| w == name);
+    let found: Vec<_> = store
+        .file()
+        .runs
+        .iter()
+        .filter(|m| {
+            fits(&pick.kernel, &m.kernel) && fits(&pick.workload, &m.workload) && fits(&pick.machine, &m.machine)
+        })
+        .filter(|m| pick.seed.map_or(true, |s| s == m.seed))
+        .collect();
+    let alike = found
+        .windows(2)
+        .all(|w| (&w[0].kernel, &w[0].workload, &w[0].machine) == (&w[1].kernel, &w[1].workload, &w[1].machine));
+    let list = |runs: &[&record::Member]| {
+        let one = |m: &&record::Member| {
+            format!("--kernel {} --workload {} --machine {} --seed {}", m.kernel, m.workload, m.machine, m.seed)
+        };
+        runs.iter().take(MAX_NAMED).map(one).collect::<Vec<_>>().join(", or ")
+    };
+    match found.first() {
+        Some(member) if alike => store
+            .record(member)?
+            .ok_or_else(|| Failure::usage(format!("{}: run {} has no record yet", pick.run.display(), member.record))),
+        Some(_) => {
+            let what = format!("{} runs fit", found.len());
+            Err(SpecError::plain(&pick.run.display().to_string(), what, list(&found)).into())
+        }
+        None => {
+            let all: Vec<_> = store.file().runs.iter().collect();
+            Err(SpecError::plain(&pick.run.display().to_string(), "no run fits", list(&all)).into())
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `numalab counters`: what every counter means, since when, and what it does not count.
+
+use crate::failure::{Done, Failure};
+use numalab_model::spec::SpecError;
+use numalab_report::counters::{self, CounterDoc};
+use numalab_report::{columns, html::reasons::REASONS};
+use serde_json::{json, Value};
+
+/// Arguments of `counters`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A counter, derived column or reason, or part of the name of some; all counters if not given
+    name: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the dictionary, or what matches a name.
+///
+/// # Errors
+/// Nothing has the name.
+pub fn run(args: &Args) -> Result<Done, Failure> {
+    let pattern = args.name.as_deref().unwrap_or("");
+    let found: Vec<&CounterDoc> = counters::all().filter(|c| c.name.contains(pattern)).collect();
+    // Figures that are not counters are asked for by name only: the bare dictionary is that of the kernel.
+    let asked = |name: &str| !pattern.is_empty() && name.contains(pattern);
+    let derived: Vec<_> = columns::built_in()?.into_iter().filter(|c| asked(&c.name)).collect();
+    let reasons: Vec<_> = REASONS.iter().filter(|r| asked(r.0)).collect();
+    if found.is_empty() && derived.is_empty() && reasons.is_empty() {
+        let names = counters::all().map(|c| c.name).chain(REASONS.iter().map(|r| r.0));
+        let e = SpecError::plain(
+            "counters",
+            format!("no counter `{pattern}`"),
+            "a counter (`numalab counters` lists them)",
+        );
+        return Err(e.near(pattern, names).into());
+    }
+    if args.json {
+        let mut list: Vec<Value> = found.into_iter().map(counter).collect();
+        list.extend(derived.iter().map(|c| {
+            json!({"name": c.name, "kind": "derived figure", "unit": c.unit, "meaning": c.doc, "formula": c.formula})
+        }));
+        list.extend(reasons.iter().map(|r| json!({"name": r.0, "kind": "reason", "unit": "events", "meaning": r.1})));
+        return Done::json(&list);
+    }
+    let mut text = counters::text(pattern);
+    for (title, lines) in [
+        (
+            "derived figures",
+            derived.iter().map(|c| (c.name.clone(), c.unit.clone(), c.doc.clone())).collect::<Vec<_>>(),
+        ),
+        ("reasons", reasons.iter().map(|r| (r.0.to_string(), "events".to_string(), r.1.to_string())).collect()),
+    ] {
+        if lines.is_empty() {
+            continue;
+        }
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("{gap}{title}\n"));
+        for (name, unit, meaning) in lines {
+            text.push_str(&format!("  {name} [{unit}]\n      {meaning}\n"));
+        }
+    }
+    Ok(Done::text(text))
+}
+
+fn counter(c: &CounterDoc) -> Value {
+    json!({
+        "name": c.name, "kind": c.kind.name(), "unit": c.unit.name(), "better": c.better.name(),
+        "since": c.since.to_string(), "until": c.until, "meaning": c.meaning, "not_counted": c.not_counted,
+    })
+}

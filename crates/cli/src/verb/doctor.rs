@@ -1,0 +1,96 @@
+//! `numalab doctor`: what this host can do, and the command that supplies what is missing.
+
+use crate::failure::{Done, Exit, Failure};
+use numalab_lab::doctor::{self, Finding, Verdict};
+use numalab_lab::qemu;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Arguments of `doctor`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// QEMU program to look at
+    #[arg(long, value_name = "PROGRAM")]
+    qemu: Option<PathBuf>,
+    /// Print as JSON (docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+/// `doctor --json`.
+#[derive(Serialize)]
+struct Report<'a> {
+    can_run: bool,
+    findings: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    name: &'a str,
+    verdict: &'a str,
+    found: &'a str,
+    purpose: &'a str,
+    command: &'a str,
+}
+
+/// Prints every finding; exit code 3 if guests cannot be run.
+///
+/// # Errors
+/// None in practice.
+pub fn run(args: &Args) -> Result<Done, Failure> {
+    let program = args.qemu.clone().unwrap_or_else(qemu::default_program);
+    let findings = doctor::examine(&program);
+    let can_run = doctor::can_run(&findings);
+    let text = if args.json {
+        let findings = findings.iter().map(line).collect();
+        Done::json(&Report { can_run, findings })?.text
+    } else {
+        text(&findings, can_run)
+    };
+    Ok(Done { text, exit: if can_run { Exit::Ok } else { Exit::Environment } })
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Good => "good",
+        Verdict::Partly => "partly",
+        Verdict::Missing => "missing",
+    }
+}
+
+fn line(f: &Finding) -> Line<'_> {
+    Line { name: f.name, verdict: word(f.verdict), found: &f.found, purpose: f.purpose, command: &f.remedy }
+}
+
+fn text(findings: &[Finding], can_run: bool) -> String {
+    let width = findings.iter().map(|f| f.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for f in findings {
+        out += &format!("{:<8} {:<width$}  {}  (for {})\n", word(f.verdict), f.name, f.found, f.purpose);
+        if !f.remedy.is_empty() {
+            out += &format!("{:<8} {:<width$}  -> {}\n", "", "", f.remedy);
+        }
+    }
+    out += if can_run {
+        "\nGuests can be run: numalab run --backend vm …\n"
+    } else {
+        "\nGuests cannot be run until what is missing is there; on Debian, crates/lab/setup.sh installs all of it.\n"
+    };
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_without_qemu_gets_the_command_and_exit_code_3() {
+        let args = |json| Args { qemu: Some("/no/such/qemu".into()), json };
+        let done = run(&args(false)).unwrap();
+        assert_eq!(done.exit, Exit::Environment);
+        assert!(done.text.contains("-> apt-get install --no-install-recommends qemu-system-x86\n"), "{}", done.text);
+        let json: serde_json::Value = serde_json::from_str(&run(&args(true)).unwrap().text).unwrap();
+        assert_eq!(json["can_run"], false);
+        assert_eq!(json["findings"][0]["verdict"], "missing");
+    }
+}

@@ -1,0 +1,228 @@
+//! `numalab machine show X --domains`: a CPU's tower of scheduling domains, as the kernel's debugfs shows it, and how
+//! uneven each version of the kernel lets its nodes be.
+
+use crate::context::{named, Context};
+use crate::failure::{Done, Failure};
+use crate::sources;
+use numalab_kernel::registry::{self, BOUND, ROLES};
+use numalab_kernel::sched::domains::{Domain, Domains, Flags, BUSY_FACTOR};
+use numalab_kernel::sched::SchedConfig;
+use numalab_model::catalog::Kind;
+use numalab_model::kernel::Kernel;
+use numalab_model::machine::Machine;
+use numalab_model::spec::SpecError;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Kernel whose names and flags are printed if none is asked for.
+const NEWEST: &str = "6.12";
+
+/// What to print.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// Machine: catalog name, file or shorthand.
+    pub machine: &'a str,
+    /// CPU, as the machine numbers it.
+    pub cpu: Option<u32>,
+    /// Kernel.
+    pub kernel: Option<&'a str>,
+    /// As JSON.
+    pub json: bool,
+}
+
+/// A rule of the role `imbalance` on this tower.
+#[derive(Clone, Debug, Serialize)]
+struct RuleRow {
+    /// Word of the role.
+    implementation: &'static str,
+    /// Catalog kernels composed with it.
+    kernels: Vec<String>,
+    /// Threshold of every NUMA domain, bottom up.
+    allowed: Vec<Allowed>,
+}
+
+/// What a rule tolerates in one NUMA domain.
+#[derive(Clone, Debug, Serialize)]
+struct Allowed {
+    /// Position in the tower.
+    domain: usize,
+    /// `imb_numa_nr`, for the rules that have one.
+    imb_numa_nr: Option<u32>,
+    /// In words, with the tasks at which it ends.
+    meaning: String,
+}
+
+#[derive(Serialize)]
+struct DomainJson {
+    name: &'static str,
+    flags: Vec<String>,
+    groups_flags: Vec<String>,
+    span: String,
+    weight: u32,
+    groups: Vec<String>,
+    min_interval: u32,
+    max_interval: u32,
+    busy_factor: u64,
+    imbalance_pct: u32,
+    cache_nice_tries: u32,
+    imb_numa_nr: BTreeMap<&'static str, u32>,
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    machine: &'a str,
+    kernel: &'a str,
+    cpu: u32,
+    like: String,
+    domains: Vec<DomainJson>,
+    rules: Vec<RuleRow>,
+}
+
+/// Prints the tower.
+///
+/// # Errors
+/// An unknown machine or kernel, an absent CPU, distances from which no tower follows.
+pub fn run(context: &Context, request: &Request<'_>) -> Result<Done, Failure> {
+    let option = named("machine show", request.machine);
+    let machine = sources::machine(context, &option)?;
+    let kernel = named("--kernel", request.kernel.unwrap_or(NEWEST));
+    let kernel = sources::kernels(context, &[kernel], &[])?.remove(0);
+    let config: SchedConfig = registry::group(&kernel);
+    let build = |config: &SchedConfig| sources::domains(&machine, &option, config).map_err(Failure::from);
+    let domains = build(&config)?;
+    let cpu = index_of(&machine, request.cpu)?;
+    let rules = rules(context, &domains, cpu, |imbalance| build(&SchedConfig { imbalance, ..config }))?;
+    if request.json {
+        return Done::json(&json(&machine, &kernel, &domains, cpu, rules));
+    }
+    Ok(Done::text(text(&machine, &kernel, &domains, cpu, &rules)))
+}
+
+/// Dense index of the CPU numbered `cpu`; the first CPU if none is asked for.
+fn index_of(machine: &Machine, cpu: Option<u32>) -> Result<u32, Failure> {
+    let Some(cpu) = cpu else { return Ok(0) };
+    let found = machine.cpus.iter().position(|c| c.id == cpu);
+    found.map(|i| i as u32).ok_or_else(|| {
+        let last = machine.cpus.iter().map(|c| c.id).max().unwrap_or(0);
+        let what = format!("{} has no CPU {cpu}", machine.name);
+        SpecError::plain("--cpu", what, format!("one of its {} CPUs, up to {last}", machine.cpu_count())).into()
+    })
+}
+
+/// Every implementation of the role, what it allows on this CPU's tower, and who uses it.
+fn rules(
+    context: &Context,
+    domains: &Domains,
+    cpu: u32,
+    build: impl Fn(&'static str) -> Result<Domains, Failure>,
+) -> Result<Vec<RuleRow>, Failure> {
+    let names: Vec<_> = context.catalog.names(Kind::Kernel).map(|n| named("catalog kernel", n)).collect();
+    let kernels = sources::kernels(context, &names, &[])?;
+    let role = ROLES.iter().find(|r| r.name == "imbalance");
+    let bound = BOUND.iter().find(|b| b.tunable == "sched.imbalance");
+    let mut out = Vec::new();
+    for (implementation, bound) in role.iter().flat_map(|r| r.impls).zip(bound.into_iter().cycle()) {
+        let word = bound.here(implementation.name);
+        let with_rule = build(word)?;
+        let numa = domains.tower(cpu).iter().enumerate().filter(|(_, d)| d.flags.has(Flags::NUMA));
+        let allowed = numa.map(|(i, d)| allowed(word, i, d, domains, with_rule.tower(cpu)[i].imb_numa_nr));
+        let users = kernels.iter().filter(|k| k.implementation("imbalance") == Some(implementation.name));
+        out.push(RuleRow {
+            implementation: implementation.name,
+            allowed: allowed.collect(),
+            kernels: users.map(|k| k.name.clone()).collect(),
+        });
+    }
+    Ok(out)
+}
+
+/// What the rule called `word` tolerates in a domain.
+fn allowed(word: &str, domain: usize, d: &Domain, domains: &Domains, imb_numa_nr: u32) -> Allowed {
+    let own = d.groups.first().map_or(0, |g| domains.group(*g).weight);
+    let (value, meaning) = match word {
+        "none" => (None, "nothing".to_string()),
+        "fixed2" => (None, "2 tasks at the source".to_string()),
+        "k511" => {
+            (None, format!("fork stays below {} tasks; balancing spares a source below {}", d.weight / 4, own / 4))
+        }
+        "k517s" => (None, format!("up to {} tasks, the new one counted", (own / 4).saturating_sub(1))),
+        "v3" => (Some(imb_numa_nr), format!("imb_numa_nr {imb_numa_nr}: below {imb_numa_nr}")),
+        _ => (Some(imb_numa_nr), format!("imb_numa_nr {imb_numa_nr}: up to {imb_numa_nr}, the new one counted")),
+    };
+    Allowed { domain, imb_numa_nr: value, meaning }
+}
+
+/// CPUs whose tower looks the same: levels, sizes, flags and thresholds.
+fn like(domains: &Domains, cpu: u32) -> Vec<u32> {
+    let shape = |c: u32| {
+        let of = |d: &Domain| (d.level, d.weight, d.flags, domains.own_group_flags(d), d.groups.len(), d.imb_numa_nr);
+        domains.tower(c).iter().map(of).collect::<Vec<_>>()
+    };
+    let own = shape(cpu);
+    (0..domains.cpus() as u32).filter(|c| shape(*c) == own).collect()
+}
+
+/// The CPUs `list` in the machine's numbers, as ranges.
+fn ranges(machine: &Machine, list: &[u32]) -> String {
+    use numalab_kernel::sched::cpuset::CpuSet;
+    let ids: Vec<u32> = machine.cpus.iter().map(|c| c.id).collect();
+    CpuSet::from_iter(ids.len(), list.iter().copied()).list(&ids)
+}
+
+fn text(machine: &Machine, kernel: &Kernel, domains: &Domains, cpu: u32, rules: &[RuleRow]) -> String {
+    let id = machine.cpus[cpu as usize].id;
+    let same = like(domains, cpu);
+    let mut out = format!(
+        "{}, kernel {}: /sys/kernel/debug/sched/domains/cpu{id} (span, groups and imb_numa_nr are not files there)\n",
+        machine.name, kernel.name
+    );
+    out.push_str(&domains.describe(cpu));
+    if same.len() == domains.cpus() {
+        out.push_str("\nevery CPU has a tower of this shape\n");
+    } else {
+        let other = (0..domains.cpus() as u32).find(|c| !same.contains(c)).unwrap_or(cpu);
+        let other = machine.cpus[other as usize].id;
+        let _ = writeln!(
+            out,
+            "\na tower of this shape have CPUs {}; another is that of --cpu {other}",
+            ranges(machine, &same)
+        );
+    }
+    out.push_str("\ntasks that a node may have more than its share (role `imbalance`)\n");
+    let users = |r: &RuleRow| if r.kernels.is_empty() { "-".to_string() } else { r.kernels.join(", ") };
+    let widest = rules.iter().map(|r| r.implementation.len()).max().unwrap_or(0);
+    for r in rules {
+        let each: Vec<String> = r.allowed.iter().map(|a| format!("domain{}: {}", a.domain, a.meaning)).collect();
+        let each = if each.is_empty() { "no NUMA domain".to_string() } else { each.join("; ") };
+        let _ = writeln!(out, "  {:widest$}  {each}  [{}]", r.implementation, users(r));
+    }
+    out
+}
+
+fn json<'a>(machine: &'a Machine, kernel: &'a Kernel, domains: &Domains, cpu: u32, rules: Vec<RuleRow>) -> Json<'a> {
+    let words = |f: Flags| f.text(domains.form()).split_whitespace().map(str::to_string).collect::<Vec<_>>();
+    let value = |r: &RuleRow, i: usize| r.allowed.iter().find(|a| a.domain == i).and_then(|a| a.imb_numa_nr);
+    let one = |(i, d): (usize, &Domain)| DomainJson {
+        name: d.level.name(domains.form()),
+        flags: words(d.flags),
+        groups_flags: words(domains.own_group_flags(d)),
+        span: domains.span_list(d),
+        weight: d.weight,
+        groups: domains.group_lists(d),
+        min_interval: d.interval_ms,
+        max_interval: 2 * d.interval_ms,
+        busy_factor: BUSY_FACTOR,
+        imbalance_pct: d.imbalance_pct,
+        cache_nice_tries: d.cache_nice_tries,
+        imb_numa_nr: rules.iter().filter_map(|r| value(r, i).map(|v| (r.implementation, v))).collect(),
+    };
+    Json {
+        machine: &machine.name,
+        kernel: &kernel.name,
+        cpu: machine.cpus[cpu as usize].id,
+        like: ranges(machine, &like(domains, cpu)),
+        domains: domains.tower(cpu).iter().enumerate().map(one).collect(),
+        rules,
+    }
+}

@@ -1,0 +1,97 @@
+//! `numalab kernel try`: from an edited source tree to a measurement in one command.
+
+use crate::backend::{Place, Sim};
+use crate::context::{named, Context};
+use crate::failure::{note, Done, Failure};
+use crate::guest::GuestArgs;
+use crate::options;
+use crate::verb::run;
+use numalab_lab::image::{self, ImageSpec};
+use numalab_model::experiment::{Experiment, Param};
+use numalab_model::kernel::Setting;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Arguments of `kernel try`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Changed source tree; nothing is written into it
+    #[arg(long, value_name = "DIR")]
+    tree: PathBuf,
+    /// Workload to run
+    #[arg(long, value_name = "W")]
+    workload: String,
+    /// What the tree is compared with; if not given, its last commit, or the packaged source of its series
+    #[arg(long, value_name = "IMAGE")]
+    base: Option<String>,
+    /// Machine of the guests
+    #[arg(long, value_name = "M", default_value = "4x1x2x1")]
+    machine: String,
+    /// Runs per kernel, with seeds S, S+1, …
+    #[arg(long, value_name = "N", value_parser = options::iterations, default_value = "1", allow_negative_numbers = true)]
+    iterations: u32,
+    /// Seed of the first run
+    #[arg(long, value_name = "S", value_parser = options::seed, default_value = "1", allow_negative_numbers = true)]
+    seed: u64,
+    /// Override a setting of both kernels
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Set a workload parameter to an expression of the machine
+    #[arg(long, value_name = "NAME=EXPRESSION")]
+    param: Vec<String>,
+    /// Guests at a time; as many as the host has room for if not given
+    #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
+    jobs: Option<NonZeroUsize>,
+    /// Where the records go; out/try if not given
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    guest: GuestArgs,
+}
+
+/// Builds both, boots both, compares.
+///
+/// # Errors
+/// Not a source tree, a kernel that does not build, or whatever `run --backend vm` refuses.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let start = Instant::now();
+    let changed = ImageSpec::Tree(args.tree.clone());
+    let base = match &args.base {
+        Some(text) => ImageSpec::parse(text)?,
+        None => image::base_of(&args.tree).map_err(Failure::usage)?,
+    };
+    note(&format!("base: {base}"));
+    let experiment = experiment(args, &base, &changed)?;
+    experiment.check()?;
+    let order = run::Order {
+        place: Place::Vm,
+        guest: &args.guest,
+        sim: Sim::default(),
+        jobs: args.jobs,
+        out: args.out.as_deref(),
+    };
+    let (store, finished) = run::carry_out(context, &experiment, order)?;
+    note(&format!("{:.1} s from the start of this command", start.elapsed().as_secs_f64()));
+    Ok(Done { text: run::table(&store)?, exit: run::exit(&finished) })
+}
+
+fn experiment(args: &Args, base: &ImageSpec, changed: &ImageSpec) -> Result<Experiment, Failure> {
+    let sets = args.set.iter().map(|s| Setting::from_argument("--set", s)).collect::<Result<_, _>>()?;
+    let param =
+        |text: &String| Setting::from_argument("--param", text).map(|setting| Param { workload: None, setting });
+    let params = args.param.iter().map(param).collect::<Result<_, _>>()?;
+    Ok(Experiment {
+        name: "try".into(),
+        title: format!("{changed} against {base}"),
+        about: String::new(),
+        machines: vec![named("--machine", &args.machine)],
+        kernels: vec![named("--base", &format!("base={base}")), named("--tree", &format!("tree={changed}"))],
+        workloads: vec![named("--workload", &args.workload)],
+        baseline: None,
+        iterations: args.iterations,
+        seed: args.seed,
+        sets,
+        params,
+    })
+}

@@ -1,0 +1,218 @@
+//! `numalab report`: the records of an experiment as one self-contained page.
+
+use crate::context::named;
+use crate::context::Context;
+use crate::failure::{note, Done, Exit, Failure};
+use crate::records::{self, Loaded, Series};
+use crate::sources;
+use crate::verb::compare::{missing, Star};
+use numalab_model::machine::Machine;
+use numalab_model::plan::{fingerprint, KernelPlan, Plan};
+use numalab_model::record::Store;
+use numalab_report::html::{self, Input, Setting};
+use numalab_report::StarRule;
+use serde_json::json;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `report`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Directory that `numalab run` wrote
+    dir: PathBuf,
+    /// Where the page goes; DIR/report.html if not given
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Kernel to compare with; the experiment's own baseline if not given
+    #[arg(long, value_name = "K")]
+    baseline: Option<String>,
+    /// When a cell is starred (docs/reports.md)
+    #[arg(long, value_name = "RULE", default_value = "b")]
+    star: Star,
+    /// TOML file of a machine that is not in the catalog, so that it can be drawn; may be given several times
+    #[arg(long, value_name = "FILE")]
+    machine: Vec<String>,
+    /// Print where the page is and what it holds as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes the page; a run without a record is a finding.
+///
+/// # Errors
+/// Not an experiment's directory, an unknown baseline, a damaged record, or a file that cannot be written.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let store = Store::open(&args.dir)?;
+    let loaded = records::load(&store, args.baseline.as_deref(), Series::Keep)?;
+    if loaded.missing > 0 {
+        note(&missing(&loaded, &store));
+    }
+    let page = page(context, &store, &loaded, args.star.into(), &args.machine)?;
+    let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
+    write(&out, &page)?;
+    let exit = if loaded.missing > 0 { Exit::Finding } else { Exit::Ok };
+    let text = if args.json {
+        let runs = loaded.runs.len();
+        Done::json(
+            &json!({"file": out.display().to_string(), "bytes": page.len(), "runs": runs, "missing": loaded.missing}),
+        )?
+        .text
+    } else {
+        format!("report: {} ({} runs, {} kB)\n", out.display(), loaded.runs.len(), page.len() / 1000)
+    };
+    Ok(Done { text, exit })
+}
+
+/// Writes the page of an experiment into its directory; returns where.
+///
+/// # Errors
+/// See [`run`].
+pub fn write_into(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
+    let store = Store::open(dir)?;
+    let loaded = records::load(&store, None, Series::Keep)?;
+    let out = dir.join("report.html");
+    write(&out, &page(context, &store, &loaded, StarRule::default(), &[])?)?;
+    Ok(out)
+}
+
+/// Beside its place and renamed, so that a reader never sees half a page.
+fn write(path: &Path, page: &str) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::environment(format!("{}: {e}", path.display()));
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".partial-{}", std::process::id()));
+    fs::write(&partial, page).and_then(|()| fs::rename(&partial, path)).map_err(|e| {
+        // What was half written helps nobody; the error that matters is the first one.
+        let _ = fs::remove_file(&partial);
+        failed(e)
+    })
+}
+
+fn page(
+    context: &Context,
+    store: &Store,
+    loaded: &Loaded,
+    rule: StarRule,
+    files: &[String],
+) -> Result<String, Failure> {
+    let plans: Vec<&Plan> = loaded.runs.iter().map(|r| &r.manifest.plan).collect();
+    let machines = machines(context, &plans, files)?;
+    let runs = loaded.runs.iter().map(|r| html::Run {
+        workload: r.workload,
+        kernel: r.kernel,
+        seed: r.manifest.plan.seed,
+        outcome: &r.outcome,
+    });
+    let kernels = 0..loaded.comparison.kernels.len();
+    let plan_of = |k: usize| loaded.runs.iter().find(|r| r.kernel == k).map(|r| &r.manifest.plan.kernel);
+    Ok(html::render(&Input {
+        rule,
+        facts: facts(store, &plans),
+        machines: machines.iter().collect(),
+        runs: runs.collect(),
+        settings: kernels.map(|k| plan_of(k).map_or_else(Vec::new, |p| settings(context, p))).collect(),
+        ..Input::new(&title(store), &loaded.comparison)
+    }))
+}
+
+fn title(store: &Store) -> String {
+    let file = store.file();
+    if file.title.is_empty() {
+        file.name.clone()
+    } else {
+        format!("{}: {}", file.name, file.title)
+    }
+}
+
+/// What was run, in the order a reader asks.
+fn facts(store: &Store, plans: &[&Plan]) -> Vec<(String, String)> {
+    let every = |of: &dyn Fn(&Plan) -> String| {
+        let mut list: Vec<String> = Vec::new();
+        for p in plans {
+            let one = of(p);
+            if !list.contains(&one) {
+                list.push(one);
+            }
+        }
+        list.join(", ")
+    };
+    let backend = |p: &Plan| match p.backend.as_str() {
+        "sim" => "sim: a model's predictions, not measurements".to_string(),
+        "vm" => "vm: real kernels under emulation; times are not real".to_string(),
+        other => other.to_string(),
+    };
+    let seeds = {
+        let mut seeds: Vec<u64> = plans.iter().map(|p| p.seed).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        match seeds.as_slice() {
+            [] => String::new(),
+            [one] => one.to_string(),
+            [first, .., last] if last - first == seeds.len() as u64 - 1 => format!("{first} to {last}"),
+            some => some.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+        }
+    };
+    let params = |p: &Plan| {
+        let list: Vec<String> = p.workload.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();
+        format!("{} ({})", p.workload.name, if list.is_empty() { "no parameters".into() } else { list.join(", ") })
+    };
+    let fact = |name: &str, value: String| (name.to_string(), value);
+    vec![
+        fact("Backend", every(&backend)),
+        fact("Machine", every(&|p| p.machine.name.clone())),
+        fact("Workload", every(&params)),
+        fact("Runs", format!("{} of {}", plans.len(), store.file().runs.len())),
+        fact("Seeds", seeds),
+        fact("Version", every(&|p| format!("numalab {}", p.version))),
+    ]
+}
+
+/// The machines of the plans, as far as they can be found again: by name, and by file where that is given. One that
+/// has changed since the run is not drawn.
+fn machines(context: &Context, plans: &[&Plan], files: &[String]) -> Result<Vec<Machine>, Failure> {
+    let given =
+        files.iter().map(|f| sources::machine(context, &named("--machine", f))).collect::<Result<Vec<_>, _>>()?;
+    let mut out: Vec<Machine> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for plan in plans.iter().map(|p| &p.machine) {
+        if seen.contains(&plan.sha256.as_str()) {
+            continue;
+        }
+        seen.push(&plan.sha256);
+        let from_name = || sources::machine(context, &named("machine", &plan.name)).ok();
+        let same = |m: &Machine| fingerprint(m) == plan.sha256;
+        match given.iter().find(|m| same(m)).cloned().or_else(|| from_name().filter(same)) {
+            Some(m) => out.push(m),
+            None => note(&format!(
+                "numalab: machine {} is not drawn: it is not in the catalog as it was at the run; --machine FILE names it",
+                plan.name
+            )),
+        }
+    }
+    Ok(out)
+}
+
+/// Roles, then tunables, with what the vocabulary says of them.
+fn settings(context: &Context, kernel: &KernelPlan) -> Vec<Setting> {
+    let v = &context.vocabulary;
+    let role_doc = |role: &str, implementation: &str| {
+        let role = v.roles.iter().find(|r| r.name == role)?;
+        let word = role.implementations.iter().find(|i| i.0 == implementation).map_or("", |i| i.1);
+        Some(format!("{} {implementation}: {word}", role.doc))
+    };
+    let roles = kernel.roles.iter().map(|r| Setting {
+        name: r.role.clone(),
+        value: r.implementation.clone(),
+        origin: r.origin.clone(),
+        doc: role_doc(&r.role, &r.implementation).unwrap_or_default(),
+        ..Setting::default()
+    });
+    let tunables = kernel.tunables.iter().map(|t| Setting {
+        name: t.name.clone(),
+        value: t.value.clone(),
+        unit: t.unit.clone(),
+        kernel_name: t.kernel_name.clone(),
+        origin: t.origin.clone(),
+        doc: v.tunables.iter().find(|i| i.name == t.name).map_or(String::new(), |i| i.doc.to_string()),
+    });
+    roles.chain(tunables).collect()
+}

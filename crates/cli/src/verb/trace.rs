@@ -1,0 +1,62 @@
+//! `numalab trace`: a run as a Perfetto trace.
+
+use crate::failure::{Done, Failure};
+use crate::logs::{self, EVENTS};
+use crate::records::{self, Pick};
+use numalab_model::record::events::Events;
+use numalab_report::trace::{self, TraceError};
+use serde_json::json;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+/// Arguments of `trace`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    run: Pick,
+    /// Where the trace goes; open it at ui.perfetto.dev, which keeps it in the browser
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Print what was written as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes the trace of a run that was made with `--trace`.
+///
+/// # Errors
+/// No such run, no event log beside it, a damaged log, or a file that cannot be written.
+pub fn run(args: &Args) -> Result<Done, Failure> {
+    let record = records::find(&args.run)?;
+    let log = logs::path_of(&record.path, EVENTS);
+    if !log.exists() {
+        return Err(logs::absent(&record.path, "event log", "--trace"));
+    }
+    let mut events = Events::open(&log)?;
+    let failed = |e: std::io::Error| Failure::environment(format!("{}: {e}", args.out.display()));
+    let mut partial = args.out.as_os_str().to_owned();
+    partial.push(format!(".partial-{}", std::process::id()));
+    let file = File::create(&partial).map_err(failed)?;
+    let written = trace::write(&mut events, &record.outcome.series, &mut BufWriter::with_capacity(1 << 20, file));
+    let written = written.map_err(|e| match e {
+        TraceError::Log(e) => Failure::from(e),
+        TraceError::Write(e) => failed(e),
+    });
+    let written = written.and_then(|w| fs::rename(&partial, &args.out).map_err(failed).map(|()| w));
+    let written = written.inspect_err(|_| {
+        // Half a trace helps nobody; the error that matters is the first one.
+        let _ = fs::remove_file(&partial);
+    })?;
+    if args.json {
+        let file = args.out.display().to_string();
+        let form = json!({"file": file, "events": written.events, "packets": written.packets, "bytes": written.bytes});
+        return Done::json(&form);
+    }
+    Ok(Done::text(format!(
+        "trace: {} ({} events, {:.1} MB); open it at ui.perfetto.dev\n",
+        args.out.display(),
+        written.events,
+        written.bytes as f64 / 1e6
+    )))
+}

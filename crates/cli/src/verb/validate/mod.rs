@@ -1,0 +1,245 @@
+//! `numalab validate`: the simulator against a real kernel, counter by counter.
+//!
+//! Problem: a simulator that was never held against the real thing is an opinion. Approach: the same plans run in
+//! guests (timing `modelled`, so that time is the guest's own and repeatable) and in the simulator, on a machine whose
+//! speeds were measured in such a guest ([`calibrate`]); what is compared are the kernel's counters, its decisions and
+//! where every page lies at the end. Invariant: only times of single operations are calibrated, never a count; nothing
+//! in the simulator knows that it is being compared.
+
+mod calibrate;
+mod table;
+
+use crate::backend::{self, Place, Ready, Sim};
+use crate::context::{named, Context};
+use crate::execute::{describe, execute, Backend, Executor};
+use crate::failure::{Done, Failure};
+use crate::guest::{GuestArgs, TimingArg};
+use crate::logs::Logs;
+use crate::options;
+use crate::progress::Progress;
+use crate::sources;
+use numalab_lab::fit::divisor_of;
+use numalab_lab::image::ImageSpec;
+use numalab_model::catalog::Kind;
+use numalab_model::experiment::{self, Cell, Experiment};
+use numalab_model::kernel::Kernel;
+use numalab_model::machine::Machine;
+use numalab_model::plan::PlanInput;
+use numalab_model::record::{Outcome, Status, Store};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Arguments of `validate`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Kernel image to hold the simulator against (as for `run --backend vm`)
+    #[arg(long, value_name = "IMAGE", default_value = "debian-6.12")]
+    image: String,
+    /// Simulated kernel; the catalog's kernel of the image's series if not given
+    #[arg(long, value_name = "KERNEL")]
+    kernel: Option<String>,
+    /// Machine; the experiment's if not given
+    #[arg(long, value_name = "M")]
+    machine: Option<String>,
+    /// Only these workloads of the experiment
+    #[arg(long, value_delimiter = ',', value_name = "W,…")]
+    workloads: Vec<String>,
+    /// Experiment with the programs and their sizes: a name of the catalog or a TOML file
+    #[arg(long, value_name = "EXPERIMENT", default_value = "validate")]
+    experiment: String,
+    /// Runs of each workload, with different seeds
+    #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
+    iterations: Option<u32>,
+    /// Guests at a time; one per CPU if not given
+    #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
+    jobs: Option<NonZeroUsize>,
+    /// Where the records go; out/validate if not given
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    guest: GuestArgs,
+    /// Print as JSON (docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+/// A run and what it measured.
+pub struct Measured {
+    /// What was asked.
+    pub input: PlanInput,
+    /// What came out, time series included.
+    pub outcome: Outcome,
+}
+
+/// Runs both sides and prints them beside each other.
+///
+/// # Errors
+/// Anything wrong in what was asked, a machine that cannot run guests, a guest that failed.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let bench = Bench::new(context, args)?;
+    let experiment = experiment_of(context, args)?;
+    let calibration = calibrate::run(&bench, &experiment.machines)?;
+    let kernel = bench.guests(&experiment, "kernel")?;
+    let model = bench.simulate(&kernel, &calibration.machine, "model")?;
+    let report = table::compare(&kernel, &model);
+    if args.json {
+        return Done::json(&table::Json { calibration: &calibration.figures, workloads: &report });
+    }
+    let head =
+        format!("{} on {} against the simulated {}\n", args.image, experiment.machines[0].value, bench.model.name);
+    let records = format!("\nrecords: {}\n", bench.out.display());
+    Ok(Done::text(head + &calibration.text() + &table::text(&report) + &records))
+}
+
+fn experiment_of(context: &Context, args: &Args) -> Result<Experiment, Failure> {
+    let file = context.catalog.find(Kind::Experiment, &named("--experiment", &args.experiment))?;
+    let (own, mut out) = experiment::parse(&file.label, &file.text)?;
+    file.check_name(&own)?;
+    out.kernels = vec![named("--image", &args.image)];
+    out.baseline = None;
+    out.machines.truncate(1);
+    if let Some(machine) = &args.machine {
+        out.machines = vec![named("--machine", machine)];
+    }
+    if !args.workloads.is_empty() {
+        let known: Vec<&str> = out.workloads.iter().map(|w| w.value.as_str()).collect();
+        for name in &args.workloads {
+            if !known.contains(&name.as_str()) {
+                let what = format!("`{name}` is not in the experiment `{}`", args.experiment);
+                let e = named("--workloads", name).error(what, format!("one of {}", known.join(", ")));
+                return Err(e.near(name, known.iter().copied()).into());
+            }
+        }
+        out.workloads.retain(|w| args.workloads.contains(&w.value));
+        out.params.retain(|p| p.workload.as_ref().map_or(true, |w| args.workloads.contains(w)));
+    }
+    out.iterations = args.iterations.unwrap_or(out.iterations);
+    Ok(out)
+}
+
+/// What both sides need to run something.
+pub struct Bench<'a> {
+    context: &'a Context,
+    image: &'a str,
+    guest: GuestArgs,
+    jobs: usize,
+    out: PathBuf,
+    /// The simulated kernel.
+    pub model: Kernel,
+}
+
+impl<'a> Bench<'a> {
+    fn new(context: &'a Context, args: &'a Args) -> Result<Self, Failure> {
+        let series =
+            ImageSpec::parse(&args.image).map_err(|e| Failure::usage(format!("--image: {}", e.what)))?.series();
+        let name = args.kernel.clone().or(series).ok_or_else(|| {
+            Failure::usage(format!("--image {}: its series is not known; expected --kernel beside it", args.image))
+        })?;
+        let model = sources::kernels(context, &[named("--kernel", &name)], &[])?;
+        let model = model.into_iter().next().ok_or_else(|| Failure::usage(format!("no kernel `{name}`")))?;
+        let mut guest = args.guest.clone();
+        guest.timing = guest.timing.or(Some(TimingArg::Modelled));
+        let out = options::directory(args.out.as_deref(), "validate");
+        Ok(Self { context, image: &args.image, guest, jobs: options::jobs(args.jobs), out, model })
+    }
+
+    /// Name of the image, for experiments made here.
+    pub fn image(&self) -> &str {
+        self.image
+    }
+
+    /// Runs an experiment in guests; records go to `name` below the output directory.
+    ///
+    /// # Errors
+    /// See [`backend::prepare`]; a guest that failed.
+    pub fn guests(&self, experiment: &Experiment, name: &str) -> Result<Vec<Measured>, Failure> {
+        let progress = Progress::new(0);
+        let idle = Sim { check: false, logs: Logs::default() };
+        let ready = backend::prepare(self.context, experiment, Place::Vm, &self.guest, idle, &progress)?;
+        let Ready { backend, cells, jobs_max, .. } = ready;
+        let store = Store::create(&self.out.join(name), experiment, &cells)?;
+        carry_out(&store, cells, &*backend, self.jobs.min(jobs_max), &progress)
+    }
+
+    /// Runs the plans of guests in the simulator, on `machine` with its caches divided as the guests' were.
+    ///
+    /// # Errors
+    /// The simulator refuses a plan, or its records cannot be written.
+    pub fn simulate(&self, guests: &[Measured], machine: &Machine, name: &str) -> Result<Vec<Measured>, Failure> {
+        let sim = Sim { check: true, logs: Logs::default() };
+        let kernel = |m: &Measured| -> Kernel {
+            // Balancing is the one setting in which the probes differ.
+            let mut kernel = self.model.clone();
+            let set = m.input.kernel.tunable("system.numa_balancing").map(str::to_string);
+            for t in kernel.tunables.iter_mut().filter(|t| t.name == "system.numa_balancing") {
+                t.value = set.clone().unwrap_or_else(|| t.value.clone());
+            }
+            kernel
+        };
+        let mut cells = Vec::new();
+        for (i, m) in guests.iter().enumerate() {
+            let machine = Arc::new(with_divided_caches(machine, divisor_of(&m.input.workload)));
+            let workload = m.input.workload.clone();
+            let input = PlanInput::new(sim.name(), machine, Arc::new(kernel(m)), workload, m.input.seed)
+                .map_err(|e| Failure::environment(e.to_string()))?;
+            cells.push(Cell { iteration: i as u32, input });
+        }
+        let experiment = self.experiment_over(guests);
+        let store = Store::create(&self.out.join(name), &experiment, &cells)?;
+        carry_out(&store, cells, &sim, self.jobs, &Progress::new(guests.len()))
+    }
+
+    /// A description of simulated plans for their directory.
+    fn experiment_over(&self, guests: &[Measured]) -> Experiment {
+        let mut workloads: Vec<&str> = guests.iter().map(|m| m.input.plan.workload.name.as_str()).collect();
+        workloads.dedup();
+        Experiment {
+            name: "validate".into(),
+            title: format!("plans of {} in the simulator", self.image),
+            about: String::new(),
+            machines: vec![named("validate", "calibrated")],
+            kernels: vec![named("validate", &self.model.name)],
+            workloads: workloads.iter().map(|w| named("validate", w)).collect(),
+            baseline: None,
+            iterations: 1,
+            seed: 1,
+            sets: Vec::new(),
+            params: Vec::new(),
+        }
+    }
+}
+
+fn with_divided_caches(machine: &Machine, divisor: u64) -> Machine {
+    let mut out = machine.clone();
+    let divisor = divisor.max(1);
+    out.cache.l2_bytes = (out.cache.l2_bytes / divisor).max(4096);
+    for llc in &mut out.llcs {
+        llc.size_bytes = (llc.size_bytes / divisor).max(4096);
+    }
+    out
+}
+
+fn carry_out(
+    store: &Store,
+    cells: Vec<Cell>,
+    backend: &dyn Backend,
+    jobs: usize,
+    progress: &Progress,
+) -> Result<Vec<Measured>, Failure> {
+    progress.set_total(cells.len());
+    execute(store, &cells, &Executor { backend, jobs, progress })?;
+    progress.clear();
+    let with_series = |cell: Cell| {
+        let what = describe(&cell.input);
+        let record = store.get(&cell.input.id)?;
+        let outcome = record.ok_or_else(|| Failure::environment(format!("{what}: its record is gone")))?.outcome;
+        match outcome.status {
+            Status::Completed | Status::Timeout => Ok(Measured { input: cell.input, outcome }),
+            Status::Failed(why) => {
+                Err(Failure { exit: crate::failure::Exit::Finding, message: format!("{what}: {why}") })
+            }
+        }
+    };
+    cells.into_iter().map(with_series).collect()
+}

@@ -1,0 +1,247 @@
+//! The comparison itself: for every counter, decision and place the kernel's runs, the simulator's, and their ratio.
+
+use super::calibrate::Figure;
+use super::Measured;
+use numalab_model::record::{Outcome, Series};
+use serde::Serialize;
+
+/// Counters worth comparing, in order; those that one side does not have are left out.
+const COUNTERS: [&str; 15] = [
+    "numa_pte_updates",
+    "numa_huge_pte_updates",
+    "numa_hint_faults",
+    "numa_hint_faults_local",
+    "numa_pages_migrated",
+    "pgmigrate_success",
+    "pgmigrate_fail",
+    "thp_migration_success",
+    "thp_migration_fail",
+    "numa_hit",
+    "numa_local",
+    "numa_other",
+    "pgfault",
+    "pgreuse",
+    "thp_fault_alloc",
+];
+/// "Within" of the score.
+const CLOSE: f64 = 1.25;
+const NEAR: f64 = 2.0;
+
+/// One figure on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Counter, reason, scalar, or `pages on nodeN`.
+    pub name: String,
+    /// Smallest of the kernel's runs.
+    pub min: f64,
+    /// Median of the kernel's runs.
+    pub median: f64,
+    /// Largest of the kernel's runs.
+    pub max: f64,
+    /// Median of the simulator's runs.
+    pub simulated: f64,
+}
+
+impl Row {
+    /// Simulated over the kernel's median; `None` where the kernel has none.
+    pub fn ratio(&self) -> Option<f64> {
+        (self.median != 0.0).then(|| self.simulated / self.median)
+    }
+    /// How far off the simulated figure is: 1 inside the kernel's own range, else the distance from its nearer end.
+    pub fn off_by(&self) -> f64 {
+        let (low, high) = (self.min, self.max);
+        if (low..=high).contains(&self.simulated) {
+            return 1.0;
+        }
+        let end = if self.simulated < low { low } else { high };
+        let (small, large) = if end < self.simulated { (end, self.simulated) } else { (self.simulated, end) };
+        if small > 0.0 {
+            large / small
+        } else {
+            f64::INFINITY
+        }
+    }
+    fn mark(&self) -> char {
+        match self.off_by() {
+            d if d == 1.0 => '=',
+            d if d <= CLOSE => '+',
+            d if d <= NEAR => '~',
+            _ => '!',
+        }
+    }
+}
+
+/// The rows of a workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Workload {
+    /// Name.
+    pub name: String,
+    /// Figures that both sides have and that are not zero on both.
+    pub rows: Vec<Row>,
+}
+
+/// `validate --json` (docs/json.md).
+#[derive(Serialize)]
+pub struct Json<'a> {
+    /// Times put into the machine.
+    pub calibration: &'a [Figure],
+    /// The comparison.
+    pub workloads: &'a [Workload],
+}
+
+/// Lines up both sides by workload.
+pub fn compare(kernel: &[Measured], model: &[Measured]) -> Vec<Workload> {
+    let mut names: Vec<&str> = Vec::new();
+    for m in kernel {
+        if !names.contains(&m.input.plan.workload.name.as_str()) {
+            names.push(&m.input.plan.workload.name);
+        }
+    }
+    let of = |side: &'_ [Measured], name: &str| -> Vec<Vec<(String, f64)>> {
+        side.iter().filter(|m| m.input.plan.workload.name == name).map(|m| figures(&m.outcome)).collect()
+    };
+    names
+        .iter()
+        .map(|name| Workload { name: (*name).into(), rows: rows(&of(kernel, name), &of(model, name)) })
+        .collect()
+}
+
+fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row> {
+    let values = |side: &[Vec<(String, f64)>], name: &str| -> Vec<f64> {
+        let mut v: Vec<f64> = side.iter().filter_map(|run| run.iter().find(|f| f.0 == name)).map(|f| f.1).collect();
+        v.sort_by(f64::total_cmp);
+        v
+    };
+    let Some(first) = kernel.first() else { return Vec::new() };
+    let row = |name: &str| -> Option<Row> {
+        let (k, m) = (values(kernel, name), values(model, name));
+        let (min, max) = (*k.first()?, *k.last()?);
+        m.first()?;
+        let row = Row { name: name.into(), min, median: median(&k), max, simulated: median(&m) };
+        (row.max != 0.0 || row.simulated != 0.0).then_some(row)
+    };
+    first.iter().filter_map(|f| row(&f.0)).collect()
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    match n {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+/// Everything of an outcome that can be compared, by name.
+fn figures(o: &Outcome) -> Vec<(String, f64)> {
+    let mut out: Vec<(String, f64)> = o.scalars.iter().map(|s| (format!("{} [{}]", s.name, s.unit), s.value)).collect();
+    let counter = |name: &&str| o.counters.iter().find(|c| c.0 == **name).map(|c| (c.0.clone(), c.1 as f64));
+    out.extend(COUNTERS.iter().filter_map(counter));
+    out.extend(o.reasons.iter().map(|r| (r.0.clone(), r.1 as f64)));
+    out.extend(pages_on_nodes(o));
+    out
+}
+
+/// Pages of the workload on each node at the end: exact placement where a kernel was asked, else the last sample.
+fn pages_on_nodes(o: &Outcome) -> Vec<(String, f64)> {
+    let find = |name: &str| o.series.iter().find(|s| s.name == name);
+    let Some(series) = find("placement").or_else(|| find("process_pages")) else { return Vec::new() };
+    let mut sums: Vec<(String, f64)> = Vec::new();
+    for (node, last) in last_by_node(series) {
+        let name = format!("pages on {node}");
+        match sums.iter_mut().find(|s| s.0 == name) {
+            Some(s) => s.1 += last,
+            None => sums.push((name, last)),
+        }
+    }
+    sums.sort_by(|a, b| a.0.cmp(&b.0));
+    sums
+}
+
+/// Node and last value of every column that counts pages of a node.
+fn last_by_node(series: &Series) -> impl Iterator<Item = (&str, f64)> {
+    series.columns.iter().enumerate().filter_map(|(i, name)| {
+        let node = name.rsplit('/').next().filter(|n| n.starts_with("node"))?;
+        Some((node, *series.values.get(i)?.last()?))
+    })
+}
+
+/// The tables and their score.
+pub fn text(report: &[Workload]) -> String {
+    let mut out = String::new();
+    for w in report {
+        out += &format!(
+            "\n{:<30}{:>12}{:>12}{:>12}{:>14}{:>8}\n",
+            w.name, "kernel min", "median", "max", "simulated", "ratio"
+        );
+        for r in &w.rows {
+            let ratio = r.ratio().map_or("-".into(), |x| format!("{x:.2}"));
+            let (min, median, max, sim) = (short(r.min), short(r.median), short(r.max), short(r.simulated));
+            out += &format!("{:<30}{min:>12}{median:>12}{max:>12}{sim:>14}{ratio:>8} {}\n", r.name, r.mark());
+        }
+    }
+    let all: Vec<&Row> = report.iter().flat_map(|w| &w.rows).collect();
+    let within = |limit: f64| all.iter().filter(|r| r.off_by() <= limit).count();
+    out += &format!(
+        "\n{} figures: {} inside the kernel's own range, {} within {CLOSE} of it, {} within {NEAR}\n",
+        all.len(),
+        within(1.0),
+        within(CLOSE),
+        within(NEAR)
+    );
+    out + "= inside the range   + within 1.25 of it   ~ within 2   ! further off\n"
+}
+
+fn short(v: f64) -> String {
+    if v.fract() == 0.0 || v.abs() >= 1e5 {
+        format!("{v:.0}")
+    } else {
+        format!("{v:.2}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(min: f64, max: f64, simulated: f64) -> Row {
+        Row { name: "x".into(), min, median: (min + max) / 2.0, max, simulated }
+    }
+
+    #[test]
+    fn the_kernels_own_spread_is_no_miss() {
+        assert_eq!(row(10.0, 20.0, 20.0).off_by(), 1.0);
+        assert_eq!(row(10.0, 20.0, 40.0).off_by(), 2.0);
+        assert_eq!(row(10.0, 20.0, 5.0).off_by(), 2.0);
+        assert_eq!(row(0.0, 0.0, 5.0).off_by(), f64::INFINITY);
+        assert_eq!(row(4.0, 6.0, 0.0).off_by(), f64::INFINITY);
+        assert_eq!(
+            [row(1.0, 2.0, 1.5), row(1.0, 2.0, 2.4), row(1.0, 2.0, 4.0), row(1.0, 2.0, 4.1)].map(|r| r.mark()),
+            ['=', '+', '~', '!']
+        );
+    }
+
+    #[test]
+    fn rows_need_both_sides_and_something_to_show() {
+        let run = |a: f64, b: f64| {
+            vec![("a".to_string(), a), ("zero".into(), 0.0), ("kernel only".into(), 1.0), ("b".into(), b)]
+        };
+        let kernel = [run(1.0, 5.0), run(3.0, 7.0)];
+        let model = [vec![("a".to_string(), 2.5), ("zero".into(), 0.0), ("b".into(), 0.0)]];
+        let rows = rows(&kernel, &model);
+        assert_eq!(rows.iter().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!((rows[0].min, rows[0].median, rows[0].max, rows[0].ratio()), (1.0, 2.0, 3.0, Some(1.25)));
+    }
+
+    #[test]
+    fn pages_are_summed_over_processes_and_regions() {
+        let series = Series {
+            name: "placement".into(),
+            columns: ["a/x/node0", "a/x/absent", "b/x/node0", "b/x/node1"].map(String::from).to_vec(),
+            values: vec![vec![1.0], vec![9.0], vec![2.0], vec![4.0]],
+            ..Series::default()
+        };
+        let o = Outcome { series: vec![series], ..Outcome::default() };
+        assert_eq!(pages_on_nodes(&o), [("pages on node0".to_string(), 3.0), ("pages on node1".into(), 4.0)]);
+    }
+}

@@ -1,0 +1,145 @@
+//! Every form of `numalab compare`, through the real command.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::{Lab, QUICK, SWEEP};
+use serde_json::Value;
+
+/// Two kernels, three seeds each, in directory `d`.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab.ok(&format!("{QUICK} --kernel off,6.3 --iterations 3 --param loops=7000 --out d"));
+    lab
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Mean of a metric on a kernel, from the JSON form.
+fn mean(c: &Value, metric: &str, kernel: &str) -> f64 {
+    let list = c["workloads"][0]["metrics"].as_array().unwrap();
+    list.iter().find(|m| m["name"] == metric).unwrap()["kernels"][kernel]["mean"].as_f64().unwrap()
+}
+
+#[test]
+fn all_styles_tell_the_same_figures() {
+    let lab = lab();
+    let c = json(&lab.ok("compare d --style json").out);
+    assert_eq!(lab.ok("compare d --json").out, lab.ok("compare d --style json").out);
+    let elapsed = ["off", "6.3"].map(|k| mean(&c, "elapsed", k));
+
+    let text = lab.ok("compare d").out;
+    assert_eq!(text, lab.ok("compare d --style mmtests").out);
+    let row = text.lines().find(|l| l.starts_with("Amean") && l.contains(" elapsed ")).unwrap();
+    assert!(row.contains(&format!("{:.2} (   0.00%)", elapsed[0])), "{row}");
+    assert!(row.contains(&format!("{:7.2}%", 100.0 - 100.0 * elapsed[1] / elapsed[0])), "{row}");
+    assert!(text.contains("Ops AutoNUMA cost ") && text.contains("Ops AutoNUMA cost with copy"), "{text}");
+    assert!(text.contains("columns marked sim are predictions"), "{text}");
+
+    let lkp = lab.ok("compare d --style lkp --all").out;
+    let line = lkp.lines().find(|l| l.ends_with("  sweep.time.elapsed_time")).unwrap();
+    assert!(line.contains(&format!("{:.2}", elapsed[0])) && line.contains(&format!("{:.2}", elapsed[1])), "{line}");
+    assert!(lab.ok("compare d --style lkp").out.len() < lkp.len(), "only what changed is listed");
+
+    let csv = lab.ok("compare d --style csv").out;
+    let line = csv.lines().find(|l| l.starts_with("sweep,elapsed,s,lower,6.3,3,")).unwrap();
+    assert_eq!(line.split(',').nth(6).unwrap().parse::<f64>().unwrap(), elapsed[1]);
+
+    let markdown = lab.ok("compare d --style markdown").out;
+    assert!(markdown.starts_with("### sweep\n\n| | off-sim | 6.3-sim |\n|---|---:|---:|\n"), "{markdown}");
+    assert!(markdown.contains(&format!("| Amean elapsed | {:.2} (0.00%) |", elapsed[0])), "{markdown}");
+}
+
+#[test]
+fn the_baseline_can_be_chosen_and_turns_the_comparison_around() {
+    let lab = lab();
+    let ratio = |line: &str, kernel: &str| {
+        let c = json(&lab.ok(line).out);
+        let list = c["workloads"][0]["metrics"].as_array().unwrap().clone();
+        let m = list.into_iter().find(|m| m["name"] == "user").unwrap();
+        m["kernels"][kernel]["ratio"].as_f64().unwrap()
+    };
+    let (there, back) = (ratio("compare d --json", "6.3"), ratio("compare d --json --baseline 6.3", "off"));
+    assert!((there * back - 1.0).abs() < 1e-12, "{there} {back}");
+    assert!(lab.ok("compare d --baseline 6.3").out.contains("Baseline: 6.3. Positive percent = better."));
+}
+
+#[test]
+fn metrics_are_selected_and_counters_get_statistics() {
+    let lab = lab();
+    let text = lab.ok("compare d --metric pgfault,sweep/elapsed").out;
+    let amean: Vec<&str> = text.lines().filter(|l| l.starts_with("Amean")).collect();
+    assert_eq!(amean.len(), 2, "{text}");
+    assert!(amean[0].contains("pgfault") && amean[1].contains("elapsed"), "{text}");
+    assert!(!text.contains("Duration") && !text.contains("Ops"), "{text}");
+    assert_eq!(lab.ok("compare d --metric pgfault --style csv").out.lines().count(), 3);
+    let ended = lab.run("compare d --metric elapsd");
+    assert_eq!((ended.code, ended.out.as_str()), (2, ""));
+    assert!(
+        ended.err.contains("--metric: no metric `elapsd`; expected ") && ended.err.contains("did you mean `elapsed`?")
+    );
+}
+
+#[test]
+fn a_bound_that_is_passed_ends_with_1_and_names_the_row() {
+    let lab = lab();
+    let c = json(&lab.ok("compare d --json").out);
+    // The scanner marks pages on 6.3 and nothing on off: growth from 0 is beyond every bound.
+    assert!(mean(&c, "numa_pte_updates", "6.3") > 0.0 && mean(&c, "numa_pte_updates", "off") == 0.0);
+    let hit = lab.args(&["compare", "d", "--json", "--fail-if", "numa_pte_updates > +3%"]);
+    assert_eq!(hit.code, 1);
+    assert_eq!(hit.out, lab.ok("compare d --json").out, "the report is printed all the same");
+    let want = "numalab: sweep numa_pte_updates on 6.3: ";
+    assert!(hit.err.starts_with(want) && hit.err.contains("fails `numa_pte_updates > +3%`"), "{}", hit.err);
+    let pass = lab.args(&["compare", "d", "--fail-if", "elapsed > 100x", "--fail-if", "sweep/elapsed < -99%"]);
+    assert_eq!((pass.code, pass.err.as_str()), (0, ""));
+    let both = lab.args(&["compare", "d", "--fail-if", "elapsed > 100x", "--fail-if", "elapsed < 100x"]);
+    assert_eq!((both.code, both.err.lines().count()), (1, 1), "{}", both.err);
+    for (bound, part) in [
+        ("elapsed", "--fail-if:1:8: no comparison; expected METRIC > +3%"),
+        ("elapsed > much", "`much` is no bound"),
+        ("elapsd > +3%", "no metric `elapsd`; expected a metric, derived column or counter of this comparison; did you mean `elapsed`?"),
+    ] {
+        let ended = lab.args(&["compare", "d", "--fail-if", bound]);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "a bound that tests nothing must not pass");
+        assert!(ended.err.contains(part), "{}", ended.err);
+    }
+}
+
+#[test]
+fn star_rules_and_layouts_can_be_chosen() {
+    let lab = lab();
+    for (star, legend) in [
+        ("b", "* p < 0.10, two-sample t"),
+        ("c", "* intervals mean +- 1.96 standard deviations do not touch"),
+        ("welch", "* p < 0.05, Welch's t test"),
+    ] {
+        let text = lab.ok(&format!("compare d --star {star}")).out;
+        assert!(text.contains(legend), "{text}");
+    }
+    let wide = lab.ok("compare d --layout 2026").out;
+    assert!(wide.contains("BAmean.95") && wide.contains("standard deviations do not touch"), "{wide}");
+    let head = |text: &str| text.lines().find(|l| l.starts_with("Amean")).unwrap().len();
+    assert_eq!(head(&wide) - head(&lab.ok("compare d").out), 12, "two columns, six wider each");
+    let every = lab.ok("compare d --all").out;
+    assert_eq!(every.lines().filter(|l| l.starts_with("Ops ") && !l.contains('[')).count(), 62 + 3);
+}
+
+#[test]
+fn the_tests_beside_the_star_are_printed_and_in_the_json() {
+    let lab = lab();
+    let text = lab.ok("compare d --tests").out;
+    let line = text.lines().find(|l| l.starts_with("sweep user ")).unwrap();
+    assert!(line.contains("3/3"), "{line}");
+    assert!(text.contains("p Holm is corrected for all rows"), "{text}");
+    let c = json(&lab.ok("compare d --json").out);
+    let tests = c["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), 4, "elapsed, user, system, blocked");
+    for t in tests {
+        let (p, holm) = (t["p_welch"].as_f64(), t["p_holm"].as_f64());
+        assert_eq!(p.is_some(), holm.is_some(), "{t}");
+        assert!(p.unwrap_or(0.0) <= holm.unwrap_or(0.0), "{t}");
+    }
+}

@@ -1,0 +1,126 @@
+//! The page, and the dictionary of counters, through the real command.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::{Lab, QUICK, SWEEP};
+use serde_json::Value;
+use std::fs;
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab.ok(&format!("{QUICK} --kernel off,6.3 --iterations 3 --param loops=7000 --out d"));
+    lab
+}
+
+/// The series that the page embeds.
+fn data(page: &str) -> Value {
+    let start = "<script type=\"application/json\" id=\"data\">";
+    serde_json::from_str(page.split(start).nth(1).unwrap().split("</script>").next().unwrap()).unwrap()
+}
+
+#[test]
+fn a_page_answers_everything_from_real_records() {
+    let lab = lab();
+    let said = lab.ok("report d").out;
+    assert!(said.starts_with("report: d/report.html (6 runs, "), "{said}");
+    let page = fs::read_to_string(lab.path("d/report.html")).unwrap();
+    for id in ["answer", "time", "tables", "machine", "config", "definitions"] {
+        assert_eq!(page.matches(&format!("<section id=\"{id}\"")).count(), 1, "{id}");
+    }
+    assert!(page.contains("<h1>Is 6.3 better than off on sweep?</h1>"));
+    assert!(page.contains("a model&#39;s predictions, not measurements"), "the page says what it is");
+    assert!(page.contains("AutoNUMA cost (mmtests)") && page.contains("AutoNUMA cost with copies"));
+    // The machine is the run's, found again by its name; the settings are those of the manifests.
+    assert_eq!(page.matches("class=\"node\"").count(), 2);
+    assert!(page.contains("scan.scan_size_mb") && page.contains("What differs between the kernels"));
+    let d = data(&page);
+    let runs = d["workloads"][0]["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 6);
+    let names = |list: &Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|g| g["name"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(names(&runs[0]["groups"]), ["dram_bandwidth", "link_bandwidth", "cpu_time"]);
+    assert_eq!(names(&runs[0]["maps"]), ["page_node", "task_node"]);
+    assert_eq!(names(&runs[0]["memory"]["processes"]), ["main.0"]);
+    assert!(names(&runs[3]["rates"]).contains(&"numa_hint_faults_local".to_string()));
+    // 16 MiB are eight stretches of 2 MiB, all on some node at the end; two threads were on nodes.
+    let pages = runs[3]["maps"][0]["cells"].as_array().unwrap();
+    assert_eq!(pages.len(), 8);
+    assert!(pages.iter().all(|row| matches!(row.as_str().unwrap().chars().last(), Some('0' | '1'))), "{pages:?}");
+}
+
+#[test]
+fn figures_of_the_page_are_those_of_the_json_form() {
+    let lab = lab();
+    lab.ok("report d --out p.html --star welch");
+    let page = fs::read_to_string(lab.path("p.html")).unwrap();
+    assert!(page.contains("Welch&#39;s t test; never with fewer than two runs a side"));
+    let c: Value = serde_json::from_str(&lab.ok("compare d --json").out).unwrap();
+    let mut seen = 0;
+    for m in c["workloads"][0]["metrics"].as_array().unwrap() {
+        let row = page.split(&format!("data-metric=\"{}\"", m["name"].as_str().unwrap())).nth(1).unwrap();
+        let row = row.split("</tr>").next().unwrap();
+        let shown: Vec<f64> =
+            row.split("data-mean=\"").skip(1).map(|t| t.split('"').next().unwrap().parse().unwrap()).collect();
+        let want: Vec<f64> = ["off", "6.3"].iter().filter_map(|k| m["kernels"][*k]["mean"].as_f64()).collect();
+        assert_eq!(shown.len(), want.len(), "{}", m["name"]);
+        for (a, b) in shown.iter().zip(&want) {
+            assert!((a - b).abs() <= b.abs() * 1e-14, "{}: {a} {b}", m["name"]);
+        }
+        seen += shown.len();
+    }
+    assert!(seen > 60, "{seen}");
+}
+
+#[test]
+fn the_page_is_the_same_twice_and_needs_an_experiment() {
+    let lab = lab();
+    lab.ok("report d --out a.html");
+    lab.ok("report d --out b.html");
+    assert!(lab
+        .tree(".")
+        .iter()
+        .filter(|f| f.0.ends_with(".html"))
+        .map(|f| &f.1)
+        .collect::<Vec<_>>()
+        .windows(2)
+        .all(|w| w[0] == w[1]));
+    let ended = lab.run("report nowhere");
+    assert!(ended.code == 2 && ended.err.contains("nowhere: no such directory"), "{ended:?}");
+    let ended = lab.run("report d --out no/such/folder.html");
+    assert!(ended.code == 3 && ended.err.contains("no/such/folder.html: "), "{ended:?}");
+    let ended = lab.run("report d --baseline 6.4");
+    assert!(ended.code == 2 && ended.err.contains("no kernel `6.4` in this experiment"), "{ended:?}");
+}
+
+#[test]
+fn a_machine_that_cannot_be_found_again_is_not_drawn() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab.write("mine.toml", &lab.ok("machine import --host --name mine").out);
+    lab.ok("run --machine mine.toml --workload sweep.toml --kernel 6.3 --out d");
+    let said = lab.ok("report d");
+    assert!(said.err.contains("machine mine is not drawn") && said.err.contains("--machine FILE"), "{}", said.err);
+    assert!(!fs::read_to_string(lab.path("d/report.html")).unwrap().contains("<section id=\"machine\""));
+    assert_eq!(lab.ok("report d --machine mine.toml").err, "");
+    assert!(fs::read_to_string(lab.path("d/report.html")).unwrap().contains("<section id=\"machine\""));
+}
+
+#[test]
+fn counters_are_explained() {
+    let lab = Lab::new();
+    let all = lab.ok("counters").out;
+    assert!(all.starts_with("NUMA balancing\n  numa_pte_updates [pages, since 3.8]\n"), "{all}");
+    let one = lab.ok("counters numa_hint_faults_local").out;
+    assert!(one.contains("Does not count: ") && one.lines().count() < 6, "{one}");
+    let list: Value = serde_json::from_str(&lab.ok("counters --json").out).unwrap();
+    let list = list.as_array().unwrap();
+    assert!(list.len() > 60 && list.iter().all(|c| c["meaning"].as_str().unwrap().ends_with('.')), "{}", list.len());
+    assert!(all.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   ")).count() == list.len());
+    let derived: Value = serde_json::from_str(&lab.ok("counters numa_cost --json").out).unwrap();
+    assert_eq!(derived.as_array().unwrap().len(), 2);
+    assert!(derived[0]["formula"].as_str().unwrap().contains("5000 * numa_hint_faults"), "{derived}");
+    assert!(lab.ok("counters pid_inactive").out.contains("skip.pid_inactive [events]"));
+    lab.refused("counters numa_hint_falts", &["no counter `numa_hint_falts`", "did you mean `numa_hint_faults`?"]);
+}

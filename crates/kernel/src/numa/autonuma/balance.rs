@@ -1,0 +1,234 @@
+//! The scheduler hook: pick a better node for the running task and exchange it with a task that runs there
+//! (designs-2012.md section 1.7).
+//!
+//! Threads of one process are compared by their own weights, threads of different processes by their processes' weights.
+//! Both the gain of this task and its lead over the other must be positive, so that the same pair cannot go back on the
+//! same data. There is no threshold and no hysteresis.
+
+use super::stats::busiest;
+use super::AutoNuma;
+
+/// The run queues as the hook sees them.
+pub trait BalanceHost {
+    /// Number of CPUs.
+    fn cpus(&self) -> usize;
+    /// Node of a CPU.
+    fn node_of(&self, cpu: usize) -> usize;
+    /// Task running on a CPU; `None` if it is idle, runs a kernel thread, or has an exchange pending.
+    fn running(&self, cpu: usize) -> Option<u32>;
+    /// Address space of a task.
+    fn mm_of(&self, task: u32) -> u32;
+    /// Whether a task may use a CPU.
+    fn allowed(&self, task: u32, cpu: usize) -> bool;
+}
+
+/// Outcome of the hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// No statistics yet: the task's own node is selected.
+    NoData,
+    /// The task's and its process's busiest node are where it runs: nothing was looked at.
+    Converged,
+    /// CPUs were looked at and none was better.
+    Stay,
+    /// The task exchanges places with the one running on a CPU.
+    Exchange {
+        /// The CPU.
+        cpu: usize,
+        /// What runs there.
+        other: u32,
+    },
+}
+
+/// `w_nid - w_this` and `w_nid - w_other` of the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Diffs {
+    /// What the task gains.
+    pub this: i64,
+    /// How much more it wants the node than the other task does.
+    pub other: i64,
+}
+
+impl Diffs {
+    /// Score of a candidate; `None` if it is none.
+    pub fn score(self) -> Option<i64> {
+        (self.this > 0 && self.other > 0).then_some(self.this + self.other)
+    }
+}
+
+impl AutoNuma {
+    /// Compares `task`, running on node `here`, with `other`, running on node `there`.
+    pub fn compare(&self, task: u32, other: u32, mms: (u32, u32), here: usize, there: usize) -> Diffs {
+        let (p, q) = (&self.tasks[task as usize], &self.tasks[other as usize]);
+        let by_task = mms.0 == mms.1 || !self.knobs.process_weights;
+        let (w_nid, w_this, w_other) = if by_task {
+            (p.weight(there), p.weight(here), q.weight(there))
+        } else {
+            let (a, b) = (&self.mms[mms.0 as usize], &self.mms[mms.1 as usize]);
+            (a.weight(there), a.weight(here), b.weight(there))
+        };
+        Diffs { this: w_nid as i64 - w_this as i64, other: w_nid as i64 - w_other as i64 }
+    }
+    /// Runs the hook for `task` on `cpu`, sets its selected node, and returns what to do and how many CPUs were examined.
+    pub fn balance<H: BalanceHost>(&mut self, task: u32, cpu: usize, host: &H) -> (Choice, u32) {
+        let here = host.node_of(cpu);
+        let mm = host.mm_of(task);
+        let (t, m) = (&self.tasks[task as usize], &self.mms[mm as usize]);
+        if t.total == 0 || m.total == 0 {
+            self.tasks[task as usize].selected = Some(here as u32);
+            return (Choice::NoData, 0);
+        }
+        if busiest(&t.faults) == here && busiest(&m.faults) == here {
+            self.tasks[task as usize].selected = Some(here as u32);
+            return (Choice::Converged, 0);
+        }
+        let mut best: Option<(i64, usize, u32)> = None;
+        let mut examined = 0;
+        for c in 0..host.cpus() {
+            let there = host.node_of(c);
+            if there == here || !host.allowed(task, c) {
+                continue;
+            }
+            examined += 1;
+            let Some(q) = host.running(c) else { continue };
+            if !host.allowed(q, cpu) || self.tasks[q as usize].total == 0 {
+                continue;
+            }
+            if let Some(score) = self.compare(task, q, (mm, host.mm_of(q)), here, there).score() {
+                if best.map_or(true, |b| score > b.0) {
+                    best = Some((score, c, q));
+                }
+            }
+        }
+        let (node, choice) = match best {
+            Some((_, c, other)) => (host.node_of(c), Choice::Exchange { cpu: c, other }),
+            None => (here, Choice::Stay),
+        };
+        self.tasks[task as usize].selected = Some(node as u32);
+        (choice, examined)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numa::autonuma::{AutoNumaTunables, MmStats};
+
+    /// Two nodes of two CPUs; task i runs on CPU i unless told otherwise.
+    struct Box2 {
+        running: Vec<Option<u32>>,
+        mm: Vec<u32>,
+    }
+
+    impl BalanceHost for Box2 {
+        fn cpus(&self) -> usize {
+            self.running.len()
+        }
+        fn node_of(&self, cpu: usize) -> usize {
+            cpu / 2
+        }
+        fn running(&self, cpu: usize) -> Option<u32> {
+            self.running[cpu]
+        }
+        fn mm_of(&self, task: u32) -> u32 {
+            self.mm[task as usize]
+        }
+        fn allowed(&self, _task: u32, _cpu: usize) -> bool {
+            true
+        }
+    }
+
+    /// Tasks with these counters, processes with those.
+    fn state(tasks: &[[u64; 2]], mms: &[[u64; 2]]) -> AutoNuma {
+        let mut a = AutoNuma::new(AutoNumaTunables::default(), 2, mms.len());
+        for t in tasks {
+            a.fork(None);
+            let s = a.tasks.last_mut().unwrap();
+            s.faults = t.to_vec();
+            s.total = t.iter().sum();
+        }
+        for (m, counts) in a.mms.iter_mut().zip(mms) {
+            *m = MmStats::new(2);
+            m.begin_pass();
+            counts.iter().enumerate().for_each(|(n, c)| m.count(n, *c));
+            m.end_pass();
+        }
+        a
+    }
+
+    fn box2(mm: [u32; 4]) -> Box2 {
+        Box2 { running: vec![Some(0), Some(1), Some(2), Some(3)], mm: mm.to_vec() }
+    }
+
+    #[test]
+    fn section_1_7_step_1_no_data_selects_the_own_node() {
+        let mut a = state(&[[0, 0], [1, 1], [1, 1], [1, 1]], &[[1, 1]]);
+        assert_eq!(a.balance(0, 0, &box2([0; 4])), (Choice::NoData, 0));
+        assert_eq!(a.tasks[0].selected, Some(0));
+    }
+
+    #[test]
+    fn section_1_7_step_2_converged_examines_nobody() {
+        let mut a = state(&[[9, 1], [1, 9], [9, 1], [9, 1]], &[[6, 4]]);
+        assert_eq!(a.balance(0, 0, &box2([0; 4])), (Choice::Converged, 0));
+        // Both the task's and the process's busiest node must be here.
+        let mut b = state(&[[9, 1], [1, 9], [9, 1], [9, 1]], &[[4, 6]]);
+        assert_eq!(b.balance(0, 0, &box2([0; 4])), (Choice::Stay, 2));
+    }
+
+    #[test]
+    fn section_1_7_step_3_threads_of_a_process_by_their_own_weights() {
+        // Task 0 wants node 1; task 2 there wants node 0, task 3 is at home.
+        let mut a = state(&[[100, 900], [500, 500], [900, 100], [100, 900]], &[[5, 5]]);
+        let (choice, examined) = a.balance(0, 0, &box2([0; 4]));
+        assert_eq!((choice, examined), (Choice::Exchange { cpu: 2, other: 2 }, 2));
+        assert_eq!(a.tasks[0].selected, Some(1));
+    }
+
+    #[test]
+    fn section_1_7_step_3_tasks_of_different_processes_by_process_weights() {
+        // By threads 0 would go to node 1, by processes it is process 1 whose memory is there.
+        let mut a = state(&[[1, 9], [1, 9], [9, 1], [9, 1]], &[[800, 200], [200, 800]]);
+        assert_eq!(a.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Stay);
+        a.knobs.process_weights = false;
+        assert_eq!(a.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Exchange { cpu: 2, other: 2 });
+        // A task of the process with its memory on node 1 that runs on node 0 goes there.
+        let mut b = state(&[[1, 9], [1, 9], [9, 1], [9, 1]], &[[200, 800], [800, 200]]);
+        assert_eq!(b.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Exchange { cpu: 2, other: 2 });
+    }
+
+    #[test]
+    fn an_exchange_is_not_undone_on_the_same_data() {
+        let mut a = state(&[[100, 900], [1, 1], [600, 400], [1, 1]], &[[5, 5]]);
+        let mut host = box2([0; 4]);
+        assert_eq!(a.balance(0, 0, &host).0, Choice::Exchange { cpu: 2, other: 2 });
+        host.running.swap(0, 2);
+        let back = a.balance(2, 0, &host).0;
+        assert_ne!(back, Choice::Exchange { cpu: 2, other: 0 }, "{back:?}");
+        let back = a.balance(0, 2, &host).0;
+        assert_ne!(back, Choice::Exchange { cpu: 0, other: 2 }, "{back:?}");
+    }
+
+    #[test]
+    fn identical_processes_never_exchange() {
+        let mut a = state(&[[5, 5], [5, 5], [5, 5], [5, 5]], &[[700, 300], [700, 300]]);
+        for t in 0..4 {
+            let choice = a.balance(t, t as usize, &box2([0, 0, 1, 1])).0;
+            assert!(!matches!(choice, Choice::Exchange { .. }), "{t}: {choice:?}");
+        }
+    }
+
+    #[test]
+    fn idle_cpus_and_tasks_without_data_are_passed_over() {
+        let mut a = state(&[[0, 9], [1, 1], [9, 0], [0, 0]], &[[5, 5]]);
+        let mut host = box2([0; 4]);
+        host.running[2] = None;
+        assert_eq!(a.balance(0, 0, &host).0, Choice::Stay);
+    }
+
+    #[test]
+    fn the_first_best_cpu_wins() {
+        let mut a = state(&[[0, 9], [1, 1], [9, 0], [9, 0]], &[[5, 5]]);
+        assert_eq!(a.balance(0, 0, &box2([0; 4])).0, Choice::Exchange { cpu: 2, other: 2 });
+    }
+}

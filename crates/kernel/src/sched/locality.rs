@@ -1,0 +1,142 @@
+//! What the designs of 2012 taught CFS about the node a task should be on (designs-2012.md sections 1.8 and 2.6).
+//!
+//! The node is the scheduler's own [preferred node](super::Scheduler::set_preferred_nid): AutoNUMA's *selected* node is
+//! a soft preference, honoured first and given up for fairness; schednuma's *home* makes tasks on it as good as
+//! cache-hot, puts those off it on a list that pulls look at first, and lets the balancer pull one of them at random
+//! when everything else is balanced.
+
+use super::balance::pass::Env;
+use super::balance::Idle;
+use super::config::Params;
+use super::domains::{Flags, GroupId};
+use super::rq::task::{TaskId, NONE, NO_NODE};
+use super::scheduler::Scheduler;
+
+/// How the preferred node is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locality {
+    /// As in 3.13 and later.
+    Preferred,
+    /// AutoNUMA's selected node.
+    Selected,
+    /// schednuma's home node.
+    Home,
+}
+
+impl Locality {
+    /// By the words of `sched.locality`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "preferred" => Some(Self::Preferred),
+            "selected" => Some(Self::Selected),
+            "home" => Some(Self::Home),
+            _ => None,
+        }
+    }
+}
+
+/// Which tasks a pass over a source queue may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Any.
+    Any,
+    /// Those that locality puts first.
+    First,
+}
+
+/// Passes over a source queue.
+pub(super) fn passes(p: &Params) -> &'static [Wanted] {
+    match p.locality {
+        Locality::Preferred => &[Wanted::Any],
+        Locality::Selected | Locality::Home => &[Wanted::First, Wanted::Any],
+    }
+}
+
+impl Scheduler {
+    /// Whether the pass may look at a task at all.
+    pub(super) fn in_pass(&self, env: &Env, task: TaskId, pass: Wanted) -> bool {
+        let home = self.tasks[task as usize].preferred_nid;
+        match self.p.locality {
+            Locality::Preferred => true,
+            Locality::Selected => {
+                let wants = home == NO_NODE || home == self.topo.node_of(env.dst);
+                wants || (pass == Wanted::Any && !(self.p.locality_strict && env.idle == Idle::Busy))
+            }
+            Locality::Home => pass == Wanted::Any || self.off_home(task),
+        }
+    }
+    /// Whether a task has a home and is not on it.
+    pub(super) fn off_home(&self, task: TaskId) -> bool {
+        let t = &self.tasks[task as usize];
+        t.preferred_nid != NO_NODE && t.preferred_nid != self.topo.node_of(t.cpu)
+    }
+    /// NUMA_HOT: whether non-idle balancing must treat the task as cache-hot.
+    pub(super) fn home_hot(&self, env: &Env, task: TaskId) -> bool {
+        let home = self.tasks[task as usize].preferred_nid;
+        if self.p.locality != Locality::Home || env.idle != Idle::Busy || home == NO_NODE {
+            return false;
+        }
+        let (src, dst) = (self.topo.node_of(env.src), self.topo.node_of(env.dst));
+        self.topo.distance(dst, home) >= self.topo.distance(src, home)
+    }
+    /// Affine wake-ups go to the waker's CPU only if it is on the selected node.
+    pub(super) fn affine_allowed(&self, task: TaskId, this: u32) -> bool {
+        let node = self.tasks[task as usize].preferred_nid;
+        self.p.locality != Locality::Selected || node == NO_NODE || node == self.topo.node_of(this)
+    }
+    /// NUMA_PULL_BIAS: with everything balanced, a random queue with a task off its home, in another group of a domain
+    /// that crosses nodes, provided this group has a task to trade (off its home, or without one).
+    pub(super) fn pull_bias(&mut self, env: &Env) -> Option<u32> {
+        if self.p.locality != Locality::Home || env.idle == Idle::Newly {
+            return None;
+        }
+        let domain = self.topo.domain(env.dom);
+        if !domain.flags.has(Flags::NUMA) {
+            return None;
+        }
+        let own = *domain.groups.first()?;
+        let to_trade = |t: TaskId| self.tasks[t as usize].preferred_nid == NO_NODE || self.off_home(t);
+        if !self.group_has(own, to_trade) {
+            return None;
+        }
+        let groups = self.groups_off_home(env).count() as u64;
+        if groups == 0 {
+            return None;
+        }
+        let lot = draw(&mut self.lots) % groups;
+        let group = self.groups_off_home(env).nth(lot as usize)?;
+        let queues = self.queues_off_home(group).count() as u64;
+        let lot = draw(&mut self.lots) % queues.max(1);
+        self.queues_off_home(group).nth(lot as usize)
+    }
+    /// Other groups of the domain that have a task off its home.
+    fn groups_off_home<'a>(&'a self, env: &Env) -> impl Iterator<Item = GroupId> + 'a {
+        let others = self.topo.domain(env.dom).groups.iter().skip(1);
+        others.copied().filter(|g| self.group_has(*g, |t| self.off_home(t)))
+    }
+    /// Queues of a group that have one.
+    fn queues_off_home(&self, group: GroupId) -> impl Iterator<Item = u32> + '_ {
+        let has = |c: &u32| self.rqs[*c as usize].list.iter().any(|t| self.off_home(*t));
+        self.topo.group(group).span.iter().filter(has)
+    }
+    fn group_has(&self, group: GroupId, what: impl Fn(TaskId) -> bool) -> bool {
+        self.topo.group(group).span.iter().any(|c| self.rqs[c as usize].list.iter().any(|t| what(*t)))
+    }
+    /// The running task of `src`, if it is alone, off its home, and may go to `dst`.
+    pub(super) fn lone_off_home(&self, env: &Env) -> bool {
+        let rq = &self.rqs[env.src as usize];
+        rq.nr() == 1 && rq.cur != NONE && self.off_home(rq.cur) && !self.home_hot(env, rq.cur)
+    }
+    /// Whether the periodic balance of a CPU is due at its tick: the softirq that AutoNUMA's hook is at the end of.
+    pub fn balance_due(&self, cpu: u32, now_ns: u64) -> bool {
+        now_ns / self.p.jiffy_ns >= self.rqs[cpu as usize].next_balance
+    }
+}
+
+/// Next number of the scheduler's own lots (xorshift).
+fn draw(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state >> 11
+}

@@ -1,0 +1,45 @@
+//! What came to a node and what left it.
+
+use super::{bytes, share, unknown, Names};
+use numalab_model::record::why::WhyFile;
+use numalab_model::spec::SpecError;
+
+/// The node of that number, or all of them if `name` is empty.
+///
+/// # Errors
+/// No node has that number.
+pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
+    let ids: Vec<String> = file.header.nodes.iter().map(u32::to_string).collect();
+    let names = Names::new(file);
+    let mut out = String::new();
+    let mut found = false;
+    for (i, id) in ids.iter().enumerate().filter(|(_, id)| name.is_empty() || *id == name) {
+        found = true;
+        out.push_str(&one(&names, i, id));
+    }
+    if found {
+        Ok(out)
+    } else {
+        Err(unknown("--node", name, "node", ids.iter().map(String::as_str)))
+    }
+}
+
+fn one(names: &Names<'_>, i: usize, id: &str) -> String {
+    let Some(n) = names.why().nodes.get(i) else { return String::new() };
+    let pages = |p: u64| format!("{p} pages ({})", bytes(p * 4096));
+    let mut out = format!(
+        "Node {id}: {} were first touched into it, {} were on it at the end.\n",
+        pages(n.first_touched),
+        pages(n.pages_at_end)
+    );
+    out.push_str(&format!("  Hint faults brought {} and took {}.\n", pages(n.pages_in), pages(n.pages_out)));
+    out.push_str(&format!("  Tasks came {} times from other nodes and went {} times.\n", n.tasks_in, n.tasks_out));
+    out.push_str(&format!("  Its CPUs took {} hint faults, {} of them local.\n", n.faults, share(n.local, n.faults)));
+    let preferring = names
+        .why()
+        .tasks
+        .iter()
+        .filter(|t| t.preferred.recent().last().or(t.preferred.first.last()).and_then(|p| p.to) == Some(i as u32));
+    out.push_str(&format!("  {} tasks prefer it at the end.\n", preferring.count()));
+    out
+}

@@ -1,0 +1,94 @@
+//! Why a mapping was scanned, or was not.
+
+use super::{bytes, reasons_text, seconds, times, unknown, Names};
+use numalab_model::record::why::{VmaWhy, WhyFile};
+use numalab_model::spec::SpecError;
+
+/// The mapping `PROCESS/NAME` (or `NAME` in every process that has one), or a list of all if `name` is empty.
+///
+/// # Errors
+/// No mapping has that name.
+pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
+    let names = Names::new(file);
+    // Those that something happened in first, then the large ones.
+    let mut vmas: Vec<&VmaWhy> = file.why.vmas.iter().collect();
+    vmas.sort_by_key(|v| std::cmp::Reverse((v.updates, v.faults, v.end - v.start)));
+    if name.is_empty() {
+        return Ok(vmas.iter().map(|v| line(&names, v) + "\n").collect());
+    }
+    let found: Vec<&VmaWhy> = vmas.iter().copied().filter(|v| v.name == name || names.vma(v) == name).collect();
+    if found.is_empty() {
+        let all: Vec<String> = vmas.iter().map(|v| names.vma(v)).collect();
+        return Err(unknown("--vma", name, "mapping", all.iter().map(String::as_str)));
+    }
+    Ok(found.iter().map(|v| one(&names, v)).collect::<Vec<_>>().join("\n"))
+}
+
+fn line(names: &Names<'_>, v: &VmaWhy) -> String {
+    let passed: u64 = v.skips.iter().map(|s| s.1.count).sum();
+    format!(
+        "{} ({}): scanned {} times, passed over {passed} times, {} pages marked, {} hint faults",
+        names.vma(v),
+        bytes(v.end - v.start),
+        v.scanned.count,
+        v.updates,
+        v.faults
+    )
+}
+
+fn one(names: &Names<'_>, v: &VmaWhy) -> String {
+    let mut out = format!("{}, {} at {:#x}.\n", names.vma(v), bytes(v.end - v.start), v.start);
+    let passed: u64 = v.skips.iter().filter(|s| s.0 != "ignore_pid_inactive").map(|s| s.1.count).sum();
+    match (v.scanned.count, passed) {
+        (0, 0) => {
+            out.push_str(&format!("It was never scanned, and the scanner never came to it: {}\n", never(names, v)))
+        }
+        (0, n) => out.push_str(&format!(
+            "It was never scanned: the scanner came to it {n} times and passed over it each time.\n"
+        )),
+        (_, n) => {
+            let pages = (v.end - v.start) / 4096;
+            out.push_str(&format!("It was scanned {}; {} pages were marked", times(&v.scanned), v.updates));
+            out.push_str(&format!(
+                ", {:.1} times each of its {pages} pages.\n",
+                v.updates as f64 / pages.max(1) as f64
+            ));
+            out.push_str(&format!("Threads took {} hint faults there.\n", v.faults));
+            if n > 0 {
+                out.push_str(&format!("The scanner passed over it {n} times.\n"));
+            }
+        }
+    }
+    if !v.skips.is_empty() {
+        out.push_str("Why it was passed over:\n");
+        out.push_str(&reasons_text(&v.skips, "skip"));
+    }
+    if v.scanned.count > 0 && v.updates == 0 {
+        out.push_str(
+            "Scans found nothing to mark: no page was there, or all were marked already or on nodes left alone.\n",
+        );
+    }
+    out
+}
+
+/// Why no scan ever came to a mapping.
+fn never(names: &Names<'_>, v: &VmaWhy) -> String {
+    let why = names.why();
+    if !why.balancing {
+        return "NUMA balancing is off on this kernel.".into();
+    }
+    let own = || why.tasks.iter().filter(|t| t.process == v.process);
+    let scans: u64 = own().map(|t| t.scans.count).sum();
+    let process = names.process(v.process);
+    if scans > 0 {
+        return format!(
+            "threads of {process} scanned {scans} times, and every time the budget or the run ended before its address."
+        );
+    }
+    let born = own().map(|t| t.born_ns).min().unwrap_or(0);
+    let ended = own().map(|t| t.ended_ns.unwrap_or(why.end_ns)).max().unwrap_or(why.end_ns);
+    format!(
+        "no thread of {process} ran a scan in the {} it lived; the first one is due a scan delay after its start.",
+        seconds(ended.saturating_sub(born))
+    )
+}

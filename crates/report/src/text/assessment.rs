@@ -1,0 +1,82 @@
+//! How sure every difference is, as a table: the tests that stand beside mmtests' star.
+//!
+//! One line per metric and kernel: runs, change, probabilities, interval of the ratio, and the smallest change that would
+//! probably have been seen. Definitions: [`crate::assess`].
+
+use crate::assess::{assess, Assessment, LEVEL, POWER};
+use crate::data::Comparison;
+use crate::format::readable;
+
+/// Headings of the columns; all but the first are right-aligned.
+const HEADINGS: [&str; 9] =
+    ["", "kernel", "runs", "change", "p Welch", "p Holm", "p Mann-Whitney", "ratio 95 %", "detectable"];
+
+/// The table with a blank line before it; empty if there is nothing to compare.
+pub fn table(c: &Comparison) -> String {
+    let all = assess(c);
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut rows: Vec<[String; 9]> = vec![HEADINGS.map(String::from)];
+    rows.extend(all.iter().map(row));
+    let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
+    let mut out = String::from("\nHow sure\n");
+    for r in &rows {
+        let mut line = String::new();
+        for (i, (cell, w)) in r.iter().zip(&widths).enumerate() {
+            match i {
+                0 => line.push_str(&format!("{cell:<w$}")),
+                1 => line.push_str(&format!("  {cell:<w$}")),
+                _ => line.push_str(&format!("  {cell:>w$}")),
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    let often = 100.0 * POWER;
+    out.push_str(&format!(
+        "change: plus means the number grew. p Holm is corrected for all rows; clear below {LEVEL}. detectable: the change\n\
+         that would be seen {often:.0} times in 100 with these runs and this spread. –: too few runs.\n"
+    ));
+    out
+}
+
+fn row(a: &Assessment) -> [String; 9] {
+    let p = |p: Option<f64>| p.map_or("–".into(), |p| if p < 0.0001 { "<0.0001".into() } else { format!("{p:.4}") });
+    let interval = a.ratio_interval.filter(|i| i.low.is_finite() && i.high.is_finite());
+    [
+        format!("{} {}", a.workload, a.metric),
+        a.kernel.clone(),
+        format!("{}/{}", a.runs.0, a.runs.1),
+        a.change_percent.map_or("from 0".into(), |x| format!("{x:+.2} %")),
+        p(a.p_welch),
+        p(a.p_holm),
+        p(a.p_mann_whitney),
+        interval.map_or("–".into(), |i| format!("{:.3} … {:.3}", i.low, i.high)),
+        a.detectable_percent.filter(|d| d.is_finite()).map_or("–".into(), |d| format!("{} %", readable(d))),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Kernel, Metric, Workload};
+
+    #[test]
+    fn one_line_per_metric_and_kernel() {
+        let samples = vec![vec![10.0, 11.0, 12.0], vec![20.0, 21.0, 22.0], vec![10.5]];
+        let w = Workload {
+            name: "w".into(),
+            metrics: vec![Metric::new("elapsed", "s", false, samples)],
+            ..Workload::default()
+        };
+        let kernels = ["a", "b", "c"].map(Kernel::named).to_vec();
+        let got = table(&Comparison { kernels, workloads: vec![w], ..Comparison::default() });
+        let lines: Vec<&str> = got.lines().collect();
+        assert!(lines[3].starts_with("w elapsed  b        3/3  +90.91 %   0.0003"), "{got}");
+        assert!(lines[4].starts_with("w elapsed  c        3/1   -4.55 %"), "{got}");
+        assert_eq!(lines[4].matches('–').count(), 4, "a single run has no spread: {got}");
+        assert_eq!(table(&Comparison::default()), "");
+    }
+}

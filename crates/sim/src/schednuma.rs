@@ -1,0 +1,247 @@
+//! schednuma in the engine: scans in task context, faults, native migration of huge pages (designs-2012.md section 2).
+
+use crate::access::FaultEnd;
+use crate::copies::Copy;
+use crate::designs::Marks;
+use crate::engine::World;
+use crate::fault::Found;
+use numalab_kernel::hw::cost::{shootdowns, FlushOp, ScanWork};
+use numalab_kernel::mm::block::NEVER;
+use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, CHUNK_PAGES};
+use numalab_kernel::numa::design::{Faults, TaskMoves};
+use numalab_kernel::numa::schednuma::fault::Verdict;
+use numalab_kernel::numa::schednuma::scan::walk;
+
+impl World<'_> {
+    /// The queued scan work of `task` runs at `clock`; returns its time.
+    pub(crate) fn schednuma_scan(&mut self, cpu: usize, task: u32, clock: u64) -> u64 {
+        let process = self.tasks[task as usize].process as usize;
+        let costs = self.machine.costs;
+        if !self.designs.schednuma.claim(task, process as u32, clock / 1_000_000) {
+            let ns = costs.exception_ns as u64;
+            self.charge_system(task, ns);
+            return ns;
+        }
+        let space = &self.processes[process].space;
+        let mut stretches = Vec::new();
+        let mut mm = self.designs.schednuma.mms[process];
+        let before = mm.seq;
+        let bounds = |i: usize| {
+            let v = space.vma(space.id_at(i));
+            (v.start, v.end)
+        };
+        walk(&self.designs.cfg.schednuma, &mut mm, space.len(), bounds, |s| stretches.push((space.id_at(s.vma), s)));
+        self.designs.schednuma.mms[process] = mm;
+        if mm.seq != before {
+            let stats = &mut self.designs.autonuma.mms[process];
+            stats.end_pass();
+            stats.begin_pass();
+        }
+        let mut work = ScanWork { vmas: stretches.len() as u64, ..ScanWork::default() };
+        let mut ns = 0;
+        for (id, s) in stretches {
+            let m = self.mark_stretch(process, id, s.from, s.to);
+            self.count_marks(&m);
+            work.marked_pmds += m.huge;
+            work.marked_ptes += m.ptes;
+            work.skipped_ptes += (m.pages - m.huge * CHUNK_PAGES).saturating_sub(m.ptes);
+            if m.huge + m.ptes > 0 {
+                ns += self.shoot_down(cpu, task, m.pages);
+            }
+        }
+        ns += self.costs.scan_ns(&work, 0.0) as u64;
+        // The lock is held for writing: faults of the process wait.
+        self.processes[process].protecting_until_ns = clock + ns;
+        ns += self.scan_residue_ns(cpu, process);
+        self.designs.counters.scans += 1;
+        self.charge_system(task, ns);
+        ns
+    }
+
+    /// What a scan takes beyond its known parts: work that waits for memory, so it grows as memory gets slower.
+    fn scan_residue_ns(&self, cpu: usize, process: usize) -> u64 {
+        let here = self.cpus[cpu].node;
+        let (mut pages, mut weighted) = (0, 0.0);
+        for v in self.processes[process].space.iter() {
+            for (n, p) in v.pages_on_node().iter().enumerate() {
+                pages += p;
+                weighted += *p as f64 * self.rates.latency_factor(here, n);
+            }
+        }
+        let slower = if pages > 0 { weighted / pages as f64 } else { 1.0 };
+        (f64::from(self.designs.cfg.schednuma.scan_residue_us) * 1000.0 * slower) as u64
+    }
+
+    fn count_marks(&mut self, m: &Marks) {
+        let c = &mut self.numa.counters;
+        c.numa_huge_pte_updates += m.huge;
+        // The counter grows once per area and scan with schednuma's patches, per entry with AutoNUMA's (section 5.4).
+        c.numa_pte_updates += match self.designs.cfg.faults {
+            Faults::AutoNuma if self.designs.cfg.autonuma.scan_pmd => m.huge,
+            Faults::AutoNuma => m.huge + m.ptes,
+            _ => u64::from(m.pages > 0),
+        };
+    }
+
+    /// A hinting fault.
+    pub(crate) fn schednuma_fault(&mut self, cpu: usize, task: u32, f: &Found, clock: u64) -> (u64, FaultEnd) {
+        self.vm.pgfault += 1;
+        let process = self.tasks[task as usize].process as usize;
+        let here = self.cpus[cpu].node;
+        let own_policy = !self.tasks[task as usize].policy.migrate_on_fault();
+        // Another thread of the process may be marking: it holds the lock for writing.
+        let waited = self.processes[process].protecting_until_ns.saturating_sub(clock).min(MAX_WAIT_NS);
+        self.tasks[task as usize].slept_ns += waited;
+        let mut ns = self.machine.costs.hint_fault_ns as u64 + waited;
+        let copying = if f.pages > 1 && !self.designs.copies.is_empty() {
+            self.designs.copies.of_chunk(process, f.vma, f.chunk).copied()
+        } else {
+            None
+        };
+        if let Some(copy) = copying.filter(|c| c.until_ns <= clock) {
+            self.end_copy(process, f.vma, f.chunk);
+            if !copy.lost {
+                return (ns, FaultEnd::Go);
+            }
+        }
+        let seen = (f.last != NEVER).then_some(f.last);
+        let (verdict, last) = self.designs.schednuma.misplaced(task, own_policy, seen, f.node, here);
+        let vma = self.processes[process].space.vma_mut(f.vma);
+        if last != seen {
+            vma.set_last(f.chunk, f.page, last.unwrap_or(NEVER));
+        }
+        self.designs.counters.filtered += u64::from(verdict == Verdict::Filtered);
+        let copying = copying.filter(|c| c.until_ns > clock && !c.lost);
+        if verdict == Verdict::Misplaced {
+            if let Some(copy) = copying {
+                // It goes for migration as well, and waits for the page's lock.
+                return (copy.until_ns - clock, FaultEnd::Go);
+            }
+            if self.designs.schednuma.admit(here, clock / 1_000_000, f.pages) {
+                if f.pages > 1 {
+                    if let Some(time) = self.begin_copy(cpu, task, f, clock) {
+                        return (ns + time, FaultEnd::Copying);
+                    }
+                } else if let Some(time) = self.schednuma_migrate_base(cpu, task, f, last) {
+                    ns += time;
+                    self.schednuma_record(task, process, here, 1);
+                    self.numa.counters.numa_hint_faults += 1;
+                    return (ns, FaultEnd::Go);
+                }
+            }
+        }
+        // Access is restored, and with it the entry is changed under a copy in progress.
+        self.processes[process].space.vma_mut(f.vma).unmark(f.chunk, f.page);
+        if let Some(copy) = self.designs.copies.of_chunk(process, f.vma, f.chunk).filter(|_| copying.is_some()) {
+            copy.lost = self.designs.cfg.schednuma.copies_lost;
+        }
+        self.numa.counters.numa_hint_faults += 1;
+        self.numa.counters.numa_hint_faults_local += 1;
+        self.schednuma_record(task, process, f.node, u64::from(f.pages));
+        (ns, FaultEnd::Go)
+    }
+
+    fn schednuma_record(&mut self, task: u32, process: usize, node: usize, pages: u64) {
+        let seq = self.designs.schednuma.mms[process].seq;
+        if let Some(home) = self.designs.schednuma.record(task, seq, node, pages) {
+            self.designs.counters.homes += 1;
+            if self.designs.cfg.moves == TaskMoves::HomeNode {
+                self.sched.set_preferred_nid(task, Some(home));
+            }
+        }
+    }
+
+    /// Moves a base page; its entry is not present, so no flush is needed unless a scan is under way.
+    fn schednuma_migrate_base(&mut self, cpu: usize, task: u32, f: &Found, last: Option<u32>) -> Option<u64> {
+        let here = self.cpus[cpu].node;
+        if !self.memory.alloc_migration(here, here, 1) {
+            return None;
+        }
+        self.memory.release(f.node, 1);
+        let process = self.tasks[task as usize].process as usize;
+        let remembered = self.designs.schednuma.after_move().unwrap_or(NEVER);
+        self.designs.schednuma.stale.leave(f.node, last.unwrap_or(0));
+        let vma = self.processes[process].space.vma_mut(f.vma);
+        vma.unmark(f.chunk, f.page);
+        vma.move_page(f.chunk, f.page, here, remembered);
+        self.count_moved(f.node, here, 1, 1);
+        let slowdown = self.rates.latency_factor(f.node, here);
+        let flushes = shootdowns(FlushOp::HintMigrateBase, &self.cfg.flush, false);
+        let flush: u64 = (0..flushes).map(|_| self.shoot_down(cpu, task, 1)).sum();
+        Some(self.costs.migrate_4k_ns(f.node, here, slowdown) as u64 + flush)
+    }
+
+    /// Starts copying a huge page; its entry keeps the mark. Returns the time the copy takes.
+    fn begin_copy(&mut self, cpu: usize, task: u32, f: &Found, clock: u64) -> Option<u64> {
+        let to = self.cpus[cpu].node;
+        if !self.memory.alloc_migration(to, to, CHUNK_PAGES) {
+            return None;
+        }
+        let process = self.tasks[task as usize].process as usize;
+        let slowdown = self.rates.latency_factor(f.node, to);
+        let ns = self.costs.migrate_2m_ns(f.node, to, slowdown) as u64 + self.shoot_down(cpu, task, CHUNK_PAGES);
+        self.rates.copied(f.node, to, CHUNK_BYTES);
+        self.designs.counters.pages_copied += CHUNK_PAGES;
+        self.designs.copies.begin(Copy {
+            task,
+            process,
+            vma: f.vma,
+            chunk: f.chunk,
+            from: f.node,
+            to,
+            until_ns: clock + ns,
+            lost: false,
+        });
+        Some(ns)
+    }
+
+    /// The copy a task was making is done.
+    pub(crate) fn end_copy_of(&mut self, task: u32) {
+        if !self.designs.copies.is_empty() {
+            if let Some(copy) = self.designs.copies.end_of_task(task) {
+                self.finish_copy(&copy);
+            }
+        }
+    }
+
+    fn end_copy(&mut self, process: usize, vma: usize, chunk: usize) {
+        if let Some(copy) = self.designs.copies.end_of_chunk(process, vma, chunk) {
+            self.finish_copy(&copy);
+        }
+    }
+
+    /// Maps the copy, or throws it away if the entry has changed.
+    fn finish_copy(&mut self, c: &Copy) {
+        let p = &mut self.processes[c.process];
+        let there = !p.ended && {
+            let v = p.space.vma(c.vma);
+            let chunk = v.chunk(c.chunk);
+            chunk.kind == ChunkKind::Huge && usize::from(chunk.node) == c.from && chunk.huge_marked
+        };
+        let changed = !there && self.designs.cfg.schednuma.copies_lost;
+        let gone = p.ended || p.space.vma(c.vma).chunk(c.chunk).kind != ChunkKind::Huge;
+        let moved = !gone && usize::from(p.space.vma(c.vma).chunk(c.chunk).node) != c.from;
+        if c.lost || changed || gone || moved {
+            self.memory.release(c.to, CHUNK_PAGES);
+            self.designs.counters.copies_lost += 1;
+            self.numa.counters.thp_migration_fail += 1;
+            return;
+        }
+        let remembered = self.designs.schednuma.after_move().unwrap_or(NEVER);
+        let vma = p.space.vma_mut(c.vma);
+        vma.unmark(c.chunk, 0);
+        vma.move_page(c.chunk, 0, c.to, remembered);
+        self.memory.release(c.from, CHUNK_PAGES);
+        self.designs.schednuma.stale.leave(c.from, c.to as u32);
+        let n = &mut self.numa.counters;
+        n.numa_hint_faults += 1;
+        // A huge page counts as one (section 5.4).
+        n.numa_pages_migrated += 1;
+        n.pgmigrate_success += 1;
+        n.thp_migration_success += 1;
+        self.schednuma_record(c.task, c.process, c.to, CHUNK_PAGES);
+    }
+}
+
+/// No scan holds the lock longer than this.
+const MAX_WAIT_NS: u64 = 10_000_000;

@@ -1,0 +1,145 @@
+//! AutoNUMA and schednuma of 2012 on the machine of mail 002: what designs-2012.md says must come out, at a tenth of the
+//! published length.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::*;
+use numalab_kernel::hw::cost::FlushRules;
+use numalab_kernel::numa::autonuma::AutoNumaTunables;
+use numalab_kernel::numa::design::{Design, DesignWords};
+use numalab_kernel::numa::releases;
+use numalab_kernel::numa::schednuma::SchedNumaTunables;
+use numalab_kernel::sched::SchedConfig;
+use numalab_model::record::Outcome;
+use numalab_sim::{SimConfig, Thp};
+
+const VANILLA: [&str; 3] = ["none", "kernel", "kernel"];
+const AUTONUMA: [&str; 3] = ["autonuma", "autonuma", "exchange"];
+const SCHEDNUMA: [&str; 3] = ["schednuma", "schednuma", "home_node"];
+
+/// Scanner, faults, task moves; the knobs of both designs.
+fn config(roles: [&'static str; 3], autonuma: AutoNumaTunables, schednuma: SchedNumaTunables, thp: Thp) -> SimConfig {
+    let [scan, faults, moves] = roles;
+    let words = DesignWords { scan, fault_stats: faults, page_migrate: faults, task_migrate: moves };
+    let mut numa = releases::settings("3.8").unwrap().unwrap();
+    numa.scan.numa_balancing = 0;
+    let locality = match moves {
+        "exchange" => "selected",
+        "home_node" => "home",
+        _ => "preferred",
+    };
+    let sched = SchedConfig { form: "v61", imbalance: "none", locality, ..SchedConfig::default() };
+    let flush = FlushRules { migrate_batch_flush: false, ..FlushRules::default() };
+    let design = Design::new(&words, autonuma, schednuma).unwrap();
+    SimConfig::new(&numa, &sched, flush, thp).unwrap().with_design(design)
+}
+
+fn plain(roles: [&'static str; 3]) -> SimConfig {
+    config(roles, AutoNumaTunables::default(), SchedNumaTunables::default(), Thp::Always)
+}
+
+fn go(k: &SimConfig, workload_name: &str, params: &[(&str, &str)]) -> Outcome {
+    let m = machine("e7-4807-4s");
+    let w = workload(workload_name, &m, 3, params);
+    run(&m, &w, k, 3)
+}
+
+fn reason(o: &Outcome, name: &str) -> u64 {
+    o.reasons.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1
+}
+
+/// Points 4, 8 and 12 of section 8.1: both designs converge, AutoNUMA by splitting and joining, schednuma whole.
+#[test]
+fn private_slices_converge_under_both_designs() {
+    let params = [("loops", "250")];
+    let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&plain(r), "numa02_SMT", &params));
+    let elapsed = |o: &Outcome| scalar(o, "elapsed_s");
+    assert!(elapsed(&a) < 0.6 * elapsed(&v), "{} of {}", elapsed(&a), elapsed(&v));
+    assert!(elapsed(&s) < 0.6 * elapsed(&v), "{} of {}", elapsed(&s), elapsed(&v));
+    assert!(scalar(&a, "user_s") < 0.6 * scalar(&v, "user_s"), "user time includes memory stall");
+    let (splits, joined, moved) =
+        (counter(&a, "thp_split"), counter(&a, "thp_collapse_alloc"), counter(&a, "numa_pages_migrated"));
+    assert!(splits > 300 && joined > splits * 8 / 10 && joined <= splits, "{splits} split, {joined} joined");
+    assert!(moved >= splits * 512 * 85 / 100 && moved <= splits * 512 * 115 / 100, "{moved} of {splits} splits");
+    assert_eq!((counter(&s, "thp_split"), counter(&s, "thp_collapse_alloc")), (0, 0));
+    assert!(counter(&s, "numa_pages_migrated") > 300, "huge pages count as one");
+    assert_eq!((counter(&v, "numa_hint_faults"), counter(&v, "numa_pages_migrated")), (0, 0));
+    assert!(scalar(&a, "system_s") > scalar(&s, "system_s"), "512 pages one by one cost more than one of 2 MiB");
+}
+
+/// Points 1, 2, 14 and 16: one spread of a hot node's memory helps, two in a row keep it hot; schednuma copies more bytes
+/// and faults less.
+#[test]
+fn shared_memory_on_a_hot_node() {
+    let params = [("loops", "12")];
+    let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&plain(r), "numa01", &params));
+    let elapsed = |o: &Outcome| scalar(o, "elapsed_s");
+    assert!(elapsed(&a) < 0.7 * elapsed(&v), "{} of {}", elapsed(&a), elapsed(&v));
+    assert!(elapsed(&s) > 0.75 * elapsed(&v) && elapsed(&s) < elapsed(&v), "{} of {}", elapsed(&s), elapsed(&v));
+    assert!(scalar(&s, "system_s") > scalar(&a, "system_s"));
+    assert!(scalar(&a, "system_s") > 3.0 * scalar(&v, "system_s"));
+    assert!(counter(&a, "numa_hint_faults") > 4 * counter(&s, "numa_hint_faults"), "512 a trap against one");
+    assert!(reason(&s, "design.copies_lost") > 0, "copies are lost to concurrent faults");
+    assert_eq!(reason(&a, "design.copies_lost"), 0);
+}
+
+/// Section 8.4: without the first-fault exception the gain of numa01 shrinks.
+#[test]
+fn the_first_fault_exception_spreads_the_hot_node() {
+    let params = [("loops", "12")];
+    let knobs = AutoNumaTunables { migrate_allow_first_fault: false, ..AutoNumaTunables::default() };
+    let without = config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always);
+    let (with, without) = (go(&plain(AUTONUMA), "numa01", &params), go(&without, "numa01", &params));
+    assert!(scalar(&without, "elapsed_s") > 1.1 * scalar(&with, "elapsed_s"));
+}
+
+/// Section 8.4: native migration of huge pages needs neither splits nor joins and costs less.
+#[test]
+fn native_huge_migration_under_autonuma() {
+    let params = [("loops", "250")];
+    let knobs = AutoNumaTunables { native_huge: true, ..AutoNumaTunables::default() };
+    let native = go(&config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always), "numa02_SMT", &params);
+    let split = go(&plain(AUTONUMA), "numa02_SMT", &params);
+    assert_eq!((counter(&native, "thp_split"), counter(&native, "thp_collapse_alloc")), (0, 0));
+    assert!(scalar(&native, "system_s") < 0.6 * scalar(&split, "system_s"));
+}
+
+/// Base pages: a fault handles all pages under a page-table mark, and the knob takes that away.
+#[test]
+fn base_pages_are_marked_by_table_or_by_entry() {
+    let params = [("loops", "100")];
+    let by = |scan_pmd| {
+        let knobs = AutoNumaTunables { scan_pmd, ..AutoNumaTunables::default() };
+        go(&config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Never), "numa02_SMT", &params)
+    };
+    let (table, entry) = (by(true), by(false));
+    let per_trap = |o: &Outcome| counter(o, "numa_hint_faults") as f64 / counter(o, "pgfault") as f64;
+    assert_eq!(counter(&table, "numa_pte_updates"), 0, "table marks are not counted");
+    assert!(counter(&entry, "numa_pte_updates") > 100_000);
+    assert!(per_trap(&table) > per_trap(&entry));
+    assert_eq!(counter(&table, "thp_collapse_alloc"), 0);
+}
+
+/// Scanner and task moves can be exchanged or taken away, and the runs still check out.
+#[test]
+fn parts_can_be_exchanged() {
+    for roles in [
+        ["schednuma", "autonuma", "exchange"],
+        ["autonuma", "schednuma", "home_node"],
+        ["autonuma", "autonuma", "kernel"],
+        ["schednuma", "schednuma", "kernel"],
+    ] {
+        let o = go(&plain(roles), "numa02_SMT", &[("loops", "120")]);
+        assert!(counter(&o, "numa_hint_faults") > 0, "{roles:?}");
+        assert!(counter(&o, "numa_pages_migrated") > 0, "{roles:?}");
+        assert_eq!(reason(&o, "design.exchanges") > 0, roles[2] == "exchange", "{roles:?}");
+    }
+}
+
+#[test]
+fn the_designs_are_deterministic() {
+    for roles in [AUTONUMA, SCHEDNUMA] {
+        let params = [("loops", "40")];
+        assert_eq!(go(&plain(roles), "numa02_SMT", &params), go(&plain(roles), "numa02_SMT", &params));
+    }
+}

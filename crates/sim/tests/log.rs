@@ -1,0 +1,132 @@
+//! Logs say what the counters say, and a run with logs is the run without.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::*;
+use numalab_model::record::events::{Event, Events, Fate, Header, Kind, NONE};
+use numalab_model::record::why::Why;
+use numalab_model::record::Outcome;
+use numalab_sim::{observe, Observers};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+/// The outcome, all events of both logs and the counts of a run of two processes whose memory starts on one node.
+fn watched(dir: &Path, kernel_name: &str) -> (Outcome, Vec<Event>, Vec<Event>, Why) {
+    let m = machine("4x1x6x2");
+    let w = workload("numa01_THREAD_ALLOC", &m, 11, &[("loops", "2000"), ("memory", "256MiB")]);
+    let header = Header::new("r", &m, &w).line().unwrap();
+    let sink = |name: &str| -> numalab_sim::Sink {
+        let mut f = File::create(dir.join(name)).unwrap();
+        f.write_all(header.as_bytes()).unwrap();
+        Box::new(f)
+    };
+    let ask = Observers { trace: Some(sink("trace")), decisions: Some(sink("head")), why: true };
+    let o = observe(&m, &w, &kernel(kernel_name), 11, true, ask).unwrap();
+    let plain = run(&m, &w, &kernel(kernel_name), 11);
+    assert!(o.outcome == plain, "{kernel_name}: whoever watches changes nothing");
+    let all = |name: &str| {
+        let mut log = Events::open(&dir.join(name)).unwrap();
+        let mut out = Vec::new();
+        while let Some(e) = log.next_event().unwrap() {
+            out.push(e);
+        }
+        out
+    };
+    (o.outcome, all("trace"), all("head"), o.why.unwrap())
+}
+
+fn count(o: &Outcome, name: &str) -> u64 {
+    o.counters.iter().chain(&o.reasons).find(|c| c.0 == name).unwrap_or_else(|| panic!("no {name}")).1
+}
+
+#[test]
+fn the_trace_adds_up_to_the_counters() {
+    let dir = tempfile::tempdir().unwrap();
+    for kernel in ["6.3", "6.4", "6.12"] {
+        let (o, trace, ..) = watched(dir.path(), kernel);
+        let of = |kind: Kind| trace.iter().filter(move |e| e.kind == kind);
+        assert!(count(&o, "numa_hint_faults") > 0, "{kernel}");
+        let faults: u64 = of(Kind::Faults).map(|e| u64::from(e.y)).sum();
+        assert_eq!(faults, count(&o, "numa_hint_faults"), "{kernel}");
+        assert_eq!(
+            of(Kind::Faults).map(|e| e.local_and_migrated().0).sum::<u64>(),
+            count(&o, "numa_hint_faults_local")
+        );
+        assert_eq!(of(Kind::Faults).map(|e| e.local_and_migrated().1).sum::<u64>(), count(&o, "numa_pages_migrated"));
+        assert_eq!(of(Kind::Scan).map(|e| e.z).sum::<u64>(), count(&o, "numa_pte_updates"));
+        let placed = |code: u16| of(Kind::Placed).filter(|e| e.code == code).count() as u64;
+        assert_eq!(placed(1), count(&o, "placed.move"), "{kernel}");
+        assert_eq!(placed(2), count(&o, "placed.swap"), "{kernel}");
+        let threads = 2 * 25;
+        assert_eq!((of(Kind::Born).count(), of(Kind::Ended).count()), (threads, threads), "{kernel}");
+        on_one_cpu_at_a_time(&trace);
+    }
+}
+
+/// Between any two instants every task is on at most one CPU; within one, a move shows as two switches in any order.
+fn on_one_cpu_at_a_time(trace: &[Event]) {
+    let switches: Vec<&Event> = trace.iter().filter(|e| e.kind == Kind::Switch).collect();
+    assert!(switches.windows(2).all(|w| w[0].time_ns <= w[1].time_ns), "switches are in order of time");
+    let mut on = std::collections::BTreeMap::new();
+    for instant in switches.chunk_by(|a, b| a.time_ns == b.time_ns) {
+        for e in instant {
+            on.insert(e.x, e.task);
+        }
+        let mut tasks: Vec<u32> = on.values().copied().filter(|t| *t != NONE).collect();
+        let all = tasks.len();
+        tasks.sort_unstable();
+        tasks.dedup();
+        assert_eq!(tasks.len(), all, "a task is on two CPUs at {} ns: {on:?}", instant[0].time_ns);
+    }
+    assert!(on.values().all(|t| *t == NONE), "nobody is left on a CPU");
+}
+
+#[test]
+fn the_counts_add_up_to_the_counters_and_reasons() {
+    let dir = tempfile::tempdir().unwrap();
+    for kernel in ["6.3", "6.4", "6.12"] {
+        let (o, _, head, why) = watched(dir.path(), kernel);
+        let skips = |word: &str| -> u64 {
+            why.vmas.iter().flat_map(|v| &v.skips).filter(|s| s.0 == word).map(|s| s.1.count).sum()
+        };
+        for word in ["unsuitable", "scan_delay", "pid_inactive", "seq_completed"] {
+            assert_eq!(skips(word), count(&o, &format!("skip.{word}")), "{kernel} {word}");
+        }
+        assert_eq!(why.vmas.iter().map(|v| v.updates).sum::<u64>(), count(&o, "numa_pte_updates"), "{kernel}");
+        assert_eq!(why.vmas.iter().map(|v| v.faults).sum::<u64>(), count(&o, "numa_hint_faults"));
+        assert_eq!(why.tasks.iter().map(|t| t.local).sum::<u64>(), count(&o, "numa_hint_faults_local"));
+        assert_eq!(why.chunks.iter().map(|c| c.faults.count).sum::<u64>(), count(&o, "numa_hint_faults"));
+        assert_eq!(why.chunks.iter().map(|c| c.migrated).sum::<u64>(), count(&o, "numa_pages_migrated"));
+        assert_eq!(why.nodes.iter().map(|n| n.pages_in).sum::<u64>(), count(&o, "numa_pages_migrated"));
+        let fates = |word: &str| -> u64 {
+            why.chunks.iter().flat_map(|c| &c.fates).filter(|f| f.0 == word).map(|f| f.1.count).sum()
+        };
+        assert_eq!(fates("denied.two_stage"), count(&o, "denied.two_stage"), "{kernel}");
+        assert_eq!(fates("denied.group"), count(&o, "denied.group"), "{kernel}");
+        assert_eq!(fates("stayed"), 0, "every refusal has a reason");
+        // Two regions and 48 stacks; every one has an entry, scanned or not.
+        assert_eq!(why.vmas.len(), 2 + 2 * 24, "{kernel}");
+        assert!(head.len() as u64 <= 131_072);
+        let migrated = head.iter().filter(|e| e.kind == Kind::Fault && Fate::of(e.code) == Fate::Migrated).count();
+        assert!(migrated > 0, "{kernel}");
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_an_error() {
+    struct Full;
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("no space left"))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let m = machine("2x1x2x1");
+    let w = workload("numa02", &m, 1, &[("loops", "1")]);
+    let ask = Observers { trace: Some(Box::new(Full)), ..Observers::default() };
+    let e = observe(&m, &w, &kernel("6.3"), 1, true, ask).unwrap_err();
+    assert!(e.to_string().contains("no space left"), "{e}");
+}

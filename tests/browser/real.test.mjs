@@ -1,0 +1,124 @@
+// The page of real records: simulated here and now, compared with what `numalab compare --json` says of the same records.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { browser, experiment, figure, lowContrast, open } from "./page.mjs";
+
+let b;
+let real;
+
+before(async () => {
+  real = experiment();
+  b = await browser();
+});
+
+after(async () => {
+  await b?.close();
+  real?.remove();
+});
+
+for (const width of [1280, 390]) {
+  for (const scheme of ["light", "dark"]) {
+    test(`a real page renders at ${width} px, ${scheme}`, async () => {
+      const { page, trouble, close } = await open(b, real.url, { width, scheme });
+      await page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, "no scrolling sideways");
+      assert.deepEqual(await page.evaluate(lowContrast, 4.5), []);
+      assert.deepEqual(trouble, []);
+      await close();
+    });
+  }
+}
+
+test("it answers what was compared, who wins, by how much, how sure, and at what cost", async () => {
+  const { page, close } = await open(b, real.url);
+  assert.equal(await page.locator("h1").innerText(), "Is 6.3 better than off on numa01_THREAD_ALLOC?");
+  const metric = real.json.workloads[0].metrics.find((m) => m.name === "elapsed");
+  const [off, on] = ["off", "6.3"].map((k) => metric.kernels[k].mean);
+  const said = await page.locator(".headline").innerText();
+  assert.match(said, /^6\.3 (beats|loses to) off: elapsed /);
+  assert.ok(said.includes(on < off ? "beats" : "loses to"), said);
+  assert.match(said, /p (=|<) [\d.]+, corrected for \d+ rows, 3 and 3 runs, 95 % interval of the ratio/);
+  const facts = await page.locator("dl.facts").innerText();
+  for (const word of ["sim: a model's predictions", "2x1x4x1", "memory = 64MiB", "6 of 6", "1 to 3"]) assert.ok(facts.includes(word), `${word}: ${facts}`);
+  const answer = await page.locator("#answer").innerText();
+  for (const word of ["system time", "hint faults", "AutoNUMA cost (mmtests)", "AutoNUMA cost with copies"]) {
+    assert.ok(answer.includes(word), word);
+  }
+  await close();
+});
+
+test("every chart the records can fill is there, under one cursor", async () => {
+  const { page, trouble, close } = await open(b, real.url);
+  const headings = await page.locator("#time h3").allInnerTexts();
+  assert.deepEqual(headings, [
+    "Memory on each node",
+    "Where it was",
+    "What NUMA balancing did",
+    "Bandwidth of each node's memory",
+    "Bandwidth of each link",
+    "Thread time by kind",
+  ]);
+  const chart = page.locator(".chart .u-over").first();
+  await chart.scrollIntoViewIfNeeded();
+  const at = await chart.boundingBox();
+  await page.mouse.move(at.x + at.width / 2, at.y + 40);
+  const places = await page
+    .locator(".u-cursor-x")
+    .evaluateAll((list) => list.map((e) => (e.getBoundingClientRect().right - e.parentElement.getBoundingClientRect().x) / e.parentElement.clientWidth));
+  assert.ok(places.length === (await page.locator(".chart canvas").count()) && places.every((x) => Math.abs(x - 0.5) < 0.02), places.join(" "));
+  const select = page.getByLabel("Show", { exact: true });
+  const titles = await select.locator("option").allInnerTexts();
+  assert.equal(titles.length, 3, titles.join("|"));
+  for (const label of titles) {
+    await select.selectOption({ label });
+    const map = page.locator(".map canvas").first();
+    await map.scrollIntoViewIfNeeded();
+    const box = await map.boundingBox();
+    await page.mouse.move(box.x + 100, box.y + 14);
+    await page.waitForFunction(() => document.querySelector(".map .readout").textContent !== "");
+  }
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+test("figures of the page are those of the JSON form", async () => {
+  const { page, close } = await open(b, real.url);
+  await page.locator("summary", { hasText: "Every figure" }).click();
+  let compared = 0;
+  for (const w of real.json.workloads) {
+    const rows = page.locator(`table.every[data-workload="${w.name}"] tbody tr`);
+    assert.equal(await rows.count(), w.metrics.length);
+    const cells = await rows.evaluateAll((list) => list.map((r) => [...r.querySelectorAll("td[data-mean]")].map((d) => [Number(d.dataset.mean), d.querySelector(".v").textContent])));
+    w.metrics.forEach((m, i) => {
+      real.json.kernels.map((k) => m.kernels[k].mean).filter((x) => x !== null).forEach((want, k) => {
+        const [exact, shown] = cells[i][k];
+        assert.ok(Math.abs(exact - want) <= Math.abs(want) * 1e-14, `${m.name}: ${exact} ${want}`);
+        assert.ok(Math.abs(figure(shown) - want) <= Math.abs(want) * 0.006, `${m.name}: ${shown} ${want}`);
+        compared++;
+      });
+    });
+  }
+  assert.ok(compared > 60, `${compared}`);
+  await close();
+});
+
+test("settings, reasons and counters are defined in tooltips", async () => {
+  const { page, close } = await open(b, real.url);
+  const tip = page.locator("#tip");
+  const text = async (selector, name) => {
+    const term = page.locator(`${selector} a.term`, { hasText: name }).first();
+    await term.focus();
+    assert.ok(await tip.isVisible(), name);
+    return tip.innerText();
+  };
+  assert.match(await text("#answer", "hint faults"), /Does not count/);
+  assert.match(await text("#answer", "AutoNUMA cost (mmtests)"), /Its copy term never counted/);
+  assert.match(await text("#answer", "numa_balancing"), /./);
+  assert.equal(await page.locator("#machine .node").count(), 2);
+  const dead = await page.evaluate(() =>
+    [...document.querySelectorAll("a[href^='#']")].filter((a) => !document.getElementById(a.getAttribute("href").slice(1))).map((a) => a.href),
+  );
+  assert.deepEqual(dead, []);
+  await close();
+});
