@@ -392,9 +392,29 @@ mod tests {
         assert_eq!(block.rows.len(), 10);
         let run = block.run.as_ref().unwrap();
         assert_eq!(run.calibrate.as_ref().map(|c| c.metric.as_str()), Some("elapsed_s"));
-        assert_eq!(p.blocks[1].rows.len(), 20);
-        assert_eq!(p.blocks[1].rows.iter().filter(|r| r.formatter_only.is_some()).count(), 2);
-        assert!(p.blocks[1].run.is_err());
+        for (block, test) in p.blocks[1..4].iter().zip(["numa01", "numa02", "numa02_SMT"]) {
+            let run = block.run.as_ref().unwrap();
+            assert_eq!((run.workload.value.as_str(), run.iterations, block.rows.len()), (test, 7, 2));
+        }
+        let whole = p.blocks.last().unwrap();
+        assert_eq!(whole.rows.len(), 20);
+        assert_eq!(whole.rows.iter().filter(|r| r.formatter_only.is_some()).count(), 2);
+        assert!(whole.run.is_err());
+        // The rows of a test are those of the whole table.
+        for row in p.blocks[1..4].iter().flat_map(|b| &b.rows) {
+            assert_eq!(whole.rows.iter().find(|r| r.id == row.id).unwrap().values, row.values, "{}", row.id);
+        }
+    }
+
+    /// kernel-numa-balancing.md section 8: ratios 0.954 and 0.995.
+    #[test]
+    fn mail_001_is_complete() {
+        let catalog = Catalog::embedded();
+        let file = catalog.get(Kind::Published, "001").unwrap();
+        let p = parse(&file.label, &file.text).unwrap();
+        let values = &p.blocks[0].rows[0].values;
+        let ratios: Vec<f64> = values.iter().map(|v| (1000.0 * v / values[p.baseline]).round() / 1000.0).collect();
+        assert_eq!(ratios, [1.0, 0.954, 0.995]);
     }
 
     /// mmtests-report.md section 4.1: changes recomputed against column 1, and the local share of hint faults.

@@ -26,10 +26,10 @@ pub enum FaultEnd {
     Go,
     /// Memory is exhausted.
     OutOfMemory,
-    /// A huge page is being copied: go on once that is done.
-    Copying,
     /// The page can be accessed this once.
     Pass,
+    /// A huge page is being copied: go on once that is done.
+    Copying,
     /// The slice ends: the fault is handled later, is still going on, or waits.
     Stop(Pending),
 }
@@ -39,8 +39,8 @@ impl FaultEnd {
     pub(crate) fn stops(self) -> Option<Step> {
         match self {
             Self::Go | Self::Pass => None,
-            Self::Copying => Some(Step::Stop(Pending::Moves)),
             Self::OutOfMemory => Some(Step::Stop(Pending::Exit)),
+            Self::Copying => Some(Step::Stop(Pending::Moves)),
             Self::Stop(pending) => Some(Step::Stop(pending)),
         }
     }

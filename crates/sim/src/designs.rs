@@ -15,10 +15,7 @@ use numalab_kernel::mm::ChunkKind;
 use numalab_kernel::numa::autonuma::{AutoNuma, Scand};
 use numalab_kernel::numa::design::{Design, Faults, Scanner, TaskMoves};
 use numalab_kernel::numa::mark::MarkRules;
-use numalab_kernel::numa::page_filter::{PageFilter, PageFilterKind};
 use numalab_kernel::numa::schednuma::SchedNuma;
-use numalab_kernel::numa::state::LastCpupid;
-use numalab_kernel::numa::topology::NodeMask;
 
 /// A kernel thread of a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,16 +145,6 @@ impl Designs {
     }
 }
 
-/// The designs of 2012 spare no page.
-const EVERYTHING: MarkRules = MarkRules {
-    pte_skip_nodes: NodeMask::EMPTY,
-    huge_skip_nodes: NodeMask::EMPTY,
-    filter: PageFilter { kind: PageFilterKind::None, mapcount_limit: 0, cow_only: false, refuse_migration: false },
-    skip_dirty_file: false,
-    stamp_nodes: NodeMask::EMPTY,
-    stamp: LastCpupid::UNSET,
-};
-
 impl World<'_> {
     /// Starts the daemons of the kernel, each at a random point of its sleep.
     pub(crate) fn start_daemons(&mut self) {
@@ -248,7 +235,7 @@ impl World<'_> {
                     stats.count(n, u64::from(*k) * counted / u64::from(c.present));
                 }
             }
-            let m = vma.mark_range(addr, stop, &EVERYTHING, &mut self.shared);
+            let m = vma.mark_range(addr, stop, &MarkRules::OWN_PAGES, &mut self.shared);
             out.huge += m.huge;
             if c.kind == ChunkKind::Small {
                 out.ptes += m.updates;

@@ -50,9 +50,7 @@ impl World<'_> {
         let process = self.tasks[task as usize].process as usize;
         let s = Site { cpu, task, process, vma, chunk, page, write };
         let p = &mut self.processes[process];
-        if p.table_node == usize::MAX {
-            p.table_node = self.cpus[cpu].node;
-        }
+        p.table_node.get_or_insert(self.cpus[cpu].node);
         let v = p.space.vma(vma);
         let state = v.page(chunk, page, &self.shared);
         let of_object = match state {

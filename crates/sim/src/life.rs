@@ -46,6 +46,9 @@ impl<'a> World<'a> {
             let all = spec.fork == ForkPoint::AfterPrologue;
             copied = p.inherit(&mut self.processes[of], (of as u32, process as u32), all, &mut self.shared);
         }
+        if copied.ptes + copied.pmds > 0 {
+            p.table_node = Some(self.cpus[parent_cpu as usize].node);
+        }
         p.map_regions(process as u32, spec, &self.cfg.mm.thp, &self.memory, &mut self.shared);
         self.processes[process] = p;
         self.create_task(process, 0, parent_cpu, parent);

@@ -14,6 +14,7 @@ use crate::access::FaultEnd;
 use crate::engine::{Pending, World};
 use crate::fault::Site;
 use crate::host::Host;
+use crate::log::{Before, Fault};
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{Mapper, PageRef, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::fault::FaultDecision;
@@ -88,6 +89,7 @@ impl World<'_> {
     /// A marked entry of a shared page was touched.
     pub(crate) fn shared_hint_fault(&mut self, s: &Site, at: PageRef) -> (u64, FaultEnd) {
         self.vm.pgfault += 1;
+        let before = self.log_before(s.task);
         let fault = FaultSite { task: s.task, cpu: s.cpu, now: self.now_ns / self.cfg.jiffy_ns() };
         let policy = self.effective_policy(s);
         let p = &mut self.processes[s.process];
@@ -127,7 +129,7 @@ impl World<'_> {
                 }
             }
         }
-        (ns + self.finish_hint_fault(s, at, fault, &mut facts, &decision, result), FaultEnd::Go)
+        (ns + self.finish_hint_fault(s, at, (fault, before), &mut facts, &decision, result), FaultEnd::Go)
     }
 
     /// Records a hint fault on a shared page; returns the time of a write fault that follows at once.
@@ -135,15 +137,23 @@ impl World<'_> {
         &mut self,
         s: &Site,
         at: PageRef,
-        fault: FaultSite,
+        (fault, before): (FaultSite, Option<Before>),
         facts: &mut PageFacts,
         decision: &FaultDecision,
         result: MigrateResult,
     ) -> u64 {
+        let node = facts.nid;
         let mut host = Host { sched: &mut self.sched, processes: &self.processes, moves: &mut self.moves };
         let out = self.numa.hint_fault_done(fault, facts, decision, result, &mut host);
         let page = usize::from(at.page);
         self.shared.block_of(at).last[page] = facts.last.raw();
+        let v = self.processes[s.process].space.vma_mut(s.vma);
+        let address = v.chunk_base(s.chunk) + s.page as u64 * PAGE_BYTES;
+        if let Some(before) = before {
+            let (task, cpu, vma, pages, clock_ns) = (s.task, s.cpu, s.vma, facts.pages, self.now_ns);
+            let ns = self.machine.costs.hint_fault_ns as u64;
+            self.log_fault(&before, &Fault { task, cpu, vma, address, node, pages, clock_ns, ns, result });
+        }
         let v = self.processes[s.process].space.vma_mut(s.vma);
         if out.write_dropped && !facts.huge && v.shows(at) {
             v.set_read_only(s.chunk, s.page);
@@ -189,7 +199,7 @@ impl World<'_> {
             }
             let marked = !v.set_migrating(m.site.chunk, m.site.page);
             if mapper.process as usize != m.site.process {
-                let tables = p.table_node;
+                let tables = p.table_node.unwrap_or(here);
                 ns += RMAP_LINES * self.machine.latency_ns[here][tables] * self.rates.latency_factor(here, tables);
                 let running: u32 = p.running_on_node.iter().sum();
                 if !marked && running > 0 {
@@ -372,7 +382,8 @@ impl World<'_> {
         self.lru_batches.add(cpu, m.at, &mut self.shared);
         let result = if m.moved { MigrateResult::Migrated } else { MigrateResult::Failed };
         m.facts.last = LastCpupid::from_raw(self.shared.block_of(m.at).last[usize::from(m.at.page)]);
-        let ns = self.finish_hint_fault(&m.site, m.at, m.fault, &mut m.facts, &m.decision, result);
+        let log = (m.fault, self.log_before(task));
+        let ns = self.finish_hint_fault(&m.site, m.at, log, &mut m.facts, &m.decision, result);
         self.cpus[cpu].debt_ns += ns;
         debug_assert_eq!(task, m.site.task);
         self.apply_new_moves(cpu);

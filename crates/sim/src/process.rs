@@ -25,8 +25,8 @@ pub struct ProcessState {
     pub vma_policy: Vec<Option<MemPolicy>>,
     /// The same for its huge pages, where the kernel has that (`mpol_huge`).
     pub vma_huge_policy: Vec<Option<MemPolicy>>,
-    /// Node its page tables are taken to be on: that of its first fault (`usize::MAX` before that).
-    pub table_node: usize,
+    /// Node its page tables are taken to be on: where a fork copied them, else where it first faulted.
+    pub table_node: Option<usize>,
     /// It maps pages that other processes may map too.
     pub shares: bool,
     /// Regions inherited from its parent.
@@ -67,7 +67,7 @@ impl ProcessState {
             vma_numa: Vec::new(),
             vma_policy: Vec::new(),
             vma_huge_policy: Vec::new(),
-            table_node: usize::MAX,
+            table_node: None,
             shares: false,
             inherited: 0,
             region_vma: Vec::new(),

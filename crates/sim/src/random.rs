@@ -34,7 +34,19 @@ impl World<'_> {
         let llc_share = self.sets.loads.held_bytes(self.cpus[cpu].llc, set as usize);
         let walk = mean_walk(&self.tlb, to - from, vma.huge_share(), llc_share);
         let limit = self.look_again(process, end);
+        let mut drawn = self.tasks[task as usize].drawn.take();
         while *clock < limit && done < a.accesses {
+            if let Some((chunk, page)) = drawn.take() {
+                done += 1;
+                if let Some(stop) =
+                    self.random_fault(cpu, task, (id, chunk, page), write, pace.span, clock, &mut kernel_ns)
+                {
+                    done -= 1;
+                    out = stop;
+                    break;
+                }
+                continue;
+            }
             let vma = self.processes[process].space.vma(id);
             self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
             let pending = self.spans.pending(pace.span);
@@ -57,19 +69,11 @@ impl World<'_> {
                 continue;
             }
             let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
-            let before = vma.pending_pages();
-            let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
-            kernel_ns += ns;
-            *clock += ns;
-            if let Some(stop) = fate.stops() {
-                // The access comes again.
+            if let Some(stop) = self.random_fault(cpu, task, (id, chunk, page), write, pace.span, clock, &mut kernel_ns)
+            {
                 done -= 1;
                 out = stop;
                 break;
-            }
-            if fate == FaultEnd::Go {
-                let after = self.processes[process].space.vma(id).pending_pages();
-                self.spans.resolved(pace.span, before.saturating_sub(after));
             }
         }
         if out == Step::Go && *clock >= limit && limit < end {
@@ -79,6 +83,33 @@ impl World<'_> {
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_kernel(task, kernel_ns);
         out
+    }
+
+    /// The fault of a random access; if it ends the step, the access comes again, to the same page.
+    #[allow(clippy::too_many_arguments)]
+    fn random_fault(
+        &mut self,
+        cpu: usize,
+        task: u32,
+        (id, chunk, page): (usize, usize, usize),
+        write: bool,
+        span: u32,
+        clock: &mut u64,
+        kernel_ns: &mut u64,
+    ) -> Option<Step> {
+        let process = self.tasks[task as usize].process as usize;
+        let before = self.processes[process].space.vma(id).pending_pages();
+        let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
+        *kernel_ns += ns;
+        *clock += ns;
+        let stop = fate.stops();
+        if stop.is_some() {
+            self.tasks[task as usize].drawn = Some((chunk, page));
+        } else if fate == FaultEnd::Go {
+            let after = self.processes[process].space.vma(id).pending_pages();
+            self.spans.resolved(span, before.saturating_sub(after));
+        }
+        stop
     }
 
     /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.

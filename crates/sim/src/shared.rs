@@ -184,6 +184,7 @@ impl World<'_> {
             let memory = &mut self.memory;
             self.shared.leave(at, &mut |gone| memory.take_back(gone));
         }
+        self.log_first_touch(node, 1);
         self.rates.copied(old, node, PAGE_BYTES);
         let mut ns = waited + self.costs.cow_fault_ns(old, node, self.rates.latency_factor(old, node)) as u64;
         if mapped {

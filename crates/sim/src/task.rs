@@ -62,6 +62,8 @@ pub struct Task<'a> {
     pub system_ns: u64,
     /// Since when it waits for a page under migration, ns.
     pub blocked_since_ns: Option<u64>,
+    /// Page (chunk, page) that its random access has come to and still has to fault in.
+    pub drawn: Option<(usize, usize)>,
     /// The sweep it is planned to make, while shared pages are on the move.
     pub stretch: Option<Stretch>,
     /// Migration it carries out.
@@ -125,6 +127,7 @@ impl<'a> Task<'a> {
             user_ns: 0,
             system_ns: 0,
             blocked_since_ns: None,
+            drawn: None,
             stretch: None,
             migration: None,
             slept_ns: 0,
@@ -150,6 +153,7 @@ impl<'a> Task<'a> {
     pub fn advance(&mut self) {
         self.pc += 1;
         self.done = 0;
+        self.drawn = None;
         self.entered = false;
     }
     /// Starts another program from its first op.

@@ -65,3 +65,8 @@ fn whole_buffer_sweeps_on_four_nodes() {
 fn per_thread_slices_on_eight_nodes() {
     check("numa02_8n", "naples-2s", "6.1", "numa02", &[("loops", "400")]);
 }
+
+#[test]
+fn a_data_segment_on_the_move() {
+    check("cow_shared_4.15", "4x1x4x2", "4.15", "cow-shared", &[("duration", "4s")]);
+}

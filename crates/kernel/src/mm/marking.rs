@@ -60,7 +60,8 @@ impl Vma {
             Some(at) => self.shared_facts(at, store),
             None => PageFacts::private_anon_huge(node),
         };
-        if !whole || c.huge_marked || rules.huge(&facts) != Verdict::Mark {
+        let spared = shared.is_some() && rules.own_only;
+        if !whole || spared || c.huge_marked || rules.huge(&facts) != Verdict::Mark {
             out.skipped += 1;
             return;
         }
@@ -144,6 +145,10 @@ impl Vma {
         let mut from = 0;
         while let Some(p) = shared.next(from) {
             from = p + 1;
+            if rules.own_only {
+                fresh.clear(p);
+                continue;
+            }
             let Some(at) = self.page_ref(chunk, p) else { continue };
             let facts = self.shared_facts(at, store);
             match rules.pte(&facts) {

@@ -6,7 +6,7 @@
 
 use super::config::NumaConfig;
 use super::page::PageFacts;
-use super::page_filter::{PageFilter, Verdict};
+use super::page_filter::{PageFilter, PageFilterKind, Verdict};
 use super::state::LastCpupid;
 use super::tiering;
 use super::time::Jiffies;
@@ -27,6 +27,8 @@ pub struct MarkRules {
     pub stamp_nodes: NodeMask,
     /// Scan time in the form stored in slow-tier pages.
     pub stamp: LastCpupid,
+    /// Pages that other mappings can show are left alone, whatever their mapcount (the designs of 2012).
+    pub own_only: bool,
 }
 
 impl MarkRules {
@@ -55,8 +57,20 @@ impl MarkRules {
             skip_dirty_file: cfg.switches.skip_dirty_file,
             stamp_nodes,
             stamp,
+            own_only: false,
         }
     }
+
+    /// Every page that only this mapping can show.
+    pub const OWN_PAGES: Self = Self {
+        pte_skip_nodes: NodeMask::EMPTY,
+        huge_skip_nodes: NodeMask::EMPTY,
+        filter: PageFilter { kind: PageFilterKind::None, mapcount_limit: 0, cow_only: false, refuse_migration: false },
+        skip_dirty_file: false,
+        stamp_nodes: NodeMask::EMPTY,
+        stamp: LastCpupid::UNSET,
+        own_only: true,
+    };
 
     /// Whether a present base-page entry that is not yet PROT_NONE is marked (checks 3 to 7).
     #[inline]

@@ -1,0 +1,200 @@
+//! Memory that several processes share: COW, mapcounts, migration in proportion to them, waits, filters.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::*;
+use numalab_model::record::Outcome;
+use numalab_sim::Thp;
+use proptest::prelude::*;
+
+const TWO_NODES: &str = "2x1x4x1";
+
+/// `workers` processes that sweep what their parent on node 0 touched, for `time`.
+fn family(kind: &str, workers: u32, size: &str, write: f64, time: &str) -> String {
+    format!(
+        r#"
+name = "test"
+title = "t"
+about = "a"
+source = "s"
+[[channel]]
+name = "done"
+[[process]]
+name = "parent"
+affinity = {{ nodes = 0 }}
+[[process.region]]
+name = "data"
+kind = "{kind}"
+size = "{size}"
+[[process.prologue]]
+access = "data"
+write = {prologue}
+[[process.phase]]
+count = {workers}
+wait = "done"
+[[process]]
+name = "worker"
+count = {workers}
+parent = "parent"
+fork = "after"
+affinity = {{ nodes = 1 }}
+[[process.phase]]
+time = "{time}"
+access = "data"
+write = {write}
+cost = "10ns"
+[[process.phase]]
+signal = "done"
+"#,
+        prologue = if kind == "data" { 0 } else { 1 },
+    )
+}
+
+fn go(kernel_name: &str, text: &str) -> Outcome {
+    let m = machine(TWO_NODES);
+    run(&m, &inline(text, &m, 1, &[]), &kernel(kernel_name), 1)
+}
+
+#[test]
+fn a_store_gives_the_writer_a_page_of_its_own() {
+    // 256 pages touched by the parent; each of three workers writes all of them: three copies more.
+    let o = go("off", &family("anon", 3, "1MiB", 1.0, "20ms"));
+    assert_eq!(counter(&o, "numa_hit"), 256 * 4);
+    // The last owner of a page reuses it: the parent's never come free here, so nobody does.
+    assert_eq!(counter(&o, "pgreuse"), 0);
+    let read = go("off", &family("anon", 3, "1MiB", 0.0, "20ms"));
+    assert_eq!(counter(&read, "numa_hit"), 256);
+    assert!(counter(&read, "pgfault") < 300, "{}", counter(&read, "pgfault"));
+}
+
+#[test]
+fn shared_memory_and_files_are_found_by_faults_of_ones_own() {
+    // Page tables of shared mappings are not copied: 256 faults in each of three workers.
+    let shm = go("off", &family("shared", 3, "1MiB", 1.0, "20ms"));
+    assert_eq!(counter(&shm, "numa_hit"), 256);
+    assert_eq!(counter(&shm, "pgfault"), 256 * 4);
+    // Reading a file maps 16 pages at a time.
+    let file = go("off", &family("data", 3, "1MiB", 0.0, "20ms"));
+    assert_eq!(counter(&file, "numa_hit"), 256);
+    assert_eq!(counter(&file, "pgfault"), 256 + 16 * 3);
+    // Writing to it copies each page once.
+    let copied = go("off", &family("data", 3, "1MiB", 1.0, "20ms"));
+    assert_eq!(counter(&copied, "numa_hit"), 256 * 4);
+}
+
+#[test]
+fn shared_pages_move_and_whoever_meets_them_waits() {
+    let text = family("data", 4, "2MiB", 0.0, "6s");
+    let moved = go("4.15", &text);
+    assert!(counter(&moved, "numa_pages_migrated") >= 400, "{}", counter(&moved, "numa_pages_migrated"));
+    assert!(scalar(&moved, "blocked_s") > 0.0);
+    for filtered in ["4.16", "6.12"] {
+        let o = go(filtered, &text);
+        assert_eq!(counter(&o, "numa_pte_updates"), 0, "{filtered}");
+        assert!(scalar(&o, "blocked_s").abs() < 1e-12, "{filtered}");
+    }
+    // Explicitly shared memory is no copy-on-write memory.
+    let shm = go("4.16", &family("shared", 4, "2MiB", 0.0, "6s"));
+    assert!(counter(&shm, "numa_pages_migrated") >= 400);
+}
+
+#[test]
+fn a_migration_costs_in_proportion_to_the_mapcount() {
+    // Beyond the scans and faults of each worker, a page mapped 16 times costs more to move than one mapped twice.
+    let per_page = |workers: u32| {
+        let m = machine("2x1x18x1");
+        let w = inline(&family("data", workers, "2MiB", 0.0, "6s"), &m, 1, &[]);
+        let (on, off) = (run(&m, &w, &kernel("4.15"), 1), run(&m, &w, &kernel("off"), 1));
+        let faults = counter(&on, "numa_hint_faults") as f64 * 2e-6;
+        let system = scalar(&on, "system_s") - scalar(&off, "system_s") - faults;
+        system / counter(&on, "pgmigrate_success") as f64
+    };
+    let (two, sixteen) = (per_page(1), per_page(16));
+    assert!(sixteen > 2.0 * two, "{two} and {sixteen}");
+}
+
+#[test]
+fn pages_of_a_child_that_has_not_faulted_yet_can_move() {
+    // A waiting parent and a sleeping child map the pages too; neither has faulted since the fork.
+    let text = family("anon", 2, "2MiB", 0.0, "6s");
+    let o = go("4.15", &text);
+    assert!(counter(&o, "numa_pages_migrated") >= 400, "{}", counter(&o, "numa_pages_migrated"));
+    assert_eq!(counter(&go("4.16", &text), "numa_pages_migrated"), 0);
+}
+
+#[test]
+fn vector_27_pages_of_the_2018_program() {
+    // thp-and-allocation.md, vector 27: 977 pages, all mapped more than once: 0 updates with the filter; without it,
+    // up to 977 for each process and scan pass.
+    let text = family("data", 6, "4000000B", 0.0, "6s");
+    assert_eq!(counter(&go("4.16", &text), "numa_pte_updates"), 0);
+    let o = go("4.15", &text);
+    let updates = counter(&o, "numa_pte_updates");
+    assert!(updates > 977 && updates <= 977 * 6 * 6, "{updates}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Frames and mapcounts agree at the end of any family of processes; `run` checks that.
+    #[test]
+    fn frames_are_conserved(
+        kinds in proptest::collection::vec(0usize..5, 1..4),
+        steps in proptest::collection::vec((0usize..4, 0usize..3, 0u8..4, 1u32..300), 1..12),
+        grandchildren in any::<bool>(),
+        kernel_number in 0usize..3,
+        huge in any::<bool>(),
+    ) {
+        let m = machine(TWO_NODES);
+        let text = random_family(&kinds, &steps, grandchildren);
+        let w = inline(&text, &m, 3, &[]);
+        let k = kernel_with(["4.15", "6.1", "6.12"][kernel_number], if huge { Thp::Always } else { Thp::Never });
+        run(&m, &w, &k, 3);
+        // And half-way, with everybody alive and perhaps pages on the move.
+        let cut = numalab_model::workload::Workload { limit_ns: 2_500_000, ..w };
+        numalab_sim::run(&m, &cut, &k, 3, true).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// Processes that access and discard parts of inherited memory at random; `steps` are (region, process, verb, pages).
+fn random_family(kinds: &[usize], steps: &[(usize, usize, u8, u32)], grandchildren: bool) -> String {
+    let words = ["anon", "shared", "data", "file", "file_shared"];
+    let mut text = String::from("name = \"test\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n");
+    let of = |process: usize| {
+        let mut out = String::new();
+        for &(region, who, verb, pages) in steps.iter().filter(|s| s.1 == process) {
+            let r = region % kinds.len();
+            let read_only = words[kinds[r]] == "file";
+            let at = (u64::from(pages) * 7919 + who as u64) % 700;
+            let span = format!("offset = \"{}B\"\nlen = \"{}B\"", at * 4096, u64::from(pages) * 4096);
+            let what = match verb {
+                0 => format!("access = \"r{r}\"\n{span}"),
+                1 => format!("discard = \"r{r}\"\n{span}"),
+                2 => format!("access = \"r{r}\"\n{span}\npattern = \"random\"\naccesses = 500"),
+                _ => format!("access = \"r{r}\"\n{span}\nwrite = {}", u8::from(!read_only)),
+            };
+            let end = if verb == 1 { "" } else { "count = 40\ncost = \"20us\"\n" };
+            out += &format!("{what}\n{end}%%");
+        }
+        out
+    };
+    let steps_of = |process: usize, section: &str| -> String {
+        of(process).split("%%").filter(|s| !s.is_empty()).map(|s| format!("[[process.{section}]]\n{s}")).collect()
+    };
+    let idle = "[[process.phase]]\ncompute = \"300us\"\n";
+    text += "[[process]]\nname = \"a\"\n";
+    for (i, k) in kinds.iter().enumerate() {
+        text += &format!("[[process.region]]\nname = \"r{i}\"\nkind = \"{}\"\nsize = \"4MiB\"\n", words[*k]);
+    }
+    text += &steps_of(0, "prologue");
+    text += idle;
+    text += "[[process]]\nname = \"b\"\ncount = 2\nparent = \"a\"\nfork = \"after\"\n";
+    text += &steps_of(1, if grandchildren { "prologue" } else { "phase" });
+    text += idle;
+    if grandchildren {
+        text += "[[process]]\nname = \"c\"\ncount = 2\nparent = \"b\"\nfork = \"after\"\n";
+        text += &steps_of(2, "phase");
+        text += idle;
+    }
+    text
+}
