@@ -26,6 +26,7 @@ mod migration;
 mod outcome;
 mod policy;
 mod process;
+mod random;
 mod rates;
 mod sample;
 mod scan;
