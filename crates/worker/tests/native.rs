@@ -17,6 +17,7 @@ fn region(name: &str, kind: RegionKind, size_bytes: u64) -> Region {
         misalign_bytes,
         advice: HugeAdvice::NoHuge,
         policy: None,
+        huge_policy: None,
         write: true,
     }
 }

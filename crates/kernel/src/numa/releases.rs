@@ -50,6 +50,8 @@ pub const RELEASES: &[Release] = &[
             ("numa.locality_reset_on_backoff", "false"),
             ("numa.local_fault_updates_cpupid", "true"),
             ("numa.migration_drops_write", "false"),
+            ("numa.migration_waiters_pin", "false"),
+            ("numa.migration_lru_batch", "false"),
             ("numa.refuse_memoryless_target", "false"),
             ("numa.refuse_shared_thp", "true"),
             ("numa.thp_shared_flag", "false"),
