@@ -126,7 +126,15 @@ pub fn balancing(on: bool) -> Knob {
 
 /// Runs a workload with balancing on or off.
 pub fn run(lab: &Lab, image: &Image, machine: &Machine, workload: &Workload, on: bool, seed: u64) -> Run {
-    let knobs = [balancing(on)];
+    // Read back and reported, not set.
+    let period = Knob {
+        name: "scan.scan_period_min_ms".into(),
+        kernel_name: "debugfs sched/numa_balancing/scan_period_min_ms".into(),
+        value: String::new(),
+        unit: "ms".into(),
+        required: false,
+    };
+    let knobs = [balancing(on), period];
     lab.run(&Plan { image, machine, workload, knobs: &knobs, seed, drill: None }, &mut |_| {}).unwrap()
 }
 
