@@ -194,7 +194,7 @@ impl<'a> World<'a> {
         observers: Observers,
     ) -> Result<Self, String> {
         let nodes = machine.node_count();
-        let rates = Rates::new(machine, workload);
+        let rates = Rates::new(machine, workload, cfg.design.oracle);
         let sets = WorkingSets::new(machine, workload, &rates);
         let spans = Spans::new(sets.spans(), nodes);
         let mut rng = Rng::new(seed);

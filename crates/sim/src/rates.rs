@@ -94,9 +94,17 @@ pub struct Rates {
 /// Damping of the occupancy between epochs (machines.md section 6.2).
 const DAMPING: f64 = 0.5;
 
+/// The node with memory that answers a node soonest: itself, unless it has none.
+fn nearest_memory(machine: &Machine, node: usize) -> usize {
+    let with_memory = (0..machine.node_count()).filter(|&n| machine.nodes[n].memory_bytes > 0);
+    let latency = |n: usize| machine.latency_ns[node][n];
+    with_memory.min_by(|&a, &b| latency(a).total_cmp(&latency(b))).unwrap_or(node)
+}
+
 impl Rates {
-    /// Rates for the kinds of access that `workload` makes, with no load yet.
-    pub fn new(machine: &Machine, workload: &Workload) -> Self {
+    /// Rates for the kinds of access that `workload` makes, with no load yet. With an `oracle` memory is always on the
+    /// node that asks for it (or the nearest one that has memory), wherever the page tables say it is.
+    pub fn new(machine: &Machine, workload: &Workload, oracle: bool) -> Self {
         let mut kinds: Vec<AccessKind> = Vec::new();
         let mut add = |a: &Access| {
             for sibling in SIBLINGS {
@@ -126,7 +134,8 @@ impl Rates {
         let n = kinds.len() * places * nodes;
         let mut flows = Vec::with_capacity(kinds.len() * nodes * nodes);
         for k in &kinds {
-            flows.extend((0..nodes * nodes).map(|i| k.flow(i / nodes, i % nodes)));
+            let dst = |i: usize| if oracle { nearest_memory(machine, i / nodes) } else { i % nodes };
+            flows.extend((0..nodes * nodes).map(|i| k.flow(i / nodes, dst(i))));
         }
         let mut rates = Self {
             nodes,

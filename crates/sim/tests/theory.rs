@@ -4,6 +4,7 @@
 
 mod common;
 use common::*;
+use numalab_sim::SimConfig;
 
 /// One thread reads memory of node 0 over and over, pinned to a node.
 const STREAM: &str = r#"
@@ -114,6 +115,39 @@ fn off_is_off() {
     let o = run(&m, &w, &kernel("off"), 1);
     for name in ["numa_pte_updates", "numa_hint_faults", "numa_pages_migrated"] {
         assert_eq!(counter(&o, name), 0, "{name}");
+    }
+}
+
+/// The oracle's memory is near whoever asks: a far stream takes exactly the time of a near one, and no page moves.
+#[test]
+fn the_oracle_has_no_remote_memory() {
+    let m = machine("milan-2s-nps1");
+    let mut oracle = kernel("off");
+    oracle.design.oracle = true;
+    let one = |k: &SimConfig, node: &str, passes: &str| {
+        run(&m, &inline(STREAM, &m, 1, &[("node", node), ("passes", passes)]), k, 1)
+    };
+    // Without the first touch, which still zeroes pages across the link.
+    let sweeps =
+        |k: &SimConfig, node: &str| scalar(&one(k, node, "24"), "elapsed_s") - scalar(&one(k, node, "8"), "elapsed_s");
+    let (near, far, best) = (sweeps(&kernel("off"), "0"), sweeps(&kernel("off"), "1"), sweeps(&oracle, "1"));
+    assert!(far > 1.2 * near, "{far} is not slower than {near}");
+    assert!((best / near - 1.0).abs() < 0.01, "{best} and {near}");
+    let best = one(&oracle, "1", "8");
+    assert_eq!(counter(&best, "numa_pages_migrated"), 0);
+}
+
+/// What any kernel gets from the same program is worse than what the oracle gets.
+#[test]
+fn no_kernel_beats_the_oracle_where_memory_is_local_in_the_end() {
+    let m = machine("milan-2s-nps1");
+    let w = workload("numa01_THREAD_ALLOC", &m, 1, &[("loops", "200")]);
+    let mut oracle = kernel("off");
+    oracle.design.oracle = true;
+    let bound = scalar(&run(&m, &w, &oracle, 1), "elapsed_s");
+    for name in ["off", "4.15", "6.1", "6.12"] {
+        let elapsed = scalar(&run(&m, &w, &kernel(name), 1), "elapsed_s");
+        assert!(bound < elapsed, "{name}: {elapsed} s, oracle {bound} s");
     }
 }
 
