@@ -17,6 +17,7 @@ mod copies;
 mod counters;
 mod daemons;
 mod designs;
+mod dispatch;
 mod engine;
 mod event;
 mod fault;
