@@ -98,7 +98,7 @@ impl World<'_> {
                 Step::Stop(Pending::Sleep(Some(*clock + ns)))
             }
             Op::SetPolicy(p) => {
-                t.policy = crate::policy::compile(p, self.memory.memory_nodes());
+                t.policy = crate::policy::compile(p, self.processes[t.process as usize].mems);
                 t.advance();
                 Step::Go
             }

@@ -13,6 +13,7 @@ use crate::event::{Event, EventQueue};
 use crate::host::SchedView;
 use crate::log::{Log, Observers};
 use crate::maps::Maps;
+use crate::policy::allowed;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::reclaim::{Hand, SwapQueue};
@@ -214,6 +215,9 @@ impl<'a> World<'a> {
                     .collect(),
             })
             .collect();
+        let memory = NodeMemory::with_config(machine, &cfg.mm, seed);
+        let mems = memory.memory_nodes();
+        let processes = workload.processes.iter().map(|p| ProcessState::new(nodes, allowed(p, mems))).collect();
         Ok(Self {
             machine,
             workload,
@@ -222,8 +226,8 @@ impl<'a> World<'a> {
             queue: EventQueue::default(),
             sched: Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?,
             numa: NumaBalancing::new(cfg.numa, NumaTopology::new(machine).map_err(|e| e.to_string())?),
-            memory: NodeMemory::with_config(machine, &cfg.mm, seed),
-            processes: workload.processes.iter().map(|_| ProcessState::new(nodes)).collect(),
+            memory,
+            processes,
             tasks: Vec::new(),
             cpus,
             costs: CostModel::new(machine),
