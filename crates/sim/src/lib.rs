@@ -27,6 +27,7 @@ mod log;
 mod maps;
 mod migration;
 mod outcome;
+mod pace;
 mod place;
 mod policy;
 mod process;
