@@ -206,3 +206,40 @@ write = 0
     assert!(updates > 262_144.0, "scanned at least once: {updates}");
     assert!(updates <= 262_144.0 * elapsed, "{updates} in {elapsed} s");
 }
+
+/// Threads run and pages lie where their cpuset says, whatever is nearer; with no page left there the run ends.
+#[test]
+fn a_cpuset_confines_threads_and_pages() {
+    let m = machine("4x1x4x1");
+    let text = r#"
+name = "confined"
+title = "t"
+about = "a"
+source = "test"
+[params]
+size = "64MiB"
+[[process]]
+name = "p"
+threads = 8
+cpuset = { nodes = "1..2", mems = "2..3" }
+[[process.region]]
+name = "r"
+size = "size"
+[[process.phase]]
+time = "3s"
+access = "r"
+slice = "thread"
+write = 1
+"#;
+    let k = kernel("6.1");
+    let o = run(&m, &inline(text, &m, 1, &[]), &k, 1);
+    let pages: Vec<f64> = (0..4).map(|n| *o.series[0].values[n].last().unwrap()).collect();
+    assert_eq!((pages[0], pages[1]), (0.0, 0.0), "neither at first touch nor by migration: {pages:?}");
+    assert!(pages[2] >= 16384.0, "the nearest of the allowed ones: {pages:?}");
+    assert!(counter(&o, "numa_hint_faults") > 0 && counter(&o, "pgmigrate_fail") > 0, "node 1 asks for them in vain");
+    let large = text.replace("size = \"size\"", "size = \"size\"\nadvice = \"huge\"");
+    let size = format!("{}B", m.memory_bytes() / 2 + (1 << 30));
+    let o = numalab_sim::run(&m, &inline(&large, &m, 1, &[("size", &size)]), &k, 1, true).unwrap();
+    let numalab_model::record::Status::Failed(why) = o.status else { panic!("{:?}", o.status) };
+    assert!(why.contains("none of the nodes that its cpuset allows"), "{why}");
+}
