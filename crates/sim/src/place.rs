@@ -171,12 +171,12 @@ impl World<'_> {
 }
 
 /// What the huge-page rule needs to know of the machine.
+///
+/// # Errors
+/// `ladder_custom` without a list.
 pub(crate) fn ladders(machine: &Machine, cfg: &MmConfig) -> Result<Ladders, String> {
-    match cfg.thp.locality() {
-        Locality::LadderSorted => Ok(Ladders::sorted(machine, machine.tlb.nested)),
-        Locality::LadderCustom => {
-            Err("thp_locality = ladder_custom needs a list, which only `explain ladder` takes".into())
-        }
-        _ => Ok(Ladders::classes_of(machine)),
+    if cfg.thp.locality() == Locality::LadderCustom && cfg.thp.ladder.is_none() {
+        return Err("thp_locality = ladder_custom needs its list: thp.ladder=\"D0 THP | D1 THP | D0 4k\"".into());
     }
+    Ok(Ladders::of(machine, &cfg.thp, machine.tlb.nested))
 }
