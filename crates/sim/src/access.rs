@@ -61,6 +61,8 @@ pub(crate) struct Pace {
     pub l2: f64,
     /// Share found in the LLC.
     pub llc: f64,
+    /// Share of the mapped pages that show zeros (random accesses).
+    pub zeros: f64,
     /// What the other hardware thread does.
     pub sibling: Sibling,
     /// Clock of the core relative to the sustained one.
@@ -345,6 +347,7 @@ impl World<'_> {
             span: info.span,
             l2,
             llc: (1.0 - l2) * llc,
+            zeros: 0.0,
             sibling,
             boost: self.boost(cpu),
         }
@@ -355,7 +358,13 @@ impl World<'_> {
         // A line that is written is fetched before and written back later, from memory or the LLC alike.
         let traffic = 1.0 + a.write;
         let share = smt::stream_share(pace.sibling);
-        let memory = pace.missing() * traffic * self.rates.ns_per_byte(pace.kind, pace.place, counts, present);
+        // Without a page there are only zeros, which the L2 holds.
+        let pace = &if present == 0 { Pace { l2: 1.0, llc: 0.0, ..*pace } } else { *pace };
+        let memory = if present == 0 {
+            0.0
+        } else {
+            pace.missing() * traffic * self.rates.ns_per_byte(pace.kind, pace.place, counts, present)
+        };
         let cached = pace.llc * traffic / (self.cache.llc_gbps * share) + pace.l2 / (self.cache.l2_gbps * share);
         let waiting = memory + cached;
         let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);

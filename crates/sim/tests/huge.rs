@@ -129,3 +129,34 @@ fn a_ladder_without_its_list_is_refused() {
     let e = numalab_sim::run(&m, &inline(FAR, &m, 1, &[]), &kernel("off").with_mm(mm), 1, true).unwrap_err();
     assert!(e.to_string().contains("thp.ladder="), "{e}");
 }
+
+/// Reads 64 MiB of advised memory that was never written, then writes them.
+fn reads_first(change: impl Fn(&mut MmConfig)) -> Outcome {
+    let text = FAR
+        .replace("policy = \"far\"\naccess = \"r\"\nwrite = 1", "access = \"r\"")
+        .replace("time = \"duration\"\naccess", "access")
+        .replace("[params]\nduration = \"12s\"\n", "")
+        .replace("[[policy]]\nname = \"far\"\nmode = \"bind\"\nnodes = 0\n", "");
+    let m = machine("2x1x4x1");
+    let mut mm = MmConfig::default();
+    change(&mut mm);
+    run(&m, &inline(&text, &m, 1, &[]), &kernel("off").with_mm(mm), 1)
+}
+
+#[test]
+fn reads_map_zeros_and_stores_replace_them() {
+    let events = |o: &Outcome| {
+        ["pgfault", "thp_zero_page_alloc", "thp_fault_alloc", "thp_split_pmd", "numa_hit"].map(|c| counter(o, c))
+    };
+    let pages = 32 * 512;
+    // 32 read faults, then every page of its own; 32 page tables, set aside for the split.
+    assert_eq!(events(&reads_first(|_| {})), [32 + pages, 1, 0, 32, pages + 32]);
+    // Before 5.8 the store allocates a huge page.
+    let before = reads_first(|mm| mm.thp.set("zero_page_write_huge", "true").unwrap());
+    assert_eq!(events(&before), [32 + 32, 1, 32, 0, 32 + 32]);
+    let without = reads_first(|mm| mm.thp.set("use_zero_page", "false").unwrap());
+    assert_eq!(events(&without), [32, 0, 32, 0, 32 + 32]);
+    // Base pages have no such switch.
+    let small = reads_first(|mm| mm.thp.set("enabled", "never").unwrap());
+    assert_eq!(events(&small), [2 * pages, 0, 0, 0, pages + 32]);
+}

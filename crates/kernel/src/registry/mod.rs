@@ -129,7 +129,7 @@ pub const CONDITIONS: &[Condition] = &[
 ];
 
 /// Declared, and read by no backend yet.
-pub const UNREAD: &[&str] = &["thp.use_zero_page", "thp.zero_page_write_huge", "thp.span_over_exec"];
+pub const UNREAD: &[&str] = &["thp.span_over_exec"];
 
 const fn when(tunable: &'static str, subject: &'static str, values: &'static [&'static str]) -> Condition {
     Condition { tunable, subject, values }
