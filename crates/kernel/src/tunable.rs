@@ -3,6 +3,8 @@
 //! [`tunables!`](crate::tunables) makes a plain struct (typed fields, documented) *and* the table of
 //! [`Decl`]s that command-line help, run manifests and docs are generated from, so the two cannot differ.
 
+use crate::mm::thp::RungList;
+
 /// One of a few fixed words (the type of choice tunables).
 pub type Word = &'static str;
 
@@ -15,6 +17,8 @@ pub enum Value {
     Bool(bool),
     /// One of the choices of the declaration.
     Choice(&'static str),
+    /// A ladder of distances and page sizes.
+    Rungs(RungList),
 }
 
 impl std::fmt::Display for Value {
@@ -23,6 +27,7 @@ impl std::fmt::Display for Value {
             Value::Int(v) => write!(f, "{v}"),
             Value::Bool(v) => write!(f, "{v}"),
             Value::Choice(v) => f.write_str(v),
+            Value::Rungs(v) => write!(f, "{v}"),
         }
     }
 }
@@ -77,6 +82,9 @@ impl Decl {
                 .find(|c| **c == text.trim())
                 .map(|c| Value::Choice(c))
                 .ok_or_else(|| SetError::Expected(format!("one of {}", self.choices.join(", ")))),
+            Value::Rungs(_) => RungList::parse(text)
+                .map(Value::Rungs)
+                .map_err(|what| SetError::Expected(format!("a list like `D0 THP | D0 4k | D1 THP`, but {what}"))),
         }
     }
 }
@@ -142,6 +150,18 @@ impl Field for &'static str {
     fn from_value(value: Value) -> Option<Self> {
         match value {
             Value::Choice(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+impl Field for RungList {
+    fn into_value(self) -> Value {
+        Value::Rungs(self)
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Rungs(v) => Some(v),
             _ => None,
         }
     }
@@ -221,6 +241,9 @@ macro_rules! tunable_default {
     };
     (Word, $d:expr) => {
         $crate::tunable::Value::Choice($d)
+    };
+    (RungList, $d:expr) => {
+        $crate::tunable::Value::Rungs($d)
     };
     ($t:ident, $d:expr) => {
         $crate::tunable::Value::Int($d as i64)

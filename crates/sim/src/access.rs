@@ -320,6 +320,7 @@ impl World<'_> {
             span: info.span,
             l2,
             llc: (1.0 - l2) * llc,
+            zeros: 0.0,
             sibling,
             boost: self.boost(cpu),
         }
@@ -334,6 +335,7 @@ impl World<'_> {
         SweepCosts {
             missing: pace.missing() * traffic,
             cached: pace.llc * traffic / (self.cache.llc_gbps * share) + pace.l2 / (self.cache.l2_gbps * share),
+            zeros: 1.0 / (self.cache.l2_gbps * share),
             alone,
             longest: alone / smt::speed(0.0, pace.sibling),
             sibling: pace.sibling,

@@ -81,7 +81,7 @@ impl World<'_> {
         let mut used = self.daemons.over_ns[node];
         while used < EPOCH_NS && self.memory.kswapd(node).is_running() {
             let mut work = Work::default();
-            let mut env = Spaces { processes: &mut self.processes, hands: &mut self.hands };
+            let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
             self.memory.kswapd_step(node, &mut env, &mut work);
             used += PASS_NS.max(self.background_ns(&work, used));
         }
@@ -193,7 +193,7 @@ impl World<'_> {
         if verdict != SlotVerdict::Collapse {
             return verdict;
         }
-        if c.shared > 0 {
+        if c.shared > 0 || vma.has_shared_slots(chunk, &self.shared) {
             // Pages that other processes map too would be copied; the model leaves them.
             return SlotVerdict::ExceedShared;
         }
@@ -217,7 +217,7 @@ impl World<'_> {
             spread: false,
         };
         let mut work = Work::default();
-        let mut env = Spaces { processes: &mut self.processes, hands: &mut self.hands };
+        let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
         let got = self.memory.alloc_page(&req, &mut env, &mut work);
         let Ok(got) = got else {
             self.memory.events.thp_collapse_alloc_failed += 1;

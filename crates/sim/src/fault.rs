@@ -54,12 +54,14 @@ impl World<'_> {
         let v = p.space.vma(vma);
         let state = v.page(chunk, page, &self.shared);
         let of_object = match state {
-            PageState::Absent => v.kind.backing().is_some() && v.places.slot(chunk, page).is_none(),
+            PageState::Absent if v.places.slot(chunk, page).is_none() => v.kind.backing().is_some(),
+            PageState::Absent => false,
             PageState::Marked { shared, .. } | PageState::ReadOnly { shared, .. } => shared.is_some(),
             PageState::Migrating(_) => true,
             PageState::Ready { .. } => false,
         };
-        if of_object && clock > self.now_ns {
+        let in_common = of_object || state == PageState::Absent && v.slot_layer(chunk, page, &self.shared).is_some();
+        if in_common && clock > self.now_ns {
             return (0, FaultEnd::Stop(Pending::Resume));
         }
         match state {
@@ -110,7 +112,12 @@ impl World<'_> {
         if self.processes[s.process].space.vma(s.vma).places.slot(s.chunk, s.page).is_some() {
             return self.swap_in(s, clock).map_or((0, FaultEnd::OutOfMemory), |ns| (ns, FaultEnd::Go));
         }
-        let mut ns = 0;
+        if !s.write {
+            if let Some(ns) = self.read_zeros(s, clock) {
+                return (ns, FaultEnd::Go);
+            }
+        }
+        let mut ns = self.break_zeros(s);
         let Some(Placed { huge, got }) = self.place(s, clock, &mut ns) else { return (ns, FaultEnd::OutOfMemory) };
         let slower = self.rates.latency_factor(here, got.node);
         let vma = self.processes[s.process].space.vma_mut(s.vma);

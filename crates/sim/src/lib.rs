@@ -44,6 +44,7 @@ mod sync;
 mod task;
 mod walk;
 mod why;
+mod zero;
 
 pub use config::SimConfig;
 pub use log::{Observers, Sink};

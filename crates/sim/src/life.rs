@@ -152,6 +152,7 @@ impl<'a> World<'a> {
         let all = &self.workload.processes;
         let child = (from..all.len()).find(|&i| all[i].parent == Some(process) && all[i].fork == point)?;
         let copied = self.start_process(child, cpu as u32, Some(task));
+        self.fork_tables(cpu, task, child);
         let tables = self.costs.fork_ns(copied.ptes, copied.pmds);
         self.cpus[cpu].debt_ns += (tables + CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
         let changed = copied.ptes + copied.pmds;

@@ -15,6 +15,8 @@ pub struct Pace {
     pub l2: f64,
     /// Share found in the LLC.
     pub llc: f64,
+    /// Share of the mapped pages that show zeros (random accesses).
+    pub zeros: f64,
     /// What the other hardware thread does.
     pub sibling: Sibling,
     /// Clock of the core relative to the sustained one.
@@ -35,6 +37,8 @@ pub struct SweepCosts {
     pub missing: f64,
     /// Time per byte on what the caches hold, ns.
     pub cached: f64,
+    /// The same where there is no page, ns: such entries show zeros, which the L2 holds.
+    pub zeros: f64,
     /// Computing per byte with the core alone, and beside the sibling without any wait, ns.
     pub alone: f64,
     /// The latter.
@@ -55,11 +59,15 @@ pub struct Times {
 }
 
 impl SweepCosts {
-    /// Times over `present` pages of which `ns_of_pages` is `of_pages`.
+    /// Times over `present` pages of which `ns_of_pages` is `of_pages`; over zeros if none is present.
     #[inline]
     pub fn times(&self, of_pages: f64, present: u16) -> Times {
-        let memory = self.missing * (of_pages / f64::from(present));
-        let waiting = memory + self.cached;
+        let (memory, waiting) = if present == 0 {
+            (0.0, self.zeros)
+        } else {
+            let memory = self.missing * (of_pages / f64::from(present));
+            (memory, memory + self.cached)
+        };
         // Computing is never slower than without a wait: usually memory alone decides.
         if waiting >= self.longest {
             return Times { per_byte: waiting, memory, of_pages };
@@ -109,7 +117,7 @@ mod tests {
             let longest = alone / smt::speed(0.0, sibling);
             for step in 0..2000u32 {
                 let of_pages = f64::from(step) * 0.001;
-                let c = SweepCosts { missing: 1.0, cached: 0.01, alone, longest, sibling };
+                let c = SweepCosts { missing: 1.0, cached: 0.01, zeros: 0.02, alone, longest, sibling };
                 let waiting = of_pages / 3.0 + 0.01;
                 let stalled = smt::memory_share(alone, (waiting - alone).max(0.0));
                 let want = waiting.max(alone / smt::speed(stalled, sibling));

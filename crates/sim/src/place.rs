@@ -6,8 +6,9 @@ use crate::policy::page_index;
 use crate::reclaim::{cpu_ns, Spaces};
 use numalab_kernel::mm::alloc::{AllocSite, Constraint};
 use numalab_kernel::mm::policy::MemPolicy;
+use numalab_kernel::mm::rmap::SwapEntry;
 use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Ladders, Locality};
-use numalab_kernel::mm::{AllocError, Gfp, Got, MmConfig, PageClass, Work};
+use numalab_kernel::mm::{AllocError, Gfp, Got, MmConfig, PageClass, PageRef, Work};
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
 
@@ -31,7 +32,8 @@ impl World<'_> {
     /// exhausted, which ends the run. Adds what the task waited for to `ns`.
     pub(crate) fn place(&mut self, s: &Site, clock: u64, ns: &mut u64) -> Option<Placed> {
         let mut work = Work::default();
-        let fits = self.processes[s.process].space.vma(s.vma).huge_fault_fits(s.chunk);
+        let vma = self.processes[s.process].space.vma(s.vma);
+        let fits = vma.huge_fault_fits(s.chunk) || self.cfg.mm.thp.zero_page_write_huge && vma.is_huge_zero(s.chunk);
         let placed = if fits { self.climb(s, &mut work) } else { None };
         let out = placed.or_else(|| {
             let got = self.alloc_base(s, PageClass::Anon, &mut work);
@@ -77,7 +79,7 @@ impl World<'_> {
             span_max_class: thp.span_max_class,
             ladders: &self.ladders,
         };
-        let mut env = Spaces { processes: &mut self.processes, hands: &mut self.hands };
+        let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
         let landed = self.memory.huge_fault(thp.locality(), &ctx, &mut env, work)?;
         Some(Placed { huge: landed.huge, got: landed.got })
     }
@@ -97,7 +99,7 @@ impl World<'_> {
         let mut place = self.policy(s).placement(here, index);
         place.preferred = self.home_of(s.task).unwrap_or(place.preferred);
         let site = AllocSite { here, place, mems: self.processes[s.process].mems };
-        let mut env = Spaces { processes: &mut self.processes, hands: &mut self.hands };
+        let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
         match self.memory.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work) {
             Ok(got) => Some(got),
             Err(e) => {
@@ -108,14 +110,14 @@ impl World<'_> {
     }
 
     /// The page table of a chunk, where it has none: by the task's policy, which that of the mapping does not touch.
-    fn place_table(&mut self, s: &Site, work: &mut Work) {
+    pub(crate) fn place_table(&mut self, s: &Site, work: &mut Work) {
         if self.processes[s.process].space.vma(s.vma).places.has_table(s.chunk) {
             return;
         }
         let here = self.cpus[s.cpu].node;
         let place = self.tasks[s.task as usize].policy.placement(here, s.chunk as u64);
         let site = AllocSite { here, place, mems: self.processes[s.process].mems };
-        let mut env = Spaces { processes: &mut self.processes, hands: &mut self.hands };
+        let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
         if let Ok(got) = self.memory.alloc_class(Gfp::KERNEL, PageClass::PageTables, &site, &mut env, work) {
             self.processes[s.process].space.vma_mut(s.vma).places.set_table(s.chunk, got.node, got.frame);
         }
@@ -137,18 +139,52 @@ impl World<'_> {
     pub(crate) fn swap_in(&mut self, s: &Site, clock: u64) -> Option<u64> {
         let here = self.cpus[s.cpu].node;
         let mut ns = 0;
-        let got = self.place_base(s, PageClass::Anon, clock, &mut ns)?;
-        let vma = self.processes[s.process].space.vma_mut(s.vma);
-        // Reclaim on the way may take other pages of the chunk, never bring one back.
-        if let Some(slot) = vma.places.take_slot(s.chunk, s.page) {
-            self.memory.swap.put(slot);
+        let entry = |w: &Self| w.processes[s.process].space.vma(s.vma).swap_entry(s.chunk, s.page, &w.shared);
+        if let Some(SwapEntry::Cached(at)) = entry(self) {
+            self.show_again(s, at);
+            return Some(self.machine.costs.exception_ns as u64);
         }
-        vma.populate(s.chunk, s.page, got.node, got.frame);
+        let got = self.place_base(s, PageClass::Anon, clock, &mut ns)?;
+        // Reclaim on the way may take other pages of the chunk, never bring one back.
+        match entry(self) {
+            Some(SwapEntry::Shared(at)) => {
+                self.shared.read_back(at, (got.node, got.frame));
+                self.show_again(s, at);
+            }
+            _ => {
+                let memory = &mut self.memory;
+                let vma = self.processes[s.process].space.vma_mut(s.vma);
+                vma.release_slot(s.chunk, s.page, &mut self.shared, &mut |gone| memory.take_back(gone));
+                vma.populate(s.chunk, s.page, got.node, got.frame);
+            }
+        }
         self.memory.events.pswpin += 1;
         self.memory.events.pgmajfault += 1;
         ns += self.pay(&Work { swapped_in: 1, ..Work::default() }, clock + ns);
         let fault = self.costs.minor_fault_ns(here, got.node, self.rates.latency_factor(here, got.node));
         Some(ns + fault as u64)
+    }
+
+    /// The entry of a swapped page shows the page, which is in memory again.
+    fn show_again(&mut self, s: &Site, at: PageRef) {
+        let memory = &mut self.memory;
+        let vma = self.processes[s.process].space.vma_mut(s.vma);
+        vma.swap_in_shared(at, &mut self.shared, &mut |gone| memory.take_back(gone));
+    }
+
+    /// Page tables for what a fork copied into `child`, by the policy of the parent's task; adds the time to its CPU.
+    pub(crate) fn fork_tables(&mut self, cpu: usize, task: u32, child: usize) {
+        let mut work = Work::default();
+        for position in 0..self.processes[child].space.len() {
+            let vma = self.processes[child].space.id_at(position);
+            for chunk in 0..self.processes[child].space.vma(vma).chunk_count() {
+                if self.processes[child].space.vma(vma).lacks_table(chunk) {
+                    self.place_table(&Site { cpu, task, process: child, vma, chunk, page: 0, write: false }, &mut work);
+                }
+            }
+        }
+        let now = self.now_ns;
+        self.cpus[cpu].debt_ns += self.pay(&work, now);
     }
 
     /// Memory is exhausted: somebody would have to be killed. The run ends.
@@ -171,12 +207,12 @@ impl World<'_> {
 }
 
 /// What the huge-page rule needs to know of the machine.
+///
+/// # Errors
+/// `ladder_custom` without a list.
 pub(crate) fn ladders(machine: &Machine, cfg: &MmConfig) -> Result<Ladders, String> {
-    match cfg.thp.locality() {
-        Locality::LadderSorted => Ok(Ladders::sorted(machine, machine.tlb.nested)),
-        Locality::LadderCustom => {
-            Err("thp_locality = ladder_custom needs a list, which only `explain ladder` takes".into())
-        }
-        _ => Ok(Ladders::classes_of(machine)),
+    if cfg.thp.locality() == Locality::LadderCustom && cfg.thp.ladder.is_none() {
+        return Err("thp_locality = ladder_custom needs its list: thp.ladder=\"D0 THP | D1 THP | D0 4k\"".into());
     }
+    Ok(Ladders::of(machine, &cfg.thp, machine.tlb.nested))
 }

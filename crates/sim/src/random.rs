@@ -16,7 +16,7 @@ impl World<'_> {
     /// Random accesses: the number of accesses to the next pending page is drawn from its geometric
     /// distribution, so that accesses without a fault cost nothing to simulate.
     pub(crate) fn random(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
-        let pace = self.pace(cpu, task, a);
+        let mut pace = self.pace(cpu, task, a);
         let process = self.tasks[task as usize].process as usize;
         let id = self.processes[process].region_vma[a.span.region as usize] as usize;
         let write = a.write > 0.0;
@@ -50,7 +50,8 @@ impl World<'_> {
             }
             let vma = self.processes[process].space.vma(id);
             self.spans.look(pace.span, vma, from, to, self.now_ns, EPOCH_NS);
-            let pending = self.spans.pending(pace.span);
+            let pending = self.spans.pending(pace.span, write);
+            pace.zeros = self.spans.zero_share(pace.span);
             let times = self.random_ns(&pace, a, self.spans.on_node(pace.span), vma.tables_on_node(), walk);
             let cold = self.tasks[task as usize].cold_lines;
             let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
@@ -69,7 +70,9 @@ impl World<'_> {
             if n < to_fault {
                 continue;
             }
-            let Some((chunk, page)) = self.spans.draw(pace.span, vma, from, to, &mut self.rng) else { continue };
+            let Some((chunk, page)) = self.spans.draw(pace.span, vma, (from, to), write, &mut self.rng) else {
+                continue;
+            };
             if let Some(stop) = self.random_fault(cpu, task, (id, chunk, page), write, pace.span, clock, &mut kernel_ns)
             {
                 done -= 1;
@@ -99,7 +102,7 @@ impl World<'_> {
         kernel_ns: &mut u64,
     ) -> Option<Step> {
         let process = self.tasks[task as usize].process as usize;
-        let before = self.processes[process].space.vma(id).pending_pages();
+        let before = self.processes[process].space.vma(id).pending_pages(write);
         let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
         *kernel_ns += ns;
         *clock += ns;
@@ -107,7 +110,7 @@ impl World<'_> {
         if stop.is_some() {
             self.tasks[task as usize].drawn = Some((chunk, page));
         } else if fate == FaultEnd::Go {
-            let after = self.processes[process].space.vma(id).pending_pages();
+            let after = self.processes[process].space.vma(id).pending_pages(write);
             self.spans.resolved(span, before.saturating_sub(after));
         }
         stop
@@ -124,13 +127,15 @@ impl World<'_> {
         } else {
             0.0
         };
+        // The page of zeros is in the first-level cache of whoever reads it.
+        let own = 1.0 - pace.zeros;
         let walked = walk.fixed_ns * slower + table;
         let missed = line + self.tlb.overhead_ns() * slower;
         let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;
         let floor = |ns: f64| ns.max(SHORTEST_NS);
         RandomTimes {
-            cold: floor(missed + walked + compute),
-            warm: floor(pace.missing() * missed + cached + walked + compute),
+            cold: floor(own * missed + walked + compute),
+            warm: floor(own * (pace.missing() * missed + cached) + walked + compute),
             line,
             table,
         }

@@ -1,12 +1,15 @@
 //! Reclaim of anonymous pages, and what memory operations cost in time.
 //!
 //! The kernel keeps LRU lists; the model keeps a *hand* per node that goes round all address spaces in order, so the
-//! page that has waited longest goes first and processes lose alike (thp-and-allocation.md section 4.4). Pages that
-//! several processes map are left alone.
+//! page that has waited longest goes first and processes lose alike (thp-and-allocation.md section 4.4). A page that
+//! several processes have in common since a fork goes when the hand meets it first, from all of them.
 
 use crate::process::ProcessState;
 use numalab_kernel::mm::reclaim::{AnonShrunk, Owners, SwapTunables};
-use numalab_kernel::mm::{ChunkKind, NodeMemory, PageClass, Work, CHUNK_PAGES};
+use numalab_kernel::mm::rmap::{self, AddressSpaces, SwapOut};
+use numalab_kernel::mm::{
+    AddressSpace, Backing, ChunkKind, NodeMemory, PageClass, PageRef, SharedMemory, Work, CHUNK_PAGES,
+};
 use numalab_model::machine::KernelCosts;
 
 /// Where reclaim of a node goes on.
@@ -18,10 +21,21 @@ pub struct Hand {
     chunk: usize,
 }
 
+/// The address spaces of all processes, by process number.
+pub struct Everybody<'a>(pub &'a mut [ProcessState]);
+
+impl AddressSpaces for Everybody<'_> {
+    fn space_mut(&mut self, process: u32) -> &mut AddressSpace {
+        &mut self.0[process as usize].space
+    }
+}
+
 /// All address spaces, to be reclaimed from.
 pub struct Spaces<'a> {
     /// The processes.
     pub processes: &'a mut [ProcessState],
+    /// What they have in common.
+    pub shared: &'a mut SharedMemory,
     /// One hand per node.
     pub hands: &'a mut [Hand],
 }
@@ -100,8 +114,8 @@ impl Spaces<'_> {
         let vma = self.processes[process].space.vma_mut(id);
         let c = *vma.chunk(chunk);
         if c.kind == ChunkKind::Huge {
-            if c.shared > 0 {
-                return true;
+            if let Some(at) = vma.page_ref(chunk, 0) {
+                return self.shrink_shared(memory, node, at, demote_to, out, work);
             }
             if let Some(to) = demote_to {
                 out.scanned += CHUNK_PAGES;
@@ -147,6 +161,10 @@ impl Spaces<'_> {
         for page in 0..CHUNK_PAGES as usize {
             let vma = self.processes[process].space.vma_mut(id);
             if vma.exclusive_node(chunk, page) != Some(node) {
+                let shared = vma.page_ref(chunk, page).filter(|at| self.shared.anon_node(*at) == Some(node));
+                if shared.is_some_and(|at| !self.shrink_shared(memory, node, at, demote_to, out, work)) {
+                    return false;
+                }
                 continue;
             }
             out.scanned += 1;
@@ -176,6 +194,63 @@ impl Spaces<'_> {
             }
         }
         true
+    }
+}
+
+impl Spaces<'_> {
+    /// Looks at a page that several mappings may show; false if no page can go anywhere any more.
+    fn shrink_shared(
+        &mut self,
+        memory: &mut NodeMemory,
+        node: usize,
+        at: PageRef,
+        demote_to: Option<usize>,
+        out: &mut AnonShrunk,
+        work: &mut Work,
+    ) -> bool {
+        let mut all = Everybody(self.processes);
+        let object = self.shared.object(at.object);
+        let huge = object.block(at.chunk as usize).is_some_and(|b| b.huge);
+        if object.backing != Backing::Anon {
+            return true;
+        }
+        let pages = if huge { CHUNK_PAGES } else { 1 };
+        if let Some(to) = demote_to {
+            out.scanned += pages;
+            let Some(frame) = memory.alloc_on(node, to, pages) else { return huge };
+            rmap::move_to(at, (to, frame), self.shared, &mut all, memory);
+            work.demoted += pages;
+            out.freed += pages;
+            return true;
+        }
+        let whole = !huge || memory.config().swap.whole_huge_pages;
+        let done = if whole { rmap::swap_out(at, self.shared, &mut all, memory) } else { SwapOut::NoCluster };
+        match done {
+            SwapOut::Done { pages, written, entries } => {
+                memory.events.thp_swpout += u64::from(huge);
+                memory.events.pswpout += written;
+                work.swapped_out += written;
+                work.rmap_steps += entries;
+                out.scanned += pages;
+                out.freed += pages;
+                true
+            }
+            SwapOut::Busy => {
+                out.scanned += pages;
+                true
+            }
+            SwapOut::Full => false,
+            SwapOut::NoCluster if memory.swap.free_slots() == 0 => false,
+            SwapOut::NoCluster => {
+                rmap::split(at, self.shared, &mut all, memory);
+                memory.events.thp_swpout_fallback += 1;
+                memory.events.thp_split_page += 1;
+                memory.events.thp_split_pmd += 1;
+                work.split += 1;
+                let base = |page| PageRef { page, ..at };
+                (0..CHUNK_PAGES as u16).all(|p| self.shrink_shared(memory, node, base(p), None, out, work))
+            }
+        }
     }
 }
 
@@ -213,5 +288,7 @@ impl SwapQueue {
 /// CPU time of an operation, ns: everything but the waits for the swap device.
 pub fn cpu_ns(work: &Work, costs: &KernelCosts) -> u64 {
     let no_device = SwapTunables { write_page_ns: 0, read_page_ns: 0, ..SwapTunables::default() };
-    (work.reclaim_ns(costs, &no_device) + work.split as f64 * costs.split_ns) as u64
+    // Changing the entry of another process costs about as much as copying one at a fork.
+    let others = work.rmap_steps as f64 * costs.fork_pte_ns;
+    (work.reclaim_ns(costs, &no_device) + work.split as f64 * costs.split_ns + others) as u64
 }

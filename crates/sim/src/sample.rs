@@ -1,7 +1,7 @@
 //! Time series: what a run looked like while it went on.
 
 use crate::engine::World;
-use numalab_kernel::mm::{PageClass, PageRef};
+use numalab_kernel::mm::{Mapper, PageClass, PageRef};
 use numalab_model::machine::Machine;
 use numalab_model::record::Series;
 use numalab_model::workload::Workload;
@@ -157,18 +157,31 @@ impl World<'_> {
                     }
                     from = page + 1;
                 }
+                for page in 0..512 {
+                    let Some((slot, entries)) = b.slot(page) else { continue };
+                    let names = |m: &&Mapper| {
+                        let v = self.processes[m.process as usize].space.vma(m.vma as usize);
+                        v.places.slot(chunk, page) == Some(slot)
+                    };
+                    let named = object.mappers.iter().filter(names).count();
+                    if named != entries as usize {
+                        return Err(format!("slot {slot} is named by {named} entries, {entries} are noted"));
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    /// Every page table and every slot of the swap device belongs to one mapping.
+    /// Every page table belongs to one mapping, and every slot of the swap device to one mapping or one shared page.
     fn check_tables_and_swap(&self) -> Result<(), String> {
         let vmas = || self.processes.iter().flat_map(|p| p.space.iter());
         let tables: u64 = vmas().map(|v| v.places.tables()).sum();
         let allocated: u64 =
             (0..self.memory.nodes()).map(|n| self.memory.account(n).pages(PageClass::PageTables)).sum();
         let (swapped, slots) = (vmas().map(|v| v.places.swapped()).sum::<u64>(), self.memory.swap.used_slots());
+        let (common, entries) = self.shared.slots();
+        let swapped = swapped - entries + common;
         if tables != allocated || swapped != slots {
             return Err(format!(
                 "{tables} page tables in mappings, {allocated} allocated; {swapped} pages swapped, {slots} slots used"

@@ -7,10 +7,11 @@ use crate::access::FaultEnd;
 use crate::engine::{Pending, World};
 use crate::event::Event;
 use crate::fault::Site;
+use crate::reclaim::Everybody;
 use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{
-    Backing, Got, PageClass, PageRef, VmaKind, CHUNK_BYTES, FAULT_AROUND_PAGES, NEVER, PAGE_BYTES,
+    rmap, Backing, Got, PageClass, PageRef, VmaKind, CHUNK_BYTES, FAULT_AROUND_PAGES, NEVER, PAGE_BYTES,
 };
 
 impl World<'_> {
@@ -107,7 +108,7 @@ impl World<'_> {
         let backing = self.shared.object(at.object).backing;
         let b = self.shared.block_of(at);
         let page = usize::from(at.page);
-        let last_owner = backing == Backing::Anon && b.mapcount[page] == 1;
+        let last_owner = backing == Backing::Anon && b.mapcount[page] == 1 && b.slot(page).is_none();
         if v.kind.is_shared() || last_owner {
             b.dirty.set(page);
             if !b.huge {
@@ -135,19 +136,9 @@ impl World<'_> {
     /// The writer's huge page becomes base pages in every mapping (5.8 on splits only the writer's entry and keeps the
     /// huge page; model).
     fn split_shared(&mut self, at: PageRef) -> u64 {
-        let chunk = at.chunk as usize;
-        let b = self.shared.block_of(at);
-        let (node, frame) = (usize::from(b.node[0]), b.frame[0]);
-        b.split();
-        self.memory.split_frame(node, frame);
+        rmap::split(at, &mut self.shared, &mut Everybody(&mut self.processes), &mut self.memory);
         self.memory.events.thp_split_page += 1;
         self.memory.events.thp_split_pmd += 1;
-        for m in &self.shared.object(at.object).mappers {
-            let v = self.processes[m.process as usize].space.vma_mut(m.vma as usize);
-            if v.shows(at) {
-                v.split_shared_huge(chunk);
-            }
-        }
         self.costs.split_ns() as u64
     }
 

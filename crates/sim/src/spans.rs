@@ -17,7 +17,21 @@ const PATIENCE: u64 = 16;
 struct View {
     /// The counts hold until then, ns.
     until_ns: u64,
+    /// Pages whose read faults.
     pending: u64,
+    /// Pages of zeros: only stores fault.
+    zeros: u64,
+}
+
+impl View {
+    fn of(vma: &Vma, from: u64, to: u64, until_ns: u64) -> Self {
+        let pending = vma.pending_in(from, to, false);
+        let zeros = if vma.zero_pages() > 0 { vma.pending_in(from, to, true) - pending } else { 0 };
+        Self { until_ns, pending, zeros }
+    }
+    fn faulting(&self, write: bool) -> u64 {
+        self.pending + if write { self.zeros } else { 0 }
+    }
 }
 
 /// The counts, by span number.
@@ -39,7 +53,7 @@ impl Spans {
         if now_ns < view.until_ns {
             return;
         }
-        *view = View { until_ns: (now_ns / epoch_ns + 1) * epoch_ns, pending: vma.pending_in(from, to) };
+        *view = View::of(vma, from, to, (now_ns / epoch_ns + 1) * epoch_ns);
         let on_node = &mut self.on_node[span as usize * self.nodes..][..self.nodes];
         if from <= vma.start && to >= vma.end {
             on_node.copy_from_slice(vma.pages_on_node());
@@ -57,36 +71,54 @@ impl Spans {
     pub fn on_node(&self, span: u32) -> &[u64] {
         &self.on_node[span as usize * self.nodes..][..self.nodes]
     }
-    /// Absent and marked pages.
+    /// Pages whose read, or store, faults.
     #[inline]
-    pub fn pending(&self, span: u32) -> u64 {
-        self.views[span as usize].pending
+    pub fn pending(&self, span: u32, write: bool) -> u64 {
+        self.views[span as usize].faulting(write)
+    }
+    /// Share of the mapped pages that show zeros, 0..=1.
+    pub fn zero_share(&self, span: u32) -> f64 {
+        let zeros = self.views[span as usize].zeros;
+        if zeros == 0 {
+            return 0.0;
+        }
+        zeros as f64 / (zeros + self.on_node(span).iter().sum::<u64>()) as f64
     }
     /// A fault has dealt with so many of them.
     pub fn resolved(&mut self, span: u32, pages: u64) {
         let view = &mut self.views[span as usize];
-        view.pending = view.pending.saturating_sub(pages);
+        let of_pending = pages.min(view.pending);
+        view.pending -= of_pending;
+        view.zeros = view.zeros.saturating_sub(pages - of_pending);
     }
     /// Draws one of the pending pages of `from..to`, all alike, as (chunk, page); `None` if none is left, after
     /// which the count is 0.
-    pub fn draw(&mut self, span: u32, vma: &Vma, from: u64, to: u64, rng: &mut Rng) -> Option<(usize, usize)> {
+    pub fn draw(
+        &mut self,
+        span: u32,
+        vma: &Vma,
+        (from, to): (u64, u64),
+        write: bool,
+        rng: &mut Rng,
+    ) -> Option<(usize, usize)> {
         let pages = (to - from) / PAGE_BYTES;
-        let pending = self.pending(span);
+        let pending = self.pending(span, write);
         if pending > MANY_PENDING {
             for _ in 0..pages / pending * PATIENCE {
                 let addr = from + rng.below(pages) * PAGE_BYTES;
                 let chunk = vma.chunk_of(addr);
                 let page = (addr % CHUNK_BYTES / PAGE_BYTES) as usize;
-                if vma.is_pending(chunk, page) {
+                if vma.is_pending(chunk, page, write) {
                     return Some((chunk, page));
                 }
             }
         }
         let view = &mut self.views[span as usize];
-        view.pending = vma.pending_in(from, to);
-        if view.pending == 0 {
+        *view = View::of(vma, from, to, view.until_ns);
+        let pending = view.faulting(write);
+        if pending == 0 {
             return None;
         }
-        vma.select_pending(from, to, rng.below(view.pending))
+        vma.select_pending(from, to, rng.below(pending), write)
     }
 }

@@ -90,3 +90,73 @@ fn a_part_given_back_splits_and_the_whole_makes_room_for_another() {
     // The two whole ones come back huge; the half that went comes back in base pages.
     assert_eq!((counter(&o, "thp_fault_alloc"), counter(&o, "pgfault")), (32 + 2, 32 + 2 + 256));
 }
+
+/// One thread of node 0 that touches 64 MiB of advised memory; `ladder` is the list of `ladder_custom`.
+fn climbed(ladder: &str) -> Outcome {
+    let text = FAR.replace("nodes = 1", "nodes = 0").replace("policy = \"far\"\n", "").replace("12s", "10ms");
+    let text = text.replace("[[policy]]\nname = \"far\"\nmode = \"bind\"\nnodes = 0\n", "");
+    let m = machine("2x1x4x1");
+    let mut mm = MmConfig::default();
+    mm.thp.set("locality", "ladder_custom").unwrap();
+    mm.thp.set("ladder", ladder).unwrap();
+    run(&m, &inline(&text, &m, 1, &[]), &kernel("off").with_mm(mm), 1)
+}
+
+#[test]
+fn a_list_of_ones_own_says_where_pages_land() {
+    for (ladder, huge, small, at) in [
+        ("D0 THP | D0 4k", 32, 0, 0),
+        ("D1 THP | D0 4k", 32, 0, 1),
+        ("D0 4k | D1 THP", 0, 32 * 512, 0),
+        ("D1 4k | D0 THP", 0, 32, 1),
+    ] {
+        let o = climbed(ladder);
+        let first = |c: usize| o.series[0].values[c].iter().copied().fold(0.0, f64::max);
+        assert_eq!(counter(&o, "thp_fault_alloc"), huge, "{ladder}");
+        assert_eq!(counter(&o, "pgfault"), huge + 32 * 512 * u64::from(huge == 0), "{ladder}");
+        assert!(first(at) >= first(1 - at) || small == 32, "{ladder}");
+        if huge > 0 {
+            assert_eq!((first(at), first(1 - at)), (32.0 * 512.0, 0.0), "{ladder}");
+        }
+    }
+}
+
+#[test]
+fn a_ladder_without_its_list_is_refused() {
+    let m = machine("2x1x4x1");
+    let mut mm = MmConfig::default();
+    mm.thp.set("locality", "ladder_custom").unwrap();
+    let e = numalab_sim::run(&m, &inline(FAR, &m, 1, &[]), &kernel("off").with_mm(mm), 1, true).unwrap_err();
+    assert!(e.to_string().contains("thp.ladder="), "{e}");
+}
+
+/// Reads 64 MiB of advised memory that was never written, then writes them.
+fn reads_first(change: impl Fn(&mut MmConfig)) -> Outcome {
+    let text = FAR
+        .replace("policy = \"far\"\naccess = \"r\"\nwrite = 1", "access = \"r\"")
+        .replace("time = \"duration\"\naccess", "access")
+        .replace("[params]\nduration = \"12s\"\n", "")
+        .replace("[[policy]]\nname = \"far\"\nmode = \"bind\"\nnodes = 0\n", "");
+    let m = machine("2x1x4x1");
+    let mut mm = MmConfig::default();
+    change(&mut mm);
+    run(&m, &inline(&text, &m, 1, &[]), &kernel("off").with_mm(mm), 1)
+}
+
+#[test]
+fn reads_map_zeros_and_stores_replace_them() {
+    let events = |o: &Outcome| {
+        ["pgfault", "thp_zero_page_alloc", "thp_fault_alloc", "thp_split_pmd", "numa_hit"].map(|c| counter(o, c))
+    };
+    let pages = 32 * 512;
+    // 32 read faults, then every page of its own; 32 page tables, set aside for the split.
+    assert_eq!(events(&reads_first(|_| {})), [32 + pages, 1, 0, 32, pages + 32]);
+    // Before 5.8 the store allocates a huge page.
+    let before = reads_first(|mm| mm.thp.set("zero_page_write_huge", "true").unwrap());
+    assert_eq!(events(&before), [32 + 32, 1, 32, 0, 32 + 32]);
+    let without = reads_first(|mm| mm.thp.set("use_zero_page", "false").unwrap());
+    assert_eq!(events(&without), [32, 0, 32, 0, 32 + 32]);
+    // Base pages have no such switch.
+    let small = reads_first(|mm| mm.thp.set("enabled", "never").unwrap());
+    assert_eq!(events(&small), [2 * pages, 0, 0, 0, pages + 32]);
+}

@@ -26,7 +26,7 @@ counters! {
         thp_fault_alloc,
         /// Page faults that wanted a huge page and got a base page.
         thp_fault_fallback,
-        /// Huge zero page mapped by read faults.
+        /// Huge pages of zeros allocated: one, with the first read fault that maps it, not one for every mapping.
         thp_zero_page_alloc,
         /// Huge pages allocated by khugepaged.
         thp_collapse_alloc,

@@ -21,7 +21,8 @@
 //! | huge pages: settings, locality rules, ladders, latency | [`thp`] |
 //! | khugepaged | [`khugepaged`] |
 //! | page tables and mappings | [`block`], [`vma`], [`space`], [`places`]; marking them in [`marking`] |
-//! | pages that several mappings show | [`object`], [`sharing`] |
+//! | entries that show the page of zeros | `zero` |
+//! | pages that several mappings show | [`object`], [`sharing`]; reaching all of them in [`rmap`] |
 //! | settings, what an operation cost | [`config`], [`work`] |
 
 pub mod account;
@@ -39,12 +40,14 @@ mod pending;
 pub mod places;
 pub mod policy;
 pub mod reclaim;
+pub mod rmap;
 pub mod sharing;
 pub mod space;
 pub mod thp;
 pub mod vma;
 mod vma_huge;
 pub mod work;
+mod zero;
 pub mod zone;
 
 pub use account::{NodeAccount, PageClass};

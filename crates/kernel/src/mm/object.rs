@@ -82,6 +82,16 @@ pub struct SharedBlock {
     pub frame: [Frame; 512],
     /// Pages that no process maps any more, left to the page cache of their node (file only).
     pub cached: Bits512,
+    /// Slots of the swap device that hold pages of the block; `None` while there has been none (anonymous only).
+    slots: Option<Box<Slots>>,
+}
+
+/// Slots of pages that are swapped out, or in memory again while some entry still names the slot.
+#[derive(Clone, Debug)]
+struct Slots {
+    slot: [u32; 512],
+    /// Entries that name the slot; 0 for no slot.
+    entries: [u32; 512],
 }
 
 impl SharedBlock {
@@ -97,7 +107,34 @@ impl SharedBlock {
             mapcount: [0; 512],
             frame: [Frame::UNKNOWN; 512],
             cached: Bits512::default(),
+            slots: None,
         }
+    }
+    /// Slot of a page and the number of entries that name it.
+    #[inline]
+    pub fn slot(&self, page: usize) -> Option<(u32, u32)> {
+        let s = self.slots.as_ref()?;
+        (s.entries[page] > 0).then(|| (s.slot[page], s.entries[page]))
+    }
+    /// So many entries more name the slot of a page.
+    pub(super) fn add_slot(&mut self, page: usize, slot: u32, entries: u32) {
+        let s = self.slots.get_or_insert_with(|| Box::new(Slots { slot: [NEVER; 512], entries: [0; 512] }));
+        debug_assert!(s.entries[page] == 0 || s.slot[page] == slot);
+        s.slot[page] = slot;
+        s.entries[page] += entries;
+    }
+    /// One entry less names the slot of a page; returns the slot if none does.
+    pub(super) fn drop_slot(&mut self, page: usize) -> Option<u32> {
+        let s = self.slots.as_mut()?;
+        s.entries[page] -= 1;
+        (s.entries[page] == 0).then(|| s.slot[page])
+    }
+    /// A page, or the huge page, is no longer in memory and no entry shows it.
+    pub(super) fn evict(&mut self, page: usize) {
+        self.huge = false;
+        self.resident.clear(page);
+        self.last[page] = NEVER;
+        self.mapcount[page] = 0;
     }
     /// Base pages in memory.
     pub fn pages(&self) -> u64 {
@@ -180,6 +217,12 @@ impl SharedMemory {
     #[inline]
     pub fn block_of(&mut self, at: PageRef) -> &mut SharedBlock {
         self.objects[at.object as usize].block_mut(at.chunk as usize)
+    }
+    /// Node of a page that processes have in common since a fork; `None` if it is another kind.
+    pub fn anon_node(&self, at: PageRef) -> Option<usize> {
+        let object = &self.objects[at.object as usize];
+        let b = object.block(at.chunk as usize).filter(|_| object.backing == Backing::Anon)?;
+        Some(usize::from(b.node[usize::from(at.page)]))
     }
     /// Whether a migration holds the lock of a page.
     #[inline]

@@ -102,10 +102,17 @@ impl Places {
     pub fn share_huge(&mut self, chunk: usize) -> Frame {
         self.move_huge(chunk, Frame::UNKNOWN)
     }
-    /// The places of a forked copy: its entries show shared pages, which it has no places of.
+    /// The places of a forked copy: its entries show shared pages, which it has no places of, and name the same slots.
     pub fn forked(&self) -> Self {
         let mut copy = Self::new(self.chunks.len(), self.tables_on_node.len());
         copy.huge = self.huge;
+        for chunk in (0..self.chunks.len()).filter(|c| self.chunks[*c].swapped > 0) {
+            for page in 0..512 {
+                if let Some(slot) = self.slot(chunk, page) {
+                    copy.set_slot(chunk, page, slot);
+                }
+            }
+        }
         copy
     }
     /// Huge pages.

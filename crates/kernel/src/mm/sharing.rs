@@ -64,10 +64,14 @@ impl Vma {
     }
     /// An empty entry now shows a page of the mapping's first object, which is on `node`. The mapcount is the caller's.
     pub fn map_shared(&mut self, chunk: usize, page: usize, node: usize, read_only: bool) {
+        self.map_layer(0, chunk, page, node, read_only);
+    }
+    /// The same for any of the mapping's objects.
+    pub(super) fn map_layer(&mut self, layer: usize, chunk: usize, page: usize, node: usize, read_only: bool) {
         let (c, b) = self.small_block(chunk);
         debug_assert!(!b.present.get(page));
         b.present.set(page);
-        b.set_shared(page, 0);
+        b.set_shared(page, layer);
         c.present += 1;
         c.shared += 1;
         if read_only {
@@ -199,6 +203,9 @@ impl Vma {
                     }
                 }
             }
+            copied.ptes += self.share_slots(i, store);
+            copied.ptes += if self.is_huge_zero(i) { 0 } else { u64::from(self.zeros.bits(i).count()) };
+            copied.pmds += u64::from(self.is_huge_zero(i));
         }
         for &o in &self.objects {
             store.object_mut(o).mappers.push(child);
@@ -207,10 +214,26 @@ impl Vma {
         copy.places = self.places.forked();
         (copy, copied)
     }
-    /// Moves the exclusive pages into a new object of which this is the only mapping.
+    /// One entry more names each slot of a chunk (`swap_duplicate`); returns how many.
+    fn share_slots(&mut self, chunk: usize, store: &mut SharedMemory) -> u64 {
+        if self.places.swapped_in_chunk(chunk) == 0 {
+            return 0;
+        }
+        for page in 0..CHUNK_PAGES as usize {
+            let Some(layer) = self.slot_layer(chunk, page, store) else { continue };
+            let b = store.object_mut(self.objects[layer]).block_mut(chunk);
+            if let Some((slot, _)) = b.slot(page) {
+                b.add_slot(page, slot, 1);
+            }
+        }
+        u64::from(self.places.swapped_in_chunk(chunk))
+    }
+    /// Moves the exclusive pages and slots into a new object of which this is the only mapping.
     fn give_away(&mut self, store: &mut SharedMemory, me: Mapper) {
-        let exclusive = |v: &Vma, i: usize| v.chunks[i].present > v.chunks[i].shared;
-        if !(0..self.chunks.len()).any(|i| exclusive(self, i)) {
+        let has_own =
+            |i: &(usize, Vec<(usize, u32)>)| self.chunks[i.0].present > self.chunks[i.0].shared || !i.1.is_empty();
+        let own: Vec<_> = (0..self.chunks.len()).map(|i| (i, self.own_slots(i, store))).filter(has_own).collect();
+        if own.is_empty() {
             return;
         }
         let id = store.create(Backing::Anon, self.chunks.len());
@@ -218,9 +241,13 @@ impl Vma {
         object.mappers.push(me);
         let layer = self.objects.len();
         self.objects.push(id);
-        for i in (0..self.chunks.len()).filter(|&i| exclusive(self, i)).collect::<Vec<_>>() {
+        for (i, slots) in own {
             let block = object.block_mut(i);
+            slots.into_iter().for_each(|(page, slot)| block.add_slot(page, slot, 1));
             let c = &mut self.chunks[i];
+            if c.present == c.shared {
+                continue;
+            }
             if c.kind == ChunkKind::Huge {
                 block.huge = true;
                 block.resident.set(0);
@@ -257,8 +284,9 @@ impl Vma {
             let stop = to.min(base + CHUNK_BYTES);
             let lo = ((addr - base) / PAGE_BYTES) as usize;
             let hi = ((stop - base) / PAGE_BYTES) as usize;
+            self.zeros.clear(chunk, || Bits512::range(lo, hi));
             if self.places.swapped_in_chunk(chunk) > 0 {
-                (lo..hi).filter_map(|p| self.places.take_slot(chunk, p)).for_each(|slot| freed(Gone::Slot(slot)));
+                (lo..hi).for_each(|p| self.release_slot(chunk, p, store, &mut freed));
             }
             cleared += match self.chunks[chunk].kind {
                 ChunkKind::Empty => 0,
@@ -271,23 +299,16 @@ impl Vma {
         cleared
     }
     fn discard_huge(&mut self, chunk: usize, store: &mut SharedMemory, freed: &mut impl FnMut(Gone)) -> u64 {
-        let c = self.chunks[chunk];
-        let node = c.node as usize;
         // Its table was set aside for a split; without an entry the next fault may be huge again.
         if let Some((node, frame)) = self.places.take_table(chunk) {
             freed(Gone::Page { node, frame, class: PageClass::PageTables });
         }
-        let frame = self.places.take_huge(chunk);
-        match self.page_ref(chunk, 0) {
+        let shown = self.page_ref(chunk, 0);
+        let (node, frame) = self.clear_huge(chunk);
+        match shown {
             Some(at) => store.unmap(at, freed),
             None => freed(Gone::Page { node, frame, class: PageClass::AnonHuge }),
         }
-        if c.huge_marked {
-            self.marked_pages -= CHUNK_PAGES;
-        }
-        self.chunks[chunk] = EMPTY;
-        self.counts[chunk * self.nodes + node] -= CHUNK_PAGES as u16;
-        self.pages_on_node[node] -= CHUNK_PAGES;
         CHUNK_PAGES
     }
     fn discard_small(

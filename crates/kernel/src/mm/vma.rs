@@ -1,9 +1,10 @@
 //! A mapping and its chunks.
 
-use super::block::{Block, OwnPages, NEVER};
+use super::block::{Bits512, Block, OwnPages, NEVER};
 use super::object::{Backing, PageRef, SharedMemory};
 use super::pageblock::Frame;
 use super::places::Places;
+use super::zero::ZeroEntries;
 use super::{CHUNK_BYTES, CHUNK_PAGES};
 
 /// State of a chunk.
@@ -121,6 +122,7 @@ pub struct Vma {
     pub(super) marked_pages: u64,
     /// Pageblocks, swap slots and page tables.
     pub places: Places,
+    pub(super) zeros: ZeroEntries,
 }
 
 impl Vma {
@@ -144,6 +146,7 @@ impl Vma {
             pages_on_node: vec![0; nodes],
             marked_pages: 0,
             places: Places::new(n, nodes),
+            zeros: ZeroEntries::default(),
         }
     }
     /// Index of the chunk that holds `addr`.
@@ -160,6 +163,11 @@ impl Vma {
     #[inline]
     pub fn chunk(&self, chunk: usize) -> &Chunk {
         &self.chunks[chunk]
+    }
+    /// Whether a chunk has entries that need a page table, and has none yet.
+    pub fn lacks_table(&self, chunk: usize) -> bool {
+        let mapped = self.chunks[chunk].kind != ChunkKind::Empty || self.has_zeros(chunk);
+        (mapped || self.places.swapped_in_chunk(chunk) > 0) && !self.places.has_table(chunk)
     }
     /// Number of chunks.
     pub fn chunk_count(&self) -> usize {
@@ -266,6 +274,7 @@ impl Vma {
     pub fn populate(&mut self, chunk: usize, page: usize, node: usize, frame: Frame) {
         self.anon = true;
         self.places.set(chunk, page, frame);
+        self.zeros.clear(chunk, || Bits512::range(page, page + 1));
         let (c, b) = self.small_block(chunk);
         debug_assert!(!b.present.get(page));
         b.present.set(page);
@@ -281,6 +290,7 @@ impl Vma {
         debug_assert_eq!(self.chunks[chunk].kind, ChunkKind::Empty);
         self.anon = true;
         self.places.set_huge(chunk, frame);
+        self.zeros.clear(chunk, || Bits512::range(0, CHUNK_PAGES as usize));
         self.chunks[chunk] =
             Chunk { kind: ChunkKind::Huge, node: node as u8, present: CHUNK_PAGES as u16, index: NEVER, ..EMPTY };
         self.counts[chunk * self.nodes + node] += CHUNK_PAGES as u16;
@@ -429,6 +439,12 @@ impl Vma {
                 ChunkKind::Huge => marked += CHUNK_PAGES * u64::from(c.huge_marked),
                 ChunkKind::Empty => {}
             }
+        }
+        let zeros = |i: usize| u64::from(self.zeros.bits(i).count());
+        let shown = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
+        let n = self.chunks.len();
+        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages() || (0..n).any(|i| self.has_zeros(i) && shown(i)) {
+            return Err("an entry shows zeros and a page, or not all that do are counted".into());
         }
         if on_node != self.pages_on_node || marked != self.marked_pages {
             return Err("totals of the mapping and of its chunks differ".into());

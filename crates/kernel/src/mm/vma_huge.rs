@@ -107,6 +107,13 @@ impl Vma {
     pub fn swap_out_huge(&mut self, chunk: usize, first: u32) -> (usize, Frame) {
         let c = self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Huge && c.shared == 0);
+        let (node, frame) = self.clear_huge(chunk);
+        (0..CHUNK_PAGES as u32).for_each(|i| self.places.set_slot(chunk, i as usize, first + i));
+        (node, frame)
+    }
+    /// A huge entry shows nothing any more; returns the node and pageblock of its page.
+    pub(super) fn clear_huge(&mut self, chunk: usize) -> (usize, Frame) {
+        let c = self.chunks[chunk];
         if c.huge_marked {
             self.marked_pages -= CHUNK_PAGES;
         }
@@ -114,9 +121,7 @@ impl Vma {
         self.chunks[chunk] = EMPTY;
         self.counts[chunk * self.nodes + node] -= CHUNK_PAGES as u16;
         self.pages_on_node[node] -= CHUNK_PAGES;
-        let frame = self.places.take_huge(chunk);
-        (0..CHUNK_PAGES as u32).for_each(|i| self.places.set_slot(chunk, i as usize, first + i));
-        (node, frame)
+        (node, self.places.take_huge(chunk))
     }
     /// What a collapsed page remembers of the pages it was made of.
     pub fn remember_collapsed(&mut self, chunk: usize, last: u32, marked: bool) {

@@ -122,13 +122,14 @@ pub const CONDITIONS: &[Condition] = &[
     when("system.thp_defrag", "system.thp", HUGE),
     when("thp.span", "thp_locality", &["prctl_span"]),
     when("thp.span_max_class", "thp_locality", &["prctl_span"]),
+    when("thp.ladder", "thp_locality", &["ladder_custom"]),
     when("thp.huge_strict", "thp_locality", &["mpol_huge"]),
     when("thp.huge_noretry", "thp_locality", &["mpol_huge"]),
     when("vm.watermark_boost_factor", "vm.boost", &["true"]),
 ];
 
 /// Declared, and read by no backend yet.
-pub const UNREAD: &[&str] = &["thp.use_zero_page", "thp.zero_page_write_huge", "thp.span_over_exec"];
+pub const UNREAD: &[&str] = &["thp.span_over_exec"];
 
 const fn when(tunable: &'static str, subject: &'static str, values: &'static [&'static str]) -> Condition {
     Condition { tunable, subject, values }
@@ -160,6 +161,7 @@ fn info(group: &str, d: &Decl) -> Option<TunableInfo> {
         Value::Int(_) => format!("{} to {}", d.range.0, d.range.1),
         Value::Bool(_) => "true or false".to_string(),
         Value::Choice(_) => d.choices.join(", "),
+        Value::Rungs(_) => "a list like `D0 THP | D0 4k | D1 THP`".to_string(),
     };
     Some(TunableInfo {
         name,

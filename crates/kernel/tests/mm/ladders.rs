@@ -3,7 +3,7 @@
 use crate::machines;
 use crate::world::{config, naples, put, small_page, thp, Faulting, State};
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_kernel::mm::thp::{explain_ladder, ladder_text, parse_ladder, LadderQuery, Locality};
+use numalab_kernel::mm::thp::{explain_ladder, ladder_text, LadderQuery, Locality};
 use numalab_kernel::mm::Gfp;
 use numalab_model::machine::Machine;
 
@@ -120,9 +120,9 @@ fn sorted_ladder_in_action() {
 
 #[test]
 fn custom_ladders_leave_out_what_a_machine_lacks() {
-    let list = parse_ladder("D1 THP | D0 THP | D7 THP | D0 4k").unwrap();
-    let q = LadderQuery { custom: &list, ..LadderQuery::advised(MemPolicy::system()) };
-    let steps = explain_ladder(&machines::naples(), &config(&["thp.locality=ladder_custom"]), &q);
+    let settings = ["thp.locality=ladder_custom", "thp.ladder=D1 THP | D0 THP | D7 THP | D0 4k"];
+    let q = LadderQuery::advised(MemPolicy::system());
+    let steps = explain_ladder(&machines::naples(), &config(&settings), &q);
     assert_eq!(ladder_text(&steps, false), "D1 THP | D0 THP | D0 4k | D1 4k | D2 4k");
     assert_eq!((steps[0].nodes.as_slice(), steps[1].nodes.as_slice()), ([1, 2, 3].as_slice(), [0].as_slice()));
 }

@@ -4,7 +4,7 @@ use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
 use numalab_kernel::mm::policy::{all_nodes, MemPolicy, PolicyMode};
-use numalab_kernel::mm::thp::{explain_ladder, ladder_text, parse_ladder, LadderQuery, Locality, Step};
+use numalab_kernel::mm::thp::{explain_ladder, ladder_text, LadderQuery, Locality, Step};
 use numalab_kernel::mm::MmConfig;
 use numalab_kernel::numa::topology::NodeMask;
 use numalab_kernel::registry;
@@ -44,7 +44,7 @@ pub struct Args {
     /// Latencies as a guest of the machine sees them (two-dimensional page walks)
     #[arg(long)]
     guest: bool,
-    /// The list of the policy `ladder_custom`, such as `D0 THP | D1 THP | D0 4k`
+    /// The list of the policy `ladder_custom`, such as `D0 THP | D1 THP | D0 4k`: short for --set thp.ladder=LIST
     #[arg(long, value_name = "LIST")]
     ladder: Option<String>,
     /// Print as JSON
@@ -70,12 +70,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         let what = "a policy for huge pages that only mpol_huge reads";
         return Err(SpecError::plain("--huge-mempolicy", what, "--policy mpol_huge").into());
     }
-    let list = args.ladder.as_deref().map(parse_ladder).transpose();
-    let custom = list.map_err(|e| Failure::usage(format!("--ladder: {e}")))?;
-    let is_custom = cfg.thp.locality() == Locality::LadderCustom;
-    if is_custom != custom.is_some() {
-        let what = if is_custom { "no list for ladder_custom" } else { "a list that only ladder_custom reads" };
-        return Err(SpecError::plain("--ladder", what, "--policy ladder_custom --ladder \"D0 THP | D0 4k\"").into());
+    if cfg.thp.locality() == Locality::LadderCustom && cfg.thp.ladder.is_none() {
+        let what = "no list for ladder_custom";
+        return Err(SpecError::plain("--ladder", what, "--ladder \"D0 THP | D0 4k\"").into());
     }
     let query = LadderQuery {
         node: args.node,
@@ -84,7 +81,6 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         huge_policy: huge.as_ref().map(|p| (p, cfg.thp.huge_rules())),
         span: cfg.thp.span,
         guest: args.guest || machine.tlb.nested,
-        custom: custom.as_deref().unwrap_or_default(),
     };
     let steps = explain_ladder(&machine, &cfg, &query);
     let answer = Answer {
@@ -117,6 +113,9 @@ fn config(context: &Context, args: &Args) -> Result<MmConfig, Failure> {
             return Err(e.near(rule, Locality::WORDS.iter().copied()).into());
         }
         sets.push(Setting { name: named("--policy", "thp_locality"), value: rule.clone() });
+    }
+    if let Some(list) = &args.ladder {
+        sets.push(Setting { name: named("--ladder", "thp.ladder"), value: list.clone() });
     }
     let kernel = sources::kernels(context, &[named("--kernel", &args.kernel)], &sets)?.remove(0);
     let cfg = registry::mm_config(&kernel);
@@ -288,6 +287,8 @@ mod tests {
         assert_eq!(ladder(&strict("thp.huge_noretry=false")), thisnode);
         let custom = Args { ladder: Some("D1 THP | D0 4k".into()), ..args("naples-2s", "ladder_custom") };
         assert_eq!(ladder(&custom), "D1 THP | D0 4k | D1 4k | D2 4k");
+        let guest = Args { kernel: "5.5+ladder-guest".into(), ..args("naples-2s", "") };
+        assert_eq!(ladder(&guest), "D0 THP | D1 THP | D0 4k | D2 THP | D1 4k | D2 4k");
     }
 
     #[test]
@@ -301,7 +302,8 @@ mod tests {
             (Args { mempolicy: "bnd:1".into(), ..base() }, "did you mean `bind`?"),
             (Args { mempolicy: "bind:9".into(), ..base() }, "node 9 is not there"),
             (Args { mempolicy: "bind".into(), ..base() }, "at least one node"),
-            (Args { ladder: Some("D0 THP".into()), ..base() }, "only ladder_custom reads"),
+            (Args { ladder: Some("D0 THP".into()), ..base() }, "expected `thp_locality` to be ladder_custom"),
+            (args("naples-2s", "ladder_custom"), "no list for ladder_custom"),
             (Args { huge_mempolicy: Some("local".into()), ..base() }, "only mpol_huge reads"),
             (Args { ladder: Some("D0 2M".into()), ..args("naples-2s", "ladder_custom") }, "is no rung"),
             (Args { set: vec!["system.thp=never".into()], ..base() }, "there are no huge pages"),

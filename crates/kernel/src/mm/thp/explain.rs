@@ -83,25 +83,19 @@ pub struct LadderQuery<'a> {
     pub span: bool,
     /// Latencies as seen in a guest.
     pub guest: bool,
-    /// The list of `ladder_custom`.
-    pub custom: &'a [(u8, bool)],
 }
 
 impl<'a> LadderQuery<'a> {
     /// An advised range under this policy, seen from node 0 of bare metal.
     pub fn advised(policy: &'a MemPolicy) -> Self {
-        Self { node: 0, advised: true, policy, huge_policy: None, span: false, guest: false, custom: &[] }
+        Self { node: 0, advised: true, policy, huge_policy: None, span: false, guest: false }
     }
 }
 
 /// The ladder of a huge-page fault on a machine under these settings.
 pub fn explain_ladder(machine: &Machine, cfg: &MmConfig, query: &LadderQuery) -> Vec<Step> {
     let rule = cfg.thp.locality();
-    let ladders = match rule {
-        Locality::LadderSorted => Ladders::sorted(machine, query.guest),
-        Locality::LadderCustom => Ladders::custom(machine, query.custom),
-        _ => Ladders::classes_of(machine),
-    };
+    let ladders = Ladders::of(machine, &cfg.thp, query.guest);
     let memory = NodeMask::of((0..machine.nodes.len()).filter(|n| machine.nodes[*n].memory_bytes > 0));
     let cpus = NodeMask::of((0..machine.nodes.len()).filter(|n| !machine.nodes[*n].cpus.is_empty()));
     let place = query.policy.placement(query.node, 0);

@@ -16,7 +16,7 @@ mod settings;
 
 pub use explain::{explain_ladder, ladder_text, Effort, LadderQuery, Step};
 pub use fault::Landed;
-pub use ladders::{parse_ladder, Ladders, Rung};
+pub use ladders::{Ladders, Rung, RungList};
 pub use locality::{Attempt, FaultContext, HugeRules, Locality};
 pub use settings::{collapse_gfp, fault_gfp, may_have_huge, ThpMode};
 
@@ -37,6 +37,8 @@ crate::tunables! {
         cow_copies_huge: bool = false, "", "model";
         /// Where a huge page comes from when the local node has none free.
         locality: Word = "thp_two_step", "", "model", choices ["thp_zonelist", "thp_thisnode", "thp_relaxed", "thp_two_step_54", "thp_two_step", "mpol_huge", "prctl_span", "ladder_sorted", "ladder_custom"];
+        /// The list of `ladder_custom`: distances and page sizes in the order in which a fault tries them.
+        ladder: RungList = RungList::NONE, "", "model";
         /// Effort of a fault: by `defrag`, or fixed.
         effort: Word = "by_defrag", "", "model", choices ["by_defrag", "none", "compact", "compact_reclaim"];
         /// Faults in advised ranges give up without retrying too (4.1 to 4.7).

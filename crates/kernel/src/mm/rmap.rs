@@ -1,0 +1,227 @@
+//! Changes that reach every mapping of a shared anonymous page: swapping it out, splitting it, moving it
+//! (`try_to_unmap`, `split_huge_page`, `migrate_pages`; thp-and-allocation.md sections 4.4, 11 and 12).
+//!
+//! Problem: a page that processes have in common since a fork is freed only when none of them shows it any more.
+//! Approach: the page's object lists its mappers; each entry that shows the page is changed, the page once. On the swap
+//! device it takes one slot, which every entry names; the object counts them. The first process that reads it back brings
+//! the page into memory again for all; the others find it there (the swap cache) until nobody names the slot any more.
+//! Invariant: a slot's count is the number of entries that name it; the slot is free when that is zero.
+
+use super::account::PageClass;
+use super::node_memory::NodeMemory;
+use super::object::{Backing, PageRef, SharedMemory};
+use super::pageblock::Frame;
+use super::places::Gone;
+use super::space::AddressSpace;
+use super::vma::{ChunkKind, Vma, EMPTY};
+use super::{Block, CHUNK_PAGES, NEVER};
+
+/// The address spaces that mappers are in.
+pub trait AddressSpaces {
+    /// That of a process.
+    fn space_mut(&mut self, process: u32) -> &mut AddressSpace;
+}
+
+/// How an attempt to swap a shared page out ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapOut {
+    /// It is gone.
+    Done {
+        /// Base pages freed.
+        pages: u64,
+        /// Of these, pages that had to be written: not those whose slot still holds them.
+        written: u64,
+        /// Entries changed.
+        entries: u64,
+    },
+    /// It is locked by a migration or not on the LRU yet, or is no anonymous page.
+    Busy,
+    /// The swap device is full.
+    Full,
+    /// There are no 512 slots together for a huge page.
+    NoCluster,
+}
+
+/// What the entry of a swapped page leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapEntry {
+    /// Only this mapping names the slot: the page will be its own.
+    Own,
+    /// Others name it too, and the page is not in memory.
+    Shared(PageRef),
+    /// The page is in memory already.
+    Cached(PageRef),
+}
+
+/// Calls `f` for every mapping that shows a page; returns how many do.
+fn each_entry<S: AddressSpaces>(at: PageRef, store: &SharedMemory, spaces: &mut S, mut f: impl FnMut(&mut Vma)) -> u64 {
+    let mut shown = 0;
+    for m in &store.object(at.object).mappers {
+        let v = spaces.space_mut(m.process).vma_mut(m.vma as usize);
+        if v.shows(at) {
+            f(v);
+            shown += 1;
+        }
+    }
+    shown
+}
+
+/// Swaps a shared anonymous page out: of every mapping, to one slot (a huge page to 512 that lie together).
+pub fn swap_out<S: AddressSpaces>(
+    at: PageRef,
+    store: &mut SharedMemory,
+    spaces: &mut S,
+    memory: &mut NodeMemory,
+) -> SwapOut {
+    let (chunk, page) = (at.chunk as usize, usize::from(at.page));
+    let backing = store.object(at.object).backing;
+    let b = store.block_of(at);
+    if backing != Backing::Anon || b.locked.get(page) || b.batched.get(page) {
+        return SwapOut::Busy;
+    }
+    let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
+    if b.huge {
+        let Some(first) = memory.swap.take_cluster() else { return SwapOut::NoCluster };
+        let entries = each_entry(at, store, spaces, |v| v.swap_out_shared_huge(chunk, first));
+        let b = store.block_of(at);
+        b.evict(page);
+        (0..CHUNK_PAGES as usize).for_each(|p| b.add_slot(p, first + p as u32, entries as u32));
+        memory.free_page(node, frame, PageClass::AnonHuge);
+        return SwapOut::Done { pages: CHUNK_PAGES, written: CHUNK_PAGES, entries };
+    }
+    let known = b.slot(page).map(|(slot, _)| slot);
+    let Some(slot) = known.or_else(|| memory.swap.take()) else { return SwapOut::Full };
+    let entries = each_entry(at, store, spaces, |v| v.swap_out_shared(chunk, page, node, slot));
+    let b = store.block_of(at);
+    b.evict(page);
+    b.add_slot(page, slot, entries as u32);
+    memory.free_page(node, frame, PageClass::Anon);
+    SwapOut::Done { pages: 1, written: u64::from(known.is_none()), entries }
+}
+
+/// Splits a shared huge page into base pages, in every mapping.
+pub fn split<S: AddressSpaces>(at: PageRef, store: &mut SharedMemory, spaces: &mut S, memory: &mut NodeMemory) {
+    let b = store.block_of(at);
+    let (node, frame) = (usize::from(b.node[0]), b.frame[0]);
+    b.split();
+    memory.split_frame(node, frame);
+    each_entry(at, store, spaces, |v| v.split_shared_huge(at.chunk as usize));
+}
+
+/// Moves a shared page to a frame of another node, in every mapping, and frees where it was.
+pub fn move_to<S: AddressSpaces>(
+    at: PageRef,
+    (node, frame): (usize, Frame),
+    store: &mut SharedMemory,
+    spaces: &mut S,
+    memory: &mut NodeMemory,
+) {
+    let (chunk, page) = (at.chunk as usize, usize::from(at.page));
+    let backing = store.object(at.object).backing;
+    let b = store.block_of(at);
+    let old = usize::from(std::mem::replace(&mut b.node[page], node as u8));
+    let was = std::mem::replace(&mut b.frame[page], frame);
+    memory.free_page(old, was, backing.class(b.huge));
+    each_entry(at, store, spaces, |v| v.shared_moved(chunk, old, node));
+}
+
+impl Vma {
+    /// Which of the mapping's objects owns the slot that an entry names; `None` if no slot or the mapping's own.
+    pub fn slot_layer(&self, chunk: usize, page: usize, store: &SharedMemory) -> Option<usize> {
+        let slot = self.places.slot(chunk, page)?;
+        let named = |o: &u32| store.object(*o).block(chunk).and_then(|b| b.slot(page)).map(|(s, _)| s) == Some(slot);
+        self.objects.iter().position(named)
+    }
+    /// Whether an entry of a chunk names a slot that another mapping may name too.
+    pub fn has_shared_slots(&self, chunk: usize, store: &SharedMemory) -> bool {
+        let any = !self.objects.is_empty() && self.places.swapped_in_chunk(chunk) > 0;
+        any && (0..CHUNK_PAGES as usize).any(|page| self.slot_layer(chunk, page, store).is_some())
+    }
+    /// Pages of a chunk whose slot is the mapping's own.
+    pub(super) fn own_slots(&self, chunk: usize, store: &SharedMemory) -> Vec<(usize, u32)> {
+        if self.places.swapped_in_chunk(chunk) == 0 {
+            return Vec::new();
+        }
+        let own = |page: &usize| self.slot_layer(chunk, *page, store).is_none();
+        let slot = |page: usize| self.places.slot(chunk, page).map(|slot| (page, slot));
+        (0..CHUNK_PAGES as usize).filter(own).filter_map(slot).collect()
+    }
+    /// What the entry of a swapped page leads to, `None` if the page is not swapped.
+    pub fn swap_entry(&self, chunk: usize, page: usize, store: &SharedMemory) -> Option<SwapEntry> {
+        self.places.slot(chunk, page)?;
+        let Some(layer) = self.slot_layer(chunk, page, store) else { return Some(SwapEntry::Own) };
+        let at = PageRef { object: self.objects[layer], chunk: chunk as u32, page: page as u16 };
+        let b = store.object(at.object).block(chunk)?;
+        Some(match b.slot(page) {
+            _ if b.resident.get(page) => SwapEntry::Cached(at),
+            Some((_, 1)) => SwapEntry::Own,
+            _ => SwapEntry::Shared(at),
+        })
+    }
+    /// An entry no longer names its slot; calls `freed` with the slot if none does.
+    pub fn release_slot(&mut self, chunk: usize, page: usize, store: &mut SharedMemory, freed: &mut impl FnMut(Gone)) {
+        let layer = self.slot_layer(chunk, page, store);
+        let Some(slot) = self.places.take_slot(chunk, page) else { return };
+        let free = match layer {
+            Some(layer) => store.object_mut(self.objects[layer]).block_mut(chunk).drop_slot(page),
+            None => Some(slot),
+        };
+        if let Some(slot) = free {
+            freed(Gone::Slot(slot));
+        }
+    }
+    /// A swapped page is in memory as a shared one: the entry shows it, write-protected.
+    pub fn swap_in_shared(&mut self, at: PageRef, store: &mut SharedMemory, freed: &mut impl FnMut(Gone)) {
+        let (chunk, page) = (at.chunk as usize, usize::from(at.page));
+        self.release_slot(chunk, page, store, freed);
+        let layer = self.objects.iter().position(|o| *o == at.object).unwrap_or(0);
+        let b = store.block_of(at);
+        b.mapcount[page] += 1;
+        self.map_layer(layer, chunk, page, usize::from(b.node[page]), true);
+    }
+    /// An entry that showed a shared base page on `node` names a slot instead.
+    fn swap_out_shared(&mut self, chunk: usize, page: usize, node: usize, slot: u32) {
+        self.unmark(chunk, page);
+        let index = self.chunks[chunk].index;
+        let (c, b) = self.small_block(chunk);
+        b.present.clear(page);
+        b.clear_shared(page);
+        c.present -= 1;
+        c.shared -= 1;
+        if b.read_only.get(page) {
+            b.read_only.clear(page);
+            c.read_only -= 1;
+        }
+        if c.present == 0 {
+            *c = EMPTY;
+            *b = Block::empty();
+            self.free_blocks.push(index);
+        }
+        self.counts[chunk * self.nodes + node] -= 1;
+        self.pages_on_node[node] -= 1;
+        self.places.set_slot(chunk, page, slot);
+    }
+    /// The same for a huge entry and the 512 slots from `first` on.
+    fn swap_out_shared_huge(&mut self, chunk: usize, first: u32) {
+        debug_assert!(self.chunks[chunk].kind == ChunkKind::Huge && self.chunks[chunk].shared > 0);
+        self.clear_huge(chunk);
+        (0..CHUNK_PAGES as u32).for_each(|i| self.places.set_slot(chunk, i as usize, first + i));
+    }
+}
+
+impl SharedMemory {
+    /// Notes that a page has been read back from its slot into a frame, shown by nobody yet.
+    pub fn read_back(&mut self, at: PageRef, (node, frame): (usize, Frame)) {
+        let page = usize::from(at.page);
+        let b = self.block_of(at);
+        b.resident.set(page);
+        (b.node[page], b.last[page], b.frame[page], b.mapcount[page]) = (node as u8, NEVER, frame, 0);
+    }
+    /// Slots that shared pages take, and entries that name them.
+    pub fn slots(&self) -> (u64, u64) {
+        let blocks = self.iter().flat_map(|(_, o)| o.blocks());
+        blocks
+            .flat_map(|(_, b)| (0..CHUNK_PAGES as usize).filter_map(|p| b.slot(p)))
+            .fold((0, 0), |(n, all), s| (n + 1, all + u64::from(s.1)))
+    }
+}

@@ -1,0 +1,147 @@
+//! Entries that show the shared page of zeros: a read of anonymous memory that was never written maps it, base or huge,
+//! and allocates nothing; the first store gives the mapping a page of its own (thp-and-allocation.md section 5).
+//!
+//! Such an entry is absent to everybody but reads: it has no frame, no node, no mark. So it costs nothing where there is
+//! none, and a sweep that only writes never looks at it.
+//! Invariant: an entry that shows zeros has no page and no swap slot.
+
+use super::block::Bits512;
+use super::vma::Vma;
+use super::CHUNK_PAGES;
+
+/// Entries of a chunk that show zeros.
+#[derive(Clone, Debug)]
+struct Zeros {
+    entries: Bits512,
+    /// One huge entry.
+    huge: bool,
+}
+
+/// Entries of a mapping that show zeros.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ZeroEntries {
+    /// By chunk; empty while there has been none.
+    chunks: Vec<Option<Box<Zeros>>>,
+    pages: u64,
+}
+
+impl ZeroEntries {
+    /// Entries that show zeros, base pages.
+    #[inline]
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+    fn at(&self, chunk: usize) -> Option<&Zeros> {
+        self.chunks.get(chunk)?.as_deref()
+    }
+    fn get(&self, chunk: usize, page: usize) -> bool {
+        self.at(chunk).is_some_and(|z| z.entries.get(page))
+    }
+    /// Entries in a range of a chunk.
+    pub fn bits(&self, chunk: usize) -> Bits512 {
+        self.at(chunk).map_or(Bits512::default(), |z| z.entries)
+    }
+    /// Entries that no longer show zeros.
+    #[inline]
+    pub fn clear(&mut self, chunk: usize, range: impl FnOnce() -> Bits512) {
+        if self.pages > 0 {
+            self.clear_some(chunk, range());
+        }
+    }
+    #[cold]
+    fn clear_some(&mut self, chunk: usize, range: Bits512) {
+        let Some(slot) = self.chunks.get_mut(chunk) else { return };
+        let Some(z) = slot else { return };
+        let gone = z.entries.zip(&range, |a, b| a & b);
+        self.pages -= u64::from(gone.count());
+        z.entries = z.entries.zip(&gone, |a, b| a & !b);
+        z.huge = false;
+        if z.entries.count() == 0 {
+            *slot = None;
+        }
+    }
+}
+
+impl Vma {
+    /// Entries that show the page of zeros, base pages.
+    #[inline]
+    pub fn zero_pages(&self) -> u64 {
+        self.zeros.pages()
+    }
+    /// Whether an entry shows the page of zeros.
+    #[inline]
+    pub fn shows_zeros(&self, chunk: usize, page: usize) -> bool {
+        self.zeros.pages() > 0 && self.zeros.get(chunk, page)
+    }
+    /// Whether a chunk has such entries.
+    pub fn has_zeros(&self, chunk: usize) -> bool {
+        self.zeros.at(chunk).is_some()
+    }
+    /// Whether a chunk is one huge entry that shows zeros.
+    pub fn is_huge_zero(&self, chunk: usize) -> bool {
+        self.zeros.at(chunk).is_some_and(|z| z.huge)
+    }
+    /// An absent entry shows zeros from now on.
+    pub fn map_zero(&mut self, chunk: usize, page: usize) {
+        debug_assert!(self.is_absent(chunk, page) && self.places.slot(chunk, page).is_none());
+        let z = self.zeros_mut(chunk);
+        debug_assert!(!z.entries.get(page));
+        z.entries.set(page);
+        self.zeros.pages += 1;
+    }
+    /// An empty chunk is one huge entry that shows zeros from now on.
+    pub fn map_huge_zero(&mut self, chunk: usize) {
+        debug_assert!(self.huge_fault_fits(chunk) || self.chunk(chunk).present == 0);
+        *self.zeros_mut(chunk) = Zeros { entries: Bits512::range(0, CHUNK_PAGES as usize), huge: true };
+        self.zeros.pages += CHUNK_PAGES;
+    }
+    fn zeros_mut(&mut self, chunk: usize) -> &mut Zeros {
+        if self.zeros.chunks.is_empty() {
+            self.zeros.chunks = vec![None; self.chunks.len()];
+        }
+        self.zeros.chunks[chunk].get_or_insert_with(|| Box::new(Zeros { entries: Bits512::default(), huge: false }))
+    }
+    /// First page at or after `from` whose read faults, where entries may show zeros.
+    #[cold]
+    pub(super) fn next_read_fault(&self, chunk: usize, mut from: usize, to: usize) -> Option<usize> {
+        while from < to {
+            let page = self.next_fault_mapped(chunk, from, to, false)?;
+            if !self.zeros.get(chunk, page) {
+                return Some(page);
+            }
+            from = page + 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pageblock::Frame;
+    use super::super::vma::VmaKind;
+    use super::*;
+
+    #[test]
+    fn reads_find_zeros_and_stores_fault() {
+        let mut v = Vma::new(0, 4 << 20, VmaKind::PrivateAnon, true, 1);
+        v.map_zero(0, 3);
+        v.map_huge_zero(1);
+        assert_eq!((v.zero_pages(), v.is_huge_zero(1), v.is_huge_zero(0)), (513, true, false));
+        assert_eq!((v.next_fault(0, 3, 5, false), v.next_fault(0, 3, 5, true)), (Some(4), Some(3)));
+        assert_eq!((v.next_fault(1, 0, 512, false), v.next_fault(1, 9, 512, true)), (None, Some(9)));
+        assert_eq!((v.pending_pages(false), v.pending_pages(true)), (511, 1024));
+        assert_eq!(
+            (v.pending_in(0, 2 << 20, false), v.is_pending(0, 3, false), v.is_pending(0, 3, true)),
+            (511, false, true)
+        );
+        assert_eq!(v.select_pending(0, 2 << 20, 3, false), Some((0, 4)));
+        v.populate(0, 3, 0, Frame(1));
+        v.populate(1, 7, 0, Frame(1));
+        assert_eq!(
+            (v.zero_pages(), v.is_huge_zero(1), v.shows_zeros(1, 7), v.shows_zeros(1, 8)),
+            (511, false, false, true)
+        );
+        assert_eq!(v.next_fault(1, 0, 512, false), None, "its own page among zeros");
+        v.check().unwrap();
+    }
+}
