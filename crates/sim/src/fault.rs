@@ -199,6 +199,7 @@ impl World<'_> {
             return MigrateResult::Failed;
         };
         let process = self.tasks[at.task as usize].process as usize;
+        *ns += self.settle(process, f.vma, f.chunk);
         let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, frame, f.last);
         self.memory.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
         self.rates.copied(f.node, target, pages * PAGE_BYTES);
