@@ -8,7 +8,7 @@ use crate::sync::Waiter;
 use crate::task::Activity;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{ChunkKind, CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
 /// Result of a step.
@@ -232,29 +232,21 @@ impl World<'_> {
         let process = t.process as usize;
         let p = &mut self.processes[process];
         let vma = p.space.vma_mut(p.region_vma[span.region as usize] as usize);
-        let splits = self.memory.events.thp_split_page;
+        let splits = self.memory.events.thp_split_pmd;
         let from = vma.start + span.offset_bytes.div_ceil(PAGE_BYTES) * PAGE_BYTES;
         let to = vma.start + (span.offset_bytes + span.len_bytes) / PAGE_BYTES * PAGE_BYTES;
         let memory = &mut self.memory;
         let mut pages = 0;
         if from < to {
-            // A huge page partly in the range is split; that its free part waits for memory pressure is not modelled.
-            for addr in [from, to - 1] {
-                let chunk = vma.chunk_of(addr);
-                let base = vma.chunk_base(chunk);
-                let c = vma.chunk(chunk);
-                if c.kind == ChunkKind::Huge && c.shared == 0 && (base < from || base + CHUNK_BYTES > to) {
-                    let (node, frame) = vma.split_huge(chunk);
-                    memory.split_frame(node, frame);
-                    memory.events.thp_split_pmd += 1;
-                    memory.events.thp_deferred_split_page += 1;
-                    memory.events.thp_split_page += 1;
-                }
-            }
+            let split = vma.split_entries_at(from, to);
+            memory.events.thp_split_pmd += split;
+            memory.events.thp_deferred_split_page += split;
             pages = vma.discard(from, to, &mut self.shared, |gone| memory.take_back(gone));
         }
-        let splits = (self.memory.events.thp_split_page - splits) as f64;
-        let cost = pages as f64 * self.machine.costs.pte_skip_ns + splits * self.machine.costs.split_ns;
+        // Splitting an entry rewrites it as 512, as a fork does.
+        let splits = (self.memory.events.thp_split_pmd - splits) as f64;
+        let cost = pages as f64 * self.machine.costs.pte_skip_ns
+            + splits * CHUNK_PAGES as f64 * self.machine.costs.fork_pte_ns;
         let ns = (self.machine.costs.exception_ns + cost) as u64;
         *clock += ns;
         self.charge_system(task, ns);

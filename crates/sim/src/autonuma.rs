@@ -8,7 +8,7 @@ use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::block::NEVER;
 use numalab_kernel::mm::khugepaged::{scan_slot, Pause as Nap, SlotFacts, SlotVerdict};
-use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{ChunkKind, Got, PageClass, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::autonuma::fault::Verdict;
 use numalab_kernel::numa::autonuma::{BalanceHost, Choice, Pause};
 use numalab_kernel::numa::design::Faults;
@@ -232,6 +232,7 @@ impl World<'_> {
             return false;
         };
         let process = self.tasks[task as usize].process as usize;
+        self.settle(process, f.vma, f.chunk);
         let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, here, frame, f.last);
         self.memory.free_page(f.node, old, PageClass::Anon);
         self.count_moved(f.node, here, 1, 1);
@@ -329,18 +330,14 @@ impl World<'_> {
         let Some((node, last)) = first else { return verdict };
         let marked = c.marked > 0;
         let Some(frame) = self.memory.alloc_on(node, node, CHUNK_PAGES) else { return SlotVerdict::AllocFail };
-        let (memory, rates, counters) = (&mut self.memory, &mut self.rates, &mut self.designs.counters);
-        let mut copied = 0;
-        let vma = self.processes[process].space.vma_mut(id);
-        vma.collapse(chunk, node, frame, |from, old| {
-            memory.free_page(from, old, PageClass::Anon);
-            rates.copied(from, node, PAGE_BYTES);
-            copied += 1;
-            counters.pages_copied += u64::from(from != node);
-        });
-        vma.remember_collapsed(chunk, last, marked);
-        counters.thp_collapse_alloc += 1;
-        let ns = self.machine.costs.collapse_ns * copied as f64 / CHUNK_PAGES as f64;
+        let sources = self.collapse_into(process, id, chunk, Got { node, frame });
+        for &from in &sources {
+            self.rates.copied(from, node, PAGE_BYTES);
+            self.designs.counters.pages_copied += u64::from(from != node);
+        }
+        self.processes[process].space.vma_mut(id).remember_collapsed(chunk, last, marked);
+        self.designs.counters.thp_collapse_alloc += 1;
+        let ns = self.machine.costs.collapse_ns * sources.len() as f64 / CHUNK_PAGES as f64;
         let flush = self.flush_from_daemon(process, CHUNK_PAGES);
         self.designs.counters.daemon_ns += ns as u64 + flush;
         SlotVerdict::Collapse

@@ -10,7 +10,7 @@ use numalab_kernel::mm::khugepaged::{
     scan_slot, slot::too_far_apart, target_node, Pace, Pause, SlotFacts, SlotVerdict,
 };
 use numalab_kernel::mm::thp::collapse_gfp;
-use numalab_kernel::mm::{ChunkKind, Gfp, MmConfig, PageClass, VmaKind, Work};
+use numalab_kernel::mm::{ChunkKind, Gfp, Got, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES};
 use numalab_kernel::numa::topology::NodeMask;
 
 /// A pass that finds nothing to do takes this long at least, ns.
@@ -174,6 +174,19 @@ impl World<'_> {
         pause
     }
 
+    /// The base pages of a chunk become the huge page `got`, and are freed; returns the nodes they were on, in order.
+    pub(crate) fn collapse_into(&mut self, process: usize, id: usize, chunk: usize, got: Got) -> Vec<usize> {
+        self.settle(process, id, chunk);
+        let mut from = Vec::with_capacity(CHUNK_PAGES as usize);
+        let memory = &mut self.memory;
+        let vma = self.processes[process].space.vma_mut(id);
+        vma.collapse(chunk, got.node, got.frame, |node, frame| {
+            memory.free_page(node, frame, PageClass::Anon);
+            from.push(node);
+        });
+        from
+    }
+
     /// Collapses a slot if it may be, and adds the time.
     fn collapse(&mut self, process: usize, id: usize, chunk: usize, used: &mut u64) -> SlotVerdict {
         let vma = self.processes[process].space.vma(id);
@@ -238,13 +251,9 @@ impl World<'_> {
                 work.swapped_in += 1;
             }
         }
-        let memory = &mut self.memory;
-        let mut copies = 0.0;
-        vma.collapse(chunk, got.node, got.frame, |node, frame| {
-            copies += self.costs.copy_4k_ns(node, got.node, 1.0);
-            memory.free_page(node, frame, PageClass::Anon);
-        });
-        memory.events.pages_collapsed += 1;
+        let from = self.collapse_into(process, id, chunk, got);
+        let copies: f64 = from.iter().map(|node| self.costs.copy_4k_ns(*node, got.node, 1.0)).sum();
+        self.memory.events.pages_collapsed += 1;
         self.processes[process].flush_debt_ns += self.machine.costs.flush_target_ns as u64;
         *used += self.background_ns(&work, *used) + (self.machine.costs.collapse_ns + copies) as u64;
         SlotVerdict::Collapse

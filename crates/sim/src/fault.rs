@@ -201,6 +201,7 @@ impl World<'_> {
         let Some(frame) = allowed.then(|| self.memory.alloc_on(here, target, pages)).flatten() else {
             return MigrateResult::Failed;
         };
+        *ns += self.settle(process, f.vma, f.chunk);
         let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, frame, f.last);
         self.memory.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
         self.rates.copied(f.node, target, pages * PAGE_BYTES);

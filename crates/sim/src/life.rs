@@ -44,7 +44,12 @@ impl<'a> World<'a> {
         p.started = true;
         if let Some(of) = spec.parent.filter(|_| parent.is_some()) {
             let all = spec.fork == ForkPoint::AfterPrologue;
-            copied = p.inherit(&mut self.processes[of], (of as u32, process as u32), all, &mut self.shared);
+            copied = p.inherit(
+                &mut self.processes[of],
+                (of as u32, process as u32),
+                all,
+                (&mut self.memory, &mut self.shared),
+            );
         }
         if copied.ptes + copied.pmds > 0 {
             p.table_node = Some(self.cpus[parent_cpu as usize].node);

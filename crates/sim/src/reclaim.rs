@@ -4,6 +4,7 @@
 //! page that has waited longest goes first and processes lose alike (thp-and-allocation.md section 4.4). A page that
 //! several processes have in common since a fork goes when the hand meets it first, from all of them.
 
+use crate::engine::World;
 use crate::process::ProcessState;
 use numalab_kernel::mm::reclaim::{AnonShrunk, Owners, SwapTunables};
 use numalab_kernel::mm::rmap::{self, AddressSpaces, SwapOut};
@@ -75,6 +76,26 @@ impl Owners for Spaces<'_> {
             }
         }
         out
+    }
+    fn settle_partials(&mut self, memory: &mut NodeMemory, node: usize, work: &mut Work) {
+        for p in self.processes.iter_mut() {
+            for id in 0..p.space.len() {
+                if p.space.vma(id).partial_pages() > 0 {
+                    work.split += p.space.vma_mut(id).settle_all(Some(node), memory).1;
+                }
+            }
+        }
+    }
+}
+
+impl World<'_> {
+    /// Splits the huge page of a chunk if it is mapped in part, before something else happens to it; returns the time.
+    pub(crate) fn settle(&mut self, process: usize, vma: usize, chunk: usize) -> u64 {
+        let vma = self.processes[process].space.vma_mut(vma);
+        if vma.partial_pages() == 0 || vma.settle(chunk, &mut self.memory).is_none() {
+            return 0;
+        }
+        self.costs.split_ns() as u64
     }
 }
 

@@ -158,6 +158,7 @@ impl World<'_> {
         let process = self.tasks[task as usize].process as usize;
         let remembered = self.designs.schednuma.after_move().unwrap_or(NEVER);
         self.designs.schednuma.stale.leave(f.node, last.unwrap_or(0));
+        self.settle(process, f.vma, f.chunk);
         let vma = self.processes[process].space.vma_mut(f.vma);
         vma.unmark(f.chunk, f.page);
         let old = vma.move_page(f.chunk, f.page, here, frame, remembered);

@@ -86,7 +86,9 @@ fn a_part_given_back_splits_and_the_whole_makes_room_for_another() {
         .replace("[params]\nduration = \"12s\"\n", "");
     let m = machine("2x1x4x1");
     let o = run(&m, &inline(&text, &m, 1, &[]), &kernel("off"), 1);
-    assert_eq!((counter(&o, "thp_split_page"), counter(&o, "thp_split_pmd")), (1, 1));
+    // The entry is split, the page is not: nothing wants its other half.
+    assert_eq!((counter(&o, "thp_split_page"), counter(&o, "thp_split_pmd")), (0, 1));
+    assert_eq!(counter(&o, "thp_deferred_split_page"), 1);
     // The two whole ones come back huge; the half that went comes back in base pages.
     assert_eq!((counter(&o, "thp_fault_alloc"), counter(&o, "pgfault")), (32 + 2, 32 + 2 + 256));
 }
@@ -159,4 +161,39 @@ fn reads_map_zeros_and_stores_replace_them() {
     // Base pages have no such switch.
     let small = reads_first(|mm| mm.thp.set("enabled", "never").unwrap());
     assert_eq!(events(&small), [2 * pages, 0, 0, 0, pages + 32]);
+}
+
+#[test]
+fn memory_pressure_splits_what_is_mapped_in_part() {
+    // Half of each huge page of 200 MiB is given back; 300 MiB more want the 100 MiB, on nodes of 192 MiB without swap.
+    let text = r#"
+name = "parts"
+title = "t"
+about = "a"
+source = "test"
+[[process]]
+name = "p"
+[[process.region]]
+name = "r"
+size = "200MiB"
+advice = "huge"
+[[process.region]]
+name = "more"
+size = "230MiB"
+advice = "nohuge"
+[[process.phase]]
+steps = [
+    { access = "r", write = 1 },
+    { for = "block", in = "0..99", steps = [{ discard = "r", offset = "block * 2MiB", len = "1MiB" }] },
+    { access = "more", write = 1 },
+]
+"#;
+    let mut m = machine("2x1x4x1");
+    m.nodes.iter_mut().for_each(|n| n.memory_bytes = 192 << 20);
+    let mut mm = MmConfig::default();
+    mm.vm.set("min_free_kbytes", "1024").unwrap();
+    let o = run(&m, &inline(text, &m, 1, &[]), &kernel("off").with_mm(mm), 1);
+    let (deferred, split) = (counter(&o, "thp_deferred_split_page"), counter(&o, "thp_split_page"));
+    assert_eq!((deferred, counter(&o, "thp_split_pmd")), (100, 100));
+    assert!((40..=100).contains(&split), "{split}: 430 MiB fit into 384 only without the halves");
 }

@@ -6,7 +6,7 @@
 use super::block::Bits512;
 use super::object::SharedMemory;
 use super::vma::{ChunkKind, Vma};
-use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use super::{CHUNK_PAGES, PAGE_BYTES};
 use crate::numa::mark::MarkRules;
 use crate::numa::page::PageFacts;
 use crate::numa::page_filter::Verdict;
@@ -29,19 +29,15 @@ impl Vma {
     /// order. Huge entries wholly inside the range are marked as units.
     pub fn mark_range(&mut self, from: u64, to: u64, rules: &MarkRules, store: &mut SharedMemory) -> MarkOutcome {
         let mut out = MarkOutcome::default();
-        let mut addr = from;
-        while addr < to && out.stop_at.is_none() {
-            let chunk = self.chunk_of(addr);
-            let base = self.chunk_base(chunk);
-            let stop = to.min(base + CHUNK_BYTES);
-            let lo = ((addr - base) / PAGE_BYTES) as usize;
-            let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
+        for (chunk, lo, hi) in self.pieces(from, to) {
+            if out.stop_at.is_some() {
+                break;
+            }
             match self.chunks[chunk].kind {
                 ChunkKind::Empty => {}
                 ChunkKind::Huge => self.mark_huge(chunk, hi - lo == 512, rules, store, &mut out),
                 ChunkKind::Small => self.mark_small(chunk, lo, hi, rules, store, &mut out),
             }
-            addr = stop;
         }
         out
     }

@@ -21,7 +21,7 @@
 //! | huge pages: settings, locality rules, ladders, latency | [`thp`] |
 //! | khugepaged | [`khugepaged`] |
 //! | page tables and mappings | [`block`], [`vma`], [`space`], [`places`]; marking them in [`marking`] |
-//! | entries that show the page of zeros | `zero` |
+//! | entries that show the page of zeros, huge pages mapped in part | `zero`, `partial` |
 //! | pages that several mappings show | [`object`], [`sharing`]; reaching all of them in [`rmap`] |
 //! | settings, what an operation cost | [`config`], [`work`] |
 
@@ -36,6 +36,7 @@ pub mod marking;
 pub mod node_memory;
 pub mod object;
 pub mod pageblock;
+mod partial;
 mod pending;
 pub mod places;
 pub mod policy;

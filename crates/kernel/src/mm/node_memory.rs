@@ -59,6 +59,8 @@ pub struct NodeMemory {
     pub(super) files: Vec<FileLists>,
     pub(super) kswapd: Vec<Kswapd>,
     pub(super) kcompactd: Vec<Kcompactd>,
+    /// Pages of huge pages that were given back while the rest is mapped, by node.
+    pub(super) kept: Vec<u64>,
     /// A node reclaim is under way on this node.
     pub(super) reclaiming: Vec<bool>,
     pub(super) rng: Vec<Rng>,
@@ -102,6 +104,7 @@ impl NodeMemory {
             files: vec![FileLists::default(); n],
             kswapd: vec![Kswapd::default(); n],
             kcompactd: vec![Kcompactd::default(); n],
+            kept: vec![0; n],
             reclaiming: vec![false; n],
             rng: (0..n as u64).map(|i| Rng::stream(seed, i, RNG_PURPOSE)).collect(),
             async_odds: Odds::new(cfg.compact.async_unmovable),
@@ -145,6 +148,10 @@ impl NodeMemory {
     /// Allocation statistics of a node.
     pub fn node_counters(&self, node: usize) -> &AllocCounters {
         &self.node_counters[node]
+    }
+    /// Pages of huge pages that were given back while the rest is mapped: memory pressure frees them.
+    pub fn kept(&self, node: usize) -> u64 {
+        self.kept[node]
     }
     /// Watermarks of a node, sums over its zones, without boost.
     pub fn watermarks(&self, node: usize) -> Watermarks {

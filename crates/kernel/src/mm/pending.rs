@@ -2,7 +2,7 @@
 
 use super::block::Bits512;
 use super::vma::{ChunkKind, Vma};
-use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use super::{CHUNK_PAGES, PAGE_BYTES};
 
 impl Vma {
     /// Pages that an access to the whole mapping would fault on: absent (for reads, unless they show zeros) or marked.
@@ -62,19 +62,12 @@ impl Vma {
     /// The `rank`-th pending page (absent or marked) of `from..to`, as (chunk, page), with ranks counted
     /// in address order; `None` if there are not so many. Linear in the number of chunks.
     pub fn select_pending(&self, from: u64, to: u64, mut rank: u64, write: bool) -> Option<(usize, usize)> {
-        let mut addr = from;
-        while addr < to {
-            let chunk = self.chunk_of(addr);
-            let base = self.chunk_base(chunk);
-            let stop = to.min(base + CHUNK_BYTES);
-            let lo = ((addr - base) / PAGE_BYTES) as usize;
-            let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
+        for (chunk, lo, hi) in self.pieces(from, to) {
             let n = self.pending_in_chunk(chunk, lo, hi, write);
             if rank < n {
                 return Some((chunk, self.pending_bits(chunk, lo, hi, write).select(rank as u32)?));
             }
             rank -= n;
-            addr = stop;
         }
         None
     }
@@ -83,18 +76,7 @@ impl Vma {
         if from <= self.start && to >= self.end {
             return self.pending_pages(write);
         }
-        let mut addr = from;
-        let mut sum = 0;
-        while addr < to {
-            let chunk = self.chunk_of(addr);
-            let base = self.chunk_base(chunk);
-            let stop = to.min(base + CHUNK_BYTES);
-            let lo = ((addr - base) / PAGE_BYTES) as usize;
-            let hi = ((stop - base).div_ceil(PAGE_BYTES)) as usize;
-            sum += self.pending_in_chunk(chunk, lo, hi, write);
-            addr = stop;
-        }
-        sum
+        self.pieces(from, to).map(|(chunk, lo, hi)| self.pending_in_chunk(chunk, lo, hi, write)).sum()
     }
     fn pending_in_chunk(&self, chunk: usize, lo: usize, hi: usize, write: bool) -> u64 {
         let c = &self.chunks[chunk];

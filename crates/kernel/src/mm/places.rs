@@ -35,6 +35,18 @@ pub enum Gone {
     },
     /// A slot of the swap device.
     Slot(u32),
+    /// A part of a huge page whose rest is still mapped: it stays allocated until memory is short.
+    Part {
+        /// Its node.
+        node: usize,
+    },
+    /// The last part of a huge page, which goes whole.
+    LastPart {
+        /// Its node.
+        node: usize,
+        /// Its pageblock.
+        frame: Frame,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use super::object::{Backing, Mapper, PageRef, SharedMemory};
 use super::pageblock::Frame;
 use super::places::Gone;
 use super::vma::{ChunkKind, Vma, EMPTY};
-use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use super::{CHUNK_PAGES, PAGE_BYTES};
 use crate::numa::page::{PageFacts, HPAGE_PAGES};
 use crate::numa::state::LastCpupid;
 
@@ -169,6 +169,7 @@ impl Vma {
     /// written to, are not copied: the child finds the pages by its own faults. Otherwise all pages are in common
     /// afterwards, write-protected, and marks are copied.
     pub fn fork(&mut self, store: &mut SharedMemory, me: Mapper, child: Mapper) -> (Vma, Copied) {
+        debug_assert!(self.partials.is_empty(), "settle them first");
         let mut copied = Copied::default();
         if self.kind.is_shared() || (self.kind.is_file() && !self.anon) {
             let mut v = Vma::new(self.start, self.end, self.kind, self.huge_ok, self.nodes);
@@ -276,14 +277,8 @@ impl Vma {
     /// Unmaps every page in `from..to`; exclusive pages, and anonymous ones that nobody else shows, are freed: calls
     /// `freed` for each of them, and for each swap slot. A huge page partly in the range is kept. Returns the entries cleared.
     pub fn discard(&mut self, from: u64, to: u64, store: &mut SharedMemory, mut freed: impl FnMut(Gone)) -> u64 {
-        let mut addr = from;
         let mut cleared = 0;
-        while addr < to {
-            let chunk = self.chunk_of(addr);
-            let base = self.chunk_base(chunk);
-            let stop = to.min(base + CHUNK_BYTES);
-            let lo = ((addr - base) / PAGE_BYTES) as usize;
-            let hi = ((stop - base) / PAGE_BYTES) as usize;
+        for (chunk, lo, hi) in self.pieces(from, to / PAGE_BYTES * PAGE_BYTES) {
             self.zeros.clear(chunk, || Bits512::range(lo, hi));
             if self.places.swapped_in_chunk(chunk) > 0 {
                 (lo..hi).for_each(|p| self.release_slot(chunk, p, store, &mut freed));
@@ -294,7 +289,6 @@ impl Vma {
                 ChunkKind::Huge => 0,
                 ChunkKind::Small => self.discard_small(chunk, Bits512::range(lo, hi), store, &mut freed),
             };
-            addr = stop;
         }
         cleared
     }
@@ -331,7 +325,9 @@ impl Vma {
                 }
                 None => {
                     let node = usize::from(self.blocks[index as usize].own_page(p).0);
-                    freed(Gone::Page { node, frame: self.places.take(chunk, p), class: PageClass::Anon });
+                    if self.partials.is_empty() || !self.unmap_part(chunk, p, freed) {
+                        freed(Gone::Page { node, frame: self.places.take(chunk, p), class: PageClass::Anon });
+                    }
                     node
                 }
             };

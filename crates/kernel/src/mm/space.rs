@@ -37,10 +37,11 @@ impl AddressSpace {
         ids: &[u32],
         from: &mut AddressSpace,
         (parent, child): (u32, u32),
-        store: &mut SharedMemory,
+        (memory, store): (&mut NodeMemory, &mut SharedMemory),
     ) -> Copied {
         let mut all = Copied::default();
         for &id in ids {
+            from.vma_mut(id as usize).settle_all(None, memory);
             let to = Mapper { process: child, vma: self.vmas.len() as u32 };
             let (vma, copied) = from.vma_mut(id as usize).fork(store, Mapper { process: parent, vma: id }, to);
             all.ptes += copied.ptes;

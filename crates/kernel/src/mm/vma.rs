@@ -3,9 +3,10 @@
 use super::block::{Bits512, Block, OwnPages, NEVER};
 use super::object::{Backing, PageRef, SharedMemory};
 use super::pageblock::Frame;
+use super::partial::Partial;
 use super::places::Places;
 use super::zero::ZeroEntries;
-use super::{CHUNK_BYTES, CHUNK_PAGES};
+use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// State of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +124,8 @@ pub struct Vma {
     /// Pageblocks, swap slots and page tables.
     pub places: Places,
     pub(super) zeros: ZeroEntries,
+    /// Huge pages of which a part is mapped.
+    pub(super) partials: Vec<Partial>,
 }
 
 impl Vma {
@@ -147,6 +150,7 @@ impl Vma {
             marked_pages: 0,
             places: Places::new(n, nodes),
             zeros: ZeroEntries::default(),
+            partials: Vec::new(),
         }
     }
     /// Index of the chunk that holds `addr`.
@@ -158,6 +162,20 @@ impl Vma {
     #[inline]
     pub fn chunk_base(&self, chunk: usize) -> u64 {
         (self.start / CHUNK_BYTES + chunk as u64) * CHUNK_BYTES
+    }
+    /// The chunks that `from..to` touches, each with its pages in that range: (chunk, first page, one past the last).
+    pub(super) fn pieces(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, usize, usize)> {
+        let (first, mut addr) = (self.start / CHUNK_BYTES, from);
+        std::iter::from_fn(move || {
+            if addr >= to {
+                return None;
+            }
+            let base = addr / CHUNK_BYTES * CHUNK_BYTES;
+            let stop = to.min(base + CHUNK_BYTES);
+            let (lo, hi) = ((addr - base) / PAGE_BYTES, (stop - base).div_ceil(PAGE_BYTES));
+            addr = stop;
+            Some(((base / CHUNK_BYTES - first) as usize, lo as usize, hi as usize))
+        })
     }
     /// A chunk.
     #[inline]
@@ -319,6 +337,7 @@ impl Vma {
     pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, frame: Frame, last: u32) -> Frame {
         let c = &mut self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Small || c.shared == 0);
+        debug_assert!(self.partials.iter().all(|p| !p.shows(chunk, page)), "settle it first");
         let (old, was) = match c.kind {
             ChunkKind::Huge => {
                 c.index = last;
@@ -389,8 +408,10 @@ impl Vma {
             }
         }
     }
-    /// Adds the pages that no other mapping can show, on each node, to `out`.
+    /// Adds the pages that no other mapping can show, on each node, to `out`; also what a huge page keeps of the part that
+    /// was given back.
     pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
+        self.add_kept(out);
         for c in &self.chunks {
             match c.kind {
                 ChunkKind::Empty => {}
@@ -440,6 +461,7 @@ impl Vma {
                 ChunkKind::Empty => {}
             }
         }
+        self.check_partials()?;
         let zeros = |i: usize| u64::from(self.zeros.bits(i).count());
         let shown = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
         let n = self.chunks.len();

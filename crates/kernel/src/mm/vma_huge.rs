@@ -60,6 +60,7 @@ impl Vma {
     /// None of them is shared or swapped out.
     pub fn collapse(&mut self, chunk: usize, node: usize, frame: Frame, mut freed: impl FnMut(usize, Frame)) {
         let c = self.chunks[chunk];
+        debug_assert!(!self.is_partial(chunk), "settle it first");
         debug_assert!(c.kind == ChunkKind::Small && c.shared == 0 && self.places.swapped_in_chunk(chunk) == 0);
         let present = self.blocks[c.index as usize].present;
         let mut from = 0;
@@ -81,6 +82,7 @@ impl Vma {
 
     /// The exclusive base page goes to a swap slot; returns its node and pageblock.
     pub fn swap_out(&mut self, chunk: usize, page: usize, slot: u32) -> (usize, Frame) {
+        debug_assert!(self.partials.iter().all(|p| !p.shows(chunk, page)), "settle it first");
         self.unmark(chunk, page);
         let index = self.chunks[chunk].index;
         let (c, b) = self.small_block(chunk);

@@ -2,7 +2,7 @@
 
 use crate::machines;
 use crate::world::config;
-use numalab_kernel::mm::{AddressSpace, NodeMemory, Vma, VmaKind, CHUNK_BYTES};
+use numalab_kernel::mm::{AddressSpace, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
 
 /// 16 TiB on 32 nodes, all of it in huge pages of one process.
 #[test]
@@ -30,4 +30,45 @@ fn a_16_tib_machine_of_huge_pages_fits_in_4_gb() {
     assert!(bytes < 4_000_000_000, "{bytes} bytes");
     // And with room to spare: a run has more to keep than this.
     assert!(bytes / all < 160, "{} bytes per huge page", bytes / all);
+}
+
+/// CPU time of this thread, ns, which other programs do not lengthen; `None` where the system does not tell.
+fn cpu_ns() -> Option<u64> {
+    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()
+}
+
+/// What a first fault does to memory and page tables, and an exit after it, for a gigabyte. The speed benchmark handles
+/// some ten million page events a second, so a page may take a few hundred ns here; 1 us fails on what became ten times
+/// slower, not on a slow machine.
+#[test]
+fn a_page_comes_and_goes_within_its_budget() {
+    if cfg!(debug_assertions) {
+        return;
+    }
+    let mut machine = machines::naples();
+    machine.nodes.truncate(1);
+    machine.nodes[0].memory_bytes = 2 << 30;
+    machine.distance = vec![vec![10]];
+    for huge in [false, true] {
+        let mut memory = NodeMemory::with_config(&machine, &config(&["thp.enabled=always"]), 0);
+        let mut space = AddressSpace::default();
+        let id = space.insert(Vma::new(0, 1 << 30, VmaKind::PrivateAnon, true, 1));
+        let Some(start) = cpu_ns() else { return };
+        for chunk in 0..512 {
+            if huge {
+                let frame = memory.alloc_on(0, 0, 512).unwrap();
+                space.vma_mut(id).populate_huge(chunk, 0, frame);
+                continue;
+            }
+            for page in 0..512 {
+                let frame = memory.alloc_on(0, 0, 1).unwrap();
+                space.vma_mut(id).populate(chunk, page, 0, frame);
+            }
+        }
+        space.release(0, &mut memory, &mut SharedMemory::default());
+        let events = if huge { 512 } else { 512 * 512 };
+        let each = (cpu_ns().unwrap_or(start) - start) / events;
+        assert!(each < if huge { 20_000 } else { 1000 }, "{each} ns a page, huge {huge}");
+        assert_eq!(memory.used(0), 0);
+    }
 }

@@ -34,7 +34,7 @@ fn forked(m: &mut NodeMemory, chunks: u64) -> (AddressSpace, AddressSpace, Share
         vma.populate_huge(chunk, 0, m.alloc_on(0, 0, 512).unwrap());
     }
     parent.insert(vma);
-    let copied = child.inherit(&[0], &mut parent, (0, 1), &mut store);
+    let copied = child.inherit(&[0], &mut parent, (0, 1), (m, &mut store));
     (parent, child, store, copied)
 }
 

@@ -8,6 +8,7 @@ use crate::mm::pageblock::Frame;
 use crate::mm::places::Gone;
 use crate::mm::policy::Placement;
 use crate::mm::work::Work;
+use crate::mm::CHUNK_PAGES;
 
 impl NodeMemory {
     /// Reads `pages` pages of a file from a CPU of node `here` under the default policy: each comes from the first
@@ -57,6 +58,11 @@ impl NodeMemory {
         match gone {
             Gone::Page { node, frame, class } => self.free_page(node, frame, class),
             Gone::Cached { node, frame } => self.cache_adopt(node, frame),
+            Gone::Part { node } => self.kept[node] += 1,
+            Gone::LastPart { node, frame } => {
+                self.kept[node] -= CHUNK_PAGES - 1;
+                self.free_page(node, frame, PageClass::AnonHuge);
+            }
             Gone::Slot(slot) => {
                 let freed = self.swap.put(slot);
                 debug_assert!(freed, "slot {slot} was free");

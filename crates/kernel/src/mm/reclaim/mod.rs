@@ -44,6 +44,9 @@ pub trait Owners {
         demote_to: Option<usize>,
         work: &mut Work,
     ) -> AnonShrunk;
+    /// Splits the huge pages of a node that are mapped in part, so that what was given back of them is free
+    /// (`deferred_split_scan`). The default has none.
+    fn settle_partials(&mut self, _memory: &mut NodeMemory, _node: usize, _work: &mut Work) {}
     /// Takes up to `pages` file pages of a node away from the page tables that map them; returns how many. The
     /// default maps none, so nothing can be taken away.
     fn unmap_file(&mut self, _node: usize, _pages: u64) -> u64 {

@@ -32,6 +32,9 @@ impl NodeMemory {
         env: &mut O,
         work: &mut Work,
     ) -> u64 {
+        if self.kept[node] > 0 {
+            env.settle_partials(self, node, work);
+        }
         let targets = scan_targets(&self.scan_facts(node, sc));
         let (mut anon, mut file) = (targets.anon, targets.file);
         let mut freed = 0;
@@ -169,6 +172,6 @@ impl NodeMemory {
     pub(in crate::mm) fn reclaimable(&self, node: usize) -> u64 {
         let a = &self.accounts[node];
         let file = a.pages(PageClass::FileClean) + a.pages(PageClass::FileDirty);
-        file + if self.can_reclaim_anon(node) { a.lru.anon() } else { 0 }
+        self.kept[node] + file + if self.can_reclaim_anon(node) { a.lru.anon() } else { 0 }
     }
 }

@@ -1,0 +1,130 @@
+//! Huge pages that are mapped in part: giving back a part of one splits its entry, not the page
+//! (`__split_huge_pmd`, `deferred_split_huge_page`; thp-and-allocation.md section 11).
+//!
+//! The rest stays mapped by base entries, and the part given back stays allocated with it until memory is short: then the
+//! page is split and that part is free. It goes whole when nothing of it is mapped any more. Whatever else happens to such a
+//! page (migration, swap, fork, collapse) splits it first (model). Exclusive pages only.
+//! Invariants: entries that show a part are present, and have no frame noted.
+
+use super::account::PageClass;
+use super::block::Bits512;
+use super::node_memory::NodeMemory;
+use super::pageblock::Frame;
+use super::places::Gone;
+use super::vma::{ChunkKind, Vma};
+use super::{CHUNK_BYTES, CHUNK_PAGES};
+
+/// A huge page of which a part is mapped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Partial {
+    chunk: usize,
+    node: usize,
+    frame: Frame,
+    /// Entries that show it.
+    mapped: Bits512,
+}
+
+impl Partial {
+    /// Whether an entry shows it.
+    pub fn shows(&self, chunk: usize, page: usize) -> bool {
+        self.chunk == chunk && self.mapped.get(page)
+    }
+    fn kept(&self) -> u64 {
+        CHUNK_PAGES - u64::from(self.mapped.count())
+    }
+}
+
+impl Vma {
+    /// Huge pages of which a part is mapped.
+    #[inline]
+    pub fn partial_pages(&self) -> usize {
+        self.partials.len()
+    }
+    /// Whether the huge page of a chunk is mapped in part.
+    #[inline]
+    pub fn is_partial(&self, chunk: usize) -> bool {
+        !self.partials.is_empty() && self.partials.iter().any(|p| p.chunk == chunk)
+    }
+    /// The exclusive huge page of a chunk is mapped by base entries from now on; the page stays whole.
+    fn split_entry(&mut self, chunk: usize) {
+        let (node, frame) = self.split_huge(chunk);
+        for page in 0..CHUNK_PAGES as usize {
+            self.places.take(chunk, page);
+        }
+        self.partials.push(Partial { chunk, node, frame, mapped: Bits512::range(0, CHUNK_PAGES as usize) });
+    }
+    /// Splits the entries of the exclusive huge pages that lie in `from..to` in part; returns how many.
+    pub fn split_entries_at(&mut self, from: u64, to: u64) -> u64 {
+        let mut split = 0;
+        if from >= to {
+            return split;
+        }
+        for chunk in [self.chunk_of(from), self.chunk_of(to - 1)] {
+            let (base, c) = (self.chunk_base(chunk), self.chunk(chunk));
+            let part = base < from || base + CHUNK_BYTES > to;
+            if part && c.kind == ChunkKind::Huge && c.shared == 0 {
+                self.split_entry(chunk);
+                split += 1;
+            }
+        }
+        split
+    }
+    /// An entry that shows a part of a huge page is gone. False if it showed none.
+    pub(super) fn unmap_part(&mut self, chunk: usize, page: usize, freed: &mut impl FnMut(Gone)) -> bool {
+        let Some(i) = self.partials.iter().position(|p| p.chunk == chunk && p.mapped.get(page)) else { return false };
+        let p = &mut self.partials[i];
+        p.mapped.clear(page);
+        if p.mapped.count() > 0 {
+            freed(Gone::Part { node: p.node });
+            return true;
+        }
+        let Partial { node, frame, .. } = self.partials.remove(i);
+        freed(Gone::LastPart { node, frame });
+        true
+    }
+    /// Splits a huge page that is mapped in part, and frees the part that is not; returns the pages freed, `None` if the
+    /// chunk has no such page.
+    pub fn settle(&mut self, chunk: usize, memory: &mut NodeMemory) -> Option<u64> {
+        let i = self.partials.iter().position(|p| p.chunk == chunk)?;
+        let p = self.partials.remove(i);
+        memory.split_frame(p.node, p.frame);
+        memory.kept[p.node] -= p.kept();
+        memory.events.thp_split_page += 1;
+        for page in 0..CHUNK_PAGES as usize {
+            if p.mapped.get(page) {
+                self.places.set(chunk, page, p.frame);
+            } else {
+                memory.free_page(p.node, p.frame, PageClass::Anon);
+            }
+        }
+        Some(p.kept())
+    }
+    /// Settles those on `node`, or all with `None` (the deferred split queue under memory pressure); returns the pages freed
+    /// and the huge pages split.
+    pub fn settle_all(&mut self, node: Option<usize>, memory: &mut NodeMemory) -> (u64, u64) {
+        let (mut freed, mut split) = (0, 0);
+        while let Some(p) = self.partials.iter().find(|p| node.map_or(true, |n| n == p.node)) {
+            freed += self.settle(p.chunk, memory).unwrap_or(0);
+            split += 1;
+        }
+        (freed, split)
+    }
+    /// Adds the pages that are kept without being mapped, on each node, to `out`.
+    pub(super) fn add_kept(&self, out: &mut [u64]) {
+        self.partials.iter().for_each(|p| out[p.node] += p.kept());
+    }
+    /// Checks that every part is present and has no frame of its own.
+    pub(super) fn check_partials(&self) -> Result<(), String> {
+        for p in &self.partials {
+            let wrong = |page: &usize| {
+                p.mapped.get(*page)
+                    && (self.exclusive_node(p.chunk, *page) != Some(p.node)
+                        || self.places.get(p.chunk, *page) != Frame::UNKNOWN)
+            };
+            if let Some(page) = (0..CHUNK_PAGES as usize).find(wrong) {
+                return Err(format!("chunk {}: page {page} is no part of its huge page", p.chunk));
+            }
+        }
+        Ok(())
+    }
+}
