@@ -43,7 +43,7 @@ mod task;
 mod walk;
 mod why;
 
-pub use config::SimConfig;
+pub use config::{Harness, SimConfig};
 pub use log::{Observers, Sink};
 pub use process::Thp;
 

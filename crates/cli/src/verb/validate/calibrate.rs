@@ -8,6 +8,8 @@
 use super::{setting, Bench, Measured};
 use crate::context::named;
 use crate::failure::{Exit, Failure};
+use numalab_kernel::hw::contention::WRITE_PENALTY;
+use numalab_lab::fit::divisor_of;
 use numalab_model::experiment::{Experiment, Param};
 use numalab_model::kernel::Setting;
 use numalab_model::machine::Machine;
@@ -22,6 +24,11 @@ const HUGE_PAGES: f64 = 512.0;
 const FIRST_PASS_MS: f64 = 3000.0;
 /// CPU time between two passes of a scanner that finds nothing to do in at most 256 MiB: `scan_period_min_ms`, ns.
 const PASS_NS: f64 = 1e9;
+
+/// Lines that cross a memory bus for one that is written.
+const WRITTEN_LINES: f64 = 2.0;
+/// Factor on the bandwidth of links that stands for no limit.
+const UNLIMITED: f64 = 1e6;
 
 /// What is measured, in the order of [`Times`]; the last two only where huge pages are used.
 const NAMES: [(&str, &str); 10] = [
@@ -85,26 +92,46 @@ pub fn text(figures: &[Figure]) -> String {
 }
 
 /// Times of single operations, ns, in the order of [`NAMES`].
-type Times = Vec<f64>;
+pub type Times = Vec<f64>;
 
 /// Measures in guests, then fits the machine; `huge` measures huge pages too.
 ///
 /// # Errors
 /// A probe that fails, or in which nothing was scanned or faulted.
 pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<Calibration, Failure> {
-    let probes = &PROBES[..if huge { PROBES.len() } else { BASE_PROBES }];
     let mut guests = Vec::new();
-    for (dir, workload, params, thp) in probes {
-        let experiment = experiment(bench, machines, workload, params, thp)?;
+    for (dir, experiment) in probes(bench, machines, huge)? {
         guests.push(bench.guests(&experiment, &format!("calibration/{dir}"))?);
     }
     let guest = times(&guests)?;
-    let first = guests[0].first().ok_or_else(|| Failure::environment("the probe made no run"))?;
+    let Fitted { machine, before, now } = fit(bench, &guests, &guest)?;
+    let release = guests.iter().flatten().find_map(|m| m.input.plan.kernel.image.clone()).unwrap_or_default();
+    let figures = NAMES.iter().zip(&guest).zip(before.iter().zip(&now));
+    let figures =
+        figures.map(|((&(name, unit), &guest), (&file, &calibrated))| Figure { name, unit, guest, file, calibrated });
+    Ok(Calibration { machine, figures: figures.collect(), release })
+}
+
+/// What [`fit`] arrives at.
+pub struct Fitted {
+    /// The machine.
+    pub machine: Machine,
+    /// Simulated times on the machine file as it is.
+    pub before: Times,
+    /// Simulated times on the fitted machine.
+    pub now: Times,
+}
+
+/// Changes the machine of the probes' plans until the simulator takes the times `guest` for them.
+///
+/// # Errors
+/// No plans, or a probe in which nothing was scanned or faulted.
+pub fn fit(bench: &Bench<'_>, guests: &[Vec<Measured>], guest: &[f64]) -> Result<Fitted, Failure> {
+    let first = guests.iter().flatten().next().ok_or_else(|| Failure::environment("the probe made no run"))?;
     let file = (*first.input.machine).clone();
-    let release = first.input.plan.kernel.image.clone().unwrap_or_default();
     let simulated = |machine: &Machine, round: &str| -> Result<Times, Failure> {
         let mut runs = Vec::new();
-        for (measured, (dir, ..)) in guests.iter().zip(probes) {
+        for (measured, (dir, ..)) in guests.iter().zip(&PROBES) {
             runs.push(bench.simulate(measured, machine, &format!("calibration/{dir}-{round}"))?);
         }
         times(&runs)
@@ -113,13 +140,26 @@ pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<C
     let mut machine = one_line_at_a_time(&file, guest[0]);
     let mut now = simulated(&machine, "round0")?;
     for round in 1..=ROUNDS {
-        adjust(&mut machine, &guest, &now);
+        adjust(&mut machine, guest, &now);
         now = simulated(&machine, &format!("round{round}"))?;
     }
-    let figures = NAMES.iter().zip(&guest).zip(before.iter().zip(&now));
-    let figures =
-        figures.map(|((&(name, unit), &guest), (&file, &calibrated))| Figure { name, unit, guest, file, calibrated });
-    Ok(Calibration { machine, figures: figures.collect(), release })
+    Ok(Fitted { machine, before, now })
+}
+
+/// Directory and experiment of every probe; those of huge pages only if `huge`.
+///
+/// # Errors
+/// Never with the built-in probes.
+pub fn probes(
+    bench: &Bench<'_>,
+    machines: &[Spot<String>],
+    huge: bool,
+) -> Result<Vec<(&'static str, Experiment)>, Failure> {
+    let probes = &PROBES[..if huge { PROBES.len() } else { BASE_PROBES }];
+    probes
+        .iter()
+        .map(|&(dir, workload, params, thp)| Ok((dir, experiment(bench, machines, workload, params, thp)?)))
+        .collect()
 }
 
 /// A probe, with balancing on and off where the difference counts.
@@ -169,6 +209,8 @@ fn times(runs: &[Vec<Measured>]) -> Result<Times, Failure> {
     let mark_ns = lost("marking") * FIRST_PASS_MS * 1e6 / pages;
     let pass_ns = (lost("passing") * PASS_NS / pages).max(0.0);
     let [near_ns, far_ns, random_ns, touch_ns] = ["near", "far", "random", "touch"].map(|name| per(memory, name));
+    // The guest makes as many accesses less as it has less memory; what it scores for them is not divided.
+    let random_ns = random_ns * divisor_of(&memory.input.workload) as f64;
     let mut out = vec![near_ns, far_ns, random_ns, touch_ns, hint_ns, move_ns, mark_ns, pass_ns];
     if let [huge_memory, huge_far] = &runs[BASE_PROBES..] {
         out.push(per(off(huge_memory)?, "touch") * HUGE_PAGES);
@@ -230,8 +272,9 @@ fn off(runs: &[Measured]) -> Result<&Measured, Failure> {
     runs.iter().find(|m| !balancing(m)).ok_or_else(|| Failure::environment("the probe has no run with balancing off"))
 }
 
-/// The machine as the plugin of timing `modelled` sees it: a CPU has one line in flight, no page walk is charged, and a
-/// node still saturates with as many streaming threads as in the file.
+/// The machine as the plugin of timing `modelled` sees it (docs/vm.md): a CPU has one line in flight, no page walk is
+/// charged, links are not modelled, a write weighs as much as a read, and a node still saturates with as many streaming
+/// threads as in the file.
 fn one_line_at_a_time(file: &Machine, near_ns: f64) -> Machine {
     let mut m = file.clone();
     let factor = LINE_BYTES / near_ns / m.stream.cap_gbps;
@@ -241,12 +284,14 @@ fn one_line_at_a_time(file: &Machine, near_ns: f64) -> Machine {
     m.tlb.walk_4k_ns = 0.0;
     m.tlb.leaf_miss = 0.0;
     for node in &mut m.nodes {
-        node.dram_peak_gbps *= factor;
-        node.dram_sustained_gbps *= factor;
+        // The programs' sweeps write. The simulator fetches such a line and writes it back, and DRAM loses
+        // WRITE_PENALTY by that; the plugin counts one line.
+        node.dram_peak_gbps *= factor * WRITTEN_LINES / (1.0 - WRITE_PENALTY);
+        node.dram_sustained_gbps *= factor * WRITTEN_LINES / (1.0 - WRITE_PENALTY);
     }
     for link in &mut m.links {
-        link.peak_gbps *= factor;
-        link.sustained_gbps *= factor;
+        link.peak_gbps *= UNLIMITED;
+        link.sustained_gbps *= UNLIMITED;
     }
     // What a line costs beside its miss is instructions, wherever it is found.
     let instructions_ns = (near_ns - m.latency_ns[0][0]).max(1.0);
@@ -306,7 +351,8 @@ mod tests {
         let file = numalab_model::machine::load("2x1x2x1", &|_| None, &[]).unwrap();
         let m = one_line_at_a_time(&file, 150.0);
         let threads = |m: &Machine, thread_gbps: f64| m.nodes[0].dram_sustained_gbps / thread_gbps;
-        let close = threads(&m, LINE_BYTES / 150.0) / threads(&file, file.stream.cap_gbps);
+        let writing = threads(&m, LINE_BYTES / 150.0) * (1.0 - WRITE_PENALTY) / WRITTEN_LINES;
+        let close = writing / threads(&file, file.stream.cap_gbps);
         assert!((close - 1.0).abs() < 1e-9, "{close}");
     }
 }

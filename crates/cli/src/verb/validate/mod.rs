@@ -7,6 +7,8 @@
 //! in the simulator knows that it is being compared.
 
 mod calibrate;
+#[cfg(test)]
+mod captured;
 mod markdown;
 mod notes;
 mod table;
@@ -16,7 +18,6 @@ use crate::context::{named, Context};
 use crate::execute::{describe, execute, Backend, Executor};
 use crate::failure::{Done, Failure};
 use crate::guest::{GuestArgs, TimingArg};
-use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
 use crate::sources;
@@ -28,6 +29,7 @@ use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
 use numalab_model::plan::PlanInput;
 use numalab_model::record::{Outcome, Status, Store};
+use numalab_sim::Harness;
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -248,7 +250,7 @@ impl<'a> Bench<'a> {
     /// See [`backend::prepare`]; a guest that failed.
     pub fn guests(&self, experiment: &Experiment, name: &str) -> Result<Vec<Measured>, Failure> {
         let progress = Progress::new(0);
-        let idle = Sim { check: false, logs: Logs::default() };
+        let idle = Sim::default();
         let ready = backend::prepare(self.context, experiment, Place::Vm, &self.guest, idle, &progress)?;
         let Ready { backend, cells, jobs_max, .. } = ready;
         let store = Store::create(&self.out.join(name), experiment, &cells)?;
@@ -260,7 +262,8 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// The simulator refuses a plan, or its records cannot be written.
     pub fn simulate(&self, guests: &[Measured], machine: &Machine, name: &str) -> Result<Vec<Measured>, Failure> {
-        let sim = Sim { check: true, logs: Logs::default() };
+        // As in the guests.
+        let sim = Sim { check: true, harness: Harness::Worker, ..Sim::default() };
         let kernel = |m: &Measured| -> Kernel {
             let mut kernel = self.model.clone();
             for t in kernel.tunables.iter_mut().filter(|t| VARIED.contains(&t.name.as_str())) {
