@@ -17,7 +17,7 @@ use numalab_model::spec::Spot;
 use serde::Serialize;
 
 /// Rounds of changing the machine; times are nearly linear in what is changed, so the later ones only polish.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 6;
 const LINE_BYTES: f64 = 64.0;
 const HUGE_PAGES: f64 = 512.0;
 /// Computing in which `probe-scan` expects the first pass, ms; the probe gets it as a parameter.

@@ -67,7 +67,7 @@ impl Capture {
         let mut experiment = experiment_of(&self.context, &self.args, &self.image).unwrap();
         let times = self.file["calibration"].as_array().unwrap();
         let times: Vec<f64> = times.iter().map(|f| f["guest"].as_f64().unwrap()).collect();
-        let probes = calibrate::probes(&bench, &experiment.machines, true).unwrap();
+        let probes = calibrate::probes(&bench, &experiment.machines, times.len() > 7).unwrap();
         let probes: Vec<Vec<Measured>> = probes.into_iter().map(|(_, e)| self.on_catalog_kernel(e)).collect();
         let file = (*probes[0][0].input.machine).clone();
         let machine = if fitted { calibrate::fit(&bench, &probes, &times).unwrap().machine } else { file };
@@ -104,7 +104,7 @@ impl Capture {
 fn the_simulator_still_counts_as_captured_kernels_do() {
     for name in ["debian-6.12.json", "debian-6.1.json"] {
         let score = Capture::read(name).score(true);
-        assert!(score >= 0.8, "{name}: {score}");
+        assert!(score >= 0.7, "{name}: {score}");
     }
 }
 
@@ -112,5 +112,5 @@ fn the_simulator_still_counts_as_captured_kernels_do() {
 #[test]
 fn captured_counts_are_missed_without_the_guests_speeds() {
     let score = Capture::read("debian-6.12.json").score(false);
-    assert!(score < 0.6, "{score}");
+    assert!(score < 0.4, "{score}");
 }
