@@ -281,6 +281,13 @@ impl World<'_> {
             if self.tasks[task as usize].group != info.group {
                 self.use_group(cpu, task, info.group);
             }
+        }
+        // Every instruction uses stack and data, so what a scan marked of them is found at once.
+        let scans = self.processes[self.tasks[task as usize].process as usize].marking_scans;
+        if self.tasks[task as usize].marking_scans != scans {
+            self.tasks[task as usize].marking_scans = scans;
+            self.touch_program(cpu, task);
+        } else if fresh {
             self.touch_stack(cpu, task);
         }
         let sibling = self.sibling(cpu);

@@ -72,6 +72,8 @@ pub struct Task<'a> {
     pub slept_ns: u64,
     /// Number of the current sleep.
     pub sleep: u32,
+    /// Marking scans of its process after which it last used its stack and the program's data.
+    pub marking_scans: u32,
     /// CPU whose message ends the current sleep (`u32::MAX` = none).
     pub message_from: u32,
     /// Shoot-down loss of its address space that its CPU has already paid for, ns.
@@ -132,6 +134,7 @@ impl<'a> Task<'a> {
             migration: None,
             slept_ns: 0,
             sleep: 0,
+            marking_scans: u32::MAX,
             message_from: u32::MAX,
             flush_paid_ns: 0,
             llc: u32::MAX,

@@ -129,7 +129,7 @@ fn parts_can_be_exchanged() {
         ["autonuma", "autonuma", "kernel"],
         ["schednuma", "schednuma", "kernel"],
     ] {
-        let o = go(&plain(roles), "numa02_SMT", &[("loops", "120")]);
+        let o = go(&plain(roles), "numa02_SMT", &[("loops", "250")]);
         assert!(counter(&o, "numa_hint_faults") > 0, "{roles:?}");
         assert!(counter(&o, "numa_pages_migrated") > 0, "{roles:?}");
         assert_eq!(reason(&o, "design.exchanges") > 0, roles[2] == "exchange", "{roles:?}");
