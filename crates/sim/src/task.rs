@@ -64,6 +64,8 @@ pub struct Task<'a> {
     pub blocked_since_ns: Option<u64>,
     /// Page (chunk, page) that its random access has come to and still has to fault in.
     pub drawn: Option<(usize, usize)>,
+    /// Block that its access by blocks is in: its number in the pass, and where in the span it begins.
+    pub block: Option<(u64, u64)>,
     /// The sweep it is planned to make, while shared pages are on the move.
     pub stretch: Option<Stretch>,
     /// Migration it carries out.
@@ -130,6 +132,7 @@ impl<'a> Task<'a> {
             system_ns: 0,
             blocked_since_ns: None,
             drawn: None,
+            block: None,
             stretch: None,
             migration: None,
             slept_ns: 0,
@@ -157,6 +160,7 @@ impl<'a> Task<'a> {
         self.pc += 1;
         self.done = 0;
         self.drawn = None;
+        self.block = None;
         self.entered = false;
     }
     /// Starts another program from its first op.
