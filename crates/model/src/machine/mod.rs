@@ -197,7 +197,6 @@ pub struct Cache {
     pub llc_port_gbps: Option<f64>,
     /// Whether a miss asks the caches of all other sockets, each of which answers to the memory's socket (QPI 1.0, `snoop
     /// = "source"`); otherwise a directory or filter at the memory spares the links (`"filtered"`, the default).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub source_snoop: bool,
 }
 
