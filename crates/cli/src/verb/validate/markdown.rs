@@ -29,9 +29,8 @@ const NOT_COMPARED: &str = "\
   validate` prints them.
 * **Allocation counters (`numa_hit`, `numa_local`, …) and `pgfault`.** They contain everything else that a guest does: booting, process
   1, sampling.
-* **The guest's other memory.** A real process has a stack, a heap, libraries and the worker's own bookkeeping; the simulated one has
-  the regions of its workload. That is some hundred pages: nothing beside 24576 and more, all there is in `cow-shared` on
-  kernels that leave its pages alone.
+* **The worker's own bookkeeping.** It is not modelled, and counted by the kernel all the same: some ten pages per process, nothing beside
+  24576 and more, all there is in `cow-shared` on kernels that leave its pages alone.
 * **Which node is which.** Where a process starts is chance on both sides, so the placement compares the fullest node with the
   fullest, and so on.
 ";
