@@ -24,3 +24,10 @@ export function choice(label: string, options: string[], chosen: number, pick: (
   select.addEventListener("change", () => pick(Number(select.value)));
   return el("label", { class: "choice" }, label, " ", select);
 }
+
+/** A small button with a spoken name. */
+export function button(text: string, label: string, act: () => void): HTMLElement {
+  const b = el("button", { type: "button", "aria-label": label, title: label }, text);
+  b.addEventListener("click", act);
+  return b;
+}

@@ -3,7 +3,7 @@
 import { Chart, type ChartLine } from "./chart";
 import { dash, kernelColor, kernelDash, nodeColor, variable } from "./colors";
 import { type Data, instants, type Line, padded, peak, type Run, sum, type Value, type Workload } from "./data";
-import { choice, el } from "./dom";
+import { button, choice, el } from "./dom";
 import { memoryUnit, seconds } from "./format";
 import { Heatmap, Rows } from "./heatmap";
 import { kinds, legend, type MapKind, nodeCount, specOf } from "./maps";
@@ -104,11 +104,6 @@ export class Section {
     };
     t.listen(show);
     show();
-    const button = (text: string, label: string, act: () => void) => {
-      const b = el("button", { type: "button", "aria-label": label, title: label }, text);
-      b.addEventListener("click", act);
-      return b;
-    };
     bar.append(
       el(
         "span",
@@ -192,11 +187,6 @@ export class Section {
       const titles = all.map((k) => k.title);
       bar.append(this.choice("map", "Show", titles, all.indexOf(kind), (i) => this.choose({ map: i })));
     }
-    const button = (text: string, label: string, act: () => void) => {
-      const b = el("button", { type: "button", "aria-label": label, title: label }, text);
-      b.addEventListener("click", act);
-      return b;
-    };
     bar.append(
       el(
         "span",

@@ -27,12 +27,12 @@ pub fn means(runs: &[&Outcome]) -> Means {
     sums.into_iter().filter(|(_, (_, n))| *n == all).map(|(name, (sum, n))| (name, sum / n as f64)).collect()
 }
 
-/// Sums by name over groups; a name that one of them lacks is left out.
-pub fn sums(groups: &[&Means]) -> Means {
+/// Sums by name over groups, `times` runs of each; a name that one of them lacks is left out.
+pub fn sums(groups: &[&Means], times: u32) -> Means {
     let Some((first, rest)) = groups.split_first() else { return Means::new() };
     let add = |(name, value): (&String, &f64)| {
         let others: Option<Vec<f64>> = rest.iter().map(|g| g.get(name).copied()).collect();
-        others.map(|o| (name.clone(), value + o.iter().sum::<f64>()))
+        others.map(|o| (name.clone(), (value + o.iter().sum::<f64>()) * f64::from(times)))
     };
     first.iter().filter_map(add).collect()
 }
@@ -110,7 +110,7 @@ mod tests {
         let (a, b) = (outcome(&[("user_s", 2.0), ("x", 1.0)], &[]), outcome(&[("user_s", 4.0)], &[]));
         let m = means(&[&a, &b]);
         assert_eq!((figure(&m, "user_s"), figure(&m, "x")), (Some(3.0), None), "not in every run");
-        let s = sums(&[&m, &means(&[&a])]);
+        let s = sums(&[&m, &means(&[&a])], 1);
         assert_eq!(figure(&s, "2 * user_s"), Some(10.0));
         assert_eq!(figure(&s, "user_s / 0"), None);
         assert_eq!(figure(&means(&[]), "user_s"), None);

@@ -1,24 +1,48 @@
-//! Cost of the modelled scheduler's hot calls, ns: `cargo run --release -p numalab-kernel --example sched_bench`.
+//! Cost of the modelled scheduler's calls: a tick, a balance pass, a sleep, a wake-up, a fork.
+//! `cargo run --release -p numalab-kernel --example sched_bench`.
 //!
-//! Machine: two sockets, 256 CPUs in 16 caches. Times of ticks include the balance passes that fall due; those of sleeps
-//! and wake-ups include reading the clock.
+//! Every call is timed by itself, and the cost of reading the clock, measured at the start, is taken off. A balance pass is what a
+//! tick with balancing due costs beyond one without, divided by the passes it made; idle CPUs are balanced by nohz runs inside
+//! the ticks of busy ones. A sleep includes the newly-idle search, a wake-up the search for an idle CPU.
 
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Event, NoNuma, SchedConfig, SchedError, Scheduler, TaskId};
 use std::time::Instant;
 
+/// Times of calls.
+#[derive(Default)]
+struct Times(Vec<f64>);
+
+impl Times {
+    fn add(&mut self, ns: f64) {
+        self.0.push(ns);
+    }
+    /// Mean without the longest 2 %, in which something else had the CPU.
+    fn mean(mut self) -> f64 {
+        self.0.sort_by(f64::total_cmp);
+        self.0.truncate((self.0.len() - self.0.len() / 50).max(1));
+        self.0.iter().sum::<f64>() / self.0.len().max(1) as f64
+    }
+}
+
 struct Bench {
     s: Scheduler,
+    cpus: u32,
     now: u64,
+    /// What reading the clock twice costs, ns.
+    clock_ns: f64,
     buffer: Vec<Event>,
 }
 
 impl Bench {
-    fn new(form: &'static str, busy: impl Fn(u32) -> u32) -> Result<Self, SchedError> {
+    /// `shape` with `busy(cpu)` tasks on each CPU.
+    fn new(shape: &Shape, form: &'static str, busy: impl Fn(u32) -> u32) -> Result<Self, SchedError> {
         let config = SchedConfig { form, ..SchedConfig::default() };
-        let s = Scheduler::new(&Shape::t1().machine("bench"), &config)?;
-        let mut b = Self { s, now: 0, buffer: Vec::new() };
-        for cpu in 0..256 {
+        let machine = shape.machine("bench");
+        let cpus = machine.cpus.len() as u32;
+        let mut b =
+            Self { s: Scheduler::new(&machine, &config)?, cpus, now: 0, clock_ns: clock_ns(), buffer: Vec::new() };
+        for cpu in 0..cpus {
             for _ in 0..busy(cpu) {
                 let t = b.s.add_task(Some(&[cpu]), 0)?;
                 b.s.fork(cpu, t, 0);
@@ -28,6 +52,7 @@ impl Bench {
         b.settle();
         Ok(b)
     }
+    /// Lets every CPU that was asked to pick its next task.
     fn settle(&mut self) {
         loop {
             let mut events = std::mem::take(&mut self.buffer);
@@ -46,81 +71,105 @@ impl Bench {
             }
         }
     }
-    /// Ticks of busy CPUs during `seconds`; prints the average of one.
-    fn ticks(&mut self, what: &str, seconds: u64) {
+    fn timed<T>(&mut self, f: impl FnOnce(&mut Scheduler, u64) -> T) -> (T, f64) {
+        let start = Instant::now();
+        let out = f(&mut self.s, self.now);
+        (out, start.elapsed().as_nanos() as f64 - self.clock_ns)
+    }
+    /// Cost of a tick without balancing, and of a balance pass, over `seconds`.
+    fn ticks(&mut self, seconds: u64) -> (f64, f64) {
         let jiffy = self.s.tick_ns();
         let first = self.now / jiffy + 1;
-        let (mut ticks, before) = (0u64, *self.s.counters());
-        let start = Instant::now();
+        let (mut plain, mut due) = (Times::default(), Vec::new());
         for k in first..first + seconds * 1_000_000_000 / jiffy {
-            for cpu in 0..256 {
-                if self.s.current(cpu).is_some() {
-                    self.now = k * jiffy + self.s.tick_offset_ns(cpu);
-                    self.s.tick(cpu, self.now, &NoNuma);
-                    ticks += 1;
-                    self.settle();
+            for cpu in 0..self.cpus {
+                if self.s.current(cpu).is_none() {
+                    continue;
                 }
+                self.now = k * jiffy + self.s.tick_offset_ns(cpu);
+                let before = self.s.counters().passes;
+                let ((), ns) = self.timed(|s, now| s.tick(cpu, now, &NoNuma));
+                let made = self.s.counters().passes - before;
+                if made > 0 {
+                    due.push((ns, made as f64));
+                } else {
+                    plain.add(ns);
+                }
+                self.settle();
             }
         }
-        let spent = start.elapsed().as_nanos() as f64;
-        let c = self.s.counters();
-        println!(
-            "{what:<44} {:8.1} ns/tick   {} passes, {} nohz runs, {} moved in {seconds} s",
-            spent / ticks as f64,
-            c.passes - before.passes,
-            c.nohz_runs - before.nohz_runs,
-            c.pulled + c.active - before.pulled - before.active,
-        );
+        let tick = plain.mean();
+        (tick, Times(due.iter().map(|(ns, made)| (ns - tick) / made).collect()).mean())
     }
-    /// A task sleeps and is woken by another CPU's task, over and over.
-    fn wakeups(&mut self, what: &str, rounds: u64) -> Option<()> {
-        let (mut sleep, mut wake, mut done) = (0, 0, 0u64);
+    /// Cost of a sleep and of a wake-up: a task sleeps 20 us and is woken by a CPU nearby, over and over.
+    fn wakeups(&mut self, rounds: u64) -> Option<(f64, f64)> {
+        let (mut sleep, mut wake) = (Times::default(), Times::default());
         for i in 0..rounds {
             self.now += 5_000;
-            let cpu = (i * 37 % 256) as u32;
-            let Some(_) = self.s.current(cpu) else { continue };
-            let start = Instant::now();
-            let t: TaskId = self.s.block_current(cpu, self.now)?;
-            self.s.pick_next(cpu, self.now, &NoNuma);
-            sleep += start.elapsed().as_nanos();
+            let cpu = (i * 37 % u64::from(self.cpus)) as u32;
+            if self.s.current(cpu).is_none() {
+                continue;
+            }
+            let (slept, ns): (Option<TaskId>, f64) = self.timed(|s, now| {
+                let t = s.block_current(cpu, now);
+                s.pick_next(cpu, now, &NoNuma);
+                t
+            });
+            sleep.add(ns);
             self.settle();
             self.now += 20_000;
-            let waker = (cpu + 5) % 256;
-            let start = Instant::now();
-            self.s.wake(t, Some(waker), false, self.now);
-            wake += start.elapsed().as_nanos();
-            done += 1;
+            let (task, waker) = (slept?, (cpu + 5) % self.cpus);
+            let (_, ns) = self.timed(|s, now| s.wake(task, Some(waker), false, now));
+            wake.add(ns);
             self.settle();
         }
-        let per = |ns: u128| ns as f64 / done.max(1) as f64;
-        println!("{what:<44} {:8.1} ns/sleep (newly-idle search included), {:.1} ns/wake-up", per(sleep), per(wake));
-        Some(())
+        Some((sleep.mean(), wake.mean()))
     }
-    fn forks(&mut self, what: &str, rounds: u64) -> Result<(), SchedError> {
-        let start = Instant::now();
-        for _ in 0..rounds {
+    /// Cost of a fork, up to four tasks for each CPU.
+    fn forks(&mut self) -> Result<f64, SchedError> {
+        let mut fork = Times::default();
+        for _ in 0..4 * self.cpus {
             self.now += 1_000;
             let t = self.s.add_task(None, 0)?;
-            self.s.fork(0, t, self.now);
+            let (_, ns) = self.timed(|s, now| s.fork(0, t, now));
+            fork.add(ns);
             self.settle();
         }
-        println!("{what:<44} {:8.1} ns/fork", start.elapsed().as_nanos() as f64 / rounds as f64);
-        Ok(())
+        Ok(fork.mean())
     }
 }
 
+/// What reading the clock twice costs, ns.
+fn clock_ns() -> f64 {
+    Times((0..100_000).map(|_| Instant::now().elapsed().as_nanos() as f64).collect()).mean()
+}
+
 fn main() -> Result<(), SchedError> {
+    let eight = Shape::flat(1, 8, 2, 10);
+    let sixty_four = Shape { llcs_per_node: 4, node_reclaim_distance: 32, ..Shape::flat(2, 8, 2, 32) };
+    let shapes = [(8, eight), (64, sixty_four), (256, Shape::t1())];
+    // Tasks of a CPU, by its number and the number of CPUs.
+    type Load = (&'static str, fn(u32, u32) -> u32);
+    let loads: [Load; 4] = [
+        ("every CPU one task", |_, _| 1),
+        ("every second CPU", |c, _| u32::from(c % 2 == 0)),
+        ("every CPU two tasks", |_, _| 2),
+        ("one half three, the other none", |c, n| if c < n / 2 { 3 } else { 0 }),
+    ];
+    println!(
+        "{:<6} {:>5} {:<32} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "form", "CPUs", "ns per", "tick", "pass", "sleep", "wake-up", "fork"
+    );
     for form in ["v61", "v612"] {
-        println!("{form}");
-        Bench::new(form, |_| 1)?.ticks("256 of 256 CPUs busy", 60);
-        Bench::new(form, |c| u32::from(c % 2 == 0))?.ticks("one thread of every core busy", 30);
-        Bench::new(form, |c| u32::from(c < 64))?.ticks("64 CPUs of one node busy at first", 30);
-        Bench::new(form, |_| 2)?.ticks("two tasks on every CPU", 20);
-        Bench::new(form, |c| if c < 128 { 3 } else { 0 })?.ticks("384 tasks on one node at first", 20);
-        Bench::new(form, |_| 1)?.wakeups("wake-up, 256 tasks", 200_000);
-        Bench::new(form, |c| u32::from(c % 4 == 0))?.wakeups("wake-up, 64 tasks", 200_000);
-        Bench::new(form, |_| 2)?.wakeups("wake-up, 512 tasks (stacked)", 200_000);
-        Bench::new(form, |_| 0)?.forks("fork of 1000 tasks", 1000)?;
+        for (cpus, shape) in &shapes {
+            let fork = Bench::new(shape, form, |_| 0)?.forks()?;
+            for (what, load) in loads {
+                let (tick, pass) = Bench::new(shape, form, |c| load(c, *cpus))?.ticks(6000 / u64::from(*cpus));
+                let (sleep, wake) =
+                    Bench::new(shape, form, |c| load(c, *cpus))?.wakeups(100_000).unwrap_or((f64::NAN, f64::NAN));
+                println!("{form:<6} {cpus:>5} {what:<32} {tick:>8.0} {pass:>8.0} {sleep:>8.0} {wake:>8.0} {fork:>8.0}");
+            }
+        }
     }
     Ok(())
 }

@@ -178,6 +178,7 @@ fn workload() -> Workload {
         regions: vec![region("near", 0), region("far", 1)],
         prologue: vec![touch(0), touch(1)].into(),
         threads: vec![main, same_cpu, other_cpu],
+        mems: None,
     };
     let score =
         |name: &&str| Score { name: (*name).into(), unit: "1".into(), higher_is_better: true, per_second: false };

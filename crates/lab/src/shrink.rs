@@ -129,6 +129,7 @@ pub(crate) mod tests {
             regions: vec![region],
             prologue: vec![].into(),
             threads: vec![half(0), half(1)],
+            mems: None,
         };
         Workload {
             name: "w".into(),

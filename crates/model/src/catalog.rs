@@ -270,7 +270,7 @@ mod tests {
         let kernels: Vec<_> = c.names(Kind::Kernel).collect();
         let at = |n: &str| kernels.iter().position(|k| *k == n).unwrap_or_else(|| panic!("{n} is missing"));
         assert!(at("3.8") < at("3.13") && at("3.13") < at("4.15") && at("6.3") < at("6.12") && at("6.12") < at("off"));
-        assert!(at("6.4-rc2") < at("6.4-rc2+rfc-v3"));
+        assert!(at("6.4-rc2") < at("6.4-rc2+rfc-v3") && at("off") < at("oracle"));
     }
 
     #[test]

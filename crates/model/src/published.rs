@@ -65,6 +65,8 @@ pub struct Block {
     pub columns: Option<Columns>,
     /// Groups of which this block gives the sums; empty for a block with runs of its own.
     pub sum_of: Vec<Spot<String>>,
+    /// Runs of each of these groups that the sums cover; 1 or more, 1 for any other block.
+    pub times: u32,
     /// Rows in print order.
     pub rows: Vec<Row>,
     /// The group is judged by its gains too: direction and mean absolute error, in points.
@@ -269,6 +271,7 @@ fn params(t: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
 fn block(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, SpecError> {
     let simulated = t.opt_bool("simulated")?.map_or(true, |b| b.value);
     let sum_of = t.strs("sum_of")?;
+    let times = if sum_of.is_empty() { None } else { t.opt_int("times", 1..=1000)? };
     let run = match (simulated, sum_of.is_empty()) {
         (true, true) => Ok(block_run(&t)?),
         (true, false) => Err("sums of other groups".to_string()),
@@ -283,6 +286,7 @@ fn block(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, SpecError> {
         run,
         columns: own,
         sum_of,
+        times: times.map_or(1, |n| n.value as u32),
         gains: t.opt_bool("gains")?.is_some_and(|b| b.value),
         rows,
     };
@@ -396,10 +400,11 @@ mod tests {
             let run = block.run.as_ref().unwrap();
             assert_eq!((run.workload.value.as_str(), run.iterations, block.rows.len()), (test, 7, 2));
         }
-        let whole = p.blocks.last().unwrap();
-        assert_eq!(whole.rows.len(), 20);
+        let [whole, sums] = &p.blocks[4..] else { panic!("{} blocks", p.blocks.len()) };
+        assert_eq!((whole.rows.len(), sums.rows.len()), (8, 12));
         assert_eq!(whole.rows.iter().filter(|r| r.formatter_only.is_some()).count(), 2);
-        assert!(whole.run.is_err());
+        assert!(whole.run.is_err() && whole.sum_of.is_empty());
+        assert_eq!((sums.sum_of.len(), sums.times), (3, 7));
         // The rows of a test are those of the whole table.
         for row in p.blocks[1..4].iter().flat_map(|b| &b.rows) {
             assert_eq!(whole.rows.iter().find(|r| r.id == row.id).unwrap().values, row.values, "{}", row.id);

@@ -376,6 +376,11 @@ fn shorthand_counts() {
     assert_eq!(m.llcs[0].cpus.len(), 16);
     assert_eq!((m.name.as_str(), m.distance[0][1]), ("2x8x8x2", 21));
     assert!(m.warnings.iter().all(|w| w.starts_with("assumed: ")) && m.warnings.len() == 2, "{:?}", m.warnings);
+    // Eight cores make a chiplet with a port of its own, twenty-four share a cache that memory feeds from all sides.
+    assert_eq!(m.cache.llc_port_gbps, Some(51.2));
+    let m = Machine::from_shorthand("2x1x24x2").unwrap();
+    assert_eq!(m.cache.llc_port_gbps, None);
+    assert!(m.warnings[0].ends_with("; large caches read as fast as memory delivers"), "{:?}", m.warnings);
     let m = Machine::from_shorthand("1x1x1x1").unwrap();
     assert_eq!((m.nodes.len(), m.cpus.len(), m.links.len()), (1, 1, 0));
     let m = Machine::from_shorthand("200x1x2x1").unwrap();

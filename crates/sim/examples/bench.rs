@@ -57,7 +57,12 @@ const CASES: [Case; 5] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    for case in &CASES {
+    // One case by its number, or all.
+    let only: Option<usize> = std::env::args().nth(1).and_then(|a| a.parse().ok());
+    for (at, case) in CASES.iter().enumerate() {
+        if only.is_some_and(|n| n != at) {
+            continue;
+        }
         println!("{}", case.title);
         println!("  {} {} on {}", case.workload, case.kernel, case.machine);
         report(case)?;

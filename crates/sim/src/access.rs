@@ -2,6 +2,7 @@
 
 use crate::engine::{Pending, World};
 use crate::migration::{Stretch, SHARED_STEP_NS};
+use crate::pace::{Known, Pace, SweepCosts, Times};
 use crate::sets::NEVER_WARM;
 use crate::sync::Waiter;
 use crate::task::Activity;
@@ -48,34 +49,6 @@ impl FaultEnd {
 
 const LINE_BYTES: u64 = 64;
 
-/// How an access proceeds during a slice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
-    /// Kind of traffic.
-    pub kind: usize,
-    /// Where its requests enter the memory system.
-    pub place: usize,
-    /// Number of its span, if accessed at random.
-    pub span: u32,
-    /// Share of its lines found in the L2.
-    pub l2: f64,
-    /// Share found in the LLC.
-    pub llc: f64,
-    /// Share of the mapped pages that show zeros (random accesses).
-    pub zeros: f64,
-    /// What the other hardware thread does.
-    pub sibling: Sibling,
-    /// Clock of the core relative to the sustained one.
-    pub boost: f64,
-}
-
-impl Pace {
-    /// Share of its lines that come from memory.
-    pub(crate) fn missing(&self) -> f64 {
-        1.0 - self.l2 - self.llc
-    }
-}
-
 impl World<'_> {
     /// Carries out the current op of `task` for as long as the slice lasts.
     pub(crate) fn step(&mut self, cpu: usize, task: u32, clock: &mut u64, end: u64) -> Step {
@@ -100,7 +73,7 @@ impl World<'_> {
                 Step::Stop(Pending::Sleep(Some(*clock + ns)))
             }
             Op::SetPolicy(p) => {
-                t.policy = crate::policy::compile(p, self.memory.memory_nodes());
+                t.policy = crate::policy::compile(p, self.processes[t.process as usize].mems);
                 t.advance();
                 Step::Go
             }
@@ -345,23 +318,20 @@ impl World<'_> {
         }
     }
 
-    /// Time per byte of a sweep over pages spread as `counts`, ns, and the part of it spent on memory.
-    fn sweep_ns(&self, pace: &Pace, a: &Access, counts: &[u16], present: u16) -> (f64, f64) {
+    /// What a sweep costs apart from where its pages lie, which stays the same for a slice.
+    fn sweep_costs(&self, pace: &Pace, a: &Access) -> SweepCosts {
         // A line that is written is fetched before and written back later, from memory or the LLC alike.
         let traffic = 1.0 + a.write;
         let share = smt::stream_share(pace.sibling);
-        // Without a page there are only zeros, which the L2 holds.
-        let pace = &if present == 0 { Pace { l2: 1.0, llc: 0.0, ..*pace } } else { *pace };
-        let memory = if present == 0 {
-            0.0
-        } else {
-            pace.missing() * traffic * self.rates.ns_per_byte(pace.kind, pace.place, counts, present)
-        };
-        let cached = pace.llc * traffic / (self.cache.llc_gbps * share) + pace.l2 / (self.cache.l2_gbps * share);
-        let waiting = memory + cached;
         let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);
-        let stalled = smt::memory_share(alone, (waiting - alone).max(0.0));
-        (waiting.max(alone / smt::speed(stalled, pace.sibling)), memory)
+        SweepCosts {
+            missing: pace.missing() * traffic,
+            cached: pace.llc * traffic / (self.cache.llc_gbps * share) + pace.l2 / (self.cache.l2_gbps * share),
+            zeros: 1.0 / (self.cache.l2_gbps * share),
+            alone,
+            longest: alone / smt::speed(0.0, pace.sibling),
+            sibling: pace.sibling,
+        }
     }
 
     /// One pass in address order.
@@ -377,6 +347,7 @@ impl World<'_> {
         let sharing = self.sharing(process);
         let mut passed = None;
         let mut last = Known::NONE;
+        let costs = self.sweep_costs(&pace, a);
         while *clock < end {
             if done >= a.span.len_bytes {
                 break;
@@ -395,8 +366,9 @@ impl World<'_> {
             let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
             if clear > addr {
                 let counts = vma.node_counts(chunk);
-                let (per_byte, memory) =
-                    last.or_else(counts, vma.chunk(chunk).present, |c, p| self.sweep_ns(&pace, a, c, p));
+                let Times { per_byte, memory, of_pages } = last.or_else(counts, vma.chunk(chunk).present, |c, p| {
+                    costs.times(self.rates.ns_of_pages(pace.kind, pace.place, c), p)
+                });
                 let room = (end - *clock) as f64;
                 let want = (clear - addr) as f64 * per_byte;
                 let (bytes, ns) = if want > room {
@@ -411,7 +383,7 @@ impl World<'_> {
                     out = Step::Stop(Pending::Resume);
                 }
                 done += bytes;
-                self.rates.occupy(pace.kind, pace.place, counts, bytes as f64 * memory);
+                self.rates.occupy(pace.kind, pace.place, counts, of_pages, bytes as f64 * memory);
                 *clock += (ns + 0.5) as u64;
                 if want > room {
                     out = Step::Go;
@@ -475,6 +447,7 @@ impl World<'_> {
         let mut out = Step::Go;
         let mut passed = None;
         let limit = self.look_again(process, end);
+        let costs = self.sweep_costs(&pace, a);
         while *clock < limit && done < lines {
             let vma = self.processes[process].space.vma(id);
             let addr = vma.start + a.span.offset_bytes + done * stride;
@@ -492,9 +465,10 @@ impl World<'_> {
                 continue;
             }
             let counts = vma.node_counts(chunk);
-            let (per_byte, memory) = self.sweep_ns(&pace, a, counts, vma.chunk(chunk).present);
+            let of_pages = self.rates.ns_of_pages(pace.kind, pace.place, counts);
+            let Times { per_byte, memory, .. } = costs.times(of_pages, vma.chunk(chunk).present);
             let ns = per_byte * LINE_BYTES as f64;
-            self.rates.occupy(pace.kind, pace.place, counts, memory * LINE_BYTES as f64);
+            self.rates.occupy(pace.kind, pace.place, counts, of_pages, memory * LINE_BYTES as f64);
             // At least 1 ns per line keeps the clock moving on machines faster than that.
             *clock += (ns + 0.5).max(1.0) as u64;
             done += 1;
@@ -515,32 +489,5 @@ impl World<'_> {
         } else {
             end
         }
-    }
-}
-
-/// Times of the last chunk that lay on one node, which are those of the next one there: nothing that they depend on
-/// changes inside a slice, and most chunks lie on one node.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    /// Its node and pages.
-    chunk: (usize, u16),
-    times: (f64, f64),
-}
-
-impl Known {
-    /// Of no chunk yet.
-    const NONE: Self = Self { chunk: (0, u16::MAX), times: (0.0, 0.0) };
-    /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known.
-    #[inline]
-    fn or_else(&mut self, counts: &[u16], present: u16, f: impl FnOnce(&[u16], u16) -> (f64, f64)) -> (f64, f64) {
-        let (node, pages) = self.chunk;
-        if pages == present && counts[node] == present {
-            return self.times;
-        }
-        let times = f(counts, present);
-        if let Some(node) = counts.iter().position(|&c| c == present) {
-            *self = Self { chunk: (node, present), times };
-        }
-        times
     }
 }

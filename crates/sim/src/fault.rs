@@ -195,10 +195,12 @@ impl World<'_> {
         }
         let here = self.cpus[at.cpu].node;
         let pages = u64::from(f.pages);
-        let Some(frame) = self.memory.alloc_on(here, target, pages) else {
+        let process = self.tasks[at.task as usize].process as usize;
+        // The target page is allocated within the cpuset of the faulting task (`__cpuset_zone_allowed`).
+        let allowed = self.processes[process].mems.contains(target);
+        let Some(frame) = allowed.then(|| self.memory.alloc_on(here, target, pages)).flatten() else {
             return MigrateResult::Failed;
         };
-        let process = self.tasks[at.task as usize].process as usize;
         *ns += self.settle(process, f.vma, f.chunk);
         let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, frame, f.last);
         self.memory.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });

@@ -38,8 +38,8 @@ impl<'a> World<'a> {
     /// Starts a process; a forked one gets the mappings it inherits. Returns what the fork copied.
     fn start_process(&mut self, process: usize, parent_cpu: u32, parent: Option<u32>) -> Copied {
         let spec = &self.workload.processes[process];
-        let nodes = self.machine.node_count();
-        let mut p = std::mem::replace(&mut self.processes[process], ProcessState::new(nodes));
+        let (nodes, mems) = (self.machine.node_count(), self.processes[process].mems);
+        let mut p = std::mem::replace(&mut self.processes[process], ProcessState::new(nodes, mems));
         let mut copied = Copied::default();
         p.started = true;
         if let Some(of) = spec.parent.filter(|_| parent.is_some()) {

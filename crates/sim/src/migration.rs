@@ -169,6 +169,9 @@ impl World<'_> {
     fn start_attempt(&mut self, mut m: PageMigration) -> Option<u64> {
         let here = self.cpus[m.site.cpu].node;
         let class = self.shared.object(m.at.object).backing.class(m.facts.huge);
+        if !self.processes[m.site.process].mems.contains(m.target) {
+            return None;
+        }
         m.frame = self.memory.alloc_class_on(here, m.target, class)?;
         self.shared.block_of(m.at).locked.set(usize::from(m.at.page));
         m.attempt += 1;

@@ -74,7 +74,7 @@ impl World<'_> {
             place,
             huge_rules: own.map(|_| thp.huge_rules()),
             gfp: fault_gfp(thp, vma.advised),
-            mems: self.memory.memory_nodes(),
+            mems: self.processes[s.process].mems,
             span: thp.span,
             span_max_class: thp.span_max_class,
             ladders: &self.ladders,
@@ -98,7 +98,7 @@ impl World<'_> {
         let index = page_index(self.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
         let mut place = self.policy(s).placement(here, index);
         place.preferred = self.home_of(s.task).unwrap_or(place.preferred);
-        let site = AllocSite { here, place, mems: self.memory.memory_nodes() };
+        let site = AllocSite { here, place, mems: self.processes[s.process].mems };
         let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
         match self.memory.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work) {
             Ok(got) => Some(got),
@@ -116,7 +116,7 @@ impl World<'_> {
         }
         let here = self.cpus[s.cpu].node;
         let place = self.tasks[s.task as usize].policy.placement(here, s.chunk as u64);
-        let site = AllocSite { here, place, mems: self.memory.memory_nodes() };
+        let site = AllocSite { here, place, mems: self.processes[s.process].mems };
         let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
         if let Ok(got) = self.memory.alloc_class(Gfp::KERNEL, PageClass::PageTables, &site, &mut env, work) {
             self.processes[s.process].space.vma_mut(s.vma).places.set_table(s.chunk, got.node, got.frame);

@@ -3,7 +3,7 @@
 use numalab_kernel::mm::policy::{interleave_index, MemPolicy};
 use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
 use numalab_kernel::numa::topology::NodeMask;
-use numalab_model::workload::Policy;
+use numalab_model::workload::{Policy, Process};
 
 /// The policy as the kernel keeps it; nodes outside `mems` (those with memory) are left out, and a policy that loses
 /// all its nodes is the default, which the resolver of workloads rules out.
@@ -17,6 +17,11 @@ pub fn compile(policy: &Policy, mems: NodeMask) -> MemPolicy {
         out = out.clone().with_numa_balancing().unwrap_or(out);
     }
     out
+}
+
+/// Nodes that the cpuset of a process allows, of those with memory.
+pub fn allowed(process: &Process, all: NodeMask) -> NodeMask {
+    process.mems.as_ref().map_or(all, |m| NodeMask::of(m.iter().map(|&n| n as usize)).and(all))
 }
 
 /// Interleave index of a page of a mapping: the pattern belongs to the address, in steps of the page size.

@@ -4,6 +4,7 @@ use crate::policy::compile;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
 use numalab_kernel::mm::{AddressSpace, Copied, Mapper, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
+use numalab_kernel::numa::topology::NodeMask;
 use numalab_kernel::numa::VmaNuma;
 use numalab_model::workload::{HugeAdvice, Process, RegionKind};
 
@@ -25,6 +26,8 @@ pub struct ProcessState {
     pub vma_policy: Vec<Option<MemPolicy>>,
     /// The same for its huge pages, where the kernel has that (`mpol_huge`).
     pub vma_huge_policy: Vec<Option<MemPolicy>>,
+    /// Memory nodes of its cpuset.
+    pub mems: NodeMask,
     /// Node its page tables are taken to be on: where a fork copied them, else where it first faulted.
     pub table_node: Option<usize>,
     /// It maps pages that other processes may map too.
@@ -60,9 +63,10 @@ pub struct ProcessState {
 }
 
 impl ProcessState {
-    /// A process that has not started.
-    pub fn new(nodes: usize) -> Self {
+    /// A process that has not started, with the memory nodes of its cpuset.
+    pub fn new(nodes: usize, mems: NodeMask) -> Self {
         Self {
+            mems,
             space: AddressSpace::default(),
             vma_numa: Vec::new(),
             vma_policy: Vec::new(),
@@ -116,7 +120,7 @@ impl ProcessState {
         at: &NodeMemory,
         store: &mut SharedMemory,
     ) {
-        let (nodes, mems) = (at.nodes(), at.memory_nodes());
+        let (nodes, mems) = (at.nodes(), self.mems);
         let mut own: Vec<u32> = Vec::with_capacity(spec.regions.len());
         for region in spec.regions.iter().rev() {
             let start = self.place(region.size_bytes, region.misalign_bytes);

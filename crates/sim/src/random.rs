@@ -1,7 +1,8 @@
 //! Random accesses: how long they take, and which of them fault.
 
-use crate::access::{FaultEnd, Pace, Step};
+use crate::access::{FaultEnd, Step};
 use crate::engine::{Pending, World, EPOCH_NS};
+use crate::pace::Pace;
 use crate::walk::mean_walk;
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::tlb::Walk;

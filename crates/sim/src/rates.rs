@@ -94,9 +94,17 @@ pub struct Rates {
 /// Damping of the occupancy between epochs (machines.md section 6.2).
 const DAMPING: f64 = 0.5;
 
+/// The node with memory that answers a node soonest: itself, unless it has none.
+fn nearest_memory(machine: &Machine, node: usize) -> usize {
+    let with_memory = (0..machine.node_count()).filter(|&n| machine.nodes[n].memory_bytes > 0);
+    let latency = |n: usize| machine.latency_ns[node][n];
+    with_memory.min_by(|&a, &b| latency(a).total_cmp(&latency(b))).unwrap_or(node)
+}
+
 impl Rates {
-    /// Rates for the kinds of access that `workload` makes, with no load yet.
-    pub fn new(machine: &Machine, workload: &Workload) -> Self {
+    /// Rates for the kinds of access that `workload` makes, with no load yet. With an `oracle` memory is always on the
+    /// node that asks for it (or the nearest one that has memory), wherever the page tables say it is.
+    pub fn new(machine: &Machine, workload: &Workload, oracle: bool) -> Self {
         let mut kinds: Vec<AccessKind> = Vec::new();
         let mut add = |a: &Access| {
             for sibling in SIBLINGS {
@@ -126,7 +134,8 @@ impl Rates {
         let n = kinds.len() * places * nodes;
         let mut flows = Vec::with_capacity(kinds.len() * nodes * nodes);
         for k in &kinds {
-            flows.extend((0..nodes * nodes).map(|i| k.flow(i / nodes, i % nodes)));
+            let dst = |i: usize| if oracle { nearest_memory(machine, i / nodes) } else { i % nodes };
+            flows.extend((0..nodes * nodes).map(|i| k.flow(i / nodes, dst(i))));
         }
         let mut rates = Self {
             nodes,
@@ -178,12 +187,12 @@ impl Rates {
     fn at(&self, kind: usize, place: usize) -> usize {
         (kind * self.places + place) * self.nodes
     }
-    /// ns per byte of traffic over pages spread as `counts` (present pages per node, sum `present`).
+    /// ns for a byte of every page where they are spread as `counts` (present pages per node): divided by their number,
+    /// the time per byte of traffic over them.
     #[inline]
-    pub fn ns_per_byte(&self, kind: usize, place: usize, counts: &[u16], present: u16) -> f64 {
+    pub fn ns_of_pages(&self, kind: usize, place: usize, counts: &[u16]) -> f64 {
         let row = &self.ns_per_byte[self.at(kind, place)..][..self.nodes];
-        let sum: f64 = row.iter().zip(counts).map(|(t, &c)| t * f64::from(c)).sum();
-        sum / f64::from(present)
+        row.iter().zip(counts).map(|(t, &c)| t * f64::from(c)).sum()
     }
     /// Latency from `place` averaged over pages spread as `pages` per node.
     pub fn latency_ns(&self, kind: usize, place: usize, pages: &[u64]) -> f64 {
@@ -194,17 +203,16 @@ impl Rates {
         }
         row.iter().zip(pages).map(|(t, &p)| t * p as f64).sum::<f64>() / total as f64
     }
-    /// A thread spent `ns` on traffic over pages spread as `counts`.
+    /// A thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`.
     #[inline]
-    pub fn occupy(&mut self, kind: usize, place: usize, counts: &[u16], ns: f64) {
+    pub fn occupy(&mut self, kind: usize, place: usize, counts: &[u16], of_pages: f64, ns: f64) {
         let at = self.at(kind, place);
-        let row = &self.ns_per_byte[at..at + self.nodes];
-        let total: f64 = row.iter().zip(counts).map(|(t, &c)| t * f64::from(c)).sum();
-        if total <= 0.0 {
+        if of_pages <= 0.0 {
             return;
         }
-        let scale = ns / total;
-        for ((o, t), &c) in self.occupancy_ns[at..].iter_mut().zip(&self.ns_per_byte[at..]).zip(counts) {
+        let scale = ns / of_pages;
+        let row = &self.ns_per_byte[at..at + self.nodes];
+        for ((o, t), &c) in self.occupancy_ns[at..at + self.nodes].iter_mut().zip(row).zip(counts) {
             *o += scale * t * f64::from(c);
         }
     }

@@ -4,6 +4,7 @@
 
 mod common;
 use common::*;
+use numalab_sim::SimConfig;
 
 /// One thread reads memory of node 0 over and over, pinned to a node.
 const STREAM: &str = r#"
@@ -117,6 +118,39 @@ fn off_is_off() {
     }
 }
 
+/// The oracle's memory is near whoever asks: a far stream takes exactly the time of a near one, and no page moves.
+#[test]
+fn the_oracle_has_no_remote_memory() {
+    let m = machine("milan-2s-nps1");
+    let mut oracle = kernel("off");
+    oracle.design.oracle = true;
+    let one = |k: &SimConfig, node: &str, passes: &str| {
+        run(&m, &inline(STREAM, &m, 1, &[("node", node), ("passes", passes)]), k, 1)
+    };
+    // Without the first touch, which still zeroes pages across the link.
+    let sweeps =
+        |k: &SimConfig, node: &str| scalar(&one(k, node, "24"), "elapsed_s") - scalar(&one(k, node, "8"), "elapsed_s");
+    let (near, far, best) = (sweeps(&kernel("off"), "0"), sweeps(&kernel("off"), "1"), sweeps(&oracle, "1"));
+    assert!(far > 1.2 * near, "{far} is not slower than {near}");
+    assert!((best / near - 1.0).abs() < 0.01, "{best} and {near}");
+    let best = one(&oracle, "1", "8");
+    assert_eq!(counter(&best, "numa_pages_migrated"), 0);
+}
+
+/// What any kernel gets from the same program is worse than what the oracle gets.
+#[test]
+fn no_kernel_beats_the_oracle_where_memory_is_local_in_the_end() {
+    let m = machine("milan-2s-nps1");
+    let w = workload("numa01_THREAD_ALLOC", &m, 1, &[("loops", "200")]);
+    let mut oracle = kernel("off");
+    oracle.design.oracle = true;
+    let bound = scalar(&run(&m, &w, &oracle, 1), "elapsed_s");
+    for name in ["off", "4.15", "6.1", "6.12"] {
+        let elapsed = scalar(&run(&m, &w, &kernel(name), 1), "elapsed_s");
+        assert!(bound < elapsed, "{name}: {elapsed} s, oracle {bound} s");
+    }
+}
+
 /// Threads of a process that hold still end with their memory local, and twice the nodes give about twice
 /// the bandwidth of one hot node.
 #[test]
@@ -171,4 +205,41 @@ write = 0
     let updates = counter(&o, "numa_pte_updates") as f64;
     assert!(updates > 262_144.0, "scanned at least once: {updates}");
     assert!(updates <= 262_144.0 * elapsed, "{updates} in {elapsed} s");
+}
+
+/// Threads run and pages lie where their cpuset says, whatever is nearer; with no page left there the run ends.
+#[test]
+fn a_cpuset_confines_threads_and_pages() {
+    let m = machine("4x1x4x1");
+    let text = r#"
+name = "confined"
+title = "t"
+about = "a"
+source = "test"
+[params]
+size = "64MiB"
+[[process]]
+name = "p"
+threads = 8
+cpuset = { nodes = "1..2", mems = "2..3" }
+[[process.region]]
+name = "r"
+size = "size"
+[[process.phase]]
+time = "3s"
+access = "r"
+slice = "thread"
+write = 1
+"#;
+    let k = kernel("6.1");
+    let o = run(&m, &inline(text, &m, 1, &[]), &k, 1);
+    let pages: Vec<f64> = (0..4).map(|n| *o.series[0].values[n].last().unwrap()).collect();
+    assert_eq!((pages[0], pages[1]), (0.0, 0.0), "neither at first touch nor by migration: {pages:?}");
+    assert!(pages[2] >= 16384.0, "the nearest of the allowed ones: {pages:?}");
+    assert!(counter(&o, "numa_hint_faults") > 0 && counter(&o, "pgmigrate_fail") > 0, "node 1 asks for them in vain");
+    let large = text.replace("size = \"size\"", "size = \"size\"\nadvice = \"huge\"");
+    let size = format!("{}B", m.memory_bytes() / 2 + (1 << 30));
+    let o = numalab_sim::run(&m, &inline(&large, &m, 1, &[("size", &size)]), &k, 1, true).unwrap();
+    let numalab_model::record::Status::Failed(why) = o.status else { panic!("{:?}", o.status) };
+    assert!(why.contains("none of the nodes that its cpuset allows"), "{why}");
 }

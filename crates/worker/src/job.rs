@@ -116,6 +116,9 @@ impl Job {
 
     fn check(&self) -> Result<(), JobError> {
         let fail = |text: String| Err(JobError(text));
+        if let Some(p) = self.workload.processes.iter().find(|p| p.mems.is_some()) {
+            return fail(format!("process {}: the memory nodes of a cpuset are for the simulator only", p.name));
+        }
         if self.format != FORMAT {
             return fail(format!("job format {} but this worker speaks {FORMAT}", self.format));
         }
@@ -227,6 +230,7 @@ pub(crate) mod tests {
             regions,
             prologue: Vec::new().into(),
             threads: vec![Thread { affinity: None, ops: ops.into() }],
+            mems: None,
         }
     }
 

@@ -206,7 +206,7 @@ impl Work<'_> {
         let (list, _) = self.published.columns_of(block);
         let of = |column: usize| {
             let named = |g: &&(&str, Vec<Means>)| block.sum_of.iter().any(|s| s.value == g.0);
-            figures::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>())
+            figures::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>(), block.times)
         };
         (0..list.len()).map(of).collect()
     }

@@ -25,11 +25,13 @@ pub enum Sibling {
 
 /// Speed of a thread beside a working sibling; `memory_share` is the part of its time it is stalled on
 /// memory when alone, 0..=1.
+#[inline]
 pub fn pair_speed(memory_share: f64) -> f64 {
     COMPUTE_SPEED + MEMORY_BONUS * memory_share.clamp(0.0, 1.0)
 }
 
 /// Speed of a thread beside `sibling`. A spinning sibling is never worse than a working one.
+#[inline]
 pub fn speed(memory_share: f64, sibling: Sibling) -> f64 {
     match sibling {
         Sibling::Idle => 1.0,
@@ -39,6 +41,7 @@ pub fn speed(memory_share: f64, sibling: Sibling) -> f64 {
 }
 
 /// Factor on lines in flight and cap of a streaming thread beside `sibling`.
+#[inline]
 pub fn stream_share(sibling: Sibling) -> f64 {
     match sibling {
         Sibling::Idle => 1.0,
@@ -49,6 +52,7 @@ pub fn stream_share(sibling: Sibling) -> f64 {
 
 /// Part of the time stalled on memory, from the time per unit of work spent computing and waiting
 /// (same unit); 0 if both are 0.
+#[inline]
 pub fn memory_share(compute: f64, stall: f64) -> f64 {
     let all = compute + stall;
     if all > 0.0 {

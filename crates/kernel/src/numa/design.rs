@@ -17,7 +17,7 @@ crate::tunables! {
         /// What is kept of faults.
         fault_stats: Word = "kernel", "", "model", choices ["kernel", "autonuma", "schednuma"];
         /// Whether and how a page moves.
-        page_migrate: Word = "kernel", "", "model", choices ["kernel", "autonuma", "schednuma"];
+        page_migrate: Word = "kernel", "", "model", choices ["kernel", "autonuma", "schednuma", "oracle"];
         /// Whether and how a task moves.
         task_migrate: Word = "kernel", "", "model", choices ["kernel", "exchange", "home_node"];
     }
@@ -70,6 +70,8 @@ pub struct Design {
     pub faults: Faults,
     /// How tasks are moved.
     pub moves: TaskMoves,
+    /// Every access finds its page on its own node, at no cost: the bound that no kernel reaches.
+    pub oracle: bool,
     /// AutoNUMA's knobs.
     pub autonuma: AutoNumaTunables,
     /// schednuma's knobs.
@@ -82,6 +84,7 @@ impl Default for Design {
             scan: Scanner::TaskWork,
             faults: Faults::Kernel,
             moves: TaskMoves::Kernel,
+            oracle: false,
             autonuma: AutoNumaTunables::default(),
             schednuma: SchedNumaTunables::default(),
         }
@@ -98,7 +101,9 @@ impl Design {
         let unknown = |role: &str, word: &str| format!("role {role} cannot be `{word}`");
         let scan = Scanner::parse(words.scan).ok_or_else(|| unknown("scan", words.scan))?;
         let faults = Faults::parse(words.fault_stats).ok_or_else(|| unknown("fault_stats", words.fault_stats))?;
-        let pages = Faults::parse(words.page_migrate).ok_or_else(|| unknown("page_migrate", words.page_migrate))?;
+        let oracle = words.page_migrate == "oracle";
+        let page_migrate = if oracle { Faults::Kernel.word() } else { words.page_migrate };
+        let pages = Faults::parse(page_migrate).ok_or_else(|| unknown("page_migrate", words.page_migrate))?;
         let moves = TaskMoves::parse(words.task_migrate).ok_or_else(|| unknown("task_migrate", words.task_migrate))?;
         if faults != pages {
             return Err(format!(
@@ -125,7 +130,7 @@ impl Design {
                 words.scan, words.fault_stats
             ));
         }
-        Ok(Self { scan, faults, moves, autonuma, schednuma })
+        Ok(Self { scan, faults, moves, oracle, autonuma, schednuma })
     }
     /// One of the designs of 2012 handles hint faults.
     #[inline]
@@ -150,6 +155,8 @@ mod tests {
         assert!(words("schednuma", "autonuma", "autonuma", "exchange").is_ok(), "pace swapped");
         assert!(words("autonuma", "autonuma", "autonuma", "kernel").is_ok(), "exchange off");
         assert!(!words("none", "kernel", "kernel", "kernel").unwrap().active());
+        let oracle = words("none", "kernel", "oracle", "kernel").unwrap();
+        assert!(oracle.oracle && !oracle.active());
     }
 
     #[test]

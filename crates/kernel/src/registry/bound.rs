@@ -33,7 +33,7 @@ pub const BOUND: &[Bound] = &[
     bound("numa.vma_filter", "vma_filter", &[]),
     bound("numa.page_filter", "page_filter", &[]),
     bound("numa.fault_stats", "fault_stats", &[("autonuma", "none"), ("schednuma", "none")]),
-    bound("numa.migrate_rule", "page_migrate", &[("autonuma", "v38"), ("schednuma", "v38")]),
+    bound("numa.migrate_rule", "page_migrate", &[("autonuma", "v38"), ("schednuma", "v38"), ("oracle", "v38")]),
     bound(
         "numa.task_migration",
         "task_migrate",

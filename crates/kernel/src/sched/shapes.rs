@@ -137,7 +137,7 @@ impl Shape {
                 leaf_miss_guest: 0.0,
                 nested: false,
             },
-            costs: no_costs(),
+            costs: KernelCosts { balance_cpu_ns: 100.0, ..KernelCosts::default() },
             node_reclaim_distance: self.node_reclaim_distance,
             warnings: Vec::new(),
         }
@@ -147,49 +147,4 @@ impl Shape {
 /// A distance table with 10 on the diagonal and `far(a, b)` elsewhere.
 pub fn table(nodes: usize, far: impl Fn(usize, usize) -> u8) -> Vec<Vec<u8>> {
     (0..nodes).map(|a| (0..nodes).map(|b| if a == b { 10 } else { far(a, b) }).collect()).collect()
-}
-
-/// All zero but the two the scheduler reads.
-fn no_costs() -> KernelCosts {
-    KernelCosts {
-        pte_skip_ns: 0.0,
-        pte_mark_ns: 0.0,
-        pmd_mark_ns: 0.0,
-        scan_ns: 0.0,
-        scan_vma_ns: 0.0,
-        exception_ns: 0.0,
-        hint_fault_ns: 0.0,
-        minor_fault_ns: 0.0,
-        huge_fault_ns: 0.0,
-        zero_local_gbps: 0.0,
-        zero_remote_gbps: 0.0,
-        cow_fault_ns: 0.0,
-        copy_4k_local_ns: 0.0,
-        copy_4k_remote_ns: 0.0,
-        migrate_4k_ns: 0.0,
-        migrate_4k_batched_ns: 0.0,
-        migrate_2m_ns: 0.0,
-        split_ns: 0.0,
-        collapse_ns: 0.0,
-        khugepaged_slot_ns: 0.0,
-        compact_scan_ns: 0.0,
-        compact_migrate_ns: 0.0,
-        reclaim_page_ns: 0.0,
-        swap_out_ns: 0.0,
-        swap_in_ns: 0.0,
-        huge_alloc_ns: 0.0,
-        switch_same_ns: 0.0,
-        switch_other_ns: 0.0,
-        wake_ns: 0.0,
-        tick_ns: 0.0,
-        balance_cpu_ns: 100.0,
-        fork_pte_ns: 0.0,
-        fork_pmd_ns: 0.0,
-        flush_base_ns: 0.0,
-        flush_socket_ns: 0.0,
-        flush_hop1_ns: 0.0,
-        flush_hop2_ns: 0.0,
-        flush_target_ns: 0.0,
-        flush_refill_ns: 0.0,
-    }
 }

@@ -4,50 +4,6 @@ use numalab_kernel::numa::topology::TopologyKind;
 use numalab_kernel::numa::NumaTopology;
 use numalab_model::machine::{Cache, Clock, Cpu, KernelCosts, Llc, Machine, MemoryKind, Node, Stream, Tlb};
 
-fn costs() -> KernelCosts {
-    KernelCosts {
-        pte_skip_ns: 0.0,
-        pte_mark_ns: 0.0,
-        pmd_mark_ns: 0.0,
-        scan_ns: 0.0,
-        scan_vma_ns: 0.0,
-        exception_ns: 0.0,
-        hint_fault_ns: 0.0,
-        minor_fault_ns: 0.0,
-        huge_fault_ns: 0.0,
-        zero_local_gbps: 0.0,
-        zero_remote_gbps: 0.0,
-        cow_fault_ns: 0.0,
-        copy_4k_local_ns: 0.0,
-        copy_4k_remote_ns: 0.0,
-        migrate_4k_ns: 0.0,
-        migrate_4k_batched_ns: 0.0,
-        migrate_2m_ns: 0.0,
-        split_ns: 0.0,
-        collapse_ns: 0.0,
-        khugepaged_slot_ns: 0.0,
-        compact_scan_ns: 0.0,
-        compact_migrate_ns: 0.0,
-        reclaim_page_ns: 0.0,
-        swap_out_ns: 0.0,
-        swap_in_ns: 0.0,
-        huge_alloc_ns: 0.0,
-        switch_same_ns: 0.0,
-        switch_other_ns: 0.0,
-        wake_ns: 0.0,
-        tick_ns: 0.0,
-        balance_cpu_ns: 0.0,
-        fork_pte_ns: 0.0,
-        fork_pmd_ns: 0.0,
-        flush_base_ns: 0.0,
-        flush_socket_ns: 0.0,
-        flush_hop1_ns: 0.0,
-        flush_hop2_ns: 0.0,
-        flush_target_ns: 0.0,
-        flush_refill_ns: 0.0,
-    }
-}
-
 /// Two sockets of two CPUs (numbered alternately, as some firmware does) and a memory-only CXL node.
 fn machine() -> Machine {
     let node = |id, cpus: Vec<usize>, memory_bytes, tier| Node {
@@ -87,7 +43,7 @@ fn machine() -> Machine {
             leaf_miss_guest: 0.0,
             nested: false,
         },
-        costs: costs(),
+        costs: KernelCosts::default(),
         node_reclaim_distance: 30,
         warnings: Vec::new(),
     }

@@ -70,6 +70,7 @@ impl Sources for Memory {
             regions: vec![],
             prologue: vec![].into(),
             threads: vec![thread],
+            mems: None,
         };
         Ok(Workload {
             name: name.value.clone(),

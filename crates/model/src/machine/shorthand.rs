@@ -13,6 +13,12 @@ pub(super) const GENERIC: &str = include_str!("generic.toml");
 /// Above this number of sockets a full mesh would be more links than a machine may have.
 pub(super) const MAX_LINKED: u32 = 128;
 
+/// Cores that share a cache of the generic machine at most for that cache to have a port of its own to the fabric, as a
+/// Zen 3 chiplet has; a larger cache is taken for one on a mesh, which memory feeds from all sides.
+const CHIPLET_CORES: u32 = 8;
+/// Said of that port in [`GENERIC`].
+const PORT: &str = "llc_port_gbps = 51.2\n";
+
 const EXPECTED: &str = "NODESxLLCSxCORESxTHREADS: LLCs per node, cores per LLC, threads per core, such as 2x8x8x2";
 
 /// Whether a text is meant as a shorthand: digits and at least one `x`, nothing else.
@@ -60,12 +66,16 @@ fn toml(text: &str) -> Result<String, SpecError> {
         2..=MAX_LINKED => (", every other node one hop away over a link of its own", GENERIC_LINKS),
         _ => (", every other node one hop away without any limit on links", ""),
     };
+    let (generic, port) = match cores {
+        ..=CHIPLET_CORES => (GENERIC.to_string(), ""),
+        _ => (GENERIC.replace(PORT, ""), "; large caches read as fast as memory delivers"),
+    };
     Ok(format!(
         "name = \"{nodes}x{llcs}x{cores}x{threads}\"
 title = \"generic modern machine {nodes}x{llcs}x{cores}x{threads} (nodes x LLCs x cores x threads)\"
 class = \"modern\"
 assumed = [
-  \"clocks, caches and costs of a Zen 3 server; 110 ns and 171.5 GB/s local, 200 ns remote\",
+  \"clocks, caches and costs of a Zen 3 server; 110 ns and 171.5 GB/s local, 200 ns remote{port}\",
   \"64 GiB per node, distances 10/21{remote}\",
 ]
 
@@ -86,7 +96,7 @@ by_hop = [10, 21]
 [latency]
 by_hop_ns = [110, 200]
 {links}
-{GENERIC}"
+{generic}"
     ))
 }
 

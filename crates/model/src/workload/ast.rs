@@ -154,6 +154,7 @@ pub(super) struct ProcessSpec {
     pub forked_from_first: bool,
     pub fork: ForkPoint,
     pub policy: Option<usize>,
+    pub cpuset: Option<CpusetSpec>,
     pub regions: Vec<RegionSpec>,
     /// Regions its steps may name: inherited ones first.
     pub visible: Vec<RegionId>,
@@ -189,6 +190,13 @@ pub(super) enum AffinityUnit {
     Llcs,
     Nodes,
     Sockets,
+}
+
+/// What a process may use at all; what is absent is not limited.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct CpusetSpec {
+    pub cpus: Option<Affinity>,
+    pub mems: Option<List>,
 }
 
 /// One step: modifiers around a verb. They apply from the outside in: `for`, `let`, `when`, `policy`,

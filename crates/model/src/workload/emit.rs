@@ -1,6 +1,7 @@
 //! Steps to ops: one list per prologue or thread, with every expression evaluated.
 
 use super::ast::{AccessSpec, PatternSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
+use super::cpuset::Cpuset;
 use super::layout::{absent, expand, member, policy};
 use super::names::{THREAD, THREADS};
 use super::resolve::Tables;
@@ -29,6 +30,7 @@ pub(super) struct Emitter<'a> {
     pub tables: &'a mut Tables,
     pub env: &'a mut Env,
     pub regions: &'a Regions,
+    pub cpuset: &'a Cpuset,
     /// Policy in force, restored after a step that sets its own.
     pub policy: Policy,
     /// Inside a loop bounded by time.
@@ -68,7 +70,7 @@ impl Emitter<'_> {
     }
     fn with_policy(&mut self, step: &Step) -> Result<(), SpecError> {
         let Some(index) = step.policy else { return self.with_clock(step) };
-        let wanted = policy(&self.tables.policies[index], self.env, self.machine)?;
+        let wanted = policy(&self.tables.policies[index], self.env, self.machine, self.cpuset)?;
         let start = self.out.len();
         self.push(Op::SetPolicy(wanted.clone()), &step.spot)?;
         let outer = std::mem::replace(&mut self.policy, wanted);

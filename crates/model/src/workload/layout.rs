@@ -1,6 +1,7 @@
 //! Lists, families, policies and affinities of a workload, worked out for one machine.
 
 use super::ast::{Affinity, AffinityUnit, Family, List, ListItem, PolicySpec, Ref};
+use super::cpuset::Cpuset;
 use super::{Policy, PolicyMode};
 use crate::expr::{Env, Formula};
 use crate::machine::Machine;
@@ -110,8 +111,8 @@ pub(super) fn absent(name: &str, n: u64, all: impl Iterator<Item = u64>, at: &Sp
     at.error(format!("`{name}` has no member {n}"), expected)
 }
 
-/// A policy worked out in `env`; its nodes exist and have memory.
-pub(super) fn policy(spec: &PolicySpec, env: &Env, machine: &Machine) -> Result<Policy, SpecError> {
+/// A policy worked out in `env` for a process of `cpuset`; its nodes exist and have memory.
+pub(super) fn policy(spec: &PolicySpec, env: &Env, machine: &Machine, cpuset: &Cpuset) -> Result<Policy, SpecError> {
     let has_memory = |n: u64| machine.nodes.get(n as usize).map(|node| node.memory_bytes > 0);
     let listed = match (&spec.nodes, spec.mode) {
         (Some(list), _) => expand(list, env)?,
@@ -152,7 +153,8 @@ pub(super) fn policy(spec: &PolicySpec, env: &Env, machine: &Machine) -> Result<
     }
     let nodes = pairs.iter().map(|(n, _)| *n).collect();
     let weights = pairs.iter().filter_map(|(_, w)| *w).collect();
-    Ok(Policy { mode: spec.mode, nodes, weights, numa_balancing: spec.numa_balancing })
+    let out = Policy { mode: spec.mode, nodes, weights, numa_balancing: spec.numa_balancing };
+    cpuset.policy(out, &spec.name)
 }
 
 /// Affinities worked out so far, so that equal ones are shared.
@@ -162,6 +164,10 @@ pub(super) struct Affinities {
 }
 
 impl Affinities {
+    /// One copy of equal lists.
+    pub fn shared(&mut self, cpus: Vec<u32>) -> Arc<[u32]> {
+        Arc::clone(self.known.entry(cpus).or_insert_with_key(|c| c.as_slice().into()))
+    }
     /// The CPUs `spec` allows in `env`, ascending; `None` if those are all.
     pub fn resolve(&mut self, spec: &Affinity, env: &Env, m: &Machine) -> Result<Option<Arc<[u32]>>, SpecError> {
         let wanted = expand(&spec.list, env)?;
@@ -195,7 +201,6 @@ impl Affinities {
         if cpus.len() == m.cpus.len() {
             return Ok(None);
         }
-        let shared = self.known.entry(cpus).or_insert_with_key(|c| c.as_slice().into());
-        Ok(Some(Arc::clone(shared)))
+        Ok(Some(self.shared(cpus)))
     }
 }

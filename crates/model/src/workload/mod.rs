@@ -13,6 +13,7 @@
 
 mod ast;
 mod check;
+mod cpuset;
 mod emit;
 mod layout;
 mod names;
@@ -69,6 +70,9 @@ pub struct Process {
     pub prologue: Arc<[Op]>,
     /// Threads including the initial one; at least one.
     pub threads: Vec<Thread>,
+    /// Memory nodes of its cpuset (dense, ascending), `None` = all. Affinities and policies are within it already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mems: Option<Arc<[u32]>>,
 }
 
 /// When a child process is forked.

@@ -1,6 +1,6 @@
 //! `[[process]]` tables: forking, regions, threads, groups of threads.
 
-use super::ast::{Affinity, AffinityUnit, Family, Group, ProcessSpec, RegionId, RegionSpec};
+use super::ast::{Affinity, AffinityUnit, CpusetSpec, Family, Group, ProcessSpec, RegionId, RegionSpec};
 use super::names::THREADS;
 use super::parse::{declared, find, with, word, Context, Scope};
 use super::parse_step::{steps, Place};
@@ -27,6 +27,7 @@ fn process(t: &Table, cx: &Context, before: &[ProcessSpec]) -> Result<ProcessSpe
     let scope = cx.process_scope();
     let forked = forking(t, cx, &name, count.is_some(), before)?;
     let policy = cx.opt_policy(t, "policy")?;
+    let cpuset = cpuset(t, cx, &scope)?;
     let grouped = t.has("group");
     let region_scope = if grouped { scope.clone() } else { with(&scope, &[THREADS]) };
     let mut visible = inherited(&forked, before);
@@ -48,6 +49,7 @@ fn process(t: &Table, cx: &Context, before: &[ProcessSpec]) -> Result<ProcessSpe
         forked_from_first: forked.from_first,
         fork: forked.point,
         policy,
+        cpuset,
         regions,
         visible: place.visible.iter().map(|(id, _)| *id).collect(),
         prologue,
@@ -164,7 +166,25 @@ fn group(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Group,
     Ok(Group { threads, affinity, phases, per_thread: cx.per_thread.get() })
 }
 
+/// The cpuset of a process: CPUs as in an affinity, `mems`, or both.
+fn cpuset(t: &Table, cx: &Context, scope: &Scope) -> Result<Option<CpusetSpec>, SpecError> {
+    let Some(c) = t.opt_table("cpuset")? else { return Ok(None) };
+    let (cpus, mems) = (units(&c, "cpuset", cx, scope)?, cx.opt_list(&c, "mems", scope)?);
+    let empty = c.error("cpuset is empty", "mems, one of cpus, cores, llcs, nodes, sockets, or both");
+    c.finish()?;
+    if cpus.is_none() && mems.is_none() {
+        return Err(empty);
+    }
+    Ok(Some(CpusetSpec { cpus, mems }))
+}
+
 fn affinity(t: &Table, cx: &Context, scope: &Scope) -> Result<Affinity, SpecError> {
+    units(t, "affinity", cx, scope)?
+        .ok_or_else(|| t.error("affinity is empty", "one of cpus, cores, llcs, nodes, sockets"))
+}
+
+/// A list of CPUs or of larger units, if there is one.
+fn units(t: &Table, what: &str, cx: &Context, scope: &Scope) -> Result<Option<Affinity>, SpecError> {
     const UNITS: [(&str, AffinityUnit); 5] = [
         ("cpus", AffinityUnit::Cpus),
         ("cores", AffinityUnit::Cores),
@@ -177,10 +197,12 @@ fn affinity(t: &Table, cx: &Context, scope: &Scope) -> Result<Affinity, SpecErro
     for (key, unit) in UNITS {
         if let Some(list) = cx.opt_list(t, key, scope)? {
             if found.is_some() {
-                return Err(list.spot.error("affinity is given twice", "one of cpus, cores, llcs, nodes, sockets"));
+                return Err(list
+                    .spot
+                    .error(format!("{what} is given twice"), "one of cpus, cores, llcs, nodes, sockets"));
             }
             found = Some(Affinity { unit, list, per_thread: cx.per_thread.get() });
         }
     }
-    found.ok_or_else(|| t.error("affinity is empty", "one of cpus, cores, llcs, nodes, sockets"))
+    Ok(found)
 }

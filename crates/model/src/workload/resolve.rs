@@ -1,7 +1,8 @@
 //! [`WorkloadSpec`] to [`Workload`]: parameters, processes, regions and threads for one machine and seed.
 
 use super::ast::Step;
-use super::ast::{Family, Group, PolicySpec, ProcessSpec, Ref, RegionId, WorkloadSpec};
+use super::ast::{Affinity, Family, PolicySpec, ProcessSpec, Ref, RegionId, WorkloadSpec};
+use super::cpuset::Cpuset;
 use super::emit::{default_policy, Emitter, Mapped, Regions};
 use super::layout::{self, Affinities, Members};
 use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
@@ -129,6 +130,7 @@ impl WorkloadSpec {
             env,
             tables,
             affinities: Affinities::default(),
+            cpuset: Cpuset::default(),
             instances: Vec::new(),
             first: Vec::new(),
             processes: Vec::new(),
@@ -216,6 +218,7 @@ struct Instance {
     inherited: Vec<RegionId>,
     regions: Regions,
     policy: Option<Policy>,
+    cpuset: Cpuset,
 }
 
 /// Builds process instances in order.
@@ -224,6 +227,8 @@ struct Builder<'a> {
     env: Env,
     tables: Tables,
     affinities: Affinities,
+    /// Of the process being worked out.
+    cpuset: Cpuset,
     instances: Vec<Instance>,
     /// First instance and number of instances, by entry.
     first: Vec<(usize, u64)>,
@@ -267,12 +272,18 @@ impl Builder<'_> {
         let counts = self.thread_counts(p)?;
         let mut regions = Regions::new();
         let mut policy = None;
+        let mut cpuset = Cpuset::default();
         if let Some(parent) = parent.map(|i| &self.instances[i]) {
             let after = p.fork == ForkPoint::AfterPrologue;
             regions = parent.regions.clone();
             regions.retain(|(id, _), _| after || parent.inherited.contains(id));
             policy = parent.policy.clone();
+            cpuset = parent.cpuset.clone();
         }
+        if let Some(spec) = &p.cpuset {
+            cpuset = Cpuset::new(spec, &mut self.affinities, &self.env, self.machine)?;
+        }
+        self.cpuset = cpuset;
         let inherited: Vec<RegionId> = p.visible.iter().filter(|id| id.process != entry).copied().collect();
         if let [only] = counts[..] {
             self.env.set(THREADS, Value::plain(only as f64));
@@ -282,7 +293,7 @@ impl Builder<'_> {
         let own = self.regions(entry, p, &mut regions)?;
         self.env.unset(THREADS);
         if let Some(index) = p.policy {
-            policy = Some(layout::policy(&self.tables.policies[index], &self.env, self.machine)?);
+            policy = Some(layout::policy(&self.tables.policies[index], &self.env, self.machine, &self.cpuset)?);
         }
         // Ops of an earlier instance of the same entry, to share those that are equal.
         let (first, _) = self.first[entry];
@@ -297,8 +308,10 @@ impl Builder<'_> {
             regions: own,
             prologue,
             threads,
+            mems: self.cpuset.mems.clone(),
         });
-        self.instances.push(Instance { inherited, regions, policy });
+        let cpuset = std::mem::take(&mut self.cpuset);
+        self.instances.push(Instance { inherited, regions, policy, cpuset });
         Ok(())
     }
     /// Threads of each group, checked against the limit of the workload.
@@ -326,7 +339,9 @@ impl Builder<'_> {
             let members = Members::new(&spec.family, &self.env)?;
             self.tables.spend(members.len() as u64 * OPS_PER_MAPPING, &spec.family.name)?;
             let policy = |index: Option<usize>| {
-                index.map(|i| layout::policy(&self.tables.policies[i], &self.env, self.machine)).transpose()
+                index
+                    .map(|i| layout::policy(&self.tables.policies[i], &self.env, self.machine, &self.cpuset))
+                    .transpose()
             };
             let (policy, huge_policy) = (policy(spec.policy)?, policy(spec.huge_policy)?);
             let (len_bytes, cut) = spec.size.bytes(&self.env, 1)?;
@@ -377,7 +392,8 @@ impl Builder<'_> {
         let out: Vec<Op> = policy.cloned().map(Op::SetPolicy).into_iter().collect();
         let set = out.len();
         let (machine, tables, env) = (self.machine, &mut self.tables, &mut self.env);
-        let mut e = Emitter { machine, tables, env, regions, policy: inherited, in_time: false, out };
+        let cpuset = &self.cpuset;
+        let mut e = Emitter { machine, tables, env, regions, cpuset, policy: inherited, in_time: false, out };
         e.steps(steps)?;
         let mut out = e.out;
         if out.len() == set {
@@ -398,10 +414,7 @@ impl Builder<'_> {
         if !p.initial_works {
             // The initial thread only waits; an affinity that differs by thread says nothing about it.
             let spec = p.groups[0].affinity.as_ref().filter(|a| !a.per_thread);
-            let affinity = match spec {
-                None => None,
-                Some(a) => self.affinities.resolve(a, &self.env, self.machine)?,
-            };
+            let affinity = self.affinity(spec)?;
             out.push(Thread { affinity, ops: Arc::from(vec![Op::Join]) });
         }
         for (group, &count) in p.groups.iter().zip(counts) {
@@ -414,7 +427,7 @@ impl Builder<'_> {
                         // Not worked out again, but the last thread's list can be shared.
                         if let Some(last) = out.last().filter(|t| t.ops[..] == ops[..]) {
                             let ops = Arc::clone(&last.ops);
-                            let affinity = self.affinity(group)?;
+                            let affinity = self.affinity(group.affinity.as_ref())?;
                             out.push(Thread { affinity, ops });
                             continue;
                         }
@@ -436,7 +449,7 @@ impl Builder<'_> {
                 let before = out.last().map(|t| &t.ops).filter(|o| o[..] == ops[..]);
                 let same = twin.and_then(|t| self.processes[t].threads.get(out.len())).map(|t| &t.ops);
                 let ops = share(ops, before.or(same));
-                let affinity = self.affinity(group)?;
+                let affinity = self.affinity(group.affinity.as_ref())?;
                 out.push(Thread { affinity, ops });
             }
         }
@@ -445,11 +458,14 @@ impl Builder<'_> {
         }
         Ok(out)
     }
-    fn affinity(&mut self, group: &Group) -> Result<Option<Arc<[u32]>>, SpecError> {
-        match &group.affinity {
-            None => Ok(None),
-            Some(a) => self.affinities.resolve(a, &self.env, self.machine),
-        }
+    /// The CPUs of a thread: those asked for that the cpuset allows, or else all of that.
+    fn affinity(&mut self, spec: Option<&Affinity>) -> Result<Option<Arc<[u32]>>, SpecError> {
+        let Some(spec) = spec else { return Ok(self.cpuset.cpus.clone()) };
+        let wanted = self.affinities.resolve(spec, &self.env, self.machine)?;
+        self.cpuset.affinity(wanted, &mut self.affinities).ok_or_else(|| {
+            let what = "the affinity has no CPU of the process's cpuset (the kernel returns EINVAL)";
+            spec.list.spot.error(what, "CPUs of the cpuset")
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod bad;
 mod catalog;
+mod cpusets;
 mod docs;
 mod expressions;
 mod fuzz;

@@ -73,6 +73,22 @@ struct Use {
     share: f64,
 }
 
+/// A resource on the way of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    resource: u32,
+    share: f64,
+}
+
+/// Use of a resource by a flow that has threads.
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    flow: u32,
+    share: f64,
+    /// Load on the resource per GB/s of one of the flow's threads.
+    weight: f64,
+}
+
 /// Working memory and the last solution.
 #[derive(Clone, Debug)]
 pub(super) struct Solver {
@@ -90,9 +106,15 @@ pub(super) struct Solver {
     /// Uses of all resources, resource after resource.
     uses: Vec<Use>,
     starts: Vec<u32>,
+    /// The uses with load, in the same order: most pairs of nodes of a large machine have none.
+    active: Vec<Active>,
+    active_starts: Vec<u32>,
     cursor: Vec<u32>,
-    /// (src, dst, llc) of the flows `uses` was made for.
-    indexed: Vec<(u32, u32, u32)>,
+    /// Resources that each flow uses, flow after flow, in the order of its path.
+    routes: Vec<Hop>,
+    route_starts: Vec<u32>,
+    /// (src, dst, llc, write share) of the flows `uses` and `routes` were made for.
+    indexed: Vec<(u32, u32, u32, f64)>,
     /// Demand by use of the resource being shared out.
     demand: Vec<f64>,
     pub rates: Vec<Rate>,
@@ -114,7 +136,11 @@ impl Solver {
             states: Vec::with_capacity(flows),
             uses: Vec::with_capacity(uses),
             starts: vec![0; resources + 1],
+            active: Vec::with_capacity(uses),
+            active_starts: vec![0; resources + 1],
             cursor: vec![0; resources],
+            routes: Vec::with_capacity(uses),
+            route_starts: Vec::with_capacity(flows + 1),
             indexed: Vec::with_capacity(flows),
             demand: Vec::with_capacity(flows),
             rates: Vec::with_capacity(flows),
@@ -128,12 +154,13 @@ impl Solver {
             self.index(paths, flows);
         }
         self.set_states(paths, flows);
+        self.set_active(paths);
         self.sweeps = 0;
         while self.sweeps < MAX_SWEEPS {
             self.sweeps += 1;
             let mut change: f64 = 0.0;
             for r in 0..paths.resources.len() {
-                change = change.max(self.relax(paths, flows, r));
+                change = change.max(self.relax(paths, r));
             }
             if change <= TOLERANCE {
                 break;
@@ -185,19 +212,24 @@ impl Solver {
 
     fn is_indexed(&self, flows: &[Flow]) -> bool {
         self.indexed.len() == flows.len()
-            && self.indexed.iter().zip(flows).all(|(key, f)| *key == (f.src_node, f.dst_node, f.llc))
+            && self.indexed.iter().zip(flows).all(|(key, f)| *key == (f.src_node, f.dst_node, f.llc, f.write))
     }
 
     /// Sorts the flows' uses by resource (counting sort).
     fn index(&mut self, paths: &Paths, flows: &[Flow]) {
         self.indexed.clear();
-        self.indexed.extend(flows.iter().map(|f| (f.src_node, f.dst_node, f.llc)));
+        self.indexed.extend(flows.iter().map(|f| (f.src_node, f.dst_node, f.llc, f.write)));
         self.cursor.fill(0);
+        self.routes.clear();
+        self.route_starts.clear();
         for flow in flows {
+            self.route_starts.push(self.routes.len() as u32);
             for step in steps(paths, flow) {
                 self.cursor[step.resource as usize] += 1;
+                self.routes.push(Hop { resource: step.resource, share: step.share });
             }
         }
+        self.route_starts.push(self.routes.len() as u32);
         let mut total = 0;
         for (start, count) in self.starts.iter_mut().zip(self.cursor.iter_mut()) {
             *start = total;
@@ -207,10 +239,10 @@ impl Solver {
         self.starts[paths.resources.len()] = total;
         self.uses.clear();
         self.uses.resize(total as usize, Use { flow: 0, share: 0.0 });
-        for (i, flow) in flows.iter().enumerate() {
-            for step in steps(paths, flow) {
-                let at = &mut self.cursor[step.resource as usize];
-                self.uses[*at as usize] = Use { flow: i as u32, share: step.share };
+        for i in 0..flows.len() {
+            for hop in route(&self.routes, &self.route_starts, i) {
+                let at = &mut self.cursor[hop.resource as usize];
+                self.uses[*at as usize] = Use { flow: i as u32, share: hop.share };
                 *at += 1;
             }
         }
@@ -218,15 +250,15 @@ impl Solver {
 
     fn set_states(&mut self, paths: &Paths, flows: &[Flow]) {
         self.states.clear();
-        for flow in flows {
+        for (i, flow) in flows.iter().enumerate() {
             let inflight = flow.lines * LINE_BYTES;
             let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
             let claim_gbps = inflight / base_ns;
             let mut line_ns = base_ns;
             let mut limit: f64 = 1.0;
-            for step in steps(paths, flow) {
-                let r = step.resource as usize;
-                line_ns += step.share * paths.resources[r].queue_ns * self.queue[r];
+            for hop in route(&self.routes, &self.route_starts, i) {
+                let r = hop.resource as usize;
+                line_ns += hop.share * paths.resources[r].queue_ns * self.queue[r];
                 limit = limit.min(self.limit[r]);
             }
             let link_load = flow.threads.max(0.0);
@@ -237,19 +269,34 @@ impl Solver {
         }
     }
 
+    /// Picks out the uses with load.
+    fn set_active(&mut self, paths: &Paths) {
+        self.active.clear();
+        for (r, resource) in paths.resources.iter().enumerate() {
+            self.active_starts[r] = self.active.len() as u32;
+            for u in &self.uses[self.starts[r] as usize..self.starts[r + 1] as usize] {
+                let weight = u.share * self.states[u.flow as usize].load(resource.dram);
+                if weight != 0.0 {
+                    self.active.push(Active { flow: u.flow, share: u.share, weight });
+                }
+            }
+        }
+        self.active_starts[paths.resources.len()] = self.active.len() as u32;
+    }
+
     fn uses_of(&self, r: usize) -> std::ops::Range<usize> {
         self.starts[r] as usize..self.starts[r + 1] as usize
     }
 
     /// Solves resource `r` with all others held; returns the relative change of its unknowns.
-    fn relax(&mut self, paths: &Paths, flows: &[Flow], r: usize) -> f64 {
+    fn relax(&mut self, paths: &Paths, r: usize) -> f64 {
         let resource = &paths.resources[r];
         if resource.gbps == f64::INFINITY {
             return 0.0;
         }
         let (old_queue, old_limit) = (self.queue[r], self.limit[r]);
         if old_limit < 1.0 {
-            self.lift_limit(paths, flows, r);
+            self.lift_limit(r);
         }
         let queue = self.find_queue(paths, r);
         self.set_queue(paths, r, queue);
@@ -263,7 +310,7 @@ impl Solver {
     }
 
     /// Takes the limit of `r` away from its flows, leaving those of the other resources.
-    fn lift_limit(&mut self, paths: &Paths, flows: &[Flow], r: usize) {
+    fn lift_limit(&mut self, r: usize) {
         let own = self.limit[r];
         self.limit[r] = 1.0;
         for u in &self.uses[self.uses_of(r)] {
@@ -272,8 +319,9 @@ impl Solver {
                 // Something else holds this flow back.
                 continue;
             }
-            let limit = steps(paths, &flows[u.flow as usize])
-                .map(|step| self.limit[step.resource as usize])
+            let limit = route(&self.routes, &self.route_starts, u.flow as usize)
+                .iter()
+                .map(|hop| self.limit[hop.resource as usize])
                 .fold(1.0, |a: f64, b| a.min(b));
             state.limit_gbps = state.cap_gbps.min(limit * state.claim_gbps);
         }
@@ -323,13 +371,8 @@ impl Solver {
         let resource = &paths.resources[r];
         let added_ns = resource.queue_ns * (y - self.queue[r]);
         let (mut load, mut slope) = (0.0, 0.0);
-        for u in &self.uses[self.uses_of(r)] {
-            let state = &self.states[u.flow as usize];
-            let weight = u.share * state.load(resource.dram);
-            if weight == 0.0 {
-                // Nobody there, as for most pairs of a large machine.
-                continue;
-            }
+        for u in &self.active[self.active_starts[r] as usize..self.active_starts[r + 1] as usize] {
+            let (state, weight) = (&self.states[u.flow as usize], u.weight);
             let line_ns = state.line_ns + u.share * added_ns;
             let per_ns = 1.0 / line_ns;
             let gbps = state.inflight * per_ns;
@@ -431,19 +474,24 @@ impl Solver {
     fn finish(&mut self, paths: &Paths, flows: &[Flow]) {
         self.load.copy_from_slice(&self.background);
         self.rates.clear();
-        for (flow, state) in flows.iter().zip(&self.states) {
+        for (i, (flow, state)) in flows.iter().zip(&self.states).enumerate() {
             let demand = state.cap_gbps.min(state.inflight / state.line_ns);
             let gbps = demand.min(state.limit_gbps);
             // A limited flow waits longer in proportion to what it does not get.
             let latency_ns = state.line_ns * (demand / gbps) - flow.extra_ns;
             self.rates.push(Rate { latency_ns, gbps });
-            for step in steps(paths, flow) {
-                let r = step.resource as usize;
-                self.load[r] += step.share * state.load(paths.resources[r].dram) * gbps;
-                self.traffic[r] += step.share * flow.threads.max(0.0) * gbps;
+            for hop in route(&self.routes, &self.route_starts, i) {
+                let r = hop.resource as usize;
+                self.load[r] += hop.share * state.load(paths.resources[r].dram) * gbps;
+                self.traffic[r] += hop.share * flow.threads.max(0.0) * gbps;
             }
         }
     }
+}
+
+/// The hops of flow `i`.
+fn route<'a>(routes: &'a [Hop], starts: &[u32], i: usize) -> &'a [Hop] {
+    &routes[starts[i] as usize..starts[i + 1] as usize]
 }
 
 /// Steps of a flow's path, its cache port included.
