@@ -35,7 +35,7 @@ bench:
 vm: build
 	scripts/vm-tests.sh
 
-# The long comparisons: with published tables, and of what docs/vm.md states with real kernels, one of them built.
+# The long comparisons: with published tables, and with real kernels; writes docs/fidelity.md (hours).
 fidelity: build
 	./target/release/numalab reproduce --all
 	scripts/vm-tests.sh full

@@ -55,3 +55,17 @@ pub fn seed(text: &str) -> Result<u64, String> {
 pub fn read(path: &Path) -> Result<String, Failure> {
     Ok(numalab_model::machine::read_text(path)?)
 }
+
+/// Writes a text file given on the command line, beside its place and renamed: a reader never sees half of it.
+///
+/// # Errors
+/// The file system refuses.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".partial-{}", std::process::id()));
+    std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path)).map_err(|e| {
+        // What was half written helps nobody; the error that matters is the first one.
+        let _ = std::fs::remove_file(&partial);
+        Failure::environment(format!("{}: {e}", path.display()))
+    })
+}

@@ -254,7 +254,10 @@ pub(crate) mod tests {
         let bytes = tiny_job().to_bytes().unwrap();
         let job = Job::from_bytes(&bytes).unwrap();
         let plan = numalab_worker::memory::plan(&job).unwrap();
-        let costs = numalab_worker::program::Costs { spin_per_second: 1_000_000, access_ps: [1000; 5] };
+        let costs = numalab_worker::program::Costs {
+            spin_per_second: 1_000_000,
+            access_ps: [1000; numalab_worker::access::KINDS.len()],
+        };
         let mut compiler = numalab_worker::program::Compiler::new(&job, &plan, costs);
         for thread in &job.workload.processes[0].threads {
             compiler.compile(0, &thread.ops).unwrap();

@@ -62,7 +62,7 @@ impl World<'_> {
         let ops = t.ops;
         match &ops[t.pc] {
             Op::Access(a) => match a.pattern {
-                Pattern::Sequential => self.sweep(cpu, task, a, clock, end),
+                Pattern::Sequential | Pattern::Blocks { .. } => self.sweep(cpu, task, a, clock, end),
                 Pattern::Strided { stride_bytes } => self.stride(cpu, task, a, stride_bytes, clock, end),
                 Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase => self.random(cpu, task, a, clock, end),
             },
@@ -281,6 +281,13 @@ impl World<'_> {
             if self.tasks[task as usize].group != info.group {
                 self.use_group(cpu, task, info.group);
             }
+        }
+        // Every instruction uses stack and data, so what a scan marked of them is found at once.
+        let scans = self.processes[self.tasks[task as usize].process as usize].marking_scans;
+        if self.tasks[task as usize].marking_scans != scans {
+            self.tasks[task as usize].marking_scans = scans;
+            self.touch_program(cpu, task);
+        } else if fresh {
             self.touch_stack(cpu, task);
         }
         let sibling = self.sibling(cpu);
@@ -290,6 +297,8 @@ impl World<'_> {
         let l2_bytes = self.cache.l2_share_bytes(sibling == Sibling::Working);
         let group_bytes = self.sets.group_bytes(info.group);
         let (l2, llc) = match a.pattern {
+            // The next block is anywhere, and the span larger than what a cache would keep of it.
+            Pattern::Blocks { .. } => (0.0, 0.0),
             Pattern::Sequential | Pattern::Strided { .. } if !warm => (0.0, 0.0),
             Pattern::Sequential | Pattern::Strided { .. } => {
                 (cyclic_hit(group_bytes, l2_bytes), self.sets.loads.cyclic_hit(llc))
@@ -334,7 +343,7 @@ impl World<'_> {
         }
     }
 
-    /// One pass in address order.
+    /// One pass in address order, or the blocks of a pass.
     fn sweep(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
         let pace = self.pace(cpu, task, a);
         let process = self.tasks[task as usize].process as usize;
@@ -348,15 +357,17 @@ impl World<'_> {
         let mut passed = None;
         let mut last = Known::NONE;
         let costs = self.sweep_costs(&pace, a);
+        let all = self.sweep_bytes(a);
         while *clock < end {
-            if done >= a.span.len_bytes {
+            if done >= all {
                 break;
             }
+            let (at, left) = self.run_at(task, a, done, all);
             let vma = self.processes[process].space.vma(id);
-            let addr = vma.start + a.span.offset_bytes + done;
+            let addr = vma.start + a.span.offset_bytes + at;
             let chunk = vma.chunk_of(addr);
             let base = vma.chunk_base(chunk);
-            let stop = (base + CHUNK_BYTES).min(addr + a.span.len_bytes - done);
+            let stop = (base + CHUNK_BYTES).min(addr + left);
             let lo = ((addr - base) / PAGE_BYTES) as usize;
             let hi = (stop - base).div_ceil(PAGE_BYTES) as usize;
             let mut fault = vma.next_fault(chunk, lo, hi, write);
@@ -410,17 +421,42 @@ impl World<'_> {
                 }
             }
         }
-        self.finish_part(task, a, done, a.span.len_bytes);
+        self.finish_part(task, a, done, all);
         self.charge_user(task, *clock - started - kernel_ns);
         self.charge_kernel(task, kernel_ns);
         out
+    }
+
+    /// Bytes a sweep goes over.
+    fn sweep_bytes(&self, a: &Access) -> u64 {
+        match a.pattern {
+            Pattern::Blocks { .. } => a.accesses * LINE_BYTES,
+            _ => a.span.len_bytes,
+        }
+    }
+
+    /// Where in its span a sweep is that has `done` of `all` bytes behind it, and how many bytes lie ahead in one run:
+    /// all that is left, or the rest of a block. A block is drawn when the one before is done.
+    fn run_at(&mut self, task: u32, a: &Access, done: u64, all: u64) -> (u64, u64) {
+        let Pattern::Blocks { block_bytes } = a.pattern else { return (done, all - done) };
+        let within = done % block_bytes;
+        let number = done / block_bytes;
+        let start = match self.tasks[task as usize].block {
+            Some((n, start)) if n == number => start,
+            _ => {
+                let start = self.rng.below(a.span.len_bytes / block_bytes) * block_bytes;
+                self.tasks[task as usize].block = Some((number, start));
+                start
+            }
+        };
+        (start + within, (block_bytes - within).min(all - done))
     }
 
     /// Records progress; at the end of the pass counts the score and goes to the next op.
     pub(crate) fn finish_part(&mut self, task: u32, a: &Access, done: u64, of: u64) {
         let t = &mut self.tasks[task as usize];
         if let Some((id, per_byte)) = a.score {
-            let unit = if matches!(a.pattern, Pattern::Sequential) { 1 } else { LINE_BYTES };
+            let unit = if matches!(a.pattern, Pattern::Sequential | Pattern::Blocks { .. }) { 1 } else { LINE_BYTES };
             self.scores[id as usize] += per_byte * ((done - t.done) * unit) as f64;
         }
         t.done = done;

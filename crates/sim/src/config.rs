@@ -19,6 +19,19 @@ pub struct SimConfig {
     pub mm: MmConfig,
     /// The designs of 2012.
     pub design: Design,
+    /// What carries out the workload.
+    pub harness: Harness,
+}
+
+/// What kind of program carries out the workload: where its stacks are, and how its threads wake each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Harness {
+    /// A C program: stacks of `ulimit -s` below its other mappings; messages go through pipes and sockets, which tell
+    /// the scheduler that the waker is about to sleep (`WF_SYNC`; `pipe_write`, `sock_def_readable`).
+    #[default]
+    Program,
+    /// The worker program: small stacks above all regions; messages are futexes, which tell nothing (`futex_wake`).
+    Worker,
 }
 
 impl SimConfig {
@@ -30,7 +43,7 @@ impl SimConfig {
         let numa = numa.resolve(sched.hz).map_err(|e| e.to_string())?;
         let mut mm = MmConfig::default();
         mm.thp.enabled = thp.word();
-        Ok(Self { numa, sched: *sched, flush, mm, design: Design::default() })
+        Ok(Self { numa, sched: *sched, flush, mm, design: Design::default(), harness: Harness::default() })
     }
     /// With these settings of the memory side, `transparent_hugepage/enabled` included.
     pub fn with_mm(self, mm: MmConfig) -> Self {
@@ -39,6 +52,10 @@ impl SimConfig {
     /// The same with roles filled by the designs of 2012.
     pub fn with_design(self, design: Design) -> Self {
         Self { design, ..self }
+    }
+    /// The same carried out by another kind of program.
+    pub fn with_harness(self, harness: Harness) -> Self {
+        Self { harness, ..self }
     }
     /// Length of a jiffy, ns.
     #[inline]

@@ -5,7 +5,7 @@
 //! early); everything that touches the scheduler happens at the planned end, in global time order.
 
 use crate::birth::Unborn;
-use crate::config::SimConfig;
+use crate::config::{Harness, SimConfig};
 use crate::counters::VmCounters;
 use crate::daemons::Daemons;
 use crate::designs::Designs;
@@ -325,11 +325,12 @@ impl<'a> World<'a> {
         }
         let from = std::mem::replace(&mut t.message_from, u32::MAX);
         let waker = (waker != u32::MAX).then_some(waker);
+        let message = from != u32::MAX;
         // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
-        let sync = from != u32::MAX;
+        let sync = message && self.cfg.harness == Harness::Program;
         let cpu = self.sched.wake(task, waker, sync, self.now_ns);
         self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
-        if sync {
+        if message {
             self.cpus[cpu as usize].debt_ns += self.message_ns(from as usize, cpu as usize);
         }
         self.after_sched();

@@ -46,7 +46,7 @@ mod walk;
 mod why;
 mod zero;
 
-pub use config::SimConfig;
+pub use config::{Harness, SimConfig};
 pub use log::{Observers, Sink};
 pub use process::Thp;
 

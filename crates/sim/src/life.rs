@@ -2,10 +2,10 @@
 
 use crate::engine::{Pending, World};
 use crate::event::Event;
-use crate::process::{ProcessState, STACK_PAGES};
+use crate::process::{ProcessState, DATA_PAGES, STACK_PAGES};
 use crate::task::{Activity, Stage, Task};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::Copied;
+use numalab_kernel::mm::{Copied, CHUNK_PAGES};
 use numalab_kernel::numa::fork::CloneKind;
 use numalab_model::record::Status;
 use numalab_model::workload::ForkPoint;
@@ -54,6 +54,7 @@ impl<'a> World<'a> {
         if copied.ptes + copied.pmds > 0 {
             p.table_node = Some(self.cpus[parent_cpu as usize].node);
         }
+        p.map_program(nodes);
         p.map_regions(process as u32, spec, &self.cfg.mm.thp, &self.memory, &mut self.shared);
         self.processes[process] = p;
         self.create_task(process, 0, parent_cpu, parent);
@@ -83,7 +84,7 @@ impl<'a> World<'a> {
         let p = &mut self.processes[process];
         p.live_threads += 1;
         if !first {
-            p.map_stack(self.machine.node_count());
+            p.map_stack(self.machine.node_count(), self.cfg.harness);
         }
         let now = self.now_ns / self.cfg.jiffy_ns();
         match parent {
@@ -111,6 +112,10 @@ impl<'a> World<'a> {
     pub(crate) fn next_stage(&mut self, cpu: usize) {
         let Some(task) = self.cpus[cpu].task else { return };
         let process = self.tasks[task as usize].process as usize;
+        if self.stage(task) == Stage::ForkEarly(0) {
+            // exec and the C library use both before the program's first own step and under no policy of its.
+            self.touch_program(cpu, task);
+        }
         let next = match self.stage(task) {
             Stage::ForkEarly(from) => match self.fork_child(cpu, task, ForkPoint::BeforePrologue, from) {
                 Some(child) => Stage::ForkEarly(child + 1),
@@ -149,6 +154,11 @@ impl<'a> World<'a> {
         let ns = (CLONE_EXCEPTIONS * self.machine.costs.exception_ns) as u64;
         self.cpus[cpu].debt_ns += ns;
         self.create_task(process, n, cpu as u32, Some(task));
+        // The creator writes the control block of the new thread, which lies at the top of its stack.
+        if let Some(stack) = self.processes[process].stack_of(n as u32) {
+            let top = self.processes[process].space.vma(stack).chunk_count() - 1;
+            self.use_page(cpu, task, (stack, top, CHUNK_PAGES as usize - 1), true);
+        }
     }
 
     /// Forks the first child at or after `from` that is due at this point; returns its number.
@@ -217,19 +227,35 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Uses the thread's stack and the program's data.
+    pub(crate) fn touch_program(&mut self, cpu: usize, task: u32) {
+        self.touch_stack(cpu, task);
+        let (process, thread) = (self.tasks[task as usize].process as usize, self.tasks[task as usize].thread);
+        let data = self.processes[process].data();
+        for page in 0..DATA_PAGES as usize {
+            // The initial thread sets up what the others only read.
+            self.use_page(cpu, task, (data, 0, page), thread == 0);
+        }
+    }
+
     /// A thread that starts a pass calls functions, so it touches the top pages of its stack.
     pub(crate) fn touch_stack(&mut self, cpu: usize, task: u32) {
-        let process = self.tasks[task as usize].process as usize;
-        let Some(vma) = self.processes[process].stack_of(self.tasks[task as usize].thread) else { return };
-        for page in 0..STACK_PAGES as usize {
-            let v = self.processes[process].space.vma(vma);
-            let chunk = v.chunk_count() - 1;
-            let page = 511 - page;
-            if v.next_fault(chunk, page, page + 1, true).is_none() {
-                continue;
+        let (process, thread) = (self.tasks[task as usize].process as usize, self.tasks[task as usize].thread);
+        let p = &self.processes[process];
+        if let Some(stack) = p.stack_of(thread) {
+            let top = p.space.vma(stack).chunk_count() - 1;
+            for page in 1..=STACK_PAGES as usize {
+                self.use_page(cpu, task, (stack, top, CHUNK_PAGES as usize - page), true);
             }
+        }
+    }
+
+    /// Takes the fault of one access to page (mapping, chunk, page), if there is one.
+    fn use_page(&mut self, cpu: usize, task: u32, (vma, chunk, page): (usize, usize, usize), write: bool) {
+        let process = self.tasks[task as usize].process as usize;
+        if self.processes[process].space.vma(vma).next_fault(chunk, page, page + 1, write).is_some() {
             let clock = self.now_ns;
-            let (ns, _) = self.fault(cpu, task, vma, chunk, page, true, clock);
+            let (ns, _) = self.fault(cpu, task, vma, chunk, page, write, clock);
             self.cpus[cpu].debt_ns += ns;
         }
     }

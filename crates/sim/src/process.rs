@@ -1,17 +1,28 @@
 //! A process: its address space and what belongs to all its threads.
 
+use crate::config::Harness;
 use crate::policy::compile;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
-use numalab_kernel::mm::{AddressSpace, Copied, Mapper, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
+use numalab_kernel::mm::{
+    AddressSpace, Copied, Mapper, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES, PAGE_BYTES,
+};
 use numalab_kernel::numa::topology::NodeMask;
 use numalab_kernel::numa::VmaNuma;
 use numalab_model::workload::{HugeAdvice, Process, RegionKind};
 
 /// Size of a thread stack mapping: the usual `ulimit -s` that glibc maps per thread.
 pub const STACK_BYTES: u64 = 8 << 20;
+/// The same in the worker program (`STACK_BYTES` of its process.rs).
+const WORKER_STACK_BYTES: u64 = 128 << 10;
 /// Stack pages a thread touches: its frame and its thread-local data.
 pub const STACK_PAGES: u64 = 2;
+/// Pages of static data and heap that every thread of a process uses (estimate; in guests 73 to 101 pages of eight
+/// single-threaded processes of `cow-shared` are marked that belong to no region).
+pub const DATA_PAGES: u64 = 8;
+/// Size of the mapping of the initial thread's stack after exec (`setup_arg_pages` of fs/exec.c: 128 KiB beyond the
+/// arguments, here one page).
+const INITIAL_STACK_BYTES: u64 = 132 << 10;
 /// Top of the mmap area; mappings are placed downwards from here.
 const MMAP_TOP: u64 = 0x7f00_0000_0000;
 
@@ -36,8 +47,10 @@ pub struct ProcessState {
     inherited: usize,
     /// Mapping id of each region of the workload.
     pub region_vma: Vec<u32>,
-    /// Mapping id of the stack of thread 1, 2, ...
+    /// Mapping id of the stack of each thread.
     stacks: Vec<u32>,
+    /// Mapping id of static data and heap.
+    data: u32,
     /// Next free address below everything mapped so far.
     next_top: u64,
     /// CPUs of each node that run a thread of this process now.
@@ -46,6 +59,8 @@ pub struct ProcessState {
     pub live_threads: u32,
     /// Time that shoot-downs so far cost each CPU running this process, ns; a CPU pays the part it has not paid.
     pub flush_debt_ns: u64,
+    /// Scans of this space that marked something.
+    pub marking_scans: u32,
     /// A protection change of this space is in progress until this time.
     pub protecting_until_ns: u64,
     /// User time of ended and live threads, ns.
@@ -76,10 +91,12 @@ impl ProcessState {
             inherited: 0,
             region_vma: Vec::new(),
             stacks: Vec::new(),
+            data: 0,
             next_top: MMAP_TOP,
             running_on_node: vec![0; nodes],
             live_threads: 0,
             flush_debt_ns: 0,
+            marking_scans: 0,
             protecting_until_ns: 0,
             user_ns: 0,
             system_ns: 0,
@@ -143,18 +160,41 @@ impl ProcessState {
         }
         self.region_vma.extend(own.iter().rev());
     }
-    /// Maps the stack of the next thread below everything else.
-    pub fn map_stack(&mut self, nodes: usize) {
+    /// Maps what every program has: static data with the heap, and the stack of the initial thread, above all regions.
+    /// A pass of the scanner ends with them, so a scan whose budget ends with the last region leaves them to the next one.
+    pub fn map_program(&mut self, nodes: usize) {
+        let end = MMAP_TOP + 2 * CHUNK_BYTES;
+        self.insert_stack(end - INITIAL_STACK_BYTES, end, nodes);
+        self.data =
+            self.insert(Vma::new(MMAP_TOP, MMAP_TOP + DATA_PAGES * PAGE_BYTES, VmaKind::PrivateAnon, false, nodes));
+    }
+    /// Maps the stack of the next thread: below everything else, in the worker above.
+    pub fn map_stack(&mut self, nodes: usize, harness: Harness) {
+        if harness == Harness::Worker {
+            let end = MMAP_TOP + (2 + self.stacks.len() as u64) * CHUNK_BYTES;
+            self.insert_stack(end - WORKER_STACK_BYTES, end, nodes);
+            return;
+        }
         let start = self.place(STACK_BYTES, 0);
+        self.insert_stack(start, start + STACK_BYTES, nodes);
+    }
+    fn insert_stack(&mut self, start: u64, end: u64, nodes: usize) {
+        let id = self.insert(Vma::new(start, end, VmaKind::Stack, false, nodes));
+        self.stacks.push(id);
+    }
+    fn insert(&mut self, vma: Vma) -> u32 {
         self.vma_numa.push(None);
         self.vma_policy.push(None);
         self.vma_huge_policy.push(None);
-        let id = self.space.insert(Vma::new(start, start + STACK_BYTES, VmaKind::Stack, false, nodes));
-        self.stacks.push(id as u32);
+        self.space.insert(vma) as u32
     }
-    /// Mapping id of a thread's stack; the initial thread's is not modelled.
+    /// Mapping id of static data and heap.
+    pub fn data(&self) -> usize {
+        self.data as usize
+    }
+    /// Mapping id of a thread's stack.
     pub fn stack_of(&self, thread: u32) -> Option<usize> {
-        self.stacks.get((thread as usize).checked_sub(1)?).map(|&v| v as usize)
+        self.stacks.get(thread as usize).map(|&v| v as usize)
     }
     /// Name of a mapping: the region of the workload, or the stack of a thread.
     pub fn name_of(&self, vma: usize, spec: &Process) -> String {
@@ -162,7 +202,10 @@ impl ProcessState {
         if let Some(region) = self.region_vma.iter().position(is).and_then(|r| spec.regions.get(r)) {
             return region.name.clone();
         }
-        self.stacks.iter().position(is).map_or_else(|| format!("mapping {vma}"), |t| format!("stack of t{}", t + 1))
+        if vma == self.data() {
+            return "data and heap".into();
+        }
+        self.stacks.iter().position(is).map_or_else(|| format!("mapping {vma}"), |t| format!("stack of t{t}"))
     }
     fn place(&mut self, size: u64, misalign: u64) -> u64 {
         let start = (self.next_top - size - CHUNK_BYTES) / CHUNK_BYTES * CHUNK_BYTES + misalign;

@@ -164,7 +164,9 @@ impl Rates {
         let share = stream_share(sibling);
         // Latency-bound threads keep their lines beside a sibling; what they lose is in `smt::speed`.
         let (lines, random) = match a.pattern {
-            Pattern::Sequential | Pattern::Strided { .. } => (machine.stream.lines_sequential * share, false),
+            Pattern::Sequential | Pattern::Strided { .. } | Pattern::Blocks { .. } => {
+                (machine.stream.lines_sequential * share, false)
+            }
             Pattern::Random | Pattern::Zipf { .. } => (machine.stream.lines_random, true),
             Pattern::Chase => (1.0, true),
         };

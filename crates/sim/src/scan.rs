@@ -112,6 +112,7 @@ impl World<'_> {
         }
         if report.updates > 0 {
             self.processes[process].protecting_until_ns = clock + ns;
+            self.processes[process].marking_scans += 1;
         }
         self.charge_system(task, ns);
         if self.log.on() && report.end == ScanEnd::Walked {

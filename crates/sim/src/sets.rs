@@ -323,7 +323,7 @@ impl Builder<'_> {
     fn line_ns(&self, a: &Access) -> f64 {
         let near = self.machine.cpu_nodes().next().map_or(100.0, |n| self.machine.latency_ns[n][n]);
         let memory = match a.pattern {
-            Pattern::Sequential | Pattern::Strided { .. } => {
+            Pattern::Sequential | Pattern::Strided { .. } | Pattern::Blocks { .. } => {
                 LINE_BYTES as f64 * (1.0 + a.write) / self.machine.stream.cap_gbps
             }
             Pattern::Random | Pattern::Zipf { .. } => near / self.machine.stream.lines_random,

@@ -64,6 +64,8 @@ pub struct Task<'a> {
     pub blocked_since_ns: Option<u64>,
     /// Page (chunk, page) that its random access has come to and still has to fault in.
     pub drawn: Option<(usize, usize)>,
+    /// Block that its access by blocks is in: its number in the pass, and where in the span it begins.
+    pub block: Option<(u64, u64)>,
     /// The sweep it is planned to make, while shared pages are on the move.
     pub stretch: Option<Stretch>,
     /// Migration it carries out.
@@ -72,6 +74,8 @@ pub struct Task<'a> {
     pub slept_ns: u64,
     /// Number of the current sleep.
     pub sleep: u32,
+    /// Marking scans of its process after which it last used its stack and the program's data.
+    pub marking_scans: u32,
     /// CPU whose message ends the current sleep (`u32::MAX` = none).
     pub message_from: u32,
     /// Shoot-down loss of its address space that its CPU has already paid for, ns.
@@ -128,10 +132,12 @@ impl<'a> Task<'a> {
             system_ns: 0,
             blocked_since_ns: None,
             drawn: None,
+            block: None,
             stretch: None,
             migration: None,
             slept_ns: 0,
             sleep: 0,
+            marking_scans: u32::MAX,
             message_from: u32::MAX,
             flush_paid_ns: 0,
             llc: u32::MAX,
@@ -154,6 +160,7 @@ impl<'a> Task<'a> {
         self.pc += 1;
         self.done = 0;
         self.drawn = None;
+        self.block = None;
         self.entered = false;
     }
     /// Starts another program from its first op.

@@ -39,9 +39,13 @@ fn plain(roles: [&'static str; 3]) -> SimConfig {
 }
 
 fn go(k: &SimConfig, workload_name: &str, params: &[(&str, &str)]) -> Outcome {
+    go_seeded(k, workload_name, params, 3)
+}
+
+fn go_seeded(k: &SimConfig, workload_name: &str, params: &[(&str, &str)], seed: u64) -> Outcome {
     let m = machine("e7-4807-4s");
-    let w = workload(workload_name, &m, 3, params);
-    run(&m, &w, k, 3)
+    let w = workload(workload_name, &m, seed, params);
+    run(&m, &w, k, seed)
 }
 
 fn reason(o: &Outcome, name: &str) -> u64 {
@@ -83,14 +87,17 @@ fn shared_memory_on_a_hot_node() {
     assert_eq!(reason(&a, "design.copies_lost"), 0);
 }
 
-/// Section 8.4: without the first-fault exception the gain of numa01 shrinks.
+/// Section 8.4: without the first-fault exception the gain of numa01 shrinks; by a tenth to a third, as the seed has it.
 #[test]
 fn the_first_fault_exception_spreads_the_hot_node() {
     let params = [("loops", "12")];
     let knobs = AutoNumaTunables { migrate_allow_first_fault: false, ..AutoNumaTunables::default() };
     let without = config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always);
-    let (with, without) = (go(&plain(AUTONUMA), "numa01", &params), go(&without, "numa01", &params));
-    assert!(scalar(&without, "elapsed_s") > 1.1 * scalar(&with, "elapsed_s"));
+    let mean = |k: &SimConfig| {
+        (1..=3).map(|seed| scalar(&go_seeded(k, "numa01", &params, seed), "elapsed_s")).sum::<f64>() / 3.0
+    };
+    let (with, without) = (mean(&plain(AUTONUMA)), mean(&without));
+    assert!(without > 1.1 * with, "{without} s without, {with} s with");
 }
 
 /// Section 8.4: native migration of huge pages needs neither splits nor joins and costs less.
@@ -129,7 +136,7 @@ fn parts_can_be_exchanged() {
         ["autonuma", "autonuma", "kernel"],
         ["schednuma", "schednuma", "kernel"],
     ] {
-        let o = go(&plain(roles), "numa02_SMT", &[("loops", "120")]);
+        let o = go(&plain(roles), "numa02_SMT", &[("loops", "250")]);
         assert!(counter(&o, "numa_hint_faults") > 0, "{roles:?}");
         assert!(counter(&o, "numa_pages_migrated") > 0, "{roles:?}");
         assert_eq!(reason(&o, "design.exchanges") > 0, roles[2] == "exchange", "{roles:?}");

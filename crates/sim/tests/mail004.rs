@@ -69,7 +69,7 @@ fn pairs_that_take_turns_lose_nothing_by_the_patch() {
 fn a_busy_pair_is_pulled_apart_only_without_an_allowance() {
     let of = |rule| pairs("2x1x20x2", &column("6.1", rule), &[("pairs", "1"), ("messages", "600000"), ("window", "4")]);
     let (none, best) = (of("none"), of("k60"));
-    assert!(none < 0.99 * best, "none {none} MB/s, with the rule of 6.0 {best}");
+    assert!(none < 0.995 * best, "none {none} MB/s, with the rule of 6.0 {best}");
     for rule in ["fixed2", "k511", "k517s", "k518"] {
         let with = of(rule);
         assert!((with / best - 1.0).abs() < 0.002, "{rule}: {with} MB/s, the rule of 6.0 {best}");

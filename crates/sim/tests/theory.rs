@@ -59,6 +59,28 @@ fn zeroing_moves_every_line_twice() {
     assert!((ratio - 2.0).abs() < 0.05, "{ratio}");
 }
 
+/// Buffers handed out anywhere are written as fast as memory in order, and hide behind work that takes longer.
+#[test]
+fn blocks_stream_and_hide_behind_work() {
+    let m = machine("milan-2s-nps1");
+    let k = kernel("off");
+    let blocks = STREAM
+        .replace(
+            "write = \"write\"",
+            "write = \"write\"\npattern = \"blocks\"\nblock = \"256KiB\"\naccesses = \"1GiB / 64B\"\ncost = \"cost\"",
+        )
+        .replace("passes = 8", "passes = 8\ncost = \"0ns\"");
+    let t = |text: &str, cost: &str, passes: &str| {
+        scalar(&run(&m, &inline(text, &m, 1, &[("cost", cost), ("passes", passes)]), &k, 1), "elapsed_s")
+    };
+    let pass = |cost: &str| (t(&blocks, cost, "24") - t(&blocks, cost, "8")) / 16.0;
+    let gbps = (1u64 << 30) as f64 / 1e9 / pass("0ns");
+    assert!((gbps / 31.0 - 1.0).abs() < 0.02, "{gbps} GB/s");
+    // 64 bytes in 2.06 ns at 31 GB/s.
+    let worked = pass("8ns") / ((1u64 << 24) as f64 * 8e-9);
+    assert!((worked - 1.0).abs() < 0.02, "{worked}");
+}
+
 /// kernel-numa-balancing.md scenario E1: one thread, 1 GiB on the wrong node. Every page is marked once,
 /// faults once and migrates once; afterwards the single-user shortcut leaves them alone.
 #[test]

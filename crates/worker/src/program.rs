@@ -223,6 +223,7 @@ impl<'a> Compiler<'a> {
             Pattern::Random => Walk::Random,
             Pattern::Zipf { theta } => Walk::Zipf(self.table(range.lines(), theta)),
             Pattern::Chase => Walk::Chase,
+            Pattern::Blocks { block_bytes } => Walk::Blocks(block_bytes),
         };
         let turns_per_line = self.costs.turns_per_line(walk.kind(), access.compute_ns);
         Ok(Plan { range, walk, write: access.write, turns_per_line, accesses: access.accesses, score: access.score })
@@ -260,6 +261,7 @@ pub fn slowest_walk(job: &Job, costs: &Costs) -> Option<(f64, f64)> {
             Pattern::Random => Kind::Random,
             Pattern::Zipf { .. } => Kind::Zipf,
             Pattern::Chase => Kind::Chase,
+            Pattern::Blocks { .. } => Kind::Blocks,
         };
         let own = costs.access_ps[kind as usize] as f64 / 1000.0;
         let asked = access.compute_ns;
@@ -281,7 +283,7 @@ mod tests {
         let mut job = job(vec![process("a", vec![region("x", 8192), ro], ops.clone())]);
         job.workload.barrier_widths = vec![1];
         let plan = memory::plan(&job).unwrap();
-        let costs = Costs { spin_per_second: 1_000_000_000, access_ps: [1000; 5] };
+        let costs = Costs { spin_per_second: 1_000_000_000, access_ps: [1000; KINDS.len()] };
         Compiler::new(&job, &plan, costs).compile(0, &ops)
     }
 

@@ -8,7 +8,7 @@ use numalab_kernel::numa::{Design, NumaSettings};
 use numalab_kernel::registry;
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
-use numalab_sim::{SimConfig, SimError, Thp};
+use numalab_sim::{Harness, SimConfig, SimError, Thp};
 
 /// The deterministic simulator.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub struct Sim {
     pub check: bool,
     /// Logs to write beside records.
     pub logs: Logs,
+    /// What carries out the workload.
+    pub harness: Harness,
 }
 
 impl Backend for Sim {
@@ -38,7 +40,7 @@ impl Backend for Sim {
             .with_mm(registry::mm_config(kernel));
         let design = Design::new(&registry::group(kernel), registry::group(kernel), registry::group(kernel))
             .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
-        let cfg = cfg.with_design(design);
+        let cfg = cfg.with_design(design).with_harness(self.harness);
         let (observers, pending) = self.logs.open(input)?;
         let ran = numalab_sim::observe(&input.machine, &input.workload, &cfg, input.seed, self.check, observers);
         let mut outcome = match ran {

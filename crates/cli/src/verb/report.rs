@@ -3,6 +3,7 @@
 use crate::context::named;
 use crate::context::Context;
 use crate::failure::{note, Done, Exit, Failure};
+use crate::options;
 use crate::records::{self, Loaded, Series};
 use crate::sources;
 use crate::verb::compare::{missing, Star};
@@ -12,7 +13,6 @@ use numalab_model::record::Store;
 use numalab_report::html::{self, Input, Setting};
 use numalab_report::StarRule;
 use serde_json::json;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `report`.
@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     }
     let page = page(context, &store, &loaded, args.star.into(), &args.machine)?;
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
-    write(&out, &page)?;
+    options::write(&out, &page)?;
     let exit = if loaded.missing > 0 { Exit::Finding } else { Exit::Ok };
     let text = if args.json {
         let runs = loaded.runs.len();
@@ -71,20 +71,8 @@ pub fn write_into(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     let store = Store::open(dir)?;
     let loaded = records::load(&store, None, Series::Keep)?;
     let out = dir.join("report.html");
-    write(&out, &page(context, &store, &loaded, StarRule::default(), &[])?)?;
+    options::write(&out, &page(context, &store, &loaded, StarRule::default(), &[])?)?;
     Ok(out)
-}
-
-/// Beside its place and renamed, so that a reader never sees half a page.
-fn write(path: &Path, page: &str) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| Failure::environment(format!("{}: {e}", path.display()));
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(format!(".partial-{}", std::process::id()));
-    fs::write(&partial, page).and_then(|()| fs::rename(&partial, path)).map_err(|e| {
-        // What was half written helps nobody; the error that matters is the first one.
-        let _ = fs::remove_file(&partial);
-        failed(e)
-    })
 }
 
 fn page(

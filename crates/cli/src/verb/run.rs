@@ -79,7 +79,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let experiment = experiment(context, args)?;
     let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
-    let sim = Sim { check: args.check, logs };
+    let sim = Sim { check: args.check, logs, ..Sim::default() };
     let order = Order { place: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
     let (store, finished) = carry_out(context, &experiment, order)?;
     let exit = exit(&finished);

@@ -18,6 +18,8 @@ crate::tunables! {
         form: Word = "v612", "", "model", choices ["v61", "v612"];
         /// NUMA imbalance that fork, load balance and task migration tolerate (role `load-balancer NUMA rule`).
         imbalance: Word = "k60", "", "model", choices ["none", "fixed2", "k511", "k517s", "v3", "k518", "k60"];
+        /// What limits the search for an idle CPU at a wake-up: use of the cache (6.0 on), or the waker's idle time.
+        idle_scan: Word = "sis_util", "", "features SIS_UTIL, SIS_PROP", choices ["sis_util", "sis_prop"];
         /// What the preferred node of a task means to the balancer: `selected` is AutoNUMA's, `home` schednuma's.
         locality: Word = "preferred", "", "model", choices ["preferred", "selected", "home"];
         /// Non-idle balancing may not take a task off its selected node.
@@ -54,6 +56,15 @@ pub enum Form {
     V612,
 }
 
+/// What limits the search for an idle CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleScan {
+    /// How much of the cache is in use (SIS_UTIL).
+    Util,
+    /// What the waking CPU's idle time pays for (SIS_PROP).
+    Prop,
+}
+
 /// Resolved tunables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
@@ -61,6 +72,8 @@ pub struct Params {
     pub form: Form,
     /// NUMA imbalance rule.
     pub rule: Rule,
+    /// What limits idle searches.
+    pub idle_scan: IdleScan,
     /// What the preferred node means.
     pub locality: Locality,
     /// Non-idle balancing keeps tasks on their selected node.
@@ -104,6 +117,11 @@ impl Params {
         };
         let rule = Rule::from_name(config.imbalance)
             .ok_or_else(|| bad_word("sched.imbalance", config.imbalance, &Rule::names().join(", ")))?;
+        let idle_scan = match config.idle_scan {
+            "sis_util" => IdleScan::Util,
+            "sis_prop" => IdleScan::Prop,
+            other => return Err(bad_word("sched.idle_scan", other, "sis_util or sis_prop")),
+        };
         let locality = Locality::from_name(config.locality)
             .ok_or_else(|| bad_word("sched.locality", config.locality, "preferred, selected or home"))?;
         let cpus = machine.cpu_count().clamp(1, 8) as u64;
@@ -120,6 +138,7 @@ impl Params {
         Ok(Self {
             form,
             rule,
+            idle_scan,
             locality,
             locality_strict: config.locality_strict,
             hz: u64::from(config.hz),

@@ -299,3 +299,39 @@ fn odd_inputs_stay_finite() {
     assert!(rates.is_empty());
     assert_eq!(c.node_utilisation(0), 0.0);
 }
+
+/// Source snooping: a line read from anywhere sends 8 bytes to each other socket, and each answers to the memory's.
+#[test]
+fn snoops_load_the_links() {
+    let mut m = machines::westmere();
+    m.cache.source_snoop = true;
+    let message = 8.0 / 64.0;
+    let between = |c: &Contention, a: usize, b: usize| {
+        let (link, forward) = m.routes[a][b][0].hops[0];
+        // What CPUs of a send to b, and what comes back.
+        (c.link_gbps(link, !forward), c.link_gbps(link, forward))
+    };
+    let (c, _) = solve(&m, &[Flow::stream(&m, 0, 0, 1.0)]);
+    for peer in 1..4 {
+        let (out, back) = between(&c, 0, peer);
+        near(out, message * c.node_gbps(0), 1e-9);
+        near(back, message * c.node_gbps(0), 1e-9);
+    }
+    assert_eq!(between(&c, 1, 2), (0.0, 0.0), "answers go to the memory's socket");
+    // From node 0 to memory of node 1: the request, snoops to 2 and 3, their answers to 1, and the data.
+    let (c, _) = solve(&m, &[Flow::stream(&m, 0, 1, 1.0)]);
+    let gbps = c.node_gbps(1);
+    near(between(&c, 0, 1).0, message * gbps, 1e-9);
+    near(between(&c, 0, 1).1, gbps, 1e-9);
+    near(between(&c, 0, 2).0, message * gbps, 1e-9);
+    near(between(&c, 1, 3).1, message * gbps, 1e-9);
+    assert_eq!(between(&c, 0, 3).1, 0.0);
+    let idle = m.latency_ns[0][0];
+    let far: Vec<Flow> = (0..4)
+        .flat_map(|a| (0..4).map(move |b| (a, b)))
+        .filter(|(a, b)| a != b)
+        .map(|(a, b)| Flow::stream(&m, a, b, 4.0))
+        .collect();
+    let (c, _) = solve(&m, &far);
+    assert!(c.latency_ns(0, 0) > idle + 2.0, "a local line waits for its snoops on loaded links");
+}

@@ -78,6 +78,7 @@ fn build(s: &Sheet, hop: impl Fn(usize, usize) -> u8) -> Machine {
             llc_latency_ns: s.llc_ns,
             llc_stream_gbps: s.llc_stream,
             llc_port_gbps: None,
+            source_snoop: false,
         },
         stream: Stream { lines_sequential: s.stream.0, lines_random: s.stream.1, cap_gbps: s.stream.2 },
         tlb: Tlb {

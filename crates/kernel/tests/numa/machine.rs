@@ -31,7 +31,14 @@ fn machine() -> Machine {
         links: Vec::new(),
         routes: vec![vec![Vec::new(); 3]; 3],
         clock: Clock { base_ghz: 1.0, sustained_ghz: 1.0, single_ghz: 1.0 },
-        cache: Cache { l2_bytes: 0, l2_cycles: 0.0, llc_latency_ns: 0.0, llc_stream_gbps: 0.0, llc_port_gbps: None },
+        cache: Cache {
+            l2_bytes: 0,
+            l2_cycles: 0.0,
+            llc_latency_ns: 0.0,
+            llc_stream_gbps: 0.0,
+            llc_port_gbps: None,
+            source_snoop: false,
+        },
         stream: Stream { lines_sequential: 1.0, lines_random: 1.0, cap_gbps: 1.0 },
         tlb: Tlb {
             entries_4k: 1,

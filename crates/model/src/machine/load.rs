@@ -173,6 +173,15 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
         llc_latency_ns: t.positive("llc_ns", 1e4)?,
         llc_stream_gbps: t.positive("llc_stream_gbps", layout::MAX_GBPS)?,
         llc_port_gbps: t.opt_positive("llc_port_gbps", layout::MAX_GBPS)?,
+        source_snoop: match t.opt_str("snoop")? {
+            None => false,
+            Some(s) if s.value == "filtered" => false,
+            Some(s) if s.value == "source" => true,
+            Some(s) => {
+                let e = s.error(format!("no snooping `{}`", super::clip(&s.value)), "`source` or `filtered`");
+                return Err(e.near(&s.value, ["source", "filtered"].into_iter()));
+            }
+        },
     };
     if llc_bytes == 0 {
         return Err(t.error("the LLC has no capacity", size::EXPECTED));

@@ -195,6 +195,9 @@ pub struct Cache {
     pub llc_stream_gbps: f64,
     /// Read port of one LLC towards memory, GB/s; `None` where it never binds.
     pub llc_port_gbps: Option<f64>,
+    /// Whether a miss asks the caches of all other sockets, each of which answers to the memory's socket (QPI 1.0, `snoop
+    /// = "source"`); otherwise a directory or filter at the memory spares the links (`"filtered"`, the default).
+    pub source_snoop: bool,
 }
 
 /// Memory-level parallelism of one thread (machines.md section 7).

@@ -263,6 +263,7 @@ pub(super) enum PatternSpec {
     Sequential,
     Strided { stride: Formula },
     Random { accesses: Formula },
+    Blocks { accesses: Formula, block: Formula },
     Zipf { accesses: Formula, theta: Formula },
     Chase { accesses: Formula },
 }

@@ -204,6 +204,12 @@ impl Emitter<'_> {
                 (Pattern::Zipf { theta }, accesses.whole(self.env, 0, u64::MAX)?)
             }
             PatternSpec::Chase { accesses } => (Pattern::Chase, accesses.whole(self.env, 0, u64::MAX)?),
+            PatternSpec::Blocks { accesses, block } => {
+                let (bytes, _) = block.bytes(self.env, 64)?;
+                // Whole lines, and none beyond the span.
+                let block_bytes = (bytes.min(span.len_bytes) & !63).max(64);
+                (Pattern::Blocks { block_bytes }, accesses.whole(self.env, 0, u64::MAX / 64)?)
+            }
         };
         if accesses == 0 {
             return Ok(());

@@ -294,6 +294,12 @@ pub enum Pattern {
     },
     /// Dependent random lines (one in flight).
     Chase,
+    /// Blocks of `block_bytes` anywhere in the span, aligned to their size, each in address order: buffers that an
+    /// allocator hands out.
+    Blocks {
+        /// Length of a block, bytes; whole lines, at least one, at most the span.
+        block_bytes: u64,
+    },
 }
 
 /// A scored figure.

@@ -58,6 +58,9 @@ fn required_workloads_are_there_under_their_names() {
         "numa02_SMT",
         "cow-shared",
         "cow-counter",
+        "random-shared",
+        "phase-change",
+        "producer-consumer",
         "stream",
         "coremark",
         "specjbb",
@@ -322,27 +325,28 @@ fn coremark_contexts_are_small_and_private() {
 /// collector threads on 48 CPUs, warehouses 1, 2, 3 ... one after the other.
 #[test]
 fn specjbb_multi_has_the_shape_of_2012() {
-    let w = resolved("specjbb-multi", "e7-4807-4s", 0, &[("first", "1"), ("warehouses", "18"), ("measure", "60s")]);
+    let w = resolved("specjbb-multi", "e7-4807-4s", 0, &[("first", "1"), ("warehouses", "18")]);
     assert_eq!(w.processes.len(), 4);
     let names: Vec<&str> = w.scores.iter().map(|s| s.name.as_str()).collect();
     assert_eq!((names.len(), names[0], names[17]), (18, "tput-1", "tput-18"));
     for p in &w.processes {
-        assert_eq!(p.threads.len(), 18 + 33);
+        assert_eq!(p.threads.len(), 1 + 33 + 18 * 19 / 2, "new warehouses at every point");
         let heap: u64 = p.regions.iter().map(|r| r.size_bytes).sum();
         assert!((heap as f64 / (0.8 * 64.0 / 4.0 * 1e0 * GIB as f64) - 1.0).abs() < 1e-6);
         assert!((p.regions[0].size_bytes as f64 / (4.27 * GIB as f64) - 1.0).abs() < 0.01);
         assert!(p.threads.iter().all(|t| t.affinity.is_none()), "not bound");
     }
-    // A collection stops the active warehouses and all collectors of one JVM; a point starts all threads.
-    let mut widths = w.barrier_widths.clone();
+    // A collection stops the warehouses of the point and all collectors of one JVM. Collectors and main meet when the
+    // data of new warehouses are there, main and warehouses at the end, the four of main at the start of a point.
+    let mut widths: Vec<u32> = w.barrier_widths.iter().copied().filter(|w| *w > 0).collect();
     widths.sort_unstable();
-    let mut expected: Vec<u32> = (1..=18).flat_map(|n| vec![n + 33; 8]).chain(vec![4 * 51; 18]).collect();
+    let of_point = |n: u32| [n + 33, n + 33, n + 1, 34].repeat(4).into_iter().chain([4]);
+    let mut expected: Vec<u32> = (1..=18).flat_map(of_point).collect();
     expected.sort_unstable();
     assert_eq!(widths, expected);
     // Warehouses allocate anywhere in their JVM's young generation, which grows with their number up to its limit.
-    let one = accesses(&w.processes[0].threads[0].ops);
-    let eden: Vec<u64> = one.iter().filter(|a| a.span.region == 0).map(|a| a.span.len_bytes).collect();
-    assert_eq!(eden.len(), 18);
+    let firsts = (0..18).map(|n| 34 + n * (n + 1) / 2);
+    let eden: Vec<u64> = firsts.map(|t| accesses(&w.processes[0].threads[t].ops)[0].span.len_bytes).collect();
     assert!(eden.windows(2).all(|e| e[0] <= e[1]) && eden[0] < eden[8]);
     let young = w.processes[0].regions[0].size_bytes;
     assert!(eden[17] <= young && eden[17] + 4096 > young, "up to whole pages");

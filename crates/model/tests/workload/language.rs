@@ -117,6 +117,10 @@ fn access_patterns_become_patterns() {
     assert_eq!(one("pattern = \"random\"\naccesses = 7\n").pattern, Pattern::Random);
     let chase = one("pattern = \"chase\"\naccesses = 7\noffset = \"512KiB\"\n");
     assert_eq!((chase.pattern, chase.span.offset_bytes, chase.span.len_bytes), (Pattern::Chase, 1 << 19, 1 << 19));
+    let blocks = |bytes: &str| one(&format!("pattern = \"blocks\"\naccesses = 9\nblock = \"{bytes}\"\n"));
+    assert_eq!((blocks("64KiB").pattern, blocks("64KiB").accesses), (Pattern::Blocks { block_bytes: 1 << 16 }, 9));
+    assert_eq!(blocks("100B").pattern, Pattern::Blocks { block_bytes: 64 }, "whole lines");
+    assert_eq!(blocks("1GiB").pattern, Pattern::Blocks { block_bytes: 1 << 20 }, "no longer than the span");
 }
 
 #[test]

@@ -99,6 +99,7 @@ pub fn build(s: &Shape) -> Machine {
             llc_latency_ns: 13.5,
             llc_stream_gbps: 38.0,
             llc_port_gbps: None,
+            source_snoop: false,
         },
         stream: Stream { lines_sequential: 64.0, lines_random: 16.0, cap_gbps: 31.0 },
         tlb: Tlb {

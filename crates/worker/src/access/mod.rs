@@ -5,6 +5,7 @@
 //! Work is done in batches; after each batch the compute time owed is spun off and the score counted,
 //! so that samples see a smooth rate.
 
+pub mod blocks;
 pub mod chase;
 pub mod random;
 pub mod sequential;
@@ -30,10 +31,12 @@ pub enum Kind {
     Zipf,
     /// [`chase`].
     Chase,
+    /// [`blocks`].
+    Blocks,
 }
 
 /// All kinds, in the order of their numbers.
-pub const KINDS: [Kind; 5] = [Kind::Sequential, Kind::Strided, Kind::Random, Kind::Zipf, Kind::Chase];
+pub const KINDS: [Kind; 6] = [Kind::Sequential, Kind::Strided, Kind::Random, Kind::Zipf, Kind::Chase, Kind::Blocks];
 
 /// A pattern ready to run.
 #[derive(Clone, Debug)]
@@ -48,6 +51,8 @@ pub enum Walk {
     Zipf(Arc<zipf::Table>),
     /// Dependent random lines.
     Chase,
+    /// Random blocks of so many bytes, each in address order.
+    Blocks(u64),
 }
 
 impl Walk {
@@ -59,6 +64,7 @@ impl Walk {
             Walk::Random => Kind::Random,
             Walk::Zipf(_) => Kind::Zipf,
             Walk::Chase => Kind::Chase,
+            Walk::Blocks(_) => Kind::Blocks,
         }
     }
 }
@@ -221,6 +227,7 @@ pub fn run(plan: &Plan, draw: &mut Draw, tally: &mut impl Tally) {
         Walk::Random => random::walk(plan.range, plan.accesses, turn, draw, &mut after),
         Walk::Zipf(table) => zipf::walk(plan.range, plan.accesses, table, turn, draw, &mut after),
         Walk::Chase => chase::walk(plan.range, plan.accesses, turn, draw, &mut after),
+        Walk::Blocks(bytes) => blocks::walk(plan.range, (plan.accesses, *bytes), turn, draw, &mut after),
     }
 }
 
@@ -240,6 +247,7 @@ pub fn cost_ps(kind: Kind) -> u64 {
         Kind::Random => (Walk::Random, 512),
         Kind::Zipf => (Walk::Zipf(Arc::new(zipf::Table::new(range.lines(), 0.9))), 512),
         Kind::Chase => (Walk::Chase, 512),
+        Kind::Blocks => (Walk::Blocks(4096), 512),
     };
     let plan = Plan { range, walk, write: 0.5, turns_per_line: 0.0, accesses: 512, score: None };
     let mut draw = Draw::new(1, 1);

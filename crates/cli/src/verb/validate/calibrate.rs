@@ -1,31 +1,57 @@
 //! Speeds of a guest, measured with probes, put into the machine that the simulator runs on.
 //!
 //! A guest's CPU is many times slower than the machine file's, and its kernel code costs instructions, not what the
-//! file's class says. Two probe workloads measure five times in the guest and in the simulator: a line of near and of far
-//! memory, a first touch, a hint fault that leaves its page, one that moves it. Then the machine's latencies and fault
-//! costs are changed until the simulator takes the same times. Counts are not looked at, except to divide by them.
+//! file's class says. Three probe workloads measure times of single operations in the guest and in the simulator
+//! ([`NAMES`]). Then the machine's latencies and costs are changed until the simulator takes the same times. Counts are
+//! not looked at, except to divide by them.
 
-use super::{Bench, Measured};
+use super::{setting, Bench, Measured};
 use crate::context::named;
 use crate::failure::{Exit, Failure};
+use numalab_kernel::hw::contention::WRITE_PENALTY;
+use numalab_lab::fit::divisor_of;
 use numalab_model::experiment::{Experiment, Param};
 use numalab_model::kernel::Setting;
 use numalab_model::machine::Machine;
 use numalab_model::spec::Spot;
 use serde::Serialize;
 
-/// Rounds of changing the machine; times are nearly linear in what is changed, so the second one only polishes.
-const ROUNDS: usize = 3;
+/// Rounds of changing the machine; times are nearly linear in what is changed, so the later ones only polish.
+const ROUNDS: usize = 6;
 const LINE_BYTES: f64 = 64.0;
+const HUGE_PAGES: f64 = 512.0;
+/// Computing in which `probe-scan` expects the first pass, ms; the probe gets it as a parameter.
+const FIRST_PASS_MS: f64 = 3000.0;
 
-/// What was measured, in the order of [`Times`].
-const NAMES: [(&str, &str); 5] = [
+/// Lines that cross a memory bus for one that is written.
+const WRITTEN_LINES: f64 = 2.0;
+/// Factor on the bandwidth of links that stands for no limit.
+const UNLIMITED: f64 = 1e6;
+
+/// What is measured, in the order of [`Times`]; the last two only where huge pages are used.
+const NAMES: [(&str, &str); 9] = [
     ("near line", "ns"),
     ("far line", "ns"),
+    ("random access, near", "ns"),
     ("first touch", "ns/page"),
     ("hint fault, page stays", "ns"),
     ("hint fault, page moves", "ns"),
+    ("scan: page marked", "ns"),
+    ("first touch of a huge page", "ns"),
+    ("hint fault, huge page moves", "ns"),
 ];
+/// Times that need no huge pages.
+const BASE: usize = 7;
+/// What is run to measure them: directory, workload, its parameters, huge pages. The first [`BASE_PROBES`] need none.
+const PROBES: [(&str, &str, &[&str], &str); 6] = [
+    ("probe-memory", "probe-memory", &[], "never"),
+    ("probe-faults-near", "probe-faults", &["home=0"], "never"),
+    ("probe-faults-far", "probe-faults", &["home=nodes - 1"], "never"),
+    ("probe-scan", "probe-scan", &["first=3s"], "never"),
+    ("huge-memory", "probe-memory", &[], "always"),
+    ("huge-faults-far", "probe-faults", &["home=nodes - 1"], "always"),
+];
+const BASE_PROBES: usize = 4;
 
 /// A machine with the speeds of a guest.
 pub struct Calibration {
@@ -33,6 +59,8 @@ pub struct Calibration {
     pub machine: Machine,
     /// What was measured.
     pub figures: Vec<Figure>,
+    /// Release and hash of the guests' image.
+    pub release: String,
 }
 
 /// One measured time.
@@ -50,42 +78,58 @@ pub struct Figure {
     pub calibrated: f64,
 }
 
-impl Calibration {
-    /// The figures as lines.
-    pub fn text(&self) -> String {
-        let mut out = format!("\n{:<26}{:>12}{:>14}{:>14}\n", "calibration", "guest", "machine file", "calibrated");
-        for f in &self.figures {
-            let name = format!("{} [{}]", f.name, f.unit);
-            out += &format!("{name:<30}{:>8.0}{:>14.0}{:>14.0}\n", f.guest, f.file, f.calibrated);
-        }
-        out
+/// The figures as lines.
+pub fn text(figures: &[Figure]) -> String {
+    let mut out = format!("\n{:<30}{:>10}{:>14}{:>14}\n", "calibration", "guest", "machine file", "calibrated");
+    for f in figures {
+        let name = format!("{} [{}]", f.name, f.unit);
+        out += &format!("{name:<36}{:>10.0}{:>14.0}{:>14.0}\n", f.guest, f.file, f.calibrated);
     }
+    out
 }
 
-/// Times of single operations, ns: near line, far line, first touch, hint fault, migrating hint fault.
-type Times = [f64; 5];
+/// Times of single operations, ns, in the order of [`NAMES`].
+pub type Times = Vec<f64>;
 
-/// Measures in guests, then fits the machine.
+/// Measures in guests, then fits the machine; `huge` measures huge pages too.
 ///
 /// # Errors
-/// A probe that fails, or that took no hint faults.
-pub fn run(bench: &Bench<'_>, machines: &[Spot<String>]) -> Result<Calibration, Failure> {
-    let probe = |workload: &str, params: &[&str], dir: &str| {
-        bench.guests(&experiment(bench, machines, workload, params)?, &format!("calibration/{dir}"))
-    };
-    let guests = [
-        probe("probe-memory", &[], "probe-memory")?,
-        probe("probe-faults", &["home=0"], "probe-faults-near")?,
-        probe("probe-faults", &["home=nodes - 1"], "probe-faults-far")?,
-    ];
+/// A probe that fails, or in which nothing was scanned or faulted.
+pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<Calibration, Failure> {
+    let mut guests = Vec::new();
+    for (dir, experiment) in probes(bench, machines, huge)? {
+        guests.push(bench.guests(&experiment, &format!("calibration/{dir}"))?);
+    }
     let guest = times(&guests)?;
-    let file = guests[0].first().map(|m| (*m.input.machine).clone());
-    let file = file.ok_or_else(|| Failure::environment("the probe made no run"))?;
+    let Fitted { machine, before, now } = fit(bench, &guests, &guest)?;
+    let release = guests.iter().flatten().find_map(|m| m.input.plan.kernel.image.clone()).unwrap_or_default();
+    let figures = NAMES.iter().zip(&guest).zip(before.iter().zip(&now));
+    let figures =
+        figures.map(|((&(name, unit), &guest), (&file, &calibrated))| Figure { name, unit, guest, file, calibrated });
+    Ok(Calibration { machine, figures: figures.collect(), release })
+}
+
+/// What [`fit`] arrives at.
+pub struct Fitted {
+    /// The machine.
+    pub machine: Machine,
+    /// Simulated times on the machine file as it is.
+    pub before: Times,
+    /// Simulated times on the fitted machine.
+    pub now: Times,
+}
+
+/// Changes the machine of the probes' plans until the simulator takes the times `guest` for them.
+///
+/// # Errors
+/// No plans, or a probe in which nothing was scanned or faulted.
+pub fn fit(bench: &Bench<'_>, guests: &[Vec<Measured>], guest: &[f64]) -> Result<Fitted, Failure> {
+    let first = guests.iter().flatten().next().ok_or_else(|| Failure::environment("the probe made no run"))?;
+    let file = (*first.input.machine).clone();
     let simulated = |machine: &Machine, round: &str| -> Result<Times, Failure> {
-        let names = ["probe-memory", "probe-faults-near", "probe-faults-far"];
         let mut runs = Vec::new();
-        for (measured, name) in guests.iter().zip(names) {
-            runs.push(bench.simulate(measured, machine, &format!("calibration/{name}-{round}"))?);
+        for (measured, (dir, ..)) in guests.iter().zip(&PROBES) {
+            runs.push(bench.simulate(measured, machine, &format!("calibration/{dir}-{round}"))?);
         }
         times(&runs)
     };
@@ -93,57 +137,120 @@ pub fn run(bench: &Bench<'_>, machines: &[Spot<String>]) -> Result<Calibration, 
     let mut machine = one_line_at_a_time(&file, guest[0]);
     let mut now = simulated(&machine, "round0")?;
     for round in 1..=ROUNDS {
-        adjust(&mut machine, &guest, &now);
+        adjust(&mut machine, guest, &now);
         now = simulated(&machine, &format!("round{round}"))?;
     }
-    let figures = NAMES.iter().enumerate();
-    let figures =
-        figures.map(|(i, &(name, unit))| Figure { name, unit, guest: guest[i], file: before[i], calibrated: now[i] });
-    Ok(Calibration { machine, figures: figures.collect() })
+    Ok(Fitted { machine, before, now })
 }
 
-/// A probe with balancing on and off.
+/// Directory and experiment of every probe; those of huge pages only if `huge`.
+///
+/// # Errors
+/// Never with the built-in probes.
+pub fn probes(
+    bench: &Bench<'_>,
+    machines: &[Spot<String>],
+    huge: bool,
+) -> Result<Vec<(&'static str, Experiment)>, Failure> {
+    let probes = &PROBES[..if huge { PROBES.len() } else { BASE_PROBES }];
+    probes
+        .iter()
+        .map(|&(dir, workload, params, thp)| Ok((dir, experiment(bench, machines, workload, params, thp)?)))
+        .collect()
+}
+
+/// A probe, with balancing on and off where the difference counts.
 fn experiment(
     bench: &Bench<'_>,
     machines: &[Spot<String>],
     workload: &str,
     params: &[&str],
+    thp: &str,
 ) -> Result<Experiment, Failure> {
     let param = |text: &&str| Ok(Param { workload: None, setting: Setting::from_argument("probe", text)? });
+    let mut kernels = vec![named("--image", bench.image())];
+    let mut sets = vec![setting("system.thp", thp)?];
+    if workload == "probe-memory" {
+        sets.push(setting("system.numa_balancing", "0")?);
+    } else {
+        kernels.push(named("probe", "off"));
+    }
     Ok(Experiment {
         name: workload.into(),
         title: "times of single operations".into(),
         about: String::new(),
         machines: machines.to_vec(),
-        kernels: vec![named("--image", bench.image()), named("probe", "off")],
+        kernels,
         workloads: vec![named("probe", workload)],
         baseline: None,
         iterations: 1,
         seed: 1,
-        sets: Vec::new(),
+        sets,
         params: params.iter().map(param).collect::<Result<_, Failure>>()?,
     })
 }
 
+/// Times of single operations from the runs of [`PROBES`].
 fn times(runs: &[Vec<Measured>]) -> Result<Times, Failure> {
+    let per = |m: &Measured, name: &str| 1e9 / scalar(m, name);
     let memory = off(&runs[0])?;
-    let speed = |name: &str| memory.outcome.scalars.iter().find(|s| s.name == name).map_or(f64::NAN, |s| 1e9 / s.value);
-    let (stay_ns, _, _) = added(&runs[1])?;
-    let (all_ns, faults, moved) = added(&runs[2])?;
-    let hint_ns = stay_ns / counter(on(&runs[1])?, "numa_hint_faults").max(1.0);
-    if faults == 0.0 || moved == 0.0 {
-        let what = format!("the probe took {faults} hint faults and moved {moved} pages: nothing to divide by");
-        return Err(Failure { exit: Exit::Finding, message: what });
+    let near = added(&runs[1])?;
+    let hint_ns = near.system_ns / near.faults.max(1.0);
+    let move_ns = moving_ns(&added(&runs[2])?, hint_ns, 1.0)?;
+    let (with, without) = (on(&runs[3])?, off(&runs[3])?);
+    let pages = counter(with, "numa_pte_updates");
+    if pages == 0.0 {
+        return Err(nothing("marked no pages"));
     }
-    let move_ns = (all_ns - hint_ns * (faults - moved)) / moved;
-    Ok([speed("near"), speed("far"), speed("touch"), hint_ns, move_ns])
+    // Beside the later passes of the same run: how long a turn of computing takes is measured anew in every run.
+    let lost = |m: &Measured| 1e3 / scalar(m, "marking") - 1e3 / scalar(m, "passing");
+    let mark_ns = (lost(with) - lost(without)) * FIRST_PASS_MS * 1e6 / pages;
+    let [near_ns, far_ns, random_ns, touch_ns] = ["near", "far", "random", "touch"].map(|name| per(memory, name));
+    // The guest makes as many accesses less as it has less memory; what it scores for them is not divided.
+    let random_ns = random_ns * divisor_of(&memory.input.workload) as f64;
+    let mut out = vec![near_ns, far_ns, random_ns, touch_ns, hint_ns, move_ns, mark_ns];
+    if let [huge_memory, huge_far] = &runs[BASE_PROBES..] {
+        out.push(per(off(huge_memory)?, "touch") * HUGE_PAGES);
+        out.push(moving_ns(&added(huge_far)?, hint_ns, HUGE_PAGES)?);
+    }
+    Ok(out)
 }
 
-/// System time that balancing added (ns), hint faults, pages moved.
-fn added(runs: &[Measured]) -> Result<(f64, f64, f64), Failure> {
+/// What balancing added to a run.
+struct Added {
+    /// System time, ns.
+    system_ns: f64,
+    /// Hint faults.
+    faults: f64,
+    /// Base pages moved.
+    pages: f64,
+}
+
+/// Time of a hint fault that moves its page, of `size` base pages, ns.
+fn moving_ns(added: &Added, hint_ns: f64, size: f64) -> Result<f64, Failure> {
+    let moved = added.pages / size;
+    if added.faults == 0.0 || moved == 0.0 {
+        let what = format!("took {} hint faults and moved {moved} pages", added.faults);
+        return Err(nothing(&what));
+    }
+    Ok((added.system_ns - hint_ns * (added.faults - moved).max(0.0)) / moved)
+}
+
+fn nothing(what: &str) -> Failure {
+    Failure { exit: Exit::Finding, message: format!("the probe {what}: nothing to divide by") }
+}
+
+fn added(runs: &[Measured]) -> Result<Added, Failure> {
     let (with, without) = (on(runs)?, off(runs)?);
-    let system = |m: &Measured| m.outcome.scalars.iter().find(|s| s.name == "system_s").map_or(0.0, |s| s.value * 1e9);
-    Ok((system(with) - system(without), counter(with, "numa_hint_faults"), counter(with, "numa_pages_migrated")))
+    Ok(Added {
+        system_ns: (scalar(with, "system_s") - scalar(without, "system_s")) * 1e9,
+        faults: counter(with, "numa_hint_faults"),
+        pages: counter(with, "numa_pages_migrated"),
+    })
+}
+
+fn scalar(m: &Measured, name: &str) -> f64 {
+    m.outcome.scalars.iter().find(|s| s.name == name).map_or(f64::NAN, |s| s.value)
 }
 
 fn counter(m: &Measured, name: &str) -> f64 {
@@ -162,21 +269,26 @@ fn off(runs: &[Measured]) -> Result<&Measured, Failure> {
     runs.iter().find(|m| !balancing(m)).ok_or_else(|| Failure::environment("the probe has no run with balancing off"))
 }
 
-/// The machine as the plugin of timing `modelled` sees it: a CPU has one line in flight, and a node still saturates with
-/// as many streaming threads as in the file.
+/// The machine as the plugin of timing `modelled` sees it (docs/vm.md): a CPU has one line in flight, no page walk is
+/// charged, links are not modelled, a write weighs as much as a read, and a node still saturates with as many streaming
+/// threads as in the file.
 fn one_line_at_a_time(file: &Machine, near_ns: f64) -> Machine {
     let mut m = file.clone();
     let factor = LINE_BYTES / near_ns / m.stream.cap_gbps;
     m.name = format!("{} (calibrated)", m.name);
     m.stream.lines_sequential = 1.0;
     m.stream.lines_random = 1.0;
+    m.tlb.walk_4k_ns = 0.0;
+    m.tlb.leaf_miss = 0.0;
     for node in &mut m.nodes {
-        node.dram_peak_gbps *= factor;
-        node.dram_sustained_gbps *= factor;
+        // The programs' sweeps write. The simulator fetches such a line and writes it back, and DRAM loses
+        // WRITE_PENALTY by that; the plugin counts one line.
+        node.dram_peak_gbps *= factor * WRITTEN_LINES / (1.0 - WRITE_PENALTY);
+        node.dram_sustained_gbps *= factor * WRITTEN_LINES / (1.0 - WRITE_PENALTY);
     }
     for link in &mut m.links {
-        link.peak_gbps *= factor;
-        link.sustained_gbps *= factor;
+        link.peak_gbps *= UNLIMITED;
+        link.sustained_gbps *= UNLIMITED;
     }
     // What a line costs beside its miss is instructions, wherever it is found.
     let instructions_ns = (near_ns - m.latency_ns[0][0]).max(1.0);
@@ -185,8 +297,8 @@ fn one_line_at_a_time(file: &Machine, near_ns: f64) -> Machine {
     m
 }
 
-/// Changes latencies in proportion and fault costs by the difference, so that `now` becomes `wanted`.
-fn adjust(m: &mut Machine, wanted: &Times, now: &Times) {
+/// Changes latencies in proportion and costs by the difference, so that `now` becomes `wanted`.
+fn adjust(m: &mut Machine, wanted: &[f64], now: &[f64]) {
     let ratio = |i: usize| if now[i] > 0.0 && wanted[i].is_finite() { wanted[i] / now[i] } else { 1.0 };
     for (i, row) in m.latency_ns.iter_mut().enumerate() {
         for (j, ns) in row.iter_mut().enumerate() {
@@ -195,11 +307,20 @@ fn adjust(m: &mut Machine, wanted: &Times, now: &Times) {
     }
     let missing = |i: usize| wanted[i] - now[i];
     let add = |cost: &mut f64, ns: f64| *cost = (*cost + ns).max(0.0);
-    add(&mut m.costs.minor_fault_ns, missing(2));
-    add(&mut m.costs.hint_fault_ns, missing(3));
-    let moving = missing(4) - missing(3);
+    add(&mut m.tlb.base_ns, missing(2));
+    add(&mut m.costs.minor_fault_ns, missing(3));
+    add(&mut m.costs.hint_fault_ns, missing(4));
+    let moving = missing(5) - missing(4);
     add(&mut m.costs.migrate_4k_ns, moving);
     add(&mut m.costs.migrate_4k_batched_ns, moving);
+    let marked_ns = m.costs.pte_mark_ns;
+    add(&mut m.costs.pte_mark_ns, missing(6));
+    // Too small to measure; the same loop over the same entries.
+    m.costs.pte_skip_ns *= m.costs.pte_mark_ns / marked_ns.max(1e-9);
+    if wanted.len() > BASE {
+        add(&mut m.costs.huge_fault_ns, missing(7));
+        add(&mut m.costs.migrate_2m_ns, missing(8));
+    }
 }
 
 #[cfg(test)]
@@ -210,12 +331,18 @@ mod tests {
     fn adjusting_moves_every_time_by_what_is_missing() {
         let mut m = numalab_model::machine::load("2x1x2x1", &|_| None, &[]).unwrap();
         let before = m.clone();
-        adjust(&mut m, &[300.0, 500.0, 9000.0, 4000.0, 9000.0], &[150.0, 250.0, 5000.0, 1000.0, 2000.0]);
+        let wanted = [300.0, 500.0, 400.0, 9000.0, 4000.0, 9000.0, 700.0, 3e6, 2e6];
+        adjust(&mut m, &wanted, &[150.0, 250.0, 300.0, 5000.0, 1000.0, 2000.0, 200.0, 1e6, 1e6]);
         assert_eq!(m.latency_ns[0][0], 2.0 * before.latency_ns[0][0]);
         assert_eq!(m.latency_ns[0][1], 2.0 * before.latency_ns[0][1]);
         assert_eq!(m.costs.minor_fault_ns, before.costs.minor_fault_ns + 4000.0);
         assert_eq!(m.costs.hint_fault_ns, before.costs.hint_fault_ns + 3000.0);
         assert_eq!(m.costs.migrate_4k_ns, before.costs.migrate_4k_ns + 4000.0);
+        assert_eq!(m.tlb.base_ns, before.tlb.base_ns + 100.0);
+        assert_eq!(m.costs.pte_mark_ns, before.costs.pte_mark_ns + 500.0);
+        assert!(m.costs.pte_skip_ns > 2.0 * before.costs.pte_skip_ns);
+        assert_eq!(m.costs.huge_fault_ns, before.costs.huge_fault_ns + 2e6);
+        assert_eq!(m.costs.migrate_2m_ns, before.costs.migrate_2m_ns + 1e6);
     }
 
     #[test]
@@ -223,7 +350,8 @@ mod tests {
         let file = numalab_model::machine::load("2x1x2x1", &|_| None, &[]).unwrap();
         let m = one_line_at_a_time(&file, 150.0);
         let threads = |m: &Machine, thread_gbps: f64| m.nodes[0].dram_sustained_gbps / thread_gbps;
-        let close = threads(&m, LINE_BYTES / 150.0) / threads(&file, file.stream.cap_gbps);
+        let writing = threads(&m, LINE_BYTES / 150.0) * (1.0 - WRITE_PENALTY) / WRITTEN_LINES;
+        let close = writing / threads(&file, file.stream.cap_gbps);
         assert!((close - 1.0).abs() < 1e-9, "{close}");
     }
 }

@@ -7,6 +7,10 @@
 //! in the simulator knows that it is being compared.
 
 mod calibrate;
+#[cfg(test)]
+mod captured;
+mod markdown;
+mod notes;
 mod table;
 
 use crate::backend::{self, Place, Ready, Sim};
@@ -14,7 +18,6 @@ use crate::context::{named, Context};
 use crate::execute::{describe, execute, Backend, Executor};
 use crate::failure::{Done, Failure};
 use crate::guest::{GuestArgs, TimingArg};
-use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
 use crate::sources;
@@ -22,10 +25,12 @@ use numalab_lab::fit::divisor_of;
 use numalab_lab::image::ImageSpec;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment};
-use numalab_model::kernel::Kernel;
+use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
 use numalab_model::plan::PlanInput;
 use numalab_model::record::{Outcome, Status, Store};
+use numalab_sim::Harness;
+use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,12 +38,15 @@ use std::sync::Arc;
 /// Arguments of `validate`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Kernel image to hold the simulator against (as for `run --backend vm`)
-    #[arg(long, value_name = "IMAGE", default_value = "debian-6.12")]
-    image: String,
+    /// Kernel images to hold the simulator against (as for `run --backend vm`)
+    #[arg(long, value_delimiter = ',', value_name = "IMAGE,…", default_value = "debian-6.12")]
+    image: Vec<String>,
     /// Simulated kernel; the catalog's kernel of the image's series if not given
     #[arg(long, value_name = "KERNEL")]
     kernel: Option<String>,
+    /// Huge pages (transparent_hugepage/enabled) in guests and simulator
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WORD,…", default_value = "never")]
+    thp: Vec<Thp>,
     /// Machine; the experiment's if not given
     #[arg(long, value_name = "M")]
     machine: Option<String>,
@@ -57,12 +65,43 @@ pub struct Args {
     /// Where the records go; out/validate if not given
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write the four counters of automatic NUMA balancing, their score and the final placement to this file
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Why a cell misses, for `--markdown` (docs/fidelity-notes.toml)
+    #[arg(long, value_name = "FILE", requires = "markdown")]
+    notes: Option<PathBuf>,
     #[command(flatten)]
     guest: GuestArgs,
     /// Print as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
+
+/// `transparent_hugepage/enabled`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Thp {
+    /// 4 KiB pages everywhere
+    Never,
+    /// Huge pages in regions that ask for them
+    Madvise,
+    /// Huge pages wherever one fits
+    Always,
+}
+
+impl Thp {
+    /// The kernel's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Madvise => "madvise",
+            Self::Always => "always",
+        }
+    }
+}
+
+/// Settings in which the plans of one image differ; the simulated kernel gets them from the guest's.
+const VARIED: [&str; 2] = ["system.numa_balancing", "system.thp"];
 
 /// A run and what it measured.
 pub struct Measured {
@@ -72,31 +111,86 @@ pub struct Measured {
     pub outcome: Outcome,
 }
 
+/// An image, its model, and how they compare.
+#[derive(Serialize)]
+pub struct Compared {
+    /// Image as asked for.
+    pub image: String,
+    /// Release and hash of the image.
+    pub release: String,
+    /// Simulated kernel.
+    pub kernel: String,
+    /// Machine.
+    pub machine: String,
+    /// Times put into the machine.
+    pub calibration: Vec<calibrate::Figure>,
+    /// The comparison, by setting of huge pages.
+    pub thp: Vec<ThpCompared>,
+}
+
+/// The comparison under one setting of huge pages.
+#[derive(Serialize)]
+pub struct ThpCompared {
+    /// `transparent_hugepage/enabled`.
+    pub thp: &'static str,
+    /// Programs in order.
+    pub workloads: Vec<table::Workload>,
+}
+
 /// Runs both sides and prints them beside each other.
 ///
 /// # Errors
-/// Anything wrong in what was asked, a machine that cannot run guests, a guest that failed.
+/// Anything wrong in what was asked, a machine that cannot run guests, a guest that failed, a file that cannot be
+/// read or written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let bench = Bench::new(context, args)?;
-    let experiment = experiment_of(context, args)?;
-    let calibration = calibrate::run(&bench, &experiment.machines)?;
-    let kernel = bench.guests(&experiment, "kernel")?;
-    let model = bench.simulate(&kernel, &calibration.machine, "model")?;
-    let report = table::compare(&kernel, &model);
-    if args.json {
-        return Done::json(&table::Json { calibration: &calibration.figures, workloads: &report });
+    let notes = args.notes.as_deref().map(notes::Notes::read).transpose()?.unwrap_or_default();
+    let benches = args.image.iter().map(|image| Bench::new(context, args, image)).collect::<Result<Vec<_>, _>>()?;
+    let mut report = Vec::new();
+    for bench in &benches {
+        report.push(one_image(context, args, bench)?);
     }
-    let head =
-        format!("{} on {} against the simulated {}\n", args.image, experiment.machines[0].value, bench.model.name);
-    let records = format!("\nrecords: {}\n", bench.out.display());
-    Ok(Done::text(head + &calibration.text() + &table::text(&report) + &records))
+    if let Some(path) = &args.markdown {
+        options::write(path, &markdown::page(&report, &notes))?;
+    }
+    if args.json {
+        return Done::json(&report);
+    }
+    let records = format!("\nrecords: {}\n", options::directory(args.out.as_deref(), "validate").display());
+    Ok(Done::text(report.iter().map(table::text).collect::<String>() + &records))
 }
 
-fn experiment_of(context: &Context, args: &Args) -> Result<Experiment, Failure> {
+fn one_image(context: &Context, args: &Args, bench: &Bench<'_>) -> Result<Compared, Failure> {
+    let mut experiment = experiment_of(context, args, bench.image)?;
+    let huge = args.thp.iter().any(|t| *t != Thp::Never);
+    let calibration = calibrate::run(bench, &experiment.machines, huge)?;
+    let mut compared = Compared {
+        image: bench.image.into(),
+        release: calibration.release,
+        kernel: bench.model.name.clone(),
+        machine: experiment.machines[0].value.clone(),
+        calibration: calibration.figures,
+        thp: Vec::new(),
+    };
+    for thp in &args.thp {
+        let word = thp.word();
+        experiment.sets = vec![setting("system.thp", word)?];
+        let kernel = bench.guests(&experiment, &format!("thp-{word}/kernel"))?;
+        let model = bench.simulate(&kernel, &calibration.machine, &format!("thp-{word}/model"))?;
+        compared.thp.push(ThpCompared { thp: word, workloads: table::compare(&kernel, &model) });
+    }
+    Ok(compared)
+}
+
+/// A setting of an experiment made here.
+fn setting(name: &str, value: &str) -> Result<Setting, Failure> {
+    Ok(Setting::from_argument("validate", &format!("{name}={value}"))?)
+}
+
+fn experiment_of(context: &Context, args: &Args, image: &str) -> Result<Experiment, Failure> {
     let file = context.catalog.find(Kind::Experiment, &named("--experiment", &args.experiment))?;
     let (own, mut out) = experiment::parse(&file.label, &file.text)?;
     file.check_name(&own)?;
-    out.kernels = vec![named("--image", &args.image)];
+    out.kernels = vec![named("--image", image)];
     out.baseline = None;
     out.machines.truncate(1);
     if let Some(machine) = &args.machine {
@@ -130,18 +224,19 @@ pub struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    fn new(context: &'a Context, args: &'a Args) -> Result<Self, Failure> {
-        let series =
-            ImageSpec::parse(&args.image).map_err(|e| Failure::usage(format!("--image: {}", e.what)))?.series();
+    fn new(context: &'a Context, args: &Args, image: &'a str) -> Result<Self, Failure> {
+        let series = ImageSpec::parse(image).map_err(|e| Failure::usage(format!("--image: {}", e.what)))?.series();
         let name = args.kernel.clone().or(series).ok_or_else(|| {
-            Failure::usage(format!("--image {}: its series is not known; expected --kernel beside it", args.image))
+            Failure::usage(format!("--image {image}: its series is not known; expected --kernel beside it"))
         })?;
         let model = sources::kernels(context, &[named("--kernel", &name)], &[])?;
         let model = model.into_iter().next().ok_or_else(|| Failure::usage(format!("no kernel `{name}`")))?;
         let mut guest = args.guest.clone();
         guest.timing = guest.timing.or(Some(TimingArg::Modelled));
-        let out = options::directory(args.out.as_deref(), "validate");
-        Ok(Self { context, image: &args.image, guest, jobs: options::jobs(args.jobs), out, model })
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-._+@".contains(c) { c } else { '_' };
+        let directory: String = image.chars().map(plain).collect();
+        let out = options::directory(args.out.as_deref(), "validate").join(directory);
+        Ok(Self { context, image, guest, jobs: options::jobs(args.jobs), out, model })
     }
 
     /// Name of the image, for experiments made here.
@@ -155,7 +250,7 @@ impl<'a> Bench<'a> {
     /// See [`backend::prepare`]; a guest that failed.
     pub fn guests(&self, experiment: &Experiment, name: &str) -> Result<Vec<Measured>, Failure> {
         let progress = Progress::new(0);
-        let idle = Sim { check: false, logs: Logs::default() };
+        let idle = Sim::default();
         let ready = backend::prepare(self.context, experiment, Place::Vm, &self.guest, idle, &progress)?;
         let Ready { backend, cells, jobs_max, .. } = ready;
         let store = Store::create(&self.out.join(name), experiment, &cells)?;
@@ -167,13 +262,12 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// The simulator refuses a plan, or its records cannot be written.
     pub fn simulate(&self, guests: &[Measured], machine: &Machine, name: &str) -> Result<Vec<Measured>, Failure> {
-        let sim = Sim { check: true, logs: Logs::default() };
+        // As in the guests.
+        let sim = Sim { check: true, harness: Harness::Worker, ..Sim::default() };
         let kernel = |m: &Measured| -> Kernel {
-            // Balancing is the one setting in which the probes differ.
             let mut kernel = self.model.clone();
-            let set = m.input.kernel.tunable("system.numa_balancing").map(str::to_string);
-            for t in kernel.tunables.iter_mut().filter(|t| t.name == "system.numa_balancing") {
-                t.value = set.clone().unwrap_or_else(|| t.value.clone());
+            for t in kernel.tunables.iter_mut().filter(|t| VARIED.contains(&t.name.as_str())) {
+                t.value = m.input.kernel.tunable(&t.name).unwrap_or(&t.value).to_string();
             }
             kernel
         };

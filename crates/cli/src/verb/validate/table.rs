@@ -1,7 +1,6 @@
 //! The comparison itself: for every counter, decision and place the kernel's runs, the simulator's, and their ratio.
 
-use super::calibrate::Figure;
-use super::Measured;
+use super::{calibrate, Compared, Measured};
 use numalab_model::record::{Outcome, Series};
 use serde::Serialize;
 
@@ -23,9 +22,13 @@ const COUNTERS: [&str; 15] = [
     "pgreuse",
     "thp_fault_alloc",
 ];
-/// "Within" of the score.
-const CLOSE: f64 = 1.25;
-const NEAR: f64 = 2.0;
+/// Counters of automatic NUMA balancing, which every program is judged by, zero or not.
+pub const BALANCING: [&str; 4] =
+    ["numa_pte_updates", "numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated"];
+/// "Within" of the score: how far outside the kernel's own range still counts as close.
+pub const CLOSE: f64 = 1.25;
+/// The same for near.
+pub const NEAR: f64 = 2.0;
 
 /// One figure on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -61,7 +64,8 @@ impl Row {
             f64::INFINITY
         }
     }
-    fn mark(&self) -> char {
+    /// One character: inside, close, near, or further off.
+    pub fn mark(&self) -> char {
         match self.off_by() {
             1.0 => '=',
             d if d <= CLOSE => '+',
@@ -78,15 +82,8 @@ pub struct Workload {
     pub name: String,
     /// Figures that both sides have and that are not zero on both.
     pub rows: Vec<Row>,
-}
-
-/// `validate --json` (docs/json.md).
-#[derive(Serialize)]
-pub struct Json<'a> {
-    /// Times put into the machine.
-    pub calibration: &'a [Figure],
-    /// The comparison.
-    pub workloads: &'a [Workload],
+    /// Pages at the end on the fullest node, the next, and so on.
+    pub placement: Vec<Row>,
 }
 
 /// Lines up both sides by workload.
@@ -97,13 +94,16 @@ pub fn compare(kernel: &[Measured], model: &[Measured]) -> Vec<Workload> {
             names.push(&m.input.plan.workload.name);
         }
     }
-    let of = |side: &'_ [Measured], name: &str| -> Vec<Vec<(String, f64)>> {
-        side.iter().filter(|m| m.input.plan.workload.name == name).map(|m| figures(&m.outcome)).collect()
+    let of =
+        |side: &'_ [Measured], name: &str, f: &dyn Fn(&Outcome) -> Vec<(String, f64)>| -> Vec<Vec<(String, f64)>> {
+            side.iter().filter(|m| m.input.plan.workload.name == name).map(|m| f(&m.outcome)).collect()
+        };
+    let workload = |name: &&str| Workload {
+        name: (*name).into(),
+        rows: rows(&of(kernel, name, &figures), &of(model, name, &figures)),
+        placement: rows(&of(kernel, name, &by_fullness), &of(model, name, &by_fullness)),
     };
-    names
-        .iter()
-        .map(|name| Workload { name: (*name).into(), rows: rows(&of(kernel, name), &of(model, name)) })
-        .collect()
+    names.iter().map(workload).collect()
 }
 
 fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row> {
@@ -118,7 +118,7 @@ fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row>
         let (min, max) = (*k.first()?, *k.last()?);
         m.first()?;
         let row = Row { name: name.into(), min, median: median(&k), max, simulated: median(&m) };
-        (row.max != 0.0 || row.simulated != 0.0).then_some(row)
+        (row.max != 0.0 || row.simulated != 0.0 || BALANCING.contains(&name)).then_some(row)
     };
     first.iter().filter_map(|f| row(&f.0)).collect()
 }
@@ -158,6 +158,13 @@ fn pages_on_nodes(o: &Outcome) -> Vec<(String, f64)> {
     sums
 }
 
+/// Pages of the workload at the end, fullest node first: which node is which is chance.
+fn by_fullness(o: &Outcome) -> Vec<(String, f64)> {
+    let mut pages: Vec<f64> = pages_on_nodes(o).into_iter().map(|p| p.1).collect();
+    pages.sort_by(|a, b| b.total_cmp(a));
+    pages.into_iter().enumerate().map(|(i, p)| (format!("{}", i + 1), p)).collect()
+}
+
 /// Node and last value of every column that counts pages of a node.
 fn last_by_node(series: &Series) -> impl Iterator<Item = (&str, f64)> {
     series.columns.iter().enumerate().filter_map(|(i, name)| {
@@ -166,8 +173,18 @@ fn last_by_node(series: &Series) -> impl Iterator<Item = (&str, f64)> {
     })
 }
 
-/// The tables and their score.
-pub fn text(report: &[Workload]) -> String {
+/// The tables of an image and their score.
+pub fn text(of: &Compared) -> String {
+    let mut out = format!("{} on {} against the simulated {}\n", of.image, of.machine, of.kernel);
+    out += &calibrate::text(&of.calibration);
+    for side in &of.thp {
+        out += &format!("\nhuge pages: {}\n", side.thp);
+        out += &tables(&side.workloads);
+    }
+    out
+}
+
+fn tables(report: &[Workload]) -> String {
     let mut out = String::new();
     for w in report {
         out += &format!(

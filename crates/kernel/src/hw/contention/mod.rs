@@ -23,6 +23,11 @@
 //! the lowered bandwidth of machines.md section 6.1. A link has its bandwidth in each direction: lines
 //! read cross it towards the CPU, lines written back towards the memory.
 //!
+//! Where caches are kept coherent by *source snooping* (QPI 1.0 with up to four sockets), every line read, near or
+//! far, sends a message to each other socket, and each of them answers to the socket of the memory; so local accesses
+//! load links too, and wait a little for them. Idle, this is part of the measured latencies. Under load, lines wait for
+//! these messages in proportion to their length, which is less than waiting for the slowest of them (model).
+//!
 //! Units: ns, GB/s (= bytes per ns), shares 0..=1. Invariants after [`Contention::solve`]: no resource
 //! carries more than 0.96 of its bandwidth (checked by property tests); the result depends on the flows
 //! alone up to the convergence tolerance of 10^-5, the previous solution only makes it quicker to find.
@@ -58,6 +63,9 @@ pub const RANDOM_FACTOR: f64 = 0.6;
 pub const BACKGROUND_CAP: f64 = 0.8;
 /// Line size, bytes.
 pub const LINE_BYTES: f64 = 64.0;
+/// A snoop or its answer on a link, bytes: one flit, which carries 8 (Intel Xeon Processor 7500 Series Uncore
+/// Programming Guide, 2010: a data response is 9 flits for 64 bytes, home and snoop messages are 1).
+pub const MESSAGE_BYTES: f64 = 8.0;
 /// [`Flow::llc`] of a flow whose cache port is not modelled.
 pub const NO_LLC: u32 = u32::MAX;
 

@@ -4,7 +4,7 @@
 //! backwards; the port of LLC c comes after all links. A path lists each resource once, with the share
 //! of the traffic that uses it (routes in parallel carry part of it each).
 
-use super::{CXL_KNEE, CXL_Q, DRAM_Q, LINK_Q};
+use super::{CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES};
 use numalab_model::machine::{Machine, MemoryKind};
 
 /// Something with a bandwidth.
@@ -94,10 +94,36 @@ impl Paths {
                         }
                     }
                 }
+                if machine.cache.source_snoop {
+                    paths.add_snoops(machine, begin, src, dst);
+                }
                 paths.starts.push(paths.steps.len() as u32);
             }
         }
         paths
+    }
+
+    /// Adds what a line read asks of the other sockets' caches to the path that begins at `begin`: a message to each of
+    /// them, and the answers of those that are not where the memory is.
+    fn add_snoops(&mut self, machine: &Machine, begin: usize, src: usize, dst: usize) {
+        let share = MESSAGE_BYTES / LINE_BYTES;
+        let socket = |n: usize| machine.nodes[n].socket;
+        for peer in 0..self.nodes {
+            let first = (0..self.nodes).find(|&n| socket(n) == socket(peer) && self.has_cpus[n]);
+            if socket(peer) == socket(src) || first != Some(peer) {
+                continue;
+            }
+            // A CPU's route to memory is crossed by its messages one way and by what comes back the other way.
+            let asked = machine.routes[src][peer].iter().map(|r| (r, false));
+            let answered = machine.routes[dst][peer].iter().map(|r| (r, true)).filter(|_| socket(peer) != socket(dst));
+            for (route, back) in asked.chain(answered) {
+                for &(link, forward) in &route.hops {
+                    let resource = self.link(link, forward == back) as u32;
+                    let step = Step { resource, share: share * route.share, passes: Passes::Reads };
+                    add_step(&mut self.steps, begin, step);
+                }
+            }
+        }
     }
 
     /// Number of pairs of nodes.

@@ -20,6 +20,9 @@ pub struct TaskHome {
     pub stamp_ns: u64,
     /// The first period, the delay, is over.
     pub started: bool,
+    /// It has run. A thread that has waited since it was made stands for one made when it first runs: workloads make
+    /// all their threads at the start.
+    pub ran: bool,
 }
 
 impl TaskHome {
@@ -33,6 +36,14 @@ impl TaskHome {
             migrate_seq: seq as i64 - 1,
             stamp_ns: 0,
             started: false,
+            ran: false,
+        }
+    }
+    /// The thread runs, in sweep `seq` of its process.
+    pub(super) fn run(&mut self, seq: u64) {
+        if !self.ran {
+            self.ran = true;
+            (self.scan_seq, self.migrate_seq) = (seq, seq as i64 - 1);
         }
     }
 }
@@ -41,6 +52,7 @@ impl SchedNuma {
     /// A fault of `task` in sweep `seq` on pages that now lie on `node`; returns the new home if it was set. Placement
     /// comes first if the sweep number has changed since the last fault.
     pub fn record(&mut self, task: u32, seq: u64, node: usize, pages: u64) -> Option<u32> {
+        self.tasks[task as usize].run(seq);
         let changed = if self.tasks[task as usize].scan_seq != seq { self.place(task, seq) } else { None };
         self.tasks[task as usize].faults[node] += pages;
         changed
@@ -88,6 +100,13 @@ mod tests {
         assert_eq!(s.record(0, 1, 3, 512), None, "one sweep is not enough");
         assert_eq!(s.record(0, 2, 3, 512), Some(3));
         assert_eq!(s.tasks[0].migrate_seq, 2);
+    }
+
+    #[test]
+    fn a_thread_is_born_when_it_first_runs() {
+        let mut s = one();
+        assert_eq!((s.record(0, 7, 3, 512), s.record(0, 8, 3, 512)), (None, None), "born in sweep 7");
+        assert_eq!(s.record(0, 9, 3, 512), Some(3));
     }
 
     #[test]

@@ -34,7 +34,9 @@ impl SchedNuma {
     /// The tick of a running thread: whether scan work is to be queued. `runtime_ns` is the thread's CPU time.
     pub fn tick(&mut self, task: u32, mm: u32, runtime_ns: u64, now_ms: u64) -> bool {
         let min = self.knobs.scan_period_min_ms;
+        let seq = self.mms[mm as usize].seq;
         let t = &mut self.tasks[task as usize];
+        t.run(seq);
         if runtime_ns.saturating_sub(t.stamp_ns) <= u64::from(t.period_ms) * 1_000_000 {
             return false;
         }

@@ -1,5 +1,6 @@
 //! An idle CPU in the cache of the target: select_idle_sibling (kernel-scheduler.md §3.4).
 
+use super::super::config::IdleScan;
 use super::super::rq::task::TaskId;
 use super::super::scheduler::Scheduler;
 
@@ -12,8 +13,8 @@ pub fn scan_limit(util_sum: u64, llc: u32, imbalance_pct: u32) -> u32 {
 }
 
 impl Scheduler {
-    /// `target` or an idle CPU sharing its cache.
-    pub(super) fn idle_sibling(&mut self, task: TaskId, prev: u32, target: u32) -> u32 {
+    /// `target` or an idle CPU sharing its cache; `this` is the CPU that wakes.
+    pub(super) fn idle_sibling(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> u32 {
         let shares = |cpu: u32| self.topo.share_cache(cpu, target);
         if self.idle.contains(target) {
             return target;
@@ -39,20 +40,44 @@ impl Scheduler {
                 return free;
             }
         }
-        self.search_cache(task, target, cache, whole_core).unwrap_or(target)
+        self.search_cache(task, target, this, whole_core).unwrap_or(target)
     }
-    fn search_cache(&mut self, task: TaskId, target: u32, cache: u32, whole_core: bool) -> Option<u32> {
-        let limit = self.caches[cache as usize].nr_idle_scan;
+    fn search_cache(&mut self, task: TaskId, target: u32, this: u32, whole_core: bool) -> Option<u32> {
+        let cache = self.topo.cache_of(target);
+        let prop = self.p.idle_scan == IdleScan::Prop;
+        let limit = if prop { u32::MAX } else { self.caches[cache as usize].nr_idle_scan };
         if limit == 0 {
             return None;
         }
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
         self.unvisited.copy_and(&self.topo.cache(cache).span, allowed);
+        if !whole_core && prop {
+            return self.search_paid(target, this);
+        }
         if !whole_core {
             let mut visited = self.unvisited.iter_wrap(target + 1).take(limit as usize);
             return visited.find(|c| self.idle.contains(*c));
         }
         self.search_idle_core(task, target, cache)
+    }
+    /// The first idle one of `unvisited`, as far as the waking CPU can pay for the search (SIS_PROP).
+    fn search_paid(&mut self, target: u32, this: u32) -> Option<u32> {
+        let history = &mut self.rqs[this as usize].search;
+        let limit = history.visits(self.jiffy, self.topo.cache(self.topo.cache_of(target)).size);
+        let mut visited = 0;
+        let mut found = None;
+        for cpu in self.unvisited.iter_wrap(target + 1) {
+            if visited == limit {
+                return None;
+            }
+            visited += 1;
+            if self.idle.contains(cpu) {
+                found = Some(cpu);
+                break;
+            }
+        }
+        self.rqs[this as usize].search.searched(visited);
+        found
     }
     /// A CPU of a wholly idle core, else the first idle CPU met; not finding a core is remembered.
     fn search_idle_core(&mut self, task: TaskId, target: u32, cache: u32) -> Option<u32> {

@@ -7,6 +7,7 @@
 mod affine;
 mod find_dst;
 mod idle_sibling;
+pub(in crate::sched) mod sis_prop;
 
 pub use affine::{is_wide, weight_rule};
 pub use find_dst::load_leaves;
@@ -126,6 +127,7 @@ impl Scheduler {
             let avg = rq.avg_idle_ns as i64;
             rq.avg_idle_ns = ((avg + (idle - avg) / 8).max(0) as u64).min(2 * rq.max_idle_cost_ns);
             rq.idle_stamp = 0;
+            rq.search.woken(self.jiffy, rq.avg_idle_ns);
         }
     }
     fn select_wake(&mut self, task: TaskId, prev: u32, this: u32, sync: bool) -> u32 {
@@ -144,6 +146,6 @@ impl Scheduler {
                 target = self.wake_affine(pct, task, this, prev, sync);
             }
         }
-        self.idle_sibling(task, prev, target)
+        self.idle_sibling(task, prev, target, this)
     }
 }

@@ -9,6 +9,7 @@ pub(in crate::sched) mod eevdf;
 pub(in crate::sched) mod task;
 
 use super::pelt::Pelt;
+use super::place::sis_prop::History;
 use task::{Task, TaskId, NONE};
 
 /// How a task comes onto a queue.
@@ -51,6 +52,8 @@ pub(in crate::sched) struct Rq {
     pub idle_stamp: u64,
     pub avg_idle_ns: u64,
     pub max_idle_cost_ns: u64,
+    /// For idle searches before 6.0.
+    pub search: History,
     /// In the set of tickless idle CPUs.
     pub tickless: bool,
 }
@@ -76,6 +79,7 @@ impl Rq {
             idle_stamp: 0,
             avg_idle_ns: 2 * migration_cost_ns,
             max_idle_cost_ns: migration_cost_ns,
+            search: History::default(),
             tickless: true,
         }
     }

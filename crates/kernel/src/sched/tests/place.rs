@@ -1,6 +1,8 @@
 //! Wake-ups, idle searches and exec.
 
+use super::super::config::IdleScan;
 use super::super::event::{Event, Why};
+use super::super::place::sis_prop::History;
 use super::super::rq::task::COLD;
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
@@ -54,6 +56,21 @@ fn without_idle_cores_the_own_sibling_comes_first() {
         lab.s.caches[1].nr_idle_scan = 2;
         assert_eq!(lab.wake(t, None), 20, "{form}");
         lab.sleep(20);
+    }
+}
+
+#[test]
+fn before_6_0_the_waker_pays_for_the_search() {
+    let busy = [16, 18, 20, 21, 22, 23, 24, 26, 28, 30];
+    for (idle_ns, cost_ns, want) in [(0, 0, 20), (500_000, 999_999, 25), (500_000, 2_000_000, 20)] {
+        let (mut lab, t) = asleep("v61", 20, busy);
+        lab.s.p.idle_scan = IdleScan::Prop;
+        // The use of the cache counts for nothing.
+        (lab.s.caches[1].has_idle_cores, lab.s.caches[1].nr_idle_scan) = (false, 0);
+        let jiffy = lab.now / lab.s.p.jiffy_ns;
+        lab.s.rqs[16].search = History { stamp: jiffy + 1, idle_ns, cost_ns };
+        // Visited in order: 21 to 24 busy, 25 idle. Three visits are too few, eight enough.
+        assert_eq!(lab.wake(t, Some(16)), want, "{idle_ns} {cost_ns}");
     }
 }
 

@@ -1,0 +1,118 @@
+//! Why a cell misses: sentences written by people, printed beside the misses they explain.
+//!
+//! ```toml
+//! [[note]]
+//! workload = "numa02_SMT"
+//! image = "debian-6.12"                 # any if absent
+//! thp = "never"                         # any if absent
+//! counters = ["numa_pte_updates"]       # any if absent
+//! why = "…"
+//! ```
+//! The first note that fits a miss is its reason. One that fits none is named, so that notes do not outlive their cause.
+
+use crate::failure::Failure;
+use crate::options;
+use numalab_model::spec::{Doc, SpecError, Table};
+use std::path::Path;
+
+/// Notes in the order of their file.
+#[derive(Debug, Default)]
+pub struct Notes(Vec<Note>);
+
+/// What a note is about, and what it says.
+#[derive(Debug)]
+struct Note {
+    workload: String,
+    image: Option<String>,
+    thp: Option<String>,
+    counters: Vec<String>,
+    why: String,
+}
+
+impl Notes {
+    /// Reads a file of notes.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not of the form above.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        Ok(Self::parse(&path.display().to_string(), &options::read(path)?)?)
+    }
+
+    /// Reads notes from a text.
+    ///
+    /// # Errors
+    /// Syntax, a missing or unknown key, a value of the wrong kind.
+    pub fn parse(file: &str, text: &str) -> Result<Self, SpecError> {
+        let doc = Doc::parse(file, text)?;
+        let root = doc.root();
+        let notes = root.tables("note")?.into_iter().map(note).collect::<Result<_, _>>()?;
+        root.finish()?;
+        Ok(Self(notes))
+    }
+
+    /// Number and text of the first note about a miss.
+    pub fn about(&self, image: &str, thp: &str, workload: &str, counter: &str) -> Option<(usize, &str)> {
+        let fits = |n: &&Note| {
+            n.workload == workload
+                && n.image.as_ref().map_or(true, |i| i == image)
+                && n.thp.as_ref().map_or(true, |t| t == thp)
+                && (n.counters.is_empty() || n.counters.iter().any(|c| c == counter))
+        };
+        let index = self.0.iter().position(|n| fits(&n))?;
+        Some((index, &self.0[index].why))
+    }
+
+    /// Workloads and beginnings of the notes whose number is not among `used`.
+    pub fn unused(&self, used: &[usize]) -> Vec<String> {
+        let rest = self.0.iter().enumerate().filter(|(i, _)| !used.contains(i));
+        rest.map(|(_, n)| format!("{}: {}", n.workload, n.why.chars().take(60).collect::<String>())).collect()
+    }
+}
+
+fn note(table: Table<'_>) -> Result<Note, SpecError> {
+    let counters = if table.has("counters") { table.strs("counters")? } else { Vec::new() };
+    let note = Note {
+        workload: table.str("workload")?.value,
+        image: table.opt_str("image")?.map(|s| s.value),
+        thp: table.opt_str("thp")?.map(|s| s.value),
+        counters: counters.into_iter().map(|c| c.value).collect(),
+        why: table.str("why")?.value.split_whitespace().collect::<Vec<_>>().join(" "),
+    };
+    table.finish()?;
+    Ok(note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+[[note]]
+workload = "w"
+thp = "never"
+counters = ["a", "b"]
+why = """
+two
+lines"""
+
+[[note]]
+workload = "w"
+why = "the rest"
+"#;
+
+    #[test]
+    fn the_first_note_that_fits_is_the_reason() {
+        let notes = Notes::parse("notes.toml", TEXT).unwrap();
+        assert_eq!(notes.about("i", "never", "w", "b"), Some((0, "two lines")));
+        assert_eq!(notes.about("i", "always", "w", "b"), Some((1, "the rest")));
+        assert_eq!(notes.about("i", "never", "w", "c"), Some((1, "the rest")));
+        assert_eq!(notes.about("i", "never", "x", "a"), None);
+        assert_eq!(notes.unused(&[0]), ["w: the rest"]);
+    }
+
+    #[test]
+    fn a_misspelt_key_is_an_error_with_its_line() {
+        let e = Notes::parse("notes.toml", &TEXT.replace("thp", "htp")).unwrap_err();
+        assert_eq!((e.line, e.what.contains("htp")), (4, true), "{e}");
+    }
+}

@@ -1,0 +1,79 @@
+//! How far an idle search goes before 6.0: SIS_PROP (4.13 to 5.19; the form of 5.14 to 5.19).
+//!
+//! A search should cost no more than the idle time it can hope to use. Every CPU remembers half its average idle time
+//! at the last wake-up that ended an idle period, loses half of it per jiffy since, pays for the searches it makes as
+//! waker, and learns what such a search costs it. The search visits as many CPUs as the remembered time of the
+//! whole cache pays for, at least three. A search for a whole idle core is not limited.
+
+/// Time to look at one CPU, ns: two cache lines of its run queue (estimate).
+pub const VISIT_NS: u64 = 30;
+
+/// What a CPU remembers of idling and searching.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// Jiffy up to which `idle_ns` has been aged.
+    pub stamp: u64,
+    /// Idle time it may hope for (`wake_avg_idle`), ns.
+    pub idle_ns: u64,
+    /// Average cost of a search it made (`avg_scan_cost` of its cache's domain), ns.
+    pub cost_ns: u64,
+}
+
+impl History {
+    /// A wake-up on this CPU ended an idle period; `avg_idle_ns` is its average with this one.
+    pub fn woken(&mut self, jiffy: u64, avg_idle_ns: u64) {
+        self.stamp = jiffy;
+        self.idle_ns = avg_idle_ns / 2;
+    }
+    /// CPUs that a search started by this CPU may visit in a cache of `llc` CPUs.
+    pub fn visits(&mut self, jiffy: u64, llc: u32) -> u32 {
+        if self.stamp < jiffy {
+            let halvings = (jiffy - self.stamp).min(63);
+            // Aging stops where nothing is left, and so does the stamp.
+            let lasting = u64::from(64 - self.idle_ns.leading_zeros()).min(halvings);
+            self.idle_ns >>= halvings;
+            self.stamp = if lasting < halvings { self.stamp + lasting } else { jiffy };
+        }
+        let (span, cost) = (u64::from(llc) * self.idle_ns, self.cost_ns + 1);
+        let nr = if span > 4 * cost { span / cost } else { 4 };
+        // The count is taken down before each look.
+        u32::try_from(nr - 1).unwrap_or(u32::MAX)
+    }
+    /// It has searched `visited` CPUs. A search that was cut short teaches nothing.
+    pub fn searched(&mut self, visited: u32) {
+        let time = u64::from(visited) * VISIT_NS;
+        self.idle_ns -= self.idle_ns.min(time);
+        self.cost_ns = (self.cost_ns as i64 + (time as i64 - self.cost_ns as i64) / 8).max(0) as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remembered_idle_time_pays_for_the_visits() {
+        let mut h = History::default();
+        assert_eq!(h.visits(0, 16), 3, "never less");
+        h.woken(100, 1_000_000);
+        assert_eq!((h.idle_ns, h.stamp), (500_000, 100));
+        h.cost_ns = 999_999;
+        // 16 * 500,000 / 1,000,000 = 8, of which the first is counted off before it is looked at.
+        assert_eq!(h.visits(100, 16), 7);
+        assert_eq!(h.visits(101, 16), 3, "half of it is gone after a jiffy: 4 is not more than 4");
+        h.cost_ns = 99;
+        assert_eq!(h.visits(101, 16), 16 * 250_000 / 100 - 1);
+        assert_eq!(h.visits(1000, 16), 3);
+        assert_eq!(h.idle_ns, 0);
+    }
+
+    #[test]
+    fn searches_use_the_time_up_and_set_its_price() {
+        let mut h = History { stamp: 5, idle_ns: 500, cost_ns: 0 };
+        h.searched(8);
+        assert_eq!((h.idle_ns, h.cost_ns), (500 - 8 * VISIT_NS, VISIT_NS));
+        h.searched(16);
+        assert_eq!(h.idle_ns, 0);
+        assert_eq!(h.cost_ns, VISIT_NS + (16 * VISIT_NS - VISIT_NS) / 8);
+    }
+}

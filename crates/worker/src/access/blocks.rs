@@ -1,0 +1,62 @@
+//! Blocks anywhere in the range, each in address order: buffers that an allocator hands out.
+
+use super::{scale, touch, Draw, Range, WriteTurn, LINE_BYTES};
+use crate::sys::PAGE_BYTES;
+
+/// Lines between two calls of `after`.
+const BATCH: u64 = 64;
+
+/// `accesses` lines in blocks of `block_bytes`, aligned to their size; the last block may be cut short.
+pub fn walk(
+    range: Range,
+    (accesses, block_bytes): (u64, u64),
+    mut turn: WriteTurn,
+    draw: &mut Draw,
+    after: &mut impl FnMut(u64),
+) {
+    let block_lines = (block_bytes / LINE_BYTES).clamp(1, range.lines());
+    let blocks = range.lines() / block_lines;
+    let mut left = accesses;
+    while left > 0 {
+        let start = scale(draw.bits(), blocks) * block_lines;
+        let lines = left.min(block_lines);
+        let mut done = 0;
+        while done < lines {
+            let batch = (lines - done).min(BATCH);
+            for line in start + done..start + done + batch {
+                if line * LINE_BYTES % PAGE_BYTES == 0 {
+                    turn.force();
+                }
+                touch(range, line * LINE_BYTES, &mut turn);
+            }
+            after(batch);
+            done += batch;
+        }
+        left -= lines;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Buffer;
+    use super::*;
+
+    #[test]
+    fn writes_whole_blocks() {
+        let mut buffer = Buffer::new(16 * 256);
+        let mut lines = 0;
+        walk(buffer.range(), (8, 256), WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |n| lines += n);
+        assert_eq!(lines, 8);
+        let written = buffer.written();
+        // One or two of the 16 blocks, each whole.
+        assert!(written.len() == 4 || written.len() == 8, "{written:?}");
+        assert!(written.chunks(4).all(|b| b[0] % 256 == 0 && b[3] == b[0] + 192), "{written:?}");
+    }
+
+    #[test]
+    fn covers_the_whole_range() {
+        let mut buffer = Buffer::new(16 * 256);
+        walk(buffer.range(), (1000, 256), WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |_| {});
+        assert_eq!(buffer.written().len(), 64);
+    }
+}
