@@ -110,11 +110,11 @@ fn compare_json_has_the_documented_form() {
 #[test]
 fn a_manifest_says_what_was_used() {
     let lab = lab();
-    let line = format!("{QUICK} --kernel off,6.3 --set scan.scan_size_mb=512 --set thp.use_zero_page=false --param loops=2 --seed 5 --out d --json");
+    let line = format!("{QUICK} --kernel off,6.3 --set scan.scan_size_mb=512 --set thp.span_over_exec=false --param loops=2 --seed 5 --out d --json");
     let summary = json(&lab.ok(&line).out);
     let runs = summary["runs"].as_array().unwrap();
-    assert_eq!(runs[0]["kernel"], "off[thp.use_zero_page=false]");
-    assert_eq!(runs[1]["kernel"], "6.3[scan.scan_size_mb=512,thp.use_zero_page=false]");
+    assert_eq!(runs[0]["kernel"], "off[thp.span_over_exec=false]");
+    assert_eq!(runs[1]["kernel"], "6.3[scan.scan_size_mb=512,thp.span_over_exec=false]");
     let manifest = |i: usize| {
         let path = lab.path("d").join(runs[i]["record"].as_str().unwrap()).join("manifest.json");
         json(&fs::read_to_string(path).unwrap())
