@@ -179,7 +179,7 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
             Some(s) if s.value == "source" => true,
             Some(s) => {
                 let e = s.error(format!("no snooping `{}`", super::clip(&s.value)), "`source` or `filtered`");
-                return Err(e.near(&s.value, ["source", "filtered"].into_iter()));
+                return Err(e.near(&s.value, ["source", "filtered"]));
             }
         },
     };
