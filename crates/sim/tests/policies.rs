@@ -11,6 +11,9 @@ use numalab_model::record::Outcome;
 const MIB: u64 = 256;
 /// Pages of its stack that a thread touches.
 const STACK: u64 = 2;
+/// Pages on node 0 beside the region: stack and data of the program, and the page of the second thread's stack that its
+/// creator touches.
+const PROGRAM: u64 = 2 + 8 + 1;
 
 /// 64 MiB that a thread of node 0 writes and a thread of node 1 then sweeps for `time`.
 fn text(policy: &str, region: &str, time: &str) -> String {
@@ -69,8 +72,8 @@ fn interleaving_goes_by_address_in_the_steps_of_the_page_size() {
     ] {
         let small = go("2x1x4x1", "off", &text(policy, mine, "1ms"), &[]);
         let huge = go("2x1x4x1", "off", &text(policy, &format!("{mine}\nadvice = \"huge\""), "1ms"), &[]);
-        // The second thread has two pages of stack on node 1.
-        let want = vec![share[0] * MIB, share[1] * MIB + STACK];
+        // The second thread has the other page of its stack on node 1.
+        let want = vec![share[0] * MIB + PROGRAM, share[1] * MIB + STACK - 1];
         assert_eq!((on_nodes(&small), on_nodes(&huge)), (want.clone(), want), "{policy}");
         assert_eq!(counter(&small, "numa_interleave"), 64 * MIB, "{policy}");
         assert_eq!((counter(&huge, "numa_interleave"), counter(&huge, "thp_fault_alloc")), (32, 32), "{policy}");
@@ -95,10 +98,10 @@ fn a_bound_range_is_balanced_with_the_flag_and_inside_its_mask() {
         (counter(&o, "numa_pte_updates"), counter(&o, "numa_pages_migrated"))
     };
     let (updates, moved) = bound("0, 1", "");
-    assert!(updates < 64 && moved == 0, "{updates}: only the stack is scanned");
+    assert!(updates < 64 && moved <= PROGRAM, "{updates} {moved}: only the program's own pages are scanned");
     let (updates, moved) = bound("0, 1", "numa_balancing = true");
     assert!(updates > 60 * MIB && moved >= 60 * MIB, "{updates} {moved}");
-    assert_eq!(bound("0, 2", "numa_balancing = true").1, 0, "the reader's node is not in the mask");
+    assert!(bound("0, 2", "numa_balancing = true").1 <= PROGRAM, "the reader's node is not in the mask");
 }
 
 #[test]
