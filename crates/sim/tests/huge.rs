@@ -96,6 +96,9 @@ fn a_part_given_back_splits_and_the_whole_makes_room_for_another() {
     assert_eq!((counter(&o, "thp_fault_alloc"), counter(&o, "pgfault")), (32 + 2, 32 + 2 + 256 + PROGRAM));
 }
 
+/// Pages of its stack and data that every process touches, and the page tables of those.
+const OWN: [u64; 2] = [10, 2];
+
 /// One thread of node 0 that touches 64 MiB of advised memory; `ladder` is the list of `ladder_custom`.
 fn climbed(ladder: &str) -> Outcome {
     let text = FAR.replace("nodes = 1", "nodes = 0").replace("policy = \"far\"\n", "").replace("12s", "10ms");
@@ -118,10 +121,10 @@ fn a_list_of_ones_own_says_where_pages_land() {
         let o = climbed(ladder);
         let first = |c: usize| o.series[0].values[c].iter().copied().fold(0.0, f64::max);
         assert_eq!(counter(&o, "thp_fault_alloc"), huge, "{ladder}");
-        assert_eq!(counter(&o, "pgfault"), huge + 32 * 512 * u64::from(huge == 0), "{ladder}");
+        assert_eq!(counter(&o, "pgfault") - OWN[0], huge + 32 * 512 * u64::from(huge == 0), "{ladder}");
         assert!(first(at) >= first(1 - at) || small == 32, "{ladder}");
         if huge > 0 {
-            assert_eq!((first(at), first(1 - at)), (32.0 * 512.0, 0.0), "{ladder}");
+            assert!(first(at) >= 32.0 * 512.0 && first(1 - at) <= OWN[0] as f64, "{ladder}");
         }
     }
 }
@@ -151,7 +154,9 @@ fn reads_first(change: impl Fn(&mut MmConfig)) -> Outcome {
 #[test]
 fn reads_map_zeros_and_stores_replace_them() {
     let events = |o: &Outcome| {
-        ["pgfault", "thp_zero_page_alloc", "thp_fault_alloc", "thp_split_pmd", "numa_hit"].map(|c| counter(o, c))
+        let names = ["pgfault", "thp_zero_page_alloc", "thp_fault_alloc", "thp_split_pmd", "numa_hit"];
+        let [faults, zeros, huge, split, pages] = names.map(|c| counter(o, c));
+        [faults - OWN[0], zeros, huge, split, pages - OWN[0] - OWN[1]]
     };
     let pages = 32 * 512;
     // 32 read faults, then every page of its own; 32 page tables, set aside for the split.
