@@ -1,5 +1,6 @@
 //! What a task does with memory and time: its ops, one step at a time.
 
+use crate::config::Harness;
 use crate::engine::{Pending, World};
 use crate::migration::{Stretch, SHARED_STEP_NS};
 use crate::pace::{Known, Pace, SweepCosts, Times};
@@ -282,9 +283,10 @@ impl World<'_> {
                 self.use_group(cpu, task, info.group);
             }
         }
-        // Every instruction uses stack and data, so what a scan marked of them is found at once.
+        // The worker looks at its clock and counters all the time, so what a scan marked of its stack and data is found at
+        // once. A program that zeroes or sums in registers calls a function now and then; its data are its regions.
         let scans = self.processes[self.tasks[task as usize].process as usize].marking_scans;
-        if self.tasks[task as usize].marking_scans != scans {
+        if self.cfg.harness == Harness::Worker && self.tasks[task as usize].marking_scans != scans {
             self.tasks[task as usize].marking_scans = scans;
             self.touch_program(cpu, task);
         } else if fresh {
