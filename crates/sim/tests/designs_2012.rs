@@ -55,7 +55,7 @@ fn reason(o: &Outcome, name: &str) -> u64 {
 /// Points 4, 8 and 12 of section 8.1: both designs converge, AutoNUMA by splitting and joining, schednuma whole.
 #[test]
 fn private_slices_converge_under_both_designs() {
-    let params = [("loops", "250")];
+    let params = [("loops", "120")];
     let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&plain(r), "numa02_SMT", &params));
     let elapsed = |o: &Outcome| scalar(o, "elapsed_s");
     assert!(elapsed(&a) < 0.6 * elapsed(&v), "{} of {}", elapsed(&a), elapsed(&v));
@@ -103,7 +103,7 @@ fn the_first_fault_exception_spreads_the_hot_node() {
 /// Section 8.4: native migration of huge pages needs neither splits nor joins and costs less.
 #[test]
 fn native_huge_migration_under_autonuma() {
-    let params = [("loops", "250")];
+    let params = [("loops", "120")];
     let knobs = AutoNumaTunables { native_huge: true, ..AutoNumaTunables::default() };
     let native = go(&config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always), "numa02_SMT", &params);
     let split = go(&plain(AUTONUMA), "numa02_SMT", &params);
@@ -136,7 +136,7 @@ fn parts_can_be_exchanged() {
         ["autonuma", "autonuma", "kernel"],
         ["schednuma", "schednuma", "kernel"],
     ] {
-        let o = go(&plain(roles), "numa02_SMT", &[("loops", "250")]);
+        let o = go(&plain(roles), "numa02_SMT", &[("loops", "120")]);
         assert!(counter(&o, "numa_hint_faults") > 0, "{roles:?}");
         assert!(counter(&o, "numa_pages_migrated") > 0, "{roles:?}");
         assert_eq!(reason(&o, "design.exchanges") > 0, roles[2] == "exchange", "{roles:?}");
