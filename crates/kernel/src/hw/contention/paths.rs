@@ -70,6 +70,7 @@ pub(super) struct Paths {
 }
 
 impl Paths {
+    /// Resources of a machine and the way between every two nodes.
     pub fn new(machine: &Machine) -> Self {
         let nodes = machine.node_count();
         let mut paths = Self {
@@ -136,10 +137,12 @@ impl Paths {
         self.steps.len() + self.pairs()
     }
 
+    /// Resource of a node's memory.
     pub fn dram(&self, node: usize) -> usize {
         node
     }
 
+    /// Resource of one direction of a link.
     pub fn link(&self, link: usize, forward: bool) -> usize {
         self.nodes + 2 * link + usize::from(!forward)
     }
@@ -150,6 +153,7 @@ impl Paths {
         (self.ports && resource < self.resources.len()).then_some(resource)
     }
 
+    /// Latency from the CPUs of `src` to the memory of `dst` with nothing else going on, ns.
     pub fn idle_ns(&self, src: usize, dst: usize) -> f64 {
         self.idle_ns[src * self.nodes + dst]
     }

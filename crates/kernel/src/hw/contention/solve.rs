@@ -148,6 +148,7 @@ impl Solver {
         }
     }
 
+    /// Finds the rates at which every resource's load and queue agree, starting from those of the last call (machines.md section 6).
     pub fn solve(&mut self, paths: &Paths, flows: &[Flow], copies: &[PageCopy]) {
         self.set_background(paths, copies);
         if !self.is_indexed(flows) {
@@ -169,10 +170,12 @@ impl Solver {
         self.finish(paths, flows);
     }
 
+    /// Load of a resource over its bandwidth, 0 to `UTILISATION_CAP`.
     pub fn utilisation(&self, paths: &Paths, r: usize) -> f64 {
         self.load[r] / paths.resources[r].gbps
     }
 
+    /// Latency from `src` to `dst` with the queues of the last solution, ns.
     pub fn pair_latency_ns(&self, paths: &Paths, src: usize, dst: usize) -> f64 {
         let idle_ns = paths.idle_ns(src, dst);
         let mut queued_ns = idle_ns;

@@ -46,6 +46,7 @@ pub(super) struct DomState {
 }
 
 impl DomState {
+    /// A domain that has not balanced yet; its interval is `interval_ms`.
     pub fn new(interval_ms: u32) -> Self {
         Self {
             interval_ms: u64::from(interval_ms),
@@ -90,6 +91,7 @@ pub(super) struct Nohz {
 }
 
 impl Nohz {
+    /// All of `cpus` CPUs idle with their tick stopped.
     pub fn new(cpus: usize) -> Self {
         Self {
             set: CpuSet::full(cpus),
