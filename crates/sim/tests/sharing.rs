@@ -46,7 +46,7 @@ cost = "10ns"
 [[process.phase]]
 signal = "done"
 "#,
-        prologue = if kind == "data" { 0 } else { 1 },
+        prologue = if kind.contains("anon") || kind == "shared" { 1 } else { 0 },
     )
 }
 
@@ -99,9 +99,15 @@ fn shared_pages_move_and_whoever_meets_them_waits() {
         assert_eq!(counter(&o, "numa_pte_updates"), 0, "{filtered}");
         assert!(scalar(&o, "blocked_s").abs() < 1e-12, "{filtered}");
     }
-    // Explicitly shared memory is no copy-on-write memory.
-    let shm = go("4.16", &family("shared", 4, "2MiB", 0.0, "6s"));
-    assert!(counter(&shm, "numa_pages_migrated") >= 400);
+    // A file that is mapped shared is no copy-on-write memory.
+    let file = go("4.16", &family("file_shared", 4, "2MiB", 0.0, "6s"));
+    assert!(counter(&file, "numa_pages_migrated") >= 400);
+    // Nor is shared memory, but until the fix that 6.12.117 has it is not looked at, unless it has a policy of its own.
+    for (name, looked_at) in [("3.13", true), ("4.16", false), ("6.1", false), ("6.12", true)] {
+        let shm = go(name, &family("shared", 4, "2MiB", 0.0, "6s"));
+        let updates = counter(&shm, "numa_pte_updates");
+        assert_eq!(updates >= 400, looked_at, "{name}: {updates}");
+    }
 }
 
 #[test]

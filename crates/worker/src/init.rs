@@ -1,5 +1,6 @@
 //! Process 1 of a guest: mount, run the job, report, switch the machine off.
 
+use crate::backing;
 use crate::frame::{encode, Kind, EXIT_BROKEN, EXIT_PORT, EXIT_REPORTED, JOB_PATH, REPORT_TTY};
 use crate::job::{Drill, Job};
 use crate::run;
@@ -10,13 +11,14 @@ use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 
 /// (file system, where).
-const MOUNTS: [(&str, &str); 6] = [
+const MOUNTS: [(&str, &str); 7] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),
     ("devtmpfs", "/dev"),
     ("debugfs", "/sys/kernel/debug"),
     ("tracefs", "/sys/kernel/tracing"),
     ("tmpfs", "/tmp"),
+    ("ramfs", backing::GUEST_DIR),
 ];
 
 static REPORT: OnceLock<File> = OnceLock::new();

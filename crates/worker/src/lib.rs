@@ -13,6 +13,7 @@
 //! paths; every address an op touches was checked against its region when the op was compiled.
 
 pub mod access;
+pub mod backing;
 pub mod collect;
 pub mod control;
 pub mod frame;

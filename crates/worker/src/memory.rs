@@ -4,6 +4,7 @@
 //! the job and with a gap between neighbours so that the kernel never merges two regions into one VMA.
 //! The same job therefore has the same addresses in every run.
 
+use crate::backing;
 use crate::job::{Job, JobError};
 use crate::sys::{self, Backing, RawPolicy};
 use numalab_model::workload::{HugeAdvice, Policy, PolicyMode, Region, RegionKind};
@@ -93,7 +94,7 @@ pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(
     let file = match region.kind {
         RegionKind::PrivateAnon | RegionKind::SharedAnon => None,
         RegionKind::CowData | RegionKind::FileRead | RegionKind::FileShared => {
-            Some(sys::memfd(&region.name, bytes, false).map_err(|e| fail("backing file", e))?)
+            Some(backing::page_cache_file(bytes).map_err(|e| fail("backing file", e))?.into())
         }
     };
     let backing = match (region.kind, &file) {
@@ -121,9 +122,12 @@ pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(
 /// The advice that frees the pages of a region of this kind.
 pub fn discard_advice(kind: RegionKind) -> i32 {
     match kind {
-        RegionKind::PrivateAnon | RegionKind::CowData | RegionKind::FileRead => libc::MADV_DONTNEED,
+        // Pages of a file stay in the page cache.
+        RegionKind::PrivateAnon | RegionKind::CowData | RegionKind::FileRead | RegionKind::FileShared => {
+            libc::MADV_DONTNEED
+        }
         // Shared memory keeps its pages when one mapping drops them: punch a hole instead.
-        RegionKind::SharedAnon | RegionKind::FileShared => libc::MADV_REMOVE,
+        RegionKind::SharedAnon => libc::MADV_REMOVE,
     }
 }
 

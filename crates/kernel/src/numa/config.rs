@@ -69,6 +69,8 @@ crate::tunables! {
         skip_inaccessible: bool = true, "", "model";
         /// Mappings whose policy lacks migrate-on-fault are not scanned (after 3.8).
         skip_by_policy: bool = true, "", "model";
+        /// Shared memory without a policy of its own follows the task's; else it is not scanned (3.18 to a fix of 2026).
+        shmem_task_policy: bool = true, "", "model";
         /// Mixed-map mappings are not scanned (4.1 on).
         skip_mixed_map: bool = true, "", "model";
         /// Mappings smaller than a huge page are not scanned (3.8).

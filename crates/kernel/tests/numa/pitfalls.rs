@@ -359,6 +359,18 @@ fn pitfall_27_a_user_policy_switches_scanning_off() {
 }
 
 #[test]
+fn shared_memory_without_a_policy_is_scanned_before_3_18_and_since_the_fix() {
+    // vma_policy_mof() took "no policy of the object" for "no migrate-on-fault" (fc3147245d19, mended in June 2026).
+    for (release, scanned) in [("3.13", true), ("3.18", false), ("4.15", false), ("6.1", false), ("6.12", true)] {
+        let mut n = system(release, 1000);
+        let mut space = one_vma(MIB * 4);
+        space.vmas[0].view.shmem_without_policy = true;
+        let r = work(&mut n, &mut space, 10_000);
+        assert_eq!(r.updates > 0, scanned, "{release}");
+    }
+}
+
+#[test]
 fn early_life_ends_with_the_fifth_pass_of_the_task() {
     // §10 step 5 uses the task's copy of the counter, taken at placement, not the mm's.
     let topo = direct(2, 2);

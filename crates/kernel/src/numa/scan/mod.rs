@@ -32,6 +32,8 @@ pub struct VmaView {
     pub unmigratable: bool,
     /// Its effective policy (VMA, else scanning task, else default) lacks migrate-on-fault.
     pub policy_without_mof: bool,
+    /// Shared memory (`shmem_get_policy`) whose object has no policy here.
+    pub shmem_without_policy: bool,
     /// Mixed map.
     pub mixed_map: bool,
     /// File-backed, readable, not writable.
@@ -50,6 +52,7 @@ impl VmaView {
             end,
             unmigratable: false,
             policy_without_mof: false,
+            shmem_without_policy: false,
             mixed_map: false,
             shared_ro: false,
             inaccessible: false,

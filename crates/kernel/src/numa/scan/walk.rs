@@ -144,7 +144,9 @@ impl NumaBalancing {
     /// §5 checks 11.1 to 11.3.
     fn skip_by_kind(&self, vma: &VmaView) -> Option<SkipReason> {
         let s = &self.cfg.switches;
-        if vma.unmigratable || (s.skip_by_policy && vma.policy_without_mof) || (s.skip_mixed_map && vma.mixed_map) {
+        // vma_policy_mof(): from 3.18 to the fix, no policy of the object counted as one without migrate-on-fault.
+        let without_mof = vma.policy_without_mof || (vma.shmem_without_policy && !s.shmem_task_policy);
+        if vma.unmigratable || (s.skip_by_policy && without_mof) || (s.skip_mixed_map && vma.mixed_map) {
             Some(SkipReason::Unsuitable)
         } else if s.skip_small_vma && vma.end - vma.start < HPAGE_BYTES {
             Some(SkipReason::Small)

@@ -1,0 +1,83 @@
+//! Files behind file regions.
+//!
+//! A file region must have the page cache of a file system: memory of `memfd` or of a tmpfs is shared memory, which the
+//! kernel's NUMA scanner passes over unless the object has a policy of its own (`vma_policy_mof`, `shmem_get_policy`), even where
+//! it is mapped privately. A guest has a ramfs for it ([`GUEST_DIR`]); elsewhere the usual folders for temporary files
+//! are looked at. Files have no name once they are open, and hold nothing: their pages come to be when they are read.
+
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Where a guest keeps them: a ramfs, which process 1 mounts.
+pub const GUEST_DIR: &str = "/files";
+
+/// `TMPFS_MAGIC` of `linux/magic.h`.
+const TMPFS_MAGIC: i64 = 0x0102_1994;
+
+/// A nameless file of `bytes` zero bytes with the page cache of a file system.
+///
+/// # Errors
+/// No folder for it, or what the kernel says about the last one tried.
+pub fn page_cache_file(bytes: u64) -> io::Result<File> {
+    let mut last = io::Error::new(
+        io::ErrorKind::NotFound,
+        format!(
+            "none of {GUEST_DIR}, /var/tmp and the folder of TMPDIR is on a file system other than tmpfs: set TMPDIR"
+        ),
+    );
+    for dir in [PathBuf::from(GUEST_DIR), PathBuf::from("/var/tmp"), std::env::temp_dir()] {
+        if !has_page_cache(&dir) {
+            continue;
+        }
+        match nameless(&dir, bytes) {
+            Ok(file) => return Ok(file),
+            Err(e) => last = e,
+        }
+    }
+    Err(last)
+}
+
+fn has_page_cache(dir: &Path) -> bool {
+    let Ok(path) = CString::new(dir.as_os_str().as_encoded_bytes()) else { return false };
+    // SAFETY: statfs is plain data, filled by the call, and `path` is a valid C string.
+    unsafe {
+        let mut info: libc::statfs = std::mem::zeroed();
+        libc::statfs(path.as_ptr(), &mut info) == 0 && info.f_type as i64 != TMPFS_MAGIC
+    }
+}
+
+/// Made under a name that no other has and unlinked at once: not every file system knows `O_TMPFILE`.
+fn nameless(dir: &Path, bytes: u64) -> io::Result<File> {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let path = dir.join(format!("numalab-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed)));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    file.set_len(bytes)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn the_file_is_no_shared_memory_and_has_no_name() {
+        let file = page_cache_file(1 << 20).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 1 << 20);
+        // SAFETY: statfs is plain data, filled by the call; the descriptor is open.
+        let kind = unsafe {
+            let mut info: libc::statfs = std::mem::zeroed();
+            assert_eq!(libc::fstatfs(file.as_raw_fd(), &mut info), 0);
+            info.f_type as i64
+        };
+        assert_ne!(kind, TMPFS_MAGIC);
+        let target = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+        assert!(target.to_string_lossy().ends_with("(deleted)"), "{target:?}");
+        // A second one at the same time does not meet the first.
+        assert!(page_cache_file(4096).is_ok());
+    }
+}
