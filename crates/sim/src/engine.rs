@@ -27,6 +27,7 @@ use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::hw::tlb::TlbModel;
+use numalab_kernel::mm::lru_batch::LRU_BATCH;
 use numalab_kernel::mm::thp::Ladders;
 use numalab_kernel::mm::{LruBatches, NodeMemory, PageRef, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
@@ -159,6 +160,8 @@ pub struct World<'a> {
     pub(crate) shared: SharedMemory,
     /// Those among them that are not on the LRU yet.
     pub(crate) lru_batches: LruBatches,
+    /// Scratch space of scans: pages of a mapping that are in batches.
+    pub(crate) batched: Vec<(u32, u16)>,
     /// Tasks asleep until the migration of a page ends.
     pub(crate) page_waiters: Vec<(PageRef, u32)>,
     /// Pages under migration, and the task that migrates each.
@@ -259,6 +262,7 @@ impl<'a> World<'a> {
             released: Vec::new(),
             shared: SharedMemory::default(),
             lru_batches: LruBatches::new(machine.cpu_count()),
+            batched: Vec::with_capacity(LRU_BATCH * machine.cpu_count()),
             page_waiters: Vec::new(),
             migrating: Vec::new(),
             sharing_until_ns: 0,

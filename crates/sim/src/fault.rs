@@ -9,7 +9,7 @@ use crate::log::Fault;
 use crate::place::Placed;
 use crate::policy::page_index;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{PageClass, PageState, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{OwnPage, PageClass, PageState, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
 use numalab_kernel::numa::migrate::NodeMemory as _;
@@ -126,10 +126,18 @@ impl World<'_> {
             self.costs.huge_fault_ns(here, got.node, slower)
         } else {
             vma.populate(s.chunk, s.page, got.node, got.frame);
+            self.joins_lru(s);
             self.costs.minor_fault_ns(here, got.node, slower)
         };
         self.log_first_touch(got.node, if huge { CHUNK_PAGES } else { 1 });
         (ns + fault as u64, FaultEnd::Go)
+    }
+
+    /// A new page of a mapping's own starts in the batch of its CPU.
+    #[inline]
+    pub(crate) fn joins_lru(&mut self, s: &Site) {
+        let page = OwnPage { process: s.process as u32, vma: s.vma as u32, chunk: s.chunk as u32, page: s.page as u16 };
+        self.lru_batches.add_own(s.cpu, page, &mut self.shared);
     }
 
     fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
@@ -203,6 +211,9 @@ impl World<'_> {
         };
         *ns += self.settle(process, f.vma, f.chunk);
         let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, frame, f.last);
+        // migrate_folio_move() puts the new page on the LRU at once, by draining the batch (5.18 on; kernels before do not
+        // count references of pages on their way there).
+        self.lru_batches.drain(at.cpu, &mut self.shared);
         self.memory.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
         self.rates.copied(f.node, target, pages * PAGE_BYTES);
         *ns += self.migration_ns(at.cpu, at.task, f, target);

@@ -15,8 +15,10 @@ use numalab_model::workload::{HugeAdvice, Process, RegionKind};
 pub const STACK_BYTES: u64 = 8 << 20;
 /// The same in the worker program (`STACK_BYTES` of its process.rs).
 const WORKER_STACK_BYTES: u64 = 128 << 10;
-/// Stack pages a thread touches: its frame and its thread-local data.
-pub const STACK_PAGES: u64 = 2;
+/// Page of a stack, counted from 1 at the top, that holds the thread's control block and thread-local data.
+pub const CONTROL_BLOCK: usize = 1;
+/// Page of a stack that its frames are in.
+pub const FRAME: usize = 2;
 /// Pages of static data and heap that every thread of a process uses (estimate; in guests 73 to 101 pages of eight
 /// single-threaded processes of `cow-shared` are marked that belong to no region).
 pub const DATA_PAGES: u64 = 8;

@@ -4,7 +4,7 @@ use crate::engine::World;
 use crate::process::ProcessState;
 use numalab_kernel::hw::cost::ScanWork;
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_kernel::mm::{AddressSpace, SharedMemory, VmaKind, CHUNK_PAGES};
+use numalab_kernel::mm::{AddressSpace, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES};
 use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
@@ -14,6 +14,10 @@ use numalab_kernel::numa::state::VmaNuma;
 struct ScanView<'a> {
     space: &'a mut AddressSpace,
     shared: &'a mut SharedMemory,
+    process: u32,
+    batches: &'a LruBatches,
+    /// Pages of the mapping at hand that are in batches.
+    batched: &'a mut Vec<(u32, u16)>,
     policies: &'a [Option<MemPolicy>],
     states: &'a mut [Option<VmaNuma>],
     /// The scanning thread's own policy lacks migrate-on-fault.
@@ -61,8 +65,12 @@ impl ScanSpace for ScanView<'_> {
     }
     fn mark(&mut self, i: usize, start: u64, end: u64, rules: &MarkRules) -> Marked {
         let id = self.space.id_at(i);
+        self.batched.clear();
+        if rules.spares_batched() {
+            self.batched.extend(self.batches.own_of(self.process, id as u32));
+        }
         let vma = self.space.vma_mut(id);
-        let out = vma.mark_range(start, end, rules, self.shared);
+        let out = vma.mark_range_but(start, end, rules, self.batched, self.shared);
         self.flushes += u64::from(out.updates > 0);
         self.skipped += out.skipped;
         if let Some(visits) = &mut self.visits {
@@ -98,6 +106,9 @@ impl World<'_> {
         let mut view = ScanView {
             space,
             shared: &mut self.shared,
+            process: process as u32,
+            batches: &self.lru_batches,
+            batched: &mut self.batched,
             policies: vma_policy,
             states: vma_numa,
             policy_without_mof: !t.policy.migrates_on_fault(),

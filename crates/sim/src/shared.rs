@@ -172,6 +172,7 @@ impl World<'_> {
             self.shared.unmap(at, &mut |gone| memory.take_back(gone));
         } else {
             v.populate(s.chunk, s.page, node, got.frame);
+            self.joins_lru(s);
             let memory = &mut self.memory;
             self.shared.leave(at, &mut |gone| memory.take_back(gone));
         }

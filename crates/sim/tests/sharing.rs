@@ -210,3 +210,35 @@ fn random_family(kinds: &[usize], steps: &[(usize, usize, u8, u32)], grandchildr
     }
     text
 }
+
+#[test]
+fn pages_on_their_way_to_the_lru_are_taken_for_shared_ones_where_references_count() {
+    // The initial thread has eight pages of data, two of its stack, the top of the other thread's, and three of a
+    // region: fourteen, so its batch never fills. Nor does the other's.
+    let text = r#"
+name = "test"
+title = "t"
+about = "a"
+source = "s"
+[[process]]
+name = "main"
+threads = 2
+affinity = { nodes = "thread" }
+[[process.region]]
+name = "own"
+over = "0..1"
+size = "12KiB"
+[[process.phase]]
+time = "6s"
+access = "own[thread]"
+write = 1
+cost = "10us"
+"#;
+    let marks = |release: &str| counter(&go(release, text), "numa_pte_updates");
+    assert_eq!(marks("6.1"), 0);
+    assert!(marks("6.12") >= 2 * 14, "{}", marks("6.12"));
+    // A fifteenth page sends the batch to the LRU, and what is there is marked.
+    let more = text.replace("12KiB", "16KiB");
+    let marks = counter(&go("6.1", &more), "numa_pte_updates");
+    assert!(marks >= 2 * 15, "{marks}");
+}

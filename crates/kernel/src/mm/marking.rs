@@ -28,6 +28,17 @@ impl Vma {
     /// Marks every present entry of `from..to` that is not yet PROT_NONE and that the rules do not spare, in address
     /// order. Huge entries wholly inside the range are marked as units.
     pub fn mark_range(&mut self, from: u64, to: u64, rules: &MarkRules, store: &mut SharedMemory) -> MarkOutcome {
+        self.mark_range_but(from, to, rules, &[], store)
+    }
+    /// The same, but for some exclusive base pages, given as chunk and page.
+    pub fn mark_range_but(
+        &mut self,
+        from: u64,
+        to: u64,
+        rules: &MarkRules,
+        but: &[(u32, u16)],
+        store: &mut SharedMemory,
+    ) -> MarkOutcome {
         let mut out = MarkOutcome::default();
         for (chunk, lo, hi) in self.pieces(from, to) {
             if out.stop_at.is_some() {
@@ -36,7 +47,7 @@ impl Vma {
             match self.chunks[chunk].kind {
                 ChunkKind::Empty => {}
                 ChunkKind::Huge => self.mark_huge(chunk, hi - lo == 512, rules, store, &mut out),
-                ChunkKind::Small => self.mark_small(chunk, lo, hi, rules, store, &mut out),
+                ChunkKind::Small => self.mark_small(chunk, (lo, hi), rules, but, store, &mut out),
             }
         }
         out
@@ -76,9 +87,9 @@ impl Vma {
     fn mark_small(
         &mut self,
         chunk: usize,
-        lo: usize,
-        hi: usize,
+        (lo, hi): (usize, usize),
         rules: &MarkRules,
+        but: &[(u32, u16)],
         store: &mut SharedMemory,
         out: &mut MarkOutcome,
     ) {
@@ -97,6 +108,9 @@ impl Vma {
         }
         let own = fresh.zip(&self.blocks[index].shared, |f, s| f & !s);
         self.filter_own(chunk, own, rules, &mut fresh);
+        for &(_, page) in but.iter().filter(|(c, p)| *c as usize == chunk && own.get(usize::from(*p))) {
+            fresh.clear(usize::from(page));
+        }
         let (c, b) = self.small_block(chunk);
         let n = fresh.count();
         b.marked = b.marked.zip(&fresh, |a, f| a | f);

@@ -293,35 +293,3 @@ impl SharedMemory {
         }
     }
 }
-
-/// Pages that a CPU gathers before it puts them on the LRU together (`PAGEVEC_SIZE`: 14 to 4.14, 15 to 6.8).
-pub const LRU_BATCH: usize = 15;
-
-/// Pages of shared objects on their way to the LRU, by CPU (`lru_add` pagevecs). A page that has just come into memory,
-/// or back from a migration, waits there until the batch of its CPU is full; as long as it does, nobody can isolate
-/// it, so it cannot migrate.
-#[derive(Clone, Debug)]
-pub struct LruBatches {
-    batches: Vec<Vec<PageRef>>,
-}
-
-impl LruBatches {
-    /// Empty batches for so many CPUs.
-    pub fn new(cpus: usize) -> Self {
-        Self { batches: vec![Vec::with_capacity(LRU_BATCH); cpus] }
-    }
-    /// A page joins the batch of a CPU.
-    pub fn add(&mut self, cpu: usize, page: PageRef, store: &mut SharedMemory) {
-        store.block_of(page).batched.set(usize::from(page.page));
-        self.batches[cpu].push(page);
-        if self.batches[cpu].len() == LRU_BATCH {
-            self.drain(cpu, store);
-        }
-    }
-    /// The batch of a CPU goes to the LRU (`lru_add_drain`: also when an address space is unmapped there).
-    pub fn drain(&mut self, cpu: usize, store: &mut SharedMemory) {
-        for page in self.batches[cpu].drain(..) {
-            store.block_of(page).batched.clear(usize::from(page.page));
-        }
-    }
-}

@@ -98,6 +98,12 @@ impl MarkRules {
         self.filter.verdict_huge(page)
     }
 
+    /// Whether a page on its way to the LRU is left alone: its batch holds a reference.
+    #[inline]
+    pub fn spares_batched(&self) -> bool {
+        self.filter.kind == PageFilterKind::CowRefcount1
+    }
+
     /// Whether all present private anonymous base pages on a node with mapcount 1, one reference and no pin
     /// are marked (true) or none is (false), without asking page by page.
     #[inline]

@@ -1,0 +1,29 @@
+//! Pages on their way to the LRU.
+
+use numalab_kernel::mm::lru_batch::LRU_BATCH;
+use numalab_kernel::mm::{LruBatches, OwnPage, SharedMemory};
+
+fn page(vma: u32, page: u16) -> OwnPage {
+    OwnPage { process: 0, vma, chunk: 3, page }
+}
+
+#[test]
+fn a_batch_is_held_until_it_is_full() {
+    let mut store = SharedMemory::default();
+    let mut batches = LruBatches::new(2);
+    for i in 0..LRU_BATCH as u16 - 1 {
+        batches.add_own(1, page(u32::from(i % 2), i), &mut store);
+    }
+    let of = |b: &LruBatches, vma| b.own_of(0, vma).collect::<Vec<_>>();
+    assert_eq!(of(&batches, 0), (0..14).step_by(2).map(|p| (3, p)).collect::<Vec<_>>());
+    assert_eq!(of(&batches, 1).len(), LRU_BATCH / 2);
+    assert!(batches.own_of(1, 0).next().is_none(), "another process");
+    // Other CPUs have batches of their own.
+    batches.add_own(0, page(0, 500), &mut store);
+    assert_eq!(of(&batches, 0).len(), LRU_BATCH / 2 + 1);
+    // The fifteenth page sends all of its CPU to the LRU.
+    batches.add_own(1, page(0, 14), &mut store);
+    assert_eq!(of(&batches, 0), [(3, 500)]);
+    batches.drain(0, &mut store);
+    assert!(of(&batches, 0).is_empty());
+}
