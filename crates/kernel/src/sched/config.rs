@@ -23,6 +23,8 @@ crate::tunables! {
             choices ["sis_util", "sis_prop", "sis_prop_v413", "idle_groups", "idle_groups_v37"];
         /// A wake-up tries the CPU the task used before its last one (4.16 on).
         recent_used_cpu: bool = true, "", "model";
+        /// A CPU expected to idle for less than a tick keeps its tick (cpuidle governors, 4.17 on).
+        idle_tick: bool = true, "", "model";
         /// What the preferred node of a task means to the balancer: `selected` is AutoNUMA's, `home` schednuma's.
         locality: Word = "preferred", "", "model", choices ["preferred", "selected", "home"];
         /// Non-idle balancing may not take a task off its selected node.
@@ -100,6 +102,8 @@ pub struct Params {
     pub idle_scan: IdleScan,
     /// Wake-ups try the CPU used before the last.
     pub recent_used_cpu: bool,
+    /// Short idle periods keep the tick.
+    pub idle_tick: bool,
     /// What the preferred node means.
     pub locality: Locality,
     /// Non-idle balancing keeps tasks on their selected node.
@@ -163,6 +167,7 @@ impl Params {
             rule,
             idle_scan,
             recent_used_cpu: config.recent_used_cpu,
+            idle_tick: config.idle_tick,
             locality,
             locality_strict: config.locality_strict,
             hz: u64::from(config.hz),
