@@ -4,7 +4,8 @@
 //! 3.9 (e0a79f529d5b); SIS_PROP since 4.13 (1ad3aaf3fcd2), with an aged idle time since 5.14 (94aafc3ee31d); SIS_UTIL
 //! since 6.0 (70fb5ccf2ebb). A recently used CPU is tried since 4.16 (32e839dd3ba5). 4.9 to 4.12 searched the whole
 //! cache, 4.9 and 4.10 only if that seemed cheap; no catalog kernel is one of them, and their row is 4.13's. Since 4.17
-//! (554c8aa8ecad) a CPU that is expected to idle for less than a tick keeps its tick.
+//! (554c8aa8ecad) a CPU that is expected to idle for less than a tick keeps its tick. Zen got a limit of
+//! its own for fork, exec and wake-ups across nodes, 32 instead of 30, with 5.4 (a55c7454a8c8).
 
 use super::config::SchedConfig;
 use crate::tunable::{Group, SetError};
@@ -33,12 +34,16 @@ pub const RELEASES: &[Release] = &[
             ("idle_scan", "idle_groups_v37"),
             ("recent_used_cpu", "false"),
             ("idle_tick", "false"),
+            // `RECLAIM_DISTANCE` was a constant.
+            ("node_reclaim_distance", "30"),
         ],
     ),
     row(3, 9, &[("idle_scan", "idle_groups")]),
     row(4, 9, &[("idle_scan", "sis_prop_v413")]),
     row(4, 16, &[("recent_used_cpu", "true")]),
     row(4, 17, &[("idle_tick", "true")]),
+    // The machine's own from here on.
+    row(5, 4, &[("node_reclaim_distance", "0")]),
     row(5, 7, &[("imbalance", "fixed2")]),
     row(5, 11, &[("imbalance", "k511")]),
     row(5, 14, &[("idle_scan", "sis_prop")]),
