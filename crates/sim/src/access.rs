@@ -78,7 +78,7 @@ impl World<'_> {
                 t.advance();
                 Step::Go
             }
-            Op::Barrier { id, spin } => self.barrier(cpu, task, *id as usize, *spin, *clock),
+            Op::Barrier { id, spin } => self.barrier(task, *id as usize, *spin, *clock),
             Op::Signal { channel } => self.signal(cpu, task, *channel as usize, *clock),
             Op::Wait { channel } => {
                 if self.channels[*channel as usize].wait(task) {
@@ -136,13 +136,13 @@ impl World<'_> {
         Step::Stop(Pending::Wait)
     }
 
-    fn barrier(&mut self, cpu: usize, task: u32, id: usize, spin: bool, now: u64) -> Step {
+    fn barrier(&mut self, task: u32, id: usize, spin: bool, now: u64) -> Step {
         let waiter = Waiter { task, since_ns: now, spin };
         if let Some(at) = self.barriers[id].arrive(waiter) {
             let mut released = std::mem::take(&mut self.released);
             self.barriers[id].release(&mut released);
             for w in released.drain(..) {
-                self.release(w, at, cpu);
+                self.release(w, at, task);
             }
             self.released = released;
             let t = &mut self.tasks[task as usize];
@@ -170,7 +170,7 @@ impl World<'_> {
         Step::Stop(Pending::Wait)
     }
 
-    fn release(&mut self, w: Waiter, at: u64, waker: usize) {
+    fn release(&mut self, w: Waiter, at: u64, waker: u32) {
         if w.spin {
             self.tasks[w.task as usize].released_ns = at;
             let on = self.cpus.iter().position(|c| c.task == Some(w.task) && c.pending == Pending::Spin);
@@ -179,7 +179,7 @@ impl World<'_> {
             }
         } else {
             let sleep = self.tasks[w.task as usize].sleep;
-            let event = crate::event::Event::Wake { task: w.task, waker: waker as u32, sleep };
+            let event = crate::event::Event::Wake { task: w.task, waker, sleep };
             self.queue.push(at.max(self.now_ns), event);
         }
     }

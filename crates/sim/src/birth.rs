@@ -37,9 +37,9 @@ impl World<'_> {
         }
         self.tasks[task as usize].advance();
         if let Some(w) = self.channels[channel].signal(cpu) {
-            self.tasks[w as usize].message_from = cpu as u32;
+            self.tasks[w as usize].message = true;
             let sleep = self.tasks[w as usize].sleep;
-            self.queue.push(now, crate::event::Event::Wake { task: w, waker: cpu as u32, sleep });
+            self.queue.push(now, crate::event::Event::Wake { task: w, waker: task, sleep });
         }
         Step::Go
     }

@@ -24,6 +24,7 @@ impl World<'_> {
                 return;
             }
             self.cpus[cpu].pending = Pending::None;
+            self.arm_idle_tick(cpu);
             return;
         };
         let (at, pending) = match self.tasks[task as usize].carried.take() {

@@ -91,6 +91,8 @@ pub struct CpuState {
     pub siblings: Vec<u32>,
     /// Its next tick, if that has not passed.
     pub next_tick_ns: u64,
+    /// Latest tick asked for while idle, ns.
+    pub idle_tick_ns: u64,
 }
 
 /// A move that NUMA balancing decided inside a slice and that takes effect at its end.
@@ -210,6 +212,7 @@ impl<'a> World<'a> {
                 debt_ns: 0,
                 group: NO_GROUP,
                 next_tick_ns: 0,
+                idle_tick_ns: 0,
                 node: machine.cpus[c].node,
                 llc: machine.cpus[c].llc,
                 siblings: (0..machine.cpu_count())
@@ -292,6 +295,7 @@ impl<'a> World<'a> {
             match event {
                 Event::Epoch => self.epoch(),
                 Event::Daemon(which) => self.daemon(which),
+                Event::IdleTick { cpu } => self.idle_tick(cpu as usize),
                 Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
                 Event::Cpu { cpu, plan } => {
                     if self.cpus[cpu as usize].plan == plan {
@@ -327,14 +331,13 @@ impl<'a> World<'a> {
         if let Some(since) = t.blocked_since_ns.take() {
             self.processes[t.process as usize].blocked_ns += self.now_ns - since;
         }
-        let from = std::mem::replace(&mut t.message_from, u32::MAX);
-        let waker = (waker != u32::MAX).then_some(waker);
-        let message = from != u32::MAX;
+        let message = std::mem::take(&mut t.message);
+        let waker = (waker != u32::MAX).then(|| self.sched.cpu_of(waker));
         // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
         let sync = message && self.cfg.harness == Harness::Program;
         let cpu = self.sched.wake(task, waker, sync, self.now_ns);
         self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
-        if message {
+        if let (true, Some(from)) = (message, waker) {
             self.cpus[cpu as usize].debt_ns += self.message_ns(from as usize, cpu as usize);
         }
         self.after_sched();
@@ -450,6 +453,24 @@ impl<'a> World<'a> {
         let jiffies = now / self.cfg.jiffy_ns();
         let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
         self.numa.tick(task, self.sched.runtime_ns(task), jiffies, rss);
+    }
+
+    /// Asks for the next tick of `cpu` if it idles with its tick on.
+    pub(crate) fn arm_idle_tick(&mut self, cpu: usize) {
+        if self.sched.idles_ticking(cpu as u32) {
+            let at = self.next_tick(cpu);
+            if self.cpus[cpu].idle_tick_ns < at {
+                self.cpus[cpu].idle_tick_ns = at;
+                self.queue.push(at, Event::IdleTick { cpu: cpu as u32 });
+            }
+        }
+    }
+
+    fn idle_tick(&mut self, cpu: usize) {
+        let view = SchedView { numa: &self.numa };
+        self.sched.idle_tick(cpu as u32, self.now_ns, &view);
+        self.after_sched();
+        self.arm_idle_tick(cpu);
     }
 
     fn go_to_sleep(&mut self, cpu: usize, until: Option<u64>) {

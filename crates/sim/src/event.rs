@@ -10,11 +10,16 @@ pub enum Event {
     Epoch,
     /// A kernel thread wakes up.
     Daemon(crate::designs::Daemon),
+    /// The tick of a CPU that idles with its tick on; stale if it no longer does.
+    IdleTick {
+        /// CPU.
+        cpu: u32,
+    },
     /// A sleeping task becomes runnable.
     Wake {
         /// Task.
         task: u32,
-        /// CPU that wakes it, or `u32::MAX` for a timer.
+        /// Task that wakes it, from wherever it is by then; `u32::MAX` for a timer.
         waker: u32,
         /// Number of the sleep it ends; an older number is stale.
         sleep: u32,

@@ -231,7 +231,7 @@ impl<'a> World<'a> {
         } else if p.live_threads == 1 {
             if let Some(joiner) = p.joiner.take() {
                 let sleep = self.tasks[joiner as usize].sleep;
-                self.queue.push(now, Event::Wake { task: joiner, waker: cpu as u32, sleep });
+                self.queue.push(now, Event::Wake { task: joiner, waker: task, sleep });
             }
         }
     }

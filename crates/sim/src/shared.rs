@@ -205,9 +205,10 @@ impl World<'_> {
     /// Wakes all who wait for a page, in the order in which they came.
     pub(crate) fn wake_page_waiters(&mut self, at: PageRef, cpu: usize) {
         let (queue, tasks, now) = (&mut self.queue, &self.tasks, self.now_ns);
+        let waker = self.cpus[cpu].task.unwrap_or(u32::MAX);
         self.page_waiters.retain(|&(page, task)| {
             if page == at {
-                queue.push(now, Event::Wake { task, waker: cpu as u32, sleep: tasks[task as usize].sleep });
+                queue.push(now, Event::Wake { task, waker, sleep: tasks[task as usize].sleep });
             }
             page != at
         });

@@ -76,8 +76,8 @@ pub struct Task<'a> {
     pub sleep: u32,
     /// Marking scans of its process after which it last used its stack and the program's data.
     pub marking_scans: u32,
-    /// CPU whose message ends the current sleep (`u32::MAX` = none).
-    pub message_from: u32,
+    /// A message ends the current sleep.
+    pub message: bool,
     /// Shoot-down loss of its address space that its CPU has already paid for, ns.
     pub flush_paid_ns: u64,
     /// LLC it last ran on (`u32::MAX` = none yet).
@@ -138,7 +138,7 @@ impl<'a> Task<'a> {
             slept_ns: 0,
             sleep: 0,
             marking_scans: u32::MAX,
-            message_from: u32::MAX,
+            message: false,
             flush_paid_ns: 0,
             llc: u32::MAX,
             warm: 0,

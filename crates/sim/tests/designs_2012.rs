@@ -28,7 +28,7 @@ fn config(roles: [&'static str; 3], autonuma: AutoNumaTunables, schednuma: Sched
         "home_node" => "home",
         _ => "preferred",
     };
-    let sched = SchedConfig { form: "v61", imbalance: "none", locality, ..SchedConfig::default() };
+    let sched = SchedConfig { locality, ..sched_of("3.7") };
     let flush = FlushRules { migrate_batch_flush: false, ..FlushRules::default() };
     let design = Design::new(&words, autonuma, schednuma).unwrap();
     SimConfig::new(&numa, &sched, flush, thp).unwrap().with_design(design)

@@ -17,7 +17,7 @@ fn column(release: &str, imbalance: &'static str) -> SimConfig {
 fn balancing(release: &str, imbalance: &'static str, numa_balancing: u8) -> SimConfig {
     let mut numa = releases::settings(release).unwrap().unwrap();
     numa.scan.numa_balancing = numa_balancing;
-    let sched = SchedConfig { form: "v61", imbalance, ..SchedConfig::default() };
+    let sched = SchedConfig { imbalance, ..sched_of(release) };
     SimConfig::new(&numa, &sched, FlushRules::default(), Thp::Always).unwrap()
 }
 

@@ -6,11 +6,54 @@ use super::object::{Mapper, SharedMemory};
 use super::sharing::Copied;
 use super::vma::Vma;
 
+/// Most mappings whose resident pages are counted anew when somebody asks.
+const OPEN: usize = 64;
+
 /// The mappings of one process. A mapping keeps its id for life; positions are in address order.
 #[derive(Clone, Debug, Default)]
 pub struct AddressSpace {
     vmas: Vec<Vma>,
     order: Vec<u32>,
+    rss: Resident,
+}
+
+/// Resident pages of all mappings. Only those that may have changed are looked at: a process with thousands of threads
+/// has as many stacks.
+#[derive(Clone, Debug, Default)]
+struct Resident {
+    /// Pages of all mappings when they were last counted.
+    total: u64,
+    /// The same per mapping.
+    counted: Vec<u64>,
+    /// Whether a mapping may have changed since.
+    is_open: Vec<bool>,
+    /// Those that may have, at most [`OPEN`].
+    open: Vec<u32>,
+}
+
+impl Resident {
+    fn add(&mut self, pages: u64) {
+        self.total += pages;
+        self.counted.push(pages);
+        self.is_open.push(false);
+    }
+    #[cold]
+    fn open(&mut self, id: usize, vmas: &[Vma]) {
+        if self.open.len() == OPEN {
+            self.total = self.pages(vmas);
+            for id in self.open.drain(..) {
+                self.counted[id as usize] = vmas[id as usize].rss_pages();
+                self.is_open[id as usize] = false;
+            }
+        }
+        self.is_open[id] = true;
+        self.open.push(id as u32);
+    }
+    fn pages(&self, vmas: &[Vma]) -> u64 {
+        let now: u64 = self.open.iter().map(|&id| vmas[id as usize].rss_pages()).sum();
+        let then: u64 = self.open.iter().map(|&id| self.counted[id as usize]).sum();
+        self.total + now - then
+    }
 }
 
 impl AddressSpace {
@@ -19,6 +62,7 @@ impl AddressSpace {
         let id = self.vmas.len();
         let at = self.order.partition_point(|&v| self.vmas[v as usize].start < vma.start);
         self.order.insert(at, id as u32);
+        self.rss.add(vma.rss_pages());
         self.vmas.push(vma);
         id
     }
@@ -63,6 +107,9 @@ impl AddressSpace {
     /// A mapping by id, to change.
     #[inline]
     pub fn vma_mut(&mut self, id: usize) -> &mut Vma {
+        if !self.rss.is_open[id] {
+            self.rss.open(id, &self.vmas);
+        }
         &mut self.vmas[id]
     }
     /// Position of the first mapping that ends above `addr`.
@@ -75,7 +122,7 @@ impl AddressSpace {
     }
     /// Resident pages.
     pub fn rss_pages(&self) -> u64 {
-        self.vmas.iter().map(Vma::rss_pages).sum()
+        self.rss.pages(&self.vmas)
     }
     /// Adds the pages on each node to `out`.
     pub fn add_pages_on_node(&self, out: &mut [u64]) {
@@ -106,6 +153,7 @@ impl AddressSpace {
         }
         self.vmas.clear();
         self.order.clear();
+        self.rss = Resident::default();
     }
     /// Checks the invariants of every mapping and their order.
     ///
@@ -120,6 +168,10 @@ impl AddressSpace {
                 return Err(format!("mapping {i} overlaps the one before"));
             }
             last = v.end;
+        }
+        let (kept, sum) = (self.rss_pages(), self.vmas.iter().map(Vma::rss_pages).sum::<u64>());
+        if kept != sum {
+            return Err(format!("{kept} resident pages are kept, {sum} mapped"));
         }
         Ok(())
     }

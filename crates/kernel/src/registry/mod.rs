@@ -323,6 +323,42 @@ mod tests {
         }
     }
 
+    /// The scheduler of every catalog kernel is that of the release in its name, but for what its patch is about.
+    #[test]
+    fn catalog_kernels_have_the_scheduler_of_their_release() {
+        use crate::sched::{releases, SchedConfig};
+        use numalab_model::catalog::{Catalog, Kind};
+        let mut seen = 0;
+        for name in Catalog::embedded().names(Kind::Kernel) {
+            // `off` and `oracle` are 6.4 without NUMA balancing.
+            let digits = if name.starts_with(|c: char| c.is_ascii_digit()) { name } else { "6.4" };
+            let mut parts = digits.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap());
+            let (major, minor) = (parts.next().unwrap(), parts.next().unwrap());
+            let mut got: SchedConfig = group(&resolved(name));
+            let want = releases::settings(major, minor).unwrap();
+            match name {
+                "5.16+imb-v3" => got.imbalance = want.imbalance,
+                // One patch applied to 4.15 and nothing else.
+                "4.15+cow-skip" => {}
+                // What a preferred node means to the balancer is the subject of the designs of 2012.
+                _ if name.starts_with("3.7-") => {
+                    (got.locality, got.locality_strict) = (want.locality, want.locality_strict);
+                }
+                _ => {}
+            }
+            assert_eq!(got, want, "{name}");
+            seen += 1;
+        }
+        assert!(seen > 40);
+        let scan = |name: &str| resolved(name).tunable("sched.idle_scan").unwrap().to_string();
+        let got = ["3.8", "3.13", "4.7", "4.15", "5.5", "5.16", "5.18", "6.1", "oracle"].map(scan);
+        let (groups, v413) = ("idle_groups", "sis_prop_v413");
+        assert_eq!(
+            got,
+            ["idle_groups_v37", groups, groups, v413, v413, "sis_prop", "sis_prop", "sis_util", "sis_util"]
+        );
+    }
+
     fn resolved(name: &str) -> Kernel {
         use numalab_model::catalog::Catalog;
         let spot = numalab_model::spec::Spot { value: name.to_string(), file: "t".into(), line: 0, column: 0 };

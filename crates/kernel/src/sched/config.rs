@@ -18,8 +18,13 @@ crate::tunables! {
         form: Word = "v612", "", "model", choices ["v61", "v612"];
         /// NUMA imbalance that fork, load balance and task migration tolerate (role `load-balancer NUMA rule`).
         imbalance: Word = "k60", "", "model", choices ["none", "fixed2", "k511", "k517s", "v3", "k518", "k60"];
-        /// What limits the search for an idle CPU at a wake-up: use of the cache (6.0 on), or the waker's idle time.
-        idle_scan: Word = "sis_util", "", "features SIS_UTIL, SIS_PROP", choices ["sis_util", "sis_prop"];
+        /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores only.
+        idle_scan: Word = "sis_util", "", "features SIS_UTIL, SIS_PROP; before 4.9 the only way",
+            choices ["sis_util", "sis_prop", "sis_prop_v413", "idle_groups", "idle_groups_v37"];
+        /// A wake-up tries the CPU the task used before its last one (4.16 on).
+        recent_used_cpu: bool = true, "", "model";
+        /// A CPU expected to idle for less than a tick keeps its tick (cpuidle governors, 4.17 on).
+        idle_tick: bool = true, "", "model";
         /// What the preferred node of a task means to the balancer: `selected` is AutoNUMA's, `home` schednuma's.
         locality: Word = "preferred", "", "model", choices ["preferred", "selected", "home"];
         /// Non-idle balancing may not take a task off its selected node.
@@ -56,13 +61,34 @@ pub enum Form {
     V612,
 }
 
-/// What limits the search for an idle CPU.
+/// How a wake-up looks for an idle CPU in the cache of its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleScan {
-    /// How much of the cache is in use (SIS_UTIL).
+    /// As far as the cache is not in use (SIS_UTIL, 6.0 on).
     Util,
-    /// What the waking CPU's idle time pays for (SIS_PROP).
+    /// As far as the waking CPU's remembered idle time pays for it (SIS_PROP, 5.14 to 5.19).
     Prop,
+    /// As far as a 512th of the waking CPU's average idle time pays for it (SIS_PROP, 4.13 to 5.13).
+    PropV413,
+    /// Only whole idle groups, the largest first (3.9 to 4.8).
+    Groups,
+    /// The same; a task woken elsewhere does not try its last CPU first (to 3.8).
+    GroupsV37,
+}
+
+impl IdleScan {
+    /// All with their names.
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("sis_util", Self::Util),
+        ("sis_prop", Self::Prop),
+        ("sis_prop_v413", Self::PropV413),
+        ("idle_groups", Self::Groups),
+        ("idle_groups_v37", Self::GroupsV37),
+    ];
+    /// The one named `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
+    }
 }
 
 /// Resolved tunables.
@@ -72,8 +98,12 @@ pub struct Params {
     pub form: Form,
     /// NUMA imbalance rule.
     pub rule: Rule,
-    /// What limits idle searches.
+    /// How wake-ups look for an idle CPU.
     pub idle_scan: IdleScan,
+    /// Wake-ups try the CPU used before the last.
+    pub recent_used_cpu: bool,
+    /// Short idle periods keep the tick.
+    pub idle_tick: bool,
     /// What the preferred node means.
     pub locality: Locality,
     /// Non-idle balancing keeps tasks on their selected node.
@@ -117,11 +147,8 @@ impl Params {
         };
         let rule = Rule::from_name(config.imbalance)
             .ok_or_else(|| bad_word("sched.imbalance", config.imbalance, &Rule::names().join(", ")))?;
-        let idle_scan = match config.idle_scan {
-            "sis_util" => IdleScan::Util,
-            "sis_prop" => IdleScan::Prop,
-            other => return Err(bad_word("sched.idle_scan", other, "sis_util or sis_prop")),
-        };
+        let idle_scan = IdleScan::from_name(config.idle_scan)
+            .ok_or_else(|| bad_word("sched.idle_scan", config.idle_scan, &IdleScan::NAMES.map(|n| n.0).join(", ")))?;
         let locality = Locality::from_name(config.locality)
             .ok_or_else(|| bad_word("sched.locality", config.locality, "preferred, selected or home"))?;
         let cpus = machine.cpu_count().clamp(1, 8) as u64;
@@ -139,6 +166,8 @@ impl Params {
             form,
             rule,
             idle_scan,
+            recent_used_cpu: config.recent_used_cpu,
+            idle_tick: config.idle_tick,
             locality,
             locality_strict: config.locality_strict,
             hz: u64::from(config.hz),
@@ -174,8 +203,10 @@ mod tests {
     use crate::tunable::Group;
 
     #[test]
-    fn every_imbalance_choice_is_a_rule_and_back() {
+    fn every_choice_has_its_variant() {
         let decl = SchedConfig::DECLS.iter().find(|d| d.key == "imbalance").unwrap();
         assert_eq!(decl.choices, Rule::names());
+        let decl = SchedConfig::DECLS.iter().find(|d| d.key == "idle_scan").unwrap();
+        assert_eq!(decl.choices, IdleScan::NAMES.map(|n| n.0));
     }
 }

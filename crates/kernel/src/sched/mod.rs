@@ -51,6 +51,7 @@ pub mod numa;
 pub mod pelt;
 pub mod place;
 mod queue;
+pub mod releases;
 mod rq;
 mod scheduler;
 pub mod shapes;

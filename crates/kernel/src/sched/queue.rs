@@ -185,7 +185,10 @@ impl Scheduler {
         rq.clear_buddies(t);
         rq.move_to_head(t);
         rq.cur = t;
-        rq.in_idle = false;
+        if rq.in_idle {
+            rq.in_idle = false;
+            rq.learn_idle(self.now, self.p.jiffy_ns);
+        }
         let task = &mut self.tasks[t as usize];
         task.exec_start = self.now as i64;
         task.picked_runtime_ns = task.runtime_ns;

@@ -60,13 +60,19 @@ pub fn kernel_with(name: &str, thp: Thp) -> SimConfig {
     if name == "off" {
         numa.scan.numa_balancing = 0;
     }
-    let eevdf = ["6.7", "6.8", "6.10", "6.11", "6.12"].contains(&name);
-    let sched = SchedConfig { form: if eevdf { "v612" } else { "v61" }, ..SchedConfig::default() };
+    let sched = sched_of(release);
     let flush = FlushRules {
         migrate_flush_inaccessible: name.starts_with("6.3") || name.starts_with("6.4"),
         ..FlushRules::default()
     };
     SimConfig::new(&numa, &sched, flush, thp).unwrap()
+}
+
+/// The scheduler of the release in `name`.
+pub fn sched_of(name: &str) -> SchedConfig {
+    let mut parts = name.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap());
+    let (major, minor) = (parts.next().unwrap(), parts.next().unwrap());
+    numalab_kernel::sched::releases::settings(major, minor).unwrap()
 }
 
 /// Runs with the engine's checks; the run must complete.

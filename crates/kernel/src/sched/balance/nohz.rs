@@ -1,5 +1,8 @@
 //! Balancing on behalf of tickless idle CPUs (kernel-scheduler.md §4.2).
 //!
+//! From 4.17 on a CPU whose idle periods are short keeps its tick: it stays a busy CPU of its cache, is in no set of
+//! tickless ones, and balances for itself if a tick finds it idle.
+//!
 //! Idle CPUs have no tick; a busy one asks the lowest idle CPU to balance for all of them, but only if it has two tasks
 //! or its cache has a second busy CPU. One busy CPU per cache and no queue of two: nobody asks, nothing moves.
 
@@ -21,7 +24,7 @@ pub(in crate::sched) struct Kick {
 }
 
 impl Scheduler {
-    /// `cpu` has nothing to run: it idles, tickless.
+    /// `cpu` has nothing to run: it idles, tickless unless it expects work before the next tick.
     pub(in crate::sched) fn enter_idle(&mut self, cpu: u32) {
         let rq = &mut self.rqs[cpu as usize];
         if rq.in_idle {
@@ -29,18 +32,52 @@ impl Scheduler {
         }
         rq.refresh(self.now);
         rq.in_idle = true;
+        rq.idle_since = self.now;
+        let keeps_tick = !rq.tickless && self.p.idle_tick && rq.expects_short_idle();
         self.idle.insert(cpu);
         let cache = &mut self.caches[self.topo.cache_of(cpu) as usize];
         if !cache.has_idle_cores && self.topo.siblings(cpu).is_subset(&self.idle) {
             cache.has_idle_cores = true;
         }
+        if keeps_tick {
+            return;
+        }
+        self.stop_tick(cpu);
+    }
+    fn stop_tick(&mut self, cpu: u32) {
+        let rq = &mut self.rqs[cpu as usize];
         if !rq.tickless {
             rq.tickless = true;
             self.nohz.set.insert(cpu);
-            cache.nr_busy -= 1;
+            self.caches[self.topo.cache_of(cpu) as usize].nr_busy -= 1;
             self.nohz.needs_update = true;
         }
         self.nohz.has_blocked = true;
+    }
+    /// Whether `cpu` idles with its tick on: the caller ticks it ([`Scheduler::idle_tick`]).
+    pub fn idles_ticking(&self, cpu: u32) -> bool {
+        let rq = &self.rqs[cpu as usize];
+        rq.in_idle && !rq.tickless
+    }
+    /// Timer interrupt of a CPU that idles with its tick on: it balances when due, and stops the tick if it has nothing
+    /// to run and no longer expects anything soon. Does nothing on another CPU.
+    pub fn idle_tick<V: NumaView>(&mut self, cpu: u32, now_ns: u64, view: &V) {
+        self.clock(now_ns);
+        if !self.idles_ticking(cpu) {
+            return;
+        }
+        if self.jiffy >= self.rqs[cpu as usize].next_balance {
+            self.periodic_balance(cpu, view);
+        }
+        let rq = &mut self.rqs[cpu as usize];
+        if !rq.list.is_empty() {
+            return;
+        }
+        rq.idle_since = self.now;
+        rq.short_idles <<= 1;
+        if !rq.expects_short_idle() {
+            self.stop_tick(cpu);
+        }
     }
     /// What the tick of the busy `cpu` asks for on behalf of idle CPUs. Its first tick ends its own idleness.
     pub(in crate::sched) fn nohz_kick(&mut self, cpu: u32) -> Option<Kick> {

@@ -1,6 +1,12 @@
 //! An idle CPU in the cache of the target: select_idle_sibling (kernel-scheduler.md §3.4).
+//!
+//! Before 4.9 the search walked the groups of the cache's domains and took only wholly idle ones. From 4.9 on it looks
+//! for an idle core first and then for an idle thread, from 4.13 on not further than SIS_PROP or SIS_UTIL allow. Up to
+//! 5.11 the two are separate walks and the target's own core comes last; since then it is one walk, and the own core
+//! comes first when there is no idle one. (5.12 and 5.13 changed in between; they are here with 4.13.)
 
 use super::super::config::IdleScan;
+use super::super::domains::Flags;
 use super::super::rq::task::TaskId;
 use super::super::scheduler::Scheduler;
 
@@ -14,33 +20,90 @@ pub fn scan_limit(util_sum: u64, llc: u32, imbalance_pct: u32) -> u32 {
 
 impl Scheduler {
     /// `target` or an idle CPU sharing its cache; `this` is the CPU that wakes.
-    pub(super) fn idle_sibling(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> u32 {
+    pub(in crate::sched) fn idle_sibling(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> u32 {
         let shares = |cpu: u32| self.topo.share_cache(cpu, target);
         if self.idle.contains(target) {
             return target;
         }
-        if prev != target && shares(prev) && self.idle.contains(prev) {
+        let scan = self.p.idle_scan;
+        if scan != IdleScan::GroupsV37 && prev != target && shares(prev) && self.idle.contains(prev) {
             return prev;
         }
-        let recent = std::mem::replace(&mut self.tasks[task as usize].recent_used_cpu, prev);
-        let usable = recent != prev && recent != target && self.idle.contains(recent) && self.allowed(task, recent);
-        if usable && self.topo.share_cache(recent, target) {
-            return recent;
+        if self.p.recent_used_cpu {
+            let recent = std::mem::replace(&mut self.tasks[task as usize].recent_used_cpu, prev);
+            let usable = recent != prev && recent != target && self.idle.contains(recent) && self.allowed(task, recent);
+            if usable && self.topo.share_cache(recent, target) {
+                return recent;
+            }
         }
-        let cache = self.topo.cache_of(target);
-        if !self.topo.cache(cache).has_domain {
+        if !self.topo.cache(self.topo.cache_of(target)).has_domain {
             return target;
         }
+        let found = match scan {
+            IdleScan::Util | IdleScan::Prop => self.search_core_or_cpu(task, prev, target, this),
+            IdleScan::PropV413 => self.search_core_then_cpu(task, target, this),
+            IdleScan::Groups | IdleScan::GroupsV37 => self.search_groups(task, target),
+        };
+        found.unwrap_or(target)
+    }
+    /// From 5.14 on: the own core first if no core is known to be idle, then one walk.
+    fn search_core_or_cpu(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> Option<u32> {
+        let cache = self.topo.cache_of(target);
         let whole_core = self.topo.has_smt() && self.caches[cache as usize].has_idle_cores;
         if self.topo.has_smt() && !whole_core && self.topo.share_cache(prev, target) {
             let span = &self.topo.cache(cache).span;
             let mut threads = self.topo.siblings(prev).iter_and(&self.idle);
             let free = threads.find(|c| *c != prev && span.contains(*c) && self.allowed(task, *c));
-            if let Some(free) = free {
+            if free.is_some() {
                 return free;
             }
         }
-        self.search_cache(task, target, this, whole_core).unwrap_or(target)
+        self.search_cache(task, target, this, whole_core)
+    }
+    /// 4.13 to 5.13: an idle core, then an idle thread as far as the waker can pay, then one of the target's core.
+    fn search_core_then_cpu(&mut self, task: TaskId, target: u32, this: u32) -> Option<u32> {
+        let cache = self.topo.cache_of(target);
+        let allowed = self.tasks[task as usize].allowed as usize;
+        if self.topo.has_smt() && self.caches[cache as usize].has_idle_cores {
+            self.unvisited.copy_and(&self.topo.cache(cache).span, &self.masks[allowed]);
+            let (core, _) = self.search_idle_core(task, target, cache);
+            if core.is_some() {
+                return core;
+            }
+        }
+        let rq = &mut self.rqs[this as usize];
+        let size = self.topo.cache(cache).size;
+        let limit = rq.search.visits_v413(rq.avg_idle_ns, size) as usize;
+        let mut visited = 0;
+        // The target is visited again, and a CPU that is not allowed counts too.
+        for cpu in self.topo.cache(cache).span.iter_wrap(target).take(limit) {
+            visited += 1;
+            if self.idle.contains(cpu) && self.masks[allowed].contains(cpu) {
+                self.rqs[this as usize].search.searched(visited);
+                return Some(cpu);
+            }
+        }
+        if visited == size {
+            self.rqs[this as usize].search.searched(visited);
+        }
+        self.topo.siblings(target).iter_and(&self.idle).find(|c| self.allowed(task, *c))
+    }
+    /// Before 4.9: the first wholly idle group of the target's domains, from the cache's down to the core's.
+    fn search_groups(&self, task: TaskId, target: u32) -> Option<u32> {
+        let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
+        let in_cache = |d: &u32| self.topo.domain(*d).flags.has(Flags::SHARE_LLC);
+        for d in self.topo.ids(target).rev().filter(in_cache) {
+            for group in &self.topo.domain(d).groups {
+                let span = &self.topo.group(*group).span;
+                if !span.is_subset(&self.idle) {
+                    continue;
+                }
+                if let Some(cpu) = span.iter_and(allowed).next() {
+                    return Some(cpu);
+                }
+            }
+        }
+        None
     }
     fn search_cache(&mut self, task: TaskId, target: u32, this: u32, whole_core: bool) -> Option<u32> {
         let cache = self.topo.cache_of(target);
@@ -58,7 +121,8 @@ impl Scheduler {
             let mut visited = self.unvisited.iter_wrap(target + 1).take(limit as usize);
             return visited.find(|c| self.idle.contains(*c));
         }
-        self.search_idle_core(task, target, cache)
+        let (core, single) = self.search_idle_core(task, target, cache);
+        core.or(single)
     }
     /// The first idle one of `unvisited`, as far as the waking CPU can pay for the search (SIS_PROP).
     fn search_paid(&mut self, target: u32, this: u32) -> Option<u32> {
@@ -79,8 +143,9 @@ impl Scheduler {
         self.rqs[this as usize].search.searched(visited);
         found
     }
-    /// A CPU of a wholly idle core, else the first idle CPU met; not finding a core is remembered.
-    fn search_idle_core(&mut self, task: TaskId, target: u32, cache: u32) -> Option<u32> {
+    /// A CPU of a wholly idle core of `unvisited`, and the first idle CPU met on the way; not finding a core is
+    /// remembered.
+    fn search_idle_core(&mut self, task: TaskId, target: u32, cache: u32) -> (Option<u32>, Option<u32>) {
         let Self { topo, idle, masks, tasks, unvisited, caches, .. } = self;
         let allowed = &masks[tasks[task as usize].allowed as usize];
         let mut single = None;
@@ -90,7 +155,7 @@ impl Scheduler {
             }
             let threads = topo.siblings(core);
             if threads.is_subset(idle) {
-                return Some(core);
+                return (Some(core), single);
             }
             if single.is_none() {
                 single = threads.iter_and(idle).find(|c| allowed.contains(*c));
@@ -98,6 +163,6 @@ impl Scheduler {
             unvisited.subtract(threads);
         }
         caches[cache as usize].has_idle_cores = false;
-        single
+        (None, single)
     }
 }

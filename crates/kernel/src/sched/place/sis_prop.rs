@@ -1,9 +1,10 @@
-//! How far an idle search goes before 6.0: SIS_PROP (4.13 to 5.19; the form of 5.14 to 5.19).
+//! How far an idle search goes before 6.0: SIS_PROP (4.13 to 5.19).
 //!
 //! A search should cost no more than the idle time it can hope to use. Every CPU remembers half its average idle time
 //! at the last wake-up that ended an idle period, loses half of it per jiffy since, pays for the searches it makes as
 //! waker, and learns what such a search costs it. The search visits as many CPUs as the remembered time of the
-//! whole cache pays for, at least three. A search for a whole idle core is not limited.
+//! whole cache pays for, at least three. A search for a whole idle core is not limited. That is the form of 5.14 on;
+//! 4.13 to 5.13 take a 512th of the average idle time instead, which nothing ages and no search uses up.
 
 /// Time to look at one CPU, ns: two cache lines of its run queue (estimate).
 pub const VISIT_NS: u64 = 30;
@@ -34,7 +35,14 @@ impl History {
             self.idle_ns >>= halvings;
             self.stamp = if lasting < halvings { self.stamp + lasting } else { jiffy };
         }
-        let (span, cost) = (u64::from(llc) * self.idle_ns, self.cost_ns + 1);
+        self.paid(self.idle_ns, llc)
+    }
+    /// The same in 4.13 to 5.13, from the CPU's average idle time.
+    pub fn visits_v413(&self, avg_idle_ns: u64, llc: u32) -> u32 {
+        self.paid(avg_idle_ns / 512, llc)
+    }
+    fn paid(&self, idle_ns: u64, llc: u32) -> u32 {
+        let (span, cost) = (u64::from(llc) * idle_ns, self.cost_ns + 1);
         let nr = if span > 4 * cost { span / cost } else { 4 };
         // The count is taken down before each look.
         u32::try_from(nr - 1).unwrap_or(u32::MAX)
@@ -65,6 +73,14 @@ mod tests {
         assert_eq!(h.visits(101, 16), 16 * 250_000 / 100 - 1);
         assert_eq!(h.visits(1000, 16), 3);
         assert_eq!(h.idle_ns, 0);
+    }
+
+    #[test]
+    fn before_5_14_a_512th_of_the_average_idle_time_pays() {
+        let h = History { stamp: 0, idle_ns: 0, cost_ns: 999 };
+        assert_eq!(h.visits_v413(512 * 1000, 16), 15);
+        assert_eq!(h.visits_v413(512 * 250, 16), 3, "4 is not more than 4");
+        assert_eq!(h.visits_v413(0, 16), 3);
     }
 
     #[test]

@@ -56,6 +56,10 @@ pub(in crate::sched) struct Rq {
     pub search: History,
     /// In the set of tickless idle CPUs.
     pub tickless: bool,
+    /// When the present idle period, or the part of it since its last tick, began.
+    pub idle_since: u64,
+    /// The last eight idle periods, the latest in the lowest bit: 1 was shorter than a tick.
+    pub short_idles: u8,
 }
 
 impl Rq {
@@ -81,6 +85,8 @@ impl Rq {
             max_idle_cost_ns: migration_cost_ns,
             search: History::default(),
             tickless: true,
+            idle_since: 0,
+            short_idles: 0,
         }
     }
     /// Queued tasks (`nr_running`), current and delayed ones included.
@@ -125,6 +131,16 @@ impl Rq {
         if !self.list.is_empty() {
             self.list.rotate_left(1);
         }
+    }
+    /// An idle period is over. (One that only a tick interrupts counts as long: the menu governor notes it so.)
+    pub fn learn_idle(&mut self, now_ns: u64, tick_ns: u64) {
+        let short = now_ns - self.idle_since < tick_ns;
+        self.short_idles = self.short_idles << 1 | u8::from(short);
+    }
+    /// Whether the next idle period is expected to be shorter than a tick: six of the last eight were, as many as the
+    /// menu governor asks for in a pattern.
+    pub fn expects_short_idle(&self) -> bool {
+        self.short_idles.count_ones() >= 6
     }
     pub fn next_seq(&mut self) -> u64 {
         self.seq += 1;

@@ -8,7 +8,7 @@ use super::super::config::{Form, SchedConfig};
 use super::super::domains::DomId;
 use super::super::event::{Event, Why};
 use super::super::imbalance::Rule;
-use super::super::numa::NumaView;
+use super::super::numa::{NoNuma, NumaView};
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
 
@@ -263,6 +263,69 @@ fn the_lowest_idle_cpu_balances_for_all() {
         let runs = lab.s.counters().nohz_runs;
         lab.tick(4);
         assert_eq!(lab.s.counters().nohz_runs, runs);
+    }
+}
+
+#[test]
+fn short_idle_periods_keep_the_tick() {
+    for form in FORMS {
+        for keeps in [true, false] {
+            let mut lab = Lab::new(&Shape::t2(), &SchedConfig { idle_tick: keeps, ..config(form) });
+            lab.pass_time(100 * MS);
+            let t = lab.start(3, Some(&[3]));
+            lab.pass_time(4 * MS);
+            lab.tick(3);
+            let cache = lab.s.domains().cache_of(3) as usize;
+            for period in 0..6 {
+                assert!(!lab.s.rqs[3].tickless);
+                lab.sleep(3);
+                assert!(lab.s.rqs[3].tickless, "{form}: period {period} is not expected to be short");
+                lab.pass_time(10_000);
+                lab.wake(t, None);
+                lab.tick(3);
+            }
+            // Six of eight were short: the seventh keeps the tick, and the CPU counts as busy.
+            lab.sleep(3);
+            assert_eq!(lab.s.idles_ticking(3), keeps, "{form}");
+            assert_eq!(lab.s.caches[cache].nr_busy, u32::from(keeps));
+            lab.pass_time(10_000);
+            lab.wake(t, None);
+            lab.tick(3);
+            // Nothing comes: the third tick that finds it idle leaves five short ones of eight and stops.
+            lab.sleep(3);
+            for want in [keeps, keeps, false] {
+                lab.pass_time(4 * MS);
+                lab.s.idle_tick(3, lab.now, &NoNuma);
+                assert_eq!(lab.s.idles_ticking(3), want, "{form}");
+            }
+            assert_eq!(lab.s.caches[cache].nr_busy, 0);
+        }
+    }
+}
+
+#[test]
+fn a_cpu_that_idles_ticking_balances_for_itself() {
+    for form in FORMS {
+        let mut lab = Lab::new(&Shape::flat(1, 4, 1, 10), &config(form));
+        let t = lab.start(3, Some(&[3]));
+        lab.pass_time(4 * MS);
+        lab.tick(3);
+        for _ in 0..8 {
+            lab.sleep(3);
+            lab.pass_time(10_000);
+            lab.wake(t, None);
+            lab.tick(3);
+        }
+        // Nothing to do on this CPU, two tasks on another.
+        let tasks = [lab.start(0, Some(&[0])), lab.start(0, Some(&[0]))];
+        lab.sleep(3);
+        assert!(lab.s.idles_ticking(3));
+        tasks.iter().for_each(|t| lab.s.set_affinity(*t, None, lab.now).unwrap());
+        assert_eq!(lab.s.nr_running(0), 2, "{form}");
+        lab.pass_time(64 * MS);
+        lab.s.idle_tick(3, lab.now, &NoNuma);
+        lab.settle();
+        assert_eq!((lab.s.nr_running(0), lab.s.nr_running(3)), (1, 1), "{form}");
     }
 }
 

@@ -75,6 +75,69 @@ fn before_6_0_the_waker_pays_for_the_search() {
 }
 
 #[test]
+fn before_5_12_the_own_core_comes_last() {
+    let busy = [16, 18, 20, 22, 23, 24, 26, 28, 30];
+    for (avg_idle_ns, cost_ns, want) in [(0, 0, 21), (512 * 1000, 999, 25), (512 * 1000, 100_000, 21)] {
+        let (mut lab, t) = asleep("v61", 21, busy.into_iter().chain([21]));
+        lab.s.p.idle_scan = IdleScan::PropV413;
+        lab.s.caches[1].has_idle_cores = false;
+        let rq = &mut lab.s.rqs[16];
+        (rq.avg_idle_ns, rq.search.cost_ns) = (avg_idle_ns, cost_ns);
+        // Three looks from 21 on find 21, 22 and 23 busy; fifteen reach 25. Nothing is idle on the own core.
+        assert_eq!(lab.wake(t, Some(16)), want, "{avg_idle_ns} {cost_ns}");
+    }
+    // The same with the other thread of the core idle: the walk is too short, the own core is what remains.
+    let (mut lab, t) = asleep("v61", 20, [16, 18, 20, 22, 24, 26, 28, 30]);
+    lab.s.p.idle_scan = IdleScan::PropV413;
+    lab.s.caches[1].has_idle_cores = false;
+    lab.s.rqs[16].avg_idle_ns = 0;
+    assert_eq!(lab.wake(t, Some(16)), 21);
+    // An idle core is found however short the walk may be.
+    let (mut lab, t) = asleep("v61", 20, [16, 18, 20, 22, 24, 26, 28]);
+    lab.s.p.idle_scan = IdleScan::PropV413;
+    lab.s.rqs[16].avg_idle_ns = 0;
+    assert_eq!(lab.wake(t, Some(16)), 30);
+}
+
+#[test]
+fn before_4_9_only_whole_groups_are_taken() {
+    for scan in [IdleScan::Groups, IdleScan::GroupsV37] {
+        // A whole core is idle.
+        let (mut lab, t) = asleep("v61", 20, [16, 18, 20, 22, 24, 26, 28]);
+        lab.s.p.idle_scan = scan;
+        assert_eq!(lab.wake(t, Some(16)), 30);
+        // Every core is half busy: only the own core's other thread will do.
+        let (mut lab, t) = asleep("v61", 20, (16..32).step_by(2));
+        lab.s.p.idle_scan = scan;
+        assert_eq!(lab.wake(t, Some(16)), 21);
+        // That one busy too: the task is stacked although seven CPUs of its cache are idle.
+        let (mut lab, t) = asleep("v61", 20, (16..32).step_by(2).chain([21]));
+        lab.s.p.idle_scan = scan;
+        assert_eq!(lab.wake(t, None), 20);
+        assert_eq!(lab.s.nr_running(20), 2);
+    }
+}
+
+#[test]
+fn since_3_9_the_last_cpu_is_tried_before_the_groups() {
+    // Woken synchronously from CPU 16 of the same cache: the target is 16, the last CPU idles on a half-busy core.
+    for (scan, want) in [(IdleScan::GroupsV37, 18), (IdleScan::Groups, 21)] {
+        let (mut lab, t) = asleep("v61", 21, [16, 20]);
+        lab.s.p.idle_scan = scan;
+        assert_eq!(lab.s.idle_sibling(t, 21, 16, 16), want);
+    }
+}
+
+#[test]
+fn before_4_16_recent_cpus_are_not_tried() {
+    let (mut lab, t) = asleep("v61", 20, (16..32).filter(|c| *c != 27));
+    lab.s.p.recent_used_cpu = false;
+    lab.s.tasks[t as usize].recent_used_cpu = 27;
+    lab.s.caches[1].nr_idle_scan = 0;
+    assert_eq!(lab.wake(t, None), 20);
+}
+
+#[test]
 fn an_idle_core_is_remembered_when_its_last_thread_sleeps() {
     let (mut lab, _) = asleep("v612", 20, [16, 17]);
     lab.s.caches[1].has_idle_cores = false;
