@@ -202,7 +202,9 @@ impl World<'_> {
             return MigrateResult::Failed;
         };
         *ns += self.settle(process, f.vma, f.chunk);
-        let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, frame, f.last);
+        let vma = self.processes[process].space.vma_mut(f.vma);
+        let frame = self.memory.carry_flags(vma.frame(f.chunk, f.page), target, frame, pages);
+        let old = vma.move_page(f.chunk, f.page, target, frame, f.last);
         self.memory.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
         self.rates.copied(f.node, target, pages * PAGE_BYTES);
         *ns += self.migration_ns(at.cpu, at.task, f, target);
