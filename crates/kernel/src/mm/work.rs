@@ -45,8 +45,9 @@ impl Work {
         let out = costs.swap_out_ns + f64::from(swap.write_page_ns);
         let back = costs.swap_in_ns + f64::from(swap.read_page_ns);
         let clean = self.reclaimed.saturating_sub(self.swapped_out + self.demoted);
-        clean as f64 * costs.reclaim_page_ns
-            + self.rotated as f64 * costs.pte_skip_ns
+        // To find out whether a mapped page was used costs about what freeing an unmapped one does (model): its entries
+        // are looked up through the reverse map instead.
+        (clean + self.rotated) as f64 * costs.reclaim_page_ns
             + self.swapped_out as f64 * out
             + self.written as f64 * f64::from(swap.write_page_ns)
             + self.swapped_in as f64 * back

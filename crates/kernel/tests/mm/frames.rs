@@ -404,8 +404,8 @@ impl Lab {
     }
     /// Reclaim looks at a page: it goes to the other list, and its entry loses its accessed bit.
     fn look(&mut self, s: Spot) {
-        let (mut all, memory) = (All(&mut self.spaces), &mut self.memory);
-        let v = all.0[s.process].vma_mut(s.vma);
+        let memory = &mut self.memory;
+        let v = self.spaces[s.process].vma_mut(s.vma);
         v.settle_young(s.chunk, &mut self.rng);
         v.test_clear_young(s.chunk, s.page);
         let (node, frame, pages, at) = match v.page_ref(s.chunk, s.page) {

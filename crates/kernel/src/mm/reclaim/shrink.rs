@@ -58,8 +58,8 @@ impl NodeMemory {
             }
         }
         self.age_files(node);
-        if sc.may_swap && self.can_reclaim_anon(node) && self.accounts[node].lru.anon_is_low() {
-            self.age_anon(node, RECLAIM_BATCH, env, work);
+        if sc.may_swap {
+            self.age_anon_if_low(node, env, work);
         }
         work.scanned += scanned;
         work.reclaimed += freed;
@@ -98,6 +98,13 @@ impl NodeMemory {
         self.events.pgrefill += aged;
         self.events.pgdeactivate += aged;
         self.note_files(node);
+    }
+    /// Deactivates a batch of anonymous pages if the inactive list is short, so that they have a chance to be used before
+    /// they are looked at again.
+    pub(super) fn age_anon_if_low<O: Owners>(&mut self, node: usize, env: &mut O, work: &mut Work) {
+        if self.can_reclaim_anon(node) && self.accounts[node].lru.anon_is_low() {
+            self.age_anon(node, RECLAIM_BATCH, env, work);
+        }
     }
     /// Puts active anonymous pages on the inactive list; returns how many.
     fn age_anon<O: Owners>(&mut self, node: usize, scan: u64, env: &mut O, work: &mut Work) -> u64 {
