@@ -66,6 +66,9 @@ impl State {
 /// Queue length that a request meets where the whole load makes `y`, `u/(1-u)` with `unmet` less of the utilisation; and
 /// the derivative by `y`.
 fn met(y: f64, unmet: f64) -> (f64, f64) {
+    if unmet == 0.0 {
+        return (y, 1.0);
+    }
     // 1/(1 + met) = 1 - (u - unmet) and 1/(1 + y) = 1 - u.
     let more = 1.0 + unmet * (1.0 + y);
     let met = (1.0 + y) / more - 1.0;
@@ -445,7 +448,8 @@ impl Solver {
         for u in &self.active[self.active_starts[r] as usize..self.active_starts[r + 1] as usize] {
             let (state, weight) = (&self.states[u.flow as usize], u.weight);
             let (queue, by_y) = met(y, u.unmet);
-            let line_ns = state.line_ns + u.share * resource.queue_ns * (queue - met(self.queue[r], u.unmet).0);
+            let added_ns = resource.queue_ns * (queue - met(self.queue[r], u.unmet).0);
+            let line_ns = state.line_ns + u.share * added_ns;
             let per_ns = 1.0 / line_ns;
             let gbps = state.inflight * per_ns;
             if gbps >= state.limit_gbps {
