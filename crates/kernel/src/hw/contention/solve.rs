@@ -133,6 +133,8 @@ pub(super) struct Solver {
     /// Unweighted traffic of the solution, GB/s.
     pub traffic: Vec<f64>,
     states: Vec<State>,
+    /// Whether some flow does not meet all of its load.
+    chains: bool,
     /// Uses of all resources, resource after resource.
     uses: Vec<Use>,
     starts: Vec<u32>,
@@ -164,6 +166,7 @@ impl Solver {
             load: vec![0.0; resources],
             traffic: vec![0.0; resources],
             states: Vec::with_capacity(flows),
+            chains: false,
             uses: Vec::with_capacity(uses),
             starts: vec![0; resources + 1],
             active: Vec::with_capacity(uses),
@@ -284,6 +287,7 @@ impl Solver {
 
     fn set_states(&mut self, paths: &Paths, flows: &[Flow]) {
         self.states.clear();
+        self.chains = false;
         for (i, flow) in flows.iter().enumerate() {
             let inflight = flow.lines * LINE_BYTES;
             let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
@@ -304,6 +308,7 @@ impl Solver {
             let cap_gbps = flow.cap_gbps;
             let limit_gbps = cap_gbps.min(limit * claim_gbps);
             let unmet = (2.0 - flow.lines).clamp(0.0, 1.0) / flow.crowd.max(link_load).max(1.0);
+            self.chains |= unmet > 0.0 && link_load > 0.0;
             self.states.push(State {
                 inflight,
                 line_ns,
@@ -344,7 +349,7 @@ impl Solver {
             return 0.0;
         }
         let (old_queue, old_limit) = (self.queue[r], self.limit[r]);
-        let own_change = self.leave_out_own(paths, r);
+        let own_change = if self.chains { self.leave_out_own(paths, r) } else { 0.0 };
         if old_limit < 1.0 {
             self.lift_limit(r);
         }
