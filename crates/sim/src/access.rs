@@ -397,6 +397,8 @@ impl World<'_> {
                 }
                 done += bytes;
                 self.rates.occupy(pace.kind, pace.place, counts, of_pages, bytes as f64 * memory);
+                let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
+                self.processes[process].space.vma_mut(id).touch(chunk, lo, reached);
                 *clock += (ns + 0.5) as u64;
                 if want > room {
                     out = Step::Go;
@@ -507,6 +509,7 @@ impl World<'_> {
             let Times { per_byte, memory, .. } = costs.times(of_pages, vma.chunk(chunk).present);
             let ns = per_byte * LINE_BYTES as f64;
             self.rates.occupy(pace.kind, pace.place, counts, of_pages, memory * LINE_BYTES as f64);
+            self.processes[process].space.vma_mut(id).touch(chunk, page, page + 1);
             // At least 1 ns per line keeps the clock moving on machines faster than that.
             *clock += (ns + 0.5).max(1.0) as u64;
             done += 1;

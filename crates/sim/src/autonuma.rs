@@ -205,7 +205,9 @@ impl World<'_> {
         }
         if self.designs.cfg.autonuma.native_huge {
             let frame = self.memory.alloc_on(here, here, CHUNK_PAGES)?;
-            let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, here, frame, f.last);
+            let vma = self.processes[process].space.vma_mut(f.vma);
+            let frame = self.memory.carry_flags(vma.frame(f.chunk, f.page), here, frame, CHUNK_PAGES);
+            let old = vma.move_page(f.chunk, f.page, here, frame, f.last);
             self.memory.free_page(f.node, old, PageClass::AnonHuge);
             self.count_moved(f.node, here, CHUNK_PAGES, CHUNK_PAGES);
             let slowdown = self.rates.latency_factor(f.node, here);
@@ -233,7 +235,9 @@ impl World<'_> {
         };
         let process = self.tasks[task as usize].process as usize;
         self.settle(process, f.vma, f.chunk);
-        let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, here, frame, f.last);
+        let vma = self.processes[process].space.vma_mut(f.vma);
+        let frame = self.memory.carry_flags(vma.frame(f.chunk, f.page), here, frame, 1);
+        let old = vma.move_page(f.chunk, f.page, here, frame, f.last);
         self.memory.free_page(f.node, old, PageClass::Anon);
         self.count_moved(f.node, here, 1, 1);
         true

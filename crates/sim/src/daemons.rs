@@ -189,18 +189,22 @@ impl World<'_> {
 
     /// Collapses a slot if it may be, and adds the time.
     fn collapse(&mut self, process: usize, id: usize, chunk: usize, used: &mut u64) -> SlotVerdict {
-        let vma = self.processes[process].space.vma(id);
+        let vma = self.processes[process].space.vma_mut(id);
+        if vma.chunk(chunk).kind != ChunkKind::Small {
+            return SlotVerdict::NothingToDo;
+        }
+        // Which node's stream settles the bits does not matter: khugepaged is one thread.
+        let referenced = vma.referenced_pages(chunk, self.hands[0].rng());
         let c = vma.chunk(chunk);
         let swapped = u32::from(vma.places.swapped_in_chunk(chunk));
         let facts = SlotFacts {
             present: u32::from(c.present),
             swapped,
             shared: u32::from(c.shared),
-            // Which pages were used lately is not known of each: a running process uses its memory (model).
-            referenced: u32::from(c.present),
+            referenced,
             writable: c.read_only < c.present,
             pinned: false,
-            nothing_to_do: c.kind != ChunkKind::Small,
+            nothing_to_do: false,
         };
         let verdict = scan_slot(&self.cfg.mm.khugepaged, &facts);
         if verdict != SlotVerdict::Collapse {

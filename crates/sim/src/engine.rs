@@ -16,7 +16,7 @@ use crate::maps::Maps;
 use crate::policy::allowed;
 use crate::process::ProcessState;
 use crate::rates::Rates;
-use crate::reclaim::{Hand, SwapQueue};
+use crate::reclaim::{Hands, SwapQueue};
 use crate::sample::Samples;
 use crate::sets::{WorkingSets, NO_GROUP};
 use crate::spans::Spans;
@@ -126,7 +126,7 @@ pub struct World<'a> {
     /// Distance classes and huge-page ladders of the machine.
     pub(crate) ladders: Ladders,
     /// Where reclaim of anonymous pages goes on, by node.
-    pub(crate) hands: Vec<Hand>,
+    pub(crate) hands: Vec<Hands>,
     /// The swap device.
     pub(crate) swap_queue: SwapQueue,
     /// Waits for devices in the faults being handled, ns.
@@ -241,7 +241,7 @@ impl<'a> World<'a> {
             sets,
             cache: CacheTimes::new(machine),
             ladders: crate::place::ladders(machine, &cfg.mm)?,
-            hands: vec![Hand::default(); nodes],
+            hands: (0..nodes).map(|node| Hands::new(seed, node)).collect(),
             swap_queue: SwapQueue::default(),
             io_wait_ns: 0,
             daemons: Daemons::new(nodes, &cfg.mm),

@@ -210,7 +210,9 @@ impl World<'_> {
             return MigrateResult::Failed;
         };
         *ns += self.settle(process, f.vma, f.chunk);
-        let old = self.processes[process].space.vma_mut(f.vma).move_page(f.chunk, f.page, target, frame, f.last);
+        let vma = self.processes[process].space.vma_mut(f.vma);
+        let frame = self.memory.carry_flags(vma.frame(f.chunk, f.page), target, frame, pages);
+        let old = vma.move_page(f.chunk, f.page, target, frame, f.last);
         // migrate_folio_move() puts the new page on the LRU at once, by draining the batch (5.18 on; kernels before do not
         // count references of pages on their way there).
         self.lru_batches.drain(at.cpu, &mut self.shared);

@@ -362,9 +362,11 @@ impl World<'_> {
         let old = usize::from(b.node[page]);
         if m.moved {
             b.node[page] = m.target as u8;
-            let frame = std::mem::replace(&mut b.frame[page], m.frame);
-            self.memory.free_page(old, frame, class);
             let pages = if m.facts.huge { CHUNK_PAGES } else { 1 };
+            let frame = b.frame[page];
+            b.frame[page] =
+                if class.is_anon() { self.memory.carry_flags(frame, m.target, m.frame, pages) } else { m.frame };
+            self.memory.free_page(old, frame, class);
             self.rates.copied(old, m.target, pages * PAGE_BYTES);
         } else {
             self.memory.free_page(m.target, m.frame, class);

@@ -144,7 +144,10 @@ impl World<'_> {
             self.show_again(s, at);
             return Some(self.machine.costs.exception_ns as u64);
         }
-        let got = self.place_base(s, PageClass::Anon, clock, &mut ns)?;
+        let mut got = self.place_base(s, PageClass::Anon, clock, &mut ns)?;
+        if let Some(slot) = self.processes[s.process].space.vma(s.vma).places.slot(s.chunk, s.page) {
+            got.frame = self.memory.refault(slot, got);
+        }
         // Reclaim on the way may take other pages of the chunk, never bring one back.
         match entry(self) {
             Some(SwapEntry::Shared(at)) => {

@@ -34,6 +34,7 @@ impl World<'_> {
             .set;
         let llc_share = self.sets.loads.held_bytes(self.cpus[cpu].llc, set as usize);
         let walk = mean_walk(&self.tlb, to - from, vma.huge_share(), llc_share);
+        let uses = self.processes[process].space.vma_mut(id).random_use(from, to);
         let limit = self.look_again(process, end);
         let mut drawn = self.tasks[task as usize].drawn.take();
         while *clock < limit && done < a.accesses {
@@ -66,10 +67,12 @@ impl World<'_> {
             if times.table > 0.0 {
                 self.rates.occupy_pages(pace.kind, pace.place, vma.tables_on_node(), n as f64 * times.table);
             }
+            self.processes[process].space.vma_mut(id).touch_random(uses, n);
             *clock += (ns + 0.5) as u64;
             if n < to_fault {
                 continue;
             }
+            let vma = self.processes[process].space.vma(id);
             let Some((chunk, page)) = self.spans.draw(pace.span, vma, (from, to), write, &mut self.rng) else {
                 continue;
             };

@@ -32,6 +32,7 @@ impl AccessKind {
             dst_node: dst as u32,
             llc: NO_LLC,
             threads: 0.0,
+            crowd: 0.0,
             lines: self.lines,
             cap_gbps: self.cap_gbps,
             extra_ns: 0.0,
@@ -249,6 +250,10 @@ impl Rates {
     fn solve(&mut self) {
         self.flows.iter_mut().for_each(|f| f.threads = 0.0);
         self.each(|r, at, flow, place| r.flows[flow].threads += r.threads[at] / r.slow[place]);
+        for from_node in self.flows.chunks_mut(self.nodes) {
+            let crowd = from_node.iter().map(|f| f.threads).sum();
+            from_node.iter_mut().for_each(|f| f.crowd = crowd);
+        }
         self.contention.solve(&self.flows, &self.copies);
         if self.port_gbps.is_finite() {
             self.slow.fill(0.0);

@@ -1,25 +1,53 @@
 //! Reclaim of anonymous pages, and what memory operations cost in time.
 //!
-//! The kernel keeps LRU lists; the model keeps a *hand* per node that goes round all address spaces in order, so the
-//! page that has waited longest goes first and processes lose alike (thp-and-allocation.md section 4.4). A page that
-//! several processes have in common since a fork goes when the hand meets it first, from all of them.
+//! The kernel keeps LRU lists; the model keeps two *hands* per node that go round all address spaces in order, one for the
+//! inactive pages and one for the active ones. A page that stays is met again after a round, as one that the kernel puts
+//! back at the head of its list, so the page that has waited longest goes first and processes lose alike
+//! (thp-and-allocation.md section 4.4). A page that several processes have in common since a fork goes when the hand meets
+//! it first, from all of them.
 
 use crate::engine::World;
 use crate::process::ProcessState;
-use numalab_kernel::mm::reclaim::{AnonShrunk, Owners, SwapTunables};
+use numalab_kernel::hw::rng::Rng;
+use numalab_kernel::mm::reclaim::{check_references, AnonShrunk, Owners, References, SwapTunables};
 use numalab_kernel::mm::rmap::{self, AddressSpaces, SwapOut};
 use numalab_kernel::mm::{
-    AddressSpace, Backing, ChunkKind, NodeMemory, PageClass, PageRef, SharedMemory, Work, CHUNK_PAGES,
+    AddressSpace, Backing, ChunkKind, Frame, Mapper, NodeMemory, PageClass, PageRef, SharedMemory, Vma, Work,
+    CHUNK_PAGES, NEVER,
 };
 use numalab_model::machine::KernelCosts;
 
+/// Purpose of the random stream that decides which entries random accesses have used.
+const RNG_PURPOSE: u64 = 0x796f_756e_6700;
+const ALL_PAGES: usize = CHUNK_PAGES as usize;
+
 /// Where reclaim of a node goes on.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Hand {
+struct Hand {
     process: usize,
     /// Position of the mapping in its address space.
     position: usize,
     chunk: usize,
+    page: usize,
+}
+
+/// Hands of a node.
+#[derive(Clone, Debug)]
+pub struct Hands {
+    /// By list: inactive, active.
+    at: [Hand; 2],
+    rng: Rng,
+}
+
+impl Hands {
+    /// Hands of node `node` at the first page of the first process, in a run with this seed.
+    pub fn new(seed: u64, node: usize) -> Self {
+        Self { at: [Hand::default(); 2], rng: Rng::stream(seed, node as u64, RNG_PURPOSE) }
+    }
+    /// The random stream that settles accessed bits.
+    pub fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
 }
 
 /// The address spaces of all processes, by process number.
@@ -37,15 +65,36 @@ pub struct Spaces<'a> {
     pub processes: &'a mut [ProcessState],
     /// What they have in common.
     pub shared: &'a mut SharedMemory,
-    /// One hand per node.
-    pub hands: &'a mut [Hand],
+    /// Those of each node.
+    pub hands: &'a mut [Hands],
 }
 
-/// How an attempt to free a page ended.
-enum Fate {
-    Freed,
-    /// Swap is full.
+/// One look at a list of a node.
+struct Pass<'a> {
+    memory: &'a mut NodeMemory,
+    work: &'a mut Work,
+    node: usize,
+    /// The active list, whose pages are deactivated.
+    active: bool,
+    demote_to: Option<usize>,
+    out: AnonShrunk,
+}
+
+/// Whether a pass can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    Next,
+    /// No page can go anywhere any more.
     NoRoom,
+}
+
+/// An exclusive page, or the huge page, of a mapping.
+#[derive(Clone, Copy)]
+struct Spot {
+    process: usize,
+    vma: usize,
+    chunk: usize,
+    page: usize,
 }
 
 impl Owners for Spaces<'_> {
@@ -57,25 +106,14 @@ impl Owners for Spaces<'_> {
         demote_to: Option<usize>,
         work: &mut Work,
     ) -> AnonShrunk {
-        let mut out = AnonShrunk::default();
-        let all: usize = self.processes.iter().flat_map(|p| p.space.iter()).map(|v| v.chunk_count()).sum();
-        let mut left = all;
-        while out.scanned < scan && left > 0 {
-            let Some(id) = self.at(node) else { break };
-            let hand = self.hands[node];
-            let vma = self.processes[hand.process].space.vma(id);
-            if vma.node_counts(hand.chunk)[node] > 0 && !self.shrink_chunk(memory, node, id, demote_to, &mut out, work)
-            {
-                break;
-            }
-            let vma = self.processes[hand.process].space.vma(id);
-            let more = vma.chunk(hand.chunk).kind == ChunkKind::Small && out.scanned >= scan;
-            if !(more && vma.node_counts(hand.chunk)[node] > 0) {
-                self.hands[node].chunk += 1;
-                left -= 1;
-            }
-        }
-        out
+        let mut pass = Pass { memory, work, node, active: false, demote_to, out: AnonShrunk::default() };
+        self.go_round(&mut pass, scan);
+        pass.out
+    }
+    fn age_anon(&mut self, memory: &mut NodeMemory, node: usize, scan: u64, work: &mut Work) -> u64 {
+        let mut pass = Pass { memory, work, node, active: true, demote_to: None, out: AnonShrunk::default() };
+        self.go_round(&mut pass, scan);
+        pass.out.scanned
     }
     fn settle_partials(&mut self, memory: &mut NodeMemory, node: usize, work: &mut Work) {
         for p in self.processes.iter_mut() {
@@ -100,10 +138,40 @@ impl World<'_> {
 }
 
 impl Spaces<'_> {
-    /// Mapping id that the hand of a node points into, after moving it past the ends of mappings and processes; `None`
-    /// if nobody has memory.
-    fn at(&mut self, node: usize) -> Option<usize> {
-        let hand = &mut self.hands[node];
+    /// Looks at up to `scan` pages of a list, at most once at each.
+    fn go_round(&mut self, pass: &mut Pass, scan: u64) {
+        let lru = pass.memory.account(pass.node).lru;
+        if scan == 0 || (if pass.active { lru.active_anon } else { lru.inactive_anon }) == 0 {
+            return;
+        }
+        // One more, for the part of the first chunk that lies before the hand.
+        let mut left = 1 + self.processes.iter().flat_map(|p| p.space.iter()).map(Vma::chunk_count).sum::<usize>();
+        let list = usize::from(pass.active);
+        while pass.out.scanned < scan && left > 0 {
+            let Some(vma) = self.at(pass.node, list) else { break };
+            let Hand { process, chunk, page, .. } = self.hands[pass.node].at[list];
+            let spot = Spot { process, vma, chunk, page };
+            let mut next = ALL_PAGES;
+            if self.vma(spot).node_counts(chunk)[pass.node] > 0 {
+                let after;
+                (next, after) = self.look_at_chunk(pass, spot, scan);
+                if after == After::NoRoom {
+                    break;
+                }
+            }
+            let hand = &mut self.hands[pass.node].at[list];
+            if next < ALL_PAGES {
+                hand.page = next;
+            } else {
+                (hand.chunk, hand.page) = (chunk + 1, 0);
+                left -= 1;
+            }
+        }
+    }
+    /// Mapping id that a hand of a node points into, after moving it past the ends of mappings and processes; `None` if
+    /// nobody has memory.
+    fn at(&mut self, node: usize, list: usize) -> Option<usize> {
+        let hand = &mut self.hands[node].at[list];
         for _ in 0..=self.processes.len() {
             let Some(p) = self.processes.get(hand.process) else {
                 *hand = Hand::default();
@@ -114,176 +182,227 @@ impl Spaces<'_> {
                 if hand.chunk < p.space.vma(id).chunk_count() {
                     return Some(id);
                 }
-                *hand = Hand { position: hand.position + 1, chunk: 0, ..*hand };
+                *hand = Hand { position: hand.position + 1, chunk: 0, page: 0, ..*hand };
             }
             *hand = Hand { process: hand.process + 1, ..Hand::default() };
         }
         None
     }
-
-    /// Looks at the pages of one chunk that are on the node; false if no page can go anywhere any more.
-    fn shrink_chunk(
-        &mut self,
-        memory: &mut NodeMemory,
-        node: usize,
-        id: usize,
-        demote_to: Option<usize>,
-        out: &mut AnonShrunk,
-        work: &mut Work,
-    ) -> bool {
-        let Hand { process, chunk, .. } = self.hands[node];
-        let vma = self.processes[process].space.vma_mut(id);
-        let c = *vma.chunk(chunk);
-        if c.kind == ChunkKind::Huge {
-            if let Some(at) = vma.page_ref(chunk, 0) {
-                return self.shrink_shared(memory, node, at, demote_to, out, work);
-            }
-            if let Some(to) = demote_to {
-                out.scanned += CHUNK_PAGES;
-                if let Some(frame) = memory.alloc_on(node, to, CHUNK_PAGES) {
-                    let old = vma.move_page(chunk, 0, to, frame, c.index);
-                    memory.free_page(node, old, PageClass::AnonHuge);
-                    work.demoted += CHUNK_PAGES;
-                    out.freed += CHUNK_PAGES;
-                }
-                return true;
-            }
-            let whole = memory.config().swap.whole_huge_pages;
-            if let Some(first) = whole.then(|| memory.swap.take_cluster()).flatten() {
-                let (_, frame) = vma.swap_out_huge(chunk, first);
-                memory.free_page(node, frame, PageClass::AnonHuge);
-                memory.events.thp_swpout += 1;
-                swapped_out(memory, out, work, CHUNK_PAGES);
-                return true;
-            }
-            if memory.swap.free_slots() == 0 {
-                return false;
-            }
-            let (_, frame) = vma.split_huge(chunk);
-            memory.split_frame(node, frame);
-            memory.events.thp_swpout_fallback += 1;
-            memory.events.thp_split_page += 1;
-            memory.events.thp_split_pmd += 1;
-            work.split += 1;
-        }
-        self.shrink_small(memory, node, id, demote_to, out, work)
+    fn vma(&mut self, at: Spot) -> &mut Vma {
+        self.processes[at.process].space.vma_mut(at.vma)
     }
 
-    fn shrink_small(
-        &mut self,
-        memory: &mut NodeMemory,
-        node: usize,
-        id: usize,
-        demote_to: Option<usize>,
-        out: &mut AnonShrunk,
-        work: &mut Work,
-    ) -> bool {
-        let Hand { process, chunk, .. } = self.hands[node];
-        for page in 0..CHUNK_PAGES as usize {
-            let vma = self.processes[process].space.vma_mut(id);
-            if vma.exclusive_node(chunk, page) != Some(node) {
-                let shared = vma.page_ref(chunk, page).filter(|at| self.shared.anon_node(*at) == Some(node));
-                if shared.is_some_and(|at| !self.shrink_shared(memory, node, at, demote_to, out, work)) {
-                    return false;
-                }
-                continue;
-            }
-            out.scanned += 1;
-            let fate = match demote_to {
-                Some(to) => match memory.alloc_on(node, to, 1) {
-                    Some(frame) => {
-                        let old = vma.move_page(chunk, page, to, frame, numalab_kernel::mm::NEVER);
-                        memory.free_page(node, old, PageClass::Anon);
-                        work.demoted += 1;
-                        out.freed += 1;
-                        Fate::Freed
-                    }
-                    None => Fate::NoRoom,
-                },
-                None => match memory.swap.take() {
-                    Some(slot) => {
-                        let (_, frame) = vma.swap_out(chunk, page, slot);
-                        memory.free_page(node, frame, PageClass::Anon);
-                        swapped_out(memory, out, work, 1);
-                        Fate::Freed
-                    }
-                    None => Fate::NoRoom,
-                },
+    /// Looks at the pages of one chunk that are on the node, from `spot` on, until enough of the list was seen; returns
+    /// the page to go on at.
+    fn look_at_chunk(&mut self, pass: &mut Pass, spot: Spot, scan: u64) -> (usize, After) {
+        let rng = self.hands[pass.node].rng();
+        let vma = self.processes[spot.process].space.vma_mut(spot.vma);
+        vma.settle_young(spot.chunk, rng);
+        if vma.chunk(spot.chunk).kind == ChunkKind::Huge {
+            let first = Spot { page: 0, ..spot };
+            let after = match vma.page_ref(spot.chunk, 0) {
+                Some(at) => self.look_at_shared(pass, first, at),
+                None => self.look_at_own(pass, first, CHUNK_PAGES),
             };
-            if matches!(fate, Fate::NoRoom) {
-                return false;
+            return (ALL_PAGES, after);
+        }
+        for page in spot.page..ALL_PAGES {
+            if pass.out.scanned >= scan {
+                return (page, After::Next);
+            }
+            let here = Spot { page, ..spot };
+            let vma = self.vma(here);
+            let after = if vma.exclusive_node(spot.chunk, page) == Some(pass.node) {
+                self.look_at_own(pass, here, 1)
+            } else {
+                let shared = vma.page_ref(spot.chunk, page);
+                match shared.filter(|at| self.shared.anon_node(*at) == Some(pass.node)) {
+                    Some(at) => self.look_at_shared(pass, here, at),
+                    None => After::Next,
+                }
+            };
+            if after == After::NoRoom {
+                return (page, after);
             }
         }
-        true
+        (ALL_PAGES, After::Next)
     }
-}
 
-impl Spaces<'_> {
-    /// Looks at a page that several mappings may show; false if no page can go anywhere any more.
-    fn shrink_shared(
-        &mut self,
-        memory: &mut NodeMemory,
-        node: usize,
-        at: PageRef,
-        demote_to: Option<usize>,
-        out: &mut AnonShrunk,
-        work: &mut Work,
-    ) -> bool {
-        let mut all = Everybody(self.processes);
+    /// Looks at an exclusive page.
+    fn look_at_own(&mut self, pass: &mut Pass, at: Spot, pages: u64) -> After {
+        let frame = self.vma(at).frame(at.chunk, at.page);
+        if frame.has(Frame::ACTIVE) != pass.active {
+            return After::Next;
+        }
+        let young = self.vma(at).test_clear_young(at.chunk, at.page);
+        match pass.verdict(u32::from(young), frame, pages) {
+            Some(kept) => {
+                self.vma(at).set_flags(at.chunk, at.page, kept);
+                After::Next
+            }
+            None if pages > 1 => self.evict_huge(pass, at),
+            None => self.evict(pass, at, 1),
+        }
+    }
+
+    /// Moves an exclusive page, or a huge page, to the slower tier, or a base page to a slot.
+    fn evict(&mut self, pass: &mut Pass, at: Spot, pages: u64) -> After {
+        let Pass { memory, node, .. } = pass;
+        let class = if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
+        let vma = self.processes[at.process].space.vma_mut(at.vma);
+        if let Some(to) = pass.demote_to {
+            let Some(frame) = memory.alloc_on(*node, to, pages) else {
+                // A base page may still find room there.
+                return if pages > 1 { After::Next } else { After::NoRoom };
+            };
+            let frame = memory.carry_flags(vma.frame(at.chunk, at.page), to, frame, pages);
+            let last = if pages > 1 { vma.chunk(at.chunk).index } else { NEVER };
+            let old = vma.move_page(at.chunk, at.page, to, frame, last);
+            memory.free_page(*node, old, class);
+            pass.work.demoted += pages;
+        } else {
+            let Some(slot) = memory.swap.take() else { return After::NoRoom };
+            let (_, frame) = vma.swap_out(at.chunk, at.page, slot);
+            memory.note_eviction(*node, frame, slot);
+            memory.free_page(*node, frame, class);
+            pass.swapped_out(pages);
+        }
+        pass.out.freed += pages;
+        After::Next
+    }
+    /// The same for a huge page, which goes to 512 slots that lie together or is split.
+    fn evict_huge(&mut self, pass: &mut Pass, at: Spot) -> After {
+        if pass.demote_to.is_some() {
+            return self.evict(pass, at, CHUNK_PAGES);
+        }
+        let Pass { memory, node, .. } = pass;
+        let vma = self.processes[at.process].space.vma_mut(at.vma);
+        let whole = memory.config().swap.whole_huge_pages;
+        if let Some(first) = whole.then(|| memory.swap.take_cluster()).flatten() {
+            let (_, frame) = vma.swap_out_huge(at.chunk, first);
+            (0..CHUNK_PAGES as u32).for_each(|i| memory.note_eviction(*node, frame, first + i));
+            memory.free_page(*node, frame, PageClass::AnonHuge);
+            memory.events.thp_swpout += 1;
+            pass.swapped_out(CHUNK_PAGES);
+            pass.out.freed += CHUNK_PAGES;
+            return After::Next;
+        }
+        if memory.swap.free_slots() == 0 {
+            return After::NoRoom;
+        }
+        let (_, frame) = vma.split_huge(at.chunk);
+        memory.split_frame(*node, frame);
+        pass.split();
+        // Its pages go one by one, in the same pass.
+        let gone = (0..ALL_PAGES).all(|page| self.evict(pass, Spot { page, ..at }, 1) == After::Next);
+        if gone {
+            After::Next
+        } else {
+            After::NoRoom
+        }
+    }
+
+    /// Looks at a page that several mappings may show, met at one of them; it is the first one's, or it would be looked at
+    /// as often in a round as there are.
+    fn look_at_shared(&mut self, pass: &mut Pass, met: Spot, at: PageRef) -> After {
         let object = self.shared.object(at.object);
-        let huge = object.block(at.chunk as usize).is_some_and(|b| b.huge);
-        if object.backing != Backing::Anon {
-            return true;
+        let Some(b) = object.block(at.chunk as usize).filter(|_| object.backing == Backing::Anon) else {
+            return After::Next;
+        };
+        let (frame, pages) = (b.frame[usize::from(at.page)], if b.huge { CHUNK_PAGES } else { 1 });
+        if frame.has(Frame::ACTIVE) != pass.active {
+            return After::Next;
         }
-        let pages = if huge { CHUNK_PAGES } else { 1 };
-        if let Some(to) = demote_to {
-            out.scanned += pages;
-            let Some(frame) = memory.alloc_on(node, to, pages) else { return huge };
+        let shows = |m: &&Mapper| self.processes[m.process as usize].space.vma(m.vma as usize).shows(at);
+        let first = object.mappers.iter().find(shows).map(|m| (m.process as usize, m.vma as usize));
+        if first != Some((met.process, met.vma)) {
+            return After::Next;
+        }
+        let rng = self.hands[pass.node].rng();
+        let mut young = 0;
+        for m in &object.mappers {
+            let vma = self.processes[m.process as usize].space.vma_mut(m.vma as usize);
+            if vma.shows(at) {
+                vma.settle_young(at.chunk as usize, rng);
+                young += u32::from(vma.test_clear_young(at.chunk as usize, usize::from(at.page)));
+                pass.work.rmap_steps += 1;
+            }
+        }
+        if let Some(kept) = pass.verdict(young, frame, pages) {
+            self.shared.block_of(at).frame[usize::from(at.page)] = kept;
+            return After::Next;
+        }
+        self.evict_shared(pass, at, pages)
+    }
+    fn evict_shared(&mut self, pass: &mut Pass, at: PageRef, pages: u64) -> After {
+        let mut all = Everybody(self.processes);
+        let memory = &mut *pass.memory;
+        if let Some(to) = pass.demote_to {
+            let Some(frame) = memory.alloc_on(pass.node, to, pages) else {
+                return if pages > 1 { After::Next } else { After::NoRoom };
+            };
             rmap::move_to(at, (to, frame), self.shared, &mut all, memory);
-            work.demoted += pages;
-            out.freed += pages;
-            return true;
+            pass.work.demoted += pages;
+            pass.out.freed += pages;
+            return After::Next;
         }
-        let whole = !huge || memory.config().swap.whole_huge_pages;
+        let whole = pages == 1 || memory.config().swap.whole_huge_pages;
         let done = if whole { rmap::swap_out(at, self.shared, &mut all, memory) } else { SwapOut::NoCluster };
         match done {
             SwapOut::Done { pages, written, entries } => {
-                memory.events.thp_swpout += u64::from(huge);
-                memory.events.pswpout += written;
-                work.swapped_out += written;
-                work.rmap_steps += entries;
-                out.scanned += pages;
-                out.freed += pages;
-                true
+                memory.events.thp_swpout += u64::from(pages > 1);
+                pass.swapped_out(written);
+                pass.work.rmap_steps += entries;
+                pass.out.freed += pages;
+                After::Next
             }
-            SwapOut::Busy => {
-                out.scanned += pages;
-                true
-            }
-            SwapOut::Full => false,
-            SwapOut::NoCluster if memory.swap.free_slots() == 0 => false,
+            SwapOut::Busy => After::Next,
+            SwapOut::Full => After::NoRoom,
+            SwapOut::NoCluster if memory.swap.free_slots() == 0 => After::NoRoom,
             SwapOut::NoCluster => {
                 rmap::split(at, self.shared, &mut all, memory);
-                memory.events.thp_swpout_fallback += 1;
-                memory.events.thp_split_page += 1;
-                memory.events.thp_split_pmd += 1;
-                work.split += 1;
+                pass.split();
                 let base = |page| PageRef { page, ..at };
-                (0..CHUNK_PAGES as u16).all(|p| self.shrink_shared(memory, node, base(p), None, out, work))
+                let gone = (0..CHUNK_PAGES as u16).all(|p| self.evict_shared(pass, base(p), 1) == After::Next);
+                if gone {
+                    After::Next
+                } else {
+                    After::NoRoom
+                }
             }
         }
     }
 }
 
-fn swapped_out(memory: &mut NodeMemory, out: &mut AnonShrunk, work: &mut Work, pages: u64) {
-    if pages == 1 {
-        out.freed += 1;
-    } else {
-        out.scanned += pages;
-        out.freed += pages;
+impl Pass<'_> {
+    /// Looks at a page of the list with `young` used entries: its flags if it stays in memory, `None` if it is to go.
+    fn verdict(&mut self, young: u32, page: Frame, pages: u64) -> Option<Frame> {
+        self.out.scanned += pages;
+        if self.active {
+            // Used or not: whether it comes back is decided on the inactive list.
+            self.work.rotated += 1;
+            return Some(self.memory.set_active(self.node, page, pages, false).with(Frame::WORKINGSET, true));
+        }
+        let (references, page) = check_references(young, page, self.memory.anon_workingset());
+        match references {
+            References::Reclaim => return None,
+            References::Keep => {}
+            References::Activate => self.out.activated += pages,
+        }
+        self.work.rotated += 1;
+        Some(self.memory.set_active(self.node, page, pages, references == References::Activate))
     }
-    memory.events.pswpout += pages;
-    work.swapped_out += pages;
+    fn swapped_out(&mut self, pages: u64) {
+        self.memory.events.pswpout += pages;
+        self.work.swapped_out += pages;
+    }
+    fn split(&mut self) {
+        let events = &mut self.memory.events;
+        events.thp_swpout_fallback += 1;
+        events.thp_split_page += 1;
+        events.thp_split_pmd += 1;
+        self.work.split += 1;
+    }
 }
 
 /// The queue of the swap device: writes go one after the other at its sustained pace, reads beside them.

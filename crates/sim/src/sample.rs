@@ -201,6 +201,12 @@ impl World<'_> {
             p.space.add_exclusive_on_node(&mut used);
         }
         self.shared.add_pages_on_node(&mut used);
+        let mut active = vec![0u64; self.machine.node_count()];
+        self.processes.iter().for_each(|p| p.space.add_active_on_node(&mut active));
+        self.shared.add_active_on_node(&mut active);
+        if let Some(n) = (0..active.len()).find(|&n| active[n] != self.memory.account(n).lru.active_anon) {
+            return Err(format!("node {n}: {} active pages, {:?}", active[n], self.memory.account(n).lru));
+        }
         self.check_mapcounts()?;
         self.memory.check()?;
         self.check_tables_and_swap()?;

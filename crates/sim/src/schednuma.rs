@@ -161,6 +161,7 @@ impl World<'_> {
         self.settle(process, f.vma, f.chunk);
         let vma = self.processes[process].space.vma_mut(f.vma);
         vma.unmark(f.chunk, f.page);
+        let frame = self.memory.carry_flags(vma.frame(f.chunk, f.page), here, frame, 1);
         let old = vma.move_page(f.chunk, f.page, here, frame, remembered);
         self.memory.free_page(f.node, old, PageClass::Anon);
         self.count_moved(f.node, here, 1, 1);
@@ -228,7 +229,8 @@ impl World<'_> {
         let remembered = self.designs.schednuma.after_move().unwrap_or(NEVER);
         let vma = p.space.vma_mut(c.vma);
         vma.unmark(c.chunk, 0);
-        let old = vma.move_page(c.chunk, 0, c.to, c.frame, remembered);
+        let frame = self.memory.carry_flags(vma.frame(c.chunk, 0), c.to, c.frame, CHUNK_PAGES);
+        let old = vma.move_page(c.chunk, 0, c.to, frame, remembered);
         self.memory.free_page(c.from, old, PageClass::AnonHuge);
         self.designs.schednuma.stale.leave(c.from, c.to as u32);
         let n = &mut self.numa.counters;

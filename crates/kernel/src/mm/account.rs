@@ -77,30 +77,19 @@ impl Lru {
     pub fn file(&self) -> u64 {
         self.inactive_file + self.active_file
     }
-    /// New anonymous pages.
+    /// The anonymous list that active pages, or the others, are on.
     #[inline]
-    pub fn add_anon(&mut self, pages: u64) {
-        self.inactive_anon += pages;
+    pub fn anon_list(&mut self, active: bool) -> &mut u64 {
+        if active {
+            &mut self.active_anon
+        } else {
+            &mut self.inactive_anon
+        }
     }
-    /// Freed anonymous pages; which list they were on is not known of each, so the inactive one gives first (model).
-    #[inline]
-    pub fn remove_anon(&mut self, pages: u64) {
-        let inactive = pages.min(self.inactive_anon);
-        self.inactive_anon -= inactive;
-        self.active_anon = self.active_anon.saturating_sub(pages - inactive);
-    }
-    /// Referenced anonymous pages go to the active list.
-    pub fn activate_anon(&mut self, pages: u64) {
-        let moved = pages.min(self.inactive_anon);
-        self.inactive_anon -= moved;
-        self.active_anon += moved;
-    }
-    /// Refills the inactive anonymous list while it is shorter than its share (`inactive_is_low`).
-    pub fn age_anon(&mut self) {
-        let wanted = self.anon() / (1 + inactive_ratio(self.anon()));
-        let moved = wanted.saturating_sub(self.inactive_anon).min(self.active_anon);
-        self.active_anon -= moved;
-        self.inactive_anon += moved;
+    /// Whether the inactive anonymous list is shorter than its share, so that active pages are deactivated
+    /// (`inactive_is_low`).
+    pub fn anon_is_low(&self) -> bool {
+        self.inactive_anon * inactive_ratio(self.anon()) < self.active_anon
     }
 }
 
@@ -136,24 +125,26 @@ impl NodeAccount {
     pub fn file(&self) -> u64 {
         self.pages(PageClass::FileClean) + self.pages(PageClass::FileDirty) + self.pages(PageClass::FileMapped)
     }
-    /// More pages in a use; anonymous ones join the LRU, file pages do when their list takes them.
+    /// More pages in a use; anonymous ones join one of the LRU lists, file pages do when their list takes them.
     #[inline]
-    pub(super) fn add(&mut self, class: PageClass, pages: u64) {
+    pub(super) fn add(&mut self, class: PageClass, pages: u64, active: bool) {
         self.used[class as usize] += pages;
         if class.is_anon() {
-            self.lru.add_anon(pages);
+            *self.lru.anon_list(active) += pages;
         }
     }
-    /// Fewer pages in a use. False if it has not so many, which is the caller's mistake.
+    /// Fewer pages in a use, off the LRU list they are on. False if it has not so many, which is the caller's mistake.
     #[inline]
-    pub(super) fn remove(&mut self, class: PageClass, pages: u64) -> bool {
+    pub(super) fn remove(&mut self, class: PageClass, pages: u64, active: bool) -> bool {
         let used = &mut self.used[class as usize];
         if *used < pages {
             return false;
         }
         *used -= pages;
         if class.is_anon() {
-            self.lru.remove_anon(pages);
+            let list = self.lru.anon_list(active);
+            debug_assert!(*list >= pages, "{list} pages on the list, {pages} freed");
+            *list = list.saturating_sub(pages);
         }
         true
     }
@@ -190,24 +181,22 @@ mod tests {
     #[test]
     fn uses_add_up_and_never_go_below_zero() {
         let mut a = NodeAccount::default();
-        a.add(PageClass::Anon, 10);
-        a.add(PageClass::AnonHuge, 512);
-        a.add(PageClass::Shmem, 3);
+        a.add(PageClass::Anon, 10, false);
+        a.add(PageClass::AnonHuge, 512, true);
+        a.add(PageClass::Shmem, 3, false);
         assert_eq!((a.used(), a.lru.anon()), (525, 522));
         assert!(a.change(PageClass::AnonHuge, PageClass::Anon, 512));
-        assert!(a.remove(PageClass::Anon, 500) && !a.remove(PageClass::Anon, 23));
+        assert!(a.remove(PageClass::Anon, 500, true) && !a.remove(PageClass::Anon, 23, false));
         assert_eq!((a.pages(PageClass::Anon), a.lru.anon()), (22, 22));
+        assert_eq!((a.lru.inactive_anon, a.lru.active_anon), (10, 12));
     }
 
     #[test]
     fn the_inactive_list_keeps_its_share() {
-        let mut lru = Lru { active_anon: 1000, ..Lru::default() };
-        lru.age_anon();
-        assert_eq!((lru.inactive_anon, lru.active_anon), (500, 500));
         assert_eq!([0, 1 << 18, 10 << 18, 16 << 18].map(inactive_ratio), [1, 3, 10, 12]);
-        lru.activate_anon(600);
-        assert_eq!((lru.inactive_anon, lru.active_anon), (0, 1000));
-        lru.remove_anon(400);
-        assert_eq!(lru.anon(), 600);
+        let low = |inactive_anon, active_anon| Lru { inactive_anon, active_anon, ..Lru::default() }.anon_is_low();
+        assert!(low(499, 501) && !low(500, 500));
+        // 1 GiB: the active list may be three times as long.
+        assert!(low((1 << 16) - 1, (3 << 16) + 1) && !low(1 << 16, 3 << 16));
     }
 }

@@ -97,6 +97,8 @@ pub struct Block {
     pub marked: Bits512,
     /// Entry is write-protected: the next store takes a minor fault.
     pub read_only: Bits512,
+    /// Entry was used since reclaim looked last, as far as that has been settled.
+    pub young: Bits512,
     /// Entry shows a page of one of the mapping's shared objects; the others are exclusive to the mapping.
     pub shared: Bits512,
     /// Shared pages of the mapping's second, third, ... object; the rest of `shared` is the first one's.

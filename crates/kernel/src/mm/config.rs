@@ -30,6 +30,8 @@ crate::tunables! {
         min_slab_ratio: u32 = 5, "%", "vm.min_slab_ratio", range 0..=100;
         /// Cost of anonymous against file pages for reclaim; 100 is equal.
         swappiness: u8 = 60, "", "vm.swappiness", range 0..=200;
+        /// New anonymous pages start inactive and are activated when found used twice, or when read back early (5.9 on).
+        anon_workingset: bool = true, "", "commits b518154e59aa, aae466b0052e";
         /// Reclaim moves pages to the next tier instead of freeing them.
         demotion: bool = false, "", "sys/kernel/mm/numa/demotion_enabled";
         /// kswapd reclaims up to the promotion mark (NUMA balancing mode 2).

@@ -76,6 +76,18 @@ counters! {
         pgsteal_kswapd,
         /// Pages reclaimed by direct reclaim.
         pgsteal_direct,
+        /// Pages that went to the active list.
+        pgactivate,
+        /// Pages that went from the active to the inactive list.
+        pgdeactivate,
+        /// Pages looked at on the active list.
+        pgrefill,
+        /// Anonymous pages read back from swap of which is known when they went.
+        workingset_refault_anon,
+        /// Refaults so soon that the page would not have gone had the active list been shorter.
+        workingset_activate_anon,
+        /// Activated refaults of pages that had been on the active list before.
+        workingset_restore_anon,
         /// Pages demoted to a slower tier by kswapd.
         pgdemote_kswapd,
         /// Pages demoted to a slower tier by direct reclaim.

@@ -22,6 +22,7 @@
 //! | khugepaged | [`khugepaged`] |
 //! | page tables and mappings | [`block`], [`vma`], [`space`], [`places`]; marking them in [`marking`] |
 //! | entries that show the page of zeros, huge pages mapped in part | `zero`, `partial` |
+//! | which entries were used | `young` |
 //! | pages that several mappings show | [`object`], [`sharing`]; reaching all of them in [`rmap`] |
 //! | settings, what an operation cost | [`config`], [`work`] |
 
@@ -49,6 +50,7 @@ pub mod thp;
 pub mod vma;
 mod vma_huge;
 pub mod work;
+mod young;
 mod zero;
 pub mod zone;
 

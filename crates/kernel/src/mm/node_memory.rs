@@ -61,6 +61,8 @@ pub struct NodeMemory {
     pub(super) kcompactd: Vec<Kcompactd>,
     /// Pages of huge pages that were given back while the rest is mapped, by node.
     pub(super) kept: Vec<u64>,
+    /// Pages evicted and activated so far on each node (`nonresident_age`).
+    pub(super) nonresident_age: Vec<u64>,
     /// A node reclaim is under way on this node.
     pub(super) reclaiming: Vec<bool>,
     pub(super) rng: Vec<Rng>,
@@ -105,6 +107,7 @@ impl NodeMemory {
             kswapd: vec![Kswapd::default(); n],
             kcompactd: vec![Kcompactd::default(); n],
             kept: vec![0; n],
+            nonresident_age: vec![0; n],
             reclaiming: vec![false; n],
             rng: (0..n as u64).map(|i| Rng::stream(seed, i, RNG_PURPOSE)).collect(),
             async_odds: Odds::new(cfg.compact.async_unmovable),
@@ -208,7 +211,7 @@ impl NodeMemory {
         debug_assert!(freed, "{class:?} {frame:?} is not in use on node {node}");
         if freed {
             self.facts[zone].free_pages += pages;
-            let accounted = self.accounts[node].remove(class, pages);
+            let accounted = self.accounts[node].remove(class, pages, frame.has(Frame::ACTIVE));
             debug_assert!(accounted, "no {class:?} pages on node {node}");
         }
     }
@@ -233,8 +236,8 @@ impl NodeMemory {
         for z in self.zones_of(node) {
             let aged = self.zones[z].supply.fragment(free_permille, unmovable_permille, &mut self.rng[node]);
             self.facts[z].free_pages -= aged.movable + aged.unmovable;
-            self.accounts[node].add(PageClass::Shmem, aged.movable);
-            self.accounts[node].add(PageClass::KernelOther, aged.unmovable);
+            self.accounts[node].add(PageClass::Shmem, aged.movable, false);
+            self.accounts[node].add(PageClass::KernelOther, aged.unmovable, false);
         }
     }
 

@@ -293,3 +293,15 @@ impl SharedMemory {
         }
     }
 }
+
+impl SharedMemory {
+    /// Adds the anonymous pages on the active list, on each node, to `out`.
+    pub fn add_active_on_node(&self, out: &mut [u64]) {
+        let anon = self.objects.iter().filter(|o| o.backing == Backing::Anon);
+        for (_, b) in anon.flat_map(SharedObject::blocks) {
+            let (pages, each) = if b.huge { (1, CHUNK_PAGES) } else { (CHUNK_PAGES as usize, 1) };
+            let active = |page: &usize| b.resident.get(*page) && b.frame[*page].has(Frame::ACTIVE);
+            (0..pages).filter(active).for_each(|page| out[usize::from(b.node[page])] += each);
+        }
+    }
+}

@@ -113,6 +113,10 @@ impl Vma {
     pub(super) fn add_kept(&self, out: &mut [u64]) {
         self.partials.iter().for_each(|p| out[p.node] += p.kept());
     }
+    /// Adds the huge pages mapped in part that are on the active list, on each node, to `out`.
+    pub(super) fn add_active_partials(&self, out: &mut [u64]) {
+        self.partials.iter().filter(|p| p.frame.has(Frame::ACTIVE)).for_each(|p| out[p.node] += CHUNK_PAGES);
+    }
     /// Checks that every part is present and has no frame of its own.
     pub(super) fn check_partials(&self) -> Result<(), String> {
         for p in &self.partials {

@@ -86,6 +86,7 @@ pub fn swap_out<S: AddressSpaces>(
         let b = store.block_of(at);
         b.evict(page);
         (0..CHUNK_PAGES as usize).for_each(|p| b.add_slot(p, first + p as u32, entries as u32));
+        (0..CHUNK_PAGES as u32).for_each(|p| memory.note_eviction(node, frame, first + p));
         memory.free_page(node, frame, PageClass::AnonHuge);
         return SwapOut::Done { pages: CHUNK_PAGES, written: CHUNK_PAGES, entries };
     }
@@ -95,6 +96,7 @@ pub fn swap_out<S: AddressSpaces>(
     let b = store.block_of(at);
     b.evict(page);
     b.add_slot(page, slot, entries as u32);
+    memory.note_eviction(node, frame, slot);
     memory.free_page(node, frame, PageClass::Anon);
     SwapOut::Done { pages: 1, written: u64::from(known.is_none()), entries }
 }
@@ -120,7 +122,9 @@ pub fn move_to<S: AddressSpaces>(
     let backing = store.object(at.object).backing;
     let b = store.block_of(at);
     let old = usize::from(std::mem::replace(&mut b.node[page], node as u8));
-    let was = std::mem::replace(&mut b.frame[page], frame);
+    let was = b.frame[page];
+    let pages = if b.huge { CHUNK_PAGES } else { 1 };
+    b.frame[page] = if backing == Backing::Anon { memory.carry_flags(was, node, frame, pages) } else { frame };
     memory.free_page(old, was, backing.class(b.huge));
     each_entry(at, store, spaces, |v| v.shared_moved(chunk, old, node));
 }

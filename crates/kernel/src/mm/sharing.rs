@@ -7,6 +7,7 @@ use super::object::{Backing, Mapper, PageRef, SharedMemory};
 use super::pageblock::Frame;
 use super::places::Gone;
 use super::vma::{ChunkKind, Vma, EMPTY};
+use super::young::{runs, ALL_RUNS};
 use super::{CHUNK_PAGES, PAGE_BYTES};
 use crate::numa::page::{PageFacts, HPAGE_PAGES};
 use crate::numa::state::LastCpupid;
@@ -74,6 +75,7 @@ impl Vma {
         b.set_shared(page, layer);
         c.present += 1;
         c.shared += 1;
+        c.touched |= runs(page, page + 1);
         if read_only {
             b.read_only.set(page);
             c.read_only += 1;
@@ -161,6 +163,7 @@ impl Vma {
         *block = b;
         fresh.present = CHUNK_PAGES as u16;
         fresh.shared = CHUNK_PAGES as u16;
+        fresh.touched = if c.touched != 0 { ALL_RUNS } else { 0 };
         fresh.marked = if c.huge_marked { CHUNK_PAGES as u16 } else { 0 };
         fresh.read_only = c.read_only;
     }
@@ -213,6 +216,7 @@ impl Vma {
         }
         let mut copy = self.clone();
         copy.places = self.places.forked();
+        copy.all_old();
         (copy, copied)
     }
     /// One entry more names each slot of a chunk (`swap_duplicate`); returns how many.

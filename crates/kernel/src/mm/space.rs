@@ -136,6 +136,10 @@ impl AddressSpace {
     pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
         self.vmas.iter().for_each(|v| v.add_exclusive_on_node(out));
     }
+    /// The same for those of them on the active list.
+    pub fn add_active_on_node(&self, out: &mut [u64]) {
+        self.vmas.iter().for_each(|v| v.add_active_on_node(out));
+    }
     /// Unmaps everything (exit of process number `process`) and frees what nobody else has.
     pub fn release(&mut self, process: u32, memory: &mut NodeMemory, store: &mut SharedMemory) {
         for (id, v) in self.vmas.iter_mut().enumerate() {

@@ -5,6 +5,7 @@ use super::object::{Backing, PageRef, SharedMemory};
 use super::pageblock::Frame;
 use super::partial::Partial;
 use super::places::Places;
+use super::young::{runs, RandomUses, ALL_RUNS};
 use super::zero::ZeroEntries;
 use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
@@ -28,6 +29,8 @@ pub struct Chunk {
     pub node: u8,
     /// Huge: PROT_NONE.
     pub huge_marked: bool,
+    /// Runs of 64 entries accessed since reclaim looked last, a bit each.
+    pub(super) touched: u8,
     /// Present base pages (512 for huge).
     pub present: u16,
     /// Marked base pages (small only).
@@ -44,6 +47,7 @@ pub(super) const EMPTY: Chunk = Chunk {
     kind: ChunkKind::Empty,
     node: 0,
     huge_marked: false,
+    touched: 0,
     present: 0,
     marked: 0,
     read_only: 0,
@@ -126,6 +130,8 @@ pub struct Vma {
     pub(super) zeros: ZeroEntries,
     /// Huge pages of which a part is mapped.
     pub(super) partials: Vec<Partial>,
+    /// Random accesses, as far as reclaim wants to know.
+    pub(super) random: RandomUses,
 }
 
 impl Vma {
@@ -151,6 +157,7 @@ impl Vma {
             places: Places::new(n, nodes),
             zeros: ZeroEntries::default(),
             partials: Vec::new(),
+            random: RandomUses::default(),
         }
     }
     /// Index of the chunk that holds `addr`.
@@ -300,6 +307,7 @@ impl Vma {
         own.node[page] = node as u8;
         own.last[page] = NEVER;
         c.present += 1;
+        c.touched |= runs(page, page + 1);
         self.counts[chunk * self.nodes + node] += 1;
         self.pages_on_node[node] += 1;
     }
@@ -309,8 +317,14 @@ impl Vma {
         self.anon = true;
         self.places.set_huge(chunk, frame);
         self.zeros.clear(chunk, || Bits512::range(0, CHUNK_PAGES as usize));
-        self.chunks[chunk] =
-            Chunk { kind: ChunkKind::Huge, node: node as u8, present: CHUNK_PAGES as u16, index: NEVER, ..EMPTY };
+        self.chunks[chunk] = Chunk {
+            kind: ChunkKind::Huge,
+            node: node as u8,
+            present: CHUNK_PAGES as u16,
+            index: NEVER,
+            touched: ALL_RUNS,
+            ..EMPTY
+        };
         self.counts[chunk * self.nodes + node] += CHUNK_PAGES as u16;
         self.pages_on_node[node] += CHUNK_PAGES;
     }

@@ -6,6 +6,7 @@
 use super::block::{Bits512, Block, OwnPages};
 use super::pageblock::Frame;
 use super::vma::{Chunk, ChunkKind, Vma, EMPTY};
+use super::young::ALL_RUNS;
 use super::CHUNK_PAGES;
 
 impl Vma {
@@ -52,7 +53,8 @@ impl Vma {
             ..Block::empty()
         };
         let (marked, read_only) = (count(c.huge_marked), count(c.read_only > 0));
-        *fresh = Chunk { present: CHUNK_PAGES as u16, marked, read_only, ..*fresh };
+        let touched = if c.touched != 0 { ALL_RUNS } else { 0 };
+        *fresh = Chunk { present: CHUNK_PAGES as u16, marked, read_only, touched, ..*fresh };
         at
     }
 

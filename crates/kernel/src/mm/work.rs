@@ -10,6 +10,8 @@ use numalab_model::machine::KernelCosts;
 pub struct Work {
     /// Looked at by reclaim.
     pub scanned: u64,
+    /// Looked at by reclaim and left, or deactivated, events (one for a huge page).
+    pub rotated: u64,
     /// Freed by reclaim, all kinds.
     pub reclaimed: u64,
     /// Written back to files.
@@ -43,7 +45,9 @@ impl Work {
         let out = costs.swap_out_ns + f64::from(swap.write_page_ns);
         let back = costs.swap_in_ns + f64::from(swap.read_page_ns);
         let clean = self.reclaimed.saturating_sub(self.swapped_out + self.demoted);
-        clean as f64 * costs.reclaim_page_ns
+        // To find out whether a mapped page was used costs about what freeing an unmapped one does (model): its entries
+        // are looked up through the reverse map instead.
+        (clean + self.rotated) as f64 * costs.reclaim_page_ns
             + self.swapped_out as f64 * out
             + self.written as f64 * f64::from(swap.write_page_ns)
             + self.swapped_in as f64 * back
@@ -57,6 +61,7 @@ impl Work {
     /// Adds another's work.
     pub fn add(&mut self, other: &Self) {
         self.scanned += other.scanned;
+        self.rotated += other.rotated;
         self.reclaimed += other.reclaimed;
         self.written += other.written;
         self.swapped_out += other.swapped_out;

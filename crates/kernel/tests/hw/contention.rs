@@ -109,10 +109,10 @@ fn vector_13_load_latency_of_three_machines() {
     near(96.0 + queue_ns(96.0, DRAM_Q, 0.8, 1.0), 144.0, 1e-9);
     near(214.0 + queue_ns(214.0, CXL_Q, 0.8, CXL_KNEE), 1498.0, 1e-9);
     near(214.0 + queue_ns(214.0, CXL_Q, 0.48, CXL_KNEE), 294.0, 0.001);
-    // The same through the solver: chasing threads that add up to u = 0.48 by construction.
+    // The same through the solver: threads with two lines in flight that add up to u = 0.48 by construction.
     let m = machines::cxl();
-    let threads = 0.48 * 24.0 / (64.0 / 294.25);
-    let flow = Flow { random: false, ..Flow::chase(&m, 0, 2, threads) };
+    let threads = 0.48 * 24.0 / (2.0 * 64.0 / 294.25);
+    let flow = Flow { random: false, lines: 2.0, ..Flow::chase(&m, 0, 2, threads) };
     let (c, rates) = solve(&m, &[flow]);
     near(c.node_utilisation(2), 0.48, 0.001);
     near(rates[0].latency_ns, 294.25, 0.001);
@@ -241,8 +241,77 @@ fn time_outside_memory_slows_a_chase() {
     let m = machines::naples();
     let chase = Flow { extra_ns: 9.0, ..Flow::chase(&m, 0, 0, 1.0) };
     let (_, rates) = solve(&m, &[chase]);
-    near(rates[0].latency_ns, 96.0, 0.01);
+    near(rates[0].latency_ns, 96.0, 1e-9);
     near(64.0 / rates[0].gbps, rates[0].latency_ns + 9.0, 1e-9);
+}
+
+/// A chain alone never finds its own read in a queue, however slow the memory is and over however many nodes it goes.
+#[test]
+fn a_lone_chain_has_the_idle_latency() {
+    for m in [machines::milan(), machines::naples(), machines::x5_8(), machines::westmere()] {
+        for dst in 0..m.node_count() as u32 {
+            for threads in [0.01, 0.7, 1.0] {
+                let (_, rates) = solve(&m, &[Flow::chase(&m, 0, dst, threads)]);
+                near(rates[0].latency_ns, m.latency_ns[0][dst as usize], 1e-9);
+            }
+        }
+        // Half of its reads here, half there: it is in one place at a time.
+        let there = m.node_count() as u32 - 1;
+        let half = |dst| Flow { crowd: 1.0, ..Flow::chase(&m, 0, dst, 0.5) };
+        let (c, rates) = solve(&m, &[half(0), half(there)]);
+        near(rates[0].latency_ns, m.latency_ns[0][0], 1e-9);
+        near(rates[1].latency_ns, m.latency_ns[0][there as usize], 1e-9);
+        assert!(c.latency_ns(0, 0) > m.latency_ns[0][0], "somebody else does find it there");
+    }
+    let mut m = machines::naples();
+    m.nodes[0].dram_sustained_gbps = 2.0;
+    let (c, rates) = solve(&m, &[Flow::chase(&m, 0, 0, 1.0)]);
+    assert!(c.node_utilisation(0) > 0.5);
+    near(rates[0].latency_ns, 96.0, 1e-9);
+}
+
+/// N chains meet (N-1)/N of their load: between nothing and the published curve, and ever closer to that.
+#[test]
+fn chains_meet_each_other() {
+    let m = machines::naples();
+    let mut last = 0.0;
+    for n in [1.0, 2.0, 3.0, 4.0, 8.0, 16.0, 24.0, 28.0] {
+        let (c, rates) = solve(&m, &[Flow::chase(&m, 0, 0, n)]);
+        let u = c.node_utilisation(0);
+        let want = 96.0 + queue_ns(96.0, DRAM_Q, u * (n - 1.0) / n, 1.0);
+        near(rates[0].latency_ns, want, 1e-4);
+        assert!(rates[0].latency_ns >= last && u <= UTILISATION_CAP, "{n} chains: monotone and within the bandwidth");
+        last = rates[0].latency_ns;
+        // The same lines in flight from threads that the published curve counts whole.
+        let (_, whole) = solve(&m, &[Flow { lines: 2.0, ..Flow::chase(&m, 0, 0, n / 2.0) }]);
+        let gap = whole[0].latency_ns / rates[0].latency_ns - 1.0;
+        assert!(gap > 0.0 && gap < 0.5 / n, "{n} chains: {gap}");
+    }
+    // Far beyond what the node delivers the chains share it, as ever.
+    let (c, rates) = solve(&m, &[Flow::chase(&m, 0, 0, 500.0)]);
+    near(c.node_utilisation(0), 0.96, 1e-6);
+    near(rates[0].gbps, 0.96 * 0.6 * 35.0 / 500.0, 1e-6);
+}
+
+/// What others do delays a chain by the published curve, and never less the more they do.
+#[test]
+fn a_chain_meets_the_others_whole() {
+    let m = machines::milan();
+    let mut last = 110.0;
+    for threads in [0.25, 0.5, 1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 16.0] {
+        let (c, rates) = solve(&m, &[Flow::chase(&m, 0, 0, 1.0), Flow::stream(&m, 0, 0, threads)]);
+        let others = threads * rates[1].gbps / 171.5;
+        if c.node_utilisation(0) < 0.95 {
+            near(rates[0].latency_ns, 110.0 + queue_ns(110.0, DRAM_Q, others, 1.0), 1e-4);
+        }
+        assert!(rates[0].latency_ns >= last * (1.0 - 1e-6), "{threads}: {} after {last}", rates[0].latency_ns);
+        last = rates[0].latency_ns;
+    }
+    // From one line in flight to two the rule goes over into the published curve without a step.
+    let line = |lines| solve(&m, &[Flow { lines, ..Flow::chase(&m, 0, 0, 40.0) }]).1[0].latency_ns;
+    for lines in [1.0, 1.5, 2.0, 2.5] {
+        near(line(lines + 1e-6), line(lines), 1e-5);
+    }
 }
 
 #[test]
@@ -275,7 +344,7 @@ fn copies_are_background_load() {
 #[test]
 fn latency_of_a_pair_follows_its_resources() {
     let m = machines::milan();
-    let (c, rates) = solve(&m, &[Flow::chase(&m, 0, 0, 1.0), Flow::stream(&m, 1, 0, 3.0)]);
+    let (c, rates) = solve(&m, &[Flow::chase(&m, 0, 0, 1e-6), Flow::stream(&m, 1, 0, 3.0)]);
     near(c.latency_ns(0, 0), rates[0].latency_ns, 1e-6);
     near(c.latency_factor(0, 0), rates[0].latency_ns / 110.0, 1e-6);
     assert_eq!(c.latency_factor(1, 1), 1.0);

@@ -22,6 +22,7 @@ fn any_flow() -> impl Strategy<Value = Flow> {
             dst_node,
             llc: NO_LLC,
             threads,
+            crowd: 0.0,
             lines,
             cap_gbps,
             extra_ns,
@@ -44,22 +45,35 @@ fn any_case() -> impl Strategy<Value = (usize, Vec<Flow>)> {
     })
 }
 
+/// What a flow's requests do not meet of its own load, GB/s: one thread's if it is a chain.
+fn unmet_gbps(f: &Flow, r: &Rate) -> f64 {
+    (2.0 - f.lines).clamp(0.0, 1.0) * f.threads / f.threads.max(1.0) * r.gbps
+}
+
 /// The latency the published queue terms give for a flow, with the utilisations the solver reports.
-fn modelled_latency(m: &Machine, c: &Contention, f: &Flow) -> f64 {
+fn modelled_latency(m: &Machine, c: &Contention, f: &Flow, r: &Rate) -> f64 {
     let (src, dst) = (f.src_node as usize, f.dst_node as usize);
     let node = &m.nodes[dst];
     let nearest = m.cpu_nodes().map(|n| m.latency_ns[n][dst]).fold(f64::INFINITY, f64::min);
+    let weight = 1.0 / (1.0 - 0.25 * f.write) / if f.random { 0.6 } else { 1.0 };
+    let met = |u: f64, knee: f64, own: f64| u.min(UTILISATION_CAP * knee) - own;
+    let own = unmet_gbps(f, r) * weight / node.dram_sustained_gbps;
     let u = c.node_utilisation(dst);
     let mut ns = m.latency_ns[src][dst]
         + match node.kind {
-            MemoryKind::Dram => queue_ns(m.latency_ns[dst][dst], DRAM_Q, u, 1.0),
-            MemoryKind::Cxl => queue_ns(nearest, CXL_Q, u, CXL_KNEE),
+            MemoryKind::Dram => queue_ns(m.latency_ns[dst][dst], DRAM_Q, met(u, 1.0, own), 1.0),
+            MemoryKind::Cxl => queue_ns(nearest, CXL_Q, met(u, CXL_KNEE, own), CXL_KNEE),
         };
-    for route in &m.routes[src][dst] {
+    let routes = &m.routes[src][dst];
+    let share = |hop: (usize, bool)| routes.iter().filter(|r| r.hops.contains(&hop)).map(|r| r.share).sum::<f64>();
+    for route in routes {
         for &(link, forward) in &route.hops {
             let hop_ns = m.links[link].hop_latency_ns;
-            let queue = |way: bool| queue_ns(hop_ns, LINK_Q, c.link_utilisation(link, way), 1.0);
-            ns += route.share * ((1.0 - f.write) * queue(forward) + f.write * queue(!forward));
+            let queue = |way: bool, part: f64| {
+                let own = unmet_gbps(f, r) * part * share((link, forward)) / m.links[link].sustained_gbps;
+                queue_ns(hop_ns, LINK_Q, met(c.link_utilisation(link, way), 1.0, own), 1.0)
+            };
+            ns += route.share * ((1.0 - f.write) * queue(forward, 1.0 - f.write) + f.write * queue(!forward, f.write));
         }
     }
     ns
@@ -87,7 +101,7 @@ fn check_model(m: &Machine, c: &Contention, flows: &[Flow], rates: &[Rate]) {
         }
     }
     for (f, r) in flows.iter().zip(rates) {
-        let ns = modelled_latency(m, c, f);
+        let ns = modelled_latency(m, c, f, r);
         let demand = f.cap_gbps.min(f.lines * LINE_BYTES / (ns + f.extra_ns));
         if passes_saturated(m, c, f) {
             assert!(r.gbps <= demand * 1.001, "{f:?} {r:?} demand {demand}");

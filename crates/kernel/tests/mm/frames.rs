@@ -9,8 +9,8 @@ use numalab_kernel::mm::policy::Placement;
 use numalab_kernel::mm::reclaim::NoOwners;
 use numalab_kernel::mm::rmap::{self, AddressSpaces, SwapEntry, SwapOut};
 use numalab_kernel::mm::{
-    AddressSpace, Backing, ChunkKind, Gfp, Got, Mapper, NodeMemory, PageClass, PageRef, PageState, SharedMemory, Vma,
-    VmaKind, Work, CHUNK_BYTES,
+    AddressSpace, Backing, ChunkKind, Frame, Gfp, Got, Mapper, NodeMemory, PageClass, PageRef, PageState, SharedMemory,
+    Vma, VmaKind, Work, CHUNK_BYTES,
 };
 use numalab_model::machine::Machine;
 
@@ -49,7 +49,10 @@ struct Lab {
 }
 
 /// What has to come up often enough to have been tested.
-const EFFECTS: [&str; 25] = [
+const EFFECTS: [&str; 28] = [
+    "activation",
+    "deactivation",
+    "activated refault",
     "fault",
     "huge fault",
     "file page shared",
@@ -324,6 +327,7 @@ impl Lab {
         let Some(frame) = self.memory.alloc_on(here, to, pages) else { return };
         self.settle(s);
         let v = self.spaces[s.process].vma_mut(s.vma);
+        let frame = self.memory.carry_flags(v.frame(s.chunk, s.page), to, frame, pages);
         let old = v.move_page(s.chunk, s.page, to, frame, 7);
         self.memory.free_page(from, old, class);
         self.did("migration");
@@ -350,6 +354,7 @@ impl Lab {
         if c.kind == ChunkKind::Huge {
             let Some(first) = self.memory.swap.take_cluster() else { return };
             let (node, frame) = v.swap_out_huge(s.chunk, first);
+            (0..512).for_each(|i| self.memory.note_eviction(node, frame, first + i));
             self.memory.free_page(node, frame, PageClass::AnonHuge);
             self.did("swap out, huge");
         } else if v.exclusive_node(s.chunk, s.page).is_some() {
@@ -357,6 +362,7 @@ impl Lab {
             self.settle(s);
             let v = self.spaces[s.process].vma_mut(s.vma);
             let (node, frame) = v.swap_out(s.chunk, s.page, slot);
+            self.memory.note_eviction(node, frame, slot);
             self.memory.free_page(node, frame, PageClass::Anon);
             self.did("swap out");
         }
@@ -370,6 +376,11 @@ impl Lab {
                 got => got,
             },
         };
+        let slot = self.vma(s).places.slot(s.chunk, s.page);
+        let got = got.map(|got| Got { frame: self.memory.refault(slot.unwrap(), got), ..got });
+        if got.is_some_and(|got| got.frame.has(Frame::ACTIVE)) {
+            self.did("activated refault");
+        }
         let memory = &mut self.memory;
         let v = self.spaces[s.process].vma_mut(s.vma);
         let mut freed = |gone| memory.take_back(gone);
@@ -391,6 +402,34 @@ impl Lab {
             (_, None) => {}
         }
     }
+    /// Reclaim looks at a page: it goes to the other list, and its entry loses its accessed bit.
+    fn look(&mut self, s: Spot) {
+        let memory = &mut self.memory;
+        let v = self.spaces[s.process].vma_mut(s.vma);
+        v.settle_young(s.chunk, &mut self.rng);
+        v.test_clear_young(s.chunk, s.page);
+        let (node, frame, pages, at) = match v.page_ref(s.chunk, s.page) {
+            Some(at) if self.store.anon_node(at).is_none() => return,
+            Some(at) => {
+                let b = self.store.block_of(at);
+                let page = usize::from(at.page);
+                (usize::from(b.node[page]), b.frame[page], if b.huge { 512 } else { 1 }, Some(at))
+            }
+            None => match v.chunk(s.chunk).kind {
+                ChunkKind::Huge => (usize::from(v.chunk(s.chunk).node), v.frame(s.chunk, 0), 512, None),
+                _ => match v.exclusive_node(s.chunk, s.page) {
+                    Some(node) => (node, v.frame(s.chunk, s.page), 1, None),
+                    None => return,
+                },
+            },
+        };
+        let frame = memory.set_active(node, frame, pages, !frame.has(Frame::ACTIVE)).with(Frame::WORKINGSET, true);
+        match at {
+            Some(at) => self.store.block_of(at).frame[usize::from(at.page)] = frame,
+            None => v.set_flags(s.chunk, s.page, frame),
+        }
+        self.did(if frame.has(Frame::ACTIVE) { "activation" } else { "deactivation" });
+    }
     fn discard(&mut self, s: Spot) {
         let v = self.spaces[s.process].vma_mut(s.vma);
         let from = v.chunk_base(s.chunk) + s.page as u64 * 4096;
@@ -409,7 +448,7 @@ impl Lab {
 
     fn step(&mut self) {
         let Some(s) = self.spot() else { return self.map(0) };
-        let (name, op): (_, fn(&mut Self, Spot)) = match self.below(17) {
+        let (name, op): (_, fn(&mut Self, Spot)) = match self.below(19) {
             0..=3 => ("read", |l, s| l.fault(s, false)),
             4..=7 => ("write", |l, s| l.fault(s, true)),
             8 => ("fork", Self::fork),
@@ -419,6 +458,7 @@ impl Lab {
             12 | 13 => ("swap out", Self::swap_out),
             14 => ("discard", Self::discard),
             15 => ("pressure", Self::pressure),
+            16 | 17 => ("look", Self::look),
             _ if self.below(4) == 0 => ("exit", |l, s| l.exit(s.process)),
             _ => ("write", |l, s| l.fault(s, true)),
         };
@@ -459,12 +499,18 @@ impl Lab {
             swapped += space.iter().map(|v| v.places.swapped()).sum::<u64>();
         }
         self.store.add_pages_on_node(&mut used);
+        let mut active = vec![0; NODES];
+        self.spaces.iter().for_each(|s| s.add_active_on_node(&mut active));
+        self.store.add_active_on_node(&mut active);
         let mut owned = 0;
         for (node, &mapped) in used.iter().enumerate() {
             let a = self.memory.account(node);
             let pages = a.pages(PageClass::Anon) + a.pages(PageClass::AnonHuge) + a.pages(PageClass::Shmem);
             if pages != mapped {
                 return Err(format!("node {node}: {pages} pages in use, {mapped} mapped"));
+            }
+            if a.lru.active_anon != active[node] {
+                return Err(format!("node {node}: {} pages active, {:?}", active[node], a.lru));
             }
             owned += a.pages(PageClass::PageTables);
         }

@@ -16,6 +16,7 @@ mod daemons;
 mod frames;
 mod huge_faults;
 mod ladders;
+mod lists;
 mod lru_batch;
 mod node_reclaim;
 mod policies;

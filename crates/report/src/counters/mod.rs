@@ -273,7 +273,7 @@ mod tests {
             thp_fault_alloc thp_fault_fallback thp_collapse_alloc thp_collapse_alloc_failed thp_split_page thp_split_pmd \
             compact_stall compact_fail compact_success compact_migrate_scanned compact_free_scanned compact_isolated \
             zone_reclaim_success zone_reclaim_failed pgscan_kswapd pgscan_direct pgsteal_kswapd pgsteal_direct pswpin pswpout \
-            allocstall";
+            allocstall pgactivate pgdeactivate pgrefill workingset_refault_anon";
         for name in named.split_whitespace() {
             assert!(find(name).is_some(), "{name}");
         }

@@ -23,6 +23,20 @@
 //! the lowered bandwidth of machines.md section 6.1. A link has its bandwidth in each direction: lines
 //! read cross it towards the CPU, lines written back towards the memory.
 //!
+//! A request does not wait for itself: one that arrives finds the others in the queue, as if its own customer were not
+//! there (the arrival theorem of closed queueing networks: Reiser and Lavenberg, "Mean-Value Analysis of Closed Multichain
+//! Queuing Networks", 1980). For a *chain* of dependent accesses, one line in flight, that is the whole of its thread's
+//! load:
+//!
+//! ```text
+//!   u met = u - own load / bandwidth        own load = load of the threads of its kind / their number
+//! ```
+//!
+//! so a chain alone has the idle latency exactly, and N equal chains meet (N-1)/N of their load. A thread with several
+//! lines in flight does meet its other ones; for it the published curve stands as it is, own load and all (vectors 1 and
+//! 3: one stream at u = 0.18 and 0.786), which is one line of 64 too much. Between one line and two the part left out falls
+//! in a straight line, so that rates stay continuous.
+//!
 //! Where caches are kept coherent by *source snooping* (QPI 1.0 with up to four sockets), every line read, near or
 //! far, sends a message to each other socket, and each of them answers to the socket of the memory; so local accesses
 //! load links too, and wait a little for them. Idle, this is part of the measured latencies. Under load, lines wait for
@@ -87,6 +101,10 @@ pub struct Flow {
     pub llc: u32,
     /// Average number of threads doing this at the same time in the epoch; at least 0, need not be whole.
     pub threads: f64,
+    /// Threads of this kind on the source node wherever their memory is, among which a thread's accesses to this memory
+    /// are shared out alike; where it is less than `threads`, those count. Its own load is `1 / crowd` of the flow's, all
+    /// of it if that is below one thread.
+    pub crowd: f64,
     /// Lines in flight of one thread (64 for a Zen stream, 1 for a pointer chase); above 0.
     pub lines: f64,
     /// What one thread can use at most, GB/s; above 0, may be infinite.
@@ -109,6 +127,7 @@ impl Flow {
             dst_node,
             llc: NO_LLC,
             threads,
+            crowd: threads,
             lines: s.lines_sequential,
             cap_gbps: s.cap_gbps,
             extra_ns: 0.0,

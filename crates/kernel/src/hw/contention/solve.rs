@@ -40,6 +40,8 @@ struct State {
     /// `inflight` over the idle time per line: its claim on a saturated resource, and the most it could ever use.
     claim_gbps: f64,
     cap_gbps: f64,
+    /// Part of the flow's load that its requests do not meet: that of their own thread if it is a chain.
+    unmet: f64,
     /// Threads times the weight of a byte in DRAM, and on a link.
     dram_load: f64,
     link_load: f64,
@@ -53,6 +55,27 @@ impl State {
         } else {
             self.link_load
         }
+    }
+
+    /// What one thread does not meet of its own traffic, GB/s per thread of the flow.
+    fn unmet_gbps(&self) -> f64 {
+        self.unmet * self.limit_gbps.min(self.inflight / self.line_ns)
+    }
+}
+
+/// Queue length that a request meets where the whole load makes `y`, `u/(1-u)` with `unmet` less of the utilisation; and
+/// the derivative by `y`.
+fn met(y: f64, unmet: f64) -> (f64, f64) {
+    if unmet == 0.0 {
+        return (y, 1.0);
+    }
+    // 1/(1 + met) = 1 - (u - unmet) and 1/(1 + y) = 1 - u.
+    let more = 1.0 + unmet * (1.0 + y);
+    let met = (1.0 + y) / more - 1.0;
+    if met > 0.0 {
+        (met, 1.0 / (more * more))
+    } else {
+        (0.0, 0.0)
     }
 }
 
@@ -71,6 +94,8 @@ struct Asked {
 struct Use {
     flow: u32,
     share: f64,
+    /// Utilisation that the flow's own requests do not meet.
+    unmet: f64,
 }
 
 /// A resource on the way of a flow.
@@ -78,6 +103,8 @@ struct Use {
 struct Hop {
     resource: u32,
     share: f64,
+    /// Where its use is in the table of uses.
+    at: u32,
 }
 
 /// Use of a resource by a flow that has threads.
@@ -85,6 +112,9 @@ struct Hop {
 struct Active {
     flow: u32,
     share: f64,
+    unmet: f64,
+    /// Where its use is in the table of all.
+    at: u32,
     /// Load on the resource per GB/s of one of the flow's threads.
     weight: f64,
 }
@@ -103,6 +133,8 @@ pub(super) struct Solver {
     /// Unweighted traffic of the solution, GB/s.
     pub traffic: Vec<f64>,
     states: Vec<State>,
+    /// Whether some flow does not meet all of its load.
+    chains: bool,
     /// Uses of all resources, resource after resource.
     uses: Vec<Use>,
     starts: Vec<u32>,
@@ -134,6 +166,7 @@ impl Solver {
             load: vec![0.0; resources],
             traffic: vec![0.0; resources],
             states: Vec::with_capacity(flows),
+            chains: false,
             uses: Vec::with_capacity(uses),
             starts: vec![0; resources + 1],
             active: Vec::with_capacity(uses),
@@ -229,7 +262,7 @@ impl Solver {
             self.route_starts.push(self.routes.len() as u32);
             for step in steps(paths, flow) {
                 self.cursor[step.resource as usize] += 1;
-                self.routes.push(Hop { resource: step.resource, share: step.share });
+                self.routes.push(Hop { resource: step.resource, share: step.share, at: 0 });
             }
         }
         self.route_starts.push(self.routes.len() as u32);
@@ -241,11 +274,12 @@ impl Solver {
         }
         self.starts[paths.resources.len()] = total;
         self.uses.clear();
-        self.uses.resize(total as usize, Use { flow: 0, share: 0.0 });
+        self.uses.resize(total as usize, Use { flow: 0, share: 0.0, unmet: 0.0 });
         for i in 0..flows.len() {
-            for hop in route(&self.routes, &self.route_starts, i) {
+            for hop in &mut self.routes[self.route_starts[i] as usize..self.route_starts[i + 1] as usize] {
                 let at = &mut self.cursor[hop.resource as usize];
-                self.uses[*at as usize] = Use { flow: i as u32, share: hop.share };
+                self.uses[*at as usize] = Use { flow: i as u32, share: hop.share, unmet: 0.0 };
+                hop.at = *at;
                 *at += 1;
             }
         }
@@ -253,22 +287,38 @@ impl Solver {
 
     fn set_states(&mut self, paths: &Paths, flows: &[Flow]) {
         self.states.clear();
+        self.chains = false;
         for (i, flow) in flows.iter().enumerate() {
             let inflight = flow.lines * LINE_BYTES;
             let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
             let claim_gbps = inflight / base_ns;
             let mut line_ns = base_ns;
             let mut limit: f64 = 1.0;
+            let link_load = flow.threads.max(0.0);
             for hop in route(&self.routes, &self.route_starts, i) {
                 let r = hop.resource as usize;
-                line_ns += hop.share * paths.resources[r].queue_ns * self.queue[r];
+                let unmet = &mut self.uses[hop.at as usize].unmet;
+                if link_load == 0.0 {
+                    *unmet = 0.0;
+                }
+                line_ns += hop.share * paths.resources[r].queue_ns * met(self.queue[r], *unmet).0;
                 limit = limit.min(self.limit[r]);
             }
-            let link_load = flow.threads.max(0.0);
             let dram_load = link_load * byte_weight(flow.write) / if flow.random { RANDOM_FACTOR } else { 1.0 };
             let cap_gbps = flow.cap_gbps;
             let limit_gbps = cap_gbps.min(limit * claim_gbps);
-            self.states.push(State { inflight, line_ns, limit_gbps, claim_gbps, cap_gbps, dram_load, link_load });
+            let unmet = (2.0 - flow.lines).clamp(0.0, 1.0) / flow.crowd.max(link_load).max(1.0);
+            self.chains |= unmet > 0.0 && link_load > 0.0;
+            self.states.push(State {
+                inflight,
+                line_ns,
+                limit_gbps,
+                claim_gbps,
+                cap_gbps,
+                unmet,
+                dram_load,
+                link_load,
+            });
         }
     }
 
@@ -277,10 +327,11 @@ impl Solver {
         self.active.clear();
         for (r, resource) in paths.resources.iter().enumerate() {
             self.active_starts[r] = self.active.len() as u32;
-            for u in &self.uses[self.starts[r] as usize..self.starts[r + 1] as usize] {
+            for at in self.starts[r]..self.starts[r + 1] {
+                let u = &self.uses[at as usize];
                 let weight = u.share * self.states[u.flow as usize].load(resource.dram);
                 if weight != 0.0 {
-                    self.active.push(Active { flow: u.flow, share: u.share, weight });
+                    self.active.push(Active { flow: u.flow, share: u.share, unmet: u.unmet, at, weight });
                 }
             }
         }
@@ -298,6 +349,7 @@ impl Solver {
             return 0.0;
         }
         let (old_queue, old_limit) = (self.queue[r], self.limit[r]);
+        let own_change = if self.chains { self.leave_out_own(paths, r) } else { 0.0 };
         if old_limit < 1.0 {
             self.lift_limit(r);
         }
@@ -309,7 +361,32 @@ impl Solver {
         // As part of the latency a request meets; queues that cost nothing need no further sweep.
         let queue_change =
             if resource.queue_ns > 0.0 { DRAM_Q * (queue - old_queue).abs() / (1.0 + DRAM_Q * queue) } else { 0.0 };
-        queue_change.max((self.limit[r] - old_limit).abs() / self.limit[r])
+        queue_change.max(own_change).max((self.limit[r] - old_limit).abs() / self.limit[r])
+    }
+
+    /// Notes what the flows do not meet of their own load on `r` at their present rates; returns the largest relative
+    /// change of a latency.
+    fn leave_out_own(&mut self, paths: &Paths, r: usize) -> f64 {
+        let resource = &paths.resources[r];
+        if resource.queue_ns == 0.0 {
+            return 0.0;
+        }
+        let per_gbps = 1.0 / (resource.knee * resource.gbps);
+        let y = self.queue[r];
+        let mut change: f64 = 0.0;
+        for u in &mut self.active[self.active_starts[r] as usize..self.active_starts[r + 1] as usize] {
+            let state = &mut self.states[u.flow as usize];
+            let unmet = u.weight * state.unmet_gbps() * per_gbps;
+            if unmet == u.unmet {
+                continue;
+            }
+            let added_ns = u.share * resource.queue_ns * (met(y, unmet).0 - met(y, u.unmet).0);
+            state.line_ns += added_ns;
+            change = change.max(added_ns.abs() / state.line_ns);
+            u.unmet = unmet;
+            self.uses[u.at as usize].unmet = unmet;
+        }
+        change
     }
 
     /// Takes the limit of `r` away from its flows, leaving those of the other resources.
@@ -372,10 +449,11 @@ impl Solver {
     /// Load threads put on `r` if its queue were `y`, and the derivative by `y`.
     fn asked(&self, paths: &Paths, r: usize, y: f64) -> (f64, f64) {
         let resource = &paths.resources[r];
-        let added_ns = resource.queue_ns * (y - self.queue[r]);
         let (mut load, mut slope) = (0.0, 0.0);
         for u in &self.active[self.active_starts[r] as usize..self.active_starts[r + 1] as usize] {
             let (state, weight) = (&self.states[u.flow as usize], u.weight);
+            let (queue, by_y) = met(y, u.unmet);
+            let added_ns = resource.queue_ns * (queue - met(self.queue[r], u.unmet).0);
             let line_ns = state.line_ns + u.share * added_ns;
             let per_ns = 1.0 / line_ns;
             let gbps = state.inflight * per_ns;
@@ -383,20 +461,21 @@ impl Solver {
                 load += weight * state.limit_gbps;
             } else {
                 load += weight * gbps;
-                slope -= weight * gbps * u.share * resource.queue_ns * per_ns;
+                slope -= weight * gbps * u.share * resource.queue_ns * by_y * per_ns;
             }
         }
         (load, slope)
     }
 
     fn set_queue(&mut self, paths: &Paths, r: usize, queue: f64) {
-        let added_ns = paths.resources[r].queue_ns * (queue - self.queue[r]);
-        self.queue[r] = queue;
-        if added_ns == 0.0 {
+        let queue_ns = paths.resources[r].queue_ns;
+        let was = std::mem::replace(&mut self.queue[r], queue);
+        if queue_ns == 0.0 || queue == was {
             return;
         }
         let range = self.uses_of(r);
         for u in &self.uses[range] {
+            let added_ns = queue_ns * (met(queue, u.unmet).0 - met(was, u.unmet).0);
             self.states[u.flow as usize].line_ns += u.share * added_ns;
         }
     }

@@ -171,8 +171,10 @@ impl NodeMemory {
         debug_assert!(frame.is_some(), "zone {zone} passed the test without a free page");
         let node = self.zones[zone].node;
         self.facts[zone].free_pages -= req.pages();
-        self.accounts[node].add(req.class, req.pages());
-        Got { node, frame: frame.unwrap_or(Frame::UNKNOWN) }
+        let frame = frame.unwrap_or(Frame::UNKNOWN);
+        let frame = frame.with(Frame::ACTIVE, req.class.is_anon() && !self.cfg.vm.anon_workingset);
+        self.accounts[node].add(req.class, req.pages(), frame.has(Frame::ACTIVE));
+        Got { node, frame }
     }
     /// A page of unmovable data; spoiling a pageblock boosts the zone, if that is on.
     fn take_unmovable(&mut self, zone: usize) -> Option<Frame> {

@@ -37,13 +37,44 @@ const BUDDIES: [u16; 513] = {
     out
 };
 
-/// A pageblock of the machine, numbered through all zones: where a page lies.
+/// Where a page lies, and its flags: a pageblock of the machine, numbered through all zones, below 2^28 (512 TiB), and the
+/// three page flags that reclaim keeps of an anonymous page in the bits above. They go wherever the page goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frame(pub u32);
 
 impl Frame {
-    /// A page whose place was not noted; freeing it takes one from some block of its node.
+    /// A page whose place was not noted; freeing it takes one from some block of its node. It has no flags.
     pub const UNKNOWN: Self = Self(u32::MAX);
+    /// `PG_active`: on the active list.
+    pub const ACTIVE: u32 = 1 << 28;
+    /// `PG_referenced`: found used when reclaim looked last.
+    pub const REFERENCED: u32 = 1 << 29;
+    /// `PG_workingset`: it has been on the active list before.
+    pub const WORKINGSET: u32 = 1 << 30;
+
+    /// Its pageblock.
+    #[inline]
+    pub fn block(self) -> u32 {
+        if self == Self::UNKNOWN {
+            self.0
+        } else {
+            self.0 & (Self::ACTIVE - 1)
+        }
+    }
+    /// Whether it has a flag.
+    #[inline]
+    pub fn has(self, flag: u32) -> bool {
+        self != Self::UNKNOWN && self.0 & flag != 0
+    }
+    /// The same page with a flag set or cleared; an unknown one stays without.
+    #[inline]
+    pub fn with(self, flag: u32, on: bool) -> Self {
+        match self {
+            Self::UNKNOWN => self,
+            _ if on => Self(self.0 | flag),
+            _ => Self(self.0 & !flag),
+        }
+    }
 }
 
 /// 512 pages.
@@ -119,7 +150,7 @@ impl Supply {
     /// Whether a frame is of this zone.
     #[inline]
     pub fn holds(&self, frame: Frame) -> bool {
-        frame.0 >= self.base && frame.0 < self.end()
+        (self.base..self.end()).contains(&frame.block())
     }
     /// Free aligned 512-page blocks (F9).
     #[inline]
@@ -244,7 +275,7 @@ impl Supply {
     }
     #[inline]
     fn index(&self, frame: Frame) -> Option<usize> {
-        self.holds(frame).then(|| (frame.0 - self.base) as usize)
+        self.holds(frame).then(|| (frame.block() - self.base) as usize)
     }
     fn huge_index(&self, frame: Frame) -> Option<usize> {
         if frame == Frame::UNKNOWN {

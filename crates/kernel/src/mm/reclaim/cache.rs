@@ -106,7 +106,8 @@ impl NodeMemory {
     }
     /// The oldest `pages` inactive pages of a node's cache are used again.
     pub fn cache_reference(&mut self, node: usize, pages: u64) {
-        self.files[node].reference(pages);
+        self.events.pgactivate += self.files[node].reference(pages);
+        self.note_files(node);
     }
     /// As [`Self::cache_read`] where no address space can give up anonymous pages.
     ///

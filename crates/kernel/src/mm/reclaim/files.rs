@@ -1,7 +1,8 @@
 //! Page cache of a node: two lists in the order of last use (model; thp-and-allocation.md section 4.4).
 //!
 //! Pages that came in together lie in the same pageblocks and are reclaimed together, so the lists hold *extents*:
-//! up to 512 pages of one pageblock in one state. A page referenced since the last look goes to the active list.
+//! up to 512 pages of one pageblock in one state. A page is used once when it comes in; used again it goes to the active
+//! list at once (`mark_page_accessed`). Reclaim takes clean inactive pages, used once or not (`PAGEREF_RECLAIM_CLEAN`).
 
 use crate::mm::account::{inactive_ratio, PageClass};
 use crate::mm::pageblock::Frame;
@@ -16,8 +17,6 @@ pub struct Extent {
     pub pages: u16,
     /// One of the three file classes.
     pub class: PageClass,
-    /// Used since reclaim looked last.
-    pub referenced: bool,
 }
 
 /// What reclaim may do to file pages.
@@ -52,36 +51,39 @@ impl FileLists {
     pub fn add(&mut self, frame: Frame, class: PageClass) {
         self.inactive_pages += 1;
         if let Some(last) = self.inactive.back_mut() {
-            if last.frame == frame && last.class == class && !last.referenced && last.pages < 512 {
+            if last.frame == frame && last.class == class && last.pages < 512 {
                 last.pages += 1;
                 return;
             }
         }
-        self.inactive.push_back(Extent { frame, pages: 1, class, referenced: false });
+        self.inactive.push_back(Extent { frame, pages: 1, class });
     }
-    /// The oldest `pages` inactive pages are used again.
-    pub fn reference(&mut self, mut pages: u64) {
-        for e in &mut self.inactive {
-            if pages == 0 {
-                break;
-            }
-            e.referenced = true;
-            pages = pages.saturating_sub(u64::from(e.pages));
+    /// The oldest `pages` inactive pages are used again: they go to the active list. An extent is one unit of use: it is
+    /// activated whole. Returns the pages activated.
+    pub fn reference(&mut self, pages: u64) -> u64 {
+        let mut activated = 0;
+        while activated < pages {
+            let Some(e) = self.inactive.pop_front() else { break };
+            activated += u64::from(e.pages);
+            self.active.push_back(e);
         }
+        self.inactive_pages -= activated;
+        self.active_pages += activated;
+        activated
     }
-    /// Refills the inactive list from the active one while it is shorter than its share.
-    pub fn age(&mut self) {
+    /// Refills the inactive list from the active one while it is shorter than its share; returns the pages moved.
+    pub fn age(&mut self) -> u64 {
+        let before = self.active_pages;
         let ratio = inactive_ratio(self.inactive_pages + self.active_pages);
         while self.inactive_pages * ratio < self.active_pages {
-            let Some(mut e) = self.active.pop_front() else { break };
+            let Some(e) = self.active.pop_front() else { break };
             self.active_pages -= u64::from(e.pages);
             self.inactive_pages += u64::from(e.pages);
-            e.referenced = false;
             self.inactive.push_back(e);
         }
+        before - self.active_pages
     }
-    /// Looks at up to `scan` of the oldest pages and takes out those that may go, as extents; the others are
-    /// activated or go round. Returns the pages taken and the pages looked at.
+    /// Looks at up to `scan` of the oldest pages and takes out those that may go, as extents; the others go round. Returns the pages taken and the pages looked at.
     pub fn shrink(&mut self, scan: u64, rules: FileRules) -> (Option<Extent>, u64) {
         let Some(mut e) = self.inactive.pop_front() else { return (None, 0) };
         let seen = u64::from(e.pages).min(scan.max(1));
@@ -90,14 +92,6 @@ impl FileLists {
             PageClass::FileMapped => !rules.may_unmap,
             _ => false,
         };
-        if e.referenced {
-            // An extent is one unit of use: it is activated whole.
-            self.inactive_pages -= u64::from(e.pages);
-            self.active_pages += u64::from(e.pages);
-            e.referenced = false;
-            self.active.push_back(e);
-            return (None, seen);
-        }
         if blocked {
             self.inactive.push_back(e);
             return (None, seen);
@@ -202,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn referenced_pages_get_a_second_life() {
+    fn pages_used_again_go_to_the_active_list() {
         let mut l = lists(&[(1, 10, PageClass::FileClean), (2, 10, PageClass::FileClean)]);
-        l.reference(5);
-        assert_eq!(l.shrink(32, CLEAN_ONLY), (None, 10));
+        assert_eq!(l.reference(5), 10, "a whole extent");
         assert_eq!((l.inactive(), l.active()), (10, 10));
         assert_eq!(l.shrink(32, CLEAN_ONLY).0.map(|e| e.frame), Some(Frame(2)));
-        l.age();
+        assert_eq!(l.age(), 10);
         assert_eq!((l.inactive(), l.active()), (10, 0));
+        assert_eq!(l.reference(100), 10, "no more than there are");
     }
 
     #[test]

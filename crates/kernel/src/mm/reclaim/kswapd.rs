@@ -123,6 +123,7 @@ impl NodeMemory {
             may_swap: true,
             kswapd: true,
         };
+        self.age_anon_if_low(node, env, work);
         let seen = work.scanned;
         let freed = self.shrink_node(node, &sc, env, work);
         let seen = work.scanned - seen;

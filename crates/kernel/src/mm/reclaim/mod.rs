@@ -2,6 +2,7 @@
 //!
 //! * [`balance`] how much of each LRU list is looked at;
 //! * [`files`] page cache; [`swap`] the swap device; `demotion` slower tiers;
+//! * [`references`] which pages are in use; [`workingset`] which came back too soon;
 //! * `shrink` one pass over a node; `direct` in the allocating task; `kswapd` in the background; `node_reclaim` for
 //!   `zone_reclaim_mode`;
 //! * `cache` how page cache comes in and goes.
@@ -15,13 +16,16 @@ mod direct;
 pub mod files;
 mod kswapd;
 mod node_reclaim;
+pub mod references;
 mod shrink;
 pub mod swap;
+pub mod workingset;
 
 pub use demotion::demotion_targets;
 pub use files::FileLists;
 pub use kswapd::{Kcompactd, Kswapd, KswapdStep};
 pub use node_reclaim::NodeReclaim;
+pub use references::{check_references, References};
 pub use swap::{SwapDevice, SwapTunables};
 
 use super::node_memory::NodeMemory;
@@ -34,8 +38,8 @@ pub const GENTLEST: u32 = 12;
 
 /// Owners of anonymous pages.
 pub trait Owners {
-    /// Looks at up to `scan` anonymous pages of a node and frees those not used lately: to `demote_to` if given, else
-    /// to swap. Frees through `memory`, adds to `work`.
+    /// Looks at up to `scan` inactive anonymous pages of a node and frees those not used lately: to `demote_to` if given,
+    /// else to swap; the others stay or are activated ([`check_references`]). Frees through `memory`, adds to `work`.
     fn shrink_anon(
         &mut self,
         memory: &mut NodeMemory,
@@ -44,6 +48,11 @@ pub trait Owners {
         demote_to: Option<usize>,
         work: &mut Work,
     ) -> AnonShrunk;
+    /// Looks at up to `scan` active anonymous pages of a node and puts them on the inactive list, used or not
+    /// (`shrink_active_list`). Returns how many, adds to `work`. The default has none.
+    fn age_anon(&mut self, _memory: &mut NodeMemory, _node: usize, _scan: u64, _work: &mut Work) -> u64 {
+        0
+    }
     /// Splits the huge pages of a node that are mapped in part, so that what was given back of them is free
     /// (`deferred_split_scan`). The default has none.
     fn settle_partials(&mut self, _memory: &mut NodeMemory, _node: usize, _work: &mut Work) {}
@@ -61,7 +70,7 @@ pub struct AnonShrunk {
     pub scanned: u64,
     /// Freed on the node.
     pub freed: u64,
-    /// Found in use, and left.
+    /// Found in use twice, and put on the active list.
     pub activated: u64,
 }
 

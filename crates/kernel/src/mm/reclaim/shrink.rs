@@ -37,9 +37,15 @@ impl NodeMemory {
         }
         let targets = scan_targets(&self.scan_facts(node, sc));
         let (mut anon, mut file) = (targets.anon, targets.file);
+        let lru = self.accounts[node].lru;
+        let mut active = if anon > 0 && lru.anon_is_low() { lru.active_anon >> sc.priority } else { 0 };
         let mut freed = 0;
         let mut scanned = 0;
         while anon + file > 0 && freed < sc.target {
+            if active > 0 {
+                let seen = self.age_anon(node, active.min(RECLAIM_BATCH), env, work);
+                active = if seen == 0 { 0 } else { active.saturating_sub(seen) };
+            }
             if file > 0 {
                 let seen = self.shrink_files(node, file.min(RECLAIM_BATCH), sc, env, work, &mut freed);
                 file = if seen == 0 { 0 } else { file.saturating_sub(seen) };
@@ -51,7 +57,10 @@ impl NodeMemory {
                 scanned += seen;
             }
         }
-        self.age_lists(node);
+        self.age_files(node);
+        if sc.may_swap {
+            self.age_anon_if_low(node, env, work);
+        }
         work.scanned += scanned;
         work.reclaimed += freed;
         let e = &mut self.events;
@@ -84,10 +93,25 @@ impl NodeMemory {
             file_cost: 0,
         }
     }
-    fn age_lists(&mut self, node: usize) {
-        self.files[node].age();
+    fn age_files(&mut self, node: usize) {
+        let aged = self.files[node].age();
+        self.events.pgrefill += aged;
+        self.events.pgdeactivate += aged;
         self.note_files(node);
-        self.accounts[node].lru.age_anon();
+    }
+    /// Deactivates a batch of anonymous pages if the inactive list is short, so that they have a chance to be used before
+    /// they are looked at again.
+    pub(super) fn age_anon_if_low<O: Owners>(&mut self, node: usize, env: &mut O, work: &mut Work) {
+        if self.can_reclaim_anon(node) && self.accounts[node].lru.anon_is_low() {
+            self.age_anon(node, RECLAIM_BATCH, env, work);
+        }
+    }
+    /// Puts active anonymous pages on the inactive list; returns how many.
+    fn age_anon<O: Owners>(&mut self, node: usize, scan: u64, env: &mut O, work: &mut Work) -> u64 {
+        let aged = env.age_anon(self, node, scan, work);
+        self.events.pgrefill += aged;
+        self.events.pgdeactivate += aged;
+        aged
     }
     /// Copies the sizes of the file lists to the account.
     pub(super) fn note_files(&mut self, node: usize) {
@@ -106,7 +130,8 @@ impl NodeMemory {
     ) -> u64 {
         let demoted = work.demoted;
         let out = env.shrink_anon(self, node, scan, self.demotion_target(node), work);
-        self.accounts[node].lru.activate_anon(out.activated);
+        self.events.pgactivate += out.activated;
+        self.nonresident_age[node] += out.activated;
         *freed += out.freed;
         self.count_demoted(work.demoted - demoted, sc.kswapd);
         out.scanned

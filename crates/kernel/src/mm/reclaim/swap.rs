@@ -1,5 +1,6 @@
 //! Swap device: slots, in clusters that can take a huge page whole (model; thp-and-allocation.md section 4.5).
 
+use super::workingset::Shadow;
 use crate::mm::pageblock::BitTree;
 use crate::mm::{CHUNK_PAGES, PAGE_BYTES};
 
@@ -27,6 +28,8 @@ pub struct SwapDevice {
     used: Vec<u16>,
     /// Clusters without a used slot.
     empty: BitTree,
+    /// What each slot remembers of its page.
+    shadows: Vec<Shadow>,
 }
 
 impl SwapDevice {
@@ -34,7 +37,9 @@ impl SwapDevice {
     pub fn new(mib: u64) -> Self {
         // Whole clusters: an odd half at the end is left unused.
         let slots = ((mib << 20) / PAGE_BYTES) as usize / CLUSTER * CLUSTER;
-        Self { free: BitTree::full(slots), used: vec![0; slots / CLUSTER], empty: BitTree::full(slots / CLUSTER) }
+        let clusters = slots / CLUSTER;
+        let shadows = vec![Shadow::default(); slots];
+        Self { free: BitTree::full(slots), used: vec![0; clusters], empty: BitTree::full(clusters), shadows }
     }
     /// Free slots.
     #[inline]
@@ -64,6 +69,16 @@ impl SwapDevice {
         self.used[cluster] = CLUSTER as u16;
         Some(first as u32)
     }
+    /// Notes what is to be known of the page of a slot when it comes back.
+    pub fn remember(&mut self, slot: u32, shadow: Shadow) {
+        if let Some(s) = self.shadows.get_mut(slot as usize) {
+            *s = shadow;
+        }
+    }
+    /// What is known of the page of a slot.
+    pub fn recall(&self, slot: u32) -> Shadow {
+        self.shadows.get(slot as usize).copied().unwrap_or_default()
+    }
     /// Frees a slot. False if it was free, which is the caller's mistake.
     pub fn put(&mut self, slot: u32) -> bool {
         let slot = slot as usize;
@@ -72,6 +87,7 @@ impl SwapDevice {
         }
         let used = &mut self.used[slot / CLUSTER];
         *used -= 1;
+        self.shadows[slot] = Shadow::default();
         if *used == 0 {
             self.empty.insert(slot / CLUSTER);
         }

@@ -1,0 +1,289 @@
+//! Accessed bits of a mapping's entries: which of them were used since reclaim looked last (`pte_young`).
+//!
+//! Problem: hardware sets a bit at every access, and the simulator must not do anything at every access.
+//! Approach: a sweep notes the *runs* of 64 entries it goes over, one bit each in its chunk. Random accesses are only
+//! counted, by span; when reclaim looks at a chunk, the count since its last look there gives each entry's chance to have
+//! been used, and the bits are drawn. Only then do entries have bits of their own, so what nobody looks at costs nothing.
+//! An entry is born used: the fault that makes it is on behalf of an access.
+//! Huge entries have one bit: any run of their chunk.
+
+use super::block::Bits512;
+use super::pageblock::Frame;
+use super::vma::{ChunkKind, Vma};
+use super::CHUNK_PAGES;
+use crate::hw::rng::Rng;
+
+/// Entries of a run, as a shift.
+const RUN: usize = 6;
+/// Every run of a chunk.
+pub(super) const ALL_RUNS: u8 = u8::MAX;
+/// Expected accesses of an entry beyond which it has surely been used: e^-40 is nothing.
+const SURELY: f64 = 40.0;
+
+/// Random accesses to a part of the mapping.
+#[derive(Clone, Copy, Debug)]
+struct RandomUse {
+    from: u64,
+    to: u64,
+    accesses: u64,
+}
+
+/// What random accesses have done to the bits of a mapping.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RandomUses {
+    spans: Vec<RandomUse>,
+    /// Accesses to all spans.
+    total: u64,
+    /// By chunk, from the first look on: `total` then, and the expected accesses of one of its entries until then.
+    looked: Vec<(u64, f64)>,
+}
+
+/// The runs that entries `from..to` (not empty) lie in.
+#[inline]
+pub(super) fn runs(from: usize, to: usize) -> u8 {
+    let (first, last) = (from >> RUN, (to - 1) >> RUN);
+    (ALL_RUNS << first) & (ALL_RUNS >> (7 - last))
+}
+
+fn entries_of(runs: u8) -> Bits512 {
+    let mut out = Bits512::default();
+    for (run, word) in out.0.iter_mut().enumerate() {
+        *word = if runs >> run & 1 != 0 { u64::MAX } else { 0 };
+    }
+    out
+}
+
+impl Vma {
+    /// Entries `from..to` of a chunk are accessed.
+    #[inline]
+    pub fn touch(&mut self, chunk: usize, from: usize, to: usize) {
+        if from < to {
+            let (c, used) = (&mut self.chunks[chunk], runs(from, to));
+            // Most sweeps find them noted already, and leave the line clean.
+            if c.touched & used != used {
+                c.touched |= used;
+            }
+        }
+    }
+    /// The number under which random accesses to bytes `from..to` are counted.
+    pub fn random_use(&mut self, from: u64, to: u64) -> usize {
+        let spans = &mut self.random.spans;
+        spans.iter().position(|s| (s.from, s.to) == (from, to)).unwrap_or_else(|| {
+            spans.push(RandomUse { from, to, accesses: 0 });
+            spans.len() - 1
+        })
+    }
+    /// So many accesses to random places of a span.
+    #[inline]
+    pub fn touch_random(&mut self, span: usize, accesses: u64) {
+        self.random.spans[span].accesses += accesses;
+        self.random.total += accesses;
+    }
+    /// A fork's copy starts with old entries, and its accesses are its own.
+    pub(super) fn all_old(&mut self) {
+        self.random = RandomUses::default();
+        self.chunks.iter_mut().for_each(|c| c.touched = 0);
+        self.blocks.iter_mut().for_each(|b| b.young = Bits512::default());
+    }
+
+    /// Gives the entries of a chunk the bits that its accesses since the last look have set.
+    pub fn settle_young(&mut self, chunk: usize, rng: &mut Rng) {
+        let expected = self.random_accesses(chunk);
+        let c = &mut self.chunks[chunk];
+        if c.kind != ChunkKind::Small {
+            if expected > 0.0 && rng.unit() < 1.0 - (-expected * CHUNK_PAGES as f64).exp() {
+                c.touched = ALL_RUNS;
+            }
+            return;
+        }
+        let b = &mut self.blocks[c.index as usize];
+        if c.touched != 0 {
+            let used = entries_of(std::mem::take(&mut c.touched));
+            b.young = b.young.zip(&used, |y, u| y | u);
+        }
+        if expected >= SURELY {
+            b.young = Bits512::range(0, CHUNK_PAGES as usize);
+        } else if expected > 0.0 {
+            let chance = 1.0 - (-expected).exp();
+            for page in 0..CHUNK_PAGES as usize {
+                if rng.unit() < chance {
+                    b.young.set(page);
+                }
+            }
+        }
+    }
+    /// Expected random accesses of one entry of a chunk since the last look at it, which this is.
+    fn random_accesses(&mut self, chunk: usize) -> f64 {
+        let r = &self.random;
+        if r.total == r.looked.get(chunk).map_or(0, |l| l.0) {
+            return 0.0;
+        }
+        let base = self.chunk_base(chunk);
+        let here = |s: &&RandomUse| s.from < base + super::CHUNK_BYTES && s.to > base;
+        let per_entry = |s: &RandomUse| s.accesses as f64 * super::PAGE_BYTES as f64 / (s.to - s.from) as f64;
+        let now: f64 = r.spans.iter().filter(here).map(per_entry).sum();
+        let chunks = self.chunks.len();
+        let r = &mut self.random;
+        r.looked.resize(chunks, (0, 0.0));
+        let before = std::mem::replace(&mut r.looked[chunk], (r.total, now)).1;
+        now - before
+    }
+    /// Whether an entry, or the huge entry, was used since the last look, and that it has not been from now on
+    /// (`ptep_clear_young_notify`). The chunk's bits are settled.
+    pub fn test_clear_young(&mut self, chunk: usize, page: usize) -> bool {
+        let c = &mut self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Empty => false,
+            ChunkKind::Huge => std::mem::take(&mut c.touched) != 0,
+            ChunkKind::Small => {
+                let b = &mut self.blocks[c.index as usize];
+                let young = b.young.get(page);
+                b.young.clear(page);
+                young
+            }
+        }
+    }
+    /// Present entries of a chunk of base pages that were used since reclaim looked last, or whose page it found used
+    /// then. Exclusive pages; those in common count by their entry alone.
+    pub fn referenced_pages(&mut self, chunk: usize, rng: &mut Rng) -> u32 {
+        self.settle_young(chunk, rng);
+        let c = self.chunks[chunk];
+        if c.kind != ChunkKind::Small {
+            return 0;
+        }
+        let b = &self.blocks[c.index as usize];
+        let used = |page: &usize| {
+            b.present.get(*page) && (b.young.get(*page) || self.places.get(chunk, *page).has(Frame::REFERENCED))
+        };
+        (0..CHUNK_PAGES as usize).filter(used).count() as u32
+    }
+
+    /// Adds the exclusive pages on the active list, on each node, to `out`.
+    pub fn add_active_on_node(&self, out: &mut [u64]) {
+        self.add_active_partials(out);
+        for (chunk, c) in self.chunks.iter().enumerate() {
+            match c.kind {
+                ChunkKind::Huge if c.shared == 0 && self.frame(chunk, 0).has(Frame::ACTIVE) => {
+                    out[usize::from(c.node)] += CHUNK_PAGES;
+                }
+                ChunkKind::Small => {
+                    let active = |page: &usize| self.places.get(chunk, *page).has(Frame::ACTIVE);
+                    let on = |page| self.exclusive_node(chunk, page);
+                    (0..CHUNK_PAGES as usize).filter(active).filter_map(on).for_each(|node| out[node] += 1);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Place and flags of an exclusive page, or of the huge page.
+    #[inline]
+    pub fn frame(&self, chunk: usize, page: usize) -> Frame {
+        match self.chunks[chunk].kind {
+            ChunkKind::Huge => self.places.huge(chunk),
+            _ => self.places.get(chunk, page),
+        }
+    }
+    /// Gives an exclusive page, or the huge page, other flags.
+    pub fn set_flags(&mut self, chunk: usize, page: usize, frame: Frame) {
+        if frame == Frame::UNKNOWN {
+            return;
+        }
+        match self.chunks[chunk].kind {
+            ChunkKind::Huge => {
+                self.places.move_huge(chunk, frame);
+            }
+            _ => self.places.set(chunk, page, frame),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vma::VmaKind;
+    use super::*;
+
+    fn vma() -> (Vma, Rng) {
+        let mut v = Vma::new(0, 8 << 20, VmaKind::PrivateAnon, true, 2);
+        (0..512).for_each(|p| v.populate(0, p, 0, Frame(3)));
+        v.populate_huge(1, 1, Frame(4));
+        let mut rng = Rng::new(5);
+        for chunk in 0..2 {
+            v.settle_young(chunk, &mut rng);
+            (0..512).for_each(|p| {
+                v.test_clear_young(chunk, p);
+            });
+        }
+        (v, rng)
+    }
+
+    fn young(v: &mut Vma, rng: &mut Rng) -> usize {
+        v.settle_young(0, rng);
+        (0..512).filter(|p| v.test_clear_young(0, *p)).count()
+    }
+
+    #[test]
+    fn entries_are_born_used_and_a_look_clears_them() {
+        let mut v = Vma::new(0, 4 << 20, VmaKind::PrivateAnon, true, 2);
+        let mut rng = Rng::new(5);
+        v.populate(0, 70, 0, Frame(3));
+        v.populate_huge(1, 0, Frame(4));
+        v.settle_young(0, &mut rng);
+        assert!(v.test_clear_young(0, 70) && !v.test_clear_young(0, 70));
+        assert!(v.test_clear_young(1, 0) && !v.test_clear_young(1, 0));
+    }
+
+    #[test]
+    fn a_sweep_marks_the_runs_it_goes_over() {
+        let (mut v, mut rng) = vma();
+        assert_eq!(young(&mut v, &mut rng), 0);
+        v.touch(0, 63, 65);
+        assert_eq!(young(&mut v, &mut rng), 128);
+        v.touch(0, 0, 512);
+        assert_eq!(young(&mut v, &mut rng), 512);
+        v.touch(0, 500, 500);
+        assert_eq!(young(&mut v, &mut rng), 0);
+        v.touch(1, 9, 10);
+        v.settle_young(1, &mut rng);
+        assert!(v.test_clear_young(1, 0), "a huge entry has one bit");
+        assert_eq!([runs(0, 1), runs(0, 512), runs(64, 192), runs(511, 512)], [1, 0xff, 0b110, 0x80]);
+    }
+
+    #[test]
+    fn random_accesses_use_entries_by_chance() {
+        let (mut v, mut rng) = vma();
+        let span = v.random_use(0, 8 << 20);
+        assert_eq!((v.random_use(0, 8 << 20), v.random_use(0, 4096)), (span, span + 1));
+        // 2048 pages, one access each on average: 1 - 1/e of them are used, whatever was counted before.
+        for _ in 0..3 {
+            v.touch_random(span, 2048);
+            let n = young(&mut v, &mut rng);
+            assert!((260..390).contains(&n), "{n} of 512");
+            assert_eq!(young(&mut v, &mut rng), 0, "no access since");
+        }
+        v.touch_random(span, 2048 * 50);
+        assert_eq!(young(&mut v, &mut rng), 512);
+        v.settle_young(1, &mut rng);
+        assert!(v.test_clear_young(1, 0), "512 chances");
+        // Accesses elsewhere leave this chunk alone.
+        let far = v.random_use(6 << 20, 8 << 20);
+        v.touch_random(far, 1 << 20);
+        assert_eq!(young(&mut v, &mut rng), 0);
+    }
+
+    #[test]
+    fn a_huge_page_splits_and_forks_with_its_bit() {
+        let (mut v, mut rng) = vma();
+        v.touch(1, 0, 1);
+        v.split_huge(1);
+        v.settle_young(1, &mut rng);
+        assert!((0..512).all(|p| v.test_clear_young(1, p)));
+        v.touch(0, 0, 512);
+        assert_eq!(v.referenced_pages(0, &mut rng), 512);
+        assert_eq!(v.referenced_pages(0, &mut rng), 512, "looking without clearing");
+        v.all_old();
+        assert_eq!(v.referenced_pages(0, &mut rng), 0);
+        v.set_flags(0, 9, Frame(3).with(Frame::REFERENCED, true));
+        assert_eq!(v.referenced_pages(0, &mut rng), 1);
+    }
+}
