@@ -6,7 +6,7 @@ use crate::migration::{Stretch, SHARED_STEP_NS};
 use crate::pace::{Known, Pace, SweepCosts, Times};
 use crate::sets::NEVER_WARM;
 use crate::sync::Waiter;
-use crate::task::Activity;
+use crate::task::{Activity, Block};
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
 use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
@@ -400,6 +400,11 @@ impl World<'_> {
                 let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
                 self.processes[process].space.vma_mut(id).touch(chunk, lo, reached);
                 *clock += (ns + 0.5) as u64;
+                if !self.designs.fronts.is_empty() {
+                    let left = base + lo as u64 * PAGE_BYTES;
+                    let pages = (lo, ((addr + bytes - left).div_ceil(PAGE_BYTES)) as usize + lo);
+                    kernel_ns += self.wait_for_moves(task, (process, id, chunk), pages, clock, ns as u64);
+                }
                 if want > room {
                     out = Step::Go;
                     break;
@@ -431,6 +436,22 @@ impl World<'_> {
         out
     }
 
+    /// Sleeps behind the moves of a chunk's pages, if a sweep that has taken `swept_ns` for them has met one; returns
+    /// the time.
+    fn wait_for_moves(
+        &mut self,
+        task: u32,
+        at: (usize, usize, usize),
+        pages: (usize, usize),
+        clock: &mut u64,
+        swept_ns: u64,
+    ) -> u64 {
+        let waited = self.designs.fronts.wait_ns(at, pages, clock.saturating_sub(swept_ns), *clock);
+        self.tasks[task as usize].slept_ns += waited;
+        *clock += waited;
+        waited
+    }
+
     /// Bytes a sweep goes over.
     fn sweep_bytes(&self, a: &Access) -> u64 {
         match a.pattern {
@@ -440,17 +461,18 @@ impl World<'_> {
     }
 
     /// Where in its span a sweep is that has `done` of `all` bytes behind it, and how many bytes lie ahead in one run:
-    /// all that is left, or the rest of a block. A block is drawn when the one before is done.
+    /// all that is left, or the rest of a block. A block is drawn when the one before is used up.
     fn run_at(&mut self, task: u32, a: &Access, done: u64, all: u64) -> (u64, u64) {
         let Pattern::Blocks { block_bytes } = a.pattern else { return (done, all - done) };
-        let within = done % block_bytes;
-        let number = done / block_bytes;
-        let start = match self.tasks[task as usize].block {
-            Some((n, start)) if n == number => start,
+        let open = self.tasks[task as usize].block.filter(|b| b.span == a.span && b.bytes == block_bytes);
+        let within = open.map_or(block_bytes, |b| (done as i64 - b.begun) as u64);
+        let (start, within) = match open {
+            Some(b) if within < block_bytes => (b.start, within),
             _ => {
                 let start = self.rng.below(a.span.len_bytes / block_bytes) * block_bytes;
-                self.tasks[task as usize].block = Some((number, start));
-                start
+                let block = Block { span: a.span, bytes: block_bytes, start, begun: done as i64 };
+                self.tasks[task as usize].block = Some(block);
+                (start, 0)
             }
         };
         (start + within, (block_bytes - within).min(all - done))
@@ -469,6 +491,9 @@ impl World<'_> {
                 let bit = self.sets.info(t.process, t.program(), t.pc).bit;
                 // A span too large for the cache has driven everything else out.
                 t.warm = if bit == NEVER_WARM { 0 } else { t.warm | 1 << bit };
+            }
+            if let Some(b) = &mut t.block {
+                b.begun -= of as i64 * i64::from(matches!(a.pattern, Pattern::Blocks { .. }) && b.span == a.span);
             }
             t.advance();
         }

@@ -4,6 +4,7 @@
 use crate::designs::{Daemon, Marks};
 use crate::engine::{Pending, World};
 use crate::fault::Found;
+use crate::fronts::Front;
 use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::block::NEVER;
@@ -176,7 +177,7 @@ impl World<'_> {
         let mut dest = f.node;
         let mut ns = 0.0;
         if verdict == Verdict::Migrate && self.autonuma_admits(here, f.pages, clock) {
-            let moved = self.autonuma_migrate(cpu, task, &Found { last, ..*f });
+            let moved = self.autonuma_migrate(cpu, task, &Found { last, ..*f }, clock);
             if let Some(time) = moved {
                 ns = time;
                 dest = here;
@@ -197,7 +198,7 @@ impl World<'_> {
     }
 
     /// Moves a page to the faulting CPU's node; a huge page is split first. Returns the time, `None` if nothing moved.
-    fn autonuma_migrate(&mut self, cpu: usize, task: u32, f: &Found) -> Option<f64> {
+    fn autonuma_migrate(&mut self, cpu: usize, task: u32, f: &Found, clock: u64) -> Option<f64> {
         let process = self.tasks[task as usize].process as usize;
         let here = self.cpus[cpu].node;
         if f.pages == 1 {
@@ -217,14 +218,19 @@ impl World<'_> {
         let (node, frame) = self.processes[process].space.vma_mut(f.vma).split_huge(f.chunk);
         self.memory.split_frame(node, frame);
         self.designs.counters.thp_split += 1;
-        let mut ns = self.costs.split_ns() + self.shoot_down(cpu, task, CHUNK_PAGES) as f64;
+        let split_ns = self.costs.split_ns() + self.shoot_down(cpu, task, CHUNK_PAGES) as f64;
+        let mut ns = 0.0;
         for page in 0..CHUNK_PAGES as usize {
             let found = Found { page, pages: 1, ..*f };
             if self.autonuma_migrate_base(cpu, task, &found) {
                 ns += self.base_migration_ns(cpu, task, &found, here);
             }
         }
-        Some(ns)
+        let (vma, chunk, page_ns) = (f.vma, f.chunk, ns / CHUNK_PAGES as f64);
+        let from_ns = clock + split_ns as u64;
+        let front = Front { process, vma, chunk, from_ns, until_ns: from_ns + ns as u64, page_ns };
+        self.designs.fronts.begin(front, self.now_ns);
+        Some(split_ns + ns)
     }
 
     fn autonuma_migrate_base(&mut self, cpu: usize, task: u32, f: &Found) -> bool {

@@ -10,6 +10,7 @@
 use crate::copies::Copies;
 use crate::engine::World;
 use crate::event::Event;
+use crate::fronts::Fronts;
 use numalab_kernel::mm::khugepaged::{KhugepagedTunables, Pace};
 use numalab_kernel::mm::ChunkKind;
 use numalab_kernel::numa::autonuma::{AutoNuma, Scand};
@@ -68,6 +69,8 @@ pub struct Designs {
     pub khugepaged: (KhugepagedTunables, [usize; 3], Pace),
     /// Copies of huge pages under way.
     pub copies: Copies,
+    /// Huge pages being moved page by page.
+    pub fronts: Fronts,
     /// Counts.
     pub counters: DesignCounters,
     /// Threads with scan work queued.
@@ -100,6 +103,7 @@ impl Designs {
             scand: Scand::default(),
             khugepaged: (kh, [0; 3], Pace::new(&kh)),
             copies: Copies::default(),
+            fronts: Fronts::default(),
             counters: DesignCounters::default(),
             queued: Vec::new(),
             cfg: *cfg,

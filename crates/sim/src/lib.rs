@@ -21,6 +21,7 @@ mod dispatch;
 mod engine;
 mod event;
 mod fault;
+mod fronts;
 mod host;
 mod life;
 mod log;

@@ -2,7 +2,7 @@
 
 use crate::migration::{PageMigration, Stretch};
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_model::workload::{Bound, Op};
+use numalab_model::workload::{Bound, Op, Span};
 
 /// One open loop of a task's program.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,20 @@ pub struct LoopFrame {
     pub left: u64,
     /// End time, for timed loops (`u64::MAX` for counted ones).
     pub until_ns: u64,
+}
+
+/// A block of an access by blocks: the next access of the thread to the same span goes on where this one ended, as a
+/// thread does with its allocation buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// What it is a block of.
+    pub span: Span,
+    /// Length, bytes.
+    pub bytes: u64,
+    /// Where in the span it begins, bytes.
+    pub start: u64,
+    /// Progress of the current access where the block began, bytes: below 0 in the accesses after that one.
+    pub begun: i64,
 }
 
 /// What the task does at the moment.
@@ -64,8 +78,8 @@ pub struct Task<'a> {
     pub blocked_since_ns: Option<u64>,
     /// Page (chunk, page) that its random access has come to and still has to fault in.
     pub drawn: Option<(usize, usize)>,
-    /// Block that its access by blocks is in: its number in the pass, and where in the span it begins.
-    pub block: Option<(u64, u64)>,
+    /// Block that its accesses by blocks are in.
+    pub block: Option<Block>,
     /// The sweep it is planned to make, while shared pages are on the move.
     pub stretch: Option<Stretch>,
     /// Migration it carries out.
@@ -160,7 +174,6 @@ impl<'a> Task<'a> {
         self.pc += 1;
         self.done = 0;
         self.drawn = None;
-        self.block = None;
         self.entered = false;
     }
     /// Starts another program from its first op.

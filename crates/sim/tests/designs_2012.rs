@@ -102,6 +102,22 @@ fn the_first_fault_exception_spreads_the_hot_node() {
 
 /// Section 8.4: native migration of huge pages needs neither splits nor joins and costs less.
 #[test]
+fn who_follows_a_page_by_page_move_sleeps() {
+    // Two processes of 24 threads that sweep the same memory meet moves of others; threads with slices of their own do
+    // not, but for the huge pages at their edges; a huge page that moves whole is never left half-way.
+    let shared = go(&plain(AUTONUMA), "numa01", &[("loops", "6")]);
+    assert!(scalar(&shared, "blocked_s") > 1.0, "{}", scalar(&shared, "blocked_s"));
+    let own = go(&plain(AUTONUMA), "numa01_THREAD_ALLOC", &[("loops", "60")]);
+    let share = |o: &Outcome| scalar(o, "blocked_s") / counter(o, "thp_split") as f64;
+    assert!(share(&own) < 0.2 * share(&shared), "{} of {}", share(&own), share(&shared));
+    let knobs = AutoNumaTunables { native_huge: true, ..AutoNumaTunables::default() };
+    let whole = go(&config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always), "numa01", &[("loops", "6")]);
+    assert_eq!(scalar(&whole, "blocked_s"), 0.0);
+    let vanilla = go(&plain(VANILLA), "numa01", &[("loops", "3")]);
+    assert_eq!(scalar(&vanilla, "blocked_s"), 0.0);
+}
+
+#[test]
 fn native_huge_migration_under_autonuma() {
     let params = [("loops", "120")];
     let knobs = AutoNumaTunables { native_huge: true, ..AutoNumaTunables::default() };

@@ -82,6 +82,26 @@ fn blocks_stream_and_hide_behind_work() {
     assert!((worked - 1.0).abs() < 0.02, "{worked}");
 }
 
+/// A buffer that an access does not use up is gone on with by the next one: passes of one page touch as many pages in
+/// all as passes of whole buffers, and fill buffers one after the other.
+#[test]
+fn a_buffer_lasts_over_accesses() {
+    let m = machine("milan-2s-nps1");
+    let k = kernel("off");
+    // 64 MiB of 64 buffers; 32 buffers' worth of lines, by one access or by many.
+    let pages = |passes: u32, lines: u32| {
+        let text = format!(
+            "name = \"b\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"test\"\n[[process]]\nname = \"p\"\n\
+             [[process.region]]\nname = \"r\"\nsize = \"64MiB\"\nadvice = \"nohuge\"\n[[process.phase]]\n\
+             count = {passes}\naccess = \"r\"\nwrite = 1\npattern = \"blocks\"\nblock = \"1MiB\"\naccesses = {lines}\n"
+        );
+        counter(&run(&m, &inline(&text, &m, 1, &[]), &k, 1), "pgfault")
+    };
+    let (whole, parts) = (pages(1, 32 * 16384), pages(32 * 256, 64));
+    assert!(whole > 20 * 256, "{whole} pages of some 25 buffers");
+    assert_eq!(parts, whole);
+}
+
 /// kernel-numa-balancing.md scenario E1: one thread, 1 GiB on the wrong node. Every page is marked once,
 /// faults once and migrates once; afterwards the single-user shortcut leaves them alone.
 #[test]

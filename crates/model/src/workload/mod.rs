@@ -295,7 +295,7 @@ pub enum Pattern {
     /// Dependent random lines (one in flight).
     Chase,
     /// Blocks of `block_bytes` anywhere in the span, aligned to their size, each in address order: buffers that an
-    /// allocator hands out.
+    /// allocator hands out. What an access leaves of its last block the thread's next one to the same span goes on with.
     Blocks {
         /// Length of a block, bytes; whole lines, at least one, at most the span.
         block_bytes: u64,

@@ -6,7 +6,20 @@ use crate::sys::PAGE_BYTES;
 /// Lines between two calls of `after`.
 const BATCH: u64 = 64;
 
-/// `accesses` lines in blocks of `block_bytes`, aligned to their size; the last block may be cut short.
+/// A block that is not used up yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    range: Range,
+    /// Lines of a block.
+    lines: u64,
+    /// Next line.
+    next: u64,
+    /// Line after the last.
+    end: u64,
+}
+
+/// `accesses` lines in blocks of `block_bytes`, aligned to their size. What is left of the last block is gone on with by
+/// the thread's next walk over blocks of the same range.
 pub fn walk(
     range: Range,
     (accesses, block_bytes): (u64, u64),
@@ -18,21 +31,22 @@ pub fn walk(
     let blocks = range.lines() / block_lines;
     let mut left = accesses;
     while left > 0 {
-        let start = scale(draw.bits(), blocks) * block_lines;
-        let lines = left.min(block_lines);
-        let mut done = 0;
-        while done < lines {
-            let batch = (lines - done).min(BATCH);
-            for line in start + done..start + done + batch {
-                if line * LINE_BYTES % PAGE_BYTES == 0 {
-                    turn.force();
-                }
-                touch(range, line * LINE_BYTES, &mut turn);
+        let same = |o: &Open| o.range == range && o.lines == block_lines && o.next < o.end;
+        let mut open = draw.block.filter(same).unwrap_or_else(|| {
+            let next = scale(draw.bits(), blocks) * block_lines;
+            Open { range, lines: block_lines, next, end: next + block_lines }
+        });
+        let batch = left.min(open.end - open.next).min(BATCH);
+        for line in open.next..open.next + batch {
+            if line * LINE_BYTES % PAGE_BYTES == 0 {
+                turn.force();
             }
-            after(batch);
-            done += batch;
+            touch(range, line * LINE_BYTES, &mut turn);
         }
-        left -= lines;
+        after(batch);
+        open.next += batch;
+        draw.block = Some(open);
+        left -= batch;
     }
 }
 
@@ -51,6 +65,17 @@ mod tests {
         // One or two of the 16 blocks, each whole.
         assert!(written.len() == 4 || written.len() == 8, "{written:?}");
         assert!(written.chunks(4).all(|b| b[0] % 256 == 0 && b[3] == b[0] + 192), "{written:?}");
+    }
+
+    #[test]
+    fn a_later_walk_goes_on_where_one_ended() {
+        let mut buffer = Buffer::new(16 * 256);
+        let mut draw = Draw::new(3, 0);
+        for _ in 0..2 {
+            walk(buffer.range(), (2, 256), WriteTurn::new(1.0), &mut draw, &mut |_| {});
+        }
+        let written = buffer.written();
+        assert!(written.len() == 4 && written[0] % 256 == 0 && written[3] == written[0] + 192, "{written:?}");
     }
 
     #[test]

@@ -149,10 +149,11 @@ impl WriteTurn {
     }
 }
 
-/// A thread's generator of random lines (xorshift64*).
+/// A thread's generator of random lines (xorshift64*), and the block it has drawn last.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     state: u64,
+    block: Option<blocks::Open>,
 }
 
 impl Draw {
@@ -162,7 +163,7 @@ impl Draw {
             seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ thread.wrapping_add(1).wrapping_mul(0xD1B5_4A32_D192_ED03);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        Self { state: (z ^ (z >> 31)) | 1 }
+        Self { state: (z ^ (z >> 31)) | 1, block: None }
     }
     /// 64 random bits.
     #[inline(always)]
