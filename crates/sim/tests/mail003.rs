@@ -40,16 +40,15 @@ fn percent(machine_name: &str, order: &[(&str, &str)]) -> Vec<f64> {
     order.iter().map(|(node, huge)| (seeks(&m, node, huge) / local - 1.0) * 100.0).collect()
 }
 
-/// The mail gives whole points: within 3 of some value that rounds to the figure.
-const POINTS: f64 = 3.5;
-
 #[test]
-fn random_seeks_on_naples_are_within_3_points_of_the_mail() {
-    // The remote base page is 3.2 off the rounded figure, as the reference's own model has it (vector 30).
+fn random_seeks_on_naples_are_within_3_points_of_the_mail_but_for_the_farthest() {
     let got = percent("naples-2s", &[("0", "0"), ("1", "1"), ("1", "0"), ("4", "1"), ("4", "0")]);
-    for (got, mail) in got.iter().zip([43.0, 45.0, 106.0, 131.0, 224.0]) {
-        assert!((got - mail).abs() <= POINTS, "{got:.1} % against {mail} %");
+    for (got, mail) in got.iter().zip([43.0, 45.0, 106.0, 131.0]) {
+        assert!((got - mail).abs() <= 3.0, "{got:.1} % against {mail} %");
     }
+    // The remote base page misses the mail's 224 % by 3.3 points: the reference's own model has it so (vector 30).
+    let miss = got[4] - 224.0;
+    assert!((3.0..3.5).contains(&miss), "off by {miss:.2}: a new figure, or the miss is gone");
 }
 
 #[test]
