@@ -9,7 +9,7 @@ build:
 
 # Three kernels of the 2023 disjoint-VMA thread, published beside simulated, and the same as a page: report.html.
 demo: build
-	./target/release/numalab reproduce 000 --iterations 1
+	./target/release/numalab reproduce 000
 
 test: lint unit debug python browser vm
 
