@@ -141,8 +141,13 @@ struct Work<'a> {
     executor: Executor<'a>,
 }
 
-/// Runs that a calibration is expected to take, for the progress bar.
-const CALIBRATION_RUNS: usize = 4;
+/// Steps that a calibration is expected to take, for the progress bar.
+const CALIBRATION_STEPS: usize = 4;
+
+/// "1 run", "7 runs".
+fn runs_of(n: u32) -> String {
+    format!("{n} run{}", if n == 1 { "" } else { "s" })
+}
 
 /// A block carried out.
 struct DoneBlock {
@@ -161,7 +166,9 @@ impl Work<'_> {
         let mut note = String::new();
         let progress = self.executor.progress;
         let runs = list.len() * run.iterations as usize;
-        progress.set_total(progress.done() + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_RUNS));
+        progress.set_total(
+            progress.done() + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_STEPS * run.iterations as usize),
+        );
         // A kernel stands in an experiment once: columns of their own are an experiment each.
         let home = self.home(block);
         let parts: Vec<(PathBuf, Vec<&Column>)> = if block.columns.is_some() {
@@ -242,7 +249,7 @@ impl Work<'_> {
         }
     }
 
-    /// The amount of work at which the first baseline run takes as long as published.
+    /// The amount of work at which the baseline's runs take as long as published, on average.
     fn calibrate(&self, block: &Block, run: &BlockRun, c: &Calibrate, note: &mut String) -> Result<u64, Failure> {
         let p = self.published;
         let (list, baseline) = p.columns_of(block);
@@ -253,7 +260,6 @@ impl Work<'_> {
         })?;
         let base = Experiment {
             name: format!("calibrate-{}", p.name.value),
-            iterations: 1,
             ..self.experiment(block, run, &[&list[baseline]])
         };
         let dir = self.dir.join("calibration");
@@ -263,17 +269,19 @@ impl Work<'_> {
             let mut experiment = base.clone();
             experiment.params.push(param(c, count));
             let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
-            runs.iter_mut().for_each(|r| r.iteration = steps.len() as u32);
+            runs.iter_mut().zip(steps.len() as u32..).for_each(|(r, n)| r.iteration = n);
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
             let finished = execute(&store, &runs, &self.executor)?;
             steps.extend(runs);
-            let value = finished.first().and_then(|f| figure(&f.record.outcome, &c.metric));
-            value.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
+            let values: Option<Vec<f64>> = finished.iter().map(|f| figure(&f.record.outcome, &c.metric)).collect();
+            let values = values.filter(|v| !v.is_empty());
+            let mean = values.map(|v| v.iter().sum::<f64>() / v.len() as f64);
+            mean.ok_or_else(|| Failure::environment(format!("{}: the run reports no {}", block.group, c.metric)))
         })?;
         let column = &list[baseline].name;
         note.push_str(&format!(
-            "{}: {} = {}, chosen so that {column} takes {target} s (simulated {:.3} s with seed {}); all else is predicted\n",
-            block.group, c.parameter.value, found.count, found.value, run.seed
+            "{}: {} = {}, chosen so that {column} takes {target} s (simulated {:.3} s, mean of {}); all else is predicted\n",
+            block.group, c.parameter.value, found.count, found.value, runs_of(run.iterations)
         ));
         Ok(found.count)
     }
