@@ -44,6 +44,7 @@ pub(in crate::sched) struct Env {
 }
 
 impl Env {
+    /// A pass that has looked at nothing yet: for which CPU and domain, how idle the CPU is, and what caused it.
     pub fn new(cpu: u32, dom: DomId, idle: Idle, why: Why) -> Self {
         Self {
             cpu,

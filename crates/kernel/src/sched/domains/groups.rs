@@ -17,6 +17,7 @@ pub(super) struct GroupMaker<'a> {
 }
 
 impl<'a> GroupMaker<'a> {
+    /// For the towers of a layout; no group is made yet.
     pub fn new(layout: &'a Layout, levels: &'a [LevelDef], towers: &'a [Vec<Raw>]) -> Self {
         let shared = vec![None; levels.len() * layout.cpus];
         Self { layout, levels, towers, groups: Vec::new(), shared }

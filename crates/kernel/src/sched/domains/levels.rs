@@ -67,6 +67,7 @@ pub(super) struct LevelDef {
 }
 
 impl LevelDef {
+    /// CPUs of the level that `cpu` belongs with.
     pub fn mask(&self, cpu: u32) -> &CpuSet {
         &self.masks[self.mask_of[cpu as usize] as usize]
     }

@@ -63,6 +63,7 @@ pub(in crate::sched) struct Rq {
 }
 
 impl Rq {
+    /// An empty run queue, whose average idle time starts at twice this cost of a migration, ns.
     pub fn new(migration_cost_ns: u64) -> Self {
         Self {
             cur: NONE,
@@ -142,6 +143,7 @@ impl Rq {
     pub fn expects_short_idle(&self) -> bool {
         self.short_idles.count_ones() >= 6
     }
+    /// The next number that orders tasks of equal keys.
     pub fn next_seq(&mut self) -> u64 {
         self.seq += 1;
         self.seq
@@ -152,6 +154,7 @@ impl Rq {
             self.min_vruntime = self.min_vruntime.max(v);
         }
     }
+    /// Forgets that `t` was to run next (`clear_buddies`).
     pub fn clear_buddies(&mut self, t: TaskId) {
         if self.next_buddy == t {
             self.next_buddy = NONE;
@@ -166,10 +169,12 @@ impl Rq {
         t.util_changed = false;
         self.util_est += t.util_est_queued;
     }
+    /// Takes the estimated utilisation of a task off the queue (`util_est_dequeue`).
     pub fn util_est_remove(&mut self, t: &mut Task) {
         self.util_est = self.util_est.saturating_sub(t.util_est_queued);
         t.util_est_queued = 0;
     }
+    /// Counts a task in or out of those with a preferred node, and of those on it (`account_numa_enqueue`, `_dequeue`).
     pub fn count_numa(&mut self, t: &Task, node: u32, add: bool) {
         if t.preferred_nid == task::NO_NODE {
             return;

@@ -78,6 +78,7 @@ pub(in crate::sched) struct Task {
 }
 
 impl Task {
+    /// A task of this load weight that has not run: its affinity set, how many CPUs that has, and the CPU it starts from.
     pub fn new(weight: u32, allowed: u32, nr_allowed: u32, cpu: u32) -> Self {
         let weight = u64::from(weight);
         Self {
