@@ -195,6 +195,10 @@ impl Control {
     /// Not a mapping of at least the layout's size.
     pub fn attach(fd: RawFd, layout: Layout) -> io::Result<Self> {
         let base = sys::map_shared(fd, layout.bytes())?;
+        // The block is the instrument, not the program. Kernels that scan shared memory leave ranges alone that have a
+        // policy of their own without migrate-on-fault; "local" is where its pages come from anyway. A kernel without
+        // NUMA policies has no scanner either, so its refusal says nothing.
+        let _ = sys::mbind(base as u64, layout.bytes() as u64, sys::RawPolicy { mode: libc::MPOL_LOCAL, nodes: 0 });
         Ok(Self { base, layout })
     }
 
