@@ -304,6 +304,7 @@ pub(crate) mod tests {
                 llc_stream_gbps: 20.0,
                 llc_port_gbps: None,
                 source_snoop: false,
+                transfer_ns: None,
             },
             stream: Stream { lines_sequential: 20.0, lines_random: 10.0, cap_gbps: 10.0 },
             tlb: Tlb {

@@ -90,9 +90,11 @@ fn divide_op(op: &Op, divisor: u64, old: &[u64], new: &[u64]) -> Op {
                 // The number of lines of the pass.
                 Pattern::Sequential => span.len_bytes.div_ceil(LINE),
                 Pattern::Strided { stride_bytes } => span.len_bytes.div_ceil(stride_bytes.max(LINE)),
-                Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase | Pattern::Blocks { .. } => {
-                    (a.accesses / divisor).max(1)
-                }
+                Pattern::Random
+                | Pattern::Zipf { .. }
+                | Pattern::Chase
+                | Pattern::Reuse { .. }
+                | Pattern::Blocks { .. } => (a.accesses / divisor).max(1),
             };
             Op::Access(Access { span, accesses, ..*a })
         }

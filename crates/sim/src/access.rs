@@ -65,7 +65,9 @@ impl World<'_> {
             Op::Access(a) => match a.pattern {
                 Pattern::Sequential | Pattern::Blocks { .. } => self.sweep(cpu, task, a, clock, end),
                 Pattern::Strided { stride_bytes } => self.stride(cpu, task, a, stride_bytes, clock, end),
-                Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase => self.random(cpu, task, a, clock, end),
+                Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase | Pattern::Reuse { .. } => {
+                    self.random(cpu, task, a, clock, end)
+                }
             },
             Op::Compute { ns } => self.compute(cpu, task, *ns, clock, end),
             Op::Sleep { ns, exponential } => {
@@ -294,26 +296,36 @@ impl World<'_> {
         }
         let sibling = self.sibling(cpu);
         let llc = self.cpus[cpu].llc;
-        let t = &mut self.tasks[task as usize];
+        let t = &self.tasks[task as usize];
         let warm = info.bit != NEVER_WARM && t.warm >> info.bit & 1 != 0;
         let l2_bytes = self.cache.l2_share_bytes(sibling == Sibling::Working);
         let group_bytes = self.sets.group_bytes(info.group);
+        let (fetched, turn_ns) = self.in_step(llc, info.set as usize, a);
+        let t = &mut self.tasks[task as usize];
         let (l2, llc) = match a.pattern {
+            _ if fetched < 1.0 => (0.0, 0.0),
             // The next block is anywhere, and the span larger than what a cache would keep of it.
             Pattern::Blocks { .. } => (0.0, 0.0),
             Pattern::Sequential | Pattern::Strided { .. } if !warm => (0.0, 0.0),
             Pattern::Sequential | Pattern::Strided { .. } => {
                 (cyclic_hit(group_bytes, l2_bytes), self.sets.loads.cyclic_hit(llc))
             }
-            Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase => {
+            Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase | Pattern::Reuse { .. } => {
                 if fresh && !warm {
                     t.cold_lines = self.sets.loads.held_bytes(llc, info.set as usize) / LINE_BYTES;
                     if info.bit != NEVER_WARM {
                         t.warm |= 1 << info.bit;
                     }
                 }
-                let l2 = if group_bytes <= l2_bytes { 1.0 } else { l2_bytes as f64 / group_bytes as f64 };
-                (l2, self.sets.loads.random_hit(llc, info.set as usize))
+                if let Pattern::Reuse { .. } = a.pattern {
+                    // The LLC holds what the L2 does.
+                    let l2 = f64::from(info.l2[usize::from(sibling == Sibling::Working)]);
+                    let either = self.sets.loads.reuse_hit(llc, info.set as usize).max(l2);
+                    (l2, (either - l2) / (1.0 - l2).max(f64::EPSILON))
+                } else {
+                    let l2 = if group_bytes <= l2_bytes { 1.0 } else { l2_bytes as f64 / group_bytes as f64 };
+                    (l2, self.sets.loads.random_hit(llc, info.set as usize))
+                }
             }
         };
         let place = self.rates.place(self.cpus[cpu].llc);
@@ -323,10 +335,28 @@ impl World<'_> {
             span: info.span,
             l2,
             llc: (1.0 - l2) * llc,
+            fetched,
+            turn_ns,
             zeros: 0.0,
             sibling,
             boost: self.boost(cpu),
         }
+    }
+
+    /// Threads that write one buffer in address order, begun together on one LLC, stay in step: whoever is behind finds
+    /// lines in the cache and catches up, and there a line goes from core to core, written by each. So one of them
+    /// fetches it from memory, and all wait for that and for their turn. Returns the share of the lines that a thread
+    /// fetches, and the wait per line. Measured with two threads: docs/workloads.md.
+    fn in_step(&self, llc: usize, set: usize, a: &Access) -> (f64, f64) {
+        let (Some(transfer_ns), Pattern::Sequential) = (self.machine.cache.transfer_ns, a.pattern) else {
+            return (1.0, 0.0);
+        };
+        let (threads, cores) = self.sets.loads.users(llc, set);
+        if a.write == 0.0 || threads < 2 || self.sets.loads.fits(llc) {
+            return (1.0, 0.0);
+        }
+        let turns = if cores > 1 { f64::from(cores) } else { 0.0 };
+        (1.0 / f64::from(threads), a.write * turns * transfer_ns)
     }
 
     /// What a sweep costs apart from where its pages lie, which stays the same for a slice.
@@ -337,7 +367,10 @@ impl World<'_> {
         let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);
         SweepCosts {
             missing: pace.missing() * traffic,
-            cached: pace.llc * traffic / (self.cache.llc_gbps * share) + pace.l2 / (self.cache.l2_gbps * share),
+            fetched: pace.fetched,
+            cached: pace.llc * traffic / (self.cache.llc_gbps * share)
+                + pace.l2 / (self.cache.l2_gbps * share)
+                + pace.turn_ns / LINE_BYTES as f64,
             zeros: 1.0 / (self.cache.l2_gbps * share),
             alone,
             longest: alone / smt::speed(0.0, pace.sibling),

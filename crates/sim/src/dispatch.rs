@@ -74,7 +74,13 @@ impl World<'_> {
         let (node, llc) = (self.cpus[cpu].node, self.cpus[cpu].llc);
         let t = &self.tasks[task as usize];
         self.processes[t.process as usize].running_on_node[node] -= 1;
-        self.sets.leave(llc, std::mem::replace(&mut self.cpus[cpu].group, NO_GROUP));
+        let group = std::mem::replace(&mut self.cpus[cpu].group, NO_GROUP);
+        self.sets.leave(llc, group, self.alone_in(cpu, group));
+    }
+
+    /// Whether no sibling of `cpu` runs a task inside the loop of `group`.
+    fn alone_in(&self, cpu: usize, group: u32) -> bool {
+        self.cpus[cpu].siblings.iter().all(|&s| self.cpus[s as usize].group != group)
     }
 
     fn enter_cpu(&mut self, cpu: usize, task: u32) {
@@ -88,8 +94,9 @@ impl World<'_> {
             t.warm = 0;
             t.cold_lines = 0;
         }
-        self.cpus[cpu].group = t.group;
-        self.sets.enter(llc, t.group);
+        let group = t.group;
+        self.cpus[cpu].group = group;
+        self.sets.enter(llc, group, self.alone_in(cpu, group));
     }
 
     /// The task running on `cpu` goes on to another working set.
@@ -97,8 +104,8 @@ impl World<'_> {
         let c = &mut self.cpus[cpu];
         let (llc, old) = (c.llc, std::mem::replace(&mut c.group, group));
         self.tasks[task as usize].group = group;
-        self.sets.leave(llc, old);
-        self.sets.enter(llc, group);
+        self.sets.leave(llc, old, self.alone_in(cpu, old));
+        self.sets.enter(llc, group, self.alone_in(cpu, group));
     }
 
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.

@@ -12,7 +12,7 @@ use numalab_model::workload::ForkPoint;
 
 /// Kernel time of creating a thread (`clone`), beside its page-table work, ns: about ten exceptions.
 const CLONE_EXCEPTIONS: f64 = 10.0;
-/// Part of it that is exponentially distributed (512 `pthread_create` on a Zen 5 core, CPU time: 5th percentile 13.5 us,
+/// Part of all that creating a thread takes that is exponentially distributed (512 `pthread_create` on a Zen 5 core, CPU time: 5th percentile 13.5 us,
 /// median 15, mean 18, 95th 28).
 const CLONE_CHANCE: f64 = 0.25;
 
@@ -103,10 +103,7 @@ impl<'a> World<'a> {
         self.sched.set_preferred_nid(id, preferred.or(selected));
         self.sched.fork(parent_cpu, id, self.now_ns);
         if parent.is_some() {
-            // The slow path looks at every CPU of every domain it descends.
-            let domains = self.sched.domains();
-            let looked: u32 = domains.ids(parent_cpu).map(|d| domains.domain(d).weight).sum();
-            self.cpus[parent_cpu as usize].debt_ns += (f64::from(looked) * self.machine.costs.balance_cpu_ns) as u64;
+            self.cpus[parent_cpu as usize].debt_ns += self.clone_ns(parent_cpu);
         }
         self.log_born(id);
     }
@@ -154,14 +151,17 @@ impl<'a> World<'a> {
 
     /// Time of one `clone` in the kernel, beside page tables. Without chance in it two processes that create threads at
     /// the same time would take strict turns, and each would get a node of its own.
-    fn clone_ns(&mut self) -> u64 {
-        let mean = CLONE_EXCEPTIONS * self.machine.costs.exception_ns;
+    fn clone_ns(&mut self, cpu: u32) -> u64 {
+        // The slow path of the placement looks at every CPU of every domain it descends.
+        let domains = self.sched.domains();
+        let looked: u32 = domains.ids(cpu).map(|d| domains.domain(d).weight).sum();
+        let costs = &self.machine.costs;
+        let mean = CLONE_EXCEPTIONS * costs.exception_ns + f64::from(looked) * costs.balance_cpu_ns;
         (mean * (1.0 - CLONE_CHANCE) + self.rng.exponential(mean * CLONE_CHANCE)) as u64
     }
 
     /// `task` creates thread `n` of `process`.
     pub(crate) fn clone_thread(&mut self, cpu: usize, task: u32, process: usize, n: usize) {
-        self.cpus[cpu].debt_ns += self.clone_ns();
         self.create_task(process, n, cpu as u32, Some(task));
         // The creator writes the control block of the new thread, which lies at the top of its stack.
         if let Some(stack) = self.processes[process].stack_of(n as u32) {
@@ -178,7 +178,7 @@ impl<'a> World<'a> {
         let copied = self.start_process(child, cpu as u32, Some(task));
         self.fork_tables(cpu, task, child);
         let tables = self.costs.fork_ns(copied.ptes, copied.pmds);
-        self.cpus[cpu].debt_ns += tables as u64 + self.clone_ns();
+        self.cpus[cpu].debt_ns += tables as u64;
         let changed = copied.ptes + copied.pmds;
         for _ in 0..shootdowns(FlushOp::ForkProtect { changed }, &self.cfg.flush, false) {
             let ns = self.shoot_down(cpu, task, changed);

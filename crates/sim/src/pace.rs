@@ -15,6 +15,10 @@ pub struct Pace {
     pub l2: f64,
     /// Share found in the LLC.
     pub llc: f64,
+    /// Share of its misses that it fetches itself; the others are handed on by threads that sweep along.
+    pub fetched: f64,
+    /// Time per line until it is this core's turn to write it, ns.
+    pub turn_ns: f64,
     /// Share of the mapped pages that show zeros (random accesses).
     pub zeros: f64,
     /// What the other hardware thread does.
@@ -35,6 +39,8 @@ impl Pace {
 pub struct SweepCosts {
     /// Bytes of memory traffic per byte swept.
     pub missing: f64,
+    /// Share of that which the thread fetches itself.
+    pub fetched: f64,
     /// Time per byte on what the caches hold, ns.
     pub cached: f64,
     /// The same where there is no page, ns: such entries show zeros, which the L2 holds.
@@ -52,7 +58,7 @@ pub struct SweepCosts {
 pub struct Times {
     /// Time per byte, ns.
     pub per_byte: f64,
-    /// The part of it spent on memory.
+    /// The part of it spent on memory, for lines that it fetches itself.
     pub memory: f64,
     /// What `Rates::ns_of_pages` says of the pages.
     pub of_pages: f64,
@@ -70,11 +76,11 @@ impl SweepCosts {
         };
         // Computing is never slower than without a wait: usually memory alone decides.
         if waiting >= self.longest {
-            return Times { per_byte: waiting, memory, of_pages };
+            return Times { per_byte: waiting, memory: memory * self.fetched, of_pages };
         }
         let stalled = smt::memory_share(self.alone, (waiting - self.alone).max(0.0));
         let per_byte = waiting.max(self.alone / smt::speed(stalled, self.sibling));
-        Times { per_byte, memory, of_pages }
+        Times { per_byte, memory: memory * self.fetched, of_pages }
     }
 }
 
@@ -117,7 +123,7 @@ mod tests {
             let longest = alone / smt::speed(0.0, sibling);
             for step in 0..2000u32 {
                 let of_pages = f64::from(step) * 0.001;
-                let c = SweepCosts { missing: 1.0, cached: 0.01, zeros: 0.02, alone, longest, sibling };
+                let c = SweepCosts { missing: 1.0, fetched: 1.0, cached: 0.01, zeros: 0.02, alone, longest, sibling };
                 let waiting = of_pages / 3.0 + 0.01;
                 let stalled = smt::memory_share(alone, (waiting - alone).max(0.0));
                 let want = waiting.max(alone / smt::speed(stalled, sibling));

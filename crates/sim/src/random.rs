@@ -33,7 +33,8 @@ impl World<'_> {
             .info(self.tasks[task as usize].process, self.tasks[task as usize].program(), self.tasks[task as usize].pc)
             .set;
         let llc_share = self.sets.loads.held_bytes(self.cpus[cpu].llc, set as usize);
-        let walk = mean_walk(&self.tlb, to - from, vma.huge_share(), llc_share);
+        let alpha = if let Pattern::Reuse { alpha } = a.pattern { alpha } else { 0.0 };
+        let walk = mean_walk(&self.tlb, to - from, vma.huge_share(), llc_share, alpha);
         let uses = self.processes[process].space.vma_mut(id).random_use(from, to);
         let limit = self.look_again(process, end);
         let mut drawn = self.tasks[task as usize].drawn.take();
@@ -121,7 +122,7 @@ impl World<'_> {
 
     /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.
     fn random_ns(&self, pace: &Pace, a: &Access, on_node: &[u64], tables: &[u64], walk: Walk) -> RandomTimes {
-        let in_flight = if a.pattern == Pattern::Chase { 1.0 } else { self.machine.stream.lines_random };
+        let in_flight = if matches!(a.pattern, Pattern::Chase | Pattern::Reuse { .. }) { 1.0 } else { self.machine.stream.lines_random };
         let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
         let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
         let line = self.rates.latency_ns(pace.kind, pace.place, on_node) * slower;

@@ -169,7 +169,7 @@ impl Rates {
                 (machine.stream.lines_sequential * share, false)
             }
             Pattern::Random | Pattern::Zipf { .. } => (machine.stream.lines_random, true),
-            Pattern::Chase => (1.0, true),
+            Pattern::Chase | Pattern::Reuse { .. } => (1.0, true),
         };
         let write = a.write / (1.0 + a.write);
         AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, random }

@@ -12,6 +12,7 @@
 
 use crate::rates::{KindSet, Rates};
 use numalab_kernel::hw::cache::LlcLoads;
+use numalab_kernel::hw::window::{reuse_miss, touched_bytes, Mix};
 use numalab_model::machine::Machine;
 use numalab_model::workload::{Access, Bound, ForkPoint, Op, Pattern, Process, RegionKind, Span, Workload};
 use std::collections::BTreeMap;
@@ -39,6 +40,8 @@ pub struct OpInfo {
     pub bit: u8,
     /// Number of its span among all that are accessed at random.
     pub span: u32,
+    /// Share of skewed accesses that hit the L2: all of it, and half of it beside a busy sibling.
+    pub l2: [f32; 2],
 }
 
 /// A part of a group.
@@ -115,18 +118,18 @@ impl WorkingSets {
     pub fn group_bytes(&self, group: u32) -> u64 {
         self.groups[group as usize].bytes
     }
-    /// A task inside the loop of `group` starts running on `llc`.
-    pub fn enter(&mut self, llc: usize, group: u32) {
+    /// A task inside the loop of `group` starts running on `llc`; `alone` if no sibling runs one.
+    pub fn enter(&mut self, llc: usize, group: u32, alone: bool) {
         for i in self.range(group) {
             let m = self.members[i];
-            self.loads.enter(llc, m.set as usize, m.weight);
+            self.loads.enter(llc, m.set as usize, m.weight, alone);
         }
     }
-    /// It stops running there, or leaves the loop.
-    pub fn leave(&mut self, llc: usize, group: u32) {
+    /// It stops running there, or leaves the loop; `alone` if no sibling goes on.
+    pub fn leave(&mut self, llc: usize, group: u32, alone: bool) {
         for i in self.range(group) {
             let m = self.members[i];
-            self.loads.leave(llc, m.set as usize, m.weight);
+            self.loads.leave(llc, m.set as usize, m.weight, alone);
         }
     }
     fn range(&self, group: u32) -> std::ops::Range<usize> {
@@ -179,12 +182,24 @@ struct Body {
 struct Part {
     region: u32,
     random: Option<(u64, u64)>,
+    /// Bits of the power of skewed accesses; those of 0 for others.
+    alpha: u64,
+}
+
+/// Power of an access's reuse, 0 for those without.
+fn alpha(a: &Access) -> f64 {
+    if let Pattern::Reuse { alpha } = a.pattern {
+        alpha
+    } else {
+        0.0
+    }
 }
 
 impl Part {
     fn of(a: &Access) -> Self {
         let random = !matches!(a.pattern, Pattern::Sequential | Pattern::Strided { .. });
-        Self { region: a.span.region, random: random.then_some((a.span.offset_bytes, a.span.len_bytes)) }
+        let random = random.then_some((a.span.offset_bytes, a.span.len_bytes));
+        Self { region: a.span.region, random, alpha: alpha(a).to_bits() }
     }
 }
 
@@ -194,6 +209,10 @@ struct Touched {
     written: bool,
     spans: Vec<(u64, u64)>,
     set: u32,
+    /// Access rate, lines per ms.
+    weight: u32,
+    /// As in [`OpInfo`].
+    l2: [f32; 2],
 }
 
 impl Touched {
@@ -214,8 +233,8 @@ impl Touched {
     }
 }
 
-/// Owner process, region there, spans: what makes two sets the same.
-type SetKey = (usize, u32, Vec<(u64, u64)>);
+/// Owner process, region there, spans, power of the reuse: what makes two sets the same.
+type SetKey = (usize, u32, Vec<(u64, u64)>, u64);
 
 struct Builder<'a> {
     machine: &'a Machine,
@@ -248,7 +267,8 @@ impl Builder<'_> {
             self.close(body);
         }
         let mut spans: Vec<Span> = Vec::new();
-        let none = OpInfo { group: NO_GROUP, set: 0, kinds: KindSet::default(), bit: NEVER_WARM, span: 0 };
+        let none =
+            OpInfo { group: NO_GROUP, set: 0, kinds: KindSet::default(), bit: NEVER_WARM, span: 0, l2: [0.0; 2] };
         let mut infos = vec![none; ops.len()];
         for (pc, op) in ops.iter().enumerate() {
             let Op::Access(a) = op else { continue };
@@ -258,8 +278,9 @@ impl Builder<'_> {
                 group: body.group,
                 set,
                 kinds: self.rates.kinds_of(self.machine, a),
-                bit: self.bit(&mut spans, a.span),
+                bit: self.bit(&mut spans, a),
                 span: self.span(a),
+                l2: body.parts.get(&Part::of(a)).map_or([0.0; 2], |t| t.l2),
             };
         }
         self.out.programs.push(infos);
@@ -273,8 +294,9 @@ impl Builder<'_> {
         let next = self.spans.len() as u32;
         *self.spans.entry(key).or_insert(next)
     }
-    fn bit(&self, spans: &mut Vec<Span>, span: Span) -> u8 {
-        if span.len_bytes > WARM_LIMIT * self.largest {
+    fn bit(&self, spans: &mut Vec<Span>, a: &Access) -> u8 {
+        let span = a.span;
+        if span.len_bytes > WARM_LIMIT * self.largest && alpha(a) == 0.0 {
             return NEVER_WARM;
         }
         let at = spans.iter().position(|s| *s == span).unwrap_or(spans.len());
@@ -328,6 +350,10 @@ impl Builder<'_> {
             }
             Pattern::Random | Pattern::Zipf { .. } => near / self.machine.stream.lines_random,
             Pattern::Chase => near,
+            Pattern::Reuse { alpha } => {
+                let missing = reuse_miss(alpha, self.largest, a.span.len_bytes);
+                missing * near + (1.0 - missing) * self.machine.cache.llc_latency_ns
+            }
         };
         memory + a.compute_ns
     }
@@ -337,15 +363,38 @@ impl Builder<'_> {
         let mut bytes = 0;
         for (part, touched) in &mut body.parts {
             touched.merge();
-            touched.set = self.set(part.region, touched);
+            touched.set = self.set(part, touched);
             bytes += touched.bytes();
             let per_ms = touched.lines / body.ns.max(1.0) * 1e6;
-            self.out.members.push(Member { set: touched.set, weight: (per_ms as u32).max(1) });
+            touched.weight = (per_ms as u32).max(1);
+            self.out.members.push(Member { set: touched.set, weight: touched.weight });
         }
+        self.fill_l2(&mut body.parts);
         self.out.groups.push(Group { first, len: self.out.members.len() as u32 - first, bytes });
         body.group = self.out.groups.len() as u32 - 1;
     }
-    fn set(&mut self, region: u32, touched: &Touched) -> u32 {
+    /// What skewed accesses of a body find in an L2 that only this body uses.
+    fn fill_l2(&self, parts: &mut BTreeMap<Part, Touched>) {
+        let mut mix = Mix::default();
+        for (part, touched) in parts.iter() {
+            let alpha = f64::from_bits(part.alpha);
+            mix.declare(alpha);
+            mix.change(alpha, 0, u64::from(touched.weight));
+        }
+        if mix.is_even() {
+            return;
+        }
+        for (part, touched) in parts.iter_mut().filter(|(p, _)| p.alpha != 0.0f64.to_bits()) {
+            let alpha = f64::from_bits(part.alpha);
+            touched.l2 = [1, 2].map(|users| {
+                let ms = mix.window_ms(self.machine.cache.l2_bytes / users);
+                let held = touched_bytes(alpha, u64::from(touched.weight), ms) as u64;
+                1.0 - reuse_miss(alpha, held, touched.bytes()) as f32
+            });
+        }
+    }
+    fn set(&mut self, part: &Part, touched: &Touched) -> u32 {
+        let region = part.region;
         let (mut owner, mut number) = self.owners[self.process][region as usize];
         if owner != self.process && touched.written && private(self.kinds[owner][number as usize]) {
             // What is inherited and written privately is copied first.
@@ -353,8 +402,8 @@ impl Builder<'_> {
         }
         let bytes = touched.bytes();
         let loads = &mut self.out.loads;
-        let key = (owner, number, touched.spans.clone());
-        *self.known.entry(key).or_insert_with(|| loads.add_set(bytes) as u32)
+        let key = (owner, number, touched.spans.clone(), part.alpha);
+        *self.known.entry(key).or_insert_with(|| loads.add_set(bytes, f64::from_bits(part.alpha)) as u32)
     }
 }
 

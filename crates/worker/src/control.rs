@@ -75,7 +75,7 @@ pub enum State {
     Failed = 4,
 }
 
-const HEAD_CELLS: usize = 8;
+const HEAD_CELLS: usize = 16;
 const PROCESS_CELLS: usize = 6;
 const THREAD_CELLS: usize = 8;
 /// Bytes of the reason a process may leave.

@@ -3,7 +3,7 @@
 //! Compiling also checks every index and span, so that running needs no checks and cannot leave the
 //! regions of its process.
 
-use crate::access::{zipf, Kind, Plan, Range, Walk, KINDS};
+use crate::access::{reuse, zipf, Kind, Plan, Range, Walk, KINDS};
 use crate::control::Control;
 use crate::job::{Job, JobError};
 use crate::memory::{self, Placed};
@@ -122,7 +122,8 @@ pub struct Compiler<'a> {
     job: &'a Job,
     plan: &'a [Vec<Placed>],
     costs: Costs,
-    tables: BTreeMap<(u64, u64), Arc<zipf::Table>>,
+    /// By kind, lines and skew.
+    tables: BTreeMap<(usize, u64, u64), Arc<zipf::Table>>,
 }
 
 impl<'a> Compiler<'a> {
@@ -221,17 +222,20 @@ impl<'a> Compiler<'a> {
             Pattern::Sequential => Walk::Sequential,
             Pattern::Strided { stride_bytes } => Walk::Strided(stride_bytes),
             Pattern::Random => Walk::Random,
-            Pattern::Zipf { theta } => Walk::Zipf(self.table(range.lines(), theta)),
+            Pattern::Zipf { theta } => Walk::Zipf(self.table(Kind::Zipf, range.lines(), theta)),
             Pattern::Chase => Walk::Chase,
             Pattern::Blocks { block_bytes } => Walk::Blocks(block_bytes),
+            Pattern::Reuse { alpha } => Walk::Reuse(self.table(Kind::Reuse, range.lines(), alpha)),
         };
         let turns_per_line = self.costs.turns_per_line(walk.kind(), access.compute_ns);
         Ok(Plan { range, walk, write: access.write, turns_per_line, accesses: access.accesses, score: access.score })
     }
 
-    fn table(&mut self, lines: u64, theta: f64) -> Arc<zipf::Table> {
-        let entry = self.tables.entry((lines, theta.to_bits()));
-        entry.or_insert_with(|| Arc::new(zipf::Table::new(lines, theta))).clone()
+    /// The table of a skewed pattern, made once.
+    fn table(&mut self, kind: Kind, lines: u64, skew: f64) -> Arc<zipf::Table> {
+        let make = if kind == Kind::Reuse { reuse::table } else { zipf::Table::new };
+        let entry = self.tables.entry((kind as usize, lines, skew.to_bits()));
+        entry.or_insert_with(|| Arc::new(make(lines, skew))).clone()
     }
 
     fn discard(&self, p: usize, span: Span) -> Result<Step, JobError> {
@@ -262,6 +266,7 @@ pub fn slowest_walk(job: &Job, costs: &Costs) -> Option<(f64, f64)> {
             Pattern::Zipf { .. } => Kind::Zipf,
             Pattern::Chase => Kind::Chase,
             Pattern::Blocks { .. } => Kind::Blocks,
+            Pattern::Reuse { .. } => Kind::Reuse,
         };
         let own = costs.access_ps[kind as usize] as f64 / 1000.0;
         let asked = access.compute_ns;

@@ -2,6 +2,7 @@
 //!
 //! * [`contention`] latency and rate of threads that share DRAM and links;
 //! * [`cache`] last-level caches shared by running threads, private L2, refill after a move;
+//! * [`window`] how long a line stays in a cache, and what skewed accesses find there;
 //! * [`clock`] core clock by the number of busy cores;
 //! * [`smt`] hardware threads of one core;
 //! * [`tlb`] reach, page walks, random accesses;
@@ -24,3 +25,4 @@ pub mod math;
 pub mod rng;
 pub mod smt;
 pub mod tlb;
+pub mod window;

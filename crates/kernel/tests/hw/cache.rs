@@ -18,14 +18,14 @@ fn near(got: f64, want: f64, relative: f64) {
 fn vector_15_cyclic_sweeps_fall_off_the_cliff() {
     let m = machines::milan();
     let mut loads = LlcLoads::new(&m);
-    let (a, b) = (loads.add_set(24 * MIB), loads.add_set(24 * MIB));
-    loads.enter(0, a, 1);
+    let (a, b) = (loads.add_set(24 * MIB, 0.0), loads.add_set(24 * MIB, 0.0));
+    loads.enter(0, a, 1, true);
     assert_eq!(loads.cyclic_hit(0), 1.0);
-    loads.enter(0, b, 1);
+    loads.enter(0, b, 1, true);
     assert_eq!(loads.sum_bytes(0), 48 * MIB);
     assert_eq!(loads.cyclic_hit(0), 0.0);
     assert_eq!(loads.cyclic_hit(1), 1.0);
-    loads.leave(0, a, 1);
+    loads.leave(0, a, 1, true);
     assert_eq!(loads.cyclic_hit(0), 1.0);
     // On the slope: 1.05 of the capacity is half way down.
     near(cyclic_hit(1050, 1000), 0.5, 1e-9);
@@ -42,8 +42,8 @@ fn stream_stacked_and_spread() {
         let mut loads = LlcLoads::new(&m);
         for llc in 0..llcs {
             for _ in 0..threads_per_llc {
-                let set = loads.add_set(24 * MIB);
-                loads.enter(llc, set, 1);
+                let set = loads.add_set(24 * MIB, 0.0);
+                loads.enter(llc, set, 1, true);
             }
         }
         let nodes = if llcs > 8 { 2 } else { 1 };
@@ -64,9 +64,9 @@ fn shared_sets_count_once_per_llc() {
     // Mail 001: 36 threads of a socket share one array of 4 MB and stay in the 45 MiB LLC.
     let m = machines::x5_8();
     let mut loads = LlcLoads::new(&m);
-    let shared = loads.add_set(4_000_000);
+    let shared = loads.add_set(4_000_000, 0.0);
     for _ in 0..36 {
-        loads.enter(2, shared, 10);
+        loads.enter(2, shared, 10, true);
     }
     assert_eq!(loads.sum_bytes(2), 4_000_000);
     assert_eq!(loads.cyclic_hit(2), 1.0);
@@ -74,11 +74,11 @@ fn shared_sets_count_once_per_llc() {
     assert_eq!(loads.sum_bytes(2), 50_000_000);
     assert!(loads.cyclic_hit(2) < 1.0);
     for _ in 0..36 {
-        loads.leave(2, shared, 10);
+        loads.leave(2, shared, 10, true);
     }
     assert_eq!(loads.sum_bytes(2), 0);
     // One leave too many is ignored.
-    loads.leave(2, shared, 10);
+    loads.leave(2, shared, 10, true);
     assert_eq!(loads.sum_bytes(2), 0);
 }
 
@@ -86,18 +86,18 @@ fn shared_sets_count_once_per_llc() {
 fn random_accesses_hit_by_capacity_held() {
     let m = machines::milan();
     let mut loads = LlcLoads::new(&m);
-    let (big, fast) = (loads.add_set(256 * MIB), loads.add_set(64 * MIB));
-    loads.enter(0, big, 100);
+    let (big, fast) = (loads.add_set(256 * MIB, 0.0), loads.add_set(64 * MIB, 0.0));
+    loads.enter(0, big, 100, true);
     near(loads.random_hit(0, big), 32.0 / 256.0, 1e-9);
     assert_eq!(loads.random_hit(0, fast), 0.0);
     // Capacity in proportion to access rate: 1 to 3.
-    loads.enter(0, fast, 300);
+    loads.enter(0, fast, 300, true);
     near(loads.random_hit(0, big), 8.0 / 256.0, 1e-9);
     near(loads.random_hit(0, fast), 24.0 / 64.0, 1e-9);
     // A small set cannot use its part; the rest is left to the other.
-    let small = loads.add_set(2 * MIB);
-    loads.leave(0, fast, 300);
-    loads.enter(0, small, 900);
+    let small = loads.add_set(2 * MIB, 0.0);
+    loads.leave(0, fast, 300, true);
+    loads.enter(0, small, 900, true);
     assert_eq!(loads.random_hit(0, small), 1.0);
     assert_eq!(loads.held_bytes(0, big), 30 * MIB);
     assert_eq!(random_hit(10, 10), 1.0);
@@ -198,16 +198,16 @@ proptest! {
         let m = machines::naples();
         let mut loads = LlcLoads::new(&m);
         for i in 0..6 {
-            loads.add_set((i + 1) * 3 * MIB);
+            loads.add_set((i + 1) * 3 * MIB, 0.0);
         }
         for &(llc, set, weight) in &steps {
-            loads.enter(llc, set, weight);
+            loads.enter(llc, set, weight, true);
             let h = loads.random_hit(llc, set);
             prop_assert!(h > 0.0 && h <= 1.0);
             prop_assert!((0.0..=1.0).contains(&loads.cyclic_hit(llc)));
         }
         for &(llc, set, weight) in steps.iter().rev() {
-            loads.leave(llc, set, weight);
+            loads.leave(llc, set, weight, true);
         }
         for llc in 0..4 {
             prop_assert_eq!(loads.sum_bytes(llc), 0);

@@ -79,6 +79,7 @@ fn build(s: &Sheet, hop: impl Fn(usize, usize) -> u8) -> Machine {
             llc_stream_gbps: s.llc_stream,
             llc_port_gbps: None,
             source_snoop: false,
+            transfer_ns: None,
         },
         stream: Stream { lines_sequential: s.stream.0, lines_random: s.stream.1, cap_gbps: s.stream.2 },
         tlb: Tlb {

@@ -182,6 +182,7 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
                 return Err(e.near(&s.value, ["source", "filtered"]));
             }
         },
+        transfer_ns: t.opt_positive("transfer_ns", 1e4)?,
     };
     if llc_bytes == 0 {
         return Err(t.error("the LLC has no capacity", size::EXPECTED));

@@ -183,7 +183,7 @@ pub struct Clock {
 }
 
 /// Caches other than their sharing.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct Cache {
     /// L2 per core, bytes.
     pub l2_bytes: u64,
@@ -198,6 +198,27 @@ pub struct Cache {
     /// Whether a miss asks the caches of all other sockets, each of which answers to the memory's socket (QPI 1.0, `snoop
     /// = "source"`); otherwise a directory or filter at the memory spares the links (`"filtered"`, the default).
     pub source_snoop: bool,
+    /// Time a core needs for a line that it writes in a sweep and another core of its LLC has just written, ns, per core
+    /// that sweeps along; `None` where threads that write one buffer in step are not held back by each other.
+    pub transfer_ns: Option<f64>,
+}
+
+/// As derived, but for `transfer_ns` where there is none: a plan's hash is made of this text, and a plan keeps its identity
+/// when machines learn a fact that it has nothing to do with.
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("Cache");
+        out.field("l2_bytes", &self.l2_bytes)
+            .field("l2_cycles", &self.l2_cycles)
+            .field("llc_latency_ns", &self.llc_latency_ns)
+            .field("llc_stream_gbps", &self.llc_stream_gbps)
+            .field("llc_port_gbps", &self.llc_port_gbps)
+            .field("source_snoop", &self.source_snoop);
+        if let Some(ns) = self.transfer_ns {
+            out.field("transfer_ns", &ns);
+        }
+        out.finish()
+    }
 }
 
 /// Memory-level parallelism of one thread (machines.md section 7).

@@ -266,4 +266,5 @@ pub(super) enum PatternSpec {
     Blocks { accesses: Formula, block: Formula },
     Zipf { accesses: Formula, theta: Formula },
     Chase { accesses: Formula },
+    Reuse { accesses: Formula, alpha: Formula },
 }

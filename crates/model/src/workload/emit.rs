@@ -204,6 +204,10 @@ impl Emitter<'_> {
                 (Pattern::Zipf { theta }, accesses.whole(self.env, 0, u64::MAX)?)
             }
             PatternSpec::Chase { accesses } => (Pattern::Chase, accesses.whole(self.env, 0, u64::MAX)?),
+            PatternSpec::Reuse { accesses, alpha } => {
+                let alpha = plain(alpha, self.env, 0.1, 2.0, "a power from 0.1 to 2")?;
+                (Pattern::Reuse { alpha }, accesses.whole(self.env, 0, u64::MAX)?)
+            }
             PatternSpec::Blocks { accesses, block } => {
                 let (bytes, _) = block.bytes(self.env, 64)?;
                 // Whole lines, and none beyond the span.

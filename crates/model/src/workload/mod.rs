@@ -275,6 +275,9 @@ pub struct Access {
     pub score: Option<(u32, f64)>,
 }
 
+/// The cache that every access of [`Pattern::Reuse`] misses, bytes: half the smallest second-level cache at hand.
+pub const REUSE_REACH_BYTES: u64 = 128 << 10;
+
 /// Order of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pattern {
@@ -294,6 +297,13 @@ pub enum Pattern {
     },
     /// Dependent random lines (one in flight).
     Chase,
+    /// Dependent lines, favouring some: of the accesses, which are those that miss a cache of [`REUSE_REACH_BYTES`], the
+    /// part that also misses one of `C` bytes falls with `C` to the power of `-alpha` (Hartstein and others, "Cache miss
+    /// behavior: is it sqrt(2)?", Computing Frontiers 2006). Favoured lines lie anywhere in the span.
+    Reuse {
+        /// The power, 0.1..=2; 0.5 is the square-root rule, 0.3 to 0.7 what programs have.
+        alpha: f64,
+    },
     /// Blocks of `block_bytes` anywhere in the span, aligned to their size, each in address order: buffers that an
     /// allocator hands out. What an access leaves of its last block the thread's next one to the same span goes on with.
     Blocks {

@@ -100,6 +100,7 @@ pub fn build(s: &Shape) -> Machine {
             llc_stream_gbps: 38.0,
             llc_port_gbps: None,
             source_snoop: false,
+            transfer_ns: None,
         },
         stream: Stream { lines_sequential: 64.0, lines_random: 16.0, cap_gbps: 31.0 },
         tlb: Tlb {

@@ -8,6 +8,7 @@
 pub mod blocks;
 pub mod chase;
 pub mod random;
+pub mod reuse;
 pub mod sequential;
 pub mod strided;
 pub mod zipf;
@@ -33,10 +34,13 @@ pub enum Kind {
     Chase,
     /// [`blocks`].
     Blocks,
+    /// [`reuse`].
+    Reuse,
 }
 
 /// All kinds, in the order of their numbers.
-pub const KINDS: [Kind; 6] = [Kind::Sequential, Kind::Strided, Kind::Random, Kind::Zipf, Kind::Chase, Kind::Blocks];
+pub const KINDS: [Kind; 7] =
+    [Kind::Sequential, Kind::Strided, Kind::Random, Kind::Zipf, Kind::Chase, Kind::Blocks, Kind::Reuse];
 
 /// A pattern ready to run.
 #[derive(Clone, Debug)]
@@ -53,6 +57,8 @@ pub enum Walk {
     Chase,
     /// Random blocks of so many bytes, each in address order.
     Blocks(u64),
+    /// Dependent lines of which some are favoured.
+    Reuse(Arc<zipf::Table>),
 }
 
 impl Walk {
@@ -65,6 +71,7 @@ impl Walk {
             Walk::Zipf(_) => Kind::Zipf,
             Walk::Chase => Kind::Chase,
             Walk::Blocks(_) => Kind::Blocks,
+            Walk::Reuse(_) => Kind::Reuse,
         }
     }
 }
@@ -229,6 +236,7 @@ pub fn run(plan: &Plan, draw: &mut Draw, tally: &mut impl Tally) {
         Walk::Zipf(table) => zipf::walk(plan.range, plan.accesses, table, turn, draw, &mut after),
         Walk::Chase => chase::walk(plan.range, plan.accesses, turn, draw, &mut after),
         Walk::Blocks(bytes) => blocks::walk(plan.range, (plan.accesses, *bytes), turn, draw, &mut after),
+        Walk::Reuse(table) => reuse::walk(plan.range, plan.accesses, table, turn, draw, &mut after),
     }
 }
 
@@ -249,6 +257,7 @@ pub fn cost_ps(kind: Kind) -> u64 {
         Kind::Zipf => (Walk::Zipf(Arc::new(zipf::Table::new(range.lines(), 0.9))), 512),
         Kind::Chase => (Walk::Chase, 512),
         Kind::Blocks => (Walk::Blocks(4096), 512),
+        Kind::Reuse => (Walk::Reuse(Arc::new(reuse::table(range.lines(), 0.5))), 512),
     };
     let plan = Plan { range, walk, write: 0.5, turns_per_line: 0.0, accesses: 512, score: None };
     let mut draw = Draw::new(1, 1);

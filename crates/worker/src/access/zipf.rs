@@ -50,6 +50,13 @@ impl Table {
         Self { at }
     }
 
+    /// For `lines` ranks of which a share `0..=1` lies below the rank that `quantile` gives for it.
+    pub fn from_quantiles(lines: u64, quantile: impl Fn(f64) -> f64) -> Self {
+        let limit = (lines.max(1) << FRACTION) - 1;
+        let at = |step: usize| (quantile(step as f64 / STEPS as f64) * f64::from(1u32 << FRACTION)) as u64;
+        Self { at: (0..=STEPS).map(|step| at(step).min(limit)).collect() }
+    }
+
     /// Rank for 64 random bits.
     #[inline(always)]
     pub fn rank(&self, bits: u64) -> u64 {
