@@ -346,7 +346,8 @@ impl World<'_> {
     /// Threads that write one buffer in address order, begun together on one LLC, stay in step: whoever is behind finds
     /// lines in the cache and catches up, and there a line goes from core to core, written by each. So one of them
     /// fetches it from memory, and all wait for that and for their turn. Returns the share of the lines that a thread
-    /// fetches, and the wait per line. Measured with two threads: docs/workloads.md.
+    /// fetches, and the wait per line. Measured with two threads: docs/workloads.md, "Threads
+    /// that write one buffer".
     fn in_step(&self, llc: usize, set: usize, a: &Access) -> (f64, f64) {
         let (Some(transfer_ns), Pattern::Sequential) = (self.machine.cache.transfer_ns, a.pattern) else {
             return (1.0, 0.0);

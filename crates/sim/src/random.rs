@@ -122,7 +122,11 @@ impl World<'_> {
 
     /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.
     fn random_ns(&self, pace: &Pace, a: &Access, on_node: &[u64], tables: &[u64], walk: Walk) -> RandomTimes {
-        let in_flight = if matches!(a.pattern, Pattern::Chase | Pattern::Reuse { .. }) { 1.0 } else { self.machine.stream.lines_random };
+        let in_flight = if matches!(a.pattern, Pattern::Chase | Pattern::Reuse { .. }) {
+            1.0
+        } else {
+            self.machine.stream.lines_random
+        };
         let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
         let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
         let line = self.rates.latency_ns(pace.kind, pace.place, on_node) * slower;
