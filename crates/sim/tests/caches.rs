@@ -11,10 +11,6 @@ use numalab_model::machine::Machine;
 fn shared(cpu: &str, threads: usize, access: &str) -> String {
     format!(
         r#"
-name = "shared"
-title = "t"
-about = "a"
-source = "test"
 [params]
 passes = 8
 [[process]]

@@ -10,10 +10,6 @@ use numalab_model::record::Outcome;
 
 /// One thread whose 64 MiB of huge pages lie on the wrong node.
 const FAR: &str = r#"
-name = "far"
-title = "t"
-about = "a"
-source = "test"
 [params]
 duration = "12s"
 [[policy]]
@@ -178,10 +174,6 @@ fn reads_map_zeros_and_stores_replace_them() {
 fn memory_pressure_splits_what_is_mapped_in_part() {
     // Half of each huge page of 200 MiB is given back; 300 MiB more want the 100 MiB, on nodes of 192 MiB without swap.
     let text = r#"
-name = "parts"
-title = "t"
-about = "a"
-source = "test"
 [[process]]
 name = "p"
 [[process.region]]

@@ -20,10 +20,6 @@ fn text(policy: &str, region: &str, time: &str) -> String {
     let policy = if policy.is_empty() { String::new() } else { format!("[[policy]]\nname = \"mine\"\n{policy}") };
     format!(
         r#"
-name = "test"
-title = "t"
-about = "a"
-source = "s"
 {policy}
 [[process]]
 name = "p"
@@ -132,7 +128,7 @@ fn defrag_says_who_compacts() {
         mm.thp.set("enabled", "always").unwrap();
         mm.thp.set("defrag", defrag).unwrap();
         mm.compact.set("proactiveness", "0").unwrap();
-        let w = inline(text, &m, 1, &[("memory", "128MiB"), ("duration", "10ms")]);
+        let w = resolve(text, &m, 1, &[("memory", "128MiB"), ("duration", "10ms")]);
         let o = run(&m, &w, &kernel("off").with_mm(mm), 1);
         (counter(&o, "compact_stall") > 0, counter(&o, "compact_daemon_wake") > 0)
     };

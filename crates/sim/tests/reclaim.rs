@@ -16,10 +16,6 @@ const HOT: u64 = 96 * MIB;
 fn beside_a_stream(meanwhile: &str) -> String {
     format!(
         r#"
-name = "test"
-title = "t"
-about = "a"
-source = "s"
 [[channel]]
 name = "ready"
 [[channel]]

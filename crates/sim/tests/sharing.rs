@@ -13,10 +13,6 @@ const TWO_NODES: &str = "2x1x4x1";
 fn family(kind: &str, workers: u32, size: &str, write: f64, time: &str) -> String {
     format!(
         r#"
-name = "test"
-title = "t"
-about = "a"
-source = "s"
 [[channel]]
 name = "done"
 [[process]]
@@ -171,7 +167,7 @@ proptest! {
 /// Processes that access and discard parts of inherited memory at random; `steps` are (region, process, verb, pages).
 fn random_family(kinds: &[usize], steps: &[(usize, usize, u8, u32)], grandchildren: bool) -> String {
     let words = ["anon", "shared", "data", "file", "file_shared"];
-    let mut text = String::from("name = \"test\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n");
+    let mut text = String::new();
     let of = |process: usize| {
         let mut out = String::new();
         for &(region, who, verb, pages) in steps.iter().filter(|s| s.1 == process) {
@@ -216,10 +212,6 @@ fn pages_on_their_way_to_the_lru_are_taken_for_shared_ones_where_references_coun
     // The initial thread has eight pages of data, two of its stack, the top of the other thread's, and three of a
     // region: fourteen, so its batch never fills. Nor does the other's.
     let text = r#"
-name = "test"
-title = "t"
-about = "a"
-source = "s"
 [[process]]
 name = "main"
 threads = 2

@@ -12,10 +12,6 @@ use numalab_model::record::Outcome;
 fn family(data: u32, own: u32, children: u32) -> String {
     format!(
         r#"
-name = "test"
-title = "t"
-about = "a"
-source = "s"
 [[channel]]
 name = "done"
 [[process]]

@@ -8,10 +8,6 @@ use numalab_sim::SimConfig;
 
 /// One thread reads memory of node 0 over and over, pinned to a node.
 const STREAM: &str = r#"
-name = "stream-one"
-title = "t"
-about = "a"
-source = "test"
 [params]
 node = 0
 passes = 8
@@ -91,7 +87,7 @@ fn a_buffer_lasts_over_accesses() {
     // 64 MiB of 64 buffers; 32 buffers' worth of lines, by one access or by many.
     let pages = |passes: u32, lines: u32| {
         let text = format!(
-            "name = \"b\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"test\"\n[[process]]\nname = \"p\"\n\
+            "[[process]]\nname = \"p\"\n\
              [[process.region]]\nname = \"r\"\nsize = \"64MiB\"\nadvice = \"nohuge\"\n[[process.phase]]\n\
              count = {passes}\naccess = \"r\"\nwrite = 1\npattern = \"blocks\"\nblock = \"1MiB\"\naccesses = {lines}\n"
         );
@@ -107,10 +103,6 @@ fn a_buffer_lasts_over_accesses() {
 #[test]
 fn e1_single_thread_moves_its_memory_once() {
     let text = r#"
-name = "e1"
-title = "t"
-about = "a"
-source = "test"
 [[policy]]
 name = "far"
 mode = "bind"
@@ -225,10 +217,6 @@ fn cpu_time_fits_the_machine() {
 #[test]
 fn scanning_never_exceeds_the_pace_of_its_period() {
     let text = r#"
-name = "pace"
-title = "t"
-about = "a"
-source = "test"
 [[process]]
 name = "p"
 threads = 8
@@ -256,10 +244,6 @@ write = 0
 fn a_cpuset_confines_threads_and_pages() {
     let m = machine("4x1x4x1");
     let text = r#"
-name = "confined"
-title = "t"
-about = "a"
-source = "test"
 [params]
 size = "64MiB"
 [[process]]

@@ -38,11 +38,19 @@ pub fn machine(name: &str) -> Machine {
 /// A catalog workload resolved with parameters.
 pub fn workload(name: &str, m: &Machine, seed: u64, params: &[(&str, &str)]) -> Workload {
     let path = catalog().join("workloads").join(format!("{name}.toml"));
-    inline(&std::fs::read_to_string(path).unwrap(), m, seed, params)
+    resolve(&std::fs::read_to_string(path).unwrap(), m, seed, params)
 }
 
-/// A workload given as text.
+/// What a workload file says of itself.
+const HEADING: &str = "name = \"test\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"test\"\n";
+
+/// A workload given as text, without a heading.
 pub fn inline(text: &str, m: &Machine, seed: u64, params: &[(&str, &str)]) -> Workload {
+    resolve(&format!("{HEADING}{text}"), m, seed, params)
+}
+
+/// A workload file given as text.
+pub fn resolve(text: &str, m: &Machine, seed: u64, params: &[(&str, &str)]) -> Workload {
     let params: Vec<(String, String)> = params.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
     let spec = numalab_model::workload::parse("test", text).unwrap_or_else(|e| panic!("{e}"));
     spec.resolve(m, seed, &params).unwrap_or_else(|e| panic!("{e}"))
