@@ -94,8 +94,9 @@ fn every_op_is_carried_out() {
         access(3, MIB, Pattern::Zipf { theta: 0.9 }, 1000),
         access(0, MIB, Pattern::Chase, 1000),
         access(1, MIB, Pattern::Blocks { block_bytes: 4096 }, 1000),
+        access(2, MIB, Pattern::Reuse { alpha: 0.5 }, 1000),
     ];
-    let bytes = 64.0 * (16384.0 + 256.0 + 4000.0);
+    let bytes = 64.0 * (16384.0 + 256.0 + 5000.0);
     let mut first = patterns.clone();
     first.extend([
         Op::SetPolicy(Policy { mode: PolicyMode::Local, nodes: vec![], weights: vec![], numa_balancing: false }),

@@ -365,6 +365,7 @@ fn access_values_are_checked() {
     phase("access = \"buffer\"\ncost = \"^-1ns\"\n", &["`cost` is -1ns"]);
     phase("access = \"buffer\"\npattern = \"strided\"\nstride = \"^32B\"\n", &["`stride` is 32B", "from 64B"]);
     phase("access = \"buffer\"\npattern = \"zipf\"\naccesses = 5\ntheta = ^0\n", &["`theta` is 0", "above 0"]);
+    phase("access = \"buffer\"\npattern = \"reuse\"\naccesses = 5\nalpha = ^3\n", &["`alpha` is 3", "0.1 to 2"]);
     let missing = |keys: &str, part: &str| {
         let text = format!(
             "{HEAD}[[process]]\nname = \"p\"\n[[process.region]]\nname = \"m\"\n\

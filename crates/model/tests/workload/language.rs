@@ -117,6 +117,8 @@ fn access_patterns_become_patterns() {
     assert_eq!(one("pattern = \"random\"\naccesses = 7\n").pattern, Pattern::Random);
     let chase = one("pattern = \"chase\"\naccesses = 7\noffset = \"512KiB\"\n");
     assert_eq!((chase.pattern, chase.span.offset_bytes, chase.span.len_bytes), (Pattern::Chase, 1 << 19, 1 << 19));
+    let reuse = one("pattern = \"reuse\"\nalpha = 0.5\naccesses = 7\n");
+    assert_eq!((reuse.pattern, reuse.accesses), (Pattern::Reuse { alpha: 0.5 }, 7));
     let blocks = |bytes: &str| one(&format!("pattern = \"blocks\"\naccesses = 9\nblock = \"{bytes}\"\n"));
     assert_eq!((blocks("64KiB").pattern, blocks("64KiB").accesses), (Pattern::Blocks { block_bytes: 1 << 16 }, 9));
     assert_eq!(blocks("100B").pattern, Pattern::Blocks { block_bytes: 64 }, "whole lines");
