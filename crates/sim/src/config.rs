@@ -21,6 +21,8 @@ pub struct SimConfig {
     pub design: Design,
     /// What carries out the workload.
     pub harness: Harness,
+    /// Processes, the last ones of the workload, that do not keep the run alive.
+    pub background: usize,
 }
 
 /// What kind of program carries out the workload: where its stacks are, and how its threads wake each other.
@@ -43,7 +45,15 @@ impl SimConfig {
         let numa = numa.resolve(sched.hz).map_err(|e| e.to_string())?;
         let mut mm = MmConfig::default();
         mm.thp.enabled = thp.word();
-        Ok(Self { numa, sched: *sched, flush, mm, design: Design::default(), harness: Harness::default() })
+        Ok(Self {
+            numa,
+            sched: *sched,
+            flush,
+            mm,
+            design: Design::default(),
+            harness: Harness::default(),
+            background: 0,
+        })
     }
     /// With these settings of the memory side, `transparent_hugepage/enabled` included.
     pub fn with_mm(self, mm: MmConfig) -> Self {
@@ -56,6 +66,10 @@ impl SimConfig {
     /// The same carried out by another kind of program.
     pub fn with_harness(self, harness: Harness) -> Self {
         Self { harness, ..self }
+    }
+    /// The same with the last processes of the workload in the background: the run ends when all others have ended.
+    pub fn with_background(self, background: usize) -> Self {
+        Self { background, ..self }
     }
     /// Length of a jiffy, ns.
     #[inline]

@@ -272,7 +272,7 @@ impl<'a> World<'a> {
             rng,
             next_pid,
             status: Status::Completed,
-            live_processes: workload.processes.len(),
+            live_processes: workload.processes.len().saturating_sub(cfg.background),
             end_ns: 0,
             events: Vec::new(),
             ticks: 0,

@@ -220,7 +220,8 @@ impl<'a> World<'a> {
         let p = &mut self.processes[process];
         if p.live_threads == 0 {
             p.ended = true;
-            self.live_processes -= 1;
+            let foreground = process + self.cfg.background < self.workload.processes.len();
+            self.live_processes -= usize::from(foreground);
             self.end_ns = self.end_ns.max(now);
             if self.live_processes == 0 {
                 self.sample_now(true);

@@ -19,6 +19,8 @@ pub struct Sim {
     pub logs: Logs,
     /// What carries out the workload.
     pub harness: Harness,
+    /// Processes, the last ones of the workload, that end with the others.
+    pub background: usize,
 }
 
 impl Backend for Sim {
@@ -40,7 +42,7 @@ impl Backend for Sim {
             .with_mm(registry::mm_config(kernel));
         let design = Design::new(&registry::group(kernel), registry::group(kernel), registry::group(kernel))
             .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
-        let cfg = cfg.with_design(design).with_harness(self.harness);
+        let cfg = cfg.with_design(design).with_harness(self.harness).with_background(self.background);
         let (observers, pending) = self.logs.open(input)?;
         let ran = numalab_sim::observe(&input.machine, &input.workload, &cfg, input.seed, self.check, observers);
         let mut outcome = match ran {

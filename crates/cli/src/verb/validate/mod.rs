@@ -9,6 +9,7 @@
 mod calibrate;
 #[cfg(test)]
 mod captured;
+mod coordinator;
 mod markdown;
 mod notes;
 mod table;
@@ -262,8 +263,8 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// The simulator refuses a plan, or its records cannot be written.
     pub fn simulate(&self, guests: &[Measured], machine: &Machine, name: &str) -> Result<Vec<Measured>, Failure> {
-        // As in the guests.
-        let sim = Sim { check: true, harness: Harness::Worker, ..Sim::default() };
+        // As in the guests, whose coordinator is one task more.
+        let sim = Sim { check: true, harness: Harness::Worker, background: 1, ..Sim::default() };
         let kernel = |m: &Measured| -> Kernel {
             let mut kernel = self.model.clone();
             for t in kernel.tunables.iter_mut().filter(|t| VARIED.contains(&t.name.as_str())) {
@@ -274,7 +275,7 @@ impl<'a> Bench<'a> {
         let mut cells = Vec::new();
         for (i, m) in guests.iter().enumerate() {
             let machine = Arc::new(with_divided_caches(machine, divisor_of(&m.input.workload)));
-            let workload = m.input.workload.clone();
+            let workload = Arc::new(coordinator::beside(&m.input.workload));
             let input = PlanInput::new(sim.name(), machine, Arc::new(kernel(m)), workload, m.input.seed)
                 .map_err(|e| Failure::environment(e.to_string()))?;
             cells.push(Cell { iteration: i as u32, input });
