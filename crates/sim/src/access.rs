@@ -300,7 +300,7 @@ impl World<'_> {
         let warm = info.bit != NEVER_WARM && t.warm >> info.bit & 1 != 0;
         let l2_bytes = self.cache.l2_share_bytes(sibling == Sibling::Working);
         let group_bytes = self.sets.group_bytes(info.group);
-        let (fetched, turn_ns) = self.in_step(llc, info.set as usize, a);
+        let (fetched, turn_ns) = self.in_step(llc, self.tasks[task as usize].process, info.set as usize, a);
         let t = &mut self.tasks[task as usize];
         let (l2, llc) = match a.pattern {
             _ if fetched < 1.0 => (0.0, 0.0),
@@ -346,14 +346,17 @@ impl World<'_> {
     /// Threads that write one buffer in address order, begun together on one LLC, stay in step: whoever is behind finds
     /// lines in the cache and catches up, and there a line goes from core to core, written by each. So one of them
     /// fetches it from memory, and all wait for that and for their turn. Returns the share of the lines that a thread
-    /// fetches, and the wait per line. Measured with two threads: docs/workloads.md, "Threads
-    /// that write one buffer".
-    fn in_step(&self, llc: usize, set: usize, a: &Access) -> (f64, f64) {
+    /// fetches, and the wait per line. Measured with two threads: docs/workloads.md, "Threads that write one buffer". As long
+    /// as pages are missing the faults of whoever leads decide, and nobody is held to be in step.
+    fn in_step(&self, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
         let (Some(transfer_ns), Pattern::Sequential) = (self.machine.cache.transfer_ns, a.pattern) else {
             return (1.0, 0.0);
         };
         let (threads, cores) = self.sets.loads.users(llc, set);
-        if a.write == 0.0 || threads < 2 || self.sets.loads.fits(llc) {
+        let p = &self.processes[process as usize];
+        let rss_pages = p.space.vma(p.region_vma[a.span.region as usize] as usize).rss_pages();
+        let missing = rss_pages * PAGE_BYTES < a.span.len_bytes;
+        if a.write == 0.0 || threads < 2 || missing || self.sets.loads.fits(llc) {
             return (1.0, 0.0);
         }
         let turns = if cores > 1 { f64::from(cores) } else { 0.0 };
