@@ -67,6 +67,18 @@ fn nobody_waits_for_a_turn_without_a_cache_in_common() {
     assert!((unknown / own - 1.0).abs() < 0.03, "{unknown} s, {own} with a buffer each");
 }
 
+/// While pages are missing the faults of whoever leads decide: the first pass is the same without transfers.
+#[test]
+fn nobody_is_in_step_while_pages_are_missing() {
+    let mut m = machine("milan-2s-nps1");
+    let text = shared("thread", 8, "write = 1").replace("[[process.prologue]]\naccess = \"r\"\nwrite = 1\n", "");
+    let first = |m: &Machine| scalar(&run(m, &inline(&text, m, 1, &[("passes", "1")]), &kernel("off"), 1), "elapsed_s");
+    let (with, turns) = (first(&m), LINES * 8.0 * m.cache.transfer_ns.unwrap() * 1e-9);
+    m.cache.transfer_ns = None;
+    let without = first(&m);
+    assert!(with < without + turns / 10.0, "{with} s, {without} without transfers, which would take {turns}");
+}
+
 /// Eight threads in step ask memory for every line once.
 #[test]
 fn a_buffer_written_in_step_is_fetched_once() {

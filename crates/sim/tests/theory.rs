@@ -271,3 +271,17 @@ write = 1
     let numalab_model::record::Status::Failed(why) = o.status else { panic!("{:?}", o.status) };
     assert!(why.contains("none of the nodes that its cpuset allows"), "{why}");
 }
+
+/// A process in the background takes CPU time from the others and does not keep the run alive.
+#[test]
+fn the_background_ends_with_the_others() {
+    let m = machine("2x1x2x1");
+    let text = "[[process]]\nname = \"p\"\nthreads = 4\n[[process.phase]]\ncompute = \"2s\"\n\
+                [[process]]\nname = \"watch\"\n[[process.phase]]\ntime = \"1000s\"\n\
+                steps = [{ sleep = \"90ms\" }, { compute = \"10ms\" }]\n";
+    let w = inline(text, &m, 1, &[]);
+    let elapsed = |background| scalar(&run(&m, &w, &kernel("off").with_background(background), 1), "elapsed_s");
+    let both = elapsed(1);
+    assert!((2.0..2.4).contains(&both), "{both} s for 2 s of work beside a tenth of a CPU");
+    assert!(elapsed(0) > 900.0, "in the foreground it keeps the run alive");
+}
