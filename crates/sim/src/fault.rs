@@ -159,7 +159,8 @@ impl World<'_> {
             None => MigrateResult::NotTried,
             Some(target) => self.migrate_page(at, f, &facts, target, &mut ns),
         };
-        let mut host = Host { sched: &mut self.sched, processes: &self.processes, moves: &mut self.moves };
+        let (sched, processes, moves) = (&mut self.sched, &self.processes, &mut self.moves);
+        let mut host = Host { sched, processes, moves, due_moves: &self.due_moves };
         let out = self.numa.hint_fault_done(at, &mut facts, &decision, result, &mut host);
         let vma = self.processes[process].space.vma_mut(f.vma);
         if facts.last.raw() != f.last {

@@ -16,6 +16,18 @@ pub struct Host<'a> {
     pub processes: &'a [ProcessState],
     /// Decided moves.
     pub moves: &'a mut Vec<NumaMove>,
+    /// Moves that wait for the end of a slice of the CPU given.
+    pub due_moves: &'a [(u32, NumaMove)],
+}
+
+impl Host<'_> {
+    /// CPU that a move takes its task to; a swap claims that of the other task.
+    fn target(&self, m: NumaMove) -> u32 {
+        match m {
+            NumaMove::Move(_, cpu) => cpu,
+            NumaMove::Swap(_, other) => self.sched.cpu_of(other),
+        }
+    }
 }
 
 impl TaskHost for Host<'_> {
@@ -53,6 +65,10 @@ impl TaskHost for Host<'_> {
     fn core_idle(&self, cpu: usize) -> bool {
         self.sched.is_core_idle(cpu as u32)
     }
+    fn claimed(&self, cpu: usize) -> bool {
+        let due = self.due_moves.iter().map(|d| d.1);
+        self.moves.iter().copied().chain(due).any(|m| self.target(m) == cpu as u32)
+    }
     fn numa_domain(&self, cpu: usize) -> Option<NumaDomain> {
         let d = self.sched.domains().sd_numa(cpu as u32).map(|id| self.sched.domains().domain(id))?;
         Some(NumaDomain { imbalance_pct: d.imbalance_pct, imb_numa_nr: d.imb_numa_nr })
@@ -85,5 +101,27 @@ impl NumaView for SchedView<'_> {
     }
     fn node_weight(&self, task: u32, node: u32, distance: u32) -> i64 {
         self.numa.locality_weight(task, node as usize, distance as u8) as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numalab_kernel::sched::shapes::Shape;
+    use numalab_kernel::sched::SchedConfig;
+
+    #[test]
+    fn moves_under_way_claim_where_they_go() {
+        let machine = Shape::flat(2, 2, 1, 20).machine("four CPUs");
+        let mut sched = Scheduler::new(&machine, &SchedConfig::default()).unwrap();
+        for cpu in 0..3 {
+            let task = sched.add_task(Some(&[cpu]), 0).unwrap();
+            sched.fork(cpu, task, 0);
+        }
+        let mut moves = vec![NumaMove::Move(0, 3)];
+        let due_moves = [(1, NumaMove::Swap(1, 2))];
+        let host = Host { sched: &mut sched, processes: &[], moves: &mut moves, due_moves: &due_moves };
+        let claimed: Vec<usize> = (0..4).filter(|&cpu| host.claimed(cpu)).collect();
+        assert_eq!(claimed, [2, 3], "the other task's CPU of a swap, and the idle one; not those they leave");
     }
 }

@@ -143,7 +143,8 @@ impl World<'_> {
         result: MigrateResult,
     ) -> u64 {
         let node = facts.nid;
-        let mut host = Host { sched: &mut self.sched, processes: &self.processes, moves: &mut self.moves };
+        let (sched, processes, moves) = (&mut self.sched, &self.processes, &mut self.moves);
+        let mut host = Host { sched, processes, moves, due_moves: &self.due_moves };
         let out = self.numa.hint_fault_done(fault, facts, decision, result, &mut host);
         let page = usize::from(at.page);
         self.shared.block_of(at).last[page] = facts.last.raw();

@@ -90,6 +90,13 @@ impl ScanSpace for ScanView<'_> {
     }
 }
 
+/// Runtime that a work which ends at `ends_ns` is seen to have used: the account is brought up to date at ticks only, so
+/// it grows from the last accounting before the work to the last tick inside it, and not at all without one.
+fn accounted_ns(last_ns: u64, ends_ns: u64, next_tick_ns: u64, tick_ns: u64) -> u64 {
+    let Some(after) = ends_ns.checked_sub(next_tick_ns) else { return 0 };
+    next_tick_ns + after / tick_ns * tick_ns - last_ns
+}
+
 impl World<'_> {
     /// Runs the queued scan work of `task` on `cpu` at `clock`; returns its time. `end` is the next tick.
     pub(crate) fn scan(&mut self, cpu: usize, task: u32, clock: u64, end: u64) -> u64 {
@@ -130,8 +137,7 @@ impl World<'_> {
         if self.log.on() && report.end == ScanEnd::Walked {
             self.log_scan(cpu, task, clock, ns, &report);
         }
-        // Runtime is accounted at ticks only: a work that ends before the next tick is charged nothing.
-        let accounted = if clock + ns >= end { end - clock } else { 0 };
+        let accounted = accounted_ns(self.now_ns, clock + ns, end, self.cfg.jiffy_ns());
         self.numa.scan_done(task, &report, accounted);
         ns
     }
@@ -149,5 +155,21 @@ impl World<'_> {
             flushes: 0,
         };
         self.costs.scan_ns(&work, 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// kernel-numa-balancing.md section 5, step 14: every tick inside the work accounts for its time.
+    #[test]
+    fn a_scan_is_charged_up_to_the_last_tick_inside_it() {
+        const TICK: u64 = 4_000_000;
+        let charged = |ends| accounted_ns(10 * TICK, ends, 11 * TICK, TICK);
+        assert_eq!(charged(11 * TICK - 1), 0, "it met no tick");
+        assert_eq!(charged(11 * TICK), TICK);
+        assert_eq!(charged(12 * TICK - 1), TICK);
+        assert_eq!(charged(14 * TICK + 1), 4 * TICK, "and not the first tick only");
     }
 }

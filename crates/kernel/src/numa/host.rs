@@ -29,8 +29,9 @@ pub struct NumaDomain {
 
 /// The scheduler as NUMA balancing sees it.
 ///
-/// Moves take effect at once. [`NumaBalancing`](super::NumaBalancing) applies their effect on the scan period itself,
-/// so the host must not call `migration_happened` for moves it is told to make here.
+/// Moves take effect at once, or the host says which CPUs they claim until then.
+/// [`NumaBalancing`](super::NumaBalancing) applies their effect on the scan period itself, so the host must not call
+/// `migration_happened` for moves it is told to make here.
 pub trait TaskHost {
     /// Accounted runtime of a task, ns (`sum_exec_runtime`).
     fn runtime_ns(&self, task: TaskId) -> u64;
@@ -54,6 +55,11 @@ pub trait TaskHost {
     fn idle(&self, cpu: usize) -> bool;
     /// All other hardware threads of the CPU's core are idle too; true without SMT.
     fn core_idle(&self, cpu: usize) -> bool;
+    /// An earlier search has chosen the CPU, and its task has not arrived yet (`numa_migrate_on`). Never with moves that
+    /// take effect at once.
+    fn claimed(&self, _cpu: usize) -> bool {
+        false
+    }
     /// Lowest NUMA domain of a CPU, `None` if it has none.
     fn numa_domain(&self, cpu: usize) -> Option<NumaDomain>;
     /// The preferred node of a task changed: the host moves it between its queue's NUMA counters.

@@ -199,6 +199,7 @@ pub struct MockHost {
     pub stats: Vec<CpuStats>,
     pub forbidden: Vec<(u32, usize)>,
     pub busy_cores: Vec<usize>,
+    pub claimed: Vec<usize>,
     pub domain: Option<NumaDomain>,
     pub refuse_moves: bool,
     pub log: Vec<String>,
@@ -218,6 +219,7 @@ impl MockHost {
             stats: vec![CpuStats { capacity: 1024, ..CpuStats::default() }; cpus],
             forbidden: Vec::new(),
             busy_cores: Vec::new(),
+            claimed: Vec::new(),
             domain: Some(NumaDomain { imbalance_pct: 117, imb_numa_nr: 8 }),
             refuse_moves: false,
             log: Vec::new(),
@@ -269,6 +271,9 @@ impl TaskHost for MockHost {
     }
     fn core_idle(&self, cpu: usize) -> bool {
         !self.busy_cores.contains(&cpu)
+    }
+    fn claimed(&self, cpu: usize) -> bool {
+        self.claimed.contains(&cpu)
     }
     fn numa_domain(&self, _: usize) -> Option<NumaDomain> {
         self.domain

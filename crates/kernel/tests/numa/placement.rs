@@ -137,6 +137,18 @@ fn idle_cores_come_first() {
     assert_eq!(s.place(), ["move 0 5"], "no idle core: the first idle CPU it may use");
 }
 
+/// numa_migrate_on (section 14.4, step 1, and section 14.3): one CPU is not given to two tasks.
+#[test]
+fn a_cpu_that_another_task_is_about_to_take_is_left_alone() {
+    let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
+    s.host.claimed = vec![2];
+    assert_eq!(s.place(), ["move 0 3"], "the next idle CPU");
+    let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
+    s.host.claimed = vec![2, 3];
+    assert!(s.place().is_empty());
+    assert_eq!(s.placed(Placement::Stick), 1);
+}
+
 #[test]
 fn without_a_numa_domain_the_task_settles_where_it_is() {
     let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);

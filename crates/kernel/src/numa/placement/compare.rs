@@ -80,7 +80,7 @@ impl NumaBalancing {
 
     /// `task_numa_compare` on `dst_cpu`; true if the search of this node ends.
     fn compare<H: TaskHost>(&self, s: &mut Search, may_move: bool, host: &H) -> bool {
-        if s.best_cpu == Some(s.dst_cpu) {
+        if s.best_cpu == Some(s.dst_cpu) || host.claimed(s.dst_cpu) {
             return false;
         }
         let move_imp = if self.grouped(s.task) { s.group_imp } else { s.task_imp };
@@ -152,8 +152,9 @@ impl NumaBalancing {
         s.best_cpu.is_some_and(|best| host.idle(best))
     }
 
-    /// Records a better choice (`task_numa_assign`). The kernel claims the CPU for this search (`numa_migrate_on`);
-    /// with searches that run one at a time and moves that take effect at once, the best CPU is the only claim.
+    /// Records a better choice (`task_numa_assign`). The kernel claims the CPU for this search (`numa_migrate_on`) and
+    /// looks for another one if somebody else was faster; searches run one at a time here, so what was unclaimed when it
+    /// was looked at still is.
     fn assign(s: &mut Search, swap_with: Option<TaskId>, imp: i64) {
         s.best_task = swap_with;
         s.best_imp = imp;

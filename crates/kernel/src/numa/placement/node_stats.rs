@@ -87,7 +87,7 @@ impl NumaBalancing {
             stats.util += c.util;
             stats.nr_running += c.nr_running;
             stats.capacity += c.capacity;
-            if find_idle && idle_core.is_none() && host.idle(cpu) && host.allowed(s.task, cpu) {
+            if find_idle && idle_core.is_none() && host.idle(cpu) && !host.claimed(cpu) && host.allowed(s.task, cpu) {
                 stats.idle_cpu = stats.idle_cpu.or(Some(cpu));
                 // Whole cores first, so that the balancer need not spread siblings later.
                 idle_core = host.core_idle(cpu).then_some(cpu);
