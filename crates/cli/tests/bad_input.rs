@@ -256,3 +256,17 @@ fn affinity_to_absent_cpus_and_too_many_threads() {
     }
     lab.refused("machine show 64x16x64x2 --domains", &["at most 1024 nodes and 4096 CPUs are possible"]);
 }
+
+#[test]
+fn parameters_in_an_experiment_have_their_place_there() {
+    let lab = lab();
+    for (value, part) in [("nan", "is not known here"), ("\"1 / 0\"", "division by zero"), ("\"5s\"", "is a time (5s)")]
+    {
+        let names = "machines = [\"2x1x2x1\"]\nkernels = [\"6.3\"]\nworkloads = [\"sweep.toml\"]";
+        lab.write(
+            "e.toml",
+            &format!("name = \"e\"\ntitle = \"t\"\n{names}\n[params]\nsize = \"8MiB\"\nloops = {value}\n"),
+        );
+        lab.refused("run e.toml", &["numalab: e.toml:8:1: parameter `loops`", part]);
+    }
+}
