@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::real;
+use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, File, Kind};
 use numalab_model::experiment::Sources;
@@ -101,6 +102,8 @@ impl<'a> CatalogSources<'a> {
 impl Sources for CatalogSources<'_> {
     fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
         let machine = machine(self.context, name)?;
+        // Before the domains, whose number of steps grows with the cube of the nodes.
+        NumaTopology::new(&machine).map_err(|e| name.error(e.what, e.expected))?;
         domains(&machine, name, &SchedConfig::default())?;
         Ok(Arc::new(machine))
     }

@@ -270,3 +270,15 @@ fn parameters_in_an_experiment_have_their_place_there() {
         lab.refused("run e.toml", &["numalab: e.toml:8:1: parameter `loops`", part]);
     }
 }
+
+#[test]
+fn more_nodes_than_are_modelled() {
+    let lab = lab();
+    for nodes in [129, 1024] {
+        let line = format!("run --machine {nodes}x1x1x1 --workload sweep.toml --kernel 6.3");
+        let what = format!(
+            "--machine {nodes}x1x1x1: {nodes} nodes are more than NUMA balancing is modelled for; expected at most 128"
+        );
+        lab.refused(&line, &[&what]);
+    }
+}
