@@ -1,7 +1,7 @@
 //! The records of an experiment, read back and lined up for a report.
 
-use crate::failure::Failure;
-use numalab_model::record::{self, Manifest, Outcome, Record, Store};
+use crate::failure::{Exit, Failure};
+use numalab_model::record::{self, Manifest, Outcome, Record, Status, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
 use numalab_report::columns;
@@ -39,6 +39,41 @@ pub struct Loaded {
     pub missing: usize,
     /// The others: by workload, then kernel, then seed as the experiment lists them.
     pub runs: Vec<Run>,
+}
+
+impl Loaded {
+    /// What the records mean for a command that shows them: the worst end of a run, as `numalab run` counts it, and
+    /// at least a finding if a run has no record.
+    pub fn exit(&self) -> Exit {
+        let missing = if self.missing > 0 { Exit::Finding } else { Exit::Ok };
+        self.runs.iter().map(|r| Exit::of(&r.outcome.status)).fold(missing, Exit::max)
+    }
+    /// One sentence for each thing that keeps the figures from being those of all runs.
+    pub fn remarks(&self) -> Vec<String> {
+        let all = self.missing + self.runs.len();
+        let mut out = Vec::new();
+        if self.missing > 0 {
+            let resumes = "`numalab run` with the same arguments resumes";
+            out.push(format!("numalab: {} of {all} runs have no record yet; {resumes}", self.missing));
+        }
+        let ended: Vec<String> = self.runs.iter().filter_map(ended).collect();
+        if let Some(first) = ended.first() {
+            let more = if ended.len() > 1 { " (and others)" } else { "" };
+            out.push(format!("numalab: {} of {all} runs did not complete: {first}{more}", ended.len()));
+        }
+        out
+    }
+}
+
+/// A run that did not complete, and why.
+fn ended(run: &Run) -> Option<String> {
+    let why = match &run.outcome.status {
+        Status::Completed => return None,
+        Status::Timeout => "it reached its limit of time",
+        Status::Failed(why) => why,
+    };
+    let p = &run.manifest.plan;
+    Some(format!("{} {} {} seed {}: {why}", p.machine.name, p.workload.name, p.kernel.name, p.seed))
 }
 
 /// Reads all records of an experiment; with several machines a workload is called `NAME on MACHINE`.

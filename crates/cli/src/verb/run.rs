@@ -13,7 +13,7 @@ use crate::verb::compare;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::record::Store;
+use numalab_model::record::{Status, Store};
 use numalab_model::spec::Spot;
 use serde::Serialize;
 use std::num::NonZeroUsize;
@@ -198,7 +198,14 @@ fn log(cells: &[Cell], finished: &[Finished]) {
     for (cell, f) in cells.iter().zip(finished) {
         let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
         let more = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };
-        note(&format!("{}: {how}{more}", describe(&cell.input)));
+        let end = match &f.record.outcome.status {
+            Status::Completed => String::new(),
+            // What a guest's backend says beside the record is how it failed.
+            _ if !f.note.is_empty() => String::new(),
+            Status::Timeout => ", ended at its limit of time".into(),
+            Status::Failed(why) => format!(", failed: {why}"),
+        };
+        note(&format!("{}: {how}{more}{end}", describe(&cell.input)));
     }
 }
 
