@@ -83,7 +83,13 @@ fn ended(run: &Run) -> Option<String> {
 pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loaded, Failure> {
     let members = &store.file().runs;
     let kernels = in_order(members.iter().map(|r| r.kernel.as_str()));
-    let baseline = baseline_index(&kernels, baseline.unwrap_or(&store.file().baseline))?;
+    let baseline = match baseline {
+        Some(name) => baseline_index(&kernels, "--baseline", name)?,
+        None => {
+            let place = store.dir().join("experiment.json").display().to_string();
+            baseline_index(&kernels, &place, &store.file().baseline)?
+        }
+    };
     let machines = in_order(members.iter().map(|r| r.machine.as_str()));
     let workloads = in_order(members.iter().map(|r| r.workload.as_str()));
     let (mut missing, mut names, mut runs) = (0, Vec::new(), Vec::<Run>::new());
@@ -116,10 +122,11 @@ pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loa
     Ok(Loaded { comparison, missing, runs })
 }
 
-fn baseline_index(kernels: &[&str], name: &str) -> Result<usize, SpecError> {
+fn baseline_index(kernels: &[&str], place: &str, name: &str) -> Result<usize, SpecError> {
     kernels.iter().position(|k| *k == name).ok_or_else(|| {
-        let expected = format!("one of {}", kernels.join(", "));
-        SpecError::plain("--baseline", format!("no kernel `{name}` in this experiment"), expected)
+        let expected =
+            if kernels.is_empty() { "at least one run".into() } else { format!("one of {}", kernels.join(", ")) };
+        SpecError::plain(place, format!("no kernel `{name}` in this experiment"), expected)
             .near(name, kernels.iter().copied())
     })
 }

@@ -177,3 +177,12 @@ fn runs_that_did_not_complete_are_findings() {
         assert_eq!(lab.args(&["compare", workload, "--fail-if", "elapsed > +3%"]).code, code);
     }
 }
+
+#[test]
+fn an_experiment_file_that_was_changed_is_named() {
+    let lab = lab();
+    let path = lab.path("d/experiment.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"baseline\": \"off\"", "\"baseline\": \"of\"")).unwrap();
+    lab.refused("compare d", &["d/experiment.json: no kernel `of` in this experiment; expected one of off, 6.3"]);
+}
