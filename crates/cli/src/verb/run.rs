@@ -48,7 +48,7 @@ pub struct Args {
     /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Set a workload parameter to an expression of the machine
+    /// Set a parameter of every workload that has it (WORKLOAD.NAME: of one) to an expression of the machine
     #[arg(long, value_name = "NAME=EXPRESSION")]
     param: Vec<String>,
     /// Where the records go; out/NAME if not given
@@ -167,9 +167,11 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
 fn param(text: &str, workloads: &[Spot<String>]) -> Result<Param, Failure> {
     let mut setting = Setting::from_argument("--param", text)?;
     let name = setting.name.value.clone();
-    let one = workloads.iter().find_map(|w| Some((w, name.strip_prefix(w.value.as_str())?.strip_prefix('.')?)));
+    // A file's workload is meant by its path or by its name.
+    let rest = |of: &str| name.strip_prefix(of)?.strip_prefix('.').map(str::to_string);
+    let one = workloads.iter().find_map(|w| Some((w, rest(&w.value).or_else(|| rest(&stem(&w.value)))?)));
     let workload = one.map(|(w, rest)| {
-        setting.name.value = rest.to_string();
+        setting.name.value = rest;
         w.value.clone()
     });
     Ok(Param { workload, setting })
