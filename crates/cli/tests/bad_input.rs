@@ -282,3 +282,12 @@ fn more_nodes_than_are_modelled() {
         lab.refused(&line, &[&what]);
     }
 }
+
+#[test]
+fn control_characters_of_a_file_do_not_reach_the_terminal() {
+    let lab = lab();
+    lab.write("odd.toml", "name = \"a\\u001b[31mb\"\n");
+    let message =
+        lab.refused("run --machine 2x1x2x1 --kernel 6.3 --workload odd.toml", &["odd.toml:1:8: ", "\\u{1b}[31mb"]);
+    assert!(!message.contains('\u{1b}'), "{message:?}");
+}
