@@ -179,7 +179,7 @@ pub struct Pick {
     #[arg(long, value_name = "M")]
     machine: Option<String>,
     /// Of an experiment: the seed of the run
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seed: Option<u64>,
 }
 
@@ -188,6 +188,11 @@ impl Pick {
     pub fn at(path: &Path) -> Self {
         Self { run: path.into(), ..Self::default() }
     }
+}
+
+fn unfinished(dir: &Path, member: &record::Member) -> String {
+    let expected = "a finished run (`numalab run` with the same arguments resumes)";
+    format!("{}: run {} has no record yet; expected {expected}", dir.display(), member.record)
 }
 
 /// Most runs named in a message.
@@ -222,9 +227,7 @@ pub fn find(pick: &Pick) -> Result<Record, Failure> {
         runs.iter().take(MAX_NAMED).map(one).collect::<Vec<_>>().join(", or ")
     };
     match found.first() {
-        Some(member) if alike => store
-            .record(member)?
-            .ok_or_else(|| Failure::usage(format!("{}: run {} has no record yet", pick.run.display(), member.record))),
+        Some(member) if alike => store.record(member)?.ok_or_else(|| Failure::usage(unfinished(&pick.run, member))),
         Some(_) => {
             let what = format!("{} runs fit", found.len());
             Err(SpecError::plain(&pick.run.display().to_string(), what, list(&found)).into())

@@ -291,3 +291,19 @@ fn control_characters_of_a_file_do_not_reach_the_terminal() {
         lab.refused("run --machine 2x1x2x1 --kernel 6.3 --workload odd.toml", &["odd.toml:1:8: ", "\\u{1b}[31mb"]);
     assert!(!message.contains('\u{1b}'), "{message:?}");
 }
+
+#[test]
+fn picking_a_run() {
+    let lab = lab();
+    let summary = lab.ok(&format!("{QUICK} --kernel 6.3 --out d --json")).out;
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    for seed in ["abc", "-1", "1.5"] {
+        let part = format!("`--seed <S>` is \"{seed}\"; expected a whole number");
+        lab.refused(&format!("trace d --seed {seed} --out x"), &[&part]);
+    }
+    std::fs::remove_dir_all(lab.path("d").join(summary["runs"][0]["record"].as_str().unwrap())).unwrap();
+    lab.refused(
+        "explain d --vma",
+        &["has no record yet; expected a finished run (`numalab run` with the same arguments"],
+    );
+}
