@@ -307,3 +307,24 @@ fn picking_a_run() {
         &["has no record yet; expected a finished run (`numalab run` with the same arguments"],
     );
 }
+
+#[test]
+fn options_of_ladders_and_guests() {
+    let lab = lab();
+    for (line, part) in [
+        (
+            "explain ladder --machine 2x1x2x1 --mempolicy bind:9",
+            "--mempolicy bind:9: node 9 is not there or has no memory; expected some of 0, 1",
+        ),
+        (
+            "kernel try --tree nowhere --workload first-touch",
+            "--tree nowhere: no kernel source tree; expected a directory with the sources of Linux",
+        ),
+        (
+            "validate --image debian612",
+            "--image debian612: kernel image `debian612`; expected debian-6.1, debian-6.12, ",
+        ),
+    ] {
+        lab.refused(line, &[part]);
+    }
+}
