@@ -186,3 +186,13 @@ fn an_experiment_file_that_was_changed_is_named() {
     std::fs::write(&path, text.replace("\"baseline\": \"off\"", "\"baseline\": \"of\"")).unwrap();
     lab.refused("compare d", &["d/experiment.json: no kernel `of` in this experiment; expected one of off, 6.3"]);
 }
+
+#[test]
+fn a_long_name_keeps_its_distance_from_the_one_before() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    let out = lab.ok(&format!("{QUICK} --kernel off,6.12 --set scan.scan_size_mb=512")).out;
+    let names: Vec<&str> = out.lines().filter(|l| l.contains("6.12[") && !l.starts_with("Note")).collect();
+    assert!(names.len() > 2 && names.iter().all(|l| l.contains("6.12[scan.scan_size_mb=512]")), "{out}");
+    assert!(names.iter().all(|l| l.split_whitespace().count() == 2), "{names:?}");
+}
