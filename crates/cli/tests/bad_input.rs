@@ -328,3 +328,25 @@ fn options_of_ladders_and_guests() {
         lab.refused(line, &[part]);
     }
 }
+
+#[test]
+fn kernel_files_that_extend_each_other() {
+    let lab = lab();
+    let file = |name: &str, line: &str| {
+        lab.write(&format!("{name}.toml"), &format!("name = \"{name}\"\ntitle = \"t\"\n{line}\n"))
+    };
+    for key in ["extends", "alias_of"] {
+        file("own", &format!("{key} = \"own.toml\""));
+        lab.refused(
+            &format!("{QUICK} --kernel own.toml"),
+            &["own.toml:3:", "the chain own -> own.toml closes on itself"],
+        );
+        file("a", &format!("{key} = \"b.toml\""));
+        file("b", &format!("{key} = \"a.toml\""));
+        lab.refused(&format!("{QUICK} --kernel a.toml"), &["b.toml:3:", "the chain a -> b -> a.toml closes on itself"]);
+    }
+    // Two files of one name in different folders are two kernels.
+    lab.write("base/own.toml", "name = \"own\"\ntitle = \"t\"\nextends = \"6.3\"\n");
+    file("own", "extends = \"base/own.toml\"");
+    lab.ok("kernel show own.toml");
+}
