@@ -56,13 +56,18 @@ class Lab:
         params: Mapping[str, object] | None = None,
         settings: Mapping[str, object] | None = None,
     ) -> dict[str, Any]:
-        """Run one machine and workload under some kernels into ``out``; return the comparison."""
+        """Run one machine and workload under some kernels into ``out``; return the comparison.
+
+        Raises ``TypeError`` for a string in place of the list of kernels, else as ``call``.
+        """
+        if isinstance(kernels, str):  # A string is a sequence too: of its letters.
+            raise TypeError(f"kernels is the string {kernels!r}; expected a list such as [{kernels!r}]")
         arguments = ["run", "--machine", machine, "--kernel", ",".join(kernels), "--workload", workload]
         arguments += ["--iterations", str(iterations), "--seed", str(seed), "--out", str(out)]
         for name, value in (params or {}).items():
-            arguments += ["--param", f"{name}={value}"]
+            arguments += ["--param", f"{name}={_text(value)}"]
         for name, value in (settings or {}).items():
-            arguments += ["--set", f"{name}={value}"]
+            arguments += ["--set", f"{name}={_text(value)}"]
         self.call(*arguments)
         return self.compare(out)
 
@@ -74,6 +79,11 @@ class Lab:
         value = json.loads(self.call(*arguments))
         assert isinstance(value, dict)
         return value
+
+
+def _text(value: object) -> str:
+    """Write a value as the command reads it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def rows(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -18,6 +18,19 @@ def test_run_and_flatten(tmp_path: Path) -> None:
     assert all(r["mean"] > 0 and r["n"] == 1 for r in elapsed)
 
 
+def test_a_string_is_no_list_of_kernels(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"expected a list such as \['6.3'\]"):
+        Lab(COMMAND).run("2x1x2x1", "6.3", "numa02", tmp_path / "out")
+
+
+def test_truth_values_are_written_as_the_command_reads_them(tmp_path: Path) -> None:
+    settings = {"numa.overhead_guard": False}
+    comparison = Lab(COMMAND).run(
+        "2x1x2x1", ["6.1"], "numa02", tmp_path / "out", params={"loops": 5}, settings=settings
+    )
+    assert comparison["kernels"] == ["6.1[numa.overhead_guard=false]"]
+
+
 def test_errors_keep_code_and_message(tmp_path: Path) -> None:
     with pytest.raises(LabError) as e:
         Lab(COMMAND).run("2x1x2x1", ["6.11x"], "numa02", tmp_path / "out")

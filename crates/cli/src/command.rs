@@ -122,11 +122,19 @@ fn message(e: &clap::Error) -> String {
         }
         ErrorKind::ArgumentConflict => {
             let other = of(ContextKind::PriorArg);
-            (format!("`{invalid}` together with `{other}`"), "one of the two".into())
+            if invalid == other {
+                (format!("`{invalid}` is given twice"), "it once".into())
+            } else {
+                (format!("`{invalid}` together with `{other}`"), "one of the two".into())
+            }
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::WrongNumberOfValues => {
             let valid = of(ContextKind::ValidValue);
-            let why = std::error::Error::source(e).map(ToString::to_string).unwrap_or_default();
+            let why = match std::error::Error::source(e) {
+                // The standard library says what is wrong with the number, not what was expected.
+                Some(why) if why.is::<std::num::ParseIntError>() => "a whole number, at least 0".into(),
+                why => why.map(ToString::to_string).unwrap_or_default(),
+            };
             let what = if value.is_empty() {
                 format!("`{invalid}` has no value")
             } else {
@@ -203,6 +211,13 @@ mod tests {
             ("run x --machine 1x1x1x1", "together with"),
             ("list kernel_s", "did you mean `kernels`?"),
             ("kernel diff 6.1", "is missing"),
+            ("trace d --out x --seed abc", "`--seed <S>` is \"abc\"; expected a whole number, at least 0"),
+            ("trace d --out x --seed 18446744073709551616", "expected a whole number, at least 0"),
+            (
+                "explain ladder --machine m --node abc",
+                "`--node <NODE>` is \"abc\"; expected a whole number, at least 0",
+            ),
+            ("list --catalog a --catalog b", "`--catalog <DIR>` is given twice; expected it once"),
             ("reproduce", "is missing"),
         ] {
             let message = refused(line);

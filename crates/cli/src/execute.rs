@@ -187,7 +187,8 @@ pub(crate) mod tests {
         }
     }
 
-    fn cells(kernels: &[&str]) -> (Experiment, Vec<Cell>) {
+    /// Three seeds of a workload on these kernels.
+    pub(crate) fn cells(kernels: &[&str]) -> (Experiment, Vec<Cell>) {
         let experiment = Experiment {
             name: "x".into(),
             title: String::new(),

@@ -110,7 +110,13 @@ impl From<serde_json::Error> for Failure {
 /// nobody wanted to know.
 pub fn note(text: &str) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", printable(text));
+}
+
+/// A message with its control characters escaped: it may quote a file that somebody else wrote.
+pub fn printable(text: &str) -> String {
+    let harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    text.chars().map(|c| if harmless(c) { c.to_string() } else { c.escape_default().to_string() }).collect()
 }
 
 /// What a command prints when it is done.

@@ -126,7 +126,11 @@ pub fn read_why(record: &Path) -> Result<WhyFile, Failure> {
         std::io::ErrorKind::NotFound => absent(record, "decision log", "--explain"),
         _ => io(&path, &e),
     })?;
-    serde_json::from_str(&text).map_err(|e| Failure::environment(format!("{}: {e}", path.display())))
+    serde_json::from_str(&text).map_err(|e| {
+        let expected =
+            "an unchanged file (remove it; `numalab run` with the same arguments and --explain writes it again)";
+        Failure::environment(format!("{}: {e}; expected {expected}", path.display()))
+    })
 }
 
 /// A log that was never asked for.

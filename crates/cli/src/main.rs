@@ -45,6 +45,6 @@ fn print(done: &Done) -> failure::Exit {
 
 fn complain(failure: &Failure) -> failure::Exit {
     // If standard error is gone too, the exit code still says it.
-    let _ = writeln!(std::io::stderr(), "numalab: {}", failure.message);
+    let _ = writeln!(std::io::stderr(), "numalab: {}", failure::printable(&failure.message));
     failure.exit
 }

@@ -1,6 +1,8 @@
 //! Options that several verbs share.
 
 use crate::failure::Failure;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -56,16 +58,69 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     Ok(numalab_model::machine::read_text(path)?)
 }
 
-/// Writes a text file given on the command line, beside its place and renamed: a reader never sees half of it.
+/// A file given on the command line that is being written: beside its place and renamed, so that a reader never sees
+/// half of it. What a link points to is written, not the link; a pipe or a device is written as it stands.
+pub struct Target {
+    shown: PathBuf,
+    place: PathBuf,
+    partial: Option<PathBuf>,
+}
+
+impl Target {
+    /// Finds out how `path` can be written.
+    ///
+    /// # Errors
+    /// It is a directory.
+    pub fn new(path: &Path) -> Result<Self, Failure> {
+        let known = fs::metadata(path).ok();
+        if known.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(Failure::environment(format!("{}: a directory; expected a file", path.display())));
+        }
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let partial = known.map_or(true, |m| m.is_file()).then(|| {
+            let mut partial = place.as_os_str().to_owned();
+            partial.push(format!(".partial-{}", std::process::id()));
+            PathBuf::from(partial)
+        });
+        Ok(Self { shown: path.into(), place, partial })
+    }
+    /// Opens it for writing.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn open(&self) -> Result<File, Failure> {
+        let opened = match &self.partial {
+            Some(partial) => File::create(partial),
+            None => OpenOptions::new().write(true).open(&self.place),
+        };
+        opened.map_err(|e| self.refused(&e))
+    }
+    /// Puts what was written in its place.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn keep(&self) -> Result<(), Failure> {
+        self.partial.as_ref().map_or(Ok(()), |p| fs::rename(p, &self.place)).map_err(|e| self.refused(&e))
+    }
+    /// Removes what was half written, which helps nobody; the error that matters is the one before.
+    pub fn discard(&self) {
+        if let Some(partial) = &self.partial {
+            let _ = fs::remove_file(partial);
+        }
+    }
+    /// A refusal of the file system, under the name that was given.
+    pub fn refused(&self, e: &std::io::Error) -> Failure {
+        Failure::environment(format!("{}: {e}", self.shown.display()))
+    }
+}
+
+/// Writes a text file given on the command line (see [`Target`]).
 ///
 /// # Errors
 /// The file system refuses.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(format!(".partial-{}", std::process::id()));
-    std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path)).map_err(|e| {
-        // What was half written helps nobody; the error that matters is the first one.
-        let _ = std::fs::remove_file(&partial);
-        Failure::environment(format!("{}: {e}", path.display()))
-    })
+    let target = Target::new(path)?;
+    let mut file = target.open()?;
+    let written = file.write_all(text.as_bytes()).map_err(|e| target.refused(&e)).and_then(|()| target.keep());
+    written.inspect_err(|_| target.discard())
 }

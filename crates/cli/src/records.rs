@@ -1,7 +1,7 @@
 //! The records of an experiment, read back and lined up for a report.
 
-use crate::failure::Failure;
-use numalab_model::record::{self, Manifest, Outcome, Record, Store};
+use crate::failure::{Exit, Failure};
+use numalab_model::record::{self, Manifest, Outcome, Record, Status, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
 use numalab_report::columns;
@@ -41,6 +41,41 @@ pub struct Loaded {
     pub runs: Vec<Run>,
 }
 
+impl Loaded {
+    /// What the records mean for a command that shows them: the worst end of a run, as `numalab run` counts it, and
+    /// at least a finding if a run has no record.
+    pub fn exit(&self) -> Exit {
+        let missing = if self.missing > 0 { Exit::Finding } else { Exit::Ok };
+        self.runs.iter().map(|r| Exit::of(&r.outcome.status)).fold(missing, Exit::max)
+    }
+    /// One sentence for each thing that keeps the figures from being those of all runs.
+    pub fn remarks(&self) -> Vec<String> {
+        let all = self.missing + self.runs.len();
+        let mut out = Vec::new();
+        if self.missing > 0 {
+            let resumes = "`numalab run` with the same arguments resumes";
+            out.push(format!("numalab: {} of {all} runs have no record yet; {resumes}", self.missing));
+        }
+        let ended: Vec<String> = self.runs.iter().filter_map(ended).collect();
+        if let Some(first) = ended.first() {
+            let more = if ended.len() > 1 { " (and others)" } else { "" };
+            out.push(format!("numalab: {} of {all} runs did not complete: {first}{more}", ended.len()));
+        }
+        out
+    }
+}
+
+/// A run that did not complete, and why.
+fn ended(run: &Run) -> Option<String> {
+    let why = match &run.outcome.status {
+        Status::Completed => return None,
+        Status::Timeout => "it reached its limit of time",
+        Status::Failed(why) => why,
+    };
+    let p = &run.manifest.plan;
+    Some(format!("{} {} {} seed {}: {why}", p.machine.name, p.workload.name, p.kernel.name, p.seed))
+}
+
 /// Reads all records of an experiment; with several machines a workload is called `NAME on MACHINE`.
 ///
 /// # Errors
@@ -48,7 +83,13 @@ pub struct Loaded {
 pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loaded, Failure> {
     let members = &store.file().runs;
     let kernels = in_order(members.iter().map(|r| r.kernel.as_str()));
-    let baseline = baseline_index(&kernels, baseline.unwrap_or(&store.file().baseline))?;
+    let baseline = match baseline {
+        Some(name) => baseline_index(&kernels, "--baseline", name)?,
+        None => {
+            let place = store.dir().join("experiment.json").display().to_string();
+            baseline_index(&kernels, &place, &store.file().baseline)?
+        }
+    };
     let machines = in_order(members.iter().map(|r| r.machine.as_str()));
     let workloads = in_order(members.iter().map(|r| r.workload.as_str()));
     let (mut missing, mut names, mut runs) = (0, Vec::new(), Vec::<Run>::new());
@@ -81,10 +122,11 @@ pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loa
     Ok(Loaded { comparison, missing, runs })
 }
 
-fn baseline_index(kernels: &[&str], name: &str) -> Result<usize, SpecError> {
+fn baseline_index(kernels: &[&str], place: &str, name: &str) -> Result<usize, SpecError> {
     kernels.iter().position(|k| *k == name).ok_or_else(|| {
-        let expected = format!("one of {}", kernels.join(", "));
-        SpecError::plain("--baseline", format!("no kernel `{name}` in this experiment"), expected)
+        let expected =
+            if kernels.is_empty() { "at least one run".into() } else { format!("one of {}", kernels.join(", ")) };
+        SpecError::plain(place, format!("no kernel `{name}` in this experiment"), expected)
             .near(name, kernels.iter().copied())
     })
 }
@@ -137,7 +179,7 @@ pub struct Pick {
     #[arg(long, value_name = "M")]
     machine: Option<String>,
     /// Of an experiment: the seed of the run
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seed: Option<u64>,
 }
 
@@ -146,6 +188,11 @@ impl Pick {
     pub fn at(path: &Path) -> Self {
         Self { run: path.into(), ..Self::default() }
     }
+}
+
+fn unfinished(dir: &Path, member: &record::Member) -> String {
+    let expected = "a finished run (`numalab run` with the same arguments resumes)";
+    format!("{}: run {} has no record yet; expected {expected}", dir.display(), member.record)
 }
 
 /// Most runs named in a message.
@@ -180,9 +227,7 @@ pub fn find(pick: &Pick) -> Result<Record, Failure> {
         runs.iter().take(MAX_NAMED).map(one).collect::<Vec<_>>().join(", or ")
     };
     match found.first() {
-        Some(member) if alike => store
-            .record(member)?
-            .ok_or_else(|| Failure::usage(format!("{}: run {} has no record yet", pick.run.display(), member.record))),
+        Some(member) if alike => store.record(member)?.ok_or_else(|| Failure::usage(unfinished(&pick.run, member))),
         Some(_) => {
             let what = format!("{} runs fit", found.len());
             Err(SpecError::plain(&pick.run.display().to_string(), what, list(&found)).into())

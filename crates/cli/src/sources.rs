@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::real;
+use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, File, Kind};
 use numalab_model::experiment::Sources;
@@ -101,6 +102,8 @@ impl<'a> CatalogSources<'a> {
 impl Sources for CatalogSources<'_> {
     fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
         let machine = machine(self.context, name)?;
+        // Before the domains, whose number of steps grows with the cube of the nodes.
+        NumaTopology::new(&machine).map_err(|e| name.error(e.what, e.expected))?;
         domains(&machine, name, &SchedConfig::default())?;
         Ok(Arc::new(machine))
     }
@@ -115,9 +118,18 @@ impl Sources for CatalogSources<'_> {
         name: &Spot<String>,
         machine: &Machine,
         seed: u64,
-        params: &[Setting],
+        settings: &[Setting],
     ) -> Result<Workload, SpecError> {
-        let params: Vec<(String, String)> = params.iter().map(|p| (p.name.value.clone(), p.value.clone())).collect();
-        self.spec(name)?.resolve(machine, seed, &params)
+        let params: Vec<(String, String)> = settings.iter().map(|p| (p.name.value.clone(), p.value.clone())).collect();
+        self.spec(name)?.resolve(machine, seed, &params).map_err(|e| placed(e, settings))
+    }
+}
+
+/// A workload takes every parameter for one of the command line; one of an experiment's file has its place there.
+fn placed(e: SpecError, settings: &[Setting]) -> SpecError {
+    let about = |s: &&Setting| s.name.line > 0 && e.what.starts_with(&format!("parameter `{}`", s.name.value));
+    match settings.iter().find(about).filter(|_| e.file == "command line") {
+        Some(Setting { name, .. }) => SpecError { file: name.file.clone(), line: name.line, column: name.column, ..e },
+        None => e,
     }
 }

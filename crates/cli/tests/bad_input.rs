@@ -256,3 +256,97 @@ fn affinity_to_absent_cpus_and_too_many_threads() {
     }
     lab.refused("machine show 64x16x64x2 --domains", &["at most 1024 nodes and 4096 CPUs are possible"]);
 }
+
+#[test]
+fn parameters_in_an_experiment_have_their_place_there() {
+    let lab = lab();
+    for (value, part) in [("nan", "is not known here"), ("\"1 / 0\"", "division by zero"), ("\"5s\"", "is a time (5s)")]
+    {
+        let names = "machines = [\"2x1x2x1\"]\nkernels = [\"6.3\"]\nworkloads = [\"sweep.toml\"]";
+        lab.write(
+            "e.toml",
+            &format!("name = \"e\"\ntitle = \"t\"\n{names}\n[params]\nsize = \"8MiB\"\nloops = {value}\n"),
+        );
+        lab.refused("run e.toml", &["numalab: e.toml:8:1: parameter `loops`", part]);
+    }
+}
+
+#[test]
+fn more_nodes_than_are_modelled() {
+    let lab = lab();
+    for nodes in [129, 1024] {
+        let line = format!("run --machine {nodes}x1x1x1 --workload sweep.toml --kernel 6.3");
+        let what = format!(
+            "--machine {nodes}x1x1x1: {nodes} nodes are more than NUMA balancing is modelled for; expected at most 128"
+        );
+        lab.refused(&line, &[&what]);
+    }
+}
+
+#[test]
+fn control_characters_of_a_file_do_not_reach_the_terminal() {
+    let lab = lab();
+    lab.write("odd.toml", "name = \"a\\u001b[31mb\"\n");
+    let message =
+        lab.refused("run --machine 2x1x2x1 --kernel 6.3 --workload odd.toml", &["odd.toml:1:8: ", "\\u{1b}[31mb"]);
+    assert!(!message.contains('\u{1b}'), "{message:?}");
+}
+
+#[test]
+fn picking_a_run() {
+    let lab = lab();
+    let summary = lab.ok(&format!("{QUICK} --kernel 6.3 --out d --json")).out;
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    for seed in ["abc", "-1", "1.5"] {
+        let part = format!("`--seed <S>` is \"{seed}\"; expected a whole number");
+        lab.refused(&format!("trace d --seed {seed} --out x"), &[&part]);
+    }
+    std::fs::remove_dir_all(lab.path("d").join(summary["runs"][0]["record"].as_str().unwrap())).unwrap();
+    lab.refused(
+        "explain d --vma",
+        &["has no record yet; expected a finished run (`numalab run` with the same arguments"],
+    );
+}
+
+#[test]
+fn options_of_ladders_and_guests() {
+    let lab = lab();
+    for (line, part) in [
+        (
+            "explain ladder --machine 2x1x2x1 --mempolicy bind:9",
+            "--mempolicy bind:9: node 9 is not there or has no memory; expected some of 0, 1",
+        ),
+        (
+            "kernel try --tree nowhere --workload first-touch",
+            "--tree nowhere: no kernel source tree; expected a directory with the sources of Linux",
+        ),
+        (
+            "validate --image debian612",
+            "--image debian612: kernel image `debian612`; expected debian-6.1, debian-6.12, ",
+        ),
+    ] {
+        lab.refused(line, &[part]);
+    }
+}
+
+#[test]
+fn kernel_files_that_extend_each_other() {
+    let lab = lab();
+    let file = |name: &str, line: &str| {
+        lab.write(&format!("{name}.toml"), &format!("name = \"{name}\"\ntitle = \"t\"\n{line}\n"))
+    };
+    for key in ["extends", "alias_of"] {
+        file("own", &format!("{key} = \"own.toml\""));
+        lab.refused(
+            &format!("{QUICK} --kernel own.toml"),
+            &["own.toml:3:", "the chain own -> own.toml closes on itself"],
+        );
+        file("a", &format!("{key} = \"b.toml\""));
+        file("b", &format!("{key} = \"a.toml\""));
+        lab.refused(&format!("{QUICK} --kernel a.toml"), &["b.toml:3:", "the chain a -> b -> a.toml closes on itself"]);
+    }
+    // Two files of one name in different folders are two kernels.
+    lab.write("base/own.toml", "name = \"own\"\ntitle = \"t\"\nextends = \"6.3\"\n");
+    file("own", "extends = \"base/own.toml\"");
+    lab.ok("kernel show own.toml");
+}

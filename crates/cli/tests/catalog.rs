@@ -102,3 +102,11 @@ fn a_reader_that_goes_away_is_no_failure() {
     let done = child.wait_with_output().unwrap();
     assert_eq!((done.status.code(), done.stderr.as_slice()), (Some(0), &b""[..]));
 }
+
+#[test]
+fn a_kernel_file_may_leave_out_since_when_it_holds() {
+    let lab = Lab::new();
+    lab.write("mine.toml", "name = \"mine\"\ntitle = \"t\"\nextends = \"6.3\"\n");
+    let shown = lab.ok("kernel show mine.toml").out;
+    assert!(shown.contains("\ncomposed from mine <- 6.3 <- 6.1"), "{shown}");
+}

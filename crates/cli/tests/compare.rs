@@ -143,3 +143,56 @@ fn the_tests_beside_the_star_are_printed_and_in_the_json() {
         assert!(p.unwrap_or(0.0) <= holm.unwrap_or(0.0), "{t}");
     }
 }
+
+#[test]
+fn runs_that_did_not_complete_are_findings() {
+    let lab = Lab::new();
+    let wait = |thread: u8, first: &str, then: &str| {
+        let step = |b: &str| format!("[[process.phase]]\nwhen = \"thread == {thread}\"\nbarrier = \"{b}\"\n");
+        step(first) + &step(then)
+    };
+    let barriers = "[[barrier]]\nname = \"a\"\n[[barrier]]\nname = \"b\"\n";
+    lab.write("crossed.toml", &format!("{SWEEP}{}{}{barriers}", wait(0, "a", "b"), wait(1, "b", "a")));
+    lab.write("slow.toml", &SWEEP.replace("[params]", "limit = \"1us\"\n\n[params]"));
+    for (workload, code, why) in
+        [("crossed", 1, "failed: every thread waits for another"), ("slow", 5, "ended at its limit of time")]
+    {
+        let ended =
+            lab.run(&format!("run --machine 2x1x2x1 --workload {workload}.toml --kernel off,6.3 --out {workload}"));
+        assert_eq!(ended.code, code, "{ended:?}");
+        assert!(ended.err.lines().all(|l| l.contains(why)), "{}", ended.err);
+        // A figure of such a run says nothing, so no script may take it for a pass.
+        for verb in ["compare", "report"] {
+            let ended = lab.run(&format!("{verb} {workload}"));
+            assert_eq!(ended.code, code, "{ended:?}");
+            let what = format!(
+                "numalab: 2 of 2 runs did not complete: 2x1x2x1 sweep off seed 1: {}",
+                match code {
+                    1 => "every thread waits for another",
+                    _ => "it reached its limit of time",
+                }
+            );
+            assert!(ended.err.starts_with(&what), "{}", ended.err);
+        }
+        assert_eq!(lab.args(&["compare", workload, "--fail-if", "elapsed > +3%"]).code, code);
+    }
+}
+
+#[test]
+fn an_experiment_file_that_was_changed_is_named() {
+    let lab = lab();
+    let path = lab.path("d/experiment.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"baseline\": \"off\"", "\"baseline\": \"of\"")).unwrap();
+    lab.refused("compare d", &["d/experiment.json: no kernel `of` in this experiment; expected one of off, 6.3"]);
+}
+
+#[test]
+fn a_long_name_keeps_its_distance_from_the_one_before() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    let out = lab.ok(&format!("{QUICK} --kernel off,6.12 --set scan.scan_size_mb=512")).out;
+    let names: Vec<&str> = out.lines().filter(|l| l.contains("6.12[") && !l.starts_with("Note")).collect();
+    assert!(names.len() > 2 && names.iter().all(|l| l.contains("6.12[scan.scan_size_mb=512]")), "{out}");
+    assert!(names.iter().all(|l| l.split_whitespace().count() == 2), "{names:?}");
+}

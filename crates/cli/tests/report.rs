@@ -95,6 +95,29 @@ fn the_page_is_the_same_twice_and_needs_an_experiment() {
 }
 
 #[test]
+fn what_a_link_points_to_is_written_and_a_pipe_stays_a_pipe() {
+    let lab = lab();
+    lab.ok("report d --out plain.html");
+    let page = fs::read(lab.path("plain.html")).unwrap();
+    lab.write("www/today.html", "old");
+    std::os::unix::fs::symlink("www/today.html", lab.path("link.html")).unwrap();
+    lab.ok("report d --out link.html");
+    assert!(fs::symlink_metadata(lab.path("link.html")).unwrap().is_symlink());
+    assert_eq!(fs::read(lab.path("www/today.html")).unwrap(), page);
+    assert_eq!(lab.tree("www").len(), 1, "nothing half written is left");
+
+    let pipe = lab.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn(move || fs::read(pipe).unwrap());
+    lab.ok("report d --out pipe");
+    assert_eq!(reader.join().unwrap(), page);
+    assert!(!fs::metadata(lab.path("pipe")).unwrap().is_file());
+
+    let ended = lab.run("report d --out www");
+    assert!(ended.code == 3 && ended.err.contains("www: a directory; expected a file"), "{ended:?}");
+}
+
+#[test]
 fn a_machine_that_cannot_be_found_again_is_not_drawn() {
     let lab = Lab::new();
     lab.write("sweep.toml", SWEEP);

@@ -203,3 +203,13 @@ fn this_host_can_be_imported_and_simulated() {
     let ended = lab.run("run --machine m.toml --kernel 6.12 --workload numa02 --param loops=2 --out d");
     assert_eq!(ended.code, 0, "{ended:?}");
 }
+
+#[test]
+fn a_parameter_of_one_workload_names_it_by_path_or_name() {
+    let lab = lab();
+    let ids = ["sweep.loops=4", "sweep.toml.loops=4", "loops=4"].map(|param| {
+        let out = lab.ok(&format!("{QUICK} --kernel 6.3 --param {param} --out {param} --json")).out;
+        json(&out)["runs"][0]["record"].clone()
+    });
+    assert!(ids[0] == ids[1] && ids[1] == ids[2], "{ids:?}");
+}

@@ -126,6 +126,13 @@ fn logs_are_added_to_records_without_changing_them() {
         .file_name()
         .to_string_lossy()
         .contains("partial")));
+    let why = lab.path(&format!("{r}.why.json"));
+    fs::write(&why, "{").unwrap();
+    let ended = lab.run("explain d --vma");
+    assert!(ended.code == 3 && ended.err.contains("expected an unchanged file (remove it; `numalab run`"), "{ended:?}");
+    fs::remove_file(&why).unwrap();
+    lab.ok(&format!("{RUN} --kernel 6.3 --explain"));
+    lab.ok("explain d --vma");
     // A log that was cut off gives no trace.
     let log = lab.path(&format!("{r}.events"));
     let bytes = fs::read(&log).unwrap();

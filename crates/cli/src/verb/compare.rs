@@ -1,7 +1,7 @@
 //! `numalab compare`: the records of an experiment as one report.
 
 use crate::failure::{note, Done, Exit, Failure};
-use crate::records::{self, Loaded};
+use crate::records;
 use clap::ValueEnum;
 use numalab_model::record::Store;
 use numalab_report::data::Comparison;
@@ -94,7 +94,7 @@ pub enum Layout {
     Y2026,
 }
 
-/// Prints the comparison; a run without a record and a bound that is passed are findings.
+/// Prints the comparison; a run without a record, one that did not complete and a bound that is passed are findings.
 ///
 /// # Errors
 /// Not an experiment's directory, an unknown baseline or metric, a bound that tests nothing, or a damaged record.
@@ -102,11 +102,8 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let bounds = args.fail_if.iter().map(|b| FailIf::parse(b)).collect::<Result<Vec<_>, _>>()?;
     let store = Store::open(&args.dir)?;
     let loaded = records::load(&store, args.baseline.as_deref(), records::Series::Drop)?;
-    let mut exit = Exit::Ok;
-    if loaded.missing > 0 {
-        note(&missing(&loaded, &store));
-        exit = Exit::Finding;
-    }
+    let mut exit = loaded.exit();
+    loaded.remarks().iter().for_each(|r| note(r));
     let mut broken = Vec::new();
     for bound in &bounds {
         broken.extend(bound.check(&loaded.comparison)?);
@@ -116,15 +113,9 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     // After everything that can still be refused: a message that a bound was passed stands for a result.
     for failure in &broken {
         note(&format!("numalab: {failure}"));
-        exit = Exit::Finding;
+        exit = exit.max(Exit::Finding);
     }
     Ok(Done { text, exit })
-}
-
-/// What is said about runs that have no record.
-pub fn missing(loaded: &Loaded, store: &Store) -> String {
-    let (missing, all) = (loaded.missing, store.file().runs.len());
-    format!("numalab: {missing} of {all} runs have no record yet; `numalab run` with the same arguments resumes")
 }
 
 fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {

@@ -2,11 +2,11 @@
 
 use crate::context::named;
 use crate::context::Context;
-use crate::failure::{note, Done, Exit, Failure};
+use crate::failure::{note, Done, Failure};
 use crate::options;
 use crate::records::{self, Loaded, Series};
 use crate::sources;
-use crate::verb::compare::{missing, Star};
+use crate::verb::compare::Star;
 use numalab_model::machine::Machine;
 use numalab_model::plan::{fingerprint, KernelPlan, Plan};
 use numalab_model::record::Store;
@@ -37,20 +37,18 @@ pub struct Args {
     json: bool,
 }
 
-/// Writes the page; a run without a record is a finding.
+/// Writes the page; a run without a record and one that did not complete are findings.
 ///
 /// # Errors
 /// Not an experiment's directory, an unknown baseline, a damaged record, or a file that cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let store = Store::open(&args.dir)?;
     let loaded = records::load(&store, args.baseline.as_deref(), Series::Keep)?;
-    if loaded.missing > 0 {
-        note(&missing(&loaded, &store));
-    }
+    loaded.remarks().iter().for_each(|r| note(r));
     let page = page(context, &store, &loaded, args.star.into(), &args.machine)?;
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
     options::write(&out, &page)?;
-    let exit = if loaded.missing > 0 { Exit::Finding } else { Exit::Ok };
+    let exit = loaded.exit();
     let text = if args.json {
         let runs = loaded.runs.len();
         Done::json(

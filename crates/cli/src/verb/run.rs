@@ -13,9 +13,10 @@ use crate::verb::compare;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::record::Store;
+use numalab_model::record::{Status, Store};
 use numalab_model::spec::Spot;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +48,7 @@ pub struct Args {
     /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Set a workload parameter to an expression of the machine
+    /// Set a parameter of every workload that has it (WORKLOAD.NAME: of one) to an expression of the machine
     #[arg(long, value_name = "NAME=EXPRESSION")]
     param: Vec<String>,
     /// Where the records go; out/NAME if not given
@@ -121,8 +122,20 @@ pub fn carry_out(
     let jobs = options::jobs(order.jobs).min(jobs_max);
     let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress })?;
     progress.clear();
+    let store = listed(store, experiment, &cells)?;
     log(&cells, &finished);
     Ok((store, finished))
+}
+
+/// The store with the runs of `cells` in its list. Another process that opened the directory at the same moment may
+/// have written a list without them; its runs and these belong side by side.
+fn listed(store: Store, experiment: &Experiment, cells: &[Cell]) -> Result<Store, Failure> {
+    let now = Store::open(store.dir())?;
+    let there: BTreeSet<&str> = now.file().runs.iter().map(|r| r.record.as_str()).collect();
+    if cells.iter().any(|c| !there.contains(c.input.id.short())) {
+        return Ok(Store::create(store.dir(), experiment, cells)?);
+    }
+    Ok(now)
 }
 
 fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
@@ -154,9 +167,11 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
 fn param(text: &str, workloads: &[Spot<String>]) -> Result<Param, Failure> {
     let mut setting = Setting::from_argument("--param", text)?;
     let name = setting.name.value.clone();
-    let one = workloads.iter().find_map(|w| Some((w, name.strip_prefix(w.value.as_str())?.strip_prefix('.')?)));
+    // A file's workload is meant by its path or by its name.
+    let rest = |of: &str| name.strip_prefix(of)?.strip_prefix('.').map(str::to_string);
+    let one = workloads.iter().find_map(|w| Some((w, rest(&w.value).or_else(|| rest(&stem(&w.value)))?)));
     let workload = one.map(|(w, rest)| {
-        setting.name.value = rest.to_string();
+        setting.name.value = rest;
         w.value.clone()
     });
     Ok(Param { workload, setting })
@@ -198,7 +213,14 @@ fn log(cells: &[Cell], finished: &[Finished]) {
     for (cell, f) in cells.iter().zip(finished) {
         let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
         let more = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };
-        note(&format!("{}: {how}{more}", describe(&cell.input)));
+        let end = match &f.record.outcome.status {
+            Status::Completed => String::new(),
+            // What a guest's backend says beside the record is how it failed.
+            _ if !f.note.is_empty() => String::new(),
+            Status::Timeout => ", ended at its limit of time".into(),
+            Status::Failed(why) => format!(", failed: {why}"),
+        };
+        note(&format!("{}: {how}{more}{end}", describe(&cell.input)));
     }
 }
 
@@ -257,4 +279,28 @@ fn summary_of(f: &Finished) -> Run<'_> {
 pub fn table(store: &Store) -> Result<String, Failure> {
     let loaded = records::load(store, None, records::Series::Drop)?;
     Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::tests::cells;
+
+    #[test]
+    fn two_processes_that_open_a_directory_at_once_both_end_up_in_its_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let ((a, cells_a), (b, cells_b)) = (cells(&["off"]), cells(&["6.3"]));
+        let first = Store::create(dir.path(), &a, &cells_a).unwrap();
+        // The second has looked before the first wrote its list.
+        std::fs::remove_file(dir.path().join("experiment.json")).unwrap();
+        let second = Store::create(dir.path(), &b, &cells_b).unwrap();
+        let kernels = |s: &Store| s.file().runs.iter().map(|r| r.kernel.clone()).collect::<Vec<_>>();
+        assert_eq!(kernels(&second), ["6.3"; 3]);
+        let first = listed(first, &a, &cells_a).unwrap();
+        assert_eq!(kernels(&first), ["6.3", "6.3", "6.3", "off", "off", "off"]);
+        let text = || std::fs::read(dir.path().join("experiment.json")).unwrap();
+        let before = text();
+        assert_eq!(kernels(&listed(second, &b, &cells_b).unwrap()), kernels(&first));
+        assert_eq!(text(), before, "nothing was lost, nothing is written");
+    }
 }

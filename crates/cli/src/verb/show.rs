@@ -96,7 +96,8 @@ fn kernel(k: &Kernel) -> (String, Value) {
     if !k.about.is_empty() {
         let _ = writeln!(text, "{}", k.about);
     }
-    let _ = writeln!(text, "since {}; composed from {}", k.since, k.chain.join(" <- "));
+    let since = if k.since.is_empty() { String::new() } else { format!("since {}; ", k.since) };
+    let _ = writeln!(text, "{since}composed from {}", k.chain.join(" <- "));
     if let Some(image) = &k.image {
         let _ = writeln!(text, "image {image} (--backend vm)");
     }

@@ -2,11 +2,11 @@
 
 use crate::failure::{Done, Failure};
 use crate::logs::{self, EVENTS};
+use crate::options::Target;
 use crate::records::{self, Pick};
 use numalab_model::record::events::Events;
 use numalab_report::trace::{self, TraceError};
 use serde_json::json;
-use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::PathBuf;
 
@@ -34,20 +34,14 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         return Err(logs::absent(&record.path, "event log", "--trace"));
     }
     let mut events = Events::open(&log)?;
-    let failed = |e: std::io::Error| Failure::environment(format!("{}: {e}", args.out.display()));
-    let mut partial = args.out.as_os_str().to_owned();
-    partial.push(format!(".partial-{}", std::process::id()));
-    let file = File::create(&partial).map_err(failed)?;
+    let target = Target::new(&args.out)?;
+    let file = target.open()?;
     let written = trace::write(&mut events, &record.outcome.series, &mut BufWriter::with_capacity(1 << 20, file));
     let written = written.map_err(|e| match e {
         TraceError::Log(e) => Failure::from(e),
-        TraceError::Write(e) => failed(e),
+        TraceError::Write(e) => target.refused(&e),
     });
-    let written = written.and_then(|w| fs::rename(&partial, &args.out).map_err(failed).map(|()| w));
-    let written = written.inspect_err(|_| {
-        // Half a trace helps nobody; the error that matters is the first one.
-        let _ = fs::remove_file(&partial);
-    })?;
+    let written = written.and_then(|w| target.keep().map(|()| w)).inspect_err(|_| target.discard())?;
     if args.json {
         let file = args.out.display().to_string();
         let form = json!({"file": file, "events": written.events, "packets": written.packets, "bytes": written.bytes});

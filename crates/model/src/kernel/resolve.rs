@@ -78,11 +78,13 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
     let mut chain = vec![top];
     while let Some(next) = chain.last().and_then(|s| s.alias_of.clone().or_else(|| s.extends.clone())) {
         if chain.iter().any(|s| s.name.value == next.value) {
-            let names: Vec<&str> = chain.iter().map(|s| s.name.value.as_str()).collect();
-            let what = format!("the chain {} -> {} closes on itself", names.join(" -> "), next.value);
-            return Err(next.error(what, "a kernel that does not extend this one"));
+            return Err(closed(&chain, &next));
         }
         let spec = find(&next, lookup)?;
+        // A file that is named by its path comes back under that path, not under its name.
+        if chain.iter().any(|s| s.name == spec.name) {
+            return Err(closed(&chain, &next));
+        }
         if let Some(alias) = chain.last().filter(|s| s.alias_of.is_some()) {
             let (name, next) = (&alias.name.value, &next.value);
             warnings.push(format!("kernel {name} is an alias: it runs as {next}, without what {name} changes on it"));
@@ -115,6 +117,12 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
         }
     }
     Ok(kernel)
+}
+
+fn closed(chain: &[KernelSpec], next: &Spot<String>) -> SpecError {
+    let names: Vec<&str> = chain.iter().map(|s| s.name.value.as_str()).collect();
+    let what = format!("the chain {} -> {} closes on itself", names.join(" -> "), next.value);
+    next.error(what, "a kernel that does not extend this one")
 }
 
 fn find(name: &Spot<String>, lookup: &dyn Lookup) -> Result<KernelSpec, SpecError> {

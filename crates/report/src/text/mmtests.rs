@@ -79,9 +79,12 @@ pub fn table(c: &Comparison, t: &Table) -> String {
     let mut out = String::new();
     for line in 0..2 {
         out.push_str(&" ".repeat(label_width));
-        for h in &headings {
+        for (i, h) in headings.iter().enumerate() {
             let text = if line == 0 { &h.0 } else { &h.1 };
-            // Longer names push everything to the right, as they do in mmtests.
+            // Longer names push everything to the right, as they do in mmtests; unlike there, a blank stays before them.
+            if i > 0 && text.chars().count() >= cell_width {
+                out.push(' ');
+            }
             out.push_str(&format!("{text:>cell_width$}"));
         }
         out.push('\n');

@@ -150,7 +150,9 @@ fn mempolicy(text: &str, machine: &Machine) -> Result<MemPolicy, Failure> {
     let nodes = numbers(nodes).ok_or_else(|| wrong(format!("`{nodes}` is no list of nodes like 0,2-3")))?;
     let has_memory = |n: &usize| machine.nodes.get(*n).is_some_and(|node| node.memory_bytes > 0);
     if let Some(bad) = nodes.iter().find(|n| !has_memory(n)) {
-        return Err(wrong(format!("node {bad} is not there or has no memory")));
+        let there: Vec<String> = (0..machine.nodes.len()).filter(has_memory).map(|n| n.to_string()).collect();
+        let expected = format!("some of {}", there.join(", "));
+        return Err(wrong(format!("node {bad} is not there or has no memory; expected {expected}")));
     }
     MemPolicy::new(*mode, NodeMask::of(nodes), all_nodes()).map_err(|e| wrong(e.to_string()))
 }

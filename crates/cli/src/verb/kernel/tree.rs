@@ -56,6 +56,13 @@ pub struct Args {
 /// Not a source tree, a kernel that does not build, or whatever `run --backend vm` refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let start = Instant::now();
+    if !args.tree.join("Makefile").is_file() {
+        let expected = "a directory with the sources of Linux";
+        return Err(Failure::usage(format!(
+            "--tree {}: no kernel source tree; expected {expected}",
+            args.tree.display()
+        )));
+    }
     let changed = ImageSpec::Tree(args.tree.clone());
     let base = match &args.base {
         Some(text) => ImageSpec::parse(text)?,

@@ -30,6 +30,7 @@ use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
 use numalab_model::plan::PlanInput;
 use numalab_model::record::{Outcome, Status, Store};
+use numalab_model::spec::SpecError;
 use numalab_sim::Harness;
 use serde::Serialize;
 use std::num::NonZeroUsize;
@@ -226,7 +227,7 @@ pub struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(context: &'a Context, args: &Args, image: &'a str) -> Result<Self, Failure> {
-        let series = ImageSpec::parse(image).map_err(|e| Failure::usage(format!("--image: {}", e.what)))?.series();
+        let series = ImageSpec::parse(image).map_err(|e| SpecError { file: format!("--image {image}"), ..e })?.series();
         let name = args.kernel.clone().or(series).ok_or_else(|| {
             Failure::usage(format!("--image {image}: its series is not known; expected --kernel beside it"))
         })?;
