@@ -116,7 +116,6 @@ pub const CONDITIONS: &[Condition] = &[
     when("sched.latency_ns", "sched.form", &["v61"]),
     when("sched.min_granularity_ns", "sched.form", &["v61"]),
     when("sched.wakeup_granularity_ns", "sched.form", &["v61"]),
-    when("sched.ni_random", "sched.form", &["v612"]),
     when("thp.*", "system.thp", HUGE),
     when("khugepaged.*", "system.thp", HUGE),
     when("system.thp_defrag", "system.thp", HUGE),
@@ -229,6 +228,12 @@ pub fn effective(kernel: &Kernel) -> Vec<EffectiveTunable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lots_at_newly_idle_are_drawn_under_either_form() {
+        // Stable 6.1.192 has the feature as 6.12.117 does.
+        assert!(CONDITIONS.iter().all(|c| c.tunable != "sched.ni_random"));
+    }
 
     #[test]
     fn names_are_unique_and_conditions_name_what_exists() {

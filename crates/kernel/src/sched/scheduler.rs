@@ -199,7 +199,7 @@ impl Scheduler {
             rq.min_vruntime = rq.min_vruntime.max(t.vruntime);
         } else {
             rq.raise_min_vruntime(&self.tasks);
-            if renewed {
+            if renewed || self.p.form == Form::V612 && eevdf::overstays(rq, &self.tasks) {
                 self.resched(cpu);
             }
         }

@@ -69,12 +69,14 @@ impl Scheduler {
     fn idle_due(&self, dom: DomId) -> u64 {
         self.dom[dom as usize].last_balance + self.interval_jiffies(dom, false)
     }
-    /// Keeps the largest cost of a newly-idle pass.
-    fn remember_cost(&mut self, dom: DomId, cost_ns: u64) {
+    /// Keeps the largest cost of a newly-idle pass; one that costs no more lets the memory of it fade.
+    pub(in crate::sched) fn remember_cost(&mut self, dom: DomId, cost_ns: u64) {
         let state = &mut self.dom[dom as usize];
         if cost_ns > state.max_newidle_cost_ns {
             state.max_newidle_cost_ns = cost_ns;
             state.last_decay = self.jiffy;
+        } else {
+            self.decay_newidle_cost(dom);
         }
     }
     /// NI_RANDOM: `None` to skip the domain this time, else the weight of a success.

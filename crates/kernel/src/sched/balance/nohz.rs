@@ -124,6 +124,7 @@ impl Scheduler {
             }
             if !self.idle.contains(balancer) {
                 blocked |= kick.stats;
+                self.nohz.needs_update |= kick.next;
                 aborted = true;
                 break;
             }

@@ -72,7 +72,7 @@ impl Scheduler {
         work
     }
     /// Once a second the remembered cost of newly-idle passes shrinks a little; returns whether it did.
-    fn decay_newidle_cost(&mut self, dom: DomId) -> bool {
+    pub(super) fn decay_newidle_cost(&mut self, dom: DomId) -> bool {
         let state = &mut self.dom[dom as usize];
         let due = self.jiffy > state.last_decay + self.p.hz;
         if due {

@@ -69,6 +69,18 @@ pub(in crate::sched) fn renew_deadline(p: &Params, task: &mut Task) -> bool {
     true
 }
 
+/// Whether the current task keeps the CPU while it is eligible: its request is the one it was picked with
+/// (RUN_TO_PARITY).
+fn is_protected(task: &Task) -> bool {
+    task.picked_deadline == Some(task.deadline)
+}
+
+/// Whether the current task, just accounted, must yield before its request is used up: it has had its share and a
+/// later request than the one it was picked with (`did_preempt_short`). One that was alone for a while is so too.
+pub(in crate::sched) fn overstays(rq: &Rq, tasks: &[Task]) -> bool {
+    !is_protected(&tasks[rq.cur as usize]) && !eligible(rq, tasks, rq.cur)
+}
+
 /// Next task to run; the current one, if any, competes. May return a delayed task.
 pub(in crate::sched) fn pick(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
     if rq.list.len() <= 1 {
@@ -77,7 +89,7 @@ pub(in crate::sched) fn pick(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
     let (s, w) = sums(rq, tasks);
     let eligible = |t: &Task| (t.vruntime - rq.min_vruntime) * w <= s;
     let cur = if rq.cur != NONE && eligible(&tasks[rq.cur as usize]) { rq.cur } else { NONE };
-    if cur != NONE && tasks[cur as usize].picked_deadline == Some(tasks[cur as usize].deadline) {
+    if cur != NONE && is_protected(&tasks[cur as usize]) {
         return Some(cur);
     }
     let key = |t: &TaskId| (tasks[*t as usize].deadline, tasks[*t as usize].seq);
@@ -91,8 +103,17 @@ pub(in crate::sched) fn pick(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
     }
 }
 
-/// Time until the current request is used up, ns from the last accounting.
+/// Time until the current request is used up or the current task overstays, ns from the last accounting.
 pub(in crate::sched) fn time_left_ns(rq: &Rq, tasks: &[Task]) -> i64 {
     let cur = &tasks[rq.cur as usize];
-    cur.real_ns(cur.deadline - cur.vruntime)
+    let by_request = cur.deadline - cur.vruntime;
+    let (s, w) = sums(rq, tasks);
+    let others = w - cur.weight as i64;
+    if is_protected(cur) || others <= 0 {
+        return cur.real_ns(by_request);
+    }
+    // V follows the task at its share of the weight; eligible up to and including V.
+    let ahead = s - (cur.vruntime - rq.min_vruntime) * w;
+    let by_share = ahead.div_euclid(others) + 1;
+    cur.real_ns(by_request.min(by_share.max(0)))
 }

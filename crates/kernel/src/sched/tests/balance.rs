@@ -247,6 +247,36 @@ fn idle_time_is_learnt_at_wakeups_only() {
 }
 
 #[test]
+fn a_cheaper_newly_idle_pass_lets_the_remembered_cost_fade() {
+    let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &config("v612"));
+    let d = dom(&lab, 0, 8);
+    let cost = |lab: &Lab| lab.s.dom[d as usize].max_newidle_cost_ns;
+    lab.s.remember_cost(d, 1000);
+    lab.pass_time(1000 * MS);
+    lab.s.remember_cost(d, 1000);
+    assert_eq!(cost(&lab), 1000, "not before a second has passed");
+    lab.pass_time(4 * MS);
+    lab.s.remember_cost(d, 500);
+    assert_eq!(cost(&lab), 1000 * 253 / 256);
+    lab.s.remember_cost(d, 500);
+    assert_eq!(cost(&lab), 988, "once a second");
+}
+
+#[test]
+fn an_aborted_walk_leaves_the_next_balance_to_be_collected() {
+    // CPU 2 of a whole idle core balances for node 0 and sends the only movable task to CPU 1, which walks for all.
+    let mut lab = Lab::new(&Shape::flat(2, 4, 2, 20), &config("v612"));
+    lab.start(0, Some(&[0]));
+    lab.fill(4, Some(&[4]), 3);
+    let t = lab.start(4, Some(&[1, 4]));
+    lab.pass_time(400 * MS);
+    lab.s.nohz.needs_update = true;
+    lab.tick(4);
+    assert_eq!(lab.s.cpu_of(t), 1);
+    assert!(lab.s.nohz.needs_update);
+}
+
+#[test]
 fn the_lowest_idle_cpu_balances_for_all() {
     for form in FORMS {
         let mut lab = Lab::new(&Shape::t2(), &config(form));

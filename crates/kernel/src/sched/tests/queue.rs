@@ -80,6 +80,26 @@ fn lag_survives_sleep_and_arrival() {
 }
 
 #[test]
+fn a_task_that_was_alone_yields_at_the_tick_that_finds_its_share_used() {
+    let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { hz: 1000, ..config("v612") });
+    let sleeper = lab.start(0, Some(&[0]));
+    lab.sleep(0);
+    let hog = lab.start(0, Some(&[0]));
+    for _ in 0..9 {
+        lab.pass_time(MS);
+        lab.tick(0);
+    }
+    // Requests of the hog ended at the ticks of 2, 5 and 8 ms; the present one lasts until 10.8 ms.
+    lab.pass_time(MS / 2);
+    lab.wake(sleeper, None);
+    assert_eq!(lab.s.current(0), Some(hog), "an equal that is no sooner due does not pre-empt");
+    assert_eq!(lab.s.next_resched_ns(0), 10 * MS);
+    lab.pass_time(MS / 2);
+    lab.tick(0);
+    assert_eq!(lab.s.current(0), Some(sleeper));
+}
+
+#[test]
 fn cfs_sleepers_get_half_a_latency() {
     let mut lab = lab("v61");
     let t = lab.start(0, Some(&[0]));
