@@ -104,6 +104,11 @@ impl<'a> World<'a> {
         self.sched.fork(parent_cpu, id, self.now_ns);
         if parent.is_some() {
             self.cpus[parent_cpu as usize].debt_ns += self.clone_ns(parent_cpu);
+            if !first {
+                // The C library maps the stack first, for which it waits until no fault is in progress.
+                let filling = self.processes[process].filling_until_ns.saturating_sub(self.now_ns);
+                self.cpus[parent_cpu as usize].debt_ns += filling;
+            }
         }
         self.log_born(id);
     }

@@ -65,6 +65,8 @@ pub struct ProcessState {
     pub marking_scans: u32,
     /// A protection change of this space is in progress until this time.
     pub protecting_until_ns: u64,
+    /// Until when a thread clears a new huge page with the lock of the address space held for reading, ns.
+    pub filling_until_ns: u64,
     /// User time of ended and live threads, ns.
     pub user_ns: u64,
     /// System time, ns.
@@ -100,6 +102,7 @@ impl ProcessState {
             flush_debt_ns: 0,
             marking_scans: 0,
             protecting_until_ns: 0,
+            filling_until_ns: 0,
             user_ns: 0,
             system_ns: 0,
             blocked_ns: 0,

@@ -31,7 +31,9 @@ fn config(roles: [&'static str; 3], autonuma: AutoNumaTunables, schednuma: Sched
     let sched = SchedConfig { locality, ..sched_of("3.7") };
     let flush = FlushRules { migrate_batch_flush: false, ..FlushRules::default() };
     let design = Design::new(&words, autonuma, schednuma).unwrap();
-    SimConfig::new(&numa, &sched, flush, thp).unwrap().with_design(design)
+    let mut k = SimConfig::new(&numa, &sched, flush, thp).unwrap().with_design(design);
+    k.mm.vm.fault_holds_mmap_lock = true;
+    k
 }
 
 fn plain(roles: [&'static str; 3]) -> SimConfig {
@@ -85,6 +87,36 @@ fn shared_memory_on_a_hot_node() {
     assert!(counter(&a, "numa_hint_faults") > 4 * counter(&s, "numa_hint_faults"), "512 a trap against one");
     assert!(reason(&s, "design.copies_lost") > 0, "copies are lost to concurrent faults");
     assert_eq!(reason(&a, "design.copies_lost"), 0);
+}
+
+/// Threads of each of two processes on each node, half-way through the run.
+fn threads_by_node(o: &Outcome) -> [[u32; 4]; 2] {
+    let s = o.series.iter().find(|s| s.name == "task_node").unwrap();
+    let half = s.time_ns.len() / 2;
+    let mut counts = [[0; 4]; 2];
+    for (name, nodes) in s.columns.iter().zip(&s.values) {
+        if nodes[half] >= 0.0 {
+            counts[usize::from(name.starts_with("main.1/"))][nodes[half] as usize] += 1;
+        }
+    }
+    counts
+}
+
+/// Section 4: "threads are spread over all nodes by CFS". Two processes that create their threads at the same time would
+/// take strict turns, and with them nodes, if nothing else decided when a thread is created than `clone`.
+#[test]
+fn processes_that_fault_while_they_create_threads_share_the_nodes() {
+    let fewest = |lock: bool, seed: u64| {
+        let mut k = plain(VANILLA);
+        k.mm.vm.fault_holds_mmap_lock = lock;
+        let counts = threads_by_node(&go_seeded(&k, "numa01", &[("loops", "1")], seed));
+        assert!(counts.iter().all(|c| c.iter().sum::<u32>() == 24), "{counts:?}");
+        counts.iter().flatten().copied().min().unwrap()
+    };
+    for seed in 1..=3 {
+        assert!(fewest(true, seed) >= 2, "seed {seed}: {}", fewest(true, seed));
+        assert_eq!(fewest(false, seed), 0, "seed {seed}");
+    }
 }
 
 /// Section 8.4: without the first-fault exception the gain of numa01 shrinks; by a tenth to a third, as the seed has it.

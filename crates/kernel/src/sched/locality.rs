@@ -85,7 +85,9 @@ impl Scheduler {
         self.p.locality != Locality::Selected || node == NO_NODE || node == self.topo.node_of(this)
     }
     /// NUMA_PULL_BIAS: with everything balanced, a random queue with a task off its home, in another group of a domain
-    /// that crosses nodes, provided this group has a task to trade (off its home, or without one).
+    /// that crosses nodes, provided this group has a task to trade (off its home, or without one) and is less loaded than
+    /// the domain and its busiest group, if not by enough to balance: patch 23 of the posting sends a group that is at or
+    /// above either past the bias.
     pub(super) fn pull_bias(&mut self, env: &Env) -> Option<u32> {
         if self.p.locality != Locality::Home || env.idle == Idle::Newly {
             return None;
@@ -96,7 +98,7 @@ impl Scheduler {
         }
         let own = *domain.groups.first()?;
         let to_trade = |t: TaskId| self.tasks[t as usize].preferred_nid == NO_NODE || self.off_home(t);
-        if !self.group_has(own, to_trade) {
+        if !self.group_has(own, to_trade) || !self.least_loaded_side(env) {
             return None;
         }
         let groups = self.groups_off_home(env).count() as u64;
@@ -108,6 +110,25 @@ impl Scheduler {
         let queues = self.queues_off_home(group).count() as u64;
         let lot = draw(&mut self.lots) % queues.max(1);
         self.queues_off_home(group).nth(lot as usize)
+    }
+    /// Whether the balancing group's average load is below that of the domain and of its busiest other group.
+    fn least_loaded_side(&mut self, env: &Env) -> bool {
+        self.group_stats.clear();
+        let (mut load, mut capacity, mut busiest) = (0, 0, 0);
+        for i in 0..self.topo.domain(env.dom).groups.len() {
+            let (s, _) = self.count_group(env, i);
+            self.group_stats.push(s);
+            self.load_group(env, i);
+            let s = &self.group_stats[i];
+            load += s.load;
+            capacity += s.capacity;
+            if i > 0 {
+                busiest = busiest.max(s.load * 1024 / s.capacity.max(1));
+            }
+        }
+        let own = &self.group_stats[0];
+        let own = own.load * 1024 / own.capacity.max(1);
+        own < busiest && own < load * 1024 / capacity.max(1)
     }
     /// Other groups of the domain that have a task off its home.
     fn groups_off_home<'a>(&'a self, env: &Env) -> impl Iterator<Item = GroupId> + 'a {
@@ -122,10 +143,11 @@ impl Scheduler {
     fn group_has(&self, group: GroupId, what: impl Fn(TaskId) -> bool) -> bool {
         self.topo.group(group).span.iter().any(|c| self.rqs[c as usize].list.iter().any(|t| what(*t)))
     }
-    /// The running task of `src`, if it is alone, off its home, and may go to `dst`.
+    /// Whether `src` runs one task, which is off its home: it is pushed here wherever its home is, because the stopper
+    /// moves it as for an idle CPU, which NUMA_HOT does not refuse.
     pub(super) fn lone_off_home(&self, env: &Env) -> bool {
         let rq = &self.rqs[env.src as usize];
-        rq.nr() == 1 && rq.cur != NONE && self.off_home(rq.cur) && !self.home_hot(env, rq.cur)
+        rq.nr() == 1 && rq.cur != NONE && self.off_home(rq.cur) && self.allowed(rq.cur, env.cpu)
     }
     /// Whether the periodic balance of a CPU is due at its tick: the softirq that AutoNUMA's hook is at the end of.
     pub fn balance_due(&self, cpu: u32, now_ns: u64) -> bool {

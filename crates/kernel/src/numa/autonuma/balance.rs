@@ -57,11 +57,20 @@ impl Diffs {
 }
 
 impl AutoNuma {
+    /// Whether two tasks of these address spaces are compared by their own weights.
+    fn by_task(&self, mms: (u32, u32)) -> bool {
+        mms.0 == mms.1 || !self.knobs.process_weights
+    }
+    /// Whether there is data to compare `other` by: its own inside a process, its process's across processes. A thread
+    /// without a fault of its own, such as a new one, stands for its process.
+    fn has_data(&self, other: u32, mms: (u32, u32)) -> bool {
+        let total = if self.by_task(mms) { self.tasks[other as usize].total } else { self.mms[mms.1 as usize].total };
+        total > 0
+    }
     /// Compares `task`, running on node `here`, with `other`, running on node `there`.
     pub fn compare(&self, task: u32, other: u32, mms: (u32, u32), here: usize, there: usize) -> Diffs {
         let (p, q) = (&self.tasks[task as usize], &self.tasks[other as usize]);
-        let by_task = mms.0 == mms.1 || !self.knobs.process_weights;
-        let (w_nid, w_this, w_other) = if by_task {
+        let (w_nid, w_this, w_other) = if self.by_task(mms) {
             (p.weight(there), p.weight(here), q.weight(there))
         } else {
             let (a, b) = (&self.mms[mms.0 as usize], &self.mms[mms.1 as usize]);
@@ -91,10 +100,11 @@ impl AutoNuma {
             }
             examined += 1;
             let Some(q) = host.running(c) else { continue };
-            if !host.allowed(q, cpu) || self.tasks[q as usize].total == 0 {
+            let mms = (mm, host.mm_of(q));
+            if !host.allowed(q, cpu) || !self.has_data(q, mms) {
                 continue;
             }
-            if let Some(score) = self.compare(task, q, (mm, host.mm_of(q)), here, there).score() {
+            if let Some(score) = self.compare(task, q, mms, here, there).score() {
                 if best.map_or(true, |b| score > b.0) {
                     best = Some((score, c, q));
                 }
@@ -224,6 +234,18 @@ mod tests {
         let mut host = box2([0; 4]);
         host.running[2] = None;
         assert_eq!(a.balance(0, 0, &host).0, Choice::Stay);
+    }
+
+    #[test]
+    fn a_thread_without_faults_is_compared_by_its_process() {
+        // Tasks 2 and 3 of process 1, whose memory is on node 0, have just begun on node 1.
+        let mut a = state(&[[1, 9], [1, 9], [0, 0], [0, 0]], &[[200, 800], [800, 200]]);
+        assert_eq!(a.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Exchange { cpu: 2, other: 2 });
+        a.knobs.process_weights = false;
+        assert_eq!(a.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Stay, "by its own weights there is nothing");
+        // A process that the daemon has not walked yet says nothing of its threads.
+        let mut b = state(&[[1, 9], [1, 9], [9, 0], [9, 0]], &[[200, 800], [0, 0]]);
+        assert_eq!(b.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Stay);
     }
 
     #[test]

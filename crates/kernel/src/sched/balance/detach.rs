@@ -14,7 +14,7 @@ use super::Idle;
 
 impl Scheduler {
     /// Tasks and idle CPUs of the `i`-th group, and the most tasks on one CPU. No averages yet.
-    pub(super) fn count_group(&self, env: &Env, i: usize) -> (GroupStats, u32) {
+    pub(in crate::sched) fn count_group(&self, env: &Env, i: usize) -> (GroupStats, u32) {
         let domain = self.topo.domain(env.dom);
         let g = self.topo.group(domain.groups[i]);
         let mut s = GroupStats::of(g, self.imbalanced[g.record as usize]);
@@ -36,7 +36,7 @@ impl Scheduler {
         (s, most)
     }
     /// Adds the averages of the `i`-th group to its counts.
-    pub(super) fn load_group(&mut self, env: &Env, i: usize) {
+    pub(in crate::sched) fn load_group(&mut self, env: &Env, i: usize) {
         let Self { topo, rqs, candidates, group_stats, now, .. } = self;
         let s = &mut group_stats[i];
         for c in topo.group(topo.domain(env.dom).groups[i]).span.iter() {

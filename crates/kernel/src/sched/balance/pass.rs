@@ -128,7 +128,7 @@ impl Scheduler {
         single.unwrap_or(group.balance_cpu) == env.cpu
     }
     /// Finds the source and moves tasks until balanced.
-    fn pull<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {
+    pub(in crate::sched) fn pull<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {
         loop {
             let Some(group) = self.find_source_group(env) else {
                 return match self.pull_bias(env) {
@@ -158,23 +158,35 @@ impl Scheduler {
             return self.conclude(env, moved);
         }
     }
-    /// Takes a task that is off its home from `src` although everything is balanced.
+    /// Takes a task that is off its home from `src` although everything is balanced. What NUMA_HOT refuses counts as a
+    /// failure like what the cache does, and is taken after some.
     fn pull_home<V: NumaView>(&mut self, env: &mut Env, src: u32, view: &V) -> u32 {
         env.src = src;
         env.kind = MoveKind::Load;
         env.amount = TASK_LOAD;
         env.all_pinned = false;
         env.examined = 0;
-        if self.rqs[src as usize].nr() > 1 {
-            let moved = self.move_tasks(env, view);
-            if moved > 0 {
-                return moved;
+        let moved = self.move_tasks(env, view);
+        let (shortest, tries) = {
+            let domain = self.topo.domain(env.dom);
+            (u64::from(domain.interval_ms), domain.cache_nice_tries)
+        };
+        let dom = env.dom as usize;
+        if moved > 0 {
+            self.dom[dom].nr_balance_failed = 0;
+        } else {
+            self.dom[dom].nr_balance_failed += 1;
+            if self.lone_off_home(env) {
+                self.active_balance(src, env.cpu);
+                self.dom[dom].nr_balance_failed = tries + 1;
+                if self.dom[dom].interval_ms < 2 * shortest {
+                    self.dom[dom].interval_ms *= 2;
+                }
+                return 0;
             }
-        } else if self.lone_off_home(env) {
-            self.active_balance(src, env.cpu);
-            return 0;
         }
-        self.rest(env, Rest::Balanced)
+        self.dom[dom].interval_ms = shortest;
+        moved
     }
     /// Detaches and attaches, going on with another CPU of the group for tasks that may not run on the first.
     fn move_tasks<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {

@@ -1,6 +1,7 @@
 //! Scenarios that look at the scheduler's inner state: counters that decide *when* something moves.
 
 mod balance;
+mod locality;
 mod numa;
 mod place;
 mod queue;
