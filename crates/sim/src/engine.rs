@@ -27,7 +27,6 @@ use numalab_kernel::hw::clock::Boost;
 use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::hw::tlb::TlbModel;
-use numalab_kernel::mm::lru_batch::LRU_BATCH;
 use numalab_kernel::mm::thp::Ladders;
 use numalab_kernel::mm::{LruBatches, NodeMemory, PageRef, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
@@ -264,8 +263,8 @@ impl<'a> World<'a> {
             due_moves: Vec::new(),
             released: Vec::new(),
             shared: SharedMemory::default(),
-            lru_batches: LruBatches::new(machine.cpu_count()),
-            batched: Vec::with_capacity(LRU_BATCH * machine.cpu_count()),
+            lru_batches: LruBatches::new(machine.cpu_count(), cfg.mm.vm.lru_batch as usize),
+            batched: Vec::with_capacity(cfg.mm.vm.lru_batch as usize * machine.cpu_count()),
             page_waiters: Vec::new(),
             migrating: Vec::new(),
             sharing_until_ns: 0,

@@ -123,6 +123,8 @@ impl World<'_> {
         let vma = self.processes[s.process].space.vma_mut(s.vma);
         let fault = if huge {
             vma.populate_huge(s.chunk, got.node, got.frame);
+            // A huge page goes to the LRU at once, and all that its CPU has gathered with it (folio_add_lru).
+            self.lru_batches.drain(s.cpu, &mut self.shared);
             self.costs.huge_fault_ns(here, got.node, slower)
         } else {
             vma.populate(s.chunk, s.page, got.node, got.frame);
@@ -203,12 +205,13 @@ impl World<'_> {
         ns: &mut u64,
     ) -> MigrateResult {
         let zones = self.memory.zones(target);
-        if self.numa.prepare_migration(at, facts, target, zones, true).is_err() {
+        let process = self.tasks[at.task as usize].process as usize;
+        let isolatable = !self.numa.cfg.switches.migration_lru_batch || !self.batched(process, f);
+        if self.numa.prepare_migration(at, facts, target, zones, isolatable).is_err() {
             return MigrateResult::Refused;
         }
         let here = self.cpus[at.cpu].node;
         let pages = u64::from(f.pages);
-        let process = self.tasks[at.task as usize].process as usize;
         // The target page is allocated within the cpuset of the faulting task (`__cpuset_zone_allowed`).
         let allowed = self.processes[process].mems.contains(target);
         let Some(frame) = allowed.then(|| self.memory.alloc_on(here, target, pages)).flatten() else {
@@ -225,6 +228,12 @@ impl World<'_> {
         self.rates.copied(f.node, target, pages * PAGE_BYTES);
         *ns += self.migration_ns(at.cpu, at.task, f, target);
         MigrateResult::Migrated
+    }
+
+    /// Whether a base page is still on its way to the LRU.
+    fn batched(&self, process: usize, f: &Found) -> bool {
+        let (process, vma, chunk, page) = (process as u32, f.vma as u32, f.chunk as u32, f.page as u16);
+        f.pages == 1 && self.lru_batches.holds_own(OwnPage { process, vma, chunk, page })
     }
 
     /// Time to migrate a page on a hint fault, its shoot-down included where the kernel needs one.

@@ -93,7 +93,7 @@ crate::tunables! {
         migration_drops_write: bool = true, "", "model";
         /// Tasks that wait for a page under migration hold a reference to it, so that the move fails and is tried again, ten times in all. Not in the reference; true of kernels before 5.0 (put_and_wait_on_page_locked).
         migration_waiters_pin: bool = false, "", "model";
-        /// Pages of shared objects that have just come into memory, or back from a migration, cannot be isolated until 15 of their CPU have been put on the LRU together. Not in the reference; true of all kernels up to 6.12 as far as known, but in real systems other tasks fill the batches, and the model has none.
+        /// A page that has just come into memory cannot be isolated until its CPU has gathered a batch (vm.lru_batch) and put it on the LRU. Not in the reference; true of all kernels, but in real systems other tasks fill the batches, and the model has none. Guests are quiet: validation sets it.
         migration_lru_batch: bool = false, "", "model";
         /// No migration to nodes without memory (between 6.1 and 6.12).
         refuse_memoryless_target: bool = true, "", "model";

@@ -1,7 +1,8 @@
 //! Pages on their way to the LRU.
 
-use numalab_kernel::mm::lru_batch::LRU_BATCH;
 use numalab_kernel::mm::{LruBatches, OwnPage, SharedMemory};
+
+const LRU_BATCH: usize = 15;
 
 fn page(vma: u32, page: u16) -> OwnPage {
     OwnPage { process: 0, vma, chunk: 3, page }
@@ -10,7 +11,7 @@ fn page(vma: u32, page: u16) -> OwnPage {
 #[test]
 fn a_batch_is_held_until_it_is_full() {
     let mut store = SharedMemory::default();
-    let mut batches = LruBatches::new(2);
+    let mut batches = LruBatches::new(2, LRU_BATCH);
     for i in 0..LRU_BATCH as u16 - 1 {
         batches.add_own(1, page(u32::from(i % 2), i), &mut store);
     }
@@ -24,6 +25,7 @@ fn a_batch_is_held_until_it_is_full() {
     // The fifteenth page sends all of its CPU to the LRU.
     batches.add_own(1, page(0, 14), &mut store);
     assert_eq!(of(&batches, 0), [(3, 500)]);
+    assert!(batches.holds_own(page(0, 500)) && !batches.holds_own(page(0, 501)) && !batches.holds_own(page(0, 14)));
     batches.drain(0, &mut store);
-    assert!(of(&batches, 0).is_empty());
+    assert!(of(&batches, 0).is_empty() && !batches.holds_own(page(0, 500)));
 }
