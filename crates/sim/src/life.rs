@@ -2,6 +2,7 @@
 
 use crate::engine::{Pending, World};
 use crate::event::Event;
+use crate::config::Harness;
 use crate::process::{ProcessState, CONTROL_BLOCK, DATA_PAGES, FRAME};
 use crate::task::{Activity, Stage, Task};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
@@ -257,7 +258,12 @@ impl<'a> World<'a> {
     /// A thread that starts a pass calls functions, so it touches its stack; not its control block, which only starts
     /// and ends of threads need.
     pub(crate) fn touch_stack(&mut self, cpu: usize, task: u32) {
-        self.touch_stack_page(cpu, task, FRAME);
+        let frames = match self.cfg.harness {
+            Harness::Program => FRAME,
+            // Its C library is smaller and so are its frames: a thread's stack has one page in all (read in /proc/PID/smaps).
+            Harness::Worker => CONTROL_BLOCK,
+        };
+        self.touch_stack_page(cpu, task, frames);
     }
 
     /// Touches a page of the thread's stack, counted from 1 at the top.
