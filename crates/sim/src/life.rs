@@ -1,8 +1,10 @@
 //! Birth and death of processes and threads.
 
+use crate::config::Harness;
 use crate::engine::{Pending, World};
 use crate::event::Event;
-use crate::config::Harness;
+use crate::fault::Site;
+use crate::place::Placed;
 use crate::process::{ProcessState, CONTROL_BLOCK, DATA_PAGES, FRAME};
 use crate::task::{Activity, Stage, Task};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
@@ -190,7 +192,23 @@ impl<'a> World<'a> {
             let ns = self.shoot_down(cpu, task, changed);
             self.cpus[cpu].debt_ns += ns;
         }
+        self.leave_stack(cpu, task, child);
         Some(child)
+    }
+
+    /// After a fork the parent goes on before the child is there, and writes to its stack first: it gets the copy, and the
+    /// child keeps the page that both had, on the parent's node.
+    fn leave_stack(&mut self, cpu: usize, task: u32, child: usize) {
+        let Some(vma) = self.processes[child].stack_of(0) else { return };
+        let chunk = self.processes[child].space.vma(vma).chunk_count() - 1;
+        let page = CHUNK_PAGES as usize - self.frames();
+        let s = Site { cpu, task, process: child, vma, chunk, page, write: true };
+        let mut ns = 0;
+        if let Some(Placed { got, .. }) = self.place(&s, self.now_ns, &mut ns) {
+            self.processes[child].space.vma_mut(vma).populate(chunk, page, got.node, got.frame);
+            self.vm.pgfault += 1;
+            self.cpus[cpu].debt_ns += ns + self.costs.cow_fault_ns(got.node, got.node, 1.0) as u64;
+        }
     }
 
     /// An initial thread waits for the others before it ends; others end at once.
@@ -258,12 +276,16 @@ impl<'a> World<'a> {
     /// A thread that starts a pass calls functions, so it touches its stack; not its control block, which only starts
     /// and ends of threads need.
     pub(crate) fn touch_stack(&mut self, cpu: usize, task: u32) {
-        let frames = match self.cfg.harness {
+        self.touch_stack_page(cpu, task, self.frames());
+    }
+
+    /// Page of a stack, counted from 1 at the top, that frames are in.
+    fn frames(&self) -> usize {
+        match self.cfg.harness {
             Harness::Program => FRAME,
             // Its C library is smaller and so are its frames: a thread's stack has one page in all (read in /proc/PID/smaps).
             Harness::Worker => CONTROL_BLOCK,
-        };
-        self.touch_stack_page(cpu, task, frames);
+        }
     }
 
     /// Touches a page of the thread's stack, counted from 1 at the top.
