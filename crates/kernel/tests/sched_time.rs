@@ -4,6 +4,7 @@
 mod sched_common;
 
 use numalab_kernel::sched::balance::interval_jiffies;
+use numalab_kernel::sched::domains::BusyPace;
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{slice_ns, Event, SchedConfig, Scheduler, TaskId, Why};
 use sched_common::{config, World, MS};
@@ -22,7 +23,8 @@ fn v76_intervals() {
     for (weight, want) in table {
         for (i, (idle, busy)) in want.into_iter().enumerate() {
             let (hz, ms) = (if i < 2 { 250 } else { 1000 }, weight * (1 + i as u64 % 2));
-            let at = |busy| interval_jiffies(ms, busy, hz, 256) * 1000 / hz;
+            let pace = BusyPace { factor: 16, less: 1 };
+            let at = |busy: bool| interval_jiffies(ms, busy.then_some(pace), hz, 256) * 1000 / hz;
             assert_eq!((at(false), at(true)), (idle, busy), "weight {weight}, column {i}");
         }
     }

@@ -5,7 +5,7 @@ use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
 use numalab_kernel::registry::{self, BOUND, ROLES};
-use numalab_kernel::sched::domains::{Domain, Domains, Flags, BUSY_FACTOR};
+use numalab_kernel::sched::domains::{Domain, Domains, Flags};
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::catalog::Kind;
 use numalab_model::kernel::Kernel;
@@ -211,8 +211,8 @@ fn json<'a>(machine: &'a Machine, kernel: &'a Kernel, domains: &Domains, cpu: u3
         weight: d.weight,
         groups: domains.group_lists(d),
         min_interval: d.interval_ms,
-        max_interval: 2 * d.interval_ms,
-        busy_factor: BUSY_FACTOR,
+        max_interval: d.max_interval_ms,
+        busy_factor: d.busy.factor,
         imbalance_pct: d.imbalance_pct,
         cache_nice_tries: d.cache_nice_tries,
         imb_numa_nr: rules.iter().filter_map(|r| value(r, i).map(|v| (r.implementation, v))).collect(),

@@ -3,6 +3,7 @@
 //! [`SchedConfig`] is what a kernel composition and `--set sched.key=value` write; [`Params`] is the same with words
 //! turned into enums and the kernel's scaling by CPU count applied, once, before a run.
 
+use super::domains::Constants;
 use super::error::SchedError;
 use super::imbalance::Rule;
 use super::locality::Locality;
@@ -21,8 +22,14 @@ crate::tunables! {
         /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores only.
         idle_scan: Word = "sis_util", "", "features SIS_UTIL, SIS_PROP; before 4.9 the only way",
             choices ["sis_util", "sis_prop", "sis_prop_v413", "idle_groups", "idle_groups_v37"];
-        /// A wake-up tries the CPU the task used before its last one (4.16 on).
-        recent_used_cpu: bool = true, "", "model";
+        /// The recently used CPU a wake-up tries: none (to 4.15), the one where the task last woke somebody, or its last but one (5.15 on).
+        recent_used_cpu: Word = "previous", "", "model", choices ["off", "waker", "previous"];
+        /// A waker of many partners does not pull them (3.12 on).
+        wake_wide: bool = true, "", "model";
+        /// When a CPU that runs dry searches: by its idle time (to 3.12), also by the cost (3.13), only if some CPU has two tasks (3.17), by the cost alone (5.16).
+        newidle: Word = "v516", "", "model", choices ["v37", "v313", "v317", "v516"];
+        /// Intervals and thresholds of domains: per level (to 3.15), 32 times longer while busy and 25 % (to 5.9), 16 times and 17 %.
+        domain_constants: Word = "v510", "", "model", choices ["v37", "v316", "v510"];
         /// A CPU expected to idle for less than a tick keeps its tick (cpuidle governors, 4.17 on).
         idle_tick: bool = true, "", "model";
         /// What the preferred node of a task means to the balancer: `selected` is AutoNUMA's, `home` schednuma's.
@@ -91,6 +98,50 @@ impl IdleScan {
     }
 }
 
+/// Which recently used CPU a wake-up tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecentCpu {
+    /// None.
+    Off,
+    /// The one where the task last woke another one with the choice between two CPUs (4.16 to 5.14).
+    Waker,
+    /// The one before its last (89aafd67f28c; 5.15 on, release from memory).
+    Previous,
+}
+
+impl RecentCpu {
+    /// All with their names.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("off", Self::Off), ("waker", Self::Waker), ("previous", Self::Previous)];
+    /// The one named `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
+    }
+}
+
+/// When a CPU that runs dry searches for work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Newidle {
+    /// If it idles for as long as a migration costs (to 3.12).
+    V37,
+    /// The same, and a domain only if its search pays (9bd721c55c8a, 3.13).
+    V313,
+    /// The same, and only if some CPU has two tasks (4486edd12b5a, 3.17).
+    V317,
+    /// If the lowest domain's search pays, however short the idle time (c5b0a7eefc70, 5.16).
+    V516,
+}
+
+impl Newidle {
+    /// All with their names.
+    pub const NAMES: [(&'static str, Self); 4] =
+        [("v37", Self::V37), ("v313", Self::V313), ("v317", Self::V317), ("v516", Self::V516)];
+    /// The one named `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
+    }
+}
+
 /// Resolved tunables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
@@ -100,8 +151,14 @@ pub struct Params {
     pub rule: Rule,
     /// How wake-ups look for an idle CPU.
     pub idle_scan: IdleScan,
-    /// Wake-ups try the CPU used before the last.
-    pub recent_used_cpu: bool,
+    /// Which recently used CPU wake-ups try.
+    pub recent_used_cpu: RecentCpu,
+    /// Wakers of many partners do not pull them.
+    pub wake_wide: bool,
+    /// When a CPU that runs dry searches.
+    pub newidle: Newidle,
+    /// Intervals and thresholds of domains.
+    pub domain_constants: Constants,
     /// Short idle periods keep the tick.
     pub idle_tick: bool,
     /// What the preferred node means.
@@ -149,6 +206,14 @@ impl Params {
             .ok_or_else(|| bad_word("sched.imbalance", config.imbalance, &Rule::names().join(", ")))?;
         let idle_scan = IdleScan::from_name(config.idle_scan)
             .ok_or_else(|| bad_word("sched.idle_scan", config.idle_scan, &IdleScan::NAMES.map(|n| n.0).join(", ")))?;
+        let recent_used_cpu = RecentCpu::from_name(config.recent_used_cpu).ok_or_else(|| {
+            bad_word("sched.recent_used_cpu", config.recent_used_cpu, &RecentCpu::NAMES.map(|n| n.0).join(", "))
+        })?;
+        let newidle = Newidle::from_name(config.newidle)
+            .ok_or_else(|| bad_word("sched.newidle", config.newidle, &Newidle::NAMES.map(|n| n.0).join(", ")))?;
+        let domain_constants = Constants::from_name(config.domain_constants).ok_or_else(|| {
+            bad_word("sched.domain_constants", config.domain_constants, &Constants::NAMES.map(|n| n.0).join(", "))
+        })?;
         let locality = Locality::from_name(config.locality)
             .ok_or_else(|| bad_word("sched.locality", config.locality, "preferred, selected or home"))?;
         let cpus = machine.cpu_count().clamp(1, 8) as u64;
@@ -166,7 +231,10 @@ impl Params {
             form,
             rule,
             idle_scan,
-            recent_used_cpu: config.recent_used_cpu,
+            recent_used_cpu,
+            wake_wide: config.wake_wide,
+            newidle,
+            domain_constants,
             idle_tick: config.idle_tick,
             locality,
             locality_strict: config.locality_strict,
@@ -208,5 +276,9 @@ mod tests {
         assert_eq!(decl.choices, Rule::names());
         let decl = SchedConfig::DECLS.iter().find(|d| d.key == "idle_scan").unwrap();
         assert_eq!(decl.choices, IdleScan::NAMES.map(|n| n.0));
+        let choices = |key| SchedConfig::DECLS.iter().find(|d| d.key == key).unwrap().choices;
+        assert_eq!(choices("recent_used_cpu"), RecentCpu::NAMES.map(|n| n.0));
+        assert_eq!(choices("newidle"), Newidle::NAMES.map(|n| n.0));
+        assert_eq!(choices("domain_constants"), Constants::NAMES.map(|n| n.0));
     }
 }

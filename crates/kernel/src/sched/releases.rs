@@ -3,7 +3,11 @@
 //! The idle search: whole idle groups only until 4.9 rewrote it (10e2f1acd010), with the previous CPU tried first since
 //! 3.9 (e0a79f529d5b); SIS_PROP since 4.13 (1ad3aaf3fcd2), with an aged idle time since 5.14 (94aafc3ee31d); SIS_UTIL
 //! since 6.0 (70fb5ccf2ebb). A recently used CPU is tried since 4.16 (32e839dd3ba5). 4.9 to 4.12 searched the whole
-//! cache, 4.9 and 4.10 only if that seemed cheap; no catalog kernel is one of them, and their row is 4.13's. Since 4.17
+//! cache, 4.9 and 4.10 only if that seemed cheap; no catalog kernel is one of them, and their row is 4.13's. Up to 5.14
+//! the recently used CPU was the one where the task last woke another (89aafd67f28c; its release is from memory).
+//! Wake-ups ask about many partners since 3.12 (62470419e993; 4.3 gave the question today's form, used for all). A CPU
+//! that runs dry compared its idle time with `sched_migration_cost` until 5.16 (c5b0a7eefc70), since 3.13 also with the
+//! measured cost (9bd721c55c8a), and since 3.17 searches only if some CPU has two tasks (4486edd12b5a). Since 4.17
 //! (554c8aa8ecad) a CPU that is expected to idle for less than a tick keeps its tick. Zen got a limit of
 //! its own for fork, exec and wake-ups across nodes, 32 instead of 30, with 5.4 (a55c7454a8c8).
 
@@ -32,21 +36,31 @@ pub const RELEASES: &[Release] = &[
             ("form", "v61"),
             ("imbalance", "none"),
             ("idle_scan", "idle_groups_v37"),
-            ("recent_used_cpu", "false"),
+            ("recent_used_cpu", "off"),
+            ("wake_wide", "false"),
+            ("newidle", "v37"),
+            ("domain_constants", "v37"),
             ("idle_tick", "false"),
             // `RECLAIM_DISTANCE` was a constant.
             ("node_reclaim_distance", "30"),
         ],
     ),
     row(3, 9, &[("idle_scan", "idle_groups")]),
+    row(3, 12, &[("wake_wide", "true")]),
+    row(3, 13, &[("newidle", "v313")]),
+    row(3, 16, &[("domain_constants", "v316")]),
+    row(3, 17, &[("newidle", "v317")]),
     row(4, 9, &[("idle_scan", "sis_prop_v413")]),
-    row(4, 16, &[("recent_used_cpu", "true")]),
+    row(4, 16, &[("recent_used_cpu", "waker")]),
     row(4, 17, &[("idle_tick", "true")]),
     // The machine's own from here on.
     row(5, 4, &[("node_reclaim_distance", "0")]),
     row(5, 7, &[("imbalance", "fixed2")]),
+    row(5, 10, &[("domain_constants", "v510")]),
     row(5, 11, &[("imbalance", "k511")]),
     row(5, 14, &[("idle_scan", "sis_prop")]),
+    row(5, 15, &[("recent_used_cpu", "previous")]),
+    row(5, 16, &[("newidle", "v516")]),
     row(5, 18, &[("imbalance", "k518")]),
     row(6, 0, &[("imbalance", "k60"), ("idle_scan", "sis_util")]),
     row(6, 6, &[("form", "v612")]),

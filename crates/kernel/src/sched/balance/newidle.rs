@@ -1,8 +1,9 @@
 //! Newly-idle balancing: a CPU that runs dry searches before it idles (kernel-scheduler.md §4.7).
 //!
-//! The search has a modelled cost per CPU looked at, so that CPUs with short idle periods skip the wide domains.
+//! The search has a modelled cost per CPU looked at, so that CPUs with short idle periods skip the wide domains. Up to
+//! 5.15 a CPU whose idle periods are shorter than a migration is worth does not search at all ([`Newidle`]).
 
-use super::super::config::Form;
+use super::super::config::{Form, Newidle};
 use super::super::domains::{DomId, Flags};
 use super::super::event::{Event, Why};
 use super::super::numa::NumaView;
@@ -17,21 +18,28 @@ impl Scheduler {
         let domains = self.topo.ids(cpu);
         let avg_idle = self.rqs[cpu as usize].avg_idle_ns;
         let lowest = domains.clone().next();
-        let too_short = lowest.is_some_and(|d| avg_idle < self.dom[d as usize].max_newidle_cost_ns);
-        if !self.overload || too_short {
+        let rule = self.p.newidle;
+        let too_short = match rule {
+            Newidle::V516 => lowest.is_some_and(|d| avg_idle < self.dom[d as usize].max_newidle_cost_ns),
+            _ => (avg_idle as i64) < self.p.migration_cost_ns,
+        };
+        let pointless = rule >= Newidle::V317 && !self.overload;
+        if pointless || too_short {
             self.counters.newidle_skipped += 1;
-            if let Some(d) = lowest {
-                next = next.min(self.idle_due(d));
+            if rule >= Newidle::V317 {
+                if let Some(d) = lowest {
+                    next = next.min(self.idle_due(d));
+                }
+                let rq = &mut self.rqs[cpu as usize];
+                rq.next_balance = rq.next_balance.min(next);
             }
-            let rq = &mut self.rqs[cpu as usize];
-            rq.next_balance = rq.next_balance.min(next);
             return false;
         }
         let mut cost = 0;
         let mut work = (0, 0);
         for d in domains {
             next = next.min(self.idle_due(d));
-            if avg_idle < cost + self.dom[d as usize].max_newidle_cost_ns {
+            if rule >= Newidle::V313 && avg_idle < cost + self.dom[d as usize].max_newidle_cost_ns {
                 break;
             }
             if !self.topo.domain(d).flags.has(Flags::NEWIDLE) {
@@ -44,7 +52,9 @@ impl Scheduler {
             let spent = self.p.balance_cpu_ps * u64::from(cpus) / 1000;
             work = (work.0 + 1, work.1 + cpus);
             cost += spent;
-            self.remember_cost(d, spent);
+            if rule >= Newidle::V313 {
+                self.remember_cost(d, spent);
+            }
             let stop = match self.p.form {
                 Form::V61 => !self.rqs[cpu as usize].list.is_empty(),
                 Form::V612 => !pass.go_on,
@@ -57,9 +67,15 @@ impl Scheduler {
             self.events.push(Event::Balanced { cpu, why: Why::Newidle, passes: work.0, cpus: work.1 });
         }
         let rq = &mut self.rqs[cpu as usize];
-        rq.max_idle_cost_ns = rq.max_idle_cost_ns.max(cost);
-        rq.next_balance = rq.next_balance.min(next);
         let found = !rq.list.is_empty();
+        if rule >= Newidle::V313 {
+            rq.max_idle_cost_ns = rq.max_idle_cost_ns.max(cost);
+        }
+        if rule >= Newidle::V317 {
+            rq.next_balance = rq.next_balance.min(next);
+        } else if found || self.jiffy > rq.next_balance {
+            rq.next_balance = next;
+        }
         if found {
             rq.idle_stamp = 0;
         }
@@ -69,13 +85,16 @@ impl Scheduler {
     fn idle_due(&self, dom: DomId) -> u64 {
         self.dom[dom as usize].last_balance + self.interval_jiffies(dom, false)
     }
-    /// Keeps the largest cost of a newly-idle pass; one that costs no more lets the memory of it fade.
+    /// Keeps the largest cost of a newly-idle pass; from 5.16 on one that costs no more lets the memory of it fade
+    /// (e60b56e46b38), before only the tick does.
     pub(in crate::sched) fn remember_cost(&mut self, dom: DomId, cost_ns: u64) {
         let state = &mut self.dom[dom as usize];
         if cost_ns > state.max_newidle_cost_ns {
             state.max_newidle_cost_ns = cost_ns;
-            state.last_decay = self.jiffy;
-        } else {
+            if self.p.newidle == Newidle::V516 {
+                state.last_decay = self.jiffy;
+            }
+        } else if self.p.newidle == Newidle::V516 {
             self.decay_newidle_cost(dom);
         }
     }

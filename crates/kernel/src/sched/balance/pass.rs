@@ -167,9 +167,9 @@ impl Scheduler {
         env.all_pinned = false;
         env.examined = 0;
         let moved = self.move_tasks(env, view);
-        let (shortest, tries) = {
+        let (shortest, longest, tries) = {
             let domain = self.topo.domain(env.dom);
-            (u64::from(domain.interval_ms), domain.cache_nice_tries)
+            (u64::from(domain.interval_ms), u64::from(domain.max_interval_ms), domain.cache_nice_tries)
         };
         let dom = env.dom as usize;
         if moved > 0 {
@@ -179,7 +179,7 @@ impl Scheduler {
             if self.lone_off_home(env) {
                 self.active_balance(src, env.cpu);
                 self.dom[dom].nr_balance_failed = tries + 1;
-                if self.dom[dom].interval_ms < 2 * shortest {
+                if self.dom[dom].interval_ms < longest {
                     self.dom[dom].interval_ms *= 2;
                 }
                 return 0;
@@ -257,7 +257,7 @@ impl Scheduler {
         if how == Rest::Balanced && !env.all_pinned {
             self.set_parent_imbalanced(env.dom, false);
         }
-        let max = 2 * u64::from(self.topo.domain(env.dom).interval_ms);
+        let max = u64::from(self.topo.domain(env.dom).max_interval_ms);
         let state = &mut self.dom[env.dom as usize];
         if how != Rest::OnePinned {
             state.nr_balance_failed = 0;

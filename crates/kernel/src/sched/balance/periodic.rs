@@ -1,22 +1,23 @@
 //! Periodic balancing of all domains of a CPU (kernel-scheduler.md §4.1).
 
-use super::super::domains::{DomId, BUSY_FACTOR};
+use super::super::domains::{BusyPace, DomId};
 use super::super::event::{Event, Why};
 use super::super::numa::NumaView;
 use super::super::scheduler::Scheduler;
 use super::Idle;
 
-/// Jiffies between passes of a domain whose interval is `ms`, on a machine of `cpus` CPUs: sixteen times longer and a
-/// jiffy less while the CPU is busy, at least one and at most a tenth of a second per CPU.
-pub fn interval_jiffies(ms: u64, busy: bool, hz: u64, cpus: u64) -> u64 {
+/// Jiffies between passes of a domain whose interval is `ms`, on a machine of `cpus` CPUs: longer by its factor and
+/// perhaps a jiffy less while the CPU is `busy`, at least one and at most a tenth of a second per CPU.
+pub fn interval_jiffies(ms: u64, busy: Option<BusyPace>, hz: u64, cpus: u64) -> u64 {
     let jiffies = |ms: u64| (ms * hz).div_ceil(1000);
-    let wanted = if busy { jiffies(ms * BUSY_FACTOR).saturating_sub(1) } else { jiffies(ms) };
+    let wanted = busy.map_or(jiffies(ms), |b| jiffies(ms * b.factor).saturating_sub(b.less));
     wanted.clamp(1, (hz * cpus / 10).max(1))
 }
 
 impl Scheduler {
     /// Interval of a domain, jiffies.
-    pub(super) fn interval_jiffies(&self, dom: DomId, busy: bool) -> u64 {
+    pub(in crate::sched) fn interval_jiffies(&self, dom: DomId, busy: bool) -> u64 {
+        let busy = busy.then_some(self.topo.domain(dom).busy);
         interval_jiffies(self.dom[dom as usize].interval_ms, busy, self.p.hz, self.topo.cpus() as u64)
     }
     /// Balances the domains of the ticking `cpu` that are due.

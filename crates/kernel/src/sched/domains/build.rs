@@ -4,6 +4,7 @@ use super::super::config::{Params, SchedConfig};
 use super::super::cpuset::CpuSet;
 use super::super::error::SchedError;
 use super::super::imbalance::{NodeShape, Rule};
+use super::constants::Constants;
 use super::degenerate::degenerate;
 use super::groups::GroupMaker;
 use super::levels::{levels, Distances, Layout, Level, LevelDef};
@@ -72,14 +73,14 @@ impl Domains {
             class: distances.class,
             distance: machine.distance.iter().flatten().map(|d| u32::from(*d)).collect(),
         };
-        out.finish(towers);
+        out.finish(towers, params.domain_constants);
         Ok(out)
     }
     /// Lays the towers out contiguously and derives the per-CPU pointers of §1.7.
-    fn finish(&mut self, towers: Vec<Vec<Raw>>) {
+    fn finish(&mut self, towers: Vec<Vec<Raw>>, constants: Constants) {
         for (cpu, tower) in towers.into_iter().enumerate() {
             let base = self.domains.len() as u32;
-            self.domains.extend(tower.into_iter().map(|raw| into_domain(cpu as u32, raw)));
+            self.domains.extend(tower.into_iter().map(|raw| into_domain(cpu as u32, raw, constants)));
             self.start.push(self.domains.len() as u32);
             let own = &self.domains[base as usize..];
             let numa = own.iter().position(|d| d.flags.has(Flags::NUMA));
@@ -149,18 +150,21 @@ fn thresholds(tower: &mut [Raw], rule: Rule, nodes: u32) {
     }
 }
 
-fn into_domain(cpu: u32, raw: Raw) -> Domain {
+fn into_domain(cpu: u32, raw: Raw, constants: Constants) -> Domain {
     let smt = raw.flags.has(Flags::SHARE_CPUCAPACITY);
     let numa = raw.flags.has(Flags::NUMA);
+    let constants = constants.of(raw.level, raw.mask_weight, smt, raw.flags.has(Flags::SHARE_LLC));
     Domain {
         cpu,
         level: raw.level,
         flags: raw.flags,
         weight: raw.span.len(),
         span: raw.span,
-        interval_ms: raw.mask_weight,
+        interval_ms: constants.interval_ms,
+        max_interval_ms: constants.max_interval_ms,
+        busy: constants.busy,
         groups: raw.groups,
-        imbalance_pct: if smt { 110 } else { 117 },
+        imbalance_pct: constants.imbalance_pct,
         cache_nice_tries: if smt { 0 } else { 1 + u32::from(numa) },
         imb_numa_nr: raw.imb_numa_nr,
     }

@@ -3,9 +3,6 @@
 use super::{Domain, Domains, Flags, Form};
 use std::fmt::Write;
 
-/// How many times longer a busy CPU waits between two passes (`busy_factor`).
-pub const BUSY_FACTOR: u64 = 16;
-
 impl Domains {
     /// The tower of `cpu`, one block per domain. The upper lines are the files of `sched/domains/cpuN/domainM` with
     /// what they read right after boot; `span` and `groups` are in the kernel's log only (`sched_verbose`), and
@@ -28,8 +25,8 @@ impl Domains {
             ("name", d.level.name(self.form).to_string()),
             ("flags", d.flags.text(self.form)),
             ("min_interval", d.interval_ms.to_string()),
-            ("max_interval", (2 * d.interval_ms).to_string()),
-            ("busy_factor", BUSY_FACTOR.to_string()),
+            ("max_interval", d.max_interval_ms.to_string()),
+            ("busy_factor", d.busy.factor.to_string()),
             ("imbalance_pct", d.imbalance_pct.to_string()),
             ("cache_nice_tries", d.cache_nice_tries.to_string()),
         ];

@@ -9,13 +9,14 @@
 //! subset of its parent's; the top domain of a CPU spans the machine.
 
 mod build;
+mod constants;
 mod degenerate;
 mod describe;
 mod flags;
 mod groups;
 mod levels;
 
-pub use describe::BUSY_FACTOR;
+pub use constants::{BusyPace, Constants};
 pub use flags::Flags;
 pub use levels::{Level, NumaTopology};
 
@@ -43,8 +44,12 @@ pub struct Domain {
     pub span: CpuSet,
     /// Number of CPUs.
     pub weight: u32,
-    /// CPUs of the level's mask: minimum balance interval in ms, half the maximum.
+    /// Minimum balance interval, ms: the CPUs of the level's mask, or 1 inside a node before 3.16.
     pub interval_ms: u32,
+    /// Maximum balance interval, ms.
+    pub max_interval_ms: u32,
+    /// Intervals of a busy CPU.
+    pub busy: BusyPace,
     /// Groups in ring order, the own one first.
     pub groups: Vec<GroupId>,
     /// How much busier counts as imbalanced, percent.

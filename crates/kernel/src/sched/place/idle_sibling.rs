@@ -5,7 +5,7 @@
 //! 5.11 the two are separate walks and the target's own core comes last; since then it is one walk, and the own core
 //! comes first when there is no idle one. (5.12 and 5.13 changed in between; they are here with 4.13.)
 
-use super::super::config::IdleScan;
+use super::super::config::{IdleScan, RecentCpu};
 use super::super::domains::Flags;
 use super::super::rq::task::TaskId;
 use super::super::scheduler::Scheduler;
@@ -29,10 +29,14 @@ impl Scheduler {
         if scan != IdleScan::GroupsV37 && prev != target && shares(prev) && self.idle.contains(prev) {
             return prev;
         }
-        if self.p.recent_used_cpu {
-            let recent = std::mem::replace(&mut self.tasks[task as usize].recent_used_cpu, prev);
+        if self.p.recent_used_cpu != RecentCpu::Off {
+            let recent = self.tasks[task as usize].recent_used_cpu;
             let usable = recent != prev && recent != target && self.idle.contains(recent) && self.allowed(task, recent);
-            if usable && self.topo.share_cache(recent, target) {
+            let usable = usable && self.topo.share_cache(recent, target);
+            if usable || self.p.recent_used_cpu == RecentCpu::Previous {
+                self.tasks[task as usize].recent_used_cpu = prev;
+            }
+            if usable {
                 return recent;
             }
         }

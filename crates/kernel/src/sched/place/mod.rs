@@ -13,7 +13,7 @@ pub use affine::{is_wide, weight_rule};
 pub use find_dst::load_leaves;
 pub use idle_sibling::scan_limit;
 
-use super::config::Form;
+use super::config::{Form, Newidle, RecentCpu};
 use super::domains::{DomId, Flags};
 use super::event::{Event, Why};
 use super::pelt::new_task_util;
@@ -125,7 +125,11 @@ impl Scheduler {
         if rq.idle_stamp != 0 {
             let idle = self.now.saturating_sub(rq.idle_stamp) as i64;
             let avg = rq.avg_idle_ns as i64;
-            rq.avg_idle_ns = ((avg + (idle - avg) / 8).max(0) as u64).min(2 * rq.max_idle_cost_ns);
+            let max = 2 * rq.max_idle_cost_ns;
+            rq.avg_idle_ns = ((avg + (idle - avg) / 8).max(0) as u64).min(max);
+            if self.p.newidle == Newidle::V37 && idle as u64 > max {
+                rq.avg_idle_ns = max;
+            }
             rq.idle_stamp = 0;
             rq.search.woken(self.jiffy, rq.avg_idle_ns);
         }
@@ -136,7 +140,8 @@ impl Scheduler {
         }
         let mut target = prev;
         let usable = self.allowed(task, this) && self.affine_allowed(task, this);
-        if usable && this != prev && !self.wake_wide(this, task) {
+        let affine = usable && !(self.p.wake_wide && self.wake_wide(this, task));
+        if affine && this != prev {
             let both = |d: DomId| {
                 let domain = self.topo.domain(d);
                 domain.flags.has(Flags::WAKE_AFFINE) && domain.span.contains(prev)
@@ -146,6 +151,12 @@ impl Scheduler {
                 target = self.wake_affine(pct, task, this, prev, sync);
             }
         }
-        self.idle_sibling(task, prev, target, this)
+        let chosen = self.idle_sibling(task, prev, target, this);
+        if affine && self.p.recent_used_cpu == RecentCpu::Waker {
+            if let Some(waker) = self.current(this) {
+                self.tasks[waker as usize].recent_used_cpu = this;
+            }
+        }
+        chosen
     }
 }

@@ -247,6 +247,57 @@ fn idle_time_is_learnt_at_wakeups_only() {
 }
 
 #[test]
+fn up_to_5_15_short_idle_times_end_the_search() {
+    // CPU 0 runs dry; a task waits on its node; nothing has been measured. 0.4 ms of idle time, and whether anybody
+    // is known to have two tasks.
+    let searches = |newidle: &'static str, avg_idle_us: u64, overload: bool| {
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { newidle, ..config("v61") });
+        lab.fill(4, Some(&[4]), 2);
+        lab.start(0, None);
+        (0..2).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        lab.pass_time(20 * MS);
+        lab.s.overload = overload;
+        lab.s.rqs[0].avg_idle_ns = avg_idle_us * 1000;
+        lab.sleep(0);
+        lab.s.current(0).is_some()
+    };
+    let all = |us, overload| ["v37", "v313", "v317", "v516"].map(|rule| searches(rule, us, overload));
+    assert_eq!(all(400, true), [false, false, false, true]);
+    assert_eq!(all(600, true), [true; 4]);
+    assert_eq!(all(600, false), [true, true, false, false]);
+    // The cost of a search: not known to the oldest, and too high for the others.
+    let costly = |newidle: &'static str| {
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { newidle, ..config("v61") });
+        lab.fill(4, Some(&[4]), 2);
+        lab.start(0, None);
+        (0..2).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        lab.pass_time(20 * MS);
+        let lowest = lab.s.topo.ids(0).next().unwrap();
+        lab.s.dom[lowest as usize].max_newidle_cost_ns = 700_000;
+        lab.s.rqs[0].avg_idle_ns = 600_000;
+        lab.sleep(0);
+        lab.s.current(0).is_none()
+    };
+    assert_eq!(["v37", "v313", "v317", "v516"].map(costly), [false, true, true, true]);
+}
+
+#[test]
+fn up_to_3_12_one_long_idle_period_makes_the_average() {
+    let average = |newidle: &'static str| {
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { newidle, ..config("v61") });
+        let t = lab.start(3, Some(&[3]));
+        lab.pass_time(MS);
+        lab.sleep(3);
+        lab.s.rqs[3].avg_idle_ns = 100_000;
+        lab.pass_time(2 * MS);
+        lab.wake(t, None);
+        lab.s.rqs[3].avg_idle_ns
+    };
+    // 0.1 ms + (2 ms − 0.1 ms) / 8 since.
+    assert_eq!(["v37", "v313", "v516"].map(average), [1_000_000, 337_500, 337_500]);
+}
+
+#[test]
 fn a_cheaper_newly_idle_pass_lets_the_remembered_cost_fade() {
     let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &config("v612"));
     let d = dom(&lab, 0, 8);
@@ -405,6 +456,25 @@ fn busy_cpus_wait_sixteen_times_longer() {
     }
     // w = 16: due after 255 ms, then balanced, so every 511 ms.
     assert_eq!(at, [255, 766, 1277]);
+}
+
+#[test]
+fn busy_intervals_of_older_releases() {
+    // A node of twelve threads, three others: cores, node, machine.
+    let due = |domain_constants: &'static str| {
+        let lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { domain_constants, hz: 1000, ..config("v61") });
+        let both = |d| [false, true].map(|busy| lab.s.interval_jiffies(d, busy));
+        lab.s.topo.ids(0).map(both).collect::<Vec<_>>()
+    };
+    assert_eq!(due("v510"), [[2, 31], [12, 191], [48, 767]]);
+    assert_eq!(due("v316"), [[2, 64], [12, 384], [48, 1536]]);
+    assert_eq!(due("v37"), [[1, 64], [1, 64], [48, 1536]]);
+    // Undisturbed domains wait longer, inside a node up to four times as long.
+    let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { domain_constants: "v37", ..config("v61") });
+    (0..5).for_each(|_| assert_eq!(pass(&mut lab, 0, 12, Idle::Idle), (0, true)));
+    assert_eq!(interval(&lab, 0, 12), 4);
+    (0..5).for_each(|_| assert_eq!(pass(&mut lab, 0, 48, Idle::Idle), (0, true)));
+    assert_eq!(interval(&lab, 0, 48), 96);
 }
 
 #[test]

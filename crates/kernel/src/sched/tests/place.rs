@@ -1,6 +1,6 @@
 //! Wake-ups, idle searches and exec.
 
-use super::super::config::IdleScan;
+use super::super::config::{IdleScan, RecentCpu};
 use super::super::event::{Event, Why};
 use super::super::place::sis_prop::History;
 use super::super::rq::task::COLD;
@@ -131,10 +131,31 @@ fn since_3_9_the_last_cpu_is_tried_before_the_groups() {
 #[test]
 fn before_4_16_recent_cpus_are_not_tried() {
     let (mut lab, t) = asleep("v61", 20, (16..32).filter(|c| *c != 27));
-    lab.s.p.recent_used_cpu = false;
+    lab.s.p.recent_used_cpu = RecentCpu::Off;
     lab.s.tasks[t as usize].recent_used_cpu = 27;
     lab.s.caches[1].nr_idle_scan = 0;
     assert_eq!(lab.wake(t, None), 20);
+}
+
+#[test]
+fn up_to_5_14_the_recent_cpu_is_where_the_task_last_woke_another() {
+    // The task last slept on 20, which is busy like the whole cache but CPU 27.
+    let (mut lab, t) = asleep("v61", 20, (16..32).filter(|c| *c != 27));
+    lab.s.p.recent_used_cpu = RecentCpu::Waker;
+    lab.s.caches[1].nr_idle_scan = 0;
+    let recent = |lab: &Lab, t: u32| lab.s.tasks[t as usize].recent_used_cpu;
+    lab.s.tasks[t as usize].recent_used_cpu = 16;
+    let waker = lab.s.current(18).unwrap();
+    // Nothing found: the task keeps its CPU, and only the waker learns.
+    lab.wake(t, Some(18));
+    assert_eq!((recent(&lab, t), recent(&lab, waker)), (16, 18));
+    // Found: the task goes there and remembers where it was before.
+    let (mut lab, t) = asleep("v61", 20, (16..32).filter(|c| *c != 27));
+    lab.s.p.recent_used_cpu = RecentCpu::Waker;
+    lab.s.caches[1].nr_idle_scan = 0;
+    lab.s.tasks[t as usize].recent_used_cpu = 27;
+    assert_eq!(lab.wake(t, None), 27);
+    assert_eq!(recent(&lab, t), 20);
 }
 
 #[test]
@@ -172,6 +193,13 @@ fn many_partners_are_not_pulled_together() {
         let node = lab.s.domains().node_of(lab.s.cpu_of(t));
         assert_eq!(node, u32::from(wide));
     }
+    // Before 3.12 nobody asks.
+    let (mut lab, t) = asleep("v61", 130, [2, 130, 130, 130]);
+    lab.s.p.wake_wide = false;
+    let waker = lab.s.current(2).unwrap();
+    (lab.s.tasks[waker as usize].wakee_flips, lab.s.tasks[t as usize].wakee_flips) = (300, 17);
+    lab.wake(t, Some(2));
+    assert_eq!(lab.s.domains().node_of(lab.s.cpu_of(t)), 0);
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! Intervals and thresholds of a domain by its level and the release (kernel-scheduler.md §1.3 and section 0).
+//!
+//! Until 3.15 every level had constants of its own (`SD_SIBLING_INIT`, `SD_MC_INIT`, `SD_CPU_INIT`; `sd_numa_init` across
+//! nodes): inside a node a busy CPU balanced 64 times more rarely, but from an interval of 1 ms whatever the number of
+//! CPUs. 143e1e28cb40 (3.16) made one rule of the level's weight for all of them; 5.10 halved the factor and the
+//! threshold and took one jiffy off (6e7499135db7, 2208cdaa56c9, e4d32e4d5444).
+
+use super::levels::Level;
+
+/// Whose constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Constants {
+    /// Up to 3.15.
+    V37,
+    /// 3.16 to 5.9.
+    V316,
+    /// From 5.10 on.
+    V510,
+}
+
+/// How the intervals of a busy CPU differ from an idle one's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BusyPace {
+    /// Times as long (`busy_factor`).
+    pub factor: u64,
+    /// Then so many jiffies less, so that levels do not fall due together.
+    pub less: u64,
+}
+
+/// Constants of one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelConstants {
+    /// Shortest interval, ms.
+    pub interval_ms: u32,
+    /// Longest interval, ms, but for pinned tasks.
+    pub max_interval_ms: u32,
+    /// While busy.
+    pub busy: BusyPace,
+    /// How much busier counts as imbalanced, percent.
+    pub imbalance_pct: u32,
+}
+
+impl Constants {
+    /// All with their names.
+    pub const NAMES: [(&'static str, Self); 3] = [("v37", Self::V37), ("v316", Self::V316), ("v510", Self::V510)];
+    /// The one named `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
+    }
+    /// Of a level whose mask has `weight` CPUs, which share a core (`smt`), a cache (`llc`) or neither.
+    pub fn of(self, level: Level, weight: u32, smt: bool, llc: bool) -> LevelConstants {
+        let by_weight = |factor, less, imbalance_pct| LevelConstants {
+            interval_ms: weight,
+            max_interval_ms: 2 * weight,
+            busy: BusyPace { factor, less },
+            imbalance_pct: if smt { 110 } else { imbalance_pct },
+        };
+        match self {
+            Self::V510 => by_weight(16, 1, 117),
+            Self::V316 => by_weight(32, 0, if llc { 117 } else { 125 }),
+            Self::V37 if matches!(level, Level::Numa(_)) => by_weight(32, 0, 125),
+            Self::V37 => {
+                LevelConstants { interval_ms: 1, max_interval_ms: if smt { 2 } else { 4 }, ..by_weight(64, 0, 125) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_of_a_node_of_twelve_threads() {
+        let of = |c: Constants| {
+            [(Level::Smt, 2, true, true), (Level::Mc, 12, false, true), (Level::Numa(1), 48, false, false)].map(|l| {
+                let k = c.of(l.0, l.1, l.2, l.3);
+                (k.interval_ms, k.max_interval_ms, k.busy.factor, k.imbalance_pct)
+            })
+        };
+        assert_eq!(of(Constants::V510), [(2, 4, 16, 110), (12, 24, 16, 117), (48, 96, 16, 117)]);
+        assert_eq!(of(Constants::V316), [(2, 4, 32, 110), (12, 24, 32, 117), (48, 96, 32, 125)]);
+        assert_eq!(of(Constants::V37), [(1, 2, 64, 110), (1, 4, 64, 125), (48, 96, 32, 125)]);
+        let less = Constants::NAMES.map(|(_, c)| c.of(Level::Mc, 12, false, true).busy.less);
+        assert_eq!(less, [0, 0, 1]);
+    }
+}
