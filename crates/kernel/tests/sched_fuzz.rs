@@ -4,7 +4,7 @@
 mod sched_common;
 
 use numalab_kernel::sched::shapes::{table, Shape};
-use numalab_kernel::sched::{Event, NumaView, SchedConfig, Scheduler, State, TaskId};
+use numalab_kernel::sched::{releases, Event, NumaView, SchedConfig, Scheduler, State, TaskId};
 use sched_common::config;
 
 struct Rng(u64);
@@ -212,6 +212,25 @@ fn random_histories_keep_every_count_true() {
         let odd = SchedConfig { ni_random: true, preempt_full: false, hz: 1000, nr_migrate: 2, ..config(form, "k60") };
         history(&small(), &odd, 9, 3000);
         history(&Shape::flat(1, 1, 1, 10), &config(form, "k60"), 10, 500);
+    }
+}
+
+#[test]
+fn random_histories_of_older_releases() {
+    let line = Shape { distance: table(4, |a, b| 10 * (1 + a.abs_diff(b)) as u8), ..Shape::flat(4, 2, 1, 20) };
+    let releases = [("v37", (3, 7)), ("types", (3, 13)), ("types", (4, 0)), ("types", (4, 16)), ("types", (5, 15))];
+    for (balancer, (major, minor)) in releases {
+        let config = SchedConfig { balancer, ..releases::settings(major, minor).unwrap() };
+        for seed in 11..14 {
+            history(&small(), &config, seed, 1500);
+            history(&line, &config, seed, 1500);
+        }
+        assert_eq!(history(&small(), &config, 3, 1500), history(&small(), &config, 3, 1500));
+    }
+    // Selected and home nodes on the balancer of their time.
+    for locality in ["selected", "home"] {
+        let config = SchedConfig { locality, balancer: "v37", ..releases::settings(3, 7).unwrap() };
+        (14..17).for_each(|seed| _ = history(&small(), &config, seed, 1500));
     }
 }
 

@@ -119,17 +119,21 @@ fn processes_that_fault_while_they_create_threads_share_the_nodes() {
     }
 }
 
-/// Section 8.4: without the first-fault exception the gain of numa01 shrinks; by a tenth to a third, as the seed has it.
+/// Section 8.4: without the first-fault exception the gain of numa01 shrinks. It does, by a third or more, on 6.1's balancer.
+/// On 3.7's own, where both processes start with about as many threads on each node, it does not: the exception costs up
+/// to a fifth.
 #[test]
 fn the_first_fault_exception_spreads_the_hot_node() {
     let params = [("loops", "12")];
     let knobs = AutoNumaTunables { migrate_allow_first_fault: false, ..AutoNumaTunables::default() };
     let without = config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always);
-    let mean = |k: &SimConfig| {
-        (1..=3).map(|seed| scalar(&go_seeded(k, "numa01", &params, seed), "elapsed_s")).sum::<f64>() / 3.0
+    let mean = |mut k: SimConfig, balancer: &'static str| {
+        k.sched.balancer = balancer;
+        (1..=3).map(|seed| scalar(&go_seeded(&k, "numa01", &params, seed), "elapsed_s")).sum::<f64>() / 3.0
     };
-    let (with, without) = (mean(&plain(AUTONUMA)), mean(&without));
-    assert!(without > 1.1 * with, "{without} s without, {with} s with");
+    let ratio = |balancer| mean(without.clone(), balancer) / mean(plain(AUTONUMA), balancer);
+    assert!(ratio("types") > 1.1, "{}", ratio("types"));
+    assert!((ratio("v37") - 1.0).abs() < 0.2, "{}", ratio("v37"));
 }
 
 /// Section 8.4: native migration of huge pages needs neither splits nor joins and costs less.

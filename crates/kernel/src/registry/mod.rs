@@ -369,14 +369,14 @@ mod tests {
             ["idle_groups_v37", groups, groups, v413, v413, "sis_prop", "sis_prop", "sis_util", "sis_util"]
         );
         let older = |name: &str| {
-            ["domain_constants", "newidle", "recent_used_cpu", "wake_wide"]
+            ["balancer", "domain_constants", "newidle", "recent_used_cpu", "wake_wide"]
                 .map(|key| resolved(name).tunable(&format!("sched.{key}")).unwrap().to_string())
                 .join(" ")
         };
         let got = ["3.7-vanilla", "3.8", "3.13", "4.0", "4.15", "4.19", "5.5", "5.16", "6.12"].map(older);
-        let (v37, v415) = ("v37 v37 off false", "v316 v317 off true");
-        let (v419, new) = ("v316 v317 waker true", "v510 v516 previous true");
-        assert_eq!(got, [v37, v37, "v37 v313 off true", v415, v415, v419, v419, new, new]);
+        let (v37, v415) = ("v37 v37 v37 off false", "types v316 v317 off true");
+        let (v419, new) = ("types v316 v317 waker true", "types v510 v516 previous true");
+        assert_eq!(got, [v37, v37, "types v37 v313 off true", v415, v415, v419, v419, new, new]);
     }
 
     fn resolved(name: &str) -> Kernel {

@@ -17,6 +17,8 @@ crate::tunables! {
         hz: u32 = 250, "Hz", "CONFIG_HZ", range 100..=1000;
         /// Run queue and balancer: CFS with the rules of 6.1, or EEVDF with the rules of 6.12.
         form: Word = "v612", "", "model", choices ["v61", "v612"];
+        /// How groups are compared at fork, exec and balancing: by load per power (3.7 and 3.8), or by type and idle CPUs.
+        balancer: Word = "types", "", "model", choices ["v37", "types"];
         /// NUMA imbalance that fork, load balance and task migration tolerate (role `load-balancer NUMA rule`).
         imbalance: Word = "k60", "", "model", choices ["none", "fixed2", "k511", "k517s", "v3", "k518", "k60"];
         /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores only.
@@ -66,6 +68,24 @@ pub enum Form {
     V61,
     /// EEVDF and the balancer of 6.12.
     V612,
+}
+
+/// How groups of CPUs are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Balancer {
+    /// By load per power (3.7 and 3.8).
+    V37,
+    /// By type, then by counts or averages (5.5 on; used from 3.11 on).
+    Types,
+}
+
+impl Balancer {
+    /// All with their names.
+    pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("types", Self::Types)];
+    /// The one named `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
+    }
 }
 
 /// How a wake-up looks for an idle CPU in the cache of its target.
@@ -147,6 +167,8 @@ impl Newidle {
 pub struct Params {
     /// Whose rules.
     pub form: Form,
+    /// How groups are compared.
+    pub balancer: Balancer,
     /// NUMA imbalance rule.
     pub rule: Rule,
     /// How wake-ups look for an idle CPU.
@@ -202,6 +224,8 @@ impl Params {
             "v612" => Form::V612,
             other => return Err(bad_word("sched.form", other, "v61 or v612")),
         };
+        let balancer = Balancer::from_name(config.balancer)
+            .ok_or_else(|| bad_word("sched.balancer", config.balancer, &Balancer::NAMES.map(|n| n.0).join(", ")))?;
         let rule = Rule::from_name(config.imbalance)
             .ok_or_else(|| bad_word("sched.imbalance", config.imbalance, &Rule::names().join(", ")))?;
         let idle_scan = IdleScan::from_name(config.idle_scan)
@@ -229,6 +253,7 @@ impl Params {
         let scaled = |ns: u64| ns.saturating_mul(factor).min(i64::MAX as u64 / 4096) as i64;
         Ok(Self {
             form,
+            balancer,
             rule,
             idle_scan,
             recent_used_cpu,
@@ -278,6 +303,7 @@ mod tests {
         assert_eq!(decl.choices, IdleScan::NAMES.map(|n| n.0));
         let choices = |key| SchedConfig::DECLS.iter().find(|d| d.key == key).unwrap().choices;
         assert_eq!(choices("recent_used_cpu"), RecentCpu::NAMES.map(|n| n.0));
+        assert_eq!(choices("balancer"), Balancer::NAMES.map(|n| n.0));
         assert_eq!(choices("newidle"), Newidle::NAMES.map(|n| n.0));
         assert_eq!(choices("domain_constants"), Constants::NAMES.map(|n| n.0));
     }

@@ -7,7 +7,7 @@
 
 use super::balance::pass::Env;
 use super::balance::Idle;
-use super::config::Params;
+use super::config::{Balancer, Params};
 use super::domains::{Flags, GroupId};
 use super::rq::task::{TaskId, NONE, NO_NODE};
 use super::scheduler::Scheduler;
@@ -97,8 +97,12 @@ impl Scheduler {
             return None;
         }
         let own = *domain.groups.first()?;
+        let better_off = match self.p.balancer {
+            Balancer::V37 => env.near,
+            Balancer::Types => self.least_loaded_side(env),
+        };
         let to_trade = |t: TaskId| self.tasks[t as usize].preferred_nid == NO_NODE || self.off_home(t);
-        if !self.group_has(own, to_trade) || !self.least_loaded_side(env) {
+        if !better_off || !self.group_has(own, to_trade) {
             return None;
         }
         let groups = self.groups_off_home(env).count() as u64;

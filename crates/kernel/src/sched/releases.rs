@@ -27,13 +27,15 @@ const fn row(major: u32, minor: u32, changes: &'static [(&'static str, &'static 
     Release { since: (major, minor), changes }
 }
 
-/// The rows, oldest first. The balancer is that of 6.1 for all releases before 6.6.
+/// The rows, oldest first. The balancer is that of 6.1 for all releases from 3.11, which began to balance by averages
+/// (b92486cbf2aa), to 6.5: those up to 5.4 compared loads too, by rules that are not modelled.
 pub const RELEASES: &[Release] = &[
     row(
         0,
         0,
         &[
             ("form", "v61"),
+            ("balancer", "v37"),
             ("imbalance", "none"),
             ("idle_scan", "idle_groups_v37"),
             ("recent_used_cpu", "off"),
@@ -46,6 +48,7 @@ pub const RELEASES: &[Release] = &[
         ],
     ),
     row(3, 9, &[("idle_scan", "idle_groups")]),
+    row(3, 11, &[("balancer", "types")]),
     row(3, 12, &[("wake_wide", "true")]),
     row(3, 13, &[("newidle", "v313")]),
     row(3, 16, &[("domain_constants", "v316")]),

@@ -2,7 +2,7 @@
 
 use super::balance::stats::GroupStats;
 use super::balance::{CacheState, DomState, Nohz};
-use super::config::{Form, Params, SchedConfig};
+use super::config::{Balancer, Form, Params, SchedConfig};
 use super::cpuset::CpuSet;
 use super::domains::Domains;
 use super::error::SchedError;
@@ -213,6 +213,9 @@ impl Scheduler {
             return;
         }
         self.update_curr(cpu);
+        if self.p.balancer == Balancer::V37 {
+            self.rqs[cpu as usize].remember_load(self.jiffy);
+        }
         if self.p.form == Form::V61 && cfs::tick(&self.p, &mut self.rqs[cpu as usize], &self.tasks) {
             self.resched(cpu);
         }

@@ -1,6 +1,6 @@
 //! Counting groups, choosing the source queue, and taking tasks off it (kernel-scheduler.md §4.5, §4.6).
 
-use super::super::config::Form;
+use super::super::config::{Balancer, Form};
 use super::super::domains::{DomId, Flags, GroupId};
 use super::super::event::Why;
 use super::super::locality::{passes, Wanted};
@@ -52,6 +52,9 @@ impl Scheduler {
     }
     /// The queue of `group` to pull from.
     pub(super) fn find_source_queue(&mut self, env: &Env, group: GroupId) -> Option<u32> {
+        if self.p.balancer == Balancer::V37 {
+            return self.find_source_queue_v37(env, group);
+        }
         let Self { topo, rqs, candidates, now, .. } = self;
         let mut best: Option<(u64, u32)> = None;
         for c in topo.group(group).span.iter() {
@@ -113,8 +116,16 @@ impl Scheduler {
             }
             env.examined += 1;
             let t = self.rqs[env.src as usize].list[0];
-            let size =
-                if self.in_pass(env, t, pass) && self.may_migrate(env, t, view) { self.size_of(env, t) } else { None };
+            let size = if !self.in_pass(env, t, pass) {
+                None
+            } else if self.p.balancer == Balancer::V37 {
+                // A task that is too heavy is not even asked where it may run.
+                self.size_of(env, t).filter(|_| self.may_migrate(env, t, view))
+            } else if self.may_migrate(env, t, view) {
+                self.size_of(env, t)
+            } else {
+                None
+            };
             let Some(size) = size else {
                 self.rqs[env.src as usize].requeue_tail();
                 continue;
@@ -133,6 +144,10 @@ impl Scheduler {
     fn size_of(&mut self, env: &Env, t: TaskId) -> Option<i64> {
         if env.kind == MoveKind::Tasks {
             return Some(1);
+        }
+        if self.p.balancer == Balancer::V37 {
+            let weight = self.tasks[t as usize].weight as i64;
+            return (weight / 2 <= env.amount).then_some(weight);
         }
         self.refresh_task(t);
         let task = &self.tasks[t as usize];
@@ -183,7 +198,8 @@ impl Scheduler {
     }
     /// Whether the task's data is probably still in the cache of the source.
     fn is_hot(&self, env: &Env, t: TaskId) -> bool {
-        if self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY) {
+        let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
+        if core && self.p.balancer != Balancer::V37 {
             return false;
         }
         let src = &self.rqs[env.src as usize];

@@ -3,7 +3,8 @@
 //!
 //! Three entries share one pass (`pass`): `periodic` at the tick, `nohz` on behalf of tickless idle CPUs,
 //! `newidle` when a CPU runs dry. A pass classifies groups ([`stats`]), decides what to move ([`decide`]), picks the
-//! queue and the tasks (`detach`), and after repeated failure pushes a running task.
+//! queue and the tasks (`detach`), and after repeated failure pushes a running task. Kernels of 2012 have no group types:
+//! [`v37`] finds and weighs groups in their place.
 //! Invariants: interval, last balance and failures are per (CPU, domain); a running task moves only after failures.
 
 pub mod decide;
@@ -13,6 +14,7 @@ mod nohz;
 pub(super) mod pass;
 mod periodic;
 pub mod stats;
+pub mod v37;
 
 pub use periodic::interval_jiffies;
 

@@ -1,6 +1,6 @@
 //! One balance pass of a CPU at a domain (load_balance, kernel-scheduler.md §4.3 and §4.8).
 
-use super::super::config::Form;
+use super::super::config::{Balancer, Form};
 use super::super::domains::{DomId, Flags, GroupId};
 use super::super::event::Why;
 use super::super::numa::NumaView;
@@ -31,6 +31,8 @@ pub(in crate::sched) struct Env {
     pub kind: MoveKind,
     /// What is still to be moved.
     pub amount: i64,
+    /// Nothing moves, but this group is better off than the busiest one and than the domain (`Balancer::V37`).
+    pub near: bool,
     /// Highest NUMA class of queue to pull from.
     pub class: u8,
     /// Candidates are fewer than the domain's CPUs.
@@ -55,6 +57,7 @@ impl Env {
             why,
             kind: MoveKind::Tasks,
             amount: 0,
+            near: false,
             class: 2,
             narrowed: false,
             thorough: false,
@@ -235,7 +238,8 @@ impl Scheduler {
                 self.dom[dom].nr_balance_failed += 1;
             }
             let tries = self.topo.domain(env.dom).cache_nice_tries;
-            if env.kind == MoveKind::Tasks && self.dom[dom].nr_balance_failed > tries + 2 {
+            let pushes = env.kind == MoveKind::Tasks || self.p.balancer == Balancer::V37;
+            if pushes && self.dom[dom].nr_balance_failed > tries + 2 {
                 let cur = self.rqs[env.src as usize].cur;
                 if cur != NONE && !self.allowed(cur, env.cpu) {
                     return self.rest(env, Rest::OnePinned);
@@ -246,11 +250,23 @@ impl Scheduler {
         } else {
             self.dom[dom].nr_balance_failed = 0;
         }
+        let interval = self.dom[dom].interval_ms;
         self.dom[dom].interval_ms = u64::from(self.topo.domain(env.dom).interval_ms);
         if push {
             self.active_balance(env.src, env.cpu);
+            if self.p.balancer == Balancer::V37 {
+                self.back_off(env.dom, interval);
+            }
         }
         moved
+    }
+    /// After a push the kernels of 2012 wait longer, and the next failure but one pushes again.
+    fn back_off(&mut self, dom: DomId, interval_ms: u64) {
+        let domain = self.topo.domain(dom);
+        let state = &mut self.dom[dom as usize];
+        state.nr_balance_failed = domain.cache_nice_tries + 1;
+        let longer = interval_ms < u64::from(domain.max_interval_ms);
+        state.interval_ms = if longer { 2 * interval_ms } else { interval_ms };
     }
     /// Ends a pass that found nothing to do (or nothing it may do).
     fn rest(&mut self, env: &Env, how: Rest) -> u32 {
@@ -272,6 +288,9 @@ impl Scheduler {
     }
     /// Statistics of all groups; the busiest one if something should move from it (sets kind and amount).
     pub(in crate::sched) fn find_source_group(&mut self, env: &mut Env) -> Option<GroupId> {
+        if self.p.balancer == Balancer::V37 {
+            return self.find_source_group_v37(env);
+        }
         let scan = self.scan_groups(env);
         let (group, busiest) = scan.busiest?;
         let domain = self.topo.domain(env.dom);

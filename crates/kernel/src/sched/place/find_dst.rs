@@ -1,6 +1,7 @@
 //! Slow path of fork and exec: the idlest group, then the idlest CPU, level by level (kernel-scheduler.md §3.5–3.7).
 
 use super::super::balance::stats::{GroupStats, GroupType};
+use super::super::config::Balancer;
 use super::super::domains::{DomId, Flags, GroupId};
 use super::super::imbalance::ForkSides;
 use super::super::rq::task::{TaskId, NO_NODE};
@@ -84,6 +85,9 @@ impl Scheduler {
     }
     /// The group to go to, `None` to stay in the one of `cpu`.
     fn find_dst_group(&mut self, d: DomId, task: TaskId, cpu: u32, attached: bool) -> Option<GroupId> {
+        if self.p.balancer == Balancer::V37 {
+            return self.find_dst_group_v37(d, task, cpu);
+        }
         let mut local: Option<Choice> = None;
         let mut idlest: Option<Choice> = None;
         for i in 0..self.topo.domain(d).groups.len() {
@@ -185,6 +189,9 @@ impl Scheduler {
     }
     /// The CPU of a group to start on: the most recently idled, else the least loaded (`cpu` if none is lighter).
     fn find_group_cpu(&mut self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
+        if self.p.balancer == Balancer::V37 {
+            return self.find_group_cpu_v37(group, task, cpu);
+        }
         let Self { topo, rqs, tasks, masks, idle, now, .. } = self;
         let g = topo.group(group);
         if g.weight == 1 {

@@ -54,6 +54,12 @@ pub(in crate::sched) struct Rq {
     pub max_idle_cost_ns: u64,
     /// For idle searches before 6.0.
     pub search: History,
+    /// Weights at past ticks, the i-th averaged over about 2^i of them (`cpu_load`, for [`Balancer::V37`]).
+    ///
+    /// [`Balancer::V37`]: super::config::Balancer::V37
+    pub past_load: [u64; 3],
+    /// Jiffy of the last of them.
+    pub past_jiffy: u64,
     /// In the set of tickless idle CPUs.
     pub tickless: bool,
     /// When the present idle period, or the part of it since its last tick, began.
@@ -85,6 +91,8 @@ impl Rq {
             avg_idle_ns: 2 * migration_cost_ns,
             max_idle_cost_ns: migration_cost_ns,
             search: History::default(),
+            past_load: [0; 3],
+            past_jiffy: 0,
             tickless: true,
             idle_since: 0,
             short_idles: 0,
@@ -117,6 +125,25 @@ impl Rq {
     /// Utilisation as group statistics count it. Refresh first.
     pub fn util(&self) -> u64 {
         self.pelt.util.max(self.util_est).min(1024)
+    }
+    /// A tick adds the present weight to the past ones; ticks that were missed found the CPU idle.
+    pub fn remember_load(&mut self, jiffy: u64) {
+        if jiffy == self.past_jiffy {
+            return;
+        }
+        for i in 0..self.past_load.len() {
+            let old = faded(self.past_load[i], i, jiffy - self.past_jiffy - 1);
+            let keep = (1 << i) - 1;
+            // Rounded up while it grows.
+            let new = if self.weight > old { self.weight + keep } else { self.weight };
+            self.past_load[i] = (old * keep + new) >> i;
+        }
+        self.past_jiffy = jiffy;
+    }
+    /// The `i`-th average of past weights; that of an idle CPU fades.
+    pub fn past_load(&self, i: usize, jiffy: u64) -> u64 {
+        let missed = if self.list.is_empty() { jiffy.saturating_sub(self.past_jiffy) } else { 0 };
+        faded(self.past_load[i], i, missed)
     }
     /// Makes `t` the most recently run or arrived.
     pub fn move_to_head(&mut self, t: TaskId) {
@@ -187,5 +214,38 @@ impl Rq {
             self.nr_numa = self.nr_numa.saturating_sub(1);
             self.nr_preferred = self.nr_preferred.saturating_sub(home);
         }
+    }
+}
+
+/// A past load after `ticks` more without any; beyond 32 nothing is left of one that matters.
+fn faded(load: u64, i: usize, ticks: u64) -> u64 {
+    if ticks > 32 || (i == 0 && ticks > 0) {
+        return 0;
+    }
+    (0..ticks).fold(load, |x, _| (x * ((1 << i) - 1)) >> i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_loads_follow_by_halves_and_quarters() {
+        let mut rq = Rq::new(500_000);
+        rq.list.push(0);
+        rq.weight = 2048;
+        rq.remember_load(1);
+        assert_eq!(rq.past_load, [2048, 1024, 512]);
+        rq.remember_load(1);
+        assert_eq!(rq.past_load, [2048, 1024, 512], "once a jiffy");
+        rq.remember_load(2);
+        assert_eq!(rq.past_load, [2048, 1536, 896]);
+        assert_eq!(rq.past_load(1, 9), 1536, "a busy CPU's stays");
+        rq.list.clear();
+        rq.weight = 0;
+        assert_eq!([0, 1, 2].map(|i| rq.past_load(i, 4)), [0, 384, 504]);
+        (rq.weight, rq.past_load) = (1024, [1024; 3]);
+        rq.remember_load(100);
+        assert_eq!(rq.past_load, [1024, 512, 256], "what was before a long idle period is forgotten");
     }
 }

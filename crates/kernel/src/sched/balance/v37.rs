@@ -1,0 +1,309 @@
+//! The balancer of 3.7 and 3.8: groups have no types, only their load per power.
+//!
+//! Problem: 6.1 first asks whether groups have idle CPUs to spare. Kernels of 2012 compared weights: a group's load is
+//! the Σ of its tasks' weights over its *power*, and a group may be pulled from once it has more tasks than its power
+//! has whole CPUs. Threads of a core share 1178/1024 of a CPU (`smt_gain`), so a node of six cores with two threads
+//! each counts as seven CPUs, not as twelve.
+//! Approach: [`Sums`] of each group, [`Scan`] of the domain, then `find_busiest_group` and `calculate_imbalance` with
+//! `fix_small_imbalance` in the kernel's unsigned arithmetic. The amount to move is a weight.
+//! Units: 1024 for a nice-0 task's weight and for the power of a whole CPU.
+//!
+//! Periodic passes of larger domains do not see short waits: they take the larger of a past and the present load for
+//! CPUs of their own group and the smaller one for others (LB_BIAS, [`load_index`]).
+//!
+//! Read in `kernel/sched/fair.c` of a 3.4 tree and in the patches of 2013 that changed it. From memory: that nothing
+//! else changed until 3.8, that weights were instantaneous until 3.11, and that only the package level preferred
+//! siblings and was kept above a cache of the same CPUs, so that the lowest domain across nodes saw it below. Own: the
+//! past load of an idle CPU fades when it is read, not when somebody balances for it. Left out: RT and frequency
+//! scaling of power; `h_load` of cgroups (a 1024th less at the root); the wake_affine of the time.
+
+use super::super::domains::{DomId, Domains, Flags, Group, GroupId, Level};
+use super::super::rq::task::TaskId;
+use super::super::scheduler::Scheduler;
+use super::decide::MoveKind;
+use super::pass::Env;
+use super::Idle;
+
+/// What all threads of a core do together, against one alone.
+const SMT_GAIN: u64 = 1178;
+
+/// Power of a CPU whose core has `threads`.
+pub fn cpu_power(threads: u32) -> u64 {
+    match threads {
+        0 | 1 => 1024,
+        n => SMT_GAIN / u64::from(n),
+    }
+}
+
+/// Whole CPUs of a group with this power; `core`: its domain is a core's.
+pub fn capacity(power: u64, core: bool) -> u32 {
+    match ((power + 512) / 1024) as u32 {
+        // Threads of a core with many of them still hold a task each.
+        0 => u32::from(core),
+        n => n,
+    }
+}
+
+/// Sums over the CPUs of a group that a pass may consider; weight and power are of the full group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Σ loads, past or present.
+    pub load: u64,
+    /// Σ weights at present.
+    pub queued: u64,
+    /// Σ queued tasks.
+    pub nr: u32,
+    /// CPUs that are idle.
+    pub idle_cpus: u32,
+    /// CPUs.
+    pub weight: u32,
+    /// Σ power of its CPUs.
+    pub power: u64,
+    /// Whole CPUs that is.
+    pub capacity: u32,
+    /// Its CPUs differ by more than an average task and by two tasks.
+    pub lopsided: bool,
+}
+
+impl Sums {
+    /// Load per power.
+    pub fn average(&self) -> u64 {
+        self.load * 1024 / self.power.max(1)
+    }
+    /// Mean weight of a task; 0 without tasks.
+    pub fn per_task(&self) -> u64 {
+        self.queued / u64::from(self.nr.max(1))
+    }
+    fn has_capacity(&self) -> bool {
+        self.capacity > self.nr
+    }
+}
+
+/// What a pass knows of its domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// The group of the balancing CPU.
+    pub local: Sums,
+    /// The busiest other group that is over its capacity or lopsided.
+    pub busiest: Sums,
+    /// Whether that has CPUs left, before siblings are preferred to it.
+    pub busiest_has_capacity: bool,
+    /// Average load of the domain.
+    pub average: u64,
+}
+
+/// What find_busiest_group comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// This group is no better off than the domain or the busiest group.
+    Stay,
+    /// It is, but not by enough.
+    Near,
+    /// So much weight should move.
+    Pull(u64),
+}
+
+/// Whether and how much to pull; `pct` is the domain's threshold.
+pub fn decide(s: &Scan, idle: Idle, pct: u32) -> Verdict {
+    let (this, most) = (s.local.average(), s.busiest.average());
+    let forced = s.busiest.lopsided || (idle == Idle::Newly && s.local.has_capacity() && !s.busiest_has_capacity);
+    if !forced {
+        if this >= most || this >= s.average {
+            return Verdict::Stay;
+        }
+        let near = match idle {
+            Idle::Idle => s.local.idle_cpus <= s.busiest.idle_cpus + 1 && s.busiest.nr <= s.busiest.weight,
+            Idle::Busy | Idle::Newly => 100 * most <= u64::from(pct) * this,
+        };
+        if near {
+            return Verdict::Near;
+        }
+    }
+    Verdict::Pull(imbalance(s))
+}
+
+/// calculate_imbalance.
+fn imbalance(s: &Scan) -> u64 {
+    let (this, most) = (s.local.average(), s.busiest.average());
+    let mut per_task = s.busiest.per_task();
+    if s.busiest.lopsided {
+        per_task = per_task.min(s.average);
+    }
+    // Groups within their capacity are skipped when the busiest is looked for, but count in the average.
+    if most < s.average {
+        return small_imbalance(s, per_task).unwrap_or(0);
+    }
+    let above = match s.busiest.lopsided {
+        true => u64::MAX,
+        false => u64::from(s.busiest.nr - s.busiest.capacity) * 1024 * 1024 / s.busiest.power.max(1),
+    };
+    let from = (most - s.average).min(above).saturating_mul(s.busiest.power);
+    // The kernel's arithmetic is unsigned: a local group above the average (of a forced pull) sets no bound.
+    let to = s.average.checked_sub(this).map_or(u64::MAX, |x| x.saturating_mul(s.local.power));
+    let amount = from.min(to) / 1024;
+    if amount < per_task {
+        return small_imbalance(s, per_task).unwrap_or(amount);
+    }
+    amount
+}
+
+/// fix_small_imbalance: one task of weight `per_task` if the groups differ by it, or if more power would be used.
+fn small_imbalance(s: &Scan, per_task: u64) -> Option<u64> {
+    let (this, most) = (s.local.average(), s.busiest.average());
+    let (power, own_power) = (s.busiest.power.max(1), s.local.power.max(1));
+    let own_per_task = s.local.per_task();
+    let scaled = per_task * 1024 / power;
+    let tasks = if s.local.nr > 0 && per_task > own_per_task { 1 } else { 2 };
+    if most.wrapping_sub(this).wrapping_add(scaled) >= scaled * tasks {
+        return Some(per_task);
+    }
+    let now = (power * per_task.min(most) + own_power * own_per_task.min(this)) / 1024;
+    let less = most.checked_sub(scaled).map_or(0, |rest| power * per_task.min(rest));
+    let added = (most * power).min(per_task * 1024) / own_power;
+    let then = (less + own_power * own_per_task.min(this + added)) / 1024;
+    (then > now).then_some(per_task)
+}
+
+/// Whether a fork leaves a group of average load `this` for the least loaded other one, of `least`.
+pub fn fork_leaves(this: u64, least: u64, pct: u32) -> bool {
+    100 * this >= u64::from(100 + (pct - 100) / 2) * least
+}
+
+/// Which past load a pass over a domain compares (`idle_idx`, `busy_idx`, `newidle_idx`); 0: the present one.
+pub fn load_index(level: Level, idle: Idle) -> usize {
+    match (level, idle) {
+        (_, Idle::Newly) | (Level::Smt | Level::Cls, _) | (Level::Mc, Idle::Idle) => 0,
+        (Level::Pkg, Idle::Idle) => 1,
+        (Level::Mc | Level::Pkg, Idle::Busy) | (Level::Node | Level::Numa(_), Idle::Idle) => 2,
+        (Level::Node | Level::Numa(_), Idle::Busy) => 3,
+    }
+}
+
+/// Power of a group of equal cores.
+fn power_of(topo: &Domains, group: &Group) -> u64 {
+    let threads = group.span.first().map_or(1, |c| topo.siblings(c).len());
+    u64::from(group.weight) * cpu_power(threads)
+}
+
+impl Scheduler {
+    /// The busiest group if something should move from it: sets kind and amount, and notes if it was a near thing.
+    pub(super) fn find_source_group_v37(&mut self, env: &mut Env) -> Option<GroupId> {
+        let domain = self.topo.domain(env.dom);
+        let numa = |d: DomId| self.topo.domain(d).flags.has(Flags::NUMA);
+        let spread = numa(env.dom) && self.topo.child(env.dom).is_some_and(|c| !numa(c));
+        let core = domain.flags.has(Flags::SHARE_CPUCAPACITY);
+        let index = load_index(domain.level, env.idle);
+        env.near = false;
+        let mut scan = Scan::default();
+        let mut source = None;
+        let (mut load, mut power, mut stacked) = (0, 0, false);
+        for id in &domain.groups {
+            let group = self.topo.group(*id);
+            let local = group.span.contains(env.dst);
+            let (mut s, most) = self.sums(env, group, core, index);
+            stacked |= most > 1;
+            load += s.load;
+            power += s.power;
+            if local {
+                scan.local = s;
+                continue;
+            }
+            let has_capacity = s.has_capacity();
+            if spread && scan.local.has_capacity() {
+                s.capacity = s.capacity.min(1);
+            }
+            if s.average() > scan.busiest.average() && (s.nr > s.capacity || s.lopsided) {
+                (scan.busiest, scan.busiest_has_capacity, source) = (s, has_capacity, Some(*id));
+            }
+        }
+        let pct = domain.imbalance_pct;
+        if self.topo.parent(env.dom).is_none() {
+            self.overload = stacked;
+        }
+        let source = source?;
+        scan.average = load * 1024 / power.max(1);
+        match decide(&scan, env.idle, pct) {
+            Verdict::Pull(amount) => {
+                env.kind = MoveKind::Load;
+                env.amount = amount as i64;
+                Some(source)
+            }
+            verdict => {
+                env.near = verdict == Verdict::Near;
+                None
+            }
+        }
+    }
+    /// Sums of a group, and the most tasks on one of its CPUs.
+    fn sums(&self, env: &Env, group: &Group, core: bool, index: usize) -> (Sums, u32) {
+        let power = power_of(&self.topo, group);
+        let local = group.span.contains(env.dst);
+        let mut s = Sums { weight: group.weight, power, capacity: capacity(power, core), ..Sums::default() };
+        let (mut heaviest, mut lightest) = ((0, 0), (u64::MAX, u32::MAX));
+        for c in group.span.iter() {
+            if env.narrowed && !self.candidates.contains(c) {
+                continue;
+            }
+            let rq = &self.rqs[c as usize];
+            let nr = rq.nr();
+            let load = match index {
+                0 => rq.weight,
+                i if local => rq.past_load(i - 1, self.jiffy).max(rq.weight),
+                i => rq.past_load(i - 1, self.jiffy).min(rq.weight),
+            };
+            s.load += load;
+            s.queued += rq.weight;
+            s.nr += nr;
+            s.idle_cpus += u32::from(self.idle.contains(c));
+            heaviest = (load.max(heaviest.0), nr.max(heaviest.1));
+            lightest = (load.min(lightest.0), nr.min(lightest.1));
+        }
+        s.lopsided = heaviest.0.saturating_sub(lightest.0) >= s.per_task() && heaviest.1.saturating_sub(lightest.1) > 1;
+        (s, heaviest.1)
+    }
+    /// The heaviest queue of `group`; one task that weighs more than should move is left alone.
+    pub(super) fn find_source_queue_v37(&self, env: &Env, group: GroupId) -> Option<u32> {
+        let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
+        let mut best: Option<(u64, u32)> = None;
+        for c in self.topo.group(group).span.iter() {
+            if env.narrowed && !self.candidates.contains(c) {
+                continue;
+            }
+            let rq = &self.rqs[c as usize];
+            let whole = capacity(cpu_power(self.topo.siblings(c).len()), core) > 0;
+            let alone = whole && rq.nr() == 1 && rq.weight as i64 > env.amount;
+            if !alone && rq.weight > best.map_or(0, |b| b.0) {
+                best = Some((rq.weight, c));
+            }
+        }
+        best.map(|b| b.1)
+    }
+    /// The group a fork or exec goes to, `None` to stay in that of `cpu`: loads are of all CPUs, allowed or not, and
+    /// count the task that execs.
+    pub(in crate::sched) fn find_dst_group_v37(&self, d: DomId, task: TaskId, cpu: u32) -> Option<GroupId> {
+        let domain = self.topo.domain(d);
+        let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
+        let mut this = 0;
+        let mut least: Option<(u64, GroupId)> = None;
+        for id in &domain.groups {
+            let group = self.topo.group(*id);
+            if !group.span.intersects(allowed) {
+                continue;
+            }
+            let load: u64 = group.span.iter().map(|c| self.rqs[c as usize].weight).sum();
+            let average = load * 1024 / power_of(&self.topo, group);
+            if group.span.contains(cpu) {
+                this = average;
+            } else if least.map_or(true, |l| average < l.0) {
+                least = Some((average, *id));
+            }
+        }
+        least.filter(|l| fork_leaves(this, l.0, domain.imbalance_pct)).map(|l| l.1)
+    }
+    /// The lightest CPU of the group, `cpu` itself among equals, else the first.
+    pub(in crate::sched) fn find_group_cpu_v37(&self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
+        let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
+        let key = |c: u32| (self.rqs[c as usize].weight, c != cpu, c);
+        self.topo.group(group).span.iter_and(allowed).min_by_key(|c| key(*c)).unwrap_or(cpu)
+    }
+}

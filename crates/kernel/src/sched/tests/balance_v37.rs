@@ -1,0 +1,217 @@
+//! The balancer of 3.7: loads per power on four nodes of six cores with two threads each.
+
+use super::super::balance::pass::Env;
+use super::super::balance::v37::{capacity, cpu_power, decide, fork_leaves, load_index, Scan, Sums, Verdict};
+use super::super::balance::Idle;
+use super::super::config::SchedConfig;
+use super::super::domains::{DomId, Level};
+use super::super::event::Why;
+use super::super::shapes::Shape;
+use super::{config, Lab, MS};
+
+fn sched(balancer: &'static str) -> SchedConfig {
+    SchedConfig { balancer, imbalance: "none", domain_constants: "v37", newidle: "v37", ..config("v61") }
+}
+
+fn lab() -> Lab {
+    Lab::new(&Shape::flat(4, 12, 2, 21), &sched("v37"))
+}
+
+fn dom(lab: &Lab, cpu: u32, weight: u32) -> DomId {
+    lab.s.topo.ids(cpu).find(|d| lab.s.topo.domain(*d).weight == weight).unwrap()
+}
+
+fn pass(lab: &mut Lab, cpu: u32, weight: u32, idle: Idle) -> u32 {
+    let d = dom(lab, cpu, weight);
+    let moved = lab.s.balance_pass(cpu, d, idle, Why::Periodic, &lab.view).moved;
+    lab.settle();
+    moved
+}
+
+/// `nr` tasks on one CPU after the other of a node, then free to go.
+fn hogs(lab: &mut Lab, node: u32, nr: u32) {
+    for i in 0..nr {
+        lab.start(12 * node + i % 12, None);
+    }
+    // Past loads are those of now.
+    for rq in &mut lab.s.rqs {
+        rq.past_load = [rq.weight; 3];
+    }
+}
+
+fn tasks_on(lab: &Lab, node: u32) -> u32 {
+    (12 * node..12 * node + 12).map(|c| lab.s.nr_running(c)).sum()
+}
+
+/// A node of the machine with `nr` tasks, of which others may use all but one CPU where siblings are preferred.
+fn node(nr: u32, spread: bool) -> Sums {
+    let power = 12 * cpu_power(2);
+    let capacity = if spread { 1 } else { capacity(power, false) };
+    let idle_cpus = 12u32.saturating_sub(nr);
+    let load = u64::from(nr) * 1024;
+    Sums { load, queued: load, nr, idle_cpus, weight: 12, power, capacity, lopsided: false }
+}
+
+/// This node and the busiest one of `nodes`, whose other ones are like this one.
+fn scan(this: u32, busiest: u32, nodes: u32) -> Scan {
+    let local = node(this, false);
+    let total = u64::from(this * (nodes - 1) + busiest) * 1024;
+    let average = total * 1024 / (local.power * u64::from(nodes));
+    Scan { local, busiest: node(busiest, this < 7), busiest_has_capacity: busiest < 7, average }
+}
+
+#[test]
+fn six_cores_with_two_threads_count_as_seven_cpus() {
+    assert_eq!((cpu_power(1), cpu_power(2), cpu_power(4)), (1024, 589, 294));
+    assert_eq!((capacity(12 * 589, false), capacity(2 * 589, false), capacity(589, true)), (7, 1, 1));
+    assert_eq!((capacity(294, true), capacity(294, false)), (1, 0));
+}
+
+#[test]
+fn an_idle_node_takes_its_share() {
+    // 12 tasks on one of four nodes: (1780 − 445)·power is more than the 445·power that fill this one to the average.
+    assert_eq!(decide(&scan(0, 12, 4), Idle::Idle, 125), Verdict::Pull(445 * 7068 / 1024));
+    // Three on one node: 766 would be too little for a task, so one of them.
+    assert_eq!(decide(&scan(0, 3, 4), Idle::Idle, 125), Verdict::Pull(1024));
+}
+
+#[test]
+fn idle_cpus_leave_nodes_alone_that_have_as_many() {
+    assert_eq!(decide(&scan(5, 6, 2), Idle::Idle, 125), Verdict::Near);
+    assert!(matches!(decide(&scan(4, 6, 2), Idle::Idle, 125), Verdict::Pull(_)));
+    // More tasks than CPUs: idle CPUs of both do not matter.
+    let crowded =
+        Scan { busiest: Sums { nr: 13, load: 13 * 1024, queued: 13 * 1024, ..node(12, true) }, ..scan(12, 12, 2) };
+    let average = 25 * 1024 * 1024 / (2 * 7068);
+    assert!(matches!(decide(&Scan { average, ..crowded }, Idle::Idle, 125), Verdict::Pull(_)));
+}
+
+#[test]
+fn busy_cpus_wait_for_a_quarter_more() {
+    assert_eq!(decide(&scan(8, 9, 2), Idle::Busy, 125), Verdict::Near);
+    // To the average: 1631 − 1409, which one task of 1024 fits in and a second does not.
+    assert_eq!(decide(&scan(8, 11, 2), Idle::Busy, 125), Verdict::Pull(222 * 7068 / 1024));
+    assert_eq!(decide(&scan(8, 8, 2), Idle::Busy, 125), Verdict::Stay);
+    assert_eq!(decide(&scan(9, 8, 2), Idle::Idle, 125), Verdict::Stay);
+}
+
+#[test]
+fn newly_idle_cpus_of_a_node_with_room_do_not_wait() {
+    let s = scan(6, 7, 2);
+    assert_eq!([Idle::Idle, Idle::Busy].map(|i| decide(&s, i, 125)), [Verdict::Near; 2]);
+    assert_eq!(decide(&s, Idle::Newly, 125), Verdict::Pull(1024));
+    assert_eq!(decide(&scan(7, 8, 2), Idle::Newly, 125), Verdict::Near, "this node has no room");
+    assert_eq!(decide(&scan(5, 6, 2), Idle::Newly, 125), Verdict::Near, "that one has room too");
+}
+
+#[test]
+fn a_lopsided_group_is_pulled_from_by_any_cpu() {
+    let s = scan(8, 9, 2);
+    assert_eq!(decide(&s, Idle::Busy, 125), Verdict::Near);
+    let s = Scan { busiest: Sums { lopsided: true, ..s.busiest }, ..s };
+    assert_eq!(decide(&s, Idle::Busy, 125), Verdict::Pull(1024));
+    // With as many tasks here nothing would be gained, and the pass fails.
+    let s = Scan { busiest: Sums { lopsided: true, ..scan(6, 6, 2).busiest }, ..scan(6, 6, 2) };
+    assert_eq!(decide(&s, Idle::Busy, 125), Verdict::Pull(0));
+}
+
+#[test]
+fn forks_leave_only_for_an_eighth_less() {
+    assert!(fork_leaves(148, 0, 125) && !fork_leaves(148, 148, 125));
+    // Nine tasks against eight, and eight against seven and a half.
+    assert!(fork_leaves(9 * 1024, 8 * 1024, 125) && !fork_leaves(16 * 1024, 15 * 1024, 125));
+    // A process that forks: each node gets a task, then its own. An idle core is left for the next, and so is a thread.
+    let mut lab = lab();
+    lab.start(0, None);
+    let mut at = Vec::new();
+    for _ in 0..4 {
+        let t = lab.s.add_task(None, 0).unwrap();
+        at.push(lab.s.fork(0, t, lab.now));
+        lab.settle();
+    }
+    assert_eq!(at, [15, 27, 39, 3]);
+}
+
+#[test]
+fn a_waiting_task_is_pulled_to_another_node() {
+    let mut lab = lab();
+    hogs(&mut lab, 0, 14);
+    lab.pass_time(20 * MS);
+    // Node 1 is idle: fourteen tasks are to become three and a half each; every queue has one or two, so one moves.
+    assert_eq!(pass(&mut lab, 12, 48, Idle::Idle), 1);
+    assert_eq!((tasks_on(&lab, 0), tasks_on(&lab, 1)), (13, 1));
+}
+
+#[test]
+fn tasks_with_a_cpu_each_are_pushed_and_then_more_slowly() {
+    let mut lab = lab();
+    hogs(&mut lab, 0, 6);
+    let d = dom(&lab, 12, 48) as usize;
+    let state = |lab: &Lab| (tasks_on(lab, 1), lab.s.dom[d].nr_balance_failed, lab.s.dom[d].interval_ms);
+    for failed in 1..5 {
+        lab.pass_time(50 * MS);
+        assert_eq!(pass(&mut lab, 12, 48, Idle::Idle), 0);
+        assert_eq!(state(&lab), (0, failed, 48));
+    }
+    lab.pass_time(50 * MS);
+    pass(&mut lab, 12, 48, Idle::Idle);
+    assert_eq!(state(&lab), (1, 3, 96));
+}
+
+#[test]
+fn a_balanced_machine_stays() {
+    let mut lab = lab();
+    (0..4).for_each(|n| hogs(&mut lab, n, 12));
+    lab.pass_time(50 * MS);
+    for cpu in 0..48 {
+        for d in lab.s.topo.ids(cpu) {
+            let weight = lab.s.topo.domain(d).weight;
+            assert_eq!(pass(&mut lab, cpu, weight, Idle::Busy), 0);
+        }
+    }
+    assert_eq!(lab.s.counters().active, 0);
+}
+
+#[test]
+fn short_waits_are_not_seen_across_nodes() {
+    // Every CPU has a task; one of node 1 goes to sleep, and one of node 0 has got two.
+    let mut lab = lab();
+    hogs(&mut lab, 0, 13);
+    (1..4).for_each(|n| hogs(&mut lab, n, 12));
+    lab.pass_time(20 * MS);
+    lab.s.rqs[0].past_load = [1024; 3];
+    lab.s.block_current(23, lab.now);
+    lab.s.enter_idle(23);
+    let d = dom(&lab, 23, 48);
+    let find = |lab: &mut Lab| {
+        let mut env = Env::new(23, d, Idle::Idle, Why::Periodic);
+        lab.s.find_source_group(&mut env).is_some()
+    };
+    lab.s.rqs[23].past_jiffy = lab.s.jiffy;
+    assert!(!find(&mut lab), "at the last ticks both had twelve");
+    // Sixteen ticks later they had not.
+    lab.s.rqs[0].past_load = [2048; 3];
+    lab.pass_time(64 * MS);
+    assert!(find(&mut lab));
+}
+
+#[test]
+fn which_past_load_is_compared() {
+    let of = |l| [Idle::Idle, Idle::Busy, Idle::Newly].map(|i| load_index(l, i));
+    let levels = [Level::Smt, Level::Mc, Level::Pkg, Level::Numa(1)];
+    assert_eq!(levels.map(of), [[0, 0, 0], [0, 2, 0], [1, 2, 0], [2, 3, 0]]);
+}
+
+#[test]
+fn hot_tasks_stay_even_in_their_core() {
+    for (balancer, want) in [("v37", 0), ("types", 1)] {
+        let mut lab = Lab::new(&Shape::flat(1, 4, 2, 10), &sched(balancer));
+        lab.fill(0, Some(&[0]), 2);
+        lab.start(2, Some(&[2]));
+        (0..2).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        lab.pass_time(MS);
+        // Both ran just now.
+        (0..2).for_each(|t| lab.s.tasks[t].exec_start = lab.now as i64 - 100_000);
+        assert_eq!(pass(&mut lab, 1, 2, Idle::Idle), want, "{balancer}");
+    }
+}
