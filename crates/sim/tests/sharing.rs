@@ -84,6 +84,19 @@ fn shared_memory_and_files_are_found_by_faults_of_ones_own() {
     assert_eq!(counter(&copied, "numa_hit"), (256 + 1) * 4 + OWN);
 }
 
+/// Pages of a process that its parent left on its own node by writing to the shared stack first: not shared, so no filter
+/// for shared pages keeps them.
+const STACKS: u64 = 1;
+
+#[test]
+fn a_forked_child_fetches_the_stack_page_that_its_parent_left() {
+    // As in guests of 6.12 (docs/fidelity.md, cow-shared): one page of each process on another node than its parent's.
+    let o = go("6.12", &family("data", 4, "2MiB", 0.0, "6s"));
+    let (faults, local) = (counter(&o, "numa_hint_faults"), counter(&o, "numa_hint_faults_local"));
+    assert!(faults > 0 && faults <= STACKS * 4 && local == 0, "{faults}, {local} local");
+    assert_eq!(counter(&o, "numa_pages_migrated"), faults);
+}
+
 #[test]
 fn shared_pages_move_and_whoever_meets_them_waits() {
     let text = family("data", 4, "2MiB", 0.0, "6s");
@@ -92,7 +105,8 @@ fn shared_pages_move_and_whoever_meets_them_waits() {
     assert!(scalar(&moved, "blocked_s") > 0.0);
     for filtered in ["4.16", "6.12"] {
         let o = go(filtered, &text);
-        assert_eq!(counter(&o, "numa_pte_updates"), 0, "{filtered}");
+        let updates = counter(&o, "numa_pte_updates");
+        assert!(updates <= STACKS * 4, "{filtered}: {updates}");
         assert!(scalar(&o, "blocked_s").abs() < 1e-12, "{filtered}");
     }
     // A file that is mapped shared is no copy-on-write memory.
@@ -127,7 +141,7 @@ fn pages_of_a_child_that_has_not_faulted_yet_can_move() {
     let text = family("anon", 2, "2MiB", 0.0, "6s");
     let o = go("4.15", &text);
     assert!(counter(&o, "numa_pages_migrated") >= 400, "{}", counter(&o, "numa_pages_migrated"));
-    assert_eq!(counter(&go("4.16", &text), "numa_pages_migrated"), 0);
+    assert!(counter(&go("4.16", &text), "numa_pages_migrated") <= STACKS * 2);
 }
 
 #[test]
@@ -135,7 +149,7 @@ fn vector_27_pages_of_the_2018_program() {
     // thp-and-allocation.md, vector 27: 977 pages, all mapped more than once: 0 updates with the filter; without it,
     // up to 977 for each process and scan pass.
     let text = family("data", 6, "4000000B", 0.0, "6s");
-    assert_eq!(counter(&go("4.16", &text), "numa_pte_updates"), 0);
+    assert!(counter(&go("4.16", &text), "numa_pte_updates") <= STACKS * 6, "none of the 977");
     let o = go("4.15", &text);
     let updates = counter(&o, "numa_pte_updates");
     assert!(updates > 977 && updates <= 977 * 6 * 6, "{updates}");
