@@ -1,9 +1,9 @@
 //! The program that watches a guest, in the simulator.
 //!
 //! Problem: in a guest a ninth task wakes every second on a machine of eight CPUs that are all busy, to read the kernel's
-//! files; whoever runs there waits, idle CPUs appear for moments, and the load balancer of 6.12 moves tasks between nodes
-//! for as long as the run lasts. A simulator without it is held against another machine. Approach: the same task with the
-//! CPU time that it was seen to use. It runs as long as the programs do and counts as one of them nowhere else.
+//! files; whoever runs there waits, and idle CPUs appear for moments. A simulator without it is held against another
+//! machine. Approach: the same task with the CPU time that it was seen to use. It runs as long as the programs do and
+//! counts as one of them nowhere else.
 
 use numalab_model::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
 use std::sync::Arc;
