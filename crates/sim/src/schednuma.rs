@@ -74,8 +74,8 @@ impl World<'_> {
 
     fn count_marks(&mut self, m: &Marks) {
         let c = &mut self.numa.counters;
-        c.numa_huge_pte_updates += m.huge;
-        // The counter grows once per area and scan with schednuma's patches, per entry with AutoNUMA's (section 5.4).
+        // There is no counter of huge entries yet (3.13). This one grows once per area and scan with schednuma's patches,
+        // per entry with AutoNUMA's (section 5.4).
         c.numa_pte_updates += match self.designs.cfg.faults {
             Faults::AutoNuma if self.designs.cfg.autonuma.scan_pmd => m.huge,
             Faults::AutoNuma => m.huge + m.ptes,
