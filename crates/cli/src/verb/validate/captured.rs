@@ -104,7 +104,7 @@ impl Capture {
 fn the_simulator_still_counts_as_captured_kernels_do() {
     for name in ["debian-6.12.json", "debian-6.1.json"] {
         let score = Capture::read(name).score(true);
-        assert!(score >= 0.7, "{name}: {score}");
+        assert!(score >= 0.85, "{name}: {score}");
     }
 }
 
