@@ -56,6 +56,7 @@ pub struct Args {
 /// Not a source tree, a kernel that does not build, or whatever `run --backend vm` refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let start = Instant::now();
+    let base = args.base.as_deref().map(ImageSpec::parse).transpose()?;
     if !args.tree.join("Makefile").is_file() {
         let expected = "a directory with the sources of Linux";
         return Err(Failure::usage(format!(
@@ -64,8 +65,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         )));
     }
     let changed = ImageSpec::Tree(args.tree.clone());
-    let base = match &args.base {
-        Some(text) => ImageSpec::parse(text)?,
+    let base = match base {
+        Some(base) => base,
         None => image::base_of(&args.tree).map_err(Failure::usage)?,
     };
     note(&format!("base: {base}"));
