@@ -273,7 +273,7 @@ mod tests {
             "-nic none",
             "path=a,,b",
             "-plugin p.so,x=1",
-            "norandmaps mitigations=off audit=0 apparmor=0 numa_balancing=disable'",
+            "norandmaps mitigations=off audit=0 apparmor=0 cryptomgr.notests numa_balancing=disable'",
         ] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
