@@ -120,8 +120,8 @@ fn processes_that_fault_while_they_create_threads_share_the_nodes() {
 }
 
 /// Section 8.4: without the first-fault exception the gain of numa01 shrinks. It does, by a third or more, on 6.1's balancer.
-/// On 3.7's own, where both processes start with about as many threads on each node, it does not: the exception costs up
-/// to a fifth.
+/// On 3.7's own, where both processes start with about as many threads on each node, it does not, which is a miss
+/// (docs/designs-2012.md).
 #[test]
 fn the_first_fault_exception_spreads_the_hot_node() {
     let params = [("loops", "12")];
@@ -133,7 +133,7 @@ fn the_first_fault_exception_spreads_the_hot_node() {
     };
     let ratio = |balancer| mean(without.clone(), balancer) / mean(plain(AUTONUMA), balancer);
     assert!(ratio("types") > 1.1, "{}", ratio("types"));
-    assert!((ratio("v37") - 1.0).abs() < 0.2, "{}", ratio("v37"));
+    assert!(ratio("v37") < 1.1, "{}: the miss is gone; say so in docs/designs-2012.md", ratio("v37"));
 }
 
 /// Section 8.4: native migration of huge pages needs neither splits nor joins and costs less.
