@@ -295,6 +295,10 @@ impl<'a> World<'a> {
                 Event::Epoch => self.epoch(),
                 Event::Daemon(which) => self.daemon(which),
                 Event::IdleTick { cpu } => self.idle_tick(cpu as usize),
+                Event::Push { from, to } => {
+                    self.sched.push(from, to, self.now_ns);
+                    self.after_sched();
+                }
                 Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
                 Event::Cpu { cpu, plan } => {
                     if self.cpus[cpu as usize].plan == plan {
@@ -373,6 +377,11 @@ impl<'a> World<'a> {
                         if self.cpus[from as usize].task == Some(task) {
                             self.taken_away(from as usize, task);
                         }
+                    }
+                    SchedEvent::Push { from, to, cpus } => {
+                        let costs = &self.machine.costs;
+                        let ns = costs.balance_cpu_ns * f64::from(cpus) + costs.switch_other_ns;
+                        self.queue.push(self.now_ns + ns as u64, Event::Push { from, to });
                     }
                     SchedEvent::Balanced { cpu, cpus, .. } => {
                         let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus);

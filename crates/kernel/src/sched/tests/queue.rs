@@ -33,7 +33,7 @@ fn a_sleeper_that_is_owed_nothing_stays_queued() {
     assert_eq!(lab.s.state(first), State::Delayed);
     assert_eq!((lab.s.nr_running(0), lab.s.current(0)), (2, Some(second)));
     // Woken, it becomes runnable in place.
-    let mut woken = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+    let mut woken = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
     woken.pass_time(MS / 10);
     assert_eq!(woken.wake(first, Some(5)), 0);
     assert_eq!((woken.s.state(first), woken.s.nr_running(0)), (State::Queued, 2));
