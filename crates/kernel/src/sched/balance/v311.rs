@@ -548,7 +548,7 @@ impl Scheduler {
 
 /// Tasks a group of `weight` threads has cores for: as many as cores, nor more than its capacity has whole CPUs, but one
 /// for a thread (`core`: its domain is a core's).
-fn cores_of(weight: u32, full: u64, core: bool) -> u32 {
+pub fn cores_of(weight: u32, full: u64, core: bool) -> u32 {
     let threads = (1024 * u64::from(weight)).div_ceil(full.max(1)) as u32;
     match (weight / threads.max(1)).min(((full + 512) / 1024) as u32) {
         0 => u32::from(core),
