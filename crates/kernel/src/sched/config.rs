@@ -73,10 +73,10 @@ pub enum Form {
     V612,
 }
 
-/// How groups of CPUs are compared; each as from its release on, but for 3.9 and 3.10, which have no row.
+/// How groups of CPUs are compared, each from its release on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Balancer {
-    /// By weight per power (3.7 and 3.8).
+    /// By weight per power (to 3.10).
     V37,
     /// By the load averages of queued tasks, if there are more tasks than cores.
     V311,

@@ -29,7 +29,7 @@ const fn row(major: u32, minor: u32, changes: &'static [(&'static str, &'static 
 
 /// The rows, oldest first. Loads per capacity were compared until Vincent Guittot's rework in 5.5 (0b0695f2b34a,
 /// 57abff067a08); from then to 6.5 the balancer is 6.1's. What the steps before were is told in `balance::v311`.
-/// Which of two CPUs a wake-up chose before 3.11 is not modelled; 3.7 and 3.8 keep the newest rule.
+/// Which of two CPUs a wake-up chose before 3.11 is not modelled: the newest rule stands for it.
 pub const RELEASES: &[Release] = &[
     row(
         0,

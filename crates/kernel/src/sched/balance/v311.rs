@@ -25,15 +25,16 @@
 //! Approach: [`Sums`] of each group, [`Scan`] of the domain, then [`decide`] in the kernel's unsigned arithmetic.
 //! Units: 1024 for a nice-0 task and for the capacity of a whole CPU.
 //!
-//! Read in `kernel/sched/fair.c`: all of the balancer and of placement in trees of 3.18, 4.15 and 4.19, and of 5.4;
-//! the patch of 2013 that 3.12 has as 56cf515b4b15; in `topology.c` of 4.14 which levels prefer siblings; on lists that
-//! past loads ended with 4.20 and that 765d0af19f5f removed `smt_gain`. From memory: 3.13, and with it that an idle CPU
-//! compares whether it has fewer idle CPUs beside it (`<`, not `≤` and one more); what 4.1 to 4.12 have that 4.15 does
-//! not; the releases of the commits above, of 9c63e84db29b and of 765d0af19f5f; that a pass with nothing to move became
-//! a balanced one in 4.16 or 4.17. Own: forks are those of 4.15 from 4.13 on (the kernel's since 4.10), idle CPUs'
-//! past loads fade when read, capacity in excess of a group's tasks is reckoned as from 4.8 on. Left out: RT, IRQ and
-//! frequency scaling of capacity, asymmetric packing and misfit tasks, `task_h_load` of cgroups (a 1024th less at the
-//! root), and `h_nr_running` of cgroups.
+//! Read in `kernel/sched/fair.c`: all of the balancer and of placement in trees of 3.18 or little later, 4.15, 4.19 and
+//! 5.4; the patch of 2013 that became 56cf515b4b15 (3.12); in two `topology.c` with `smt_gain` which levels prefer
+//! siblings (one of them has caches too, taken for a back-port); on lists that past loads ended with 4.20 and that
+//! 765d0af19f5f removed `smt_gain`. From memory: 3.13, and with it that an idle CPU stays if fewer CPUs are idle beside
+//! it (`<`, not `≤` and one more); what 4.1 to 4.12 have that 4.15 does not; the releases of the commits above but
+//! fdf5f315d5cf; that a pass with nothing to move became a balanced one between 4.15 and 4.19. Own: forks are 4.15's
+//! from 4.13 on (the kernel's since 4.10); idle CPUs' past loads and loads of sleepers fade when read, also where the
+//! kernel had nobody to age them; what exceeds the capacity is reckoned as from 4.8 on. Left out: RT, IRQ and frequency
+//! scaling of capacity, asymmetric packing and misfit tasks, idle states, `task_h_load` and `h_nr_running` of cgroups
+//! (a 1024th less at the root), how 3.13 to 4.2 judged the locality of a move.
 //!
 //! [`v37`]: super::v37
 

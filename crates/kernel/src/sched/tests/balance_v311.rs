@@ -247,10 +247,8 @@ fn wake_ups_choose_by_load() {
     assert_eq!([true, false].map(|little| load_rule((1124, 2), 200, 1024, Some(1024), 125, little)), [true, false]);
     assert!(!load_rule((1124, 2), 463, 1024, Some(1024), 125, true));
     // Equal loads pulled before 4.17: 100·(500 + 200) = 70 000 = 100·(900 − 200).
-    let rules: [fn(u64, u64, u64, Option<u64>, u32) -> bool; 2] = [weight_rule_v414, weight_rule];
-    assert_eq!(rules.map(|rule| rule(500, 900, 200, None, 100)), [true, false]);
-    assert_eq!(rules.map(|rule| rule(500, 900, 200, Some(0), 100)), [true, true]);
-    assert_eq!(rules.map(|rule| rule(500, 900, 200, Some(501), 100)), [true, true]);
+    let pulls = |waker| [weight_rule_v414, weight_rule].map(|rule| rule(500, 900, 200, waker, 100));
+    assert_eq!([None, Some(0), Some(501)].map(pulls), [[true, false], [true; 2], [true; 2]]);
 }
 
 #[test]
