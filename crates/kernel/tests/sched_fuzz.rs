@@ -218,9 +218,9 @@ fn random_histories_keep_every_count_true() {
 #[test]
 fn random_histories_of_older_releases() {
     let line = Shape { distance: table(4, |a, b| 10 * (1 + a.abs_diff(b)) as u8), ..Shape::flat(4, 2, 1, 20) };
-    let releases = [("v37", (3, 7)), ("types", (3, 13)), ("types", (4, 0)), ("types", (4, 16)), ("types", (5, 15))];
-    for (balancer, (major, minor)) in releases {
-        let config = SchedConfig { balancer, ..releases::settings(major, minor).unwrap() };
+    let releases = [(3, 7), (3, 13), (4, 0), (4, 7), (4, 15), (4, 19), (4, 20), (5, 4), (5, 5), (5, 15)];
+    for (major, minor) in releases {
+        let config = releases::settings(major, minor).unwrap();
         for seed in 11..14 {
             history(&small(), &config, seed, 1500);
             history(&line, &config, seed, 1500);

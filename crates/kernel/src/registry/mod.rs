@@ -374,9 +374,22 @@ mod tests {
                 .join(" ")
         };
         let got = ["3.7-vanilla", "3.8", "3.13", "4.0", "4.15", "4.19", "5.5", "5.16", "6.12"].map(older);
-        let (v37, v415) = ("v37 v37 v37 off false", "types v316 v317 off true");
-        let (v419, new) = ("types v316 v317 waker true", "types v510 v516 previous true");
-        assert_eq!(got, [v37, v37, "types v37 v313 off true", v415, v415, v419, v419, new, new]);
+        let v37 = "v37 v37 v37 off false";
+        let rest = ["v311 v37 v313 off", "v318 v316 v317 off", "v413 v316 v317 off", "v417 v316 v317 waker"];
+        let rest = rest.map(|r| format!("{r} true"));
+        assert_eq!(got[..2], [v37, v37]);
+        assert_eq!(got[2..6], rest);
+        let new = "types v510 v516 previous true";
+        assert_eq!(got[6..], ["types v316 v317 waker true", new, new]);
+        let pairs =
+            ["3.8", "3.13", "4.0", "4.7", "4.15", "4.15+cow-skip", "4.19", "4.20-rc1", "5.0", "5.4", "5.5", "6.1"];
+        let got = pairs.map(|name| {
+            let of = |key: &str| resolved(name).tunable(&format!("sched.{key}")).unwrap().to_string();
+            of("balancer") + " " + &of("wake_affine")
+        });
+        let want = ["v37 v511", "v311 v311", "v318 v318", "v41 v318", "v413 v414", "v413 v414"];
+        assert_eq!(got[..6], want);
+        assert_eq!(got[6..], ["v417 v417", "v420 v417", "v50 v417", "v50 v417", "types v417", "types v511"]);
     }
 
     fn resolved(name: &str) -> Kernel {

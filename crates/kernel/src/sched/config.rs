@@ -17,8 +17,9 @@ crate::tunables! {
         hz: u32 = 250, "Hz", "CONFIG_HZ", range 100..=1000;
         /// Run queue and balancer: CFS with the rules of 6.1, or EEVDF with the rules of 6.12.
         form: Word = "v612", "", "model", choices ["v61", "v612"];
-        /// How groups are compared at fork, exec and balancing: by load per power (3.7 and 3.8), or by type and idle CPUs.
-        balancer: Word = "types", "", "model", choices ["v37", "types"];
+        /// How groups are compared at fork, exec and balancing: by load per capacity, each word as from that release on, or by type and idle CPUs (5.5 on).
+        balancer: Word = "types", "", "model",
+            choices ["v37", "v311", "v318", "v41", "v413", "v417", "v420", "v50", "types"];
         /// NUMA imbalance that fork, load balance and task migration tolerate (role `load-balancer NUMA rule`).
         imbalance: Word = "k60", "", "model", choices ["none", "fixed2", "k511", "k517s", "v3", "k518", "k60"];
         /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores only.
@@ -28,6 +29,8 @@ crate::tunables! {
         recent_used_cpu: Word = "previous", "", "model", choices ["off", "waker", "previous"];
         /// A waker of many partners does not pull them (3.12 on).
         wake_wide: bool = true, "", "model";
+        /// How a wake-up chooses between the waker's and the previous CPU: by load alone (to 4.13), or by idleness first.
+        wake_affine: Word = "v511", "", "model", choices ["v311", "v318", "v414", "v416", "v417", "v511"];
         /// When a CPU that runs dry searches: by its idle time (to 3.12), also by the cost (3.13), only if some CPU has two tasks (3.17), by the cost alone (5.16).
         newidle: Word = "v516", "", "model", choices ["v37", "v313", "v317", "v516"];
         /// Intervals and thresholds of domains: per level (to 3.15), 32 times longer while busy and 25 % (to 5.9), 16 times and 17 %.
@@ -70,18 +73,87 @@ pub enum Form {
     V612,
 }
 
-/// How groups of CPUs are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How groups of CPUs are compared, each from its release on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Balancer {
-    /// By load per power (3.7 and 3.8).
+    /// By weight per power (to 3.10).
     V37,
-    /// By type, then by counts or averages (5.5 on; used from 3.11 on).
+    /// By the load averages of queued tasks, if there are more tasks than cores.
+    V311,
+    /// Groups have types; one that is not overloaded may be pulled from too.
+    V318,
+    /// Overloaded is who is used up, not who has many tasks.
+    V41,
+    /// The local group's tasks count too, and any idle CPU fills free capacity; forks look at blocked load.
+    V413,
+    /// Forks stay in a lightly loaded node.
+    V417,
+    /// Past loads do not count; caches of a node are evened out like nodes.
+    V420,
+    /// Threads of a core have a whole CPU's capacity each.
+    V50,
+    /// By type, then by counts or averages (5.5 on).
     Types,
 }
 
 impl Balancer {
     /// All with their names.
-    pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("types", Self::Types)];
+    pub const NAMES: [(&'static str, Self); 9] = [
+        ("v37", Self::V37),
+        ("v311", Self::V311),
+        ("v318", Self::V318),
+        ("v41", Self::V41),
+        ("v413", Self::V413),
+        ("v417", Self::V417),
+        ("v420", Self::V420),
+        ("v50", Self::V50),
+        ("types", Self::Types),
+    ];
+    /// The one named `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
+    }
+    /// Loads are compared, whatever the type of the groups.
+    pub fn by_load(self) -> bool {
+        self < Self::Types
+    }
+    /// What counts is the load averages of queued tasks: neither present weights nor what sleeps.
+    pub fn by_queued_load(self) -> bool {
+        self > Self::V37 && self < Self::Types
+    }
+    /// Balancing of larger domains takes past loads into account (LB_BIAS).
+    pub fn by_past_load(self) -> bool {
+        self < Self::V420
+    }
+}
+
+/// How a wake-up chooses between the waker's CPU and the previous one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WakeAffine {
+    /// The waker's, if it has no more load with the task than the previous CPU, or both together an average task's.
+    V311,
+    /// Only the first (05bfb65f52cb, 3.18).
+    V318,
+    /// The waker's if it is or will be idle, else by load (f2cdd9cc6c97, 4.14).
+    V414,
+    /// An idle waker must share the cache, and does not pull from an idle CPU (7332dec055f2, 4.16).
+    V416,
+    /// Equal loads do not pull (082f764a2f3f, 4.17).
+    V417,
+    /// An idle previous CPU is kept before loads are compared (d8fcb81f1acf, 5.11).
+    V511,
+}
+
+impl WakeAffine {
+    /// All with their names.
+    pub const NAMES: [(&'static str, Self); 6] = [
+        ("v311", Self::V311),
+        ("v318", Self::V318),
+        ("v414", Self::V414),
+        ("v416", Self::V416),
+        ("v417", Self::V417),
+        ("v511", Self::V511),
+    ];
     /// The one named `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
@@ -177,6 +249,8 @@ pub struct Params {
     pub recent_used_cpu: RecentCpu,
     /// Wakers of many partners do not pull them.
     pub wake_wide: bool,
+    /// How wake-ups choose between waker and previous CPU.
+    pub wake_affine: WakeAffine,
     /// When a CPU that runs dry searches.
     pub newidle: Newidle,
     /// Intervals and thresholds of domains.
@@ -233,6 +307,9 @@ impl Params {
         let recent_used_cpu = RecentCpu::from_name(config.recent_used_cpu).ok_or_else(|| {
             bad_word("sched.recent_used_cpu", config.recent_used_cpu, &RecentCpu::NAMES.map(|n| n.0).join(", "))
         })?;
+        let wake_affine = WakeAffine::from_name(config.wake_affine).ok_or_else(|| {
+            bad_word("sched.wake_affine", config.wake_affine, &WakeAffine::NAMES.map(|n| n.0).join(", "))
+        })?;
         let newidle = Newidle::from_name(config.newidle)
             .ok_or_else(|| bad_word("sched.newidle", config.newidle, &Newidle::NAMES.map(|n| n.0).join(", ")))?;
         let domain_constants = Constants::from_name(config.domain_constants).ok_or_else(|| {
@@ -258,6 +335,7 @@ impl Params {
             idle_scan,
             recent_used_cpu,
             wake_wide: config.wake_wide,
+            wake_affine,
             newidle,
             domain_constants,
             idle_tick: config.idle_tick,
@@ -304,6 +382,7 @@ mod tests {
         let choices = |key| SchedConfig::DECLS.iter().find(|d| d.key == key).unwrap().choices;
         assert_eq!(choices("recent_used_cpu"), RecentCpu::NAMES.map(|n| n.0));
         assert_eq!(choices("balancer"), Balancer::NAMES.map(|n| n.0));
+        assert_eq!(choices("wake_affine"), WakeAffine::NAMES.map(|n| n.0));
         assert_eq!(choices("newidle"), Newidle::NAMES.map(|n| n.0));
         assert_eq!(choices("domain_constants"), Constants::NAMES.map(|n| n.0));
     }

@@ -99,7 +99,7 @@ impl Scheduler {
         let own = *domain.groups.first()?;
         let better_off = match self.p.balancer {
             Balancer::V37 => env.near,
-            Balancer::Types => self.least_loaded_side(env),
+            _ => self.least_loaded_side(env),
         };
         let to_trade = |t: TaskId| self.tasks[t as usize].preferred_nid == NO_NODE || self.off_home(t);
         if !better_off || !self.group_has(own, to_trade) {

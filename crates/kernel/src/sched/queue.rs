@@ -2,12 +2,23 @@
 
 use super::config::Form;
 use super::event::{Event, Why};
-use super::rq::task::{State, TaskId, COLD, NONE};
-use super::rq::{cfs, eevdf, Arrival};
+use super::rq::task::{State, Task, TaskId, COLD, NONE};
+use super::rq::{cfs, eevdf, Arrival, Rq};
 use super::scheduler::Scheduler;
 
 /// Margin under which the estimate is left alone, units of utilisation.
 const UTIL_EST_MARGIN: u64 = 10;
+
+/// Σ load averages of the tasks queued on a CPU, brought to now (`runnable_load_avg`): what sleeps there is not in it.
+pub(super) fn queued_load(rq: &Rq, tasks: &mut [Task], now_ns: u64) -> u64 {
+    let mut load = 0;
+    for t in &rq.list {
+        let task = &mut tasks[*t as usize];
+        task.refresh(now_ns, rq.cur == *t);
+        load += task.pelt.load;
+    }
+    load
+}
 
 impl Scheduler {
     /// Brings a task's averages to now.
@@ -15,6 +26,10 @@ impl Scheduler {
         let task = &mut self.tasks[t as usize];
         let running = self.rqs[task.cpu as usize].cur == t;
         task.refresh(self.now, running);
+    }
+    /// [`queued_load`] of a CPU.
+    pub(super) fn queued_load(&mut self, cpu: u32) -> u64 {
+        queued_load(&self.rqs[cpu as usize], &mut self.tasks, self.now)
     }
     /// Takes a task's averages off the queue of its CPU.
     pub(super) fn detach_load(&mut self, t: TaskId) {

@@ -213,8 +213,12 @@ impl Scheduler {
             return;
         }
         self.update_curr(cpu);
-        if self.p.balancer == Balancer::V37 {
-            self.rqs[cpu as usize].remember_load(self.jiffy);
+        if self.p.balancer.by_past_load() && self.rqs[cpu as usize].past_jiffy != self.jiffy {
+            let load = match self.p.balancer {
+                Balancer::V37 => self.rqs[cpu as usize].weight,
+                _ => self.queued_load(cpu),
+            };
+            self.rqs[cpu as usize].remember_load(load, self.jiffy);
         }
         if self.p.form == Form::V61 && cfs::tick(&self.p, &mut self.rqs[cpu as usize], &self.tasks) {
             self.resched(cpu);

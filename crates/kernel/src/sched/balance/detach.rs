@@ -52,8 +52,11 @@ impl Scheduler {
     }
     /// The queue of `group` to pull from.
     pub(super) fn find_source_queue(&mut self, env: &Env, group: GroupId) -> Option<u32> {
-        if self.p.balancer == Balancer::V37 {
-            return self.find_source_queue_v37(env, group);
+        if self.p.balancer.by_load() {
+            return match self.p.balancer {
+                Balancer::V37 => self.find_source_queue_v37(env, group),
+                _ => self.find_source_queue_v311(env, group),
+            };
         }
         let Self { topo, rqs, candidates, now, .. } = self;
         let mut best: Option<(u64, u32)> = None;
@@ -151,6 +154,9 @@ impl Scheduler {
         }
         self.refresh_task(t);
         let task = &self.tasks[t as usize];
+        if self.p.balancer.by_load() {
+            return (task.pelt.load / 2 <= env.amount as u64).then_some(task.pelt.load as i64);
+        }
         let size = match env.kind {
             MoveKind::Load => task.pelt.load.max(1),
             _ => task.util_estimate(),
@@ -199,7 +205,7 @@ impl Scheduler {
     /// Whether the task's data is probably still in the cache of the source.
     fn is_hot(&self, env: &Env, t: TaskId) -> bool {
         let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
-        if core && self.p.balancer != Balancer::V37 {
+        if core && !self.p.balancer.by_load() {
             return false;
         }
         let src = &self.rqs[env.src as usize];

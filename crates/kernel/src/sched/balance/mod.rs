@@ -3,8 +3,8 @@
 //!
 //! Three entries share one pass (`pass`): `periodic` at the tick, `nohz` on behalf of tickless idle CPUs,
 //! `newidle` when a CPU runs dry. A pass classifies groups ([`stats`]), decides what to move ([`decide`]), picks the
-//! queue and the tasks (`detach`), and after repeated failure pushes a running task. Kernels of 2012 have no group types:
-//! [`v37`] finds and weighs groups in their place.
+//! queue and the tasks (`detach`), and after repeated failure pushes a running task. Kernels before 5.5 compared
+//! loads: [`v37`] and [`v311`] find and weigh groups in their place.
 //! Invariants: interval, last balance and failures are per (CPU, domain); a running task moves only after failures.
 
 pub mod decide;
@@ -14,6 +14,7 @@ mod nohz;
 pub(super) mod pass;
 mod periodic;
 pub mod stats;
+pub mod v311;
 pub mod v37;
 
 pub use periodic::interval_jiffies;

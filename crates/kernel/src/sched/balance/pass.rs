@@ -238,7 +238,7 @@ impl Scheduler {
                 self.dom[dom].nr_balance_failed += 1;
             }
             let tries = self.topo.domain(env.dom).cache_nice_tries;
-            let pushes = env.kind == MoveKind::Tasks || self.p.balancer == Balancer::V37;
+            let pushes = env.kind == MoveKind::Tasks || self.p.balancer.by_load();
             if pushes && self.dom[dom].nr_balance_failed > tries + 2 {
                 let cur = self.rqs[env.src as usize].cur;
                 if cur != NONE && !self.allowed(cur, env.cpu) {
@@ -253,14 +253,19 @@ impl Scheduler {
         let interval = self.dom[dom].interval_ms;
         self.dom[dom].interval_ms = u64::from(self.topo.domain(env.dom).interval_ms);
         if push {
+            // From 4.10 on the stopper resets the failures, which had been set before.
+            let reset = self.p.balancer >= Balancer::V413;
+            if reset && self.p.balancer.by_load() {
+                self.back_off(env.dom, interval);
+            }
             self.active_balance(env.src, env.cpu);
-            if self.p.balancer == Balancer::V37 {
+            if !reset {
                 self.back_off(env.dom, interval);
             }
         }
         moved
     }
-    /// After a push the kernels of 2012 wait longer, and the next failure but one pushes again.
+    /// After a push kernels before 5.5 wait longer, and until 4.10 the next failure but one pushes again.
     fn back_off(&mut self, dom: DomId, interval_ms: u64) {
         let domain = self.topo.domain(dom);
         let state = &mut self.dom[dom as usize];
@@ -278,7 +283,9 @@ impl Scheduler {
         if how != Rest::OnePinned {
             state.nr_balance_failed = 0;
         }
-        if env.idle != Idle::Newly {
+        // A newly idle CPU's pass counts too until 4.20 (3f130a37c442, release from memory).
+        let counts = self.p.balancer.by_queued_load() && self.p.balancer < Balancer::V420;
+        if env.idle != Idle::Newly || counts {
             let pinned = env.all_pinned && state.interval_ms < MAX_PINNED_INTERVAL_MS;
             if pinned || state.interval_ms < max {
                 state.interval_ms *= 2;
@@ -288,8 +295,11 @@ impl Scheduler {
     }
     /// Statistics of all groups; the busiest one if something should move from it (sets kind and amount).
     pub(in crate::sched) fn find_source_group(&mut self, env: &mut Env) -> Option<GroupId> {
-        if self.p.balancer == Balancer::V37 {
-            return self.find_source_group_v37(env);
+        if self.p.balancer.by_load() {
+            return match self.p.balancer {
+                Balancer::V37 => self.find_source_group_v37(env),
+                _ => self.find_source_group_v311(env),
+            };
         }
         let scan = self.scan_groups(env);
         let (group, busiest) = scan.busiest?;

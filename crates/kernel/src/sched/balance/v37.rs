@@ -157,11 +157,19 @@ fn small_imbalance(s: &Scan, per_task: u64) -> Option<u64> {
     if most.wrapping_sub(this).wrapping_add(scaled) >= scaled * tasks {
         return Some(per_task);
     }
+    uses_more(per_task, (most, power), own_per_task, (this, own_power)).then_some(per_task)
+}
+
+/// Whether more power is used after a task of weight `per_task` has moved from a group to another: (average load,
+/// power) of both, and `own_per_task` of the other.
+pub(super) fn uses_more(per_task: u64, from: (u64, u64), own_per_task: u64, to: (u64, u64)) -> bool {
+    let ((most, power), (this, own_power)) = (from, to);
+    let scaled = per_task * 1024 / power;
     let now = (power * per_task.min(most) + own_power * own_per_task.min(this)) / 1024;
     let less = most.checked_sub(scaled).map_or(0, |rest| power * per_task.min(rest));
     let added = (most * power).min(per_task * 1024) / own_power;
     let then = (less + own_power * own_per_task.min(this + added)) / 1024;
-    (then > now).then_some(per_task)
+    then > now
 }
 
 /// Whether a fork leaves a group of average load `this` for the least loaded other one, of `least`.

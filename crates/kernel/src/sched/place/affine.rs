@@ -1,6 +1,12 @@
 //! Waker or previous CPU: wake_wide and wake_affine (kernel-scheduler.md §3.2, §3.3). There is no NUMA term.
+//!
+//! Before 4.14 only loads decided, as if the task were on either CPU (`effective_load`, which at the root of cgroups adds
+//! its weight to the waker's CPU and nothing to the other); [`WakeAffine`] lists what followed. Loads are those of
+//! queued tasks until 5.4, then also of sleeping ones (11f10e5420f6). Read in `kernel/sched/fair.c` of 3.4, 3.18,
+//! 4.15, 4.19 and 5.4; the releases of 05bfb65f52cb, 082f764a2f3f and d8fcb81f1acf are from memory. 4.13, which asked
+//! for the loads of whole nodes or caches, is not modelled and has 3.18's rule.
 
-use super::super::config::Form;
+use super::super::config::{Form, WakeAffine};
 use super::super::rq::task::TaskId;
 use super::super::scheduler::Scheduler;
 
@@ -13,16 +19,44 @@ pub fn is_wide(waker_flips: u32, wakee_flips: u32, llc: u32) -> bool {
 /// The weight rule: whether the waker's CPU, with load `this`, is lighter than the previous one, with load `prev`, after
 /// moving a task of load `task`; `waker` is the waker's load if it is about to sleep. Capacities are equal.
 pub fn weight_rule(this: u64, prev: u64, task: u64, waker: Option<u64>, imbalance_pct: u32) -> bool {
-    let mut here = this as i64;
-    if let Some(waker) = waker {
-        if waker as i64 > here {
-            return true;
-        }
-        here -= waker as i64;
+    sides(this, prev, task, waker, imbalance_pct)
+        .map_or(true, |(here, there)| here < there + i64::from(waker.is_some()))
+}
+
+/// The same before 4.17: equal loads pull.
+pub fn weight_rule_v414(this: u64, prev: u64, task: u64, waker: Option<u64>, imbalance_pct: u32) -> bool {
+    sides(this, prev, task, waker, imbalance_pct).map_or(true, |(here, there)| here <= there)
+}
+
+/// What the rule compares; `None`: the waker is all there is on its CPU.
+fn sides(this: u64, prev: u64, task: u64, waker: Option<u64>, imbalance_pct: u32) -> Option<(i64, i64)> {
+    let here = this.checked_sub(waker.unwrap_or(0))? as i64;
+    let there = (prev as i64 - task as i64) * slack(imbalance_pct);
+    Some(((here + task as i64) * 100, there))
+}
+
+/// Percent that the previous CPU's load counts as.
+fn slack(imbalance_pct: u32) -> i64 {
+    100 + (i64::from(imbalance_pct) - 100) / 2
+}
+
+/// The rule of 3.11 to 4.13 with CPUs of (queued load, queued tasks): whether the waker's CPU `this` has no more load
+/// with a task of this `weight` than `prev`; `waker` is the weight of a waker that is about to sleep. `little`: both
+/// together having no more load than an average task will do too (to 3.17).
+pub fn load_rule(
+    this: (u64, u32),
+    prev: u64,
+    weight: u64,
+    waker: Option<u64>,
+    imbalance_pct: u32,
+    little: bool,
+) -> bool {
+    let here = this.0 as i64 - waker.unwrap_or(0) as i64;
+    let prev = prev as i64;
+    if here <= 0 || 100 * (here + weight as i64) <= slack(imbalance_pct) * prev {
+        return true;
     }
-    let here = (here + task as i64) * 100;
-    let there = (prev as i64 - task as i64) * (100 + (i64::from(imbalance_pct) - 100) / 2);
-    here < there + i64::from(waker.is_some())
+    little && here <= prev && here + prev <= (this.0 / u64::from(this.1.max(1))) as i64
 }
 
 impl Scheduler {
@@ -45,32 +79,57 @@ impl Scheduler {
         let llc = self.topo.cache(self.topo.cache_of(this)).size;
         is_wide(waker, self.tasks[wakee as usize].wakee_flips, llc)
     }
-    /// `this` or `prev`, by the idle rule, then the weight rule; `pct` is of the lowest domain that holds both.
+    /// `this` or `prev`, by the rules of the release; `pct` is of the lowest domain that holds both.
     pub(super) fn wake_affine(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
+        let rules = self.p.wake_affine;
+        if rules < WakeAffine::V414 {
+            let waker = sync.then(|| self.current(this).map_or(0, |w| self.tasks[w as usize].weight));
+            let weight = self.tasks[task as usize].weight;
+            let (here, there) = (self.queued_load(this), self.queued_load(prev));
+            let nr = self.rqs[this as usize].nr();
+            let pull = load_rule((here, nr), there, weight, waker, pct, rules < WakeAffine::V318);
+            return if pull { this } else { prev };
+        }
+        self.idle_rule(this, prev, sync).unwrap_or_else(|| self.lighter(pct, task, this, prev, sync))
+    }
+    /// The CPU that is idle or will be.
+    fn idle_rule(&self, this: u32, prev: u32, sync: bool) -> Option<u32> {
+        let rules = self.p.wake_affine;
         let prev_idle = self.idle.contains(prev);
-        if self.idle.contains(this) && self.topo.share_cache(this, prev) {
-            return if prev_idle { prev } else { this };
+        if self.idle.contains(this) {
+            if rules < WakeAffine::V416 {
+                return Some(this);
+            }
+            if self.topo.share_cache(this, prev) {
+                return Some(if prev_idle { prev } else { this });
+            }
         }
         let rq = &self.rqs[this as usize];
         let delayed = if self.p.form == Form::V612 { rq.delayed } else { 0 };
         if sync && rq.nr() - delayed == 1 {
-            return this;
+            return Some(this);
         }
-        if prev_idle {
-            return prev;
-        }
+        (prev_idle && rules >= WakeAffine::V511).then_some(prev)
+    }
+    /// The CPU with less load.
+    fn lighter(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
         self.refresh_task(task);
         let waker = self.current(this).filter(|_| sync);
         if let Some(w) = waker {
             self.refresh_task(w);
         }
-        self.rqs[this as usize].refresh(self.now);
-        self.rqs[prev as usize].refresh(self.now);
-        let load = |cpu: u32| self.rqs[cpu as usize].pelt.load;
+        let loads = [this, prev].map(|cpu| match self.p.balancer.by_queued_load() {
+            true => self.queued_load(cpu),
+            false => {
+                self.rqs[cpu as usize].refresh(self.now);
+                self.rqs[cpu as usize].pelt.load
+            }
+        });
         let of = |t: TaskId| self.tasks[t as usize].pelt.load;
         // An idle waker (a timer) has no load of its own.
         let waker = if sync { Some(waker.map_or(0, of)) } else { None };
-        if weight_rule(load(this), load(prev), of(task), waker, pct) {
+        let rule = if self.p.wake_affine < WakeAffine::V417 { weight_rule_v414 } else { weight_rule };
+        if rule(loads[0], loads[1], of(task), waker, pct) {
             this
         } else {
             prev

@@ -85,8 +85,11 @@ impl Scheduler {
     }
     /// The group to go to, `None` to stay in the one of `cpu`.
     fn find_dst_group(&mut self, d: DomId, task: TaskId, cpu: u32, attached: bool) -> Option<GroupId> {
-        if self.p.balancer == Balancer::V37 {
-            return self.find_dst_group_v37(d, task, cpu);
+        if self.p.balancer.by_load() {
+            return match self.p.balancer {
+                Balancer::V37 => self.find_dst_group_v37(d, task, cpu),
+                _ => self.find_dst_group_v311(d, task, cpu, attached),
+            };
         }
         let mut local: Option<Choice> = None;
         let mut idlest: Option<Choice> = None;
@@ -189,8 +192,11 @@ impl Scheduler {
     }
     /// The CPU of a group to start on: the most recently idled, else the least loaded (`cpu` if none is lighter).
     fn find_group_cpu(&mut self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
-        if self.p.balancer == Balancer::V37 {
-            return self.find_group_cpu_v37(group, task, cpu);
+        if self.p.balancer.by_load() {
+            return match self.p.balancer {
+                Balancer::V37 => self.find_group_cpu_v37(group, task, cpu),
+                _ => self.find_group_cpu_v311(group, task, cpu),
+            };
         }
         let Self { topo, rqs, tasks, masks, idle, now, .. } = self;
         let g = topo.group(group);

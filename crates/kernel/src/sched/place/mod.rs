@@ -9,7 +9,7 @@ mod find_dst;
 mod idle_sibling;
 pub(in crate::sched) mod sis_prop;
 
-pub use affine::{is_wide, weight_rule};
+pub use affine::{is_wide, load_rule, weight_rule, weight_rule_v414};
 pub use find_dst::load_leaves;
 pub use idle_sibling::scan_limit;
 

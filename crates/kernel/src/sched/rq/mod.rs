@@ -54,9 +54,9 @@ pub(in crate::sched) struct Rq {
     pub max_idle_cost_ns: u64,
     /// For idle searches before 6.0.
     pub search: History,
-    /// Weights at past ticks, the i-th averaged over about 2^i of them (`cpu_load`, for [`Balancer::V37`]).
+    /// Loads at past ticks, the i-th averaged over about 2^i of them (`cpu_load`, for [`Balancer::by_past_load`]).
     ///
-    /// [`Balancer::V37`]: super::config::Balancer::V37
+    /// [`Balancer::by_past_load`]: super::config::Balancer::by_past_load
     pub past_load: [u64; 3],
     /// Jiffy of the last of them.
     pub past_jiffy: u64,
@@ -126,8 +126,8 @@ impl Rq {
     pub fn util(&self) -> u64 {
         self.pelt.util.max(self.util_est).min(1024)
     }
-    /// A tick adds the present weight to the past ones; ticks that were missed found the CPU idle.
-    pub fn remember_load(&mut self, jiffy: u64) {
+    /// A tick adds the present load to the past ones; ticks that were missed found the CPU idle.
+    pub fn remember_load(&mut self, load: u64, jiffy: u64) {
         if jiffy == self.past_jiffy {
             return;
         }
@@ -135,12 +135,12 @@ impl Rq {
             let old = faded(self.past_load[i], i, jiffy - self.past_jiffy - 1);
             let keep = (1 << i) - 1;
             // Rounded up while it grows.
-            let new = if self.weight > old { self.weight + keep } else { self.weight };
+            let new = if load > old { load + keep } else { load };
             self.past_load[i] = (old * keep + new) >> i;
         }
         self.past_jiffy = jiffy;
     }
-    /// The `i`-th average of past weights; that of an idle CPU fades.
+    /// The `i`-th average of past loads; that of an idle CPU fades.
     pub fn past_load(&self, i: usize, jiffy: u64) -> u64 {
         let missed = if self.list.is_empty() { jiffy.saturating_sub(self.past_jiffy) } else { 0 };
         faded(self.past_load[i], i, missed)
@@ -233,19 +233,17 @@ mod tests {
     fn past_loads_follow_by_halves_and_quarters() {
         let mut rq = Rq::new(500_000);
         rq.list.push(0);
-        rq.weight = 2048;
-        rq.remember_load(1);
+        rq.remember_load(2048, 1);
         assert_eq!(rq.past_load, [2048, 1024, 512]);
-        rq.remember_load(1);
+        rq.remember_load(2048, 1);
         assert_eq!(rq.past_load, [2048, 1024, 512], "once a jiffy");
-        rq.remember_load(2);
+        rq.remember_load(2048, 2);
         assert_eq!(rq.past_load, [2048, 1536, 896]);
         assert_eq!(rq.past_load(1, 9), 1536, "a busy CPU's stays");
         rq.list.clear();
-        rq.weight = 0;
         assert_eq!([0, 1, 2].map(|i| rq.past_load(i, 4)), [0, 384, 504]);
-        (rq.weight, rq.past_load) = (1024, [1024; 3]);
-        rq.remember_load(100);
+        rq.past_load = [1024; 3];
+        rq.remember_load(1024, 100);
         assert_eq!(rq.past_load, [1024, 512, 256], "what was before a long idle period is forgotten");
     }
 }

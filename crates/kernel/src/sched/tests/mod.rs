@@ -1,6 +1,7 @@
 //! Scenarios that look at the scheduler's inner state: counters that decide *when* something moves.
 
 mod balance;
+mod balance_v311;
 mod balance_v37;
 mod locality;
 mod numa;

@@ -1,0 +1,379 @@
+//! The balancers of 3.11 to 5.4: load averages per capacity on nodes of six cores with two threads each.
+//!
+//! Numbers in the tests of [`decide`] and [`Idlest`] are worked out by hand in the kernel's integer arithmetic: a thread
+//! has 1178/2 = 589, a node 12·589 = 7068, and `n` tasks of nice 0 are an average load of n·1024·1024/7068.
+
+use super::super::balance::pass::Env;
+use super::super::balance::v311::{cores_of, decide, Idlest, Kind, Place, Scan, Sums};
+use super::super::balance::Idle;
+use super::super::config::{Balancer, SchedConfig};
+use super::super::domains::DomId;
+use super::super::event::Why;
+use super::super::place::{load_rule, weight_rule, weight_rule_v414};
+use super::super::releases;
+use super::super::rq::task::COLD;
+use super::super::shapes::Shape;
+use super::{Lab, MS};
+use Balancer::{V311, V318, V41, V413, V417, V420, V50};
+
+/// A release of each balancer.
+const RELEASES: [(u32, u32); 7] = [(3, 13), (4, 0), (4, 7), (4, 15), (4, 19), (4, 20), (5, 4)];
+
+fn sched(release: (u32, u32)) -> SchedConfig {
+    releases::settings(release.0, release.1).unwrap()
+}
+
+fn lab(release: (u32, u32)) -> Lab {
+    Lab::new(&Shape::flat(4, 12, 2, 21), &sched(release))
+}
+
+fn dom(lab: &Lab, cpu: u32, weight: u32) -> DomId {
+    lab.s.topo.ids(cpu).find(|d| lab.s.topo.domain(*d).weight == weight).unwrap()
+}
+
+fn pass(lab: &mut Lab, cpu: u32, weight: u32, idle: Idle) -> u32 {
+    let d = dom(lab, cpu, weight);
+    let moved = lab.s.balance_pass(cpu, d, idle, Why::Periodic, &lab.view).moved;
+    lab.settle();
+    moved
+}
+
+/// `nr` tasks on one CPU after the other of a node, then free to go and cache-cold.
+fn hogs(lab: &mut Lab, node: u32, nr: u32) {
+    for i in 0..nr {
+        let t = lab.start(12 * node + i % 12, None);
+        lab.s.tasks[t as usize].exec_start = COLD;
+    }
+    // Past loads are those of now.
+    for rq in &mut lab.s.rqs {
+        rq.past_load = [rq.weight; 3];
+    }
+}
+
+fn tasks_on(lab: &Lab, node: u32) -> u32 {
+    (12 * node..12 * node + 12).map(|c| lab.s.nr_running(c)).sum()
+}
+
+/// A group of `weight` threads with `nr` tasks that run as much as they can.
+fn group(rules: Balancer, weight: u32, nr: u32) -> Sums {
+    let thread = if rules < V50 { 589 } else { 1024 };
+    let capacity = u64::from(weight) * thread;
+    let load = u64::from(nr) * 1024;
+    let mut s = Sums {
+        load,
+        queued: load,
+        util: u64::from(nr.min(weight)) * thread,
+        nr,
+        idle_cpus: weight.saturating_sub(nr),
+        weight,
+        capacity,
+        cores: cores_of(weight, capacity, weight == 2),
+        ..Sums::default()
+    };
+    s.classify(rules, 125);
+    s
+}
+
+fn node(rules: Balancer, nr: u32) -> Sums {
+    group(rules, 12, nr)
+}
+
+/// This group and the busiest one of `groups`, whose other ones are like this one, where siblings are preferred.
+fn scan(rules: Balancer, local: Sums, mut busiest: Sums, groups: u64) -> Scan {
+    busiest.make_way(rules, &local);
+    let total = local.load * (groups - 1) + busiest.load;
+    Scan { local, busiest, average: total * 1024 / (local.capacity * groups) }
+}
+
+fn nodes(rules: Balancer, this: u32, busiest: u32, count: u64) -> Scan {
+    scan(rules, node(rules, this), node(rules, busiest), count)
+}
+
+#[test]
+fn how_full_a_group_is() {
+    // To 4.0 by cores: two threads are one, twelve are six (1.74 threads per capacity of 1024, rounded up), not seven.
+    assert_eq!([(2, 1178), (12, 7068), (8, 8192)].map(|(w, c)| cores_of(w, c, false)), [1, 6, 8]);
+    assert_eq!([true, false].map(|core| cores_of(1, 294, core)), [1, 0], "one of four threads");
+    let of = |rules, nr| (node(rules, nr).room, node(rules, nr).kind);
+    assert_eq!([5, 6, 7].map(|n| of(V318, n)), [(true, Kind::Other), (false, Kind::Other), (false, Kind::Overloaded)]);
+    // From 4.1 on by use: 7068·100 against util·125.
+    assert_eq!(
+        [11, 12, 13].map(|n| of(V41, n)),
+        [(true, Kind::Other), (false, Kind::Other), (false, Kind::Overloaded)]
+    );
+    let used = |util| {
+        let mut s = Sums { util, ..node(V413, 13) };
+        s.classify(V413, 125);
+        (s.room, s.kind)
+    };
+    assert_eq!([5654, 5655].map(used), [(true, Kind::Other), (false, Kind::Overloaded)]);
+    let mut pinned = Sums { imbalanced: true, ..node(V413, 12) };
+    pinned.classify(V413, 125);
+    assert_eq!(pinned.kind, Kind::Imbalanced);
+}
+
+#[test]
+fn an_idle_node_takes_its_share() {
+    // 12 tasks on one of four nodes: averages 1780, 0 and 445. 445·7068/1024 fill this one to the average; what exceeds
+    // one core, 11·1024·1024/7068 = 1631, is more.
+    for rules in [V311, V318, V41, V413, V417, V420] {
+        assert_eq!(decide(rules, &nodes(rules, 0, 12, 4), Idle::Idle, 125), Some(3071), "{rules:?}");
+    }
+    // With whole CPUs 1024, 0 and 256: 256·12.
+    assert_eq!(decide(V50, &nodes(V50, 0, 12, 4), Idle::Idle, 125), Some(3072));
+    // Three tasks: 111·7068/1024 = 766 is less than a task, but 444 + 148 ≥ 2·148, so one of them.
+    assert_eq!(decide(V413, &nodes(V413, 0, 3, 4), Idle::Idle, 125), Some(1024));
+}
+
+#[test]
+fn only_from_4_13_on_five_threads_on_four_cores_are_left_alone() {
+    // 05b40e057734 tells of them: averages 890 and 1780, of the domain 1112. 222·1178/1024 = 255 is less than a task,
+    // but 1780 + 890 ≥ 890 + 2·890.
+    let cores = |rules| scan(rules, group(rules, 2, 1), group(rules, 2, 2), 4);
+    assert_eq!(decide(V41, &cores(V41), Idle::Idle, 117), Some(1024));
+    for rules in [V413, V417, V420, V50] {
+        assert_eq!(decide(rules, &cores(rules), Idle::Idle, 117), None, "{rules:?}");
+    }
+    // Two tasks beside an idle core: all of them.
+    let cores = |rules| scan(rules, group(rules, 2, 0), group(rules, 2, 2), 4);
+    for rules in [V41, V413, V417, V420, V50] {
+        assert_eq!(decide(rules, &cores(rules), Idle::Idle, 117), Some(1024), "{rules:?}");
+    }
+}
+
+#[test]
+fn busy_cpus_wait_for_a_quarter_more() {
+    // Averages 1186 and 1335, 1186 and 1631; that of both nodes is 1409 then, and 222·7068/1024 may go.
+    assert_eq!(decide(V413, &nodes(V413, 8, 9, 2), Idle::Busy, 125), None);
+    assert_eq!(decide(V413, &nodes(V413, 8, 11, 2), Idle::Busy, 125), Some(1532));
+    assert_eq!(decide(V413, &nodes(V413, 8, 8, 2), Idle::Busy, 125), None);
+    // Both overloaded: two of fourteen tasks have no CPU, 13·1024 against 7068 of capacity is no limit on that.
+    assert_eq!(decide(V413, &nodes(V413, 13, 14, 2), Idle::Busy, 125), None);
+}
+
+#[test]
+fn equal_or_heavier_groups_stay() {
+    for rules in [V311, V318, V41, V413, V417, V420, V50] {
+        for nr in 0..16 {
+            for idle in [Idle::Busy, Idle::Idle] {
+                let s = nodes(rules, nr, nr, 4);
+                assert_eq!(decide(rules, &s, idle, 125), None, "{rules:?} {nr}");
+            }
+        }
+        assert_eq!(decide(rules, &nodes(rules, 9, 8, 2), Idle::Idle, 125), None, "{rules:?}");
+    }
+}
+
+#[test]
+fn free_capacity_is_filled_whatever_the_loads() {
+    // Two tasks of 3121 here, thirteen of 335 there: averages 904, 630 and 767. Moving one uses 8883 of capacity
+    // instead of 8551.
+    let s = |rules| {
+        let local = Sums { load: 6242, queued: 6242, ..node(rules, 2) };
+        scan(rules, local, Sums { load: 4355, queued: 4355, ..node(rules, 13) }, 2)
+    };
+    let of = |rules| [Idle::Busy, Idle::Idle, Idle::Newly].map(|idle| decide(rules, &s(rules), idle, 125));
+    assert_eq!(of(V41), [None, None, Some(335)]);
+    assert_eq!(of(V413), [None, Some(335), Some(335)]);
+}
+
+#[test]
+fn idle_cpus_are_compared_unless_the_other_group_is_overloaded() {
+    // Without siblings to prefer, as between caches of a package before 4.20: six and five tasks, then four.
+    let s = |rules, this, busiest| {
+        let (local, busiest) = (node(rules, this), node(rules, busiest));
+        let average = (local.load + busiest.load) * 1024 / (2 * 7068);
+        Scan { local, busiest, average }
+    };
+    assert_eq!(decide(V413, &s(V413, 5, 6), Idle::Idle, 125), None);
+    assert_eq!(decide(V413, &s(V413, 4, 6), Idle::Idle, 125), Some(1024));
+    // 3.13 wants as many idle CPUs here; a group within its cores is not even looked at.
+    assert_eq!(decide(V311, &s(V311, 6, 7), Idle::Idle, 125), Some(1024));
+    assert!(!node(V311, 6).busier(&Sums::default(), V311) && node(V318, 6).busier(&Sums::default(), V318));
+}
+
+#[test]
+fn passes_with_nothing_to_move_fail_before_4_17() {
+    // Pinned tasks there, but as many here: 890 less one task (capped at the average) gains nothing.
+    let s = |rules| Scan { busiest: Sums { kind: Kind::Imbalanced, ..node(rules, 6) }, ..nodes(rules, 6, 6, 2) };
+    assert_eq!(decide(V413, &s(V413), Idle::Idle, 125), Some(0));
+    assert_eq!(decide(V417, &s(V417), Idle::Idle, 125), None);
+}
+
+#[test]
+fn forks_leave_for_anything_lighter_and_then_only_from_loaded_nodes() {
+    // `n` tasks here, none there; 25 % of a task is 256 per capacity.
+    let leaves = |own: u64, other: u64, prefers_node| {
+        let mut search = Idlest::new(125);
+        search.see_local(Place { queued: own, load: own, spare: 0 });
+        search.see(1, Place { queued: other, load: other, spare: 0 });
+        search.choose(None, prefers_node).is_some()
+    };
+    // One task is 148, two 296.
+    assert_eq!([148, 296].map(|n| leaves(n, 0, false)), [true, true]);
+    assert_eq!([148, 256, 296].map(|n| leaves(n, 0, true)), [false, false, true]);
+    // Close loads are compared with what sleeps there: 100·own against 112·other.
+    assert_eq!([165, 166].map(|n| leaves(n, 148, false)), [false, true]);
+    assert!(!leaves(148, 148, false));
+    // The group with less asleep is chosen among close ones.
+    let mut search = Idlest::new(125);
+    search.see_local(Place { queued: 900, load: 900, spare: 0 });
+    search.see(1, Place { queued: 300, load: 400, spare: 0 });
+    search.see(2, Place { queued: 310, load: 350, spare: 0 });
+    search.see(3, Place { queued: 290, load: 340, spare: 0 });
+    assert_eq!(search.choose(None, true), Some(2), "100·400 > 112·350, and 100·350 ≤ 112·340");
+}
+
+#[test]
+fn exec_goes_where_most_capacity_is_free() {
+    let choose = |own: u64, other: u64, util| {
+        let mut search = Idlest::new(117);
+        search.see_local(Place { queued: 0, load: 0, spare: own });
+        search.see(1, Place { queued: 0, load: 0, spare: other });
+        search.choose(Some(util), true)
+    };
+    assert_eq!(choose(589, 589, 400), None);
+    assert_eq!(choose(100, 589, 400), Some(1), "half of it does not fit here");
+    assert_eq!([539, 540].map(|other| choose(500, other, 400)), [None, Some(1)], "108·500 = 100·540 is not more");
+}
+
+#[test]
+fn wake_ups_choose_by_load() {
+    // 100·(here + task) against 112·there; a waker that sleeps counts for nothing.
+    assert!(!load_rule((1024, 1), 1024, 1024, None, 125, false));
+    assert!(load_rule((1024, 1), 1829, 1024, None, 125, false) && !load_rule((1024, 1), 1828, 1024, None, 125, false));
+    assert!(load_rule((1024, 1), 0, 1024, Some(1024), 125, false));
+    // Until 3.17 so will both CPUs together having no more than a mean task: 100 + 200 against 1124/2.
+    assert_eq!([true, false].map(|little| load_rule((1124, 2), 200, 1024, Some(1024), 125, little)), [true, false]);
+    assert!(!load_rule((1124, 2), 463, 1024, Some(1024), 125, true));
+    // Equal loads pulled before 4.17: 100·(500 + 200) = 70 000 = 100·(900 − 200).
+    let pulls = |waker| [weight_rule_v414, weight_rule].map(|rule| rule(500, 900, 200, waker, 100));
+    assert_eq!([None, Some(0), Some(501)].map(pulls), [[true, false], [true; 2], [true; 2]]);
+}
+
+#[test]
+fn an_idle_waker_pulls_across_caches_until_4_15() {
+    for (release, want) in [((4, 7), 24), ((4, 15), 24), ((4, 19), 0), ((5, 4), 0)] {
+        let mut lab = lab(release);
+        let t = lab.start(0, None);
+        lab.pass_time(5 * MS);
+        lab.sleep(0);
+        // A timer on node 2 wakes it; both CPUs are idle.
+        assert_eq!(lab.wake(t, Some(24)), want, "{release:?}");
+    }
+}
+
+#[test]
+fn forks_of_one_process() {
+    let places = |release| {
+        let mut lab = lab(release);
+        lab.start(0, None);
+        let mut at = Vec::new();
+        for _ in 0..6 {
+            let t = lab.s.add_task(None, 0).unwrap();
+            at.push(lab.s.fork(0, t, lab.now) / 12);
+            lab.settle();
+        }
+        at
+    };
+    // Every node gets a child before any has two.
+    for release in [(3, 13), (4, 0), (4, 7), (4, 15)] {
+        assert_eq!(places(release), [1, 2, 3, 0, 1, 2], "{release:?}");
+    }
+    // From 4.17 on up to 256·7068/1024 = 1767 of load stay, and one task more: two here, then one after the other
+    // where 256 less are; from 5.0 on 3072.
+    assert_eq!(places((4, 19))[..2], [0, 1]);
+    assert_eq!(places((5, 4))[..4], [0, 0, 0, 1]);
+}
+
+#[test]
+fn two_tasks_beside_idle_cpus_are_parted() {
+    for release in RELEASES {
+        let mut lab = lab(release);
+        hogs(&mut lab, 0, 1);
+        hogs(&mut lab, 0, 1);
+        lab.pass_time(20 * MS);
+        // CPU 2 balances for its core, idle.
+        assert_eq!(pass(&mut lab, 2, 12, Idle::Idle), 1, "{release:?}");
+        assert_eq!([0, 2].map(|c| lab.s.nr_running(c)), [1, 1], "{release:?}");
+    }
+}
+
+#[test]
+fn a_waiting_task_is_pulled_to_another_node() {
+    for release in RELEASES {
+        let mut lab = lab(release);
+        hogs(&mut lab, 0, 14);
+        lab.pass_time(20 * MS);
+        assert_eq!(pass(&mut lab, 12, 48, Idle::Idle), 1, "{release:?}");
+        assert_eq!((tasks_on(&lab, 0), tasks_on(&lab, 1)), (13, 1), "{release:?}");
+    }
+}
+
+#[test]
+fn tasks_with_a_cpu_each_are_pushed() {
+    for release in RELEASES {
+        let mut lab = lab(release);
+        hogs(&mut lab, 0, 6);
+        let d = dom(&lab, 12, 48) as usize;
+        let state = |lab: &Lab| (tasks_on(lab, 1), lab.s.dom[d].nr_balance_failed, lab.s.dom[d].interval_ms);
+        for failed in 1..5 {
+            lab.pass_time(50 * MS);
+            assert_eq!(pass(&mut lab, 12, 48, Idle::Idle), 0);
+            assert_eq!(state(&lab), (0, failed, 48), "{release:?}");
+        }
+        lab.pass_time(50 * MS);
+        pass(&mut lab, 12, 48, Idle::Idle);
+        // The pass counts three failures; from 4.10 on the push resets them afterwards.
+        let failed = if release < (4, 13) { 3 } else { 0 };
+        assert_eq!(state(&lab), (1, failed, 96), "{release:?}");
+    }
+}
+
+#[test]
+fn a_balanced_machine_stays() {
+    for release in RELEASES {
+        let mut lab = lab(release);
+        (0..4).for_each(|n| hogs(&mut lab, n, 12));
+        lab.pass_time(50 * MS);
+        for cpu in 0..48 {
+            for d in lab.s.topo.ids(cpu) {
+                let weight = lab.s.topo.domain(d).weight;
+                assert_eq!(pass(&mut lab, cpu, weight, Idle::Busy), 0, "{release:?}");
+            }
+        }
+        assert_eq!(lab.s.counters().active, 0, "{release:?}");
+    }
+}
+
+#[test]
+fn short_waits_are_seen_across_nodes_from_4_20_on() {
+    for release in RELEASES {
+        // Every CPU has a task; one of node 1 goes to sleep, and one of node 0 has just got two.
+        let mut lab = lab(release);
+        hogs(&mut lab, 0, 13);
+        (1..4).for_each(|n| hogs(&mut lab, n, 12));
+        lab.pass_time(20 * MS);
+        lab.s.rqs[0].past_load = [1024; 3];
+        lab.s.block_current(23, lab.now);
+        lab.s.enter_idle(23);
+        lab.s.rqs[23].past_jiffy = lab.s.jiffy;
+        let d = dom(&lab, 23, 48);
+        let mut env = Env::new(23, d, Idle::Idle, Why::Periodic);
+        let seen = lab.s.find_source_group(&mut env).is_some() && env.amount > 0;
+        assert_eq!(seen, release >= (4, 20), "{release:?}: at the last ticks both had twelve");
+    }
+}
+
+#[test]
+fn sleepers_are_no_load() {
+    let mut lab = lab((4, 15));
+    let t = lab.start(0, None);
+    lab.pass_time(100 * MS);
+    assert_eq!(lab.s.queued_load(0), lab.s.tasks[t as usize].pelt.load);
+    assert!(lab.s.queued_load(0) > 1000);
+    lab.sleep(0);
+    lab.pass_time(10 * MS);
+    lab.s.rqs[0].refresh(lab.now);
+    assert!(lab.s.queued_load(0) == 0 && lab.s.rqs[0].pelt.load > 700);
+}
