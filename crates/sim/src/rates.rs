@@ -213,14 +213,26 @@ impl Rates {
         }
         row.iter().zip(pages).map(|(t, &p)| t * p as f64).sum::<f64>() / total as f64
     }
-    /// A thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`.
+    /// A thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`; with the node
+    /// that all of them are known to lie on, if one is: nothing is added for the others.
     #[inline]
-    pub fn occupy(&mut self, kind: usize, place: usize, counts: &[u16], of_pages: f64, ns: f64) {
+    pub fn occupy(
+        &mut self,
+        kind: usize,
+        place: usize,
+        (counts, node): (&[u16], Option<usize>),
+        of_pages: f64,
+        ns: f64,
+    ) {
         let at = self.at(kind, place);
         if of_pages <= 0.0 {
             return;
         }
         let scale = ns / of_pages;
+        if let Some(node) = node {
+            self.occupancy_ns[at + node] += scale * self.ns_per_byte[at + node] * f64::from(counts[node]);
+            return;
+        }
         let row = &self.ns_per_byte[at..at + self.nodes];
         for ((o, t), &c) in self.occupancy_ns[at..at + self.nodes].iter_mut().zip(row).zip(counts) {
             *o += scale * t * f64::from(c);
