@@ -130,10 +130,10 @@ pub(super) struct Trail {
 }
 
 impl Trail {
-    /// Room for so many sweeps over so many resources.
-    pub fn new(resources: usize, sweeps: usize) -> Self {
+    /// Room for so many flows, and sweeps over so many resources.
+    pub fn new(flows: usize, resources: usize, sweeps: usize) -> Self {
         let added_ns = Vec::with_capacity(resources * sweeps);
-        Self { resources, start: vec![0.0; resources], added_ns, lines: Vec::new() }
+        Self { resources, start: vec![0.0; resources], added_ns, lines: Vec::with_capacity(flows) }
     }
 
     /// A solution starts from these queues.

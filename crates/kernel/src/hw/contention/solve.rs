@@ -162,7 +162,7 @@ impl Solver {
             cursor: vec![0; resources],
             routes: Routes::new(flows, hops),
             unmet: Vec::with_capacity(hops),
-            trail: Trail::new(resources, MAX_SWEEPS as usize),
+            trail: Trail::new(flows, resources, MAX_SWEEPS as usize),
             moved: true,
             demand: Vec::with_capacity(flows),
             rates: Vec::with_capacity(flows),
