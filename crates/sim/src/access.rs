@@ -3,7 +3,7 @@
 use crate::config::Harness;
 use crate::engine::{Pending, World};
 use crate::migration::{Stretch, SHARED_STEP_NS};
-use crate::pace::{Known, Pace, SweepCosts, Times};
+use crate::pace::{real, whole, Known, Pace, SweepCosts, Times};
 use crate::sets::NEVER_WARM;
 use crate::sync::Waiter;
 use crate::task::{Activity, Block};
@@ -416,16 +416,14 @@ impl World<'_> {
             let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
             if clear > addr {
                 let counts = vma.node_counts(chunk);
-                let Times { per_byte, memory, of_pages } = last.or_else(counts, vma.chunk(chunk).present, |c, p| {
+                let known = last.or_else(counts, vma.chunk(chunk).present, |c, p| {
                     costs.times(self.rates.ns_of_pages(pace.kind, pace.place, c), p)
                 });
-                let room = (end - *clock) as f64;
-                let want = (clear - addr) as f64 * per_byte;
-                let (bytes, ns) = if want > room {
-                    ((room / per_byte) as u64 & !(LINE_BYTES - 1), room)
-                } else {
-                    (clear - addr, want)
-                };
+                let (Times { per_byte, memory, of_pages }, node) = known;
+                let room = real(end - *clock);
+                let want = real(clear - addr) * per_byte;
+                let (bytes, ns) =
+                    if want > room { (whole(room / per_byte) & !(LINE_BYTES - 1), room) } else { (clear - addr, want) };
                 if sharing {
                     let (pc, vma, at) = (self.tasks[task as usize].pc, id as u32, addr - base);
                     let stretch = Stretch { pc, vma, chunk, at, done, from_ns: *clock, per_byte };
@@ -433,10 +431,10 @@ impl World<'_> {
                     out = Step::Stop(Pending::Resume);
                 }
                 done += bytes;
-                self.rates.occupy(pace.kind, pace.place, counts, of_pages, bytes as f64 * memory);
+                self.rates.occupy(pace.kind, pace.place, (counts, node), of_pages, real(bytes) * memory);
                 let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
                 self.processes[process].space.vma_mut(id).touch(chunk, lo, reached);
-                *clock += (ns + 0.5) as u64;
+                *clock += whole(ns + 0.5);
                 if !self.designs.fronts.is_empty() {
                     let left = base + lo as u64 * PAGE_BYTES;
                     let pages = (lo, ((addr + bytes - left).div_ceil(PAGE_BYTES)) as usize + lo);
@@ -570,7 +568,7 @@ impl World<'_> {
             let of_pages = self.rates.ns_of_pages(pace.kind, pace.place, counts);
             let Times { per_byte, memory, .. } = costs.times(of_pages, vma.chunk(chunk).present);
             let ns = per_byte * LINE_BYTES as f64;
-            self.rates.occupy(pace.kind, pace.place, counts, of_pages, memory * LINE_BYTES as f64);
+            self.rates.occupy(pace.kind, pace.place, (counts, None), of_pages, memory * LINE_BYTES as f64);
             self.processes[process].space.vma_mut(id).touch(chunk, page, page + 1);
             // At least 1 ns per line keeps the clock moving on machines faster than that.
             *clock += (ns + 0.5).max(1.0) as u64;

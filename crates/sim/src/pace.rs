@@ -96,19 +96,40 @@ pub struct Known {
 impl Known {
     /// Of no chunk yet.
     pub const NONE: Self = Self { chunk: (0, u16::MAX), times: Times { per_byte: 0.0, memory: 0.0, of_pages: 0.0 } };
-    /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known.
+    /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known, and the node that all
+    /// of them lie on, if one does.
     #[inline]
-    pub fn or_else(&mut self, counts: &[u16], present: u16, f: impl FnOnce(&[u16], u16) -> Times) -> Times {
+    pub fn or_else(
+        &mut self,
+        counts: &[u16],
+        present: u16,
+        f: impl FnOnce(&[u16], u16) -> Times,
+    ) -> (Times, Option<usize>) {
         let (node, pages) = self.chunk;
         if pages == present && counts[node] == present {
-            return self.times;
+            return (self.times, Some(node));
         }
         let times = f(counts, present);
-        if let Some(node) = counts.iter().position(|&c| c == present) {
+        let node = counts.iter().position(|&c| c == present);
+        if let Some(node) = node {
             *self = Self { chunk: (node, present), times };
         }
-        times
+        (times, node)
     }
+}
+
+/// `n` below 2^63 as a float: the conversion of a signed number is one instruction, that of an unsigned one ten.
+#[inline]
+pub fn real(n: u64) -> f64 {
+    debug_assert!(n >> 63 == 0);
+    n as i64 as f64
+}
+
+/// The whole part of `x`, which is from 0 to below 2^63, for the same reason.
+#[inline]
+pub fn whole(x: f64) -> u64 {
+    debug_assert!((0.0..9.2e18).contains(&x));
+    x as i64 as u64
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC, UTILISA
 use numalab_kernel::hw::smt::{stream_share, Sibling};
 use numalab_model::machine::Machine;
 use numalab_model::workload::{Access, Op, Pattern, Workload};
+use std::cell::Cell;
 
 /// A kind of access that differs in what it asks of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,6 +75,8 @@ pub struct Rates {
     port_gbps: f64,
     /// How much slower its port makes a place, at least 1.
     slow: Vec<f64>,
+    /// The same before the last solution.
+    slow_before: Vec<f64>,
     /// ns per byte of traffic: `[kind][place][dst]`.
     ns_per_byte: Vec<f64>,
     /// Effective latency, ns, same shape.
@@ -87,9 +90,11 @@ pub struct Rates {
     /// Bytes copied by the kernel in the current epoch: `[from][to]`.
     copied_bytes: Vec<u64>,
     copies: Vec<PageCopy>,
-    /// Latency relative to the idle machine: `[src node][dst node]`.
-    latency_factor: Vec<f64>,
+    /// Latency relative to the idle machine: `[src node][dst node]`; 0 until asked for.
+    latency_factor: Vec<Cell<f64>>,
     contention: Contention,
+    /// The last solution changed nothing: without other traffic the next one would be the same.
+    settled: bool,
 }
 
 /// Damping of the occupancy between epochs (machines.md section 6.2).
@@ -146,6 +151,7 @@ impl Rates {
             node_of_place,
             port_gbps: UTILISATION_CAP * machine.cache.llc_port_gbps.unwrap_or(f64::INFINITY),
             slow: vec![1.0; places],
+            slow_before: vec![1.0; places],
             ns_per_byte: vec![0.0; n],
             latency_ns: vec![0.0; n],
             occupancy_ns: vec![0.0; n],
@@ -155,8 +161,9 @@ impl Rates {
             copies: (0..nodes * nodes)
                 .map(|i| PageCopy { from_node: (i / nodes) as u32, to_node: (i % nodes) as u32, gbps: 0.0 })
                 .collect(),
-            latency_factor: vec![1.0; nodes * nodes],
+            latency_factor: vec![Cell::new(0.0); nodes * nodes],
             contention: Contention::new(machine),
+            settled: false,
         };
         rates.solve();
         rates
@@ -206,14 +213,26 @@ impl Rates {
         }
         row.iter().zip(pages).map(|(t, &p)| t * p as f64).sum::<f64>() / total as f64
     }
-    /// A thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`.
+    /// A thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`; with the node
+    /// that all of them are known to lie on, if one is: nothing is added for the others.
     #[inline]
-    pub fn occupy(&mut self, kind: usize, place: usize, counts: &[u16], of_pages: f64, ns: f64) {
+    pub fn occupy(
+        &mut self,
+        kind: usize,
+        place: usize,
+        (counts, node): (&[u16], Option<usize>),
+        of_pages: f64,
+        ns: f64,
+    ) {
         let at = self.at(kind, place);
         if of_pages <= 0.0 {
             return;
         }
         let scale = ns / of_pages;
+        if let Some(node) = node {
+            self.occupancy_ns[at + node] += scale * self.ns_per_byte[at + node] * f64::from(counts[node]);
+            return;
+        }
         let row = &self.ns_per_byte[at..at + self.nodes];
         for ((o, t), &c) in self.occupancy_ns[at..at + self.nodes].iter_mut().zip(row).zip(counts) {
             *o += scale * t * f64::from(c);
@@ -232,15 +251,22 @@ impl Rates {
     }
     /// Ends an epoch of `epoch_ns`: averages the occupancy and solves for the next one.
     pub fn end_epoch(&mut self, epoch_ns: f64) {
+        let mut same = self.settled;
         for (t, o) in self.threads.iter_mut().zip(&mut self.occupancy_ns) {
+            let was = *t;
             *t += DAMPING * (*o / epoch_ns - *t);
             *o = 0.0;
+            same &= *t == was;
         }
         for (c, bytes) in self.copies.iter_mut().zip(&mut self.copied_bytes) {
+            let was = c.gbps;
             c.gbps = *bytes as f64 / epoch_ns;
             *bytes = 0;
+            same &= c.gbps == was;
         }
-        self.solve();
+        if !same {
+            self.solve();
+        }
     }
     /// The kernel copied `bytes` from one node to another.
     #[inline]
@@ -255,22 +281,23 @@ impl Rates {
             from_node.iter_mut().for_each(|f| f.crowd = crowd);
         }
         self.contention.solve(&self.flows, &self.copies);
+        self.settled = self.contention.is_settled();
         if self.port_gbps.is_finite() {
+            std::mem::swap(&mut self.slow, &mut self.slow_before);
             self.slow.fill(0.0);
             self.each(|r, at, flow, place| {
                 let gbps = r.contention.rates()[flow].gbps;
                 r.slow[place] += r.threads[at] * gbps / r.port_gbps;
             });
             self.slow.iter_mut().for_each(|s| *s = s.max(1.0));
+            self.settled &= self.slow == self.slow_before;
         }
         self.each(|r, at, flow, place| {
             let rate = r.contention.rates()[flow];
             r.ns_per_byte[at] = r.slow[place] / rate.gbps;
             r.latency_ns[at] = r.slow[place] * rate.latency_ns;
         });
-        for (i, f) in self.latency_factor.iter_mut().enumerate() {
-            *f = self.contention.latency_factor(i / self.nodes, i % self.nodes);
-        }
+        self.latency_factor.fill(Cell::new(0.0));
     }
     /// Calls `f` with every entry of the tables by place, the flow it is part of, and its place.
     fn each(&mut self, f: impl Fn(&mut Self, usize, usize, usize)) {
@@ -287,7 +314,12 @@ impl Rates {
     /// Latency between two nodes relative to the idle machine, at least 1.
     #[inline]
     pub fn latency_factor(&self, src: usize, dst: usize) -> f64 {
-        self.latency_factor[src * self.nodes + dst]
+        // Few pairs of many are asked for.
+        let factor = &self.latency_factor[src * self.nodes + dst];
+        if factor.get() == 0.0 {
+            factor.set(self.contention.latency_factor(src, dst));
+        }
+        factor.get()
     }
     /// DRAM bandwidth in use on each node, GB/s.
     pub fn dram_gbps(&self, node: usize) -> f64 {

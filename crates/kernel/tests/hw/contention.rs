@@ -404,3 +404,42 @@ fn snoops_load_the_links() {
     let (c, _) = solve(&m, &far);
     assert!(c.latency_ns(0, 0) > idle + 2.0, "a local line waits for its snoops on loaded links");
 }
+
+/// What a flow without threads would get is worked out apart from the flows that have some, but not differently: with a
+/// thread that is next to nothing it gets the same to the last bit, however the queues move.
+#[test]
+fn no_thread_and_hardly_one_get_the_same_rate() {
+    for machine in [machines::naples(), machines::westmere(), machines::spr_8s()] {
+        let n = machine.node_count() as u32;
+        let (mut none, mut hardly) = (Contention::new(&machine), Contention::new(&machine));
+        for round in 0..12u32 {
+            let flows = |least: f64| -> Vec<Flow> {
+                let busy = |i: u32| if (i + round) % 3 == 0 { f64::from(i * 7 % 40 + round) * 0.4 } else { least };
+                let stream = |i: u32| Flow::stream(&machine, i / n, i % n, busy(i));
+                (0..2 * n * n).map(|i| Flow { write: 0.25, ..stream(i % (n * n)) }).collect()
+            };
+            none.solve(&flows(0.0), &[]);
+            hardly.solve(&flows(1e-250), &[]);
+            assert_eq!(none.rates(), hardly.rates(), "round {round}");
+        }
+    }
+}
+
+/// A solution that started from itself says so, and solving again gives the same.
+#[test]
+fn a_settled_solution_stays() {
+    let machine = machines::naples();
+    let mut c = Contention::new(&machine);
+    let flows = [Flow::stream(&machine, 0, 1, 5.0), Flow::chase(&machine, 1, 0, 3.0)];
+    c.solve(&flows, &[]);
+    assert!(!c.is_settled());
+    let rounds = (0..50).find(|_| {
+        c.solve(&flows, &[]);
+        c.is_settled()
+    });
+    assert!(rounds.is_some());
+    let (rates, latency) = (c.rates().to_vec(), c.latency_ns(0, 1));
+    c.solve(&flows, &[]);
+    assert!(c.is_settled());
+    assert_eq!((rates.as_slice(), latency), (c.rates(), c.latency_ns(0, 1)));
+}

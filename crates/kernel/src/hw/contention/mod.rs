@@ -51,6 +51,7 @@
 //! every node is far beyond saturation). Measured by the ignored test `cost_of_solve`.
 
 mod paths;
+mod routes;
 mod solve;
 
 use numalab_model::machine::Machine;
@@ -196,6 +197,11 @@ impl Contention {
     /// Result of the last [`Self::solve`], one per flow in its order.
     pub fn rates(&self) -> &[Rate] {
         &self.solver.rates
+    }
+
+    /// Whether solving the same flows and copies again would change nothing, not even a bit.
+    pub fn is_settled(&self) -> bool {
+        self.solver.is_settled()
     }
 
     /// Sweeps over the resources the last [`Self::solve`] took; for tests and measurements.

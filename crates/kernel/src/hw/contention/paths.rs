@@ -132,6 +132,11 @@ impl Paths {
         self.nodes * self.nodes
     }
 
+    /// Number of a pair.
+    pub fn pair(&self, src: usize, dst: usize) -> usize {
+        src * self.nodes + dst
+    }
+
     /// Number of steps of all pairs together, a cache port each included.
     pub fn all_steps(&self) -> usize {
         self.steps.len() + self.pairs()
@@ -155,12 +160,12 @@ impl Paths {
 
     /// Latency from the CPUs of `src` to the memory of `dst` with nothing else going on, ns.
     pub fn idle_ns(&self, src: usize, dst: usize) -> f64 {
-        self.idle_ns[src * self.nodes + dst]
+        self.idle_ns[self.pair(src, dst)]
     }
 
     /// Resources of the pair, each once, DRAM first; without the cache port.
     pub fn steps(&self, src: usize, dst: usize) -> &[Step] {
-        let pair = src * self.nodes + dst;
+        let pair = self.pair(src, dst);
         &self.steps[self.starts[pair] as usize..self.starts[pair + 1] as usize]
     }
 }

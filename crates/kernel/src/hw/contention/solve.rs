@@ -7,7 +7,8 @@
 //! max-min sharing, which the same sweeps reach bottleneck by bottleneck. Starting from the last
 //! solution, a few sweeps do.
 
-use super::paths::{Passes, Paths, Step};
+use super::paths::Paths;
+use super::routes::{Routes, Trail};
 use super::{
     Flow, PageCopy, Rate, BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP, WRITE_PENALTY,
 };
@@ -89,32 +90,16 @@ struct Asked {
     largest_part: f64,
 }
 
-/// A flow's use of one resource.
-#[derive(Clone, Copy, Debug)]
-struct Use {
-    flow: u32,
+/// Use of a resource by a flow that has threads.
+#[derive(Clone, Copy, Debug, Default)]
+struct Active {
+    /// Its entry in [`Solver::states`].
+    state: u32,
+    /// Where its hop is in the table of routes.
+    at: u32,
     share: f64,
     /// Utilisation that the flow's own requests do not meet.
     unmet: f64,
-}
-
-/// A resource on the way of a flow.
-#[derive(Clone, Copy, Debug)]
-struct Hop {
-    resource: u32,
-    share: f64,
-    /// Where its use is in the table of uses.
-    at: u32,
-}
-
-/// Use of a resource by a flow that has threads.
-#[derive(Clone, Copy, Debug)]
-struct Active {
-    flow: u32,
-    share: f64,
-    unmet: f64,
-    /// Where its use is in the table of all.
-    at: u32,
     /// Load on the resource per GB/s of one of the flow's threads.
     weight: f64,
 }
@@ -132,21 +117,24 @@ pub(super) struct Solver {
     load: Vec<f64>,
     /// Unweighted traffic of the solution, GB/s.
     pub traffic: Vec<f64>,
+    /// Flows that have threads: most pairs of nodes of a large machine have none.
+    busy: Vec<u32>,
+    /// Their states, in the same order.
     states: Vec<State>,
-    /// Whether some flow does not meet all of its load.
+    /// Whether some flow does not meet all of its load, and whether one ever did not.
     chains: bool,
-    /// Uses of all resources, resource after resource.
-    uses: Vec<Use>,
-    starts: Vec<u32>,
-    /// The uses with load, in the same order: most pairs of nodes of a large machine have none.
+    any_chains: bool,
+    /// Uses of all resources by those flows, resource after resource.
     active: Vec<Active>,
     active_starts: Vec<u32>,
     cursor: Vec<u32>,
-    /// Resources that each flow uses, flow after flow, in the order of its path.
-    routes: Vec<Hop>,
-    route_starts: Vec<u32>,
-    /// (src, dst, llc, write share) of the flows `uses` and `routes` were made for.
-    indexed: Vec<(u32, u32, u32, f64)>,
+    routes: Routes,
+    /// Utilisation that a flow's own requests do not meet, by hop.
+    unmet: Vec<f64>,
+    /// How the queues went in this solution.
+    trail: Trail,
+    /// Whether it changed anything that the next one starts from.
+    moved: bool,
     /// Demand by use of the resource being shared out.
     demand: Vec<f64>,
     pub rates: Vec<Rate>,
@@ -158,23 +146,24 @@ impl Solver {
     pub fn new(paths: &Paths) -> Self {
         let resources = paths.resources.len();
         let flows = 2 * paths.pairs();
-        let uses = 2 * paths.all_steps();
+        let hops = 2 * paths.all_steps();
         Self {
             queue: vec![0.0; resources],
             limit: vec![1.0; resources],
             background: vec![0.0; resources],
             load: vec![0.0; resources],
             traffic: vec![0.0; resources],
+            busy: Vec::with_capacity(flows),
             states: Vec::with_capacity(flows),
             chains: false,
-            uses: Vec::with_capacity(uses),
-            starts: vec![0; resources + 1],
-            active: Vec::with_capacity(uses),
+            any_chains: false,
+            active: Vec::with_capacity(hops),
             active_starts: vec![0; resources + 1],
             cursor: vec![0; resources],
-            routes: Vec::with_capacity(uses),
-            route_starts: Vec::with_capacity(flows + 1),
-            indexed: Vec::with_capacity(flows),
+            routes: Routes::new(flows, hops),
+            unmet: Vec::with_capacity(hops),
+            trail: Trail::new(flows, resources, MAX_SWEEPS as usize),
+            moved: true,
             demand: Vec::with_capacity(flows),
             rates: Vec::with_capacity(flows),
             sweeps: 0,
@@ -184,14 +173,19 @@ impl Solver {
     /// Finds the rates at which every resource's load and queue agree, starting from those of the last call (machines.md section 6).
     pub fn solve(&mut self, paths: &Paths, flows: &[Flow], copies: &[PageCopy]) {
         self.set_background(paths, copies);
-        if !self.is_indexed(flows) {
-            self.index(paths, flows);
+        if !self.routes.are_of(flows) {
+            self.routes.find(paths, flows);
+            self.unmet.clear();
+            self.unmet.resize(self.routes.hops(), 0.0);
         }
         self.set_states(paths, flows);
         self.set_active(paths);
         self.sweeps = 0;
+        self.moved = false;
+        self.trail.begin(&self.queue);
         while self.sweeps < MAX_SWEEPS {
             self.sweeps += 1;
+            self.trail.next_sweep();
             let mut change: f64 = 0.0;
             for r in 0..paths.resources.len() {
                 change = change.max(self.relax(paths, r));
@@ -201,6 +195,11 @@ impl Solver {
             }
         }
         self.finish(paths, flows);
+    }
+
+    /// Whether the last solution is where it started from: the same flows and copies would find it again, bit for bit.
+    pub fn is_settled(&self) -> bool {
+        !self.moved
     }
 
     /// Load of a resource over its bandwidth, 0 to `UTILISATION_CAP`.
@@ -246,69 +245,35 @@ impl Solver {
         self.traffic[r] += gbps;
     }
 
-    fn is_indexed(&self, flows: &[Flow]) -> bool {
-        self.indexed.len() == flows.len()
-            && self.indexed.iter().zip(flows).all(|(key, f)| *key == (f.src_node, f.dst_node, f.llc, f.write))
-    }
-
-    /// Sorts the flows' uses by resource (counting sort).
-    fn index(&mut self, paths: &Paths, flows: &[Flow]) {
-        self.indexed.clear();
-        self.indexed.extend(flows.iter().map(|f| (f.src_node, f.dst_node, f.llc, f.write)));
-        self.cursor.fill(0);
-        self.routes.clear();
-        self.route_starts.clear();
-        for flow in flows {
-            self.route_starts.push(self.routes.len() as u32);
-            for step in steps(paths, flow) {
-                self.cursor[step.resource as usize] += 1;
-                self.routes.push(Hop { resource: step.resource, share: step.share, at: 0 });
-            }
-        }
-        self.route_starts.push(self.routes.len() as u32);
-        let mut total = 0;
-        for (start, count) in self.starts.iter_mut().zip(self.cursor.iter_mut()) {
-            *start = total;
-            total += *count;
-            *count = *start;
-        }
-        self.starts[paths.resources.len()] = total;
-        self.uses.clear();
-        self.uses.resize(total as usize, Use { flow: 0, share: 0.0, unmet: 0.0 });
-        for i in 0..flows.len() {
-            for hop in &mut self.routes[self.route_starts[i] as usize..self.route_starts[i + 1] as usize] {
-                let at = &mut self.cursor[hop.resource as usize];
-                self.uses[*at as usize] = Use { flow: i as u32, share: hop.share, unmet: 0.0 };
-                hop.at = *at;
-                *at += 1;
-            }
-        }
-    }
-
+    /// Picks out the flows with threads, and what they start from.
     fn set_states(&mut self, paths: &Paths, flows: &[Flow]) {
+        self.busy.clear();
         self.states.clear();
         self.chains = false;
         for (i, flow) in flows.iter().enumerate() {
+            let link_load = flow.threads.max(0.0);
+            if link_load == 0.0 {
+                if self.any_chains {
+                    self.unmet[self.routes.range(i)].fill(0.0);
+                }
+                continue;
+            }
             let inflight = flow.lines * LINE_BYTES;
             let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
             let claim_gbps = inflight / base_ns;
             let mut line_ns = base_ns;
             let mut limit: f64 = 1.0;
-            let link_load = flow.threads.max(0.0);
-            for hop in route(&self.routes, &self.route_starts, i) {
+            for (hop, unmet) in self.routes.of(i).iter().zip(&self.unmet[self.routes.range(i)]) {
                 let r = hop.resource as usize;
-                let unmet = &mut self.uses[hop.at as usize].unmet;
-                if link_load == 0.0 {
-                    *unmet = 0.0;
-                }
-                line_ns += hop.share * paths.resources[r].queue_ns * met(self.queue[r], *unmet).0;
+                line_ns += hop.queue_ns * met(self.queue[r], *unmet).0;
                 limit = limit.min(self.limit[r]);
             }
             let dram_load = link_load * byte_weight(flow.write) / if flow.random { RANDOM_FACTOR } else { 1.0 };
             let cap_gbps = flow.cap_gbps;
             let limit_gbps = cap_gbps.min(limit * claim_gbps);
             let unmet = (2.0 - flow.lines).clamp(0.0, 1.0) / flow.crowd.max(link_load).max(1.0);
-            self.chains |= unmet > 0.0 && link_load > 0.0;
+            self.chains |= unmet > 0.0;
+            self.busy.push(i as u32);
             self.states.push(State {
                 inflight,
                 line_ns,
@@ -320,26 +285,39 @@ impl Solver {
                 link_load,
             });
         }
+        self.any_chains |= self.chains;
     }
 
-    /// Picks out the uses with load.
+    /// Sorts the uses of flows with threads by resource (counting sort).
     fn set_active(&mut self, paths: &Paths) {
-        self.active.clear();
-        for (r, resource) in paths.resources.iter().enumerate() {
-            self.active_starts[r] = self.active.len() as u32;
-            for at in self.starts[r]..self.starts[r + 1] {
-                let u = &self.uses[at as usize];
-                let weight = u.share * self.states[u.flow as usize].load(resource.dram);
-                if weight != 0.0 {
-                    self.active.push(Active { flow: u.flow, share: u.share, unmet: u.unmet, at, weight });
-                }
+        self.cursor.fill(0);
+        for &flow in &self.busy {
+            for hop in self.routes.of(flow as usize) {
+                self.cursor[hop.resource as usize] += 1;
             }
         }
-        self.active_starts[paths.resources.len()] = self.active.len() as u32;
+        let mut total = 0;
+        for (start, count) in self.active_starts.iter_mut().zip(self.cursor.iter_mut()) {
+            *start = total;
+            total += *count;
+            *count = *start;
+        }
+        self.active_starts[paths.resources.len()] = total;
+        self.active.resize(total as usize, Active::default());
+        for (state, &flow) in self.busy.iter().enumerate() {
+            let range = self.routes.range(flow as usize);
+            for (hop, at) in self.routes.of(flow as usize).iter().zip(range) {
+                let place = &mut self.cursor[hop.resource as usize];
+                let weight = hop.share * self.states[state].load(paths.resources[hop.resource as usize].dram);
+                let (share, unmet) = (hop.share, self.unmet[at]);
+                self.active[*place as usize] = Active { state: state as u32, at: at as u32, share, unmet, weight };
+                *place += 1;
+            }
+        }
     }
 
-    fn uses_of(&self, r: usize) -> std::ops::Range<usize> {
-        self.starts[r] as usize..self.starts[r + 1] as usize
+    fn active_of(&self, r: usize) -> std::ops::Range<usize> {
+        self.active_starts[r] as usize..self.active_starts[r + 1] as usize
     }
 
     /// Solves resource `r` with all others held; returns the relative change of its unknowns.
@@ -358,6 +336,7 @@ impl Solver {
         if queue >= NEARLY_FULL_QUEUE {
             self.share_out(paths, r, old_limit);
         }
+        self.moved |= queue != old_queue || self.limit[r] != old_limit;
         // As part of the latency a request meets; queues that cost nothing need no further sweep.
         let queue_change =
             if resource.queue_ns > 0.0 { DRAM_Q * (queue - old_queue).abs() / (1.0 + DRAM_Q * queue) } else { 0.0 };
@@ -375,16 +354,17 @@ impl Solver {
         let y = self.queue[r];
         let mut change: f64 = 0.0;
         for u in &mut self.active[self.active_starts[r] as usize..self.active_starts[r + 1] as usize] {
-            let state = &mut self.states[u.flow as usize];
+            let state = &mut self.states[u.state as usize];
             let unmet = u.weight * state.unmet_gbps() * per_gbps;
-            if unmet == u.unmet {
+            if unmet == u.unmet || u.weight == 0.0 {
                 continue;
             }
             let added_ns = u.share * resource.queue_ns * (met(y, unmet).0 - met(y, u.unmet).0);
             state.line_ns += added_ns;
             change = change.max(added_ns.abs() / state.line_ns);
             u.unmet = unmet;
-            self.uses[u.at as usize].unmet = unmet;
+            self.unmet[u.at as usize] = unmet;
+            self.moved = true;
         }
         change
     }
@@ -393,16 +373,13 @@ impl Solver {
     fn lift_limit(&mut self, r: usize) {
         let own = self.limit[r];
         self.limit[r] = 1.0;
-        for u in &self.uses[self.uses_of(r)] {
-            let state = &mut self.states[u.flow as usize];
+        for u in &self.active[self.active_of(r)] {
+            let state = &mut self.states[u.state as usize];
             if state.limit_gbps < own * state.claim_gbps {
                 // Something else holds this flow back.
                 continue;
             }
-            let limit = route(&self.routes, &self.route_starts, u.flow as usize)
-                .iter()
-                .map(|hop| self.limit[hop.resource as usize])
-                .fold(1.0, |a: f64, b| a.min(b));
+            let limit = self.routes.limit(self.busy[u.state as usize] as usize, &self.limit);
             state.limit_gbps = state.cap_gbps.min(limit * state.claim_gbps);
         }
     }
@@ -450,8 +427,8 @@ impl Solver {
     fn asked(&self, paths: &Paths, r: usize, y: f64) -> (f64, f64) {
         let resource = &paths.resources[r];
         let (mut load, mut slope) = (0.0, 0.0);
-        for u in &self.active[self.active_starts[r] as usize..self.active_starts[r + 1] as usize] {
-            let (state, weight) = (&self.states[u.flow as usize], u.weight);
+        for u in &self.active[self.active_of(r)] {
+            let (state, weight) = (&self.states[u.state as usize], u.weight);
             let (queue, by_y) = met(y, u.unmet);
             let added_ns = resource.queue_ns * (queue - met(self.queue[r], u.unmet).0);
             let line_ns = state.line_ns + u.share * added_ns;
@@ -473,10 +450,11 @@ impl Solver {
         if queue_ns == 0.0 || queue == was {
             return;
         }
-        let range = self.uses_of(r);
-        for u in &self.uses[range] {
+        self.trail.note(r, queue_ns * (queue - was));
+        let range = self.active_of(r);
+        for u in &self.active[range] {
             let added_ns = queue_ns * (met(queue, u.unmet).0 - met(was, u.unmet).0);
-            self.states[u.flow as usize].line_ns += u.share * added_ns;
+            self.states[u.state as usize].line_ns += u.share * added_ns;
         }
     }
 
@@ -484,7 +462,7 @@ impl Solver {
     /// part of their claims that uses it up. `guess` is its last limit.
     fn share_out(&mut self, paths: &Paths, r: usize, guess: f64) {
         let can_deliver = UTILISATION_CAP * paths.resources[r].gbps - self.background[r];
-        let asked = self.demands(paths, r);
+        let asked = self.demands(r);
         let room = (can_deliver - asked.load) / (NEARLY_FULL * can_deliver);
         if room >= 1.0 || asked.claims <= 0.0 {
             return;
@@ -494,22 +472,21 @@ impl Solver {
         } else {
             // From just below the largest part somebody is cut, so there is a piece to step along.
             let from = guess.min(asked.largest_part * (1.0 - 1e-9));
-            self.limit[r] = self.common_part(paths, r, can_deliver, from).min(asked.largest_part);
+            self.limit[r] = self.common_part(r, can_deliver, from).min(asked.largest_part);
         }
-        let range = self.uses_of(r);
-        for u in &self.uses[range] {
-            let state = &mut self.states[u.flow as usize];
+        let range = self.active_of(r);
+        for u in &self.active[range] {
+            let state = &mut self.states[u.state as usize];
             state.limit_gbps = state.limit_gbps.min(self.limit[r] * state.claim_gbps);
         }
     }
 
     /// What the flows ask of `r` with the present queues and the limits of others, into `demand`.
-    fn demands(&mut self, paths: &Paths, r: usize) -> Asked {
+    fn demands(&mut self, r: usize) -> Asked {
         let mut asked = Asked { load: 0.0, claims: 0.0, largest_part: 0.0 };
         self.demand.clear();
-        for u in &self.uses[self.uses_of(r)] {
-            let state = &self.states[u.flow as usize];
-            let weight = u.share * state.load(paths.resources[r].dram);
+        for u in &self.active[self.active_of(r)] {
+            let (state, weight) = (&self.states[u.state as usize], u.weight);
             let demand = state.limit_gbps.min(state.inflight / state.line_ns);
             self.demand.push(demand);
             asked.load += weight * demand;
@@ -524,13 +501,12 @@ impl Solver {
     /// The part of its claim each flow gets, or less if it asks for less, so that `r` delivers
     /// `can_deliver`. The load is concave in the part and straight between the flows' own parts: a step
     /// along the present piece from anywhere lands at or below the answer, further ones climb to it.
-    fn common_part(&self, paths: &Paths, r: usize, can_deliver: f64, from: f64) -> f64 {
+    fn common_part(&self, r: usize, can_deliver: f64, from: f64) -> f64 {
         let mut part = from;
         for step in 0..MAX_STEPS {
             let (mut satisfied, mut limited) = (0.0, 0.0);
-            for (u, demand) in self.uses[self.uses_of(r)].iter().zip(&self.demand) {
-                let state = &self.states[u.flow as usize];
-                let weight = u.share * state.load(paths.resources[r].dram);
+            for (u, demand) in self.active[self.active_of(r)].iter().zip(&self.demand) {
+                let (state, weight) = (&self.states[u.state as usize], u.weight);
                 if weight == 0.0 {
                     continue;
                 }
@@ -556,32 +532,36 @@ impl Solver {
     fn finish(&mut self, paths: &Paths, flows: &[Flow]) {
         self.load.copy_from_slice(&self.background);
         self.rates.clear();
-        for (i, (flow, state)) in flows.iter().zip(&self.states).enumerate() {
+        self.trail.forget_lines(flows.len());
+        let mut busy = self.busy.iter().zip(&self.states).peekable();
+        for (i, flow) in flows.iter().enumerate() {
+            let Some((_, state)) = busy.next_if(|(b, _)| **b as usize == i) else {
+                let inflight = flow.lines * LINE_BYTES;
+                let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
+                let (line_ns, limit) = self.trail.follow(&self.routes, &self.limit, i, base_ns);
+                let limit_gbps = flow.cap_gbps.min(limit * (inflight / base_ns));
+                let demand = flow.cap_gbps.min(inflight / line_ns);
+                self.rates.push(rate(flow, line_ns, demand, limit_gbps));
+                continue;
+            };
             let demand = state.cap_gbps.min(state.inflight / state.line_ns);
-            let gbps = demand.min(state.limit_gbps);
-            // A limited flow waits longer in proportion to what it does not get.
-            let latency_ns = state.line_ns * (demand / gbps) - flow.extra_ns;
-            self.rates.push(Rate { latency_ns, gbps });
-            for hop in route(&self.routes, &self.route_starts, i) {
+            let rate = rate(flow, state.line_ns, demand, state.limit_gbps);
+            self.rates.push(rate);
+            for hop in self.routes.of(i) {
                 let r = hop.resource as usize;
-                self.load[r] += hop.share * state.load(paths.resources[r].dram) * gbps;
-                self.traffic[r] += hop.share * flow.threads.max(0.0) * gbps;
+                self.load[r] += hop.share * state.load(paths.resources[r].dram) * rate.gbps;
+                self.traffic[r] += hop.share * flow.threads.max(0.0) * rate.gbps;
             }
         }
     }
 }
 
-/// The hops of flow `i`.
-fn route<'a>(routes: &'a [Hop], starts: &[u32], i: usize) -> &'a [Hop] {
-    &routes[starts[i] as usize..starts[i + 1] as usize]
-}
-
-/// Steps of a flow's path, its cache port included.
-fn steps<'a>(paths: &'a Paths, flow: &Flow) -> impl Iterator<Item = Step> + 'a {
-    let write = flow.write.clamp(0.0, 1.0);
-    let port = paths.port(flow.llc).map(|r| Step { resource: r as u32, share: 1.0, passes: Passes::All });
-    let path = paths.steps(flow.src_node as usize, flow.dst_node as usize).iter().copied().chain(port);
-    path.map(move |s| s.of(write)).filter(|s| s.share > 0.0)
+/// What a thread of `flow` gets that asks for `demand` and is limited to `limit_gbps`.
+fn rate(flow: &Flow, line_ns: f64, demand: f64, limit_gbps: f64) -> Rate {
+    let gbps = demand.min(limit_gbps);
+    // A limited flow waits longer in proportion to what it does not get.
+    let latency_ns = line_ns * (demand / gbps) - flow.extra_ns;
+    Rate { latency_ns, gbps }
 }
 
 /// Load of one byte of traffic with write share `write`, relative to a byte read.

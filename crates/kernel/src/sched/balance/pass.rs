@@ -111,8 +111,12 @@ impl Scheduler {
         if env.idle == Idle::Newly {
             return self.rqs[env.cpu as usize].list.is_empty();
         }
+        let Some(balance_cpu) = self.topo.lead(env.dom).balance_cpu else { return false };
+        if self.idle.is_empty() {
+            return balance_cpu == env.cpu;
+        }
         let domain = self.topo.domain(env.dom);
-        let Some(group) = domain.groups.first().map(|g| self.topo.group(*g)) else { return false };
+        let group = self.topo.group(domain.groups[0]);
         let mut idle = group.balance_mask.iter_and(&self.idle);
         let single = match self.p.form {
             Form::V61 => idle.next(),
@@ -128,7 +132,7 @@ impl Scheduler {
                 half
             }
         };
-        single.unwrap_or(group.balance_cpu) == env.cpu
+        single.unwrap_or(balance_cpu) == env.cpu
     }
     /// Finds the source and moves tasks until balanced.
     pub(in crate::sched) fn pull<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {
@@ -223,10 +227,8 @@ impl Scheduler {
         self.candidates.remove(without);
     }
     fn set_parent_imbalanced(&mut self, dom: DomId, value: bool) {
-        if let Some(parent) = self.topo.parent(dom) {
-            if let Some(own) = self.topo.domain(parent).groups.first() {
-                self.imbalanced[self.topo.group(*own).record as usize] = value;
-            }
+        if let Some(record) = self.topo.lead(dom).parent_record {
+            self.imbalanced[record as usize] = value;
         }
     }
     /// Counters and interval after tasks were looked for on a source queue; may push a running task.

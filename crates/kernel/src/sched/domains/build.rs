@@ -8,7 +8,7 @@ use super::constants::Constants;
 use super::degenerate::degenerate;
 use super::groups::GroupMaker;
 use super::levels::{levels, Distances, Layout, Level, LevelDef};
-use super::{Cache, Domain, Domains, Flags, GroupId};
+use super::{Cache, DomId, Domain, Domains, Flags, GroupId, Lead};
 use numalab_model::machine::Machine;
 
 /// A domain of the complete tower; its position in the tower is its level's position in the level list.
@@ -60,6 +60,7 @@ impl Domains {
             ids: machine.cpus.iter().map(|c| c.id).collect(),
             start: vec![0],
             domains: Vec::new(),
+            leads: Vec::new(),
             groups,
             records,
             caches: Vec::new(),
@@ -94,6 +95,12 @@ impl Domains {
             span.iter().for_each(|c| self.cache_of[c as usize] = self.caches.len() as u32);
             self.caches.push(Cache { size: span.len(), span, has_domain });
         }
+        self.leads = (0..self.domains.len() as u32).map(|id| self.find_lead(id)).collect();
+    }
+    fn find_lead(&self, id: DomId) -> Lead {
+        let own = |id: DomId| self.domain(id).groups.first().map(|g| self.group(*g));
+        let parent_record = self.parent(id).and_then(own).map(|g| g.record);
+        Lead { balance_cpu: own(id).map(|g| g.balance_cpu), parent_record }
     }
 }
 

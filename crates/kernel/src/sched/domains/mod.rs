@@ -79,6 +79,15 @@ pub struct Group {
     pub record: u32,
 }
 
+/// What every pass of a domain asks for, in one place: most passes find that another CPU balances, and end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sched) struct Lead {
+    /// CPU that balances for the domain's own group, if it has one, while no CPU is idle.
+    pub balance_cpu: Option<u32>,
+    /// Capacity record of the parent's own group.
+    pub parent_record: Option<u32>,
+}
+
 /// A last-level cache as the scheduler sees it (`sd_llc`).
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -98,6 +107,7 @@ pub struct Domains {
     ids: Vec<u32>,
     start: Vec<u32>,
     domains: Vec<Domain>,
+    leads: Vec<Lead>,
     groups: Vec<Group>,
     records: usize,
     caches: Vec<Cache>,
@@ -132,6 +142,10 @@ impl Domains {
     /// A domain.
     pub fn domain(&self, id: DomId) -> &Domain {
         &self.domains[id as usize]
+    }
+    /// Who balances for a domain's own group.
+    pub(in crate::sched) fn lead(&self, id: DomId) -> Lead {
+        self.leads[id as usize]
     }
     /// The next larger domain of the same CPU.
     pub fn parent(&self, id: DomId) -> Option<DomId> {
