@@ -200,10 +200,10 @@ impl World<'_> {
             self.charge_user(task, until - from);
             return Step::Go;
         }
+        t.activity = Activity::Spinning { since_ns: from };
         if self.sched.nr_running(cpu as u32) <= 1 && t.released_ns == u64::MAX {
             return Step::Stop(Pending::Spin);
         }
-        t.activity = Activity::Spinning { since_ns: from };
         *clock = end;
         self.charge_user(task, end - from);
         Step::Go
