@@ -35,17 +35,15 @@ impl World<'_> {
         if !self.unborn.0[channel].is_empty() {
             return Step::Stop(Pending::Birth);
         }
-        if let Some(waiter) = self.channels[channel].first_waiter().filter(|_| now > self.now_ns) {
-            // Whoever is woken may take this CPU, and what follows must not have happened then.
-            if self.sched.cpu_of(waiter) == cpu as u32 || self.sched.nr_running(cpu as u32) > 1 {
-                return Step::Stop(Pending::Resume);
-            }
-        }
         self.tasks[task as usize].advance();
         if let Some(w) = self.channels[channel].signal(cpu) {
             self.tasks[w as usize].message = true;
             let sleep = self.tasks[w as usize].sleep;
             self.queue.push(now, crate::event::Event::Wake { task: w, waker: task, sleep });
+            // Whoever is woken may take this CPU, and what follows must not have happened then.
+            if self.sched.cpu_of(w) == cpu as u32 || self.sched.nr_running(cpu as u32) > 1 {
+                return Step::Stop(Pending::Resume);
+            }
         }
         Step::Go
     }

@@ -3,8 +3,8 @@
 //! What it does up to that end is in the books already, so it *owes* the rest of the slice: the first thing it does when
 //! it gets a CPU again, whichever that is, is to run for so long, and what was planned for the end follows. Its faults, scores
 //! and charges are counted once, where they were planned; its CPU time passes once, when it is run. Messages and
-//! barriers inside the rest keep their planned instants, at most a tick early (a message that wakes somebody ends a
-//! slice: see `birth`).
+//! barriers inside the rest keep their planned instants, at most a tick early; a slice ends behind a message whose receiver
+//! may take the CPU (`birth`).
 
 use crate::engine::{Pending, World};
 use crate::task::Activity;

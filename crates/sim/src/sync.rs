@@ -62,10 +62,6 @@ impl Channel {
         }
         task
     }
-    /// The task that gets the next message, if one waits.
-    pub fn first_waiter(&self) -> Option<u32> {
-        self.waiting.front().copied()
-    }
     /// Takes a message; `false` means the task now waits.
     pub fn wait(&mut self, task: u32) -> bool {
         if self.messages > 0 {

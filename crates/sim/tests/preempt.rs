@@ -209,7 +209,7 @@ steps = [{ sleep = "5ms" }, { compute = "50us" }, { barrier = "step" }, { score 
 
 #[test]
 fn a_message_is_not_sent_before_its_sender_gets_there() {
-    // The first message wakes the server, which takes the sender's CPU for 3 ms and says when it is done; the second
+    // The first message wakes the server, which takes the sender's CPU for 5 ms and says when it is done; the second
     // message comes after that, so its receiver finds the server done.
     let text = r#"
 [[channel]]
@@ -222,7 +222,7 @@ name = "done"
 name = "server"
 affinity = { cpus = [0] }
 [[process.phase]]
-steps = [{ wait = "first" }, { compute = "3ms" }, { signal = "done" }]
+steps = [{ wait = "first" }, { compute = "5ms" }, { signal = "done" }]
 [[process]]
 name = "receiver"
 affinity = { cpus = [1] }
@@ -239,6 +239,6 @@ steps = [{ compute = "9ms" }, { signal = "first" }, { compute = "1ms" }, { signa
 "#;
     for k in ["3.8", "6.1"] {
         let ms = 1000.0 / scalar(&outcome("1x1x2x1", k, &[ROUNDS, text]), "rounds");
-        assert!((1.0..1.1).contains(&ms), "{k}: {ms} ms");
+        assert!(ms < 1.0, "{k}: {ms} ms");
     }
 }
