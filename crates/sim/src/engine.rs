@@ -1,6 +1,6 @@
 //! The event loop: CPUs run slices of their current task from one planned instant to the next.
 //!
-//! A CPU's *slice* ends at its next tick, or earlier when its task blocks, ends, forks or is moved.
+//! A CPU's *slice* ends at its next tick, or earlier when its task blocks, ends, forks, is moved or preempted.
 //! What the task does to memory inside a slice happens when the slice is planned (at most one tick
 //! early); everything that touches the scheduler happens at the planned end, in global time order.
 
