@@ -49,7 +49,10 @@ pub fn man(args: &ManArgs) -> Result<Done, Failure> {
     };
     let title = args.command.as_ref().map_or("numalab".into(), |name| format!("numalab-{name}"));
     let mut roff = Vec::new();
-    clap_mangen::Man::new(page).title(title).render(&mut roff).map_err(|e| Failure::environment(format!("the page: {e}")))?;
+    clap_mangen::Man::new(page)
+        .title(title)
+        .render(&mut roff)
+        .map_err(|e| Failure::environment(format!("the page: {e}")))?;
     Ok(Done::text(String::from_utf8_lossy(&roff).into_owned()))
 }
 
