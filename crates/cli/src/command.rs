@@ -50,6 +50,10 @@ enum Verb {
     Reproduce(verb::reproduce::Args),
     /// Hold the simulator against a real kernel, counter by counter
     Validate(verb::validate::Args),
+    /// Print a script that completes commands and options in a shell
+    Completions(verb::shell::CompletionsArgs),
+    /// Print a manual page
+    Man(verb::shell::ManArgs),
 }
 
 /// What the arguments ask for.
@@ -98,6 +102,8 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Reproduce(args) => verb::reproduce::run(&context, &args),
         Verb::Validate(args) => verb::validate::run(&context, &args),
+        Verb::Completions(args) => verb::shell::completions(&args),
+        Verb::Man(args) => verb::shell::man(&args),
     }
 }
 

@@ -363,7 +363,8 @@ fn link_graphs_of_2_9() {
     for (name, expected) in [
         ("milan-2s-nps1", vec![(1, 96.0, 85.0)]),
         ("zen3-2s-128", vec![(1, 96.0, 85.0)]),
-        ("e7-4807-4s", vec![(6, 9.6, 7.0)]),
+        // machines.md: 7 (estimate); designs-2012.md section 0.2, which is right where they differ, has it calibrated.
+        ("e7-4807-4s", vec![(6, 9.6, 2.5)]),
         ("x5-8", vec![(12, 19.2, 15.0)]),
         ("naples-2s", vec![(12, 21.3, 18.0), (4, 19.0, 16.0)]),
         ("naples-1s", vec![(6, 21.3, 18.0)]),

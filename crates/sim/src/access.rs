@@ -73,7 +73,7 @@ impl World<'_> {
             Op::Sleep { ns, exponential } => {
                 let ns = if *exponential { self.rng.exponential(*ns as f64) as u64 } else { *ns };
                 self.fall_asleep(task);
-                Step::Stop(Pending::Sleep(Some(*clock + ns)))
+                Step::Stop(Pending::Sleep(ns))
             }
             Op::SetPolicy(p) => {
                 t.policy = crate::policy::compile(p, self.processes[t.process as usize].mems);
@@ -157,7 +157,9 @@ impl World<'_> {
                     t.released_ns = at;
                     return Step::Go;
                 }
-                return Step::Stop(Pending::Sleep(Some(at)));
+                let wake = crate::event::Event::Wake { task, waker: u32::MAX, sleep: t.sleep };
+                self.queue.push(at, wake);
+                return Step::Stop(Pending::Wait);
             }
             return Step::Go;
         }
@@ -194,15 +196,14 @@ impl World<'_> {
         if t.released_ns <= end {
             let until = t.released_ns.max(from);
             t.activity = Activity::Running;
-            let ns = until.saturating_sub(since_ns.min(*clock).max(since_ns));
             *clock = until;
-            self.charge_user(task, ns);
+            self.charge_user(task, until - from);
             return Step::Go;
         }
+        t.activity = Activity::Spinning { since_ns: from };
         if self.sched.nr_running(cpu as u32) <= 1 && t.released_ns == u64::MAX {
             return Step::Stop(Pending::Spin);
         }
-        t.activity = Activity::Spinning { since_ns: end };
         *clock = end;
         self.charge_user(task, end - from);
         Step::Go

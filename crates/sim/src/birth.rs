@@ -40,6 +40,10 @@ impl World<'_> {
             self.tasks[w as usize].message = true;
             let sleep = self.tasks[w as usize].sleep;
             self.queue.push(now, crate::event::Event::Wake { task: w, waker: task, sleep });
+            // Whoever is woken may take this CPU, and what follows must not have happened then.
+            if self.sched.cpu_of(w) == cpu as u32 || self.sched.nr_running(cpu as u32) > 1 {
+                return Step::Stop(Pending::Resume);
+            }
         }
         Step::Go
     }

@@ -38,6 +38,16 @@ impl World<'_> {
         self.processes[t.process as usize].user_ns += ns;
     }
 
+    /// Takes back the user time of a task's slice from `at_ns` on, where the slice now ends.
+    pub(crate) fn uncharge_user(&mut self, task: u32, at_ns: u64) {
+        let t = &mut self.tasks[task as usize];
+        let unspent = t.ahead_ns - at_ns;
+        t.ahead_ns = at_ns;
+        t.user_ns -= unspent.min(t.user_ns);
+        let process = &mut self.processes[t.process as usize];
+        process.user_ns -= unspent.min(process.user_ns);
+    }
+
     /// Kernel time of a task, less what it slept of it.
     #[inline]
     pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {

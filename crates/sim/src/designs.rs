@@ -82,6 +82,8 @@ pub struct Designs {
 pub(crate) struct Marks {
     /// Present base pages passed.
     pub pages: u64,
+    /// Huge entries passed, marked by this or an earlier scan.
+    pub huge_passed: u64,
     /// Huge entries marked.
     pub huge: u64,
     /// Page-table entries marked.
@@ -232,6 +234,7 @@ impl World<'_> {
                 ChunkKind::Small => (if tables { 0 } else { u64::from(c.marked) }, tables),
             };
             out.pages += u64::from(c.present);
+            out.huge_passed += u64::from(c.kind == ChunkKind::Huge);
             if c.present > 0 && !(working_set && whole && seen > 0) {
                 let untouched = if working_set { seen } else { 0 };
                 let counted = u64::from(c.present) - untouched;

@@ -27,10 +27,9 @@ impl World<'_> {
             self.arm_idle_tick(cpu);
             return;
         };
-        let (at, pending) = match self.tasks[task as usize].carried.take() {
-            Some(pending) => (now.max(self.tasks[task as usize].ahead_ns), pending),
-            None => self.slice(cpu, task),
-        };
+        let t = &self.tasks[task as usize];
+        let owes = t.owed_ns > 0 || t.carried.is_some();
+        let (at, pending) = if owes { self.pay_owed(cpu, task) } else { self.slice(cpu, task) };
         self.tasks[task as usize].ahead_ns = at;
         if pending == Pending::Spin {
             self.cpus[cpu].pending = Pending::Spin;
@@ -112,7 +111,7 @@ impl World<'_> {
     fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
         let end = self.next_tick(cpu);
         self.tasks[task as usize].stretch = None;
-        let mut clock = self.now_ns.max(self.tasks[task as usize].ahead_ns);
+        let mut clock = self.now_ns;
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;
         self.charge_system(task, debt);
@@ -134,7 +133,7 @@ impl World<'_> {
                 }
             }
             if !self.moves.is_empty() {
-                self.due_moves.extend(self.moves.drain(..).map(|m| (cpu as u32, m)));
+                self.due_moves.extend(self.moves.drain(..).map(|m| (task, m)));
                 return (clock, Pending::Moves);
             }
         }

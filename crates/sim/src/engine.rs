@@ -1,6 +1,6 @@
 //! The event loop: CPUs run slices of their current task from one planned instant to the next.
 //!
-//! A CPU's *slice* ends at its next tick, or earlier when its task blocks, ends, forks or is moved.
+//! A CPU's *slice* ends at its next tick, or earlier when its task blocks, ends, forks, is moved or preempted.
 //! What the task does to memory inside a slice happens when the slice is planned (at most one tick
 //! early); everything that touches the scheduler happens at the planned end, in global time order.
 
@@ -42,8 +42,8 @@ pub enum Pending {
     None,
     /// Scheduler tick.
     Tick,
-    /// The current task goes to sleep until the time given (or until woken).
-    Sleep(Option<u64>),
+    /// The current task goes to sleep for the time given, ns.
+    Sleep(u64),
     /// The current task goes to sleep at a barrier or channel; the sleep number tells a wake already due.
     Wait,
     /// The current task ends.
@@ -154,7 +154,7 @@ pub struct World<'a> {
     pub(crate) log: Log,
     /// Moves decided in the slice being planned.
     pub(crate) moves: Vec<NumaMove>,
-    /// Moves waiting for the end of the slice of the CPU given.
+    /// Moves waiting for the end of the slice of the task given.
     pub(crate) due_moves: Vec<(u32, NumaMove)>,
     pub(crate) released: Vec<Waiter>,
     /// Pages that several processes show.
@@ -295,6 +295,10 @@ impl<'a> World<'a> {
                 Event::Epoch => self.epoch(),
                 Event::Daemon(which) => self.daemon(which),
                 Event::IdleTick { cpu } => self.idle_tick(cpu as usize),
+                Event::Push { from, to } => {
+                    self.sched.push(from, to, self.now_ns);
+                    self.after_sched();
+                }
                 Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
                 Event::Cpu { cpu, plan } => {
                     if self.cpus[cpu as usize].plan == plan {
@@ -374,6 +378,11 @@ impl<'a> World<'a> {
                             self.taken_away(from as usize, task);
                         }
                     }
+                    SchedEvent::Push { from, to, cpus } => {
+                        let costs = &self.machine.costs;
+                        let ns = costs.balance_cpu_ns * f64::from(cpus) + costs.switch_other_ns;
+                        self.queue.push(self.now_ns + ns as u64, Event::Push { from, to });
+                    }
                     SchedEvent::Balanced { cpu, cpus, .. } => {
                         let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus);
                         self.cpus[cpu as usize].debt_ns += ns as u64;
@@ -382,25 +391,6 @@ impl<'a> World<'a> {
             }
         }
         self.events = events;
-    }
-
-    /// The running task of `cpu` has been moved to another CPU: its slice here ends, and what it was about
-    /// to do at the end of it goes with it.
-    fn taken_away(&mut self, cpu: usize, task: u32) {
-        let pending = self.cpus[cpu].pending;
-        if pending.leaves() {
-            self.tasks[task as usize].carried = Some(pending);
-        } else if !matches!(pending, Pending::Tick | Pending::Resume) {
-            return;
-        }
-        self.plan(cpu, self.now_ns, Pending::None);
-    }
-
-    /// Makes an idle or lazily spinning CPU look at its queue now; a busy one looks at its slice's end.
-    fn kick(&mut self, cpu: usize) {
-        if matches!(self.cpus[cpu].pending, Pending::None | Pending::Spin) {
-            self.plan(cpu, self.now_ns, self.cpus[cpu].pending);
-        }
     }
 
     pub(crate) fn plan(&mut self, cpu: usize, at_ns: u64, pending: Pending) {
@@ -416,7 +406,7 @@ impl<'a> World<'a> {
             Pending::None => {}
             Pending::Tick => self.tick(cpu),
             Pending::Spin => self.end_lazy_spin(cpu),
-            Pending::Sleep(until) => self.go_to_sleep(cpu, until),
+            Pending::Sleep(ns) => self.go_to_sleep(cpu, Some(ns)),
             Pending::Wait => self.go_to_sleep(cpu, None),
             Pending::Exit => self.exit_task(cpu),
             Pending::Stage => self.next_stage(cpu),
@@ -472,15 +462,15 @@ impl<'a> World<'a> {
         self.arm_idle_tick(cpu);
     }
 
-    fn go_to_sleep(&mut self, cpu: usize, until: Option<u64>) {
+    fn go_to_sleep(&mut self, cpu: usize, ns: Option<u64>) {
         let Some(task) = self.cpus[cpu].task else { return };
         let t = &self.tasks[task as usize];
         if t.activity != Activity::Asleep {
             // Woken between the decision and now.
             return;
         }
-        if let Some(at) = until {
-            self.queue.push(at, Event::Wake { task, waker: u32::MAX, sleep: t.sleep });
+        if let Some(ns) = ns {
+            self.queue.push(self.now_ns + ns, Event::Wake { task, waker: u32::MAX, sleep: t.sleep });
         }
         self.sched.account(cpu as u32, self.now_ns);
         self.sched.block_current(cpu as u32, self.now_ns);
@@ -502,14 +492,16 @@ impl<'a> World<'a> {
 
     /// Applies what NUMA balancing has just decided at the end of a slice of `cpu`.
     pub(crate) fn apply_new_moves(&mut self, cpu: usize) {
-        self.due_moves.extend(self.moves.drain(..).map(|m| (cpu as u32, m)));
+        let Some(task) = self.cpus[cpu].task else { return };
+        self.due_moves.extend(self.moves.drain(..).map(|m| (task, m)));
         self.apply_moves(cpu);
     }
 
     fn apply_moves(&mut self, cpu: usize) {
+        let Some(task) = self.cpus[cpu].task else { return };
         let mut i = 0;
         while i < self.due_moves.len() {
-            if self.due_moves[i].0 != cpu as u32 {
+            if self.due_moves[i].0 != task {
                 i += 1;
                 continue;
             }

@@ -24,6 +24,13 @@ pub enum Event {
         /// Number of the sleep it ends; an older number is stale.
         sleep: u32,
     },
+    /// The stopper of a CPU pushes a task to another CPU.
+    Push {
+        /// CPU to push from.
+        from: u32,
+        /// CPU to push to.
+        to: u32,
+    },
     /// A CPU reaches the end of what it planned.
     Cpu {
         /// CPU.

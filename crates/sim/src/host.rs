@@ -16,7 +16,7 @@ pub struct Host<'a> {
     pub processes: &'a [ProcessState],
     /// Decided moves.
     pub moves: &'a mut Vec<NumaMove>,
-    /// Moves that wait for the end of a slice of the CPU given.
+    /// Moves that wait for the end of a slice of the task given.
     pub due_moves: &'a [(u32, NumaMove)],
 }
 

@@ -31,6 +31,7 @@ mod outcome;
 mod pace;
 mod place;
 mod policy;
+mod preempt;
 mod process;
 mod random;
 mod rates;

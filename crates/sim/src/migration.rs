@@ -242,23 +242,24 @@ impl World<'_> {
         }
     }
 
-    /// Takes back what a sweep did after `bytes`, at `at_ns`.
+    /// Ends a sweep after `bytes`, at `at_ns`.
     fn cut(&mut self, cpu: usize, task: u32, s: &Stretch, bytes: u64, at_ns: u64) {
+        self.undo(task, s, bytes, at_ns);
+        self.plan(cpu, at_ns, Pending::Resume);
+    }
+
+    /// Takes back what a sweep did after `bytes`, at `at_ns`.
+    pub(crate) fn undo(&mut self, task: u32, s: &Stretch, bytes: u64, at_ns: u64) {
         let t = &mut self.tasks[task as usize];
         let over = if t.pc == s.pc { t.done } else { u64::MAX };
         (t.pc, t.done, t.entered, t.stretch) = (s.pc, s.done + bytes, true, None);
-        let unspent = t.ahead_ns - at_ns;
-        t.ahead_ns = at_ns;
-        t.user_ns -= unspent.min(t.user_ns);
-        let process = &mut self.processes[t.process as usize];
-        process.user_ns -= unspent.min(process.user_ns);
         if let numalab_model::workload::Op::Access(a) = &t.ops[s.pc] {
             if let Some((id, per_byte)) = a.score {
                 let undone = over.min(a.span.len_bytes) - t.done;
                 self.scores[id as usize] -= per_byte * undone as f64;
             }
         }
-        self.plan(cpu, at_ns, Pending::Resume);
+        self.uncharge_user(task, at_ns);
     }
 
     /// The entry of a process in a migration.

@@ -1,6 +1,7 @@
 //! Time series: what a run looked like while it went on.
 
 use crate::engine::World;
+use crate::task::Activity;
 use numalab_kernel::mm::{Mapper, PageClass, PageRef};
 use numalab_model::machine::Machine;
 use numalab_model::record::Series;
@@ -190,6 +191,21 @@ impl World<'_> {
         Ok(())
     }
 
+    /// Every nanosecond of a CPU that an ended task had was charged to it once, as user or kernel time; only what its
+    /// process slept inside the kernel may be missing, for which the model keeps the CPU.
+    fn check_cpu_time(&self) -> Result<(), String> {
+        for (number, t) in self.tasks.iter().enumerate().filter(|(_, t)| t.activity == Activity::Dead) {
+            let (charged, had) = (t.user_ns + t.system_ns, self.sched.runtime_ns(number as u32));
+            let slept = self.processes[t.process as usize].blocked_ns;
+            if charged > had || had - charged > slept {
+                return Err(format!(
+                    "task {number} was charged {charged} ns, had a CPU for {had} ns, slept {slept} ns"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks what must hold at the end of a run.
     ///
     /// # Errors
@@ -208,6 +224,7 @@ impl World<'_> {
             return Err(format!("node {n}: {} active pages, {:?}", active[n], self.memory.account(n).lru));
         }
         self.check_mapcounts()?;
+        self.check_cpu_time()?;
         self.memory.check()?;
         self.check_tables_and_swap()?;
         for (n, &u) in used.iter().enumerate() {

@@ -38,11 +38,12 @@ impl World<'_> {
             stats.begin_pass();
         }
         let mut work = ScanWork { vmas: stretches.len() as u64, ..ScanWork::default() };
-        let mut ns = 0;
+        let (mut ns, mut huge_passed) = (0, 0);
         for (id, s) in stretches {
             let m = self.mark_stretch(process, id, s.from, s.to);
             self.count_marks(&m);
             work.marked_pmds += m.huge;
+            huge_passed += m.huge_passed;
             work.marked_ptes += m.ptes;
             work.skipped_ptes += (m.pages - m.huge * CHUNK_PAGES).saturating_sub(m.ptes);
             if m.huge + m.ptes > 0 {
@@ -52,14 +53,15 @@ impl World<'_> {
         ns += self.costs.scan_ns(&work, 0.0) as u64;
         // The lock is held for writing: faults of the process wait.
         self.processes[process].protecting_until_ns = clock + ns;
-        ns += self.scan_residue_ns(cpu, process);
+        ns += huge_passed * self.huge_residue_ns(cpu, process);
         self.designs.counters.scans += 1;
         self.charge_system(task, ns);
         ns
     }
 
-    /// What a scan takes beyond its known parts: work that waits for memory, so it grows as memory gets slower.
-    fn scan_residue_ns(&self, cpu: usize, process: usize) -> u64 {
+    /// What a scan takes for each huge page it passes, beyond its known parts: work that waits for memory, so it grows as
+    /// memory gets slower. On idle memory it is about what looking at the 512 descriptors of its pages would take.
+    fn huge_residue_ns(&self, cpu: usize, process: usize) -> u64 {
         let here = self.cpus[cpu].node;
         let (mut pages, mut weighted) = (0, 0.0);
         for v in self.processes[process].space.iter() {
@@ -69,7 +71,7 @@ impl World<'_> {
             }
         }
         let slower = if pages > 0 { weighted / pages as f64 } else { 1.0 };
-        (f64::from(self.designs.cfg.schednuma.scan_residue_us) * 1000.0 * slower) as u64
+        (f64::from(self.designs.cfg.schednuma.huge_residue_us) * 1000.0 * slower) as u64
     }
 
     fn count_marks(&mut self, m: &Marks) {

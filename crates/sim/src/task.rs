@@ -100,11 +100,13 @@ pub struct Task<'a> {
     pub warm: u64,
     /// Random accesses that still have to load its part of this LLC.
     pub cold_lines: u64,
-    /// What it did to memory is already done up to this time, ns.
+    /// End of its present or last slice: up to there it is already done what it does to memory, ns.
     pub ahead_ns: u64,
+    /// Rest of a slice in which it lost its CPU: time that it still has to run for what is done already, ns.
+    pub owed_ns: u64,
     /// Working set of the loop it is in ([`NO_GROUP`](crate::sets::NO_GROUP) = none).
     pub group: u32,
-    /// What it is about to do once it runs again, where it was moved before it got there.
+    /// What it is about to do once it has run for what it owes, where it lost its CPU before it got there.
     pub carried: Option<crate::engine::Pending>,
     /// Stage of the initial thread.
     pub stage: Stage,
@@ -158,6 +160,7 @@ impl<'a> Task<'a> {
             warm: 0,
             cold_lines: 0,
             ahead_ns: 0,
+            owed_ns: 0,
             group: crate::sets::NO_GROUP,
             carried: None,
             stage,

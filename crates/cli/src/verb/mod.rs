@@ -11,6 +11,7 @@ pub mod machine;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod shell;
 pub mod show;
 pub mod trace;
 pub mod validate;

@@ -105,7 +105,7 @@ pub const CONDITIONS: &[Condition] = &[
     when("schednuma.scan_period_max_ms", "scan", &["schednuma"]),
     when("schednuma.scan_size_mb", "scan", &["schednuma"]),
     when("schednuma.own_period_gate", "scan", &["schednuma"]),
-    when("schednuma.scan_residue_us", "scan", &["schednuma"]),
+    when("schednuma.huge_residue_us", "scan", &["schednuma"]),
     when("schednuma.settle_count", "fault_stats", &["schednuma"]),
     when("schednuma.numa_settle", "fault_stats", &["schednuma"]),
     when("schednuma.two_in_a_row", "page_migrate", &["schednuma"]),

@@ -44,6 +44,16 @@ pub enum Event {
         /// CPU.
         cpu: u32,
     },
+    /// The stopper of `from` was asked to push a task to `to`: [`push`](super::Scheduler::push) is to be called once it
+    /// runs.
+    Push {
+        /// CPU to push from.
+        from: u32,
+        /// CPU to push to.
+        to: u32,
+        /// CPUs that the pass looked at before it asked.
+        cpus: u32,
+    },
     /// Balance work was done on a CPU, for charging time.
     Balanced {
         /// CPU that did the work.

@@ -89,7 +89,7 @@ impl Scheduler {
     /// the domain and its busiest group, if not by enough to balance: patch 23 of the posting sends a group that is at or
     /// above either past the bias.
     pub(super) fn pull_bias(&mut self, env: &Env) -> Option<u32> {
-        if self.p.locality != Locality::Home || env.idle == Idle::Newly {
+        if self.p.locality != Locality::Home {
             return None;
         }
         let domain = self.topo.domain(env.dom);
@@ -97,6 +97,7 @@ impl Scheduler {
             return None;
         }
         let own = *domain.groups.first()?;
+        let width = domain.weight / self.topo.group(own).weight.max(1);
         let better_off = match self.p.balancer {
             Balancer::V37 => env.near,
             _ => self.least_loaded_side(env),
@@ -105,15 +106,33 @@ impl Scheduler {
         if !better_off || !self.group_has(own, to_trade) {
             return None;
         }
-        let groups = self.groups_off_home(env).count() as u64;
-        if groups == 0 {
-            return None;
+        let mut chosen = None;
+        for i in 1..self.topo.domain(env.dom).groups.len() {
+            let group = self.topo.domain(env.dom).groups[i];
+            if self.group_has(group, |t| self.off_home(t)) && (chosen.is_none() || self.one_in(width)) {
+                chosen = Some(group);
+            }
         }
-        let lot = draw(&mut self.lots) % groups;
-        let group = self.groups_off_home(env).nth(lot as usize)?;
-        let queues = self.queues_off_home(group).count() as u64;
-        let lot = draw(&mut self.lots) % queues.max(1);
-        self.queues_off_home(group).nth(lot as usize)
+        self.queue_off_home(chosen?)
+    }
+    /// A queue of the group with a task off its home: the first, unless one of the later ones, each with a chance of one
+    /// in the CPUs of the group, takes its place (`find_busiest_numa_queue`).
+    fn queue_off_home(&mut self, group: GroupId) -> Option<u32> {
+        let mut chosen = None;
+        let (first, end) = (self.topo.group(group).span.first()?, self.topo.cpus() as u32);
+        for c in first..end {
+            let group = self.topo.group(group);
+            let weight = group.weight;
+            let has = group.span.contains(c) && self.rqs[c as usize].list.iter().any(|t| self.off_home(*t));
+            if has && (chosen.is_none() || self.one_in(weight)) {
+                chosen = Some(c);
+            }
+        }
+        chosen
+    }
+    /// `pick_numa_rand`: true in one case of `n`.
+    fn one_in(&mut self, n: u32) -> bool {
+        draw(&mut self.lots) % u64::from(n.max(1)) == 0
     }
     /// Whether the balancing group's average load is below that of the domain and of its busiest other group.
     fn least_loaded_side(&mut self, env: &Env) -> bool {
@@ -133,16 +152,6 @@ impl Scheduler {
         let own = &self.group_stats[0];
         let own = own.load * 1024 / own.capacity.max(1);
         own < busiest && own < load * 1024 / capacity.max(1)
-    }
-    /// Other groups of the domain that have a task off its home.
-    fn groups_off_home<'a>(&'a self, env: &Env) -> impl Iterator<Item = GroupId> + 'a {
-        let others = self.topo.domain(env.dom).groups.iter().skip(1);
-        others.copied().filter(|g| self.group_has(*g, |t| self.off_home(t)))
-    }
-    /// Queues of a group that have one.
-    fn queues_off_home(&self, group: GroupId) -> impl Iterator<Item = u32> + '_ {
-        let has = |c: &u32| self.rqs[*c as usize].list.iter().any(|t| self.off_home(*t));
-        self.topo.group(group).span.iter().filter(has)
     }
     fn group_has(&self, group: GroupId, what: impl Fn(TaskId) -> bool) -> bool {
         self.topo.group(group).span.iter().any(|c| self.rqs[c as usize].list.iter().any(|t| what(*t)))

@@ -2,7 +2,7 @@
 
 use super::super::config::{Balancer, Form};
 use super::super::domains::{DomId, Flags, GroupId};
-use super::super::event::Why;
+use super::super::event::{Event, Why};
 use super::super::locality::{passes, Wanted};
 use super::super::numa::{locality_verdict, NumaView};
 use super::super::rq::task::{State, TaskId, NONE};
@@ -218,6 +218,22 @@ impl Scheduler {
             0 => false,
             cost => self.now as i64 - self.tasks[t as usize].exec_start < cost,
         }
+    }
+    /// Asks the stopper of the source to push a task, unless it has been asked already.
+    pub(super) fn ask_stopper(&mut self, env: &Env) {
+        let asked = std::mem::replace(&mut self.rqs[env.src as usize].pushing, true);
+        if !asked {
+            let cpus = self.topo.domain(env.dom).weight;
+            self.events.push(Event::Push { from: env.src, to: env.cpu, cpus });
+        }
+    }
+    /// The stopper that [`Event::Push`] was about runs: pushes a task of `from`, if there still is one, to `to`.
+    pub fn push(&mut self, from: u32, to: u32, now_ns: u64) {
+        self.clock(now_ns);
+        self.update_curr(from);
+        self.update_curr(to);
+        self.rqs[from as usize].pushing = false;
+        self.active_balance(from, to);
     }
     /// Pushes the running (or any) task of `src` to `dst`: the stopper pre-empts it, then only affinity counts.
     pub(super) fn active_balance(&mut self, src: u32, dst: u32) {

@@ -182,9 +182,9 @@ impl Scheduler {
         if moved > 0 {
             self.dom[dom].nr_balance_failed = 0;
         } else {
-            self.dom[dom].nr_balance_failed += 1;
+            self.dom[dom].nr_balance_failed += u32::from(env.idle != Idle::Newly);
             if self.lone_off_home(env) {
-                self.active_balance(src, env.cpu);
+                self.ask_stopper(env);
                 self.dom[dom].nr_balance_failed = tries + 1;
                 if self.dom[dom].interval_ms < longest {
                     self.dom[dom].interval_ms *= 2;

@@ -31,6 +31,8 @@ pub(in crate::sched) struct Rq {
     /// The idle task runs (not merely: nothing was picked yet).
     pub in_idle: bool,
     pub need_resched: bool,
+    /// Its stopper has been asked to push a task.
+    pub pushing: bool,
     /// Queued tasks, current and delayed ones included; the last one ran or arrived most recently.
     pub list: Vec<TaskId>,
     pub delayed: u32,
@@ -75,6 +77,7 @@ impl Rq {
             cur: NONE,
             in_idle: true,
             need_resched: false,
+            pushing: false,
             list: Vec::with_capacity(16),
             delayed: 0,
             weight: 0,

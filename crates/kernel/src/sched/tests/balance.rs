@@ -197,7 +197,7 @@ fn newly_idle_cpus_search_only_if_somebody_has_two_tasks_and_it_pays() {
         for d in lab.s.topo.ids(0) {
             lab.s.dom[d as usize].max_newidle_cost_ns = 100 * u64::from(lab.s.topo.domain(d).weight);
         }
-        let mut short = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        let mut short = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
         // 4.2 µs pay for core and cache, not for crossing nodes.
         short.s.rqs[0].avg_idle_ns = 4200;
         short.sleep(0);
@@ -206,16 +206,16 @@ fn newly_idle_cpus_search_only_if_somebody_has_two_tasks_and_it_pays() {
         let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, cpus: 42 };
         assert_eq!(short.log.iter().find(balanced), Some(&work));
         // Enough for the third level alone, but not after what the first two cost.
-        let mut spent = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        let mut spent = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
         spent.s.rqs[0].avg_idle_ns = 8100;
         spent.sleep(0);
         assert_eq!(spent.s.current(0), None, "{form}");
         // Not even enough for the lowest level: no search at all.
-        let mut none = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        let mut none = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
         none.s.rqs[0].avg_idle_ns = 199;
         none.sleep(0);
         assert_eq!(none.s.counters().newidle_skipped, lab.s.counters().newidle_skipped + 1);
-        let mut single = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+        let mut single = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
         single.s.overload = false;
         single.sleep(0);
         assert_eq!(

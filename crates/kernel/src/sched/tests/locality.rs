@@ -7,11 +7,16 @@ use crate::sched::event::Why;
 
 /// Three nodes of four CPUs; `counts[n]` CPUs of node n run a task each, with homes as given by node.
 fn nodes(counts: [u32; 3], homes: [Option<u32>; 3]) -> Lab {
-    let config = SchedConfig { imbalance: "none", locality: "home", ..config("v61") };
-    let mut lab = Lab::new(&Shape::flat(3, 4, 1, 20), &config);
+    on((4, 1), "types", counts, homes)
+}
+
+/// The same with so many CPUs in a node, so many of them in a core.
+fn on((width, smt): (usize, usize), balancer: &'static str, counts: [u32; 3], homes: [Option<u32>; 3]) -> Lab {
+    let config = SchedConfig { imbalance: "none", locality: "home", newidle: "v37", balancer, ..config("v61") };
+    let mut lab = Lab::new(&Shape::flat(3, width, smt, 20), &config);
     for (node, (count, home)) in counts.into_iter().zip(homes).enumerate() {
         for cpu in 0..count {
-            let t = lab.start(4 * node as u32 + cpu, None);
+            let t = lab.start((width * node) as u32 + cpu, None);
             lab.s.set_preferred_nid(t, home);
         }
     }
@@ -33,8 +38,21 @@ fn pass(lab: &mut Lab) -> u32 {
 fn a_lone_task_off_its_home_is_pushed_although_it_comes_no_nearer() {
     // All homes are node 0, which has no task to trade; node 1 is lighter than node 2, but not by enough to balance.
     let mut lab = nodes([4, 3, 4], [Some(0); 3]);
-    assert_eq!(pass(&mut lab), 2);
-    assert_eq!((8..12).map(|c| lab.s.nr_running(c)).sum::<u32>(), 3);
+    assert_eq!(pass(&mut lab), 1, "its stopper has not run yet");
+    lab.stoppers();
+    let pushed = |e: &Event| matches!(e, Event::Moved { from: 8..12, to: 4, why: Why::Active, .. });
+    assert!(lab.log.iter().any(pushed), "{:?}", lab.log);
+}
+
+#[test]
+fn a_stopper_is_not_asked_again_before_it_has_run() {
+    let mut lab = nodes([4, 3, 4], [Some(0); 3]);
+    for _ in 0..40 {
+        pass(&mut lab);
+    }
+    let mut from: Vec<u32> = lab.asked().map(|a| a.0).collect();
+    from.sort_unstable();
+    assert_eq!(from, [8, 9, 10, 11]);
 }
 
 #[test]
@@ -54,4 +72,46 @@ fn what_is_refused_for_its_home_is_taken_after_failures() {
     lab.pass_time(1000 * MS);
     let counts: Vec<u32> = (0..4).map(|_| pass(&mut lab)).collect();
     assert_eq!(counts, [1, 1, 1, 2], "refused until there are more failures than the two tries of the domain");
+}
+
+/// As in 3.7, which lets go of a node with more tasks than cores: every CPU is the thread of a core and runs a task.
+fn threads(homes: [Option<u32>; 3]) -> Lab {
+    on((8, 2), "v37", [8, 8, 8], homes)
+}
+
+/// Node 0 has its own tasks, nodes 1 and 2 have each other's; CPU 15 of node 1 has just gone idle.
+fn traded() -> Lab {
+    let mut lab = threads([Some(0), Some(2), Some(1)]);
+    lab.sleep(15);
+    lab
+}
+
+#[test]
+fn a_newly_idle_cpu_pulls_a_running_task_home() {
+    let mut lab = traded();
+    let asked: Vec<(u32, u32)> = lab.asked().collect();
+    assert!(asked.len() == 1 && asked[0].0 >= 16 && asked[0].1 == 15, "node 0 has none to give: {asked:?}");
+    lab.stoppers();
+    let moved = lab.s.current(15).unwrap();
+    assert_eq!(lab.s.preferred_nid(moved), Some(1));
+}
+
+#[test]
+fn one_push_leads_to_the_next_until_everybody_is_home() {
+    let mut lab = traded();
+    for _ in 0..40 {
+        lab.stoppers();
+    }
+    let away = (0..24).filter(|c| lab.s.current(*c).is_some_and(|t| lab.s.preferred_nid(t) != Some(c / 8))).count();
+    assert!(lab.pushed >= 3 && away <= 2, "{} pushes, {away} away", lab.pushed);
+    let before = lab.pushed;
+    lab.stoppers();
+    assert_eq!(lab.pushed, before, "it ends where nobody has anyone to trade");
+}
+
+#[test]
+fn a_newly_idle_cpu_among_tasks_at_home_stays_idle() {
+    let mut lab = threads([Some(0), Some(1), Some(1)]);
+    lab.sleep(15);
+    assert_eq!(lab.asked().count(), 0);
 }

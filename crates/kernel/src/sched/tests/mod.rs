@@ -28,6 +28,8 @@ pub(super) struct Lab<V: NumaView = NoNuma> {
     pub now: u64,
     pub view: V,
     pub log: Vec<Event>,
+    /// Pushes of `log` that were carried out.
+    pub pushed: usize,
 }
 
 impl Lab<NoNuma> {
@@ -39,7 +41,7 @@ impl Lab<NoNuma> {
 impl<V: NumaView> Lab<V> {
     pub fn with_view(shape: &Shape, config: &SchedConfig, view: V) -> Self {
         let s = Scheduler::new(&shape.machine("m"), config).unwrap();
-        Self { s, now: 0, view, log: Vec::new() }
+        Self { s, now: 0, view, log: Vec::new(), pushed: 0 }
     }
     pub fn settle(&mut self) {
         let mut events = Vec::new();
@@ -66,6 +68,19 @@ impl<V: NumaView> Lab<V> {
         self.settle();
         self.s.set_affinity(t, affinity, self.now).unwrap();
         t
+    }
+    /// The stoppers that have been asked so far push, once.
+    pub fn stoppers(&mut self) {
+        let asked: Vec<(u32, u32)> = self.asked().collect();
+        for (from, to) in asked.into_iter().skip(self.pushed) {
+            self.s.push(from, to, self.now);
+            self.pushed += 1;
+        }
+        self.settle();
+    }
+    /// From where and to where stoppers were asked to push.
+    pub fn asked(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.log.iter().filter_map(|e| if let Event::Push { from, to, .. } = e { Some((*from, *to)) } else { None })
     }
     /// `count` tasks like [`Lab::start`].
     pub fn fill(&mut self, cpu: u32, affinity: Option<&[u32]>, count: usize) {

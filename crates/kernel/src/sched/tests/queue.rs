@@ -33,7 +33,7 @@ fn a_sleeper_that_is_owed_nothing_stays_queued() {
     assert_eq!(lab.s.state(first), State::Delayed);
     assert_eq!((lab.s.nr_running(0), lab.s.current(0)), (2, Some(second)));
     // Woken, it becomes runnable in place.
-    let mut woken = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new() };
+    let mut woken = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
     woken.pass_time(MS / 10);
     assert_eq!(woken.wake(first, Some(5)), 0);
     assert_eq!((woken.s.state(first), woken.s.nr_running(0)), (State::Queued, 2));
@@ -175,5 +175,45 @@ fn nothing_is_descheduled_before_the_promise() {
             lab.settle();
         }
         assert!(form == "v612" && hz == 250 || kept > 100, "{form}: {kept}");
+    }
+}
+
+#[test]
+fn the_lead_that_a_cfs_wakee_needs_grows_with_the_logarithm_of_the_cpus() {
+    // 1 ms · (1 + log2 of at most eight CPUs), in every release with CFS.
+    for (cpus, lead_us) in [(1, 1000), (2, 2000), (4, 3000), (8, 4000), (16, 4000)] {
+        for balancer in ["types", "v37"] {
+            for (more_us, preempts) in [(0, false), (1, true)] {
+                let config = SchedConfig { balancer, ..config("v61") };
+                let mut lab = Lab::new(&Shape::flat(1, cpus, 1, 10), &config);
+                let (hog, t) = (lab.start(0, Some(&[0])), lab.start(0, Some(&[0])));
+                let running = lab.s.current(0).unwrap();
+                let waiting = if running == hog { t } else { hog };
+                lab.s.tasks[waiting as usize].vruntime = lab.s.tasks[running as usize].vruntime;
+                lab.sleep(0);
+                assert_eq!(lab.s.current(0), Some(waiting));
+                lab.pass_time((lead_us + more_us) * MS / 1000);
+                // The wake-up alone: nothing is picked yet.
+                lab.s.wake(running, None, false, lab.now);
+                assert_eq!(lab.s.need_resched(0), preempts, "{cpus} CPUs, {balancer}, {more_us} us more");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_eevdf_wakee_preempts_when_the_running_task_has_had_its_share() {
+    // Woken with lag, the wakee is eligible; the other is ahead of the mean, so nothing protects its request.
+    for (lag, preempts) in [(MS as i64, true), (0, false)] {
+        let mut lab = lab("v612");
+        let hog = lab.start(0, Some(&[0]));
+        let t = lab.start(0, Some(&[0]));
+        lab.s.deactivate(t, true);
+        lab.s.tasks[t as usize].state = State::Blocked;
+        lab.s.tasks[t as usize].vlag = lag;
+        lab.s.pick_next(0, lab.now, &lab.view);
+        lab.settle();
+        lab.s.wake(t, None, false, lab.now);
+        assert_eq!((lab.s.current(0), lab.s.need_resched(0)), (Some(hog), preempts), "lag {lag}");
     }
 }
