@@ -162,7 +162,8 @@ fn message(e: &clap::Error) -> String {
         .into_iter()
         .map(of)
         .find(|s| !s.is_empty())
-        .map(|s| format!("; did you mean `{}`?", s.split(", ").next().unwrap_or(&s)));
+        // Of several names the parser gives the likest last.
+        .map(|s| format!("; did you mean `{}`?", s.rsplit(", ").next().unwrap_or(&s)));
     let expected = if expected.is_empty() { expected } else { format!("; expected {expected}") };
     format!("command line: {what}{expected}{}", near.unwrap_or_default())
 }
