@@ -3,7 +3,7 @@
 //! * [`slot`] may a 2 MiB range be collapsed, and onto which node;
 //! * [`pace`] how much it looks at, and when it sleeps.
 //!
-//! The collapse itself changes address spaces and is in [`ops`](super::ops).
+//! The collapse itself changes address spaces: `daemons.rs` of the simulator.
 
 pub mod pace;
 pub mod slot;

@@ -7,12 +7,12 @@ use super::super::balance::pass::Env;
 use super::super::balance::v311::{cores_of, decide, Idlest, Kind, Place, Scan, Sums};
 use super::super::balance::Idle;
 use super::super::config::{Balancer, SchedConfig};
-use super::super::domains::DomId;
 use super::super::event::Why;
 use super::super::place::{load_rule, weight_rule, weight_rule_v414};
 use super::super::releases;
 use super::super::rq::task::COLD;
 use super::super::shapes::Shape;
+use super::four_nodes::{self, dom, pass, tasks_on};
 use super::{Lab, MS};
 use Balancer::{V311, V318, V41, V413, V417, V420, V50};
 
@@ -27,31 +27,11 @@ fn lab(release: (u32, u32)) -> Lab {
     Lab::new(&Shape::flat(4, 12, 2, 21), &sched(release))
 }
 
-fn dom(lab: &Lab, cpu: u32, weight: u32) -> DomId {
-    lab.s.topo.ids(cpu).find(|d| lab.s.topo.domain(*d).weight == weight).unwrap()
-}
-
-fn pass(lab: &mut Lab, cpu: u32, weight: u32, idle: Idle) -> u32 {
-    let d = dom(lab, cpu, weight);
-    let moved = lab.s.balance_pass(cpu, d, idle, Why::Periodic, &lab.view).moved;
-    lab.settle();
-    moved
-}
-
-/// `nr` tasks on one CPU after the other of a node, then free to go and cache-cold.
+/// As [`four_nodes::hogs`], and cache-cold.
 fn hogs(lab: &mut Lab, node: u32, nr: u32) {
-    for i in 0..nr {
-        let t = lab.start(12 * node + i % 12, None);
+    for t in four_nodes::hogs(lab, node, nr) {
         lab.s.tasks[t as usize].exec_start = COLD;
     }
-    // Past loads are those of now.
-    for rq in &mut lab.s.rqs {
-        rq.past_load = [rq.weight; 3];
-    }
-}
-
-fn tasks_on(lab: &Lab, node: u32) -> u32 {
-    (12 * node..12 * node + 12).map(|c| lab.s.nr_running(c)).sum()
 }
 
 /// A group of `weight` threads with `nr` tasks that run as much as they can.

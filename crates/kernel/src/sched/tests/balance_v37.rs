@@ -4,9 +4,10 @@ use super::super::balance::pass::Env;
 use super::super::balance::v37::{capacity, cpu_power, decide, fork_leaves, load_index, Scan, Sums, Verdict};
 use super::super::balance::Idle;
 use super::super::config::SchedConfig;
-use super::super::domains::{DomId, Level};
+use super::super::domains::Level;
 use super::super::event::Why;
 use super::super::shapes::Shape;
+use super::four_nodes::{dom, hogs, pass, tasks_on};
 use super::{config, Lab, MS};
 
 fn sched(balancer: &'static str) -> SchedConfig {
@@ -15,32 +16,6 @@ fn sched(balancer: &'static str) -> SchedConfig {
 
 fn lab() -> Lab {
     Lab::new(&Shape::flat(4, 12, 2, 21), &sched("v37"))
-}
-
-fn dom(lab: &Lab, cpu: u32, weight: u32) -> DomId {
-    lab.s.topo.ids(cpu).find(|d| lab.s.topo.domain(*d).weight == weight).unwrap()
-}
-
-fn pass(lab: &mut Lab, cpu: u32, weight: u32, idle: Idle) -> u32 {
-    let d = dom(lab, cpu, weight);
-    let moved = lab.s.balance_pass(cpu, d, idle, Why::Periodic, &lab.view).moved;
-    lab.settle();
-    moved
-}
-
-/// `nr` tasks on one CPU after the other of a node, then free to go.
-fn hogs(lab: &mut Lab, node: u32, nr: u32) {
-    for i in 0..nr {
-        lab.start(12 * node + i % 12, None);
-    }
-    // Past loads are those of now.
-    for rq in &mut lab.s.rqs {
-        rq.past_load = [rq.weight; 3];
-    }
-}
-
-fn tasks_on(lab: &Lab, node: u32) -> u32 {
-    (12 * node..12 * node + 12).map(|c| lab.s.nr_running(c)).sum()
 }
 
 /// A node of the machine with `nr` tasks, of which others may use all but one CPU where siblings are preferred.
@@ -161,7 +136,9 @@ fn tasks_with_a_cpu_each_are_pushed_and_then_more_slowly() {
 #[test]
 fn a_balanced_machine_stays() {
     let mut lab = lab();
-    (0..4).for_each(|n| hogs(&mut lab, n, 12));
+    for n in 0..4 {
+        hogs(&mut lab, n, 12);
+    }
     lab.pass_time(50 * MS);
     for cpu in 0..48 {
         for d in lab.s.topo.ids(cpu) {
@@ -177,7 +154,9 @@ fn short_waits_are_not_seen_across_nodes() {
     // Every CPU has a task; one of node 1 goes to sleep, and one of node 0 has got two.
     let mut lab = lab();
     hogs(&mut lab, 0, 13);
-    (1..4).for_each(|n| hogs(&mut lab, n, 12));
+    for n in 1..4 {
+        hogs(&mut lab, n, 12);
+    }
     lab.pass_time(20 * MS);
     lab.s.rqs[0].past_load = [1024; 3];
     lab.s.block_current(23, lab.now);
