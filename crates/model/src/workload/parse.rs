@@ -372,10 +372,16 @@ fn families(root: &Table, key: &str, cx: &Context) -> Result<Vec<Family>, SpecEr
     Ok(out)
 }
 
+/// Every run reports them in seconds (`elapsed_s`), tables without the unit, so no score may have their names.
+const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
+
 fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
     let mut out: Vec<ScoreSpec> = Vec::new();
     for t in root.tables("score")? {
         let name = declared(&t, "score", out.iter().map(|s| &s.family.name))?;
+        if TIMES.contains(&name.value.strip_suffix("_s").unwrap_or(&name.value)) {
+            return Err(name.error(format!("`{}` is a figure of every run", name.value), "another name"));
+        }
         let over = cx.opt_list(&t, "over", &cx.global())?;
         let unit = t.str("unit")?.value;
         let better = word(&t, "better", &[("higher", true), ("lower", false)])?;

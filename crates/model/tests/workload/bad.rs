@@ -160,6 +160,13 @@ fn names_are_declared_once() {
     let child = "[[process]]\nname = \"c\"\nparent = \"p\"\n[[process.region]]\nname = \"^r\"\nsize = \"4KiB\"\n";
     body(&format!("{process}{WORK}{child}"), &["a second region is named `r`"]);
     body("[[barrier]]\nname = \"^a[1]\"\n", &["letters, digits"]);
+    for time in ["elapsed_s", "user"] {
+        let score = format!("[[score]]\nname = \"^{time}\"\nunit = \"s\"\nbetter = \"lower\"\n");
+        body(
+            &format!("{score}{process}{WORK}"),
+            &[&format!("`{time}` is a figure of every run; expected another name")],
+        );
+    }
 }
 
 #[test]
