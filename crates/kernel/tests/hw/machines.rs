@@ -81,7 +81,12 @@ fn build(s: &Sheet, hop: impl Fn(usize, usize) -> u8) -> Machine {
             source_snoop: false,
             transfer_ns: None,
         },
-        stream: Stream { lines_sequential: s.stream.0, lines_random: s.stream.1, cap_gbps: s.stream.2 },
+        stream: Stream {
+            lines_sequential: s.stream.0,
+            lines_random: s.stream.1,
+            cap_gbps: s.stream.2,
+            near_weight: None,
+        },
         tlb: Tlb {
             entries_4k: s.tlb.0,
             entries_2m: s.tlb.1,
