@@ -39,21 +39,25 @@ pub fn fate_word(fate: Fate) -> String {
 }
 
 impl Collector {
+    /// Nothing collected yet; `balancing`: the kernel balances NUMA memory.
     pub fn new(nodes: usize, balancing: bool) -> Self {
         let why = Why { balancing, nodes: vec![NodeWhy::default(); nodes], ..Why::default() };
         Self { why, vma_at: Vec::new(), chunk_at: Vec::new(), left: Vec::new() }
     }
 
+    /// A task was created on `cpu` at `now` ns; tasks come in the order of their numbers.
     pub fn born(&mut self, task: u32, process: u32, thread: u32, cpu: u32, now: u64) {
         // Tasks are numbered by birth, so each is the next one.
         debug_assert_eq!(task as usize, self.why.tasks.len());
         self.why.tasks.push(TaskWhy { process, thread, born_ns: now, born_cpu: cpu, ..TaskWhy::default() });
     }
 
+    /// It ended at `now` ns.
     pub fn ended(&mut self, task: u32, now: u64) {
         self.why.tasks[task as usize].ended_ns = Some(now);
     }
 
+    /// It changed its CPU.
     pub fn moved(
         &mut self,
         task: u32,
@@ -110,6 +114,7 @@ impl Collector {
         }
     }
 
+    /// A scan came by a mapping at `now` ns.
     pub fn visited(&mut self, vma: usize, v: &Visit, now: u64) {
         let entry = &mut self.why.vmas[vma];
         // A mapping that is scanned although its thread is inactive has both.
@@ -121,10 +126,12 @@ impl Collector {
         }
     }
 
+    /// A task scanned at `now` ns.
     pub fn scan(&mut self, task: u32, now: u64) {
         self.why.tasks[task as usize].scans.add(now);
     }
 
+    /// A hint fault on a mapping, taken on node `here`, and how it ended.
     pub fn fault(&mut self, vma: usize, f: &Fault, here: usize, fate: Fate) {
         let local = f.node == here;
         let moved = if f.result == MigrateResult::Migrated { u64::from(f.pages) } else { 0 };

@@ -52,6 +52,14 @@ fn cpu_time(o: &Outcome) -> f64 {
     scalar(o, "user_s") + scalar(o, "system_s")
 }
 
+/// Rounds per second under a kernel with CFS of old and one of new are in `range`.
+fn assert_rounds(machine: &str, parts: &[&str], range: std::ops::Range<f64>) {
+    for k in ["3.8", "6.1"] {
+        let rounds = scalar(&outcome(machine, k, parts), "rounds");
+        assert!(range.contains(&rounds), "{k}: {rounds} rounds a second");
+    }
+}
+
 /// A CPU that is never idle gives all its time to its tasks.
 fn assert_never_idle(o: &Outcome) {
     let (elapsed, used) = (scalar(o, "elapsed_s"), cpu_time(o));
@@ -93,11 +101,8 @@ count = 200
 steps = [{ compute = "3ms" }, { signal = "request" }, { wait = "reply" }, { score = "rounds" }]
 "#;
     let hog = HOG.replace("[[process.phase]]", "affinity = { cpus = [0] }\n[[process.phase]]");
-    for k in ["3.8", "6.1"] {
-        let rounds = scalar(&outcome("1x1x2x1", k, &[ROUNDS, &hog, pair]), "rounds");
-        // 3.02 ms and what messages and switches cost; up to a tick more without preemption.
-        assert!((320.0..331.2).contains(&rounds), "{k}: {rounds} rounds a second");
-    }
+    // 3.02 ms and what messages and switches cost; up to a tick more without preemption.
+    assert_rounds("1x1x2x1", &[ROUNDS, &hog, pair], 320.0..331.2);
 }
 
 #[test]
@@ -117,11 +122,8 @@ name = "short"
 count = 300
 steps = [{ sleep = "700us" }, { compute = "300us" }]
 "#;
-    for k in ["3.8", "6.1"] {
-        let rounds = scalar(&outcome("1x1x1x1", k, &[ROUNDS, text]), "rounds");
-        // 200 a second if its sleeps ended when they were planned to.
-        assert!((150.0..190.0).contains(&rounds), "{k}: {rounds} rounds a second");
-    }
+    // 200 a second if its sleeps ended when they were planned to.
+    assert_rounds("1x1x1x1", &[ROUNDS, text], 150.0..190.0);
 }
 
 #[test]
@@ -201,10 +203,7 @@ timed = "rounds"
 count = 200
 steps = [{ sleep = "5ms" }, { compute = "50us" }, { barrier = "step" }, { score = "rounds" }]
 "#;
-    for k in ["3.8", "6.1"] {
-        let rounds = scalar(&outcome("1x1x1x1", k, &[ROUNDS, text]), "rounds");
-        assert!((190.0..198.0).contains(&rounds), "{k}: {rounds} rounds a second");
-    }
+    assert_rounds("1x1x1x1", &[ROUNDS, text], 190.0..198.0);
 }
 
 #[test]
