@@ -306,7 +306,7 @@ pub(crate) mod tests {
                 source_snoop: false,
                 transfer_ns: None,
             },
-            stream: Stream { lines_sequential: 20.0, lines_random: 10.0, cap_gbps: 10.0, near_weight: None },
+            stream: Stream { lines_sequential: 20.0, lines_random: 10.0, cap_gbps: 10.0 },
             tlb: Tlb {
                 entries_4k: 1536,
                 entries_2m: 1536,

@@ -140,7 +140,6 @@ fn wrong_values_are_refused_at_their_place() {
         ("sustained_gbps = 80", "sustained_gbps = 0", "sustained_gbps = 0", vec!["above 0"]),
         ("sustained_gbps = 80", "sustained_gbps = nan", "nan", vec!["expected a number"]),
         ("sustained_gbps = 30", "sustained_gbps = 50", "[[link]]", vec!["above the peak of 40"]),
-        ("cap_gbps = 30", "cap_gbps = 30\nnear_weight = 0.5", "near_weight", vec!["is 0.5", "from 1 to 100"]),
         ("by_hop = [10, 20]", "by_hop = [10]", "by_hop", vec!["1 values for 2 hop classes"]),
         ("by_hop = [10, 20]", "by_hop = [10, 255]", "by_hop", vec!["no path to 1", "10 to 254"]),
         ("by_hop = [10, 20]", "by_hop = [10, 9]", "by_hop", vec!["is 9", "10 to 254"]),

@@ -192,7 +192,7 @@ fn no_kernel_beats_the_oracle_where_memory_is_local_in_the_end() {
 #[test]
 fn thread_local_slices_converge() {
     let m = machine("milan-2s-nps1");
-    let w = workload("numa01_THREAD_ALLOC", &m, 1, &[("loops", "900")]);
+    let w = workload("numa01_THREAD_ALLOC", &m, 1, &[("loops", "600")]);
     let o = run(&m, &w, &kernel("6.1"), 1);
     let bandwidth = o.series.iter().find(|s| s.name == "dram_bandwidth").unwrap();
     let peak = |c: usize| bandwidth.values[c].iter().copied().fold(0.0, f64::max);

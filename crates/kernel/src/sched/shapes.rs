@@ -128,7 +128,7 @@ impl Shape {
                 source_snoop: false,
                 transfer_ns: None,
             },
-            stream: Stream { lines_sequential: 0.0, lines_random: 0.0, cap_gbps: 0.0, near_weight: None },
+            stream: Stream { lines_sequential: 0.0, lines_random: 0.0, cap_gbps: 0.0 },
             tlb: Tlb {
                 entries_4k: 0,
                 entries_2m: 0,

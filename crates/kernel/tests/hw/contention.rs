@@ -63,25 +63,6 @@ fn vector_2_milan_saturated() {
 }
 
 #[test]
-fn near_weight_matters_where_memory_is_full_and_nowhere_else() {
-    let (plain, mut m) = (machines::milan(), machines::milan());
-    m.stream.near_weight = Some(2.5);
-    let flows = |threads: f64| [Flow::stream(&plain, 0, 0, threads), Flow::stream(&plain, 1, 0, threads)];
-    let ratio = |r: &[Rate]| r[0].gbps / r[1].gbps;
-    // Room for all: nothing changes.
-    let (few, weighted) = (solve(&plain, &flows(1.0)).1, solve(&m, &flows(1.0)).1);
-    assert_eq!((few[0].gbps, few[1].gbps), (weighted[0].gbps, weighted[1].gbps));
-    // Full: latencies decide, 200 to 110, and the weight on top; the whole is the same.
-    let ((all, many), (same, weighted)) = (solve(&plain, &flows(64.0)), solve(&m, &flows(64.0)));
-    near(ratio(&many), 200.0 / 110.0, 1e-6);
-    near(ratio(&weighted), 2.5 * 200.0 / 110.0, 1e-6);
-    near(same.node_gbps(0), all.node_gbps(0), 1e-6);
-    // Threads of one kind share as before.
-    let alone = solve(&m, &[Flow::stream(&plain, 0, 0, 64.0)]).1;
-    near(alone[0].gbps, solve(&plain, &[Flow::stream(&plain, 0, 0, 64.0)]).1[0].gbps, 1e-9);
-}
-
-#[test]
 fn vector_3_one_stream_on_naples() {
     let m = machines::naples();
     let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 0, 1.0)]);

@@ -81,12 +81,7 @@ fn build(s: &Sheet, hop: impl Fn(usize, usize) -> u8) -> Machine {
             source_snoop: false,
             transfer_ns: None,
         },
-        stream: Stream {
-            lines_sequential: s.stream.0,
-            lines_random: s.stream.1,
-            cap_gbps: s.stream.2,
-            near_weight: None,
-        },
+        stream: Stream { lines_sequential: s.stream.0, lines_random: s.stream.1, cap_gbps: s.stream.2 },
         tlb: Tlb {
             entries_4k: s.tlb.0,
             entries_2m: s.tlb.1,

@@ -40,7 +40,7 @@ fn machine() -> Machine {
             source_snoop: false,
             transfer_ns: None,
         },
-        stream: Stream { lines_sequential: 1.0, lines_random: 1.0, cap_gbps: 1.0, near_weight: None },
+        stream: Stream { lines_sequential: 1.0, lines_random: 1.0, cap_gbps: 1.0 },
         tlb: Tlb {
             entries_4k: 1,
             entries_2m: 1,

@@ -131,10 +131,6 @@ impl<'a> Layers<'a> {
     pub(super) fn positive(&self, key: &str, most: f64) -> Result<f64, SpecError> {
         self.opt_positive(key, most)?.ok_or_else(|| self.missing(key, "a number above 0"))
     }
-    /// A number in a range, if present.
-    pub(super) fn opt_between(&self, key: &str, range: RangeInclusive<f64>) -> Result<Option<f64>, SpecError> {
-        self.nearest(|t| opt_between(t, key, range.clone()))
-    }
     /// A number from zero to `most`, if present.
     pub(super) fn opt_up_to(&self, key: &str, most: f64) -> Result<Option<f64>, SpecError> {
         self.nearest(|t| opt_up_to(t, key, most))
@@ -180,17 +176,11 @@ pub(super) fn opt_positive(t: &Table, key: &str, most: f64) -> Result<Option<f64
     Err(x.error(format!("`{key}` is {}", x.value), format!("a number above 0, at most {most}")))
 }
 
-/// A number in a range of one table, if present.
-pub(super) fn opt_between(t: &Table, key: &str, range: RangeInclusive<f64>) -> Result<Option<f64>, SpecError> {
-    let Some(x) = t.opt_f64(key)? else { return Ok(None) };
-    if range.contains(&x.value) {
-        return Ok(Some(x.value));
-    }
-    let (least, most) = range.into_inner();
-    Err(x.error(format!("`{key}` is {}", x.value), format!("a number from {least} to {most}")))
-}
-
 /// A number from zero to `most` of one table, if present.
 pub(super) fn opt_up_to(t: &Table, key: &str, most: f64) -> Result<Option<f64>, SpecError> {
-    opt_between(t, key, 0.0..=most)
+    let Some(x) = t.opt_f64(key)? else { return Ok(None) };
+    if (0.0..=most).contains(&x.value) {
+        return Ok(Some(x.value));
+    }
+    Err(x.error(format!("`{key}` is {}", x.value), format!("a number from 0 to {most}")))
 }

@@ -197,7 +197,6 @@ fn stream(root: &Layers) -> Result<Stream, SpecError> {
         lines_sequential: t.positive("lines_sequential", 1e4)?,
         lines_random: t.positive("lines_random", 1e4)?,
         cap_gbps: t.positive("cap_gbps", layout::MAX_GBPS)?,
-        near_weight: t.opt_between("near_weight", 1.0..=100.0)?,
     };
     t.finish()?;
     Ok(stream)

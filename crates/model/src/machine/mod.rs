@@ -222,7 +222,7 @@ impl std::fmt::Debug for Cache {
 }
 
 /// Memory-level parallelism of one thread (machines.md section 7).
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stream {
     /// Lines in flight of a sequential stream, prefetch included.
     pub lines_sequential: f64,
@@ -230,23 +230,6 @@ pub struct Stream {
     pub lines_random: f64,
     /// Cap of one thread, GB/s.
     pub cap_gbps: f64,
-    /// How much more a line in flight to the thread's own node weighs than one from afar where that memory is full
-    /// (1 to 100); `None` where they weigh the same for their idle latency (machines.md section 6.2).
-    pub near_weight: Option<f64>,
-}
-
-/// As derived, but for `near_weight` where there is none, as [`Cache`] and for the same reason.
-impl std::fmt::Debug for Stream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut out = f.debug_struct("Stream");
-        out.field("lines_sequential", &self.lines_sequential)
-            .field("lines_random", &self.lines_random)
-            .field("cap_gbps", &self.cap_gbps);
-        if let Some(weight) = self.near_weight {
-            out.field("near_weight", &weight);
-        }
-        out.finish()
-    }
 }
 
 /// TLB and page-walk model (machines.md section 3).

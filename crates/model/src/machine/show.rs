@@ -276,7 +276,6 @@ fn figures(m: &Machine, out: &mut String) {
         format!("LLC hit {} ns,", short(c.llc_latency_ns)),
         format!("one thread streams {} GB/s", short(s.cap_gbps)),
     ];
-    let near = s.near_weight.map(|w| format!("(in full memory near requests weigh {})", short(w)));
     out.push('\n');
-    wrapped(out, "", "  ", parts.iter().chain(&near).map(String::as_str));
+    wrapped(out, "", "  ", parts.iter().map(String::as_str));
 }

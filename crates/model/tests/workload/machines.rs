@@ -102,7 +102,7 @@ pub fn build(s: &Shape) -> Machine {
             source_snoop: false,
             transfer_ns: None,
         },
-        stream: Stream { lines_sequential: 64.0, lines_random: 16.0, cap_gbps: 31.0, near_weight: None },
+        stream: Stream { lines_sequential: 64.0, lines_random: 16.0, cap_gbps: 31.0 },
         tlb: Tlb {
             entries_4k: 2048,
             entries_2m: 2048,

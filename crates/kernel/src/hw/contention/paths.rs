@@ -4,7 +4,7 @@
 //! backwards; the port of LLC c comes after all links. A path lists each resource once, with the share
 //! of the traffic that uses it (routes in parallel carry part of it each).
 
-use super::{Flow, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES};
+use super::{CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES};
 use numalab_model::machine::{Machine, MemoryKind};
 
 /// Something with a bandwidth.
@@ -67,8 +67,6 @@ pub(super) struct Paths {
     pub has_cpus: Vec<bool>,
     /// Whether cache ports are resources.
     ports: bool,
-    /// What a line in flight to the own node weighs where it competes with those from afar.
-    near_weight: f64,
 }
 
 impl Paths {
@@ -84,7 +82,6 @@ impl Paths {
             idle_ns: machine.latency_ns.iter().flatten().copied().collect(),
             has_cpus: machine.nodes.iter().map(|n| !n.cpus.is_empty()).collect(),
             ports: machine.cache.llc_port_gbps.is_some(),
-            near_weight: machine.stream.near_weight.unwrap_or(1.0),
         };
         for src in 0..nodes {
             for dst in 0..nodes {
@@ -164,14 +161,6 @@ impl Paths {
     /// Latency from the CPUs of `src` to the memory of `dst` with nothing else going on, ns.
     pub fn idle_ns(&self, src: usize, dst: usize) -> f64 {
         self.idle_ns[self.pair(src, dst)]
-    }
-
-    /// What a thread of `flow` claims of a saturated resource: bytes in flight over the idle time per line, GB/s, more by
-    /// the machine's `near_weight` if the memory is its own node's.
-    pub fn claim_gbps(&self, flow: &Flow) -> f64 {
-        let base_ns = self.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
-        let weight = if flow.src_node == flow.dst_node { self.near_weight } else { 1.0 };
-        weight * (flow.lines * LINE_BYTES / base_ns)
     }
 
     /// Resources of the pair, each once, DRAM first; without the cache port.

@@ -38,7 +38,7 @@ struct State {
     line_ns: f64,
     /// Own cap and the limits of saturated resources, GB/s.
     limit_gbps: f64,
-    /// Its claim on a saturated resource ([`Paths::claim_gbps`]): at least the most it could ever use.
+    /// `inflight` over the idle time per line: its claim on a saturated resource, and the most it could ever use.
     claim_gbps: f64,
     cap_gbps: f64,
     /// Part of the flow's load that its requests do not meet: that of their own thread if it is a chain.
@@ -260,7 +260,7 @@ impl Solver {
             }
             let inflight = flow.lines * LINE_BYTES;
             let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
-            let claim_gbps = paths.claim_gbps(flow);
+            let claim_gbps = inflight / base_ns;
             let mut line_ns = base_ns;
             let mut limit: f64 = 1.0;
             for (hop, unmet) in self.routes.of(i).iter().zip(&self.unmet[self.routes.range(i)]) {
@@ -539,7 +539,7 @@ impl Solver {
                 let inflight = flow.lines * LINE_BYTES;
                 let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
                 let (line_ns, limit) = self.trail.follow(&self.routes, &self.limit, i, base_ns);
-                let limit_gbps = flow.cap_gbps.min(limit * paths.claim_gbps(flow));
+                let limit_gbps = flow.cap_gbps.min(limit * (inflight / base_ns));
                 let demand = flow.cap_gbps.min(inflight / line_ns);
                 self.rates.push(rate(flow, line_ns, demand, limit_gbps));
                 continue;
