@@ -181,12 +181,14 @@ impl Collector {
         at
     }
 
+    /// Its preferred node changed at `time_ns`.
     pub fn preferred(&mut self, task: u32, from: Option<usize>, to: Option<usize>, time_ns: u64) {
         let t = &mut self.why.tasks[task as usize];
         let node = |n: Option<usize>| n.map(|n| n as u32);
         t.preferred.push(PreferredWhy { time_ns, from: node(from), to: node(to), faults: (t.faults, t.local) });
     }
 
+    /// NUMA placement or its group did something with it at `now` ns, by the number of the word for it.
     pub fn placement(&mut self, task: u32, placed: Option<u8>, group: Option<u8>, now: u64) {
         let t = &mut self.why.tasks[task as usize];
         if let Some(word) = placed.and_then(|i| Placement::WORDS.get(usize::from(i))) {

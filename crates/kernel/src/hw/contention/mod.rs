@@ -46,9 +46,8 @@
 //! carries more than 0.96 of its bandwidth (checked by property tests); the result depends on the flows
 //! alone up to the convergence tolerance of 10^-5, the previous solution only makes it quicker to find.
 //!
-//! Cost per solve in a settled run, release build, one core of a shared two-core virtual machine:
-//! 2 nodes/4 flows 0.3-0.6 us, 8 nodes/64 flows 3-5 us, 32 nodes/1024 flows 70-110 us (up to 260 us when
-//! every node is far beyond saturation). Measured by the ignored test `cost_of_solve`.
+//! Cost per solve: microseconds for two nodes, most of a millisecond for 32 far beyond saturation; the ignored test
+//! `cost_of_solve` measures it.
 
 mod paths;
 mod routes;
