@@ -26,6 +26,8 @@ pub struct Command {
 enum Verb {
     /// Run an experiment, or machines × kernels × workloads given here, and keep the records
     Run(Box<verb::run::Args>),
+    /// Run a simulated record's plan again, from what the record holds, and compare
+    Repeat(verb::repeat::Args),
     /// Compare the records of an experiment: as mmtests, lkp, markdown, csv or JSON
     Compare(verb::compare::Args),
     /// Write the records of an experiment as one self-contained HTML page
@@ -90,6 +92,7 @@ pub fn run(request: Request) -> Result<Done, Failure> {
     let context = Context::new(command.catalog.as_deref())?;
     match command.verb {
         Verb::Run(args) => verb::run::run(&context, &args),
+        Verb::Repeat(args) => verb::repeat::run(&args),
         Verb::Compare(args) => verb::compare::run(&args),
         Verb::Report(args) => verb::report::run(&context, &args),
         Verb::Counters(args) => verb::counters::run(&args),

@@ -9,8 +9,10 @@ use numalab_model::catalog::{is_path, File, Kind};
 use numalab_model::experiment::Sources;
 use numalab_model::kernel::{self, Kernel, Setting};
 use numalab_model::machine::{self, Machine};
+use numalab_model::plan::SourceFile;
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::{self, Workload, WorkloadSpec};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Loads a machine by catalog name, shorthand or path.
@@ -113,6 +115,25 @@ impl Sources for CatalogSources<'_> {
     fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
         Ok(self.spec(workload)?.params().iter().map(|p| p.name.clone()).collect())
     }
+    fn files(
+        &self,
+        machine: &Spot<String>,
+        kernel: (&Spot<String>, &Kernel),
+        workload: &Spot<String>,
+    ) -> Result<Vec<SourceFile>, SpecError> {
+        let catalog = &self.context.catalog;
+        let mut out = machine_files(self.context, machine)?;
+        // A kernel that was named by a path is not in the catalog under its name; those it extends are.
+        for name in &kernel.1.chain {
+            out.extend(catalog.get(Kind::Kernel, name).map(|f| source(Kind::Kernel.folder(), name, &f.text)));
+        }
+        if let Some(own) = kernel.1.chain.first().filter(|_| kernel.0.value.ends_with(".toml")) {
+            out.push(source(Kind::Kernel.folder(), own, &catalog.find(Kind::Kernel, kernel.0)?.text));
+        }
+        let name = self.spec(workload)?.name();
+        out.push(source(Kind::Workload.folder(), name, &catalog.find(Kind::Workload, workload)?.text));
+        Ok(out)
+    }
     fn workload(
         &self,
         name: &Spot<String>,
@@ -123,6 +144,26 @@ impl Sources for CatalogSources<'_> {
         let params: Vec<(String, String)> = settings.iter().map(|p| (p.name.value.clone(), p.value.clone())).collect();
         self.spec(name)?.resolve(machine, seed, &params).map_err(|e| placed(e, settings))
     }
+}
+
+/// The files a machine is read from: its own, those it extends, its cost class; none for a shorthand.
+fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFile>, SpecError> {
+    let found = RefCell::new(Vec::new());
+    let find = |n: &str| {
+        let file = context.catalog.get(Kind::Machine, n)?;
+        found.borrow_mut().push(source(Kind::Machine.folder(), n, &file.text));
+        Some((file.label.clone(), file.text.to_string()))
+    };
+    let own = machine::load(&name.value, &find, &[])?.name;
+    let mut out = found.take();
+    if is_path(&name.value) {
+        out.push(source(Kind::Machine.folder(), &own, &context.catalog.find(Kind::Machine, name)?.text));
+    }
+    Ok(out)
+}
+
+fn source(folder: &str, name: &str, text: &str) -> SourceFile {
+    SourceFile { place: format!("{folder}/{name}.toml"), text: text.into() }
 }
 
 /// A workload takes every parameter for one of the command line; one of an experiment's file has its place there.

@@ -213,3 +213,42 @@ fn a_parameter_of_one_workload_names_it_by_path_or_name() {
     });
     assert!(ids[0] == ids[1] && ids[1] == ids[2], "{ids:?}");
 }
+
+#[test]
+fn a_record_is_run_again_from_its_own_sources() {
+    let lab = lab();
+    let machine = "name = \"mine\"\ntitle = \"a copy\"\nextends = \"naples-2s\"\n[stream]\ncap_gbps = 9.0\n";
+    lab.write("mine.toml", machine);
+    let line = "run --machine ./mine.toml --kernel off,6.3 --set scan.scan_size_mb=512 --workload ./sweep.toml \
+                --param loops=3 --out d --json";
+    let runs = json(&lab.ok(line).out)["runs"].as_array().unwrap().clone();
+    // Neither file is there any more as it was.
+    lab.write("mine.toml", &machine.replace("9.0", "5.0"));
+    fs::remove_file(lab.path("sweep.toml")).unwrap();
+    for run in &runs {
+        let ended = lab.ok(&format!("repeat d/{} --json", run["record"].as_str().unwrap()));
+        let said = json(&ended.out);
+        assert_eq!(said["identical"], true, "{said}");
+        assert_eq!(said["version"], said["version_now"]);
+    }
+    // Sources that say something else are not the plan's.
+    let sources = lab.path("d").join(runs[1]["record"].as_str().unwrap()).join("sources/machines/mine.toml");
+    fs::write(sources, machine.replace("9.0", "5.0")).unwrap();
+    let line = format!("repeat d/{}", runs[1]["record"].as_str().unwrap());
+    lab.refused(&line, &["the machine that its sources give now is not the plan's"]);
+}
+
+#[test]
+fn a_plan_names_the_sources_of_the_simulator() {
+    let lab = lab();
+    let runs = json(&lab.ok(&format!("{QUICK} --kernel off --out d --json")).out)["runs"].as_array().unwrap().clone();
+    let record = lab.path("d").join(runs[0]["record"].as_str().unwrap());
+    let manifest = json(&fs::read_to_string(record.join("manifest.json")).unwrap());
+    let version = manifest["plan"]["version"].as_str().unwrap();
+    let (release, digest) = version.split_once('+').unwrap();
+    assert_eq!(release, env!("CARGO_PKG_VERSION"));
+    assert!(digest.len() == 12 && digest.chars().all(|c| c.is_ascii_hexdigit()), "{version}");
+    let files = manifest["files"].as_array().unwrap();
+    let kept = |name: &str| files.iter().any(|f| f["name"] == format!("sources/{name}"));
+    assert!(kept("kernels/off.toml") && kept("workloads/sweep.toml"), "{files:?}");
+}

@@ -53,6 +53,9 @@ pub struct Plan {
     pub workload: WorkloadPlan,
     /// Seed of every random stream of the run.
     pub seed: u64,
+    /// What else decides its figures, each a name and a value; nothing in plans of experiments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<(String, String)>,
 }
 
 /// The machine of a plan.
@@ -138,6 +141,18 @@ pub struct PlanInput {
     pub workload: Arc<Workload>,
     /// Seed.
     pub seed: u64,
+    /// Files that machine, kernel and workload were read from, kept beside the record; no part of the identity, which
+    /// has their resolved values.
+    pub sources: Arc<[SourceFile]>,
+}
+
+/// A file that something in a plan was read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its place in a catalog, e.g. `machines/milan-2s-nps1.toml`: letters, digits and `._+-` between slashes.
+    pub place: String,
+    /// Its text.
+    pub text: Arc<str>,
 }
 
 impl PlanInput {
@@ -176,9 +191,26 @@ impl PlanInput {
                 warnings: workload.warnings.clone(),
             },
             seed,
+            conditions: Vec::new(),
         };
         let id = plan.id()?;
-        Ok(Self { plan, id, machine, kernel, workload, seed })
+        Ok(Self { plan, id, machine, kernel, workload, seed, sources: Arc::new([]) })
+    }
+
+    /// The same run under `conditions` beside machine, kernel, workload and seed: another plan.
+    ///
+    /// # Errors
+    /// As [`Plan::canonical`].
+    pub fn under(mut self, conditions: Vec<(String, String)>) -> Result<Self, serde_json::Error> {
+        self.plan.conditions = conditions;
+        self.id = self.plan.id()?;
+        Ok(self)
+    }
+
+    /// The same plan with the files it was read from.
+    #[must_use]
+    pub fn with_sources(self, sources: Arc<[SourceFile]>) -> Self {
+        Self { sources, ..self }
     }
 }
 
@@ -244,6 +276,7 @@ mod tests {
                 warnings: vec![],
             },
             seed: 7,
+            conditions: vec![],
         }
     }
 
@@ -260,7 +293,7 @@ mod tests {
     #[test]
     fn everything_that_determines_a_result_changes_the_id() {
         let base = plan().id().unwrap();
-        let changes: [fn(&mut Plan); 7] = [
+        let changes: [fn(&mut Plan); 8] = [
             |p| p.backend = "vm".into(),
             |p| p.version = "2".into(),
             |p| p.machine.sha256 = "01".into(),
@@ -268,6 +301,7 @@ mod tests {
             |p| p.workload.sha256 = "12".into(),
             |p| p.workload.params[0].1 = "6".into(),
             |p| p.seed = 8,
+            |p| p.conditions.push(("harness".into(), "worker".into())),
         ];
         for change in changes {
             let mut p = plan();

@@ -57,6 +57,10 @@ use numalab_model::record::why::Why;
 use numalab_model::record::Outcome;
 use numalab_model::workload::Workload;
 
+/// Version of the simulator: the release, `+`, and 12 digits of the SHA-256 of its sources (those of this crate, of the
+/// model, of the kernel's mechanisms, and the built-in cost classes). Equal versions give equal figures.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("NUMALAB_SIM_SOURCE"));
+
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SimError {

@@ -16,7 +16,7 @@ use numalab_lab::knobs;
 use numalab_model::experiment::{Experiment, Sources};
 use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
-use numalab_model::plan::{Backend as BackendName, PlanInput};
+use numalab_model::plan::{Backend as BackendName, PlanInput, SourceFile};
 use numalab_model::record::Status;
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::Workload;
@@ -99,6 +99,14 @@ impl Sources for HostSources<'_> {
     }
     fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
         self.catalog.params_of(workload)
+    }
+    fn files(
+        &self,
+        machine: &Spot<String>,
+        kernel: (&Spot<String>, &Kernel),
+        workload: &Spot<String>,
+    ) -> Result<Vec<SourceFile>, SpecError> {
+        self.catalog.files(machine, kernel, workload)
     }
     fn workload(
         &self,

@@ -23,9 +23,21 @@ pub struct Sim {
     pub background: usize,
 }
 
+impl Sim {
+    /// What it adds to the plans of programs that are not run plainly: their harness, and how many others run beside.
+    pub fn conditions(&self) -> Vec<(String, String)> {
+        let harness = match self.harness {
+            Harness::Program => None,
+            Harness::Worker => Some(("harness".to_string(), "worker".to_string())),
+        };
+        let background = (self.background > 0).then(|| ("background".to_string(), self.background.to_string()));
+        harness.into_iter().chain(background).collect()
+    }
+}
+
 impl Backend for Sim {
     fn name(&self) -> BackendName<'_> {
-        BackendName { name: "sim", version: env!("CARGO_PKG_VERSION") }
+        BackendName { name: "sim", version: numalab_sim::VERSION }
     }
 
     fn run(&self, input: &PlanInput, _progress: &Progress) -> Result<Ran, Failure> {

@@ -8,6 +8,7 @@ pub mod explain;
 pub mod kernel;
 pub mod list;
 pub mod machine;
+pub mod repeat;
 pub mod report;
 pub mod reproduce;
 pub mod run;

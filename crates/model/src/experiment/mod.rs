@@ -10,7 +10,7 @@
 
 use crate::kernel::{settings, Kernel, Setting};
 use crate::machine::Machine;
-use crate::plan::{Backend, PlanInput};
+use crate::plan::{Backend, PlanInput, SourceFile};
 use crate::spec::{nearest, Doc, SpecError, Spot, Table};
 use crate::workload::Workload;
 use std::sync::Arc;
@@ -137,6 +137,18 @@ pub trait Sources {
         seed: u64,
         params: &[Setting],
     ) -> Result<Workload, SpecError>;
+    /// The files that a machine, a kernel and a workload were read from, as far as they came from files.
+    ///
+    /// # Errors
+    /// A file that cannot be read any more.
+    fn files(
+        &self,
+        _machine: &Spot<String>,
+        _kernel: (&Spot<String>, &Kernel),
+        _workload: &Spot<String>,
+    ) -> Result<Vec<SourceFile>, SpecError> {
+        Ok(Vec::new())
+    }
 }
 
 /// One run of an experiment.
@@ -192,19 +204,20 @@ impl Experiment {
         }
         let params = self.params_by_workload(sources)?;
         let mut cells = Vec::new();
-        for machine in &machines {
+        for (machine_name, machine) in self.machines.iter().zip(&machines) {
             let mut names: Vec<String> = Vec::new();
             for (workload, params) in self.workloads.iter().zip(&params) {
                 let resolved = self.seeds(sources, workload, machine, params)?;
                 let name = resolved.first().map(|w| w.name.clone()).unwrap_or_default();
                 unique(workload, &name, names.iter().map(String::as_str))?;
                 names.push(name);
-                for kernel in &kernels {
+                for (kernel_name, kernel) in self.kernels.iter().zip(&kernels) {
+                    let files: Arc<[SourceFile]> = sources.files(machine_name, (kernel_name, kernel), workload)?.into();
                     for (iteration, w) in (0..).zip(&resolved) {
                         let seed = self.seed.wrapping_add(u64::from(iteration));
                         let input = PlanInput::new(backend, machine.clone(), kernel.clone(), w.clone(), seed)
                             .map_err(|e| workload.error(e.to_string(), "a plan that can be written as JSON"))?;
-                        cells.push(Cell { iteration, input });
+                        cells.push(Cell { iteration, input: input.with_sources(files.clone()) });
                     }
                 }
             }

@@ -13,6 +13,8 @@ pub const VERSION: u64 = 1;
 pub const MANIFEST: &str = "manifest.json";
 /// Name of the file with the figures.
 pub const SCALARS: &str = "scalars.json";
+/// Folder of the files that the plan was read from, shaped as a catalog.
+pub const SOURCES: &str = "sources";
 
 /// `manifest.json`: what was asked, with what it ran, and which files belong to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ pub mod why;
 mod write;
 
 pub use error::RecordError;
-pub use manifest::{FileEntry, Manifest, SeriesEntry};
+pub use manifest::{FileEntry, Manifest, SeriesEntry, SOURCES};
 pub use read::{read, Record};
 pub use store::{ExperimentFile, Member, Store};
 pub use write::write;

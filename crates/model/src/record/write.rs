@@ -1,9 +1,12 @@
 //! Writing a record: all of it, or nothing.
 
-use super::manifest::{status_words, FileEntry, Manifest, Scalars, SeriesEntry, FORMAT, MANIFEST, SCALARS, VERSION};
+use super::manifest::{
+    status_words, FileEntry, Manifest, Scalars, SeriesEntry, FORMAT, MANIFEST, SCALARS, SOURCES, VERSION,
+};
 use super::{json, series, Outcome, RecordError};
 use crate::plan::{hex, PlanId, PlanInput};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -59,6 +62,9 @@ fn contents(input: &PlanInput, outcome: &Outcome) -> Result<Vec<(String, String)
         files.push((file.clone(), series::to_csv(s).map_err(RecordError::Outcome)?));
         index.push(SeriesEntry { name: s.name.clone(), unit: s.unit.clone(), file });
     }
+    for f in input.sources.iter() {
+        files.push((format!("{SOURCES}/{}", f.place), f.text.to_string()));
+    }
     let (status, reason) = status_words(&outcome.status);
     let manifest = Manifest {
         format: FORMAT.into(),
@@ -91,12 +97,14 @@ fn entry(name: &str, text: &str) -> FileEntry {
 }
 
 fn fill(dir: &Path, files: &[(String, String)]) -> Result<(), RecordError> {
-    let mut folders: Vec<PathBuf> = Vec::new();
+    let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
     for (name, text) in files {
         let path = dir.join(name);
-        if let Some(folder) = path.parent().filter(|f| *f != dir && !folders.iter().any(|g| g == f)) {
-            fs::create_dir(folder).map_err(|e| RecordError::io(folder, &e))?;
-            folders.push(folder.to_path_buf());
+        for folder in path.ancestors().skip(1).take_while(|f| *f != dir) {
+            folders.insert(folder.to_path_buf());
+        }
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|e| RecordError::io(folder, &e))?;
         }
         write_synced(&path, text)?;
     }

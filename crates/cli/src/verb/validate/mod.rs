@@ -28,7 +28,7 @@ use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment};
 use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
-use numalab_model::plan::PlanInput;
+use numalab_model::plan::{PlanInput, SourceFile};
 use numalab_model::record::{Outcome, Status, Store};
 use numalab_model::spec::SpecError;
 use numalab_sim::Harness;
@@ -282,7 +282,11 @@ impl<'a> Bench<'a> {
             let machine = Arc::new(with_divided_caches(machine, divisor_of(&m.input.workload)));
             let workload = Arc::new(coordinator::beside(&m.input.workload));
             let input = PlanInput::new(sim.name(), machine, Arc::new(kernel(m)), workload, m.input.seed)
+                .and_then(|input| input.under(sim.conditions()))
                 .map_err(|e| Failure::environment(e.to_string()))?;
+            // The calibrated machine is in no file: its text is what the plan has the fingerprint of.
+            let text = format!("{:#?}\n", input.machine).into();
+            let input = input.with_sources([SourceFile { place: "machine.txt".into(), text }].into());
             cells.push(Cell { iteration: i as u32, input });
         }
         let experiment = self.experiment_over(guests);

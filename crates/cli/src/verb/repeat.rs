@@ -1,0 +1,198 @@
+//! `numalab repeat`: run the plan of a record again, from what the record itself holds, and compare.
+//!
+//! Problem: a figure that cannot be made again is hearsay, and files of machines and workloads change.
+//! Approach: a record keeps the files it was read from in the shape of a catalog ([`SOURCES`]). They are laid over the
+//! built-in catalog, the plan is resolved anew, run in the simulator, and its outcome held against the record's.
+//! Invariant: nothing is written.
+
+use crate::backend::Sim;
+use crate::context::{named, Context};
+use crate::execute::{describe, Backend as _};
+use crate::failure::{Done, Exit, Failure};
+use crate::progress::Progress;
+use crate::records::{self, Pick};
+use crate::sources::CatalogSources;
+use numalab_model::experiment::{Experiment, Param};
+use numalab_model::kernel::Setting;
+use numalab_model::plan::{Plan, PlanInput};
+use numalab_model::record::{Outcome, Record, SOURCES};
+use numalab_model::spec::SpecError;
+use serde_json::json;
+
+/// Arguments of `repeat`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    run: Pick,
+    /// Verify the simulator's own invariants at the end of the run
+    #[arg(long)]
+    check: bool,
+    /// Print the differences as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the plan of a simulated record again and says what came out otherwise.
+///
+/// # Errors
+/// No such record, one of a real kernel, or one whose sources do not give its plan any more.
+pub fn run(args: &Args) -> Result<Done, Failure> {
+    let record = records::find(&args.run)?;
+    let place = record.path.display().to_string();
+    let plan = &record.manifest.plan;
+    if plan.backend != "sim" || !plan.conditions.is_empty() {
+        let what = match plan.backend.as_str() {
+            "sim" => "a run of `numalab validate`, on a machine that a guest was measured for".to_string(),
+            other => format!("a run of backend `{other}`"),
+        };
+        return Err(SpecError::plain(&place, what, "a simulated run of an experiment").into());
+    }
+    let sim = Sim { check: args.check, ..Sim::default() };
+    let input = resolve(&record, &sim)?;
+    let parts = changed(plan, &input.plan);
+    if let Some(part) = parts.iter().find(|p| **p != "version") {
+        let what = format!("the {part} that its sources give now is not the plan's");
+        return Err(SpecError::plain(&place, what, "a record of a version that reads these files alike").into());
+    }
+    let again = sim.run(&input, &Progress::new(1))?.outcome;
+    let differences = differences(&record.outcome, &again);
+    let exit = if differences.is_empty() { Exit::Ok } else { Exit::Finding };
+    let what = describe(&input);
+    let text = if args.json {
+        let rows: Vec<_> =
+            differences.iter().map(|(name, a, b)| json!({"name": name, "record": a, "now": b})).collect();
+        let form = json!({"run": what, "record": record.manifest.id, "version": plan.version,
+            "version_now": input.plan.version, "identical": rows.is_empty(), "differences": rows});
+        Done::json(&form)?.text
+    } else {
+        table(&what, (&plan.version, &input.plan.version), &differences)
+    };
+    Ok(Done { text, exit })
+}
+
+/// The plan of a record from its own sources.
+fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
+    let plan = &record.manifest.plan;
+    let sources = record.path.join(SOURCES);
+    if !sources.is_dir() {
+        let expected = "a record of version 0.8.0 or later";
+        return Err(SpecError::plain(&record.path.display().to_string(), "it has no sources", expected).into());
+    }
+    let context = Context::new(Some(&sources))?;
+    let (kernel, sets) = overrides(&plan.kernel.name);
+    let sets: Result<Vec<Setting>, SpecError> = sets.iter().map(|s| Setting::from_argument("--set", s)).collect();
+    let param = |(name, value): &(String, String)| {
+        let setting = Setting::from_argument("--param", &format!("{name}={value}"))?;
+        Ok(Param { workload: None, setting })
+    };
+    let params: Result<Vec<Param>, SpecError> = plan.workload.params.iter().map(param).collect();
+    let experiment = Experiment {
+        name: "repeat".into(),
+        title: String::new(),
+        about: String::new(),
+        machines: vec![named("repeat", &plan.machine.name)],
+        kernels: vec![named("repeat", kernel)],
+        workloads: vec![named("repeat", &plan.workload.name)],
+        baseline: None,
+        iterations: 1,
+        seed: plan.seed,
+        sets: sets?,
+        params: params?,
+    };
+    let sources = CatalogSources::new(&context, &experiment.workloads)?;
+    let mut cells = experiment.cells(&sources, sim.name())?;
+    let cell = cells.pop().ok_or_else(|| Failure::usage("repeat: the record names no run".to_string()))?;
+    Ok(cell.input)
+}
+
+/// A kernel's name and the overrides that it carries: `6.3[a=1,b=2]`.
+fn overrides(name: &str) -> (&str, Vec<&str>) {
+    match name.strip_suffix(']').and_then(|n| n.split_once('[')) {
+        Some((kernel, sets)) => (kernel, sets.split(',').collect()),
+        None => (name, Vec::new()),
+    }
+}
+
+/// Which parts of a plan are others now.
+fn changed(then: &Plan, now: &Plan) -> Vec<&'static str> {
+    let parts = [
+        ("version", then.version != now.version),
+        ("machine", then.machine.sha256 != now.machine.sha256),
+        ("kernel", then.kernel.roles != now.kernel.roles || then.kernel.tunables != now.kernel.tunables),
+        ("workload", then.workload.sha256 != now.workload.sha256),
+    ];
+    parts.into_iter().filter(|p| p.1).map(|p| p.0).collect()
+}
+
+/// A figure with its values then and now.
+type Difference = (String, String, String);
+
+/// What two outcomes of one plan differ in: how they ended, figures, counters, reasons, and names of time series.
+fn differences(then: &Outcome, now: &Outcome) -> Vec<Difference> {
+    let mut out = Vec::new();
+    let mut differ = |name: &str, a: String, b: String| {
+        if a != b {
+            out.push((name.to_string(), a, b));
+        }
+    };
+    differ("status", format!("{:?}", then.status), format!("{:?}", now.status));
+    let absent = || "absent".to_string();
+    for a in &then.scalars {
+        let b = now.scalars.iter().find(|b| b.name == a.name);
+        differ(&a.name, a.value.to_string(), b.map_or_else(absent, |b| b.value.to_string()));
+    }
+    for (then, now) in [(&then.counters, &now.counters), (&then.reasons, &now.reasons)] {
+        for (name, a) in then {
+            let b = now.iter().find(|b| b.0 == *name);
+            differ(name, a.to_string(), b.map_or_else(absent, |b| b.1.to_string()));
+        }
+        for (name, b) in now.iter().filter(|b| !then.iter().any(|a| a.0 == b.0)) {
+            differ(name, absent(), b.to_string());
+        }
+    }
+    for a in &then.series {
+        let same = now.series.iter().any(|b| b == a);
+        differ(
+            &format!("series {}", a.name),
+            "as recorded".into(),
+            if same { "as recorded" } else { "another" }.into(),
+        );
+    }
+    out
+}
+
+fn table(what: &str, (then, now): (&str, &str), differences: &[Difference]) -> String {
+    let versions = if then == now { format!("version {now}") } else { format!("version {then}, now {now}") };
+    if differences.is_empty() {
+        return format!("{what}: identical ({versions})\n");
+    }
+    let mut out = format!("{what}: {} figures differ ({versions})\n", differences.len());
+    out += &format!("{:<32}{:>24}{:>24}\n", "", "record", "now");
+    for (name, a, b) in differences {
+        out += &format!("{name:<32}{a:>24}{b:>24}\n");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernels_name_gives_back_its_overrides() {
+        assert_eq!(overrides("6.3"), ("6.3", vec![]));
+        let (kernel, sets) = overrides("6.3[scan.scan_size_mb=512,vma_filter=v612]");
+        assert_eq!((kernel, sets), ("6.3", vec!["scan.scan_size_mb=512", "vma_filter=v612"]));
+    }
+
+    #[test]
+    fn every_kind_of_difference_is_named() {
+        let then = Outcome { counters: vec![("pgfault".into(), 1)], ..Outcome::default() };
+        let now = Outcome { counters: vec![("pgfault".into(), 2), ("new".into(), 3)], ..Outcome::default() };
+        let found = differences(&then, &now);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0], ("pgfault".into(), "1".into(), "2".into()));
+        assert_eq!(found[1], ("new".into(), "absent".into(), "3".into()));
+        assert_eq!(differences(&now, &now), vec![]);
+    }
+}
