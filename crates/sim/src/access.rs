@@ -432,6 +432,7 @@ impl World<'_> {
                     out = Step::Stop(Pending::Resume);
                 }
                 done += bytes;
+                self.tasks[task as usize].ns_per_byte = per_byte;
                 self.rates.occupy(pace.kind, pace.place, (counts, node), of_pages, real(bytes) * memory);
                 let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
                 self.processes[process].space.vma_mut(id).touch(chunk, lo, reached);

@@ -8,6 +8,7 @@ use crate::host::Host;
 use crate::log::Fault;
 use crate::place::Placed;
 use crate::policy::page_index;
+use crate::window::Met;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{OwnPage, PageClass, PageState, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::Faults;
@@ -161,10 +162,13 @@ impl World<'_> {
         let decision = self.numa.hint_fault_decide(at, &mut facts, state, &policy, &self.memory);
         p.space.vma_mut(f.vma).unmark(f.chunk, f.page);
         let mut ns = self.machine.costs.hint_fault_ns as u64;
-        let result = match decision.target {
-            None => MigrateResult::NotTried,
-            Some(target) => self.migrate_page(at, f, &facts, target, &mut ns),
-        };
+        let (mut result, mut met) = (MigrateResult::NotTried, Met::Alone);
+        if let Some(target) = decision.target {
+            result = self.migrate_page(at, f, &facts, target, &mut ns);
+            if result == MigrateResult::Migrated {
+                met = self.second_hint_fault(task, f, &mut facts, clock);
+            }
+        }
         let (sched, processes, moves) = (&mut self.sched, &self.processes, &mut self.moves);
         let mut host = Host { sched, processes, moves, due_moves: &self.due_moves };
         let out = self.numa.hint_fault_done(at, &mut facts, &decision, result, &mut host);
@@ -172,7 +176,11 @@ impl World<'_> {
         if facts.last.raw() != f.last {
             vma.set_last(f.chunk, f.page, facts.last.raw());
         }
-        if out.write_dropped && f.pages == 1 {
+        if result == MigrateResult::NotTried {
+            // The entry comes back as it should be: an exclusive page is written again without a fault.
+            vma.restore_write(f.chunk, f.page);
+        }
+        if out.write_dropped && met != Met::Writable && f.pages == 1 {
             vma.set_read_only(f.chunk, f.page);
             if write {
                 // The store that caused the fault meets the read-only entry at once.

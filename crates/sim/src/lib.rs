@@ -46,6 +46,7 @@ mod sync;
 mod task;
 mod walk;
 mod why;
+mod window;
 mod zero;
 
 pub use config::{Harness, SimConfig};

@@ -104,6 +104,8 @@ pub struct Task<'a> {
     pub ahead_ns: u64,
     /// Rest of a slice in which it lost its CPU: time that it still has to run for what is done already, ns.
     pub owed_ns: u64,
+    /// Time per byte of its last sweep without a fault, ns (0 before the first).
+    pub ns_per_byte: f64,
     /// Working set of the loop it is in ([`NO_GROUP`](crate::sets::NO_GROUP) = none).
     pub group: u32,
     /// What it is about to do once it has run for what it owes, where it lost its CPU before it got there.
@@ -161,6 +163,7 @@ impl<'a> Task<'a> {
             cold_lines: 0,
             ahead_ns: 0,
             owed_ns: 0,
+            ns_per_byte: 0.0,
             group: crate::sets::NO_GROUP,
             carried: None,
             stage,

@@ -404,6 +404,19 @@ impl Vma {
             }
         }
     }
+    /// Gives an own page its write permission back, as a hint fault does that leaves the page where it is
+    /// (`can_change_pte_writable`, 6.2 on): unlike a write fault it leaves alone who faulted last.
+    #[inline]
+    pub fn restore_write(&mut self, chunk: usize, page: usize) {
+        let c = &mut self.chunks[chunk];
+        if c.kind == ChunkKind::Small && c.read_only > 0 {
+            let b = &mut self.blocks[c.index as usize];
+            if b.read_only.get(page) && !b.shared.get(page) {
+                b.read_only.clear(page);
+                c.read_only -= 1;
+            }
+        }
+    }
     /// Makes an entry writable again (`wp_page_reuse`). A small exclusive page forgets who faulted on it last; that of
     /// a shared one is the caller's.
     #[inline]
@@ -519,4 +532,28 @@ pub enum PageState {
         /// Its node.
         node: u8,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_fault_that_leaves_a_page_gives_back_its_write_permission_and_its_last_cpupid() {
+        for (restored, wanted) in [(true, 77), (false, NEVER)] {
+            let mut v = Vma::new(0, CHUNK_BYTES, VmaKind::PrivateAnon, true, 1);
+            v.populate(0, 3, 0, Frame::UNKNOWN);
+            v.set_last(0, 3, 77);
+            v.set_read_only(0, 3);
+            assert_eq!(v.next_fault(0, 3, 4, true), Some(3), "a store meets the read-only entry");
+            if restored {
+                v.restore_write(0, 3);
+            } else {
+                v.reuse_for_write(0, 3);
+            }
+            assert_eq!(v.next_fault(0, 3, 4, true), None);
+            let block = &v.blocks[v.chunks[0].index as usize];
+            assert_eq!(block.own_page(3).1, wanted, "only a write fault forgets who faulted last");
+        }
+    }
 }

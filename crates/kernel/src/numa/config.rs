@@ -91,6 +91,10 @@ crate::tunables! {
         local_fault_updates_cpupid: bool = false, "", "model";
         /// A migration attempt leaves private pages write-protected (6.2 on).
         migration_drops_write: bool = true, "", "model";
+        /// A refused migration leaves private pages write-protected too (6.2 to 6.10): whether the page can be isolated is found out after the entry has been let go.
+        refusal_drops_write: bool = false, "", "model";
+        /// Until a page that is to move is unmapped, others take hint faults on it as well (5.13 on: "NUMA balancing: reduce TLB flush via delaying mapping on hint page fault"). Not in the reference.
+        second_hint_faults: bool = true, "", "model";
         /// Tasks that wait for a page under migration hold a reference to it, so that the move fails and is tried again, ten times in all. Not in the reference; true of kernels before 5.0 (put_and_wait_on_page_locked).
         migration_waiters_pin: bool = false, "", "model";
         /// A page that has just come into memory cannot be isolated until its CPU has gathered a batch (vm.lru_batch) and put it on the LRU. Not in the reference; true of all kernels, but in real systems other tasks fill the batches, and the model has none. Guests are quiet: validation sets it.

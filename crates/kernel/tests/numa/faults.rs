@@ -174,6 +174,8 @@ fn write_permission_after_a_migration_attempt() {
         ("6.12", private, Migrated, true),
         ("6.12", private, Failed, true),
         ("6.12", private, Refused, false),
+        ("6.7", private, Refused, true),
+        ("6.7", private, MigrateResult::NotTried, false),
         ("6.12", shared, Migrated, false),
         ("6.12", PageFacts { write_notify: true, ..shared }, Migrated, true),
         ("6.12", read_only, Migrated, false),

@@ -107,6 +107,11 @@ fn rows_of_the_version_table() {
     assert_eq!((cfg("4.18").rate_limit, cfg("4.19").rate_limit), (RateLimit::Legacy, RateLimit::Off));
     let s = |r: &str| cfg(r).switches;
     assert!(!s("6.1").migration_drops_write && s("6.2").migration_drops_write);
+    let refused = ["6.1", "6.2", "6.10", "6.11", "6.12"].map(|r| s(r).refusal_drops_write);
+    assert_eq!(refused, [false, true, true, false, false]);
+    let lost = ["6.0", "6.1", "6.2", "6.10", "6.11"].map(|r| s(r).changed_entry_drops_fault);
+    assert_eq!(lost, [false, true, false, false, true]);
+    assert!(!s("5.11").second_hint_faults && s("5.13").second_hint_faults && s("6.12").second_hint_faults);
     assert!(!s("6.1").locality_reset_on_backoff && s("6.12").locality_reset_on_backoff);
     assert!(s("5.11").local_fault_updates_cpupid && !s("6.1").local_fault_updates_cpupid);
     assert!(!s("5.18").no_swap_with_spare && s("6.0").no_swap_with_spare);

@@ -151,8 +151,11 @@ impl NumaBalancing {
             return outcome;
         }
         let mut flags = decision.flags;
-        let tried =
-            matches!(result, MigrateResult::Failed | MigrateResult::FailedEntryChanged | MigrateResult::Migrated);
+        let tried = match result {
+            MigrateResult::NotTried => false,
+            MigrateResult::Refused => self.cfg.switches.refusal_drops_write,
+            MigrateResult::Failed | MigrateResult::FailedEntryChanged | MigrateResult::Migrated => true,
+        };
         match (result, decision.target) {
             (MigrateResult::NotTried, _) | (_, None) => {}
             (MigrateResult::Migrated, Some(target)) => {
