@@ -3,6 +3,7 @@
 use super::notes::Notes;
 use super::table::{Row, Workload, BALANCING, CLOSE};
 use super::{Compared, ThpCompared};
+use numalab_report::order::unique;
 
 /// Share of cells that must be close (issue of the conformance: "must reach").
 const TARGET_PERCENT: f64 = 80.0;
@@ -106,13 +107,7 @@ fn score(report: &[Compared]) -> String {
             out += &line(&name, &|c| c.image.image == image.image && c.side.thp == side.thp);
         }
     }
-    let mut names: Vec<&str> = Vec::new();
-    for c in &cells {
-        if !names.contains(&c.workload.name.as_str()) {
-            names.push(&c.workload.name);
-        }
-    }
-    for name in names {
+    for name in unique(cells.iter().map(|c| c.workload.name.as_str())) {
         out += &line(&format!("`{name}`"), &|c| c.workload.name == name);
     }
     for counter in BALANCING {
