@@ -174,7 +174,21 @@ fn runs_that_did_not_complete_are_findings() {
             );
             assert!(ended.err.starts_with(&what), "{}", ended.err);
         }
-        assert_eq!(lab.args(&["compare", workload, "--fail-if", "elapsed > +3%"]).code, code);
+        let bound = lab.args(&["compare", workload, "--fail-if", "elapsed > +3%"]);
+        assert_eq!(bound.code, code);
+        assert!(bound.err.contains("6.3: `elapsed > +3%` is not tested: no run of off completed"), "{}", bound.err);
+        // Nor is it a sample in any form; the rows stay, and the run is counted.
+        let c = json(&lab.run(&format!("compare {workload} --json")).out);
+        let w = &c["workloads"][0];
+        let ends = if code == 5 { ("timeout", "failed", "1,0") } else { ("failed", "timeout", "0,1") };
+        for kernel in ["off", "6.3"] {
+            assert_eq!((&w["runs"][kernel][ends.0], &w["runs"][kernel][ends.1]), (&1.into(), &0.into()), "{w}");
+            assert_eq!(w["metrics"][0]["kernels"][kernel]["n"], 0, "{w}");
+        }
+        let csv = lab.run(&format!("compare {workload} --style csv")).out;
+        assert!(csv.contains(&format!("\nsweep,elapsed,s,lower,6.3,0,,,,,,0,{}\n", ends.2)), "{csv}");
+        let text = lab.run(&format!("compare {workload}")).out;
+        assert!(text.contains("no run of 1 completed (1 "), "{text}");
     }
 }
 

@@ -104,15 +104,17 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let loaded = records::load(&store, args.baseline.as_deref(), records::Series::Drop)?;
     let mut exit = loaded.exit();
     loaded.remarks().iter().for_each(|r| note(r));
-    let mut broken = Vec::new();
+    let (mut broken, mut untested) = (Vec::new(), Vec::new());
     for bound in &bounds {
-        broken.extend(bound.check(&loaded.comparison)?);
+        let found = bound.check(&loaded.comparison)?;
+        broken.extend(found.failures);
+        untested.extend(found.untested);
     }
     let shown = if args.metric.is_empty() { loaded.comparison } else { select(&loaded.comparison, &args.metric)? };
     let text = render(args, &shown)?;
     // After everything that can still be refused: a message that a bound was passed stands for a result.
-    for failure in &broken {
-        note(&format!("numalab: {failure}"));
+    for finding in broken.iter().map(ToString::to_string).chain(untested) {
+        note(&format!("numalab: {finding}"));
         exit = exit.max(Exit::Finding);
     }
     Ok(Done { text, exit })
