@@ -128,6 +128,35 @@ fn star_rules_and_layouts_can_be_chosen() {
 }
 
 #[test]
+fn an_option_that_the_style_does_not_read_is_refused() {
+    let lab = lab();
+    for (options, parts) in [
+        (
+            "--style csv --star c",
+            "--star: has no effect with --style csv; expected --style mmtests or --style markdown",
+        ),
+        (
+            "--style lkp --layout 2026",
+            "--layout: has no effect with --style lkp; expected --style mmtests or --style markdown",
+        ),
+        ("--style lkp --layout 2018", "--layout: has no effect with --style lkp"),
+        (
+            "--json --tests",
+            "--tests: has no effect with --style json; expected --style mmtests or --style lkp or --style markdown",
+        ),
+        (
+            "--style markdown --all",
+            "--all: has no effect with --style markdown; expected --style mmtests or --style lkp",
+        ),
+    ] {
+        lab.refused(&format!("compare d {options}"), &[parts]);
+    }
+    for options in ["--style markdown --layout 2026 --star b --tests", "--style lkp --all --tests"] {
+        lab.ok(&format!("compare d {options}"));
+    }
+}
+
+#[test]
 fn the_tests_beside_the_star_are_printed_and_in_the_json() {
     let lab = lab();
     let text = lab.ok("compare d --tests").out;
