@@ -54,8 +54,7 @@ pub struct Cell {
     pub simulated_ratio: Option<f64>,
     /// What the cell is for.
     pub role: Role,
-    /// The cell belongs to the baseline column, so its ratio is 1 by definition; not scored, not part of the JSON form.
-    #[serde(skip)]
+    /// The cell belongs to the baseline column, so its ratio is 1 by definition; not scored.
     pub baseline: bool,
     /// What is suspected behind a miss; not part of the JSON form.
     #[serde(skip)]
@@ -355,12 +354,23 @@ mod tests {
             "mail": "000",
             "cells": [{
                 "id": "000.1.base-numascan", "group": "manual run", "kernel": "base-numascan", "metric": "real [s]",
-                "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated"
+                "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated",
+                "baseline": false
             }],
             "score": {"predicted": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0}
         });
         assert_eq!(value, want);
         assert!(json("000", &sample()).unwrap().contains("\"simulated_ratio\": null"));
+    }
+
+    #[test]
+    fn the_score_can_be_counted_from_the_cells_of_the_json_form() {
+        let mut cells = sample();
+        cells.push(Cell { baseline: true, ..predicted(1.0, 1.0) });
+        let value: serde_json::Value = serde_json::from_str(&json("000", &cells).unwrap()).unwrap();
+        let scored = |c: &&serde_json::Value| c["role"] == "predicted" && c["baseline"] == false;
+        let count = value["cells"].as_array().unwrap().iter().filter(scored).count();
+        assert_eq!(value["score"]["predicted"], count);
     }
 
     #[test]
