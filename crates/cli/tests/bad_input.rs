@@ -317,6 +317,10 @@ fn options_of_ladders_and_guests() {
             "--mempolicy bind:9: node 9 is not there or has no memory; expected some of 0, 1",
         ),
         (
+            "explain ladder --machine 200x1x1x1 --mempolicy bind:0-150",
+            "--machine 200x1x1x1: 200 nodes are more than NUMA balancing is modelled for; expected at most 128",
+        ),
+        (
             "kernel try --tree nowhere --workload first-touch",
             "--tree nowhere: no kernel source tree; expected a directory with the sources of Linux",
         ),
