@@ -127,6 +127,31 @@ fn parameters_and_expressions() {
 }
 
 #[test]
+fn a_score_has_a_name_of_its_own() {
+    let lab = lab();
+    let score = |name: &str| {
+        let step = format!("cost = \"1ns\"\n\n[[process.phase]]\nscore = \"{name}\"\n\n[[score]]\nname = \"{name}\"\n");
+        let text = SWEEP.replace("cost = \"1ns\"\n", &step);
+        lab.write("scored.toml", &(text + "unit = \"n\"\nbetter = \"higher\"\n"));
+    };
+    for (name, whose) in [
+        ("numa_hint_faults", "a counter"),
+        ("pgmigrate_success", "a counter"),
+        ("remote_misses", "a counter"),
+        ("numa_local_percent", "a derived column"),
+    ] {
+        score(name);
+        let what = format!("the score `{name}` has the name of {whose} of every report; expected another name");
+        for line in ["run --machine 2x1x2x1 --kernel 6.3 --workload scored.toml", "show workloads scored.toml"] {
+            let message = lab.refused(line, &["scored.toml:3", &what]);
+            assert!(!message.contains("scored.toml:0"), "{message}");
+        }
+    }
+    score("swept");
+    lab.ok("show workloads scored.toml");
+}
+
+#[test]
 fn command_lines() {
     let lab = lab();
     for (line, part) in [
