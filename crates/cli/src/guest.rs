@@ -37,16 +37,16 @@ pub struct GuestArgs {
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub workload_memory: Option<u64>,
     /// Seconds of wall time until a guest must have booted
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = duration)]
     pub boot_budget: Option<u64>,
     /// Seconds of wall time from there to the end of a run
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = duration)]
     pub run_budget: Option<u64>,
     /// Seconds of wall time that a running guest may be silent
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = duration)]
     pub silence_budget: Option<u64>,
     /// Milliseconds of guest time between samples
-    #[arg(long, value_name = "MS", value_parser = seconds)]
+    #[arg(long, value_name = "MS", value_parser = duration)]
     pub sample_ms: Option<u64>,
     /// Count local and remote cache misses in `counters` too, at half the speed
     #[arg(long)]
@@ -68,7 +68,8 @@ fn cpus(text: &str) -> Result<usize, String> {
     positive(text, numalab_lab::shape::MAX_CPUS as u64, "a whole number").map(|n| n as usize)
 }
 
-fn seconds(text: &str) -> Result<u64, String> {
+/// A number of seconds or milliseconds, as the option says.
+fn duration(text: &str) -> Result<u64, String> {
     positive(text, 1_000_000, "a whole number")
 }
 
@@ -102,10 +103,10 @@ impl GuestArgs {
         s.limits.cpus = self.guest_cpus.unwrap_or(s.limits.cpus);
         s.limits.memory_bytes = self.guest_memory.unwrap_or(s.limits.memory_bytes);
         s.limits.workload_bytes = self.workload_memory.unwrap_or(s.limits.workload_bytes);
-        let duration = |given: Option<u64>, usual| given.map_or(usual, Duration::from_secs);
-        s.budgets.boot = duration(self.boot_budget, s.budgets.boot);
-        s.budgets.run = duration(self.run_budget, s.budgets.run);
-        s.budgets.silence = duration(self.silence_budget, s.budgets.silence);
+        let budget = |given: Option<u64>, usual| given.map_or(usual, Duration::from_secs);
+        s.budgets.boot = budget(self.boot_budget, s.budgets.boot);
+        s.budgets.run = budget(self.run_budget, s.budgets.run);
+        s.budgets.silence = budget(self.silence_budget, s.budgets.silence);
         s.sample_ns = self.sample_ms.map_or(s.sample_ns, |ms| ms * 1_000_000);
         s.count_misses = self.count_misses;
         s.kvm = !self.no_kvm;
@@ -169,7 +170,7 @@ mod tests {
         assert!(args.refuse("sim").unwrap_err().message.contains("--timing: has no effect with --backend sim"));
         assert!(GuestArgs::default().refuse("sim").is_ok());
         assert!(
-            bytes("many").is_err() && bytes("3 GiB") == Ok(3 << 30) && cpus("256").is_err() && seconds("0").is_err()
+            bytes("many").is_err() && bytes("3 GiB") == Ok(3 << 30) && cpus("256").is_err() && duration("0").is_err()
         );
     }
 }

@@ -6,6 +6,7 @@ use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
 use numalab_report::columns;
 use numalab_report::data::{Comparison, Kernel};
+use numalab_report::order::unique;
 use std::path::{Path, PathBuf};
 
 /// Whether time series are kept; only the page needs them.
@@ -82,7 +83,7 @@ fn ended(run: &Run) -> Option<String> {
 /// An unknown baseline or a damaged record.
 pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loaded, Failure> {
     let members = &store.file().runs;
-    let kernels = in_order(members.iter().map(|r| r.kernel.as_str()));
+    let kernels = unique(members.iter().map(|r| r.kernel.as_str()));
     let baseline = match baseline {
         Some(name) => baseline_index(&kernels, "--baseline", name)?,
         None => {
@@ -90,8 +91,8 @@ pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loa
             baseline_index(&kernels, &place, &store.file().baseline)?
         }
     };
-    let machines = in_order(members.iter().map(|r| r.machine.as_str()));
-    let workloads = in_order(members.iter().map(|r| r.workload.as_str()));
+    let machines = unique(members.iter().map(|r| r.machine.as_str()));
+    let workloads = unique(members.iter().map(|r| r.workload.as_str()));
     let (mut missing, mut names, mut runs) = (0, Vec::new(), Vec::<Run>::new());
     for machine in &machines {
         for workload in &workloads {
@@ -152,16 +153,6 @@ fn mark(run: &Run) -> String {
     let backend = run.manifest.plan.backend.clone();
     let timing = run.outcome.tunables.iter().find(|t| t.name == "guest.timing");
     timing.map_or(backend.clone(), |t| format!("{backend}-{}", t.value))
-}
-
-fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut out: Vec<&str> = Vec::new();
-    for name in names {
-        if !out.contains(&name) {
-            out.push(name);
-        }
-    }
-    out
 }
 
 /// Which run: a record's directory, or an experiment's with enough options to name one of its runs.

@@ -12,6 +12,7 @@ use numalab_model::machine::{self, Machine};
 use numalab_model::plan::SourceFile;
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::{self, Workload, WorkloadSpec};
+use numalab_report::{columns, counters};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -44,12 +45,31 @@ pub fn domains(machine: &Machine, name: &Spot<String>, config: &SchedConfig) -> 
 /// Parses a workload by catalog name or path.
 ///
 /// # Errors
-/// Unknown, unreadable or invalid.
+/// Unknown, unreadable or invalid; a score with the name of another figure.
 pub fn workload(context: &Context, name: &Spot<String>) -> Result<WorkloadSpec, SpecError> {
     let file = context.catalog.find(Kind::Workload, name)?;
     let spec = workload::parse(&file.label, &file.text)?;
     check_own_name(context, Kind::Workload, name, spec.name())?;
+    spec.score_names().try_for_each(check_score)?;
     Ok(spec)
+}
+
+/// Counted in a guest by the lab's model of caches, beside the kernel's counters.
+const CACHE_COUNTERS: [&str; 3] = ["local_misses", "remote_misses", "llc_hits"];
+
+/// Refuses a score that is called like a counter or a derived column: reports find figures by their name, and would show two
+/// rows of it and take either one for bounds, selections and formulas.
+fn check_score(score: &Spot<String>) -> Result<(), SpecError> {
+    let name = score.value.as_str();
+    let taken = if counters::find(name).is_some() || CACHE_COUNTERS.contains(&name) {
+        "a counter"
+    } else if columns::built_in()?.iter().any(|c| c.name == name) {
+        "a derived column"
+    } else {
+        return Ok(());
+    };
+    let what = format!("the score `{name}` has the name of {taken} of every report");
+    Err(score.error(what, "another name (`numalab counters` lists those that are taken)"))
 }
 
 /// Kernels by name or path, with overrides.

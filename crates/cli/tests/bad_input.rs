@@ -127,6 +127,31 @@ fn parameters_and_expressions() {
 }
 
 #[test]
+fn a_score_has_a_name_of_its_own() {
+    let lab = lab();
+    let score = |name: &str| {
+        let step = format!("cost = \"1ns\"\n\n[[process.phase]]\nscore = \"{name}\"\n\n[[score]]\nname = \"{name}\"\n");
+        let text = SWEEP.replace("cost = \"1ns\"\n", &step);
+        lab.write("scored.toml", &(text + "unit = \"n\"\nbetter = \"higher\"\n"));
+    };
+    for (name, whose) in [
+        ("numa_hint_faults", "a counter"),
+        ("pgmigrate_success", "a counter"),
+        ("remote_misses", "a counter"),
+        ("numa_local_percent", "a derived column"),
+    ] {
+        score(name);
+        let what = format!("the score `{name}` has the name of {whose} of every report; expected another name");
+        for line in ["run --machine 2x1x2x1 --kernel 6.3 --workload scored.toml", "show workloads scored.toml"] {
+            let message = lab.refused(line, &["scored.toml:3", &what]);
+            assert!(!message.contains("scored.toml:0"), "{message}");
+        }
+    }
+    score("swept");
+    lab.ok("show workloads scored.toml");
+}
+
+#[test]
 fn command_lines() {
     let lab = lab();
     for (line, part) in [
@@ -315,6 +340,10 @@ fn options_of_ladders_and_guests() {
         (
             "explain ladder --machine 2x1x2x1 --mempolicy bind:9",
             "--mempolicy bind:9: node 9 is not there or has no memory; expected some of 0, 1",
+        ),
+        (
+            "explain ladder --machine 200x1x1x1 --mempolicy bind:0-150",
+            "--machine 200x1x1x1: 200 nodes are more than NUMA balancing is modelled for; expected at most 128",
         ),
         (
             "kernel try --tree nowhere --workload first-touch",

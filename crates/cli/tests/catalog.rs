@@ -44,6 +44,21 @@ fn a_list_without_a_kind_has_all_kinds() {
 }
 
 #[test]
+fn an_experiment_as_json_has_the_settings_and_parameters_that_its_text_has() {
+    let lab = Lab::new();
+    lab.write(
+        "e.toml",
+        "name = \"e\"\ntitle = \"t\"\nmachines = [\"2x1x2x1\"]\nkernels = [\"6.3\"]\nworkloads = [\"numa02\", \"stream\"]\n\
+         [params]\nthreads = 2\nnuma02.loops = 5\n[set]\nsystem.hz = 100\n",
+    );
+    let value: serde_json::Value = serde_json::from_str(&lab.ok("show experiments e.toml --json").out).unwrap();
+    assert_eq!(value["set"], serde_json::json!([{"name": "system.hz", "value": "100"}]));
+    let own = serde_json::json!({"workload": "numa02", "name": "loops", "value": "5"});
+    let shared = serde_json::json!({"workload": null, "name": "threads", "value": "2"});
+    assert_eq!(value["params"], serde_json::json!([shared, own]));
+}
+
+#[test]
 fn required_kernels_are_there() {
     let list = Lab::new().ok("list kernels").out;
     let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).collect();

@@ -128,6 +128,35 @@ fn star_rules_and_layouts_can_be_chosen() {
 }
 
 #[test]
+fn an_option_that_the_style_does_not_read_is_refused() {
+    let lab = lab();
+    for (options, parts) in [
+        (
+            "--style csv --star c",
+            "--star: has no effect with --style csv; expected --style mmtests or --style markdown",
+        ),
+        (
+            "--style lkp --layout 2026",
+            "--layout: has no effect with --style lkp; expected --style mmtests or --style markdown",
+        ),
+        ("--style lkp --layout 2018", "--layout: has no effect with --style lkp"),
+        (
+            "--json --tests",
+            "--tests: has no effect with --style json; expected --style mmtests or --style lkp or --style markdown",
+        ),
+        (
+            "--style markdown --all",
+            "--all: has no effect with --style markdown; expected --style mmtests or --style lkp",
+        ),
+    ] {
+        lab.refused(&format!("compare d {options}"), &[parts]);
+    }
+    for options in ["--style markdown --layout 2026 --star b --tests", "--style lkp --all --tests"] {
+        lab.ok(&format!("compare d {options}"));
+    }
+}
+
+#[test]
 fn the_tests_beside_the_star_are_printed_and_in_the_json() {
     let lab = lab();
     let text = lab.ok("compare d --tests").out;
@@ -174,7 +203,21 @@ fn runs_that_did_not_complete_are_findings() {
             );
             assert!(ended.err.starts_with(&what), "{}", ended.err);
         }
-        assert_eq!(lab.args(&["compare", workload, "--fail-if", "elapsed > +3%"]).code, code);
+        let bound = lab.args(&["compare", workload, "--fail-if", "elapsed > +3%"]);
+        assert_eq!(bound.code, code);
+        assert!(bound.err.contains("6.3: `elapsed > +3%` is not tested: no run of off completed"), "{}", bound.err);
+        // Nor is it a sample in any form; the rows stay, and the run is counted.
+        let c = json(&lab.run(&format!("compare {workload} --json")).out);
+        let w = &c["workloads"][0];
+        let ends = if code == 5 { ("timeout", "failed", "1,0") } else { ("failed", "timeout", "0,1") };
+        for kernel in ["off", "6.3"] {
+            assert_eq!((&w["runs"][kernel][ends.0], &w["runs"][kernel][ends.1]), (&1.into(), &0.into()), "{w}");
+            assert_eq!(w["metrics"][0]["kernels"][kernel]["n"], 0, "{w}");
+        }
+        let csv = lab.run(&format!("compare {workload} --style csv")).out;
+        assert!(csv.contains(&format!("\nsweep,elapsed,s,lower,6.3,0,,,,,,0,{}\n", ends.2)), "{csv}");
+        let text = lab.run(&format!("compare {workload}")).out;
+        assert!(text.contains("no run of 1 completed (1 "), "{text}");
     }
 }
 

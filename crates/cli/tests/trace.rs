@@ -149,6 +149,10 @@ fn reasons_are_said_in_sentences_that_agree_with_the_counts() {
     let (off, on) = (record(&summary, 0), record(&summary, 1));
     let counts = figures(&lab, &on);
     let none = lab.ok(&format!("explain {off} --vma main.0/buffer")).out;
+    // From inside the record or through a link it has another name; the logs are found beside the record all the same.
+    assert_eq!(lab.ok(&format!("explain {off}/series/.. --vma main.0/buffer")).out, none);
+    std::os::unix::fs::symlink(lab.path(&off), lab.path("latest")).unwrap();
+    assert_eq!(lab.ok("explain latest --vma main.0/buffer").out, none);
     assert!(none.contains("It was never scanned, and the scanner never came to it: NUMA balancing is off"), "{none}");
     let some = lab.ok(&format!("explain {on} --vma main.0/buffer")).out;
     assert!(some.contains("It was scanned ") && some.contains(" pages were marked"), "{some}");

@@ -1,7 +1,8 @@
 //! From records to a comparison.
 //!
-//! Invariant: a scalar or counter seen in any run gets an entry for every kernel; the order is that of first appearance,
-//! kernel by kernel, so the same records give the same report.
+//! Invariants: only completed runs give samples, since a run that was cut off or failed has no result; how many there were
+//! of each is kept. A scalar or counter seen in any run gets an entry for every kernel, so no row or column vanishes; the
+//! order is that of first appearance, kernel by kernel, so the same records give the same report.
 
 use numalab_model::record::{Outcome, Scalar, Status};
 
@@ -43,6 +44,7 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
         let runs = w.runs.get(k).map_or(&[][..], Vec::as_slice);
         let mut count = Runs { total: runs.len(), ..Runs::default() };
         for outcome in runs {
+            let completed = outcome.status == Status::Completed;
             match &outcome.status {
                 Status::Completed => {}
                 Status::Timeout => count.timeout += 1,
@@ -54,21 +56,36 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
             for text in outcome.warnings.iter().filter(|text| !common.contains(&text.as_str())) {
                 warn(&mut out.warnings, format!("{}: {text}", kernel.name));
             }
-            add_scalars(&mut out.metrics, &outcome.scalars, k, columns);
-            add_counters(&mut out.counters, &outcome.counters, k, columns);
-            add_counters(&mut out.reasons, &outcome.reasons, k, columns);
+            // A run without a result still names the rows, which are then empty rather than missing.
+            let column = completed.then_some(k);
+            add_scalars(&mut out.metrics, &outcome.scalars, column, columns);
+            add_counters(&mut out.counters, &outcome.counters, column, columns);
+            add_counters(&mut out.reasons, &outcome.reasons, column, columns);
         }
-        if count.timeout > 0 {
-            let text = format!("{}: {} of {} runs ended at the time limit", kernel.name, count.timeout, count.total);
-            warn(&mut out.warnings, text);
-        }
-        if runs.is_empty() {
-            warn(&mut out.warnings, format!("{}: no runs, its column shows 0.00", kernel.name));
+        if let Some(text) = lost(count) {
+            warn(&mut out.warnings, format!("{}: {text}", kernel.name));
         }
         out.runs.push(count);
         out.durations.push(duration(runs));
     }
     out
+}
+
+/// What is missing from a column's figures, and why; `None` if nothing is.
+fn lost(runs: Runs) -> Option<String> {
+    let why = || {
+        let part = |n: usize, what: &str| (n > 0).then(|| format!("{n} {what}"));
+        let parts = [part(runs.timeout, "reached the time limit"), part(runs.failed, "failed")];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    match runs.completed() {
+        0 if runs.total == 0 => Some("no runs, so its column has no figures".into()),
+        0 => Some(format!("no run of {} completed ({}), so its column has no figures", runs.total, why())),
+        n if n < runs.total => {
+            Some(format!("{n} of {} runs completed ({}); figures and sums leave the others out", runs.total, why()))
+        }
+        _ => None,
+    }
 }
 
 /// Warnings that every run of every kernel gives: what they say is of the machine or the workload, not of a kernel.
@@ -88,33 +105,39 @@ fn warn(warnings: &mut Vec<String>, text: String) {
     }
 }
 
-fn add_scalars(metrics: &mut Vec<Metric>, scalars: &[Scalar], kernel: usize, columns: usize) {
+/// Adds scalars as samples of a kernel; without one only their names.
+fn add_scalars(metrics: &mut Vec<Metric>, scalars: &[Scalar], kernel: Option<usize>, columns: usize) {
     for s in scalars {
         let name = metric_name(&s.name);
         let at = metrics.iter().position(|m| m.name == name).unwrap_or_else(|| {
             metrics.push(Metric::new(name, &s.unit, s.higher_is_better, vec![Vec::new(); columns]));
             metrics.len() - 1
         });
-        metrics[at].samples[kernel].push(s.value);
+        if let Some(kernel) = kernel {
+            metrics[at].samples[kernel].push(s.value);
+        }
     }
 }
 
-fn add_counters(counters: &mut Vec<Counter>, values: &[(String, u64)], kernel: usize, columns: usize) {
+/// As [`add_scalars`], for counters.
+fn add_counters(counters: &mut Vec<Counter>, values: &[(String, u64)], kernel: Option<usize>, columns: usize) {
     for (name, value) in values {
         let at = counters.iter().position(|c| c.name == *name).unwrap_or_else(|| {
             counters.push(Counter { name: name.clone(), samples: vec![Vec::new(); columns] });
             counters.len() - 1
         });
-        // Exact up to 2^53, which a page counter does not reach.
-        counters[at].samples[kernel].push(*value as f64);
+        if let Some(kernel) = kernel {
+            // Exact up to 2^53, which a page counter does not reach.
+            counters[at].samples[kernel].push(*value as f64);
+        }
     }
 }
 
+/// Sums over the completed runs of a kernel.
 fn duration(runs: &[&Outcome]) -> Option<Duration> {
-    if runs.is_empty() {
-        return None;
-    }
-    let total = |name: &str| runs.iter().flat_map(|o| &o.scalars).filter(|s| s.name == name).map(|s| s.value).sum();
+    let completed = || runs.iter().filter(|o| o.status == Status::Completed);
+    completed().next()?;
+    let total = |name: &str| completed().flat_map(|o| &o.scalars).filter(|s| s.name == name).map(|s| s.value).sum();
     Some(Duration { user_s: total("user_s"), system_s: total("system_s"), elapsed_s: total("elapsed_s") })
 }
 
@@ -147,7 +170,7 @@ mod tests {
 
     #[test]
     fn times_lose_their_unit_and_missing_kernels_stay() {
-        let (a, b) = (outcome(3.0, 5, Status::Completed), outcome(4.0, 6, Status::Timeout));
+        let (a, b) = (outcome(3.0, 5, Status::Completed), outcome(4.0, 6, Status::Completed));
         let runs = WorkloadRuns { name: "numa01".into(), runs: vec![vec![&a, &b], vec![]] };
         let c = collect(vec![Kernel::named("x"), Kernel::named("y")], 0, &[runs]);
         let w = &c.workloads[0];
@@ -157,7 +180,32 @@ mod tests {
         assert_eq!(w.reasons[0].of(0), [10.0, 12.0]);
         assert_eq!(w.duration(0), Some(Duration { user_s: 0.0, system_s: 2.0, elapsed_s: 7.0 }));
         assert_eq!(w.duration(1), None);
-        assert_eq!(w.runs[0], Runs { total: 2, timeout: 1, failed: 0 });
-        assert_eq!(w.warnings, ["x: 1 of 2 runs ended at the time limit", "y: no runs, its column shows 0.00"]);
+        assert_eq!(w.runs[0], Runs { total: 2, timeout: 0, failed: 0 });
+        assert_eq!(w.warnings, ["y: no runs, so its column has no figures"]);
+    }
+
+    #[test]
+    fn runs_that_did_not_complete_are_counted_and_give_no_samples() {
+        let good = outcome(3.0, 5, Status::Completed);
+        let slow = Outcome { counters: vec![("pgfault".into(), 1)], ..outcome(1.0, 6, Status::Timeout) };
+        let bad = outcome(0.5, 7, Status::Failed("no memory".into()));
+        let runs = WorkloadRuns { name: "w".into(), runs: vec![vec![&good, &slow, &bad], vec![&slow, &slow]] };
+        let c = collect(vec![Kernel::named("x"), Kernel::named("y")], 0, &[runs]);
+        let w = &c.workloads[0];
+        assert_eq!(w.metric("elapsed").unwrap().samples, [vec![3.0], vec![]]);
+        assert_eq!(w.counter("numa_hint_faults").unwrap().samples, [vec![5.0], vec![]]);
+        let nothing: [Vec<f64>; 2] = [vec![], vec![]];
+        assert_eq!(w.counter("pgfault").unwrap().samples, nothing, "known by name, without a figure");
+        assert_eq!(w.reasons[0].samples, [vec![10.0], vec![]]);
+        assert_eq!(w.duration(0), Some(Duration { user_s: 0.0, system_s: 1.0, elapsed_s: 3.0 }));
+        assert_eq!(w.duration(1), None);
+        assert_eq!(w.runs, [Runs { total: 3, timeout: 1, failed: 1 }, Runs { total: 2, timeout: 2, failed: 0 }]);
+        assert_eq!(w.runs.iter().map(|r| r.completed()).collect::<Vec<_>>(), [1, 0]);
+        let want = [
+            "x: a run failed: no memory",
+            "x: 1 of 3 runs completed (1 reached the time limit, 1 failed); figures and sums leave the others out",
+            "y: no run of 2 completed (2 reached the time limit), so its column has no figures",
+        ];
+        assert_eq!(w.warnings, want);
     }
 }

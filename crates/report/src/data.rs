@@ -73,9 +73,9 @@ pub struct Workload {
     pub reasons: Vec<Counter>,
     /// Figures derived from counters ([`crate::columns`]).
     pub derived: Vec<Metric>,
-    /// Cost of all runs of a kernel together; `None` if there was none.
+    /// Cost of all completed runs of a kernel together; `None` if there was none.
     pub durations: Vec<Option<Duration>>,
-    /// Runs per kernel, failed ones among them.
+    /// Runs per kernel, those without figures among them.
     pub runs: Vec<Runs>,
     /// What a reader must know, in order.
     pub warnings: Vec<String>,
@@ -90,7 +90,16 @@ impl Workload {
     pub fn counter(&self, name: &str) -> Option<&Counter> {
         self.counters.iter().find(|c| c.name == name)
     }
-    /// Duration of a kernel's runs.
+    /// Runs of a kernel; none if nobody counted them.
+    pub fn runs_of(&self, kernel: usize) -> Runs {
+        self.runs.get(kernel).copied().unwrap_or_default()
+    }
+    /// Whether a kernel has any figure; it has none if none of its runs completed.
+    pub fn measured(&self, kernel: usize) -> bool {
+        let counters = self.counters.iter().chain(&self.reasons);
+        self.metrics.iter().any(|m| !m.of(kernel).is_empty()) || counters.into_iter().any(|c| !c.of(kernel).is_empty())
+    }
+    /// Duration of a kernel's completed runs.
     pub fn duration(&self, kernel: usize) -> Option<Duration> {
         self.durations.get(kernel).copied().flatten()
     }
@@ -105,7 +114,7 @@ pub struct Metric {
     pub unit: String,
     /// Direction.
     pub higher_is_better: bool,
-    /// `samples[kernel][run]`.
+    /// `samples[kernel][run]`, completed runs only.
     pub samples: Vec<Vec<f64>>,
     /// Stars given from outside, one per kernel, instead of a computed rule (to render a published table).
     pub significant: Option<Vec<bool>>,
@@ -131,7 +140,7 @@ impl Metric {
 pub struct Counter {
     /// Kernel name.
     pub name: String,
-    /// `samples[kernel][run]`.
+    /// `samples[kernel][run]`, completed runs only.
     pub samples: Vec<Vec<f64>>,
 }
 
@@ -142,7 +151,7 @@ impl Counter {
     }
 }
 
-/// What GNU time says of all runs of a kernel together: CPU seconds of all descendants and wall seconds.
+/// What GNU time says of all completed runs of a kernel together: CPU seconds of all descendants and wall seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Duration {
     /// User CPU time, s.
@@ -153,7 +162,7 @@ pub struct Duration {
     pub elapsed_s: f64,
 }
 
-/// How many runs there were and how many of them went wrong.
+/// How many runs there were and how many of them did not complete: those have no figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
     /// All of them.
@@ -162,4 +171,11 @@ pub struct Runs {
     pub timeout: usize,
     /// Could not go on.
     pub failed: usize,
+}
+
+impl Runs {
+    /// Runs that figures are made of.
+    pub fn completed(self) -> usize {
+        self.total.saturating_sub(self.timeout + self.failed)
+    }
 }

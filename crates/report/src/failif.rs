@@ -1,6 +1,7 @@
 //! `--fail-if 'elapsed > +3%'`: a bound on a comparison, for scripts and continuous integration.
 //!
-//! Form: `METRIC OP BOUND`. METRIC is any metric, derived column or counter, optionally `WORKLOAD/METRIC`; OP is `>` or `<`;
+//! Form: `METRIC OP BOUND`. METRIC is any metric, derived column or counter, optionally `WORKLOAD/METRIC`, whose workload
+//! may have blanks (`numa01 on naples-2s/elapsed`); OP is `>` or `<`;
 //! BOUND is a percentage of change (`+3%`, `-5%`) or a factor of the baseline (`1.03`, `1.03x`). The mean of every kernel but
 //! the baseline is tested; a plus means the number grew, whatever the direction of the metric.
 
@@ -23,6 +24,15 @@ pub struct FailIf {
     above: bool,
     /// Ratio to the baseline that must not be passed.
     ratio: f64,
+}
+
+/// What a bound found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checked {
+    /// Kernels beyond it, in print order.
+    pub failures: Vec<Failure>,
+    /// Workloads and kernels it could not be tested on, because no run completed: no pass either.
+    pub untested: Vec<String>,
 }
 
 /// A kernel that went beyond a bound.
@@ -76,13 +86,15 @@ impl FailIf {
         if name.is_empty() {
             return Err(error(metric_column, "no metric before the comparison", "METRIC > +3%"));
         }
-        if let Some(bad) = name.chars().position(char::is_whitespace) {
-            return Err(error(metric_column + bad, "a blank inside the metric", "one name, or WORKLOAD/METRIC"));
-        }
-        let (workload, metric) = match name.split_once('/') {
+        // With several machines a workload is called `NAME on MACHINE`: only the metric has no blanks.
+        let (workload, metric) = match name.rsplit_once('/') {
             Some((w, m)) => (Some(w.to_string()), m.to_string()),
             None => (None, name.to_string()),
         };
+        if let Some(bad) = metric.chars().position(char::is_whitespace) {
+            let column = metric_column + name.chars().count() - metric.chars().count() + bad;
+            return Err(error(column, "a blank inside the metric", "one name, or WORKLOAD/METRIC"));
+        }
         let right = &text[at + 1..];
         let bound_column = left.chars().count() + 2 + right.chars().take_while(|c| c.is_whitespace()).count();
         let ratio = bound(right.trim(), bound_column)?;
@@ -90,12 +102,12 @@ impl FailIf {
         Ok(Self { text: text.trim().to_string(), workload, metric, metric_column, above, ratio })
     }
 
-    /// Kernels beyond the bound, in print order.
+    /// Kernels beyond the bound, and those it could not be tested on.
     ///
     /// # Errors
     /// A [`SpecError`] if no workload has the metric, with the nearest name; a bound that tests nothing must not pass.
-    pub fn check(&self, c: &Comparison) -> Result<Vec<Failure>, SpecError> {
-        let mut out = Vec::new();
+    pub fn check(&self, c: &Comparison) -> Result<Checked, SpecError> {
+        let mut out = Checked::default();
         let mut tested = 0;
         for w in &c.workloads {
             if self.workload.as_ref().is_some_and(|name| *name != w.name) {
@@ -105,19 +117,27 @@ impl FailIf {
                 for k in c.others() {
                     let (Some(base), Some(value)) = (describe::amean(m.of(c.baseline)), describe::amean(m.of(k)))
                     else {
+                        let ended = |k: usize| w.runs_of(k).total > 0 && w.runs_of(k).completed() == 0;
+                        let lost = [c.baseline, k].into_iter().find(|k| ended(*k)).and_then(|k| c.kernels.get(k));
+                        out.untested
+                            .extend(lost.map(|kernel| self.untested(&w.name, &c.kernels[k].name, &kernel.name)));
                         continue;
                     };
                     tested += 1;
                     if self.beyond(value, base) {
-                        out.push(self.failure(c, &w.name, m, k, (base, value)));
+                        out.failures.push(self.failure(c, &w.name, m, k, (base, value)));
                     }
                 }
             }
         }
-        if tested == 0 {
+        if tested == 0 && out.untested.is_empty() {
             return Err(self.nothing_tested(c));
         }
         Ok(out)
+    }
+
+    fn untested(&self, workload: &str, kernel: &str, lost: &str) -> String {
+        format!("{workload} {} on {kernel}: `{}` is not tested: no run of {lost} completed", self.metric, self.text)
     }
 
     fn beyond(&self, value: f64, base: f64) -> bool {
@@ -187,7 +207,7 @@ fn error(column: usize, what: &str, expected: &str) -> SpecError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Counter, Kernel, Workload};
+    use crate::data::{Counter, Kernel, Runs, Workload};
 
     fn comparison() -> Comparison {
         let w = Workload {
@@ -201,7 +221,7 @@ mod tests {
     }
 
     fn failing(text: &str) -> Vec<String> {
-        FailIf::parse(text).unwrap().check(&comparison()).unwrap().iter().map(|f| f.kernel.clone()).collect()
+        FailIf::parse(text).unwrap().check(&comparison()).unwrap().failures.iter().map(|f| f.kernel.clone()).collect()
     }
 
     #[test]
@@ -221,7 +241,32 @@ mod tests {
     fn a_failure_reads_well() {
         let f = FailIf::parse("elapsed > +3%").unwrap().check(&comparison()).unwrap();
         let want = "numa01 elapsed on b: 10.40 against 10.00 (+4.00%) fails `elapsed > +3%`";
-        assert_eq!(f[0].to_string(), want);
+        assert_eq!(f.failures[0].to_string(), want);
+    }
+
+    #[test]
+    fn kernels_without_a_completed_run_are_named_as_not_tested() {
+        let mut c = comparison();
+        let ended = Runs { total: 2, timeout: 2, failed: 0 };
+        c.workloads[0].runs = vec![Runs { total: 2, ..Runs::default() }, Runs { total: 2, ..Runs::default() }, ended];
+        let bound = FailIf::parse("elapsed > +3%").unwrap();
+        let got = bound.check(&c).unwrap();
+        assert_eq!(got.failures.len(), 1);
+        assert_eq!(got.untested, ["numa01 elapsed on c: `elapsed > +3%` is not tested: no run of c completed"]);
+        c.workloads[0].metrics[0].samples = vec![vec![]; 3];
+        c.workloads[0].runs = vec![ended; 3];
+        let got = bound.check(&c).unwrap();
+        assert_eq!((got.failures.len(), got.untested.len()), (0, 2), "{:?}", got.untested);
+    }
+
+    #[test]
+    fn a_workload_of_several_machines_has_blanks() {
+        let mut c = comparison();
+        c.workloads.push(Workload { name: "numa01 on naples-2s".into(), ..c.workloads[0].clone() });
+        let got = FailIf::parse("numa01 on naples-2s/elapsed > +3%").unwrap().check(&c).unwrap();
+        assert_eq!(got.failures.iter().map(|f| f.workload.as_str()).collect::<Vec<_>>(), ["numa01 on naples-2s"]);
+        let e = FailIf::parse("numa01 on naples-3s/elapsed > +3%").unwrap().check(&c).unwrap_err();
+        assert_eq!(e.nearest.as_deref(), Some("numa01 on naples-2s"));
     }
 
     #[test]
@@ -235,6 +280,7 @@ mod tests {
         assert_eq!(column("elapsed > 1e3"), 11);
         assert_eq!(column("elapsed >= 3%"), 10);
         assert_eq!(column("elapsed time > 3%"), 8);
+        assert_eq!(column("x on y/elapsed time > 3%"), 15);
         assert_eq!(column("elapsed < -101%"), 11);
         assert_eq!(column("é > x"), 5);
     }

@@ -1,14 +1,16 @@
 //! The JSON form of a comparison, for programs.
 //!
 //! ```json
-//! {"baseline": "6.1", "kernels": ["6.1", "6.7"], "workloads": [{"name": "numa01", "metrics": [
+//! {"baseline": "6.1", "kernels": ["6.1", "6.7"], "workloads": [{"name": "numa01",
+//!   "runs": {"6.1": {"completed": 5, "timeout": 0, "failed": 0}}, "metrics": [
 //!   {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
 //!     "6.1": {"n": 5, "mean": 3.1, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
 //! ```
+//! Figures are of completed runs; `runs` counts those and the others.
 //! Metrics are elapsed, user, system, blocked, every score, every derived column, every counter and every skip reason, per run.
 //! `tests` holds, for every time and score on every other kernel, the probabilities, the interval of the ratio and the change
 //! that would have been seen. `ratio` is mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is 0 for a single
-//! run. Without runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
+//! run. Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
 
 use std::fmt;
 
@@ -18,7 +20,7 @@ use serde::Serialize;
 
 use crate::assess::{assess, Assessment};
 use crate::counters;
-use crate::data::{Comparison, Counter, Metric, Workload};
+use crate::data::{Comparison, Counter, Metric, Runs, Workload};
 
 /// A report could not be written as JSON.
 #[derive(Debug)]
@@ -96,7 +98,23 @@ impl JsonTest {
 #[derive(Clone, Debug, Serialize)]
 struct JsonWorkload {
     name: String,
+    #[serde(serialize_with = "in_order")]
+    runs: Vec<(String, JsonRuns)>,
     metrics: Vec<JsonMetric>,
+}
+
+/// How the runs of a kernel ended.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct JsonRuns {
+    completed: usize,
+    timeout: usize,
+    failed: usize,
+}
+
+impl From<Runs> for JsonRuns {
+    fn from(r: Runs) -> Self {
+        Self { completed: r.completed(), timeout: r.timeout, failed: r.failed }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -111,7 +129,7 @@ struct JsonMetric {
 /// Figures of one metric on one kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// Runs.
+    /// Completed runs that have the figure.
     pub n: usize,
     /// Arithmetic mean.
     pub mean: Option<f64>,
@@ -142,10 +160,10 @@ impl Figures {
 }
 
 /// A map that keeps the order of the kernels.
-fn in_order<S: Serializer>(list: &[(String, Figures)], serializer: S) -> Result<S::Ok, S::Error> {
+fn in_order<S: Serializer, T: Serialize>(list: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(list.len()))?;
-    for (name, figures) in list {
-        map.serialize_entry(name, figures)?;
+    for (name, value) in list {
+        map.serialize_entry(name, value)?;
     }
     map.end()
 }
@@ -159,11 +177,15 @@ impl JsonComparison {
             workloads: c
                 .workloads
                 .iter()
-                .map(|w| JsonWorkload { name: w.name.clone(), metrics: metrics(c, w) })
+                .map(|w| JsonWorkload { name: w.name.clone(), runs: runs(c, w), metrics: metrics(c, w) })
                 .collect(),
             tests: assess(c).into_iter().map(JsonTest::new).collect(),
         }
     }
+}
+
+fn runs(c: &Comparison, w: &Workload) -> Vec<(String, JsonRuns)> {
+    c.kernels.iter().enumerate().map(|(k, kernel)| (kernel.name.clone(), w.runs_of(k).into())).collect()
 }
 
 fn metrics(c: &Comparison, w: &Workload) -> Vec<JsonMetric> {
@@ -213,6 +235,8 @@ pub struct CellRow {
     pub kernel: String,
     /// Figures.
     pub figures: Figures,
+    /// How the kernel's runs ended.
+    pub runs: Runs,
 }
 
 /// The long form: every metric of every workload on every kernel, in order.
@@ -220,7 +244,7 @@ pub fn cells(c: &Comparison) -> Vec<CellRow> {
     let mut out = Vec::new();
     for w in &c.workloads {
         for m in every_metric(w) {
-            for (kernel, figures) in figures(c, &m) {
+            for (k, (kernel, figures)) in figures(c, &m).into_iter().enumerate() {
                 out.push(CellRow {
                     workload: w.name.clone(),
                     metric: m.name.clone(),
@@ -228,6 +252,7 @@ pub fn cells(c: &Comparison) -> Vec<CellRow> {
                     better: m.better().name(),
                     kernel,
                     figures,
+                    runs: w.runs_of(k),
                 });
             }
         }

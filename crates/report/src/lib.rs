@@ -21,6 +21,7 @@ pub mod format;
 pub mod html;
 pub mod json;
 pub mod legend;
+pub mod order;
 pub mod reproduce;
 pub mod select;
 pub mod tables;

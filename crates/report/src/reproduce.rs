@@ -8,12 +8,11 @@
 //! *Direction right*: both ratios are on the same side of 1; a published ratio of exactly 1 wants a simulated one within 1 %.
 //! Ratios themselves are given, not computed here: what a cell's baseline is belongs to the published table.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use crate::format::readable;
 use crate::json::{pretty, JsonError};
+use crate::order::unique;
 
 /// How near a simulated ratio must be to a published ratio of exactly 1.
 const UNCHANGED: f64 = 0.01;
@@ -55,8 +54,7 @@ pub struct Cell {
     pub simulated_ratio: Option<f64>,
     /// What the cell is for.
     pub role: Role,
-    /// The cell belongs to the baseline column, so its ratio is 1 by definition; not scored, not part of the JSON form.
-    #[serde(skip)]
+    /// The cell belongs to the baseline column, so its ratio is 1 by definition; not scored.
     pub baseline: bool,
     /// What is suspected behind a miss; not part of the JSON form.
     #[serde(skip)]
@@ -150,7 +148,7 @@ pub fn json(mail: &str, cells: &[Cell]) -> Result<String, JsonError> {
 /// The text form: one table per group with kernels as columns, the score, the misses.
 pub fn text(mail: &str, cells: &[Cell]) -> String {
     let mut out = format!("Mail {mail}: published beside simulated\n");
-    for group in in_order(cells.iter().map(|c| c.group.as_str())) {
+    for group in unique(cells.iter().map(|c| c.group.as_str())) {
         let members: Vec<&Cell> = cells.iter().filter(|c| c.group == group).collect();
         out.push_str(&format!("\n{group}\n"));
         out.push_str(&table(&members));
@@ -173,7 +171,7 @@ pub fn text(mail: &str, cells: &[Cell]) -> String {
 pub fn gains(cells: &[Cell], group: &str) -> String {
     let scored: Vec<&Cell> = cells.iter().filter(|c| c.group == group && c.scored()).collect();
     let mut out = String::new();
-    for kernel in in_order(scored.iter().map(|c| c.kernel.as_str())) {
+    for kernel in unique(scored.iter().map(|c| c.kernel.as_str())) {
         let of = || scored.iter().filter(|c| c.kernel == kernel);
         let errors: Vec<f64> = of().filter_map(|c| c.ratios()).map(|(p, s)| 100.0 * (s - p).abs()).collect();
         let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
@@ -202,15 +200,10 @@ pub fn score_line(what: &str, cells: &[Cell]) -> String {
     )
 }
 
-fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = BTreeSet::new();
-    names.filter(|n| seen.insert(*n)).collect()
-}
-
 /// Two lines per metric: values, then ratios to the baseline with the sign of the prediction.
 fn table(cells: &[&Cell]) -> String {
-    let kernels = in_order(cells.iter().map(|c| c.kernel.as_str()));
-    let metrics = in_order(cells.iter().map(|c| c.metric.as_str()));
+    let kernels = unique(cells.iter().map(|c| c.kernel.as_str()));
+    let metrics = unique(cells.iter().map(|c| c.metric.as_str()));
     let mut lines: Vec<(String, Vec<[String; 3]>)> = Vec::new();
     for metric in metrics {
         let of = |kernel: &str| cells.iter().find(|c| c.metric == metric && c.kernel == kernel);
@@ -361,12 +354,23 @@ mod tests {
             "mail": "000",
             "cells": [{
                 "id": "000.1.base-numascan", "group": "manual run", "kernel": "base-numascan", "metric": "real [s]",
-                "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated"
+                "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated",
+                "baseline": false
             }],
             "score": {"predicted": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0}
         });
         assert_eq!(value, want);
         assert!(json("000", &sample()).unwrap().contains("\"simulated_ratio\": null"));
+    }
+
+    #[test]
+    fn the_score_can_be_counted_from_the_cells_of_the_json_form() {
+        let mut cells = sample();
+        cells.push(Cell { baseline: true, ..predicted(1.0, 1.0) });
+        let value: serde_json::Value = serde_json::from_str(&json("000", &cells).unwrap()).unwrap();
+        let scored = |c: &&serde_json::Value| c["role"] == "predicted" && c["baseline"] == false;
+        let count = value["cells"].as_array().unwrap().iter().filter(scored).count();
+        assert_eq!(value["score"]["predicted"], count);
     }
 
     #[test]

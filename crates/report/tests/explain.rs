@@ -58,6 +58,16 @@ fn why_a_mapping_was_never_scanned() {
 }
 
 #[test]
+fn a_scan_against_the_filter_is_not_passed_over_in_list_and_detail() {
+    let mut f = file();
+    f.why.vmas[0].scanned.add(5 * SECOND);
+    tally(&mut f.why.vmas[0].skips, "ignore_pid_inactive", 5 * SECOND);
+    tally(&mut f.why.vmas[0].skips, "pid_inactive", 6 * SECOND);
+    assert!(vma::explain(&f, "").unwrap().contains("scanned 1 times, passed over 1 times"));
+    assert!(vma::explain(&f, "main.0/heap").unwrap().contains("The scanner passed over it 1 times."));
+}
+
+#[test]
 fn why_a_page_goes_back_and_forth_or_stays() {
     let mut f = file();
     let say = |f: &WhyFile| page::explain(f, "main.0/heap+3MiB").unwrap();

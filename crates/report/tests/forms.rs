@@ -3,7 +3,7 @@
 
 use numalab_report::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
 use numalab_report::text::{csv, lkp, markdown, mmtests};
-use numalab_report::{columns, json};
+use numalab_report::{columns, html, json};
 use numalab_stats::star::StarRule;
 use serde_json::json;
 
@@ -48,7 +48,9 @@ fn json_form_is_exact() {
     let want = json!({
         "baseline": "6.1",
         "kernels": ["6.1", "6.7"],
-        "workloads": [{"name": "numa01", "metrics": [
+        "workloads": [{"name": "numa01", "runs": {
+            "6.1": {"completed": 3, "timeout": 0, "failed": 0}, "6.7": {"completed": 3, "timeout": 0, "failed": 1}},
+            "metrics": [
             {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
                 "6.1": figures(3, 12.0, 10.0, 14.0, 2.0, Some(1.0)),
                 "6.7": figures(3, 22.0, 20.0, 24.0, 2.0, Some(22.0 / 12.0))}},
@@ -88,11 +90,11 @@ fn csv_is_long_and_quoted() {
     c.workloads[0].metrics.truncate(2);
     c.workloads[0].counters.clear();
     let want = "\
-workload,metric,unit,better,kernel,n,mean,min,max,stddev,ratio
-\"a,\"\"b\"\"\",elapsed,s,lower,6.1,3,12,10,14,2,1
-\"a,\"\"b\"\"\",elapsed,s,lower,6.7,3,22,20,24,2,1.8333333333333333
-\"a,\"\"b\"\"\",blocked,s,lower,6.1,3,0,0,0,0,
-\"a,\"\"b\"\"\",blocked,s,lower,6.7,3,1,1,1,0,
+workload,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed,timeout,failed
+\"a,\"\"b\"\"\",elapsed,s,lower,6.1,3,12,10,14,2,1,3,0,0
+\"a,\"\"b\"\"\",elapsed,s,lower,6.7,3,22,20,24,2,1.8333333333333333,3,0,1
+\"a,\"\"b\"\"\",blocked,s,lower,6.1,3,0,0,0,0,,3,0,0
+\"a,\"\"b\"\"\",blocked,s,lower,6.7,3,1,1,1,0,,3,0,1
 ";
     assert_eq!(csv::report(&c), want);
 }
@@ -249,6 +251,66 @@ fn lkp_lists_what_changed_with_failures_first() {
 ",
     );
     assert_eq!(body, want);
+}
+
+/// The comparison with a kernel whose runs all reached the time limit, `at` being its index.
+fn nothing_completed(at: usize) -> Comparison {
+    let mut c = comparison();
+    let w = &mut c.workloads[0];
+    w.metrics.iter_mut().for_each(|m| m.samples[at].clear());
+    w.counters.iter_mut().for_each(|m| m.samples[at].clear());
+    w.runs[at] = Runs { total: 3, timeout: 3, failed: 0 };
+    w.durations[at] = None;
+    columns::apply(&mut c, &columns::built_in().unwrap());
+    c
+}
+
+#[test]
+fn a_kernel_without_a_completed_run_keeps_its_column_in_every_form() {
+    let c = nothing_completed(1);
+    let row = |text: &str, start: &str| squeezed(text.lines().find(|l| l.starts_with(start)).unwrap());
+    let text = mmtests::report(&c, &Default::default());
+    // As mmtests prints what does not exist; the notes say so.
+    assert_eq!(row(&text, "Amean     elapsed"), "Amean elapsed 12.00 ( 0.00%) 0.00 ( 0.00%)");
+    assert_eq!(row(&text, "Duration Elapsed"), "Duration Elapsed 36.00 0.00");
+    let markdown = markdown::report(&c, &Default::default());
+    assert_eq!(row(&markdown, "| Amean elapsed"), "| Amean elapsed | 12.00 (0.00%) | – |");
+    assert_eq!(row(&markdown, "| Ops NUMA hint faults"), "| Ops NUMA hint faults | 12000.00 | – |");
+    assert_eq!(row(&markdown, "| Ops numa_local"), "| Ops numa_local_percent [%] | 25.00 | – |");
+    let lkp = lkp::report(&c, lkp::Options { all: true });
+    let line = lkp.lines().find(|l| l.ends_with("numa01.time.elapsed_time")).unwrap();
+    assert_eq!(squeezed(line), "12.00 ± 13% - numa01.time.elapsed_time");
+    let line = lkp.lines().find(|l| l.ends_with("numa01.timeout")).unwrap();
+    assert_eq!(squeezed(line), ":3 100% 3:3 numa01.timeout");
+    let csv = csv::report(&c);
+    assert!(csv.contains("\nnuma01,elapsed,s,lower,6.7,0,,,,,,0,3,0\n"), "{csv}");
+    let value: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
+    let w = &value["workloads"][0];
+    assert_eq!(w["runs"]["6.7"], json!({"completed": 0, "timeout": 3, "failed": 0}));
+    assert_eq!(w["metrics"][0]["kernels"]["6.7"]["mean"], serde_json::Value::Null);
+    assert_eq!(value["tests"], json!([]));
+    let page = html::render(&html::Input::new("x", &c));
+    assert!(page.contains("of 3 runs 0 failed and 3 reached the time limit; they are in no figure"));
+    assert!(page.contains("<td class=\"num\">–</td>"));
+}
+
+#[test]
+fn against_a_baseline_without_a_completed_run_there_is_no_percentage() {
+    let c = nothing_completed(0);
+    let row = |text: &str, start: &str| squeezed(text.lines().find(|l| l.starts_with(start)).unwrap());
+    let text = mmtests::report(&c, &Default::default());
+    assert_eq!(row(&text, "Amean     elapsed"), "Amean elapsed 0.00 ( 0.00%) 22.00 ( 0.00%)");
+    let markdown = markdown::report(&c, &Default::default());
+    assert_eq!(row(&markdown, "| Amean elapsed"), "| Amean elapsed | – | 22.00 |");
+    let lkp = lkp::report(&c, lkp::Options { all: true });
+    let line = lkp.lines().find(|l| l.ends_with("numa01.time.elapsed_time")).unwrap();
+    assert_eq!(squeezed(line), "- 22.00 ± 7% numa01.time.elapsed_time");
+    assert!(csv::report(&c).contains("\nnuma01,elapsed,s,lower,6.7,3,22,20,24,2,,3,0,1\n"));
+}
+
+/// A line with single blanks.
+fn squeezed(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

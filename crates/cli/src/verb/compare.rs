@@ -4,6 +4,7 @@ use crate::failure::{note, Done, Exit, Failure};
 use crate::records;
 use clap::ValueEnum;
 use numalab_model::record::Store;
+use numalab_model::spec::SpecError;
 use numalab_report::data::Comparison;
 use numalab_report::failif::FailIf;
 use numalab_report::select::select;
@@ -33,13 +34,13 @@ pub struct Args {
     /// Exit with 1 if a kernel goes beyond this bound, e.g. 'elapsed > +3%'; may be given several times
     #[arg(long, value_name = "BOUND")]
     fail_if: Vec<String>,
-    /// When a cell is starred (docs/reports.md); b, or c with --layout 2026
+    /// When a cell is starred in mmtests and markdown (docs/reports.md); b, or c with --layout 2026
     #[arg(long, value_name = "RULE")]
     star: Option<Star>,
-    /// Widths and labels of mmtests: as from 2018 to 2025, or as of 2026
-    #[arg(long, value_name = "YEAR", default_value = "2018")]
-    layout: Layout,
-    /// Add the tests beside the star: probabilities, Holm's correction, interval, detectable change
+    /// Widths and labels of mmtests: as from 2018 to 2025, or as of 2026; 2018 if not given
+    #[arg(long, value_name = "YEAR")]
+    layout: Option<Layout>,
+    /// Add the tests beside the star: probabilities, Holm's correction, interval, detectable change; always part of JSON
     #[arg(long)]
     tests: bool,
     /// Every row: zero vmstat rows in mmtests, unchanged metrics in lkp
@@ -60,6 +61,42 @@ pub enum Style {
     Csv,
     /// For programs
     Json,
+}
+
+impl Args {
+    /// The layout asked for.
+    fn style(&self) -> Style {
+        if self.json {
+            Style::Json
+        } else {
+            self.style
+        }
+    }
+
+    /// Refuses options that the style does not read.
+    fn refuse_ineffective(&self) -> Result<(), Failure> {
+        use Style::{Lkp, Markdown, Mmtests};
+        let takers: [(&str, bool, &[Style]); 4] = [
+            ("--star", self.star.is_some(), &[Mmtests, Markdown]),
+            // The year also chooses the rule of the stars, which markdown has.
+            ("--layout", self.layout.is_some(), &[Mmtests, Markdown]),
+            ("--tests", self.tests, &[Mmtests, Lkp, Markdown]),
+            ("--all", self.all, &[Mmtests, Lkp]),
+        ];
+        let style = self.style();
+        let ineffective = |(_, given, styles): &&(&str, bool, &[Style])| *given && !styles.contains(&style);
+        let Some((option, _, styles)) = takers.iter().find(ineffective) else { return Ok(()) };
+        let names: Vec<String> = styles.iter().map(|s| format!("--style {}", s.name())).collect();
+        let what = format!("has no effect with --style {}", style.name());
+        Err(SpecError::plain(option, what, names.join(" or ")).into())
+    }
+}
+
+impl Style {
+    /// As the command line spells it.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |v| v.get_name().to_string())
+    }
 }
 
 /// When a cell is starred.
@@ -97,22 +134,26 @@ pub enum Layout {
 /// Prints the comparison; a run without a record, one that did not complete and a bound that is passed are findings.
 ///
 /// # Errors
-/// Not an experiment's directory, an unknown baseline or metric, a bound that tests nothing, or a damaged record.
+/// Not an experiment's directory, an unknown baseline or metric, a bound that tests nothing, an option that the style does
+/// not read, or a damaged record.
 pub fn run(args: &Args) -> Result<Done, Failure> {
+    args.refuse_ineffective()?;
     let bounds = args.fail_if.iter().map(|b| FailIf::parse(b)).collect::<Result<Vec<_>, _>>()?;
     let store = Store::open(&args.dir)?;
     let loaded = records::load(&store, args.baseline.as_deref(), records::Series::Drop)?;
     let mut exit = loaded.exit();
     loaded.remarks().iter().for_each(|r| note(r));
-    let mut broken = Vec::new();
+    let (mut broken, mut untested) = (Vec::new(), Vec::new());
     for bound in &bounds {
-        broken.extend(bound.check(&loaded.comparison)?);
+        let found = bound.check(&loaded.comparison)?;
+        broken.extend(found.failures);
+        untested.extend(found.untested);
     }
     let shown = if args.metric.is_empty() { loaded.comparison } else { select(&loaded.comparison, &args.metric)? };
     let text = render(args, &shown)?;
     // After everything that can still be refused: a message that a bound was passed stands for a result.
-    for failure in &broken {
-        note(&format!("numalab: {failure}"));
+    for finding in broken.iter().map(ToString::to_string).chain(untested) {
+        note(&format!("numalab: {finding}"));
         exit = exit.max(Exit::Finding);
     }
     Ok(Done { text, exit })
@@ -120,9 +161,8 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
 
 fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {
     let table = table_options(args);
-    let style = if args.json { Style::Json } else { args.style };
     let tests = if args.tests { assessment::table(c) } else { String::new() };
-    Ok(match style {
+    Ok(match args.style() {
         Style::Mmtests => {
             let vmstat = if args.all { VmstatRows::All } else { VmstatRows::NonZero };
             mmtests::report(c, &mmtests::Options { table, vmstat, ..mmtests::Options::default() }) + &tests
@@ -137,8 +177,8 @@ fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {
 
 fn table_options(args: &Args) -> TableOptions {
     let layout = match args.layout {
-        Layout::Y2018 => TableOptions::default(),
-        Layout::Y2026 => TableOptions::y2026(),
+        None | Some(Layout::Y2018) => TableOptions::default(),
+        Some(Layout::Y2026) => TableOptions::y2026(),
     };
     let rule = args.star.map_or(layout.rule, StarRule::from);
     TableOptions { rule, ..layout }

@@ -11,6 +11,7 @@ use numalab_model::machine::Machine;
 use numalab_model::plan::{fingerprint, KernelPlan, Plan};
 use numalab_model::record::Store;
 use numalab_report::html::{self, Input, Setting};
+use numalab_report::order::unique;
 use numalab_report::StarRule;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -111,16 +112,7 @@ fn title(store: &Store) -> String {
 
 /// What was run, in the order a reader asks.
 fn facts(store: &Store, plans: &[&Plan]) -> Vec<(String, String)> {
-    let every = |of: &dyn Fn(&Plan) -> String| {
-        let mut list: Vec<String> = Vec::new();
-        for p in plans {
-            let one = of(p);
-            if !list.contains(&one) {
-                list.push(one);
-            }
-        }
-        list.join(", ")
-    };
+    let every = |of: &dyn Fn(&Plan) -> String| unique(plans.iter().map(|p| of(p))).join(", ");
     let backend = |p: &Plan| match p.backend.as_str() {
         "sim" => "sim: a model's predictions, not measurements".to_string(),
         "vm" => "vm: real kernels under emulation; times are not real".to_string(),

@@ -5,6 +5,7 @@ use crate::command::Command;
 use crate::failure::{Done, Failure};
 use clap::CommandFactory;
 use clap_complete::Shell;
+use numalab_model::spec::SpecError;
 
 /// Arguments of `numalab completions`.
 #[derive(Debug, clap::Args)]
@@ -42,7 +43,11 @@ pub fn man(args: &ManArgs) -> Result<Done, Failure> {
         None => all,
         Some(name) => {
             let names: Vec<&str> = all.get_subcommands().map(clap::Command::get_name).collect();
-            let unknown = || Failure::usage(format!("no command `{name}`: expected one of {}", names.join(", ")));
+            let unknown = || {
+                let expected = format!("one of {}", names.join(", "));
+                SpecError::plain("command line", format!("no command `{name}`"), expected)
+                    .near(name, names.iter().copied())
+            };
             let found = all.find_subcommand(name).ok_or_else(unknown)?;
             found.clone()
         }
@@ -83,7 +88,8 @@ mod tests {
 
     #[test]
     fn an_unknown_command_is_named_with_those_that_there_are() {
-        let e = man(&ManArgs { command: Some("rnu".into()) }).unwrap_err();
-        assert!(e.message.contains("`rnu`") && e.message.contains("reproduce"), "{}", e.message);
+        let e = man(&ManArgs { command: Some("reprot".into()) }).unwrap_err();
+        assert!(e.message.starts_with("command line: no command `reprot`; expected one of "), "{}", e.message);
+        assert!(e.message.ends_with("did you mean `report`?"), "{}", e.message);
     }
 }

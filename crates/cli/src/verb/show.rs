@@ -5,7 +5,8 @@ use crate::failure::{Done, Failure};
 use crate::sources;
 use crate::verb::list::{entries, Kind};
 use numalab_model::catalog::Kind as Folder;
-use numalab_model::kernel::{Kernel, RoleInfo, TunableInfo};
+use numalab_model::experiment::Param;
+use numalab_model::kernel::{Kernel, RoleInfo, Setting, TunableInfo};
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::WorkloadSpec;
 use numalab_model::{experiment, machine, published};
@@ -170,9 +171,12 @@ fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Va
     }));
     let about = if e.about.is_empty() { String::new() } else { format!("{}\n", e.about) };
     let text = format!("{}: {}\n{about}\n{}", e.name, e.title, aligned(&rows));
+    let set = |s: &Setting| json!({"name": s.name.value, "value": s.value});
+    let param = |p: &Param| json!({"workload": p.workload, "name": p.setting.name.value, "value": p.setting.value});
     let value = json!({
         "name": e.name, "title": e.title, "about": e.about, "machines": machines, "kernels": kernels,
         "baseline": baseline, "workloads": workloads, "iterations": e.iterations, "seed": e.seed,
+        "set": e.sets.iter().map(set).collect::<Vec<_>>(), "params": e.params.iter().map(param).collect::<Vec<_>>(),
     });
     Ok((text, value))
 }

@@ -28,6 +28,7 @@ pub struct Record {
 /// There is no record, it is of another format version, or anything in it differs from what was
 /// written: the plan from its id, the directory's name from the id, a file from its digest.
 pub fn read(path: &Path) -> Result<Record, RecordError> {
+    let path = &with_own_name(path);
     let manifest = manifest(path)?;
     let damaged = |what: String| RecordError::damaged(path, what);
     let scalars: Scalars = json(&path.join(SCALARS), &listed(path, &manifest, SCALARS)?)?;
@@ -50,6 +51,16 @@ pub fn read(path: &Path) -> Result<Record, RecordError> {
         warnings: manifest.warnings.clone(),
     };
     Ok(Record { path: path.into(), manifest, outcome })
+}
+
+/// The path of a record under the name of its directory: `.` and a link to it have another, and both its id and the logs
+/// beside it go by that name.
+fn with_own_name(path: &Path) -> PathBuf {
+    match fs::canonicalize(path) {
+        Ok(real) if real.file_name() != path.file_name() => real,
+        // What is not there is refused when it is read.
+        _ => path.into(),
+    }
 }
 
 /// Reads and checks the manifest alone.

@@ -47,6 +47,10 @@ impl WorkloadSpec {
     pub fn scores(&self) -> impl Iterator<Item = (&str, &str, bool)> {
         self.scores.iter().map(|s| (s.family.name.value.as_str(), s.unit.as_str(), s.higher_is_better))
     }
+    /// Names of its scores with their places, for checks that need names this crate does not know.
+    pub fn score_names(&self) -> impl Iterator<Item = &Spot<String>> {
+        self.scores.iter().map(|s| &s.family.name)
+    }
 }
 
 /// A parameter of a workload.

@@ -24,13 +24,18 @@ pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
     Ok(found.iter().map(|v| one(&names, v)).collect::<Vec<_>>().join("\n"))
 }
 
+/// How often the scanner passed over a mapping: `ignore_pid_inactive` counts scans that took place all the same.
+fn passed_over(v: &VmaWhy) -> u64 {
+    v.skips.iter().filter(|s| s.0 != "ignore_pid_inactive").map(|s| s.1.count).sum()
+}
+
 fn line(names: &Names<'_>, v: &VmaWhy) -> String {
-    let passed: u64 = v.skips.iter().map(|s| s.1.count).sum();
     format!(
-        "{} ({}): scanned {} times, passed over {passed} times, {} pages marked, {} hint faults",
+        "{} ({}): scanned {} times, passed over {} times, {} pages marked, {} hint faults",
         names.vma(v),
         bytes(v.end - v.start),
         v.scanned.count,
+        passed_over(v),
         v.updates,
         v.faults
     )
@@ -38,8 +43,7 @@ fn line(names: &Names<'_>, v: &VmaWhy) -> String {
 
 fn one(names: &Names<'_>, v: &VmaWhy) -> String {
     let mut out = format!("{}, {} at {:#x}.\n", names.vma(v), bytes(v.end - v.start), v.start);
-    let passed: u64 = v.skips.iter().filter(|s| s.0 != "ignore_pid_inactive").map(|s| s.1.count).sum();
-    match (v.scanned.count, passed) {
+    match (v.scanned.count, passed_over(v)) {
         (0, 0) => {
             out.push_str(&format!("It was never scanned, and the scanner never came to it: {}\n", never(names, v)))
         }

@@ -130,7 +130,7 @@ fn workload(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload, ind
     h.raw("</div></div></article>");
 }
 
-/// Failed runs and timeouts.
+/// Runs that gave no figures.
 fn trouble(h: &mut Html, c: &Comparison, w: &Workload) {
     for (k, runs) in w.runs.iter().enumerate().filter(|(_, r)| r.failed + r.timeout > 0) {
         let name = c.kernels.get(k).map_or("", |k| k.name.as_str());
@@ -138,7 +138,7 @@ fn trouble(h: &mut Html, c: &Comparison, w: &Workload) {
         h.show(runs.failed)
             .raw(" failed and ")
             .show(runs.timeout)
-            .raw(" reached the time limit; their figures are included.</p>");
+            .raw(" reached the time limit; they are in no figure.</p>");
     }
 }
 
@@ -153,7 +153,7 @@ fn bars(h: &mut Html, c: &Comparison, m: &Metric, call: &dyn Fn(usize) -> Option
         h.raw("<div class=\"bar\"><span class=\"name\">").text(&kernel.run_name()).raw("</span>");
         h.raw("<span class=\"track\" aria-hidden=\"true\">");
         let Some(mean) = describe::amean(samples) else {
-            h.raw("</span><span class=\"value\">no runs</span></div>");
+            h.raw("</span><span class=\"value\">no figure</span></div>");
             continue;
         };
         let style = format!("width:{}", share(mean, top));

@@ -1,12 +1,13 @@
 //! What was looked at once, at the end of a run: series of a single sample, as tables.
 //!
 //! Problem: some backends read where pages and faults ended up only when the workload has ended, which is no chart. Approach:
-//! one folded table per workload and series, a row per column of the series, the first run of each kernel beside each other.
+//! one folded table per workload and series, a row per column of the series, the first completed run of each kernel beside each other.
 
 use super::answer::human;
 use super::markup::Html;
 use super::{Input, Run};
-use numalab_model::record::Series;
+use crate::order::unique;
+use numalab_model::record::{Series, Status};
 
 /// Most rows of a table.
 const MAX_ROWS: usize = 200;
@@ -20,15 +21,12 @@ pub fn is_snapshot(s: &Series) -> bool {
 pub fn render(input: &Input<'_>) -> Html {
     let mut h = Html::new();
     for (w, workload) in input.comparison.workloads.iter().enumerate() {
-        let first = |kernel: usize| input.runs.iter().find(|r| r.workload == w && r.kernel == kernel);
+        // Where the pages were when a run was cut off is not where they end up.
+        let completed = |r: &&Run<'_>| r.outcome.status == Status::Completed;
+        let first = |kernel: usize| input.runs.iter().filter(completed).find(|r| r.workload == w && r.kernel == kernel);
         let runs: Vec<Option<&Run<'_>>> = (0..input.comparison.kernels.len()).map(first).collect();
-        let mut names: Vec<&str> = Vec::new();
-        for s in runs.iter().flatten().flat_map(|r| &r.outcome.series).filter(|s| is_snapshot(s)) {
-            if !names.contains(&s.name.as_str()) {
-                names.push(&s.name);
-            }
-        }
-        for name in names {
+        let snapshots = runs.iter().flatten().flat_map(|r| &r.outcome.series).filter(|s| is_snapshot(s));
+        for name in unique(snapshots.map(|s| s.name.as_str())) {
             table(&mut h, input, &workload.name, name, &runs);
         }
     }
@@ -40,16 +38,11 @@ fn table(h: &mut Html, input: &Input<'_>, workload: &str, name: &str, runs: &[Op
         r.and_then(|r| r.outcome.series.iter().find(|s| s.name == name && is_snapshot(s)).cloned())
     };
     let all: Vec<Option<Series>> = runs.iter().map(of).collect();
-    let mut rows: Vec<&str> = Vec::new();
-    for column in all.iter().flatten().flat_map(|s| &s.columns) {
-        if !rows.contains(&column.as_str()) {
-            rows.push(column);
-        }
-    }
+    let rows = unique(all.iter().flatten().flat_map(|s| &s.columns).map(String::as_str));
     let unit = all.iter().flatten().next().map_or("", |s| s.unit.as_str());
     h.raw("<details class=\"block\"><summary>At the end: ").text(name).raw(", ").text(workload);
     h.raw(" <span class=\"count\">").show(rows.len()).raw(" rows</span></summary>");
-    h.raw("<p class=\"note\">Read once, when the first run of each kernel ended; unit: ").text(unit).raw(".");
+    h.raw("<p class=\"note\">Read once, when the first completed run of each kernel ended; unit: ").text(unit).raw(".");
     if rows.len() > MAX_ROWS {
         h.raw(" Only the first ").show(MAX_ROWS).raw(" rows are shown; all are in the records.");
     }

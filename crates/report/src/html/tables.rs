@@ -7,6 +7,7 @@ use super::glossary::Glossary;
 use super::markup::Html;
 use super::{Input, STAR_NOTE};
 use crate::data::{Comparison, Workload};
+use crate::format::fixed;
 use crate::tables::monitor::{self, VmstatRows};
 use crate::tables::{comparison_tables, Cell, Row, Table, TableOptions};
 
@@ -41,18 +42,23 @@ pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
             Some(table),
         );
     }
-    add("Duration", "Seconds of all runs of a kernel together, all threads.", true, monitor::duration(c, w, 12));
+    add(
+        "Duration",
+        "Seconds of all completed runs of a kernel together, all threads.",
+        true,
+        monitor::duration(c, w, 12),
+    );
     let ops = monitor::vmstat(c, w, VmstatRows::NonZero, true);
     add(
         "Ops",
-        "Growth of kernel counters over all runs of a kernel together, in the order and with the names of mmtests.",
+        "Growth of kernel counters over all completed runs of a kernel together, in the order and with the names of mmtests.",
         false,
         ops,
     );
     add("Derived", "Figures computed from counters run by run; the mean of the runs.", false, monitor::derived(c, w));
     add(
         "Reasons",
-        "Skips and refusals of the simulator over all runs of a kernel together.",
+        "Skips and refusals of the simulator over all completed runs of a kernel together.",
         false,
         monitor::reasons(c, w, VmstatRows::NonZero),
     );
@@ -114,12 +120,15 @@ fn operation(h: &mut Html, glossary: &Glossary, operation: &str) {
 }
 
 fn cell(h: &mut Html, cell: &Cell, t: &Table, baseline: bool) {
-    let value = format!("{:.*}", t.decimals, if cell.value.is_finite() { cell.value } else { 0.0 });
-    if !t.percents || baseline {
+    let value = match cell.value {
+        None => "–".to_string(),
+        Some(value) => fixed(value, 0, t.decimals),
+    };
+    let Some(percent) = cell.percent.filter(|_| t.percents && !baseline) else {
         h.element("td", &[("class", "num")], &value);
         return;
-    }
-    let percent = if cell.percent.is_finite() { cell.percent } else { 0.0 };
+    };
+    let percent = if percent.is_finite() { percent } else { 0.0 };
     // What prints as 0.00 is neither better nor worse.
     let (class, sign, word) = match percent {
         p if p >= 0.005 => ("better", "▲", "better"),
@@ -140,10 +149,21 @@ mod tests {
     use super::*;
 
     fn shown(value: f64, percent: f64, star: bool, baseline: bool) -> String {
+        cell_text(Cell { value: Some(value), percent: Some(percent), star }, baseline)
+    }
+
+    fn cell_text(one: Cell, baseline: bool) -> String {
         let t = Table { percents: true, decimals: 2, ..Table::default() };
         let mut h = Html::new();
-        cell(&mut h, &Cell { value, percent, star }, &t, baseline);
+        cell(&mut h, &one, &t, baseline);
         h.into_string()
+    }
+
+    #[test]
+    fn what_has_no_runs_is_a_dash_and_against_it_there_is_no_percentage() {
+        assert_eq!(cell_text(Cell::default(), false), "<td class=\"num\">–</td>");
+        let alone = Cell { value: Some(12.0), ..Cell::default() };
+        assert_eq!(cell_text(alone, false), "<td class=\"num\">12.00</td>");
     }
 
     #[test]

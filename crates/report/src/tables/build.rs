@@ -103,8 +103,8 @@ fn table(
 /// Value 1 or 0; in the parentheses p in percent, or the interval ratio.
 fn significant_row(m: &Metric, verdicts: &[Verdict]) -> Row {
     let cells = verdicts.iter().map(|v| Cell {
-        value: f64::from(u8::from(v.starred)),
-        percent: v.p.map(|p| 100.0 * p).or(v.interval_ratio).unwrap_or(0.0),
+        value: Some(f64::from(u8::from(v.starred))),
+        percent: v.p.map(|p| 100.0 * p).or(v.interval_ratio),
         star: false,
     });
     Row { stat: "Significant".into(), operation: m.name.clone(), cells: cells.collect() }
@@ -142,6 +142,8 @@ impl<'a> Columns<'a> {
         let cell = |(k, sorted): (usize, &Vec<f64>)| {
             let value = stat.value(sorted, self.better, self.harmonic);
             let (value, percent) = compared(value, base, stat.direction(self.better));
+            // mmtests' percentages of a baseline without a figure (100 or -99) are for a row; a column without runs has none.
+            let percent = percent.filter(|_| !self.base().is_empty());
             Cell { value, percent, star: verdicts.get(k).is_some_and(|v| v.starred) }
         };
         self.sorted.iter().enumerate().map(cell).collect()
@@ -210,11 +212,11 @@ fn starred_row(family: Family, rule: StarRule) -> Stat {
     }
 }
 
-/// Value and percent of a cell; a missing value, or -1 in either column, prints as 0.00 and 0.00 (§1.4).
-fn compared(value: Option<f64>, base: Option<f64>, direction: Better) -> (f64, f64) {
-    let Some(n) = value.filter(|v| v.is_finite() && *v != -1.0) else { return (0.0, 0.0) };
+/// Value and percent of a cell; a missing value, or -1 in either column, prints as 0.00 and 0.00 in mmtests (§1.4).
+fn compared(value: Option<f64>, base: Option<f64>, direction: Better) -> (Option<f64>, Option<f64>) {
+    let Some(n) = value.filter(|v| v.is_finite() && *v != -1.0) else { return (None, None) };
     if base == Some(-1.0) {
-        return (0.0, 0.0);
+        return (None, None);
     }
-    (n, percent::difference(n, base.unwrap_or(f64::NAN), direction))
+    (Some(n), Some(percent::difference(n, base.unwrap_or(f64::NAN), direction)))
 }

@@ -42,10 +42,10 @@ pub struct Row {
 /// A cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// Value, unrounded; what does not exist is 0.
-    pub value: f64,
-    /// Percent against the baseline, plus is better.
-    pub percent: f64,
+    /// Value, unrounded; `None` if there is none, which mmtests prints as 0.00 and the other forms as a dash.
+    pub value: Option<f64>,
+    /// Percent against the baseline, plus is better; `None` if one of them has no runs.
+    pub percent: Option<f64>,
     /// Significant.
     pub star: bool,
 }

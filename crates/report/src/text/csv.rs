@@ -4,9 +4,10 @@ use crate::data::Comparison;
 use crate::json::{cells, CellRow};
 
 /// Heading of the columns.
-const HEADING: &str = "workload,metric,unit,better,kernel,n,mean,min,max,stddev,ratio";
+const HEADING: &str = "workload,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed,timeout,failed";
 
-/// The whole comparison; a figure that does not exist is an empty field. Lines end in a line feed.
+/// The whole comparison; a figure that does not exist is an empty field. The last three columns count the
+/// kernel's runs by how they ended; figures are of the completed ones. Lines end in a line feed.
 pub fn report(c: &Comparison) -> String {
     let mut out = format!("{HEADING}\n");
     for row in cells(c) {
@@ -31,6 +32,9 @@ fn line(row: &CellRow) -> String {
         number(f.max),
         number(f.stddev),
         number(f.ratio),
+        row.runs.completed().to_string(),
+        row.runs.timeout.to_string(),
+        row.runs.failed.to_string(),
     ]
     .join(",")
 }

@@ -181,16 +181,18 @@ impl Line<'_> {
         large > small * least && max_a.max(max_b) >= self.floor
     }
 
-    /// One line: means with deviations, changes, and the name at the right end.
+    /// One line: means with deviations, changes, and the name at the right end; a dash for a kernel without samples, from
+    /// and to which there is no change.
     fn text(&self, order: &[usize]) -> String {
         let absolute = self.name.ends_with('%') || self.metric.unit == "%";
-        let mean = |k: usize| describe::amean(self.metric.of(k)).unwrap_or(0.0);
+        let mean = |k: usize| describe::amean(self.metric.of(k));
         let mut out = String::new();
         for (i, k) in order.iter().enumerate() {
             if i > 0 {
-                out.push_str(&change(mean(order[0]), mean(*k), absolute));
+                let change = mean(order[0]).zip(mean(*k)).map(|(base, col)| change(base, col, absolute));
+                out.push_str(&change.unwrap_or_else(|| " ".repeat(CHANGE + 2)));
             }
-            out.push_str(&format!("{:>MEAN$}", mean_text(mean(*k))));
+            out.push_str(&format!("{:>MEAN$}", mean(*k).map_or("-".into(), mean_text)));
             out.push_str(&deviation(self.metric.of(*k)));
         }
         out.push_str(&format!("  {}\n", self.name));

@@ -63,12 +63,12 @@ fn rows(t: &Table) -> String {
     out
 }
 
+/// Value and percent; a dash where there are no runs.
 fn cell(cell: &Cell, t: &Table) -> String {
-    let value = crate::format::fixed(cell.value, 0, t.decimals);
-    if !t.percents {
-        return value;
-    }
-    let percent = crate::format::fixed(cell.percent, 0, 2);
+    let Some(value) = cell.value else { return "–".into() };
+    let value = crate::format::fixed(value, 0, t.decimals);
+    let Some(percent) = cell.percent.filter(|_| t.percents) else { return value };
+    let percent = crate::format::fixed(percent, 0, 2);
     if cell.star {
         format!("{value} (**{percent}%**)")
     } else {

@@ -99,13 +99,13 @@ pub fn table(c: &Comparison, t: &Table) -> String {
     out
 }
 
-/// Value, blank, and the percent in parentheses, or in asterisks if significant.
+/// Value, blank, and the percent in parentheses, or in asterisks if significant; what does not exist is 0.00, as in mmtests.
 fn cell(cell: &Cell, t: &Table) -> String {
-    let value = fixed(cell.value, t.value_width, t.decimals);
+    let value = fixed(cell.value.unwrap_or(0.0), t.value_width, t.decimals);
     if !t.percents {
         return value;
     }
-    let percent = fixed(cell.percent, 7, 2);
+    let percent = fixed(cell.percent.unwrap_or(0.0), 7, 2);
     if cell.star {
         format!("{value} *{percent}%*")
     } else {

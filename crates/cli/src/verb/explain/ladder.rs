@@ -7,10 +7,11 @@ use numalab_kernel::mm::policy::{all_nodes, MemPolicy, PolicyMode};
 use numalab_kernel::mm::thp::{explain_ladder, ladder_text, LadderQuery, Locality, Step};
 use numalab_kernel::mm::MmConfig;
 use numalab_kernel::numa::topology::NodeMask;
+use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_model::kernel::Setting;
 use numalab_model::machine::Machine;
-use numalab_model::spec::{nearest, SpecError};
+use numalab_model::spec::SpecError;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -57,15 +58,19 @@ pub struct Args {
 /// # Errors
 /// An unknown machine, kernel, rule, policy or node; a list that cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let machine = sources::machine(context, &named("--machine", &args.machine))?;
+    let name = named("--machine", &args.machine);
+    let machine = sources::machine(context, &name)?;
+    // A set of nodes holds no more than are modelled, and would drop the others.
+    NumaTopology::new(&machine).map_err(|e| name.error(e.what, e.expected))?;
     let cfg = config(context, args)?;
     if machine.nodes.get(args.node).map_or(true, |n| n.cpus.is_empty()) {
         let cpu_nodes: Vec<String> = machine.cpu_nodes().map(|n| n.to_string()).collect();
         let what = format!("no CPU on node {}", args.node);
         return Err(SpecError::plain("--node", what, format!("one of {}", cpu_nodes.join(", "))).into());
     }
-    let policy = mempolicy(&args.mempolicy, &machine)?;
-    let huge = args.huge_mempolicy.as_deref().map(|text| mempolicy(text, &machine)).transpose()?;
+    let policy = mempolicy("--mempolicy", &args.mempolicy, &machine)?;
+    let own = |text| mempolicy("--huge-mempolicy", text, &machine);
+    let huge = args.huge_mempolicy.as_deref().map(own).transpose()?;
     if huge.is_some() && cfg.thp.locality() != Locality::MpolHuge {
         let what = "a policy for huge pages that only mpol_huge reads";
         return Err(SpecError::plain("--huge-mempolicy", what, "--policy mpol_huge").into());
@@ -120,7 +125,8 @@ fn config(context: &Context, args: &Args) -> Result<MmConfig, Failure> {
     let kernel = sources::kernels(context, &[named("--kernel", &args.kernel)], &sets)?.remove(0);
     let cfg = registry::mm_config(&kernel);
     if cfg.thp.enabled == "never" {
-        return Err(Failure::usage(format!("kernel {}: system.thp is never, there are no huge pages", kernel.name)));
+        let what = "`system.thp` is never, so there are no huge pages";
+        return Err(SpecError::plain(&format!("kernel {}", kernel.name), what, "always or madvise").into());
     }
     Ok(cfg)
 }
@@ -135,26 +141,24 @@ const MODES: [(&str, PolicyMode); 7] = [
     ("weighted_interleave", PolicyMode::WeightedInterleave),
 ];
 
-/// Reads `MODE[:NODES]`.
-fn mempolicy(text: &str, machine: &Machine) -> Result<MemPolicy, Failure> {
+/// Reads `MODE[:NODES]`, given with `option`.
+fn mempolicy(option: &str, text: &str, machine: &Machine) -> Result<MemPolicy, SpecError> {
     let (word, nodes) = text.split_once(':').unwrap_or((text, ""));
     let Some((_, mode)) = MODES.iter().find(|m| m.0 == word) else {
         let names = MODES.map(|m| m.0);
-        let hint = nearest(word, names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-        return Err(Failure::usage(format!(
-            "--mempolicy: no mode `{word}`; expected one of {}{hint}",
-            names.join(", ")
-        )));
+        let e = SpecError::plain(option, format!("no mode `{word}`"), format!("one of {}", names.join(", ")));
+        return Err(e.near(word, names));
     };
-    let wrong = |what: String| Failure::usage(format!("--mempolicy {text}: {what}"));
-    let nodes = numbers(nodes).ok_or_else(|| wrong(format!("`{nodes}` is no list of nodes like 0,2-3")))?;
+    let wrong = |what: String, expected: &str| SpecError::plain(&format!("{option} {text}"), what, expected);
+    let nodes = numbers(nodes).ok_or_else(|| wrong(format!("`{nodes}` is no list of nodes"), "one like 0,2-3"))?;
     let has_memory = |n: &usize| machine.nodes.get(*n).is_some_and(|node| node.memory_bytes > 0);
     if let Some(bad) = nodes.iter().find(|n| !has_memory(n)) {
         let there: Vec<String> = (0..machine.nodes.len()).filter(has_memory).map(|n| n.to_string()).collect();
-        let expected = format!("some of {}", there.join(", "));
-        return Err(wrong(format!("node {bad} is not there or has no memory; expected {expected}")));
+        let what = format!("node {bad} is not there or has no memory");
+        return Err(wrong(what, &format!("some of {}", there.join(", "))));
     }
-    MemPolicy::new(*mode, NodeMask::of(nodes), all_nodes()).map_err(|e| wrong(e.to_string()))
+    let some = || format!("{word}:NODES, such as {word}:0");
+    MemPolicy::new(*mode, NodeMask::of(nodes), all_nodes()).map_err(|e| wrong(e.to_string(), &some()))
 }
 
 /// Numbers of a list like `0,2-3`; a range may hold 4096 of them.
@@ -302,13 +306,28 @@ mod tests {
             (args("naples-3s", ""), "no machine `naples-3s`"),
             (Args { node: 8, ..base() }, "no CPU on node 8"),
             (Args { mempolicy: "bnd:1".into(), ..base() }, "did you mean `bind`?"),
-            (Args { mempolicy: "bind:9".into(), ..base() }, "node 9 is not there"),
-            (Args { mempolicy: "bind".into(), ..base() }, "at least one node"),
+            (Args { mempolicy: "bind:9".into(), ..base() }, "--mempolicy bind:9: node 9 is not there"),
+            (Args { mempolicy: "bind:1-x".into(), ..base() }, "`1-x` is no list of nodes; expected one like 0,2-3"),
+            (
+                Args { mempolicy: "bind".into(), ..base() },
+                "at least one node that the cpuset allows; expected bind:NODES",
+            ),
+            (
+                Args { mempolicy: "bind:0-150".into(), ..args("200x1x1x1", "") },
+                "--machine 200x1x1x1: 200 nodes are more than",
+            ),
+            (
+                Args { huge_mempolicy: Some("bnd:1".into()), ..args("naples-2s", "mpol_huge") },
+                "--huge-mempolicy: no mode `bnd`; expected one of default, ",
+            ),
             (Args { ladder: Some("D0 THP".into()), ..base() }, "expected `thp_locality` to be ladder_custom"),
             (args("naples-2s", "ladder_custom"), "no list for ladder_custom"),
             (Args { huge_mempolicy: Some("local".into()), ..base() }, "only mpol_huge reads"),
             (Args { ladder: Some("D0 2M".into()), ..args("naples-2s", "ladder_custom") }, "is no rung"),
-            (Args { set: vec!["system.thp=never".into()], ..base() }, "there are no huge pages"),
+            (
+                Args { set: vec!["system.thp=never".into()], ..base() },
+                "`system.thp` is never, so there are no huge pages; expected always",
+            ),
         ] {
             let failure = run(&context, &args).unwrap_err();
             assert_eq!(failure.exit, Exit::Usage);

@@ -7,12 +7,14 @@
 
 use super::{setting, Bench, Measured};
 use crate::context::named;
+use crate::execute::describe;
 use crate::failure::{Exit, Failure};
 use numalab_kernel::hw::contention::WRITE_PENALTY;
 use numalab_lab::fit::divisor_of;
 use numalab_model::experiment::{Experiment, Param};
 use numalab_model::kernel::Setting;
 use numalab_model::machine::Machine;
+use numalab_model::record::Status;
 use numalab_model::spec::Spot;
 use serde::Serialize;
 
@@ -94,11 +96,16 @@ pub type Times = Vec<f64>;
 /// Measures in guests, then fits the machine; `huge` measures huge pages too.
 ///
 /// # Errors
-/// A probe that fails, or in which nothing was scanned or faulted.
+/// A probe that fails, that reaches its limit of time, or in which nothing was scanned or faulted.
 pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<Calibration, Failure> {
     let mut guests = Vec::new();
     for (dir, experiment) in probes(bench, machines, huge)? {
         guests.push(bench.guests(&experiment, &format!("calibration/{dir}"))?);
+    }
+    if let Some(late) = guests.iter().flatten().find(|m| m.outcome.status == Status::Timeout) {
+        let message =
+            format!("{}: the probe reached its limit of time, so nothing can be calibrated", describe(&late.input));
+        return Err(Failure { exit: Exit::Timeout, message });
     }
     let guest = times(&guests)?;
     let Fitted { machine, before, now } = fit(bench, &guests, &guest)?;

@@ -21,7 +21,7 @@ struct Line {
 }
 
 /// The plans of an experiment as a guest gets them, without outcomes.
-fn plans(context: &Context, experiment: &Experiment) -> Vec<Measured> {
+pub(super) fn plans(context: &Context, experiment: &Experiment) -> Vec<Measured> {
     let sources = CatalogSources::new(context, &experiment.workloads).unwrap();
     let cells = experiment.cells(&sources, Backend { name: "captured", version: "1" }).unwrap();
     let limits = Settings::new(Timing::Modelled).limits;

@@ -3,8 +3,11 @@
 use super::notes::Notes;
 use super::table::{Row, Workload, BALANCING, CLOSE};
 use super::{Compared, ThpCompared};
+use numalab_report::order::unique;
 
-/// Share of cells that must be close (issue of the conformance: "must reach").
+/// Share of cells that must be hits: a chosen bar, no derived one. Where threads are first placed hangs on single pages and
+/// ticks (docs/vm.md), so some cells miss by chance with every mechanism in place; below four of five, mechanisms are missing.
+/// It is far from free: on a machine file without the guest's speeds fewer than two of five are hit (a test of [`super`] says so).
 const TARGET_PERCENT: f64 = 80.0;
 
 const INTRO: &str = "\
@@ -47,6 +50,9 @@ pub fn page(report: &[Compared], notes: &Notes) -> String {
             out += &cells(side);
             out += "\nPages at the end, fullest node first (kernel: median, and range where runs differ):\n\n";
             out += &placement(side);
+        }
+        for run in &image.timeouts {
+            out += &format!("\n**Not compared:** {run} reached its limit of time.\n");
         }
     }
     out += "\n## Misses\n\n";
@@ -106,13 +112,7 @@ fn score(report: &[Compared]) -> String {
             out += &line(&name, &|c| c.image.image == image.image && c.side.thp == side.thp);
         }
     }
-    let mut names: Vec<&str> = Vec::new();
-    for c in &cells {
-        if !names.contains(&c.workload.name.as_str()) {
-            names.push(&c.workload.name);
-        }
-    }
-    for name in names {
+    for name in unique(cells.iter().map(|c| c.workload.name.as_str())) {
         out += &line(&format!("`{name}`"), &|c| c.workload.name == name);
     }
     for counter in BALANCING {
@@ -217,6 +217,7 @@ mod tests {
             machine: text("m"),
             calibration: vec![],
             thp: vec![ThpCompared { thp: "never", workloads }],
+            timeouts: vec![],
         }]
     }
 

@@ -17,7 +17,7 @@ mod table;
 use crate::backend::{self, Place, Ready, Sim};
 use crate::context::{named, Context};
 use crate::execute::{describe, execute, Backend, Executor};
-use crate::failure::{Done, Failure};
+use crate::failure::{note, Done, Exit, Failure};
 use crate::guest::{GuestArgs, TimingArg};
 use crate::options;
 use crate::progress::Progress;
@@ -128,6 +128,8 @@ pub struct Compared {
     pub calibration: Vec<calibrate::Figure>,
     /// The comparison, by setting of huge pages.
     pub thp: Vec<ThpCompared>,
+    /// Runs of both sides that reached their limit of time: they have no result and are left out of the comparison.
+    pub timeouts: Vec<String>,
 }
 
 /// The comparison under one setting of huge pages.
@@ -139,7 +141,7 @@ pub struct ThpCompared {
     pub workloads: Vec<table::Workload>,
 }
 
-/// Runs both sides and prints them beside each other.
+/// Runs both sides and prints them beside each other; runs that reached their limit of time are named.
 ///
 /// # Errors
 /// Anything wrong in what was asked, a machine that cannot run guests, a guest that failed, a file that cannot be
@@ -154,11 +156,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if let Some(path) = &args.markdown {
         options::write(path, &markdown::page(&report, &notes))?;
     }
+    let timeouts: Vec<&String> = report.iter().flat_map(|image| &image.timeouts).collect();
+    timeouts.iter().for_each(|run| note(&format!("numalab: {run} reached its limit of time and is not compared")));
+    let exit = if timeouts.is_empty() { Exit::Ok } else { Exit::Timeout };
     if args.json {
-        return Done::json(&report);
+        return Ok(Done { exit, ..Done::json(&report)? });
     }
     let records = format!("\nrecords: {}\n", options::directory(args.out.as_deref(), "validate").display());
-    Ok(Done::text(report.iter().map(table::text).collect::<String>() + &records))
+    Ok(Done { text: report.iter().map(table::text).collect::<String>() + &records, exit })
 }
 
 fn one_image(context: &Context, args: &Args, bench: &Bench<'_>) -> Result<Compared, Failure> {
@@ -172,15 +177,23 @@ fn one_image(context: &Context, args: &Args, bench: &Bench<'_>) -> Result<Compar
         machine: experiment.machines[0].value.clone(),
         calibration: calibration.figures,
         thp: Vec::new(),
+        timeouts: Vec::new(),
     };
     for thp in &args.thp {
         let word = thp.word();
         experiment.sets = vec![setting("system.thp", word)?];
         let kernel = bench.guests(&experiment, &format!("thp-{word}/kernel"))?;
         let model = bench.simulate(&kernel, &calibration.machine, &format!("thp-{word}/model"))?;
+        compared.timeouts.extend(timeouts(word, kernel.iter().chain(&model)));
         compared.thp.push(ThpCompared { thp: word, workloads: table::compare(&kernel, &model) });
     }
     Ok(compared)
+}
+
+/// The runs that reached their limit of time, in words.
+fn timeouts<'a>(thp: &str, runs: impl Iterator<Item = &'a Measured>) -> Vec<String> {
+    let late = runs.filter(|m| m.outcome.status == Status::Timeout);
+    late.map(|m| format!("{} with huge pages {thp}", describe(&m.input))).collect()
 }
 
 /// A setting of an experiment made here.
@@ -340,9 +353,7 @@ fn carry_out(
         let outcome = record.ok_or_else(|| Failure::environment(format!("{what}: its record is gone")))?.outcome;
         match outcome.status {
             Status::Completed | Status::Timeout => Ok(Measured { input: cell.input, outcome }),
-            Status::Failed(why) => {
-                Err(Failure { exit: crate::failure::Exit::Finding, message: format!("{what}: {why}") })
-            }
+            Status::Failed(why) => Err(Failure { exit: Exit::Finding, message: format!("{what}: {why}") }),
         }
     };
     cells.into_iter().map(with_series).collect()

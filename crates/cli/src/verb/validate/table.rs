@@ -1,7 +1,9 @@
 //! The comparison itself: for every counter, decision and place the kernel's runs, the simulator's, and their ratio.
 
 use super::{calibrate, Compared, Measured};
-use numalab_model::record::{Outcome, Series};
+use numalab_model::record::{Outcome, Series, Status};
+use numalab_report::order::unique;
+use numalab_stats::describe;
 use serde::Serialize;
 
 /// Counters worth comparing, in order; those that one side does not have are left out.
@@ -86,17 +88,14 @@ pub struct Workload {
     pub placement: Vec<Row>,
 }
 
-/// Lines up both sides by workload.
+/// Lines up the completed runs of both sides by workload.
 pub fn compare(kernel: &[Measured], model: &[Measured]) -> Vec<Workload> {
-    let mut names: Vec<&str> = Vec::new();
-    for m in kernel {
-        if !names.contains(&m.input.plan.workload.name.as_str()) {
-            names.push(&m.input.plan.workload.name);
-        }
-    }
+    let names = unique(kernel.iter().map(|m| m.input.plan.workload.name.as_str()));
+    let counts =
+        |m: &&Measured, name: &str| m.outcome.status == Status::Completed && m.input.plan.workload.name == name;
     let of =
         |side: &'_ [Measured], name: &str, f: &dyn Fn(&Outcome) -> Vec<(String, f64)>| -> Vec<Vec<(String, f64)>> {
-            side.iter().filter(|m| m.input.plan.workload.name == name).map(|m| f(&m.outcome)).collect()
+            side.iter().filter(|m| counts(m, name)).map(|m| f(&m.outcome)).collect()
         };
     let workload = |name: &&str| Workload {
         name: (*name).into(),
@@ -108,28 +107,17 @@ pub fn compare(kernel: &[Measured], model: &[Measured]) -> Vec<Workload> {
 
 fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row> {
     let values = |side: &[Vec<(String, f64)>], name: &str| -> Vec<f64> {
-        let mut v: Vec<f64> = side.iter().filter_map(|run| run.iter().find(|f| f.0 == name)).map(|f| f.1).collect();
-        v.sort_by(f64::total_cmp);
-        v
+        side.iter().filter_map(|run| run.iter().find(|f| f.0 == name)).map(|f| f.1).collect()
     };
     let Some(first) = kernel.first() else { return Vec::new() };
     let row = |name: &str| -> Option<Row> {
-        let (k, m) = (values(kernel, name), values(model, name));
-        let (min, max) = (*k.first()?, *k.last()?);
-        m.first()?;
-        let row = Row { name: name.into(), min, median: median(&k), max, simulated: median(&m) };
+        let k = values(kernel, name);
+        let (min, median, max) = (describe::min(&k)?, describe::median(&k)?, describe::max(&k)?);
+        let simulated = describe::median(&values(model, name))?;
+        let row = Row { name: name.into(), min, median, max, simulated };
         (row.max != 0.0 || row.simulated != 0.0 || BALANCING.contains(&name)).then_some(row)
     };
     first.iter().filter_map(|f| row(&f.0)).collect()
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    let n = sorted.len();
-    match n {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
-    }
 }
 
 /// Everything of an outcome that can be compared, by name.
@@ -181,6 +169,9 @@ pub fn text(of: &Compared) -> String {
         out += &format!("\nhuge pages: {}\n", side.thp);
         out += &tables(&side.workloads);
     }
+    for run in &of.timeouts {
+        out += &format!("not compared, it reached its limit of time: {run}\n");
+    }
     out
 }
 
@@ -219,7 +210,11 @@ fn short(v: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{captured, timeouts};
     use super::*;
+    use crate::context::Context;
+    use numalab_model::catalog::Kind;
+    use numalab_model::record::Scalar;
 
     fn row(min: f64, max: f64, simulated: f64) -> Row {
         Row { name: "x".into(), min, median: (min + max) / 2.0, max, simulated }
@@ -248,6 +243,35 @@ mod tests {
         let rows = rows(&kernel, &model);
         assert_eq!(rows.iter().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!((rows[0].min, rows[0].median, rows[0].max, rows[0].ratio()), (1.0, 2.0, 3.0, Some(1.25)));
+    }
+
+    /// Two runs of a workload that took 5 s of user time; the second one as given.
+    fn side(second: Status, user_s: f64) -> Vec<Measured> {
+        let context = Context::new(None).unwrap();
+        let file = context.catalog.get(Kind::Experiment, "validate").unwrap();
+        let mut experiment = numalab_model::experiment::parse(&file.label, &file.text).unwrap().1;
+        experiment.workloads.truncate(1);
+        experiment.params.retain(|p| p.workload.as_deref() == Some("numa01"));
+        experiment.iterations = 2;
+        let mut out = captured::plans(&context, &experiment);
+        for (m, value) in out.iter_mut().zip([5.0, user_s]) {
+            m.outcome.scalars =
+                vec![Scalar { name: "user_s".into(), value, unit: "s".into(), higher_is_better: false }];
+        }
+        out[1].outcome.status = second;
+        out
+    }
+
+    #[test]
+    fn a_run_that_was_cut_off_is_named_and_not_compared() {
+        let (cut, whole) = (side(Status::Timeout, 1.0), side(Status::Completed, 5.0));
+        for (kernel, model) in [(&cut, &whole), (&whole, &cut)] {
+            let row = &compare(kernel, model)[0].rows[0];
+            assert_eq!((row.min, row.max, row.simulated), (5.0, 5.0, 5.0), "{row:?}");
+        }
+        let late = timeouts("never", whole.iter().chain(&cut));
+        assert_eq!(late.len(), 1);
+        assert!(late[0].contains(" numa01 6.12 seed 2 with huge pages never"), "{late:?}");
     }
 
     #[test]
