@@ -2,7 +2,7 @@
 //! As process 1 it is the init of a guest. `process …` is for its own use.
 
 use numalab_worker::job::Job;
-use numalab_worker::{init, process, run};
+use numalab_worker::{init, process, run, say};
 use std::io::Write;
 
 const USAGE: &str = "usage: numalab-worker run JOB.json   (prints the outcome as JSON)\n";
@@ -31,13 +31,13 @@ fn run_job(path: &str) -> i32 {
     let job = std::fs::read(path).map_err(|e| format!("{path}: {e}"));
     let job = job.and_then(|bytes| Job::from_bytes(&bytes).map_err(|e| format!("{path}: {e}")));
     let outcome = job.and_then(|job| {
-        run::run(&job, &mut |elapsed_ns| eprintln!("beat {elapsed_ns}")).map_err(|e| format!("{path}: {e}"))
+        run::run(&job, &mut |elapsed_ns| say(&format!("beat {elapsed_ns}"))).map_err(|e| format!("{path}: {e}"))
     });
     let json = outcome.and_then(|o| serde_json::to_vec(&o).map_err(|e| e.to_string()));
     match json.and_then(|j| std::io::stdout().write_all(&j).map_err(|e| e.to_string())) {
         Ok(()) => 0,
         Err(reason) => {
-            eprintln!("numalab-worker: {reason}");
+            say(&format!("numalab-worker: {reason}"));
             1
         }
     }
