@@ -24,13 +24,39 @@ const GATE_NS: u64 = 60_000_000_000;
 /// Longest sleep between looks at the processes, ns.
 pub const LOOK_NS: u64 = 250_000_000;
 
+/// Why a run has no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// It could not be started or observed; the reason.
+    Refused(String),
+    /// This signal ended it.
+    Stopped(i32),
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(reason) => f.write_str(reason),
+            Self::Stopped(signal) => write!(f, "ended by signal {signal}; settings are undone, nothing is recorded"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<String> for RunError {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
+}
+
 /// Carries out a job; `beat` is called at every sample with the time since the start, ns. Whatever the end, settings
 /// are undone ([`crate::settings`]), tracing is off and no process of the workload is left.
 ///
 /// # Errors
 /// The job could not be started (a setting the kernel refuses, no memory for the shared block), or a signal ended
 /// it. What else goes wrong while it runs is a [`Status`] of the outcome.
-pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, String> {
+pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
     sys::block_signals();
     sys::adopt_orphans();
     memory::plan(job).map_err(|e| e.to_string())?;
@@ -46,11 +72,6 @@ pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// What is said when a signal ends a run.
-fn stopped(signal: i32) -> String {
-    format!("ended by signal {signal}; settings are undone, nothing is recorded")
-}
-
 fn calibrate(control: &Control) -> Costs {
     control.head(Head::SpinPerSecond).store(spin::calibrate(), Ordering::Release);
     for kind in KINDS {
@@ -59,7 +80,7 @@ fn calibrate(control: &Control) -> Costs {
     Costs::read(control)
 }
 
-fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>) -> Result<Outcome, String> {
+fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>) -> Result<Outcome, RunError> {
     let (control, control_fd) = Control::create(Layout::of(job)).map_err(|e| format!("shared block: {e}"))?;
     let costs = calibrate(&control);
     if let Some((own, asked)) = slowest_walk(job, &costs) {
@@ -126,7 +147,12 @@ fn explain(status: Status, start: &Vmstat, end: &Vmstat) -> Status {
 ///
 /// # Errors
 /// A signal came that ends the run.
-fn watch(job: &Job, children: &mut Children<'_>, start_ns: u64, sample: &mut dyn FnMut(u64)) -> Result<Status, String> {
+fn watch(
+    job: &Job,
+    children: &mut Children<'_>,
+    start_ns: u64,
+    sample: &mut dyn FnMut(u64),
+) -> Result<Status, RunError> {
     let control = children.control;
     let limit = start_ns.saturating_add(job.workload.limit_ns);
     let mut next = start_ns.saturating_add(job.sample_ns);
@@ -149,7 +175,7 @@ fn watch(job: &Job, children: &mut Children<'_>, start_ns: u64, sample: &mut dyn
             continue;
         }
         if let Some(signal) = sys::wait_child_or((next.min(limit) - now).min(LOOK_NS)) {
-            return Err(stopped(signal));
+            return Err(RunError::Stopped(signal));
         }
     }
 }
@@ -192,18 +218,18 @@ impl<'a> Children<'a> {
         Ok(all)
     }
 
-    fn wait_ready(&mut self) -> Result<(), String> {
+    fn wait_ready(&mut self) -> Result<(), RunError> {
         let control = self.control;
         let limit = sys::now_ns() + GATE_NS;
         loop {
             let mut waiting = false;
             for (p, child) in &mut self.roots {
                 match control.state(*p) {
-                    State::Failed => return Err(control.reason(*p)),
+                    State::Failed => return Err(control.reason(*p).into()),
                     State::Absent => {
                         waiting = true;
                         if let Ok(Some(status)) = child.try_wait() {
-                            return Err(format!("process {p} ended before its start: {status}"));
+                            return Err(format!("process {p} ended before its start: {status}").into());
                         }
                     }
                     _ => {}
@@ -213,10 +239,11 @@ impl<'a> Children<'a> {
                 return Ok(());
             }
             if let Some(signal) = sys::stop_signal() {
-                return Err(stopped(signal));
+                return Err(RunError::Stopped(signal));
             }
             if sys::now_ns() > limit {
-                return Err("processes did not come to the start gate".into());
+                let what = format!("processes did not come to the start gate within {} s", GATE_NS / 1_000_000_000);
+                return Err(what.into());
             }
             sys::sleep_ns(1_000_000);
         }

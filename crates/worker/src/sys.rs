@@ -283,6 +283,17 @@ pub fn stop_signal() -> Option<i32> {
     take_signal(&signal_set(&STOPS), 0)
 }
 
+/// Ends this process by a signal that [`stop_signal`] took, as whoever sent it expects.
+pub fn die_of(signal: i32) -> ! {
+    let set = signal_set(&[signal]);
+    // SAFETY: only this thread's mask changes; the signal's own action ends the process.
+    unsafe {
+        libc::raise(signal);
+        libc::sigprocmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+    }
+    exit_now(128 + signal)
+}
+
 /// Forks a single-threaded process.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use numalab_model::record::{Outcome, Status};
 use numalab_model::workload::*;
 use numalab_worker::job::{Job, Knob};
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -240,7 +240,7 @@ fn a_signal_undoes_the_settings_and_leaves_no_process() {
         unsafe { libc::kill(group, signal) };
         let status = worker.wait().unwrap();
         said.read_to_string(&mut line).unwrap();
-        assert_eq!(status.code(), Some(1), "{line}");
+        assert_eq!(status.signal(), Some(signal), "{line}");
         assert!(line.contains(&format!("ended by signal {signal}")), "{line}");
         assert_eq!(std::fs::read_to_string(&setting).unwrap(), "5");
         // SAFETY: signal 0 only asks whether the group still has a process.
