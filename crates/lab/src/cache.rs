@@ -4,6 +4,7 @@
 //! `HOME/.cache/numalab`). Files appear under their final name only when complete. Run directories carry
 //! the process id of their owner; those of dead owners are removed at the next start.
 
+use numalab_model::plan::hex;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -122,10 +123,6 @@ pub fn sha256_file(path: &Path) -> io::Result<String> {
 /// SHA-256 of bytes, hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// Writes a file so that it is either absent or complete under its name.

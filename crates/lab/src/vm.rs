@@ -116,12 +116,6 @@ pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Pr
     Ok(VmReport { plugin_log: std::fs::read_to_string(&files.plugin_log).ok(), ..report })
 }
 
-/// The command line a run would use, for people.
-pub fn command_line(vm: &VmRun<'_>, seed: u64) -> String {
-    let files = Files::at(Path::new("RUN"));
-    qemu::shell_line(&vm.qemu, &qemu::arguments(&launch(vm, &files, seed)))
-}
-
 struct Files {
     initrd: PathBuf,
     console: PathBuf,
