@@ -192,9 +192,13 @@ impl Lab {
     /// The machine as a guest can have it ([`fit::fit_machine`]).
     ///
     /// # Errors
-    /// QEMU cannot build it.
+    /// QEMU cannot build it, or the plugin has no room for it.
     pub fn fit_machine(&self, machine: &Machine) -> Result<Machine, ShapeError> {
-        fit::fit_machine(machine, self.settings.limits)
+        let fitted = fit::fit_machine(machine, self.settings.limits)?;
+        if self.library.is_some() {
+            plugin::check_room(&fitted)?;
+        }
+        Ok(fitted)
     }
 
     /// A workload that fits a guest of `machine` ([`fit::fit_workload`]).
@@ -405,6 +409,28 @@ mod tests {
     fn modes_have_their_own_sizes() {
         let counters = Settings::new(Timing::Counters).limits.workload_bytes;
         assert!(Settings::new(Timing::Modelled).limits.workload_bytes < counters);
+    }
+
+    #[test]
+    fn a_machine_too_large_for_the_plugin_is_refused_before_anything_starts() {
+        let directory = tempfile::tempdir().unwrap();
+        let lab = |library| Lab {
+            cache: Cache::at(directory.path()).unwrap(),
+            settings: Settings {
+                limits: Limits { cpus: crate::shape::MAX_CPUS, ..Limits::default() },
+                ..Settings::new(Timing::Modelled)
+            },
+            worker: "worker".into(),
+            version: String::new(),
+            kvm: Err(String::new()),
+            library,
+            slots: Slots::new(1, 1),
+        };
+        let machine = |nodes| crate::shape::tests::machine(nodes, 1, 1, 1, false);
+        let plugin = || Some(PathBuf::from("numalab.so"));
+        assert!(lab(plugin()).fit_machine(&machine(64)).is_ok());
+        assert!(lab(plugin()).fit_machine(&machine(65)).unwrap_err().what.contains("65 nodes"));
+        assert!(lab(None).fit_machine(&machine(65)).is_ok(), "without the plugin a guest can have it");
     }
 
     #[test]
