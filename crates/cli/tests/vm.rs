@@ -37,6 +37,7 @@ fn what_has_no_effect_on_a_backend_is_refused() {
     let image = "run --machine 2x1x2x1 --workload sweep.toml --kernel debian-6.12";
     lab.refused(image, &["`debian-6.12` is the image of a real kernel", "--backend vm"]);
     lab.refused("kernel build 6.12", &["kernel image `6.12`", "debian-6.12, deb:FILE"]);
+    lab.refused("kernel build deb:/x --refresh", &["--refresh: has no effect on deb:/x", "debian-SERIES"]);
     lab.refused("kernel try --tree . --workload numa02 --base nonsense:1", &["kind of kernel image `nonsense`"]);
 }
 

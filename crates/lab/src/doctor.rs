@@ -120,7 +120,7 @@ fn find_unpacker() -> Finding {
 
 fn find_fetcher() -> Finding {
     let purpose = "fetching packaged kernels (or give --kernel deb:FILE)";
-    let names = crate::image::debian::candidates("^linux-image-6\\..*-amd64$");
+    let names = crate::image::debian::Apt::default().candidates("^linux-image-6\\..*-amd64$");
     match names.map(|n| crate::image::debian::newest(&n)) {
         Ok(Some(newest)) => finding("packages", purpose, Verdict::Good, newest, String::new()),
         Ok(None) => {

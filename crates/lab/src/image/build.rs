@@ -3,8 +3,8 @@
 //! The configuration is data (`catalog/guest/kernel-minimal.config`), applied over `allnoconfig`. Every line is
 //! checked in the result: a symbol that a dependency took away is an error, not a silent loss.
 
-use super::source::BUILD;
-use super::Image;
+use super::source::{Tree, BUILD};
+use super::{Built, Image};
 use crate::cache::{self, Cache};
 use std::fs::File;
 use std::path::Path;
@@ -38,13 +38,8 @@ pub enum Source {
 ///
 /// # Errors
 /// A tool that is missing, a configuration that does not hold, or the compiler's errors.
-pub fn image(
-    tree: &Path,
-    source: Source,
-    cache: &Cache,
-    origin: &str,
-    say: &mut dyn FnMut(&str),
-) -> Result<Image, String> {
+pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+    let (tree, origin) = (&from.path, &from.origin);
     let build = tree.join(BUILD);
     std::fs::create_dir_all(&build).map_err(|e| format!("{}: {e}", build.display()))?;
     let fragment = match std::env::var_os(FRAGMENT_VARIABLE) {
@@ -65,9 +60,11 @@ pub fn image(
         cache::write_whole(&done, mark.as_bytes()).map_err(|e| format!("{}: {e}", done.display()))?;
     }
     let sha256 = cache::sha256_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let config = std::fs::read_to_string(build.join(".config")).unwrap_or_default();
+    let config = std::fs::read_to_string(build.join(".config"));
+    let config = config.map_err(|e| format!("{}: {e}", build.join(".config").display()))?;
     let patches_itself = config.lines().any(|l| l == "CONFIG_JUMP_LABEL=y");
-    Ok(Image { path, sha256, origin: origin.into(), patches_itself })
+    let built = Built { revision: from.revision.clone(), config_sha256: cache::sha256(config.as_bytes()) };
+    Ok(Image { path, sha256, origin: origin.clone(), patches_itself, built: Some(built) })
 }
 
 /// What a finished build is marked with. A patched tree starts with a copy of another's objects, so its name is part of it.
@@ -210,13 +207,17 @@ mod tests {
         let build = tree.join(BUILD);
         std::fs::create_dir_all(&build).unwrap();
         std::fs::write(build.join("vmlinux"), "kernel").unwrap();
-        let image = |source| image(&tree, source, &cache, "x", &mut |_| {});
+        std::fs::write(build.join(".config"), "CONFIG_SMP=y\n").unwrap();
+        let from = Tree { path: tree.clone(), origin: "x".into(), revision: None };
+        let image = |source| image(&from, source, &cache, &mut |_| {});
         // The tree has no Makefile, so every attempt to build fails.
         assert!(image(Source::Fixed).is_err(), "built with an unknown configuration");
         std::fs::write(build.join("numalab.done"), mark(Path::new("/other"), FRAGMENT)).unwrap();
         assert!(image(Source::Fixed).is_err(), "objects of the tree it was copied from");
         std::fs::write(build.join("numalab.done"), mark(&tree, FRAGMENT)).unwrap();
-        assert_eq!(image(Source::Fixed).unwrap().sha256, cache::sha256(b"kernel"));
+        let done = image(Source::Fixed).unwrap();
+        assert_eq!(done.sha256, cache::sha256(b"kernel"));
+        assert_eq!(done.built.unwrap().config_sha256, cache::sha256(b"CONFIG_SMP=y\n"));
         assert!(image(Source::Mirror).is_err(), "a mirror may have changed");
         assert!(image(Source::Fixed).is_err(), "the mark is gone with the failed build");
     }

@@ -139,7 +139,7 @@ fn octal(bytes: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn run(program: &str, arguments: &[&str], directory: &Path) {
@@ -157,6 +157,17 @@ mod tests {
             }
         }
         bytes
+    }
+
+    /// A package with one file.
+    pub(crate) fn package(path: &str, content: &str) -> Vec<u8> {
+        let directory = tempfile::tempdir().unwrap();
+        let d = directory.path();
+        std::fs::create_dir_all(d.join(path).parent().unwrap()).unwrap();
+        std::fs::write(d.join(path), content).unwrap();
+        run("tar", &["-cf", "data.tar", path], d);
+        run("gzip", &["data.tar"], d);
+        ar(&[("debian-binary", b"2.0\n".to_vec()), ("data.tar.gz", std::fs::read(d.join("data.tar.gz")).unwrap())])
     }
 
     /// A header that announces a long path of `size` bytes.
