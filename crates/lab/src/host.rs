@@ -1,12 +1,13 @@
 //! The `host` backend: the same job on the machine at hand.
 
+use crate::child::ends_with_parent;
 use crate::failure::{Failure, VmError};
 use crate::worker;
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
 use numalab_model::workload::Workload;
 use numalab_worker::job::{Job, Knob};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -52,11 +53,8 @@ impl Host {
         job.check_topology(Path::new("/sys"))
             .map_err(|e| refused(format!("{e}; describe this machine with `numalab machine import --host`")))?;
         let bytes = job.to_bytes().map_err(|e| refused(e.to_string()))?;
-        let directory = tempfile::tempdir().map_err(|e| refused(e.to_string()))?;
-        let path = directory.path().join("job.json");
-        std::fs::write(&path, bytes).map_err(|e| refused(format!("{}: {e}", path.display())))?;
         let limit = Duration::from_nanos(workload.limit_ns).saturating_add(Duration::from_secs(120));
-        run_worker(&self.worker, &path, limit, progress)
+        run_worker(&self.worker, &bytes, limit, progress)
     }
 }
 
@@ -108,20 +106,17 @@ fn end_after(worker: u32, limit: Duration, ended: &Receiver<()>) -> bool {
     true
 }
 
-fn start(program: &Path, job: &Path) -> std::io::Result<Child> {
+/// Starts a worker that ends, and undoes its settings, with the thread that started it. The job has no name that could
+/// be left behind: the worker reads its standard input.
+fn start(program: &Path, job: &[u8]) -> std::io::Result<Child> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(job)?;
     let mut command = Command::new(program);
-    command.arg("run").arg(job).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    // SAFETY: prctl is async-signal-safe; it makes the worker end, and undo its settings, with the thread that started it.
-    unsafe {
-        command.pre_exec(|| {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
-            Ok(())
-        });
-    }
-    command.spawn()
+    command.args(["run", "/dev/stdin"]).stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    ends_with_parent(&mut command, libc::SIGTERM).spawn()
 }
 
-fn run_worker(program: &Path, job: &Path, limit: Duration, progress: &mut dyn FnMut(u64)) -> Result<Outcome, VmError> {
+fn run_worker(program: &Path, job: &[u8], limit: Duration, progress: &mut dyn FnMut(u64)) -> Result<Outcome, VmError> {
     let error = |kind, detail: String| VmError { kind, detail, console: Vec::new() };
     let child = start(program, job).map_err(|e| error(Failure::Refused, format!("{}: {e}", program.display())))?;
     let worker = child.id();
@@ -196,12 +191,14 @@ mod tests {
         let mut beats = Vec::new();
         let mut run = |text: &str| {
             let program = script(directory.path(), text);
-            run_worker(&program, Path::new("job"), Duration::from_millis(300), &mut |ns| beats.push(ns))
+            run_worker(&program, b"job", Duration::from_millis(300), &mut |ns| beats.push(ns))
         };
         let outcome = serde_json::to_string(&Outcome::default()).unwrap();
         assert_eq!(run(&format!("echo beat 17 >&2; echo '{outcome}'")).unwrap(), Outcome::default());
         let e = run("echo no such knob >&2; exit 1").unwrap_err();
         assert_eq!((e.kind, e.detail.as_str()), (Failure::Refused, "no such knob"));
+        let e = run("cat $2 >&2; exit 1").unwrap_err();
+        assert_eq!(e.detail, "job", "the worker reads its job");
         assert_eq!(run("echo nonsense").unwrap_err().kind, Failure::Garbage);
         assert_eq!(run("sleep 60 & sleep 60").unwrap_err().kind, Failure::RunTimeout);
         assert_eq!(beats, vec![17]);
@@ -216,7 +213,7 @@ mod tests {
             let program =
                 script(directory.path(), &format!("sleep 60 &\necho $! >{}\nkill -{name} $$", left.display()));
             let start = std::time::Instant::now();
-            let e = run_worker(&program, Path::new("job"), Duration::from_secs(50), &mut |_| {}).unwrap_err();
+            let e = run_worker(&program, b"job", Duration::from_secs(50), &mut |_| {}).unwrap_err();
             assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
             assert_eq!(e.kind, Failure::WorkerKilled, "{e}");
             assert!(e.detail.contains(&format!("signal {signal} (")) && e.detail.contains(hint), "{e}");
@@ -233,7 +230,7 @@ mod tests {
         let undone = directory.path().join("undone");
         let text = format!("trap 'echo yes >{}; exit 1' TERM\nwhile :; do sleep 0.05; done", undone.display());
         let program = script(directory.path(), &text);
-        let e = run_worker(&program, Path::new("job"), Duration::from_millis(300), &mut |_| {}).unwrap_err();
+        let e = run_worker(&program, b"job", Duration::from_millis(300), &mut |_| {}).unwrap_err();
         assert_eq!(e.kind, Failure::RunTimeout, "{e}");
         assert_eq!(std::fs::read_to_string(&undone).unwrap(), "yes\n");
     }

@@ -32,7 +32,8 @@ pub mod spin;
 pub mod sys;
 pub mod thread;
 
-/// Says a line on standard error. If nobody listens any more there is nobody to tell, and the run must still undo its settings.
+/// Says a line on standard error. If nobody listens any more there is nobody to tell, and the run must still undo its
+/// settings.
 pub fn say(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");

@@ -43,14 +43,16 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
     let build = tree.join(BUILD);
     std::fs::create_dir_all(&build).map_err(|e| format!("{}: {e}", build.display()))?;
     let fragment = match std::env::var_os(FRAGMENT_VARIABLE) {
-        Some(path) => std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.to_string_lossy()))?,
+        Some(path) => std::fs::read_to_string(&path)
+            .map_err(|e| format!("{}: {e} ({FRAGMENT_VARIABLE} names it)", path.to_string_lossy()))?,
         None => FRAGMENT.to_string(),
     };
     let path = build.join("vmlinux");
     let done = build.join("numalab.done");
     let mark = mark(tree, &fragment);
     // Even a build with nothing to do takes seconds.
-    let built = source == Source::Fixed && path.is_file() && std::fs::read_to_string(&done).is_ok_and(|m| m == mark);
+    let whole = path.is_file() && build.join(".config").is_file();
+    let built = source == Source::Fixed && whole && std::fs::read_to_string(&done).is_ok_and(|m| m == mark);
     if !built {
         // The mark of another configuration must not outlive this one's objects.
         let _ = std::fs::remove_file(&done);
@@ -82,14 +84,12 @@ fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&st
     let same = std::fs::read_to_string(&kept).is_ok_and(|t| t == text);
     if !same || !build.join(".config").is_file() {
         say("configuring");
-        std::fs::write(&kept, &text).map_err(|e| format!("{}: {e}", kept.display()))?;
-        let option = format!("KCONFIG_ALLCONFIG={}", kept.display());
-        let done = make(tree, cache, &[&option, "allnoconfig"]);
-        if done.is_err() {
-            // Next time must configure again.
-            let _ = std::fs::remove_file(&kept);
-        }
-        done?;
+        // Kept only when it is done: an interrupted configuration is made again.
+        let _ = std::fs::remove_file(&kept);
+        let wanted = build.join("numalab.allconfig");
+        std::fs::write(&wanted, &text).map_err(|e| format!("{}: {e}", wanted.display()))?;
+        make(tree, cache, &[&format!("KCONFIG_ALLCONFIG={}", wanted.display()), "allnoconfig"])?;
+        cache::write_whole(&kept, text.as_bytes()).map_err(|e| format!("{}: {e}", kept.display()))?;
     }
     let config = std::fs::read_to_string(build.join(".config")).map_err(|e| format!(".config: {e}"))?;
     let lost = unmet(&wishes, &config);
@@ -163,7 +163,7 @@ fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
         command.env("CCACHE_BASEDIR", tree).env("CCACHE_NOHASHDIR", "1");
     }
     command.args(targets).stdin(Stdio::null()).stdout(copy).stderr(log);
-    let status = command.status().map_err(|e| format!("make: {e}"))?;
+    let status = command.status().map_err(|e| format!("make: {e}; `numalab doctor` says what installs it"))?;
     if status.success() {
         return Ok(());
     }
@@ -220,6 +220,31 @@ mod tests {
         assert_eq!(done.built.unwrap().config_sha256, cache::sha256(b"CONFIG_SMP=y\n"));
         assert!(image(Source::Mirror).is_err(), "a mirror may have changed");
         assert!(image(Source::Fixed).is_err(), "the mark is gone with the failed build");
+    }
+
+    #[test]
+    fn an_interrupted_configuration_is_made_again() {
+        if crate::probe::find_program(Path::new("make")).is_none() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(&directory.path().join("cache")).unwrap();
+        let tree = directory.path().join("tree");
+        std::fs::create_dir_all(tree.join(BUILD)).unwrap();
+        // A tree whose configuration is what it is asked for, unless it is interrupted. Nothing may say that it is done
+        // while it is made.
+        let recipe = "allnoconfig:\n\techo run >>runs\n\ttest ! -e build/numalab.config -a -e go\n\
+                      \tcp $(KCONFIG_ALLCONFIG) build/.config\n";
+        std::fs::write(tree.join("Makefile"), recipe).unwrap();
+        let configure = || configure(&tree, &cache, "CONFIG_SMP=y\n", &mut |_| {});
+        let runs = || std::fs::read_to_string(tree.join("runs")).unwrap().lines().count();
+        std::fs::write(tree.join("build/.config"), "CONFIG_SMP=y\nCONFIG_OF_ANOTHER=y\n").unwrap();
+        assert!(configure().is_err());
+        std::fs::write(tree.join("go"), "").unwrap();
+        configure().unwrap();
+        assert_eq!(std::fs::read_to_string(tree.join("build/.config")).unwrap(), "CONFIG_SMP=y\n");
+        configure().unwrap();
+        assert_eq!(runs(), 2, "what is done is not done again");
     }
 
     #[test]

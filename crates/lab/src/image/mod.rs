@@ -165,12 +165,15 @@ impl ImageSpec {
 /// What is missing and the command that supplies it, or the build's errors.
 pub fn resolve(spec: &ImageSpec, which: Which, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
     // Two builds in one tree would spoil each other.
-    let _lock = cache.lock("images").map_err(|e| format!("cache: {e}"))?;
+    let mut wait = || say("waiting for another numalab that prepares a kernel in the same cache");
+    let _lock = cache.lock("images", &mut wait).map_err(|e| format!("cache: {e}"))?;
+    // What an interrupted build left may be gigabytes.
+    let _ = cache.sweep();
     match spec {
         ImageSpec::Debian(series) => debian::image(series, which, cache, say),
         ImageSpec::Deb(path) => debian::image_of_package(path, cache, say),
-        ImageSpec::BzImage(path) => existing(path, "bzImage", is_bzimage(path), true),
-        ImageSpec::Vmlinux(path) => existing(path, "vmlinux", is_elf(path), true),
+        ImageSpec::BzImage(path) => existing(path, "bzImage", is_bzimage(path)),
+        ImageSpec::Vmlinux(path) => existing(path, "vmlinux", is_elf(path)),
         ImageSpec::Tree(path) => build::image(&source::mirror(path, cache, say)?, Source::Mirror, cache, say),
         ImageSpec::Commit { tree, revision } => {
             build::image(&source::commit(tree, revision, cache, say)?, Source::Fixed, cache, say)
@@ -192,13 +195,17 @@ pub fn base_of(tree: &Path) -> Result<ImageSpec, String> {
     Ok(ImageSpec::Source { series: source::series_of(tree)?, patches: Vec::new() })
 }
 
-fn existing(path: &Path, kind: &str, right: bool, patches_itself: bool) -> Result<Image, String> {
+fn existing(path: &Path, kind: &str, right: bool) -> Result<Image, String> {
     let sha256 = cache::sha256_file(path).map_err(|e| format!("{}: {e}", path.display()))?;
     if !right {
-        return Err(format!("{} is no {kind}", path.display()));
+        let expected =
+            "bzImage: a kernel that boot loaders start (/boot/vmlinuz-…), vmlinux: an ELF file with a PVH entry";
+        return Err(format!("{} is no {kind}; expected for {expected}", path.display()));
     }
     let path = path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(Image { origin: format!("{kind} {}", path.display()), path, sha256, patches_itself, built: None })
+    let origin = format!("{kind} {}", path.display());
+    // Nothing is known of its configuration, and distributions' kernels do.
+    Ok(Image { origin, path, sha256, patches_itself: true, built: None })
 }
 
 fn starts_with(path: &Path, offset: usize, magic: &[u8]) -> bool {

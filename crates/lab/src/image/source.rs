@@ -4,7 +4,7 @@
 //! relative paths only: the compiler cache then serves all trees, and nothing is ever written into the user's tree.
 
 use super::{deb, debian, shipped, Which};
-use crate::cache::{self, Cache};
+use crate::cache::{self, Cache, KERNELS};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,7 +48,7 @@ fn packaged_with(
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Tree, String> {
-    let kernels = cache.directory("kernels").map_err(|e| e.to_string())?;
+    let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let prefix = format!("linux-source-{series}_");
     let entries = std::fs::read_dir(&kernels).map_err(|e| e.to_string())?.flatten();
     let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
@@ -69,7 +69,7 @@ fn packaged_with(
         return Ok(Tree { path, origin, revision: None });
     }
     say(&format!("unpacking {origin}"));
-    let work = tempfile::tempdir_in(&kernels).map_err(|e| e.to_string())?;
+    let work = cache.work_directory(KERNELS).map_err(|e| format!("{}: {e}", kernels.display()))?;
     let archive = work.path().join("source.tar.xz");
     deb::extract(&file, &|p| p.starts_with("usr/src/linux-source-") && p.ends_with(".tar.xz"), &archive)?;
     let unpacked = work.path().join("tree");
@@ -105,13 +105,13 @@ pub fn patched(
     }
     let names: Vec<String> = patches.iter().map(|p| p.display().to_string()).collect();
     let origin = format!("{} + {}", base.origin, names.join(" + "));
-    let kernels = cache.directory("kernels").map_err(|e| e.to_string())?;
+    let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let path = kernels.join(format!("patched-{}", &cache::sha256(&key)[..16]));
     if path.is_dir() {
         return Ok(Tree { path, origin, revision: None });
     }
     say(&format!("copying {} and applying {}", base.origin, names.join(", ")));
-    let work = tempfile::tempdir_in(&kernels).map_err(|e| e.to_string())?;
+    let work = cache.work_directory(KERNELS).map_err(|e| format!("{}: {e}", kernels.display()))?;
     let copy = work.path().join("tree");
     clone_tree(&base.path, &copy)?;
     for patch in patches {
@@ -175,12 +175,13 @@ pub fn mirror(tree: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<T
     let origin = format!("tree {}", tree.display());
     let tree = tree.canonicalize().map_err(|e| format!("{}: {e}", tree.display()))?;
     if !tree.join("Kbuild").is_file() || !tree.join("kernel/sched").is_dir() {
-        return Err(format!("{} is no kernel source tree", tree.display()));
+        let expected = "expected the top directory, with Kbuild and kernel/sched";
+        return Err(format!("{} is no kernel source tree; {expected}", tree.display()));
     }
     // Before the copy: what is edited meanwhile is called unchanged at worst, and the image has its own checksum.
     let revision = if is_repository(&tree) { now(&tree, say) } else { None };
     let key = cache::sha256(tree.to_string_lossy().as_bytes());
-    let kernels = cache.directory("kernels").map_err(|e| e.to_string())?;
+    let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let path = kernels.join(format!("tree-{}", &key[..16]));
     say(&format!("mirroring {}", tree.display()));
     let mut command = Command::new("rsync");
@@ -253,18 +254,19 @@ fn now(tree: &Path, say: &mut dyn FnMut(&str)) -> Option<Revision> {
 /// Not a repository, or no such commit.
 pub fn commit(tree: &Path, revision: &str, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Tree, String> {
     if !is_repository(tree) {
-        return Err(format!("{} is no git repository", tree.display()));
+        let next = format!("tree:{} builds it as it is", tree.display());
+        return Err(format!("{} is no git repository (or there is no `git`); {next}", tree.display()));
     }
     let sha = commit_of(tree, revision)?;
     let revision = Some(Revision { describe: describe(tree, &sha)?, commit: sha.clone(), dirty: false });
     let origin = format!("{} at {}", tree.display(), sha.get(..12).unwrap_or(&sha));
-    let kernels = cache.directory("kernels").map_err(|e| e.to_string())?;
+    let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let path = kernels.join(format!("commit-{sha}"));
     if path.is_dir() {
         return Ok(Tree { path, origin, revision });
     }
     say(&format!("taking out {origin}"));
-    let work = tempfile::tempdir_in(&kernels).map_err(|e| e.to_string())?;
+    let work = cache.work_directory(KERNELS).map_err(|e| format!("{}: {e}", kernels.display()))?;
     let (archive, unpacked) = (work.path().join("a.tar"), work.path().join("tree"));
     run(git(tree).args(["archive", "--format=tar", "-o"]).arg(&archive).arg(&sha))?;
     std::fs::create_dir(&unpacked).map_err(|e| e.to_string())?;
@@ -280,7 +282,7 @@ fn run(command: &mut Command) -> Result<(), String> {
 /// What a program prints, if it succeeds.
 fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|e| format!("`{name}`: {e}"))?;
+    let output = command.output().map_err(|e| format!("`{name}`: {e}; `numalab doctor` says what installs it"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -298,7 +300,7 @@ mod tests {
     /// A cache with a packaged tree of one file and one object.
     fn cache_with_tree(directory: &Path) -> (Cache, PathBuf) {
         let cache = Cache::at(directory).unwrap();
-        let tree = cache.directory("kernels").unwrap().join("linux-source-6.12_6.12.1-1");
+        let tree = cache.directory(KERNELS).unwrap().join("linux-source-6.12_6.12.1-1");
         for d in ["kernel/sched", "build"] {
             std::fs::create_dir_all(tree.join(d)).unwrap();
         }

@@ -71,16 +71,17 @@ pub fn compiler() -> String {
 pub fn library(cache: &Cache) -> Result<PathBuf, String> {
     let compiler = compiler();
     let version = Command::new(&compiler).arg("--version").output();
-    let version = version.map_err(|e| format!("C compiler `{compiler}`: {e}"))?.stdout;
+    let missing = |e| format!("C compiler `{compiler}`: {e}; `apt-get install gcc libc6-dev`, or name one in CC");
+    let version = version.map_err(missing)?.stdout;
     let mut key = version;
     SOURCES.iter().for_each(|(_, text)| key.extend_from_slice(text.as_bytes()));
     FLAGS.iter().for_each(|f| key.extend_from_slice(f.as_bytes()));
-    let directory = cache.directory("plugin").map_err(|e| e.to_string())?;
+    let directory = cache.directory(cache::PLUGIN).map_err(|e| e.to_string())?;
     let library = directory.join(format!("numalab-{}.so", &cache::sha256(&key)[..16]));
     if library.is_file() {
         return Ok(library);
     }
-    let work = tempfile::tempdir_in(&directory).map_err(|e| e.to_string())?;
+    let work = cache.work_directory(cache::PLUGIN).map_err(|e| format!("{}: {e}", directory.display()))?;
     let mut command = Command::new(&compiler);
     command.args(FLAGS).arg("-o").arg(work.path().join("out.so")).current_dir(work.path());
     for (name, text) in SOURCES {
