@@ -27,11 +27,11 @@ if ! ./target/release/numalab kernel build "${NUMALAB_TEST_KERNEL:-debian-6.12}"
   skip "there is no kernel to boot; name one, e.g. NUMALAB_TEST_KERNEL=bzImage:/boot/vmlinuz"
 fi
 if [ "$full" = full ]; then
-  NUMALAB_FIDELITY=full $cargo test --release -p numalab-lab --test fidelity -- --nocapture --test-threads 1
+  $cargo test --release -p numalab-lab --test fidelity -- --ignored --nocapture --test-threads 1
   # Guests that have records are not run again; what is simulated depends on this build, so it always is.
   rm -rf out/validate/*/thp-*/model out/validate/*/calibration/*-file out/validate/*/calibration/*-round*
   ./target/release/numalab validate --image debian-6.12,debian-6.1 --thp never,always \
     --markdown docs/fidelity.md --notes docs/fidelity-notes.toml
 else
-  NUMALAB_VM_TESTS=1 $cargo test --release -p numalab-lab --test guest -p numalab-cli --test vm
+  $cargo test --release -p numalab-lab --test guest -p numalab-cli --test vm -- --include-ignored
 fi

@@ -56,6 +56,7 @@ impl Exit {
             GuestFailure::Refused => Exit::Refused,
             GuestFailure::QemuFailed => Exit::QemuFailed,
             GuestFailure::QemuKilled => Exit::QemuKilled,
+            GuestFailure::WorkerKilled => Exit::Finding,
         }
     }
     /// The number.

@@ -106,7 +106,7 @@ fn without_model(
             t.origin = SET.into();
         }
     }
-    let written = knobs::of(&kernel).map_err(|e| name.error(e, "a setting of a real kernel"))?;
+    let written = knobs::of(&kernel).map_err(|e| name.error(e.what, e.expected))?;
     for t in &mut kernel.tunables {
         if !written.iter().any(|k| k.name == t.name && !k.value.is_empty()) {
             t.value = OWN.into();

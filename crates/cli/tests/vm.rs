@@ -1,4 +1,4 @@
-//! The backend `vm` through the real command. What needs a guest runs with `NUMALAB_VM_TESTS=1` (`make vm`).
+//! The backend `vm` through the real command. `make vm` runs what needs a guest; plain `cargo test` lists it as ignored.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -11,10 +11,6 @@ fn lab() -> Lab {
     let lab = Lab::new();
     lab.write("sweep.toml", SWEEP);
     lab
-}
-
-fn enabled() -> bool {
-    std::env::var("NUMALAB_VM_TESTS").is_ok_and(|v| v == "1")
 }
 
 fn json(text: &str) -> Value {
@@ -41,6 +37,7 @@ fn what_has_no_effect_on_a_backend_is_refused() {
     let image = "run --machine 2x1x2x1 --workload sweep.toml --kernel debian-6.12";
     lab.refused(image, &["`debian-6.12` is the image of a real kernel", "--backend vm"]);
     lab.refused("kernel build 6.12", &["kernel image `6.12`", "debian-6.12, deb:FILE"]);
+    lab.refused("kernel build deb:/x --refresh", &["--refresh: has no effect on deb:/x", "debian-SERIES"]);
     lab.refused("kernel try --tree . --workload numa02 --base nonsense:1", &["kind of kernel image `nonsense`"]);
 }
 
@@ -57,10 +54,8 @@ fn a_host_without_qemu_is_told_what_to_do() {
 }
 
 #[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
 fn wrong_experiments_are_refused_before_anything_is_fetched() {
-    if !enabled() {
-        return;
-    }
     let lab = lab();
     let line = "run --backend vm --machine 2x1x2x1 --workload sweep.toml";
     lab.refused(&format!("{line} --kernel 4.15"), &["kernel `4.15` is a model only", "an image"]);
@@ -72,10 +67,8 @@ fn wrong_experiments_are_refused_before_anything_is_fetched() {
 }
 
 #[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
 fn the_same_experiment_file_runs_on_both_backends() {
-    if !enabled() {
-        return;
-    }
     let lab = lab();
     lab.write(
         "e.toml",
@@ -115,10 +108,8 @@ fn the_same_experiment_file_runs_on_both_backends() {
 }
 
 #[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
 fn ways_to_fail_have_their_own_exit_codes_and_are_tried_again() {
-    if !enabled() {
-        return;
-    }
     let lab = lab();
     let line = "run --backend vm --no-kvm --machine 1x1x1x1 --kernel debian-6.12 --workload first-touch \
                 --param memory=4MiB --param duration=30s --json --out d";

@@ -3,7 +3,7 @@
 use crate::cache::{self, Cache};
 use crate::failure::{Failure, VmError};
 use crate::fit::{self, FitError, Limits};
-use crate::image::{self, Image, ImageSpec};
+use crate::image::{self, Image, ImageSpec, Which};
 use crate::plugin::{self, report::PluginReport, Model, Plugin};
 use crate::pool::Slots;
 use crate::qemu::{self, Timing};
@@ -168,7 +168,7 @@ impl Lab {
     /// # Errors
     /// See [`image::resolve`].
     pub fn image(&self, spec: &ImageSpec, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
-        image::resolve(spec, &self.cache, say)
+        image::resolve(spec, Which::Kept, &self.cache, say)
     }
 
     /// In [`Timing::Modelled`]: proves on this QEMU and kernel that charging works (once; the verdict is kept).
@@ -192,9 +192,13 @@ impl Lab {
     /// The machine as a guest can have it ([`fit::fit_machine`]).
     ///
     /// # Errors
-    /// QEMU cannot build it.
+    /// QEMU cannot build it, or the plugin has no room for it.
     pub fn fit_machine(&self, machine: &Machine) -> Result<Machine, ShapeError> {
-        fit::fit_machine(machine, self.settings.limits)
+        let fitted = fit::fit_machine(machine, self.settings.limits)?;
+        if self.library.is_some() {
+            plugin::check_room(&fitted)?;
+        }
+        Ok(fitted)
     }
 
     /// A workload that fits a guest of `machine` ([`fit::fit_workload`]).
@@ -284,12 +288,10 @@ impl Lab {
     }
 
     /// What every record says, whether its run ended well or not.
-    fn facts(&self, image: &Image) -> [EffectiveTunable; 3] {
-        [
-            fact("timing", self.settings.timing.name().into(), ""),
-            fact("image", image.origin.clone(), ""),
-            fact("image_sha256", image.sha256.clone(), ""),
-        ]
+    fn facts(&self, image: &Image) -> Vec<EffectiveTunable> {
+        let mut out = vec![fact("timing", self.settings.timing.name().into(), "")];
+        out.extend(image_facts(image));
+        out
     }
 
     fn job(&self, plan: &Plan<'_>, shape: &Shape) -> Job {
@@ -350,6 +352,20 @@ fn fact(name: &str, value: String, unit: &str) -> EffectiveTunable {
     EffectiveTunable { name: format!("guest.{name}"), value, unit: unit.into(), kernel_name: "vm".into() }
 }
 
+/// What a record says of its kernel. A plan is identified by the image's checksum alone: the same kernel from a commit
+/// and from the changes that became it is the same.
+fn image_facts(image: &Image) -> Vec<EffectiveTunable> {
+    let mut out = vec![fact("image", image.origin.clone(), ""), fact("image_sha256", image.sha256.clone(), "")];
+    let Some(built) = &image.built else { return out };
+    out.push(fact("image_config_sha256", built.config_sha256.clone(), ""));
+    if let Some(revision) = &built.revision {
+        out.push(fact("image_describe", revision.describe.clone(), ""));
+        out.push(fact("image_commit", revision.commit.clone(), ""));
+        out.push(fact("image_dirty", revision.dirty.to_string(), ""));
+    }
+    out
+}
+
 /// Memory of a guest beside its workload, and of QEMU itself.
 const GUEST_BYTES: u64 = 1 << 30;
 /// Up to here kernels that patch their own code ran without a crash under multi-threaded emulation.
@@ -402,9 +418,57 @@ mod tests {
     }
 
     #[test]
+    fn a_record_says_which_source_its_kernel_was_built_from() {
+        let revision = crate::image::source::Revision {
+            commit: "c0ffee".repeat(6),
+            describe: "v6.12-3-gc0ffee-dirty".into(),
+            dirty: true,
+        };
+        let built = crate::image::Built { revision: Some(revision), config_sha256: "ab".into() };
+        let image = Image {
+            path: "vmlinux".into(),
+            sha256: "12".into(),
+            origin: "tree /linux".into(),
+            patches_itself: false,
+            built: Some(built),
+        };
+        let facts = |image: &Image| -> Vec<String> {
+            image_facts(image).iter().map(|t| format!("{}={}", t.name, t.value)).collect()
+        };
+        let of_tree = facts(&image);
+        for want in ["image_describe=v6.12-3-gc0ffee-dirty", "image_dirty=true", "image_config_sha256=ab"] {
+            assert!(of_tree.contains(&format!("guest.{want}")), "{of_tree:?}");
+        }
+        assert!(of_tree.contains(&format!("guest.image_commit={}", "c0ffee".repeat(6))), "{of_tree:?}");
+        assert_eq!(facts(&Image { built: None, ..image }), ["guest.image=tree /linux", "guest.image_sha256=12"]);
+    }
+
+    #[test]
     fn modes_have_their_own_sizes() {
         let counters = Settings::new(Timing::Counters).limits.workload_bytes;
         assert!(Settings::new(Timing::Modelled).limits.workload_bytes < counters);
+    }
+
+    #[test]
+    fn a_machine_too_large_for_the_plugin_is_refused_before_anything_starts() {
+        let directory = tempfile::tempdir().unwrap();
+        let lab = |library| Lab {
+            cache: Cache::at(directory.path()).unwrap(),
+            settings: Settings {
+                limits: Limits { cpus: crate::shape::MAX_CPUS, ..Limits::default() },
+                ..Settings::new(Timing::Modelled)
+            },
+            worker: "worker".into(),
+            version: String::new(),
+            kvm: Err(String::new()),
+            library,
+            slots: Slots::new(1, 1),
+        };
+        let machine = |nodes| crate::shape::tests::machine(nodes, 1, 1, 1, false);
+        let plugin = || Some(PathBuf::from("numalab.so"));
+        assert!(lab(plugin()).fit_machine(&machine(64)).is_ok());
+        assert!(lab(plugin()).fit_machine(&machine(65)).unwrap_err().what.contains("65 nodes"));
+        assert!(lab(None).fit_machine(&machine(65)).is_ok(), "without the plugin a guest can have it");
     }
 
     #[test]

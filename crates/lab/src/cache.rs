@@ -1,14 +1,24 @@
 //! Where downloads, builds and run directories live, and checksums.
 //!
 //! Everything kept is under one directory (`NUMALAB_CACHE`, else `XDG_CACHE_HOME/numalab`, else
-//! `HOME/.cache/numalab`). Files appear under their final name only when complete. Run directories carry
-//! the process id of their owner; those of dead owners are removed at the next start.
+//! `HOME/.cache/numalab`). Files appear under their final name only when complete. Directories for
+//! one run or one build carry the process id of their owner; those of dead owners are removed at the next start.
 
+use numalab_model::plan::hex;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+
+/// Subdirectory of runs.
+const RUNS: &str = "runs";
+/// Subdirectory of kernel source trees.
+pub const KERNELS: &str = "kernels";
+/// Subdirectory of the compiled plugin.
+pub const PLUGIN: &str = "plugin";
+/// First part of the name of a directory for one run or one build; the process id follows.
+const WORK: &str = "run-";
 
 /// The cache directory.
 #[derive(Clone, Debug)]
@@ -49,21 +59,28 @@ impl Cache {
         Ok(path)
     }
 
-    /// Waits for, and holds, a lock of this cache; other processes with the same cache wait meanwhile.
+    /// Holds a lock of this cache; `wait` is called if another process with the same cache holds it, before it is
+    /// waited for.
     ///
     /// # Errors
     /// The lock file cannot be made.
-    pub fn lock(&self, name: &str) -> io::Result<Lock> {
+    pub fn lock(&self, name: &str, wait: &mut dyn FnMut()) -> io::Result<Lock> {
         let file =
             File::options().create(true).truncate(false).write(true).open(self.root.join(format!("{name}.lock")))?;
+        let mut how = libc::LOCK_EX | libc::LOCK_NB;
         loop {
             // SAFETY: the descriptor is open; the call changes no memory.
-            if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } == 0 {
+            if unsafe { libc::flock(file.as_raw_fd(), how) } == 0 {
                 return Ok(Lock { _file: file });
             }
             let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
+            match error.kind() {
+                io::ErrorKind::WouldBlock => {
+                    wait();
+                    how = libc::LOCK_EX;
+                }
+                io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
             }
         }
     }
@@ -73,23 +90,35 @@ impl Cache {
     /// # Errors
     /// It cannot be created.
     pub fn run_directory(&self) -> io::Result<tempfile::TempDir> {
-        let prefix = format!("run-{}-", std::process::id());
-        tempfile::Builder::new().prefix(&prefix).tempdir_in(self.directory("runs")?)
+        self.work_directory(RUNS)
     }
 
-    /// Removes run directories whose owner is dead; returns how many.
+    /// A fresh directory in a subdirectory, for what is moved out of it when it is complete; removed when the value is
+    /// dropped, or by [`Cache::sweep`] after a crash.
     ///
     /// # Errors
-    /// The directory cannot be listed.
+    /// It cannot be created.
+    pub fn work_directory(&self, name: &str) -> io::Result<tempfile::TempDir> {
+        let prefix = format!("{WORK}{}-", std::process::id());
+        tempfile::Builder::new().prefix(&prefix).tempdir_in(self.directory(name)?)
+    }
+
+    /// Removes the directories of runs and builds whose owner is dead; returns how many.
+    ///
+    /// # Errors
+    /// A directory cannot be listed.
     pub fn sweep(&self) -> io::Result<usize> {
         let mut removed = 0;
-        for entry in fs::read_dir(self.directory("runs")?)? {
-            let path = entry?.path();
-            let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            let owner = name.strip_prefix("run-").and_then(|r| r.split('-').next()).and_then(|p| p.parse::<u32>().ok());
-            let alive = owner.is_some_and(|pid| Path::new(&format!("/proc/{pid}")).exists());
-            if owner.is_some() && !alive && fs::remove_dir_all(&path).is_ok() {
-                removed += 1;
+        for name in [RUNS, KERNELS, PLUGIN] {
+            for entry in fs::read_dir(self.directory(name)?)? {
+                let path = entry?.path();
+                let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+                let owner = name.strip_prefix(WORK).and_then(|r| r.split('-').next());
+                let owner = owner.and_then(|pid| pid.parse::<u32>().ok());
+                let dead = owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+                if dead && fs::remove_dir_all(&path).is_ok() {
+                    removed += 1;
+                }
             }
         }
         Ok(removed)
@@ -122,10 +151,6 @@ pub fn sha256_file(path: &Path) -> io::Result<String> {
 /// SHA-256 of bytes, hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// Writes a file so that it is either absent or complete under its name.
@@ -161,7 +186,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let _lock = cache.lock("x").unwrap();
+                    let _lock = cache.lock("x", &mut || {}).unwrap();
                     assert_eq!(inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
                     std::thread::sleep(std::time::Duration::from_millis(5));
                     inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
@@ -171,15 +196,34 @@ mod tests {
     }
 
     #[test]
+    fn whoever_has_to_wait_for_a_lock_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path()).unwrap();
+        let held = std::sync::Mutex::new(Some(cache.lock("x", &mut || panic!("nobody holds it")).unwrap()));
+        let mut told = 0;
+        cache
+            .lock("x", &mut || {
+                told += 1;
+                drop(held.lock().unwrap().take());
+            })
+            .unwrap();
+        assert_eq!(told, 1);
+    }
+
+    #[test]
     fn only_leftovers_of_dead_owners_are_swept() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(directory.path()).unwrap();
         let mine = cache.run_directory().unwrap();
         // Process ids end below 2^22 on Linux.
-        let dead = cache.directory("runs").unwrap().join("run-999999999-x");
-        fs::create_dir(&dead).unwrap();
-        assert_eq!(cache.sweep().unwrap(), 1);
-        assert!(mine.path().exists() && !dead.exists());
+        let dead = [RUNS, KERNELS].map(|d| cache.directory(d).unwrap().join("run-999999999-x"));
+        dead.iter().for_each(|d| fs::create_dir_all(d.join("tree")).unwrap());
+        let tree = cache.directory(KERNELS).unwrap().join("linux-source-6.12_6.12.9-1");
+        fs::create_dir(&tree).unwrap();
+        let build = cache.work_directory(KERNELS).unwrap();
+        assert_eq!(cache.sweep().unwrap(), 2);
+        assert!(mine.path().exists() && build.path().exists() && tree.exists());
+        assert!(dead.iter().all(|d| !d.exists()));
         let kept = mine.path().to_path_buf();
         drop(mine);
         assert!(!kept.exists());

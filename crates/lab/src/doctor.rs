@@ -120,7 +120,7 @@ fn find_unpacker() -> Finding {
 
 fn find_fetcher() -> Finding {
     let purpose = "fetching packaged kernels (or give --kernel deb:FILE)";
-    let names = crate::image::debian::candidates("^linux-image-6\\..*-amd64$");
+    let names = crate::image::debian::Apt::default().candidates("^linux-image-6\\..*-amd64$");
     match names.map(|n| crate::image::debian::newest(&n)) {
         Ok(Some(newest)) => finding("packages", purpose, Verdict::Good, newest, String::new()),
         Ok(None) => {
@@ -160,7 +160,7 @@ fn find_ccache() -> Finding {
 fn find_source() -> Finding {
     let purpose = "--kernel source:6.12";
     let cache = Cache::open().ok();
-    let kernels = cache.and_then(|c| c.directory("kernels").ok());
+    let kernels = cache.and_then(|c| c.directory(crate::cache::KERNELS).ok());
     let built = kernels.and_then(|k| std::fs::read_dir(k).ok()).into_iter().flatten().flatten();
     let mut names: Vec<String> = built
         .filter(|e| e.path().join(source::BUILD).join("vmlinux").is_file())

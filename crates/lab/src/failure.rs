@@ -23,11 +23,13 @@ pub enum Failure {
     QemuFailed,
     /// QEMU was killed.
     QemuKilled,
+    /// A signal that the laboratory did not send ended the worker on this host.
+    WorkerKilled,
 }
 
 impl Failure {
     /// All kinds.
-    pub const ALL: [Failure; 9] = [
+    pub const ALL: [Failure; 10] = [
         Failure::Panic,
         Failure::RunTimeout,
         Failure::Hang,
@@ -37,11 +39,23 @@ impl Failure {
         Failure::Refused,
         Failure::QemuFailed,
         Failure::QemuKilled,
+        Failure::WorkerKilled,
     ];
 
-    /// Exit code of a command that ends with this failure: 4 to 12.
+    /// Exit code of a command that ends with this failure: 4 to 12, or 1 for a failed run that needs no code of its own.
     pub fn exit_code(self) -> u8 {
-        4 + Self::ALL.iter().position(|&f| f == self).unwrap_or(0) as u8
+        match self {
+            Failure::WorkerKilled => 1,
+            Failure::Panic => 4,
+            Failure::RunTimeout => 5,
+            Failure::Hang => 6,
+            Failure::BootTimeout => 7,
+            Failure::OutOfMemory => 8,
+            Failure::Garbage => 9,
+            Failure::Refused => 10,
+            Failure::QemuFailed => 11,
+            Failure::QemuKilled => 12,
+        }
     }
 
     /// Name for reports.
@@ -56,6 +70,7 @@ impl Failure {
             Failure::Refused => "job refused by the worker",
             Failure::QemuFailed => "QEMU failed",
             Failure::QemuKilled => "QEMU was killed",
+            Failure::WorkerKilled => "worker was killed",
         }
     }
 
@@ -135,8 +150,8 @@ mod tests {
     #[test]
     fn exit_codes_are_distinct() {
         let mut codes: Vec<u8> = Failure::ALL.iter().map(|f| f.exit_code()).collect();
-        codes.dedup();
-        assert_eq!(codes, (4..13).collect::<Vec<_>>());
+        codes.sort_unstable();
+        assert_eq!(codes, std::iter::once(1).chain(4..13).collect::<Vec<_>>());
         for kind in Failure::ALL {
             let error = VmError { kind, detail: "d".into(), console: vec!["last".into()] };
             let outcome = error.outcome();

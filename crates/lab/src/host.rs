@@ -1,15 +1,17 @@
 //! The `host` backend: the same job on the machine at hand.
 
+use crate::child::ends_with_parent;
 use crate::failure::{Failure, VmError};
 use crate::worker;
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
 use numalab_model::workload::Workload;
 use numalab_worker::job::{Job, Knob};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// What the host backend needs.
@@ -49,15 +51,15 @@ impl Host {
         job.sample_ns = self.sample_ns;
         job.knobs = knobs.to_vec();
         job.check_topology(Path::new("/sys"))
-            .map_err(|e| refused(format!("{e}; describe this machine with `numalab machine import --live`")))?;
+            .map_err(|e| refused(format!("{e}; describe this machine with `numalab machine import --host`")))?;
         let bytes = job.to_bytes().map_err(|e| refused(e.to_string()))?;
-        let directory = tempfile::tempdir().map_err(|e| refused(e.to_string()))?;
-        let path = directory.path().join("job.json");
-        std::fs::write(&path, bytes).map_err(|e| refused(format!("{}: {e}", path.display())))?;
         let limit = Duration::from_nanos(workload.limit_ns).saturating_add(Duration::from_secs(120));
-        run_worker(&self.worker, &path, limit, progress)
+        run_worker(&self.worker, &bytes, limit, progress)
     }
 }
+
+/// How long a worker may take to undo its settings after it was told to end.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// A worker whose processes end with it.
 struct Running(Child);
@@ -65,37 +67,76 @@ struct Running(Child);
 impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
-            // SAFETY: the group was made for this child alone.
-            unsafe { libc::kill(-(self.0.id() as i32), libc::SIGKILL) };
+            kill_group(self.0.id(), libc::SIGKILL);
             let _ = self.0.wait();
         }
     }
 }
 
-fn run_worker(program: &Path, job: &Path, limit: Duration, progress: &mut dyn FnMut(u64)) -> Result<Outcome, VmError> {
-    let error = |kind, detail: String| VmError { kind, detail, console: Vec::new() };
+/// Sends a signal to a worker and everything it started. Its id must not have been waited for.
+fn kill_group(worker: u32, signal: i32) {
+    // SAFETY: the group was made for the worker alone, and lasts at least until somebody waits for the worker.
+    unsafe { libc::kill(-(worker as i32), signal) };
+}
+
+/// Waits until a worker has ended, without taking its status, and ends what it may have left: processes that outlive
+/// a killed worker would hold its pipes open.
+fn wait_and_clean(worker: u32) {
+    // SAFETY: the structure is plain data, filled by the call.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        while libc::waitid(libc::P_PID, worker, &mut info, libc::WEXITED | libc::WNOWAIT) != 0
+            && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+        {}
+    }
+    kill_group(worker, libc::SIGKILL);
+}
+
+/// Ends a worker that has not ended by itself within `limit`, gently first, for its settings' sake; returns whether it
+/// had to. `ended` hangs up when the worker has ended.
+fn end_after(worker: u32, limit: Duration, ended: &Receiver<()>) -> bool {
+    let late = |limit| ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+    if !late(limit) {
+        return false;
+    }
+    kill_group(worker, libc::SIGTERM);
+    if late(GRACE) {
+        kill_group(worker, libc::SIGKILL);
+    }
+    true
+}
+
+/// Starts a worker that ends, and undoes its settings, with the thread that started it. The job has no name that could
+/// be left behind: the worker reads its standard input.
+fn start(program: &Path, job: &[u8]) -> std::io::Result<Child> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(job)?;
     let mut command = Command::new(program);
-    command.arg("run").arg(job).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let child = command.spawn().map_err(|e| error(Failure::Refused, format!("{}: {e}", program.display())))?;
-    let group = child.id() as i32;
+    command.args(["run", "/dev/stdin"]).stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    ends_with_parent(&mut command, libc::SIGTERM).spawn()
+}
+
+fn run_worker(program: &Path, job: &[u8], limit: Duration, progress: &mut dyn FnMut(u64)) -> Result<Outcome, VmError> {
+    let error = |kind, detail: String| VmError { kind, detail, console: Vec::new() };
+    let child = start(program, job).map_err(|e| error(Failure::Refused, format!("{}: {e}", program.display())))?;
+    let worker = child.id();
     let mut child = Running(child);
     let (stdout, stderr) = (child.0.stdout.take(), child.0.stderr.take());
     let (Some(mut stdout), Some(stderr)) = (stdout, stderr) else {
         return Err(error(Failure::Refused, "no pipes".into()));
     };
-    let (done, waiting) = std::sync::mpsc::channel::<()>();
-    let (result, lines) = std::thread::scope(|scope| {
+    let (running, ended) = std::sync::mpsc::channel::<()>();
+    let (json, lines, late) = std::thread::scope(|scope| {
         let reader = scope.spawn(move || {
             let mut json = Vec::new();
             stdout.read_to_end(&mut json).map(|_| json)
         });
-        // The worker ends a run at its own limit; this is for one that does not.
         scope.spawn(move || {
-            if waiting.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                // SAFETY: the group was made for the worker alone.
-                unsafe { libc::kill(-group, libc::SIGKILL) };
-            }
+            wait_and_clean(worker);
+            drop(running);
         });
+        // The worker ends a run at its own limit; this is for one that does not.
+        let timer = scope.spawn(move || end_after(worker, limit, &ended));
         let mut lines = Vec::new();
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             match line.strip_prefix("beat ").and_then(|n| n.parse().ok()) {
@@ -103,19 +144,33 @@ fn run_worker(program: &Path, job: &Path, limit: Duration, progress: &mut dyn Fn
                 None => lines.push(line),
             }
         }
-        let json = reader.join();
-        drop(done);
-        (json, lines)
+        (reader.join().ok().and_then(Result::ok).unwrap_or_default(), lines, timer.join().unwrap_or(false))
     });
     let status = child.0.wait().map_err(|e| error(Failure::Refused, e.to_string()))?;
-    if let Some(signal) = status.signal() {
-        return Err(error(Failure::RunTimeout, format!("the worker was killed (signal {signal})")));
+    match status.signal() {
+        _ if status.success() => {
+            serde_json::from_slice(&json).map_err(|e| error(Failure::Garbage, format!("outcome: {e}")))
+        }
+        _ if late => Err(error(Failure::RunTimeout, format!("the worker did not end within {} s", limit.as_secs()))),
+        Some(signal) => Err(error(Failure::WorkerKilled, killed_by(signal))),
+        None => Err(error(Failure::Refused, lines.join("; "))),
     }
-    if !status.success() {
-        return Err(error(Failure::Refused, lines.join("; ")));
-    }
-    let json = result.ok().and_then(Result::ok).unwrap_or_default();
-    serde_json::from_slice(&json).map_err(|e| error(Failure::Garbage, format!("outcome: {e}")))
+}
+
+/// What a signal that ended a worker says.
+fn killed_by(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGKILL => "SIGKILL: `dmesg` says whether memory ran out; then give the workload less",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGINT => "SIGINT, from a user",
+        libc::SIGTERM => "SIGTERM, from a user",
+        libc::SIGHUP => "SIGHUP",
+        _ => "signal(7) has its name",
+    };
+    format!("signal {signal} ({name})")
 }
 
 #[cfg(test)]
@@ -136,14 +191,59 @@ mod tests {
         let mut beats = Vec::new();
         let mut run = |text: &str| {
             let program = script(directory.path(), text);
-            run_worker(&program, Path::new("job"), Duration::from_millis(300), &mut |ns| beats.push(ns))
+            run_worker(&program, b"job", Duration::from_millis(300), &mut |ns| beats.push(ns))
         };
         let outcome = serde_json::to_string(&Outcome::default()).unwrap();
         assert_eq!(run(&format!("echo beat 17 >&2; echo '{outcome}'")).unwrap(), Outcome::default());
         let e = run("echo no such knob >&2; exit 1").unwrap_err();
         assert_eq!((e.kind, e.detail.as_str()), (Failure::Refused, "no such knob"));
+        let e = run("cat $2 >&2; exit 1").unwrap_err();
+        assert_eq!(e.detail, "job", "the worker reads its job");
         assert_eq!(run("echo nonsense").unwrap_err().kind, Failure::Garbage);
         assert_eq!(run("sleep 60 & sleep 60").unwrap_err().kind, Failure::RunTimeout);
         assert_eq!(beats, vec![17]);
+    }
+
+    #[test]
+    fn a_signal_of_somebody_else_is_no_timeout() {
+        let directory = tempfile::tempdir().unwrap();
+        let left = directory.path().join("left");
+        for (name, signal, hint) in [("SEGV", 11, "SIGSEGV"), ("KILL", 9, "dmesg"), ("TERM", 15, "SIGTERM")] {
+            // What a killed worker leaves holds its pipes open: it must not be waited for.
+            let program =
+                script(directory.path(), &format!("sleep 60 &\necho $! >{}\nkill -{name} $$", left.display()));
+            let start = std::time::Instant::now();
+            let e = run_worker(&program, b"job", Duration::from_secs(50), &mut |_| {}).unwrap_err();
+            assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+            assert_eq!(e.kind, Failure::WorkerKilled, "{e}");
+            assert!(e.detail.contains(&format!("signal {signal} (")) && e.detail.contains(hint), "{e}");
+            assert_eq!(e.kind.exit_code(), 1);
+            let pid = std::fs::read_to_string(&left).unwrap();
+            let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+            assert!(state.is_empty() || state.contains(") Z"), "a process of the worker still runs: {state}");
+        }
+    }
+
+    #[test]
+    fn an_endless_worker_may_undo_its_settings() {
+        let directory = tempfile::tempdir().unwrap();
+        let undone = directory.path().join("undone");
+        let text = format!("trap 'echo yes >{}; exit 1' TERM\nwhile :; do sleep 0.05; done", undone.display());
+        let program = script(directory.path(), &text);
+        let e = run_worker(&program, b"job", Duration::from_millis(300), &mut |_| {}).unwrap_err();
+        assert_eq!(e.kind, Failure::RunTimeout, "{e}");
+        assert_eq!(std::fs::read_to_string(&undone).unwrap(), "yes\n");
+    }
+
+    #[test]
+    fn another_machine_is_refused_with_the_command_that_describes_this_one() {
+        let mut machine = crate::shape::tests::machine(1, 1, 1, 1, false);
+        machine.nodes[0].id = 4000;
+        machine.cpus[0].id = 4000;
+        let host = Host { worker: "/no/such/worker".into(), sample_ns: 1_000_000_000 };
+        let workload = crate::shrink::tests::workload(8192);
+        let e = host.run(&machine, &workload, &[], 1, &mut |_| {}).unwrap_err();
+        assert_eq!(e.kind, Failure::Refused);
+        assert!(e.detail.contains("`numalab machine import --host`"), "{e}");
     }
 }

@@ -16,6 +16,16 @@ const SYSTEM: &str = "system.";
 /// Origin of a tunable set on the command line or in the experiment.
 const SET: &str = "--set";
 
+/// A setting that a real kernel cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; expected {expected}")]
+pub struct KnobError {
+    /// What cannot be.
+    pub what: String,
+    /// What can.
+    pub expected: String,
+}
+
 /// Whether a kernel name means a file of a running kernel.
 pub fn settable(kernel_name: &str) -> bool {
     knob::path(kernel_name).is_some()
@@ -25,15 +35,15 @@ pub fn settable(kernel_name: &str) -> bool {
 ///
 /// # Errors
 /// An explicit setting that a real kernel has no file for.
-pub fn of(kernel: &Kernel) -> Result<Vec<Knob>, String> {
+pub fn of(kernel: &Kernel) -> Result<Vec<Knob>, KnobError> {
     let mut out: Vec<Knob> = Vec::new();
     for t in &kernel.tunables {
         if !settable(&t.kernel_name) {
             if t.origin == SET {
-                return Err(format!(
-                    "{} = {}: a running kernel cannot be told so ({})",
-                    t.name, t.value, t.kernel_name
-                ));
+                return Err(KnobError {
+                    what: format!("{} = {}: a running kernel cannot be told so ({})", t.name, t.value, t.kernel_name),
+                    expected: "a setting with a file under /proc/sys, /sys or debugfs, or --backend sim".into(),
+                });
             }
             continue;
         }
@@ -114,6 +124,7 @@ mod tests {
     #[test]
     fn an_explicit_setting_of_the_model_is_refused() {
         let k = kernel(&[("numa.small_imp", "20", "model", "--set")]);
-        assert!(of(&k).unwrap_err().contains("numa.small_imp"));
+        let e = of(&k).unwrap_err().to_string();
+        assert!(e.contains("numa.small_imp = 20") && e.contains("; expected a setting with a file under /proc"), "{e}");
     }
 }

@@ -12,6 +12,7 @@
 
 pub mod backend;
 pub mod cache;
+pub mod child;
 pub mod cpio;
 pub mod doctor;
 pub mod failure;

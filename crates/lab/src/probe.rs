@@ -63,7 +63,8 @@ fn kvm_guest(qemu: &Path) -> Result<(), String> {
     let mut command = Command::new(qemu);
     command.args(["-accel", "kvm", "-cpu", "host", "-machine", "pc", "-nodefaults", "-no-user-config", "-no-reboot"]);
     command.args(["-display", "none", "-monitor", "none", "-nic", "none", "-drive", &drive, "-device", &exit]);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = crate::child::ends_with_parent(&mut command, libc::SIGKILL).spawn();
     let mut child = child.map_err(|e| format!("{}: {e}", qemu.display()))?;
     let limit = Instant::now() + KVM_TRIAL;
     let status = loop {

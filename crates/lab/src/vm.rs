@@ -5,6 +5,7 @@
 //! its own [`Failure`] with an exit code and the last console lines.
 
 use crate::cache::Cache;
+use crate::child::ends_with_parent;
 use crate::failure::{refine, tail, Failure, VmError};
 use crate::plugin::Plugin;
 use crate::qemu::{self, Launch, Timing};
@@ -15,7 +16,7 @@ use numalab_worker::frame::{Frame, Kind, Reader};
 use numalab_worker::job::Job;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -116,12 +117,6 @@ pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Pr
     Ok(VmReport { plugin_log: std::fs::read_to_string(&files.plugin_log).ok(), ..report })
 }
 
-/// The command line a run would use, for people.
-pub fn command_line(vm: &VmRun<'_>, seed: u64) -> String {
-    let files = Files::at(Path::new("RUN"));
-    qemu::shell_line(&vm.qemu, &qemu::arguments(&launch(vm, &files, seed)))
-}
-
 struct Files {
     initrd: PathBuf,
     console: PathBuf,
@@ -217,14 +212,8 @@ impl Guest {
         let mut command = Command::new(&vm.qemu);
         command.args(qemu::arguments(&launch(vm, files, seed)));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
-        // SAFETY: prctl is async-signal-safe; it makes QEMU die with the thread that started it.
-        unsafe {
-            command.pre_exec(|| {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-                Ok(())
-            });
-        }
-        let child = command.spawn().map_err(|e| format!("{}: {e}", vm.qemu.display()))?;
+        let child =
+            ends_with_parent(&mut command, libc::SIGKILL).spawn().map_err(|e| format!("{}: {e}", vm.qemu.display()))?;
         Ok(Self {
             child,
             report,

@@ -1,4 +1,4 @@
-//! What the `vm` backend must reach, measured: `NUMALAB_FIDELITY=full` runs it, on the project's own kernel.
+//! What the `vm` backend must reach, measured on the project's own kernel: `make fidelity` runs it.
 //! Takes tens of minutes; the first run builds a kernel.
 
 #![allow(clippy::unwrap_used)]
@@ -12,10 +12,6 @@ use numalab_model::machine::Machine;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use support::*;
-
-fn enabled() -> bool {
-    is("NUMALAB_FIDELITY", "full")
-}
 
 fn own_kernel(lab: &Lab, patches: Vec<PathBuf>) -> Image {
     let spec = ImageSpec::Source { series: "6.12".into(), patches };
@@ -51,10 +47,8 @@ fn off_on(machine: &Machine, seeds: u64) -> Vec<(f64, f64)> {
 }
 
 #[test]
+#[ignore = "needs guests and kernel builds: scripts/vm-tests.sh full runs it"]
 fn balancing_wins_where_memory_is_far_and_costs_where_it_is_not() {
-    if !enabled() {
-        return;
-    }
     let mean = |v: &[(f64, f64)], f: &dyn Fn(&(f64, f64)) -> f64| v.iter().map(f).sum::<f64>() / v.len() as f64;
     let far = off_on(&machine(4, 2, 240.0), 5);
     let gain = mean(&far, &|p| p.1) / mean(&far, &|p| p.0);
@@ -65,10 +59,8 @@ fn balancing_wins_where_memory_is_far_and_costs_where_it_is_not() {
 }
 
 #[test]
+#[ignore = "needs guests and kernel builds: scripts/vm-tests.sh full runs it"]
 fn three_runs_of_a_plan_are_identical_under_load() {
-    if !enabled() {
-        return;
-    }
     let lab = lab(Timing::Modelled);
     let image = own_kernel(&lab, vec![]);
     let (machine, workload) = (machine(4, 2, 240.0), first_touch(8, 32, 3.0));
@@ -92,10 +84,8 @@ fn three_runs_of_a_plan_are_identical_under_load() {
 }
 
 #[test]
+#[ignore = "needs guests and kernel builds: scripts/vm-tests.sh full runs it"]
 fn guests_boot_in_their_time() {
-    if !enabled() {
-        return;
-    }
     let lab = lab(Timing::Counters);
     let own = own_kernel(&lab, vec![]);
     let packaged = lab.image(&ImageSpec::Debian("6.12".into()), &mut |_| {}).unwrap();
@@ -113,10 +103,8 @@ fn guests_boot_in_their_time() {
 }
 
 #[test]
+#[ignore = "needs guests and kernel builds: scripts/vm-tests.sh full runs it"]
 fn machines_of_the_catalog_become_guests() {
-    if !enabled() {
-        return;
-    }
     let lab = lab(Timing::Counters);
     let image = own_kernel(&lab, vec![]);
     for (name, nodes, cpus) in [("cxl-2s", 4, 64), ("naples-2s", 8, 64), ("x5-8", 8, 64), ("tr-1950x", 2, 32)] {
@@ -133,10 +121,8 @@ fn machines_of_the_catalog_become_guests() {
 }
 
 #[test]
+#[ignore = "needs guests and kernel builds: scripts/vm-tests.sh full runs it"]
 fn numa01_thread_alloc_runs_on_a_packaged_kernel() {
-    if !enabled() {
-        return;
-    }
     let lab = lab(Timing::Counters);
     let image = lab.image(&ImageSpec::Debian("6.12".into()), &mut |_| {}).unwrap();
     let machine = lab.fit_machine(&catalog_machine("4x1x2x1")).unwrap();
@@ -149,10 +135,8 @@ fn numa01_thread_alloc_runs_on_a_packaged_kernel() {
 }
 
 #[test]
+#[ignore = "needs guests and kernel builds: scripts/vm-tests.sh full runs it"]
 fn a_patch_is_measured_within_twenty_seconds() {
-    if !enabled() {
-        return;
-    }
     let lab = lab(Timing::Counters);
     let base = own_kernel(&lab, vec![]);
     // A user's tree: a copy of the packaged source, without objects.

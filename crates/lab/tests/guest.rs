@@ -1,4 +1,4 @@
-//! Real guests, in their short form: `NUMALAB_VM_TESTS=1` runs them, on the packaged kernel.
+//! Real guests, in their short form, on the packaged kernel: `make vm` runs them, plain `cargo test` lists them as ignored.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,15 +12,9 @@ use numalab_worker::job::Drill;
 use std::time::Duration;
 use support::*;
 
-fn enabled() -> bool {
-    is("NUMALAB_VM_TESTS", "1")
-}
-
 #[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
 fn a_packaged_kernel_moves_first_touched_memory() {
-    if !enabled() {
-        return;
-    }
     let lab = lab(Timing::Counters);
     let image = image(&lab);
     let (machine, workload) = (machine(2, 1, 200.0), first_touch(2, 16, 6.0));
@@ -44,10 +38,8 @@ fn a_packaged_kernel_moves_first_touched_memory() {
 }
 
 #[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
 fn modelled_time_charges_far_memory_and_repeats_to_the_byte() {
-    if !enabled() {
-        return;
-    }
     let lab = lab(Timing::Modelled);
     let image = image(&lab);
     if let Err(reason) = lab.check_timing(&image) {
@@ -66,10 +58,8 @@ fn modelled_time_charges_far_memory_and_repeats_to_the_byte() {
 }
 
 #[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
 fn every_failure_of_a_guest_is_told_apart() {
-    if !enabled() {
-        return;
-    }
     let mut settings = lab(Timing::Counters).settings().clone();
     settings.budgets = Budgets { silence: Duration::from_secs(25), ..settings.budgets };
     let lab = numalab_lab::backend::Lab::open(settings).unwrap();

@@ -71,7 +71,8 @@ fn carry_out() -> Result<Vec<u8>, String> {
         Some(Drill::Garbage) => write_report(b"this is not a frame\n"),
         None => {}
     }
-    let outcome = run::run(&job, &mut |elapsed_ns| send(Kind::Beat, elapsed_ns.to_string().as_bytes()))?;
+    let mut beat = |elapsed_ns: u64| send(Kind::Beat, elapsed_ns.to_string().as_bytes());
+    let outcome = run::run(&job, &mut beat).map_err(|e| e.to_string())?;
     serde_json::to_vec(&outcome).map_err(|e| e.to_string())
 }
 

@@ -27,6 +27,14 @@ pub mod program;
 pub mod run;
 pub mod sample;
 pub mod sampler;
+pub mod settings;
 pub mod spin;
 pub mod sys;
 pub mod thread;
+
+/// Says a line on standard error. If nobody listens any more there is nobody to tell, and the run must still undo its
+/// settings.
+pub fn say(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

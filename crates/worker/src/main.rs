@@ -2,7 +2,8 @@
 //! As process 1 it is the init of a guest. `process …` is for its own use.
 
 use numalab_worker::job::Job;
-use numalab_worker::{init, process, run};
+use numalab_worker::run::{self, RunError};
+use numalab_worker::{init, process, say, sys};
 use std::io::Write;
 
 const USAGE: &str = "usage: numalab-worker run JOB.json   (prints the outcome as JSON)\n";
@@ -28,17 +29,31 @@ fn main() {
 }
 
 fn run_job(path: &str) -> i32 {
-    let job = std::fs::read(path).map_err(|e| format!("{path}: {e}"));
-    let job = job.and_then(|bytes| Job::from_bytes(&bytes).map_err(|e| format!("{path}: {e}")));
-    let outcome = job.and_then(|job| {
-        run::run(&job, &mut |elapsed_ns| eprintln!("beat {elapsed_ns}")).map_err(|e| format!("{path}: {e}"))
-    });
-    let json = outcome.and_then(|o| serde_json::to_vec(&o).map_err(|e| e.to_string()));
-    match json.and_then(|j| std::io::stdout().write_all(&j).map_err(|e| e.to_string())) {
-        Ok(()) => 0,
-        Err(reason) => {
-            eprintln!("numalab-worker: {reason}");
-            1
+    let fail = |reason: &dyn std::fmt::Display| {
+        say(&format!("numalab-worker: {path}: {reason}"));
+        1
+    };
+    let job = match std::fs::read(path) {
+        Ok(bytes) => Job::from_bytes(&bytes),
+        Err(e) => return fail(&e),
+    };
+    let job = match job {
+        Ok(job) => job,
+        Err(e) => return fail(&e),
+    };
+    let outcome = match run::run(&job, &mut |elapsed_ns| say(&format!("beat {elapsed_ns}"))) {
+        Ok(outcome) => outcome,
+        Err(e) => {
+            let status = fail(&e);
+            if let RunError::Stopped(signal) = e {
+                sys::die_of(signal);
+            }
+            return status;
         }
+    };
+    let written = serde_json::to_vec(&outcome).map_err(|e| e.to_string());
+    match written.and_then(|json| std::io::stdout().write_all(&json).map_err(|e| e.to_string())) {
+        Ok(()) => 0,
+        Err(e) => fail(&e),
     }
 }

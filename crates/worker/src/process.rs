@@ -37,20 +37,30 @@ struct World<'a> {
 
 /// Entry point of a process started by exec: `index` and the two inherited descriptors.
 ///
-/// Returns the exit status.
+/// Returns the exit status; 3, with a line on standard error, if it could not even say so in the shared block.
 pub fn main(index: usize, control_fd: RawFd, job_fd: RawFd) -> i32 {
     sys::die_with_parent();
+    let fail = |what: &dyn std::fmt::Display| {
+        crate::say(&format!("numalab-worker: process {index}: {what}"));
+        3
+    };
     let mut bytes = Vec::new();
     // SAFETY: the coordinator passes this descriptor to us alone.
     let mut file = unsafe { File::from_raw_fd(job_fd) };
-    if file.read_to_end(&mut bytes).is_err() {
-        return 3;
+    if let Err(e) = file.read_to_end(&mut bytes) {
+        return fail(&e);
     }
-    let Ok(job) = Job::from_bytes(&bytes) else { return 3 };
+    let job = match Job::from_bytes(&bytes) {
+        Ok(job) => job,
+        Err(e) => return fail(&e),
+    };
     drop((bytes, file));
-    let Ok(control) = Control::attach(control_fd, Layout::of(&job)) else { return 3 };
+    let control = match Control::attach(control_fd, Layout::of(&job)) {
+        Ok(control) => control,
+        Err(e) => return fail(&format!("shared block: {e}")),
+    };
     if index >= job.workload.processes.len() {
-        return 3;
+        return fail(&"no such process in the job");
     }
     match prepare(&job, &control, index) {
         Ok(world) => {

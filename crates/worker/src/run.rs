@@ -3,89 +3,73 @@
 use crate::access::{self, KINDS};
 use crate::collect;
 use crate::control::{Control, Head, Layout, ProcessCell, State};
-use crate::job::{Job, Knob};
+use crate::job::Job;
 use crate::mark::{Mark, Marks};
 use crate::program::{slowest_walk, Costs};
 use crate::sample::sched;
 use crate::sample::trace::Trace;
 use crate::sample::vmstat::Vmstat;
 use crate::sampler::Sampler;
-use crate::{knob, memory, spin, sys};
-use numalab_model::record::{EffectiveTunable, Outcome, Status};
-use numalab_model::workload::{Op, Policy};
+use crate::settings::{Settings, WEIGHTS};
+use crate::{memory, spin, sys};
+use numalab_model::record::{Outcome, Status};
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 
 /// How long processes may take to come to the start gate, ns.
 const GATE_NS: u64 = 60_000_000_000;
 /// Longest sleep between looks at the processes, ns.
-const LOOK_NS: u64 = 250_000_000;
+pub const LOOK_NS: u64 = 250_000_000;
 
-/// Carries out a job; `beat` is called at every sample with the time since the start, ns.
-///
-/// # Errors
-/// The job could not be started (a setting the kernel refuses, no memory for the shared block). What goes
-/// wrong while it runs is a [`Status`] of the outcome.
-pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, String> {
-    sys::block_sigchld();
-    sys::adopt_orphans();
-    memory::plan(job).map_err(|e| e.to_string())?;
-    job.check_topology(std::path::Path::new("/sys")).map_err(|e| e.to_string())?;
-    let mut warnings = Vec::new();
-    let (tunables, undo) = apply_knobs(&job.knobs, &mut warnings)?;
-    let result = weights(job).and_then(|()| run_prepared(job, beat, &mut warnings));
-    if std::process::id() != 1 {
-        for (knob, before) in undo.iter().rev() {
-            knob::restore(knob, before);
+/// Why a run has no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// It could not be started or observed; the reason.
+    Refused(String),
+    /// This signal ended it.
+    Stopped(i32),
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(reason) => f.write_str(reason),
+            Self::Stopped(signal) => write!(f, "ended by signal {signal}; settings are undone, nothing is recorded"),
         }
     }
-    let mut outcome = result?;
+}
+
+impl std::error::Error for RunError {}
+
+impl From<String> for RunError {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+/// Carries out a job; `beat` is called at every sample with the time since the start, ns. Whatever the end, settings
+/// are undone ([`crate::settings`]), tracing is off and no process of the workload is left.
+///
+/// # Errors
+/// The job could not be started (a setting the kernel refuses, no memory for the shared block), or a signal ended
+/// it. What else goes wrong while it runs is a [`Status`] of the outcome.
+pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
+    sys::block_signals();
+    sys::adopt_orphans();
+    memory::plan(job).map_err(|e| e.to_string())?;
+    job.check_topology(Path::new("/sys")).map_err(|e| e.to_string())?;
+    let mut warnings = Vec::new();
+    let mut settings = Settings::default();
+    let tunables = settings.knobs(&job.knobs, &mut warnings)?;
+    settings.weights(job, Path::new(WEIGHTS))?;
+    let mut outcome = run_prepared(job, beat, &mut warnings)?;
+    warnings.extend(settings.restore());
     outcome.tunables = tunables;
     outcome.warnings = warnings;
     Ok(outcome)
-}
-
-type Undo<'a> = Vec<(&'a Knob, String)>;
-
-fn apply_knobs<'a>(knobs: &'a [Knob], warnings: &mut Vec<String>) -> Result<(Vec<EffectiveTunable>, Undo<'a>), String> {
-    let (mut tunables, mut undo): (Vec<EffectiveTunable>, Undo<'a>) = (Vec::new(), Vec::new());
-    for knob in knobs {
-        match knob::apply(knob) {
-            Ok((before, effective)) => {
-                undo.push((knob, before));
-                tunables.push(effective);
-            }
-            // What is only to be reported may be missing from this kernel.
-            Err(_) if knob.value.is_empty() => {}
-            Err(e) if !knob.required => warnings.push(format!("not set: {e}")),
-            Err(e) => {
-                undo.iter().rev().for_each(|(k, before)| knob::restore(k, before));
-                return Err(e);
-            }
-        }
-    }
-    Ok((tunables, undo))
-}
-
-/// Sets the system-wide interleave weights that the policies of the job name.
-fn weights(job: &Job) -> Result<(), String> {
-    let mut policies: Vec<&Policy> = Vec::new();
-    for process in &job.workload.processes {
-        policies.extend(process.regions.iter().filter_map(|r| r.policy.as_ref()));
-        let ops = process.prologue.iter().chain(process.threads.iter().flat_map(|t| t.ops.iter()));
-        policies.extend(ops.filter_map(|o| if let Op::SetPolicy(p) = o { Some(p) } else { None }));
-    }
-    for policy in policies {
-        for (node, weight) in policy.nodes.iter().zip(&policy.weights) {
-            let id = job.node_ids.get(*node as usize).ok_or_else(|| format!("policy names node {node}"))?;
-            let path = format!("/sys/kernel/mm/mempolicy/weighted_interleave/node{id}");
-            std::fs::write(&path, weight.to_string())
-                .map_err(|e| format!("weighted interleave (Linux 6.9 and later) {path}: {e}"))?;
-        }
-    }
-    Ok(())
 }
 
 fn calibrate(control: &Control) -> Costs {
@@ -96,7 +80,7 @@ fn calibrate(control: &Control) -> Costs {
     Costs::read(control)
 }
 
-fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>) -> Result<Outcome, String> {
+fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>) -> Result<Outcome, RunError> {
     let (control, control_fd) = Control::create(Layout::of(job)).map_err(|e| format!("shared block: {e}"))?;
     let costs = calibrate(&control);
     if let Some((own, asked)) = slowest_walk(job, &costs) {
@@ -108,11 +92,8 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
         }
     }
     let marks = Marks::new();
-    let mut children = Children::start(job, control_fd)?;
-    if let Err(reason) = children.wait_ready(&control) {
-        children.kill_all(&control);
-        return Err(reason);
-    }
+    let mut children = Children::start(job, &control, control_fd)?;
+    children.wait_ready()?;
     let mut trace = None;
     if job.trace {
         match Trace::start() {
@@ -126,14 +107,14 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
     let mut sampler = Sampler::new(job, &control, start.clone(), start_ns);
     marks.set(Mark::Begin);
     control.open_gate();
-    let status = watch(job, &control, &mut children, start_ns, &mut |now| {
+    let status = watch(job, &mut children, start_ns, &mut |now| {
         sampler.take(now, &marks, trace.as_mut());
         beat(now - start_ns);
-    });
+    })?;
     marks.set(Mark::End);
     let end_ns = sys::now_ns();
     let end = Vmstat::read().map_err(|e| format!("/proc/vmstat: {e}"))?;
-    children.kill_all(&control);
+    drop(children);
     let reasons = trace.map(Trace::stop).map(|counts| {
         if counts.lost > 0 {
             warnings.push(format!("{} trace events were lost: reasons are lower bounds", counts.lost));
@@ -163,42 +144,61 @@ fn explain(status: Status, start: &Vmstat, end: &Vmstat) -> Status {
 }
 
 /// Samples and waits until all processes have finished, one failed, or the limit is reached.
-fn watch(job: &Job, control: &Control, children: &mut Children, start_ns: u64, sample: &mut dyn FnMut(u64)) -> Status {
+///
+/// # Errors
+/// A signal came that ends the run.
+fn watch(
+    job: &Job,
+    children: &mut Children<'_>,
+    start_ns: u64,
+    sample: &mut dyn FnMut(u64),
+) -> Result<Status, RunError> {
+    let control = children.control;
     let limit = start_ns.saturating_add(job.workload.limit_ns);
-    let mut next = start_ns + job.sample_ns;
+    let mut next = start_ns.saturating_add(job.sample_ns);
     loop {
         let now = sys::now_ns();
         if (0..control.layout().processes()).all(|p| control.state(p) == State::Finished) {
-            return Status::Completed;
+            return Ok(Status::Completed);
         }
-        if let Some(reason) = children.failure(job, control) {
-            return Status::Failed(reason);
+        if let Some(reason) = children.failure(job) {
+            return Ok(Status::Failed(reason));
         }
         if now >= limit {
-            return Status::Timeout;
+            return Ok(Status::Timeout);
         }
         if now >= next {
             sample(now);
             // Missed samples are not caught up.
-            next = if next + job.sample_ns > now { next + job.sample_ns } else { now + job.sample_ns };
+            let due = next.saturating_add(job.sample_ns);
+            next = if due > now { due } else { now.saturating_add(job.sample_ns) };
             continue;
         }
-        sys::wait_child_or((next.min(limit) - now).min(LOOK_NS));
+        if let Some(signal) = sys::wait_child_or((next.min(limit) - now).min(LOOK_NS)) {
+            return Err(RunError::Stopped(signal));
+        }
     }
 }
 
-/// The processes started by exec, and the knowledge of all others through the shared block.
-struct Children {
+/// The processes started by exec, and the knowledge of all others through the shared block. Dropping it ends them all.
+struct Children<'a> {
+    control: &'a Control,
     roots: Vec<(usize, Child)>,
     // Kept open for the children until they have started.
-    _fds: (OwnedFd, Vec<OwnedFd>),
+    control_fd: OwnedFd,
+    job_fds: Vec<OwnedFd>,
 }
 
-impl Children {
-    fn start(job: &Job, control_fd: OwnedFd) -> Result<Self, String> {
+impl Drop for Children<'_> {
+    fn drop(&mut self) {
+        self.kill_all();
+    }
+}
+
+impl<'a> Children<'a> {
+    fn start(job: &Job, control: &'a Control, control_fd: OwnedFd) -> Result<Self, String> {
         let bytes = job.to_bytes().map_err(|e| e.to_string())?;
-        let mut roots = Vec::new();
-        let mut fds = Vec::new();
+        let mut all = Self { control, roots: Vec::new(), control_fd, job_fds: Vec::new() };
         for (p, process) in job.workload.processes.iter().enumerate() {
             if process.parent.is_some() {
                 continue;
@@ -208,33 +208,28 @@ impl Children {
             let mut file = std::fs::File::from(fd);
             file.write_all(&bytes).map_err(|e| format!("job: {e}"))?;
             std::io::Seek::rewind(&mut file).map_err(|e| format!("job: {e}"))?;
-            let (control, job_fd) = (control_fd.as_raw_fd().to_string(), file.as_raw_fd().to_string());
+            let (control, job_fd) = (all.control_fd.as_raw_fd().to_string(), file.as_raw_fd().to_string());
             let mut command = Command::new("/proc/self/exe");
             command.args(["process", &p.to_string(), &control, &job_fd]).stdin(Stdio::null()).stdout(Stdio::null());
-            let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", process.name));
-            fds.push(file.into());
-            match child {
-                Ok(child) => roots.push((p, child)),
-                Err(reason) => {
-                    roots.iter_mut().for_each(|(_, c): &mut (usize, Child)| drop(c.kill()));
-                    return Err(reason);
-                }
-            }
+            all.job_fds.push(file.into());
+            let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", process.name))?;
+            all.roots.push((p, child));
         }
-        Ok(Self { roots, _fds: (control_fd, fds) })
+        Ok(all)
     }
 
-    fn wait_ready(&mut self, control: &Control) -> Result<(), String> {
+    fn wait_ready(&mut self) -> Result<(), RunError> {
+        let control = self.control;
         let limit = sys::now_ns() + GATE_NS;
         loop {
             let mut waiting = false;
             for (p, child) in &mut self.roots {
                 match control.state(*p) {
-                    State::Failed => return Err(control.reason(*p)),
+                    State::Failed => return Err(control.reason(*p).into()),
                     State::Absent => {
                         waiting = true;
                         if let Ok(Some(status)) = child.try_wait() {
-                            return Err(format!("process {p} ended before its start: {status}"));
+                            return Err(format!("process {p} ended before its start: {status}").into());
                         }
                     }
                     _ => {}
@@ -243,23 +238,28 @@ impl Children {
             if !waiting {
                 return Ok(());
             }
+            if let Some(signal) = sys::stop_signal() {
+                return Err(RunError::Stopped(signal));
+            }
             if sys::now_ns() > limit {
-                return Err("processes did not come to the start gate".into());
+                let what = format!("processes did not come to the start gate within {} s", GATE_NS / 1_000_000_000);
+                return Err(what.into());
             }
             sys::sleep_ns(1_000_000);
         }
     }
 
     /// Why a process failed, if one did.
-    fn failure(&mut self, job: &Job, control: &Control) -> Option<String> {
-        while sys::reap().is_some() {}
+    fn failure(&mut self, job: &Job) -> Option<String> {
+        let control = self.control;
+        sys::reap();
         for (p, process) in job.workload.processes.iter().enumerate() {
             match control.state(p) {
                 State::Failed => return Some(control.reason(p)),
                 State::Running | State::Ready => {}
                 State::Absent | State::Finished => continue,
             }
-            let pid = self.pid(p, control);
+            let pid = self.pid(p);
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
             let dead = stat.map_or(true, |s| matches!(sched::state_of_stat(&s), Some('Z' | 'X') | None));
             // It may have finished between the two looks.
@@ -270,29 +270,21 @@ impl Children {
         None
     }
 
-    fn pid(&self, p: usize, control: &Control) -> u64 {
-        let known = control.process(p, ProcessCell::Pid).load(Ordering::Relaxed);
+    fn pid(&self, p: usize) -> u64 {
+        let known = self.control.process(p, ProcessCell::Pid).load(Ordering::Relaxed);
         let root = self.roots.iter().find(|r| r.0 == p).map(|r| u64::from(r.1.id()));
         root.unwrap_or(known)
     }
 
-    /// Ends everything that still runs and waits until it is gone.
-    fn kill_all(&mut self, control: &Control) {
+    /// Ends everything that still runs and waits until it is gone. Orphans become children of the coordinator, so one
+    /// that has not said its number yet is waited for, and ended as soon as it has.
+    fn kill_all(&mut self) {
         let limit = sys::now_ns() + 2_000_000_000;
-        loop {
-            let mut alive = false;
-            for p in 0..control.layout().processes() {
-                let pid = self.pid(p, control);
-                if pid > 1 && std::path::Path::new(&format!("/proc/{pid}")).exists() {
-                    alive = true;
-                    if control.state(p) != State::Finished {
-                        sys::kill(pid as i32);
-                    }
+        while sys::reap() && sys::now_ns() < limit {
+            for p in 0..self.control.layout().processes() {
+                if self.control.state(p) != State::Finished {
+                    sys::kill(self.pid(p) as i32);
                 }
-            }
-            while sys::reap().is_some() {}
-            if !alive || sys::now_ns() > limit {
-                return;
             }
             sys::sleep_ns(2_000_000);
         }

@@ -32,11 +32,6 @@ pub fn now_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// CPU time of the calling thread, ns.
-pub fn thread_cpu_ns() -> u64 {
-    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
 /// Sleeps for `ns`.
 pub fn sleep_ns(ns: u64) {
     std::thread::sleep(Duration::from_nanos(ns));
@@ -227,12 +222,16 @@ pub fn die_with_parent() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
 }
 
-/// Reaps one ended child, if there is one: (pid, raw wait status).
-pub fn reap() -> Option<(i32, i32)> {
-    let mut status = 0;
-    // SAFETY: writes only `status`.
-    let pid = unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) };
-    (pid > 0).then_some((pid, status))
+/// Reaps the children that have ended; returns whether there are others.
+pub fn reap() -> bool {
+    loop {
+        // SAFETY: the call writes nothing.
+        match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
+            0 => return true,
+            pid if pid < 0 => return false,
+            _ => {}
+        }
+    }
 }
 
 /// Kills a process.
@@ -243,27 +242,56 @@ pub fn kill(pid: i32) {
     }
 }
 
-/// Blocks `SIGCHLD` so that [`wait_child_or`] can wait for it.
-pub fn block_sigchld() {
-    // SAFETY: the set is initialised by sigemptyset before use; only this thread's mask changes.
+/// Signals that end a run: the user's, a terminal's that is gone, and the laboratory's.
+const STOPS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+fn signal_set(signals: &[i32]) -> libc::sigset_t {
+    // SAFETY: the set is initialised by sigemptyset before use; the calls write only the set.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut set);
-        libc::sigaddset(&mut set, libc::SIGCHLD);
-        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        for &signal in signals {
+            libc::sigaddset(&mut set, signal);
+        }
+        set
     }
 }
 
-/// Sleeps until a child ends or `ns` have passed.
-pub fn wait_child_or(ns: u64) {
+/// Takes a waiting signal of `set`, or waits up to `ns` for one.
+fn take_signal(set: &libc::sigset_t, ns: u64) -> Option<i32> {
     let timeout = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
-    // SAFETY: the set is initialised by sigemptyset before use; the call reads set and timeout only.
+    // SAFETY: the call reads set and timeout only.
+    let signal = unsafe { libc::sigtimedwait(set, std::ptr::null_mut(), &timeout) };
+    (signal > 0).then_some(signal)
+}
+
+/// Blocks `SIGCHLD` and the signals that end a run, so that [`wait_child_or`] and [`stop_signal`] can take them. The
+/// processes of the workload inherit that: it is the coordinator who ends them.
+pub fn block_signals() {
+    let set = signal_set(&[&STOPS[..], &[libc::SIGCHLD]].concat());
+    // SAFETY: only this thread's mask changes.
+    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
+}
+
+/// Sleeps until a child ends, `ns` have passed, or a signal comes that ends the run: then this signal.
+pub fn wait_child_or(ns: u64) -> Option<i32> {
+    take_signal(&signal_set(&[&STOPS[..], &[libc::SIGCHLD]].concat()), ns).filter(|s| STOPS.contains(s))
+}
+
+/// A signal that came to end the run, if one did.
+pub fn stop_signal() -> Option<i32> {
+    take_signal(&signal_set(&STOPS), 0)
+}
+
+/// Ends this process by a signal that [`stop_signal`] took, as whoever sent it expects.
+pub fn die_of(signal: i32) -> ! {
+    let set = signal_set(&[signal]);
+    // SAFETY: only this thread's mask changes; the signal's own action ends the process.
     unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut set);
-        libc::sigaddset(&mut set, libc::SIGCHLD);
-        libc::sigtimedwait(&set, std::ptr::null_mut(), &timeout);
+        libc::raise(signal);
+        libc::sigprocmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
     }
+    exit_now(128 + signal)
 }
 
 /// Forks a single-threaded process.

@@ -4,9 +4,11 @@
 
 use numalab_model::record::{Outcome, Status};
 use numalab_model::workload::*;
-use numalab_worker::job::Job;
-use std::path::PathBuf;
-use std::process::Command;
+use numalab_worker::job::{Job, Knob};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 fn region(name: &str, kind: RegionKind, size_bytes: u64) -> Region {
     let misalign_bytes = 0;
@@ -200,4 +202,60 @@ fn a_job_that_cannot_be_is_refused_before_it_starts() {
         required: true,
     }];
     assert!(run(&j, "knob").unwrap_err().contains("no_such_knob"));
+}
+
+fn knob(file: &Path) -> Knob {
+    let kernel_name = file.display().to_string();
+    Knob { name: "x.y".into(), kernel_name, value: "7".into(), unit: String::new(), required: true }
+}
+
+/// A process that never ends, and one forked from it.
+fn endless() -> Job {
+    let ops = || vec![Op::LoopStart(Bound::Count(u64::MAX)), Op::Compute { ns: 1000 }, Op::LoopEnd];
+    let parent = process("a", vec![], vec![], vec![thread(ops())]);
+    let mut child = process("b", vec![], vec![], vec![thread(ops())]);
+    child.parent = Some(0);
+    job(vec![parent, child])
+}
+
+#[test]
+fn a_signal_undoes_the_settings_and_leaves_no_process() {
+    for signal in [libc::SIGTERM, libc::SIGINT] {
+        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let (setting, path) = (directory.join("signal.setting"), directory.join("signal.json"));
+        std::fs::write(&setting, "5").unwrap();
+        let mut j = endless();
+        j.knobs = vec![knob(&setting)];
+        std::fs::write(&path, j.to_bytes().unwrap()).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_numalab-worker"));
+        command.arg("run").arg(&path).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        let mut worker = command.spawn().unwrap();
+        let mut said = BufReader::new(worker.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.starts_with("beat "), "{line}");
+        assert_eq!(std::fs::read_to_string(&setting).unwrap(), "7");
+        let group = worker.id() as i32;
+        // SAFETY: sends a signal to a process of this test.
+        unsafe { libc::kill(group, signal) };
+        let status = worker.wait().unwrap();
+        said.read_to_string(&mut line).unwrap();
+        assert_eq!(status.signal(), Some(signal), "{line}");
+        assert!(line.contains(&format!("ended by signal {signal}")), "{line}");
+        assert_eq!(std::fs::read_to_string(&setting).unwrap(), "5");
+        // SAFETY: signal 0 only asks whether the group still has a process.
+        assert_eq!(unsafe { libc::kill(-group, 0) }, -1, "a process of the workload still runs");
+    }
+}
+
+#[test]
+fn what_fails_before_the_start_undoes_the_settings() {
+    let setting = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("refused.setting");
+    std::fs::write(&setting, "5").unwrap();
+    let mut j = endless();
+    j.knobs = vec![knob(&setting)];
+    // The processes refuse this when they are started, before the gate.
+    j.workload.processes[0].threads[0].ops = vec![access(3, 64, Pattern::Sequential, 0)].into();
+    assert!(run(&j, "refused").unwrap_err().contains("no region 3"));
+    assert_eq!(std::fs::read_to_string(&setting).unwrap(), "5");
 }

@@ -50,7 +50,7 @@ impl Backend for Host {
         BackendName { name: "host", version: &self.version }
     }
     fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure> {
-        let knobs = knobs::of(&input.kernel).map_err(Failure::usage)?;
+        let knobs = knobs::of(&input.kernel).map_err(|e| Failure::usage(e.to_string()))?;
         let what = describe(input);
         let say = &mut |ns: u64| progress.pulse(&format!("{what}: {:.1} s", ns as f64 / 1e9));
         let ran = self.worker.run(&input.machine, &input.workload, &knobs, input.seed, say);

@@ -86,7 +86,7 @@ impl Backend for Vm {
         let what = describe(input);
         let image = self.images.iter().find(|i| i.0 == input.kernel.name).map(|i| &i.1);
         let image = image.ok_or_else(|| Failure::environment(format!("{what}: no image")))?;
-        let knobs = knobs::of(&input.kernel).map_err(Failure::usage)?;
+        let knobs = knobs::of(&input.kernel).map_err(|e| Failure::usage(e.to_string()))?;
         let (machine, workload) = (&*input.machine, &*input.workload);
         let plan = Plan { image, machine, workload, knobs: &knobs, seed: input.seed, drill: None };
         let mut virtual_ns = None;

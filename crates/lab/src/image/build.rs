@@ -3,8 +3,8 @@
 //! The configuration is data (`catalog/guest/kernel-minimal.config`), applied over `allnoconfig`. Every line is
 //! checked in the result: a symbol that a dependency took away is an error, not a silent loss.
 
-use super::source::BUILD;
-use super::Image;
+use super::source::{Tree, BUILD};
+use super::{Built, Image};
 use crate::cache::{self, Cache};
 use std::fs::File;
 use std::path::Path;
@@ -38,24 +38,21 @@ pub enum Source {
 ///
 /// # Errors
 /// A tool that is missing, a configuration that does not hold, or the compiler's errors.
-pub fn image(
-    tree: &Path,
-    source: Source,
-    cache: &Cache,
-    origin: &str,
-    say: &mut dyn FnMut(&str),
-) -> Result<Image, String> {
+pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+    let (tree, origin) = (&from.path, &from.origin);
     let build = tree.join(BUILD);
     std::fs::create_dir_all(&build).map_err(|e| format!("{}: {e}", build.display()))?;
     let fragment = match std::env::var_os(FRAGMENT_VARIABLE) {
-        Some(path) => std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.to_string_lossy()))?,
+        Some(path) => std::fs::read_to_string(&path)
+            .map_err(|e| format!("{}: {e} ({FRAGMENT_VARIABLE} names it)", path.to_string_lossy()))?,
         None => FRAGMENT.to_string(),
     };
     let path = build.join("vmlinux");
     let done = build.join("numalab.done");
     let mark = mark(tree, &fragment);
     // Even a build with nothing to do takes seconds.
-    let built = source == Source::Fixed && path.is_file() && std::fs::read_to_string(&done).is_ok_and(|m| m == mark);
+    let whole = path.is_file() && build.join(".config").is_file();
+    let built = source == Source::Fixed && whole && std::fs::read_to_string(&done).is_ok_and(|m| m == mark);
     if !built {
         // The mark of another configuration must not outlive this one's objects.
         let _ = std::fs::remove_file(&done);
@@ -65,9 +62,11 @@ pub fn image(
         cache::write_whole(&done, mark.as_bytes()).map_err(|e| format!("{}: {e}", done.display()))?;
     }
     let sha256 = cache::sha256_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let config = std::fs::read_to_string(build.join(".config")).unwrap_or_default();
+    let config = std::fs::read_to_string(build.join(".config"));
+    let config = config.map_err(|e| format!("{}: {e}", build.join(".config").display()))?;
     let patches_itself = config.lines().any(|l| l == "CONFIG_JUMP_LABEL=y");
-    Ok(Image { path, sha256, origin: origin.into(), patches_itself })
+    let built = Built { revision: from.revision.clone(), config_sha256: cache::sha256(config.as_bytes()) };
+    Ok(Image { path, sha256, origin: origin.clone(), patches_itself, built: Some(built) })
 }
 
 /// What a finished build is marked with. A patched tree starts with a copy of another's objects, so its name is part of it.
@@ -85,14 +84,12 @@ fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&st
     let same = std::fs::read_to_string(&kept).is_ok_and(|t| t == text);
     if !same || !build.join(".config").is_file() {
         say("configuring");
-        std::fs::write(&kept, &text).map_err(|e| format!("{}: {e}", kept.display()))?;
-        let option = format!("KCONFIG_ALLCONFIG={}", kept.display());
-        let done = make(tree, cache, &[&option, "allnoconfig"]);
-        if done.is_err() {
-            // Next time must configure again.
-            let _ = std::fs::remove_file(&kept);
-        }
-        done?;
+        // Kept only when it is done: an interrupted configuration is made again.
+        let _ = std::fs::remove_file(&kept);
+        let wanted = build.join("numalab.allconfig");
+        std::fs::write(&wanted, &text).map_err(|e| format!("{}: {e}", wanted.display()))?;
+        make(tree, cache, &[&format!("KCONFIG_ALLCONFIG={}", wanted.display()), "allnoconfig"])?;
+        cache::write_whole(&kept, text.as_bytes()).map_err(|e| format!("{}: {e}", kept.display()))?;
     }
     let config = std::fs::read_to_string(build.join(".config")).map_err(|e| format!(".config: {e}"))?;
     let lost = unmet(&wishes, &config);
@@ -166,7 +163,7 @@ fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
         command.env("CCACHE_BASEDIR", tree).env("CCACHE_NOHASHDIR", "1");
     }
     command.args(targets).stdin(Stdio::null()).stdout(copy).stderr(log);
-    let status = command.status().map_err(|e| format!("make: {e}"))?;
+    let status = command.status().map_err(|e| format!("make: {e}; `numalab doctor` says what installs it"))?;
     if status.success() {
         return Ok(());
     }
@@ -210,15 +207,44 @@ mod tests {
         let build = tree.join(BUILD);
         std::fs::create_dir_all(&build).unwrap();
         std::fs::write(build.join("vmlinux"), "kernel").unwrap();
-        let image = |source| image(&tree, source, &cache, "x", &mut |_| {});
+        std::fs::write(build.join(".config"), "CONFIG_SMP=y\n").unwrap();
+        let from = Tree { path: tree.clone(), origin: "x".into(), revision: None };
+        let image = |source| image(&from, source, &cache, &mut |_| {});
         // The tree has no Makefile, so every attempt to build fails.
         assert!(image(Source::Fixed).is_err(), "built with an unknown configuration");
         std::fs::write(build.join("numalab.done"), mark(Path::new("/other"), FRAGMENT)).unwrap();
         assert!(image(Source::Fixed).is_err(), "objects of the tree it was copied from");
         std::fs::write(build.join("numalab.done"), mark(&tree, FRAGMENT)).unwrap();
-        assert_eq!(image(Source::Fixed).unwrap().sha256, cache::sha256(b"kernel"));
+        let done = image(Source::Fixed).unwrap();
+        assert_eq!(done.sha256, cache::sha256(b"kernel"));
+        assert_eq!(done.built.unwrap().config_sha256, cache::sha256(b"CONFIG_SMP=y\n"));
         assert!(image(Source::Mirror).is_err(), "a mirror may have changed");
         assert!(image(Source::Fixed).is_err(), "the mark is gone with the failed build");
+    }
+
+    #[test]
+    fn an_interrupted_configuration_is_made_again() {
+        if crate::probe::find_program(Path::new("make")).is_none() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(&directory.path().join("cache")).unwrap();
+        let tree = directory.path().join("tree");
+        std::fs::create_dir_all(tree.join(BUILD)).unwrap();
+        // A tree whose configuration is what it is asked for, unless it is interrupted. Nothing may say that it is done
+        // while it is made.
+        let recipe = "allnoconfig:\n\techo run >>runs\n\ttest ! -e build/numalab.config -a -e go\n\
+                      \tcp $(KCONFIG_ALLCONFIG) build/.config\n";
+        std::fs::write(tree.join("Makefile"), recipe).unwrap();
+        let configure = || configure(&tree, &cache, "CONFIG_SMP=y\n", &mut |_| {});
+        let runs = || std::fs::read_to_string(tree.join("runs")).unwrap().lines().count();
+        std::fs::write(tree.join("build/.config"), "CONFIG_SMP=y\nCONFIG_OF_ANOTHER=y\n").unwrap();
+        assert!(configure().is_err());
+        std::fs::write(tree.join("go"), "").unwrap();
+        configure().unwrap();
+        assert_eq!(std::fs::read_to_string(tree.join("build/.config")).unwrap(), "CONFIG_SMP=y\n");
+        configure().unwrap();
+        assert_eq!(runs(), 2, "what is done is not done again");
     }
 
     #[test]

@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 const AR_MAGIC: &[u8; 8] = b"!<arch>\n";
 const AR_HEADER: usize = 60;
 const BLOCK: usize = 512;
+/// Longest path in an archive, bytes: the kernel's own limit for paths. Headers are not to be trusted.
+const MAX_PATH: u64 = 4096;
 
 /// Writes the first regular file whose path (without leading `./`) `wanted` accepts to `to`; returns its path.
 ///
@@ -40,13 +42,24 @@ pub fn extract(package: &Path, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Resu
             let _ = io::copy(&mut file.take(length), &mut input);
         }
     });
-    let output = child.stdout.take().ok_or("no output of the decompressor")?;
-    let found = take_from_tar(io::BufReader::new(output), wanted, to);
-    // The rest of the archive is not needed.
-    let _ = child.kill();
-    let _ = child.wait();
+    let mut tar = io::BufReader::new(child.stdout.take().ok_or("no output of the decompressor")?);
+    let found = take_from_tar(&mut tar, wanted, to);
+    if matches!(found, Ok(None)) {
+        // Read to its end, the program says whether all was well.
+        let _ = io::copy(&mut tar, &mut io::sink());
+    } else {
+        // The rest of the archive is not needed.
+        let _ = child.kill();
+    }
+    let status = child.wait();
     let _ = feeder.join();
-    found.map_err(fail)?.ok_or_else(|| format!("{}: the file wanted is not in it", package.display()))
+    match found.map_err(fail)? {
+        Some(name) => Ok(name),
+        None if status.is_ok_and(|s| s.success()) => {
+            Err(format!("{}: the file wanted is not in it", package.display()))
+        }
+        None => Err(format!("{} is damaged: `{program}` cannot unpack {name}; fetch it again", package.display())),
+    }
 }
 
 /// Seeks to the data member; returns its name and length.
@@ -72,17 +85,20 @@ fn data_member(file: &mut File) -> io::Result<(String, u64)> {
 
 /// Reads a tar stream up to the file wanted.
 fn take_from_tar(mut tar: impl Read, wanted: &dyn Fn(&str) -> bool, to: &Path) -> io::Result<Option<String>> {
+    let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     let mut long_name: Option<String> = None;
     loop {
         let mut header = [0u8; BLOCK];
         if tar.read_exact(&mut header).is_err() || header.iter().all(|&b| b == 0) {
             return Ok(None);
         }
-        let size =
-            octal(&header[124..136]).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "damaged tar header"))?;
+        let size = octal(&header[124..136]).ok_or_else(|| bad("damaged tar header".into()))?;
         let padded = size.next_multiple_of(BLOCK as u64);
         let kind = header[156];
         if kind == b'L' {
+            if size > MAX_PATH {
+                return Err(bad(format!("damaged tar header: a path of {size} bytes, at most {MAX_PATH} expected")));
+            }
             let mut name = vec![0; padded as usize];
             tar.read_exact(&mut name)?;
             long_name = Some(text(&name));
@@ -123,11 +139,61 @@ fn octal(bytes: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn run(program: &str, arguments: &[&str], directory: &Path) {
         assert!(Command::new(program).args(arguments).current_dir(directory).status().unwrap().success());
+    }
+
+    /// An `ar` archive by hand: the tool is not always there.
+    fn ar(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+        let mut bytes = AR_MAGIC.to_vec();
+        for (name, content) in members {
+            bytes.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, content.len()).bytes());
+            bytes.extend(content);
+            if content.len() % 2 == 1 {
+                bytes.push(b'\n');
+            }
+        }
+        bytes
+    }
+
+    /// A package with one file.
+    pub(crate) fn package(path: &str, content: &str) -> Vec<u8> {
+        let directory = tempfile::tempdir().unwrap();
+        let d = directory.path();
+        std::fs::create_dir_all(d.join(path).parent().unwrap()).unwrap();
+        std::fs::write(d.join(path), content).unwrap();
+        run("tar", &["-cf", "data.tar", path], d);
+        run("gzip", &["data.tar"], d);
+        ar(&[("debian-binary", b"2.0\n".to_vec()), ("data.tar.gz", std::fs::read(d.join("data.tar.gz")).unwrap())])
+    }
+
+    /// A header that announces a long path of `size` bytes.
+    fn long_path_header(size: u64) -> Vec<u8> {
+        let mut header = vec![0u8; BLOCK];
+        header[..12].copy_from_slice(b"././@LongLin");
+        header[124..136].copy_from_slice(format!("{size:011o}\0").as_bytes());
+        header[156] = b'L';
+        header
+    }
+
+    #[test]
+    fn a_forged_header_does_not_ask_for_gigabytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let (d, package) = (directory.path(), directory.path().join("forged.deb"));
+        for size in [MAX_PATH + 1, (8 << 30) - 1] {
+            std::fs::write(d.join("forged.tar"), long_path_header(size)).unwrap();
+            run("gzip", &["-kf", "forged.tar"], d);
+            std::fs::write(&package, ar(&[("data.tar.gz", std::fs::read(d.join("forged.tar.gz")).unwrap())])).unwrap();
+            let e = extract(&package, &|_| true, &d.join("out")).unwrap_err();
+            assert!(e.contains("forged.deb") && e.contains(&format!("a path of {size} bytes")), "{e}");
+        }
+        // What is no archive of the program that its name says is told from one that lacks the file.
+        std::fs::write(&package, ar(&[("data.tar.gz", b"not gzip".to_vec())])).unwrap();
+        let e = extract(&package, &|_| true, &d.join("out")).unwrap_err();
+        assert!(e.contains("forged.deb is damaged"), "{e}");
     }
 
     #[test]
@@ -147,16 +213,8 @@ mod tests {
             }
             run(tool, &["-kf", "data.tar"], d);
             let package = format!("{tool}.deb");
-            // An `ar` archive by hand: the tool is not always there.
-            let mut bytes = AR_MAGIC.to_vec();
-            for name in ["debian-binary", member] {
-                let content = std::fs::read(d.join(name)).unwrap();
-                bytes.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, content.len()).bytes());
-                bytes.extend(&content);
-                if content.len() % 2 == 1 {
-                    bytes.push(b'\n');
-                }
-            }
+            let read = |name: &str| std::fs::read(d.join(name)).unwrap();
+            let bytes = ar(&[("debian-binary", read("debian-binary")), (member, read(member))]);
             std::fs::write(d.join(&package), bytes).unwrap();
             let to = d.join("out");
             let found = extract(&d.join(&package), &|p| p.starts_with("boot/vmlinuz-"), &to).unwrap();

@@ -1,6 +1,10 @@
 //! Packaged kernels, fetched with the system's own package tool and unpacked without installing anything.
+//!
+//! A series has one kernel that is kept, so that runs stay comparable; [`Which::Newest`] replaces it. Every version is
+//! unpacked in a directory of its own below the series', and the file `current` names the one in use. Caches of before
+//! have one kernel, in the series' directory itself; it is taken as long as no other was fetched.
 
-use super::{deb, Image};
+use super::{deb, Image, Which};
 use crate::cache::{self, Cache};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -14,24 +18,64 @@ struct Meta {
     sha256: String,
 }
 
-/// The newest packaged kernel of a series that the cache or the package tool has.
+/// Names the version in use, in a series' directory.
+const CURRENT: &str = "current";
+
+/// The packaged kernel of a series: the one that is kept, or the newest one that the package tool knows.
 ///
 /// # Errors
 /// No such package, no package tool, or a damaged download.
-pub fn image(series: &str, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
-    let directory = cache.directory(&format!("images/debian-{series}")).map_err(|e| e.to_string())?;
-    if let Some(image) = cached(&directory) {
-        return Ok(image);
+pub fn image(series: &str, which: Which, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+    image_with(&Apt::default(), series, which, cache, say)
+}
+
+fn image_with(
+    apt: &Apt,
+    series: &str,
+    which: Which,
+    cache: &Cache,
+    say: &mut dyn FnMut(&str),
+) -> Result<Image, String> {
+    let versions = cache.directory(&format!("images/debian-{series}")).map_err(|e| e.to_string())?;
+    let kept = cached(&current(&versions));
+    if let (Which::Kept, Some(image)) = (which, &kept) {
+        say(&format!(
+            "debian-{series} is {} (kept; `numalab kernel build debian-{series} --refresh` looks for a newer one)",
+            image.origin
+        ));
+        return Ok(image.clone());
     }
-    let package = newest(&candidates(&format!("^linux-image-{}\\..*-amd64$", series.replace('.', "\\.")))?);
+    let package = newest(&apt.candidates(&format!("^linux-image-{}\\..*-amd64$", series.replace('.', "\\.")))?);
     let package = package.ok_or_else(|| {
         format!(
             "no packaged kernel of the {series} series is known; try `apt-get update`, or give a package file: \
              --kernel deb:FILE"
         )
     })?;
-    let file = download(&package, cache, say)?;
-    unpack(&file, &directory, say)
+    let file = apt.download(&package, which, cache, say)?;
+    let name = file_name(&file);
+    if let Some(image) = kept.filter(|k| k.origin == name) {
+        say(&format!("{name} is the newest that the package lists have (`apt-get update` brings new lists)"));
+        return Ok(image);
+    }
+    let version = name.trim_end_matches(".deb");
+    let directory = versions.join(version);
+    std::fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let image = cached(&directory).map_or_else(|| unpack(&file, &directory, say), Ok)?;
+    let mark = versions.join(CURRENT);
+    cache::write_whole(&mark, version.as_bytes()).map_err(|e| format!("{}: {e}", mark.display()))?;
+    Ok(image)
+}
+
+/// Where the kernel of a series that is in use was unpacked.
+fn current(versions: &Path) -> PathBuf {
+    let name = std::fs::read_to_string(versions.join(CURRENT)).unwrap_or_default();
+    let plain = !name.is_empty() && !name.contains('/');
+    if plain {
+        versions.join(name)
+    } else {
+        versions.to_path_buf()
+    }
 }
 
 /// The kernel in a package file.
@@ -49,7 +93,7 @@ fn cached(directory: &Path) -> Option<Image> {
     let meta: Meta = serde_json::from_slice(&std::fs::read(directory.join("meta.json")).ok()?).ok()?;
     let path = directory.join("vmlinuz");
     let right = cache::sha256_file(&path).is_ok_and(|s| s == meta.sha256);
-    right.then_some(Image { path, sha256: meta.sha256, origin: meta.package, patches_itself: true })
+    right.then_some(Image { path, sha256: meta.sha256, origin: meta.package, patches_itself: true, built: None })
 }
 
 fn unpack(package: &Path, directory: &Path, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
@@ -57,87 +101,137 @@ fn unpack(package: &Path, directory: &Path, say: &mut dyn FnMut(&str)) -> Result
     let path = directory.join("vmlinuz");
     deb::extract(package, &|p| p.starts_with("boot/vmlinuz-"), &path)?;
     let hash = |p: &Path| cache::sha256_file(p).map_err(|e| format!("{}: {e}", p.display()));
-    let name = package.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let meta = Meta { package: name, package_sha256: hash(package)?, sha256: hash(&path)? };
+    let meta = Meta { package: file_name(package), package_sha256: hash(package)?, sha256: hash(&path)? };
     let bytes = serde_json::to_vec_pretty(&meta).map_err(|e| e.to_string())?;
     cache::write_whole(&directory.join("meta.json"), &bytes).map_err(|e| e.to_string())?;
     cached(directory).ok_or_else(|| format!("{} cannot be read back", path.display()))
 }
 
-/// Names of packages that match a pattern.
-///
-/// # Errors
-/// The package tool is not there.
-pub fn candidates(pattern: &str) -> Result<Vec<String>, String> {
-    let output = Command::new("apt-cache").args(["search", "--names-only", pattern]).output();
-    let output = output.map_err(|e| format!("apt-cache: {e}; without it, give a file: --kernel deb:FILE"))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let first = |l: &str| l.split_whitespace().next().map(str::to_string);
-    Ok(text.lines().filter_map(first).collect())
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The numbers in a name, for comparing versions.
+pub fn numbers(name: &str) -> Vec<u64> {
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|p| p.parse().ok()).collect()
 }
 
 /// The plain kernel package (no cloud, real-time, debug or unsigned one) with the highest version.
 pub fn newest(names: &[String]) -> Option<String> {
     let plain = |n: &&String| !["cloud", "rt-", "dbg", "unsigned"].iter().any(|w| n.contains(w));
-    let version = |n: &String| {
-        let numbers = n.split(|c: char| !c.is_ascii_digit()).filter_map(|p| p.parse::<u64>().ok());
-        numbers.collect::<Vec<_>>()
-    };
     // `linux-image-6.12-amd64` only refers to another package: a version has three numbers or more.
-    let names = names.iter().filter(plain).filter(|n| version(n).len() > 3);
-    names.max_by_key(|n| version(n)).cloned()
+    let names = names.iter().filter(plain).filter(|n| numbers(n).len() > 3);
+    names.max_by_key(|n| numbers(n)).cloned()
 }
 
-/// Downloads a package into the cache, unless it is there, and checks its checksum against the package lists.
-///
-/// # Errors
-/// The package tool failed, or the checksum is wrong.
-pub fn download(package: &str, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {
-    let directory = cache.directory("packages").map_err(|e| e.to_string())?;
-    let find = || {
-        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
-        let mine = |p: &PathBuf| {
-            let name = p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            name.starts_with(&format!("{package}_")) && name.ends_with(".deb")
+/// The package tool.
+#[derive(Clone, Debug)]
+pub struct Apt {
+    /// Program that reads the package lists.
+    lists: PathBuf,
+    /// Program that downloads.
+    fetch: PathBuf,
+}
+
+impl Default for Apt {
+    fn default() -> Self {
+        Self { lists: "apt-cache".into(), fetch: "apt-get".into() }
+    }
+}
+
+/// A version of a package in the package lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Listed {
+    version: String,
+    sha256: String,
+}
+
+impl Apt {
+    /// Names of packages that match a pattern.
+    ///
+    /// # Errors
+    /// The package tool is not there.
+    pub fn candidates(&self, pattern: &str) -> Result<Vec<String>, String> {
+        let text = self.ask(&["search", "--names-only", pattern])?;
+        let first = |l: &str| l.split_whitespace().next().map(str::to_string);
+        Ok(text.lines().filter_map(first).collect())
+    }
+
+    /// What the package lists say of a package, the newest version first.
+    fn listed(&self, package: &str) -> Result<Vec<Listed>, String> {
+        Ok(parse_listed(&self.ask(&["show", package])?))
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Result<String, String> {
+        let output = Command::new(&self.lists).args(arguments).output();
+        let output =
+            output.map_err(|e| format!("{}: {e}; without it, give a file: --kernel deb:FILE", self.lists.display()))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Downloads a package into the cache, unless it is there, and checks its checksum against the package lists. For
+    /// [`Which::Newest`] only the newest version in the lists is taken, for [`Which::Kept`] any that is there.
+    ///
+    /// # Errors
+    /// The package tool failed, or the checksum is wrong.
+    pub fn download(
+        &self,
+        package: &str,
+        which: Which,
+        cache: &Cache,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<PathBuf, String> {
+        let directory = cache.directory("packages").map_err(|e| e.to_string())?;
+        let listed = self.listed(package)?;
+        let version = listed.first().map(|l| l.version.clone()).filter(|_| which == Which::Newest);
+        let (prefix, wanted) = match version {
+            Some(v) => (format!("{package}_{}_", v.replace(':', "%3a")), format!("{package}={v}")),
+            None => (format!("{package}_"), package.to_string()),
         };
-        entries.map(|e| e.path()).filter(mine).max()
-    };
-    let file = match find() {
-        Some(file) => file,
-        None => {
-            say(&format!("downloading {package}"));
-            let output = Command::new("apt-get").args(["download", package]).current_dir(&directory).output();
-            let output = output.map_err(|e| format!("apt-get: {e}"))?;
-            if !output.status.success() {
-                let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                return Err(format!("apt-get download {package}: {}", text.trim()));
+        let find = || {
+            let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+            let mine = |p: &PathBuf| file_name(p).starts_with(&prefix) && file_name(p).ends_with(".deb");
+            entries.map(|e| e.path()).filter(mine).max_by_key(|p| numbers(&file_name(p)))
+        };
+        let file = match find() {
+            Some(file) => file,
+            None => {
+                say(&format!("downloading {wanted}"));
+                let output = Command::new(&self.fetch).args(["download", &wanted]).current_dir(&directory).output();
+                let output = output.map_err(|e| format!("{}: {e}", self.fetch.display()))?;
+                if !output.status.success() {
+                    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+                    return Err(format!("apt-get download {wanted}: {}", text.trim()));
+                }
+                find().ok_or_else(|| format!("apt-get downloaded no {wanted}"))?
             }
-            find().ok_or_else(|| format!("apt-get downloaded no {package}"))?
-        }
-    };
-    check(package, &file)?;
-    Ok(file)
+        };
+        check(&listed, &file)?;
+        Ok(file)
+    }
 }
 
-fn check(package: &str, file: &Path) -> Result<(), String> {
-    let output = Command::new("apt-cache").args(["show", package]).output().map_err(|e| format!("apt-cache: {e}"))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let known: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("SHA256: ")).collect();
-    let actual = cache::sha256_file(file).map_err(|e| format!("{}: {e}", file.display()))?;
+fn parse_listed(show: &str) -> Vec<Listed> {
+    let field = |record: &str, key: &str| record.lines().find_map(|l| l.strip_prefix(key)).map(str::to_string);
+    let records = show.split("\n\n");
+    records.filter_map(|r| Some(Listed { version: field(r, "Version: ")?, sha256: field(r, "SHA256: ")? })).collect()
+}
+
+/// Compares a package (`name_version_arch.deb`) with what the lists say of its version.
+fn check(listed: &[Listed], file: &Path) -> Result<(), String> {
+    let version = file_name(file).split('_').nth(1).unwrap_or("").replace("%3a", ":");
+    let mut known = listed.iter().filter(|l| l.version == version).peekable();
     // An older version that is no longer listed cannot be checked; the tool checked it when it came.
-    if known.is_empty() || known.contains(&actual.as_str()) || !listed(&text, file) {
+    if known.peek().is_none() {
+        return Ok(());
+    }
+    let actual = cache::sha256_file(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    if known.any(|l| l.sha256 == actual) {
         return Ok(());
     }
     // A damaged file would be found again and again.
     let _ = std::fs::remove_file(file);
-    Err(format!("{}: wrong checksum; it was removed", file.display()))
-}
-
-/// Whether the version in a file's name (`name_version_arch.deb`) is among those of `apt-cache show`.
-fn listed(show: &str, file: &Path) -> bool {
-    let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let version = name.split('_').nth(1).unwrap_or("").replace("%3a", ":");
-    show.lines().filter_map(|l| l.strip_prefix("Version: ")).any(|v| v == version)
+    Err(format!("{}: wrong checksum; it was removed, try again", file.display()))
 }
 
 #[cfg(test)]
@@ -163,9 +257,101 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_files_are_compared_with_the_lists() {
-        let show = "Package: x\nVersion: 6.12.117-1~deb12u1\nSHA256: abc\n";
-        assert!(listed(show, Path::new("/c/x_6.12.117-1~deb12u1_amd64.deb")));
-        assert!(!listed(show, Path::new("/c/x_6.12.100-1_amd64.deb")));
+    fn files_are_compared_with_the_lists() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, "abc").unwrap();
+            path
+        };
+        let sha256 = cache::sha256(b"abc");
+        let show =
+            format!("Package: x\nVersion: 2:6-1~deb12u1\nSHA256: {sha256}\n\nPackage: x\nVersion: 5-1\nSHA256: 0\n");
+        let listed = parse_listed(&show);
+        assert_eq!(listed.iter().map(|l| l.version.as_str()).collect::<Vec<_>>(), ["2:6-1~deb12u1", "5-1"]);
+        assert_eq!(check(&listed, &file("x_2%3a6-1~deb12u1_amd64.deb")), Ok(()));
+        assert_eq!(check(&listed, &file("x_4-1_amd64.deb")), Ok(()), "no longer listed");
+        let wrong = file("x_5-1_amd64.deb");
+        assert!(check(&listed, &wrong).unwrap_err().contains("wrong checksum"));
+        assert!(!wrong.exists());
+    }
+
+    /// A package tool that knows one kernel of 6.12, of the version in the file `version`.
+    fn apt(directory: &Path) -> Apt {
+        use std::os::unix::fs::PermissionsExt;
+        let d = directory.display();
+        let script = |name: &str, text: String| {
+            let path = directory.join(name);
+            std::fs::write(&path, format!("#!/bin/sh\nv=$(cat {d}/version)\n{text}\n")).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let lists = script(
+            "lists",
+            format!(
+                "case $1 in\nsearch) echo \"linux-image-6.12.${{v%-*}}+deb12-amd64 - Linux\" ;;\n\
+                 show) echo \"Version: 6.12.$v\"; echo \"SHA256: $(sha256sum <{d}/$v.deb | cut -d' ' -f1)\" ;;\nesac"
+            ),
+        );
+        let fetch = script(
+            "fetch",
+            format!(
+                "echo $2 >>{d}/fetched; cp {d}/$v.deb linux-image-6.12.${{v%-*}}+deb12-amd64_6.12.${{v}}_amd64.deb"
+            ),
+        );
+        Apt { lists, fetch }
+    }
+
+    #[test]
+    fn a_kernel_is_kept_until_a_newer_one_is_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let d = directory.path();
+        let apt = apt(d);
+        let cache = Cache::at(&d.join("cache")).unwrap();
+        let publish = |version: &str| {
+            std::fs::write(d.join("version"), version).unwrap();
+            std::fs::write(d.join(format!("{version}.deb")), deb::tests::package("boot/vmlinuz-x", version)).unwrap();
+        };
+        let mut said = Vec::new();
+        let mut image = |which| {
+            let image = image_with(&apt, "6.12", which, &cache, &mut |s| said.push(s.to_string())).unwrap();
+            assert_eq!(cache::sha256_file(&image.path).unwrap(), image.sha256);
+            std::fs::read_to_string(&image.path).unwrap()
+        };
+        publish("9-1");
+        assert_eq!(image(Which::Kept), "9-1");
+        publish("101-1");
+        assert_eq!(image(Which::Kept), "9-1", "runs stay comparable");
+        assert_eq!(image(Which::Newest), "101-1");
+        assert_eq!(image(Which::Kept), "101-1");
+        assert_eq!(image(Which::Newest), "101-1");
+        // The same package in another version, as stable releases have it.
+        publish("101-2");
+        assert_eq!(image(Which::Newest), "101-2");
+        let fetched = std::fs::read_to_string(d.join("fetched")).unwrap();
+        let asked: Vec<&str> = fetched.lines().collect();
+        let name = "linux-image-6.12.101+deb12-amd64";
+        assert_eq!(asked[0], "linux-image-6.12.9+deb12-amd64");
+        assert_eq!(asked[1..], [format!("{name}=6.12.101-1"), format!("{name}=6.12.101-2")]);
+        let kept = said.iter().find(|s| s.contains("kept;")).unwrap();
+        assert!(kept.contains("linux-image-6.12.9+deb12-amd64_6.12.9-1") && kept.contains("--refresh"), "{kept}");
+        assert!(said.iter().any(|s| s.contains("_6.12.101-1_amd64.deb is the newest")), "{said:?}");
+    }
+
+    #[test]
+    fn a_kernel_of_the_former_layout_is_still_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let d = directory.path();
+        let apt = apt(d);
+        let cache = Cache::at(&d.join("cache")).unwrap();
+        let former = d.join("former.deb");
+        std::fs::write(&former, deb::tests::package("boot/vmlinuz-x", "former")).unwrap();
+        unpack(&former, &cache.directory("images/debian-6.12").unwrap(), &mut |_| {}).unwrap();
+        let image = |which| image_with(&apt, "6.12", which, &cache, &mut |_| {}).unwrap().origin;
+        assert_eq!(image(Which::Kept), "former.deb");
+        std::fs::write(d.join("version"), "9-1").unwrap();
+        std::fs::write(d.join("9-1.deb"), deb::tests::package("boot/vmlinuz-x", "9-1")).unwrap();
+        let newest = "linux-image-6.12.9+deb12-amd64_6.12.9-1_amd64.deb";
+        assert_eq!((image(Which::Newest).as_str(), image(Which::Kept).as_str()), (newest, newest));
     }
 }

@@ -13,12 +13,13 @@ pub mod source;
 use crate::cache::{self, Cache};
 use build::Source;
 use numalab_model::spec::SpecError;
+use source::Revision;
 use std::path::{Path, PathBuf};
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageSpec {
-    /// The newest packaged kernel of a release series, e.g. `6.12`.
+    /// The packaged kernel of a release series, e.g. `6.12`: the one that is kept, or at first the newest.
     Debian(String),
     /// A package file.
     Deb(PathBuf),
@@ -55,6 +56,26 @@ pub struct Image {
     pub origin: String,
     /// Whether the kernel patches its own code while it runs (`CONFIG_JUMP_LABEL`): packaged kernels do.
     pub patches_itself: bool,
+    /// What it was built from, if it was built here.
+    pub built: Option<Built>,
+}
+
+/// What a kernel was built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// Commit of the source, where a git repository says so.
+    pub revision: Option<Revision>,
+    /// SHA-256 of the configuration (`.config`).
+    pub config_sha256: String,
+}
+
+/// Which version of a packaged kernel or source is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one fetched before, so that runs stay comparable; the newest if there is none.
+    Kept,
+    /// The newest that the package lists have; it is kept from then on.
+    Newest,
 }
 
 const KINDS: [&str; 6] = ["debian-", "deb:", "bzImage:", "vmlinux:", "tree:", "source:"];
@@ -91,6 +112,11 @@ impl ImageSpec {
             Self::Debian(series) | Self::Source { series, .. } => Some(series.clone()),
             _ => None,
         }
+    }
+
+    /// Whether the package tool supplies it, in one version or another.
+    pub fn is_packaged(&self) -> bool {
+        matches!(self, Self::Debian(_) | Self::Source { .. })
     }
 
     /// Parses a `--kernel` value.
@@ -132,29 +158,28 @@ impl ImageSpec {
     }
 }
 
-/// Finds, fetches or builds an image; `say` is told what takes time.
+/// Finds, fetches or builds an image; `say` is told what takes time. `which` is for packaged kernels and sources
+/// ([`ImageSpec::is_packaged`]); everything else is read as it is now.
 ///
 /// # Errors
 /// What is missing and the command that supplies it, or the build's errors.
-pub fn resolve(spec: &ImageSpec, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+pub fn resolve(spec: &ImageSpec, which: Which, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
     // Two builds in one tree would spoil each other.
-    let _lock = cache.lock("images").map_err(|e| format!("cache: {e}"))?;
+    let mut wait = || say("waiting for another numalab that prepares a kernel in the same cache");
+    let _lock = cache.lock("images", &mut wait).map_err(|e| format!("cache: {e}"))?;
+    // What an interrupted build left may be gigabytes.
+    let _ = cache.sweep();
     match spec {
-        ImageSpec::Debian(series) => debian::image(series, cache, say),
+        ImageSpec::Debian(series) => debian::image(series, which, cache, say),
         ImageSpec::Deb(path) => debian::image_of_package(path, cache, say),
-        ImageSpec::BzImage(path) => existing(path, "bzImage", is_bzimage(path), true),
-        ImageSpec::Vmlinux(path) => existing(path, "vmlinux", is_elf(path), true),
-        ImageSpec::Tree(path) => {
-            let tree = source::mirror(path, cache, say)?;
-            build::image(&tree, Source::Mirror, cache, &format!("tree {}", path.display()), say)
-        }
+        ImageSpec::BzImage(path) => existing(path, "bzImage", is_bzimage(path)),
+        ImageSpec::Vmlinux(path) => existing(path, "vmlinux", is_elf(path)),
+        ImageSpec::Tree(path) => build::image(&source::mirror(path, cache, say)?, Source::Mirror, cache, say),
         ImageSpec::Commit { tree, revision } => {
-            let tree = source::commit(tree, revision, cache, say)?;
-            build::image(&tree.path, Source::Fixed, cache, &tree.origin, say)
+            build::image(&source::commit(tree, revision, cache, say)?, Source::Fixed, cache, say)
         }
         ImageSpec::Source { series, patches } => {
-            let tree = source::patched(series, patches, cache, say)?;
-            build::image(&tree.path, Source::Fixed, cache, &tree.origin, say)
+            build::image(&source::patched(series, patches, which, cache, say)?, Source::Fixed, cache, say)
         }
     }
 }
@@ -170,13 +195,17 @@ pub fn base_of(tree: &Path) -> Result<ImageSpec, String> {
     Ok(ImageSpec::Source { series: source::series_of(tree)?, patches: Vec::new() })
 }
 
-fn existing(path: &Path, kind: &str, right: bool, patches_itself: bool) -> Result<Image, String> {
+fn existing(path: &Path, kind: &str, right: bool) -> Result<Image, String> {
     let sha256 = cache::sha256_file(path).map_err(|e| format!("{}: {e}", path.display()))?;
     if !right {
-        return Err(format!("{} is no {kind}", path.display()));
+        let expected =
+            "bzImage: a kernel that boot loaders start (/boot/vmlinuz-…), vmlinux: an ELF file with a PVH entry";
+        return Err(format!("{} is no {kind}; expected for {expected}", path.display()));
     }
     let path = path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(Image { origin: format!("{kind} {}", path.display()), path, sha256, patches_itself })
+    let origin = format!("{kind} {}", path.display());
+    // Nothing is known of its configuration, and distributions' kernels do.
+    Ok(Image { origin, path, sha256, patches_itself: true, built: None })
 }
 
 fn starts_with(path: &Path, offset: usize, magic: &[u8]) -> bool {
@@ -234,7 +263,7 @@ mod tests {
         let path = directory.path().join("k");
         std::fs::write(&path, [0u8; 1024]).unwrap();
         let cache = Cache::at(directory.path()).unwrap();
-        let of = |s: ImageSpec| resolve(&s, &cache, &mut |_| {});
+        let of = |s: ImageSpec| resolve(&s, Which::Kept, &cache, &mut |_| {});
         assert!(of(ImageSpec::BzImage(path.clone())).unwrap_err().contains("is no bzImage"));
         let mut boot = vec![0u8; 1024];
         boot[0x202..0x206].copy_from_slice(b"HdrS");

@@ -10,7 +10,7 @@ pub mod report;
 
 use crate::cache::{self, Cache};
 use crate::qemu::Timing;
-use crate::shape::Shape;
+use crate::shape::{Shape, ShapeError};
 use numalab_model::machine::Machine;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -28,10 +28,27 @@ const SOURCES: [(&str, &str); 7] = [
 ];
 const FLAGS: [&str; 6] = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall"];
 
-/// Most CPUs and nodes the plugin has room for.
+/// Most CPUs the plugin has room for, one more than a guest can have (`numalab.h`).
 pub const MAX_CPUS: usize = 256;
-/// Most nodes the plugin has room for.
+/// Most nodes the plugin has room for; a guest without it can have more (`numalab.h`).
 pub const MAX_NODES: usize = 64;
+
+/// Checks that the plugin has room for a machine.
+///
+/// # Errors
+/// More CPUs or nodes than that.
+pub fn check_room(machine: &Machine) -> Result<(), ShapeError> {
+    let (cpus, nodes) = (machine.cpu_count(), machine.node_count());
+    if cpus <= MAX_CPUS && nodes <= MAX_NODES {
+        return Ok(());
+    }
+    let what = format!("{} has {cpus} CPUs and {nodes} nodes", machine.name);
+    let possible = format!(
+        "timing `modelled` and --count-misses have room for {MAX_CPUS} CPUs and {MAX_NODES} nodes; a larger machine \
+         runs with --timing counters"
+    );
+    Err(ShapeError::new(what, possible))
+}
 
 /// A plugin ready to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,16 +71,17 @@ pub fn compiler() -> String {
 pub fn library(cache: &Cache) -> Result<PathBuf, String> {
     let compiler = compiler();
     let version = Command::new(&compiler).arg("--version").output();
-    let version = version.map_err(|e| format!("C compiler `{compiler}`: {e}"))?.stdout;
+    let missing = |e| format!("C compiler `{compiler}`: {e}; `apt-get install gcc libc6-dev`, or name one in CC");
+    let version = version.map_err(missing)?.stdout;
     let mut key = version;
     SOURCES.iter().for_each(|(_, text)| key.extend_from_slice(text.as_bytes()));
     FLAGS.iter().for_each(|f| key.extend_from_slice(f.as_bytes()));
-    let directory = cache.directory("plugin").map_err(|e| e.to_string())?;
+    let directory = cache.directory(cache::PLUGIN).map_err(|e| e.to_string())?;
     let library = directory.join(format!("numalab-{}.so", &cache::sha256(&key)[..16]));
     if library.is_file() {
         return Ok(library);
     }
-    let work = tempfile::tempdir_in(&directory).map_err(|e| e.to_string())?;
+    let work = cache.work_directory(cache::PLUGIN).map_err(|e| format!("{}: {e}", directory.display()))?;
     let mut command = Command::new(&compiler);
     command.args(FLAGS).arg("-o").arg(work.path().join("out.so")).current_dir(work.path());
     for (name, text) in SOURCES {
@@ -187,6 +205,15 @@ impl Lines {
 mod tests {
     use super::*;
     use crate::shape::tests::machine;
+
+    #[test]
+    fn the_limits_are_those_of_the_sources() {
+        let header = SOURCES.iter().find(|s| s.0 == "numalab.h").unwrap().1;
+        assert!(header.contains(&format!("MAX_CPUS = {MAX_CPUS}, MAX_NODES = {MAX_NODES},")));
+        assert_eq!(check_room(&machine(64, 1, 1, 1, false)), Ok(()));
+        let e = check_room(&machine(65, 1, 1, 1, false)).unwrap_err().to_string();
+        assert!(e.contains("65 nodes") && e.contains("64 nodes") && e.contains("--timing counters"), "{e}");
+    }
 
     #[test]
     fn the_configuration_is_in_guest_order_and_scaled() {

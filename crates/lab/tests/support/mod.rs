@@ -15,11 +15,6 @@ use numalab_model::workload::*;
 use numalab_worker::job::{Drill, Knob};
 use std::time::Duration;
 
-/// Whether a variable is set to `value`.
-pub fn is(variable: &str, value: &str) -> bool {
-    std::env::var(variable).is_ok_and(|v| v == value)
-}
-
 /// The image named by `NUMALAB_TEST_KERNEL`, or the packaged kernel.
 pub fn image(lab: &Lab) -> Image {
     let name = std::env::var("NUMALAB_TEST_KERNEL").unwrap_or_else(|_| "debian-6.12".into());

@@ -1,17 +1,19 @@
 //! The balancing tracepoints, counted by reason (kernel-numa-balancing.md §15.3).
 //!
 //! A private tracefs instance with small buffers is drained at every sample, so nothing else on the
-//! system is disturbed and no event text is kept.
+//! system is disturbed and no event text is kept. It carries the process id of its run, and goes with it; those of
+//! runs that were killed are removed by the next one.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where tracefs is found.
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-const INSTANCE: &str = "numalab";
+/// First part of an instance's name; the process id follows.
+const INSTANCE: &str = "numalab-";
 /// Role of a skip's reasons, as the simulator names them.
 const SKIP: &str = "skip";
 /// (event, what it is counted as); `sched_skip_vma_numa` is counted per reason.
@@ -22,12 +24,46 @@ const EVENTS: [(&str, &str); 4] = [
     ("sched_stick_numa", "placed.stick"),
 ];
 
-/// An enabled instance.
+/// An enabled instance; dropping it ends tracing.
 #[derive(Debug)]
 pub struct Trace {
-    instance: PathBuf,
+    // Closed before the instance is removed, which the kernel refuses while it is open.
     pipe: File,
     counts: Counts,
+    _instance: Instance,
+}
+
+/// A directory of tracefs that is removed, with all it enables, when dropped.
+#[derive(Debug)]
+struct Instance(PathBuf);
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // One that cannot be removed now is tried again by the next run.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+impl Instance {
+    /// Makes the instance of this process in `instances`, and removes those of dead ones (one of them may have had this
+    /// process's id).
+    fn make(instances: &Path) -> io::Result<Self> {
+        for entry in fs::read_dir(instances)?.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let owner = name.strip_prefix(INSTANCE).and_then(|pid| pid.parse::<u32>().ok());
+            if owner.is_some_and(|pid| pid == std::process::id() || !Path::new(&format!("/proc/{pid}")).exists()) {
+                let _ = fs::remove_dir(entry.path());
+            }
+        }
+        let path = instances.join(format!("{INSTANCE}{}", std::process::id()));
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+
+    /// Writes to a file that the kernel made.
+    fn set(&self, file: &str, text: &str) -> io::Result<()> {
+        OpenOptions::new().write(true).open(self.0.join(file))?.write_all(text.as_bytes())
+    }
 }
 
 /// Events by reason.
@@ -44,23 +80,27 @@ impl Trace {
     ///
     /// # Errors
     /// No tracefs or no permission.
-    pub fn start() -> std::io::Result<Self> {
-        let root = ROOTS.iter().find(|r| PathBuf::from(r).join("instances").is_dir());
-        let root = root.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?;
-        let instance = PathBuf::from(root).join("instances").join(INSTANCE);
-        if !instance.is_dir() {
-            fs::create_dir(&instance)?;
-        }
+    pub fn start() -> io::Result<Self> {
+        let instances = ROOTS.iter().map(|r| Path::new(r).join("instances")).find(|d| d.is_dir());
+        let instances = instances.ok_or_else(|| {
+            let what = format!("no tracefs at {}: `mount -t tracefs tracefs {}`", ROOTS.join(" or "), ROOTS[0]);
+            io::Error::new(io::ErrorKind::NotFound, what)
+        })?;
+        Self::start_in(&instances)
+    }
+
+    fn start_in(instances: &Path) -> io::Result<Self> {
+        let instance = Instance::make(instances)?;
         // Smaller or equal to the default everywhere; refusal leaves the default, which works too.
-        let _ = fs::write(instance.join("buffer_size_kb"), "256");
+        let _ = instance.set("buffer_size_kb", "256");
         let mut counts = Counts::default();
         for (event, name) in EVENTS {
-            if fs::write(instance.join("events/sched").join(event).join("enable"), "1").is_ok() && name != SKIP {
+            if instance.set(&format!("events/sched/{event}/enable"), "1").is_ok() && name != SKIP {
                 counts.reasons.insert(name.to_string(), 0);
             }
         }
-        let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(instance.join("trace_pipe"))?;
-        Ok(Self { instance, pipe, counts })
+        let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(instance.0.join("trace_pipe"))?;
+        Ok(Self { pipe, counts, _instance: instance })
     }
 
     /// Counts everything traced so far.
@@ -77,12 +117,7 @@ impl Trace {
     /// Ends tracing and returns what was counted.
     pub fn stop(mut self) -> Counts {
         self.drain();
-        let counts = std::mem::take(&mut self.counts);
-        let instance = self.instance.clone();
-        drop(self);
-        // An instance that stays behind costs little memory and is reused by the next run.
-        let _ = fs::remove_dir(instance);
-        counts
+        std::mem::take(&mut self.counts)
     }
 }
 
@@ -138,5 +173,29 @@ mod tests {
         let want = [("placed.move", 1), ("skip.pid_inactive", 1), ("skip.unsuitable", 2)];
         assert_eq!(c.reasons(), want.map(|(n, v)| (n.to_string(), v)).to_vec());
         assert_eq!(c.lost, 12);
+    }
+
+    #[test]
+    fn an_instance_carries_its_owner_and_goes_with_it() {
+        let root = std::env::temp_dir().join(format!("numalab-instances-{}", std::process::id()));
+        // Process ids end below 2^22 on Linux; process 1 always lives.
+        for name in ["numalab-999999999", "numalab-1", "other-999999999"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        let mine = format!("numalab-{}", std::process::id());
+        let names = || {
+            let mut all: Vec<_> =
+                fs::read_dir(&root).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+            all.sort();
+            all
+        };
+        let instance = Instance::make(&root).unwrap();
+        assert!(names().contains(&mine) && !names().contains(&"numalab-999999999".to_string()), "{:?}", names());
+        drop(instance);
+        assert_eq!(names(), ["numalab-1", "other-999999999"]);
+        // Nothing here has the kernel's files: the start fails, and leaves no instance.
+        assert!(Trace::start_in(&root).is_err());
+        assert_eq!(names(), ["numalab-1", "other-999999999"]);
+        fs::remove_dir_all(&root).unwrap();
     }
 }

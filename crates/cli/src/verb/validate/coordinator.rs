@@ -6,11 +6,10 @@
 //! counts as one of them nowhere else.
 
 use numalab_model::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
+use numalab_worker::run::LOOK_NS;
 use std::sync::Arc;
 
-/// Times at which it looks whether anything has ended, ns (the worker's `LOOK_NS`).
-const LOOK_NS: u64 = 250_000_000;
-/// Looks between two samples, the sample's own not counted.
+/// Looks ([`LOOK_NS`] apart) between two samples, the sample's own not counted.
 const LOOKS: u64 = 3;
 /// CPU time of a look, ns. This and the next two: `CLOCK_PROCESS_CPUTIME_ID` of the coordinator in a guest of Debian 6.1,
 /// timing modelled, nine tasks of `cow-shared`: 68 ms for 24 looks.

@@ -1,0 +1,219 @@
+//! Settings of the running system that a run makes, and their way back.
+//!
+//! Every file is read before it is first written. What it held goes back when the run is over, in reverse order:
+//! at its end, on an error, on a panic, and on a signal that ends the run ([`crate::sys::stop_signal`]). In a guest
+//! (process 1) nothing goes back, because the machine is switched off.
+
+use crate::job::{Job, Knob};
+use crate::knob;
+use numalab_model::record::EffectiveTunable;
+use numalab_model::workload::{Op, Policy};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The system-wide weights of weighted interleaving, one file per node (Linux 6.9 and later).
+pub const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
+
+/// Settings made so far. Dropping it undoes them.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// Files and what they held, in the order in which they were written.
+    before: Vec<(PathBuf, String)>,
+}
+
+impl Settings {
+    /// Sets the knobs of a job and returns what the kernel has now. A knob that is not required and cannot be set
+    /// is a warning, one that was only to be reported is left out.
+    ///
+    /// # Errors
+    /// A required knob that the kernel lacks, refuses or changes.
+    pub fn knobs(&mut self, knobs: &[Knob], warnings: &mut Vec<String>) -> Result<Vec<EffectiveTunable>, String> {
+        let mut tunables = Vec::new();
+        for knob in knobs {
+            match self.knob(knob) {
+                Ok(effective) => tunables.push(effective),
+                // What is only to be reported may be missing from this kernel.
+                Err(_) if knob.value.is_empty() => {}
+                Err(e) if !knob.required => warnings.push(format!("not set: {e}")),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(tunables)
+    }
+
+    /// Sets a knob (unless its value is empty) and returns what the kernel has now.
+    fn knob(&mut self, knob: &Knob) -> Result<EffectiveTunable, String> {
+        let name = &knob.kernel_name;
+        let path = knob::path(name).ok_or_else(|| format!("`{name}` names no file of a running kernel"))?;
+        let read = || read(&path).map_err(|e| format!("`{name}`: {e}"));
+        let before = read()?;
+        if !knob.value.is_empty() {
+            fs::write(&path, &knob.value).map_err(|e| format!("`{name}` = {}: {e}", knob.value))?;
+            self.before.push((path.clone(), before));
+        }
+        let now = read()?;
+        if !knob.value.is_empty() && now != knob.value {
+            return Err(format!("`{name}` = {} was accepted but the kernel has {now}", knob.value));
+        }
+        Ok(EffectiveTunable {
+            name: knob.name.clone(),
+            value: now,
+            unit: knob.unit.clone(),
+            kernel_name: knob.kernel_name.clone(),
+        })
+    }
+
+    /// Sets the interleave weights that the policies of the job name; `directory` is [`WEIGHTS`].
+    ///
+    /// # Errors
+    /// A node that the job does not map, a kernel without these weights, or one it refuses.
+    pub fn weights(&mut self, job: &Job, directory: &Path) -> Result<(), String> {
+        // Since 6.16 the kernel derives the weights itself until one is written; this goes back last.
+        let auto = directory.join("auto");
+        let mut derived = read(&auto).ok();
+        for (id, weight) in weights_of(job)? {
+            let path = directory.join(format!("node{id}"));
+            let fail = |e| format!("weighted interleave (Linux 6.9 and later) {}: {e}", path.display());
+            let before = read(&path).map_err(fail)?;
+            fs::write(&path, weight.to_string()).map_err(fail)?;
+            self.before.extend(derived.take().map(|d| (auto.clone(), d)));
+            self.before.push((path, before));
+        }
+        Ok(())
+    }
+
+    /// Writes back what the files held; returns a line for each that could not be.
+    pub fn restore(&mut self) -> Vec<String> {
+        let mut lost = Vec::new();
+        if std::process::id() == 1 {
+            return lost;
+        }
+        for (path, before) in self.before.drain(..).rev() {
+            if let Err(e) = fs::write(&path, &before) {
+                lost.push(format!("{} is not back at `{before}`: {e}", path.display()));
+            }
+        }
+        lost
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        for line in self.restore() {
+            crate::say(&format!("numalab-worker: {line}"));
+        }
+    }
+}
+
+/// Value of a kernel's file.
+fn read(path: &Path) -> std::io::Result<String> {
+    fs::read_to_string(path).map(|t| knob::value_of(&t))
+}
+
+/// (node of the running system, weight) of every policy of the job.
+fn weights_of(job: &Job) -> Result<Vec<(u32, u32)>, String> {
+    let mut policies: Vec<&Policy> = Vec::new();
+    for process in &job.workload.processes {
+        policies.extend(process.regions.iter().filter_map(|r| r.policy.as_ref()));
+        let ops = process.prologue.iter().chain(process.threads.iter().flat_map(|t| t.ops.iter()));
+        policies.extend(ops.filter_map(|o| if let Op::SetPolicy(p) = o { Some(p) } else { None }));
+    }
+    let mut out = Vec::new();
+    for policy in policies {
+        for (node, &weight) in policy.nodes.iter().zip(&policy.weights) {
+            let id = job.node_ids.get(*node as usize).ok_or_else(|| format!("policy names node {node}"))?;
+            out.push((*id, weight.into()));
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::tests::{job, process, region};
+    use numalab_model::workload::PolicyMode;
+
+    /// A directory of this test's own, gone at the end.
+    struct Files(PathBuf);
+
+    impl Files {
+        fn new(name: &str, files: &[(&str, &str)]) -> Self {
+            let directory = std::env::temp_dir().join(format!("numalab-{name}-{}", std::process::id()));
+            fs::create_dir_all(&directory).unwrap();
+            files.iter().for_each(|(file, text)| fs::write(directory.join(file), text).unwrap());
+            Self(directory)
+        }
+        fn text(&self, file: &str) -> String {
+            fs::read_to_string(self.0.join(file)).unwrap()
+        }
+        fn knob(&self, file: &str, required: bool) -> Knob {
+            let kernel_name = self.0.join(file).to_string_lossy().into_owned();
+            Knob { name: "a.b".into(), kernel_name, value: "7".into(), unit: "ms".into(), required }
+        }
+    }
+
+    impl Drop for Files {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn knobs_are_set_checked_and_undone() {
+        let files = Files::new("knobs", &[("x", "5\n"), ("y", "always [madvise] never\n")]);
+        let mut settings = Settings::default();
+        let mut warnings = Vec::new();
+        let knobs = [files.knob("x", true), files.knob("y", true), files.knob("none/at/all", false)];
+        let set = settings.knobs(&knobs, &mut warnings).unwrap();
+        assert_eq!(set.iter().map(|t| t.value.as_str()).collect::<Vec<_>>(), ["7", "7"]);
+        assert!(warnings.len() == 1 && warnings[0].contains("none/at/all"), "{warnings:?}");
+        assert_eq!(settings.restore(), Vec::<String>::new());
+        assert_eq!((files.text("x").as_str(), files.text("y").as_str()), ("5", "madvise"));
+    }
+
+    #[test]
+    fn a_refused_knob_undoes_those_before_it() {
+        let files = Files::new("refused", &[("x", "5\n")]);
+        let mut settings = Settings::default();
+        let knobs = [files.knob("x", true), files.knob("none/at/all", true)];
+        assert!(settings.knobs(&knobs, &mut Vec::new()).unwrap_err().contains("none/at/all"));
+        assert_eq!(files.text("x"), "7");
+        drop(settings);
+        assert_eq!(files.text("x"), "5");
+    }
+
+    /// A job on nodes 0 and 4 whose region is interleaved by the weights 3 and 9.
+    fn weighted() -> Job {
+        let mut r = region("r", 8192);
+        let mode = PolicyMode::WeightedInterleave;
+        r.policy = Some(Policy { mode, nodes: vec![0, 1], weights: vec![3, 9], numa_balancing: false });
+        let mut j = job(vec![process("a", vec![r], vec![])]);
+        (j.cpu_ids, j.cpu_nodes, j.node_ids) = (vec![0, 1], vec![0, 1], vec![0, 4]);
+        j
+    }
+
+    #[test]
+    fn interleave_weights_are_undone_and_the_derived_ones_return() {
+        let files = Files::new("weights", &[("node0", "1\n"), ("node4", "2\n"), ("auto", "true\n")]);
+        let mut settings = Settings::default();
+        settings.weights(&weighted(), &files.0).unwrap();
+        assert_eq!((files.text("node0").as_str(), files.text("node4").as_str()), ("3", "9"));
+        assert_eq!(settings.before[0].0, files.0.join("auto"), "undone last, because a weight turns it off");
+        // As the kernel does when a weight is written.
+        fs::write(files.0.join("auto"), "false\n").unwrap();
+        drop(settings);
+        let now = ["node0", "node4", "auto"].map(|f| files.text(f));
+        assert_eq!(now, ["1", "2", "true"]);
+    }
+
+    #[test]
+    fn a_weight_that_cannot_be_set_undoes_those_before_it() {
+        let files = Files::new("weightless", &[("node0", "1\n")]);
+        let mut settings = Settings::default();
+        let e = settings.weights(&weighted(), &files.0).unwrap_err();
+        assert!(e.contains("node4") && e.contains("6.9"), "{e}");
+        drop(settings);
+        assert_eq!(files.text("node0"), "1");
+    }
+}
