@@ -115,7 +115,7 @@ crate::tunables! {
         small_imp: bool = true, "", "model";
         /// No swaps inside a group or between ungrouped tasks while the target node has spare capacity (6.0 on).
         no_swap_with_spare: bool = true, "", "model";
-        /// Cross-node moves reset the scan period only for tasks leaving their preferred node (4.19 on).
+        /// Any move to another node restarts the scan period of a task that leaves its preferred node or has none (4.19 on). Before, only task placement does, for the task whose search has found a CPU.
         conditional_period_reset: bool = true, "", "model";
     }
 }

@@ -366,6 +366,20 @@ fn a_swap_is_a_cross_node_move_for_both() {
     assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period), (250, 250));
 }
 
+/// task_numa_migrate() before 4.19: the period of the searching task restarts once a CPU is found, moved or not.
+#[test]
+fn before_4_19_only_the_searching_task_restarts_its_period() {
+    let mut s = two_busy("4.18", (&[900, 100], None));
+    (s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period) = (7777, 7777);
+    assert_eq!(s.place(), ["swap 0 1"]);
+    assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period), (250, 7777));
+    let mut s = two_busy("4.18", (&[900, 100], None));
+    s.n.tasks[0].numa_scan_period = 7777;
+    s.host.refuse_moves = true;
+    assert!(s.place().is_empty());
+    assert_eq!(s.n.tasks[0].numa_scan_period, 250);
+}
+
 /// A kernel that weighs loads instead of counting tasks; two nodes of two CPUs, task 0 on CPU 0.
 fn weighing(tasks: &[(usize, &[u64], Option<usize>)]) -> Setup {
     setup(direct(2, 2), "4.20", tasks)

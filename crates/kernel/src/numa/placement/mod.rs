@@ -143,6 +143,9 @@ impl NumaBalancing {
             self.reasons.placed[Placement::Stick as usize] += 1;
             return;
         };
+        if !self.cfg.switches.conditional_period_reset {
+            self.restart_period(s.task, host);
+        }
         let (done, what) = match s.best_task {
             None => (host.move_task(s.task, best_cpu, s.now), Placement::Move),
             Some(other) => (host.swap_tasks(s.task, other, s.now), Placement::Swap),
@@ -154,6 +157,14 @@ impl NumaBalancing {
             if let Some(other) = s.best_task {
                 self.moved(other, best_cpu, s.src_cpu, host);
             }
+        }
+    }
+
+    /// Before 4.19 a search that has found a CPU restarts the period of its task (`task_numa_migrate`), whether or not
+    /// the move then succeeds; a swap partner keeps its own.
+    fn restart_period<H: TaskHost>(&mut self, task: TaskId, host: &H) {
+        if let Some(mm) = self.tasks[task as usize].mm {
+            self.tasks[task as usize].numa_scan_period = self.scan_start(task, host.rss_pages(mm));
         }
     }
 
