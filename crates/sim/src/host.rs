@@ -69,6 +69,9 @@ impl TaskHost for Host<'_> {
         let due = self.due_moves.iter().map(|d| d.1);
         self.moves.iter().copied().chain(due).any(|m| self.target(m) == cpu as u32)
     }
+    fn idle_sibling(&mut self, task: TaskId, _src_cpu: usize, target: usize) -> usize {
+        self.sched.numa_idle_sibling(task, target as u32) as usize
+    }
     fn numa_domain(&self, cpu: usize) -> Option<NumaDomain> {
         let d = self.sched.domains().sd_numa(cpu as u32).map(|id| self.sched.domains().domain(id))?;
         Some(NumaDomain { imbalance_pct: d.imbalance_pct, imb_numa_nr: d.imb_numa_nr })

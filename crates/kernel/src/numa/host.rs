@@ -60,6 +60,10 @@ pub trait TaskHost {
     fn claimed(&self, _cpu: usize) -> bool {
         false
     }
+    /// `target`, or an idle CPU sharing its cache, for a task now on `src_cpu` (`select_idle_sibling`).
+    fn idle_sibling(&mut self, _task: TaskId, _src_cpu: usize, target: usize) -> usize {
+        target
+    }
     /// Lowest NUMA domain of a CPU, `None` if it has none.
     fn numa_domain(&self, cpu: usize) -> Option<NumaDomain>;
     /// The preferred node of a task changed: the host moves it between its queue's NUMA counters.

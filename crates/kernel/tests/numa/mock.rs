@@ -200,6 +200,7 @@ pub struct MockHost {
     pub forbidden: Vec<(u32, usize)>,
     pub busy_cores: Vec<usize>,
     pub claimed: Vec<usize>,
+    pub idle_sibling: Option<usize>,
     pub domain: Option<NumaDomain>,
     pub refuse_moves: bool,
     pub log: Vec<String>,
@@ -220,6 +221,7 @@ impl MockHost {
             forbidden: Vec::new(),
             busy_cores: Vec::new(),
             claimed: Vec::new(),
+            idle_sibling: None,
             domain: Some(NumaDomain { imbalance_pct: 117, imb_numa_nr: 8 }),
             refuse_moves: false,
             log: Vec::new(),
@@ -274,6 +276,9 @@ impl TaskHost for MockHost {
     }
     fn claimed(&self, cpu: usize) -> bool {
         self.claimed.contains(&cpu)
+    }
+    fn idle_sibling(&mut self, _: u32, _: usize, target: usize) -> usize {
+        self.idle_sibling.unwrap_or(target)
     }
     fn numa_domain(&self, _: usize) -> Option<NumaDomain> {
         self.domain

@@ -180,7 +180,7 @@ fn loads_decide_where_the_model_counts_nothing() {
     assert!(s.place().is_empty());
     // An empty node may be moved to: |1024 − 0| is not worse than |0 − 1024|.
     let mut s = setup(direct(2, 4), "4.20", &tasks[..1]);
-    assert_eq!(s.place(), ["move 0 4"]);
+    assert_eq!(s.place(), ["move 0 7"], "before 5.7 every idle CPU replaces the one before");
 }
 
 /// One CPU per node, both busy.
@@ -380,9 +380,35 @@ fn before_4_19_only_the_searching_task_restarts_its_period() {
     assert_eq!(s.n.tasks[0].numa_scan_period, 250);
 }
 
-/// A kernel that weighs loads instead of counting tasks; two nodes of two CPUs, task 0 on CPU 0.
+/// A kernel that weighs loads instead of counting tasks, as 5.7 does where no CPU is spare, and searches as 5.7; two
+/// nodes of two CPUs, task 0 on CPU 0.
 fn weighing(tasks: &[(usize, &[u64], Option<usize>)]) -> Setup {
-    setup(direct(2, 2), "4.20", tasks)
+    let mut s = setup(direct(2, 2), "4.20", tasks);
+    s.n.cfg.switches.bias_by_preference = true;
+    s
+}
+
+/// task_numa_compare() before 5.7: no preferences, no early end, moves by select_idle_sibling().
+#[test]
+fn before_5_7_preferences_do_not_bias_the_search() {
+    // As in `a_partner_that_gets_home_is_not_given_up_...`: there task 1 is taken for its preference.
+    let tasks: [(usize, &[u64], Option<usize>); 3] =
+        [(0, &[100, 900], Some(1)), (2, &[550, 450], Some(0)), (3, &[900, 100], None)];
+    let build = |release| {
+        let mut s = setup(direct(2, 2), release, &tasks);
+        s.host.stats[1] = CpuStats { load: 3072, runnable: 3072, util: 1024, nr_running: 3, capacity: 1024 };
+        s.place()
+    };
+    assert_eq!(build("4.20"), ["swap 0 2"]);
+    assert_eq!(build("5.7"), ["swap 0 1"]);
+    // The search goes on behind the task itself and behind the first partner that gets home.
+    let tasks: [(usize, &[u64], Option<usize>); 4] =
+        [(0, &[100, 900], Some(1)), (1, &[9, 0], None), (2, &[550, 450], Some(0)), (3, &[900, 100], Some(0))];
+    assert_eq!(setup(direct(2, 2), "4.20", &tasks).place(), ["swap 0 3"]);
+    // A move's CPU is found by select_idle_sibling(), not among the node's idle cores.
+    let mut s = setup(direct(2, 4), "4.20", &[(0, &[100, 900], Some(1))]);
+    s.host.idle_sibling = Some(5);
+    assert_eq!(s.place(), ["move 0 5"]);
 }
 
 #[test]

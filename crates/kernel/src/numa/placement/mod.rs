@@ -108,7 +108,7 @@ impl NumaBalancing {
     }
 
     /// Looks for a CPU on `nid`, given the weights of the source.
-    fn examine<H: TaskHost>(&self, s: &mut Search, nid: usize, src: (i64, i64), host: &H) {
+    fn examine<H: TaskHost>(&self, s: &mut Search, nid: usize, src: (i64, i64), host: &mut H) {
         let dst = self.weights(s.task, nid, s.dist);
         s.task_imp = dst.0 - src.0;
         s.group_imp = dst.1 - src.1;
@@ -118,7 +118,7 @@ impl NumaBalancing {
     }
 
     /// §14.2 step 5.
-    fn examine_others<H: TaskHost>(&self, s: &mut Search, preferred: usize, mut src: (i64, i64), host: &H) {
+    fn examine_others<H: TaskHost>(&self, s: &mut Search, preferred: usize, mut src: (i64, i64), host: &mut H) {
         for nid in self.topo.cpu_nodes().iter() {
             if nid == s.src_nid || nid == preferred {
                 continue;
