@@ -105,7 +105,7 @@ crate::tunables! {
         large_folio_faults: bool = true, "", "model";
         /// A failed migration whose entry changed meanwhile records no fault (6.11 on, 6.1 stable).
         changed_entry_drops_fault: bool = true, "", "model";
-        /// Placement is tried at numa_migrate_retry only, not on every fault (4.19 on).
+        /// Placement is tried at numa_migrate_retry only, not on every fault (4.19 on). Before, a placement adapts the period first and ends with a try to reach the preferred node at once.
         placement_paced: bool = true, "", "model";
         /// Preferred node is retried every 1/16 period, at most every second (3.17 on), not every second.
         retry_by_period: bool = true, "", "model";

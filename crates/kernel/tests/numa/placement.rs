@@ -538,6 +538,24 @@ fn an_idle_best_cpu_is_kept_over_a_busy_one() {
     assert_eq!(s.place(), ["move 0 2"]);
 }
 
+/// task_numa_placement() before 4.19 ends with numa_migrate_preferred(), whatever the retry time.
+#[test]
+fn before_4_19_a_placement_starts_the_move_itself() {
+    for (release, log) in [("4.18", vec!["prefer 0 None Some(1)", "move 0 3"]), ("4.19", vec![])] {
+        let mut s = setup(direct(2, 2), release, &[(0, &[100, 900], None)]);
+        s.n.tasks[0].numa_migrate_retry = 1 << 40;
+        s.n.mms[0].numa_scan_seq = 1;
+        assert_eq!(s.place(), log, "{release}");
+    }
+    // A placement due in both: 4.18 adapts the period before the search restarts it, 4.19 after.
+    let mut s = setup(direct(2, 2), "4.18", &[(0, &[100, 900], Some(1))]);
+    s.n.mms[0].numa_scan_seq = 1;
+    s.n.tasks[0].numa_scan_period = 1000;
+    assert_eq!(s.place().last().unwrap(), "move 0 3");
+    // Nothing local or shared: doubled; then restarted at the 250 ms of 1 GiB, and the retry time is that of now.
+    assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[0].numa_migrate_retry), (250, 10_125));
+}
+
 #[test]
 fn without_task_migration_tasks_stay() {
     let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
