@@ -257,6 +257,8 @@ impl Spaces<'_> {
             };
             let frame = memory.carry_flags(vma.frame(at.chunk, at.page), to, frame, pages);
             let last = if pages > 1 { vma.chunk(at.chunk).index } else { NEVER };
+            // The entry is made anew from the VMA's protection (remove_migration_pte), so its mark is gone.
+            vma.unmark(at.chunk, at.page);
             let old = vma.move_page(at.chunk, at.page, to, frame, last);
             memory.free_page(*node, old, class);
             pass.work.demoted += pages;
@@ -338,6 +340,11 @@ impl Spaces<'_> {
         let mut all = Everybody(self.processes);
         let memory = &mut *pass.memory;
         if let Some(to) = pass.demote_to {
+            let b = self.shared.block_of(at);
+            if b.locked.get(usize::from(at.page)) || b.batched.get(usize::from(at.page)) {
+                // Isolated by a migration, or not on the LRU yet, as for `swap_out`.
+                return After::Next;
+            }
             let Some(frame) = memory.alloc_on(pass.node, to, pages) else {
                 return if pages > 1 { After::Next } else { After::NoRoom };
             };
