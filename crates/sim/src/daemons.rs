@@ -91,7 +91,8 @@ impl World<'_> {
         let mut used = self.daemons.over_ns[node];
         while used < EPOCH_NS && self.memory.kswapd(node).is_running() {
             let mut work = Work::default();
-            let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
+            let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
+            let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
             self.memory.kswapd_step(node, &mut env, &mut work);
             used += PASS_NS.max(self.background_ns(&work, used));
         }
@@ -244,7 +245,8 @@ impl World<'_> {
             spread: false,
         };
         let mut work = Work::default();
-        let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
+        let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
+        let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
         let got = self.memory.alloc_page(&req, &mut env, &mut work);
         let Ok(got) = got else {
             self.memory.events.thp_collapse_alloc_failed += 1;
