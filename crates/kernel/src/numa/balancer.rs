@@ -84,8 +84,8 @@ impl NumaBalancing {
     }
 
     /// A task is being moved to another CPU (`update_scan_period`): a move between nodes may restart its scan period.
-    /// To be called for every move except those a [`TaskHost`](super::TaskHost) was told to make. Before 4.19 only
-    /// task placement restarted periods (`task_numa_migrate`), so there this does nothing.
+    /// To be called for every move except those a [`TaskHost`](super::TaskHost) made as soon as it was told to.
+    /// Before 4.19 only task placement restarted periods (`task_numa_migrate`), so there this does nothing.
     #[inline]
     pub fn migration_happened(&mut self, task: TaskId, from_cpu: usize, to_cpu: usize, rss_pages: u64) {
         let (src, dst) = (self.topo.node_of(from_cpu), self.topo.node_of(to_cpu));

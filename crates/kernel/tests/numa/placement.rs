@@ -256,6 +256,18 @@ fn a_failed_move_is_a_stick() {
 }
 
 #[test]
+fn a_move_that_is_put_off_is_neither_booked_nor_felt_yet() {
+    let mut s = two_busy("6.12", (&[900, 100], None));
+    s.host.put_off = true;
+    (s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period) = (7777, 7777);
+    assert!(s.place().is_empty());
+    assert_eq!((s.placed(Placement::Swap), s.placed(Placement::Stick)), (0, 0));
+    assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period), (7777, 7777));
+    s.n.placed(Placement::Swap);
+    assert_eq!(s.placed(Placement::Swap), 1);
+}
+
+#[test]
 fn another_node_is_taken_if_the_preferred_one_is_full() {
     // Node 1 runs a pinned task; node 2 is idle.
     let build = |grouped: bool| {

@@ -8,7 +8,7 @@ pub mod compare;
 pub mod node_stats;
 
 use super::counters::Placement;
-use super::host::TaskHost;
+use super::host::{TaskHost, Told};
 use super::state::TaskId;
 use super::time::Jiffies;
 use super::topology::TopologyKind;
@@ -140,24 +140,32 @@ impl NumaBalancing {
     /// §14.2 steps 7 and 8.
     fn carry_out<H: TaskHost>(&mut self, s: &Search, host: &mut H) {
         let Some(best_cpu) = s.best_cpu else {
-            self.reasons.placed[Placement::Stick as usize] += 1;
+            self.placed(Placement::Stick);
             return;
         };
         if !self.cfg.switches.conditional_period_reset {
             self.restart_period(s.task, host);
         }
-        let (done, what) = match s.best_task {
+        let (told, what) = match s.best_task {
             None => (host.move_task(s.task, best_cpu, s.now), Placement::Move),
             Some(other) => (host.swap_tasks(s.task, other, s.now), Placement::Swap),
         };
-        let what = if done { what } else { Placement::Stick };
-        self.reasons.placed[what as usize] += 1;
-        if done {
+        match told {
+            Told::Done => self.placed(what),
+            Told::Refused => self.placed(Placement::Stick),
+            Told::Later => {}
+        }
+        if told == Told::Done {
             self.moved(s.task, s.src_cpu, best_cpu, host);
             if let Some(other) = s.best_task {
                 self.moved(other, best_cpu, s.src_cpu, host);
             }
         }
+    }
+
+    /// Books what came of a search; for a move that was put off, the host does so when it has made it or given it up.
+    pub fn placed(&mut self, what: Placement) {
+        self.reasons.placed[what as usize] += 1;
     }
 
     /// Before 4.19 a search that has found a CPU restarts the period of its task (`task_numa_migrate`), whether or not
