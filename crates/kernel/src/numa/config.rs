@@ -107,6 +107,8 @@ crate::tunables! {
         changed_entry_drops_fault: bool = true, "", "model";
         /// Placement is tried at numa_migrate_retry only, not on every fault (4.19 on). Before, a placement adapts the period first and ends with a try to reach the preferred node at once.
         placement_paced: bool = true, "", "model";
+        /// A new task may place itself at once (6.0 on). Before, a clone inherits the time of its parent's next try.
+        fork_resets_retry: bool = true, "", "model";
         /// Preferred node is retried every 1/16 period, at most every second (3.17 on), not every second.
         retry_by_period: bool = true, "", "model";
         /// Tasks are moved to their preferred node (3.13 on).

@@ -41,11 +41,13 @@ impl NumaBalancing {
         let hz = self.cfg.hz;
         let p = &self.tasks[parent as usize];
         let (parent_mm, preferred) = (p.mm, p.numa_preferred_nid);
+        let retry = if self.cfg.switches.fork_resets_retry { 0 } else { p.numa_migrate_retry };
         let (period, period_max) = (p.numa_scan_period, p.numa_scan_period_max);
         let mut t = TaskNuma {
             pid: child_pid,
             numa_scan_period: self.cfg.scan.scan_delay_ms,
             numa_scan_period_max: period_max,
+            numa_migrate_retry: retry,
             ..TaskNuma::default()
         };
         let mut users = 0;

@@ -136,6 +136,18 @@ fn fork_of_a_single_threaded_parent_resets_its_own_pass_counter() {
     assert_eq!(n.tasks[1].numa_preferred_nid, None, "a process starts without a preferred node");
 }
 
+/// 70ce3ea9aa4e, 6.0: before, dup_task_struct() leaves the parent's value in every clone.
+#[test]
+fn clones_inherited_the_retry_time_before_6_0() {
+    for (release, retry) in [("5.18", 4711), ("6.0", 0)] {
+        let mut n = system(release, 250);
+        n.tasks[0].numa_migrate_retry = 4711;
+        n.fork(0, 1, CloneKind::Thread, 1001, 5, 0);
+        n.fork(0, 2, CloneKind::Process(1), 1002, 5, 0);
+        assert_eq!((n.tasks[1].numa_migrate_retry, n.tasks[2].numa_migrate_retry), (retry, retry), "{release}");
+    }
+}
+
 #[test]
 fn fork_of_a_multi_threaded_parent_resets_nothing() {
     let mut n = system("6.12", 250);
