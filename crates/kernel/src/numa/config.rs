@@ -57,9 +57,11 @@ crate::tunables! {
         rate_limit: Word = "off", "", "model", choices ["off", "legacy", "legacy_and_marking"];
         /// Form of memory tiering.
         tiering_model: Word = "v61", "", "model", choices ["basic", "v61"];
-        /// The scan budget is charged with entries changed, not with the length walked (until 4.2).
+        /// The scan budget is charged with entries changed, not with the length walked (3.8).
         scan_charges_updates: bool = false, "", "model";
-        /// A scan work also walks at most 8 times its size of address space (4.3 on).
+        /// Once a scan work has changed an entry, the length of all that it walks further is charged, changed or not (3.13 to 4.3).
+        scan_charges_all_after: bool = false, "", "model";
+        /// A scan work also walks at most 8 times its size of address space (4.4 on).
         virtual_budget: bool = true, "", "model";
         /// Scanning postpones the next scan by 32 times its own runtime (4.4 on).
         overhead_guard: bool = true, "", "model";
