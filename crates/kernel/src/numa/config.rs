@@ -59,6 +59,8 @@ crate::tunables! {
         tiering_model: Word = "v61", "", "model", choices ["basic", "v61"];
         /// The scan budget is charged with entries changed, not with the length walked (3.8).
         scan_charges_updates: bool = false, "", "model";
+        /// The trigger compares runtime less node_stamp without a sign, so a stamp ahead of the runtime passes at every tick (before 4.4).
+        trigger_underflows: bool = false, "", "model";
         /// Once a scan work has changed an entry, the length of all that it walks further is charged, changed or not (3.13 to 4.3).
         scan_charges_all_after: bool = false, "", "model";
         /// A scan work also walks at most 8 times its size of address space (4.4 on).

@@ -35,6 +35,7 @@ pub const RELEASES: &[Release] = &[
             ("numa.rate_limit", "legacy_and_marking"),
             ("numa.tiering_model", "basic"),
             ("numa.scan_charges_updates", "true"),
+            ("numa.trigger_underflows", "true"),
             ("numa.scan_charges_all_after", "false"),
             ("numa.virtual_budget", "false"),
             ("numa.overhead_guard", "false"),
@@ -100,6 +101,7 @@ pub const RELEASES: &[Release] = &[
         "4.4",
         "4.1",
         &[
+            ("numa.trigger_underflows", "false"),
             ("numa.scan_charges_all_after", "false"),
             ("numa.virtual_budget", "true"),
             ("numa.overhead_guard", "true"),

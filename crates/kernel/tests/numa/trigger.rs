@@ -40,6 +40,22 @@ fn t2_next_trigger_after_a_won_scan() {
     assert!(n.tick(1, 1258 * MS + 1, 400, mib_pages(1024)), "T2");
 }
 
+/// "Fix math underflow in task_tick_numa()", 4.4.
+#[test]
+fn before_4_4_a_stamp_ahead_of_the_runtime_triggers_at_every_tick() {
+    for (release, again) in [("4.1", true), ("4.4", false)] {
+        let mut n = system(release, 1000);
+        n.mms[0].numa_next_scan = 1;
+        assert!(n.tick(0, 1001 * MS, 1001, mib_pages(1024)));
+        n.scan_work(0, args(1001), &mut MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]));
+        assert_eq!(n.tasks[0].node_stamp, 1002 * MS, "a period and two ticks");
+        // The gate is closed until 1251 ms; the stamp tells whether the trigger passed.
+        assert_eq!(n.trigger_due(0, 1001 * MS + 1), again, "{release}");
+        assert!(!n.tick(0, 1001 * MS + 1, 1002, mib_pages(1024)));
+        assert_eq!(n.tasks[0].node_stamp == 1252 * MS, again, "{release}");
+    }
+}
+
 #[test]
 fn t3_scan_overhead_postpones_the_next_trigger() {
     let mut n = forked(250);
