@@ -80,6 +80,7 @@ pub const RELEASES: &[Release] = &[
             ("numa.period_model", "v313"),
             ("numa.fault_stats", "v313"),
             ("numa.migrate_rule", "v313"),
+            ("numa.rate_limit", "legacy"),
             ("numa.scan_charges_updates", "false"),
             ("numa.scan_charges_all_after", "true"),
             ("numa.skip_shared_ro", "true"),
@@ -95,7 +96,7 @@ pub const RELEASES: &[Release] = &[
         &[("numa.fault_stats", "v315"), ("numa.migrate_rule", "v315"), ("numa.skip_inaccessible", "true")],
     ),
     row("3.17", "3.15", &[("numa.period_model", "v317"), ("numa.retry_by_period", "true")]),
-    row("3.18", "3.17", &[("numa.rate_limit", "legacy"), ("numa.shmem_task_policy", "false")]),
+    row("3.18", "3.17", &[("numa.shmem_task_policy", "false")]),
     row("4.1", "3.18", &[("numa.skip_mixed_map", "true")]),
     row(
         "4.4",
