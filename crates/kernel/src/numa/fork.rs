@@ -3,6 +3,7 @@
 //! Fork initialises the child before the mm is copied, so "the mm" there is still the parent's: a single-threaded
 //! parent has its own pass counter reset and its scan postponed by every fork.
 
+use super::period::PeriodModel;
 use super::state::{fault_index, FirstNid, MmId, MmNuma, TaskId, TaskNuma, CPUBUF, MEMBUF};
 use super::time::{Jiffies, NSEC_PER_MSEC};
 use super::NumaBalancing;
@@ -50,11 +51,13 @@ impl NumaBalancing {
             numa_migrate_retry: retry,
             ..TaskNuma::default()
         };
+        // In 3.8 a fork does not postpone scanning.
+        let delay = if self.cfg.period_model == PeriodModel::V38 { 0 } else { hz.jiffies(self.cfg.scan.scan_delay_ms) };
         let mut users = 0;
         if let Some(m) = parent_mm.map(|mm| &mut self.mms[mm as usize]) {
             users = m.users;
             if users == 1 {
-                m.numa_next_scan = now.wrapping_add(hz.jiffies(self.cfg.scan.scan_delay_ms));
+                m.numa_next_scan = now.wrapping_add(delay);
                 m.numa_next_reset = now;
                 m.numa_scan_seq = 0;
             }

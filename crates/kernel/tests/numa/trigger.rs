@@ -217,6 +217,22 @@ fn kernel_threads_exiting_tasks_and_queued_works_do_not_trigger() {
 }
 
 #[test]
+fn the_3_8_gate_is_open_from_the_start() {
+    let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]);
+    for (release, next_scan, end, stamp) in [("3.8", 100, ScanEnd::Walked, 0), ("3.13", 1100, ScanEnd::NotDue, 2 * MS)]
+    {
+        let mut n = system(release, 1000);
+        n.cfg.switches.first_nid_gate = false;
+        assert_eq!(n.scan_work(0, args(50), &mut space).end, end, "{release}: a gate of 0 is armed since 3.13");
+        n.mms[0].numa_next_scan = 60;
+        assert_eq!(n.scan_work(0, args(60), &mut space).end, ScanEnd::Walked);
+        assert_eq!(n.tasks[0].node_stamp, stamp, "{release}: the winner's two ticks");
+        n.fork(0, 1, CloneKind::Process(1), 1001, 100, 0);
+        assert_eq!((n.mms[0].numa_next_scan, n.mms[1].numa_next_scan), (next_scan, next_scan), "{release}: a fork");
+    }
+}
+
+#[test]
 fn the_3_8_trigger_restarts_from_the_runtime() {
     let mut n = system("3.8", 1000);
     assert!(n.tick(0, 1001 * MS, 1001, 0));

@@ -232,8 +232,10 @@ impl NumaBalancing {
             self.reset_period_v38(task, mm, args.now);
         }
         let hz = self.cfg.hz;
+        // 3.8 neither arms a gate of 0 nor holds the winner back.
+        let v38 = self.cfg.period_model == PeriodModel::V38;
         let m = &mut self.mms[mm as usize];
-        if m.numa_next_scan == 0 {
+        if m.numa_next_scan == 0 && !v38 {
             m.numa_next_scan = args.now.wrapping_add(hz.jiffies(self.cfg.scan.scan_delay_ms));
         }
         if before(args.now, m.numa_next_scan) {
@@ -247,8 +249,10 @@ impl NumaBalancing {
         }
         let t = &mut self.tasks[task as usize];
         self.mms[mm as usize].numa_next_scan = args.now.wrapping_add(hz.jiffies(t.numa_scan_period));
-        // Another thread is likely to win next time.
-        t.node_stamp = t.node_stamp.wrapping_add(2 * hz.tick_ns());
+        if !v38 {
+            // Another thread is likely to win next time.
+            t.node_stamp = t.node_stamp.wrapping_add(2 * hz.tick_ns());
+        }
         if self.cfg.rate_limit == RateLimit::LegacyAndMarking && self.limits[args.this_node].limited(hz, args.now) {
             return ScanEnd::RateLimited;
         }
