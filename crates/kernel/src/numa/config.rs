@@ -46,7 +46,7 @@ crate::tunables! {
         /// Which pages are left unmarked for being shared.
         page_filter: Word = "cow_shared_or_pinned", "", "model", choices ["none", "mapcount1_any", "cow_mapcount1", "cow_skip_vma", "mapcount_threshold", "cow_refcount1", "cow_shared_or_pinned"];
         /// Bounds and adaptation of the scan period.
-        period_model: Word = "v414", "", "model", choices ["v38", "v313", "v317", "v414"];
+        period_model: Word = "v414", "", "model", choices ["v38", "v313", "v317", "v40", "v414"];
         /// Which fault statistics are kept and how they decay.
         fault_stats: Word = "v315", "", "model", choices ["none", "v313", "v315"];
         /// Whether a misplaced page migrates.

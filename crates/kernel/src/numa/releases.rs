@@ -97,7 +97,8 @@ pub const RELEASES: &[Release] = &[
     ),
     row("3.17", "3.15", &[("numa.period_model", "v317"), ("numa.retry_by_period", "true")]),
     row("3.18", "3.17", &[("numa.shmem_task_policy", "false")]),
-    row("4.1", "3.18", &[("numa.skip_mixed_map", "true")]),
+    row("4.0", "3.18", &[("numa.period_model", "v40")]),
+    row("4.1", "4.0", &[("numa.skip_mixed_map", "true")]),
     row(
         "4.4",
         "4.1",

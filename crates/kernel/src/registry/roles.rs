@@ -37,6 +37,7 @@ pub const ROLES: &[RoleDecl] = &[
             is("v38", "Task work at the tick, period per task from 100 ms, longer with every fault that migrates nothing (3.8)."),
             is("v313", "Period scaled by RSS, adapted once per pass; local share threshold 3 of 10 (3.13)."),
             is("v317", "As v313 with threshold 7 of 10 (3.17)."),
+            is("v40", "As v317; failed migrations double the period (4.0)."),
             is("v414", "Private share first, then local share, threshold 7 of 10 (4.14 on)."),
         ],
     },
