@@ -65,7 +65,7 @@ crate::tunables! {
         scan_charges_all_after: bool = false, "", "model";
         /// A scan work also walks at most 8 times its size of address space (4.4 on).
         virtual_budget: bool = true, "", "model";
-        /// Scanning postpones the next scan by 32 times its own runtime (4.4 on).
+        /// Scanning postpones the next scan by 32 times its own runtime (4.5 on).
         overhead_guard: bool = true, "", "model";
         /// Readable, not writable file mappings are not scanned (3.13 on).
         skip_shared_ro: bool = true, "", "model";
