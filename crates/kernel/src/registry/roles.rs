@@ -89,7 +89,7 @@ pub const ROLES: &[RoleDecl] = &[
             is("v38", "If the last hint fault came from this node too (3.8)."),
             is("v313", "Two-stage filter on the last CPU and PID (3.13)."),
             is("v315", "As v313, then private faults, then the group's use of both nodes (3.15)."),
-            is("v420", "As v315 with an exception for young tasks (4.20 on)."),
+            is("v420", "As v315 with an exception for young tasks (4.19 on)."),
             is("oracle", "With every access, to the node it comes from, at no cost: no kernel, but the bound for all of them."),
         ],
     },
