@@ -121,6 +121,8 @@ crate::tunables! {
         small_imp: bool = true, "", "model";
         /// The search of a node prefers swap partners that get home, takes idle CPUs on whole idle cores first and ends at the first good choice (5.7 on). Before, every CPU is compared and moves go where select_idle_sibling sends them.
         bias_by_preference: bool = true, "", "model";
+        /// A search makes the node of the CPU it has found, or the present one, the preferred node of a group's task (4.19 on). Before, the node examined last, if the group is active there and on others.
+        group_prefers_found: bool = true, "", "model";
         /// No swaps inside a group or between ungrouped tasks while the target node has spare capacity (6.0 on).
         no_swap_with_spare: bool = true, "", "model";
         /// Any move to another node restarts the scan period of a task that leaves its preferred node or has none (4.19 on). Before, only task placement does, for the task whose search has found a CPU.

@@ -362,6 +362,29 @@ fn spread_groups_look_at_other_nodes_even_if_the_preferred_one_has_room() {
     }
 }
 
+/// task_numa_migrate() before 4.19 remembers env.dst_nid, the node examined last, and only for spread groups.
+#[test]
+fn before_4_19_spread_groups_prefer_the_node_examined_last() {
+    let build = |release, active_nodes, max_faults_cpu| {
+        // Node 1 has room, node 2 is worth less and runs a pinned task that loses nothing by staying.
+        let mut s = setup(direct(3, 1), release, &[(0, &[200, 700, 100], Some(1)), (2, &[0, 0, 9], Some(2))]).group(0);
+        s.host.forbidden = vec![(1, 0)];
+        let g = s.n.tasks[0].numa_group.unwrap();
+        let group = s.n.groups.get_mut(g);
+        (group.active_nodes, group.max_faults_cpu) = (active_nodes, max_faults_cpu);
+        // CPU faults on all nodes.
+        group.faults[6..].fill(100);
+        // Worth more to the group, so that node 2 is examined.
+        group.faults[4] = 900;
+        assert_eq!(s.place().last().unwrap(), "move 0 1", "{release}");
+        s.n.tasks[0].numa_preferred_nid
+    };
+    assert_eq!(build("4.18", 2, 100), Some(2), "examined after the CPU was found");
+    assert_eq!(build("4.18", 2, 1000), Some(1), "not active there");
+    assert_eq!(build("4.18", 1, 100), Some(1), "not spread");
+    assert_eq!(build("4.19", 2, 100), Some(1));
+}
+
 #[test]
 fn grouped_tasks_skip_nodes_on_which_both_lose() {
     let mut s = setup(direct(3, 1), "6.12", &[(0, &[200, 700, 100], Some(1)), (1, &[0, 9, 0], Some(1))]).group(0);

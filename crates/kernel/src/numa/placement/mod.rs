@@ -95,9 +95,13 @@ impl NumaBalancing {
         if s.best_cpu.is_none() || spread {
             self.examine_others(&mut s, preferred, weights, host);
         }
-        if self.tasks[task as usize].numa_group.is_some() {
+        if let Some(g) = self.tasks[task as usize].numa_group {
             let found = s.best_cpu.map_or(src_nid, |cpu| self.topo.node_of(cpu));
-            self.set_preferred(task, Some(found), host);
+            if self.cfg.switches.group_prefers_found {
+                self.set_preferred(task, Some(found), host);
+            } else if spread && self.groups.get(g).is_active(self.topo.nodes(), s.dst_nid) {
+                self.set_preferred(task, Some(s.dst_nid), host);
+            }
         }
         self.carry_out(&s, host);
     }
