@@ -11,6 +11,7 @@ use numalab_kernel::mm::khugepaged::{
 };
 use numalab_kernel::mm::thp::collapse_gfp;
 use numalab_kernel::mm::{ChunkKind, Gfp, Got, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES};
+use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::topology::NodeMask;
 
 /// A pass that finds nothing to do takes this long at least, ns.
@@ -77,11 +78,21 @@ impl World<'_> {
         self.collapse_in_background();
     }
 
+    /// With memory tiering a hint fault that finds its target nearly full wakes the kswapd there, so that later ones
+    /// find room (`numamigrate_isolate_page`, later `migrate_misplaced_folio_prepare`). `pages` are those of the page.
+    pub(crate) fn after_refusal(&mut self, refusal: Option<Refusal>, target: usize, pages: u32) {
+        if refusal == Some(Refusal::NearlyFull) && self.numa.cfg.tiering() {
+            // No allocation waits: the kernel passes no flags (gfp 0).
+            self.memory.wake_kswapd(target, pages > 1, false);
+        }
+    }
+
     fn reclaim_in_background(&mut self, node: usize) {
         let mut used = self.daemons.over_ns[node];
         while used < EPOCH_NS && self.memory.kswapd(node).is_running() {
             let mut work = Work::default();
-            let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
+            let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
+            let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
             self.memory.kswapd_step(node, &mut env, &mut work);
             used += PASS_NS.max(self.background_ns(&work, used));
         }
@@ -234,7 +245,8 @@ impl World<'_> {
             spread: false,
         };
         let mut work = Work::default();
-        let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
+        let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
+        let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
         let got = self.memory.alloc_page(&req, &mut env, &mut work);
         let Ok(got) = got else {
             self.memory.events.thp_collapse_alloc_failed += 1;

@@ -29,8 +29,9 @@ use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::hw::tlb::TlbModel;
 use numalab_kernel::mm::thp::Ladders;
 use numalab_kernel::mm::{LruBatches, NodeMemory, PageRef, SharedMemory};
+use numalab_kernel::numa::counters::Placement;
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
-use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why};
+use numalab_kernel::sched::{Event as SchedEvent, Scheduler};
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
 use numalab_model::workload::Workload;
@@ -372,8 +373,7 @@ impl<'a> World<'a> {
                     SchedEvent::Resched { cpu } => self.kick(cpu as usize),
                     SchedEvent::Moved { task, from, to, why } => {
                         self.log_moved(task, from, to, why);
-                        // NUMA balancing has already accounted for its own moves.
-                        if why != Why::Numa && self.cpus[from as usize].node != self.cpus[to as usize].node {
+                        if self.cpus[from as usize].node != self.cpus[to as usize].node {
                             let rss = self.processes[self.tasks[task as usize].process as usize].space.rss_pages();
                             self.numa.migration_happened(task, from as usize, to as usize, rss);
                         }
@@ -509,15 +509,18 @@ impl<'a> World<'a> {
                 continue;
             }
             let (_, m) = self.due_moves.remove(i);
-            match m {
-                NumaMove::Move(task, to) if self.movable(task) => {
-                    self.sched.migrate(task, to, self.now_ns);
+            let (done, what) = match m {
+                NumaMove::Move(task, to) => {
+                    (self.movable(task) && self.sched.migrate(task, to, self.now_ns), Placement::Move)
                 }
-                NumaMove::Swap(a, b) if self.movable(a) && self.movable(b) => {
-                    self.sched.swap(a, b, self.now_ns);
+                NumaMove::Swap(a, b) => {
+                    let movable = self.movable(a) && self.movable(b);
+                    (movable && self.sched.swap(a, b, self.now_ns), Placement::Swap)
                 }
-                _ => {}
-            }
+            };
+            let what = if done { what } else { Placement::Stick };
+            self.numa.placed(what);
+            self.log_placed(task, cpu, what);
         }
     }
 

@@ -215,7 +215,8 @@ impl World<'_> {
         let zones = self.memory.zones(target);
         let process = self.tasks[at.task as usize].process as usize;
         let isolatable = !self.numa.cfg.switches.migration_lru_batch || !self.batched(process, f);
-        if self.numa.prepare_migration(at, facts, target, zones, isolatable).is_err() {
+        if let Err(refusal) = self.numa.prepare_migration(at, facts, target, zones, isolatable) {
+            self.after_refusal(Some(refusal), target, facts.pages);
             return MigrateResult::Refused;
         }
         let here = self.cpus[at.cpu].node;

@@ -2,7 +2,7 @@
 
 use crate::engine::NumaMove;
 use crate::process::ProcessState;
-use numalab_kernel::numa::host::{CpuStats, NumaDomain};
+use numalab_kernel::numa::host::{CpuStats, NumaDomain, Told};
 use numalab_kernel::numa::state::{MmId, TaskId};
 use numalab_kernel::numa::time::Jiffies;
 use numalab_kernel::numa::{NumaBalancing, TaskHost};
@@ -69,6 +69,9 @@ impl TaskHost for Host<'_> {
         let due = self.due_moves.iter().map(|d| d.1);
         self.moves.iter().copied().chain(due).any(|m| self.target(m) == cpu as u32)
     }
+    fn idle_sibling(&mut self, task: TaskId, _src_cpu: usize, target: usize) -> usize {
+        self.sched.numa_idle_sibling(task, target as u32) as usize
+    }
     fn numa_domain(&self, cpu: usize) -> Option<NumaDomain> {
         let d = self.sched.domains().sd_numa(cpu as u32).map(|id| self.sched.domains().domain(id))?;
         Some(NumaDomain { imbalance_pct: d.imbalance_pct, imb_numa_nr: d.imb_numa_nr })
@@ -76,13 +79,13 @@ impl TaskHost for Host<'_> {
     fn preferred_changed(&mut self, task: TaskId, _old: Option<usize>, new: Option<usize>) {
         self.sched.set_preferred_nid(task, new.map(|n| n as u32));
     }
-    fn move_task(&mut self, task: TaskId, cpu: usize, _now: Jiffies) -> bool {
+    fn move_task(&mut self, task: TaskId, cpu: usize, _now: Jiffies) -> Told {
         self.moves.push(NumaMove::Move(task, cpu as u32));
-        true
+        Told::Later
     }
-    fn swap_tasks(&mut self, a: TaskId, b: TaskId, _now: Jiffies) -> bool {
+    fn swap_tasks(&mut self, a: TaskId, b: TaskId, _now: Jiffies) -> Told {
         self.moves.push(NumaMove::Swap(a, b));
-        true
+        Told::Later
     }
 }
 

@@ -10,7 +10,7 @@ use crate::engine::World;
 use crate::scan::Visit;
 use crate::task::Activity;
 use crate::why::Collector;
-use numalab_kernel::numa::counters::NumaReasons;
+use numalab_kernel::numa::counters::{NumaReasons, Placement};
 use numalab_kernel::numa::scan::ScanReport;
 use numalab_kernel::numa::MigrateResult;
 use numalab_kernel::sched::Why as MoveWhy;
@@ -344,6 +344,18 @@ impl World<'_> {
                 w.preferred(f.task, before.preferred, preferred, f.clock_ns);
             }
             w.placement(f.task, placed, group, f.clock_ns);
+        }
+    }
+
+    /// A move of `task`, decided by a hint fault on `cpu`, has been made or given up.
+    pub(crate) fn log_placed(&mut self, task: u32, cpu: usize, what: Placement) {
+        if !self.log.on {
+            return;
+        }
+        let head = Event::new(self.now_ns, Kind::Placed, task);
+        self.log.decide(&Event { code: what as u16, x: cpu as u32, ..head });
+        if let Some(w) = &mut self.log.why {
+            w.placement(task, Some(what as u8), None, self.now_ns);
         }
     }
 

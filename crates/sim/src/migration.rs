@@ -109,7 +109,9 @@ impl World<'_> {
             let isolatable = !b.locked.get(page) && !batched;
             let zones = self.memory.zones(target);
             result = MigrateResult::Refused;
-            if self.numa.prepare_migration(fault, &facts, target, zones, isolatable).is_ok() {
+            let refusal = self.numa.prepare_migration(fault, &facts, target, zones, isolatable).err();
+            self.after_refusal(refusal, target, facts.pages);
+            if refusal.is_none() {
                 let m = PageMigration {
                     site: *s,
                     at,

@@ -79,7 +79,8 @@ impl World<'_> {
             span_max_class: thp.span_max_class,
             ladders: &self.ladders,
         };
-        let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
+        let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
+        let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
         let landed = self.memory.huge_fault(thp.locality(), &ctx, &mut env, work)?;
         Some(Placed { huge: landed.huge, got: landed.got })
     }
@@ -99,7 +100,8 @@ impl World<'_> {
         let mut place = self.policy(s).placement(here, index);
         place.preferred = self.home_of(s.task).unwrap_or(place.preferred);
         let site = AllocSite { here, place, mems: self.processes[s.process].mems };
-        let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
+        let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
+        let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
         match self.memory.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work) {
             Ok(got) => Some(got),
             Err(e) => {
@@ -117,7 +119,8 @@ impl World<'_> {
         let here = self.cpus[s.cpu].node;
         let place = self.tasks[s.task as usize].policy.placement(here, s.chunk as u64);
         let site = AllocSite { here, place, mems: self.processes[s.process].mems };
-        let mut env = Spaces { processes: &mut self.processes, shared: &mut self.shared, hands: &mut self.hands };
+        let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
+        let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
         if let Ok(got) = self.memory.alloc_class(Gfp::KERNEL, PageClass::PageTables, &site, &mut env, work) {
             self.processes[s.process].space.vma_mut(s.vma).places.set_table(s.chunk, got.node, got.frame);
         }

@@ -15,6 +15,7 @@ use numalab_kernel::mm::{
     AddressSpace, Backing, ChunkKind, Frame, Mapper, NodeMemory, PageClass, PageRef, SharedMemory, Vma, Work,
     CHUNK_PAGES, NEVER,
 };
+use numalab_kernel::numa::topology::NodeMask;
 use numalab_model::machine::KernelCosts;
 
 /// Purpose of the random stream that decides which entries random accesses have used.
@@ -67,6 +68,8 @@ pub struct Spaces<'a> {
     pub shared: &'a mut SharedMemory,
     /// Those of each node.
     pub hands: &'a mut [Hands],
+    /// Nodes whose pages forget who faulted on them last when they are demoted.
+    pub forget: NodeMask,
 }
 
 /// One look at a list of a node.
@@ -256,7 +259,10 @@ impl Spaces<'_> {
                 return if pages > 1 { After::Next } else { After::NoRoom };
             };
             let frame = memory.carry_flags(vma.frame(at.chunk, at.page), to, frame, pages);
-            let last = if pages > 1 { vma.chunk(at.chunk).index } else { NEVER };
+            // The copy keeps its last cpupid unless tiering is about to use the field for a time (folio_migrate_flags).
+            let last = if self.forget.contains(*node) { NEVER } else { vma.last_of(at.chunk, at.page) };
+            // The entry is made anew from the VMA's protection (remove_migration_pte), so its mark is gone.
+            vma.unmark(at.chunk, at.page);
             let old = vma.move_page(at.chunk, at.page, to, frame, last);
             memory.free_page(*node, old, class);
             pass.work.demoted += pages;
@@ -338,10 +344,18 @@ impl Spaces<'_> {
         let mut all = Everybody(self.processes);
         let memory = &mut *pass.memory;
         if let Some(to) = pass.demote_to {
+            let b = self.shared.block_of(at);
+            if b.locked.get(usize::from(at.page)) || b.batched.get(usize::from(at.page)) {
+                // Isolated by a migration, or not on the LRU yet, as for `swap_out`.
+                return After::Next;
+            }
             let Some(frame) = memory.alloc_on(pass.node, to, pages) else {
                 return if pages > 1 { After::Next } else { After::NoRoom };
             };
             rmap::move_to(at, (to, frame), self.shared, &mut all, memory);
+            if self.forget.contains(pass.node) {
+                self.shared.block_of(at).last[usize::from(at.page)] = NEVER;
+            }
             pass.work.demoted += pages;
             pass.out.freed += pages;
             return After::Next;
@@ -431,4 +445,68 @@ pub fn cpu_ns(work: &Work, costs: &KernelCosts) -> u64 {
     // Changing the entry of another process costs about as much as copying one at a fork.
     let others = work.rmap_steps as f64 * costs.fork_pte_ns;
     (work.reclaim_ns(costs, &no_device) + work.split as f64 * costs.split_ns + others) as u64
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use numalab_kernel::mm::{MmConfig, VmaKind, CHUNK_BYTES};
+    use numalab_kernel::numa::mark::MarkRules;
+    use numalab_kernel::numa::{releases, NumaTopology};
+    use numalab_kernel::sched::shapes::Shape;
+
+    const LAST: u32 = 77;
+
+    /// Marked pages with a last cpupid, a base page, a huge page and one shared by two processes, are demoted from
+    /// node 0 to node 1; their last cpupids afterwards. Their marks are gone.
+    fn demoted(forget: NodeMask) -> [u32; 3] {
+        let mut machine = Shape::flat(2, 2, 1, 20).machine("two tiers");
+        machine.nodes[1].tier = 1;
+        let mut memory = NodeMemory::with_config(&machine, &MmConfig::default(), 0);
+        let mut shared = SharedMemory::default();
+        let nodes = NodeMask::of([0, 1]);
+        let mut processes = vec![ProcessState::new(2, nodes), ProcessState::new(2, nodes)];
+        let mut vma = Vma::new(0, CHUNK_BYTES, VmaKind::PrivateAnon, true, 2);
+        vma.populate(0, 3, 0, memory.alloc_on(0, 0, 1).unwrap());
+        processes[0].space.insert(vma);
+        let (parent, child) = processes.split_at_mut(1);
+        child[0].space.inherit(&[0], &mut parent[0].space, (0, 1), (&mut memory, &mut shared));
+        let at = processes[0].space.vma(0).page_ref(0, 3).unwrap();
+        shared.block_of(at).last[3] = LAST;
+        let mut own = Vma::new(CHUNK_BYTES, 3 * CHUNK_BYTES, VmaKind::PrivateAnon, true, 2);
+        own.populate(0, 3, 0, memory.alloc_on(0, 0, 1).unwrap());
+        own.populate_huge(1, 0, memory.alloc_on(0, 0, 512).unwrap());
+        own.set_last(0, 3, LAST);
+        own.set_last(1, 0, LAST);
+        processes[0].space.insert(own);
+        let cfg = releases::settings("3.13").unwrap().unwrap().resolve(1000).unwrap();
+        let rules = MarkRules::new(&cfg, &NumaTopology::new(&machine).unwrap(), 1, 2, false, 0);
+        for (process, vma) in [(0, 0), (0, 1), (1, 0)] {
+            let v = processes[process].space.vma_mut(vma);
+            let (start, end) = (v.start, v.end);
+            v.mark_range(start, end, &rules, &mut shared);
+            assert!(v.marked_pages() > 0);
+        }
+        let mut hands = [Hands::new(1, 0), Hands::new(1, 1)];
+        let mut work = Work::default();
+        let mut env = Spaces { processes: &mut processes, shared: &mut shared, hands: &mut hands, forget };
+        for _ in 0..4 {
+            env.age_anon(&mut memory, 0, 2048, &mut work);
+            env.shrink_anon(&mut memory, 0, 2048, Some(1), &mut work);
+        }
+        assert_eq!(work.demoted, 514);
+        for (process, vma) in [(0, 0), (0, 1), (1, 0)] {
+            let v = processes[process].space.vma(vma);
+            assert_eq!((v.marked_pages(), v.pages_on_node()[0]), (0, 0), "process {process}, mapping {vma}");
+        }
+        let own = processes[0].space.vma(1);
+        [own.last_of(0, 3), own.last_of(1, 0), shared.block_of(at).last[3]]
+    }
+
+    #[test]
+    fn demotion_removes_marks_and_forgets_who_faulted_only_in_tiering_mode() {
+        assert_eq!(demoted(NodeMask::EMPTY), [LAST; 3]);
+        assert_eq!(demoted(NodeMask::of([0])), [NEVER; 3]);
+    }
 }

@@ -134,3 +134,46 @@ fn refaults_are_measured() {
     assert_eq!(counter(&o, "workingset_refault_anon"), counter(&o, "pswpin"));
     assert!(counter(&o, "workingset_activate_anon") * 10 < counter(&o, "pswpin"));
 }
+
+/// 600 MiB are written where the fast tier has 512 MiB; the part that did not fit is then read over and over.
+const PROMOTION: &str = r#"
+[[process]]
+name = "p"
+[[process.region]]
+name = "cold"
+size = "450MiB"
+[[process.region]]
+name = "hot"
+size = "150MiB"
+[[process.phase]]
+steps = [{ access = "cold", write = 1 }, { access = "hot", write = 1 }]
+[[process.phase]]
+time = "6s"
+steps = [{ access = "hot" }]
+"#;
+
+fn promote(numa_balancing: u8) -> Outcome {
+    let mut m = machine("2x1x4x1");
+    // The process starts on node 1.
+    (m.nodes[1].memory_bytes, m.nodes[0].memory_bytes, m.nodes[0].tier) = (512 << 20, 1 << 30, 1);
+    let mut mm = MmConfig::default();
+    mm.thp.set("enabled", "never").unwrap();
+    for key in ["demotion", "tiering"] {
+        mm.vm.set(key, if numa_balancing == 2 { "true" } else { "false" }).unwrap();
+    }
+    let mut k = kernel("6.12").with_mm(mm);
+    k.numa.scan.numa_balancing = numa_balancing;
+    run(&m, &inline(PROMOTION, &m, 1, &[]), &k, 1)
+}
+
+/// migrate_misplaced_folio_prepare(): in tiering mode a fault that finds its target nearly full wakes kswapd there.
+#[test]
+fn a_full_fast_tier_makes_room_for_promotions() {
+    let tiering = promote(2);
+    let reason = |o: &Outcome| o.reasons.iter().find(|r| r.0 == "refused.nearly_full").map_or(0, |r| r.1);
+    assert!(reason(&tiering) > 0, "the fast tier is full at first");
+    assert!(counter(&tiering, "pgdemote_kswapd") > 0 && counter(&tiering, "numa_pages_migrated") > 0);
+    let normal = promote(1);
+    assert!(reason(&normal) > 0);
+    assert_eq!(counter(&normal, "pageoutrun"), 0);
+}

@@ -110,7 +110,8 @@ pub fn split<S: AddressSpaces>(at: PageRef, store: &mut SharedMemory, spaces: &m
     each_entry(at, store, spaces, |v| v.split_shared_huge(at.chunk as usize));
 }
 
-/// Moves a shared page to a frame of another node, in every mapping, and frees where it was.
+/// Moves a shared page to a frame of another node, in every mapping, and frees where it was. The entries are made anew,
+/// so they are marked no longer.
 pub fn move_to<S: AddressSpaces>(
     at: PageRef,
     (node, frame): (usize, Frame),
@@ -126,7 +127,10 @@ pub fn move_to<S: AddressSpaces>(
     let pages = if b.huge { CHUNK_PAGES } else { 1 };
     b.frame[page] = if backing == Backing::Anon { memory.carry_flags(was, node, frame, pages) } else { frame };
     memory.free_page(old, was, backing.class(b.huge));
-    each_entry(at, store, spaces, |v| v.shared_moved(chunk, old, node));
+    each_entry(at, store, spaces, |v| {
+        v.unmark(chunk, page);
+        v.shared_moved(chunk, old, node);
+    });
 }
 
 impl Vma {

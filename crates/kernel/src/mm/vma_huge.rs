@@ -107,6 +107,14 @@ impl Vma {
         self.places.set_slot(chunk, page, slot);
         (node, frame)
     }
+    /// `last_cpupid` of an exclusive page, or of the huge page.
+    pub fn last_of(&self, chunk: usize, page: usize) -> u32 {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Small => self.blocks[c.index as usize].own_page(page).1,
+            _ => c.index,
+        }
+    }
     /// The exclusive huge page goes to 512 slots from `first` on, whole; returns its node and pageblock.
     pub fn swap_out_huge(&mut self, chunk: usize, first: u32) -> (usize, Frame) {
         let c = self.chunks[chunk];

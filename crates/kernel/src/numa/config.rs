@@ -46,7 +46,7 @@ crate::tunables! {
         /// Which pages are left unmarked for being shared.
         page_filter: Word = "cow_shared_or_pinned", "", "model", choices ["none", "mapcount1_any", "cow_mapcount1", "cow_skip_vma", "mapcount_threshold", "cow_refcount1", "cow_shared_or_pinned"];
         /// Bounds and adaptation of the scan period.
-        period_model: Word = "v414", "", "model", choices ["v38", "v313", "v317", "v414"];
+        period_model: Word = "v414", "", "model", choices ["v38", "v313", "v317", "v40", "v414"];
         /// Which fault statistics are kept and how they decay.
         fault_stats: Word = "v315", "", "model", choices ["none", "v313", "v315"];
         /// Whether a misplaced page migrates.
@@ -57,11 +57,15 @@ crate::tunables! {
         rate_limit: Word = "off", "", "model", choices ["off", "legacy", "legacy_and_marking"];
         /// Form of memory tiering.
         tiering_model: Word = "v61", "", "model", choices ["basic", "v61"];
-        /// The scan budget is charged with entries changed, not with the length walked (until 4.2).
+        /// The scan budget is charged with entries changed, not with the length walked (3.8).
         scan_charges_updates: bool = false, "", "model";
-        /// A scan work also walks at most 8 times its size of address space (4.3 on).
+        /// The trigger compares runtime less node_stamp without a sign, so a stamp ahead of the runtime passes at every tick (before 4.4).
+        trigger_underflows: bool = false, "", "model";
+        /// Once a scan work has changed an entry, the length of all that it walks further is charged, changed or not (3.13 to 4.3).
+        scan_charges_all_after: bool = false, "", "model";
+        /// A scan work also walks at most 8 times its size of address space (4.4 on).
         virtual_budget: bool = true, "", "model";
-        /// Scanning postpones the next scan by 32 times its own runtime (4.4 on).
+        /// Scanning postpones the next scan by 32 times its own runtime (4.5 on).
         overhead_guard: bool = true, "", "model";
         /// Readable, not writable file mappings are not scanned (3.13 on).
         skip_shared_ro: bool = true, "", "model";
@@ -109,17 +113,23 @@ crate::tunables! {
         large_folio_faults: bool = true, "", "model";
         /// A failed migration whose entry changed meanwhile records no fault (6.11 on, 6.1 stable).
         changed_entry_drops_fault: bool = true, "", "model";
-        /// Placement is tried at numa_migrate_retry only, not on every fault (4.19 on).
+        /// Placement is tried at numa_migrate_retry only, not on every fault (4.19 on). Before, a placement adapts the period first and ends with a try to reach the preferred node at once.
         placement_paced: bool = true, "", "model";
+        /// A new task may place itself at once (6.0 on). Before, a clone inherits the time of its parent's next try.
+        fork_resets_retry: bool = true, "", "model";
         /// Preferred node is retried every 1/16 period, at most every second (3.17 on), not every second.
         retry_by_period: bool = true, "", "model";
         /// Tasks are moved to their preferred node (3.13 on).
         task_migration: bool = true, "", "model";
         /// Swaps need an importance of 30 and a lead of 15 (4.19 on).
         small_imp: bool = true, "", "model";
+        /// The search of a node prefers swap partners that get home, takes idle CPUs on whole idle cores first and ends at the first good choice (5.7 on). Before, every CPU is compared and moves go where select_idle_sibling sends them.
+        bias_by_preference: bool = true, "", "model";
+        /// A search makes the node of the CPU it has found, or the present one, the preferred node of a group's task (4.19 on). Before, the node examined last, if the group is active there and on others.
+        group_prefers_found: bool = true, "", "model";
         /// No swaps inside a group or between ungrouped tasks while the target node has spare capacity (6.0 on).
         no_swap_with_spare: bool = true, "", "model";
-        /// Cross-node moves reset the scan period only for tasks leaving their preferred node (4.19 on).
+        /// Any move to another node restarts the scan period of a task that leaves its preferred node or has none (4.19 on). Before, only task placement does, for the task whose search has found a CPU.
         conditional_period_reset: bool = true, "", "model";
     }
 }

@@ -3,6 +3,7 @@
 //! Fork initialises the child before the mm is copied, so "the mm" there is still the parent's: a single-threaded
 //! parent has its own pass counter reset and its scan postponed by every fork.
 
+use super::period::PeriodModel;
 use super::state::{fault_index, FirstNid, MmId, MmNuma, TaskId, TaskNuma, CPUBUF, MEMBUF};
 use super::time::{Jiffies, NSEC_PER_MSEC};
 use super::NumaBalancing;
@@ -41,18 +42,22 @@ impl NumaBalancing {
         let hz = self.cfg.hz;
         let p = &self.tasks[parent as usize];
         let (parent_mm, preferred) = (p.mm, p.numa_preferred_nid);
+        let retry = if self.cfg.switches.fork_resets_retry { 0 } else { p.numa_migrate_retry };
         let (period, period_max) = (p.numa_scan_period, p.numa_scan_period_max);
         let mut t = TaskNuma {
             pid: child_pid,
             numa_scan_period: self.cfg.scan.scan_delay_ms,
             numa_scan_period_max: period_max,
+            numa_migrate_retry: retry,
             ..TaskNuma::default()
         };
+        // In 3.8 a fork does not postpone scanning.
+        let delay = if self.cfg.period_model == PeriodModel::V38 { 0 } else { hz.jiffies(self.cfg.scan.scan_delay_ms) };
         let mut users = 0;
         if let Some(m) = parent_mm.map(|mm| &mut self.mms[mm as usize]) {
             users = m.users;
             if users == 1 {
-                m.numa_next_scan = now.wrapping_add(hz.jiffies(self.cfg.scan.scan_delay_ms));
+                m.numa_next_scan = now.wrapping_add(delay);
                 m.numa_next_reset = now;
                 m.numa_scan_seq = 0;
             }

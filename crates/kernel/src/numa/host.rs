@@ -27,11 +27,23 @@ pub struct NumaDomain {
     pub imb_numa_nr: u32,
 }
 
+/// What became of a move or swap that a host was told to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It has happened.
+    Done,
+    /// It is impossible.
+    Refused,
+    /// It is put off: the host makes it later, or finds it impossible, and then calls
+    /// [`NumaBalancing::placed`](super::NumaBalancing::placed).
+    Later,
+}
+
 /// The scheduler as NUMA balancing sees it.
 ///
-/// Moves take effect at once, or the host says which CPUs they claim until then.
-/// [`NumaBalancing`](super::NumaBalancing) applies their effect on the scan period itself, so the host must not call
-/// `migration_happened` for moves it is told to make here.
+/// Moves take effect at once, or the host puts them off and says which CPUs they claim until then.
+/// [`NumaBalancing`](super::NumaBalancing) applies the effect of [done](Told::Done) ones on the scan period itself; for
+/// those that a host has put off and then made it calls `migration_happened`, as for all other moves.
 pub trait TaskHost {
     /// Accounted runtime of a task, ns (`sum_exec_runtime`).
     fn runtime_ns(&self, task: TaskId) -> u64;
@@ -60,12 +72,16 @@ pub trait TaskHost {
     fn claimed(&self, _cpu: usize) -> bool {
         false
     }
+    /// `target`, or an idle CPU sharing its cache, for a task now on `src_cpu` (`select_idle_sibling`).
+    fn idle_sibling(&mut self, _task: TaskId, _src_cpu: usize, target: usize) -> usize {
+        target
+    }
     /// Lowest NUMA domain of a CPU, `None` if it has none.
     fn numa_domain(&self, cpu: usize) -> Option<NumaDomain>;
     /// The preferred node of a task changed: the host moves it between its queue's NUMA counters.
     fn preferred_changed(&mut self, task: TaskId, old: Option<usize>, new: Option<usize>);
-    /// Moves a task to a CPU; false if that is impossible.
-    fn move_task(&mut self, task: TaskId, cpu: usize, now: Jiffies) -> bool;
-    /// Swaps the CPUs of two running tasks, after checking affinities; false if that is impossible.
-    fn swap_tasks(&mut self, a: TaskId, b: TaskId, now: Jiffies) -> bool;
+    /// Moves a task to a CPU.
+    fn move_task(&mut self, task: TaskId, cpu: usize, now: Jiffies) -> Told;
+    /// Swaps the CPUs of two running tasks, after checking affinities.
+    fn swap_tasks(&mut self, a: TaskId, b: TaskId, now: Jiffies) -> Told;
 }

@@ -12,7 +12,7 @@ words! {
         Off = "off",
         /// Migrations are limited.
         Legacy = "legacy",
-        /// Migrations are limited, and a limited node is not scanned from (until about 3.18).
+        /// Migrations are limited, and a limited node is not scanned from (3.8; 3.13 scans on).
         LegacyAndMarking = "legacy_and_marking",
     }
 }

@@ -10,6 +10,7 @@ use super::migrate::{NodeMemory, ZoneFacts};
 use super::page::PageFacts;
 use super::state::LastCpupid;
 use super::time::Jiffies;
+use super::topology::NodeMask;
 use super::words::words;
 use super::NumaBalancing;
 
@@ -126,6 +127,16 @@ impl NodePromotion {
 }
 
 impl NumaBalancing {
+    /// Nodes whose pages lose their last cpupid when they are moved to a slower tier: the top tier in tiering mode,
+    /// where the field then holds access times (`folio_migrate_flags`).
+    pub fn cpupid_forgotten_from(&self) -> NodeMask {
+        if self.cfg.tiering() {
+            self.topo.top_tier()
+        } else {
+            NodeMask::EMPTY
+        }
+    }
+
     /// §10 step 2: whether a slow-tier page is promoted to `target`.
     pub(super) fn should_promote<M: NodeMemory>(
         &mut self,

@@ -39,7 +39,11 @@ pub const BOUND: &[Bound] = &[
         "task_migrate",
         &[("none", "false"), ("preferred", "true"), ("exchange", "false"), ("home_node", "false")],
     ),
-    bound("design.scan", "scan", &[("v38", TASK_WORK), ("v313", TASK_WORK), ("v317", TASK_WORK), ("v414", TASK_WORK)]),
+    bound(
+        "design.scan",
+        "scan",
+        &[("v38", TASK_WORK), ("v313", TASK_WORK), ("v317", TASK_WORK), ("v40", TASK_WORK), ("v414", TASK_WORK)],
+    ),
     bound("design.fault_stats", "fault_stats", &[("none", KERNEL), ("v313", KERNEL), ("v315", KERNEL)]),
     bound(
         "design.page_migrate",

@@ -233,6 +233,11 @@ impl Scheduler {
         self.move_task(task, dst, Why::Numa);
         true
     }
+    /// Where a NUMA move of a running task to `target` goes: there, or to an idle CPU sharing its cache.
+    pub fn numa_idle_sibling(&mut self, task: TaskId, target: u32) -> u32 {
+        let here = self.tasks[task as usize].cpu;
+        self.idle_sibling(task, here, target, here)
+    }
     /// Exchanges two queued or running tasks; returns whether it happened (both must be queued on different CPUs and
     /// allowed on the other's).
     pub fn swap(&mut self, a: TaskId, b: TaskId, now_ns: u64) -> bool {

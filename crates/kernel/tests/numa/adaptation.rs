@@ -71,15 +71,26 @@ fn a18_model_of_3_8_grows_by_ten_jiffies() {
 }
 
 #[test]
-fn failed_migrations_do_not_matter_before_4_14() {
+fn failed_migrations_do_not_matter_before_4_0() {
     let failed = interval([1000, 100, 900, 5, 500, 500]);
     assert!(!adapt(PeriodModel::V317, &failed).backoff);
+    assert_eq!(adapt(PeriodModel::V40, &failed), Adapted { period: 2000, backoff: true });
     assert!(adapt(PeriodModel::V414, &failed).backoff);
 }
 
 #[test]
+fn the_model_of_4_0_divides_by_one_fault_more() {
+    // 6 slots of 100 less, scaled by the private share in tenths: 10 of 10, and with one fault more ⌈10·9/10⌉ = 9.
+    let private = interval([1000, 9, 1, 0, 0, 9]);
+    assert_eq!(adapt(PeriodModel::V317, &private).period, 400);
+    assert_eq!(adapt(PeriodModel::V40, &private).period, 460);
+}
+
+#[test]
 fn settings_name_their_models() {
-    for (release, word) in [("3.8", "v38"), ("3.13", "v313"), ("3.17", "v317"), ("4.14", "v414"), ("6.12", "v414")] {
+    for (release, word) in
+        [("3.8", "v38"), ("3.13", "v313"), ("3.17", "v317"), ("4.0", "v40"), ("4.14", "v414"), ("6.12", "v414")]
+    {
         assert_eq!(settings(release).numa.period_model, word);
     }
 }

@@ -1,6 +1,6 @@
 //! A tiny address space and a tiny scheduler for the tests.
 
-use numalab_kernel::numa::host::{CpuStats, NumaDomain};
+use numalab_kernel::numa::host::{CpuStats, NumaDomain, Told};
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::migrate::{NodeMemory, ZoneFacts};
 use numalab_kernel::numa::page_filter::Verdict;
@@ -200,8 +200,10 @@ pub struct MockHost {
     pub forbidden: Vec<(u32, usize)>,
     pub busy_cores: Vec<usize>,
     pub claimed: Vec<usize>,
+    pub idle_sibling: Option<usize>,
     pub domain: Option<NumaDomain>,
     pub refuse_moves: bool,
+    pub put_off: bool,
     pub log: Vec<String>,
 }
 
@@ -220,8 +222,10 @@ impl MockHost {
             forbidden: Vec::new(),
             busy_cores: Vec::new(),
             claimed: Vec::new(),
+            idle_sibling: None,
             domain: Some(NumaDomain { imbalance_pct: 117, imb_numa_nr: 8 }),
             refuse_moves: false,
+            put_off: false,
             log: Vec::new(),
         }
     }
@@ -275,15 +279,21 @@ impl TaskHost for MockHost {
     fn claimed(&self, cpu: usize) -> bool {
         self.claimed.contains(&cpu)
     }
+    fn idle_sibling(&mut self, _: u32, _: usize, target: usize) -> usize {
+        self.idle_sibling.unwrap_or(target)
+    }
     fn numa_domain(&self, _: usize) -> Option<NumaDomain> {
         self.domain
     }
     fn preferred_changed(&mut self, task: u32, old: Option<usize>, new: Option<usize>) {
         self.log.push(format!("prefer {task} {old:?} {new:?}"));
     }
-    fn move_task(&mut self, task: u32, cpu: usize, _: u64) -> bool {
+    fn move_task(&mut self, task: u32, cpu: usize, _: u64) -> Told {
+        if self.put_off {
+            return Told::Later;
+        }
         if self.refuse_moves {
-            return false;
+            return Told::Refused;
         }
         self.log.push(format!("move {task} {cpu}"));
         let old = self.cpu[task as usize];
@@ -291,16 +301,19 @@ impl TaskHost for MockHost {
             self.vacate(old);
         }
         self.run(task, cpu);
-        true
+        Told::Done
     }
-    fn swap_tasks(&mut self, a: u32, b: u32, _: u64) -> bool {
+    fn swap_tasks(&mut self, a: u32, b: u32, _: u64) -> Told {
+        if self.put_off {
+            return Told::Later;
+        }
         if self.refuse_moves {
-            return false;
+            return Told::Refused;
         }
         self.log.push(format!("swap {a} {b}"));
         let (ca, cb) = (self.cpu[a as usize], self.cpu[b as usize]);
         self.run(a, cb);
         self.run(b, ca);
-        true
+        Told::Done
     }
 }

@@ -180,7 +180,7 @@ fn loads_decide_where_the_model_counts_nothing() {
     assert!(s.place().is_empty());
     // An empty node may be moved to: |1024 − 0| is not worse than |0 − 1024|.
     let mut s = setup(direct(2, 4), "4.20", &tasks[..1]);
-    assert_eq!(s.place(), ["move 0 4"]);
+    assert_eq!(s.place(), ["move 0 7"], "before 5.7 every idle CPU replaces the one before");
 }
 
 /// One CPU per node, both busy.
@@ -253,6 +253,18 @@ fn a_failed_move_is_a_stick() {
     s.host.refuse_moves = false;
     s.n.tasks[0].numa_migrate_retry = 0;
     assert_eq!(s.place(), ["move 0 2"], "the CPU is free to be claimed again");
+}
+
+#[test]
+fn a_move_that_is_put_off_is_neither_booked_nor_felt_yet() {
+    let mut s = two_busy("6.12", (&[900, 100], None));
+    s.host.put_off = true;
+    (s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period) = (7777, 7777);
+    assert!(s.place().is_empty());
+    assert_eq!((s.placed(Placement::Swap), s.placed(Placement::Stick)), (0, 0));
+    assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period), (7777, 7777));
+    s.n.placed(Placement::Swap);
+    assert_eq!(s.placed(Placement::Swap), 1);
 }
 
 #[test]
@@ -350,6 +362,29 @@ fn spread_groups_look_at_other_nodes_even_if_the_preferred_one_has_room() {
     }
 }
 
+/// task_numa_migrate() before 4.19 remembers env.dst_nid, the node examined last, and only for spread groups.
+#[test]
+fn before_4_19_spread_groups_prefer_the_node_examined_last() {
+    let build = |release, active_nodes, max_faults_cpu| {
+        // Node 1 has room, node 2 is worth less and runs a pinned task that loses nothing by staying.
+        let mut s = setup(direct(3, 1), release, &[(0, &[200, 700, 100], Some(1)), (2, &[0, 0, 9], Some(2))]).group(0);
+        s.host.forbidden = vec![(1, 0)];
+        let g = s.n.tasks[0].numa_group.unwrap();
+        let group = s.n.groups.get_mut(g);
+        (group.active_nodes, group.max_faults_cpu) = (active_nodes, max_faults_cpu);
+        // CPU faults on all nodes.
+        group.faults[6..].fill(100);
+        // Worth more to the group, so that node 2 is examined.
+        group.faults[4] = 900;
+        assert_eq!(s.place().last().unwrap(), "move 0 1", "{release}");
+        s.n.tasks[0].numa_preferred_nid
+    };
+    assert_eq!(build("4.18", 2, 100), Some(2), "examined after the CPU was found");
+    assert_eq!(build("4.18", 2, 1000), Some(1), "not active there");
+    assert_eq!(build("4.18", 1, 100), Some(1), "not spread");
+    assert_eq!(build("4.19", 2, 100), Some(1));
+}
+
 #[test]
 fn grouped_tasks_skip_nodes_on_which_both_lose() {
     let mut s = setup(direct(3, 1), "6.12", &[(0, &[200, 700, 100], Some(1)), (1, &[0, 9, 0], Some(1))]).group(0);
@@ -366,9 +401,49 @@ fn a_swap_is_a_cross_node_move_for_both() {
     assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period), (250, 250));
 }
 
-/// A kernel that weighs loads instead of counting tasks; two nodes of two CPUs, task 0 on CPU 0.
+/// task_numa_migrate() before 4.19: the period of the searching task restarts once a CPU is found, moved or not.
+#[test]
+fn before_4_19_only_the_searching_task_restarts_its_period() {
+    let mut s = two_busy("4.18", (&[900, 100], None));
+    (s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period) = (7777, 7777);
+    assert_eq!(s.place(), ["swap 0 1"]);
+    assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period), (250, 7777));
+    let mut s = two_busy("4.18", (&[900, 100], None));
+    s.n.tasks[0].numa_scan_period = 7777;
+    s.host.refuse_moves = true;
+    assert!(s.place().is_empty());
+    assert_eq!(s.n.tasks[0].numa_scan_period, 250);
+}
+
+/// A kernel that weighs loads instead of counting tasks, as 5.7 does where no CPU is spare, and searches as 5.7; two
+/// nodes of two CPUs, task 0 on CPU 0.
 fn weighing(tasks: &[(usize, &[u64], Option<usize>)]) -> Setup {
-    setup(direct(2, 2), "4.20", tasks)
+    let mut s = setup(direct(2, 2), "4.20", tasks);
+    s.n.cfg.switches.bias_by_preference = true;
+    s
+}
+
+/// task_numa_compare() before 5.7: no preferences, no early end, moves by select_idle_sibling().
+#[test]
+fn before_5_7_preferences_do_not_bias_the_search() {
+    // As in `a_partner_that_gets_home_is_not_given_up_...`: there task 1 is taken for its preference.
+    let tasks: [(usize, &[u64], Option<usize>); 3] =
+        [(0, &[100, 900], Some(1)), (2, &[550, 450], Some(0)), (3, &[900, 100], None)];
+    let build = |release| {
+        let mut s = setup(direct(2, 2), release, &tasks);
+        s.host.stats[1] = CpuStats { load: 3072, runnable: 3072, util: 1024, nr_running: 3, capacity: 1024 };
+        s.place()
+    };
+    assert_eq!(build("4.20"), ["swap 0 2"]);
+    assert_eq!(build("5.7"), ["swap 0 1"]);
+    // The search goes on behind the task itself and behind the first partner that gets home.
+    let tasks: [(usize, &[u64], Option<usize>); 4] =
+        [(0, &[100, 900], Some(1)), (1, &[9, 0], None), (2, &[550, 450], Some(0)), (3, &[900, 100], Some(0))];
+    assert_eq!(setup(direct(2, 2), "4.20", &tasks).place(), ["swap 0 3"]);
+    // A move's CPU is found by select_idle_sibling(), not among the node's idle cores.
+    let mut s = setup(direct(2, 4), "4.20", &[(0, &[100, 900], Some(1))]);
+    s.host.idle_sibling = Some(5);
+    assert_eq!(s.place(), ["move 0 5"]);
 }
 
 #[test]
@@ -496,6 +571,24 @@ fn an_idle_best_cpu_is_kept_over_a_busy_one() {
     s.host.stats[1] = CpuStats { load: 3072, runnable: 3072, util: 1024, nr_running: 1, capacity: 1024 };
     s.host.domain = Some(NumaDomain { imbalance_pct: 117, imb_numa_nr: 8 });
     assert_eq!(s.place(), ["move 0 2"]);
+}
+
+/// task_numa_placement() before 4.19 ends with numa_migrate_preferred(), whatever the retry time.
+#[test]
+fn before_4_19_a_placement_starts_the_move_itself() {
+    for (release, log) in [("4.18", vec!["prefer 0 None Some(1)", "move 0 3"]), ("4.19", vec![])] {
+        let mut s = setup(direct(2, 2), release, &[(0, &[100, 900], None)]);
+        s.n.tasks[0].numa_migrate_retry = 1 << 40;
+        s.n.mms[0].numa_scan_seq = 1;
+        assert_eq!(s.place(), log, "{release}");
+    }
+    // A placement due in both: 4.18 adapts the period before the search restarts it, 4.19 after.
+    let mut s = setup(direct(2, 2), "4.18", &[(0, &[100, 900], Some(1))]);
+    s.n.mms[0].numa_scan_seq = 1;
+    s.n.tasks[0].numa_scan_period = 1000;
+    assert_eq!(s.place().last().unwrap(), "move 0 3");
+    // Nothing local or shared: doubled; then restarted at the 250 ms of 1 GiB, and the retry time is that of now.
+    assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[0].numa_migrate_retry), (250, 10_125));
 }
 
 #[test]

@@ -62,7 +62,8 @@ fn cross_node_moves_restart_the_period_of_some() {
     assert_eq!(after_move("6.12", 3, None), 250, "has none");
     assert_eq!(after_move("6.12", 3, Some(1)), 9999, "reached its preferred node");
     assert_eq!(after_move("6.12", 0, Some(1)), 250, "in the first pass always");
-    assert_eq!(after_move("4.15", 3, Some(1)), 250, "before 4.19 always");
+    assert_eq!(after_move("4.19", 3, Some(0)), 250);
+    assert_eq!(after_move("4.18", 3, Some(0)), 9999, "before 4.19 only task placement restarts periods");
     let mut n = system("6.12", 1000);
     n.tasks[0].numa_scan_period = 9999;
     n.migration_happened(0, 0, 2, 0);

@@ -1,6 +1,6 @@
 //! §19.4: chunks, budgets, passes.
 
-use super::mock::{config, direct, mib_pages, settings, system, Content, MockPage, MockSpace, MockVma, GIB, MIB};
+use super::mock::{config, direct, mib_pages, settings, system, Content, MockPage, MockSpace, MockVma, GIB, MIB, PAGE};
 use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::scan::{ScanEnd, ScanReport};
 use numalab_kernel::numa::{NumaBalancing, PageFacts, ScanArgs, VmaNuma};
@@ -222,31 +222,53 @@ fn balancenuma_of_3_8() {
     assert_eq!((n.tasks[0].numa_scan_period, n.mms[0].numa_next_reset), (100, 121_003));
 }
 
-#[test]
-fn old_kernels_charge_updates_and_have_no_virtual_budget() {
-    let mut s = settings("3.13");
+/// A system of a release with a budget of 1 MiB.
+fn with_1_mib(release: &str) -> NumaBalancing {
+    let mut s = settings(release);
     s.scan.scan_size_mb = 1;
     let mut n = NumaBalancing::new(s.resolve(1000).unwrap(), direct(2, 2));
     n.start(0, Some(0), 1000);
-    // Every second page is present: 4 MiB of address space cost 512 pages, two budgets of 256.
+    n
+}
+
+/// A VMA of 32 MiB with the pages named.
+fn sparse(present: impl Fn(usize) -> bool) -> MockSpace {
     let page = MockPage::new(PageFacts::private_anon(0));
-    let pages = (0..8192).map(|i| if i % 2 == 0 { page } else { MockPage::absent() }).collect();
-    let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 32 * MIB).with(Content::Pages(pages))]);
-    let r = work(&mut n, &mut space);
-    assert_eq!((r.chunks, r.pages_walked, r.updates, r.pages_charged), (1, 512, 256, 256));
-    // The same in 4.3 charges the length; 1 MiB of budget is used up by the 2 MiB chunk as well.
-    let mut s = settings("4.3");
-    s.scan.scan_size_mb = 1;
-    n.cfg = s.resolve(1000).unwrap();
-    let r = work(&mut n, &mut space);
-    assert_eq!((r.pages_walked, r.updates, r.pages_charged), (512, 256, 512));
-    // Nothing to mark: 4.3 stops after 8 budgets of 1 MiB (4 chunks of 2 MiB), 3.13 walks to the end.
-    let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 32 * MIB).with(Content::AllMarked)]);
-    n.mms[0].numa_scan_offset = 0;
-    assert_eq!(work(&mut n, &mut space).pages_walked, 2048);
-    let mut s = settings("3.13");
-    s.scan.scan_size_mb = 1;
-    n.cfg = s.resolve(1000).unwrap();
-    n.mms[0].numa_scan_offset = 0;
-    assert_eq!(work(&mut n, &mut space).pages_walked, 8192);
+    let pages = (0..8192).map(|i| if present(i) { page } else { MockPage::absent() }).collect();
+    MockSpace::of(vec![MockVma::anon(0x4000_0000, 32 * MIB).with(Content::Pages(pages))])
+}
+
+#[test]
+fn what_old_kernels_charge() {
+    // Every second page is present: 2 MiB of address space cost 256 pages in 3.8, 512 after.
+    let charged = |release| {
+        let mut n = with_1_mib(release);
+        n.cfg.switches.first_nid_gate = false;
+        let r = work(&mut n, &mut sparse(|i| i % 2 == 0));
+        (r.chunks, r.pages_walked, r.updates, r.pages_charged)
+    };
+    assert_eq!(charged("3.8"), (1, 512, 256, 256));
+    assert_eq!((charged("3.13"), charged("4.4")), ((1, 512, 256, 512), (1, 512, 256, 512)));
+    // Nothing to mark: 4.4 stops after 8 budgets of 1 MiB (4 chunks of 2 MiB), kernels before walk to the end.
+    let walked = |release| work(&mut with_1_mib(release), &mut sparse(|_| false)).pages_walked;
+    assert_eq!((walked("3.13"), walked("4.1"), walked("4.4")), (8192, 8192, 2048));
+}
+
+/// task_numa_work() of 3.13 to 4.3: `nr_pte_updates +=`; of 4.4: `nr_pte_updates =`.
+#[test]
+fn until_4_3_all_is_charged_once_an_entry_has_changed() {
+    // Two VMAs: the first has one page, the second is empty for 8 MiB.
+    let build = |release| {
+        let mut n = with_1_mib(release);
+        let page = MockPage::new(PageFacts::private_anon(0));
+        let hole = vec![MockPage::absent(); 2048];
+        let mut space = MockSpace::of(vec![
+            MockVma::anon(0x4000_0000, PAGE).with(Content::Pages(vec![page])),
+            MockVma::anon(0x5000_0000, 8 * MIB).with(Content::Pages(hole)),
+        ]);
+        let r = work(&mut n, &mut space);
+        (r.chunks, r.pages_charged)
+    };
+    assert_eq!(build("4.1"), (2, 513), "2 MiB of the second use the budget up");
+    assert_eq!(build("4.4"), (5, 1), "all of it costs nothing");
 }

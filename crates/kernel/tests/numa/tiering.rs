@@ -205,20 +205,23 @@ fn the_rate_limit_is_a_refusal_of_old_kernels() {
 }
 
 #[test]
-fn marking_stops_on_limited_nodes_until_3_18() {
+fn marking_stops_on_limited_nodes_in_3_8() {
     use super::mock::{MockSpace, MockVma};
     use numalab_kernel::numa::scan::ScanEnd;
     use numalab_kernel::numa::ScanArgs;
-    for (release, at, end) in
-        [("3.13", 2100, ScanEnd::RateLimited), ("3.13", 2101, ScanEnd::Walked), ("3.18", 2100, ScanEnd::Walked)]
-    {
+    for (release, at, end, period) in [
+        ("3.8", 2100, ScanEnd::RateLimited, 100),
+        ("3.8", 2101, ScanEnd::Walked, 100),
+        ("3.13", 2100, ScanEnd::Walked, 1000),
+    ] {
         let mut n = system(release, 1000);
+        n.cfg.switches.first_nid_gate = false;
         n.limits[1] = NodeLimit { window_end: 1100, admitted: 32_768 };
         n.mms[0].numa_next_scan = at;
         let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 1 << 24)]);
         let args = ScanArgs { now: at, this_node: 1, rss_pages: 0 };
         assert_eq!(n.scan_work(0, args, &mut space).end, end, "{release} {at}");
-        assert_eq!(n.mms[0].numa_next_scan, at + 1000, "the period is consumed");
+        assert_eq!(n.mms[0].numa_next_scan, at + period, "the period is consumed");
     }
 }
 

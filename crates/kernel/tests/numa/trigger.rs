@@ -40,6 +40,22 @@ fn t2_next_trigger_after_a_won_scan() {
     assert!(n.tick(1, 1258 * MS + 1, 400, mib_pages(1024)), "T2");
 }
 
+/// "Fix math underflow in task_tick_numa()", 4.4.
+#[test]
+fn before_4_4_a_stamp_ahead_of_the_runtime_triggers_at_every_tick() {
+    for (release, again) in [("4.1", true), ("4.4", false)] {
+        let mut n = system(release, 1000);
+        n.mms[0].numa_next_scan = 1;
+        assert!(n.tick(0, 1001 * MS, 1001, mib_pages(1024)));
+        n.scan_work(0, args(1001), &mut MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]));
+        assert_eq!(n.tasks[0].node_stamp, 1002 * MS, "a period and two ticks");
+        // The gate is closed until 1251 ms; the stamp tells whether the trigger passed.
+        assert_eq!(n.trigger_due(0, 1001 * MS + 1), again, "{release}");
+        assert!(!n.tick(0, 1001 * MS + 1, 1002, mib_pages(1024)));
+        assert_eq!(n.tasks[0].node_stamp == 1252 * MS, again, "{release}");
+    }
+}
+
 #[test]
 fn t3_scan_overhead_postpones_the_next_trigger() {
     let mut n = forked(250);
@@ -136,6 +152,18 @@ fn fork_of_a_single_threaded_parent_resets_its_own_pass_counter() {
     assert_eq!(n.tasks[1].numa_preferred_nid, None, "a process starts without a preferred node");
 }
 
+/// 70ce3ea9aa4e, 6.0: before, dup_task_struct() leaves the parent's value in every clone.
+#[test]
+fn clones_inherited_the_retry_time_before_6_0() {
+    for (release, retry) in [("5.18", 4711), ("6.0", 0)] {
+        let mut n = system(release, 250);
+        n.tasks[0].numa_migrate_retry = 4711;
+        n.fork(0, 1, CloneKind::Thread, 1001, 5, 0);
+        n.fork(0, 2, CloneKind::Process(1), 1002, 5, 0);
+        assert_eq!((n.tasks[1].numa_migrate_retry, n.tasks[2].numa_migrate_retry), (retry, retry), "{release}");
+    }
+}
+
 #[test]
 fn fork_of_a_multi_threaded_parent_resets_nothing() {
     let mut n = system("6.12", 250);
@@ -186,6 +214,22 @@ fn kernel_threads_exiting_tasks_and_queued_works_do_not_trigger() {
     let mut off = system("6.12", 250);
     off.set_mode(0);
     assert!(!off.tick(0, 5000 * MS, 2000, 0), "the key is off");
+}
+
+#[test]
+fn the_3_8_gate_is_open_from_the_start() {
+    let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]);
+    for (release, next_scan, end, stamp) in [("3.8", 100, ScanEnd::Walked, 0), ("3.13", 1100, ScanEnd::NotDue, 2 * MS)]
+    {
+        let mut n = system(release, 1000);
+        n.cfg.switches.first_nid_gate = false;
+        assert_eq!(n.scan_work(0, args(50), &mut space).end, end, "{release}: a gate of 0 is armed since 3.13");
+        n.mms[0].numa_next_scan = 60;
+        assert_eq!(n.scan_work(0, args(60), &mut space).end, ScanEnd::Walked);
+        assert_eq!(n.tasks[0].node_stamp, stamp, "{release}: the winner's two ticks");
+        n.fork(0, 1, CloneKind::Process(1), 1001, 100, 0);
+        assert_eq!((n.mms[0].numa_next_scan, n.mms[1].numa_next_scan), (next_scan, next_scan), "{release}: a fork");
+    }
 }
 
 #[test]

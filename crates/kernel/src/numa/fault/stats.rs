@@ -119,16 +119,20 @@ impl NumaBalancing {
     /// §11.1 step 5.
     #[inline]
     fn place<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
-        let due = after(now, self.tasks[task as usize].numa_migrate_retry);
-        if due || !self.cfg.switches.placement_paced {
-            self.task_numa_placement(task, now, host);
+        let due = |numa: &Self| after(now, numa.tasks[task as usize].numa_migrate_retry);
+        let paced = self.cfg.switches.placement_paced;
+        if paced && !due(self) {
+            return;
         }
-        if due {
+        self.task_numa_placement(task, now, host);
+        // Before 4.19 the placement may just have tried, and set the time of the next try.
+        if paced || due(self) {
             self.numa_migrate_preferred(task, now, host);
         }
     }
 
-    /// §11.2, once per pass.
+    /// §11.2, once per pass. Before 4.19 the period is adapted first, a group's task needs faults of its own to change
+    /// its preferred node, and a task that is not on it tries to get there at once, whatever its retry time.
     fn task_numa_placement<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
         let t = &mut self.tasks[task as usize];
         let Some(mm) = t.mm else { return };
@@ -144,16 +148,35 @@ impl NumaBalancing {
         let faults = t.numa_faults_locality[0].wrapping_add(t.numa_faults_locality[1]);
         let share = self.average_share(task, host);
         let sums = self.fold_buffers(task, faults, share);
-        let (max, mut candidate) = self.busiest_node(task);
+        let paced = self.cfg.switches.placement_paced;
+        if !paced {
+            self.update_task_scan_period(task, now, rss, sums);
+        }
+        let (mut max, mut candidate) = self.busiest_node(task);
         candidate = candidate.and_then(|n| self.topo.nearest_cpu_node(n));
         if let Some(g) = self.tasks[task as usize].numa_group {
             self.groups.get_mut(g).count_active_nodes(&self.topo);
             candidate = self.preferred_group_nid(task, candidate);
+            if !paced {
+                max = self.most_task_faults(task);
+            }
         }
         if max > 0 {
             self.set_preferred(task, candidate, host);
         }
-        self.update_task_scan_period(task, now, rss, sums);
+        if paced {
+            self.update_task_scan_period(task, now, rss, sums);
+        } else if max > 0 && self.tasks[task as usize].numa_preferred_nid != Some(self.topo.node_of(host.cpu_of(task)))
+        {
+            self.numa_migrate_preferred(task, now, host);
+        }
+    }
+
+    /// Most memory faults of the task on one node.
+    fn most_task_faults(&self, task: TaskId) -> u64 {
+        let nodes = self.topo.nodes();
+        let t = &self.tasks[task as usize];
+        (0..nodes).map(|nid| t.task_faults(nodes, nid)).max().unwrap_or(0)
     }
 
     /// Share of CPU time since the last placement (`numa_get_avg_runtime`), in 1/65536.

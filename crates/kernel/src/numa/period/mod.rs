@@ -6,6 +6,7 @@
 pub mod v313;
 pub mod v317;
 pub mod v38;
+pub mod v40;
 pub mod v414;
 
 use super::config::{NumaConfig, Scan};
@@ -23,6 +24,8 @@ words! {
         V313 = "v313",
         /// 3.17: by locality, threshold 7.
         V317 = "v317",
+        /// 4.0: as 3.17, but failed migrations double the period.
+        V40 = "v40",
         /// 4.14: private ratio first, then locality; bounds scaled by the group.
         V414 = "v414",
     }
@@ -65,7 +68,9 @@ pub fn windows(scan: &Scan, rss_pages: u64) -> u64 {
 pub fn scan_min(cfg: &NumaConfig, rss_pages: u64) -> u32 {
     match cfg.period_model {
         PeriodModel::V38 => v38::scan_min(&cfg.scan),
-        PeriodModel::V313 | PeriodModel::V317 | PeriodModel::V414 => scan_min_by_rss(&cfg.scan, rss_pages) as u32,
+        PeriodModel::V313 | PeriodModel::V317 | PeriodModel::V40 | PeriodModel::V414 => {
+            scan_min_by_rss(&cfg.scan, rss_pages) as u32
+        }
     }
 }
 
@@ -73,7 +78,7 @@ pub fn scan_min(cfg: &NumaConfig, rss_pages: u64) -> u32 {
 pub fn scan_start(cfg: &NumaConfig, rss_pages: u64, group: Option<GroupScale>) -> u32 {
     match cfg.period_model {
         PeriodModel::V38 => v38::scan_min(&cfg.scan),
-        PeriodModel::V313 | PeriodModel::V317 => scan_min_by_rss(&cfg.scan, rss_pages) as u32,
+        PeriodModel::V313 | PeriodModel::V317 | PeriodModel::V40 => scan_min_by_rss(&cfg.scan, rss_pages) as u32,
         PeriodModel::V414 => {
             let min = scan_min_by_rss(&cfg.scan, rss_pages);
             group.map_or(min, |g| min.max(g.scale(min))) as u32
@@ -86,7 +91,9 @@ pub fn scan_max(cfg: &NumaConfig, rss_pages: u64, group: Option<GroupScale>) -> 
     let by_rss = || u64::from(cfg.scan.scan_period_max_ms) / windows(&cfg.scan, rss_pages);
     match cfg.period_model {
         PeriodModel::V38 => v38::scan_max(&cfg.scan),
-        PeriodModel::V313 | PeriodModel::V317 => scan_min_by_rss(&cfg.scan, rss_pages).max(by_rss()) as u32,
+        PeriodModel::V313 | PeriodModel::V317 | PeriodModel::V40 => {
+            scan_min_by_rss(&cfg.scan, rss_pages).max(by_rss()) as u32
+        }
         PeriodModel::V414 => {
             let max = by_rss();
             let max = group.map_or(max, |g| max.max(g.scale(max)));
@@ -135,6 +142,7 @@ pub fn adapt(model: PeriodModel, interval: &Interval) -> Adapted {
         PeriodModel::V38 => Adapted { period: interval.period, backoff: false },
         PeriodModel::V313 => v313::adapt(interval),
         PeriodModel::V317 => v317::adapt(interval),
+        PeriodModel::V40 => v40::adapt(interval),
         PeriodModel::V414 => v414::adapt(interval),
     }
 }

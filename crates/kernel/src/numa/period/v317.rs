@@ -4,9 +4,9 @@ use super::v313::adapt_by_locality;
 use super::{Adapted, Interval};
 
 /// Local tenths from which the period grows.
-const PERIOD_THRESHOLD: i64 = 7;
+pub(super) const PERIOD_THRESHOLD: i64 = 7;
 
 /// `update_task_scan_period` of 3.17.
 pub fn adapt(interval: &Interval) -> Adapted {
-    adapt_by_locality(interval, PERIOD_THRESHOLD)
+    adapt_by_locality(interval, PERIOD_THRESHOLD, 0)
 }

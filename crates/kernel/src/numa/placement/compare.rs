@@ -1,7 +1,9 @@
 //! Searching a node for a CPU to move to or a task to swap with (kernel-numa-balancing.md §14.4).
 //!
 //! Importance is in thousandths of faults. A move needs room on the node (or a load balance that does not get worse);
-//! a swap needs the sum of both tasks' gains to be large enough that ping-pong is unlikely.
+//! a swap needs the sum of both tasks' gains to be large enough that ping-pong is unlikely. Since 5.7 the search
+//! prefers partners that get home and ends at the first good choice; before, every CPU of the node is compared, and a
+//! move goes where `select_idle_sibling` sends it.
 
 use super::node_stats::{too_imbalanced, NodeType};
 use super::Search;
@@ -36,7 +38,7 @@ pub fn swap_matters(imp: i64, best_imp: i64, small_imp: bool) -> bool {
 
 impl NumaBalancing {
     /// `task_numa_find_cpu` on the destination of the search.
-    pub(super) fn task_numa_find_cpu<H: TaskHost>(&self, s: &mut Search, host: &H) {
+    pub(super) fn task_numa_find_cpu<H: TaskHost>(&self, s: &mut Search, host: &mut H) {
         let by_count = if s.dst.node_type == NodeType::HasSpare { self.spare_imbalance(s) } else { None };
         let may_move = match by_count {
             Some(0) => {
@@ -79,30 +81,31 @@ impl NumaBalancing {
     }
 
     /// `task_numa_compare` on `dst_cpu`; true if the search of this node ends.
-    fn compare<H: TaskHost>(&self, s: &mut Search, may_move: bool, host: &H) -> bool {
+    fn compare<H: TaskHost>(&self, s: &mut Search, may_move: bool, host: &mut H) -> bool {
         if s.best_cpu == Some(s.dst_cpu) || host.claimed(s.dst_cpu) {
             return false;
         }
+        let bias = self.cfg.switches.bias_by_preference;
         let move_imp = if self.grouped(s.task) { s.group_imp } else { s.task_imp };
         let cur = host.running_on(s.dst_cpu).filter(|&t| !self.tasks[t as usize].exiting);
         let Some(cur) = cur else {
-            return may_move && move_imp >= s.best_imp && Self::assign_move(s, move_imp, host);
+            return may_move && move_imp >= s.best_imp && self.assign_move(s, move_imp, host);
         };
         if cur == s.task {
-            return true;
+            return bias;
         }
         if !host.allowed(cur, s.src_cpu) {
             return false;
         }
-        let to_preferred = self.prefers(cur, s.src_nid);
-        let best_to_preferred = s.best_task.is_some_and(|best| self.prefers(best, s.src_nid));
+        let to_preferred = bias && self.prefers(cur, s.src_nid);
+        let best_to_preferred = bias && s.best_task.is_some_and(|best| self.prefers(best, s.src_nid));
         if best_to_preferred && !to_preferred {
             return false;
         }
         let Some(imp) = self.swap_importance(s, cur, move_imp) else { return false };
-        let imp = biased(imp, self.prefers(cur, s.dst_nid), to_preferred);
+        let imp = if bias { biased(imp, self.prefers(cur, s.dst_nid), to_preferred) } else { imp };
         if may_move && move_imp > imp && move_imp > s.best_imp {
-            return Self::assign_move(s, move_imp, host);
+            return self.assign_move(s, move_imp, host);
         }
         let rescues = s.best_task.is_some() && to_preferred && !best_to_preferred;
         if !rescues {
@@ -116,7 +119,7 @@ impl NumaBalancing {
             }
         }
         Self::assign(s, Some(cur), imp);
-        !may_move && s.best_task.is_some_and(|best| self.prefers(best, s.src_nid))
+        bias && !may_move && s.best_task.is_some_and(|best| self.prefers(best, s.src_nid))
     }
 
     /// §14.4 step 4: gain of both tasks; `None` if they must not be swapped.
@@ -138,8 +141,17 @@ impl NumaBalancing {
         Some(move_imp + gain(whose))
     }
 
-    /// Assigns a move to the cached idle CPU, else to `dst_cpu`; true if the search of this node ends.
-    fn assign_move<H: TaskHost>(s: &mut Search, imp: i64, host: &H) -> bool {
+    /// Assigns a move to the cached idle CPU, else to `dst_cpu`; true if the search of this node ends. Before 5.7 to
+    /// what `select_idle_sibling` makes of `dst_cpu`, and never the end.
+    fn assign_move<H: TaskHost>(&self, s: &mut Search, imp: i64, host: &mut H) -> bool {
+        if !self.cfg.switches.bias_by_preference {
+            s.dst_cpu = host.idle_sibling(s.task, s.src_cpu, s.dst_cpu);
+            // numa_migrate_on is set there if this search or another one has chosen the CPU before.
+            if s.best_cpu != Some(s.dst_cpu) && !host.claimed(s.dst_cpu) {
+                Self::assign(s, None, imp);
+            }
+            return false;
+        }
         let mut cpu = s.dst.idle_cpu.unwrap_or(s.dst_cpu);
         if !host.idle(cpu) {
             if let Some(best) = s.best_cpu.filter(|&best| host.idle(best)) {

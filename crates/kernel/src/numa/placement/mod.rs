@@ -8,7 +8,7 @@ pub mod compare;
 pub mod node_stats;
 
 use super::counters::Placement;
-use super::host::TaskHost;
+use super::host::{TaskHost, Told};
 use super::state::TaskId;
 use super::time::Jiffies;
 use super::topology::TopologyKind;
@@ -95,9 +95,13 @@ impl NumaBalancing {
         if s.best_cpu.is_none() || spread {
             self.examine_others(&mut s, preferred, weights, host);
         }
-        if self.tasks[task as usize].numa_group.is_some() {
+        if let Some(g) = self.tasks[task as usize].numa_group {
             let found = s.best_cpu.map_or(src_nid, |cpu| self.topo.node_of(cpu));
-            self.set_preferred(task, Some(found), host);
+            if self.cfg.switches.group_prefers_found {
+                self.set_preferred(task, Some(found), host);
+            } else if spread && self.groups.get(g).is_active(self.topo.nodes(), s.dst_nid) {
+                self.set_preferred(task, Some(s.dst_nid), host);
+            }
         }
         self.carry_out(&s, host);
     }
@@ -108,7 +112,7 @@ impl NumaBalancing {
     }
 
     /// Looks for a CPU on `nid`, given the weights of the source.
-    fn examine<H: TaskHost>(&self, s: &mut Search, nid: usize, src: (i64, i64), host: &H) {
+    fn examine<H: TaskHost>(&self, s: &mut Search, nid: usize, src: (i64, i64), host: &mut H) {
         let dst = self.weights(s.task, nid, s.dist);
         s.task_imp = dst.0 - src.0;
         s.group_imp = dst.1 - src.1;
@@ -118,7 +122,7 @@ impl NumaBalancing {
     }
 
     /// §14.2 step 5.
-    fn examine_others<H: TaskHost>(&self, s: &mut Search, preferred: usize, mut src: (i64, i64), host: &H) {
+    fn examine_others<H: TaskHost>(&self, s: &mut Search, preferred: usize, mut src: (i64, i64), host: &mut H) {
         for nid in self.topo.cpu_nodes().iter() {
             if nid == s.src_nid || nid == preferred {
                 continue;
@@ -140,20 +144,39 @@ impl NumaBalancing {
     /// §14.2 steps 7 and 8.
     fn carry_out<H: TaskHost>(&mut self, s: &Search, host: &mut H) {
         let Some(best_cpu) = s.best_cpu else {
-            self.reasons.placed[Placement::Stick as usize] += 1;
+            self.placed(Placement::Stick);
             return;
         };
-        let (done, what) = match s.best_task {
+        if !self.cfg.switches.conditional_period_reset {
+            self.restart_period(s.task, host);
+        }
+        let (told, what) = match s.best_task {
             None => (host.move_task(s.task, best_cpu, s.now), Placement::Move),
             Some(other) => (host.swap_tasks(s.task, other, s.now), Placement::Swap),
         };
-        let what = if done { what } else { Placement::Stick };
-        self.reasons.placed[what as usize] += 1;
-        if done {
+        match told {
+            Told::Done => self.placed(what),
+            Told::Refused => self.placed(Placement::Stick),
+            Told::Later => {}
+        }
+        if told == Told::Done {
             self.moved(s.task, s.src_cpu, best_cpu, host);
             if let Some(other) = s.best_task {
                 self.moved(other, best_cpu, s.src_cpu, host);
             }
+        }
+    }
+
+    /// Books what came of a search; for a move that was put off, the host does so when it has made it or given it up.
+    pub fn placed(&mut self, what: Placement) {
+        self.reasons.placed[what as usize] += 1;
+    }
+
+    /// Before 4.19 a search that has found a CPU restarts the period of its task (`task_numa_migrate`), whether or not
+    /// the move then succeeds; a swap partner keeps its own.
+    fn restart_period<H: TaskHost>(&mut self, task: TaskId, host: &H) {
+        if let Some(mm) = self.tasks[task as usize].mm {
+            self.tasks[task as usize].numa_scan_period = self.scan_start(task, host.rss_pages(mm));
         }
     }
 

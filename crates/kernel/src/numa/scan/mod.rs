@@ -158,9 +158,10 @@ impl NumaBalancing {
             return false;
         }
         let period_ns = u64::from(t.numa_scan_period) * NSEC_PER_MSEC;
-        if runtime_ns <= t.node_stamp.wrapping_add(period_ns) {
+        if !self.period_over(task, runtime_ns) {
             return false;
         }
+        let t = &self.tasks[task as usize];
         if t.node_stamp == 0 {
             let start = self.scan_start(task, rss_pages);
             self.tasks[task as usize].numa_scan_period = start;
@@ -178,8 +179,20 @@ impl NumaBalancing {
     /// Whether [`Self::tick`] could do anything: lets the caller skip computing its arguments.
     #[inline]
     pub fn trigger_due(&self, task: TaskId, runtime_ns: u64) -> bool {
+        !self.tasks[task as usize].work_queued && self.period_over(task, runtime_ns)
+    }
+
+    /// Whether a period of runtime has passed since the stamp. Before 4.4 the difference underflows once the stamp is
+    /// ahead of the runtime, as after each scan (two ticks) and each trigger on; then only the wall clock paces scans.
+    #[inline]
+    fn period_over(&self, task: TaskId, runtime_ns: u64) -> bool {
         let t = &self.tasks[task as usize];
-        runtime_ns > t.node_stamp.wrapping_add(u64::from(t.numa_scan_period) * NSEC_PER_MSEC) && !t.work_queued
+        let period_ns = u64::from(t.numa_scan_period) * NSEC_PER_MSEC;
+        if self.cfg.switches.trigger_underflows {
+            runtime_ns.wrapping_sub(t.node_stamp) > period_ns
+        } else {
+            runtime_ns > t.node_stamp.wrapping_add(period_ns)
+        }
     }
 
     /// Scan work at return to user mode (`task_numa_work`): gate, then walk. The caller charges the cost of the
@@ -219,8 +232,10 @@ impl NumaBalancing {
             self.reset_period_v38(task, mm, args.now);
         }
         let hz = self.cfg.hz;
+        // 3.8 neither arms a gate of 0 nor holds the winner back.
+        let v38 = self.cfg.period_model == PeriodModel::V38;
         let m = &mut self.mms[mm as usize];
-        if m.numa_next_scan == 0 {
+        if m.numa_next_scan == 0 && !v38 {
             m.numa_next_scan = args.now.wrapping_add(hz.jiffies(self.cfg.scan.scan_delay_ms));
         }
         if before(args.now, m.numa_next_scan) {
@@ -234,8 +249,10 @@ impl NumaBalancing {
         }
         let t = &mut self.tasks[task as usize];
         self.mms[mm as usize].numa_next_scan = args.now.wrapping_add(hz.jiffies(t.numa_scan_period));
-        // Another thread is likely to win next time.
-        t.node_stamp = t.node_stamp.wrapping_add(2 * hz.tick_ns());
+        if !v38 {
+            // Another thread is likely to win next time.
+            t.node_stamp = t.node_stamp.wrapping_add(2 * hz.tick_ns());
+        }
         if self.cfg.rate_limit == RateLimit::LegacyAndMarking && self.limits[args.this_node].limited(hz, args.now) {
             return ScanEnd::RateLimited;
         }

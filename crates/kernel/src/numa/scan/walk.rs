@@ -1,8 +1,9 @@
 //! The walk of a scan work over the VMAs (kernel-numa-balancing.md §5 steps 7 to 13).
 //!
 //! Two budgets bound it: `pages` is charged with the length of chunks in which something changed, `virt` with the
-//! length of every chunk. Skipped VMAs charge neither. A work that runs out of budget leaves its VMA incomplete,
-//! even at the VMA's very end; a walk that runs off the list ends the pass.
+//! length of every chunk. (The forms before 4.4 are switches: `scan_charges_updates`, `scan_charges_all_after`.)
+//! Skipped VMAs charge neither. A work that runs out of budget leaves its VMA incomplete, even at the VMA's very end;
+//! a walk that runs off the list ends the pass.
 
 use super::{budgets, bytes, ScanArgs, ScanReport, ScanSpace, VmaView};
 use crate::numa::counters::SkipReason;
@@ -260,7 +261,10 @@ impl NumaBalancing {
     }
 
     fn charge(&self, walk: &mut Walk, report: &mut ScanReport, len: i64, marked: &super::Marked) {
-        let charged = match (marked.updates, self.cfg.switches.scan_charges_updates) {
+        let s = &self.cfg.switches;
+        // From 3.13 to 4.3 `nr_pte_updates` counts for the whole work.
+        let updates = marked.updates + if s.scan_charges_all_after { report.updates } else { 0 };
+        let charged = match (updates, s.scan_charges_updates) {
             (0, _) => 0,
             (updates, true) => updates as i64,
             (_, false) => len,

@@ -2,7 +2,7 @@
 //!
 //! Every rule first replaces the page's last cpupid by the present one, even if the answer is no. The rules since 3.13
 //! build on each other: a two-stage filter, then group statistics (3.15), then an exception for the early life of a
-//! task (4.20). Releases of the last two from memory.
+//! task (4.19: 37355bdc5a12, with the removal of the rate limit; its word, v420, is older). 3.15 from memory.
 
 pub mod v313;
 pub mod v315;
@@ -28,7 +28,7 @@ words! {
         V313 = "v313",
         /// 3.15: the filter, then private faults, then the group's use of both nodes.
         V315 = "v315",
-        /// 4.20: the same after an exception for young tasks.
+        /// 4.19: the same after an exception for young tasks.
         V420 = "v420",
     }
 }

@@ -1,4 +1,4 @@
-//! 4.20 to 6.12: as 3.15, but a task without preferred node or in its first passes takes pages that nobody, or only
+//! 4.19 to 6.12: as 3.15, but a task without preferred node or in its first passes takes pages that nobody, or only
 //! itself, has faulted on, wherever that was.
 
 use super::{v315, MigrationFacts};
