@@ -7,7 +7,8 @@
 //! the recently used CPU was the one where the task last woke another (89aafd67f28c; its release is from memory).
 //! Wake-ups ask about many partners since 3.12 (62470419e993; 4.3 gave the question today's form, used for all). A CPU
 //! that runs dry compared its idle time with `sched_migration_cost` until 5.16 (c5b0a7eefc70), since 3.13 also with the
-//! measured cost (9bd721c55c8a), and since 3.17 searches only if some CPU has two tasks (4486edd12b5a). Since 4.17
+//! measured cost (9bd721c55c8a), and since 3.17 searches only if some CPU has two tasks (4486edd12b5a). A busy CPU had idle ones balance if a thread of
+//! its core was busy until 3.13 counted the CPUs of its cache (37dc6b50cee9). Since 4.17
 //! (554c8aa8ecad) a CPU that is expected to idle for less than a tick keeps its tick. Zen got a limit of
 //! its own for fork, exec and wake-ups across nodes, 32 instead of 30, with 5.4 (a55c7454a8c8).
 
@@ -42,6 +43,7 @@ pub const RELEASES: &[Release] = &[
             ("recent_used_cpu", "off"),
             ("wake_wide", "false"),
             ("newidle", "v37"),
+            ("nohz_kick", "v37"),
             ("domain_constants", "v37"),
             ("idle_tick", "false"),
             // `RECLAIM_DISTANCE` was a constant.
@@ -51,7 +53,7 @@ pub const RELEASES: &[Release] = &[
     row(3, 9, &[("idle_scan", "idle_groups")]),
     row(3, 11, &[("balancer", "v311"), ("wake_affine", "v311")]),
     row(3, 12, &[("wake_wide", "true")]),
-    row(3, 13, &[("newidle", "v313")]),
+    row(3, 13, &[("newidle", "v313"), ("nohz_kick", "v313")]),
     row(3, 16, &[("domain_constants", "v316")]),
     row(3, 17, &[("newidle", "v317")]),
     row(3, 18, &[("balancer", "v318"), ("wake_affine", "v318")]),

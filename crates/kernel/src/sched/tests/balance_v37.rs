@@ -11,7 +11,7 @@ use super::four_nodes::{dom, hogs, pass, tasks_on};
 use super::{config, Lab, MS};
 
 fn sched(balancer: &'static str) -> SchedConfig {
-    SchedConfig { balancer, imbalance: "none", domain_constants: "v37", newidle: "v37", ..config("v61") }
+    SchedConfig { balancer, imbalance: "none", domain_constants: "v37", newidle: "v37", nohz_kick: "v37", ..config("v61") }
 }
 
 fn lab() -> Lab {
@@ -193,4 +193,21 @@ fn hot_tasks_stay_even_in_their_core() {
         (0..2).for_each(|t| lab.s.tasks[t].exec_start = lab.now as i64 - 100_000);
         assert_eq!(pass(&mut lab, 1, 2, Idle::Idle), want, "{balancer}");
     }
+}
+
+#[test]
+fn before_3_13_a_lone_task_asks_for_balance_only_if_its_core_is_busy() {
+    let asks = |nohz_kick: &'static str, other: u32| {
+        let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { nohz_kick, ..sched("v37") });
+        lab.start(0, None);
+        lab.start(other, None);
+        lab.pass_time(400 * MS);
+        lab.tick(other);
+        lab.tick(0);
+        lab.s.counters().nohz_runs > 0
+    };
+    assert!(asks("v37", 1), "both threads of a core are busy");
+    assert!(!asks("v37", 2), "two cores with a busy thread each");
+    assert!(asks("v313", 2), "two busy CPUs of a cache");
+    assert!(!asks("v313", 12), "one in each of two caches");
 }
