@@ -79,10 +79,11 @@ impl Scheduler {
         let (src, dst) = (self.topo.node_of(env.src), self.topo.node_of(env.dst));
         self.topo.distance(dst, home) >= self.topo.distance(src, home)
     }
-    /// Affine wake-ups go to the waker's CPU only if it is on the selected node.
-    pub(super) fn affine_allowed(&self, task: TaskId, this: u32) -> bool {
+    /// `task_autonuma_cpu`: whether a CPU is on the node that AutoNUMA has selected for the task, if it has one. Forks and
+    /// execs start on no other CPU, and a wake-up looks at the waker's side only if its CPU is one.
+    pub(super) fn selected_allows(&self, task: TaskId, cpu: u32) -> bool {
         let node = self.tasks[task as usize].preferred_nid;
-        self.p.locality != Locality::Selected || node == NO_NODE || node == self.topo.node_of(this)
+        self.p.locality != Locality::Selected || node == NO_NODE || node == self.topo.node_of(cpu)
     }
     /// NUMA_PULL_BIAS: with everything balanced, a random queue with a task off its home, in another group of a domain
     /// that crosses nodes, provided this group has a task to trade (off its home, or without one) and is less loaded than

@@ -139,7 +139,7 @@ impl Scheduler {
             self.record_wakee(waker, task);
         }
         let mut target = prev;
-        let usable = self.allowed(task, this) && self.affine_allowed(task, this);
+        let usable = self.allowed(task, this) && self.selected_allows(task, this);
         let affine = usable && !(self.p.wake_wide && self.wake_wide(this, task));
         if affine && this != prev {
             let both = |d: DomId| {

@@ -115,3 +115,35 @@ fn a_newly_idle_cpu_among_tasks_at_home_stays_idle() {
     lab.sleep(15);
     assert_eq!(lab.asked().count(), 0);
 }
+
+/// Four nodes with AutoNUMA's meaning of a preferred node.
+fn selected(balancer: &'static str) -> Lab {
+    let config = SchedConfig { imbalance: "none", locality: "selected", newidle: "v37", balancer, ..config("v61") };
+    Lab::new(&Shape::flat(4, 12, 2, 21), &config)
+}
+
+#[test]
+fn a_fork_stays_on_the_node_that_its_creator_had_selected() {
+    for balancer in ["v37", "v318", "types"] {
+        let nodes = |selected_nid: Option<u32>| {
+            let mut lab = selected(balancer);
+            (0..6).for_each(|c| lab.fill(2 * c, Some(&[2 * c]), 1));
+            lab.pass_time(100 * MS);
+            let mut fork = || {
+                let t = lab.s.add_task(None, 0).unwrap();
+                lab.s.set_preferred_nid(t, selected_nid);
+                let cpu = lab.s.fork(0, t, lab.now);
+                lab.settle();
+                cpu
+            };
+            [fork(), fork(), fork()]
+        };
+        let all = |cpus: [u32; 3], what: fn(u32) -> bool| cpus.into_iter().all(what);
+        assert!(all(nodes(None), |c| c >= 12), "{balancer}: the other nodes are idle");
+        // Every CPU of the idler node fails the test, and the walk goes on in the node of the creator.
+        let own = nodes(Some(0));
+        assert!(all(own, |c| c < 12 && c % 2 == 1), "{balancer}: {own:?}, idle threads of busy cores");
+        // Only the idlest group is asked; when that is another one, the fork stays where it is.
+        assert!(all(nodes(Some(3)), |c| c < 12 || c >= 36), "{balancer}");
+    }
+}
