@@ -147,3 +147,23 @@ fn a_fork_stays_on_the_node_that_its_creator_had_selected() {
         assert!(all(nodes(Some(3)), |c| c < 12 || c >= 36), "{balancer}");
     }
 }
+
+#[test]
+fn a_wake_up_from_off_the_selected_node_goes_to_the_previous_cpu() {
+    let wake = |nid: Option<u32>, waker: u32| {
+        let mut lab = selected("v37");
+        let t = lab.start(12, Some(&[12]));
+        lab.pass_time(5 * MS);
+        lab.sleep(12);
+        lab.s.set_affinity(t, None, lab.now).unwrap();
+        lab.s.set_preferred_nid(t, nid);
+        // Its CPU has become busy, the cores beside it are idle.
+        lab.start(12, Some(&[12]));
+        lab.start(waker, Some(&[waker]));
+        lab.pass_time(50 * MS);
+        lab.wake(t, Some(waker))
+    };
+    assert_eq!(wake(Some(1), 0), 12, "although it is busy");
+    assert_ne!(wake(Some(1), 20), 12, "a waker of its node: an idle core");
+    assert_ne!(wake(None, 0), 12, "no node selected");
+}
