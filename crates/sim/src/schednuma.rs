@@ -116,8 +116,10 @@ impl World<'_> {
         let copying = copying.filter(|c| c.until_ns > clock && !c.lost);
         if verdict == Verdict::Misplaced {
             if let Some(copy) = copying {
-                // It goes for migration as well, and waits for the page's lock.
-                return (copy.until_ns - clock, FaultEnd::Go);
+                // It goes for migration as well, and sleeps until the page is unlocked (`lock_page`, patch 22 of 31).
+                let until = (copy.until_ns - clock).max(ns);
+                self.tasks[task as usize].slept_ns += until - ns;
+                return (until, FaultEnd::Go);
             }
             if self.designs.schednuma.admit(here, clock / 1_000_000, f.pages) {
                 if f.pages > 1 {
