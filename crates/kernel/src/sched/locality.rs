@@ -53,14 +53,13 @@ pub(super) fn passes(p: &Params) -> &'static [Wanted] {
 }
 
 impl Scheduler {
-    /// Whether the pass may look at a task at all.
-    pub(super) fn in_pass(&self, env: &Env, task: TaskId, pass: Wanted) -> bool {
-        let home = self.tasks[task as usize].preferred_nid;
+    /// Whether a pass on behalf of `dst`, which is this `idle`, may look at a task at all.
+    pub(super) fn in_pass(&self, (dst, idle): (u32, Idle), task: TaskId, pass: Wanted) -> bool {
         match self.p.locality {
             Locality::Preferred => true,
             Locality::Selected => {
-                let wants = home == NO_NODE || home == self.topo.node_of(env.dst);
-                wants || (pass == Wanted::Any && !(self.p.locality_strict && env.idle == Idle::Busy))
+                let strict = self.p.locality_strict && idle == Idle::Busy;
+                self.selected_allows(task, dst) || (pass == Wanted::Any && !strict)
             }
             Locality::Home => pass == Wanted::Any || self.off_home(task),
         }

@@ -119,7 +119,7 @@ impl Scheduler {
             }
             env.examined += 1;
             let t = self.rqs[env.src as usize].list[0];
-            let size = if !self.in_pass(env, t, pass) {
+            let size = if !self.in_pass((env.dst, env.idle), t, pass) {
                 None
             } else if self.p.balancer == Balancer::V37 {
                 // A task that is too heavy is not even asked where it may run.
@@ -235,7 +235,8 @@ impl Scheduler {
         self.rqs[from as usize].pushing = false;
         self.active_balance(from, to);
     }
-    /// Pushes the running (or any) task of `src` to `dst`: the stopper pre-empts it, then only affinity counts.
+    /// Pushes the running (or any) task of `src` to `dst`: the stopper pre-empts it, then only affinity counts, and what
+    /// locality puts first (`move_one_task`: both designs of 2012 go over the queue twice, as for an idle CPU).
     pub(super) fn active_balance(&mut self, src: u32, dst: u32) {
         let spanning = |d: &DomId| self.topo.domain(*d).span.contains(src);
         let Some(dom) = self.topo.ids(dst).find(spanning) else { return };
@@ -244,16 +245,14 @@ impl Scheduler {
         }
         let running = self.rqs[src as usize].cur;
         self.put_prev(src);
-        for _ in 0..self.rqs[src as usize].nr() {
-            let t = self.rqs[src as usize].list[0];
-            if self.allowed(t, dst) {
-                self.take(t);
-                self.give(t, src, dst, Why::Active);
-                self.dom[dom as usize].nr_balance_failed = 0;
-                self.counters.active += 1;
-                break;
-            }
-            self.rqs[src as usize].requeue_tail();
+        let may = |t: &&TaskId, pass: Wanted| self.allowed(**t, dst) && self.in_pass((dst, Idle::Idle), **t, pass);
+        let list = &self.rqs[src as usize].list;
+        let pushed = passes(&self.p).iter().find_map(|pass| list.iter().find(|t| may(t, *pass))).copied();
+        if let Some(t) = pushed {
+            self.take(t);
+            self.give(t, src, dst, Why::Active);
+            self.dom[dom as usize].nr_balance_failed = 0;
+            self.counters.active += 1;
         }
         if running != NONE && self.rqs[src as usize].cur == NONE && self.tasks[running as usize].state != State::Dead {
             self.resched(src);

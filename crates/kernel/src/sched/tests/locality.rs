@@ -167,3 +167,27 @@ fn a_wake_up_from_off_the_selected_node_goes_to_the_previous_cpu() {
     assert_ne!(wake(Some(1), 20), 12, "a waker of its node: an idle core");
     assert_ne!(wake(None, 0), 12, "no node selected");
 }
+
+#[test]
+fn the_stopper_pushes_whom_locality_puts_first() {
+    // Node 0's CPU 0 has three tasks; the first of its queue wants to stay, the second to node 3, the third to node 1.
+    let pushed = |locality: &'static str, dst: u32| {
+        let config = SchedConfig { imbalance: "none", locality, ..config("v61") };
+        let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &config);
+        let tasks = [Some(0), Some(3), Some(1)].map(|nid| {
+            let t = lab.start(0, Some(&[0]));
+            lab.s.set_preferred_nid(t, nid);
+            t
+        });
+        lab.s.rqs[0].list = tasks.to_vec();
+        tasks.iter().for_each(|t| lab.s.set_affinity(*t, None, lab.now).unwrap());
+        lab.pass_time(5 * MS);
+        lab.s.push(0, dst, lab.now);
+        lab.settle();
+        tasks.iter().position(|t| lab.s.cpu_of(*t) == dst)
+    };
+    assert_eq!(pushed("preferred", 12), Some(0));
+    assert_eq!(pushed("selected", 12), Some(2), "the one that wants to node 1");
+    assert_eq!(pushed("selected", 24), Some(0), "nobody wants to node 2: any");
+    assert_eq!(pushed("home", 12), Some(1), "off its home, wherever that is");
+}
