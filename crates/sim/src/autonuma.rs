@@ -3,7 +3,7 @@
 
 use crate::designs::{Daemon, Marks};
 use crate::engine::{Pending, World};
-use crate::fault::Found;
+use crate::fault::{Found, Site};
 use crate::fronts::Front;
 use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
@@ -159,6 +159,16 @@ impl World<'_> {
             page = p + 1;
         }
         ns as u64
+    }
+
+    /// Access to an absent page: if its table carries the mark, it traps for that first (`pmd_numa_fixup` runs before the
+    /// entry is looked at), and this thread handles all pages present. Returns the time, 0 without a mark.
+    pub(crate) fn table_trap(&mut self, s: &Site, clock: u64) -> u64 {
+        let by_table = self.designs.cfg.faults == Faults::AutoNuma && self.designs.cfg.autonuma.scan_pmd;
+        let marked = |w: &Self| w.processes[s.process].space.vma(s.vma).next_marked(s.chunk, 0);
+        let Some(page) = by_table.then(|| marked(self)).flatten() else { return 0 };
+        let first = Found { vma: s.vma, chunk: s.chunk, page, node: self.cpus[s.cpu].node, last: NEVER, pages: 1 };
+        self.autonuma_fault(s.cpu, s.task, &first, clock)
     }
 
     /// `numa_hinting_fault` for one page (or huge page); returns the time beyond the trap.

@@ -65,8 +65,11 @@ impl World<'_> {
             return (0, FaultEnd::Stop(Pending::Resume));
         }
         match state {
-            PageState::Absent if of_object => self.object_fault(&s),
-            PageState::Absent => self.first_touch(&s, clock),
+            PageState::Absent => {
+                let trap = self.table_trap(&s, clock);
+                let (ns, end) = if of_object { self.object_fault(&s) } else { self.first_touch(&s, clock + trap) };
+                (trap + ns, end)
+            }
             PageState::Marked { shared: Some(at), .. } => self.shared_hint_fault(&s, at),
             PageState::Marked { pages: 2.., .. } if !self.cfg.mm.thp.native_migration => {
                 let split = self.split_for_migration(&s);

@@ -179,6 +179,30 @@ fn base_pages_are_marked_by_table_or_by_entry() {
     assert_eq!(counter(&table, "thp_collapse_alloc"), 0);
 }
 
+/// Section 1.4 step 2: `pmd_numa_fixup` runs before the entry is looked at, so a first touch beside marked pages traps for
+/// them, and this thread handles all of them.
+#[test]
+fn a_first_touch_under_a_marked_table_handles_the_pages_present() {
+    let text = r#"
+[[process]]
+name = "main"
+[[process.region]]
+name = "buffer"
+size = "2MiB"
+[[process.prologue]]
+access = "buffer"
+len = "1MiB"
+write = 1
+[[process.phase]]
+steps = [{ compute = "22s" }, { access = "buffer", offset = "1MiB", write = 1 }]
+"#;
+    let m = machine("e7-4807-4s");
+    let k = config(AUTONUMA, AutoNumaTunables::default(), SchedNumaTunables::default(), Thp::Never);
+    let o = run(&m, &inline(text, &m, 1, &[]), &k, 1);
+    let faults = counter(&o, "numa_hint_faults");
+    assert!((256..300).contains(&faults), "{faults}: the half that was there is looked at once");
+}
+
 /// Scanner and task moves can be exchanged or taken away, and the runs still check out.
 #[test]
 fn parts_can_be_exchanged() {
