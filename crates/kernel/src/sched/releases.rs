@@ -8,7 +8,8 @@
 //! Wake-ups ask about many partners since 3.12 (62470419e993; 4.3 gave the question today's form, used for all). A CPU
 //! that runs dry compared its idle time with `sched_migration_cost` until 5.16 (c5b0a7eefc70), since 3.13 also with the
 //! measured cost (9bd721c55c8a), and since 3.17 searches only if some CPU has two tasks (4486edd12b5a). A busy CPU had idle ones balance if a thread of
-//! its core was busy until 3.13 counted the CPUs of its cache (37dc6b50cee9). Since 4.17
+//! its core was busy until 3.13 counted the CPUs of its cache (37dc6b50cee9). Balancing takes tasks in the order in which they last ran since 4.15
+//! (93824900a2e2, committed in October 2017). Since 4.17
 //! (554c8aa8ecad) a CPU that is expected to idle for less than a tick keeps its tick. Zen got a limit of
 //! its own for fork, exec and wake-ups across nodes, 32 instead of 30, with 5.4 (a55c7454a8c8).
 
@@ -44,6 +45,7 @@ pub const RELEASES: &[Release] = &[
             ("wake_wide", "false"),
             ("newidle", "v37"),
             ("nohz_kick", "v37"),
+            ("queue_order", "v37"),
             ("domain_constants", "v37"),
             ("idle_tick", "false"),
             // `RECLAIM_DISTANCE` was a constant.
@@ -61,6 +63,7 @@ pub const RELEASES: &[Release] = &[
     row(4, 9, &[("idle_scan", "sis_prop_v413")]),
     row(4, 13, &[("balancer", "v413")]),
     row(4, 14, &[("wake_affine", "v414")]),
+    row(4, 15, &[("queue_order", "v415")]),
     row(4, 16, &[("recent_used_cpu", "waker"), ("wake_affine", "v416")]),
     row(4, 17, &[("idle_tick", "true"), ("balancer", "v417"), ("wake_affine", "v417")]),
     row(4, 20, &[("balancer", "v420")]),
