@@ -387,7 +387,7 @@ mod tests {
             let of = |key: &str| resolved(name).tunable(&format!("sched.{key}")).unwrap().to_string();
             of("balancer") + " " + &of("wake_affine")
         });
-        let want = ["v37 v511", "v311 v311", "v318 v318", "v41 v318", "v413 v414", "v413 v414"];
+        let want = ["v37 v311", "v311 v311", "v318 v318", "v41 v318", "v413 v414", "v413 v414"];
         assert_eq!(got[..6], want);
         assert_eq!(got[6..], ["v417 v417", "v420 v417", "v50 v417", "v50 v417", "types v417", "types v511"]);
     }

@@ -134,7 +134,8 @@ impl Balancer {
 /// How a wake-up chooses between the waker's CPU and the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WakeAffine {
-    /// The waker's, if it has no more load with the task than the previous CPU, or both together an average task's.
+    /// The waker's, if it has no more load with the task than the previous CPU, or both together an average task's (3.7
+    /// already, by weights).
     V311,
     /// Only the first (05bfb65f52cb, 3.18).
     V318,

@@ -31,7 +31,7 @@ const fn row(major: u32, minor: u32, changes: &'static [(&'static str, &'static 
 
 /// The rows, oldest first. Loads per capacity were compared until Vincent Guittot's rework in 5.5 (0b0695f2b34a,
 /// 57abff067a08); from then to 6.5 the balancer is 6.1's. What the steps before were is told in `balance::v311`.
-/// Which of two CPUs a wake-up chose before 3.11 is not modelled: the newest rule stands for it.
+/// A wake-up chose between two CPUs in 3.7 as in 3.11, by weights.
 pub const RELEASES: &[Release] = &[
     row(
         0,
@@ -43,6 +43,7 @@ pub const RELEASES: &[Release] = &[
             ("idle_scan", "idle_groups_v37"),
             ("recent_used_cpu", "off"),
             ("wake_wide", "false"),
+            ("wake_affine", "v311"),
             ("newidle", "v37"),
             ("nohz_kick", "v37"),
             ("queue_order", "v37"),
@@ -53,7 +54,7 @@ pub const RELEASES: &[Release] = &[
         ],
     ),
     row(3, 9, &[("idle_scan", "idle_groups")]),
-    row(3, 11, &[("balancer", "v311"), ("wake_affine", "v311")]),
+    row(3, 11, &[("balancer", "v311")]),
     row(3, 12, &[("wake_wide", "true")]),
     row(3, 13, &[("newidle", "v313"), ("nohz_kick", "v313")]),
     row(3, 16, &[("domain_constants", "v316")]),

@@ -15,7 +15,7 @@
 //! else changed until 3.8, that weights were instantaneous until 3.11, and that only the package level preferred
 //! siblings and was kept above a cache of the same CPUs, so that the lowest domain across nodes saw it below. Own: the
 //! past load of an idle CPU fades when it is read, not when somebody balances for it. Left out: RT and frequency
-//! scaling of power; `h_load` of cgroups (a 1024th less at the root); the wake_affine of the time.
+//! scaling of power; `h_load` of cgroups (a 1024th less at the root).
 
 use super::super::domains::{DomId, Domains, Flags, Group, GroupId, Level};
 use super::super::rq::task::TaskId;

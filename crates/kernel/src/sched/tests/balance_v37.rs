@@ -11,7 +11,14 @@ use super::four_nodes::{dom, hogs, pass, tasks_on};
 use super::{config, Lab, MS};
 
 fn sched(balancer: &'static str) -> SchedConfig {
-    SchedConfig { balancer, imbalance: "none", domain_constants: "v37", newidle: "v37", nohz_kick: "v37", ..config("v61") }
+    SchedConfig {
+        balancer,
+        imbalance: "none",
+        domain_constants: "v37",
+        newidle: "v37",
+        nohz_kick: "v37",
+        ..config("v61")
+    }
 }
 
 fn lab() -> Lab {
@@ -210,4 +217,21 @@ fn before_3_13_a_lone_task_asks_for_balance_only_if_its_core_is_busy() {
     assert!(!asks("v37", 2), "two cores with a busy thread each");
     assert!(asks("v313", 2), "two busy CPUs of a cache");
     assert!(!asks("v313", 12), "one in each of two caches");
+}
+
+#[test]
+fn wake_ups_compare_weights_before_3_11() {
+    // CPU 0's task mostly sleeps: by its average there is room for another beside it, by its weight there is not.
+    let pulls = |balancer: &'static str, light: u64| {
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { wake_affine: "v311", ..sched(balancer) });
+        let waker = lab.start(0, None);
+        lab.start(2, None);
+        let t = lab.s.add_task(Some(&[2]), 0).unwrap();
+        lab.s.tasks[waker as usize].pelt.load = light;
+        lab.s.wake_affine(125, t, 0, 2, false) == 0
+    };
+    // 100 * (1024 + 1024) against 112 * 1024.
+    assert!(!pulls("v37", 1) && !pulls("v37", 1024));
+    // 100 * (1 + 1024) against 112 * 1024.
+    assert!(pulls("v311", 1) && !pulls("v311", 1024));
 }
