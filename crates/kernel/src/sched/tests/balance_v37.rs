@@ -235,3 +235,16 @@ fn wake_ups_compare_weights_before_3_11() {
     // 100 * (1 + 1024) against 112 * 1024.
     assert!(pulls("v311", 1) && !pulls("v311", 1024));
 }
+
+#[test]
+fn a_newly_idle_cpu_that_finds_balance_waits_longer_too() {
+    let interval = |balancer| {
+        let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &sched(balancer));
+        lab.pass_time(20 * MS);
+        let d = dom(&lab, 0, 48);
+        let before = lab.s.dom[d as usize].interval_ms;
+        lab.s.balance_pass(0, d, Idle::Newly, Why::Newidle, &lab.view);
+        lab.s.dom[d as usize].interval_ms / before
+    };
+    assert_eq!(["v37", "v417", "v420"].map(interval), [2, 2, 1]);
+}
