@@ -147,7 +147,7 @@ impl World<'_> {
             };
             vma.unmark(f.chunk, p);
             if whole {
-                ns += self.machine.costs.pte_mark_ns;
+                ns += self.machine.costs.hint_page_ns;
             }
             if !ignored {
                 let found = Found { page: p, node, last, pages: 1, ..*f };

@@ -201,9 +201,15 @@ steps = [{ compute = "22s" }, { access = "buffer", offset = "1MiB", write = 1 }]
 "#;
     let m = machine("e7-4807-4s");
     let k = config(AUTONUMA, AutoNumaTunables::default(), SchedNumaTunables::default(), Thp::Never);
-    let o = run(&m, &inline(text, &m, 1, &[]), &k, 1);
+    let go = |m: &numalab_model::machine::Machine| run(m, &inline(text, m, 1, &[]), &k, 1);
+    let o = go(&m);
     let faults = counter(&o, "numa_hint_faults");
     assert!((256..300).contains(&faults), "{faults}: the half that was there is looked at once");
+    // Each page costs what section 8.3 says, beside the one trap.
+    let mut dear = m.clone();
+    dear.costs.hint_page_ns += 1e6;
+    let more = scalar(&go(&dear), "system_s") - scalar(&o, "system_s");
+    assert!((more - faults as f64 * 1e-3).abs() < 0.01, "{more} s more for {faults} pages of 1 ms");
 }
 
 /// Scanner and task moves can be exchanged or taken away, and the runs still check out.
