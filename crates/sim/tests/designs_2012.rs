@@ -212,6 +212,37 @@ steps = [{ compute = "22s" }, { access = "buffer", offset = "1MiB", write = 1 }]
     assert!((more - faults as f64 * 1e-3).abs() < 0.01, "{more} s more for {faults} pages of 1 ms");
 }
 
+/// Sections 2.3 and 2.7: a scan holds the lock for writing all along, the part of its time that nothing explains included,
+/// and every fault of the process waits, first touches too.
+#[test]
+fn first_touches_wait_for_a_scan() {
+    let text = r#"
+[[process]]
+name = "main"
+threads = 8
+[[process.region]]
+name = "buffer"
+size = "512MiB"
+[[process.region]]
+name = "fresh"
+size = "2GiB"
+advice = "nohuge"
+[[process.prologue]]
+access = "buffer"
+write = 1
+[[process.phase]]
+steps = [{ compute = "1100ms" }, { access = "fresh", slice = "thread", write = 1 }]
+"#;
+    let m = machine("e7-4807-4s");
+    let blocked = |huge_residue_us| {
+        let knobs = SchedNumaTunables { huge_residue_us, ..SchedNumaTunables::default() };
+        let k = config(SCHEDNUMA, AutoNumaTunables::default(), knobs, Thp::Always);
+        scalar(&run(&m, &inline(text, &m, 1, &[]), &k, 1), "blocked_s")
+    };
+    let (short, long) = (blocked(0), blocked(1000));
+    assert!(long > 0.05 && long > 2.0 * short, "{short} and {long} s with scans 128 ms longer");
+}
+
 /// Scanner and task moves can be exchanged or taken away, and the runs still check out.
 #[test]
 fn parts_can_be_exchanged() {
