@@ -345,8 +345,9 @@ impl World<'_> {
         let facts =
             SlotFacts { present, referenced: present, writable: true, nothing_to_do: idle, ..SlotFacts::default() };
         let verdict = scan_slot(&self.designs.khugepaged.0, &facts);
-        let first = v.first_page(chunk).filter(|_| verdict == SlotVerdict::Collapse);
-        let Some((node, last)) = first else { return verdict };
+        let first = v.first_node(chunk).filter(|_| verdict == SlotVerdict::Collapse);
+        let Some(node) = first else { return verdict };
+        let last = v.first_remembered(chunk);
         let marked = c.marked > 0;
         let Some(frame) = self.memory.alloc_on(node, node, CHUNK_PAGES) else { return SlotVerdict::AllocFail };
         let sources = self.collapse_into(process, id, chunk, Got { node, frame });
