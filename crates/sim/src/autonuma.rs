@@ -197,13 +197,18 @@ impl World<'_> {
     }
 
     fn autonuma_admits(&mut self, node: usize, pages: u32, clock: u64) -> bool {
-        if !self.designs.autonuma.admit(node, clock / 1_000_000, pages) {
+        if !self.designs.autonuma.admit(node, self.last_tick_ms(clock), pages) {
             self.designs.counters.rate_limited += 1;
             return false;
         }
         let full = nearly_full(self.memory.zones(node), pages);
         self.designs.counters.nearly_full += u64::from(full);
         !full
+    }
+
+    /// Time of the last jiffy at `clock`, ms.
+    pub(crate) fn last_tick_ms(&self, clock: u64) -> u64 {
+        clock / self.cfg.jiffy_ns() * self.cfg.jiffy_ns() / 1_000_000
     }
 
     /// Moves a page to the faulting CPU's node; a huge page is split first. Returns the time, `None` if nothing moved.

@@ -131,7 +131,7 @@ impl World<'_> {
                 self.tasks[task as usize].slept_ns += until - ns;
                 return (until, FaultEnd::Go);
             }
-            if self.designs.schednuma.admit(here, clock / 1_000_000, f.pages) {
+            if self.designs.schednuma.admit(here, self.last_tick_ms(clock), f.pages) {
                 if f.pages > 1 {
                     if let Some(time) = self.begin_copy(cpu, task, f, clock) {
                         return (ns + time, FaultEnd::Copying);
