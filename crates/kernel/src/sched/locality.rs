@@ -40,7 +40,7 @@ impl Locality {
 pub(super) enum Wanted {
     /// Any.
     Any,
-    /// Those that locality puts first.
+    /// Those that locality puts first. Of schednuma's two lists the other pass is about the rest only.
     First,
 }
 
@@ -61,8 +61,14 @@ impl Scheduler {
                 let strict = self.p.locality_strict && idle == Idle::Busy;
                 self.selected_allows(task, dst) || (pass == Wanted::Any && !strict)
             }
-            Locality::Home => pass == Wanted::Any || self.off_home(task),
+            Locality::Home => self.off_home(task) == (pass == Wanted::First),
         }
+    }
+    /// Place in the queue of the next task that a pass looks at: the first, or with schednuma the first of the list that the
+    /// pass is about (`offnode_tasks`, then `cfs_tasks`).
+    pub(super) fn next_in_queue(&self, env: &Env, pass: Wanted) -> Option<usize> {
+        let list = &self.rqs[env.src as usize].list;
+        list.iter().position(|t| self.p.locality != Locality::Home || self.in_pass((env.dst, env.idle), *t, pass))
     }
     /// Whether a task has a home and is not on it.
     pub(super) fn off_home(&self, task: TaskId) -> bool {

@@ -94,7 +94,7 @@ impl Scheduler {
         best.map(|b| b.1)
     }
     /// Takes tasks off the source queue into `self.detached`; returns how many.
-    pub(super) fn detach_tasks<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {
+    pub(in crate::sched) fn detach_tasks<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {
         let limit = self.rqs[env.src as usize].nr().min(self.p.nr_migrate);
         if self.rqs[env.src as usize].nr() <= 1 {
             env.all_pinned = false;
@@ -117,8 +117,9 @@ impl Scheduler {
             if nr == 0 || (env.idle != Idle::Busy && nr <= 1) || env.examined >= limit {
                 break;
             }
+            let Some(at) = self.next_in_queue(env, pass) else { break };
             env.examined += 1;
-            let t = self.rqs[env.src as usize].list[0];
+            let t = self.rqs[env.src as usize].list[at];
             let size = if !self.in_pass((env.dst, env.idle), t, pass) {
                 None
             } else if self.p.balancer == Balancer::V37 {
@@ -130,7 +131,7 @@ impl Scheduler {
                 None
             };
             let Some(size) = size else {
-                self.rqs[env.src as usize].requeue_tail();
+                self.rqs[env.src as usize].requeue_tail(at);
                 continue;
             };
             env.amount -= size;

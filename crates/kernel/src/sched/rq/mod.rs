@@ -159,10 +159,10 @@ impl Rq {
             self.list[i..].rotate_left(1);
         }
     }
-    /// Moves the first task to the end (it was looked at and stays).
-    pub fn requeue_tail(&mut self) {
-        if !self.list.is_empty() {
-            self.list.rotate_left(1);
+    /// Moves the task at a place of the queue to the end (it was looked at and stays).
+    pub fn requeue_tail(&mut self, at: usize) {
+        if at < self.list.len() {
+            self.list[at..].rotate_left(1);
         }
     }
     /// An idle period is over. (One that only a tick interrupts counts as long: the menu governor notes it so.)

@@ -191,3 +191,29 @@ fn the_stopper_pushes_whom_locality_puts_first() {
     assert_eq!(pushed("selected", 24), Some(0), "nobody wants to node 2: any");
     assert_eq!(pushed("home", 12), Some(1), "off its home, wherever that is");
 }
+
+#[test]
+fn what_is_off_its_home_is_asked_once() {
+    // CPU 0 runs a task; two off their home and one at it wait. All are hot, so a pull for a busy CPU refuses each.
+    let config = SchedConfig { imbalance: "none", locality: "home", migration_cost_ns: -1, ..config("v61") };
+    let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &config);
+    let tasks = [None, Some(3), Some(0), Some(3)].map(|nid| {
+        let t = lab.start(0, Some(&[0]));
+        lab.s.set_preferred_nid(t, nid);
+        t
+    });
+    tasks.iter().for_each(|t| lab.s.set_affinity(*t, None, lab.now).unwrap());
+    lab.pass_time(5 * MS);
+    let running = lab.s.current(0).unwrap();
+    let [off, on] = [true, false].map(|off| {
+        let of = tasks.iter().filter(|t| **t != running && lab.s.off_home(**t) == off);
+        of.count() as u64
+    });
+    let d = lab.s.topo.ids(4).last().unwrap();
+    let mut env = Env::new(4, d, Idle::Busy, Why::Periodic);
+    (env.src, env.amount) = (0, 100);
+    assert_eq!(lab.s.detach_tasks(&mut env, &lab.view), 0);
+    // Four looks at each list, of which the running one's count for nothing.
+    let (offs, ons) = (4 - u64::from(off < 2) * 2, 4 - u64::from(on < 2) * 2);
+    assert_eq!(lab.s.counters().hot_refused, offs + ons);
+}
