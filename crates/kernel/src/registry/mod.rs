@@ -98,6 +98,7 @@ pub const CONDITIONS: &[Condition] = &[
     when("autonuma.migrate_allow_first_fault", "page_migrate", &["autonuma"]),
     when("autonuma.native_huge", "page_migrate", &["autonuma"]),
     when("autonuma.khugepaged_scan_sleep_millisecs", "page_migrate", &["autonuma"]),
+    when("autonuma.khugepaged_alloc_sleep_millisecs", "page_migrate", &["autonuma"]),
     when("autonuma.process_weights", "task_migrate", &["exchange"]),
     when("autonuma.sched_load_balance_strict", "task_migrate", &["exchange"]),
     when("schednuma.scan_delay_ms", "scan", &["schednuma"]),
