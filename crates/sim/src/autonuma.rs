@@ -3,7 +3,7 @@
 
 use crate::designs::{Daemon, Marks};
 use crate::engine::{Pending, World};
-use crate::fault::Found;
+use crate::fault::{Found, Site};
 use crate::fronts::Front;
 use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
@@ -147,7 +147,7 @@ impl World<'_> {
             };
             vma.unmark(f.chunk, p);
             if whole {
-                ns += self.machine.costs.pte_mark_ns;
+                ns += self.machine.costs.hint_page_ns;
             }
             if !ignored {
                 let found = Found { page: p, node, last, pages: 1, ..*f };
@@ -159,6 +159,16 @@ impl World<'_> {
             page = p + 1;
         }
         ns as u64
+    }
+
+    /// Access to an absent page: if its table carries the mark, it traps for that first (`pmd_numa_fixup` runs before the
+    /// entry is looked at), and this thread handles all pages present. Returns the time, 0 without a mark.
+    pub(crate) fn table_trap(&mut self, s: &Site, clock: u64) -> u64 {
+        let by_table = self.designs.cfg.faults == Faults::AutoNuma && self.designs.cfg.autonuma.scan_pmd;
+        let marked = |w: &Self| w.processes[s.process].space.vma(s.vma).next_marked(s.chunk, 0);
+        let Some(page) = by_table.then(|| marked(self)).flatten() else { return 0 };
+        let first = Found { vma: s.vma, chunk: s.chunk, page, node: self.cpus[s.cpu].node, last: NEVER, pages: 1 };
+        self.autonuma_fault(s.cpu, s.task, &first, clock)
     }
 
     /// `numa_hinting_fault` for one page (or huge page); returns the time beyond the trap.
@@ -187,13 +197,18 @@ impl World<'_> {
     }
 
     fn autonuma_admits(&mut self, node: usize, pages: u32, clock: u64) -> bool {
-        if !self.designs.autonuma.admit(node, clock / 1_000_000, pages) {
+        if !self.designs.autonuma.admit(node, self.last_tick_ms(clock), pages) {
             self.designs.counters.rate_limited += 1;
             return false;
         }
         let full = nearly_full(self.memory.zones(node), pages);
         self.designs.counters.nearly_full += u64::from(full);
         !full
+    }
+
+    /// Time of the last jiffy at `clock`, ms.
+    pub(crate) fn last_tick_ms(&self, clock: u64) -> u64 {
+        clock / self.cfg.jiffy_ns() * self.cfg.jiffy_ns() / 1_000_000
     }
 
     /// Moves a page to the faulting CPU's node; a huge page is split first. Returns the time, `None` if nothing moved.
@@ -335,8 +350,9 @@ impl World<'_> {
         let facts =
             SlotFacts { present, referenced: present, writable: true, nothing_to_do: idle, ..SlotFacts::default() };
         let verdict = scan_slot(&self.designs.khugepaged.0, &facts);
-        let first = v.first_page(chunk).filter(|_| verdict == SlotVerdict::Collapse);
-        let Some((node, last)) = first else { return verdict };
+        let first = v.first_node(chunk).filter(|_| verdict == SlotVerdict::Collapse);
+        let Some(node) = first else { return verdict };
+        let last = v.first_remembered(chunk);
         let marked = c.marked > 0;
         let Some(frame) = self.memory.alloc_on(node, node, CHUNK_PAGES) else { return SlotVerdict::AllocFail };
         let sources = self.collapse_into(process, id, chunk, Got { node, frame });

@@ -98,6 +98,7 @@ impl Designs {
         let mut kh = KhugepagedTunables::default();
         if cfg.faults == Faults::AutoNuma {
             kh.scan_sleep_millisecs = cfg.autonuma.khugepaged_scan_sleep_millisecs;
+            kh.alloc_sleep_millisecs = cfg.autonuma.khugepaged_alloc_sleep_millisecs;
         }
         Self {
             autonuma: AutoNuma::new(cfg.autonuma, nodes, processes),
@@ -262,5 +263,20 @@ impl World<'_> {
             self.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
         }
         s.initiator_ns as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn section_1_6_khugepaged_is_retuned_under_autonuma() {
+        let sleeps = |faults| {
+            let d = Designs::new(&Design { faults, ..Design::default() }, 2, 1);
+            (d.khugepaged.0.scan_sleep_millisecs, d.khugepaged.0.alloc_sleep_millisecs)
+        };
+        assert_eq!(sleeps(Faults::AutoNuma), (100, 10_000));
+        assert_eq!(sleeps(Faults::SchedNuma), (10_000, 60_000));
     }
 }

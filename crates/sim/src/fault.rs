@@ -65,12 +65,23 @@ impl World<'_> {
         if in_common && clock > self.now_ns {
             return (0, FaultEnd::Stop(Pending::Resume));
         }
+        let waited = self.wait_for_scan(task, process, clock);
+        let (ns, end) = self.fault_on(&s, state, of_object, clock + waited);
+        (waited + ns, end)
+    }
+
+    /// The fault on a page in this state; `of_object`: it is absent and an object has it.
+    fn fault_on(&mut self, s: &Site, state: PageState, of_object: bool, clock: u64) -> (u64, FaultEnd) {
+        let Site { cpu, task, process, vma, chunk, page, write } = *s;
         match state {
-            PageState::Absent if of_object => self.object_fault(&s),
-            PageState::Absent => self.first_touch(&s, clock),
-            PageState::Marked { shared: Some(at), .. } => self.shared_hint_fault(&s, at),
+            PageState::Absent => {
+                let trap = self.table_trap(s, clock);
+                let (ns, end) = if of_object { self.object_fault(s) } else { self.first_touch(s, clock + trap) };
+                (trap + ns, end)
+            }
+            PageState::Marked { shared: Some(at), .. } => self.shared_hint_fault(s, at),
             PageState::Marked { pages: 2.., .. } if !self.cfg.mm.thp.native_migration => {
-                let split = self.split_for_migration(&s);
+                let split = self.split_for_migration(s);
                 let (ns, end) = self.fault(cpu, task, vma, chunk, page, write, clock);
                 (split + ns, end)
             }
@@ -82,8 +93,8 @@ impl World<'_> {
                     Faults::SchedNuma => self.schednuma_fault(cpu, task, &found, clock),
                 }
             }
-            PageState::Migrating(at) => self.migrating_fault(&s, at),
-            PageState::ReadOnly { shared: Some(at), .. } => self.shared_write_fault(&s, at),
+            PageState::Migrating(at) => self.migrating_fault(s, at),
+            PageState::ReadOnly { shared: Some(at), .. } => self.shared_write_fault(s, at),
             PageState::ReadOnly { .. } => (self.write_fault(process, vma, chunk, page), FaultEnd::Go),
             PageState::Ready { .. } => (0, FaultEnd::Go),
         }

@@ -2,9 +2,12 @@
 //! after the other, and whoever touches the one whose entry is a migration entry sleeps until it is restored
 //! (designs-2012.md sections 1.5 and 8.1, point 10).
 //!
-//! A thread that sweeps the same range ahead of that page never meets it; one that comes from behind catches up with
-//! it, because a migration takes longer than going over a page, and from there on proceeds at its pace. Moves of single
-//! base pages are over before anybody is likely to come by, and are not looked at.
+//! The pages are isolated from the first to the last, each put at the head of the list (`list_add`), and migrated from the
+//! head on (19/33): the last page goes first. A thread that sweeps the range upwards therefore meets the moves once, and
+//! waits for no more than the page it meets. Moves of single base pages are over before anybody is likely to come by, and
+//! are not looked at.
+
+use numalab_kernel::mm::CHUNK_PAGES;
 
 /// A huge page that is being moved page by page.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,9 +18,9 @@ pub struct Front {
     pub vma: usize,
     /// Chunk.
     pub chunk: usize,
-    /// When the first page is taken away, ns.
+    /// When the first of them, the last page, is taken away, ns.
     pub from_ns: u64,
-    /// When the last one is back, ns.
+    /// When page 0 is back, ns.
     pub until_ns: u64,
     /// Time of one page, ns.
     pub page_ns: f64,
@@ -38,16 +41,27 @@ impl Fronts {
         self.0.retain(|f| f.until_ns > now_ns);
         self.0.push(front);
     }
-    /// How long a thread sleeps that enters `page` of a chunk at `clock` and would leave the page before `end` at
-    /// `leaves_ns`, ns.
+    /// How long a thread sleeps that sweeps the pages `page..end` of a chunk from `clock` to `leaves_ns`, ns.
     pub fn wait_ns(&self, at: (usize, usize, usize), (page, end): (usize, usize), clock: u64, leaves_ns: u64) -> u64 {
-        let meets = |f: &&Front| {
-            (f.process, f.vma, f.chunk) == at
-                && (f.from_ns..f.until_ns).contains(&clock)
-                && page as f64 * f.page_ns <= (clock - f.from_ns) as f64
-        };
-        let free_ns = |f: &Front| f.from_ns + (end as f64 * f.page_ns) as u64;
-        self.0.iter().filter(meets).map(|f| free_ns(f).saturating_sub(leaves_ns)).max().unwrap_or(0)
+        let here = self.0.iter().filter(|f| (f.process, f.vma, f.chunk) == at && clock < f.until_ns);
+        here.map(|f| f.meets((page, end), clock, leaves_ns)).max().unwrap_or(0)
+    }
+}
+
+impl Front {
+    /// What the sweep of [`Fronts::wait_ns`] waits at the page it meets the moves at. Times are from `clock` on.
+    fn meets(&self, (page, end): (usize, usize), clock: u64, leaves_ns: u64) -> u64 {
+        if end <= page {
+            return 0;
+        }
+        let per_page = (leaves_ns - clock) as f64 / (end - page) as f64;
+        let begun = self.from_ns as f64 - clock as f64;
+        // Page p is away from here on until `page_ns` later.
+        let taken = |p: usize| begun + (CHUNK_PAGES as usize - 1 - p) as f64 * self.page_ns;
+        let enters = |p: usize| (p - page) as f64 * per_page;
+        // The first page that is taken before the sweep has left it; the ones above were moved earlier still.
+        let Some(p) = (page..end).find(|p| taken(*p) < enters(*p) + per_page) else { return 0 };
+        (taken(p) + self.page_ns - enters(p).max(taken(p))).max(0.0) as u64
     }
 }
 
@@ -66,22 +80,33 @@ mod tests {
     }
 
     #[test]
-    fn from_behind_a_thread_goes_at_the_pace_of_the_moves() {
-        // At 2 ms the 17th page is away: the first ten are free again, all hundred are so at 7 ms.
-        assert_eq!(fronts().wait_ns(AT, (0, 10), 2_000_000, 2_200_000), 0);
-        assert_eq!(fronts().wait_ns(AT, (0, 100), 2_000_000, 3_800_000), 3_200_000);
-        // A thread slower than the moves does not wait.
-        assert_eq!(fronts().wait_ns(AT, (0, 100), 2_000_000, 9_000_000), 0);
+    fn a_sweep_meets_the_moves_once_and_waits_for_one_page_at_most() {
+        // After 101 moves, at 7.06 ms, the turn is page 410's, and a thread enters page 400 at 10 us a page: it comes to
+        // 409 at 7.15, while that page is away, from 7.12 to 7.18.
+        let at = 1_000_000 + 101 * 60_000;
+        assert_eq!(fronts().wait_ns(AT, (400, 420), at, at + 200_000), 30_000);
+        // Swept slowly a page is taken away under the thread, which waits for all of its move.
+        assert_eq!(fronts().wait_ns(AT, (405, 415), at, at + 5_000_000), 60_000);
+        // All pieces of a sweep of the chunk wait for one page together.
+        let mut clock = 1_000_000;
+        let mut waited = 0;
+        for page in (0..512).step_by(8) {
+            let leaves = clock + 8 * 10_000;
+            let wait = fronts().wait_ns(AT, (page, page + 8), clock, leaves);
+            (waited, clock) = (waited + wait, leaves + wait);
+        }
+        assert!(waited > 0 && waited <= 60_000, "{waited}");
     }
 
     #[test]
-    fn ahead_of_it_elsewhere_before_and_after_nobody_waits() {
+    fn below_and_above_it_elsewhere_before_and_after_nobody_waits() {
         let f = fronts();
-        assert_eq!(f.wait_ns(AT, (17, 100), 2_000_000, 2_100_000), 0);
-        assert_eq!(f.wait_ns((0, 1, 8), (0, 100), 2_000_000, 2_100_000), 0);
-        assert_eq!(f.wait_ns((1, 1, 7), (0, 100), 2_000_000, 2_100_000), 0);
-        assert_eq!(f.wait_ns(AT, (0, 100), 999_999, 1_000_500), 0);
-        assert_eq!(f.wait_ns(AT, (0, 100), 31_720_000, 31_800_000), 0);
+        assert_eq!(f.wait_ns(AT, (0, 100), 2_000_000, 2_100_000), 0, "not moved yet");
+        assert_eq!(f.wait_ns(AT, (500, 512), 2_000_000, 2_100_000), 0, "back on their new node");
+        assert_eq!(f.wait_ns((0, 1, 8), (0, 512), 1_000_000, 32_000_000), 0);
+        assert_eq!(f.wait_ns((1, 1, 7), (0, 512), 1_000_000, 32_000_000), 0);
+        assert_eq!(f.wait_ns(AT, (0, 512), 900_000, 999_999), 0);
+        assert_eq!(f.wait_ns(AT, (0, 512), 31_720_000, 31_800_000), 0);
     }
 
     #[test]

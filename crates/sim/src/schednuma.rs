@@ -8,7 +8,7 @@ use crate::fault::Found;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp, ScanWork};
 use numalab_kernel::mm::block::NEVER;
 use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_BYTES, CHUNK_PAGES};
-use numalab_kernel::numa::design::{Faults, TaskMoves};
+use numalab_kernel::numa::design::{Faults, Scanner, TaskMoves};
 use numalab_kernel::numa::schednuma::fault::Verdict;
 use numalab_kernel::numa::schednuma::scan::walk;
 
@@ -37,6 +37,9 @@ impl World<'_> {
             stats.end_pass();
             stats.begin_pass();
         }
+        // The lock is taken for writing (`down_write`, patches 26 and 28 of 31): copies under way hold it for reading.
+        let waited = self.designs.copies.until_ns(process).saturating_sub(clock);
+        self.tasks[task as usize].slept_ns += waited;
         let mut work = ScanWork { vmas: stretches.len() as u64, ..ScanWork::default() };
         let (mut ns, mut huge_passed) = (0, 0);
         for (id, s) in stretches {
@@ -51,9 +54,9 @@ impl World<'_> {
             }
         }
         ns += self.costs.scan_ns(&work, 0.0) as u64;
-        // The lock is held for writing: faults of the process wait.
+        ns += waited + huge_passed * self.huge_residue_ns(cpu, process);
+        // It is held for the whole walk: faults of the process wait ([`World::wait_for_scan`]).
         self.processes[process].protecting_until_ns = clock + ns;
-        ns += huge_passed * self.huge_residue_ns(cpu, process);
         self.designs.counters.scans += 1;
         self.charge_system(task, ns);
         ns
@@ -85,16 +88,23 @@ impl World<'_> {
         };
     }
 
+    /// How long a fault of `task` at `clock` sleeps because another thread of its process is scanning.
+    pub(crate) fn wait_for_scan(&mut self, task: u32, process: usize, clock: u64) -> u64 {
+        if self.designs.cfg.scan != Scanner::PerProcess {
+            return 0;
+        }
+        let waited = self.processes[process].protecting_until_ns.saturating_sub(clock);
+        self.tasks[task as usize].slept_ns += waited;
+        waited
+    }
+
     /// A hinting fault.
     pub(crate) fn schednuma_fault(&mut self, cpu: usize, task: u32, f: &Found, clock: u64) -> (u64, FaultEnd) {
         self.vm.pgfault += 1;
         let process = self.tasks[task as usize].process as usize;
         let here = self.cpus[cpu].node;
         let own_policy = !self.tasks[task as usize].policy.migrates_on_fault();
-        // Another thread of the process may be marking: it holds the lock for writing.
-        let waited = self.processes[process].protecting_until_ns.saturating_sub(clock).min(MAX_WAIT_NS);
-        self.tasks[task as usize].slept_ns += waited;
-        let mut ns = self.machine.costs.hint_fault_ns as u64 + waited;
+        let mut ns = self.machine.costs.hint_fault_ns as u64;
         let copying = if f.pages > 1 && !self.designs.copies.is_empty() {
             self.designs.copies.of_chunk(process, f.vma, f.chunk).copied()
         } else {
@@ -116,10 +126,12 @@ impl World<'_> {
         let copying = copying.filter(|c| c.until_ns > clock && !c.lost);
         if verdict == Verdict::Misplaced {
             if let Some(copy) = copying {
-                // It goes for migration as well, and waits for the page's lock.
-                return (copy.until_ns - clock, FaultEnd::Go);
+                // It goes for migration as well, and sleeps until the page is unlocked (`lock_page`, patch 22 of 31).
+                let until = (copy.until_ns - clock).max(ns);
+                self.tasks[task as usize].slept_ns += until - ns;
+                return (until, FaultEnd::Go);
             }
-            if self.designs.schednuma.admit(here, clock / 1_000_000, f.pages) {
+            if self.designs.schednuma.admit(here, self.last_tick_ms(clock), f.pages) {
                 if f.pages > 1 {
                     if let Some(time) = self.begin_copy(cpu, task, f, clock) {
                         return (ns + time, FaultEnd::Copying);
@@ -244,6 +256,3 @@ impl World<'_> {
         self.schednuma_record(c.task, c.process, c.to, CHUNK_PAGES);
     }
 }
-
-/// No scan holds the lock longer than this.
-const MAX_WAIT_NS: u64 = 10_000_000;

@@ -74,14 +74,16 @@ fn private_slices_converge_under_both_designs() {
 }
 
 /// Points 1, 2, 14 and 16: one spread of a hot node's memory helps, two in a row keep it hot; schednuma copies more bytes
-/// and faults less.
+/// and faults less. Of point 2 (0.85 to 1.0) only the sign holds at this length, which is a miss: 0.64 to 0.76 of the baseline
+/// with six seeds.
 #[test]
 fn shared_memory_on_a_hot_node() {
     let params = [("loops", "12")];
     let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&plain(r), "numa01", &params));
     let elapsed = |o: &Outcome| scalar(o, "elapsed_s");
     assert!(elapsed(&a) < 0.7 * elapsed(&v), "{} of {}", elapsed(&a), elapsed(&v));
-    assert!(elapsed(&s) > 0.75 * elapsed(&v) && elapsed(&s) < elapsed(&v), "{} of {}", elapsed(&s), elapsed(&v));
+    assert!(elapsed(&s) < elapsed(&v) && elapsed(&a) < elapsed(&s), "{} of {}", elapsed(&s), elapsed(&v));
+    assert!(elapsed(&s) < 0.85 * elapsed(&v), "the miss is gone; say so above");
     assert!(scalar(&s, "system_s") > scalar(&a, "system_s"));
     assert!(scalar(&a, "system_s") > 3.0 * scalar(&v, "system_s"));
     assert!(counter(&a, "numa_hint_faults") > 4 * counter(&s, "numa_hint_faults"), "512 a trap against one");
@@ -136,15 +138,17 @@ fn the_first_fault_exception_spreads_the_hot_node() {
     assert!(ratio("v37") < 1.1, "{}: the miss is gone; say so in docs/designs-2012.md", ratio("v37"));
 }
 
-/// Section 8.4: native migration of huge pages needs neither splits nor joins and costs less.
+/// Section 1.5: whoever touches a page under migration sleeps until it is back. The last page of a huge one moves first, so
+/// a thread that sweeps it upwards waits for one base page at most.
 #[test]
-fn who_follows_a_page_by_page_move_sleeps() {
+fn who_meets_a_page_by_page_move_sleeps() {
     // Two processes of 24 threads that sweep the same memory meet moves of others; threads with slices of their own do
     // not, but for the huge pages at their edges; a huge page that moves whole is never left half-way.
     let shared = go(&plain(AUTONUMA), "numa01", &[("loops", "6")]);
-    assert!(scalar(&shared, "blocked_s") > 1.0, "{}", scalar(&shared, "blocked_s"));
-    let own = go(&plain(AUTONUMA), "numa01_THREAD_ALLOC", &[("loops", "60")]);
     let share = |o: &Outcome| scalar(o, "blocked_s") / counter(o, "thp_split") as f64;
+    // 23 others, each for less than the 0.1 ms that a base page takes.
+    assert!(share(&shared) > 1e-6 && share(&shared) < 23.0 * 1e-4, "{}", share(&shared));
+    let own = go(&plain(AUTONUMA), "numa01_THREAD_ALLOC", &[("loops", "60")]);
     assert!(share(&own) < 0.2 * share(&shared), "{} of {}", share(&own), share(&shared));
     let knobs = AutoNumaTunables { native_huge: true, ..AutoNumaTunables::default() };
     let whole = go(&config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always), "numa01", &[("loops", "6")]);
@@ -153,6 +157,7 @@ fn who_follows_a_page_by_page_move_sleeps() {
     assert_eq!(scalar(&vanilla, "blocked_s"), 0.0);
 }
 
+/// Section 8.4: native migration of huge pages needs neither splits nor joins and costs less.
 #[test]
 fn native_huge_migration_under_autonuma() {
     let params = [("loops", "120")];
@@ -179,6 +184,67 @@ fn base_pages_are_marked_by_table_or_by_entry() {
     assert_eq!(counter(&table, "thp_collapse_alloc"), 0);
 }
 
+/// Section 1.4 step 2: `pmd_numa_fixup` runs before the entry is looked at, so a first touch beside marked pages traps for
+/// them, and this thread handles all of them.
+#[test]
+fn a_first_touch_under_a_marked_table_handles_the_pages_present() {
+    let text = r#"
+[[process]]
+name = "main"
+[[process.region]]
+name = "buffer"
+size = "2MiB"
+[[process.prologue]]
+access = "buffer"
+len = "1MiB"
+write = 1
+[[process.phase]]
+steps = [{ compute = "22s" }, { access = "buffer", offset = "1MiB", write = 1 }]
+"#;
+    let m = machine("e7-4807-4s");
+    let k = config(AUTONUMA, AutoNumaTunables::default(), SchedNumaTunables::default(), Thp::Never);
+    let go = |m: &numalab_model::machine::Machine| run(m, &inline(text, m, 1, &[]), &k, 1);
+    let o = go(&m);
+    let faults = counter(&o, "numa_hint_faults");
+    assert!((256..300).contains(&faults), "{faults}: the half that was there is looked at once");
+    // Each page costs what section 8.3 says, beside the one trap.
+    let mut dear = m.clone();
+    dear.costs.hint_page_ns += 1e6;
+    let more = scalar(&go(&dear), "system_s") - scalar(&o, "system_s");
+    assert!((more - faults as f64 * 1e-3).abs() < 0.01, "{more} s more for {faults} pages of 1 ms");
+}
+
+/// Sections 2.3 and 2.7: a scan holds the lock for writing all along, the part of its time that nothing explains included,
+/// and every fault of the process waits, first touches too.
+#[test]
+fn first_touches_wait_for_a_scan() {
+    let text = r#"
+[[process]]
+name = "main"
+threads = 8
+[[process.region]]
+name = "buffer"
+size = "512MiB"
+[[process.region]]
+name = "fresh"
+size = "2GiB"
+advice = "nohuge"
+[[process.prologue]]
+access = "buffer"
+write = 1
+[[process.phase]]
+steps = [{ compute = "1100ms" }, { access = "fresh", slice = "thread", write = 1 }]
+"#;
+    let m = machine("e7-4807-4s");
+    let blocked = |huge_residue_us| {
+        let knobs = SchedNumaTunables { huge_residue_us, ..SchedNumaTunables::default() };
+        let k = config(SCHEDNUMA, AutoNumaTunables::default(), knobs, Thp::Always);
+        scalar(&run(&m, &inline(text, &m, 1, &[]), &k, 1), "blocked_s")
+    };
+    let (short, long) = (blocked(0), blocked(1000));
+    assert!(long > 0.05 && long > 2.0 * short, "{short} and {long} s with scans 128 ms longer");
+}
+
 /// Scanner and task moves can be exchanged or taken away, and the runs still check out.
 #[test]
 fn parts_can_be_exchanged() {
@@ -193,6 +259,10 @@ fn parts_can_be_exchanged() {
         assert!(counter(&o, "numa_hint_faults") > 0, "{roles:?}");
         assert!(counter(&o, "numa_pages_migrated") > 0, "{roles:?}");
         assert_eq!(reason(&o, "design.exchanges") > 0, roles[2] == "exchange", "{roles:?}");
+        // With the daemon's scans under the read lock, all that anybody sleeps for is the lock of a page being copied.
+        if roles[..2] == ["autonuma", "schednuma"] {
+            assert!(scalar(&o, "blocked_s") > 0.0, "{roles:?}");
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Also what page walks see of a mapping.
 
-use super::block::{Bits512, Block, OwnPages};
+use super::block::{Bits512, Block, OwnPages, NEVER};
 use super::pageblock::Frame;
 use super::vma::{Chunk, ChunkKind, Vma, EMPTY};
 use super::young::ALL_RUNS;
@@ -144,14 +144,25 @@ impl Vma {
             self.marked_pages += CHUNK_PAGES;
         }
     }
-    /// Node of the first exclusive page of a chunk and what that page remembers.
-    pub fn first_page(&self, chunk: usize) -> Option<(usize, u32)> {
+    /// What a huge page collapsed from a chunk remembers: what the first of its exclusive pages does that remembers anything.
+    pub fn first_remembered(&self, chunk: usize) -> u32 {
+        let c = &self.chunks[chunk];
+        if c.kind != ChunkKind::Small {
+            return NEVER;
+        }
+        let b = &self.blocks[c.index as usize];
+        let own = b.exclusive();
+        let pages = std::iter::successors(own.next(0), |p| own.next(p + 1));
+        pages.map(|p| b.own_page(p).1).find(|last| *last != NEVER).unwrap_or(NEVER)
+    }
+    /// Node of the first exclusive page of a chunk.
+    pub fn first_node(&self, chunk: usize) -> Option<usize> {
         let c = &self.chunks[chunk];
         match c.kind {
-            ChunkKind::Huge if c.shared == 0 => Some((usize::from(c.node), c.index)),
+            ChunkKind::Huge if c.shared == 0 => Some(usize::from(c.node)),
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
-                b.exclusive().next(0).map(|p| b.own_page(p)).map(|(node, last)| (usize::from(node), last))
+                b.exclusive().next(0).map(|p| usize::from(b.own_page(p).0))
             }
             _ => None,
         }
@@ -198,6 +209,16 @@ mod tests {
         assert_eq!((freed.len(), freed[511]), (512, (1, Frame(9))));
         assert_eq!((v.pages_on_node(), v.places.huge(1)), ([512, 0].as_slice(), Frame(4)));
         v.check().unwrap();
+    }
+
+    #[test]
+    fn a_collapsed_page_remembers_what_the_first_page_with_a_memory_did() {
+        let mut v = vma();
+        (2..6).for_each(|p| v.populate(0, p, 1, Frame(7)));
+        assert_eq!((v.first_node(0), v.first_remembered(0)), (Some(1), NEVER));
+        v.set_last(0, 4, 3);
+        v.set_last(0, 5, 2);
+        assert_eq!(v.first_remembered(0), 3, "pages 2 and 3 have none");
     }
 
     #[test]

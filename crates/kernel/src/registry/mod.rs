@@ -98,6 +98,7 @@ pub const CONDITIONS: &[Condition] = &[
     when("autonuma.migrate_allow_first_fault", "page_migrate", &["autonuma"]),
     when("autonuma.native_huge", "page_migrate", &["autonuma"]),
     when("autonuma.khugepaged_scan_sleep_millisecs", "page_migrate", &["autonuma"]),
+    when("autonuma.khugepaged_alloc_sleep_millisecs", "page_migrate", &["autonuma"]),
     when("autonuma.process_weights", "task_migrate", &["exchange"]),
     when("autonuma.sched_load_balance_strict", "task_migrate", &["exchange"]),
     when("schednuma.scan_delay_ms", "scan", &["schednuma"]),
@@ -387,7 +388,7 @@ mod tests {
             let of = |key: &str| resolved(name).tunable(&format!("sched.{key}")).unwrap().to_string();
             of("balancer") + " " + &of("wake_affine")
         });
-        let want = ["v37 v511", "v311 v311", "v318 v318", "v41 v318", "v413 v414", "v413 v414"];
+        let want = ["v37 v311", "v311 v311", "v318 v318", "v41 v318", "v413 v414", "v413 v414"];
         assert_eq!(got[..6], want);
         assert_eq!(got[6..], ["v417 v417", "v420 v417", "v50 v417", "v50 v417", "types v417", "types v511"]);
     }

@@ -33,6 +33,10 @@ crate::tunables! {
         wake_affine: Word = "v511", "", "model", choices ["v311", "v318", "v414", "v416", "v417", "v511"];
         /// When a CPU that runs dry searches: by its idle time (to 3.12), also by the cost (3.13), only if some CPU has two tasks (3.17), by the cost alone (5.16).
         newidle: Word = "v516", "", "model", choices ["v37", "v313", "v317", "v516"];
+        /// Whom balancing takes off a queue first: who came last (to 4.14), or who has not run for longest.
+        queue_order: Word = "v415", "", "model", choices ["v37", "v415"];
+        /// When a busy CPU has idle ones balance: with two tasks, or if a thread of its core is busy too (to 3.12), or a CPU of its cache.
+        nohz_kick: Word = "v313", "", "model", choices ["v37", "v313"];
         /// Intervals and thresholds of domains: per level (to 3.15), 32 times longer while busy and 25 % (to 5.9), 16 times and 17 %.
         domain_constants: Word = "v510", "", "model", choices ["v37", "v316", "v510"];
         /// A CPU expected to idle for less than a tick keeps its tick (cpuidle governors, 4.17 on).
@@ -130,7 +134,8 @@ impl Balancer {
 /// How a wake-up chooses between the waker's CPU and the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WakeAffine {
-    /// The waker's, if it has no more load with the task than the previous CPU, or both together an average task's.
+    /// The waker's, if it has no more load with the task than the previous CPU, or both together an average task's (3.7
+    /// already, by weights).
     V311,
     /// Only the first (05bfb65f52cb, 3.18).
     V318,
@@ -234,6 +239,43 @@ impl Newidle {
     }
 }
 
+/// In which order balancing looks at the tasks of a queue (`cfs_tasks`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// Who came last first; to run changes nothing (to 4.14).
+    V37,
+    /// Who has not run, or has not come, for longest (93824900a2e2, 4.15).
+    V415,
+}
+
+impl QueueOrder {
+    /// All with their names.
+    pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("v415", Self::V415)];
+    /// The one named `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
+    }
+}
+
+/// When a busy CPU with one task asks idle ones to balance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NohzKick {
+    /// If a second CPU of its group is busy, in any domain inside the cache: with two
+    /// threads per core, that of its core (to 3.12).
+    V37,
+    /// If a second CPU of its cache is busy (37dc6b50cee9, 3.13).
+    V313,
+}
+
+impl NohzKick {
+    /// All with their names.
+    pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("v313", Self::V313)];
+    /// The one named `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
+    }
+}
+
 /// Resolved tunables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
@@ -253,6 +295,10 @@ pub struct Params {
     pub wake_affine: WakeAffine,
     /// When a CPU that runs dry searches.
     pub newidle: Newidle,
+    /// In which order balancing looks at queued tasks.
+    pub queue_order: QueueOrder,
+    /// When a busy CPU asks idle ones to balance.
+    pub nohz_kick: NohzKick,
     /// Intervals and thresholds of domains.
     pub domain_constants: Constants,
     /// Short idle periods keep the tick.
@@ -312,6 +358,11 @@ impl Params {
         })?;
         let newidle = Newidle::from_name(config.newidle)
             .ok_or_else(|| bad_word("sched.newidle", config.newidle, &Newidle::NAMES.map(|n| n.0).join(", ")))?;
+        let queue_order = QueueOrder::from_name(config.queue_order).ok_or_else(|| {
+            bad_word("sched.queue_order", config.queue_order, &QueueOrder::NAMES.map(|n| n.0).join(", "))
+        })?;
+        let nohz_kick = NohzKick::from_name(config.nohz_kick)
+            .ok_or_else(|| bad_word("sched.nohz_kick", config.nohz_kick, &NohzKick::NAMES.map(|n| n.0).join(", ")))?;
         let domain_constants = Constants::from_name(config.domain_constants).ok_or_else(|| {
             bad_word("sched.domain_constants", config.domain_constants, &Constants::NAMES.map(|n| n.0).join(", "))
         })?;
@@ -337,6 +388,8 @@ impl Params {
             wake_wide: config.wake_wide,
             wake_affine,
             newidle,
+            queue_order,
+            nohz_kick,
             domain_constants,
             idle_tick: config.idle_tick,
             locality,
@@ -384,6 +437,8 @@ mod tests {
         assert_eq!(choices("balancer"), Balancer::NAMES.map(|n| n.0));
         assert_eq!(choices("wake_affine"), WakeAffine::NAMES.map(|n| n.0));
         assert_eq!(choices("newidle"), Newidle::NAMES.map(|n| n.0));
+        assert_eq!(choices("queue_order"), QueueOrder::NAMES.map(|n| n.0));
+        assert_eq!(choices("nohz_kick"), NohzKick::NAMES.map(|n| n.0));
         assert_eq!(choices("domain_constants"), Constants::NAMES.map(|n| n.0));
     }
 }

@@ -40,7 +40,7 @@ impl Locality {
 pub(super) enum Wanted {
     /// Any.
     Any,
-    /// Those that locality puts first.
+    /// Those that locality puts first. Of schednuma's two lists the other pass is about the rest only.
     First,
 }
 
@@ -53,17 +53,22 @@ pub(super) fn passes(p: &Params) -> &'static [Wanted] {
 }
 
 impl Scheduler {
-    /// Whether the pass may look at a task at all.
-    pub(super) fn in_pass(&self, env: &Env, task: TaskId, pass: Wanted) -> bool {
-        let home = self.tasks[task as usize].preferred_nid;
+    /// Whether a pass on behalf of `dst`, which is this `idle`, may look at a task at all.
+    pub(super) fn in_pass(&self, (dst, idle): (u32, Idle), task: TaskId, pass: Wanted) -> bool {
         match self.p.locality {
             Locality::Preferred => true,
             Locality::Selected => {
-                let wants = home == NO_NODE || home == self.topo.node_of(env.dst);
-                wants || (pass == Wanted::Any && !(self.p.locality_strict && env.idle == Idle::Busy))
+                let strict = self.p.locality_strict && idle == Idle::Busy;
+                self.selected_allows(task, dst) || (pass == Wanted::Any && !strict)
             }
-            Locality::Home => pass == Wanted::Any || self.off_home(task),
+            Locality::Home => self.off_home(task) == (pass == Wanted::First),
         }
+    }
+    /// Place in the queue of the next task that a pass looks at: the first, or with schednuma the first of the list that the
+    /// pass is about (`offnode_tasks`, then `cfs_tasks`).
+    pub(super) fn next_in_queue(&self, env: &Env, pass: Wanted) -> Option<usize> {
+        let list = &self.rqs[env.src as usize].list;
+        list.iter().position(|t| self.p.locality != Locality::Home || self.in_pass((env.dst, env.idle), *t, pass))
     }
     /// Whether a task has a home and is not on it.
     pub(super) fn off_home(&self, task: TaskId) -> bool {
@@ -79,10 +84,11 @@ impl Scheduler {
         let (src, dst) = (self.topo.node_of(env.src), self.topo.node_of(env.dst));
         self.topo.distance(dst, home) >= self.topo.distance(src, home)
     }
-    /// Affine wake-ups go to the waker's CPU only if it is on the selected node.
-    pub(super) fn affine_allowed(&self, task: TaskId, this: u32) -> bool {
+    /// `task_autonuma_cpu`: whether a CPU is on the node that AutoNUMA has selected for the task, if it has one. Forks and
+    /// execs start on no other CPU, and a wake-up looks at the waker's side only if its CPU is one.
+    pub(super) fn selected_allows(&self, task: TaskId, cpu: u32) -> bool {
         let node = self.tasks[task as usize].preferred_nid;
-        self.p.locality != Locality::Selected || node == NO_NODE || node == self.topo.node_of(this)
+        self.p.locality != Locality::Selected || node == NO_NODE || node == self.topo.node_of(cpu)
     }
     /// NUMA_PULL_BIAS: with everything balanced, a random queue with a task off its home, in another group of a domain
     /// that crosses nodes, provided this group has a task to trade (off its home, or without one) and is less loaded than

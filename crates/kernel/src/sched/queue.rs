@@ -1,6 +1,6 @@
 //! Tasks coming to and leaving run queues, and what that does to averages, counts and the running task.
 
-use super::config::Form;
+use super::config::{Form, QueueOrder};
 use super::event::{Event, Why};
 use super::rq::task::{State, Task, TaskId, COLD, NONE};
 use super::rq::{cfs, eevdf, Arrival, Rq};
@@ -65,7 +65,10 @@ impl Scheduler {
         rq.util_est_add(task);
         rq.count_numa(task, node, true);
         rq.weight += task.weight;
-        rq.list.push(t);
+        match self.p.queue_order {
+            QueueOrder::V37 => rq.list.insert(0, t),
+            QueueOrder::V415 => rq.list.push(t),
+        }
         if rq.list.len() == 1 {
             self.idle.remove(cpu);
         } else if rq.list.len() == 2 {
@@ -198,7 +201,9 @@ impl Scheduler {
         let rq = &mut self.rqs[cpu as usize];
         rq.refresh(self.now);
         rq.clear_buddies(t);
-        rq.move_to_head(t);
+        if self.p.queue_order == QueueOrder::V415 {
+            rq.move_to_head(t);
+        }
         rq.cur = t;
         if rq.in_idle {
             rq.in_idle = false;

@@ -7,7 +7,9 @@
 //! the recently used CPU was the one where the task last woke another (89aafd67f28c; its release is from memory).
 //! Wake-ups ask about many partners since 3.12 (62470419e993; 4.3 gave the question today's form, used for all). A CPU
 //! that runs dry compared its idle time with `sched_migration_cost` until 5.16 (c5b0a7eefc70), since 3.13 also with the
-//! measured cost (9bd721c55c8a), and since 3.17 searches only if some CPU has two tasks (4486edd12b5a). Since 4.17
+//! measured cost (9bd721c55c8a), and since 3.17 searches only if some CPU has two tasks (4486edd12b5a). A busy CPU had idle ones balance if a thread of
+//! its core was busy until 3.13 counted the CPUs of its cache (37dc6b50cee9). Balancing takes tasks in the order in which they last ran since 4.15
+//! (93824900a2e2, committed in October 2017). Since 4.17
 //! (554c8aa8ecad) a CPU that is expected to idle for less than a tick keeps its tick. Zen got a limit of
 //! its own for fork, exec and wake-ups across nodes, 32 instead of 30, with 5.4 (a55c7454a8c8).
 
@@ -29,7 +31,7 @@ const fn row(major: u32, minor: u32, changes: &'static [(&'static str, &'static 
 
 /// The rows, oldest first. Loads per capacity were compared until Vincent Guittot's rework in 5.5 (0b0695f2b34a,
 /// 57abff067a08); from then to 6.5 the balancer is 6.1's. What the steps before were is told in `balance::v311`.
-/// Which of two CPUs a wake-up chose before 3.11 is not modelled: the newest rule stands for it.
+/// A wake-up chose between two CPUs in 3.7 as in 3.11, by weights.
 pub const RELEASES: &[Release] = &[
     row(
         0,
@@ -41,7 +43,10 @@ pub const RELEASES: &[Release] = &[
             ("idle_scan", "idle_groups_v37"),
             ("recent_used_cpu", "off"),
             ("wake_wide", "false"),
+            ("wake_affine", "v311"),
             ("newidle", "v37"),
+            ("nohz_kick", "v37"),
+            ("queue_order", "v37"),
             ("domain_constants", "v37"),
             ("idle_tick", "false"),
             // `RECLAIM_DISTANCE` was a constant.
@@ -49,9 +54,9 @@ pub const RELEASES: &[Release] = &[
         ],
     ),
     row(3, 9, &[("idle_scan", "idle_groups")]),
-    row(3, 11, &[("balancer", "v311"), ("wake_affine", "v311")]),
+    row(3, 11, &[("balancer", "v311")]),
     row(3, 12, &[("wake_wide", "true")]),
-    row(3, 13, &[("newidle", "v313")]),
+    row(3, 13, &[("newidle", "v313"), ("nohz_kick", "v313")]),
     row(3, 16, &[("domain_constants", "v316")]),
     row(3, 17, &[("newidle", "v317")]),
     row(3, 18, &[("balancer", "v318"), ("wake_affine", "v318")]),
@@ -59,6 +64,7 @@ pub const RELEASES: &[Release] = &[
     row(4, 9, &[("idle_scan", "sis_prop_v413")]),
     row(4, 13, &[("balancer", "v413")]),
     row(4, 14, &[("wake_affine", "v414")]),
+    row(4, 15, &[("queue_order", "v415")]),
     row(4, 16, &[("recent_used_cpu", "waker"), ("wake_affine", "v416")]),
     row(4, 17, &[("idle_tick", "true"), ("balancer", "v417"), ("wake_affine", "v417")]),
     row(4, 20, &[("balancer", "v420")]),

@@ -271,6 +271,8 @@ pub struct KernelCosts {
     pub exception_ns: f64,
     /// Hint fault without migration, exception included.
     pub hint_fault_ns: f64,
+    /// Each further page that a hint fault on a marked page table looks at (AutoNUMA).
+    pub hint_page_ns: f64,
     /// Minor fault of an anonymous 4 KiB page, zeroing included.
     pub minor_fault_ns: f64,
     /// Fixed part of a 2 MiB anonymous fault.

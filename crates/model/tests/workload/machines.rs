@@ -130,6 +130,7 @@ fn costs() -> KernelCosts {
         scan_vma_ns: 1.0,
         exception_ns: 1.0,
         hint_fault_ns: 1.0,
+        hint_page_ns: 1.0,
         minor_fault_ns: 1.0,
         huge_fault_ns: 1.0,
         zero_local_gbps: 1.0,

@@ -5,7 +5,7 @@
 //! Both the gain of this task and its lead over the other must be positive, so that the same pair cannot go back on the
 //! same data. There is no threshold and no hysteresis.
 
-use super::stats::busiest;
+use super::stats::heaviest;
 use super::AutoNuma;
 
 /// The run queues as the hook sees them.
@@ -87,7 +87,7 @@ impl AutoNuma {
             self.tasks[task as usize].selected = Some(here as u32);
             return (Choice::NoData, 0);
         }
-        if busiest(&t.faults) == here && busiest(&m.faults) == here {
+        if heaviest(&t.faults, t.total) == Some(here) && heaviest(&m.faults, m.total) == Some(here) {
             self.tasks[task as usize].selected = Some(here as u32);
             return (Choice::Converged, 0);
         }
@@ -184,6 +184,14 @@ mod tests {
         // Both the task's and the process's busiest node must be here.
         let mut b = state(&[[9, 1], [1, 9], [9, 1], [9, 1]], &[[4, 6]]);
         assert_eq!(b.balance(0, 0, &box2([0; 4])), (Choice::Stay, 2));
+    }
+
+    #[test]
+    fn section_1_7_step_2_compares_thousandths() {
+        // Ten pages more on node 1 are no difference in thousandths, and the first node wins.
+        let mut a = state(&[[50_040, 50_050], [1, 9], [9, 1], [9, 1]], &[[6, 4]]);
+        a.tasks[0].total = 101_000;
+        assert_eq!(a.balance(0, 0, &box2([0; 4])), (Choice::Converged, 0));
     }
 
     #[test]

@@ -3,15 +3,16 @@
 /// Window of one destination node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MigrateWindow {
-    end_ms: u64,
+    began_ms: u64,
     used: u64,
 }
 
 impl MigrateWindow {
-    /// Charges `pages` unless the budget of the present window is used up. What is charged stays charged.
+    /// Charges `pages` unless the budget of the present window is used up. What is charged stays charged. The window is over
+    /// once more than `window_ms` have passed (`time_after`); `now_ms` is the time of the last tick, as jiffies are.
     pub fn admit(&mut self, now_ms: u64, pages: u32, window_ms: u32, budget: u32) -> bool {
-        if now_ms >= self.end_ms {
-            self.end_ms = now_ms + u64::from(window_ms);
+        if now_ms > self.began_ms + u64::from(window_ms) {
+            self.began_ms = now_ms;
             self.used = 0;
         }
         if self.used >= u64::from(budget) {
@@ -45,6 +46,7 @@ mod tests {
         assert!(w.admit(0, 32_767, 100, 32_768));
         assert!(w.admit(99, 512, 100, 32_768), "one page is left");
         assert!(!w.admit(99, 1, 100, 32_768));
-        assert!(w.admit(100, 1, 100, 32_768), "next window");
+        assert!(!w.admit(100, 1, 100, 32_768), "not after it yet");
+        assert!(w.admit(101, 1, 100, 32_768), "next window");
     }
 }

@@ -52,6 +52,8 @@ crate::tunables! {
         native_huge: bool = false, "", "model";
         /// khugepaged's sleep between rounds while AutoNUMA is on.
         khugepaged_scan_sleep_millisecs: u32 = 100, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", range 1..=86_400_000;
+        /// khugepaged's sleep after a failed allocation while AutoNUMA is on.
+        khugepaged_alloc_sleep_millisecs: u32 = 10_000, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/alloc_sleep_millisecs", range 1..=86_400_000;
     }
 }
 
@@ -105,7 +107,8 @@ mod tests {
         assert_eq!((k.migrate_sleep_millisecs, k.pages_to_migrate), (100, 32_768));
         assert!(k.scan_pmd && k.migrate_allow_first_fault && k.mm_working_set);
         assert!(!k.sched_load_balance_strict && !k.child_inheritance);
-        assert_eq!(k.khugepaged_scan_sleep_millisecs, 100, "section 1.6");
+        let khugepaged = (k.khugepaged_scan_sleep_millisecs, k.khugepaged_alloc_sleep_millisecs);
+        assert_eq!(khugepaged, (100, 10_000), "section 1.6");
     }
 
     #[test]

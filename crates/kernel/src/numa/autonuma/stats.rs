@@ -9,6 +9,12 @@ pub fn weight(part: u64, total: u64) -> u64 {
     (WEIGHT_ONE * part).checked_div(total).unwrap_or(0)
 }
 
+/// First node with the largest weight above 0 (`> task_max`, which starts at 0); `None` if all weights are 0.
+pub fn heaviest(counts: &[u64], total: u64) -> Option<usize> {
+    let weights = counts.iter().map(|c| weight(*c, total)).enumerate();
+    weights.fold((0, None), |(most, at), (n, w)| if w > most { (w, Some(n)) } else { (most, at) }).1
+}
+
 /// First node with the most.
 pub fn busiest(counts: &[u64]) -> usize {
     let mut best = 0;
@@ -25,7 +31,7 @@ pub fn busiest(counts: &[u64]) -> usize {
 pub struct TaskStats {
     /// Pages by node.
     pub faults: Vec<u64>,
-    /// Their sum.
+    /// Their sum, but for what halving rounds away.
     pub total: u64,
     /// Pass of the process in which the counters were last halved.
     pub pass: u32,
@@ -42,11 +48,9 @@ impl TaskStats {
     pub fn record(&mut self, pass: u32, node: usize, pages: u64) {
         if self.pass != pass {
             self.pass = pass;
-            self.total = 0;
-            for f in &mut self.faults {
-                *f /= 2;
-                self.total += *f;
-            }
+            self.faults.iter_mut().for_each(|f| *f /= 2);
+            // Halved as such (`cpu_follow_memory_pass`), so it may exceed the sum of the counters.
+            self.total /= 2;
         }
         self.faults[node] += pages;
         self.total += pages;
@@ -131,6 +135,23 @@ mod tests {
         m.begin_pass();
         m.end_pass();
         assert_eq!(m.total, 50, "a pass that counts nothing keeps the old counters");
+    }
+
+    #[test]
+    fn section_1_4_the_total_is_halved_as_such() {
+        let mut t = TaskStats::new(3);
+        (0..3).for_each(|n| t.record(1, n, 1));
+        t.record(2, 0, 1);
+        assert_eq!((t.faults.as_slice(), t.total), ([1, 0, 0].as_slice(), 2));
+        assert_eq!(t.weight(0), 500);
+    }
+
+    #[test]
+    fn section_1_7_step_2_the_busiest_node_is_by_weights_in_thousandths() {
+        assert_eq!(heaviest(&[19_910, 40_040, 40_050], 100_000), Some(1), "400 and 400: the first");
+        assert_eq!(heaviest(&[0, 7], 7), Some(1));
+        assert_eq!(heaviest(&[0, 1], 1001), None, "less than a thousandth each");
+        assert_eq!(heaviest(&[0, 0], 0), None);
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Scheduler {
         best.map(|b| b.1)
     }
     /// Takes tasks off the source queue into `self.detached`; returns how many.
-    pub(super) fn detach_tasks<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {
+    pub(in crate::sched) fn detach_tasks<V: NumaView>(&mut self, env: &mut Env, view: &V) -> u32 {
         let limit = self.rqs[env.src as usize].nr().min(self.p.nr_migrate);
         if self.rqs[env.src as usize].nr() <= 1 {
             env.all_pinned = false;
@@ -117,9 +117,10 @@ impl Scheduler {
             if nr == 0 || (env.idle != Idle::Busy && nr <= 1) || env.examined >= limit {
                 break;
             }
+            let Some(at) = self.next_in_queue(env, pass) else { break };
             env.examined += 1;
-            let t = self.rqs[env.src as usize].list[0];
-            let size = if !self.in_pass(env, t, pass) {
+            let t = self.rqs[env.src as usize].list[at];
+            let size = if !self.in_pass((env.dst, env.idle), t, pass) {
                 None
             } else if self.p.balancer == Balancer::V37 {
                 // A task that is too heavy is not even asked where it may run.
@@ -130,7 +131,7 @@ impl Scheduler {
                 None
             };
             let Some(size) = size else {
-                self.rqs[env.src as usize].requeue_tail();
+                self.rqs[env.src as usize].requeue_tail(at);
                 continue;
             };
             env.amount -= size;
@@ -235,7 +236,8 @@ impl Scheduler {
         self.rqs[from as usize].pushing = false;
         self.active_balance(from, to);
     }
-    /// Pushes the running (or any) task of `src` to `dst`: the stopper pre-empts it, then only affinity counts.
+    /// Pushes the running (or any) task of `src` to `dst`: the stopper pre-empts it, then only affinity counts, and what
+    /// locality puts first (`move_one_task`: both designs of 2012 go over the queue twice, as for an idle CPU).
     pub(super) fn active_balance(&mut self, src: u32, dst: u32) {
         let spanning = |d: &DomId| self.topo.domain(*d).span.contains(src);
         let Some(dom) = self.topo.ids(dst).find(spanning) else { return };
@@ -244,16 +246,14 @@ impl Scheduler {
         }
         let running = self.rqs[src as usize].cur;
         self.put_prev(src);
-        for _ in 0..self.rqs[src as usize].nr() {
-            let t = self.rqs[src as usize].list[0];
-            if self.allowed(t, dst) {
-                self.take(t);
-                self.give(t, src, dst, Why::Active);
-                self.dom[dom as usize].nr_balance_failed = 0;
-                self.counters.active += 1;
-                break;
-            }
-            self.rqs[src as usize].requeue_tail();
+        let may = |t: &&TaskId, pass: Wanted| self.allowed(**t, dst) && self.in_pass((dst, Idle::Idle), **t, pass);
+        let list = &self.rqs[src as usize].list;
+        let pushed = passes(&self.p).iter().find_map(|pass| list.iter().find(|t| may(t, *pass))).copied();
+        if let Some(t) = pushed {
+            self.take(t);
+            self.give(t, src, dst, Why::Active);
+            self.dom[dom as usize].nr_balance_failed = 0;
+            self.counters.active += 1;
         }
         if running != NONE && self.rqs[src as usize].cur == NONE && self.tasks[running as usize].state != State::Dead {
             self.resched(src);

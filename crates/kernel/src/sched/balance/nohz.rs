@@ -4,8 +4,12 @@
 //! tickless ones, and balances for itself if a tick finds it idle.
 //!
 //! Idle CPUs have no tick; a busy one asks the lowest idle CPU to balance for all of them, but only if it has two tasks
-//! or its cache has a second busy CPU. One busy CPU per cache and no queue of two: nobody asks, nothing moves.
+//! or its cache has a second busy CPU. One busy CPU per cache and no queue of two: nobody asks, nothing moves. Before 3.13
+//! it is the own group of each domain inside the cache that must have a second one (`nr_busy_cpus` of `sd->groups`):
+//! the threads of a core.
 
+use super::super::config::NohzKick;
+use super::super::domains::Flags;
 use super::super::event::{Event, Why};
 use super::super::numa::NumaView;
 use super::super::scheduler::Scheduler;
@@ -93,11 +97,24 @@ impl Scheduler {
         if !(due || stale || self.nohz.needs_update) || self.nohz.set.is_empty() {
             return None;
         }
-        let info = self.topo.cache(cache);
-        let crowded = info.has_domain && self.caches[cache as usize].nr_busy > 1;
-        let balance = due && (rq.nr() >= 2 || crowded);
+        let balance = due && (self.rqs[cpu as usize].nr() >= 2 || self.crowded(cpu));
         let kick = Kick { asker: cpu, stats: balance || stale, balance, next: self.nohz.needs_update };
         (kick.stats || kick.next).then_some(kick)
+    }
+    /// Whether enough CPUs beside `cpu` are busy for an idle one to have something to pull.
+    fn crowded(&self, cpu: u32) -> bool {
+        match self.p.nohz_kick {
+            NohzKick::V37 => {
+                let domains = self.topo.ids(cpu).map(|d| self.topo.domain(d));
+                let mut groups = domains.take_while(|d| d.flags.has(Flags::SHARE_LLC)).filter_map(|d| d.groups.first());
+                let busy = |c: &u32| !self.rqs[*c as usize].tickless;
+                groups.any(|g| self.topo.group(*g).span.iter().filter(busy).count() > 1)
+            }
+            NohzKick::V313 => {
+                let cache = self.topo.cache_of(cpu);
+                self.topo.cache(cache).has_domain && self.caches[cache as usize].nr_busy > 1
+            }
+        }
     }
     /// Carries a request out on the lowest idle CPU.
     pub(in crate::sched) fn nohz_balance<V: NumaView>(&mut self, kick: Kick, view: &V) {

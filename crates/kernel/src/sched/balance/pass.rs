@@ -286,7 +286,7 @@ impl Scheduler {
             state.nr_balance_failed = 0;
         }
         // A newly idle CPU's pass counts too until 4.20 (3f130a37c442, release from memory).
-        let counts = self.p.balancer.by_queued_load() && self.p.balancer < Balancer::V420;
+        let counts = self.p.balancer < Balancer::V420;
         if env.idle != Idle::Newly || counts {
             let pinned = env.all_pinned && state.interval_ms < MAX_PINNED_INTERVAL_MS;
             if pinned || state.interval_ms < max {

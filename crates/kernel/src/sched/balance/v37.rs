@@ -15,7 +15,7 @@
 //! else changed until 3.8, that weights were instantaneous until 3.11, and that only the package level preferred
 //! siblings and was kept above a cache of the same CPUs, so that the lowest domain across nodes saw it below. Own: the
 //! past load of an idle CPU fades when it is read, not when somebody balances for it. Left out: RT and frequency
-//! scaling of power; `h_load` of cgroups (a 1024th less at the root); the wake_affine of the time.
+//! scaling of power; `h_load` of cgroups (a 1024th less at the root).
 
 use super::super::domains::{DomId, Domains, Flags, Group, GroupId, Level};
 use super::super::rq::task::TaskId;
@@ -308,10 +308,12 @@ impl Scheduler {
         }
         least.filter(|l| fork_leaves(this, l.0, domain.imbalance_pct)).map(|l| l.1)
     }
-    /// The lightest CPU of the group, `cpu` itself among equals, else the first.
-    pub(in crate::sched) fn find_group_cpu_v37(&self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
+    /// The lightest CPU of the group on the node that AutoNUMA has selected, if it has one: `cpu` itself among equals,
+    /// else the first. `None`: the group has none of that node.
+    pub(in crate::sched) fn find_group_cpu_v37(&self, group: GroupId, task: TaskId, cpu: u32) -> Option<u32> {
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
         let key = |c: u32| (self.rqs[c as usize].weight, c != cpu, c);
-        self.topo.group(group).span.iter_and(allowed).min_by_key(|c| key(*c)).unwrap_or(cpu)
+        let cpus = self.topo.group(group).span.iter_and(allowed).filter(|c| self.selected_allows(task, *c));
+        cpus.min_by_key(|c| key(*c))
     }
 }

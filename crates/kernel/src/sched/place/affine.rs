@@ -1,12 +1,12 @@
 //! Waker or previous CPU: wake_wide and wake_affine (kernel-scheduler.md §3.2, §3.3). There is no NUMA term.
 //!
 //! Before 4.14 only loads decided, as if the task were on either CPU (`effective_load`, which at the root of cgroups adds
-//! its weight to the waker's CPU and nothing to the other); [`WakeAffine`] lists what followed. Loads are those of
-//! queued tasks until 5.4, then also of sleeping ones (11f10e5420f6). Read in `kernel/sched/fair.c` of 3.4, 3.18,
+//! its weight to the waker's CPU and nothing to the other); [`WakeAffine`] lists what followed. Loads are weights until
+//! 3.10 (`rq->load.weight`; `wake_idx` is 0), those of queued tasks until 5.4, then also of sleeping ones (11f10e5420f6). Read in `kernel/sched/fair.c` of 3.4, 3.10, 3.18,
 //! 4.15, 4.19 and 5.4; the releases of 05bfb65f52cb, 082f764a2f3f and d8fcb81f1acf are from memory. 4.13, which asked
 //! for the loads of whole nodes or caches, is not modelled and has 3.18's rule.
 
-use super::super::config::{Form, WakeAffine};
+use super::super::config::{Balancer, Form, WakeAffine};
 use super::super::rq::task::TaskId;
 use super::super::scheduler::Scheduler;
 
@@ -40,7 +40,7 @@ fn slack(imbalance_pct: u32) -> i64 {
     100 + (i64::from(imbalance_pct) - 100) / 2
 }
 
-/// The rule of 3.11 to 4.13 with CPUs of (queued load, queued tasks): whether the waker's CPU `this` has no more load
+/// The rule up to 4.13 with CPUs of (queued load, queued tasks): whether the waker's CPU `this` has no more load
 /// with a task of this `weight` than `prev`; `waker` is the weight of a waker that is about to sleep. `little`: both
 /// together having no more load than an average task will do too (to 3.17).
 pub fn load_rule(
@@ -80,12 +80,15 @@ impl Scheduler {
         is_wide(waker, self.tasks[wakee as usize].wakee_flips, llc)
     }
     /// `this` or `prev`, by the rules of the release; `pct` is of the lowest domain that holds both.
-    pub(super) fn wake_affine(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
+    pub(in crate::sched) fn wake_affine(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
         let rules = self.p.wake_affine;
         if rules < WakeAffine::V414 {
             let waker = sync.then(|| self.current(this).map_or(0, |w| self.tasks[w as usize].weight));
             let weight = self.tasks[task as usize].weight;
-            let (here, there) = (self.queued_load(this), self.queued_load(prev));
+            let [here, there] = [this, prev].map(|cpu| match self.p.balancer {
+                Balancer::V37 => self.rqs[cpu as usize].weight,
+                _ => self.queued_load(cpu),
+            });
             let nr = self.rqs[this as usize].nr();
             let pull = load_rule((here, nr), there, weight, waker, pct, rules < WakeAffine::V318);
             return if pull { this } else { prev };

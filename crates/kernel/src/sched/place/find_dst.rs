@@ -65,14 +65,18 @@ impl Scheduler {
             self.refresh_task(task);
         }
         let mut cpu = from;
+        let mut chosen = Some(from);
         let mut at = Some(top);
         while let Some(d) = at {
             if !self.topo.domain(d).flags.has(flag) {
                 at = self.topo.child(d);
                 continue;
             }
-            let chosen = self.find_dst_group(d, task, cpu, attached).map(|g| self.find_group_cpu(g, task, cpu));
-            let Some(next) = chosen.filter(|c| *c != cpu) else {
+            let group = self.find_dst_group(d, task, cpu, attached);
+            if let Some(g) = group {
+                chosen = self.find_group_cpu(g, task, cpu);
+            }
+            let Some(next) = chosen.filter(|c| group.is_some() && *c != cpu) else {
                 at = self.topo.child(d);
                 continue;
             };
@@ -81,7 +85,7 @@ impl Scheduler {
             let below = self.topo.ids(cpu).take_while(|d| self.topo.domain(*d).weight < limit);
             at = below.filter(|d| self.topo.domain(*d).flags.has(flag)).last();
         }
-        cpu
+        chosen.unwrap_or(from)
     }
     /// The group to go to, `None` to stay in the one of `cpu`.
     fn find_dst_group(&mut self, d: DomId, task: TaskId, cpu: u32, attached: bool) -> Option<GroupId> {
@@ -190,14 +194,20 @@ impl Scheduler {
         }
         s
     }
-    /// The CPU of a group to start on: the most recently idled, else the least loaded (`cpu` if none is lighter).
-    fn find_group_cpu(&mut self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
-        if self.p.balancer.by_load() {
-            return match self.p.balancer {
-                Balancer::V37 => self.find_group_cpu_v37(group, task, cpu),
-                _ => self.find_group_cpu_v311(group, task, cpu),
-            };
+    /// The CPU of a group to start on: the most recently idled, else the least loaded (`cpu` if none is lighter). `None`:
+    /// AutoNUMA has selected a node that the group has no CPU of, and the walk goes on inside the group of `cpu`.
+    fn find_group_cpu(&mut self, group: GroupId, task: TaskId, cpu: u32) -> Option<u32> {
+        if self.p.balancer == Balancer::V37 {
+            return self.find_group_cpu_v37(group, task, cpu);
         }
+        let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
+        let mut cpus = self.topo.group(group).span.iter_and(allowed);
+        cpus.any(|c| self.selected_allows(task, c)).then(|| match self.p.balancer.by_load() {
+            true => self.find_group_cpu_v311(group, task, cpu),
+            false => self.find_group_cpu_by_idleness(group, task, cpu),
+        })
+    }
+    fn find_group_cpu_by_idleness(&mut self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
         let Self { topo, rqs, tasks, masks, idle, now, .. } = self;
         let g = topo.group(group);
         if g.weight == 1 {

@@ -138,9 +138,12 @@ impl Scheduler {
         if let Some(waker) = self.current(this) {
             self.record_wakee(waker, task);
         }
+        // AutoNUMA (18/33): without a choice between two CPUs 3.7 does not look for an idle one either.
+        if !self.selected_allows(task, this) {
+            return prev;
+        }
         let mut target = prev;
-        let usable = self.allowed(task, this) && self.affine_allowed(task, this);
-        let affine = usable && !(self.p.wake_wide && self.wake_wide(this, task));
+        let affine = self.allowed(task, this) && !(self.p.wake_wide && self.wake_wide(this, task));
         if affine && this != prev {
             let both = |d: DomId| {
                 let domain = self.topo.domain(d);

@@ -1,6 +1,6 @@
 //! Run queues: what is queued on a CPU, in which order it runs, and its averages.
 //!
-//! A queue is a plain vector in the balancer's order (front: least recently run). Queues are short, so the leftmost
+//! A queue is a plain vector in the balancer's order (front: least recently run; before 4.15: the last to come). Queues are short, so the leftmost
 //! task or the earliest eligible deadline is found by looking at all of them; that is faster than a tree below some
 //! dozens of tasks. [`cfs`] holds the rules of 6.1, [`eevdf`] those of 6.12 (kernel-scheduler.md §7).
 
@@ -33,7 +33,9 @@ pub(in crate::sched) struct Rq {
     pub need_resched: bool,
     /// Its stopper has been asked to push a task.
     pub pushing: bool,
-    /// Queued tasks, current and delayed ones included; the last one ran or arrived most recently.
+    /// Queued tasks, current and delayed ones included, in the order in which balancing looks at them ([`QueueOrder`]).
+    ///
+    /// [`QueueOrder`]: super::config::QueueOrder
     pub list: Vec<TaskId>,
     pub delayed: u32,
     /// Σ weights of `list`.
@@ -157,10 +159,10 @@ impl Rq {
             self.list[i..].rotate_left(1);
         }
     }
-    /// Moves the least recently run task to the front of its order (it was looked at and stays).
-    pub fn requeue_tail(&mut self) {
-        if !self.list.is_empty() {
-            self.list.rotate_left(1);
+    /// Moves the task at a place of the queue to the end (it was looked at and stays).
+    pub fn requeue_tail(&mut self, at: usize) {
+        if at < self.list.len() {
+            self.list[at..].rotate_left(1);
         }
     }
     /// An idle period is over. (One that only a tick interrupts counts as long: the menu governor notes it so.)

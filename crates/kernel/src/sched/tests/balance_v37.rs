@@ -11,7 +11,14 @@ use super::four_nodes::{dom, hogs, pass, tasks_on};
 use super::{config, Lab, MS};
 
 fn sched(balancer: &'static str) -> SchedConfig {
-    SchedConfig { balancer, imbalance: "none", domain_constants: "v37", newidle: "v37", ..config("v61") }
+    SchedConfig {
+        balancer,
+        imbalance: "none",
+        domain_constants: "v37",
+        newidle: "v37",
+        nohz_kick: "v37",
+        ..config("v61")
+    }
 }
 
 fn lab() -> Lab {
@@ -193,4 +200,51 @@ fn hot_tasks_stay_even_in_their_core() {
         (0..2).for_each(|t| lab.s.tasks[t].exec_start = lab.now as i64 - 100_000);
         assert_eq!(pass(&mut lab, 1, 2, Idle::Idle), want, "{balancer}");
     }
+}
+
+#[test]
+fn before_3_13_a_lone_task_asks_for_balance_only_if_its_core_is_busy() {
+    let asks = |nohz_kick: &'static str, other: u32| {
+        let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { nohz_kick, ..sched("v37") });
+        lab.start(0, None);
+        lab.start(other, None);
+        lab.pass_time(400 * MS);
+        lab.tick(other);
+        lab.tick(0);
+        lab.s.counters().nohz_runs > 0
+    };
+    assert!(asks("v37", 1), "both threads of a core are busy");
+    assert!(!asks("v37", 2), "two cores with a busy thread each");
+    assert!(asks("v313", 2), "two busy CPUs of a cache");
+    assert!(!asks("v313", 12), "one in each of two caches");
+}
+
+#[test]
+fn wake_ups_compare_weights_before_3_11() {
+    // CPU 0's task mostly sleeps: by its average there is room for another beside it, by its weight there is not.
+    let pulls = |balancer: &'static str, light: u64| {
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { wake_affine: "v311", ..sched(balancer) });
+        let waker = lab.start(0, None);
+        lab.start(2, None);
+        let t = lab.s.add_task(Some(&[2]), 0).unwrap();
+        lab.s.tasks[waker as usize].pelt.load = light;
+        lab.s.wake_affine(125, t, 0, 2, false) == 0
+    };
+    // 100 * (1024 + 1024) against 112 * 1024.
+    assert!(!pulls("v37", 1) && !pulls("v37", 1024));
+    // 100 * (1 + 1024) against 112 * 1024.
+    assert!(pulls("v311", 1) && !pulls("v311", 1024));
+}
+
+#[test]
+fn a_newly_idle_cpu_that_finds_balance_waits_longer_too() {
+    let interval = |balancer| {
+        let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &sched(balancer));
+        lab.pass_time(20 * MS);
+        let d = dom(&lab, 0, 48);
+        let before = lab.s.dom[d as usize].interval_ms;
+        lab.s.balance_pass(0, d, Idle::Newly, Why::Newidle, &lab.view);
+        lab.s.dom[d as usize].interval_ms / before
+    };
+    assert_eq!(["v37", "v417", "v420"].map(interval), [2, 2, 1]);
 }

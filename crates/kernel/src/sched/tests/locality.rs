@@ -115,3 +115,105 @@ fn a_newly_idle_cpu_among_tasks_at_home_stays_idle() {
     lab.sleep(15);
     assert_eq!(lab.asked().count(), 0);
 }
+
+/// Four nodes with AutoNUMA's meaning of a preferred node.
+fn selected(balancer: &'static str) -> Lab {
+    let config = SchedConfig { imbalance: "none", locality: "selected", newidle: "v37", balancer, ..config("v61") };
+    Lab::new(&Shape::flat(4, 12, 2, 21), &config)
+}
+
+#[test]
+fn a_fork_stays_on_the_node_that_its_creator_had_selected() {
+    for balancer in ["v37", "v318", "types"] {
+        let nodes = |selected_nid: Option<u32>| {
+            let mut lab = selected(balancer);
+            (0..6).for_each(|c| lab.fill(2 * c, Some(&[2 * c]), 1));
+            lab.pass_time(100 * MS);
+            let mut fork = || {
+                let t = lab.s.add_task(None, 0).unwrap();
+                lab.s.set_preferred_nid(t, selected_nid);
+                let cpu = lab.s.fork(0, t, lab.now);
+                lab.settle();
+                cpu
+            };
+            [fork(), fork(), fork()]
+        };
+        let all = |cpus: [u32; 3], what: fn(u32) -> bool| cpus.into_iter().all(what);
+        assert!(all(nodes(None), |c| c >= 12), "{balancer}: the other nodes are idle");
+        // Every CPU of the idler node fails the test, and the walk goes on in the node of the creator.
+        let own = nodes(Some(0));
+        assert!(all(own, |c| c < 12 && c % 2 == 1), "{balancer}: {own:?}, idle threads of busy cores");
+        // Only the idlest group is asked; when that is another one, the fork stays where it is.
+        assert!(all(nodes(Some(3)), |c| c < 12 || c >= 36), "{balancer}");
+    }
+}
+
+#[test]
+fn a_wake_up_from_off_the_selected_node_goes_to_the_previous_cpu() {
+    let wake = |nid: Option<u32>, waker: u32| {
+        let mut lab = selected("v37");
+        let t = lab.start(12, Some(&[12]));
+        lab.pass_time(5 * MS);
+        lab.sleep(12);
+        lab.s.set_affinity(t, None, lab.now).unwrap();
+        lab.s.set_preferred_nid(t, nid);
+        // Its CPU has become busy, the cores beside it are idle.
+        lab.start(12, Some(&[12]));
+        lab.start(waker, Some(&[waker]));
+        lab.pass_time(50 * MS);
+        lab.wake(t, Some(waker))
+    };
+    assert_eq!(wake(Some(1), 0), 12, "although it is busy");
+    assert_ne!(wake(Some(1), 20), 12, "a waker of its node: an idle core");
+    assert_ne!(wake(None, 0), 12, "no node selected");
+}
+
+#[test]
+fn the_stopper_pushes_whom_locality_puts_first() {
+    // Node 0's CPU 0 has three tasks; the first of its queue wants to stay, the second to node 3, the third to node 1.
+    let pushed = |locality: &'static str, dst: u32| {
+        let config = SchedConfig { imbalance: "none", locality, ..config("v61") };
+        let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &config);
+        let tasks = [Some(0), Some(3), Some(1)].map(|nid| {
+            let t = lab.start(0, Some(&[0]));
+            lab.s.set_preferred_nid(t, nid);
+            t
+        });
+        lab.s.rqs[0].list = tasks.to_vec();
+        tasks.iter().for_each(|t| lab.s.set_affinity(*t, None, lab.now).unwrap());
+        lab.pass_time(5 * MS);
+        lab.s.push(0, dst, lab.now);
+        lab.settle();
+        tasks.iter().position(|t| lab.s.cpu_of(*t) == dst)
+    };
+    assert_eq!(pushed("preferred", 12), Some(0));
+    assert_eq!(pushed("selected", 12), Some(2), "the one that wants to node 1");
+    assert_eq!(pushed("selected", 24), Some(0), "nobody wants to node 2: any");
+    assert_eq!(pushed("home", 12), Some(1), "off its home, wherever that is");
+}
+
+#[test]
+fn what_is_off_its_home_is_asked_once() {
+    // CPU 0 runs a task; two off their home and one at it wait. All are hot, so a pull for a busy CPU refuses each.
+    let config = SchedConfig { imbalance: "none", locality: "home", migration_cost_ns: -1, ..config("v61") };
+    let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &config);
+    let tasks = [None, Some(3), Some(0), Some(3)].map(|nid| {
+        let t = lab.start(0, Some(&[0]));
+        lab.s.set_preferred_nid(t, nid);
+        t
+    });
+    tasks.iter().for_each(|t| lab.s.set_affinity(*t, None, lab.now).unwrap());
+    lab.pass_time(5 * MS);
+    let running = lab.s.current(0).unwrap();
+    let [off, on] = [true, false].map(|off| {
+        let of = tasks.iter().filter(|t| **t != running && lab.s.off_home(**t) == off);
+        of.count() as u64
+    });
+    let d = lab.s.topo.ids(4).last().unwrap();
+    let mut env = Env::new(4, d, Idle::Busy, Why::Periodic);
+    (env.src, env.amount) = (0, 100);
+    assert_eq!(lab.s.detach_tasks(&mut env, &lab.view), 0);
+    // Four looks at each list, of which the running one's count for nothing.
+    let (offs, ons) = (4 - u64::from(off < 2) * 2, 4 - u64::from(on < 2) * 2);
+    assert_eq!(lab.s.counters().hot_refused, offs + ons);
+}

@@ -217,3 +217,28 @@ fn an_eevdf_wakee_preempts_when_the_running_task_has_had_its_share() {
         assert_eq!((lab.s.current(0), lab.s.need_resched(0)), (Some(hog), preempts), "lag {lag}");
     }
 }
+
+#[test]
+fn before_4_15_the_last_to_come_is_pulled_first() {
+    for order in ["v37", "v415"] {
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { queue_order: order, ..config("v61") });
+        let [a, b, c] = [0; 3].map(|_| lab.start(0, Some(&[0])));
+        // They take turns, and the first of them runs again.
+        let mut ran = vec![lab.s.current(0).unwrap()];
+        while ran.len() < 4 || lab.s.current(0) != Some(a) {
+            lab.pass_time(4 * MS);
+            lab.tick(0);
+            if lab.s.current(0) != ran.last().copied() {
+                ran.push(lab.s.current(0).unwrap());
+            }
+        }
+        lab.start(4, None);
+        (0..3).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        lab.pass_time(2 * MS);
+        (lab.s.overload, lab.s.rqs[4].avg_idle_ns) = (true, 1_000_000);
+        lab.sleep(4);
+        let rested = ran.iter().rev().copied().find(|t| *t != a && ran[ran.len() - 2] != *t);
+        let want = if order == "v37" { Some(c) } else { rested };
+        assert_eq!(lab.s.current(4), want, "{order}: {b} and {c} waited, they ran in the order {ran:?}");
+    }
+}
