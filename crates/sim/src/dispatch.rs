@@ -54,7 +54,9 @@ impl World<'_> {
         if let Some(n) = next {
             let same = prev.is_some_and(|p| self.tasks[p as usize].process == self.tasks[n as usize].process);
             let costs = &self.machine.costs;
-            self.cpus[cpu].debt_ns += if same { costs.switch_same_ns } else { costs.switch_other_ns } as u64;
+            let c = &mut self.cpus[cpu];
+            c.debt_ns += if same { costs.switch_same_ns } else { costs.switch_other_ns } as u64;
+            c.debt_ns += std::mem::take(&mut c.busy_until_ns).saturating_sub(self.now_ns).min(c.busy_stretch_ns);
             self.enter_cpu(cpu, n);
         }
     }

@@ -80,6 +80,10 @@ pub struct CpuState {
     pub task: Option<u32>,
     /// Kernel time to be paid at the start of the next slice (switches, balancing), ns.
     pub debt_ns: u64,
+    /// Balancing that it does while idle keeps it busy until then, ns.
+    pub busy_until_ns: u64,
+    /// The most of that which a task that arrives has to wait for, ns.
+    pub busy_stretch_ns: u64,
     /// Node.
     pub node: usize,
     /// LLC.
@@ -209,6 +213,8 @@ impl<'a> World<'a> {
                 pending: Pending::None,
                 task: None,
                 debt_ns: 0,
+                busy_until_ns: 0,
+                busy_stretch_ns: 0,
                 group: NO_GROUP,
                 next_tick_ns: 0,
                 idle_tick_ns: 0,
@@ -383,14 +389,25 @@ impl<'a> World<'a> {
                         let ns = costs.balance_cpu_ns * f64::from(cpus) + costs.switch_other_ns;
                         self.queue.push(self.now_ns + ns as u64, Event::Push { from, to });
                     }
-                    SchedEvent::Balanced { cpu, cpus, .. } => {
-                        let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus);
-                        self.cpus[cpu as usize].debt_ns += ns as u64;
-                    }
+                    SchedEvent::Balanced { cpu, cpus, stretch, .. } => self.balanced(cpu, cpus, stretch),
                 }
             }
         }
         self.events = events;
+    }
+
+    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that, as does the one that it finds; what an idle CPU
+    /// does passes while it is idle, and work that arrives ends it after the `stretch` at hand (`_nohz_idle_balance`).
+    fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
+        let ns = |cpus: u32| (self.machine.costs.balance_cpu_ns * f64::from(cpus)) as u64;
+        let (all, stretch) = (ns(cpus), ns(stretch));
+        let c = &mut self.cpus[cpu as usize];
+        if self.sched.current(cpu).is_some() {
+            c.debt_ns += all;
+        } else {
+            c.busy_until_ns = c.busy_until_ns.max(self.now_ns) + all;
+            c.busy_stretch_ns = stretch;
+        }
     }
 
     pub(crate) fn plan(&mut self, cpu: usize, at_ns: u64, pending: Pending) {

@@ -203,7 +203,7 @@ fn newly_idle_cpus_search_only_if_somebody_has_two_tasks_and_it_pays() {
         short.sleep(0);
         assert_eq!(short.s.current(0), None, "{form}");
         let balanced = |e: &&Event| matches!(e, Event::Balanced { .. });
-        let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, cpus: 42 };
+        let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, cpus: 42, stretch: 40 };
         assert_eq!(short.log.iter().find(balanced), Some(&work));
         // Enough for the third level alone, but not after what the first two cost.
         let mut spent = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
