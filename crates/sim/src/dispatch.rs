@@ -31,11 +31,9 @@ impl World<'_> {
         let owes = t.owed_ns > 0 || t.carried.is_some();
         let (at, pending) = if owes { self.pay_owed(cpu, task) } else { self.slice(cpu, task) };
         self.tasks[task as usize].ahead_ns = at;
-        if pending == Pending::Spin {
-            self.cpus[cpu].pending = Pending::Spin;
-        } else {
-            self.plan(cpu, at, pending);
-        }
+        // What is waited for is not in the books before it has passed.
+        let at = if pending == Pending::Spin { self.next_tick(cpu) } else { at };
+        self.plan(cpu, at, pending);
     }
 
     fn switch(&mut self, cpu: usize, next: Option<u32>) {

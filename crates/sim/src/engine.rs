@@ -58,7 +58,7 @@ pub enum Pending {
     Resume,
     /// The current task comes to the next instant of the page migration it carries out.
     Migration,
-    /// The current task busy-waits alone on this CPU; no event is planned.
+    /// The current task busy-waits alone on this CPU up to the tick, or until its barrier opens.
     Spin,
 }
 
@@ -493,10 +493,15 @@ impl<'a> World<'a> {
         self.sched.block_current(cpu as u32, self.now_ns);
     }
 
+    /// A stretch of busy-waiting is over: at the tick, which such a CPU has like every busy one, or before it.
     fn end_lazy_spin(&mut self, cpu: usize) {
         let Some(task) = self.cpus[cpu].task else { return };
         self.charge_spin(task, self.now_ns);
-        self.sched.account(cpu as u32, self.now_ns);
+        if self.cpus[cpu].next_tick_ns <= self.now_ns {
+            self.tick(cpu);
+        } else {
+            self.sched.account(cpu as u32, self.now_ns);
+        }
     }
 
     /// Charges the busy-waiting of a task up to `now`.
