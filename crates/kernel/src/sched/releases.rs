@@ -66,7 +66,8 @@ pub const RELEASES: &[Release] = &[
     // The machine's own from here on.
     row(5, 4, &[("node_reclaim_distance", "0")]),
     row(5, 5, &[("balancer", "types")]),
-    row(5, 7, &[("imbalance", "fixed2")]),
+    // The balancer's half (b396f52326de). That of NUMA balancing came a release later (from memory); no catalog kernel is 5.6.
+    row(5, 6, &[("imbalance", "fixed2")]),
     row(5, 10, &[("domain_constants", "v510")]),
     row(5, 11, &[("imbalance", "k511"), ("wake_affine", "v511")]),
     row(5, 14, &[("idle_scan", "sis_prop")]),
@@ -88,4 +89,14 @@ pub fn settings(major: u32, minor: u32) -> Result<SchedConfig, SetError> {
         config.set(key, value)?;
     }
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settings;
+
+    #[test]
+    fn pairs_are_left_alone_from_5_6_on() {
+        assert_eq!([5, 6, 7].map(|minor| settings(5, minor).unwrap().imbalance), ["none", "fixed2", "fixed2"]);
+    }
 }

@@ -1,7 +1,7 @@
 //! How many tasks more than its share a node may keep: the "load-balancer NUMA rule".
 //!
 //! Problem: communicating tasks should stay on one node, bandwidth-hungry ones should spread; the kernel cannot tell
-//! them apart and changed its mind five times between 5.7 and 6.0. Four questions make a rule; each variant answers
+//! them apart and changed its mind five times between 5.6 and 6.0. Four questions make a rule; each variant answers
 //! them in its own file and [`Rule`] is the visible list:
 //! * what is a domain's threshold `imb_numa_nr` (from the *undegenerated* tower, kernel-scheduler.md §5.1);
 //! * does a forked task stay on the local node (§5.2);
@@ -93,7 +93,7 @@ pub struct MoveSides {
 pub enum Rule {
     /// Nothing is tolerated; but from 5.5 on a fork stays while the node has an idle CPU.
     None,
-    /// 5.7 to 5.10: two tasks.
+    /// 5.6 to 5.10: two tasks.
     Fixed2,
     /// 5.11 to 5.17: a quarter.
     K511,
