@@ -57,6 +57,8 @@ crate::tunables! {
         nr_migrate: u32 = 32, "tasks", "debugfs sched/nr_migrate", range 1..=1_000_000;
         /// Distance above which fork, exec and wake-affine stop; 0 takes the machine's own (30, on Zen 32).
         node_reclaim_distance: u32 = 0, "", "model (node_reclaim_distance)", range 0..=255;
+        /// A group whose CPUs are all used pulls nothing from an overloaded one while its load is above the domain's average (6.3 on, stable 6.1).
+        below_average: bool = true, "", "model";
         /// Kernel built with CONFIG_PREEMPTION: a newly idle CPU pulls one task only.
         preempt_full: bool = true, "", "CONFIG_PREEMPTION";
         /// Newly-idle balancing draws lots by past success (stable trees from 2026 on).
@@ -277,6 +279,8 @@ pub struct Params {
     pub migration_cost_ns: i64,
     /// Most tasks one pass looks at.
     pub nr_migrate: u32,
+    /// Groups that are full pull only up to the domain's average.
+    pub below_average: bool,
     /// Kernel built with CONFIG_PREEMPTION.
     pub preempt_full: bool,
     /// NI_RANDOM.
@@ -349,6 +353,7 @@ impl Params {
             wakeup_granularity_ns: scaled(config.wakeup_granularity_ns),
             migration_cost_ns: config.migration_cost_ns,
             nr_migrate: config.nr_migrate,
+            below_average: config.below_average,
             preempt_full: config.preempt_full,
             ni_random: config.ni_random,
             node_reclaim_distance: match config.node_reclaim_distance {

@@ -44,6 +44,7 @@ pub const RELEASES: &[Release] = &[
             ("newidle", "v37"),
             ("domain_constants", "v37"),
             ("idle_tick", "false"),
+            ("below_average", "false"),
             // `RECLAIM_DISTANCE` was a constant.
             ("node_reclaim_distance", "30"),
         ],
@@ -75,10 +76,15 @@ pub const RELEASES: &[Release] = &[
     row(5, 16, &[("newidle", "v516")]),
     row(5, 18, &[("imbalance", "k518")]),
     row(6, 0, &[("imbalance", "k60"), ("idle_scan", "sis_util")]),
+    // As in its stable tree, which took this over.
+    row(6, 1, &[("below_average", "true")]),
+    row(6, 2, &[("below_average", "false")]),
+    row(6, 3, &[("below_average", "true")]),
     row(6, 6, &[("form", "v612")]),
 ];
 
-/// Settings of the mainline release `major.minor`.
+/// Settings of the release `major.minor`: mainline's, but for 6.1 and 6.12, which are their stable trees as packaged
+/// (6.1.192, 6.12.117).
 ///
 /// # Errors
 /// A row that sets what no declaration allows (a test goes through all rows).

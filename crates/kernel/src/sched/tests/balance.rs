@@ -424,6 +424,7 @@ fn sibling_difference_of_unequal_cores_is_scaled() {
         form: Form::V612,
         rule: Rule::K60,
         idle: true,
+        below_average: true,
         imbalance_pct: 117,
         numa: false,
         share_llc: false,
