@@ -41,8 +41,10 @@ crate::tunables! {
         locality: Word = "preferred", "", "model", choices ["preferred", "selected", "home"];
         /// Non-idle balancing may not take a task off its selected node.
         locality_strict: bool = false, "", "model";
-        /// EEVDF request size of one CPU, before the scaling by CPU count (0.70 ms late, 0.75 ms in 6.12.0).
+        /// EEVDF request size of one CPU, before the scaling by CPU count (0.70 ms late, 0.75 ms in 6.6 to 6.12.0).
         base_slice_ns: u64 = 700_000, "ns", "debugfs sched/base_slice_ns (normalised)", range 10_000..=1_000_000_000;
+        /// The rest of EEVDF: a sleeper stays queued until its lag is worked off, a move keeps the time to the deadline, and who has had its share may lose the CPU before its request is used up (6.12 on).
+        complete_eevdf: bool = true, "", "features DELAY_DEQUEUE, PLACE_REL_DEADLINE, PREEMPT_SHORT";
         /// CFS targeted latency of one CPU, before the scaling by CPU count.
         latency_ns: u64 = 6_000_000, "ns", "debugfs sched/latency_ns (normalised)", range 10_000..=1_000_000_000;
         /// CFS shortest slice of one CPU, before the scaling by CPU count.
@@ -269,6 +271,8 @@ pub struct Params {
     pub jiffy_ns: u64,
     /// EEVDF slice, ns, scaled.
     pub base_slice_ns: i64,
+    /// EEVDF of 6.12: delayed dequeue, deadlines that move along, shares before requests.
+    pub complete_eevdf: bool,
     /// CFS latency, ns, scaled.
     pub latency_ns: i64,
     /// CFS minimum granularity, ns, scaled.
@@ -348,6 +352,7 @@ impl Params {
             hz: u64::from(config.hz),
             jiffy_ns: 1_000_000_000 / u64::from(config.hz),
             base_slice_ns: scaled(config.base_slice_ns),
+            complete_eevdf: config.complete_eevdf,
             latency_ns: scaled(config.latency_ns),
             min_granularity_ns: scaled(config.min_granularity_ns),
             wakeup_granularity_ns: scaled(config.wakeup_granularity_ns),

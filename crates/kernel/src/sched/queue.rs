@@ -90,7 +90,7 @@ impl Scheduler {
             Form::V61 => {}
             Form::V612 => {
                 task.vlag = lag;
-                if !sleep {
+                if !sleep && self.p.complete_eevdf {
                     task.deadline -= task.vruntime;
                     task.relative_deadline = true;
                 }

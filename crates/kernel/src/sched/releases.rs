@@ -80,7 +80,9 @@ pub const RELEASES: &[Release] = &[
     row(6, 1, &[("below_average", "true")]),
     row(6, 2, &[("below_average", "false")]),
     row(6, 3, &[("below_average", "true")]),
-    row(6, 6, &[("form", "v612")]),
+    row(6, 6, &[("form", "v612"), ("complete_eevdf", "false"), ("base_slice_ns", "750000")]),
+    // The slice as in its stable tree since May 2025 and in 6.15.
+    row(6, 12, &[("complete_eevdf", "true"), ("base_slice_ns", "700000")]),
 ];
 
 /// Settings of the release `major.minor`: mainline's, but for 6.1 and 6.12, which are their stable trees as packaged
