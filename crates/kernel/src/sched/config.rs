@@ -61,6 +61,8 @@ crate::tunables! {
         node_reclaim_distance: u32 = 0, "", "model (node_reclaim_distance)", range 0..=255;
         /// A group whose CPUs are all used pulls nothing from an overloaded one while its load is above the domain's average (6.3 on, stable 6.1).
         below_average: bool = true, "", "model";
+        /// Failed passes halve what a task's utilisation counts for where utilisation moves, as they do its load (6.8 on, stable 6.1).
+        relax_util: bool = true, "", "model";
         /// Kernel built with CONFIG_PREEMPTION: a newly idle CPU pulls one task only.
         preempt_full: bool = true, "", "CONFIG_PREEMPTION";
         /// Newly-idle balancing draws lots by past success (stable trees from 2026 on).
@@ -285,6 +287,8 @@ pub struct Params {
     pub nr_migrate: u32,
     /// Groups that are full pull only up to the domain's average.
     pub below_average: bool,
+    /// Failed passes let tasks of large utilisation move.
+    pub relax_util: bool,
     /// Kernel built with CONFIG_PREEMPTION.
     pub preempt_full: bool,
     /// NI_RANDOM.
@@ -359,6 +363,7 @@ impl Params {
             migration_cost_ns: config.migration_cost_ns,
             nr_migrate: config.nr_migrate,
             below_average: config.below_average,
+            relax_util: config.relax_util,
             preempt_full: config.preempt_full,
             ni_random: config.ni_random,
             node_reclaim_distance: match config.node_reclaim_distance {

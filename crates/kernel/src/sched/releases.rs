@@ -45,6 +45,7 @@ pub const RELEASES: &[Release] = &[
             ("domain_constants", "v37"),
             ("idle_tick", "false"),
             ("below_average", "false"),
+            ("relax_util", "false"),
             // `RECLAIM_DISTANCE` was a constant.
             ("node_reclaim_distance", "30"),
         ],
@@ -76,11 +77,12 @@ pub const RELEASES: &[Release] = &[
     row(5, 16, &[("newidle", "v516")]),
     row(5, 18, &[("imbalance", "k518")]),
     row(6, 0, &[("imbalance", "k60"), ("idle_scan", "sis_util")]),
-    // As in its stable tree, which took this over.
-    row(6, 1, &[("below_average", "true")]),
-    row(6, 2, &[("below_average", "false")]),
+    // As in its stable tree, which took these over.
+    row(6, 1, &[("below_average", "true"), ("relax_util", "true")]),
+    row(6, 2, &[("below_average", "false"), ("relax_util", "false")]),
     row(6, 3, &[("below_average", "true")]),
     row(6, 6, &[("form", "v612"), ("complete_eevdf", "false"), ("base_slice_ns", "750000")]),
+    row(6, 8, &[("relax_util", "true")]),
     // The slice as in its stable tree since May 2025 and in 6.15.
     row(6, 12, &[("complete_eevdf", "true"), ("base_slice_ns", "700000")]),
 ];

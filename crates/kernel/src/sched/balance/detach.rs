@@ -161,7 +161,8 @@ impl Scheduler {
             MoveKind::Load => task.pelt.load.max(1),
             _ => task.util_estimate(),
         };
-        let failed = self.dom[env.dom as usize].nr_balance_failed.min(63);
+        let relaxed = env.kind == MoveKind::Load || self.p.relax_util;
+        let failed = if relaxed { self.dom[env.dom as usize].nr_balance_failed.min(63) } else { 0 };
         ((size >> failed) as i64 <= env.amount).then_some(size as i64)
     }
     /// The per-task filter (can_migrate_task).

@@ -495,6 +495,26 @@ fn large_tasks_move_once_passes_have_failed() {
 }
 
 #[test]
+fn failed_passes_let_large_utilisation_move_from_6_8_on() {
+    // Node 0 has used its CPUs fully until now, and one of them is idle: hardly any utilisation is missing.
+    for (relax_util, want) in [(true, 1), (false, 0)] {
+        let mut lab = Lab::new(&Shape::flat(2, 2, 1, 20), &SchedConfig { relax_util, ..config("v61") });
+        (0..2).for_each(|cpu| lab.fill(cpu, Some(&[cpu]), 1));
+        (2..4).for_each(|cpu| lab.fill(cpu, Some(&[cpu]), 3));
+        for _ in 0..100 {
+            lab.pass_time(4 * MS);
+            (0..4).for_each(|cpu| lab.tick(cpu));
+        }
+        lab.sleep(0);
+        (2..8).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        assert_eq!(pass(&mut lab, 0, 4, Idle::Idle), (0, true), "a third of a CPU is too much");
+        let d = dom(&lab, 0, 4);
+        lab.s.dom[d as usize].nr_balance_failed = 8;
+        assert_eq!(pass(&mut lab, 0, 4, Idle::Idle), (want, true), "relax_util = {relax_util}");
+    }
+}
+
+#[test]
 fn newly_idle_cpus_of_preemptible_kernels_take_one_task() {
     for (preempt_full, want) in [(true, 1), (false, 2)] {
         let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &SchedConfig { preempt_full, ..config("v612") });
