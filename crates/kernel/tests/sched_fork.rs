@@ -226,6 +226,19 @@ fn v36_affinity_lowers_the_threshold() {
     assert_eq!(w.node_of(t), 0);
 }
 
+/// The two CPUs the task may use at home are busy, the one elsewhere is idle; but of all CPUs more are idle at home.
+#[test]
+fn only_late_kernels_weigh_groups_by_the_cpus_a_task_may_use() {
+    for (release, node) in [((6, 12), 1), ((6, 7), 0), ((6, 1), 0)] {
+        let mut w = World::new(&Shape::t1(), &releases::settings(release.0, release.1).unwrap());
+        [0, 1].into_iter().chain((130..150).step_by(2)).for_each(|cpu| {
+            w.place(cpu);
+        });
+        let t = w.fork_with(0, Some(&[0, 1, 128]));
+        assert_eq!(w.node_of(t), node, "{release:?}");
+    }
+}
+
 #[test]
 fn numbering_of_threads_does_not_matter() {
     // T1 as Linux numbers it: the second threads of all cores come after all first ones.

@@ -59,6 +59,8 @@ crate::tunables! {
         nr_migrate: u32 = 32, "tasks", "debugfs sched/nr_migrate", range 1..=1_000_000;
         /// Distance above which fork, exec and wake-affine stop; 0 takes the machine's own (30, on Zen 32).
         node_reclaim_distance: u32 = 0, "", "model (node_reclaim_distance)", range 0..=255;
+        /// Fork and exec count the CPUs of a group that the task may use, not all of them (6.18 on, stable 6.12).
+        fork_counts_allowed: bool = true, "", "model";
         /// A group whose CPUs are all used pulls nothing from an overloaded one while its load is above the domain's average (6.3 on, stable 6.1).
         below_average: bool = true, "", "model";
         /// Failed passes halve what a task's utilisation counts for where utilisation moves, as they do its load (6.8 on, stable 6.1).
@@ -285,6 +287,8 @@ pub struct Params {
     pub migration_cost_ns: i64,
     /// Most tasks one pass looks at.
     pub nr_migrate: u32,
+    /// Fork and exec count allowed CPUs only.
+    pub fork_counts_allowed: bool,
     /// Groups that are full pull only up to the domain's average.
     pub below_average: bool,
     /// Failed passes let tasks of large utilisation move.
@@ -362,6 +366,7 @@ impl Params {
             wakeup_granularity_ns: scaled(config.wakeup_granularity_ns),
             migration_cost_ns: config.migration_cost_ns,
             nr_migrate: config.nr_migrate,
+            fork_counts_allowed: config.fork_counts_allowed,
             below_average: config.below_average,
             relax_util: config.relax_util,
             preempt_full: config.preempt_full,

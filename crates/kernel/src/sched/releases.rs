@@ -44,6 +44,7 @@ pub const RELEASES: &[Release] = &[
             ("newidle", "v37"),
             ("domain_constants", "v37"),
             ("idle_tick", "false"),
+            ("fork_counts_allowed", "false"),
             ("below_average", "false"),
             ("relax_util", "false"),
             // `RECLAIM_DISTANCE` was a constant.
@@ -83,8 +84,8 @@ pub const RELEASES: &[Release] = &[
     row(6, 3, &[("below_average", "true")]),
     row(6, 6, &[("form", "v612"), ("complete_eevdf", "false"), ("base_slice_ns", "750000")]),
     row(6, 8, &[("relax_util", "true")]),
-    // The slice as in its stable tree since May 2025 and in 6.15.
-    row(6, 12, &[("complete_eevdf", "true"), ("base_slice_ns", "700000")]),
+    // The last two as in its stable tree; mainline has them since 6.15 and 6.18.
+    row(6, 12, &[("complete_eevdf", "true"), ("base_slice_ns", "700000"), ("fork_counts_allowed", "true")]),
 ];
 
 /// Settings of the release `major.minor`: mainline's, but for 6.1 and 6.12, which are their stable trees as packaged
