@@ -65,7 +65,7 @@ crate::tunables! {
         below_average: bool = true, "", "model";
         /// Failed passes halve what a task's utilisation counts for where utilisation moves, as they do its load (6.8 on, stable 6.1).
         relax_util: bool = true, "", "model";
-        /// Kernel built with CONFIG_PREEMPTION: a newly idle CPU pulls one task only.
+        /// Kernel built with CONFIG_PREEMPTION, as PREEMPT_DYNAMIC is (distributions from 5.12 on): a newly idle CPU pulls one task only.
         preempt_full: bool = true, "", "CONFIG_PREEMPTION";
         /// Newly-idle balancing draws lots by past success (stable trees from 2026 on).
         ni_random: bool = false, "", "features NI_RANDOM";

@@ -10,6 +10,10 @@
 //! measured cost (9bd721c55c8a), and since 3.17 searches only if some CPU has two tasks (4486edd12b5a). Since 4.17
 //! (554c8aa8ecad) a CPU that is expected to idle for less than a tick keeps its tick. Zen got a limit of
 //! its own for fork, exec and wake-ups across nodes, 32 instead of 30, with 5.4 (a55c7454a8c8).
+//!
+//! One row is about how kernels are built: `detach_tasks` lets a newly idle CPU go with one task if the kernel has
+//! CONFIG_PREEMPTION (CONFIG_PREEMPT before 5.3). Server distributions built PREEMPT_VOLUNTARY or PREEMPT_NONE, where it
+//! takes the whole imbalance, until PREEMPT_DYNAMIC (5.12) gave one image all three ways and needs that option for it.
 
 use super::config::SchedConfig;
 use crate::tunable::{Group, SetError};
@@ -44,6 +48,7 @@ pub const RELEASES: &[Release] = &[
             ("newidle", "v37"),
             ("domain_constants", "v37"),
             ("idle_tick", "false"),
+            ("preempt_full", "false"),
             ("fork_counts_allowed", "false"),
             ("below_average", "false"),
             ("relax_util", "false"),
@@ -73,6 +78,7 @@ pub const RELEASES: &[Release] = &[
     row(5, 6, &[("imbalance", "fixed2")]),
     row(5, 10, &[("domain_constants", "v510")]),
     row(5, 11, &[("imbalance", "k511"), ("wake_affine", "v511")]),
+    row(5, 12, &[("preempt_full", "true")]),
     row(5, 14, &[("idle_scan", "sis_prop")]),
     row(5, 15, &[("recent_used_cpu", "previous")]),
     row(5, 16, &[("newidle", "v516")]),
@@ -105,6 +111,13 @@ pub fn settings(major: u32, minor: u32) -> Result<SchedConfig, SetError> {
 #[cfg(test)]
 mod tests {
     use super::settings;
+
+    #[test]
+    fn distribution_kernels_are_preemptible_from_5_12_on() {
+        let got = [(3, 7), (4, 15), (5, 5), (5, 11), (5, 12), (6, 12)];
+        let got = got.map(|(major, minor)| settings(major, minor).unwrap().preempt_full);
+        assert_eq!(got, [false, false, false, false, true, true]);
+    }
 
     #[test]
     fn pairs_are_left_alone_from_5_6_on() {
