@@ -242,6 +242,8 @@ impl Scheduler {
         if !ta.on_rq() || !tb.on_rq() || ca == cb || !self.allowed(a, cb) || !self.allowed(b, ca) {
             return false;
         }
+        // By the stoppers of both CPUs, which add_nr_running counts.
+        self.overload = true;
         for cpu in [ca, cb] {
             if self.rqs[cpu as usize].cur == a || self.rqs[cpu as usize].cur == b {
                 self.resched(cpu);

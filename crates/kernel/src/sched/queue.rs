@@ -236,6 +236,8 @@ impl Scheduler {
             return;
         }
         let was_current = self.rqs[from as usize].cur == t;
+        // A stopper does it, a second task there (add_nr_running counts it).
+        self.overload |= was_current || why == Why::Numa;
         self.take(t);
         if was_current {
             self.resched(from);

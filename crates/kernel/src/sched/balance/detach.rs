@@ -243,6 +243,8 @@ impl Scheduler {
         if self.rqs[src as usize].list.is_empty() {
             return;
         }
+        // The stopper is a second task there (add_nr_running counts it).
+        self.overload = true;
         let running = self.rqs[src as usize].cur;
         self.put_prev(src);
         for _ in 0..self.rqs[src as usize].nr() {

@@ -180,6 +180,25 @@ fn running_tasks_move_and_swap() {
 }
 
 #[test]
+fn a_stopper_counts_as_a_second_task() {
+    let moves: [(&str, fn(&mut Lab)); 4] = [
+        ("push", |lab| lab.s.push(0, 1, lab.now)),
+        ("NUMA", |lab| assert!(lab.s.migrate(0, 4, lab.now))),
+        ("swap", |lab| assert!(lab.s.swap(0, 1, lab.now))),
+        ("affinity", |lab| lab.s.set_affinity(0, Some(&[1]), lab.now).unwrap()),
+    ];
+    for (what, act) in moves {
+        let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config("v612"));
+        lab.start(0, None);
+        lab.start(5, None);
+        assert!(!lab.s.overload);
+        act(&mut lab);
+        // Until the first search of the whole machine.
+        assert!(lab.s.overload, "{what}");
+    }
+}
+
+#[test]
 fn an_absent_cpu_is_refused() {
     let mut lab = Lab::new(&Shape::flat(1, 4, 1, 10), &SchedConfig::default());
     let e = lab.s.add_task(Some(&[1, 4]), 0).unwrap_err().to_string();
