@@ -532,8 +532,13 @@ impl<'a> World<'a> {
                 NumaMove::Move(task, to) if self.movable(task) => {
                     self.sched.migrate(task, to, self.now_ns);
                 }
-                NumaMove::Swap(a, b) if self.movable(a) && self.movable(b) => {
-                    self.sched.swap(a, b, self.now_ns);
+                NumaMove::Swap(a, b) => {
+                    match (self.movable(a), self.movable(b)) {
+                        (true, true) => self.sched.swap(a, b, self.now_ns),
+                        (true, false) => self.sched.half_swap(a, b, self.now_ns),
+                        (false, true) => self.sched.half_swap(b, a, self.now_ns),
+                        (false, false) => false,
+                    };
                 }
                 _ => {}
             }

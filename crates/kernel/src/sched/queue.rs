@@ -252,8 +252,8 @@ impl Scheduler {
     /// Second half: onto the queue of `dst`.
     pub(super) fn give(&mut self, t: TaskId, from: u32, dst: u32, why: Why) {
         let delayed = self.tasks[t as usize].state == State::Delayed;
-        self.tasks[t as usize].cpu = dst;
-        self.tasks[t as usize].exec_start = COLD;
+        let task = &mut self.tasks[t as usize];
+        (task.cpu, task.wake_cpu, task.exec_start) = (dst, None, COLD);
         self.activate(t, Arrival::Move);
         if delayed {
             let rq = &mut self.rqs[dst as usize];
