@@ -36,6 +36,7 @@ fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> PullEnv {
         form: if rule == "k60" { Form::V612 } else { Form::V61 },
         rule: Rule::from_name(rule).unwrap(),
         idle: true,
+        below_average: true,
         imbalance_pct: 117,
         numa: true,
         share_llc: false,
@@ -209,6 +210,28 @@ fn v61_two_overloaded_groups_move_load() {
 #[test]
 fn v62_two_overloaded_groups_within_the_margin() {
     assert_eq!(overloaded_pair(24_576, 27_648), None);
+}
+
+/// A full group of 16 CPUs beside an overloaded one and a third, lighter: loads of 1100, 1200 and 700 per CPU.
+#[test]
+fn a_full_group_above_the_average_pulls_nothing_from_6_3_on() {
+    let full = |kind, per_cpu: u64| GroupStats {
+        load: 16 * per_cpu,
+        kind,
+        avg_load: if kind == GroupType::Overloaded { per_cpu } else { 0 },
+        ..group(16, 16, 1024)
+    };
+    let (local, busiest) = (full(GroupType::FullyBusy, 1100), full(GroupType::Overloaded, 1200));
+    let pull = |below_average, third: u64| {
+        let (total_load, total_capacity) = (16 * (1100 + 1200 + third), 3 * 16_384);
+        let e = PullEnv { numa: false, below_average, total_load, total_capacity, ..env("k518", 0, false) };
+        decide(&e, &local, &busiest).map(|p| (p.kind, p.amount))
+    };
+    assert_eq!(pull(true, 700), None);
+    // Down to the average of 1000; that the local group is above it bounds nothing.
+    assert_eq!(pull(false, 700), Some((MoveKind::Load, 200 * 16)));
+    // With an average of 1150 both sides count, before as since.
+    assert_eq!([false, true].map(|b| pull(b, 1150)), [Some((MoveKind::Load, 50 * 16)); 2]);
 }
 
 fn typed(nr: u32, util: u64, runnable: u64) -> GroupType {

@@ -5,7 +5,7 @@ mod sched_common;
 
 use numalab_kernel::sched::place::load_leaves;
 use numalab_kernel::sched::shapes::Shape;
-use numalab_kernel::sched::{NoNuma, Scheduler};
+use numalab_kernel::sched::{releases, NoNuma, Scheduler};
 use sched_common::{config, World, MS};
 
 const RULES: [&str; 5] = ["k511", "k517s", "v3", "k518", "k60"];
@@ -53,6 +53,21 @@ fn sequence(shape: &Shape, rule: &'static str, children: usize) -> Vec<u32> {
 
 fn letters(nodes: &[u32]) -> String {
     nodes.iter().map(|n| if *n == 0 { 'L' } else { 'R' }).collect()
+}
+
+/// Row "to 5.10" of §5.2: the node is left only when none of its CPUs is idle. The balancer of 5.5 allows nothing, that of
+/// 5.6 to 5.10 two tasks.
+#[test]
+fn from_5_5_to_5_10_forks_fill_the_node_first() {
+    for release in [(5, 5), (5, 6), (5, 10)] {
+        let mut w = World::new(&Shape::t1(), &releases::settings(release.0, release.1).unwrap());
+        w.place(0);
+        for _ in 0..127 {
+            w.now += MS / 10;
+            w.fork(0);
+        }
+        assert_eq!(w.per_node(), [128, 0], "{release:?}");
+    }
 }
 
 #[test]
@@ -209,6 +224,19 @@ fn v36_affinity_lowers_the_threshold() {
     w.place(1);
     let t = w.fork(0);
     assert_eq!(w.node_of(t), 0);
+}
+
+/// The two CPUs the task may use at home are busy, the one elsewhere is idle; but of all CPUs more are idle at home.
+#[test]
+fn only_late_kernels_weigh_groups_by_the_cpus_a_task_may_use() {
+    for (release, node) in [((6, 12), 1), ((6, 7), 0), ((6, 1), 0)] {
+        let mut w = World::new(&Shape::t1(), &releases::settings(release.0, release.1).unwrap());
+        [0, 1].into_iter().chain((130..150).step_by(2)).for_each(|cpu| {
+            w.place(cpu);
+        });
+        let t = w.fork_with(0, Some(&[0, 1, 128]));
+        assert_eq!(w.node_of(t), node, "{release:?}");
+    }
 }
 
 #[test]

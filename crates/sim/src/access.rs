@@ -178,7 +178,8 @@ impl World<'_> {
         if w.spin {
             self.tasks[w.task as usize].released_ns = at;
             let on = self.cpus.iter().position(|c| c.task == Some(w.task) && c.pending == Pending::Spin);
-            if let Some(cpu) = on {
+            // Later than the tick: it looks again then.
+            if let Some(cpu) = on.filter(|&cpu| at < self.cpus[cpu].next_tick_ns) {
                 self.plan(cpu, at.max(self.now_ns), Pending::Spin);
             }
         } else {
@@ -188,7 +189,7 @@ impl World<'_> {
         }
     }
 
-    /// A busy-waiting task: alone on its CPU it waits without ticks, otherwise it burns its slice.
+    /// A busy-waiting task: alone on its CPU it waits to the tick and is charged afterwards, otherwise it burns its slice.
     fn spin(&mut self, cpu: usize, task: u32, clock: &mut u64, end: u64) -> Step {
         let t = &mut self.tasks[task as usize];
         let Activity::Spinning { since_ns } = t.activity else { return Step::Go };

@@ -31,11 +31,9 @@ impl World<'_> {
         let owes = t.owed_ns > 0 || t.carried.is_some();
         let (at, pending) = if owes { self.pay_owed(cpu, task) } else { self.slice(cpu, task) };
         self.tasks[task as usize].ahead_ns = at;
-        if pending == Pending::Spin {
-            self.cpus[cpu].pending = Pending::Spin;
-        } else {
-            self.plan(cpu, at, pending);
-        }
+        // What is waited for is not in the books before it has passed.
+        let at = if pending == Pending::Spin { self.next_tick(cpu) } else { at };
+        self.plan(cpu, at, pending);
     }
 
     fn switch(&mut self, cpu: usize, next: Option<u32>) {
@@ -54,7 +52,9 @@ impl World<'_> {
         if let Some(n) = next {
             let same = prev.is_some_and(|p| self.tasks[p as usize].process == self.tasks[n as usize].process);
             let costs = &self.machine.costs;
-            self.cpus[cpu].debt_ns += if same { costs.switch_same_ns } else { costs.switch_other_ns } as u64;
+            let c = &mut self.cpus[cpu];
+            c.debt_ns += if same { costs.switch_same_ns } else { costs.switch_other_ns } as u64;
+            c.debt_ns += std::mem::take(&mut c.busy_until_ns).saturating_sub(self.now_ns).min(c.busy_stretch_ns);
             self.enter_cpu(cpu, n);
         }
     }

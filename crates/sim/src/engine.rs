@@ -59,7 +59,7 @@ pub enum Pending {
     Resume,
     /// The current task comes to the next instant of the page migration it carries out.
     Migration,
-    /// The current task busy-waits alone on this CPU; no event is planned.
+    /// The current task busy-waits alone on this CPU up to the tick, or until its barrier opens.
     Spin,
 }
 
@@ -81,6 +81,10 @@ pub struct CpuState {
     pub task: Option<u32>,
     /// Kernel time to be paid at the start of the next slice (switches, balancing), ns.
     pub debt_ns: u64,
+    /// Balancing that it does while idle keeps it busy until then, ns.
+    pub busy_until_ns: u64,
+    /// The most of that which a task that arrives has to wait for, ns.
+    pub busy_stretch_ns: u64,
     /// Node.
     pub node: usize,
     /// LLC.
@@ -212,6 +216,8 @@ impl<'a> World<'a> {
                 pending: Pending::None,
                 task: None,
                 debt_ns: 0,
+                busy_until_ns: 0,
+                busy_stretch_ns: 0,
                 group: NO_GROUP,
                 next_tick_ns: 0,
                 idle_tick_ns: 0,
@@ -386,14 +392,25 @@ impl<'a> World<'a> {
                         let ns = costs.balance_cpu_ns * f64::from(cpus) + costs.switch_other_ns;
                         self.queue.push(self.now_ns + ns as u64, Event::Push { from, to });
                     }
-                    SchedEvent::Balanced { cpu, cpus, .. } => {
-                        let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus);
-                        self.cpus[cpu as usize].debt_ns += ns as u64;
-                    }
+                    SchedEvent::Balanced { cpu, cpus, stretch, .. } => self.balanced(cpu, cpus, stretch),
                 }
             }
         }
         self.events = events;
+    }
+
+    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that, as does the one that it finds; what an idle CPU
+    /// does passes while it is idle, and work that arrives ends it after the `stretch` at hand (`_nohz_idle_balance`).
+    fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
+        let ns = |cpus: u32| (self.machine.costs.balance_cpu_ns * f64::from(cpus)) as u64;
+        let (all, stretch) = (ns(cpus), ns(stretch));
+        let c = &mut self.cpus[cpu as usize];
+        if self.sched.current(cpu).is_some() {
+            c.debt_ns += all;
+        } else {
+            c.busy_until_ns = c.busy_until_ns.max(self.now_ns) + all;
+            c.busy_stretch_ns = stretch;
+        }
     }
 
     pub(crate) fn plan(&mut self, cpu: usize, at_ns: u64, pending: Pending) {
@@ -479,10 +496,15 @@ impl<'a> World<'a> {
         self.sched.block_current(cpu as u32, self.now_ns);
     }
 
+    /// A stretch of busy-waiting is over: at the tick, which such a CPU has like every busy one, or before it.
     fn end_lazy_spin(&mut self, cpu: usize) {
         let Some(task) = self.cpus[cpu].task else { return };
         self.charge_spin(task, self.now_ns);
-        self.sched.account(cpu as u32, self.now_ns);
+        if self.cpus[cpu].next_tick_ns <= self.now_ns {
+            self.tick(cpu);
+        } else {
+            self.sched.account(cpu as u32, self.now_ns);
+        }
     }
 
     /// Charges the busy-waiting of a task up to `now`.
@@ -514,8 +536,13 @@ impl<'a> World<'a> {
                     (self.movable(task) && self.sched.migrate(task, to, self.now_ns), Placement::Move)
                 }
                 NumaMove::Swap(a, b) => {
-                    let movable = self.movable(a) && self.movable(b);
-                    (movable && self.sched.swap(a, b, self.now_ns), Placement::Swap)
+                    let swapped = match (self.movable(a), self.movable(b)) {
+                        (true, true) => self.sched.swap(a, b, self.now_ns),
+                        (true, false) => self.sched.half_swap(a, b, self.now_ns),
+                        (false, true) => self.sched.half_swap(b, a, self.now_ns),
+                        (false, false) => false,
+                    };
+                    (swapped, Placement::Swap)
                 }
             };
             let what = if done { what } else { Placement::Stick };

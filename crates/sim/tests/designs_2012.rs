@@ -131,6 +131,10 @@ fn the_first_fault_exception_spreads_the_hot_node() {
     let without = config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always);
     let mean = |mut k: SimConfig, balancer: &'static str| {
         k.sched.balancer = balancer;
+        if balancer == "types" {
+            // Of the rules for groups with types; 3.7's stands for 5.5's there, which fills a node before it takes the next.
+            k.sched.imbalance = "k60";
+        }
         (1..=3).map(|seed| scalar(&go_seeded(&k, "numa01", &params, seed), "elapsed_s")).sum::<f64>() / 3.0
     };
     let ratio = |balancer| mean(without.clone(), balancer) / mean(plain(AUTONUMA), balancer);

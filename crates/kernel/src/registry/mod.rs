@@ -114,6 +114,7 @@ pub const CONDITIONS: &[Condition] = &[
     when("schednuma.freeze", "page_migrate", &["schednuma"]),
     when("schednuma.migrate_limit_pages", "page_migrate", &["schednuma"]),
     when("sched.base_slice_ns", "sched.form", &["v612"]),
+    when("sched.complete_eevdf", "sched.form", &["v612"]),
     when("sched.latency_ns", "sched.form", &["v61"]),
     when("sched.min_granularity_ns", "sched.form", &["v61"]),
     when("sched.wakeup_granularity_ns", "sched.form", &["v61"]),

@@ -108,7 +108,7 @@ pub const ROLES: &[RoleDecl] = &[
         doc: "How uneven the load balancer lets nodes be.",
         impls: &[
             is("none", "No allowance (before 5.6)."),
-            is("fixed_2", "A difference of two tasks (5.7 to 5.10)."),
+            is("fixed_2", "A difference of two tasks (5.6 to 5.10)."),
             is("quarter_5_11", "Up to a quarter of the CPUs, counted at the source (5.11 to 5.17)."),
             is("quarter_5_17s", "Up to a quarter of the CPUs, counted at the destination (stable 5.15.33, 5.16.19, 5.17.2)."),
             is("imb_v3", "imb_numa_nr as posted in v3: half an LLC shared out over the nodes' LLCs."),

@@ -45,8 +45,10 @@ crate::tunables! {
         locality: Word = "preferred", "", "model", choices ["preferred", "selected", "home"];
         /// Non-idle balancing may not take a task off its selected node.
         locality_strict: bool = false, "", "model";
-        /// EEVDF request size of one CPU, before the scaling by CPU count (0.70 ms late, 0.75 ms in 6.12.0).
+        /// EEVDF request size of one CPU, before the scaling by CPU count (0.70 ms late, 0.75 ms in 6.6 to 6.12.0).
         base_slice_ns: u64 = 700_000, "ns", "debugfs sched/base_slice_ns (normalised)", range 10_000..=1_000_000_000;
+        /// The rest of EEVDF: a sleeper stays queued until its lag is worked off, a move keeps the time to the deadline, and who has had its share may lose the CPU before its request is used up (6.12 on).
+        complete_eevdf: bool = true, "", "features DELAY_DEQUEUE, PLACE_REL_DEADLINE, PREEMPT_SHORT";
         /// CFS targeted latency of one CPU, before the scaling by CPU count.
         latency_ns: u64 = 6_000_000, "ns", "debugfs sched/latency_ns (normalised)", range 10_000..=1_000_000_000;
         /// CFS shortest slice of one CPU, before the scaling by CPU count.
@@ -61,7 +63,13 @@ crate::tunables! {
         nr_migrate: u32 = 32, "tasks", "debugfs sched/nr_migrate", range 1..=1_000_000;
         /// Distance above which fork, exec and wake-affine stop; 0 takes the machine's own (30, on Zen 32).
         node_reclaim_distance: u32 = 0, "", "model (node_reclaim_distance)", range 0..=255;
-        /// Kernel built with CONFIG_PREEMPTION: a newly idle CPU pulls one task only.
+        /// Fork and exec count the CPUs of a group that the task may use, not all of them (6.18 on, stable 6.12).
+        fork_counts_allowed: bool = true, "", "model";
+        /// A group whose CPUs are all used pulls nothing from an overloaded one while its load is above the domain's average (6.3 on, stable 6.1).
+        below_average: bool = true, "", "model";
+        /// Failed passes halve what a task's utilisation counts for where utilisation moves, as they do its load (6.8 on, stable 6.1).
+        relax_util: bool = true, "", "model";
+        /// Kernel built with CONFIG_PREEMPTION, as PREEMPT_DYNAMIC is (distributions from 5.12 on): a newly idle CPU pulls one task only.
         preempt_full: bool = true, "", "CONFIG_PREEMPTION";
         /// Newly-idle balancing draws lots by past success (stable trees from 2026 on).
         ni_random: bool = false, "", "features NI_RANDOM";
@@ -313,6 +321,8 @@ pub struct Params {
     pub jiffy_ns: u64,
     /// EEVDF slice, ns, scaled.
     pub base_slice_ns: i64,
+    /// EEVDF of 6.12: delayed dequeue, deadlines that move along, shares before requests.
+    pub complete_eevdf: bool,
     /// CFS latency, ns, scaled.
     pub latency_ns: i64,
     /// CFS minimum granularity, ns, scaled.
@@ -323,6 +333,12 @@ pub struct Params {
     pub migration_cost_ns: i64,
     /// Most tasks one pass looks at.
     pub nr_migrate: u32,
+    /// Fork and exec count allowed CPUs only.
+    pub fork_counts_allowed: bool,
+    /// Groups that are full pull only up to the domain's average.
+    pub below_average: bool,
+    /// Failed passes let tasks of large utilisation move.
+    pub relax_util: bool,
     /// Kernel built with CONFIG_PREEMPTION.
     pub preempt_full: bool,
     /// NI_RANDOM.
@@ -397,11 +413,15 @@ impl Params {
             hz: u64::from(config.hz),
             jiffy_ns: 1_000_000_000 / u64::from(config.hz),
             base_slice_ns: scaled(config.base_slice_ns),
+            complete_eevdf: config.complete_eevdf,
             latency_ns: scaled(config.latency_ns),
             min_granularity_ns: scaled(config.min_granularity_ns),
             wakeup_granularity_ns: scaled(config.wakeup_granularity_ns),
             migration_cost_ns: config.migration_cost_ns,
             nr_migrate: config.nr_migrate,
+            fork_counts_allowed: config.fork_counts_allowed,
+            below_average: config.below_average,
+            relax_util: config.relax_util,
             preempt_full: config.preempt_full,
             ni_random: config.ni_random,
             node_reclaim_distance: match config.node_reclaim_distance {

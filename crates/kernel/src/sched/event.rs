@@ -64,5 +64,8 @@ pub enum Event {
         passes: u32,
         /// CPUs looked at, summed over the passes.
         cpus: u32,
+        /// The most of them in one stretch that work arriving at `cpu` does not end: the passes on behalf of one CPU, or
+        /// one pass of a search before going idle.
+        stretch: u32,
     },
 }

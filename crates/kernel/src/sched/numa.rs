@@ -238,15 +238,25 @@ impl Scheduler {
         let here = self.tasks[task as usize].cpu;
         self.idle_sibling(task, here, target, here)
     }
-    /// Exchanges two queued or running tasks; returns whether it happened (both must be queued on different CPUs and
-    /// allowed on the other's).
+    /// Exchanges two tasks on different CPUs; returns whether it happened (each must be allowed on the other's CPU). One
+    /// that sleeps does not move, but wakes up as if it had slept on the other's CPU (`__migrate_swap_task`).
     pub fn swap(&mut self, a: TaskId, b: TaskId, now_ns: u64) -> bool {
         self.clock(now_ns);
         let (ta, tb) = (&self.tasks[a as usize], &self.tasks[b as usize]);
         let (ca, cb) = (ta.cpu, tb.cpu);
-        if !ta.on_rq() || !tb.on_rq() || ca == cb || !self.allowed(a, cb) || !self.allowed(b, ca) {
+        let (queued_a, queued_b) = (ta.on_rq(), tb.on_rq());
+        if ca == cb || !self.allowed(a, cb) || !self.allowed(b, ca) {
             return false;
         }
+        if !queued_a || !queued_b {
+            return match (queued_a, queued_b) {
+                (true, false) => self.half_swap(a, b, now_ns),
+                (false, true) => self.half_swap(b, a, now_ns),
+                _ => false,
+            };
+        }
+        // By the stoppers of both CPUs, which add_nr_running counts.
+        self.overload = true;
         for cpu in [ca, cb] {
             if self.rqs[cpu as usize].cur == a || self.rqs[cpu as usize].cur == b {
                 self.resched(cpu);
@@ -256,6 +266,16 @@ impl Scheduler {
         self.take(b);
         self.give(a, ca, cb, Why::Numa);
         self.give(b, cb, ca, Why::Numa);
+        true
+    }
+    /// The half of a swap that is left when `other` sleeps or is about to: `task` moves to its CPU, and it is to wake up on
+    /// that of `task`.
+    pub fn half_swap(&mut self, task: TaskId, other: TaskId, now_ns: u64) -> bool {
+        let (from, to) = (self.tasks[task as usize].cpu, self.tasks[other as usize].cpu);
+        if !self.allowed(other, from) || !self.migrate(task, to, now_ns) {
+            return false;
+        }
+        self.tasks[other as usize].wake_cpu = Some(from);
         true
     }
 }

@@ -93,7 +93,7 @@ impl Scheduler {
             Form::V61 => {}
             Form::V612 => {
                 task.vlag = lag;
-                if !sleep {
+                if !sleep && self.p.complete_eevdf {
                     task.deadline -= task.vruntime;
                     task.relative_deadline = true;
                 }
@@ -241,6 +241,8 @@ impl Scheduler {
             return;
         }
         let was_current = self.rqs[from as usize].cur == t;
+        // A stopper does it, a second task there (add_nr_running counts it).
+        self.overload |= was_current || why == Why::Numa;
         self.take(t);
         if was_current {
             self.resched(from);
@@ -255,8 +257,8 @@ impl Scheduler {
     /// Second half: onto the queue of `dst`.
     pub(super) fn give(&mut self, t: TaskId, from: u32, dst: u32, why: Why) {
         let delayed = self.tasks[t as usize].state == State::Delayed;
-        self.tasks[t as usize].cpu = dst;
-        self.tasks[t as usize].exec_start = COLD;
+        let task = &mut self.tasks[t as usize];
+        (task.cpu, task.wake_cpu, task.exec_start) = (dst, None, COLD);
         self.activate(t, Arrival::Move);
         if delayed {
             let rq = &mut self.rqs[dst as usize];

@@ -12,6 +12,10 @@
 //! (93824900a2e2, committed in October 2017). Since 4.17
 //! (554c8aa8ecad) a CPU that is expected to idle for less than a tick keeps its tick. Zen got a limit of
 //! its own for fork, exec and wake-ups across nodes, 32 instead of 30, with 5.4 (a55c7454a8c8).
+//!
+//! One row is about how kernels are built: `detach_tasks` lets a newly idle CPU go with one task if the kernel has
+//! CONFIG_PREEMPTION (CONFIG_PREEMPT before 5.3). Server distributions built PREEMPT_VOLUNTARY or PREEMPT_NONE, where it
+//! takes the whole imbalance, until PREEMPT_DYNAMIC (5.12) gave one image all three ways and needs that option for it.
 
 use super::config::SchedConfig;
 use crate::tunable::{Group, SetError};
@@ -49,6 +53,10 @@ pub const RELEASES: &[Release] = &[
             ("queue_order", "v37"),
             ("domain_constants", "v37"),
             ("idle_tick", "false"),
+            ("preempt_full", "false"),
+            ("fork_counts_allowed", "false"),
+            ("below_average", "false"),
+            ("relax_util", "false"),
             // `RECLAIM_DISTANCE` was a constant.
             ("node_reclaim_distance", "30"),
         ],
@@ -72,18 +80,28 @@ pub const RELEASES: &[Release] = &[
     // The machine's own from here on.
     row(5, 4, &[("node_reclaim_distance", "0")]),
     row(5, 5, &[("balancer", "types")]),
-    row(5, 7, &[("imbalance", "fixed2")]),
+    // The balancer's half (b396f52326de). That of NUMA balancing came a release later (from memory); no catalog kernel is 5.6.
+    row(5, 6, &[("imbalance", "fixed2")]),
     row(5, 10, &[("domain_constants", "v510")]),
     row(5, 11, &[("imbalance", "k511"), ("wake_affine", "v511")]),
+    row(5, 12, &[("preempt_full", "true")]),
     row(5, 14, &[("idle_scan", "sis_prop")]),
     row(5, 15, &[("recent_used_cpu", "previous")]),
     row(5, 16, &[("newidle", "v516")]),
     row(5, 18, &[("imbalance", "k518")]),
     row(6, 0, &[("imbalance", "k60"), ("idle_scan", "sis_util")]),
-    row(6, 6, &[("form", "v612")]),
+    // As in its stable tree, which took these over.
+    row(6, 1, &[("below_average", "true"), ("relax_util", "true")]),
+    row(6, 2, &[("below_average", "false"), ("relax_util", "false")]),
+    row(6, 3, &[("below_average", "true")]),
+    row(6, 6, &[("form", "v612"), ("complete_eevdf", "false"), ("base_slice_ns", "750000")]),
+    row(6, 8, &[("relax_util", "true")]),
+    // The last two as in its stable tree; mainline has them since 6.15 and 6.18.
+    row(6, 12, &[("complete_eevdf", "true"), ("base_slice_ns", "700000"), ("fork_counts_allowed", "true")]),
 ];
 
-/// Settings of the mainline release `major.minor`.
+/// Settings of the release `major.minor`: mainline's, but for 6.1 and 6.12, which are their stable trees as packaged
+/// (6.1.192, 6.12.117).
 ///
 /// # Errors
 /// A row that sets what no declaration allows (a test goes through all rows).
@@ -94,4 +112,21 @@ pub fn settings(major: u32, minor: u32) -> Result<SchedConfig, SetError> {
         config.set(key, value)?;
     }
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settings;
+
+    #[test]
+    fn distribution_kernels_are_preemptible_from_5_12_on() {
+        let got = [(3, 7), (4, 15), (5, 5), (5, 11), (5, 12), (6, 12)];
+        let got = got.map(|(major, minor)| settings(major, minor).unwrap().preempt_full);
+        assert_eq!(got, [false, false, false, false, true, true]);
+    }
+
+    #[test]
+    fn pairs_are_left_alone_from_5_6_on() {
+        assert_eq!([5, 6, 7].map(|minor| settings(5, minor).unwrap().imbalance), ["none", "fixed2", "fixed2"]);
+    }
 }

@@ -194,12 +194,13 @@ impl Scheduler {
         t.exec_start = self.now as i64;
         t.runtime_ns += delta as u64;
         t.vruntime += t.virtual_ns(delta);
-        let renewed = self.p.form == Form::V612 && eevdf::renew_deadline(&self.p, t);
+        let eevdf = self.p.form == Form::V612;
+        let renewed = eevdf && eevdf::renew_deadline(&self.p, t);
         if rq.list.len() == 1 {
             rq.min_vruntime = rq.min_vruntime.max(t.vruntime);
         } else {
             rq.raise_min_vruntime(&self.tasks);
-            if renewed || self.p.form == Form::V612 && eevdf::overstays(rq, &self.tasks) {
+            if renewed || eevdf && self.p.complete_eevdf && eevdf::overstays(rq, &self.tasks) {
                 self.resched(cpu);
             }
         }
@@ -275,7 +276,8 @@ impl Scheduler {
         if t == NONE {
             return None;
         }
-        let stays = self.p.form == Form::V612 && !eevdf::eligible(&self.rqs[cpu as usize], &self.tasks, t);
+        let delays = self.p.form == Form::V612 && self.p.complete_eevdf;
+        let stays = delays && !eevdf::eligible(&self.rqs[cpu as usize], &self.tasks, t);
         if stays {
             self.delay(cpu, t);
         } else {
@@ -318,7 +320,7 @@ impl Scheduler {
         }
         let left = match self.p.form {
             Form::V61 => cfs::time_left_ns(&self.p, rq, &self.tasks),
-            Form::V612 => eevdf::time_left_ns(rq, &self.tasks),
+            Form::V612 => eevdf::time_left_ns(&self.p, rq, &self.tasks),
         };
         let at = (self.tasks[rq.cur as usize].exec_start + left.max(0)).max(0) as u64;
         self.tick_at_or_after(cpu, at.max(self.now))

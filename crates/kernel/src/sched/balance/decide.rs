@@ -25,6 +25,8 @@ pub struct PullEnv {
     pub rule: Rule,
     /// The balancing CPU is idle or about to be.
     pub idle: bool,
+    /// A full group pulls only while it is below the domain's average.
+    pub below_average: bool,
     /// `imbalance_pct` of the domain.
     pub imbalance_pct: u32,
     /// The domain crosses nodes.
@@ -135,13 +137,15 @@ fn imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Pull {
     let mut local_avg = local.avg_load;
     if local.kind < GroupType::Overloaded {
         local_avg = local.load * 1024 / local.capacity.max(1);
-        if local_avg >= busiest.avg_load || local_avg >= average {
+        if local_avg >= busiest.avg_load || (env.below_average && local_avg >= average) {
             return load(0);
         }
     }
-    // The kernel's arithmetic is unsigned: a domain busier than its busiest group puts no bound on the source.
-    let from = busiest.avg_load.checked_sub(average).map_or(u64::MAX, |x| x.saturating_mul(busiest.capacity));
-    let to = average.saturating_sub(local_avg).saturating_mul(local.capacity);
+    // The kernel's arithmetic is unsigned: a domain busier than its busiest group, or less busy than the local one, puts
+    // no bound on that side (up to 6.2 on the latter; "Fix imbalance overflow", 91dcf1e8068e).
+    let room = |above: Option<u64>, g: &GroupStats| above.map_or(u64::MAX, |x| x.saturating_mul(g.capacity));
+    let from = room(busiest.avg_load.checked_sub(average), busiest);
+    let to = room(average.checked_sub(local_avg), local);
     load((from.min(to) / 1024) as i64)
 }
 

@@ -162,7 +162,8 @@ impl Scheduler {
             MoveKind::Load => task.pelt.load.max(1),
             _ => task.util_estimate(),
         };
-        let failed = self.dom[env.dom as usize].nr_balance_failed.min(63);
+        let relaxed = env.kind == MoveKind::Load || self.p.relax_util;
+        let failed = if relaxed { self.dom[env.dom as usize].nr_balance_failed.min(63) } else { 0 };
         ((size >> failed) as i64 <= env.amount).then_some(size as i64)
     }
     /// The per-task filter (can_migrate_task).
@@ -244,6 +245,8 @@ impl Scheduler {
         if self.rqs[src as usize].list.is_empty() {
             return;
         }
+        // The stopper is a second task there (add_nr_running counts it).
+        self.overload = true;
         let running = self.rqs[src as usize].cur;
         self.put_prev(src);
         let may = |t: &&TaskId, pass: Wanted| self.allowed(**t, dst) && self.in_pass((dst, Idle::Idle), **t, pass);

@@ -36,7 +36,7 @@ impl Scheduler {
             return false;
         }
         let mut cost = 0;
-        let mut work = (0, 0);
+        let mut work = (0, 0, 0);
         for d in domains {
             next = next.min(self.idle_due(d));
             if rule >= Newidle::V313 && avg_idle < cost + self.dom[d as usize].max_newidle_cost_ns {
@@ -50,7 +50,7 @@ impl Scheduler {
             self.settle_lot(d, weight, pass.moved > 0);
             let cpus = self.topo.domain(d).weight;
             let spent = self.p.balance_cpu_ps * u64::from(cpus) / 1000;
-            work = (work.0 + 1, work.1 + cpus);
+            work = (work.0 + 1, work.1 + cpus, work.2.max(cpus));
             cost += spent;
             if rule >= Newidle::V313 {
                 self.remember_cost(d, spent);
@@ -64,7 +64,8 @@ impl Scheduler {
             }
         }
         if work.0 > 0 {
-            self.events.push(Event::Balanced { cpu, why: Why::Newidle, passes: work.0, cpus: work.1 });
+            let (passes, cpus, stretch) = work;
+            self.events.push(Event::Balanced { cpu, why: Why::Newidle, passes, cpus, stretch });
         }
         let rq = &mut self.rqs[cpu as usize];
         let found = !rq.list.is_empty();

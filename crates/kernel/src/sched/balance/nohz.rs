@@ -134,7 +134,7 @@ impl Scheduler {
         let mut earliest: Option<u64> = None;
         let mut blocked = false;
         let mut aborted = false;
-        let mut work = (0, 0);
+        let mut work = (0, 0, 0);
         for c in walk.iter_wrap(balancer + 1) {
             if !self.idle.contains(c) {
                 continue;
@@ -152,7 +152,7 @@ impl Scheduler {
             }
             if kick.balance && self.jiffy >= self.rqs[c as usize].next_balance {
                 let (passes, cpus) = self.balance_domains(c, Idle::Idle, Why::Nohz, view);
-                work = (work.0 + passes, work.1 + cpus);
+                work = (work.0 + passes, work.1 + cpus, work.2.max(cpus));
             }
             let next = self.rqs[c as usize].next_balance;
             earliest = Some(earliest.map_or(next, |e| e.min(next)));
@@ -168,7 +168,8 @@ impl Scheduler {
         }
         self.nohz.has_blocked |= blocked;
         if work.0 > 0 {
-            self.events.push(Event::Balanced { cpu: balancer, why: Why::Nohz, passes: work.0, cpus: work.1 });
+            let (passes, cpus, stretch) = work;
+            self.events.push(Event::Balanced { cpu: balancer, why: Why::Nohz, passes, cpus, stretch });
         }
     }
 }

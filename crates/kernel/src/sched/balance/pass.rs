@@ -322,6 +322,7 @@ impl Scheduler {
                 form: self.p.form,
                 rule: self.p.rule,
                 idle: env.idle != Idle::Busy,
+                below_average: self.p.below_average,
                 imbalance_pct: domain.imbalance_pct,
                 numa,
                 share_llc: domain.flags.has(Flags::SHARE_LLC),

@@ -25,7 +25,7 @@ impl Scheduler {
         let idle = if self.idle.contains(cpu) { Idle::Idle } else { Idle::Busy };
         let (passes, cpus) = self.balance_domains(cpu, idle, Why::Periodic, view);
         if passes > 0 {
-            self.events.push(Event::Balanced { cpu, why: Why::Periodic, passes, cpus });
+            self.events.push(Event::Balanced { cpu, why: Why::Periodic, passes, cpus, stretch: cpus });
         }
     }
     /// Balances the domains of `cpu` that are due; returns the passes made and the CPUs they looked at.

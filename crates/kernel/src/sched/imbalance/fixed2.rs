@@ -1,4 +1,5 @@
-//! 5.7 to 5.10: a source of at most two tasks is left alone; a fork stays while the node has an idle CPU.
+//! 5.6 to 5.10: a source of at most two tasks is left alone (b396f52326de); a fork stays while the node has an idle CPU,
+//! since 5.5 (57abff067a08).
 
 use super::{ForkSides, MoveSides, PullSides, NUMA_IMBALANCE_MIN};
 

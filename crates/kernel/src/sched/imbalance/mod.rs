@@ -1,7 +1,7 @@
 //! How many tasks more than its share a node may keep: the "load-balancer NUMA rule".
 //!
 //! Problem: communicating tasks should stay on one node, bandwidth-hungry ones should spread; the kernel cannot tell
-//! them apart and changed its mind five times between 5.7 and 6.0. Four questions make a rule; each variant answers
+//! them apart and changed its mind five times between 5.6 and 6.0. Four questions make a rule; each variant answers
 //! them in its own file and [`Rule`] is the visible list:
 //! * what is a domain's threshold `imb_numa_nr` (from the *undegenerated* tower, kernel-scheduler.md §5.1);
 //! * does a forked task stay on the local node (§5.2);
@@ -91,9 +91,9 @@ pub struct MoveSides {
 /// The variants, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Nothing is tolerated.
+    /// Nothing is tolerated; but from 5.5 on a fork stays while the node has an idle CPU.
     None,
-    /// 5.7 to 5.10: two tasks.
+    /// 5.6 to 5.10: two tasks.
     Fixed2,
     /// 5.11 to 5.17: a quarter.
     K511,
@@ -147,8 +147,7 @@ impl Rule {
     /// Whether a forked or exec'ed task stays local although the other node may have more idle CPUs.
     pub fn fork_stays(self, s: &ForkSides) -> bool {
         match self {
-            Rule::None => false,
-            Rule::Fixed2 => fixed2::fork_stays(s),
+            Rule::None | Rule::Fixed2 => fixed2::fork_stays(s),
             Rule::K511 => k511::fork_stays(s),
             Rule::K517s => k517s::fork_stays(s),
             Rule::V3 => v3::fork_stays(s),
@@ -202,8 +201,10 @@ mod tests {
             span_weight: 16,
             imb_numa_nr: 0,
         };
-        assert!(!Rule::None.fork_stays(&fork) && Rule::Fixed2.fork_stays(&fork));
-        assert!(!Rule::Fixed2.fork_stays(&ForkSides { local_idle: 0, ..fork }));
+        // find_idlest_group has stayed with an idle CPU since groups have types (57abff067a08, 5.5).
+        for rule in [Rule::None, Rule::Fixed2] {
+            assert!(rule.fork_stays(&fork) && !rule.fork_stays(&ForkSides { local_idle: 0, ..fork }));
+        }
     }
 
     #[test]

@@ -161,14 +161,15 @@ impl Scheduler {
             imb_numa_nr: domain.imb_numa_nr,
         })
     }
-    /// Statistics of a group over the CPUs the task may use, without the task itself.
+    /// Statistics of a group without the task itself: over the CPUs it may use (82d6e01a0699, 6.18), or over all.
     fn dst_stats(&mut self, d: DomId, group: GroupId, task: TaskId, attached: bool) -> GroupStats {
         let pct = self.topo.domain(d).imbalance_pct;
-        let Self { topo, rqs, tasks, masks, idle, imbalanced, now, .. } = self;
+        let Self { p, topo, rqs, tasks, masks, idle, imbalanced, now, .. } = self;
         let g = topo.group(group);
         let t = &tasks[task as usize];
+        let counted = if p.fork_counts_allowed { &masks[t.allowed as usize] } else { &g.span };
         let mut s = GroupStats::of(g, imbalanced[g.record as usize]);
-        for c in g.span.iter_and(&masks[t.allowed as usize]) {
+        for c in g.span.iter_and(counted) {
             let rq = &mut rqs[c as usize];
             rq.refresh(*now);
             if attached && t.cpu == c {

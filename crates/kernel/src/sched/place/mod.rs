@@ -78,27 +78,29 @@ impl Scheduler {
     /// stays where it is.
     pub fn wake(&mut self, task: TaskId, waker_cpu: Option<u32>, sync: bool, now_ns: u64) -> u32 {
         self.clock(now_ns);
-        let prev = self.tasks[task as usize].cpu;
+        let old = self.tasks[task as usize].cpu;
         match self.tasks[task as usize].state {
             State::Blocked => {}
             State::Delayed => {
                 self.requeue_delayed(task);
-                self.check_preempt(prev, task);
-                return prev;
+                self.check_preempt(old, task);
+                return old;
             }
-            _ => return prev,
+            _ => return old,
         }
+        let prev = self.tasks[task as usize].wake_cpu.unwrap_or(old);
         let this = waker_cpu.unwrap_or(prev);
         let chosen = match self.only_cpu(task) {
             Some(only) => only,
             None => self.select_wake(task, prev, this, sync),
         };
         let cpu = self.fallback_cpu(task, chosen);
-        let moved = cpu != prev;
+        let moved = cpu != old;
         if moved {
-            self.leave_asleep(task, prev);
-            self.tasks[task as usize].cpu = cpu;
-            self.events.push(Event::Moved { task, from: prev, to: cpu, why: Why::Wake });
+            self.leave_asleep(task, old);
+            let t = &mut self.tasks[task as usize];
+            (t.cpu, t.wake_cpu) = (cpu, None);
+            self.events.push(Event::Moved { task, from: old, to: cpu, why: Why::Wake });
         }
         self.end_idle(cpu);
         self.activate(task, Arrival::Wake { moved });

@@ -1,4 +1,5 @@
-//! EEVDF as in 6.12: lag, deadlines, eligibility, delayed dequeue (kernel-scheduler.md §7.2).
+//! EEVDF as in 6.12: lag, deadlines, eligibility, delayed dequeue (kernel-scheduler.md §7.2); 6.6 to 6.11 lack what
+//! `complete_eevdf` names.
 //!
 //! V is the weighted mean vruntime of everything queued, the current task included. A task is eligible while its
 //! vruntime is at most V; among eligible tasks the earliest deadline runs.
@@ -104,12 +105,12 @@ pub(in crate::sched) fn pick(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
 }
 
 /// Time until the current request is used up or the current task overstays, ns from the last accounting.
-pub(in crate::sched) fn time_left_ns(rq: &Rq, tasks: &[Task]) -> i64 {
+pub(in crate::sched) fn time_left_ns(p: &Params, rq: &Rq, tasks: &[Task]) -> i64 {
     let cur = &tasks[rq.cur as usize];
     let by_request = cur.deadline - cur.vruntime;
     let (s, w) = sums(rq, tasks);
     let others = w - cur.weight as i64;
-    if is_protected(cur) || others <= 0 {
+    if !p.complete_eevdf || is_protected(cur) || others <= 0 {
         return cur.real_ns(by_request);
     }
     // V follows the task at its share of the weight; eligible up to and including V.

@@ -71,6 +71,8 @@ pub(in crate::sched) struct Task {
     pub last_wakee: TaskId,
     pub flips_decayed_jiffy: u64,
     pub recent_used_cpu: u32,
+    /// Where it is taken to have run last when it wakes up (`wake_cpu`), if not on `cpu`: a swap found it asleep.
+    pub wake_cpu: Option<u32>,
     pub preferred_nid: u32,
     /// Index into the interned affinity masks; 0 is "all".
     pub allowed: u32,
@@ -104,6 +106,7 @@ impl Task {
             last_wakee: NONE,
             flips_decayed_jiffy: 0,
             recent_used_cpu: cpu,
+            wake_cpu: None,
             preferred_nid: NO_NODE,
             allowed,
             nr_allowed,

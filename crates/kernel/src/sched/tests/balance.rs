@@ -203,7 +203,7 @@ fn newly_idle_cpus_search_only_if_somebody_has_two_tasks_and_it_pays() {
         short.sleep(0);
         assert_eq!(short.s.current(0), None, "{form}");
         let balanced = |e: &&Event| matches!(e, Event::Balanced { .. });
-        let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, cpus: 42 };
+        let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, cpus: 42, stretch: 40 };
         assert_eq!(short.log.iter().find(balanced), Some(&work));
         // Enough for the third level alone, but not after what the first two cost.
         let mut spent = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
@@ -424,6 +424,7 @@ fn sibling_difference_of_unequal_cores_is_scaled() {
         form: Form::V612,
         rule: Rule::K60,
         idle: true,
+        below_average: true,
         imbalance_pct: 117,
         numa: false,
         share_llc: false,
@@ -490,6 +491,26 @@ fn large_tasks_move_once_passes_have_failed() {
         assert_eq!(failed(&lab, 0, 2), 1);
         assert_eq!(pass(&mut lab, 0, 2, Idle::Busy), (1, true), "{form}: half of 1024 is not");
         assert_eq!((lab.s.nr_running(0), failed(&lab, 0, 2)), (3, 0));
+    }
+}
+
+#[test]
+fn failed_passes_let_large_utilisation_move_from_6_8_on() {
+    // Node 0 has used its CPUs fully until now, and one of them is idle: hardly any utilisation is missing.
+    for (relax_util, want) in [(true, 1), (false, 0)] {
+        let mut lab = Lab::new(&Shape::flat(2, 2, 1, 20), &SchedConfig { relax_util, ..config("v61") });
+        (0..2).for_each(|cpu| lab.fill(cpu, Some(&[cpu]), 1));
+        (2..4).for_each(|cpu| lab.fill(cpu, Some(&[cpu]), 3));
+        for _ in 0..100 {
+            lab.pass_time(4 * MS);
+            (0..4).for_each(|cpu| lab.tick(cpu));
+        }
+        lab.sleep(0);
+        (2..8).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        assert_eq!(pass(&mut lab, 0, 4, Idle::Idle), (0, true), "a third of a CPU is too much");
+        let d = dom(&lab, 0, 4);
+        lab.s.dom[d as usize].nr_balance_failed = 8;
+        assert_eq!(pass(&mut lab, 0, 4, Idle::Idle), (want, true), "relax_util = {relax_util}");
     }
 }
 

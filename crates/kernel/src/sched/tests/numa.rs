@@ -180,6 +180,46 @@ fn running_tasks_move_and_swap() {
 }
 
 #[test]
+fn a_stopper_counts_as_a_second_task() {
+    let moves: [(&str, fn(&mut Lab)); 4] = [
+        ("push", |lab| lab.s.push(0, 1, lab.now)),
+        ("NUMA", |lab| assert!(lab.s.migrate(0, 4, lab.now))),
+        ("swap", |lab| assert!(lab.s.swap(0, 1, lab.now))),
+        ("affinity", |lab| lab.s.set_affinity(0, Some(&[1]), lab.now).unwrap()),
+    ];
+    for (what, act) in moves {
+        let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config("v612"));
+        lab.start(0, None);
+        lab.start(5, None);
+        assert!(!lab.s.overload);
+        act(&mut lab);
+        // Until the first search of the whole machine.
+        assert!(lab.s.overload, "{what}");
+    }
+}
+
+#[test]
+fn the_sleeper_of_a_swap_wakes_up_on_the_others_cpu() {
+    for form in FORMS {
+        // A CPU of its own for each, so that nothing but `wake_cpu` tells where to wake up.
+        let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config(form));
+        let (a, b) = (lab.start(0, None), lab.start(4, None));
+        lab.pass_time(3 * MS);
+        lab.sleep(4);
+        assert!(lab.s.swap(a, b, lab.now), "{form}");
+        lab.settle();
+        assert_eq!((lab.s.current(4), lab.s.cpu_of(b)), (Some(a), 4));
+        assert_eq!(lab.wake(b, None), 0, "{form}");
+        lab.s.set_affinity(a, Some(&[4]), lab.now).unwrap();
+        lab.sleep(0);
+        assert!(!lab.s.swap(a, b, lab.now), "affinity forbids the one that would move");
+        lab.sleep(4);
+        lab.s.set_affinity(a, None, lab.now).unwrap();
+        assert!(!lab.s.swap(a, b, lab.now), "both asleep");
+    }
+}
+
+#[test]
 fn an_absent_cpu_is_refused() {
     let mut lab = Lab::new(&Shape::flat(1, 4, 1, 10), &SchedConfig::default());
     let e = lab.s.add_task(Some(&[1, 4]), 0).unwrap_err().to_string();

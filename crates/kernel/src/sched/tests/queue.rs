@@ -1,6 +1,7 @@
 //! Run-queue rules of CFS and EEVDF.
 
 use super::super::config::SchedConfig;
+use super::super::releases;
 use super::super::rq::task::State;
 use super::super::shapes::Shape;
 use super::{config, Lab, MS};
@@ -44,6 +45,47 @@ fn a_sleeper_that_is_owed_nothing_stays_queued() {
     }
     assert_eq!((lab.s.state(first), lab.s.nr_running(0)), (State::Blocked, 1));
     assert!(lab.s.tasks[first as usize].vlag <= 0);
+}
+
+#[test]
+fn eevdf_of_6_6_to_6_11_delays_nobody_and_keeps_no_deadline() {
+    let config = |minor| releases::settings(6, minor).unwrap();
+    assert_eq!([6, 7, 11, 12].map(|minor| config(minor).base_slice_ns), [750_000, 750_000, 750_000, 700_000]);
+    for (minor, complete) in [(7, false), (12, true)] {
+        let new = || Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { hz: 1000, ..config(minor) });
+        let mut lab = new();
+        lab.fill(0, Some(&[0]), 2);
+        lab.pass_time(MS);
+        let first = lab.sleep(0);
+        let left = if complete { (State::Delayed, 2) } else { (State::Blocked, 1) };
+        assert_eq!((lab.s.state(first), lab.s.nr_running(0)), left, "6.{minor}");
+        // Moved in the middle of a request.
+        let mut lab = new();
+        let t = lab.start(0, None);
+        lab.pass_time(MS);
+        lab.s.account(0, lab.now);
+        let of = |lab: &Lab| lab.s.tasks[t as usize].deadline - lab.s.tasks[t as usize].vruntime;
+        let before = of(&lab);
+        lab.s.migrate(t, 3, lab.now);
+        lab.settle();
+        let slice = lab.s.p.base_slice_ns;
+        assert!(before < slice / 2);
+        assert_eq!(of(&lab), if complete { before } else { slice }, "6.{minor}");
+        // One that was alone keeps the CPU until its request is used up, or yields once it has had its share.
+        let mut lab = new();
+        let sleeper = lab.start(0, Some(&[0]));
+        lab.sleep(0);
+        let hog = lab.start(0, Some(&[0]));
+        for _ in 0..9 {
+            lab.pass_time(MS);
+            lab.tick(0);
+        }
+        lab.pass_time(MS / 2);
+        lab.wake(sleeper, None);
+        lab.pass_time(MS / 2);
+        lab.tick(0);
+        assert_eq!(lab.s.current(0), Some(if complete { sleeper } else { hog }), "6.{minor}");
+    }
 }
 
 #[test]
