@@ -23,17 +23,17 @@ use std::path::{Path, PathBuf};
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Experiment: a name of the catalog or a TOML file
+    /// Experiment: a name of the catalog or a TOML file (docs/experiments.md)
     #[arg(required_unless_present = "machine", conflicts_with_all = ["machine", "kernel", "workload"])]
     experiment: Option<String>,
     /// Machines: names of the catalog, TOML files, or NODESxLLCSxCORESxTHREADS
     #[arg(long, value_delimiter = ',', requires = "kernel", requires = "workload", value_name = "M,…")]
     machine: Vec<String>,
-    /// Kernels to compare, the first is the baseline: names of the catalog, TOML files, or with --backend vm
-    /// images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE
+    /// Kernels to compare, the first is the baseline: names of the catalog, TOML files (docs/kernels.md), or with
+    /// --backend vm images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE
     #[arg(long, value_delimiter = ',', requires = "machine", value_name = "A,B,…")]
     kernel: Vec<String>,
-    /// Workloads
+    /// Workloads: names of the catalog or TOML files (docs/workloads.md)
     #[arg(long, value_delimiter = ',', requires = "machine", value_name = "W,…")]
     workload: Vec<String>,
     /// Runs per machine, kernel and workload, with seeds S, S+1, …
