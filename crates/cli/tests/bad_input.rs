@@ -215,8 +215,8 @@ fn distances_that_make_no_scheduling_domains() {
     let lab = lab();
     let machine = |matrix: &str| {
         format!(
-            "name = \"odd\"\ntitle = \"t\"\nextends = \"e7-4807-4s\"\n[latency]\nby_hop_ns = [136, 197, 200, 210, 220, 230, 240, \
-             250, 260, 270, 280, 290]\n[distance]\nmatrix = {matrix}\n"
+            "name = \"odd\"\ntitle = \"t\"\nextends = \"e7-4807-4s\"\n[latency]\nmatrix_ns = [[136, 197, 197, 197], [197, 136, 197, 197], \
+             [197, 197, 136, 197], [197, 197, 197, 136]]\n[distance]\nmatrix = {matrix}\n"
         )
     };
     // Node 0 reaches node 3 early, node 3 reaches node 0 late: no set of groups covers what node 0 sees.
