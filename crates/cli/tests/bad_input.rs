@@ -350,3 +350,12 @@ fn kernel_files_that_extend_each_other() {
     file("own", "extends = \"base/own.toml\"");
     lab.ok("kernel show own.toml");
 }
+
+#[test]
+fn a_misspelt_folder_of_a_catalog() {
+    let lab = lab();
+    lab.write("cat/machines/m.toml", "name = \"m\"\ntitle = \"t\"\nextends = \"tr-1950x\"\n");
+    lab.ok("list machines --catalog cat");
+    lab.write("cat/workload/sweep.toml", SWEEP);
+    lab.refused("list workloads --catalog cat", &["cat/workload: no folder of a catalog", "did you mean `workloads`?"]);
+}
