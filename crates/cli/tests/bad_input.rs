@@ -359,3 +359,11 @@ fn a_misspelt_folder_of_a_catalog() {
     lab.write("cat/workload/sweep.toml", SWEEP);
     lab.refused("list workloads --catalog cat", &["cat/workload: no folder of a catalog", "did you mean `workloads`?"]);
 }
+
+#[test]
+fn seeds_that_grow_above_the_largest() {
+    let lab = lab();
+    let line = format!("{QUICK} --kernel 6.3 --seed 9223372036854775807 --iterations 3");
+    lab.refused(&line, &["the last of 3 runs", "expected a first seed of at most 9223372036854775805"]);
+    lab.ok(&line.replace("--iterations 3", "--out d"));
+}
