@@ -85,6 +85,12 @@ fn overrides() {
         ),
         ("sched.hz=100", ["unknown tunable `sched.hz`", "did you mean `system.hz`?"]),
         ("scan.scan_size_mb", ["no name and value", "expected name=value"]),
+        ("scan_size_mb=512", ["unknown role `scan_size_mb`", "did you mean `scan.scan_size_mb`?"]),
+        ("kernel.numa_balancing_scan_size_mb=512", ["unknown tunable `kernel.", "did you mean `scan.scan_size_mb`?"]),
+        (
+            "kernel.numa_balancing=0",
+            ["unknown tunable `kernel.numa_balancing`", "did you mean `system.numa_balancing`?"],
+        ),
     ] {
         let message = lab.refused(&format!("{QUICK} --kernel 6.3 --set {set}"), &parts);
         assert!(message.contains(&format!("--set {set}: ")), "{message}");
