@@ -22,9 +22,13 @@ use std::sync::Arc;
 pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecError> {
     let names: Vec<&str> = context.catalog.names(Kind::Machine).collect();
     let find = |n: &str| context.catalog.get(Kind::Machine, n).map(|f| (f.label.clone(), f.text.to_string()));
-    // The loader does not know which option named the machine.
-    let place =
-        |e: SpecError| if e.line == 0 && e.file == "machine" { SpecError { file: name.file.clone(), ..e } } else { e };
+    // The loader does not know which option, or which place of a file, named the machine.
+    let place = |e: SpecError| match e.file.as_str() {
+        "machine" | "command line" if e.line == 0 => {
+            SpecError { file: name.file.clone(), line: name.line, column: name.column, ..e }
+        }
+        _ => e,
+    };
     let machine = machine::load(&name.value, &find, &names).map_err(place)?;
     check_own_name(context, Kind::Machine, name, &machine.name)?;
     Ok(machine)

@@ -373,3 +373,16 @@ fn seeds_that_grow_above_the_largest() {
     lab.refused(&line, &["the last of 3 runs", "expected a first seed of at most 9223372036854775805"]);
     lab.ok(&line.replace("--iterations 3", "--out d"));
 }
+
+#[test]
+fn a_machine_of_an_experiment_is_refused_at_its_place() {
+    let lab = lab();
+    let text = |machine: &str| {
+        let rest = "kernels = [\"off\"]\nworkloads = [\"numa02\"]\n";
+        format!("name = \"e\"\ntitle = \"t\"\nmachines = [\"{machine}\"]\n{rest}")
+    };
+    lab.write("e.toml", &text("2x1x4"));
+    lab.refused("run e.toml", &["e.toml:3:13: `2x1x4` is not four numbers"]);
+    lab.write("e.toml", &text("milan-2s"));
+    lab.refused("run e.toml", &["e.toml:3:13: no machine `milan-2s`", "did you mean `milan-2s-nps1`?"]);
+}
