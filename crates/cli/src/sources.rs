@@ -3,7 +3,9 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::real;
+use numalab_kernel::mm::thp::Locality;
 use numalab_kernel::numa::NumaTopology;
+use numalab_kernel::registry;
 use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, File, Kind};
 use numalab_model::experiment::Sources;
@@ -114,7 +116,16 @@ impl Sources for CatalogSources<'_> {
         Ok(Arc::new(machine))
     }
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-        kernels(self.context, names, sets)
+        let kernels = kernels(self.context, names, sets)?;
+        for (kernel, name) in kernels.iter().zip(names) {
+            let thp = registry::mm_config(kernel).thp;
+            if thp.locality() == Locality::LadderCustom && thp.ladder.is_none() {
+                let set = sets.iter().find(|s| s.name.value == "thp_locality").map_or(name, |s| &s.name);
+                let what = format!("`thp_locality` of kernel {} is ladder_custom, which has no list", kernel.name);
+                return Err(set.error(what, "a list beside it: --set \"thp.ladder=D0 THP | D1 THP | D0 4k\""));
+            }
+        }
+        Ok(kernels)
     }
     fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
         Ok(self.spec(workload)?.params().iter().map(|p| p.name.clone()).collect())

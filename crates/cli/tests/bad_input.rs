@@ -91,6 +91,7 @@ fn overrides() {
             "kernel.numa_balancing=0",
             ["unknown tunable `kernel.numa_balancing`", "did you mean `system.numa_balancing`?"],
         ),
+        ("thp_locality=ladder_custom", ["is ladder_custom, which has no list", "--set \"thp.ladder=D0 THP"]),
     ] {
         let message = lab.refused(&format!("{QUICK} --kernel 6.3 --set {set}"), &parts);
         assert!(message.contains(&format!("--set {set}: ")), "{message}");
