@@ -387,3 +387,16 @@ fn a_machine_of_an_experiment_is_refused_at_its_place() {
     lab.write("e.toml", &text("milan-2s"));
     lab.refused("run e.toml", &["e.toml:3:13: no machine `milan-2s`", "did you mean `milan-2s-nps1`?"]);
 }
+
+#[test]
+fn a_table_is_not_reproduced_into_another_experiment() {
+    let lab = lab();
+    lab.ok(&format!("{QUICK} --kernel off --out fs"));
+    let before = lab.tree("fs");
+    lab.refused("reproduce 003 --out fs", &["fs: it holds the experiment `2x1x2x1_sweep`; expected a new or empty"]);
+    lab.refused("reproduce --all --out fs", &["fs: it holds an experiment"]);
+    assert_eq!(lab.tree("fs"), before);
+    lab.write("mine/thesis.txt", "x");
+    lab.refused("reproduce 003 --out mine", &["it holds other files, such as mine/thesis.txt"]);
+    assert_eq!(lab.tree("mine").len(), 1);
+}
