@@ -252,3 +252,15 @@ fn a_plan_names_the_sources_of_the_simulator() {
     let kept = |name: &str| files.iter().any(|f| f["name"] == format!("sources/{name}"));
     assert!(kept("kernels/off.toml") && kept("workloads/sweep.toml"), "{files:?}");
 }
+
+#[test]
+fn options_of_the_simulator_are_not_listed_under_guests() {
+    let help = lab().ok("run --help").out;
+    let (before, guests) = help.split_once("Guests (--backend vm):").unwrap();
+    for option in ["--check", "--trace", "--explain", "--json"] {
+        assert!(before.contains(&format!("{option}\n")) && !guests.contains(&format!("{option}\n")), "{option}");
+    }
+    assert!(guests.contains("--timing") && guests.contains("--boot-option"));
+    let validate = lab().ok("validate --help").out;
+    assert!(!validate.split_once("Guests (--backend vm):").unwrap().1.contains("--json\n"), "{validate}");
+}
