@@ -1,6 +1,6 @@
 //! The records of an experiment, read back and lined up for a report.
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{note, Exit, Failure};
 use numalab_model::record::{self, Manifest, Outcome, Record, Status, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
@@ -221,10 +221,9 @@ pub fn find(pick: &Pick) -> Result<Record, Failure> {
         .windows(2)
         .all(|w| (&w[0].kernel, &w[0].workload, &w[0].machine) == (&w[1].kernel, &w[1].workload, &w[1].machine));
     let list = |runs: &[&record::Member]| {
-        let one = |m: &&record::Member| {
-            format!("--kernel {} --workload {} --machine {} --seed {}", m.kernel, m.workload, m.machine, m.seed)
-        };
-        runs.iter().take(MAX_NAMED).map(one).collect::<Vec<_>>().join(", or ")
+        let more = runs.len().saturating_sub(MAX_NAMED);
+        let more = if more > 0 { format!(", or one of {more} more ({EXPERIMENT} lists all)") } else { String::new() };
+        runs.iter().take(MAX_NAMED).map(|m| options(m)).collect::<Vec<_>>().join(", or ") + &more
     };
     match found.first() {
         Some(member) if alike => store.record(member)?.ok_or_else(|| Failure::usage(unfinished(&pick.run, member))),
@@ -238,3 +237,7 @@ pub fn find(pick: &Pick) -> Result<Record, Failure> {
         }
     }
 }
+        Some(member) if alike && found.len() > 1 => {
+            note(&format!("numalab: of {} seeds the first: {} ({})", found.len(), options(member), member.record));
+            store.record(member)?.ok_or_else(|| Failure::usage(unfinished(&pick.run, member)))
+        }
