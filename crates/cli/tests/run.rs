@@ -264,3 +264,36 @@ fn options_of_the_simulator_are_not_listed_under_guests() {
     let validate = lab().ok("validate --help").out;
     assert!(!validate.split_once("Guests (--backend vm):").unwrap().1.contains("--json\n"), "{validate}");
 }
+
+#[test]
+fn columns_of_different_work_are_named_with_what_differs() {
+    let lab = lab();
+    lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d"));
+    let ended = lab.ok(&format!("{QUICK} --kernel 6.7 --iterations 2 --param loops=9 --out d"));
+    let said = "sweep: 6.7 is not comparable with 6.3: loops is 9, not 3";
+    assert_eq!(ended.err.matches(said).count(), 1, "{}", ended.err);
+    assert!(ended.out.contains("6.7 is not comparable with 6.3"), "it stands among the notes");
+    assert!(lab.ok("compare d").err.contains(said));
+    lab.write("sweep.toml", &SWEEP.replace("cost = \"1ns\"", "cost = \"2ns\""));
+    let ended = lab.ok(&format!("{QUICK} --kernel 6.7 --iterations 2 --out d"));
+    assert!(ended.err.contains("6.7 is not comparable with 6.3: the workload's file has changed"), "{}", ended.err);
+    assert!(!ended.err.contains("loops is"), "{}", ended.err);
+    lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d"));
+    assert!(!lab.ok("compare d").err.contains("not comparable"), "both ran the same again");
+    // Another number of runs is no other work: only runs of one seed are held against each other.
+    let ended = lab.ok(&format!("{QUICK} --kernel 6.1 --seed 2 --out d"));
+    assert!(!ended.err.contains("not comparable"), "{}", ended.err);
+}
+
+#[test]
+fn a_machine_that_was_edited_between_two_runs_is_named() {
+    let lab = lab();
+    let machine =
+        |ghz: &str| format!("name = \"m\"\ntitle = \"t\"\nextends = \"tr-1950x\"\n[clock]\nsustained_ghz = {ghz}\n");
+    lab.write("m.toml", &machine("3.5"));
+    let line = |kernel: &str| format!("run --machine m.toml --workload sweep.toml --kernel {kernel} --out d");
+    lab.ok(&line("6.3"));
+    lab.write("m.toml", &machine("3"));
+    let err = lab.ok(&line("6.7")).err;
+    assert!(err.contains("6.7 is not comparable with 6.3: another machine is called m there"), "{err}");
+}

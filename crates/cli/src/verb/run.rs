@@ -304,3 +304,4 @@ mod tests {
         assert_eq!(text(), before, "nothing was lost, nothing is written");
     }
 }
+    loaded.unlike.iter().for_each(|text| note(text));
