@@ -2,9 +2,10 @@
 
 use crate::backend::{self, Place, Ready, Sim};
 use crate::context::{named, Context};
-use crate::execute::{describe, execute, Executor, Finished};
+use crate::execute::{execute, Executor, Finished};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::guest::GuestArgs;
+use crate::interrupt;
 use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
@@ -13,7 +14,7 @@ use crate::verb::compare;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::record::{Status, Store};
+use numalab_model::record::Store;
 use numalab_model::spec::Spot;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -80,7 +81,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let experiment = experiment(context, args)?;
     let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
-    let sim = Sim { check: args.check, logs, ..Sim::default() };
+    let sim = Sim { check: args.check, again: args.check, logs, ..Sim::default() };
     let order = Order { place: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
     let (store, finished) = carry_out(context, &experiment, order)?;
     let exit = exit(&finished);
@@ -111,20 +112,30 @@ pub fn carry_out(
     experiment: &Experiment,
     mut order: Order<'_>,
 ) -> Result<(Store, Vec<Finished>), Failure> {
-    let progress = Progress::new(0);
+    let mut progress = Progress::new(0);
+    progress.lines = true;
     // Logs lie beside records, and only the simulator, whose directories have no suffix, writes them.
     order.sim.logs.dir = options::directory(order.out, &experiment.name);
-    let ready = backend::prepare(context, experiment, order.place, order.guest, order.sim, &progress)?;
+    let ready = backend::prepare(context, experiment, order.place, order.guest, order.sim.clone(), &progress)?;
     let Ready { backend, cells, suffix, jobs_max } = ready;
     let dir = options::directory(order.out, &format!("{}{suffix}", experiment.name));
     let store = Store::create(&dir, experiment, &cells)?;
+    interrupt::watch(&dir);
     progress.set_total(cells.len());
     let jobs = options::jobs(order.jobs).min(jobs_max);
     let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress })?;
     progress.clear();
     let store = listed(store, experiment, &cells)?;
-    log(&cells, &finished);
+    if order.sim.check {
+        note(&checked(finished.len()));
+    }
     Ok((store, finished))
+}
+
+/// What `--check` found: a run that broke an invariant, or counted other than its record, has ended the command.
+fn checked(runs: usize) -> String {
+    let runs = if runs == 1 { "1 run".to_string() } else { format!("{runs} runs") };
+    format!("numalab: checked {runs}: every invariant of the simulator holds, and each counts what its record has")
 }
 
 /// The store with the runs of `cells` in its list. Another process that opened the directory at the same moment may
@@ -208,22 +219,6 @@ fn stem(name: &str) -> String {
     file.strip_suffix(".toml").map(str::to_string).unwrap_or(file)
 }
 
-/// One line per run on standard error: wall time is not part of a record.
-fn log(cells: &[Cell], finished: &[Finished]) {
-    for (cell, f) in cells.iter().zip(finished) {
-        let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
-        let more = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };
-        let end = match &f.record.outcome.status {
-            Status::Completed => String::new(),
-            // What a guest's backend says beside the record is how it failed.
-            _ if !f.note.is_empty() => String::new(),
-            Status::Timeout => ", ended at its limit of time".into(),
-            Status::Failed(why) => format!(", failed: {why}"),
-        };
-        note(&format!("{}: {how}{more}{end}", describe(&cell.input)));
-    }
-}
-
 /// The worst that happened to any run.
 pub fn exit(finished: &[Finished]) -> Exit {
     finished.iter().map(|f| Exit::of(&f.record.outcome.status)).max().unwrap_or(Exit::Ok)
@@ -278,6 +273,7 @@ fn summary_of(f: &Finished) -> Run<'_> {
 /// A damaged record.
 pub fn table(store: &Store) -> Result<String, Failure> {
     let loaded = records::load(store, None, records::Series::Drop)?;
+    loaded.unlike.iter().for_each(|text| note(text));
     Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
 }
 
@@ -304,4 +300,3 @@ mod tests {
         assert_eq!(text(), before, "nothing was lost, nothing is written");
     }
 }
-    loaded.unlike.iter().for_each(|text| note(text));
