@@ -21,7 +21,7 @@ pub trait Backend: Sync {
     /// # Errors
     /// The machine at hand cannot run it at all; a run that goes wrong is an [`Outcome`].
     fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure>;
-    /// A log that was asked for is not there: the plan is run even if it has a record.
+    /// A log or a check that was asked for is not there: the plan is run even if it has a record.
     fn lacks(&self, _input: &PlanInput) -> bool {
         false
     }
@@ -84,6 +84,9 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
         }
         progress.say(&describe(&cell.input));
         let finished = run_or_reuse(store, &cell.input, backend, progress);
+        if let (true, Ok(finished)) = (progress.lines, &finished) {
+            progress.line(&ended(&cell.input, finished));
+        }
         failed.fetch_or(finished.is_err(), Ordering::Relaxed);
         progress.one_done();
         Some(finished)
@@ -123,14 +126,28 @@ fn run_or_reuse(
     Ok(finished)
 }
 
-/// The record of a run that was repeated for its logs; a repetition must count what the record has.
+/// The record of a run that was repeated for its logs or a check; a repetition must count what the record has.
 fn repeated(record: Record, again: &Outcome) -> Result<Record, Failure> {
     let counted = |o: &Outcome| (o.status.clone(), o.counters.clone(), o.reasons.clone());
     if counted(&record.outcome) == counted(again) {
         return Ok(record);
     }
-    let what = "another build wrote it: the run, repeated for its logs, counts differently";
+    let what = "another build wrote it: the run, repeated, counts differently";
     Err(Failure::environment(format!("{}: {what}; remove the record to run it anew", record.path.display())))
+}
+
+/// How a run ended, in one line; wall time is not part of a record.
+fn ended(input: &PlanInput, f: &Finished) -> String {
+    let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
+    let more = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };
+    let end = match &f.record.outcome.status {
+        Status::Completed => String::new(),
+        // What a guest's backend says beside the record is how it failed.
+        _ if !f.note.is_empty() => String::new(),
+        Status::Timeout => ", ended at its limit of time".into(),
+        Status::Failed(why) => format!(", failed: {why}"),
+    };
+    format!("{}: {how}{more}{end}", describe(input))
 }
 
 /// A run in a few words.

@@ -17,45 +17,47 @@ pub enum TimingArg {
     Modelled,
 }
 
+/// Heading in `--help`. Given to each option: a heading of the whole group would also hold what follows it.
+const HEADING: &str = "Guests (--backend vm)";
+
 /// What can be chosen about guests; nothing given means the usual settings of the timing mode.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Guests (--backend vm)")]
 pub struct GuestArgs {
     /// How time passes in a guest; `counters` if not given
-    #[arg(long, value_enum, value_name = "MODE")]
+    #[arg(help_heading = HEADING, long, value_enum, value_name = "MODE")]
     pub timing: Option<TimingArg>,
     /// QEMU program
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(help_heading = HEADING, long, value_name = "PROGRAM")]
     pub qemu: Option<PathBuf>,
     /// Most CPUs of a guest; a larger machine is scaled down
-    #[arg(long, value_name = "N", value_parser = cpus)]
+    #[arg(help_heading = HEADING, long, value_name = "N", value_parser = cpus)]
     pub guest_cpus: Option<usize>,
     /// Most memory of a guest, e.g. 8GiB
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(help_heading = HEADING, long, value_name = "SIZE", value_parser = bytes)]
     pub guest_memory: Option<u64>,
     /// Most memory the workload may fill, e.g. 256MiB; a larger one is divided
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(help_heading = HEADING, long, value_name = "SIZE", value_parser = bytes)]
     pub workload_memory: Option<u64>,
     /// Seconds of wall time until a guest must have booted
-    #[arg(long, value_name = "S", value_parser = duration)]
+    #[arg(help_heading = HEADING, long, value_name = "S", value_parser = duration)]
     pub boot_budget: Option<u64>,
     /// Seconds of wall time from there to the end of a run
-    #[arg(long, value_name = "S", value_parser = duration)]
+    #[arg(help_heading = HEADING, long, value_name = "S", value_parser = duration)]
     pub run_budget: Option<u64>,
     /// Seconds of wall time that a running guest may be silent
-    #[arg(long, value_name = "S", value_parser = duration)]
+    #[arg(help_heading = HEADING, long, value_name = "S", value_parser = duration)]
     pub silence_budget: Option<u64>,
     /// Milliseconds of guest time between samples
-    #[arg(long, value_name = "MS", value_parser = duration)]
+    #[arg(help_heading = HEADING, long, value_name = "MS", value_parser = duration)]
     pub sample_ms: Option<u64>,
     /// Count local and remote cache misses in `counters` too, at half the speed
-    #[arg(long)]
+    #[arg(help_heading = HEADING, long)]
     pub count_misses: bool,
     /// Emulate even where KVM works
-    #[arg(long)]
+    #[arg(help_heading = HEADING, long)]
     pub no_kvm: bool,
     /// One more word for the guest kernel's command line
-    #[arg(long, value_name = "WORD")]
+    #[arg(help_heading = HEADING, long, value_name = "WORD")]
     pub boot_option: Vec<String>,
 }
 

@@ -12,6 +12,7 @@ mod execute;
 mod failure;
 mod figures;
 mod guest;
+mod interrupt;
 mod logs;
 mod options;
 mod progress;

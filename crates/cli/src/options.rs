@@ -1,6 +1,7 @@
 //! Options that several verbs share.
 
 use crate::failure::Failure;
+use numalab_model::experiment::SEED_MAX;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -44,10 +45,7 @@ pub fn job_count(text: &str) -> Result<NonZeroUsize, String> {
 /// # Errors
 /// Not a whole number that fits 63 bits; what was expected.
 pub fn seed(text: &str) -> Result<u64, String> {
-    text.parse::<u64>()
-        .ok()
-        .filter(|s| *s <= i64::MAX as u64)
-        .ok_or_else(|| format!("a whole number from 0 to {}", i64::MAX))
+    text.parse::<u64>().ok().filter(|s| *s <= SEED_MAX).ok_or_else(|| format!("a whole number from 0 to {SEED_MAX}"))
 }
 
 /// Reads a text file given on the command line.

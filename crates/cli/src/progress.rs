@@ -22,6 +22,8 @@ pub struct Progress {
     stop: Mutex<Option<Sender<()>>>,
     /// Without a terminal: when something was last said.
     said: Mutex<Option<Instant>>,
+    /// Every run that ends gets a line.
+    pub lines: bool,
 }
 
 impl Progress {
@@ -29,7 +31,7 @@ impl Progress {
     pub fn new(total: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
         if !std::io::stderr().is_terminal() {
-            return Self { bar, stop: Mutex::new(None), said: Mutex::new(Some(Instant::now())) };
+            return Self { bar, stop: Mutex::new(None), said: Mutex::new(Some(Instant::now())), lines: false };
         }
         let left = |state: &ProgressState, w: &mut dyn std::fmt::Write| {
             // Until a run is finished nothing is known about the next.
@@ -49,7 +51,7 @@ impl Progress {
                 shown.enable_steady_tick(TICK);
             }
         });
-        Self { bar, stop: Mutex::new(Some(stop)), said: Mutex::new(None) }
+        Self { bar, stop: Mutex::new(Some(stop)), said: Mutex::new(None), lines: false }
     }
     /// Says what is being done.
     pub fn say(&self, message: &str) {

@@ -40,14 +40,42 @@ pub fn is_image(name: &str) -> bool {
     as_image(name).is_some()
 }
 
-/// The catalog, and images under their own names.
-struct WithImages<'a>(&'a Catalog);
+/// Name of the kernel that the machine at hand runs, with balancing on.
+pub const HOST: &str = "host";
+
+/// Series of a release: `6.1` of `6.1.0-9-amd64`.
+pub fn series(release: &str) -> String {
+    release.split(['.', '-']).take(2).collect::<Vec<_>>().join(".")
+}
+
+/// The catalog, images under their own names, and the running kernel if it is one of the choices.
+struct WithImages<'a> {
+    catalog: &'a Catalog,
+    /// Release of the running kernel.
+    running: Option<&'a str>,
+}
+
+impl WithImages<'_> {
+    /// The settings an image or the running kernel has are those of its series, else of the newest kernel known.
+    fn like(&self, series: String) -> String {
+        if self.catalog.get(Kind::Kernel, &series).is_some() {
+            series
+        } else {
+            NEWEST.to_string()
+        }
+    }
+}
 
 impl Lookup for WithImages<'_> {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
-        let Some((short, image)) = as_image(name) else { return self.0.kernel_spec(name) };
-        let like = ImageSpec::parse(image)?.series().unwrap_or_default();
-        let like = if self.0.get(Kind::Kernel, &like).is_some() { like } else { NEWEST.to_string() };
+        if let Some(release) = self.running.filter(|_| name == HOST) {
+            let like = self.like(series(release));
+            let title = format!("the running kernel {release}, with NUMA balancing on");
+            let text = format!("name = {HOST:?}\nextends = {like:?}\ntitle = {title:?}\nimage = {SAME:?}\n");
+            return kernel::parse(name, &(text + "[tunables]\nsystem.numa_balancing = 1\n")).map(Some);
+        }
+        let Some((short, image)) = as_image(name) else { return self.catalog.kernel_spec(name) };
+        let like = self.like(ImageSpec::parse(image)?.series().unwrap_or_default());
         let text = format!(
             "name = {short:?}\nextends = {like:?}\ntitle = {:?}\nimage = {image:?}\n",
             format!("the kernel image {image}")
@@ -55,7 +83,8 @@ impl Lookup for WithImages<'_> {
         kernel::parse(name, &text).map(Some)
     }
     fn kernel_names(&self) -> Vec<String> {
-        self.0.kernel_names()
+        let host = self.running.map(|_| HOST.to_string());
+        host.into_iter().chain(self.catalog.kernel_names()).collect()
     }
 }
 
@@ -64,11 +93,33 @@ impl Lookup for WithImages<'_> {
 /// # Errors
 /// See [`kernel::resolve`]; a role or a setting of the model that was asked for.
 pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
+    of(context, names, sets, None)
+}
+
+/// The same, and the kernel of `release`, which runs here, under the name [`HOST`].
+///
+/// # Errors
+/// As [`kernels`].
+pub fn kernels_here(
+    context: &Context,
+    names: &[Spot<String>],
+    sets: &[Setting],
+    release: &str,
+) -> Result<Vec<Kernel>, SpecError> {
+    of(context, names, sets, Some(release))
+}
+
+fn of(
+    context: &Context,
+    names: &[Spot<String>],
+    sets: &[Setting],
+    running: Option<&str>,
+) -> Result<Vec<Kernel>, SpecError> {
     let full = &context.vocabulary;
     // Which setting is read depends on other settings here, never on a role; and everything is implemented.
     let conditions = full.conditions.iter().filter(|c| c.subject.contains('.')).copied().collect();
     let vocabulary = Vocabulary { conditions, unread: Vec::new(), ..full.clone() };
-    let found = kernel::resolve(names, &WithImages(&context.catalog), &vocabulary, sets)?;
+    let found = kernel::resolve(names, &WithImages { catalog: &context.catalog, running }, &vocabulary, sets)?;
     sets.iter().try_for_each(|s| can_be_told(context, s))?;
     found.into_iter().zip(names).map(|(k, name)| without_model(k, name, sets, &vocabulary)).collect()
 }

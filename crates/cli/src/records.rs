@@ -1,6 +1,6 @@
 //! The records of an experiment, read back and lined up for a report.
 
-use crate::failure::{Exit, Failure};
+use crate::failure::{note, Exit, Failure};
 use numalab_model::record::{self, Manifest, Outcome, Record, Status, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
@@ -38,6 +38,8 @@ pub struct Loaded {
     pub comparison: Comparison,
     /// Runs of the experiment that have no record.
     pub missing: usize,
+    /// One sentence for each column that did other work, or ran on another machine, than the first beside it.
+    pub unlike: Vec<String>,
     /// The others: by workload, then kernel, then seed as the experiment lists them.
     pub runs: Vec<Run>,
 }
@@ -52,7 +54,7 @@ impl Loaded {
     /// One sentence for each thing that keeps the figures from being those of all runs.
     pub fn remarks(&self) -> Vec<String> {
         let all = self.missing + self.runs.len();
-        let mut out = Vec::new();
+        let mut out = self.unlike.clone();
         if self.missing > 0 {
             let resumes = "`numalab run` with the same arguments resumes";
             out.push(format!("numalab: {} of {all} runs have no record yet; {resumes}", self.missing));
@@ -120,7 +122,53 @@ pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loa
     let mut comparison = collect(columns, baseline, &by_workload(&names, kernels.len(), &runs));
     columns::apply(&mut comparison, &columns::built_in()?);
     comparison.axes.push(("machine".into(), machines.join(", ")));
-    Ok(Loaded { comparison, missing, runs })
+    let unlike = unlike(&names, &kernels, &runs);
+    for (workload, text) in &unlike {
+        comparison.workloads[*workload].warnings.push(text.clone());
+    }
+    let unlike = unlike.into_iter().map(|(w, text)| format!("numalab: {}: {text}", names[w])).collect();
+    Ok(Loaded { comparison, missing, unlike, runs })
+}
+
+/// Columns that cannot be compared with the first of their block: by workload, what differs between two runs of one seed.
+fn unlike(names: &[String], kernels: &[&str], runs: &[Run]) -> Vec<(usize, String)> {
+    let mut out = Vec::new();
+    for workload in 0..names.len() {
+        let of = |kernel: usize| runs.iter().filter(move |r| (r.workload, r.kernel) == (workload, kernel));
+        let Some(first) = (0..kernels.len()).find(|k| of(*k).next().is_some()) else { continue };
+        for kernel in first + 1..kernels.len() {
+            let pairs = of(kernel).filter_map(|r| Some((of(first).find(|f| seed(f) == seed(r))?, r)));
+            let differs = pairs.filter_map(|(f, r)| difference(f, r)).next();
+            out.extend(differs.map(|what| {
+                let (kernel, first) = (kernels[kernel], kernels[first]);
+                (workload, format!("{kernel} is not comparable with {first}: {what}; `numalab run` again for both"))
+            }));
+        }
+    }
+    out
+}
+
+fn seed(run: &Run) -> u64 {
+    run.manifest.plan.seed
+}
+
+/// What two runs differ in besides their kernel; `None` if nothing.
+fn difference(a: &Run, b: &Run) -> Option<String> {
+    let (a, b) = (&a.manifest.plan, &b.manifest.plan);
+    if a.machine.sha256 != b.machine.sha256 {
+        return Some(format!("another machine is called {} there", a.machine.name));
+    }
+    if a.workload.sha256 == b.workload.sha256 {
+        return None;
+    }
+    let value = |of: &[(String, String)], name: &str| of.iter().find(|p| p.0 == name).map(|p| p.1.clone());
+    let (old, new) = (&a.workload.params, &b.workload.params);
+    let all = numalab_report::order::unique(old.iter().chain(new).map(|p| p.0.as_str()));
+    let changed = all.into_iter().filter(|name| value(old, name) != value(new, name));
+    let shown = |v: Option<String>| v.unwrap_or_else(|| "absent".into());
+    let changed: Vec<_> =
+        changed.map(|name| format!("{name} is {}, not {}", shown(value(new, name)), shown(value(old, name)))).collect();
+    Some(if changed.is_empty() { "the workload's file has changed".into() } else { changed.join(", ") })
 }
 
 fn baseline_index(kernels: &[&str], place: &str, name: &str) -> Result<usize, SpecError> {
@@ -186,6 +234,9 @@ fn unfinished(dir: &Path, member: &record::Member) -> String {
     format!("{}: run {} has no record yet; expected {expected}", dir.display(), member.record)
 }
 
+/// The file that lists the runs.
+const EXPERIMENT: &str = "experiment.json";
+
 /// Most runs named in a message.
 const MAX_NAMED: usize = 8;
 
@@ -211,13 +262,19 @@ pub fn find(pick: &Pick) -> Result<Record, Failure> {
     let alike = found
         .windows(2)
         .all(|w| (&w[0].kernel, &w[0].workload, &w[0].machine) == (&w[1].kernel, &w[1].workload, &w[1].machine));
+    let options = |m: &record::Member| {
+        format!("--kernel {} --workload {} --machine {} --seed {}", m.kernel, m.workload, m.machine, m.seed)
+    };
     let list = |runs: &[&record::Member]| {
-        let one = |m: &&record::Member| {
-            format!("--kernel {} --workload {} --machine {} --seed {}", m.kernel, m.workload, m.machine, m.seed)
-        };
-        runs.iter().take(MAX_NAMED).map(one).collect::<Vec<_>>().join(", or ")
+        let more = runs.len().saturating_sub(MAX_NAMED);
+        let more = if more > 0 { format!(", or one of {more} more ({EXPERIMENT} lists all)") } else { String::new() };
+        runs.iter().take(MAX_NAMED).map(|m| options(m)).collect::<Vec<_>>().join(", or ") + &more
     };
     match found.first() {
+        Some(member) if alike && found.len() > 1 => {
+            note(&format!("numalab: of {} seeds the first: {} ({})", found.len(), options(member), member.record));
+            store.record(member)?.ok_or_else(|| Failure::usage(unfinished(&pick.run, member)))
+        }
         Some(member) if alike => store.record(member)?.ok_or_else(|| Failure::usage(unfinished(&pick.run, member))),
         Some(_) => {
             let what = format!("{} runs fit", found.len());

@@ -3,7 +3,9 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::real;
+use numalab_kernel::mm::thp::Locality;
 use numalab_kernel::numa::NumaTopology;
+use numalab_kernel::registry;
 use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, File, Kind};
 use numalab_model::experiment::Sources;
@@ -23,9 +25,13 @@ use std::sync::Arc;
 pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecError> {
     let names: Vec<&str> = context.catalog.names(Kind::Machine).collect();
     let find = |n: &str| context.catalog.get(Kind::Machine, n).map(|f| (f.label.clone(), f.text.to_string()));
-    // The loader does not know which option named the machine.
-    let place =
-        |e: SpecError| if e.line == 0 && e.file == "machine" { SpecError { file: name.file.clone(), ..e } } else { e };
+    // The loader does not know which option, or which place of a file, named the machine.
+    let place = |e: SpecError| match e.file.as_str() {
+        "machine" | "command line" if e.line == 0 => {
+            SpecError { file: name.file.clone(), line: name.line, column: name.column, ..e }
+        }
+        _ => e,
+    };
     let machine = machine::load(&name.value, &find, &names).map_err(place)?;
     check_own_name(context, Kind::Machine, name, &machine.name)?;
     Ok(machine)
@@ -130,7 +136,16 @@ impl Sources for CatalogSources<'_> {
         Ok(Arc::new(machine))
     }
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-        kernels(self.context, names, sets)
+        let kernels = kernels(self.context, names, sets)?;
+        for (kernel, name) in kernels.iter().zip(names) {
+            let thp = registry::mm_config(kernel).thp;
+            if thp.locality() == Locality::LadderCustom && thp.ladder.is_none() {
+                let set = sets.iter().find(|s| s.name.value == "thp_locality").map_or(name, |s| &s.name);
+                let what = format!("`thp_locality` of kernel {} is ladder_custom, which has no list", kernel.name);
+                return Err(set.error(what, "a list beside it: --set \"thp.ladder=D0 THP | D1 THP | D0 4k\""));
+            }
+        }
+        Ok(kernels)
     }
     fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
         Ok(self.spec(workload)?.params().iter().map(|p| p.name.clone()).collect())

@@ -85,6 +85,13 @@ fn overrides() {
         ),
         ("sched.hz=100", ["unknown tunable `sched.hz`", "did you mean `system.hz`?"]),
         ("scan.scan_size_mb", ["no name and value", "expected name=value"]),
+        ("scan_size_mb=512", ["unknown role `scan_size_mb`", "did you mean `scan.scan_size_mb`?"]),
+        ("kernel.numa_balancing_scan_size_mb=512", ["unknown tunable `kernel.", "did you mean `scan.scan_size_mb`?"]),
+        (
+            "kernel.numa_balancing=0",
+            ["unknown tunable `kernel.numa_balancing`", "did you mean `system.numa_balancing`?"],
+        ),
+        ("thp_locality=ladder_custom", ["is ladder_custom, which has no list", "--set \"thp.ladder=D0 THP"]),
     ] {
         let message = lab.refused(&format!("{QUICK} --kernel 6.3 --set {set}"), &parts);
         assert!(message.contains(&format!("--set {set}: ")), "{message}");
@@ -240,8 +247,8 @@ fn distances_that_make_no_scheduling_domains() {
     let lab = lab();
     let machine = |matrix: &str| {
         format!(
-            "name = \"odd\"\ntitle = \"t\"\nextends = \"e7-4807-4s\"\n[latency]\nby_hop_ns = [136, 197, 200, 210, 220, 230, 240, \
-             250, 260, 270, 280, 290]\n[distance]\nmatrix = {matrix}\n"
+            "name = \"odd\"\ntitle = \"t\"\nextends = \"e7-4807-4s\"\n[latency]\nmatrix_ns = [[136, 197, 197, 197], [197, 136, 197, 197], \
+             [197, 197, 136, 197], [197, 197, 197, 136]]\n[distance]\nmatrix = {matrix}\n"
         )
     };
     // Node 0 reaches node 3 early, node 3 reaches node 0 late: no set of groups covers what node 0 sees.
@@ -378,4 +385,47 @@ fn kernel_files_that_extend_each_other() {
     lab.write("base/own.toml", "name = \"own\"\ntitle = \"t\"\nextends = \"6.3\"\n");
     file("own", "extends = \"base/own.toml\"");
     lab.ok("kernel show own.toml");
+}
+
+#[test]
+fn a_misspelt_folder_of_a_catalog() {
+    let lab = lab();
+    lab.write("cat/machines/m.toml", "name = \"m\"\ntitle = \"t\"\nextends = \"tr-1950x\"\n");
+    lab.ok("list machines --catalog cat");
+    lab.write("cat/workload/sweep.toml", SWEEP);
+    lab.refused("list workloads --catalog cat", &["cat/workload: no folder of a catalog", "did you mean `workloads`?"]);
+}
+
+#[test]
+fn seeds_that_grow_above_the_largest() {
+    let lab = lab();
+    let line = format!("{QUICK} --kernel 6.3 --seed 9223372036854775807 --iterations 3");
+    lab.refused(&line, &["the last of 3 runs", "expected a first seed of at most 9223372036854775805"]);
+    lab.ok(&line.replace("--iterations 3", "--out d"));
+}
+
+#[test]
+fn a_machine_of_an_experiment_is_refused_at_its_place() {
+    let lab = lab();
+    let text = |machine: &str| {
+        let rest = "kernels = [\"off\"]\nworkloads = [\"numa02\"]\n";
+        format!("name = \"e\"\ntitle = \"t\"\nmachines = [\"{machine}\"]\n{rest}")
+    };
+    lab.write("e.toml", &text("2x1x4"));
+    lab.refused("run e.toml", &["e.toml:3:13: `2x1x4` is not four numbers"]);
+    lab.write("e.toml", &text("milan-2s"));
+    lab.refused("run e.toml", &["e.toml:3:13: no machine `milan-2s`", "did you mean `milan-2s-nps1`?"]);
+}
+
+#[test]
+fn a_table_is_not_reproduced_into_another_experiment() {
+    let lab = lab();
+    lab.ok(&format!("{QUICK} --kernel off --out fs"));
+    let before = lab.tree("fs");
+    lab.refused("reproduce 003 --out fs", &["fs: it holds the experiment `2x1x2x1_sweep`; expected a new or empty"]);
+    lab.refused("reproduce --all --out fs", &["fs: it holds an experiment"]);
+    assert_eq!(lab.tree("fs"), before);
+    lab.write("mine/thesis.txt", "x");
+    lab.refused("reproduce 003 --out mine", &["it holds other files, such as mine/thesis.txt"]);
+    assert_eq!(lab.tree("mine").len(), 1);
 }

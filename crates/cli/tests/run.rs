@@ -252,3 +252,110 @@ fn a_plan_names_the_sources_of_the_simulator() {
     let kept = |name: &str| files.iter().any(|f| f["name"] == format!("sources/{name}"));
     assert!(kept("kernels/off.toml") && kept("workloads/sweep.toml"), "{files:?}");
 }
+
+#[test]
+fn options_of_the_simulator_are_not_listed_under_guests() {
+    let help = lab().ok("run --help").out;
+    let (before, guests) = help.split_once("Guests (--backend vm):").unwrap();
+    for option in ["--check", "--trace", "--explain", "--json"] {
+        assert!(before.contains(&format!("{option}\n")) && !guests.contains(&format!("{option}\n")), "{option}");
+    }
+    assert!(guests.contains("--timing") && guests.contains("--boot-option"));
+    let validate = lab().ok("validate --help").out;
+    assert!(!validate.split_once("Guests (--backend vm):").unwrap().1.contains("--json\n"), "{validate}");
+}
+
+#[test]
+fn columns_of_different_work_are_named_with_what_differs() {
+    let lab = lab();
+    lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d"));
+    let ended = lab.ok(&format!("{QUICK} --kernel 6.7 --iterations 2 --param loops=9 --out d"));
+    let said = "sweep: 6.7 is not comparable with 6.3: loops is 9, not 3";
+    assert_eq!(ended.err.matches(said).count(), 1, "{}", ended.err);
+    assert!(ended.out.contains("6.7 is not comparable with 6.3"), "it stands among the notes");
+    assert!(lab.ok("compare d").err.contains(said));
+    lab.write("sweep.toml", &SWEEP.replace("cost = \"1ns\"", "cost = \"2ns\""));
+    let ended = lab.ok(&format!("{QUICK} --kernel 6.7 --iterations 2 --out d"));
+    assert!(ended.err.contains("6.7 is not comparable with 6.3: the workload's file has changed"), "{}", ended.err);
+    assert!(!ended.err.contains("loops is"), "{}", ended.err);
+    lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d"));
+    assert!(!lab.ok("compare d").err.contains("not comparable"), "both ran the same again");
+    // Another number of runs is no other work: only runs of one seed are held against each other.
+    let ended = lab.ok(&format!("{QUICK} --kernel 6.1 --seed 2 --out d"));
+    assert!(!ended.err.contains("not comparable"), "{}", ended.err);
+}
+
+#[test]
+fn a_machine_that_was_edited_between_two_runs_is_named() {
+    let lab = lab();
+    let machine =
+        |ghz: &str| format!("name = \"m\"\ntitle = \"t\"\nextends = \"tr-1950x\"\n[clock]\nsustained_ghz = {ghz}\n");
+    lab.write("m.toml", &machine("3.5"));
+    let line = |kernel: &str| format!("run --machine m.toml --workload sweep.toml --kernel {kernel} --out d");
+    lab.ok(&line("6.3"));
+    lab.write("m.toml", &machine("3"));
+    let err = lab.ok(&line("6.7")).err;
+    assert!(err.contains("6.7 is not comparable with 6.3: another machine is called m there"), "{err}");
+}
+
+#[test]
+fn a_check_runs_again_what_has_a_record_and_says_so() {
+    let lab = lab();
+    let line = format!("{QUICK} --kernel off,6.3 --out d");
+    let checked = "numalab: checked 2 runs: every invariant of the simulator holds";
+    assert!(lab.ok(&format!("{line} --check")).err.contains(checked));
+    let before = lab.tree("d");
+    let again = lab.ok(&format!("{line} --check")).err;
+    assert!(again.contains(checked) && !again.contains("had a record"), "{again}");
+    assert!(lab.tree("d") == before, "records stay as they are");
+    let plain = lab.ok(&line).err;
+    assert!(plain.matches("had a record").count() == 2 && !plain.contains("checked"), "{plain}");
+}
+
+#[test]
+fn runs_are_said_as_they_end_and_ctrl_c_says_what_is_kept() {
+    use std::io::{BufRead, BufReader};
+    let lab = lab();
+    let args = format!("{QUICK} --kernel off,6.3 --iterations 1000 --jobs 1 --out d");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
+    command.args(args.split(' ')).current_dir(lab.path(".")).stderr(std::process::Stdio::piped());
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.starts_with("2x1x2x1 sweep off seed 1: "), "{first}");
+    assert!(child.try_wait().unwrap().is_none(), "the first run is said long before the last has ended");
+    let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let said = rest.iter().find_map(|l| l.strip_prefix("numalab: interrupted: ")).unwrap_or_else(|| panic!("{rest:?}"));
+    let kept: usize = said.split(' ').next().unwrap().parse().unwrap();
+    assert!(said.ends_with(" of 2000 runs have their record in d; the same command resumes"), "{said}");
+    let missing = format!("{} of 2000 runs have no record yet", 2000 - kept);
+    let compare = lab.run("compare d");
+    assert!(kept > 0 && compare.code == 1 && compare.err.contains(&missing), "{kept}: {}", compare.err);
+    let resumed = lab.ok(&args.replace("1000", "1"));
+    assert_eq!(resumed.err.matches("had a record").count(), 1, "{}", resumed.err);
+    assert!(lab.tree("d").iter().all(|f| !f.0.contains(".partial")), "nothing half-written is left");
+}
+
+#[test]
+fn runs_that_leave_the_list_are_named_and_kernels_can_be_added_to_a_named_experiment() {
+    let lab = lab();
+    let experiment =
+        "title = \"t\"\nmachines = [\"2x1x2x1\"]\nkernels = [\"off\", \"6.3\"]\nworkloads = [\"sweep.toml\"]\n";
+    lab.write("e.toml", &format!("name = \"e\"\n{experiment}iterations = 3\n"));
+    let first = lab.ok("run e.toml --out d").err;
+    assert!(!first.contains("leave"), "{first}");
+    let fewer = lab.ok("run e.toml --iterations 1 --out d").err;
+    assert!(
+        fewer.contains("numalab: 4 of 6 runs leave the comparison of d (2x1x2x1 sweep off seed 2 and others)"),
+        "{fewer}"
+    );
+    let more = lab.ok("run e.toml --kernel 6.7,6.3 --out d").err;
+    assert!(!more.contains("leave") && more.matches("had a record").count() == 6, "{more}");
+    let c = json(&lab.ok("compare d --json").out);
+    assert_eq!((c["kernels"].clone(), c["baseline"].clone()), (serde_json::json!(["off", "6.3", "6.7"]), "off".into()));
+    assert!(lab.run("run --kernel 6.7").err.contains("is missing"));
+    assert!(lab.run("run e.toml --kernel 6.7 --workload numa02").err.contains("`--workload"));
+}

@@ -229,3 +229,20 @@ fn subjects_and_runs_that_are_not_there_are_refused() {
         }
     }
 }
+
+#[test]
+fn the_run_that_was_taken_of_several_seeds_is_named_and_so_is_how_many_are_not_listed() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", common::SWEEP);
+    lab.ok(&format!("{} --kernel off,6.3,6.7 --iterations 3 --seed 4 --trace --explain --out d", common::QUICK));
+    for line in ["trace d --kernel 6.7 --out t.pftrace", "explain d --kernel 6.7 --vma"] {
+        let err = lab.ok(line).err;
+        let taken = "numalab: of 3 seeds the first: --kernel 6.7 --workload sweep --machine 2x1x2x1 --seed 4 (";
+        assert!(err.contains(taken), "{line}: {err}");
+    }
+    let one = lab.ok("explain d --kernel 6.7 --seed 5 --vma").err;
+    assert!(!one.contains("seeds"), "{one}");
+    let refused = lab.run("trace d --out t.pftrace");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("9 runs fit") && refused.err.contains("or one of 1 more (experiment.json lists all)"));
+}

@@ -8,7 +8,7 @@
 //! inside a file is checked against the file's by whoever parses it, with [`File::check_name`].
 
 use crate::kernel::{self, KernelSpec};
-use crate::spec::{SpecError, Spot};
+use crate::spec::{nearest, SpecError, Spot};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::path::Path;
@@ -135,6 +135,7 @@ impl Catalog {
             let folders: Vec<_> = Kind::ALL.iter().map(|k| k.folder()).collect();
             return Err(SpecError { expected: format!("a folder with any of {}", folders.join(", ")), ..e });
         }
+        refuse_misspelt(dir)?;
         self.sort();
         Ok(())
     }
@@ -192,6 +193,29 @@ impl kernel::Lookup for Catalog {
     fn kernel_names(&self) -> Vec<String> {
         self.names(Kind::Kernel).map(str::to_string).collect()
     }
+}
+
+/// Refuses a folder that nothing reads but that was meant to be read: one with TOML files, or nearly of a known name.
+fn refuse_misspelt(dir: &Path) -> Result<(), SpecError> {
+    let known = Kind::ALL.map(Kind::folder);
+    let io =
+        |path: &Path, e: &std::io::Error| SpecError::plain(&path.display().to_string(), reason(e), "a readable folder");
+    for entry in std::fs::read_dir(dir).map_err(|e| io(dir, &e))? {
+        let path = entry.map_err(|e| io(dir, &e))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !path.is_dir() || name.starts_with('.') || known.contains(&name.as_str()) {
+            continue;
+        }
+        let files = std::fs::read_dir(&path).map_err(|e| io(&path, &e))?;
+        let toml = files.flatten().any(|f| f.path().extension().is_some_and(|e| e == "toml"));
+        let near = nearest(&name, known);
+        if toml || near.is_some() {
+            let what = format!("no folder of a catalog is called `{name}`");
+            let e = SpecError::plain(&path.display().to_string(), what, format!("one of {}", known.join(", ")));
+            return Err(SpecError { nearest: near, ..e });
+        }
+    }
+    Ok(())
 }
 
 /// Whether a name given by a person means a file.
@@ -298,6 +322,17 @@ mod tests {
         let e = kernel::Lookup::kernel_spec(&c, "mine").unwrap_err();
         assert!(e.to_string().contains("mine.toml:1:8: `name` is \"other\"; expected \"mine\""), "{e}");
         assert!(c.overlay(&dir.path().join("absent")).unwrap_err().to_string().contains("no catalog here"));
+        let (typo, other) = (dir.path().join("workload"), dir.path().join("notes"));
+        std::fs::create_dir(&typo).unwrap();
+        let e = c.overlay(dir.path()).unwrap_err().to_string();
+        assert!(e.contains("workload: no folder of a catalog is called `workload`; expected one of machines, "), "{e}");
+        assert!(e.ends_with("did you mean `workloads`?"), "{e}");
+        std::fs::remove_dir(typo).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        c.overlay(dir.path()).unwrap();
+        std::fs::write(other.join("a.toml"), "").unwrap();
+        assert!(c.overlay(dir.path()).unwrap_err().to_string().contains("no folder of a catalog is called `notes`"));
+        std::fs::remove_dir_all(other).unwrap();
         std::fs::write(folder.join("bin.toml"), [0xff, 0xfe]).unwrap();
         assert!(c.overlay(dir.path()).unwrap_err().to_string().contains("not UTF-8"));
     }

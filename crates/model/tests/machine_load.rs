@@ -104,6 +104,18 @@ fn base_loads() {
 }
 
 #[test]
+fn impossible_latencies_are_warned_about() {
+    let warned = |old: &str, new: &str| load(&with(old, new)).unwrap().warnings.join("; ");
+    let llc = warned("llc_ns = 13", "llc_ns = 500");
+    assert!(llc.contains("the last-level cache answers in 500 ns, memory of node 0 in 100 ns"), "{llc}");
+    let hop = warned("hop_ns = 50", "hop_ns = 1000");
+    assert!(
+        hop.contains("from node 0 to node 1 the links alone take 1000 ns, the whole access 150 ns, in 2 pairs"),
+        "{hop}"
+    );
+}
+
+#[test]
 fn unknown_keys_name_the_nearest() {
     for (old, new, near) in [
         ("sockets = 2", "sokets = 2\nsockets = 2", "sockets"),
@@ -141,6 +153,11 @@ fn wrong_values_are_refused_at_their_place() {
         ("sustained_gbps = 80", "sustained_gbps = nan", "nan", vec!["expected a number"]),
         ("sustained_gbps = 30", "sustained_gbps = 50", "[[link]]", vec!["above the peak of 40"]),
         ("by_hop = [10, 20]", "by_hop = [10]", "by_hop", vec!["1 values for 2 hop classes"]),
+        ("by_hop = [10, 20]", "by_hop = [10, 20, 30]", "by_hop", vec!["3 values for 2 hop classes"]),
+        ("by_hop_ns = [100, 150]", "by_hop_ns = [100, 150, 300]", "by_hop_ns", vec!["3 values for 2 hop classes"]),
+        ("sustained_gbps = 80", "sustained_gbps = 300", "[memory]", vec!["sustained 300 GB/s is above the peak of"]),
+        ("sustained_ghz = 3", "sustained_ghz = 9", "[clock]", vec!["all cores sustain 9 GHz", "at most `single_ghz`"]),
+        ("[layout]", "[layuot]", "[layuot]", vec!["unknown key `layuot`", "did you mean `layout`"]),
         ("by_hop = [10, 20]", "by_hop = [10, 255]", "by_hop", vec!["no path to 1", "10 to 254"]),
         ("by_hop = [10, 20]", "by_hop = [10, 9]", "by_hop", vec!["is 9", "10 to 254"]),
         ("by_hop = [10, 20]", "by_hop = [10, 20.5]", "by_hop", vec!["20.5"]),

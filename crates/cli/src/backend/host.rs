@@ -1,7 +1,7 @@
 //! The machine at hand, with the kernel it runs.
 //!
-//! A kernel of the experiment stands for the running one if it is of the same series, or if it is only a setting of
-//! any kernel (`off`). Settings are made before a run and undone after it, which needs root.
+//! A kernel of the experiment stands for the running one if it is called `host`, if it is of the same series, or if it is
+//! only a setting of any kernel (`off`). Settings are made before a run and undone after it, which needs root.
 
 use super::Ready;
 use crate::context::Context;
@@ -64,9 +64,14 @@ impl Backend for Host {
     }
 }
 
-/// Series of a release: `6.1` of `6.1.0-9-amd64`.
-fn series(release: &str) -> String {
-    release.split(['.', '-']).take(2).collect::<Vec<_>>().join(".")
+/// Whether a kernel stands for the one of `release`: by its image, or without one by its name.
+fn runs_here(kernel: &Kernel, release: &str) -> Result<bool, SpecError> {
+    let wanted = match kernel.image.as_deref() {
+        Some(real::SAME) => return Ok(true),
+        Some(image) => ImageSpec::parse(image)?.series(),
+        None => kernel.chain.first().map(|name| real::series(name)),
+    };
+    Ok(wanted == Some(real::series(release)))
 }
 
 /// An experiment's names as this machine has them.
@@ -81,16 +86,13 @@ impl Sources for HostSources<'_> {
         self.catalog.machine(name)
     }
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-        let mut kernels = real::kernels(self.context, names, sets)?;
+        let mut kernels = real::kernels_here(self.context, names, sets, &self.release)?;
         for (kernel, name) in kernels.iter_mut().zip(names) {
-            let wanted = match kernel.image.as_deref() {
-                Some(real::SAME) => Some(series(&self.release)),
-                Some(image) => ImageSpec::parse(image)?.series(),
-                None => None,
-            };
-            if wanted != Some(series(&self.release)) {
+            if !runs_here(kernel, &self.release)? {
                 let what = format!("this machine runs {}, not `{}`", self.release, name.value);
-                let expected = format!("a kernel of the series {}, `off`, or --backend vm", series(&self.release));
+                let series = real::series(&self.release);
+                let expected =
+                    format!("`host` (the running kernel), `off`, a kernel of the series {series}, or --backend vm");
                 return Err(name.error(what, expected));
             }
             kernel.image = Some(format!("running {}", self.release));
@@ -126,7 +128,7 @@ mod tests {
     #[test]
     fn series_of_releases() {
         for (release, wanted) in [("6.1.0-9-amd64", "6.1"), ("6.12-rc3", "6.12"), ("7.0", "7.0")] {
-            assert_eq!(series(release), wanted);
+            assert_eq!(real::series(release), wanted);
         }
     }
 }

@@ -24,7 +24,7 @@ pub enum Place {
     Sim,
     /// Real kernels in QEMU
     Vm,
-    /// This machine, with the kernel it runs
+    /// This machine, with the kernel it runs (--kernel host,off; docs/host.md)
     Host,
 }
 

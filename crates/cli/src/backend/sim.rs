@@ -15,6 +15,8 @@ use numalab_sim::{Harness, SimConfig, SimError, Thp};
 pub struct Sim {
     /// Verify the engine's invariants at the end of every run.
     pub check: bool,
+    /// Run plans that have a record too, and hold what they count against it.
+    pub again: bool,
     /// Logs to write beside records.
     pub logs: Logs,
     /// What carries out the workload.
@@ -68,7 +70,7 @@ impl Backend for Sim {
         Ok(outcome.into())
     }
     fn lacks(&self, input: &PlanInput) -> bool {
-        self.logs.lack(&input.id)
+        self.again || self.logs.lack(&input.id)
     }
 }
 

@@ -72,6 +72,10 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 /// One line of score per table, and the total.
 fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
     let (mut lines, mut cells, mut exit) = (String::new(), Vec::new(), Exit::Ok);
+    if let Some(dir) = args.out.as_ref().filter(|d| d.join("experiment.json").exists()) {
+        let expected = "a new directory, or one for every published table";
+        return Err(Failure::usage(format!("{}: it holds an experiment; expected {expected}", dir.display())));
+    }
     for name in context.catalog.names(Kind::Published) {
         let done = table(context, args, name)?;
         lines.push_str(&score_line(&format!("mail {}", done.name), &done.cells));
@@ -104,6 +108,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let progress = Progress::new(0);
     let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
     let work = Work { context, published: &published, dir, executor };
+    work.refuse_foreign()?;
     let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::Ok);
     let mut experiments = Vec::new();
     for block in &published.blocks {
@@ -132,6 +137,9 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     }
     Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, experiments, exit })
 }
+
+/// Folder of the runs with which an amount of work is searched.
+const CALIBRATION: &str = "calibration";
 
 /// What all blocks of a table share.
 struct Work<'a> {
@@ -218,6 +226,28 @@ impl Work<'_> {
         (0..list.len()).map(of).collect()
     }
 
+    /// Refuses a directory with anything else than this table's experiments, before any of them is put there.
+    fn refuse_foreign(&self) -> Result<(), Failure> {
+        let foreign = |what: String| {
+            let expected = format!("a new or empty directory, or one of `reproduce {}`", self.published.name.value);
+            Failure::usage(format!("{}: {what}; expected {expected}", self.dir.display()))
+        };
+        if self.dir.join("experiment.json").is_file() {
+            let (held, own) =
+                (Store::open(&self.dir)?.file().name.clone(), format!("reproduce-{}", self.published.name.value));
+            return if held == own { Ok(()) } else { Err(foreign(format!("it holds the experiment `{held}`"))) };
+        }
+        let mut known: Vec<PathBuf> = self.published.blocks.iter().map(|b| self.home(b)).collect();
+        known.push(self.dir.join(CALIBRATION));
+        let Ok(entries) = std::fs::read_dir(&self.dir) else { return Ok(()) };
+        let mut others = entries.flatten().map(|e| e.path()).filter(|p| !known.contains(p));
+        let partial = |p: &PathBuf| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with('.'));
+        match others.find(|p| !partial(p)) {
+            Some(path) => Err(foreign(format!("it holds other files, such as {}", path.display()))),
+            None => Ok(()),
+        }
+    }
+
     /// Where a block's records go: a folder of its own if there are several, or columns of its own.
     fn home(&self, block: &Block) -> PathBuf {
         let simulated: Vec<&Block> = self.published.blocks.iter().filter(|b| b.run.is_ok()).collect();
@@ -262,7 +292,7 @@ impl Work<'_> {
             name: format!("calibrate-{}", p.name.value),
             ..self.experiment(block, run, &[&list[baseline]])
         };
-        let dir = self.dir.join("calibration");
+        let dir = self.dir.join(CALIBRATION);
         let sources = CatalogSources::new(self.context, &base.workloads)?;
         let mut steps: Vec<Run> = Vec::new();
         let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {

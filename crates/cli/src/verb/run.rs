@@ -2,9 +2,10 @@
 
 use crate::backend::{self, Place, Ready, Sim};
 use crate::context::{named, Context};
-use crate::execute::{describe, execute, Executor, Finished};
+use crate::execute::{execute, Executor, Finished};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::guest::GuestArgs;
+use crate::interrupt;
 use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
@@ -13,7 +14,7 @@ use crate::verb::compare;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
 use numalab_model::kernel::Setting;
-use numalab_model::record::{Status, Store};
+use numalab_model::record::Store;
 use numalab_model::spec::Spot;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -23,17 +24,18 @@ use std::path::{Path, PathBuf};
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Experiment: a name of the catalog or a TOML file
-    #[arg(required_unless_present = "machine", conflicts_with_all = ["machine", "kernel", "workload"])]
+    /// Experiment: a name of the catalog or a TOML file (docs/experiments.md)
+    #[arg(required_unless_present = "machine", conflicts_with_all = ["machine", "workload"])]
     experiment: Option<String>,
     /// Machines: names of the catalog, TOML files, or NODESxLLCSxCORESxTHREADS
     #[arg(long, value_delimiter = ',', requires = "kernel", requires = "workload", value_name = "M,…")]
     machine: Vec<String>,
-    /// Kernels to compare, the first is the baseline: names of the catalog, TOML files, or with --backend vm
-    /// images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE
-    #[arg(long, value_delimiter = ',', requires = "machine", value_name = "A,B,…")]
+    /// Kernels to compare, the first is the baseline: names of the catalog, TOML files (docs/kernels.md), or with
+    /// --backend vm images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE
+    /// Beside an experiment: kernels added to its own
+    #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
     kernel: Vec<String>,
-    /// Workloads
+    /// Workloads: names of the catalog or TOML files (docs/workloads.md)
     #[arg(long, value_delimiter = ',', requires = "machine", value_name = "W,…")]
     workload: Vec<String>,
     /// Runs per machine, kernel and workload, with seeds S, S+1, …
@@ -80,7 +82,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let experiment = experiment(context, args)?;
     let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
-    let sim = Sim { check: args.check, logs, ..Sim::default() };
+    let sim = Sim { check: args.check, again: args.check, logs, ..Sim::default() };
     let order = Order { place: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
     let (store, finished) = carry_out(context, &experiment, order)?;
     let exit = exit(&finished);
@@ -111,20 +113,50 @@ pub fn carry_out(
     experiment: &Experiment,
     mut order: Order<'_>,
 ) -> Result<(Store, Vec<Finished>), Failure> {
-    let progress = Progress::new(0);
+    let mut progress = Progress::new(0);
+    progress.lines = true;
     // Logs lie beside records, and only the simulator, whose directories have no suffix, writes them.
     order.sim.logs.dir = options::directory(order.out, &experiment.name);
-    let ready = backend::prepare(context, experiment, order.place, order.guest, order.sim, &progress)?;
+    let ready = backend::prepare(context, experiment, order.place, order.guest, order.sim.clone(), &progress)?;
     let Ready { backend, cells, suffix, jobs_max } = ready;
     let dir = options::directory(order.out, &format!("{}{suffix}", experiment.name));
+    let before = Store::open(&dir).ok();
     let store = Store::create(&dir, experiment, &cells)?;
+    if let Some(text) = before.and_then(|b| gone(&b, &store)) {
+        note(&text);
+    }
+    interrupt::watch(&dir);
     progress.set_total(cells.len());
     let jobs = options::jobs(order.jobs).min(jobs_max);
     let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress })?;
     progress.clear();
     let store = listed(store, experiment, &cells)?;
-    log(&cells, &finished);
+    if order.sim.check {
+        note(&checked(finished.len()));
+    }
     Ok((store, finished))
+}
+
+/// What `--check` found: a run that broke an invariant, or counted other than its record, has ended the command.
+fn checked(runs: usize) -> String {
+    let runs = if runs == 1 { "1 run".to_string() } else { format!("{runs} runs") };
+    format!("numalab: checked {runs}: every invariant of the simulator holds, and each counts what its record has")
+}
+
+/// The runs that a shorter experiment takes from the list of its directory, in a sentence.
+fn gone(before: &Store, now: &Store) -> Option<String> {
+    let listed = |r: &str| now.file().runs.iter().any(|m| m.record == r);
+    let lost: Vec<_> = before.file().runs.iter().filter(|m| !listed(&m.record)).collect();
+    let first = lost.first()?;
+    let which = format!("{} {} {} seed {}", first.machine, first.workload, first.kernel, first.seed);
+    let more = if lost.len() > 1 { " and others" } else { "" };
+    Some(format!(
+        "numalab: {} of {} runs leave the comparison of {} ({which}{more}): this command asks for other or fewer runs of \
+         the same machine, workload and kernel, or is another build; their records stay there, and asking for them again lists them again",
+        lost.len(),
+        before.file().runs.len(),
+        now.dir().display()
+    ))
 }
 
 /// The store with the runs of `cells` in its list. Another process that opened the directory at the same moment may
@@ -140,7 +172,7 @@ fn listed(store: Store, experiment: &Experiment, cells: &[Cell]) -> Result<Store
 
 fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
     let mut experiment = match &args.experiment {
-        Some(name) => from_catalog(context, name)?,
+        Some(name) => with_more(from_catalog(context, name)?, &args.kernel),
         None => ad_hoc(args),
     };
     experiment.iterations = args.iterations.unwrap_or(experiment.iterations);
@@ -184,6 +216,16 @@ fn from_catalog(context: &Context, name: &str) -> Result<Experiment, Failure> {
     Ok(experiment)
 }
 
+/// An experiment with more kernels, each after its own; the baseline stays.
+fn with_more(mut experiment: Experiment, kernels: &[String]) -> Experiment {
+    for name in kernels {
+        if !experiment.kernels.iter().any(|k| k.value == *name) {
+            experiment.kernels.push(named("--kernel", name));
+        }
+    }
+    experiment
+}
+
 fn ad_hoc(args: &Args) -> Experiment {
     let spots = |option: &str, list: &[String]| list.iter().map(|n| named(option, n)).collect();
     let stems = |list: &[String]| list.iter().map(|n| stem(n)).collect::<Vec<_>>().join("+");
@@ -206,22 +248,6 @@ fn ad_hoc(args: &Args) -> Experiment {
 fn stem(name: &str) -> String {
     let file = Path::new(name).file_name().map_or_else(|| name.into(), |f| f.to_string_lossy().into_owned());
     file.strip_suffix(".toml").map(str::to_string).unwrap_or(file)
-}
-
-/// One line per run on standard error: wall time is not part of a record.
-fn log(cells: &[Cell], finished: &[Finished]) {
-    for (cell, f) in cells.iter().zip(finished) {
-        let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
-        let more = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };
-        let end = match &f.record.outcome.status {
-            Status::Completed => String::new(),
-            // What a guest's backend says beside the record is how it failed.
-            _ if !f.note.is_empty() => String::new(),
-            Status::Timeout => ", ended at its limit of time".into(),
-            Status::Failed(why) => format!(", failed: {why}"),
-        };
-        note(&format!("{}: {how}{more}{end}", describe(&cell.input)));
-    }
 }
 
 /// The worst that happened to any run.
@@ -278,6 +304,7 @@ fn summary_of(f: &Finished) -> Run<'_> {
 /// A damaged record.
 pub fn table(store: &Store) -> Result<String, Failure> {
     let loaded = records::load(store, None, records::Series::Drop)?;
+    loaded.unlike.iter().for_each(|text| note(text));
     Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
 }
 

@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// Iterations an experiment may ask for at most.
 pub const ITERATIONS_MAX: u32 = 100_000;
 
+/// Largest seed: what every reader of a record's JSON can hold.
+pub const SEED_MAX: u64 = i64::MAX as u64;
+
 /// An experiment as written, nothing resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
@@ -164,8 +167,13 @@ impl Experiment {
     /// Refuses contradictions that need no catalog.
     ///
     /// # Errors
-    /// A baseline that is not among the kernels, or parameters for a workload that is not run.
+    /// A baseline that is not among the kernels, parameters for a workload that is not run, or seeds above 2^63 - 1.
     pub fn check(&self) -> Result<(), SpecError> {
+        let after_first = u64::from(self.iterations.saturating_sub(1));
+        if self.seed.checked_add(after_first).map_or(true, |last| last > SEED_MAX) {
+            let what = format!("the last of {} runs from seed {} has one above {SEED_MAX}", self.iterations, self.seed);
+            return Err(SpecError::plain("seed", what, format!("a first seed of at most {}", SEED_MAX - after_first)));
+        }
         if let Some(b) = &self.baseline {
             if !self.kernels.iter().any(|k| k.value == b.value) {
                 let names: Vec<&str> = self.kernels.iter().map(|k| k.value.as_str()).collect();

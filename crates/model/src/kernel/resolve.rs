@@ -1,6 +1,6 @@
 //! From catalog files and overrides to a [`Kernel`].
 
-use super::{Kernel, KernelSpec, RoleChoice, Setting, TunableChoice, Vocabulary};
+use super::{Kernel, KernelSpec, RoleChoice, Setting, TunableChoice, TunableInfo, Vocabulary};
 use crate::spec::{nearest, SpecError, Spot};
 
 /// Origin of a value nobody set.
@@ -171,7 +171,9 @@ fn set_role(kernel: &mut Kernel, vocabulary: &Vocabulary, s: &Setting, origin: &
     let names = || vocabulary.roles.iter().map(|r| r.name);
     let Some(choice) = kernel.roles.iter_mut().find(|r| r.role == s.name.value) else {
         let expected = format!("one of {}", names().collect::<Vec<_>>().join(", "));
-        return Err(s.name.error(format!("unknown role `{}`", s.name.value), expected).near(&s.name.value, names()));
+        let e = s.name.error(format!("unknown role `{}`", s.name.value), expected).near(&s.name.value, names());
+        let tunable = by_kernel_name(vocabulary, &s.name.value);
+        return Err(SpecError { nearest: tunable.or(e.nearest), ..e });
     };
     let words = implementations(vocabulary, &s.name.value);
     if !words.contains(&s.value.as_str()) {
@@ -208,9 +210,24 @@ fn unknown_tunable(vocabulary: &Vocabulary, s: &Setting) -> SpecError {
     // A right group with a misspelt key is the common case; then a key moved to another group; then anything near.
     e.nearest = nearest(key, of_group.iter().copied())
         .map(|k| format!("{group}.{k}"))
-        .or_else(|| all().find(|n| n.split_once('.').is_some_and(|(_, k)| k == key)).map(str::to_string))
+        .or_else(|| by_kernel_name(vocabulary, &s.name.value))
         .or_else(|| nearest(&s.name.value, all()));
     e
+}
+
+/// The tunable that goes by another name: the kernel's own (`kernel.numa_balancing_scan_size_mb`, a file's name) or
+/// `key` without its group.
+fn by_kernel_name(vocabulary: &Vocabulary, name: &str) -> Option<String> {
+    let last = |text: &str| text.rsplit(['.', '/', ' ']).next().unwrap_or_default().to_string();
+    let key = last(name);
+    // Up to 5.12 the files of debugfs were sysctls with this prefix.
+    let short = key.strip_prefix("numa_balancing_").unwrap_or(&key);
+    let find = |fits: &dyn Fn(&TunableInfo) -> bool| vocabulary.tunables.iter().find(|t| fits(t));
+    find(&|t| t.kernel_name == name)
+        .or_else(|| find(&|t| last(&t.name) == key))
+        .or_else(|| find(&|t| last(t.kernel_name) == key))
+        .or_else(|| find(&|t| last(&t.name) == short))
+        .map(|t| t.name.clone())
 }
 
 fn apply_override(kernels: &mut [Kernel], vocabulary: &Vocabulary, s: &Setting) -> Result<(), SpecError> {

@@ -13,8 +13,18 @@ const REMOTE_DEFAULT: u8 = 20;
 
 /// Everything suspicious, most telling first.
 pub(super) fn suspicions(m: &Machine) -> Vec<String> {
-    let checks: [fn(&Machine) -> Option<String>; 8] =
-        [all_local, diagonal, remote_below_local, kernel_default, flat, order, asymmetric, latency_below_local];
+    let checks: [fn(&Machine) -> Option<String>; 10] = [
+        all_local,
+        diagonal,
+        remote_below_local,
+        kernel_default,
+        flat,
+        order,
+        asymmetric,
+        latency_below_local,
+        cache_above_memory,
+        hops_above_latency,
+    ];
     checks.iter().filter_map(|c| c(m)).chain(empty_nodes(m)).collect()
 }
 
@@ -164,6 +174,34 @@ fn latency_below_local(m: &Machine) -> Option<String> {
         "from node {a}, memory of node {b} is faster ({} ns) than its own ({} ns), in {}",
         m.latency_ns[i][j],
         m.latency_ns[i][i],
+        in_pairs(count)
+    ))
+}
+
+fn cache_above_memory(m: &Machine) -> Option<String> {
+    let llc = m.cache.llc_latency_ns;
+    let node = m.cpu_nodes().find(|&n| m.latency_ns[n][n] <= llc)?;
+    let (id, ns) = (m.nodes[node].id, m.latency_ns[node][node]);
+    Some(format!(
+        "the last-level cache answers in {llc} ns, memory of node {id} in {ns} ns: a cache that is no faster than memory; \
+         check `llc_ns` of [cache]"
+    ))
+}
+
+/// Pairs of nodes whose links alone take longer than the whole access.
+fn hops_above_latency(m: &Machine) -> Option<String> {
+    let on_the_way = |i: usize, j: usize| {
+        let ns = |r: &super::Route| r.hops.iter().map(|&(link, _)| m.links[link].hop_latency_ns).sum::<f64>();
+        m.routes[i][j].iter().map(ns).fold(0.0, f64::max)
+    };
+    let wrong = |i: usize, j: usize| !m.nodes[i].cpus.is_empty() && on_the_way(i, j) >= m.latency_ns[i][j];
+    let ((i, j), count) = first_and_count(m, wrong)?;
+    let (a, b) = (m.nodes[i].id, m.nodes[j].id);
+    Some(format!(
+        "from node {a} to node {b} the links alone take {} ns, the whole access {} ns, in {}; check `hop_ns` of [[link]] \
+         against [latency]",
+        on_the_way(i, j),
+        m.latency_ns[i][j],
         in_pairs(count)
     ))
 }

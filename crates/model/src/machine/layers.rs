@@ -49,6 +49,16 @@ impl<'a> Layers<'a> {
     pub(super) fn roots(docs: &'a [Doc]) -> Self {
         Self { tables: docs.iter().map(Doc::root).collect() }
     }
+    /// Refuses every key that is none of `known`, in all files.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), SpecError> {
+        for key in self.tables.iter().flat_map(Table::keys) {
+            if !known.contains(&key.value.as_str()) {
+                let e = key.error(format!("unknown key `{}`", key.value), format!("one of {}", known.join(", ")));
+                return Err(e.near(&key.value, known.iter().copied()));
+            }
+        }
+        Ok(())
+    }
     /// A sub-table; empty if no file has it.
     pub(super) fn sub(&self, key: &str) -> Result<Layers<'a>, SpecError> {
         let mut tables = Vec::new();

@@ -120,6 +120,13 @@ impl Defaults {
             peak_gbps: t.opt_positive("peak_gbps", MAX_GBPS)?,
             sustained_gbps: t.opt_positive("sustained_gbps", MAX_GBPS)?,
         };
+        if let (Some(peak), Some(sustained)) = (d.peak_gbps, d.sustained_gbps) {
+            if sustained > peak {
+                return Err(
+                    t.error(format!("sustained {sustained} GB/s is above the peak of {peak}"), "at most the peak")
+                );
+            }
+        }
         t.finish()?;
         Ok(d)
     }

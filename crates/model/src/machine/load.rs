@@ -20,6 +20,32 @@ const IPC: f64 = 1.0;
 /// `node_reclaim_distance` where a machine says nothing (kernel-scheduler.md: 30 generic).
 const NODE_RECLAIM_DISTANCE: i64 = 30;
 
+/// Every key and section at the top of a machine file.
+const KEYS: [&str; 22] = [
+    "assumed",
+    "cache",
+    "class",
+    "clock",
+    "cores",
+    "costs",
+    "distance",
+    "extends",
+    "hop",
+    "ipc",
+    "latency",
+    "layout",
+    "link",
+    "llc",
+    "memory",
+    "name",
+    "node",
+    "node_reclaim_distance",
+    "routing",
+    "stream",
+    "title",
+    "tlb",
+];
+
 /// Loads a machine by catalog name (`milan-2s-nps1`), path (`lab/mine.toml`) or shorthand (`2x8x8x2`).
 ///
 /// `find` returns file name and text of a catalog machine; `names` are the catalog's names, for the
@@ -81,6 +107,8 @@ impl Machine {
     fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
         let docs = chain(file, text, find, names)?;
         let root = Layers::roots(&docs);
+        // First, so that a misspelt section is not taken for a missing one.
+        root.only(&KEYS)?;
         let (name, title) = identity(&root)?;
         let clock = clock(&root)?;
         let (cache, llc_bytes) = cache(&root)?;
@@ -92,7 +120,6 @@ impl Machine {
         let reclaim = root.opt_int("node_reclaim_distance", 10..=254)?.unwrap_or(NODE_RECLAIM_DISTANCE);
         let assumed = root.strs("assumed")?;
         let stream = stream(&root)?;
-        root.finish()?;
         let mut machine = Machine {
             name,
             title,
@@ -159,6 +186,13 @@ fn clock(root: &Layers) -> Result<Clock, SpecError> {
         sustained_ghz: t.positive("sustained_ghz", 20.0)?,
         single_ghz: t.positive("single_ghz", 20.0)?,
     };
+    if clock.sustained_ghz > clock.single_ghz {
+        let what = format!(
+            "all cores sustain {} GHz, above the {} GHz of a single one",
+            clock.sustained_ghz, clock.single_ghz
+        );
+        return Err(t.error(what, "`sustained_ghz` at most `single_ghz`"));
+    }
     t.finish()?;
     Ok(clock)
 }

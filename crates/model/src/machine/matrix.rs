@@ -34,6 +34,7 @@ enum Form {
 /// A missing section, a matrix of the wrong shape, a value out of range, two nodes without a path.
 pub(super) fn read(root: &Layers, layout: &Layout, graph: &Graph) -> Result<Matrices, SpecError> {
     let n = layout.nodes.len();
+    let own = root.place().file;
     let distance = form(root, "distance", "by_hop", "matrix")?;
     let latency = form(root, "latency", "by_hop_ns", "matrix_ns")?;
     let own_hop = root.sub("hop")?;
@@ -47,14 +48,14 @@ pub(super) fn read(root: &Layers, layout: &Layout, graph: &Graph) -> Result<Matr
     let distance = match &distance {
         Form::Matrix(m) => distances(m, n)?,
         Form::ByHop(list) => {
-            let values = by_hop(list, &hop)?;
+            let values = by_hop(list, &hop, &own)?;
             distances(&list.clone().map(|_| values), n)?
         }
     };
     let latency_ns = match &latency {
         Form::Matrix(m) => latencies(m, n)?,
         Form::ByHop(list) => {
-            let values = by_hop(list, &hop)?;
+            let values = by_hop(list, &hop, &own)?;
             let mut ns = latencies(&list.clone().map(|_| values), n)?;
             own_latency_of_memory_nodes(layout, &mut ns);
             ns
@@ -81,12 +82,20 @@ fn form(root: &Layers, section: &str, by_hop: &str, matrix: &str) -> Result<Form
     Ok(found)
 }
 
-/// Spreads values by class over a matrix.
-fn by_hop(list: &Spot<Vec<f64>>, hop: &[Vec<u8>]) -> Result<Vec<Vec<f64>>, SpecError> {
+/// Spreads values by class over a matrix; `own` is the nearest file of the chain.
+fn by_hop(list: &Spot<Vec<f64>>, hop: &[Vec<u8>], own: &str) -> Result<Vec<Vec<f64>>, SpecError> {
     let classes = hop.iter().flatten().max().map_or(0, |&h| usize::from(h) + 1);
     if list.value.len() < classes {
         let what = format!("{} values for {classes} hop classes", list.value.len());
         return Err(list.error(what, format!("one value for each of the classes 0 to {}", classes - 1)));
+    }
+    // A value that no pair of nodes has would be a mistake about the machine that nothing else shows. A file that
+    // extends a larger machine keeps its list.
+    if list.value.len() > classes && list.file == own {
+        let what = format!("{} values for {classes} hop classes", list.value.len());
+        return Err(
+            list.error(what, format!("{classes}: one for each of the classes 0 to {}", classes.saturating_sub(1)))
+        );
     }
     Ok(hop.iter().map(|row| row.iter().map(|&h| list.value[usize::from(h)]).collect()).collect())
 }

@@ -61,6 +61,8 @@ fn toml(text: &str) -> Result<String, SpecError> {
         let limits = format!("at most {} nodes and {} CPUs are possible", super::MAX_NODES, super::MAX_CPUS);
         return Err(wrong(format!("`{shown}` is too large: {limits}")));
     }
+    // A single node has no other hop class.
+    let (far, far_ns) = if nodes == 1 { ("", "") } else { (", 21", ", 200") };
     let (remote, links) = match nodes {
         1 => ("", ""),
         2..=MAX_LINKED => (", every other node one hop away over a link of its own", GENERIC_LINKS),
@@ -91,10 +93,10 @@ peak_gbps = 204.8
 sustained_gbps = 171.5
 
 [distance]
-by_hop = [10, 21]
+by_hop = [10{far}]
 
 [latency]
-by_hop_ns = [110, 200]
+by_hop_ns = [110{far_ns}]
 {links}
 {generic}"
     ))

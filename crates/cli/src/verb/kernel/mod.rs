@@ -25,7 +25,7 @@ enum Action {
     Try(Box<tree::Args>),
     /// Show every role and tunable with where its value comes from
     Show {
-        /// Kernel: a name of the catalog or a TOML file
+        /// Kernel: a name of the catalog or a TOML file (docs/kernels.md)
         kernel: String,
         /// Print as JSON
         #[arg(long)]

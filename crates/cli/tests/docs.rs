@@ -1,0 +1,73 @@
+//! The examples of the documentation run, and it names every key that there is.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::Lab;
+use std::path::Path;
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).unwrap()
+}
+
+/// Writes every TOML example that has a name under that name; the names in order.
+fn examples(lab: &Lab, text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for block in text.split("```toml\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        if let Some(name) = block.strip_prefix("name = \"").and_then(|rest| rest.split('"').next()) {
+            lab.write(&format!("{name}.toml"), block);
+            names.push(name.to_string());
+        }
+    }
+    names
+}
+
+/// The keys that a parser knows, from what it says about one that it does not.
+fn keys(message: &str) -> Vec<String> {
+    let list = message.split("expected one of ").nth(1).unwrap().split([';', '\n']).next().unwrap();
+    list.split(", ").map(str::to_string).collect()
+}
+
+fn documented(text: &str, keys: &[String]) {
+    assert!(keys.len() > 7, "{keys:?}");
+    for key in keys {
+        assert!(text.contains(&format!("| `{key}` |")) || text.contains(&format!("| `[{key}]` |")), "{key}");
+    }
+}
+
+#[test]
+fn the_experiment_of_the_documentation_runs_and_every_key_is_there() {
+    let (lab, text) = (Lab::new(), read("experiments.md"));
+    assert_eq!(examples(&lab, &text), ["windows"]);
+    let ended = lab.ok("run windows.toml --iterations 1");
+    assert!(ended.out.contains("6.12[scan.scan_size_mb=512]") && ended.out.contains("records: out/windows"));
+    lab.write("bad.toml", "name = \"bad\"\ntitle = \"t\"\nmachines = [\"2x1x1x1\"]\nkernels = [\"off\"]\nworkloads = [\"numa02\"]\nx = 1\n");
+    documented(&text, &keys(&lab.run("run bad.toml").err));
+    lab.write("other.toml", &std::fs::read_to_string(lab.path("windows.toml")).unwrap());
+    assert!(lab.run("run other.toml").err.contains("`name` is \"windows\"; expected \"other\""));
+}
+
+#[test]
+fn the_kernels_of_the_documentation_run_and_every_key_is_there() {
+    let (lab, text) = (Lab::new(), read("kernels.md"));
+    assert_eq!(examples(&lab, &text), ["eager", "lts-2024"]);
+    let diff = lab.ok("kernel diff 6.12 eager.toml").out;
+    assert!(diff.contains("vma_filter") && diff.contains("scan.scan_delay_ms"), "{diff}");
+    lab.ok("run --machine 2x1x2x1 --kernel 6.12,eager.toml --workload first-touch --param duration=1s");
+    lab.ok("show kernels lts-2024.toml");
+    lab.write("bad.toml", "name = \"bad\"\ntitle = \"t\"\nx = 1\n");
+    documented(&text, &keys(&lab.run("show kernels bad.toml").err));
+}
+
+#[test]
+fn a_machine_or_workload_given_by_path_may_be_called_otherwise_than_its_file() {
+    let lab = Lab::new();
+    lab.write("a.toml", common::SWEEP);
+    lab.write("b.toml", "name = \"small\"\ntitle = \"t\"\nextends = \"tr-1950x\"\n");
+    let ended = lab.ok("run --machine b.toml --kernel off --workload a.toml --out d --json");
+    assert!(
+        ended.out.contains("\"workload\": \"sweep\"") && ended.out.contains("\"machine\": \"small\""),
+        "{}",
+        ended.out
+    );
+}

@@ -1,0 +1,60 @@
+//! The `host` backend without its worker's work: a program that answers as the worker does stands in for it, so that
+//! no setting of the machine that runs the tests is changed.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::{Ended, Lab};
+use numalab_model::record::Outcome;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// This machine as `mine.toml`, and a worker that keeps its job and measures nothing.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    let machine = lab.ok("machine import --host").out;
+    lab.write("mine.toml", &machine);
+    lab.write("sweep.toml", common::SWEEP);
+    let outcome = serde_json::to_string(&Outcome::default()).unwrap();
+    lab.write("worker", &format!("#!/bin/sh\ncat \"$2\" >> jobs\necho '{outcome}'\n"));
+    std::fs::set_permissions(lab.path("worker"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    lab
+}
+
+fn run(lab: &Lab, kernels: &str) -> Ended {
+    let args = ["run", "--backend", "host", "--machine", "mine.toml", "--workload", "sweep.toml", "--kernel", kernels];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
+    let command = command.args(args).args(["--out", "d", "--json"]).current_dir(lab.path("."));
+    let done = command.env("NUMALAB_WORKER", lab.path("worker")).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended { code: done.status.code().unwrap(), out: text(done.stdout), err: text(done.stderr) }
+}
+
+/// Series of the kernel that runs here.
+fn series() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    release.trim().split(['.', '-']).take(2).collect::<Vec<_>>().join(".")
+}
+
+#[test]
+fn the_running_kernel_has_a_name_and_a_file_of_its_series_is_one_too() {
+    let (lab, own) = (lab(), series());
+    let file = format!("{own}.toml");
+    let text = format!("name = {own:?}\nextends = \"6.7\"\ntitle = \"t\"\n[tunables]\nscan.scan_size_mb = 512\n");
+    lab.write(&file, &text);
+    let ended = run(&lab, &format!("host,off,{file}"));
+    assert_eq!(ended.code, 0, "{ended:?}");
+    for kernel in ["host", "off", own.as_str()] {
+        assert!(ended.out.contains(&format!("\"kernel\": {kernel:?}")), "{kernel}: {}", ended.out);
+    }
+    let jobs = std::fs::read_to_string(lab.path("jobs")).unwrap().replace(' ', "");
+    let knob =
+        |value: &str| jobs.matches(&format!("\"kernel_name\":\"kernel.numa_balancing\",\"value\":{value:?}")).count();
+    assert_eq!((knob("1"), knob("0")), (2, 1), "balancing is off in one column: {jobs}");
+    let refused = run(&lab, "6.4-rc2+rfc-v3");
+    assert!(
+        refused.code == 2
+            && refused.err.contains("expected `host` (the running kernel), `off`, a kernel of the series")
+    );
+    let elsewhere = lab.run("run --machine 2x1x1x1 --workload sweep.toml --kernel host");
+    assert!(elsewhere.err.contains("unknown kernel `host`"), "only there: {}", elsewhere.err);
+}
