@@ -65,6 +65,25 @@ for (const width of [1280, 390]) {
   }
 }
 
+for (const width of [1280, 390]) {
+  test(`bars of a figure have the same room and say what their marks are, at ${width} px`, async () => {
+    const { page, close } = await open(b, demo.url, { width });
+    const figures = await page.locator("figure.bars").evaluateAll((list) =>
+      list.map((f) => ({
+        tracks: [...f.querySelectorAll(".track")].map((t) => t.getBoundingClientRect().width),
+        dots: f.querySelectorAll(".dot").length,
+        caption: f.querySelector("figcaption").textContent,
+      })),
+    );
+    assert.ok(figures.length > 3);
+    for (const { tracks, dots, caption } of figures) {
+      assert.ok(tracks.length > 1 && Math.max(...tracks) - Math.min(...tracks) < 0.5, `${caption}: ${tracks}`);
+      if (dots > tracks.length) assert.match(caption, /mean ± standard deviation, one run$/);
+    }
+    await close();
+  });
+}
+
 test("every figure equals the JSON, and the tables of mmtests follow from it", async () => {
   const { page, close } = await open(b, demo.url);
   let compared = 0;
