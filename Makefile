@@ -1,5 +1,6 @@
-# numalab: `make demo` shows the main job, `make test` runs every test. Both install what they need
-# beyond a Rust toolchain, Python 3 and (for the page tests) Node.js.
+# numalab: `make demo` shows the main job and needs a Rust toolchain. `make test` runs every test and needs Python 3
+# (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium and QEMU where apt-get
+# works without asking. Tests that lack one of these two say so and are skipped.
 .PHONY: demo test lint unit debug python browser vm build bench fidelity clean
 
 CARGO ?= cargo
@@ -43,6 +44,6 @@ fidelity: build
 clean:
 	$(CARGO) clean
 
-# The HTML report in headless Chromium; installs Chromium and the page's npm packages where missing.
+# The HTML report in headless Chromium. Says so where there is none.
 browser:
 	tests/browser/run.sh

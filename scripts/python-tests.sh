@@ -10,5 +10,5 @@ fi
 cd python
 ../"$venv"/bin/ruff check .
 ../"$venv"/bin/ruff format --check .
-../"$venv"/bin/mypy numalab
+../"$venv"/bin/mypy numalab tests
 PYTHONPATH=. ../"$venv"/bin/pytest -q

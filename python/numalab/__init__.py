@@ -4,6 +4,6 @@ The command does the work; this package starts it and turns its documented JSON 
 into plain values. Units are those of the command: seconds, pages, counts.
 """
 
-from numalab.lab import Lab, LabError, rows
+from numalab.lab import Comparison, Lab, LabError, LabWarning, rows
 
-__all__ = ["Lab", "LabError", "rows"]
+__all__ = ["Comparison", "Lab", "LabError", "LabWarning", "rows"]

@@ -6,6 +6,7 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
+from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
@@ -43,7 +44,7 @@ def test_perfetto_reads_every_field_of_a_trace(tmp_path: Path) -> None:
     assert all(s.next_pid == 0 or threads[s.next_pid] == s.next_comm for s in switches)
 
 
-def unknown(message) -> int:  # type: ignore[no-untyped-def]
+def unknown(message: Message) -> int:
     """Fields of a message, and of those inside it, that its schema does not have."""
     count = len(UnknownFieldSet(message))
     for field, value in message.ListFields():

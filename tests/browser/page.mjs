@@ -23,7 +23,7 @@ const ARGUMENTS = [
 export function example(kind) {
   const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
   const cargo = process.env.CARGO ?? "cargo";
-  const run = ["run", "--quiet", "-p", "numalab-report", "--example", "html_demo", "--", dir];
+  const run = ["run", "--quiet", "--release", "-p", "numalab-report", "--example", "html_demo", "--", dir];
   execFileSync(cargo, kind ? [...run, kind] : run, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   return {
     url: pathToFileURL(join(dir, "report.html")).href,
@@ -65,7 +65,7 @@ export async function open(b, url, { width = 1280, height = 900, scheme = "light
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && trouble.push(`${m.type()}: ${m.text()}`));
   page.on("pageerror", (e) => trouble.push(`uncaught: ${e.message}`));
   page.on("dialog", (d) => trouble.push(`dialog: ${d.message()}`) && d.dismiss());
-  page.on("request", (r) => r.url() !== url && !r.url().startsWith("data:") && trouble.push(`request: ${r.url()}`));
+  page.on("request", (r) => r.url().split("#")[0] !== url.split("#")[0] && !r.url().startsWith("data:") && trouble.push(`request: ${r.url()}`));
   await page.goto(url);
   if (more.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready=true]");
   return { page, trouble, close: () => context.close() };

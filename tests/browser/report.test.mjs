@@ -1,7 +1,9 @@
 // The HTML report in a browser: it renders, answers to pointer and keyboard, and says what the JSON says.
 
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { browser, example, figure, lowContrast, open } from "./page.mjs";
 
 let b;
@@ -61,6 +63,25 @@ for (const width of [1280, 390]) {
       await close();
     });
   }
+}
+
+for (const width of [1280, 390]) {
+  test(`bars of a figure have the same room and say what their marks are, at ${width} px`, async () => {
+    const { page, close } = await open(b, demo.url, { width });
+    const figures = await page.locator("figure.bars").evaluateAll((list) =>
+      list.map((f) => ({
+        tracks: [...f.querySelectorAll(".track")].map((t) => t.getBoundingClientRect().width),
+        dots: f.querySelectorAll(".dot").length,
+        caption: f.querySelector("figcaption").textContent,
+      })),
+    );
+    assert.ok(figures.length > 3);
+    for (const { tracks, dots, caption } of figures) {
+      assert.ok(tracks.length > 1 && Math.max(...tracks) - Math.min(...tracks) < 0.5, `${caption}: ${tracks}`);
+      if (dots > tracks.length) assert.match(caption, /mean ± standard deviation, one run$/);
+    }
+    await close();
+  });
 }
 
 test("every figure equals the JSON, and the tables of mmtests follow from it", async () => {
@@ -314,6 +335,43 @@ test("without a script everything but the charts is there", async () => {
   assert.ok(await page.locator("#theme").isHidden());
   await close();
 });
+
+test("an address with a stray per cent sign opens the page as without", async () => {
+  const { page, trouble, close } = await open(b, `${demo.url}#%`);
+  assert.equal(await page.locator(".chart canvas").count(), 14);
+  assert.ok(await page.locator("#theme").isVisible());
+  await page.evaluate(() => (location.hash = "#%E0%A4"));
+  await page.waitForTimeout(50);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+for (const [what, damage] of [
+  ["cut off", (data) => data.slice(0, data.length / 2)],
+  ["not those of a report", () => "{}"],
+  ["gone", () => ""],
+]) {
+  test(`data that are ${what} cost the charts, visibly, and nothing else`, async () => {
+    const file = fileURLToPath(demo.url).replace("report.html", `${what.replaceAll(" ", "-")}.html`);
+    const whole = readFileSync(fileURLToPath(demo.url), "utf8");
+    const damaged = whole.replace(/(id="data">)([^]*?)(<\/script>)/, (_, before, data, after) => before + damage(data) + after);
+    assert.ok(damaged.length < whole.length);
+    writeFileSync(file, damaged);
+    const { page, trouble, close } = await open(b, pathToFileURL(file).href);
+    const said = page.locator("#charts .warning");
+    assert.ok(await said.isVisible());
+    assert.match(await said.innerText(), /^The charts cannot be drawn: .* \(.+\)\. To write the page anew: numalab report DIR$/);
+    assert.equal(trouble.length, 1, `the console has the error: ${trouble}`);
+    await page.locator("#theme").click();
+    assert.equal(await page.locator("#theme").innerText(), "Theme: light");
+    await page.locator("a.term").first().focus();
+    assert.ok(await page.locator("#tip").isVisible());
+    await page.locator("summary", { hasText: "Every figure: stream" }).click();
+    await page.getByLabel("Filter figures of stream").fill("LOCAL");
+    assert.equal(await page.locator("table.every[data-workload=stream] tbody tr:visible").count(), 2);
+    await close();
+  });
+}
 
 test("ten runs of a minute open quickly", async () => {
   const start = Date.now();

@@ -120,7 +120,8 @@ export class Chart {
           stroke: l.color,
           width: 1.75,
           dash: l.dash,
-          points: { show: this.times.length < 3 },
+          // A value between two gaps makes no line.
+          points: { show: this.times.length < 3, fill: l.color, filter: (_: uPlot, __: number, show: boolean) => (show ? null : alone(l.values)) },
         })),
       ],
       cursor: {
@@ -190,3 +191,9 @@ export class Chart {
       this.follow();
     }
   }}
+
+/** Points that have a value and neighbours without one. */
+function alone(values: Value[]): number[] {
+  const empty = (k: number) => (values[k] ?? null) === null;
+  return values.flatMap((_, k) => (!empty(k) && empty(k - 1) && empty(k + 1) ? [k] : []));
+}

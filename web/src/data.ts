@@ -64,10 +64,11 @@ export function nodeOf(cell: string): number {
   return code >= 0x400 ? code - 0x400 : -1;
 }
 
-/** Reads the embedded data; null if the page has none. */
-export function read(): Data | null {
+/** Reads the embedded data; throws if there are none or they were cut off or changed into something that is no JSON. */
+export function read(): Data {
   const text = document.getElementById("data")?.textContent;
-  return text ? (JSON.parse(text) as Data) : null;
+  if (!text) throw new Error("there are none");
+  return JSON.parse(text) as Data;
 }
 
 /** Instants of the points: the middle of each. */

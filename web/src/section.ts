@@ -26,6 +26,9 @@ const GROUPS: Record<string, { title: string; explain: string }> = {
 /** Columns of `cpu_time` that have a colour of their own. */
 const CPU_KINDS = ["user", "system", "blocked"];
 
+/** Top of the local-fault share, percent: a line at 100 % is drawn whole. */
+const SHARE_TOP = 104;
+
 interface State {
   workload: number;
   run: number;
@@ -214,7 +217,7 @@ export class Section {
     const panels: HTMLElement[] = [];
     if (has("numa_hint_faults") && has("numa_hint_faults_local")) {
       const share = (r: Run) => localShare(rate(r, "numa_hint_faults_local"), rate(r, "numa_hint_faults"));
-      panels.push(this.chart("Local-fault share", "% of hint faults", lines(share), w, 100));
+      panels.push(this.chart("Local-fault share", "% of hint faults", lines(share), w, SHARE_TOP));
     }
     for (const [name, title, unit] of ACTIVITY) {
       if (has(name)) panels.push(this.chart(title, unit, lines((r) => rate(r, name)), w));

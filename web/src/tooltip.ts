@@ -61,9 +61,18 @@ function open(link: HTMLElement): void {
 }
 
 function reveal(hash: string): void {
-  const target = hash.length > 1 ? document.getElementById(decodeURIComponent(hash.slice(1))) : null;
+  const target = hash.length > 1 ? document.getElementById(decoded(hash.slice(1))) : null;
   const group = target?.closest("details");
   if (group) group.open = true;
+}
+
+/** A fragment without its escapes; as it stands if it has a per cent sign that begins none. */
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return fragment;
+  }
 }
 
 /** Below the link, or above if there is no room, and inside the window. */

@@ -6,11 +6,11 @@
 //!   {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
 //!     "6.1": {"n": 5, "mean": 3.1, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
 //! ```
-//! Figures are of completed runs; `runs` counts those and the others.
-//! Metrics are elapsed, user, system, blocked, every score, every derived column, every counter and every skip reason, per run.
-//! `tests` holds, for every time and score on every other kernel, the probabilities, the interval of the ratio and the change
-//! that would have been seen. `ratio` is mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is 0 for a single
-//! run. Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
+//! Figures are of completed runs; `runs` counts those and the others. Metrics are elapsed, user, system, blocked, every
+//! score, every derived column, every counter and every skip reason, per run. `tests` holds, for every time and score on
+//! every other kernel, the probabilities, the interval of the ratio and the change that would have been seen. `ratio` is
+//! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is 0 for a single run.
+//! Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
 
 use std::fmt;
 

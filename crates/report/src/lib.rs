@@ -4,8 +4,10 @@
 //! the same in all of them. Approach: [`data`] is the plain model that everything is made of ([`collect`] builds it from
 //! records); [`tables`] turns it into rows and cells; [`text`] and [`json`] only place them.
 //!
-//! [`html`] the page · [`trace`] for the Perfetto viewer · [`explain`] reasons in sentences · [`columns`] derived figures from `catalog/columns.toml` · [`counters`] the dictionary · [`failif`] bounds for scripts ·
-//! [`reproduce`] published beside simulated · [`select`] some figures only · [`assess`] tests beside the star · [`legend`] what a reader must know.
+//! [`html`] the page · [`trace`] for the Perfetto viewer · [`explain`] reasons in sentences · [`columns`] derived
+//! figures from `catalog/columns.toml` · [`counters`] the dictionary · [`failif`] bounds for scripts · [`reproduce`]
+//! published beside simulated · [`select`] some figures only · [`assess`] tests beside the star · [`legend`] what a
+//! reader must know.
 //!
 //! Units: those of the metrics. Invariant: a report is a pure function of its data; no clock, no hash order, no locale.
 

@@ -44,7 +44,9 @@ fn json_form_is_exact() {
     c.workloads[0].counters.truncate(1);
     let mut got: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
     let tests = got.as_object_mut().unwrap().remove("tests").unwrap();
-    let figures = |n: usize, mean: f64, min: f64, max: f64, stddev: f64, ratio: Option<f64>| json!({"n": n, "mean": mean, "min": min, "max": max, "stddev": stddev, "ratio": ratio});
+    fn figures(n: usize, mean: f64, min: f64, max: f64, stddev: f64, ratio: Option<f64>) -> serde_json::Value {
+        json!({"n": n, "mean": mean, "min": min, "max": max, "stddev": stddev, "ratio": ratio})
+    }
     let want = json!({
         "baseline": "6.1",
         "kernels": ["6.1", "6.7"],
@@ -158,7 +160,8 @@ fn notes_name_what_could_not_be_seen() {
     )];
     let got = mmtests::report(&c, &Default::default());
     // sd = 0.3162 and 0.2881, se = 0.1913, df = 8: (2.306 + 0.889) * se / 10.4 = 5.88 %.
-    let want = "Note: numa01 elapsed on 6.7: no clear difference; with 5 and 5 runs a change of 5.88 % would be seen 80 times in 100\n";
+    let want = "Note: numa01 elapsed on 6.7: no clear difference; with 5 and 5 runs a change of 5.88 % would be seen \
+        80 times in 100\n";
     assert!(got.contains(want), "{got}");
     c.workloads[0].metrics[0].samples = vec![vec![0.5], vec![0.6]];
     let got = mmtests::report(&c, &Default::default());

@@ -198,7 +198,12 @@ fn wrong_experiments_name_the_place_and_the_nearest() {
         assert!(e.contains(part), "{e}");
     }
     for (from, to, part) in [
-        ("loops = 5", "lops = 5", "x.toml:15:1: no parameter `lops` in sweep, churn; expected one of loops, size, heap; did you mean `loops`?"),
+        (
+            "loops = 5",
+            "lops = 5",
+            "x.toml:15:1: no parameter `lops` in sweep, churn; expected one of loops, size, \
+            heap; did you mean `loops`?",
+        ),
         ("churn.heap", "sweep.heap", "no parameter `heap` in sweep; expected one of loops, size"),
         ("churn.heap", "churn.loops", "parameter `loops` is given twice"),
         ("[\"a\", \"b\"]", "[\"b\", \"c\"]", "unknown kernel"),
@@ -206,7 +211,9 @@ fn wrong_experiments_name_the_place_and_the_nearest() {
         ("\"1x1x2x1\"]", "\"2x1x2x1\"]", "`2x1x2x1` is named twice"),
         ("\"churn\"]", "\"sweep\"]", "`sweep` is named twice"),
     ] {
-        let text = FILE.replace(from, to).replace("churn.heap", if from.contains("churn") { "sweep.size" } else { "churn.heap" });
+        let text = FILE
+            .replace(from, to)
+            .replace("churn.heap", if from.contains("churn") { "sweep.size" } else { "churn.heap" });
         let text = if from.starts_with("churn.") { FILE.replace(from, to) } else { text };
         let e = parse("x.toml", &text).unwrap().1.cells(&Memory::default(), BACKEND).unwrap_err().to_string();
         assert!(e.contains(part), "{from} -> {to}: {e}");

@@ -40,7 +40,8 @@ fn vocabulary() -> Vocabulary {
 }
 
 const BASE: &str = "name = \"6.1\"\ntitle = \"Linux 6.1\"\n[roles]\nscan = \"v414\"\nvma_filter = \"off\"\n";
-const NEXT: &str = "name = \"6.4\"\nextends = \"6.1\"\ntitle = \"Linux 6.4\"\n[roles]\nvma_filter = \"v64\"\n[tunables]\nnuma.scan_size_mb = 60\n\"numa.window_ms\" = 5\n";
+const NEXT: &str = "name = \"6.4\"\nextends = \"6.1\"\ntitle = \"Linux 6.4\"\n[roles]\n\
+    vma_filter = \"v64\"\n[tunables]\nnuma.scan_size_mb = 60\n\"numa.window_ms\" = 5\n";
 
 fn files() -> Files {
     Files(vec![

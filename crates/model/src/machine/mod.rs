@@ -253,8 +253,8 @@ pub struct Tlb {
     pub nested: bool,
 }
 
-/// Kernel operation costs on this machine (machines.md sections 4 and 5), ns unless said. The default is all free, for shapes that are not
-/// simulated.
+/// Kernel operation costs on this machine (machines.md sections 4 and 5), ns unless said. The default is all free, for
+/// shapes that are not simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KernelCosts {
     /// A PTE visited and skipped.

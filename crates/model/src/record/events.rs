@@ -44,8 +44,8 @@ pub enum Kind {
     /// Hint faults of a task on CPU `x` close together, `ns` from the first to the end of the last: `y` faults, `z` local ones
     /// (upper half) and pages migrated (lower half).
     Faults = 8,
-    /// One hint fault on a page elsewhere (logs of decisions only): `x` process, `y` node of the page (upper half) and of the CPU (lower half), `z` address, `ns` what it
-    /// took, `code` its end ([`Fate`]).
+    /// One hint fault on a page elsewhere (logs of decisions only): `x` process, `y` node of the page (upper half) and
+    /// of the CPU (lower half), `z` address, `ns` what it took, `code` its end ([`Fate`]).
     Fault = 9,
     /// The preferred node changed: `x` from, `y` to.
     Preferred = 10,

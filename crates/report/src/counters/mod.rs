@@ -188,7 +188,10 @@ pub fn markdown() -> String {
         let unit = if c.unit.is_empty() { "a number" } else { &c.unit };
         out.push_str(&format!("\n**`{}`** ({unit}): {} `{}`\n", c.name, c.doc, c.formula));
     }
-    out.push_str("\n## Reasons\n\nSkips, refusals and moves that the simulator counts; the kernel shows them as trace points or not at all.\n");
+    out.push_str(
+        "\n## Reasons\n\nSkips, refusals and moves that the simulator counts; the kernel shows them as trace \
+        points or not at all.\n",
+    );
     for (name, meaning) in crate::html::reasons::REASONS {
         out.push_str(&format!("\n**`{name}`**: {meaning}\n"));
     }
@@ -196,9 +199,9 @@ pub fn markdown() -> String {
 }
 
 /// Beginning of [`markdown`].
-const MARKDOWN_HEAD: &str = "# Counters\n\nWhat every counter means, since which kernel, and what it does not count. Written from the same table as \
-`numalab counters` and the tooltips of the page; to change it, change `crates/report/src/counters/` and run \
-`NUMALAB_DOCS=write cargo test -p numalab-report --test docs`.\n";
+const MARKDOWN_HEAD: &str = "# Counters\n\nWhat every counter means, since which kernel, and what it does not count. \
+    Written from the same table as `numalab counters` and the tooltips of the page; to change it, change \
+    `crates/report/src/counters/` and run `NUMALAB_DOCS=write cargo test -p numalab-report --test docs`.\n";
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();

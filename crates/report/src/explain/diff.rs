@@ -38,7 +38,9 @@ pub fn explain(a: Side<'_>, b: Side<'_>) -> Result<String, RecordError> {
                     b.name,
                     seconds(last)
                 );
-                return Ok(all + "If their results differ, they parted after the end of the logs, which hold the first decisions only.\n");
+                return Ok(all
+                    + "If their results differ, they parted after the end of the logs, which hold the first \
+                    decisions only.\n");
             }
             pair => break pair,
         }

@@ -147,6 +147,9 @@ fn bars(h: &mut Html, c: &Comparison, m: &Metric, call: &dyn Fn(usize) -> Option
     let top = m.samples.iter().flatten().copied().fold(0.0, f64::max);
     let better = if m.higher_is_better { "more is better" } else { "less is better" };
     h.raw("<figure class=\"bars\"><figcaption><b>").text(&m.name).raw("</b> ").text(&m.unit).raw(" · ").raw(better);
+    if m.samples.iter().any(|s| s.len() > 1) {
+        h.raw(" · mean ± standard deviation, <span class=\"key run\">one run</span>");
+    }
     h.raw("</figcaption>");
     for (k, kernel) in c.kernels.iter().enumerate() {
         let samples = m.of(k);

@@ -64,7 +64,7 @@ pub fn render(input: &Input<'_>, glossary: &Glossary) -> Html {
     }
     if !same.is_empty() {
         h.raw("<details class=\"block\"><summary>The same for all kernels <span class=\"count\">");
-        h.show(same.len()).raw(" settings</span></summary>");
+        h.count(same.len(), "setting").raw("</span></summary>");
         table(&mut h, c, glossary, &same, "The same for all kernels");
         h.raw("</details>");
     }

@@ -12,7 +12,7 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
     for w in &c.workloads {
         let metrics = every_metric(w);
         h.raw("<details class=\"block lookup\"><summary>Every figure: ").text(&w.name);
-        h.raw(" <span class=\"count\">").show(metrics.len()).raw(" rows</span></summary>");
+        h.raw(" <span class=\"count\">").count(metrics.len(), "row").raw("</span></summary>");
         h.raw("<p class=\"note\">Mean ± standard deviation per run, number of runs, ratio to the baseline; the same figures as ");
         h.raw("<code>numalab compare --json</code>.</p>");
         let label = format!("Filter figures of {}", w.name);

@@ -1,9 +1,9 @@
 //! Every word of the page that needs a definition, and where it is defined.
 //!
-//! Problem: half of the questions about a NUMA report are about what a figure means. Approach: one list of definitions at the
-//! foot of the page; a word that has one is a link to it, so it works without a script, and the script shows the same text as a
-//! tooltip. Counters come from [`crate::counters`], derived figures from their declaration, settings from the caller; `Ops` rows are
-//! explained by the counters that move them, found by moving each one.
+//! Problem: half of the questions about a NUMA report are about what a figure means. Approach: one list of definitions
+//! at the foot of the page; a word that has one is a link to it, so it works without a script, and the script shows the
+//! same text as a tooltip. Counters come from [`crate::counters`], derived figures from their declaration, settings
+//! from the caller; `Ops` rows are explained by the counters that move them, found by moving each one.
 
 use super::markup::{slug, Html};
 use super::{reasons, Input};
@@ -16,12 +16,35 @@ use crate::tables::Table;
 const WORDS: &[(&str, &str)] = &[
     ("elapsed", "Wall time of a run from its start to its end, in seconds."),
     ("user", "CPU time that the workload's threads spent outside the kernel, all threads together, in seconds."),
-    ("system", "CPU time that was spent in the kernel on behalf of the workload: faults, scanning, migration, all threads together, in seconds."),
-    ("blocked", "Time that threads could not run because they waited for a page under migration, all threads together, in seconds. No CPU is busy meanwhile."),
-    ("local-fault share", "Share of NUMA hinting faults whose page was already on the node of the faulting CPU: 100 % means that every sampled access was local. It says nothing about accesses that took no fault."),
-    ("clear", "A difference is called clear if Welch's t test gives p below 0.05 after Holm's correction for all rows of the report."),
-    ("star", "The mark of mmtests for a significant difference; its rule is named under the tables. It is not corrected for the number of rows."),
-    ("distance", "What the firmware tells the kernel (SLIT): 10 is local, larger is farther. A convention, not a measurement."),
+    (
+        "system",
+        "CPU time that was spent in the kernel on behalf of the workload: faults, scanning, migration, all \
+        threads together, in seconds.",
+    ),
+    (
+        "blocked",
+        "Time that threads could not run because they waited for a page under migration, all threads \
+        together, in seconds. No CPU is busy meanwhile.",
+    ),
+    (
+        "local-fault share",
+        "Share of NUMA hinting faults whose page was already on the node of the faulting CPU: 100 % \
+        means that every sampled access was local. It says nothing about accesses that took no fault.",
+    ),
+    (
+        "clear",
+        "A difference is called clear if Welch's t test gives p below 0.05 after Holm's correction for all rows \
+        of the report.",
+    ),
+    (
+        "star",
+        "The mark of mmtests for a significant difference; its rule is named under the tables. It is not \
+        corrected for the number of rows.",
+    ),
+    (
+        "distance",
+        "What the firmware tells the kernel (SLIT): 10 is local, larger is farther. A convention, not a measurement.",
+    ),
     ("latency", "Time from a load by an idle CPU of the row's node to data from memory of the column's node, in ns."),
     ("LLC", "Last-level cache: the cache that a group of CPUs shares before memory is asked."),
 ];

@@ -36,7 +36,7 @@ fn one(h: &mut Html, m: &Machine) {
         (m.cpus.len(), "CPU"),
     ];
     for (n, what) in counts {
-        h.show(n).raw(" ").raw(what).raw(if n == 1 { ", " } else { "s, " });
+        h.count(n, what).raw(", ");
     }
     h.text(&size::short(m.memory_bytes())).raw("</p><div class=\"sockets\">");
     let squares = m.cpus.len() <= MAX_SQUARES;
@@ -93,7 +93,12 @@ fn node(h: &mut Html, m: &Machine, i: usize, squares: bool) {
             }
             h.raw("</span>");
         }
-        h.raw("<small>CPU ").text(&ids).raw("</small></div>");
+        h.raw("<small>CPU");
+        // A line ends between ranges, not inside one.
+        for range in ids.split_inclusive(',') {
+            h.raw(" ").element("span", &[], range);
+        }
+        h.raw("</small></div>");
     }
     h.raw("</div></div>");
 }
@@ -141,7 +146,7 @@ fn links(h: &mut Html, m: &Machine) {
     if m.links.is_empty() {
         return;
     }
-    h.raw("<details class=\"more\"><summary>").show(m.links.len()).raw(" links</summary><ul class=\"links\">");
+    h.raw("<details class=\"more\"><summary>").count(m.links.len(), "link").raw("</summary><ul class=\"links\">");
     for l in &m.links {
         h.raw("<li>").element("b", &[], &l.name).raw(" ").show(l.sustained_gbps).raw(" GB/s sustained each way (peak ");
         h.show(l.peak_gbps).raw("), +").show(l.hop_latency_ns).raw(" ns</li>");

@@ -31,6 +31,10 @@ impl Html {
     pub fn show(&mut self, value: impl Display) -> &mut Self {
         self.text(&value.to_string())
     }
+    /// A number of things, the word in its plural unless there is one.
+    pub fn count(&mut self, n: usize, thing: &'static str) -> &mut Self {
+        self.show(n).raw(" ").raw(thing).raw(if n == 1 { "" } else { "s" })
+    }
     /// An opening tag with attributes; values are escaped, an empty value is written as `name=""`.
     pub fn open(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) -> &mut Self {
         let _ = write!(self.out, "<{tag}");
@@ -145,6 +149,12 @@ mod tests {
         assert_eq!(text, "{\"a\":\"\\u003c/script\\u003e\\u003c!--\\u0026\"}");
         let back: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(back["a"], "</script><!--&");
+    }
+
+    #[test]
+    fn one_thing_is_not_a_plural() {
+        let said = [0, 1, 2].map(|n| Html::new().count(n, "row").clone().into_string());
+        assert_eq!(said, ["0 rows", "1 row", "2 rows"]);
     }
 
     #[test]

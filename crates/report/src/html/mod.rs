@@ -1,13 +1,14 @@
 //! The HTML report: one file that opens from disk, without network.
 //!
-//! Problem: a comparison must be understood by someone who was not there, on any computer, years later. Approach: [`render`] writes
-//! one self-contained page: the question and the verdict in words, the tables, charts, maps, the machine, the configuration and
-//! every definition. All but charts and maps is plain HTML and needs no script. The script (`web/`, built into `bundle.js`) draws the
-//! series, which [`timeline`] has thinned out so that ten runs of a minute stay below 3 MB.
+//! Problem: a comparison must be understood by someone who was not there, on any computer, years later. Approach:
+//! [`render`] writes one self-contained page: the question and the verdict in words, the tables, charts, maps, the
+//! machine, the configuration and every definition. All but charts and maps is plain HTML and needs no script. The
+//! script (`web/`, built into `bundle.js`) draws the series, which [`timeline`] has thinned out so that ten runs of a
+//! minute stay below 3 MB.
 //!
-//! [`snapshot`] what was read once, at the end of a run.
-//! [`verdict`] calls and sentences · [`answer`] top of the page · [`tables`], [`figures`] · [`timeline`], [`bins`], [`payload`] series ·
-//! [`machine`] · [`config`] · [`glossary`], [`reasons`] definitions · [`markup`] escaping.
+//! [`snapshot`] what was read once, at the end of a run. [`verdict`] calls and sentences · [`answer`] top of the page ·
+//! [`tables`], [`figures`] · [`timeline`], [`bins`], [`payload`] series · [`machine`] · [`config`] · [`glossary`],
+//! [`reasons`] definitions · [`markup`] escaping.
 //!
 //! Invariants: a pure function of its input; foreign text never becomes markup; the policy in the page's head lets no other
 //! script run than the bundle and nothing be loaded.
@@ -141,7 +142,8 @@ pub fn render(input: &Input<'_>) -> String {
 fn head(h: &mut Html, title: &str) {
     h.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     let policy = format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+            form-action 'none'",
         SCRIPT_SHA256.trim()
     );
     h.open("meta", &[("http-equiv", "Content-Security-Policy"), ("content", &policy)]);
@@ -151,7 +153,10 @@ fn head(h: &mut Html, title: &str) {
 }
 
 fn header(h: &mut Html, input: &Input<'_>) {
-    h.raw("<a class=\"skip\" href=\"#main\">Skip to the answer</a><header><span class=\"brand\">numalab</span><nav aria-label=\"Sections\">");
+    h.raw(
+        "<a class=\"skip\" href=\"#main\">Skip to the answer</a><header><span class=\"brand\">numalab</span>\
+        <nav aria-label=\"Sections\">",
+    );
     h.raw("<a href=\"#answer\">Answer</a>");
     if timeline::any(input) {
         h.raw("<a href=\"#time\">Over time</a>");

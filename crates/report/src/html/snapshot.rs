@@ -41,7 +41,7 @@ fn table(h: &mut Html, input: &Input<'_>, workload: &str, name: &str, runs: &[Op
     let rows = unique(all.iter().flatten().flat_map(|s| &s.columns).map(String::as_str));
     let unit = all.iter().flatten().next().map_or("", |s| s.unit.as_str());
     h.raw("<details class=\"block\"><summary>At the end: ").text(name).raw(", ").text(workload);
-    h.raw(" <span class=\"count\">").show(rows.len()).raw(" rows</span></summary>");
+    h.raw(" <span class=\"count\">").count(rows.len(), "row").raw("</span></summary>");
     h.raw("<p class=\"note\">Read once, when the first completed run of each kernel ended; unit: ").text(unit).raw(".");
     if rows.len() > MAX_ROWS {
         h.raw(" Only the first ").show(MAX_ROWS).raw(" rows are shown; all are in the records.");

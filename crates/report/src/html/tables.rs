@@ -73,8 +73,8 @@ pub fn render(input: &Input<'_>, glossary: &Glossary, name: &str, blocks: &[Bloc
         h.raw("<summary>")
             .raw(b.title)
             .raw(" <span class=\"count\">")
-            .show(b.table.rows.len())
-            .raw(" rows</span></summary>");
+            .count(b.table.rows.len(), "row")
+            .raw("</span></summary>");
         h.raw("<p class=\"note\">").raw(b.note).raw("</p>");
         let label = format!("{}: {name}", b.title);
         h.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\"").raw(" aria-label=\"").text(&label).raw("\">");

@@ -1,9 +1,10 @@
 //! Which kernel wins, in words.
 //!
-//! Problem: a reader wants an answer before a table, and an honest one: "cannot tell" is an answer, a difference without a
-//! spread is not. Approach: every measurement (a score of a workload, or its elapsed time if it has none) on every kernel gets
-//! one [`Call`] from Welch's test after Holm's correction over all rows of the report ([`crate::assess`]); sentences are made of
-//! that and of nothing else. Units: those of the metrics, percent. Invariant: a call of better or worse has at least two runs a side.
+//! Problem: a reader wants an answer before a table, and an honest one: "cannot tell" is an answer, a difference
+//! without a spread is not. Approach: every measurement (a score of a workload, or its elapsed time if it has none) on
+//! every kernel gets one [`Call`] from Welch's test after Holm's correction over all rows of the report
+//! ([`crate::assess`]); sentences are made of that and of nothing else. Units: those of the metrics, percent.
+//! Invariant: a call of better or worse has at least two runs a side.
 
 use crate::assess::{self, Assessment, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Workload};
@@ -361,8 +362,8 @@ mod tests {
         let c = Comparison { kernels, workloads: vec![w], ..Comparison::default() };
         let f = findings(&c);
         assert_eq!(f.iter().map(|f| f.metric.as_str()).collect::<Vec<_>>(), ["copy", "scale"]);
-        let want = "b wins some and loses some against a: of 2 measurements clearly better in 1 (stream copy 2.00 times as much), \
-                    clearly worse in 1 (stream scale 50.0 % lower).";
+        let want = "b wins some and loses some against a: of 2 measurements clearly better in 1 \
+                    (stream copy 2.00 times as much), clearly worse in 1 (stream scale 50.0 % lower).";
         assert_eq!(headline(&c, &f), [(None, want.to_string())]);
         assert_eq!(question(&c), "Is b better than a on stream?");
     }

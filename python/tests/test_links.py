@@ -1,0 +1,85 @@
+"""Documents and comments name files of this repository: what they name must exist."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+# Specifications that are cited by name and are not in this repository (ARCHITECTURE.md, Sources).
+SPECIFICATIONS = {
+    "designs-2012.md",
+    "kernel-numa-balancing.md",
+    "kernel-scheduler.md",
+    "machines.md",
+    "mmtests-report.md",
+    "thp-and-allocation.md",
+    "vm-lab.md",
+}
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+DOCUMENT = re.compile(r"(?<![\w./~$-])(?:[\w-]+/)*[\w-]+\.md\b")
+# A path that begins with a top folder. Patterns (`{a,b}`, `*`) count as far as they are plain.
+FOLDERS = "catalog|crates|docs|python|scripts|tests|web"
+PATH = re.compile(rf"(?<![\w./~$-])(?:{FOLDERS})(?:/[\w+-]+(?:\.[\w+-]+)*)+")
+
+
+def documents() -> list[Path]:
+    """The pages people read."""
+    return [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("catalog/**/*.md")]
+
+
+def prose(file: Path) -> str:
+    """What a file says to people: of Rust the comments, of everything else the whole."""
+    text = file.read_text()
+    if file.suffix != ".rs":
+        return text
+    return "\n".join(re.findall(r"//[^\n]*", text))
+
+
+def sources() -> list[Path]:
+    """Everything whose words are checked."""
+    rust = (f for f in ROOT.glob("crates/**/*.rs") if "target" not in f.parts)
+    return [*documents(), *ROOT.glob("catalog/**/*.toml"), *rust]
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ +(.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def missing(file: Path) -> Iterator[str]:
+    """What a file names and is not there."""
+    text = prose(file)
+    for name in DOCUMENT.findall(text):
+        near = [ROOT, ROOT / "docs", file.parent]
+        if name not in SPECIFICATIONS and not any((folder / name).is_file() for folder in near):
+            yield name
+    for name in PATH.findall(text):
+        if not name.endswith(".md") and "NAME" not in name and not (ROOT / name).exists():
+            yield name
+
+
+def test_what_is_named_exists() -> None:
+    files = sources()
+    assert len(files) > 300
+    assert [f"{f.relative_to(ROOT)}: {name}" for f in files for name in missing(f)] == []
+
+
+def test_links_lead_somewhere() -> None:
+    broken = []
+    for page in documents():
+        for link in LINK.findall(page.read_text()):
+            path, _, fragment = link.partition("#")
+            target = (page.parent / path) if path else page
+            if "://" in link or (target.exists() and (not fragment or fragment in anchors(target))):
+                continue
+            broken.append(f"{page.relative_to(ROOT)}: {link}")
+    assert broken == []
+
+
+def test_specifications_are_described() -> None:
+    described = (ROOT / "ARCHITECTURE.md").read_text().split("## Sources")[1]
+    assert set(re.findall(r"^\| ([\w-]+\.md) \|", described, re.MULTILINE)) == SPECIFICATIONS
+    assert "docs/designs-2012.md" in described
