@@ -2,7 +2,6 @@
 
 use crate::access::Step;
 use crate::engine::{Pending, World};
-use crate::host::SchedView;
 use crate::sets::NO_GROUP;
 
 impl World<'_> {
@@ -11,8 +10,7 @@ impl World<'_> {
         let now = self.now_ns;
         let id = cpu as u32;
         if self.sched.need_resched(id) || self.sched.current(id).is_none() {
-            let view = SchedView { numa: &self.numa };
-            let next = self.sched.pick_next(id, now, &view);
+            let next = self.sched.pick_next(id, now, &self.numa);
             self.after_sched();
             self.switch(cpu, next);
         } else if self.cpus[cpu].task != self.sched.current(id) {

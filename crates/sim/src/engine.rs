@@ -10,7 +10,6 @@ use crate::counters::VmCounters;
 use crate::daemons::Daemons;
 use crate::designs::Designs;
 use crate::event::{Event, EventQueue};
-use crate::host::SchedView;
 use crate::log::{Log, Observers};
 use crate::maps::Maps;
 use crate::policy::allowed;
@@ -428,9 +427,8 @@ impl<'a> World<'a> {
         self.ticks += 1;
         self.cpus[cpu].debt_ns += self.machine.costs.tick_ns as u64;
         self.sched.account(cpu as u32, now);
-        let view = SchedView { numa: &self.numa };
         let balanced = self.sched.balance_due(cpu as u32, now);
-        self.sched.tick(cpu as u32, now, &view);
+        self.sched.tick(cpu as u32, now, &self.numa);
         let Some(task) = self.cpus[cpu].task else { return };
         self.designs_tick(cpu, task, balanced);
         if !self.designs.leaves_scans()
@@ -456,8 +454,7 @@ impl<'a> World<'a> {
     }
 
     fn idle_tick(&mut self, cpu: usize) {
-        let view = SchedView { numa: &self.numa };
-        self.sched.idle_tick(cpu as u32, self.now_ns, &view);
+        self.sched.idle_tick(cpu as u32, self.now_ns, &self.numa);
         self.after_sched();
         self.arm_idle_tick(cpu);
     }

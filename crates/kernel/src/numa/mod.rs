@@ -16,7 +16,7 @@
 //! | store to an entry that lost write permission | [`NumaBalancing::write_fault`] |
 //! | fork, exec, exit | [`NumaBalancing::fork`], [`NumaBalancing::exec`], [`NumaBalancing::exit`] |
 //! | a task changes CPU | [`NumaBalancing::migration_happened`] |
-//! | load balance | [`NumaBalancing::degrades_locality`], [`balancer::fbq_class`], [`imbalance::ImbalanceModel`] |
+//! | load balance | the balancer asks itself, through [`NumaView`](crate::sched::NumaView) (see [`balancer`]) |
 //!
 //! Releases differ by switches ([`config`]); variants are one file each in `vma_filter`, `page_filter`, `period`,
 //! `imbalance` and `fault/should_migrate`. The rules are those of the specification kernel-numa-balancing.md, whose

@@ -1,10 +1,10 @@
-//! Hooks of NUMA balancing: verdicts, classes, node statistics, moves.
+//! Hooks of NUMA balancing: verdicts, node statistics, moves.
 
-use super::super::balance::stats::{numa_class, GroupType};
+use super::super::balance::stats::GroupType;
 use super::super::balance::Idle;
 use super::super::config::SchedConfig;
 use super::super::event::{Event, Why};
-use super::super::numa::{locality_verdict, NodeStats, NumaView};
+use super::super::numa::{locality_verdict, NodePull, NodeStats, NumaView};
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
 
@@ -26,8 +26,10 @@ impl NumaView for Weights {
 #[test]
 fn locality_verdicts() {
     let near = Weights([700, 300]);
-    let v =
-        |preferred, nodes, others, idle, view: &Weights| locality_verdict(0, preferred, nodes, 20, others, idle, view);
+    let v = |preferred, (src, dst), others, idle, view: &Weights| {
+        let pull = NodePull { src, dst, distance: 20, nr: 2 + u32::from(others), nr_preferred: 2, idle };
+        locality_verdict(0, Some(preferred), &pull, view)
+    };
     // Away from the preferred node: resisted if others there would rather leave, else no opinion.
     assert_eq!(v(0, (0, 1), true, Idle::Newly, &near), 1);
     assert_eq!(v(0, (0, 1), false, Idle::Newly, &near), -1);
@@ -39,11 +41,6 @@ fn locality_verdicts() {
     assert_eq!(v(7, (1, 0), true, Idle::Newly, &near), 0);
     assert_eq!(v(7, (0, 1), true, Idle::Newly, &Weights([5, 5])), 0);
     assert_eq!(v(7, (1, 1), true, Idle::Newly, &near), -1);
-}
-
-#[test]
-fn classes_of_queues() {
-    assert_eq!((numa_class(3, 2, 2), numa_class(3, 3, 2), numa_class(3, 3, 3)), (0, 1, 2));
 }
 
 #[test]
