@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Unknown, unreadable or invalid.
 pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecError> {
     let names: Vec<&str> = context.catalog.names(Kind::Machine).collect();
-    let find = |n: &str| context.catalog.get(Kind::Machine, n).map(|f| (f.label.clone(), f.text.to_string()));
+    let find = |n: &str| context.catalog.machine_text(n);
     // The loader does not know which option named the machine.
     let place =
         |e: SpecError| if e.line == 0 && e.file == "machine" { SpecError { file: name.file.clone(), ..e } } else { e };

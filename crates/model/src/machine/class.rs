@@ -12,7 +12,7 @@ use super::layers::{opt_positive, opt_up_to, Layers};
 use super::{Find, KernelCosts, Tlb};
 use crate::spec::{Doc, SpecError, Spot, Table};
 
-/// The classes that come with the program; `find` may replace them and add others.
+/// The classes that come with the program; `find` may replace them and add others (`--catalog` of the command).
 const CLASSES: [(&str, &str); 2] = [
     ("modern", include_str!("../../../../catalog/machines/classes/modern.toml")),
     ("2012-15", include_str!("../../../../catalog/machines/classes/2012-15.toml")),
@@ -60,7 +60,8 @@ impl Class {
         let Some((file, text)) = find(&format!("classes/{}", name.value)).or_else(embedded) else {
             let names = CLASSES.iter().map(|(n, _)| *n);
             let listed: Vec<String> = names.clone().map(|n| format!("`{n}`")).collect();
-            let e = name.error(format!("no cost class `{}`", super::clip(&name.value)), listed.join(" or "));
+            let expected = format!("{}, or the name of a file in machines/classes/ of --catalog", listed.join(", "));
+            let e = name.error(format!("no cost class `{}`", super::clip(&name.value)), expected);
             return Err(e.near(&name.value, names));
         };
         Ok(Self { doc: Doc::parse(&file, &text)? })
