@@ -1,6 +1,6 @@
 //! 5.7 to 5.10: a source of at most two tasks is left alone; a fork stays while the node has an idle CPU.
 
-use super::{ForkSides, MoveSides, PullSides, NUMA_IMBALANCE_MIN};
+use super::{ForkSides, PullSides, NUMA_IMBALANCE_MIN};
 
 /// Local while it has any idle CPU.
 pub(super) fn fork_stays(s: &ForkSides) -> bool {
@@ -13,14 +13,5 @@ pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
         0
     } else {
         raw >> 1
-    }
-}
-
-/// Nothing is left when the source keeps at most two tasks.
-pub(super) fn move_imbalance(raw: i64, s: &MoveSides) -> i64 {
-    if i64::from(s.src_running) <= NUMA_IMBALANCE_MIN {
-        0
-    } else {
-        raw
     }
 }

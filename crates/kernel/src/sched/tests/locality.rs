@@ -27,7 +27,7 @@ fn on((width, smt): (usize, usize), balancer: &'static str, counts: [u32; 3], ho
 /// The busy CPU 4, the first of node 1, makes a pass over all nodes; returns how many tasks it runs then. It balances
 /// for its node although the last CPU there may be idle.
 fn pass(lab: &mut Lab) -> u32 {
-    let d = lab.s.numa_domain(4).unwrap().id;
+    let d = lab.s.topo.sd_numa(4).unwrap();
     let mut env = Env::new(4, d, Idle::Busy, Why::Periodic);
     lab.s.pull(&mut env, &lab.view);
     lab.settle();
