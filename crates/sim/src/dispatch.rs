@@ -51,8 +51,7 @@ impl World<'_> {
         }
         if let Some(n) = next {
             let same = prev.is_some_and(|p| self.tasks[p as usize].process == self.tasks[n as usize].process);
-            let costs = &self.machine.costs;
-            self.cpus[cpu].debt_ns += if same { costs.switch_same_ns } else { costs.switch_other_ns } as u64;
+            self.cpus[cpu].debt_ns += self.costs.switch_ns(same) as u64;
             self.enter_cpu(cpu, n);
         }
     }

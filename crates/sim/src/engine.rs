@@ -338,7 +338,7 @@ impl<'a> World<'a> {
         // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
         let sync = message && self.cfg.harness == Harness::Program;
         let cpu = self.sched.wake(task, waker, sync, self.now_ns);
-        self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
+        self.cpus[cpu as usize].debt_ns += self.costs.wake_ns() as u64;
         if let (true, Some(from)) = (message, waker) {
             self.cpus[cpu as usize].debt_ns += self.message_ns(from as usize, cpu as usize);
         }
@@ -378,13 +378,11 @@ impl<'a> World<'a> {
                         }
                     }
                     SchedEvent::Push { from, to, cpus } => {
-                        let costs = &self.machine.costs;
-                        let ns = costs.balance_cpu_ns * f64::from(cpus) + costs.switch_other_ns;
+                        let ns = self.costs.balance_ns(cpus) + self.costs.switch_ns(false);
                         self.queue.push(self.now_ns + ns as u64, Event::Push { from, to });
                     }
                     SchedEvent::Balanced { cpu, cpus, .. } => {
-                        let ns = self.machine.costs.balance_cpu_ns * f64::from(cpus);
-                        self.cpus[cpu as usize].debt_ns += ns as u64;
+                        self.cpus[cpu as usize].debt_ns += self.costs.balance_ns(cpus) as u64;
                     }
                 }
             }
@@ -425,7 +423,7 @@ impl<'a> World<'a> {
     fn tick(&mut self, cpu: usize) {
         let now = self.now_ns;
         self.ticks += 1;
-        self.cpus[cpu].debt_ns += self.machine.costs.tick_ns as u64;
+        self.cpus[cpu].debt_ns += self.costs.tick_ns() as u64;
         self.sched.account(cpu as u32, now);
         let balanced = self.sched.balance_due(cpu as u32, now);
         self.sched.tick(cpu as u32, now, &self.numa);

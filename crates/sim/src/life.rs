@@ -163,8 +163,7 @@ impl<'a> World<'a> {
         // The slow path of the placement looks at every CPU of every domain it descends.
         let domains = self.sched.domains();
         let looked: u32 = domains.ids(cpu).map(|d| domains.domain(d).weight).sum();
-        let costs = &self.machine.costs;
-        let mean = CLONE_EXCEPTIONS * costs.exception_ns + f64::from(looked) * costs.balance_cpu_ns;
+        let mean = CLONE_EXCEPTIONS * self.machine.costs.exception_ns + self.costs.balance_ns(looked);
         (mean * (1.0 - CLONE_CHANCE) + self.rng.exponential(mean * CLONE_CHANCE)) as u64
     }
 
