@@ -10,7 +10,6 @@ use super::compact::ZoneCompaction;
 use super::config::{MmConfig, SlowRules};
 use super::counters::{AllocCounters, MmCounters};
 use super::pageblock::{Frame, Supply};
-use super::policy::Placement;
 use super::reclaim::{FileLists, Kcompactd, Kswapd, NoOwners, SwapDevice};
 use super::work::Work;
 use super::zone::watermark::{min_free_kbytes, recommended_min_free_kbytes};
