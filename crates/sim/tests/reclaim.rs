@@ -72,7 +72,7 @@ fn go(meanwhile: &str, huge: &str, settings: &[(&str, &str)]) -> Outcome {
     // Room for kswapd to work ahead in, as a large node has by itself.
     mm.vm.set("watermark_scale_factor", "500").unwrap();
     settings.iter().for_each(|(key, value)| mm.vm.set(key, value).unwrap());
-    run(&m, &inline(&beside_a_stream(meanwhile), &m, 1, &[]), &kernel("off").with_mm(mm), 1)
+    run(&m, &inline(&beside_a_stream(meanwhile), &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1)
 }
 
 /// The stream reads nothing back, so what comes back is of the first process.

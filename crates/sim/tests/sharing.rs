@@ -4,7 +4,6 @@
 mod common;
 use common::*;
 use numalab_model::record::Outcome;
-use numalab_sim::Thp;
 use proptest::prelude::*;
 
 const TWO_NODES: &str = "2x1x4x1";
@@ -170,7 +169,7 @@ proptest! {
         let m = machine(TWO_NODES);
         let text = random_family(&kinds, &steps, grandchildren);
         let w = inline(&text, &m, 3, &[]);
-        let k = kernel_with(["4.15", "6.1", "6.12"][kernel_number], if huge { Thp::Always } else { Thp::Never });
+        let k = kernel_set(["4.15", "6.1", "6.12"][kernel_number], &[("system.thp", if huge { "always" } else { "never" })]);
         run(&m, &w, &k, 3);
         // And half-way, with everybody alive and perhaps pages on the move.
         let cut = numalab_model::workload::Workload { limit_ns: 2_500_000, ..w };
