@@ -34,7 +34,7 @@ const CPU: &[Field] = fields!(
     pte_skip_ns pte_mark_ns pmd_mark_ns scan_ns scan_vma_ns exception_ns hint_fault_ns minor_fault_ns
     huge_fault_ns cow_fault_ns migrate_4k_ns migrate_4k_batched_ns migrate_2m_ns split_ns collapse_ns
     khugepaged_slot_ns compact_scan_ns compact_migrate_ns reclaim_page_ns swap_out_ns swap_in_ns
-    huge_alloc_ns switch_same_ns switch_other_ns wake_ns tick_ns balance_cpu_ns fork_pte_ns fork_pmd_ns
+    switch_same_ns switch_other_ns wake_ns tick_ns balance_cpu_ns fork_pte_ns fork_pmd_ns
 );
 
 /// Costs and rates that memory sets.

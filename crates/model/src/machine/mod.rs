@@ -253,8 +253,8 @@ pub struct Tlb {
     pub nested: bool,
 }
 
-/// Kernel operation costs on this machine (machines.md sections 4 and 5), ns unless said. The default is all free, for shapes that are not
-/// simulated.
+/// Kernel operation costs on this machine (machines.md sections 4 and 5), ns unless said. The default is all free, for
+/// shapes that are not simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KernelCosts {
     /// A PTE visited and skipped.
@@ -273,7 +273,7 @@ pub struct KernelCosts {
     pub hint_fault_ns: f64,
     /// Minor fault of an anonymous 4 KiB page, zeroing included.
     pub minor_fault_ns: f64,
-    /// Fixed part of a 2 MiB anonymous fault.
+    /// Fixed part of a 2 MiB anonymous fault, allocation included.
     pub huge_fault_ns: f64,
     /// Zeroing rate of a local huge page, GB/s.
     pub zero_local_gbps: f64,
@@ -307,8 +307,6 @@ pub struct KernelCosts {
     pub swap_out_ns: f64,
     /// Swap-in of a page, CPU part.
     pub swap_in_ns: f64,
-    /// Order-9 allocation with a free block, without zeroing.
-    pub huge_alloc_ns: f64,
     /// Context switch inside a process.
     pub switch_same_ns: f64,
     /// Context switch between processes.
