@@ -2,7 +2,8 @@
 
 use super::{ForkSides, PullSides, NUMA_IMBALANCE_MIN};
 
-/// Local while it has any idle CPU.
+/// Local while it has any idle CPU: since groups are compared by type (5.5), so also before there was an allowance
+/// (kernel-scheduler.md §5.2).
 pub(super) fn fork_stays(s: &ForkSides) -> bool {
     s.local_idle > 0
 }
