@@ -15,8 +15,8 @@ use numalab_model::workload::ForkPoint;
 
 /// Kernel time of creating a thread (`clone`), beside its page-table work, ns: about ten exceptions.
 const CLONE_EXCEPTIONS: f64 = 10.0;
-/// Part of all that creating a thread takes that is exponentially distributed (512 `pthread_create` on a Zen 5 core, CPU time: 5th percentile 13.5 us,
-/// median 15, mean 18, 95th 28).
+/// Part of all that creating a thread takes that is exponentially distributed (512 `pthread_create` on a Zen 5 core,
+/// CPU time: 5th percentile 13.5 us, median 15, mean 18, 95th 28).
 const CLONE_CHANCE: f64 = 0.25;
 
 impl<'a> World<'a> {

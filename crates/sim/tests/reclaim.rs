@@ -49,9 +49,12 @@ size = "400MiB"
 [[process.phase]]
 steps = [
     {{ wait = "ready" }},
-    {{ for = "i", in = "0..99", steps = [{{ access = "a", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
-    {{ for = "i", in = "0..99", steps = [{{ access = "b", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
-    {{ for = "i", in = "0..99", steps = [{{ access = "c", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
+    {{ for = "i", in = "0..99", steps = [
+      {{ access = "a", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
+    {{ for = "i", in = "0..99", steps = [
+      {{ access = "b", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
+    {{ for = "i", in = "0..99", steps = [
+      {{ access = "c", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
     {{ signal = "streamed" }},
 ]
 "#

@@ -84,8 +84,9 @@ impl NumaBalancing {
         self.reset_task(child, t);
     }
 
-    /// Exec (§2.6; programs of a workload start as they are, so no run calls it): a new zero-filled mm; the task leaves its group and loses its averages, but keeps what accumulated
-    /// since the last placement, its preferred node and its pace.
+    /// Exec (§2.6; programs of a workload start as they are, so no run calls it): a new zero-filled mm; the task leaves
+    /// its group and loses its averages, but keeps what accumulated since the last placement, its preferred node and
+    /// its pace.
     pub fn exec(&mut self, task: TaskId, new_mm: MmId) {
         self.drop_mm(task);
         self.leave_group(task);

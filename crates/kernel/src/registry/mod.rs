@@ -408,7 +408,8 @@ mod tests {
     fn resolved_with(name: &str, sets: &[(&str, &str)]) -> Kernel {
         use numalab_model::catalog::Catalog;
         use numalab_model::kernel::{resolve, Setting};
-        let spot = |value: &str| numalab_model::spec::Spot { value: value.into(), file: "t".into(), line: 0, column: 0 };
+        let spot =
+            |value: &str| numalab_model::spec::Spot { value: value.into(), file: "t".into(), line: 0, column: 0 };
         let sets: Vec<_> = sets.iter().map(|(k, v)| Setting { name: spot(k), value: (*v).into() }).collect();
         resolve(&[spot(name)], &Catalog::embedded(), &vocabulary(), &sets).unwrap().remove(0)
     }

@@ -19,7 +19,8 @@ const LOCAL_FLUSH_NS: f64 = 200.0;
 crate::tunables! {
     /// How this kernel's page migration flushes.
     pub struct FlushRules: "flush" {
-        /// Batched migration flushes inaccessible (PROT_NONE) entries too, so that every hint-fault migration pays one shoot-down: 6.3 (7e12beb8ca2a) until 6.5 (4d4b6d66db63).
+        /// Batched migration flushes inaccessible (PROT_NONE) entries too, so that every hint-fault migration pays one
+        /// shoot-down: 6.3 (7e12beb8ca2a) until 6.5 (4d4b6d66db63).
         migrate_flush_inaccessible: bool = false, "", "model";
         /// migrate_pages unmaps in batches with one flush each (6.3 on) instead of one per page.
         migrate_batch_flush: bool = true, "", "model";

@@ -123,9 +123,7 @@ impl MemPolicy {
         match self.mode {
             PolicyMode::Default | PolicyMode::Local => local,
             PolicyMode::Preferred => Placement::local(self.nodes.first().unwrap_or(here)),
-            PolicyMode::PreferredMany => {
-                Placement { preferred: here, mask: Some(self.nodes), soft: true, ..local }
-            }
+            PolicyMode::PreferredMany => Placement { preferred: here, mask: Some(self.nodes), soft: true, ..local },
             PolicyMode::Bind => Placement { preferred: here, mask: Some(self.nodes), ..local },
             PolicyMode::Interleave | PolicyMode::WeightedInterleave => {
                 Placement { preferred: self.node_of(ilx).unwrap_or(here), spread: true, ..local }

@@ -83,7 +83,8 @@ impl FileLists {
         }
         before - self.active_pages
     }
-    /// Looks at up to `scan` of the oldest pages and takes out those that may go, as extents; the others go round. Returns the pages taken and the pages looked at.
+    /// Looks at up to `scan` of the oldest pages and takes out those that may go, as extents; the others go round.
+    /// Returns the pages taken and the pages looked at.
     pub fn shrink(&mut self, scan: u64, rules: FileRules) -> (Option<Extent>, u64) {
         let Some(mut e) = self.inactive.pop_front() else { return (None, 0) };
         let seen = u64::from(e.pages).min(scan.max(1));
