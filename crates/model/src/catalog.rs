@@ -353,7 +353,7 @@ mod tests {
         c.overlay(dir.path()).unwrap();
         for e in [of(&c, "modern"), crate::machine::load("2x1x2x1", &|n| c.machine_text(n), &[])] {
             let e = e.unwrap_err().to_string();
-            assert!(e.contains("classes/modern.toml:") && e.contains("`pte_skip_ns`"), "{e}");
+            assert!(e.contains("classes/modern.toml:") && e.contains("`cpu.pte_skip_ns` is missing"), "{e}");
         }
         // A class is no machine.
         let e = crate::machine::load("classes/mine", &|n| c.machine_text(n), &[]).unwrap_err().to_string();
