@@ -93,6 +93,26 @@ pub struct CpuState {
     pub idle_tick_ns: u64,
 }
 
+impl CpuState {
+    /// CPU `cpu` of `machine` before anything has run on it.
+    fn idle(machine: &Machine, cpu: usize) -> Self {
+        let own = &machine.cpus[cpu];
+        let sibling = |&o: &usize| o != cpu && machine.cpus[o].core == own.core;
+        Self {
+            plan: 0,
+            pending: Pending::None,
+            task: None,
+            debt_ns: 0,
+            group: NO_GROUP,
+            next_tick_ns: 0,
+            idle_tick_ns: 0,
+            node: own.node,
+            llc: own.llc,
+            siblings: (0..machine.cpu_count()).filter(sibling).map(|o| o as u32).collect(),
+        }
+    }
+}
+
 /// A move that NUMA balancing decided inside a slice and that takes effect at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumaMove {
@@ -202,26 +222,9 @@ impl<'a> World<'a> {
         let spans = Spans::new(sets.spans(), nodes);
         let mut rng = Rng::new(seed);
         let next_pid = 2000 + (rng.below(20_000) as u32);
-        let cpus = (0..machine.cpu_count())
-            .map(|c| CpuState {
-                plan: 0,
-                pending: Pending::None,
-                task: None,
-                debt_ns: 0,
-                group: NO_GROUP,
-                next_tick_ns: 0,
-                idle_tick_ns: 0,
-                node: machine.cpus[c].node,
-                llc: machine.cpus[c].llc,
-                siblings: (0..machine.cpu_count())
-                    .filter(|&o| o != c && machine.cpus[o].core == machine.cpus[c].core)
-                    .map(|o| o as u32)
-                    .collect(),
-            })
-            .collect();
         let memory = NodeMemory::with_config(machine, &cfg.mm, seed);
-        let mems = memory.memory_nodes();
-        let processes = workload.processes.iter().map(|p| ProcessState::new(nodes, allowed(p, mems))).collect();
+        let process = |p| ProcessState::new(nodes, allowed(p, memory.memory_nodes()));
+        let processes = workload.processes.iter().map(process).collect();
         Ok(Self {
             machine,
             workload,
@@ -233,7 +236,7 @@ impl<'a> World<'a> {
             memory,
             processes,
             tasks: Vec::new(),
-            cpus,
+            cpus: (0..machine.cpu_count()).map(|c| CpuState::idle(machine, c)).collect(),
             costs: CostModel::new(machine),
             others: vec![0; nodes],
             sets,
