@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "numalab", version, disable_help_subcommand = true)]
 pub struct Command {
-    /// Lay this folder (machines/, kernels/, workloads/, experiments/, published/) over the built-in catalog
+    /// Lay this folder (machines/, machines/classes/, kernels/, workloads/, experiments/, published/) over the built-in catalog
     #[arg(long, global = true, value_name = "DIR")]
     catalog: Option<PathBuf>,
     #[command(subcommand)]

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Unknown, unreadable or invalid.
 pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecError> {
     let names: Vec<&str> = context.catalog.names(Kind::Machine).collect();
-    let find = |n: &str| context.catalog.get(Kind::Machine, n).map(|f| (f.label.clone(), f.text.to_string()));
+    let find = |n: &str| context.catalog.machine_text(n);
     // The loader does not know which option, or which place of a file, named the machine.
     let place = |e: SpecError| match e.file.as_str() {
         "machine" | "command line" if e.line == 0 => {

@@ -171,6 +171,16 @@ fn a_catalog_folder_is_laid_over_the_built_in_one() {
     lab.write("cat/kernels/wrong.toml", "name = \"other\"\ntitle = \"t\"\nextends = \"6.3\"\n");
     let ended = lab.run("show kernels wrong --catalog cat");
     assert!(ended.code == 2 && ended.err.contains("`name` is \"other\"; expected \"wrong\""), "{ended:?}");
+    // Cost classes are part of the catalog's machines.
+    let machine = include_str!("../../../catalog/machines/milan-2s-nps1.toml").replace("\"modern\"", "\"mine\"");
+    lab.write("m.toml", &machine);
+    let ended = lab.run("machine show m.toml");
+    assert!(ended.code == 2 && ended.err.contains("no cost class `mine`"), "{ended:?}");
+    lab.write("cat/machines/classes/mine.toml", include_str!("../../../catalog/machines/classes/modern.toml"));
+    lab.ok("machine show m.toml --catalog cat");
+    lab.write("cat/machines/classes/modern.toml", "title = \"broken");
+    let ended = lab.run("machine show 2x1x2x1 --catalog cat");
+    assert!(ended.code == 2 && ended.err.contains("classes/modern.toml:1:"), "{ended:?}");
 }
 
 #[test]

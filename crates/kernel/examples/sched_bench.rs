@@ -1,9 +1,10 @@
 //! Cost of the modelled scheduler's calls: a tick, a balance pass, a sleep, a wake-up, a fork.
 //! `cargo run --release -p numalab-kernel --example sched_bench`.
 //!
-//! Every call is timed by itself, and the cost of reading the clock, measured at the start, is taken off. A balance pass is what a
-//! tick with balancing due costs beyond one without, divided by the passes it made; idle CPUs are balanced by nohz runs inside
-//! the ticks of busy ones. A sleep includes the newly-idle search, a wake-up the search for an idle CPU.
+//! Every call is timed by itself, and the cost of reading the clock, measured at the start, is taken off. A balance
+//! pass is what a tick with balancing due costs beyond one without, divided by the passes it made; idle CPUs are
+//! balanced by nohz runs inside the ticks of busy ones. A sleep includes the newly-idle search, a wake-up the search
+//! for an idle CPU.
 
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Event, NoNuma, SchedConfig, SchedError, Scheduler, TaskId};

@@ -174,7 +174,8 @@ impl Field for RungList {
 /// numalab_kernel::tunables! {
 ///     /// Pace of the scanner.
 ///     pub struct Pace: "pace" {
-///         /// Delay before the first scan.
+///         /// Delay before the first scan; a description may
+///         /// go on in the next line.
 ///         scan_delay_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/scan_delay_ms", range 0..=600_000;
 ///         /// Form of the adaptation.
 ///         period_model: Word = "v414", "", "model", choices ["v38", "v313", "v414"];
@@ -184,6 +185,7 @@ impl Field for RungList {
 /// let mut p = Pace::default();
 /// p.set("scan_delay_ms", "500").unwrap();
 /// assert_eq!(p.scan_delay_ms, 500);
+/// assert!(Pace::DECLS[0].doc.ends_with("a description may go on in the next line."));
 /// assert!(p.set("period_model", "v1").is_err());
 /// ```
 #[macro_export]
@@ -191,13 +193,13 @@ macro_rules! tunables {
     (
         $(#[$meta:meta])*
         pub struct $name:ident : $group:literal {
-            $( #[doc = $doc:literal] $field:ident : $ty:ident = $default:expr, $unit:literal, $kname:literal
+            $( $( #[doc = $doc:literal] )+ $field:ident : $ty:ident = $default:expr, $unit:literal, $kname:literal
                $(, range $lo:literal ..= $hi:literal)? $(, choices [$($c:literal),*])? ; )*
         }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub struct $name { $( #[doc = $doc] pub $field: $ty, )* }
+        pub struct $name { $( $( #[doc = $doc] )+ pub $field: $ty, )* }
         impl Default for $name {
             fn default() -> Self { Self { $( $field: $default, )* } }
         }
@@ -211,7 +213,7 @@ macro_rules! tunables {
                     default: $crate::tunable_default!($ty, $default),
                     range: $crate::tunable_range!($($lo, $hi)?),
                     choices: &[$($($c),*)?],
-                    doc: $doc,
+                    doc: concat!($( $doc ),+),
                 }, )*
             ];
             fn get(&self, index: usize) -> $crate::tunable::Value {

@@ -16,6 +16,9 @@ use std::path::Path;
 /// (folder, name, text) of every embedded file.
 const EMBEDDED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
 
+/// Folder of the cost classes, inside that of the machines.
+const CLASSES: &str = "classes";
+
 /// Largest catalog file read from disk, bytes: specs are small, and a wrong path may be anything.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
@@ -90,6 +93,8 @@ impl File {
 #[derive(Clone, Debug)]
 pub struct Catalog {
     files: Vec<File>,
+    /// Cost classes of overlays; those the program was built with are `machine`'s.
+    classes: Vec<File>,
 }
 
 impl Catalog {
@@ -102,18 +107,17 @@ impl Catalog {
                 files.push(File { kind, name: (*name).into(), label, text: Cow::Borrowed(text) });
             }
         }
-        let mut catalog = Self { files };
+        let mut catalog = Self { files, classes: Vec::new() };
         catalog.sort();
         catalog
     }
 
-    /// Lays the files of `dir` (with folders `machines`, `kernels`, …) over this catalog: equal names
-    /// are replaced, new ones added.
+    /// Lays the files of `dir` (with folders `machines`, `kernels`, …, and `machines/classes` for cost classes) over
+    /// this catalog: equal names are replaced, new ones added.
     ///
     /// # Errors
     /// `dir` is no folder, or a file in it cannot be read as text.
     pub fn overlay(&mut self, dir: &Path) -> Result<(), SpecError> {
-        let bad = |path: &Path, what: String| SpecError::plain(&path.display().to_string(), what, "a catalog folder");
         let mut found = false;
         for kind in Kind::ALL {
             let folder = dir.join(kind.folder());
@@ -121,17 +125,14 @@ impl Catalog {
                 continue;
             }
             found = true;
-            for entry in std::fs::read_dir(&folder).map_err(|e| bad(&folder, e.to_string()))? {
-                let path = entry.map_err(|e| bad(&folder, e.to_string()))?.path();
-                if path.extension().is_some_and(|e| e == "toml") {
-                    let file = read(kind, &path)?;
-                    self.files.retain(|f| f.kind != kind || f.name != file.name);
-                    self.files.push(file);
-                }
-            }
+            lay_over(&mut self.files, kind, &folder)?;
+        }
+        let classes = dir.join(Kind::Machine.folder()).join(CLASSES);
+        if classes.is_dir() {
+            lay_over(&mut self.classes, Kind::Machine, &classes)?;
         }
         if !found {
-            let e = bad(dir, "no catalog here".into());
+            let e = no_folder(dir, "no catalog here".into());
             let folders: Vec<_> = Kind::ALL.iter().map(|k| k.folder()).collect();
             return Err(SpecError { expected: format!("a folder with any of {}", folders.join(", ")), ..e });
         }
@@ -148,6 +149,16 @@ impl Catalog {
     /// The file of that name.
     pub fn get(&self, kind: Kind, name: &str) -> Option<&File> {
         self.files.iter().find(|f| f.kind == kind && f.name == name)
+    }
+
+    /// File name and text of a machine, or of a cost class as `classes/NAME`: the catalog as
+    /// [`machine::load`](crate::machine::load) looks into it.
+    pub fn machine_text(&self, name: &str) -> Option<(String, String)> {
+        let file = match name.split_once('/') {
+            Some((CLASSES, class)) => self.classes.iter().find(|f| f.name == class),
+            _ => self.get(Kind::Machine, name),
+        };
+        file.map(|f| (f.label.clone(), f.text.to_string()))
     }
 
     /// The file that `name` means: a path if it ends in `.toml` or has a `/`, else a name.
@@ -172,6 +183,24 @@ impl Catalog {
     fn sort(&mut self) {
         self.files.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| natural(&a.name, &b.name)));
     }
+}
+
+/// Adds the TOML files of `folder` to `files`, in place of those of the same kind and name.
+fn lay_over(files: &mut Vec<File>, kind: Kind, folder: &Path) -> Result<(), SpecError> {
+    let bad = |e: std::io::Error| no_folder(folder, e.to_string());
+    for entry in std::fs::read_dir(folder).map_err(bad)? {
+        let path = entry.map_err(bad)?.path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            let file = read(kind, &path)?;
+            files.retain(|f| f.kind != kind || f.name != file.name);
+            files.push(file);
+        }
+    }
+    Ok(())
+}
+
+fn no_folder(path: &Path, what: String) -> SpecError {
+    SpecError::plain(&path.display().to_string(), what, "a catalog folder")
 }
 
 impl kernel::Lookup for Catalog {
@@ -335,6 +364,35 @@ mod tests {
         std::fs::remove_dir_all(other).unwrap();
         std::fs::write(folder.join("bin.toml"), [0xff, 0xfe]).unwrap();
         assert!(c.overlay(dir.path()).unwrap_err().to_string().contains("not UTF-8"));
+    }
+
+    #[test]
+    fn overlay_has_cost_classes() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("machines/classes");
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut c = Catalog::embedded();
+        let modern = include_str!("../../../catalog/machines/classes/modern.toml");
+        std::fs::write(folder.join("mine.toml"), modern.replace("pte_skip_ns = 8 ", "pte_skip_ns = 80 ")).unwrap();
+        let of = |c: &Catalog, name: &str| {
+            let text = c.get(Kind::Machine, "milan-2s-nps1").unwrap().text.replace("\"modern\"", &format!("{name:?}"));
+            crate::machine::Machine::from_toml_with("m.toml", &text, &|n| c.machine_text(n))
+        };
+        let e = of(&c, "mine").unwrap_err().to_string();
+        assert!(e.contains("no cost class `mine`") && e.contains("machines/classes/ of --catalog"), "{e}");
+        c.overlay(dir.path()).unwrap();
+        let (mine, own) = (of(&c, "mine").unwrap().costs, of(&c, "modern").unwrap().costs);
+        assert_eq!((mine.pte_skip_ns / own.pte_skip_ns, mine.pte_mark_ns), (10.0, own.pte_mark_ns));
+        // A file of a built-in name replaces it, for shorthand machines too, and its faults are told.
+        std::fs::write(folder.join("modern.toml"), modern.replace("pte_skip_ns = 8 ", "pte_skip_us = 8 ")).unwrap();
+        c.overlay(dir.path()).unwrap();
+        for e in [of(&c, "modern"), crate::machine::load("2x1x2x1", &|n| c.machine_text(n), &[])] {
+            let e = e.unwrap_err().to_string();
+            assert!(e.contains("classes/modern.toml:") && e.contains("`cpu.pte_skip_ns` is missing"), "{e}");
+        }
+        // A class is no machine.
+        let e = crate::machine::load("classes/mine", &|n| c.machine_text(n), &[]).unwrap_err().to_string();
+        assert!(e.contains("classes/mine: cannot be read"), "{e}");
     }
 
     #[test]

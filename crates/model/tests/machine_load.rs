@@ -135,6 +135,13 @@ fn unknown_keys_name_the_nearest() {
     }
 }
 
+/// A cost that nothing charges is no key: the allocation of a huge page is part of `huge_fault_ns`.
+#[test]
+fn costs_without_a_reader_are_unknown() {
+    let e = load(&with("[tlb]", "[costs]\nhuge_alloc_ns = 99999999\n[tlb]")).unwrap_err();
+    assert!(e.what.contains("unknown key `costs.huge_alloc_ns`") && e.line > 0, "{e}");
+}
+
 #[test]
 fn wrong_values_are_refused_at_their_place() {
     for (old, new, holds, parts) in [

@@ -2,10 +2,10 @@
 //!
 //! Timings are those of the machine at hand; the counts beside them are not.
 
-use numalab_kernel::hw::cost::FlushRules;
-use numalab_kernel::numa::releases;
-use numalab_kernel::sched::SchedConfig;
-use numalab_sim::{Footprint, SimConfig, Thp};
+use numalab_kernel::registry;
+use numalab_model::catalog::Catalog;
+use numalab_model::spec::Spot;
+use numalab_sim::{Footprint, SimConfig};
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -36,7 +36,7 @@ const CASES: [Case; 5] = [
     Case {
         title: "256 CPUs, thread-local slices, scan filter (hardly any page event)",
         machine: "milan-2s-nps1",
-        kernel: "6.4",
+        kernel: "6.4-rc2",
         workload: "numa01_THREAD_ALLOC",
         params: &[("loops", "600")],
     },
@@ -78,11 +78,9 @@ fn report(case: &Case) -> Result<(), Box<dyn Error>> {
     let spec = numalab_model::workload::parse(case.workload, &text("workloads", case.workload)?)?;
     let params: Vec<_> = case.params.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect();
     let workload = spec.resolve(&machine, 1, &params)?;
-    let numa = releases::settings(case.kernel).ok_or("no such release")?.map_err(|e| format!("{e:?}"))?;
-    let sched = SchedConfig { form: "v61", ..SchedConfig::default() };
-    let flush =
-        FlushRules { migrate_flush_inaccessible: matches!(case.kernel, "6.3" | "6.4"), ..FlushRules::default() };
-    let cfg = SimConfig::new(&numa, &sched, flush, Thp::Madvise)?;
+    let name = Spot { value: case.kernel.to_string(), file: "bench".into(), line: 0, column: 0 };
+    let kernels = numalab_model::kernel::resolve(&[name], &Catalog::embedded(), &registry::vocabulary(), &[])?;
+    let cfg = SimConfig::of(kernels.first().ok_or("no such kernel")?)?;
     let start = Instant::now();
     let before = cpu_seconds();
     let (outcome, did) = numalab_sim::measure(&machine, &workload, &cfg, 1, false)?;

@@ -3,13 +3,13 @@
 use crate::config::Harness;
 use crate::engine::{Pending, World};
 use crate::migration::{Stretch, SHARED_STEP_NS};
-use crate::pace::{real, whole, Known, Pace, SweepCosts, Times};
+use crate::pace::{real, whole, Ahead, Known, Pace, SweepCosts, Times};
 use crate::sets::NEVER_WARM;
 use crate::sync::Waiter;
 use crate::task::{Activity, Block};
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{CHUNK_PAGES, PAGE_BYTES};
 use numalab_model::workload::{Access, Op, Pattern, Span};
 
 /// Result of a step.
@@ -389,8 +389,7 @@ impl World<'_> {
         let pace = self.pace(cpu, task, a);
         let process = self.tasks[task as usize].process as usize;
         let id = self.processes[process].region_vma[a.span.region as usize] as usize;
-        let write = a.write > 0.0;
-        let started = *clock;
+        let (write, started) = (a.write > 0.0, *clock);
         let mut done = self.tasks[task as usize].done;
         let mut kernel_ns = 0;
         let mut out = Step::Go;
@@ -399,23 +398,11 @@ impl World<'_> {
         let mut last = Known::NONE;
         let costs = self.sweep_costs(&pace, a);
         let all = self.sweep_bytes(a);
-        while *clock < end {
-            if done >= all {
-                break;
-            }
+        while *clock < end && done < all {
             let (at, left) = self.run_at(task, a, done, all);
             let vma = self.processes[process].space.vma(id);
             let addr = vma.start + a.span.offset_bytes + at;
-            let chunk = vma.chunk_of(addr);
-            let base = vma.chunk_base(chunk);
-            let stop = (base + CHUNK_BYTES).min(addr + left);
-            let lo = ((addr - base) / PAGE_BYTES) as usize;
-            let hi = (stop - base).div_ceil(PAGE_BYTES) as usize;
-            let mut fault = vma.next_fault(chunk, lo, hi, write);
-            if fault.is_some() && fault == passed {
-                fault = vma.next_fault(chunk, lo + 1, hi, write);
-            }
-            let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
+            let Ahead { chunk, base, lo, fault, clear } = Ahead::of(vma, addr, left, write, passed);
             if clear > addr {
                 let counts = vma.node_counts(chunk);
                 let known = last.or_else(counts, vma.chunk(chunk).present, |c, p| {
@@ -439,15 +426,12 @@ impl World<'_> {
                 self.processes[process].space.vma_mut(id).touch(chunk, lo, reached);
                 *clock += whole(ns + 0.5);
                 if !self.designs.fronts.is_empty() {
-                    let left = base + lo as u64 * PAGE_BYTES;
-                    let pages = (lo, ((addr + bytes - left).div_ceil(PAGE_BYTES)) as usize + lo);
-                    kernel_ns += self.wait_for_moves(task, (process, id, chunk), pages, clock, ns as u64);
+                    kernel_ns += self.wait_for_moves(task, (process, id, chunk), (lo, reached), clock, ns as u64);
                 }
                 if want > room {
                     out = Step::Go;
-                    break;
                 }
-                if sharing {
+                if want > room || sharing {
                     break;
                 }
             }
@@ -469,8 +453,7 @@ impl World<'_> {
             }
         }
         self.finish_part(task, a, done, all);
-        self.charge_user(task, *clock - started - kernel_ns);
-        self.charge_kernel(task, kernel_ns);
+        self.charge_part(task, *clock - started, kernel_ns);
         out
     }
 
@@ -581,8 +564,7 @@ impl World<'_> {
             out = Step::Stop(Pending::Resume);
         }
         self.finish_part(task, a, done, lines);
-        self.charge_user(task, *clock - started - kernel_ns);
-        self.charge_kernel(task, kernel_ns);
+        self.charge_part(task, *clock - started, kernel_ns);
         out
     }
 

@@ -290,7 +290,7 @@ impl World<'_> {
         };
         let host = Queues { sched: &self.sched, machine: self.machine, mms: &self.tasks, busy: &busy };
         let (choice, examined) = self.designs.autonuma.balance(task, cpu, &host);
-        self.cpus[cpu].debt_ns += (f64::from(examined) * self.machine.costs.balance_cpu_ns) as u64;
+        self.cpus[cpu].debt_ns += self.costs.balance_ns(examined) as u64;
         let selected = self.designs.autonuma.tasks[task as usize].selected;
         self.sched.set_preferred_nid(task, selected);
         let Choice::Exchange { other, .. } = choice else { return };

@@ -38,6 +38,13 @@ impl World<'_> {
         self.processes[t.process as usize].user_ns += ns;
     }
 
+    /// Time of a part of an access: `ns` in all, of which `kernel_ns` in the kernel.
+    #[inline]
+    pub(crate) fn charge_part(&mut self, task: u32, ns: u64, kernel_ns: u64) {
+        self.charge_user(task, ns - kernel_ns);
+        self.charge_kernel(task, kernel_ns);
+    }
+
     /// Takes back the user time of a task's slice from `at_ns` on, where the slice now ends.
     pub(crate) fn uncharge_user(&mut self, task: u32, at_ns: u64) {
         let t = &mut self.tasks[task as usize];

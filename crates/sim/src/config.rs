@@ -1,10 +1,11 @@
 //! What a run needs to know of its kernel, in typed form.
 
-use crate::process::Thp;
 use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::mm::MmConfig;
 use numalab_kernel::numa::{Design, NumaConfig, NumaSettings};
+use numalab_kernel::registry::{group, mm_config};
 use numalab_kernel::sched::SchedConfig;
+use numalab_model::kernel::Kernel;
 
 /// Settings of a run, resolved.
 #[derive(Clone, Debug)]
@@ -37,31 +38,27 @@ pub enum Harness {
 }
 
 impl SimConfig {
-    /// Resolves settings; the tick rate is the scheduler's.
+    /// The settings of a resolved kernel, carried out by a C program with no process in the background.
     ///
     /// # Errors
-    /// A setting outside its declaration, as a sentence.
-    pub fn new(numa: &NumaSettings, sched: &SchedConfig, flush: FlushRules, thp: Thp) -> Result<Self, String> {
-        let numa = numa.resolve(sched.hz).map_err(|e| e.to_string())?;
-        let mut mm = MmConfig::default();
-        mm.thp.enabled = thp.word();
+    /// Roles that do not work together, or a value outside its declaration, as a sentence.
+    pub fn of(kernel: &Kernel) -> Result<Self, String> {
+        let numa = NumaSettings {
+            scan: group(kernel),
+            numa: group(kernel),
+            page_filter: group(kernel),
+            scan_v38: group(kernel),
+        };
+        let sched: SchedConfig = group(kernel);
         Ok(Self {
-            numa,
-            sched: *sched,
-            flush,
-            mm,
-            design: Design::default(),
+            numa: numa.resolve(sched.hz).map_err(|e| e.to_string())?,
+            sched,
+            flush: group(kernel),
+            mm: mm_config(kernel),
+            design: Design::new(&group(kernel), group(kernel), group(kernel))?,
             harness: Harness::default(),
             background: 0,
         })
-    }
-    /// With these settings of the memory side, `transparent_hugepage/enabled` included.
-    pub fn with_mm(self, mm: MmConfig) -> Self {
-        Self { mm, ..self }
-    }
-    /// The same with roles filled by the designs of 2012.
-    pub fn with_design(self, design: Design) -> Self {
-        Self { design, ..self }
     }
     /// The same carried out by another kind of program.
     pub fn with_harness(self, harness: Harness) -> Self {

@@ -7,7 +7,7 @@ use crate::engine::{World, EPOCH_NS};
 use crate::reclaim::{cpu_ns, Spaces};
 use numalab_kernel::mm::alloc::{Constraint, Request};
 use numalab_kernel::mm::khugepaged::{
-    scan_slot, slot::too_far_apart, target_node, Pace, Pause, SlotFacts, SlotVerdict,
+    scan_slot, slot::too_far_apart, slot::Target, target_node, Pace, Pause, SlotFacts, SlotVerdict,
 };
 use numalab_kernel::mm::thp::collapse_gfp;
 use numalab_kernel::mm::{ChunkKind, Gfp, Got, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES};
@@ -232,18 +232,7 @@ impl World<'_> {
             return SlotVerdict::ScanAbort;
         }
         let Some(target) = target_node(&on_node) else { return SlotVerdict::NothingToDo };
-        let t = &self.cfg.mm.khugepaged;
-        let local = t.this_node;
-        let req = Request {
-            gfp: if local { collapse_gfp(t.defrag) | Gfp::THISNODE } else { collapse_gfp(t.defrag) },
-            huge: true,
-            here: target.node,
-            preferred: target.node,
-            allowed: if local { NodeMask::of([target.node]) } else { target.allowed },
-            class: PageClass::AnonHuge,
-            constraint: Constraint::None,
-            spread: false,
-        };
+        let req = collapse_request(&self.cfg.mm, &target);
         let mut work = Work::default();
         let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
         let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
@@ -273,5 +262,21 @@ impl World<'_> {
         self.processes[process].flush_debt_ns += self.machine.costs.flush_target_ns as u64;
         *used += self.background_ns(&work, *used) + (self.machine.costs.collapse_ns + copies) as u64;
         SlotVerdict::Collapse
+    }
+}
+
+/// What khugepaged asks the allocator for.
+fn collapse_request(cfg: &MmConfig, target: &Target) -> Request {
+    let t = &cfg.khugepaged;
+    let local = t.this_node;
+    Request {
+        gfp: if local { collapse_gfp(t.defrag) | Gfp::THISNODE } else { collapse_gfp(t.defrag) },
+        huge: true,
+        here: target.node,
+        preferred: target.node,
+        allowed: if local { NodeMask::of([target.node]) } else { target.allowed },
+        class: PageClass::AnonHuge,
+        constraint: Constraint::None,
+        spread: false,
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::access::Step;
 use crate::engine::{Pending, World};
-use crate::host::SchedView;
 use crate::sets::NO_GROUP;
 
 impl World<'_> {
@@ -11,8 +10,7 @@ impl World<'_> {
         let now = self.now_ns;
         let id = cpu as u32;
         if self.sched.need_resched(id) || self.sched.current(id).is_none() {
-            let view = SchedView { numa: &self.numa };
-            let next = self.sched.pick_next(id, now, &view);
+            let next = self.sched.pick_next(id, now, &self.numa);
             self.after_sched();
             self.switch(cpu, next);
         } else if self.cpus[cpu].task != self.sched.current(id) {
@@ -51,9 +49,8 @@ impl World<'_> {
         }
         if let Some(n) = next {
             let same = prev.is_some_and(|p| self.tasks[p as usize].process == self.tasks[n as usize].process);
-            let costs = &self.machine.costs;
             let c = &mut self.cpus[cpu];
-            c.debt_ns += if same { costs.switch_same_ns } else { costs.switch_other_ns } as u64;
+            c.debt_ns += self.costs.switch_ns(same) as u64;
             c.debt_ns += std::mem::take(&mut c.busy_until_ns).saturating_sub(self.now_ns).min(c.busy_stretch_ns);
             self.enter_cpu(cpu, n);
         }

@@ -10,7 +10,6 @@ use crate::counters::VmCounters;
 use crate::daemons::Daemons;
 use crate::designs::Designs;
 use crate::event::{Event, EventQueue};
-use crate::host::SchedView;
 use crate::log::{Log, Observers};
 use crate::maps::Maps;
 use crate::policy::allowed;
@@ -97,6 +96,28 @@ pub struct CpuState {
     pub next_tick_ns: u64,
     /// Latest tick asked for while idle, ns.
     pub idle_tick_ns: u64,
+}
+
+impl CpuState {
+    /// CPU `cpu` of `machine` before anything has run on it.
+    fn idle(machine: &Machine, cpu: usize) -> Self {
+        let own = &machine.cpus[cpu];
+        let sibling = |&o: &usize| o != cpu && machine.cpus[o].core == own.core;
+        Self {
+            plan: 0,
+            pending: Pending::None,
+            task: None,
+            debt_ns: 0,
+            busy_until_ns: 0,
+            busy_stretch_ns: 0,
+            group: NO_GROUP,
+            next_tick_ns: 0,
+            idle_tick_ns: 0,
+            node: own.node,
+            llc: own.llc,
+            siblings: (0..machine.cpu_count()).filter(sibling).map(|o| o as u32).collect(),
+        }
+    }
 }
 
 /// A move that NUMA balancing decided inside a slice and that takes effect at its end.
@@ -210,28 +231,9 @@ impl<'a> World<'a> {
         let spans = Spans::new(sets.spans(), nodes);
         let mut rng = Rng::new(seed);
         let next_pid = 2000 + (rng.below(20_000) as u32);
-        let cpus = (0..machine.cpu_count())
-            .map(|c| CpuState {
-                plan: 0,
-                pending: Pending::None,
-                task: None,
-                debt_ns: 0,
-                busy_until_ns: 0,
-                busy_stretch_ns: 0,
-                group: NO_GROUP,
-                next_tick_ns: 0,
-                idle_tick_ns: 0,
-                node: machine.cpus[c].node,
-                llc: machine.cpus[c].llc,
-                siblings: (0..machine.cpu_count())
-                    .filter(|&o| o != c && machine.cpus[o].core == machine.cpus[c].core)
-                    .map(|o| o as u32)
-                    .collect(),
-            })
-            .collect();
         let memory = NodeMemory::with_config(machine, &cfg.mm, seed);
-        let mems = memory.memory_nodes();
-        let processes = workload.processes.iter().map(|p| ProcessState::new(nodes, allowed(p, mems))).collect();
+        let process = |p| ProcessState::new(nodes, allowed(p, memory.memory_nodes()));
+        let processes = workload.processes.iter().map(process).collect();
         Ok(Self {
             machine,
             workload,
@@ -243,7 +245,7 @@ impl<'a> World<'a> {
             memory,
             processes,
             tasks: Vec::new(),
-            cpus,
+            cpus: (0..machine.cpu_count()).map(|c| CpuState::idle(machine, c)).collect(),
             costs: CostModel::new(machine),
             others: vec![0; nodes],
             sets,
@@ -349,7 +351,7 @@ impl<'a> World<'a> {
         // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
         let sync = message && self.cfg.harness == Harness::Program;
         let cpu = self.sched.wake(task, waker, sync, self.now_ns);
-        self.cpus[cpu as usize].debt_ns += self.machine.costs.wake_ns as u64;
+        self.cpus[cpu as usize].debt_ns += self.costs.wake_ns() as u64;
         if let (true, Some(from)) = (message, waker) {
             self.cpus[cpu as usize].debt_ns += self.message_ns(from as usize, cpu as usize);
         }
@@ -388,8 +390,7 @@ impl<'a> World<'a> {
                         }
                     }
                     SchedEvent::Push { from, to, cpus } => {
-                        let costs = &self.machine.costs;
-                        let ns = costs.balance_cpu_ns * f64::from(cpus) + costs.switch_other_ns;
+                        let ns = self.costs.balance_ns(cpus) + self.costs.switch_ns(false);
                         self.queue.push(self.now_ns + ns as u64, Event::Push { from, to });
                     }
                     SchedEvent::Balanced { cpu, cpus, stretch, .. } => self.balanced(cpu, cpus, stretch),
@@ -402,7 +403,7 @@ impl<'a> World<'a> {
     /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that, as does the one that it finds; what an idle CPU
     /// does passes while it is idle, and work that arrives ends it after the `stretch` at hand (`_nohz_idle_balance`).
     fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
-        let ns = |cpus: u32| (self.machine.costs.balance_cpu_ns * f64::from(cpus)) as u64;
+        let ns = |cpus: u32| self.costs.balance_ns(cpus) as u64;
         let (all, stretch) = (ns(cpus), ns(stretch));
         let c = &mut self.cpus[cpu as usize];
         if self.sched.current(cpu).is_some() {
@@ -446,11 +447,10 @@ impl<'a> World<'a> {
     fn tick(&mut self, cpu: usize) {
         let now = self.now_ns;
         self.ticks += 1;
-        self.cpus[cpu].debt_ns += self.machine.costs.tick_ns as u64;
+        self.cpus[cpu].debt_ns += self.costs.tick_ns() as u64;
         self.sched.account(cpu as u32, now);
-        let view = SchedView { numa: &self.numa };
         let balanced = self.sched.balance_due(cpu as u32, now);
-        self.sched.tick(cpu as u32, now, &view);
+        self.sched.tick(cpu as u32, now, &self.numa);
         let Some(task) = self.cpus[cpu].task else { return };
         self.designs_tick(cpu, task, balanced);
         if !self.designs.leaves_scans()
@@ -476,8 +476,7 @@ impl<'a> World<'a> {
     }
 
     fn idle_tick(&mut self, cpu: usize) {
-        let view = SchedView { numa: &self.numa };
-        self.sched.idle_tick(cpu as u32, self.now_ns, &view);
+        self.sched.idle_tick(cpu as u32, self.now_ns, &self.numa);
         self.after_sched();
         self.arm_idle_tick(cpu);
     }

@@ -1,12 +1,12 @@
-//! The scheduler as NUMA balancing sees it, and NUMA balancing as the scheduler sees it.
+//! The scheduler as NUMA balancing sees it.
 
 use crate::engine::NumaMove;
 use crate::process::ProcessState;
 use numalab_kernel::numa::host::{CpuStats, NumaDomain, Told};
 use numalab_kernel::numa::state::{MmId, TaskId};
 use numalab_kernel::numa::time::Jiffies;
-use numalab_kernel::numa::{NumaBalancing, TaskHost};
-use numalab_kernel::sched::{NumaView, Scheduler};
+use numalab_kernel::numa::TaskHost;
+use numalab_kernel::sched::Scheduler;
 
 /// NUMA balancing's view of the run. Moves are noted and take effect at the end of the slice.
 pub struct Host<'a> {
@@ -86,24 +86,6 @@ impl TaskHost for Host<'_> {
     fn swap_tasks(&mut self, a: TaskId, b: TaskId, _now: Jiffies) -> Told {
         self.moves.push(NumaMove::Swap(a, b));
         Told::Later
-    }
-}
-
-/// The load balancer's view of NUMA balancing.
-pub struct SchedView<'a> {
-    /// NUMA balancing.
-    pub numa: &'a NumaBalancing,
-}
-
-impl NumaView for SchedView<'_> {
-    fn enabled(&self) -> bool {
-        self.numa.cfg.enabled()
-    }
-    fn has_faults(&self, task: u32) -> bool {
-        self.numa.tasks.get(task as usize).is_some_and(|t| !t.faults.is_empty())
-    }
-    fn node_weight(&self, task: u32, node: u32, distance: u32) -> i64 {
-        self.numa.locality_weight(task, node as usize, distance as u8) as i64
     }
 }
 

@@ -51,7 +51,6 @@ mod zero;
 
 pub use config::{Harness, SimConfig};
 pub use log::{Observers, Sink};
-pub use process::Thp;
 
 use numalab_model::machine::Machine;
 use numalab_model::record::why::Why;

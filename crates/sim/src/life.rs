@@ -15,8 +15,8 @@ use numalab_model::workload::ForkPoint;
 
 /// Kernel time of creating a thread (`clone`), beside its page-table work, ns: about ten exceptions.
 const CLONE_EXCEPTIONS: f64 = 10.0;
-/// Part of all that creating a thread takes that is exponentially distributed (512 `pthread_create` on a Zen 5 core, CPU time: 5th percentile 13.5 us,
-/// median 15, mean 18, 95th 28).
+/// Part of all that creating a thread takes that is exponentially distributed (512 `pthread_create` on a Zen 5 core,
+/// CPU time: 5th percentile 13.5 us, median 15, mean 18, 95th 28).
 const CLONE_CHANCE: f64 = 0.25;
 
 impl<'a> World<'a> {
@@ -163,8 +163,7 @@ impl<'a> World<'a> {
         // The slow path of the placement looks at every CPU of every domain it descends.
         let domains = self.sched.domains();
         let looked: u32 = domains.ids(cpu).map(|d| domains.domain(d).weight).sum();
-        let costs = &self.machine.costs;
-        let mean = CLONE_EXCEPTIONS * costs.exception_ns + f64::from(looked) * costs.balance_cpu_ns;
+        let mean = CLONE_EXCEPTIONS * self.machine.costs.exception_ns + self.costs.balance_ns(looked);
         (mean * (1.0 - CLONE_CHANCE) + self.rng.exponential(mean * CLONE_CHANCE)) as u64
     }
 

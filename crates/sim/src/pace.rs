@@ -1,6 +1,7 @@
 //! How an access proceeds during a slice: where its lines come from, and what that costs per byte.
 
 use numalab_kernel::hw::smt::{self, Sibling};
+use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
 
 /// How an access proceeds during a slice.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,39 @@ impl Pace {
     /// Share of its lines that come from memory.
     pub fn missing(&self) -> f64 {
         1.0 - self.l2 - self.llc
+    }
+}
+
+/// What a sweep meets next in the chunk that it is in.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    /// The chunk.
+    pub chunk: usize,
+    /// Where it begins, a virtual address.
+    pub base: u64,
+    /// First page ahead, counted in the chunk.
+    pub lo: usize,
+    /// Next page that faults, if one does before the run or the chunk ends.
+    pub fault: Option<usize>,
+    /// Up to where nothing faults, a virtual address.
+    pub clear: u64,
+}
+
+impl Ahead {
+    /// From `addr` on, of a run of `left` bytes; `passed` may be accessed this once.
+    #[inline]
+    pub fn of(vma: &Vma, addr: u64, left: u64, write: bool, passed: Option<usize>) -> Self {
+        let chunk = vma.chunk_of(addr);
+        let base = vma.chunk_base(chunk);
+        let stop = (base + CHUNK_BYTES).min(addr + left);
+        let lo = ((addr - base) / PAGE_BYTES) as usize;
+        let hi = (stop - base).div_ceil(PAGE_BYTES) as usize;
+        let mut fault = vma.next_fault(chunk, lo, hi, write);
+        if fault.is_some() && fault == passed {
+            fault = vma.next_fault(chunk, lo + 1, hi, write);
+        }
+        let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
+        Self { chunk, base, lo, fault, clear }
     }
 }
 

@@ -229,25 +229,3 @@ fn kind_of(kind: RegionKind) -> VmaKind {
         RegionKind::FileShared => VmaKind::FileShared,
     }
 }
-
-/// `transparent_hugepage/enabled`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thp {
-    /// Everywhere it fits.
-    Always,
-    /// Only where advised.
-    Madvise,
-    /// Nowhere.
-    Never,
-}
-
-impl Thp {
-    /// As the tunable has it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Thp::Always => "always",
-            Thp::Madvise => "madvise",
-            Thp::Never => "never",
-        }
-    }
-}

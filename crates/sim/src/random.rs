@@ -28,13 +28,7 @@ impl World<'_> {
         let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
         let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
         let pages = (to - from) / PAGE_BYTES;
-        let set = self
-            .sets
-            .info(self.tasks[task as usize].process, self.tasks[task as usize].program(), self.tasks[task as usize].pc)
-            .set;
-        let llc_share = self.sets.loads.held_bytes(self.cpus[cpu].llc, set as usize);
-        let alpha = if let Pattern::Reuse { alpha } = a.pattern { alpha } else { 0.0 };
-        let walk = mean_walk(&self.tlb, to - from, vma.huge_share(), llc_share, alpha);
+        let walk = self.random_walk(cpu, task, a.pattern, to - from, vma.huge_share());
         let uses = self.processes[process].space.vma_mut(id).random_use(from, to);
         let limit = self.look_again(process, end);
         let mut drawn = self.tasks[task as usize].drawn.take();
@@ -88,9 +82,17 @@ impl World<'_> {
             out = Step::Stop(Pending::Resume);
         }
         self.finish_part(task, a, done, a.accesses);
-        self.charge_user(task, *clock - started - kernel_ns);
-        self.charge_kernel(task, kernel_ns);
+        self.charge_part(task, *clock - started, kernel_ns);
         out
+    }
+
+    /// Page walk of a random access to `bytes` of memory of which `huge_share` is in huge pages.
+    fn random_walk(&self, cpu: usize, task: u32, pattern: Pattern, bytes: u64, huge_share: f64) -> Walk {
+        let t = &self.tasks[task as usize];
+        let set = self.sets.info(t.process, t.program(), t.pc).set;
+        let llc_share = self.sets.loads.held_bytes(self.cpus[cpu].llc, set as usize);
+        let alpha = if let Pattern::Reuse { alpha } = pattern { alpha } else { 0.0 };
+        mean_walk(&self.tlb, bytes, huge_share, llc_share, alpha)
     }
 
     /// The fault of a random access; if it ends the step, the access comes again, to the same page.

@@ -4,41 +4,11 @@
 
 mod common;
 use common::*;
-use numalab_kernel::hw::cost::FlushRules;
-use numalab_kernel::numa::autonuma::AutoNumaTunables;
-use numalab_kernel::numa::design::{Design, DesignWords};
-use numalab_kernel::numa::releases;
-use numalab_kernel::numa::schednuma::SchedNumaTunables;
-use numalab_kernel::sched::SchedConfig;
 use numalab_model::record::Outcome;
-use numalab_sim::{SimConfig, Thp};
 
-const VANILLA: [&str; 3] = ["none", "kernel", "kernel"];
-const AUTONUMA: [&str; 3] = ["autonuma", "autonuma", "exchange"];
-const SCHEDNUMA: [&str; 3] = ["schednuma", "schednuma", "home_node"];
-
-/// Scanner, faults, task moves; the knobs of both designs.
-fn config(roles: [&'static str; 3], autonuma: AutoNumaTunables, schednuma: SchedNumaTunables, thp: Thp) -> SimConfig {
-    let [scan, faults, moves] = roles;
-    let words = DesignWords { scan, fault_stats: faults, page_migrate: faults, task_migrate: moves };
-    let mut numa = releases::settings("3.8").unwrap().unwrap();
-    numa.scan.numa_balancing = 0;
-    let locality = match moves {
-        "exchange" => "selected",
-        "home_node" => "home",
-        _ => "preferred",
-    };
-    let sched = SchedConfig { locality, ..sched_of("3.7") };
-    let flush = FlushRules { migrate_batch_flush: false, ..FlushRules::default() };
-    let design = Design::new(&words, autonuma, schednuma).unwrap();
-    let mut k = SimConfig::new(&numa, &sched, flush, thp).unwrap().with_design(design);
-    k.mm.vm.fault_holds_mmap_lock = true;
-    k
-}
-
-fn plain(roles: [&'static str; 3]) -> SimConfig {
-    config(roles, AutoNumaTunables::default(), SchedNumaTunables::default(), Thp::Always)
-}
+const VANILLA: &str = "3.7-vanilla";
+const AUTONUMA: &str = "3.7-autonuma-v27";
+const SCHEDNUMA: &str = "3.7-schednuma-v1r3";
 
 fn go(k: &SimConfig, workload_name: &str, params: &[(&str, &str)]) -> Outcome {
     go_seeded(k, workload_name, params, 3)
@@ -58,7 +28,7 @@ fn reason(o: &Outcome, name: &str) -> u64 {
 #[test]
 fn private_slices_converge_under_both_designs() {
     let params = [("loops", "120")];
-    let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&plain(r), "numa02_SMT", &params));
+    let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&kernel(r), "numa02_SMT", &params));
     let elapsed = |o: &Outcome| scalar(o, "elapsed_s");
     assert!(elapsed(&a) < 0.6 * elapsed(&v), "{} of {}", elapsed(&a), elapsed(&v));
     assert!(elapsed(&s) < 0.6 * elapsed(&v), "{} of {}", elapsed(&s), elapsed(&v));
@@ -79,7 +49,7 @@ fn private_slices_converge_under_both_designs() {
 #[test]
 fn shared_memory_on_a_hot_node() {
     let params = [("loops", "12")];
-    let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&plain(r), "numa01", &params));
+    let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&kernel(r), "numa01", &params));
     let elapsed = |o: &Outcome| scalar(o, "elapsed_s");
     assert!(elapsed(&a) < 0.7 * elapsed(&v), "{} of {}", elapsed(&a), elapsed(&v));
     assert!(elapsed(&s) < elapsed(&v) && elapsed(&a) < elapsed(&s), "{} of {}", elapsed(&s), elapsed(&v));
@@ -109,7 +79,7 @@ fn threads_by_node(o: &Outcome) -> [[u32; 4]; 2] {
 #[test]
 fn processes_that_fault_while_they_create_threads_share_the_nodes() {
     let fewest = |lock: bool, seed: u64| {
-        let mut k = plain(VANILLA);
+        let mut k = kernel(VANILLA);
         k.mm.vm.fault_holds_mmap_lock = lock;
         let counts = threads_by_node(&go_seeded(&k, "numa01", &[("loops", "1")], seed));
         assert!(counts.iter().all(|c| c.iter().sum::<u32>() == 24), "{counts:?}");
@@ -127,8 +97,7 @@ fn processes_that_fault_while_they_create_threads_share_the_nodes() {
 #[test]
 fn the_first_fault_exception_spreads_the_hot_node() {
     let params = [("loops", "12")];
-    let knobs = AutoNumaTunables { migrate_allow_first_fault: false, ..AutoNumaTunables::default() };
-    let without = config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always);
+    let without = kernel_set(AUTONUMA, &[("autonuma.migrate_allow_first_fault", "false")]);
     let mean = |mut k: SimConfig, balancer: &'static str| {
         k.sched.balancer = balancer;
         if balancer == "types" {
@@ -137,7 +106,7 @@ fn the_first_fault_exception_spreads_the_hot_node() {
         }
         (1..=3).map(|seed| scalar(&go_seeded(&k, "numa01", &params, seed), "elapsed_s")).sum::<f64>() / 3.0
     };
-    let ratio = |balancer| mean(without.clone(), balancer) / mean(plain(AUTONUMA), balancer);
+    let ratio = |balancer| mean(without.clone(), balancer) / mean(kernel(AUTONUMA), balancer);
     assert!(ratio("types") > 1.1, "{}", ratio("types"));
     assert!(ratio("v37") < 1.1, "{}: the miss is gone; say so in docs/designs-2012.md", ratio("v37"));
 }
@@ -148,16 +117,15 @@ fn the_first_fault_exception_spreads_the_hot_node() {
 fn who_meets_a_page_by_page_move_sleeps() {
     // Two processes of 24 threads that sweep the same memory meet moves of others; threads with slices of their own do
     // not, but for the huge pages at their edges; a huge page that moves whole is never left half-way.
-    let shared = go(&plain(AUTONUMA), "numa01", &[("loops", "6")]);
+    let shared = go(&kernel(AUTONUMA), "numa01", &[("loops", "6")]);
     let share = |o: &Outcome| scalar(o, "blocked_s") / counter(o, "thp_split") as f64;
     // 23 others, each for less than the 0.1 ms that a base page takes.
     assert!(share(&shared) > 1e-6 && share(&shared) < 23.0 * 1e-4, "{}", share(&shared));
-    let own = go(&plain(AUTONUMA), "numa01_THREAD_ALLOC", &[("loops", "60")]);
+    let own = go(&kernel(AUTONUMA), "numa01_THREAD_ALLOC", &[("loops", "60")]);
     assert!(share(&own) < 0.2 * share(&shared), "{} of {}", share(&own), share(&shared));
-    let knobs = AutoNumaTunables { native_huge: true, ..AutoNumaTunables::default() };
-    let whole = go(&config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always), "numa01", &[("loops", "6")]);
+    let whole = go(&kernel_set(AUTONUMA, &[("autonuma.native_huge", "true")]), "numa01", &[("loops", "6")]);
     assert_eq!(scalar(&whole, "blocked_s"), 0.0);
-    let vanilla = go(&plain(VANILLA), "numa01", &[("loops", "3")]);
+    let vanilla = go(&kernel(VANILLA), "numa01", &[("loops", "3")]);
     assert_eq!(scalar(&vanilla, "blocked_s"), 0.0);
 }
 
@@ -165,9 +133,8 @@ fn who_meets_a_page_by_page_move_sleeps() {
 #[test]
 fn native_huge_migration_under_autonuma() {
     let params = [("loops", "120")];
-    let knobs = AutoNumaTunables { native_huge: true, ..AutoNumaTunables::default() };
-    let native = go(&config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Always), "numa02_SMT", &params);
-    let split = go(&plain(AUTONUMA), "numa02_SMT", &params);
+    let native = go(&kernel_set(AUTONUMA, &[("autonuma.native_huge", "true")]), "numa02_SMT", &params);
+    let split = go(&kernel(AUTONUMA), "numa02_SMT", &params);
     assert_eq!((counter(&native, "thp_split"), counter(&native, "thp_collapse_alloc")), (0, 0));
     assert!(scalar(&native, "system_s") < 0.6 * scalar(&split, "system_s"));
 }
@@ -177,10 +144,10 @@ fn native_huge_migration_under_autonuma() {
 fn base_pages_are_marked_by_table_or_by_entry() {
     let params = [("loops", "100")];
     let by = |scan_pmd| {
-        let knobs = AutoNumaTunables { scan_pmd, ..AutoNumaTunables::default() };
-        go(&config(AUTONUMA, knobs, SchedNumaTunables::default(), Thp::Never), "numa02_SMT", &params)
+        let sets = [("system.thp", "never"), ("autonuma.scan_pmd", scan_pmd)];
+        go(&kernel_set(AUTONUMA, &sets), "numa02_SMT", &params)
     };
-    let (table, entry) = (by(true), by(false));
+    let (table, entry) = (by("true"), by("false"));
     let per_trap = |o: &Outcome| counter(o, "numa_hint_faults") as f64 / counter(o, "pgfault") as f64;
     assert_eq!(counter(&table, "numa_pte_updates"), 0, "table marks are not counted");
     assert!(counter(&entry, "numa_pte_updates") > 100_000);
@@ -206,7 +173,7 @@ write = 1
 steps = [{ compute = "22s" }, { access = "buffer", offset = "1MiB", write = 1 }]
 "#;
     let m = machine("e7-4807-4s");
-    let k = config(AUTONUMA, AutoNumaTunables::default(), SchedNumaTunables::default(), Thp::Never);
+    let k = kernel_set(AUTONUMA, &[("system.thp", "never")]);
     let go = |m: &numalab_model::machine::Machine| run(m, &inline(text, m, 1, &[]), &k, 1);
     let o = go(&m);
     let faults = counter(&o, "numa_hint_faults");
@@ -241,39 +208,38 @@ steps = [{ compute = "1100ms" }, { access = "fresh", slice = "thread", write = 1
 "#;
     let m = machine("e7-4807-4s");
     let blocked = |huge_residue_us| {
-        let knobs = SchedNumaTunables { huge_residue_us, ..SchedNumaTunables::default() };
-        let k = config(SCHEDNUMA, AutoNumaTunables::default(), knobs, Thp::Always);
+        let k = kernel_set(SCHEDNUMA, &[("schednuma.huge_residue_us", huge_residue_us), ("system.thp", "always")]);
         scalar(&run(&m, &inline(text, &m, 1, &[]), &k, 1), "blocked_s")
     };
-    let (short, long) = (blocked(0), blocked(1000));
+    let (short, long) = (blocked("0"), blocked("1000"));
     assert!(long > 0.05 && long > 2.0 * short, "{short} and {long} s with scans 128 ms longer");
 }
 
 /// Scanner and task moves can be exchanged or taken away, and the runs still check out.
 #[test]
 fn parts_can_be_exchanged() {
-    for roles in [
-        ["schednuma", "autonuma", "exchange"],
-        ["autonuma", "schednuma", "home_node"],
-        ["autonuma", "autonuma", "kernel"],
-        ["schednuma", "schednuma", "kernel"],
+    for (name, exchanges) in [
+        ("3.7-autonuma-v27+schednuma-scan", true),
+        ("3.7-schednuma-v1r3+autonuma-scan", false),
+        ("3.7-autonuma-v27+no-exchange", false),
+        ("3.7-schednuma-v1r3+no-home-pull", false),
     ] {
         // Threads that share their memory: those of numa02 have theirs beside them before anybody would be exchanged.
-        let o = go(&plain(roles), "numa01", &[("loops", "5")]);
-        assert!(counter(&o, "numa_hint_faults") > 0, "{roles:?}");
-        assert!(counter(&o, "numa_pages_migrated") > 0, "{roles:?}");
-        assert_eq!(reason(&o, "design.exchanges") > 0, roles[2] == "exchange", "{roles:?}");
+        let o = go(&kernel(name), "numa01", &[("loops", "5")]);
+        assert!(counter(&o, "numa_hint_faults") > 0, "{name}");
+        assert!(counter(&o, "numa_pages_migrated") > 0, "{name}");
+        assert_eq!(reason(&o, "design.exchanges") > 0, exchanges, "{name}");
         // With the daemon's scans under the read lock, all that anybody sleeps for is the lock of a page being copied.
-        if roles[..2] == ["autonuma", "schednuma"] {
-            assert!(scalar(&o, "blocked_s") > 0.0, "{roles:?}");
+        if name == "3.7-schednuma-v1r3+autonuma-scan" {
+            assert!(scalar(&o, "blocked_s") > 0.0, "{name}");
         }
     }
 }
 
 #[test]
 fn the_designs_are_deterministic() {
-    for roles in [AUTONUMA, SCHEDNUMA] {
+    for name in [AUTONUMA, SCHEDNUMA] {
         let params = [("loops", "40")];
-        assert_eq!(go(&plain(roles), "numa02_SMT", &params), go(&plain(roles), "numa02_SMT", &params));
+        assert_eq!(go(&kernel(name), "numa02_SMT", &params), go(&kernel(name), "numa02_SMT", &params));
     }
 }

@@ -53,7 +53,7 @@ fn thread_local_slices_without_a_filter() {
 
 #[test]
 fn thread_local_slices_with_the_fix() {
-    check("thread_alloc_rfc_v3", "milan-2s-nps1", "6.4+rfc-v3", "numa01_THREAD_ALLOC", &[("loops", "150")]);
+    check("thread_alloc_rfc_v3", "milan-2s-nps1", "6.4-rc2+rfc-v3", "numa01_THREAD_ALLOC", &[("loops", "150")]);
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn far(change: impl Fn(&mut MmConfig)) -> Outcome {
     let m = machine("2x1x4x1");
     let mut mm = MmConfig::default();
     change(&mut mm);
-    run(&m, &inline(FAR, &m, 1, &[]), &kernel("6.1").with_mm(mm), 1)
+    run(&m, &inline(FAR, &m, 1, &[]), &SimConfig { mm, ..kernel("6.1") }, 1)
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn climbed(ladder: &str) -> Outcome {
     let mut mm = MmConfig::default();
     mm.thp.set("locality", "ladder_custom").unwrap();
     mm.thp.set("ladder", ladder).unwrap();
-    run(&m, &inline(&text, &m, 1, &[]), &kernel("off").with_mm(mm), 1)
+    run(&m, &inline(&text, &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1)
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_ladder_without_its_list_is_refused() {
     let m = machine("2x1x4x1");
     let mut mm = MmConfig::default();
     mm.thp.set("locality", "ladder_custom").unwrap();
-    let e = numalab_sim::run(&m, &inline(FAR, &m, 1, &[]), &kernel("off").with_mm(mm), 1, true).unwrap_err();
+    let e = numalab_sim::run(&m, &inline(FAR, &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1, true).unwrap_err();
     assert!(e.to_string().contains("thp.ladder="), "{e}");
 }
 
@@ -142,7 +142,7 @@ fn reads_first(change: impl Fn(&mut MmConfig)) -> Outcome {
     let m = machine("2x1x4x1");
     let mut mm = MmConfig::default();
     change(&mut mm);
-    run(&m, &inline(&text, &m, 1, &[]), &kernel("off").with_mm(mm), 1)
+    run(&m, &inline(&text, &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1)
 }
 
 #[test]
@@ -195,7 +195,7 @@ steps = [
     m.nodes.iter_mut().for_each(|n| n.memory_bytes = 192 << 20);
     let mut mm = MmConfig::default();
     mm.vm.set("min_free_kbytes", "1024").unwrap();
-    let o = run(&m, &inline(text, &m, 1, &[]), &kernel("off").with_mm(mm), 1);
+    let o = run(&m, &inline(text, &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1);
     let (deferred, split) = (counter(&o, "thp_deferred_split_page"), counter(&o, "thp_split_page"));
     assert_eq!((deferred, counter(&o, "thp_split_pmd")), (100, 100));
     assert!((40..=100).contains(&split), "{split}: 430 MiB fit into 384 only without the halves");

@@ -43,7 +43,7 @@ fn count(o: &Outcome, name: &str) -> u64 {
 #[test]
 fn the_trace_adds_up_to_the_counters() {
     let dir = tempfile::tempdir().unwrap();
-    for kernel in ["6.3", "6.4", "6.12"] {
+    for kernel in ["6.3", "6.4-rc2", "6.12"] {
         let (o, trace, ..) = watched(dir.path(), kernel);
         let of = |kind: Kind| trace.iter().filter(move |e| e.kind == kind);
         assert!(count(&o, "numa_hint_faults") > 0, "{kernel}");
@@ -85,7 +85,7 @@ fn on_one_cpu_at_a_time(trace: &[Event]) {
 #[test]
 fn the_counts_add_up_to_the_counters_and_reasons() {
     let dir = tempfile::tempdir().unwrap();
-    for kernel in ["6.3", "6.4", "6.12"] {
+    for kernel in ["6.3", "6.4-rc2", "6.12"] {
         let (o, _, head, why) = watched(dir.path(), kernel);
         let skips = |word: &str| -> u64 {
             why.vmas.iter().flat_map(|v| &v.skips).filter(|s| s.0 == word).map(|s| s.1.count).sum()

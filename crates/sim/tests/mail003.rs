@@ -25,7 +25,7 @@ fn with(settings: &[&str]) -> SimConfig {
         }
         .unwrap();
     }
-    kernel("6.1").with_mm(mm)
+    SimConfig { mm, ..kernel("6.1") }
 }
 
 fn seeks(m: &Machine, memory_node: &str, huge: &str) -> f64 {

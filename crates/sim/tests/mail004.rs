@@ -4,29 +4,16 @@
 
 mod common;
 use common::*;
-use numalab_kernel::hw::cost::FlushRules;
-use numalab_kernel::numa::releases;
-use numalab_kernel::sched::SchedConfig;
-use numalab_sim::{SimConfig, Thp};
 
-fn column(release: &str, imbalance: &'static str) -> SimConfig {
-    balancing(release, imbalance, 1)
-}
-
-/// A release with an imbalance rule and `kernel.numa_balancing`.
-fn balancing(release: &str, imbalance: &'static str, numa_balancing: u8) -> SimConfig {
-    let mut numa = releases::settings(release).unwrap().unwrap();
-    numa.scan.numa_balancing = numa_balancing;
-    let sched = SchedConfig { imbalance, ..sched_of(release) };
-    SimConfig::new(&numa, &sched, FlushRules::default(), Thp::Always).unwrap()
-}
+/// Huge pages for all memory, as the mail's distribution had them.
+const THP: (&str, &str) = ("system.thp", "always");
 
 fn vanilla() -> SimConfig {
-    column("5.16", "k511")
+    kernel_set("5.16", &[THP])
 }
 
 fn patched() -> SimConfig {
-    column("5.16+imb-v3", "v3")
+    kernel_set("5.16+imb-v3", &[THP])
 }
 
 /// With the 25 % rule all 16 threads stay on one node; with the posted imb_numa_nr they spread, one per cache.
@@ -75,13 +62,16 @@ fn pairs_that_take_turns_lose_nothing_by_the_patch() {
 #[test]
 fn a_busy_pair_is_pulled_apart_only_without_an_allowance() {
     let params = [("pairs", "1"), ("messages", "600000"), ("window", "4")];
-    let of = |rule, numa_balancing| pairs("2x1x20x2", &balancing("6.1", rule, numa_balancing), &params);
-    let (none, best) = (of("none", 0), of("k60", 0));
+    let of = |rule, numa_balancing| {
+        let sets = [THP, ("imbalance", rule), ("system.numa_balancing", numa_balancing)];
+        pairs("2x1x20x2", &kernel_set("6.1", &sets), &params)
+    };
+    let (none, best) = (of("none", "0"), of("imb_6_0", "0"));
     assert!(none < 0.99 * best, "none {none} MB/s, with the rule of 6.0 {best}");
-    for rule in ["fixed2", "k511", "k517s", "k518"] {
-        let with = of(rule, 0);
+    for rule in ["fixed_2", "quarter_5_11", "quarter_5_17s", "imb_5_18"] {
+        let with = of(rule, "0");
         assert!((with / best - 1.0).abs() < 0.002, "{rule}: {with} MB/s, the rule of 6.0 {best}");
     }
-    let kept = of("none", 1);
+    let kept = of("none", "1");
     assert!(none < kept && kept < best, "none {none} MB/s, with NUMA balancing {kept}, with the rule of 6.0 {best}");
 }

@@ -50,7 +50,7 @@ fn go(machine_name: &str, kernel_name: &str, text: &str, settings: &[&str]) -> O
         let (key, value) = s.split_once('=').unwrap();
         mm.thp.set(key, value).unwrap();
     }
-    run(&m, &inline(text, &m, 1, &[]), &kernel(kernel_name).with_mm(mm), 1)
+    run(&m, &inline(text, &m, 1, &[]), &SimConfig { mm, ..kernel(kernel_name) }, 1)
 }
 
 /// Most pages of the first process on each node at once.
@@ -129,7 +129,7 @@ fn defrag_says_who_compacts() {
         mm.thp.set("defrag", defrag).unwrap();
         mm.compact.set("proactiveness", "0").unwrap();
         let w = resolve(text, &m, 1, &[("memory", "128MiB"), ("duration", "10ms")]);
-        let o = run(&m, &w, &kernel("off").with_mm(mm), 1);
+        let o = run(&m, &w, &SimConfig { mm, ..kernel("off") }, 1);
         (counter(&o, "compact_stall") > 0, counter(&o, "compact_daemon_wake") > 0)
     };
     let (compacts, wakes, neither) = ((true, false), (false, true), (false, false));

@@ -7,6 +7,7 @@ use common::*;
 use numalab_kernel::mm::MmConfig;
 use numalab_kernel::tunable::Group;
 use numalab_model::record::Outcome;
+use numalab_sim::SimConfig;
 
 const MIB: u64 = 256;
 /// Size of the set in use, pages.
@@ -49,9 +50,12 @@ size = "400MiB"
 [[process.phase]]
 steps = [
     {{ wait = "ready" }},
-    {{ for = "i", in = "0..99", steps = [{{ access = "a", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
-    {{ for = "i", in = "0..99", steps = [{{ access = "b", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
-    {{ for = "i", in = "0..99", steps = [{{ access = "c", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
+    {{ for = "i", in = "0..99", steps = [
+      {{ access = "a", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
+    {{ for = "i", in = "0..99", steps = [
+      {{ access = "b", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
+    {{ for = "i", in = "0..99", steps = [
+      {{ access = "c", offset = "i * 4MiB", len = "4MiB", write = 1 }}, {{ sleep = "20ms" }}] }},
     {{ signal = "streamed" }},
 ]
 "#
@@ -72,7 +76,7 @@ fn go(meanwhile: &str, huge: &str, settings: &[(&str, &str)]) -> Outcome {
     // Room for kswapd to work ahead in, as a large node has by itself.
     mm.vm.set("watermark_scale_factor", "500").unwrap();
     settings.iter().for_each(|(key, value)| mm.vm.set(key, value).unwrap());
-    run(&m, &inline(&beside_a_stream(meanwhile), &m, 1, &[]), &kernel("off").with_mm(mm), 1)
+    run(&m, &inline(&beside_a_stream(meanwhile), &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1)
 }
 
 /// The stream reads nothing back, so what comes back is of the first process.
@@ -161,7 +165,7 @@ fn promote(numa_balancing: u8) -> Outcome {
     for key in ["demotion", "tiering"] {
         mm.vm.set(key, if numa_balancing == 2 { "true" } else { "false" }).unwrap();
     }
-    let mut k = kernel("6.12").with_mm(mm);
+    let mut k = SimConfig { mm, ..kernel("6.12") };
     k.numa.scan.numa_balancing = numa_balancing;
     run(&m, &inline(PROMOTION, &m, 1, &[]), &k, 1)
 }

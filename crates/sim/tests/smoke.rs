@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use numalab_model::record::Status;
 
-const KERNELS: [&str; 5] = ["off", "3.13", "6.1", "6.4+rfc-v3", "6.12"];
+const KERNELS: [&str; 5] = ["off", "3.13", "6.1", "6.4-rc2+rfc-v3", "6.12"];
 
 #[test]
 fn every_machine_kernel_and_workload_runs_for_a_moment() {

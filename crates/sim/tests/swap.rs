@@ -48,7 +48,7 @@ fn go(text: &str, huge: &str) -> Outcome {
     mm.thp.set("enabled", huge).unwrap();
     mm.vm.set("min_free_kbytes", "1024").unwrap();
     let text = if huge == "always" { text.replace("advice = \"nohuge\"\n", "") } else { text.into() };
-    run(&m, &inline(&text, &m, 1, &[]), &kernel("off").with_mm(mm), 1)
+    run(&m, &inline(&text, &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1)
 }
 
 const MIB: u64 = 256;

@@ -4,11 +4,9 @@ use crate::execute::{Backend, Ran};
 use crate::failure::{Exit, Failure};
 use crate::logs::Logs;
 use crate::progress::Progress;
-use numalab_kernel::numa::{Design, NumaSettings};
 use numalab_kernel::registry;
-use numalab_kernel::sched::SchedConfig;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
-use numalab_sim::{Harness, SimConfig, SimError, Thp};
+use numalab_sim::{Harness, SimConfig, SimError};
 
 /// The deterministic simulator.
 #[derive(Clone, Debug, Default)]
@@ -44,19 +42,10 @@ impl Backend for Sim {
 
     fn run(&self, input: &PlanInput, _progress: &Progress) -> Result<Ran, Failure> {
         let kernel = &input.kernel;
-        let numa = NumaSettings {
-            scan: registry::group(kernel),
-            numa: registry::group(kernel),
-            page_filter: registry::group(kernel),
-            scan_v38: registry::group(kernel),
-        };
-        let sched: SchedConfig = registry::group(kernel);
-        let cfg = SimConfig::new(&numa, &sched, registry::group(kernel), Thp::Madvise)
+        let cfg = SimConfig::of(kernel)
             .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?
-            .with_mm(registry::mm_config(kernel));
-        let design = Design::new(&registry::group(kernel), registry::group(kernel), registry::group(kernel))
-            .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
-        let cfg = cfg.with_design(design).with_harness(self.harness).with_background(self.background);
+            .with_harness(self.harness)
+            .with_background(self.background);
         let (observers, pending) = self.logs.open(input)?;
         let ran = numalab_sim::observe(&input.machine, &input.workload, &cfg, input.seed, self.check, observers);
         let mut outcome = match ran {

@@ -1,5 +1,4 @@
-//! Last-level caches shared by their running threads, private L2, and what a migrated task refills
-//! (machines.md sections 4 and 7).
+//! Last-level caches shared by their running threads, and private L2 (machines.md section 7).
 //!
 //! Problem: whether an array stays in cache depends on who else runs on the same LLC right now.
 //! Approach: each thread works on a *set* (its own arrays, or data shared with others, counted once per
@@ -23,12 +22,6 @@ use std::cell::Cell;
 const CLIFF_BEGIN: f64 = 0.9;
 /// Width of the cliff, as part of the capacity.
 const CLIFF_WIDTH: f64 = 0.3;
-/// Refilling an L2 from the LLC, GB/s.
-const L2_REFILL_GBPS: f64 = 40.0;
-/// Refilling an LLC from memory of the node, GB/s.
-const LLC_REFILL_GBPS: f64 = 18.0;
-/// Refilling an LLC from another node, GB/s.
-const REMOTE_REFILL_GBPS: f64 = 10.0;
 /// Streaming from a private L2, bytes per cycle (estimate: about half of what load ports allow).
 const L2_BYTES_PER_CYCLE: f64 = 16.0;
 
@@ -49,19 +42,6 @@ pub fn random_hit(set_bytes: u64, held_bytes: u64) -> f64 {
     } else {
         held_bytes as f64 / set_bytes as f64
     }
-}
-
-/// Rate of a stream that finds a share `hit` of its lines at `hit_gbps` and the rest at `miss_gbps`.
-pub fn blended_gbps(hit: f64, hit_gbps: f64, miss_gbps: f64) -> f64 {
-    if hit >= 1.0 {
-        return hit_gbps;
-    }
-    1.0 / (hit / hit_gbps + (1.0 - hit) / miss_gbps)
-}
-
-/// Mean latency with a share `hit` at `hit_ns` and the rest at `miss_ns`.
-pub fn blended_ns(hit: f64, hit_ns: f64, miss_ns: f64) -> f64 {
-    hit * hit_ns + (1.0 - hit) * miss_ns
 }
 
 /// Latencies and rates of cache hits on one machine.
@@ -156,16 +136,6 @@ impl LlcLoads {
         }
         self.uses.resize(self.set_bytes.len() * self.llcs(), SetUse::default());
         self.set_bytes.len() - 1
-    }
-
-    /// Changes the size of a set, in use or not (a thread enters another phase).
-    pub fn resize_set(&mut self, set: usize, bytes: u64) {
-        let old = std::mem::replace(&mut self.set_bytes[set], bytes);
-        for llc in 0..self.llcs() {
-            if self.uses[set * self.llcs() + llc].threads > 0 {
-                self.sum_bytes[llc] = self.sum_bytes[llc] - old + bytes;
-            }
-        }
     }
 
     /// A thread working on `set` starts running on `llc`; `weight` is its access rate in lines per ms, at least 1, and
@@ -271,20 +241,4 @@ impl LlcLoads {
     fn llcs(&self) -> usize {
         self.capacity_bytes.len()
     }
-}
-
-/// Time a task loses to cold caches after moving from CPU `from` to `to`, ns: nothing inside a core, the
-/// L2 inside an LLC, and otherwise its part of the LLC, at the rate at which it comes back.
-/// `set_bytes` is its working set, `llc_share_bytes` what it gets of the new LLC.
-pub fn refill_ns(machine: &Machine, from: usize, to: usize, set_bytes: u64, llc_share_bytes: u64) -> f64 {
-    let (a, b) = (&machine.cpus[from], &machine.cpus[to]);
-    if a.core == b.core {
-        return 0.0;
-    }
-    if a.llc == b.llc {
-        return set_bytes.min(machine.cache.l2_bytes) as f64 / L2_REFILL_GBPS;
-    }
-    let gbps = if a.node == b.node { LLC_REFILL_GBPS } else { REMOTE_REFILL_GBPS };
-    // No refill is faster than the thread's own stream.
-    set_bytes.min(llc_share_bytes) as f64 / gbps.min(machine.stream.cap_gbps)
 }

@@ -1,13 +1,12 @@
 //! The modelled hardware: what an access, a copy, a flush and a cache miss cost on a [`Machine`].
 //!
 //! * [`contention`] latency and rate of threads that share DRAM and links;
-//! * [`cache`] last-level caches shared by running threads, private L2, refill after a move;
+//! * [`cache`] last-level caches shared by running threads, private L2;
 //! * [`window`] how long a line stays in a cache, and what skewed accesses find there;
 //! * [`clock`] core clock by the number of busy cores;
 //! * [`smt`] hardware threads of one core;
 //! * [`tlb`] reach, page walks, random accesses;
 //! * [`cost`] kernel operations: shoot-downs, faults, copies, migrations, scans;
-//! * [`interleave`] weights by bandwidth;
 //! * [`math`] logarithm and exponential that give the same bits everywhere;
 //! * [`rng`] the project's frozen generator and the draws made from it.
 //!
@@ -20,7 +19,6 @@ pub mod cache;
 pub mod clock;
 pub mod contention;
 pub mod cost;
-pub mod interleave;
 pub mod math;
 pub mod rng;
 pub mod smt;

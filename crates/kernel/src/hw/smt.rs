@@ -61,8 +61,3 @@ pub fn memory_share(compute: f64, stall: f64) -> f64 {
         0.0
     }
 }
-
-/// Average of a factor over an epoch in which the sibling is busy for `busy_share` (0..=1) of the time.
-pub fn averaged(factor: f64, busy_share: f64) -> f64 {
-    1.0 - busy_share * (1.0 - factor)
-}

@@ -28,10 +28,6 @@ const LEAF_SPAN: u64 = 512;
 const HUGE_CACHED_BYTES: u64 = 64 << 30;
 /// Bytes mapped by one byte of tables with 2 MiB pages.
 const HUGE_LEAF_SPAN: u64 = 512 * LEAF_SPAN;
-/// Lines per 4 KiB page: a sweep walks once per page.
-const LINES_PER_WALK: f64 = 64.0;
-/// Part of a sweep's walks that prefetching does not hide.
-const STREAM_EXPOSED: f64 = 0.2;
 
 /// Size of a mapping's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +51,6 @@ impl Walk {
     /// Walk time of one random access, ns; `table_ns` is the latency from the CPU to the table's node.
     pub fn ns(&self, table_ns: f64) -> f64 {
         self.fixed_ns + self.leaf_miss * table_ns
-    }
-
-    /// The same per line of a sequential sweep: one walk per page of 64 lines, mostly hidden.
-    pub fn stream_ns(&self, table_ns: f64) -> f64 {
-        self.ns(table_ns) * (STREAM_EXPOSED / LINES_PER_WALK)
     }
 }
 

@@ -40,7 +40,8 @@ crate::tunables! {
         bail_rule: Word = "by_locality", "", "model", choices ["by_locality", "deferred", "pageblock_54", "costly_noretry"];
         /// A local-only request without retries reclaims after a compaction that ran and failed.
         thisnode_fail_reclaims: Word = "by_locality", "", "model", choices ["by_locality", "yes", "no"];
-        /// Faults hold the lock of the whole address space, so that who maps memory waits for them (until 6.4, which has locks of single mappings).
+        /// Faults hold the lock of the whole address space, so that who maps memory waits for them (until 6.4, which
+        /// has locks of single mappings).
         fault_holds_mmap_lock: bool = false, "", "model";
         /// Pages that a CPU gathers before it puts them on the LRU together (PAGEVEC_SIZE: 14 to 4.14, 15 to 6.8, 31 in 6.12).
         lru_batch: u32 = 15, "pages", "model", range 1..=1024;

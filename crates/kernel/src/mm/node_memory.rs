@@ -10,7 +10,6 @@ use super::compact::ZoneCompaction;
 use super::config::{MmConfig, SlowRules};
 use super::counters::{AllocCounters, MmCounters};
 use super::pageblock::{Frame, Supply};
-use super::policy::Placement;
 use super::reclaim::{FileLists, Kcompactd, Kswapd, NoOwners, SwapDevice};
 use super::work::Work;
 use super::zone::watermark::{min_free_kbytes, recommended_min_free_kbytes};
@@ -156,7 +155,8 @@ impl NodeMemory {
     pub fn kept(&self, node: usize) -> u64 {
         self.kept[node]
     }
-    /// Watermarks of a node, sums over its zones, without boost.
+    /// Watermarks of a node, sums over its zones, without boost; read by the vectors of thp-and-allocation.md section 16
+    /// (allocation looks at single zones).
     pub fn watermarks(&self, node: usize) -> Watermarks {
         self.zones_of(node).map(|z| self.zones[z].marks).fold(Watermarks::default(), |a, b| Watermarks {
             min: a.min + b.min,
@@ -221,15 +221,6 @@ impl NodeMemory {
         self.zones[zone].supply.split_huge(frame)
             && self.accounts[node].change(PageClass::AnonHuge, PageClass::Anon, CHUNK_PAGES)
     }
-    /// Allocates a page of the kernel's own (page tables, slab) for a CPU of node `here`; `None` when memory is
-    /// exhausted.
-    pub fn alloc_kernel(&mut self, here: usize, class: PageClass, work: &mut Work) -> Option<(usize, Frame)> {
-        debug_assert!(!class.is_movable());
-        let all = self.memory_nodes;
-        let req = Request { class, ..Request::anon(Gfp::KERNEL, false, here, &Placement::local(here), all, all) };
-        self.alloc_page(&req, &mut NoOwners, work).ok().map(|got| (got.node, got.frame))
-    }
-
     /// Ages a node for a scenario: see [`Supply::fragment`]. Movable pages put into use count as shared memory,
     /// unmovable ones as the kernel's.
     pub fn fragment(&mut self, node: usize, free_permille: u64, unmovable_permille: u64) {
@@ -286,15 +277,6 @@ impl NodeMemory {
             ..self.request_on(here, preferred, if huge { PageClass::AnonHuge } else { PageClass::Anon })
         };
         self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.node)
-    }
-    /// Allocates strictly on `node` as the destination of a hint-fault migration (the caller has asked
-    /// [`migrate::nearly_full`] first). False if the node has no such page.
-    pub fn alloc_migration(&mut self, here: usize, node: usize, pages: u64) -> bool {
-        self.alloc_on(here, node, pages).is_some()
-    }
-    /// Allocates strictly on `node` (`__GFP_THISNODE`) without any reclaim.
-    pub fn alloc_this_node(&mut self, here: usize, node: usize, pages: u64) -> bool {
-        self.alloc_on(here, node, pages).is_some()
     }
     /// Allocates an anonymous page of `pages` (1 or 512) strictly on `node`, without any reclaim; returns its frame.
     pub fn alloc_on(&mut self, here: usize, node: usize, pages: u64) -> Option<Frame> {

@@ -58,23 +58,6 @@ impl Work {
     pub fn compaction_ns(&self, costs: &KernelCosts) -> f64 {
         self.compact_scanned as f64 * costs.compact_scan_ns + self.compact_moved as f64 * costs.compact_migrate_ns
     }
-    /// Adds another's work.
-    pub fn add(&mut self, other: &Self) {
-        self.scanned += other.scanned;
-        self.rotated += other.rotated;
-        self.reclaimed += other.reclaimed;
-        self.written += other.written;
-        self.swapped_out += other.swapped_out;
-        self.swapped_in += other.swapped_in;
-        self.demoted += other.demoted;
-        self.compact_scanned += other.compact_scanned;
-        self.compact_moved += other.compact_moved;
-        self.copied += other.copied;
-        self.split += other.split;
-        self.split_pmd += other.split_pmd;
-        self.rmap_steps += other.rmap_steps;
-        self.throttled += other.throttled;
-    }
 }
 
 #[cfg(test)]
@@ -88,8 +71,6 @@ mod tests {
         let w = Work { swapped_out: 1024, reclaimed: 1024, ..Work::default() };
         let device = 1024.0 * 8000.0;
         assert_eq!(w.reclaim_ns(&costs, &SwapTunables::default()), device + 1024.0 * 3000.0);
-        let mut sum = w;
-        sum.add(&Work { compact_scanned: 512, ..Work::default() });
-        assert_eq!(sum.compaction_ns(&costs), 10_240.0);
+        assert_eq!(Work { compact_scanned: 512, ..w }.compaction_ns(&costs), 10_240.0);
     }
 }

@@ -42,9 +42,12 @@ crate::tunables! {
     /// Behaviour switches that differ between releases (kernel-numa-balancing.md §16, §17).
     pub struct Behaviour: "numa" {
         /// Which VMAs a thread's scan work may touch.
-        vma_filter: Word = "v612", "", "model", choices ["off", "v64", "rfc_v3", "rfc_v3_cover", "rfc_v2", "v67", "v68", "v612", "v612_budget"];
+        vma_filter: Word = "v612", "", "model",
+            choices ["off", "v64", "rfc_v3", "rfc_v3_cover", "rfc_v2", "v67", "v68", "v612", "v612_budget"];
         /// Which pages are left unmarked for being shared.
-        page_filter: Word = "cow_shared_or_pinned", "", "model", choices ["none", "mapcount1_any", "cow_mapcount1", "cow_skip_vma", "mapcount_threshold", "cow_refcount1", "cow_shared_or_pinned"];
+        page_filter: Word = "cow_shared_or_pinned", "", "model",
+            choices ["none", "mapcount1_any", "cow_mapcount1", "cow_skip_vma", "mapcount_threshold", "cow_refcount1",
+                "cow_shared_or_pinned"];
         /// Bounds and adaptation of the scan period.
         period_model: Word = "v414", "", "model", choices ["v38", "v313", "v317", "v40", "v414"];
         /// Which fault statistics are kept and how they decay.
@@ -52,7 +55,8 @@ crate::tunables! {
         /// Whether a misplaced page migrates.
         migrate_rule: Word = "v420", "", "model", choices ["v38", "v313", "v315", "v420"];
         /// NUMA imbalance the scheduler tolerates.
-        imbalance_model: Word = "imb_numa_nr_8", "", "model", choices ["none", "fixed2", "quarter", "quarter_dst", "v3", "imb_numa_nr_4", "imb_numa_nr_8"];
+        imbalance_model: Word = "imb_numa_nr_8", "", "model",
+            choices ["none", "fixed2", "quarter", "quarter_dst", "v3", "imb_numa_nr_4", "imb_numa_nr_8"];
         /// Legacy migration rate limit per node.
         rate_limit: Word = "off", "", "model", choices ["off", "legacy", "legacy_and_marking"];
         /// Form of memory tiering.
@@ -95,13 +99,18 @@ crate::tunables! {
         local_fault_updates_cpupid: bool = false, "", "model";
         /// A migration attempt leaves private pages write-protected (6.2 on).
         migration_drops_write: bool = true, "", "model";
-        /// A refused migration leaves private pages write-protected too (6.2 to 6.10): whether the page can be isolated is found out after the entry has been let go.
+        /// A refused migration leaves private pages write-protected too (6.2 to 6.10): whether the page can be isolated
+        /// is found out after the entry has been let go.
         refusal_drops_write: bool = false, "", "model";
-        /// Until a page that is to move is unmapped, others take hint faults on it as well (5.13 on: "NUMA balancing: reduce TLB flush via delaying mapping on hint page fault"). Not in the reference.
+        /// Until a page that is to move is unmapped, others take hint faults on it as well (5.13 on: "NUMA balancing:
+        /// reduce TLB flush via delaying mapping on hint page fault"). Not in the reference.
         second_hint_faults: bool = true, "", "model";
-        /// Tasks that wait for a page under migration hold a reference to it, so that the move fails and is tried again, ten times in all. Not in the reference; true of kernels before 5.0 (put_and_wait_on_page_locked).
+        /// Tasks that wait for a page under migration hold a reference to it, so that the move fails and is tried
+        /// again, ten times in all. Not in the reference; true of kernels before 5.0 (put_and_wait_on_page_locked).
         migration_waiters_pin: bool = false, "", "model";
-        /// A page that has just come into memory cannot be isolated until its CPU has gathered a batch (vm.lru_batch) and put it on the LRU. Not in the reference; true of all kernels, but in real systems other tasks fill the batches, and the model has none. Guests are quiet: validation sets it.
+        /// A page that has just come into memory cannot be isolated until its CPU has gathered a batch (vm.lru_batch)
+        /// and put it on the LRU. Not in the reference; true of all kernels, but in real systems other tasks fill the
+        /// batches, and the model has none. Guests are quiet: validation sets it.
         migration_lru_batch: bool = false, "", "model";
         /// No migration to nodes without memory (between 6.1 and 6.12).
         refuse_memoryless_target: bool = true, "", "model";

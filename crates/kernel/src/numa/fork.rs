@@ -89,8 +89,9 @@ impl NumaBalancing {
         self.reset_task(child, t);
     }
 
-    /// Exec: a new zero-filled mm; the task leaves its group and loses its averages, but keeps what accumulated
-    /// since the last placement, its preferred node and its pace.
+    /// Exec (§2.6; programs of a workload start as they are, so no run calls it): a new zero-filled mm; the task leaves
+    /// its group and loses its averages, but keeps what accumulated since the last placement, its preferred node and
+    /// its pace.
     pub fn exec(&mut self, task: TaskId, new_mm: MmId) {
         self.drop_mm(task);
         self.leave_group(task);
@@ -148,7 +149,8 @@ impl NumaBalancing {
         *old = t;
     }
 
-    /// Pages a task's faults found on and ran on a node since the last placement, by type (tests, `/proc/PID/sched`).
+    /// Pages a task's faults found on and ran on a node since the last placement, by type: what the
+    /// numbered vectors of faults (R6 to R8) and groups (D7) look at. Nothing in a run asks for it.
     pub fn buffered(&self, task: TaskId, nid: usize, private: usize) -> (u64, u64) {
         let t = &self.tasks[task as usize];
         let at = |stat| t.faults.get(fault_index(stat, self.topo.nodes(), nid, private)).copied().unwrap_or(0);

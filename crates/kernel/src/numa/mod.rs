@@ -11,12 +11,24 @@
 //!
 //! | moment | call |
 //! |---|---|
-//! | tick of a running task | [`NumaBalancing::tick`], and if true, at return to user mode: [`NumaBalancing::scan_work`], charge, [`NumaBalancing::scan_done`] |
-//! | access to a PROT_NONE entry | [`NumaBalancing::hint_fault_decide`], perhaps [`NumaBalancing::prepare_migration`] and the migration, [`NumaBalancing::hint_fault_done`] |
-//! | store to an entry that lost write permission | [`NumaBalancing::write_fault`] |
-//! | fork, exec, exit | [`NumaBalancing::fork`], [`NumaBalancing::exec`], [`NumaBalancing::exit`] |
-//! | a task changes CPU | [`NumaBalancing::migration_happened`] |
-//! | load balance | [`NumaBalancing::degrades_locality`], [`balancer::fbq_class`], [`imbalance::ImbalanceModel`] |
+//! | tick of a running task | [`tick`], and if true, at return to user mode: [`scan_work`], charge, [`scan_done`] |
+//! | access to a PROT_NONE entry | [`hint_fault_decide`], perhaps [`prepare_migration`] and the move, [`hint_fault_done`] |
+//! | store to an entry that lost write permission | [`write_fault`] |
+//! | fork, exec, exit | [`fork`], [`exec`], [`exit`] |
+//! | a task changes CPU | [`migration_happened`] |
+//! | load balance | the balancer asks itself, through [`NumaView`](crate::sched::NumaView) (see [`balancer`]) |
+//!
+//! [`tick`]: NumaBalancing::tick
+//! [`scan_work`]: NumaBalancing::scan_work
+//! [`scan_done`]: NumaBalancing::scan_done
+//! [`hint_fault_decide`]: NumaBalancing::hint_fault_decide
+//! [`prepare_migration`]: NumaBalancing::prepare_migration
+//! [`hint_fault_done`]: NumaBalancing::hint_fault_done
+//! [`write_fault`]: NumaBalancing::write_fault
+//! [`fork`]: NumaBalancing::fork
+//! [`exec`]: NumaBalancing::exec
+//! [`exit`]: NumaBalancing::exit
+//! [`migration_happened`]: NumaBalancing::migration_happened
 //!
 //! Releases differ by switches ([`config`]); variants are one file each in `vma_filter`, `page_filter`, `period`,
 //! `imbalance` and `fault/should_migrate`. The rules are those of the specification kernel-numa-balancing.md, whose

@@ -1,4 +1,7 @@
 //! Kernel releases as settings (kernel-numa-balancing.md §16): each row says what changed since the row it is based on.
+//!
+//! For the vectors of the reference, which name more releases than the catalog has kernels; runs resolve the catalog's
+//! files, and a test of the registry holds every one of them against its row.
 
 use super::config::NumaSettings;
 use crate::tunable::SetError;

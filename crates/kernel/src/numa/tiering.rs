@@ -167,7 +167,7 @@ impl NumaBalancing {
     }
 
     /// Changes `kernel.numa_balancing` at run time; existing marks stay. Turning the tiering bit on resets the
-    /// promotion thresholds.
+    /// promotion thresholds (§15.1). Runs keep the mode they start with; tests of a key that is off use this.
     pub fn set_mode(&mut self, mode: u8) {
         let had = self.cfg.tiering();
         self.cfg.scan.numa_balancing = mode.min(4);

@@ -142,7 +142,8 @@ impl NumaTopology {
         Ok(Self::build(cpu_node, node_cpus, distance, memory, top))
     }
 
-    /// A topology from its parts; `distance` is row after row. For tests and small models.
+    /// A topology from its parts; `distance` is row after row. Runs take theirs from a machine; this is for the
+    /// vectors, whose topologies are no machines.
     ///
     /// # Errors
     /// A distance table that is not square, or more than [`MAX_NODES`] nodes.

@@ -32,7 +32,11 @@ pub const ROLES: &[RoleDecl] = &[
         doc: "Who scans address spaces and how fast: the form of the scan period's adaptation.",
         impls: &[
             is("none", "Nobody (before 3.8)."),
-            is("autonuma", "knuma_scand: one daemon for the machine, 128 MiB per 100 ms, 10 s of sleep after each pass (AutoNUMA, 2012)."),
+            is(
+                "autonuma",
+                "knuma_scand: one daemon for the machine, 128 MiB per 100 ms, 10 s of sleep after each pass \
+                 (AutoNUMA, 2012).",
+            ),
             is("schednuma", "Task work at the tick, 256 MB per process and 200 ms (schednuma, October 2012)."),
             is("v38", "Task work at the tick, period per task from 100 ms, longer with every fault that migrates nothing (3.8)."),
             is("v313", "Period scaled by RSS, adapted once per pass; local share threshold 3 of 10 (3.13)."),
@@ -84,8 +88,16 @@ pub const ROLES: &[RoleDecl] = &[
         name: "page_migrate",
         doc: "Whether a faulting page moves to the faulting CPU's node.",
         impls: &[
-            is("autonuma", "On its first hinting fault, then after two in a row from one node; huge pages are split (AutoNUMA, 2012)."),
-            is("schednuma", "After two hinting faults in a row from one node, once the thread has a home; huge pages move whole (schednuma, October 2012)."),
+            is(
+                "autonuma",
+                "On its first hinting fault, then after two in a row from one node; huge pages are split (AutoNUMA, \
+                 2012).",
+            ),
+            is(
+                "schednuma",
+                "After two hinting faults in a row from one node, once the thread has a home; huge pages move whole \
+                 (schednuma, October 2012).",
+            ),
             is("v38", "If the last hint fault came from this node too (3.8)."),
             is("v313", "Two-stage filter on the last CPU and PID (3.13)."),
             is("v315", "As v313, then private faults, then the group's use of both nodes (3.15)."),

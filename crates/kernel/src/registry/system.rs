@@ -12,7 +12,8 @@ crate::tunables! {
         /// Transparent huge pages for anonymous memory: for all, for advised ranges, or for none.
         thp: Word = "madvise", "", "sys/kernel/mm/transparent_hugepage/enabled", choices ["always", "madvise", "never"];
         /// What a huge-page fault may do to get a huge page.
-        thp_defrag: Word = "madvise", "", "sys/kernel/mm/transparent_hugepage/defrag", choices ["always", "defer", "defer+madvise", "madvise", "never"];
+        thp_defrag: Word = "madvise", "", "sys/kernel/mm/transparent_hugepage/defrag",
+            choices ["always", "defer", "defer+madvise", "madvise", "never"];
         /// Reclaim the local node before going to another: 1 clean page cache, 2 also writes, 4 also unmaps.
         zone_reclaim_mode: u32 = 0, "", "vm.zone_reclaim_mode", range 0..=7;
     }

@@ -17,7 +17,8 @@ crate::tunables! {
         hz: u32 = 250, "Hz", "CONFIG_HZ", range 100..=1000;
         /// Run queue and balancer: CFS with the rules of 6.1, or EEVDF with the rules of 6.12.
         form: Word = "v612", "", "model", choices ["v61", "v612"];
-        /// How groups are compared at fork, exec and balancing: by load per capacity, each word as from that release on, or by type and idle CPUs (5.5 on).
+        /// How groups are compared at fork, exec and balancing: by load per capacity, each word as from that release
+        /// on, or by type and idle CPUs (5.5 on).
         balancer: Word = "types", "", "model",
             choices ["v37", "v311", "v318", "v41", "v413", "v417", "v420", "v50", "types"];
         /// NUMA imbalance that fork, load balance and task migration tolerate (role `load-balancer NUMA rule`).
@@ -25,19 +26,23 @@ crate::tunables! {
         /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores only.
         idle_scan: Word = "sis_util", "", "features SIS_UTIL, SIS_PROP; before 4.9 the only way",
             choices ["sis_util", "sis_prop", "sis_prop_v413", "idle_groups", "idle_groups_v37"];
-        /// The recently used CPU a wake-up tries: none (to 4.15), the one where the task last woke somebody, or its last but one (5.15 on).
+        /// The recently used CPU a wake-up tries: none (to 4.15), the one where the task last woke somebody, or its
+        /// last but one (5.15 on).
         recent_used_cpu: Word = "previous", "", "model", choices ["off", "waker", "previous"];
         /// A waker of many partners does not pull them (3.12 on).
         wake_wide: bool = true, "", "model";
         /// How a wake-up chooses between the waker's and the previous CPU: by load alone (to 4.13), or by idleness first.
         wake_affine: Word = "v511", "", "model", choices ["v311", "v318", "v414", "v416", "v417", "v511"];
-        /// When a CPU that runs dry searches: by its idle time (to 3.12), also by the cost (3.13), only if some CPU has two tasks (3.17), by the cost alone (5.16).
+        /// When a CPU that runs dry searches: by its idle time (to 3.12), also by the cost (3.13), only if some CPU has
+        /// two tasks (3.17), by the cost alone (5.16).
         newidle: Word = "v516", "", "model", choices ["v37", "v313", "v317", "v516"];
         /// Whom balancing takes off a queue first: who came last (to 4.14), or who has not run for longest.
         queue_order: Word = "v415", "", "model", choices ["v37", "v415"];
-        /// When a busy CPU has idle ones balance: with two tasks, or if a thread of its core is busy too (to 3.12), or a CPU of its cache.
+        /// When a busy CPU has idle ones balance: with two tasks, or if a thread of its core is busy too (to 3.12), or
+        /// a CPU of its cache.
         nohz_kick: Word = "v313", "", "model", choices ["v37", "v313"];
-        /// Intervals and thresholds of domains: per level (to 3.15), 32 times longer while busy and 25 % (to 5.9), 16 times and 17 %.
+        /// Intervals and thresholds of domains: per level (to 3.15), 32 times longer while busy and 25 % (to 5.9), 16
+        /// times and 17 %.
         domain_constants: Word = "v510", "", "model", choices ["v37", "v316", "v510"];
         /// A CPU expected to idle for less than a tick keeps its tick (cpuidle governors, 4.17 on).
         idle_tick: bool = true, "", "model";

@@ -63,7 +63,7 @@ pub use domains::Domains;
 pub use error::SchedError;
 pub use event::{Event, Why};
 pub use locality::Locality;
-pub use numa::{NoNuma, NodeStats, NumaDomain, NumaView};
+pub use numa::{NoNuma, NumaView};
 pub use rq::cfs::slice_ns;
 pub use rq::task::{weight_of_nice, State, TaskId};
 pub use scheduler::{Counters, Scheduler};

@@ -1,11 +1,8 @@
 //! What the scheduler and NUMA balancing ask of each other (kernel-scheduler.md §4.6, §5.4;
 //! kernel-numa-balancing.md §14).
 
-use super::balance::stats::GroupType;
 use super::balance::Idle;
-use super::domains::DomId;
 use super::event::Why;
-use super::imbalance::MoveSides;
 use super::rq::task::{TaskId, NO_NODE};
 use super::scheduler::Scheduler;
 
@@ -36,75 +33,41 @@ impl NumaView for NoNuma {
     }
 }
 
-/// Whether a pull from node `nodes.0` to `nodes.1` degrades locality (1), keeps or improves it (0), or NUMA balancing
-/// has no opinion (−1). `others`: the source queue has tasks that are not on their preferred node.
-pub(super) fn locality_verdict<V: NumaView>(
-    task: TaskId,
-    preferred: u32,
-    nodes: (u32, u32),
-    distance: u32,
-    others: bool,
-    idle: Idle,
-    view: &V,
-) -> i32 {
-    let (src, dst) = nodes;
+/// A pull that the load balancer considers, in a domain that spans nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodePull {
+    /// Node of the source queue.
+    pub src: u32,
+    /// Node of the CPU that pulls.
+    pub dst: u32,
+    /// Distance between the two (10 is local).
+    pub distance: u32,
+    /// Queued tasks of the source queue.
+    pub nr: u32,
+    /// Of these, on their preferred node.
+    pub nr_preferred: u32,
+    /// How busy the CPU is that pulls.
+    pub idle: Idle,
+}
+
+/// Whether a pull degrades the locality of `task` (1: only after more failures than `cache_nice_tries`), keeps or
+/// improves it (0), or NUMA balancing has no opinion (−1: the cache decides). `preferred` is the task's preferred node
+/// (`migrate_degrades_locality`, kernel-numa-balancing.md §14.6).
+pub fn locality_verdict<V: NumaView>(task: TaskId, preferred: Option<u32>, pull: &NodePull, view: &V) -> i32 {
+    let NodePull { src, dst, distance, .. } = *pull;
     if src == dst || !view.enabled() || !view.has_faults(task) {
         return -1;
     }
-    if src == preferred {
-        return if others { 1 } else { -1 };
+    if preferred == Some(src) {
+        return if pull.nr > pull.nr_preferred { 1 } else { -1 };
     }
-    if dst == preferred {
+    if preferred == Some(dst) {
         return 0;
     }
-    if idle == Idle::Idle {
+    if pull.idle == Idle::Idle {
         return -1;
     }
     i32::from(view.node_weight(task, dst, distance) < view.node_weight(task, src, distance))
-}
-
-/// Sums over a node for task_numa_migrate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NodeStats {
-    /// Σ load averages.
-    pub load: u64,
-    /// Σ runnable averages.
-    pub runnable: u64,
-    /// Σ CPU utilisation.
-    pub util: u64,
-    /// Queued tasks.
-    pub nr_running: u32,
-    /// 1024 per CPU.
-    pub capacity: u64,
-    /// CPUs.
-    pub weight: u32,
-}
-
-impl NodeStats {
-    /// Type with the halved `imbalance_pct`; unlike a group's, spare capacity needs the runnable test strictly.
-    pub fn classify(&self, imbalance_pct: u32) -> GroupType {
-        let pct = u64::from(imbalance_pct);
-        let (used, wait) = (self.util * pct, self.runnable * 100);
-        let (free, room) = (self.capacity * 100, self.capacity * pct);
-        if self.nr_running > self.weight && (free < used || room < wait) {
-            GroupType::Overloaded
-        } else if self.nr_running < self.weight || (free > used && room > wait) {
-            GroupType::HasSpare
-        } else {
-            GroupType::FullyBusy
-        }
-    }
-}
-
-/// What the lowest NUMA domain of a CPU tells task_numa_migrate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NumaDomain {
-    /// The domain.
-    pub id: DomId,
-    /// Its `imbalance_pct`, halved above 100 (117 → 108).
-    pub imbalance_pct: u32,
-    /// Its threshold.
-    pub imb_numa_nr: u32,
 }
 
 /// Load figures of a CPU.
@@ -121,23 +84,6 @@ pub struct CpuLoad {
 }
 
 impl Scheduler {
-    /// Sums over the CPUs of `node`, averages brought to now.
-    pub fn node_stats(&mut self, node: u32, now_ns: u64) -> NodeStats {
-        self.clock(now_ns);
-        let Self { topo, rqs, now, .. } = self;
-        let mut s = NodeStats::default();
-        for c in topo.node(node).iter() {
-            let rq = &mut rqs[c as usize];
-            rq.refresh(*now);
-            s.load += rq.pelt.load;
-            s.runnable += rq.pelt.runnable;
-            s.util += rq.util();
-            s.nr_running += rq.nr();
-            s.weight += 1;
-        }
-        s.capacity = 1024 * u64::from(s.weight);
-        s
-    }
     /// Load figures of `cpu`, its averages as they would be at the time of the last call.
     pub fn cpu_load(&self, cpu: u32) -> CpuLoad {
         let rq = &self.rqs[cpu as usize];
@@ -161,44 +107,6 @@ impl Scheduler {
     pub fn is_core_idle(&self, cpu: u32) -> bool {
         self.topo.siblings(cpu).is_subset(&self.idle)
     }
-    /// First idle CPU of `node` the task may use and `claimed` does not name; with SMT a CPU of a wholly idle core is
-    /// preferred.
-    pub fn numa_idle_cpu(&self, node: u32, task: TaskId, claimed: impl Fn(u32) -> bool) -> Option<u32> {
-        let mut first = None;
-        for c in self.topo.node(node).iter_and(&self.idle) {
-            if !self.allowed(task, c) || claimed(c) {
-                continue;
-            }
-            if !self.topo.has_smt() || self.topo.siblings(c).is_subset(&self.idle) {
-                return Some(c);
-            }
-            first = first.or(Some(c));
-        }
-        first
-    }
-    /// The lowest NUMA domain of `cpu`; `None`: its tasks are not moved between nodes.
-    pub fn numa_domain(&self, cpu: u32) -> Option<NumaDomain> {
-        self.topo.sd_numa(cpu).map(|id| {
-            let d = self.topo.domain(id);
-            NumaDomain { id, imbalance_pct: 100 + (d.imbalance_pct - 100) / 2, imb_numa_nr: d.imb_numa_nr }
-        })
-    }
-    /// What is left, after the version's allowance, of the imbalance a move from `src` to `dst` would make; 0 permits
-    /// the move to an idle CPU at once. The task is still counted on `src`.
-    pub fn numa_move_imbalance(&self, domain: &NumaDomain, src: &NodeStats, dst: &NodeStats) -> i64 {
-        self.p.rule.move_imbalance(&MoveSides {
-            dst_running: dst.nr_running + 1,
-            src_running: src.nr_running.saturating_sub(1),
-            dst_weight: dst.weight,
-            imb_numa_nr: domain.imb_numa_nr,
-        })
-    }
-    /// Load average of a task, brought to now (`task_h_load`).
-    pub fn task_load(&mut self, task: TaskId, now_ns: u64) -> u64 {
-        self.clock(now_ns);
-        self.refresh_task(task);
-        self.tasks[task as usize].pelt.load
-    }
     /// Preferred node of a task.
     pub fn preferred_nid(&self, task: TaskId) -> Option<u32> {
         let nid = self.tasks[task as usize].preferred_nid;
@@ -216,11 +124,6 @@ impl Scheduler {
         if t.on_rq() {
             rq.count_numa(t, on_node, true);
         }
-    }
-    /// Queued tasks of `cpu` with a preferred node, and those that are on it.
-    pub fn numa_counts(&self, cpu: u32) -> (u32, u32) {
-        let rq = &self.rqs[cpu as usize];
-        (rq.nr_numa, rq.nr_preferred)
     }
     /// Moves a queued or running task to `dst`, as the stopper does for NUMA balancing; returns whether it moved (not
     /// if it sleeps, is there already or may not run there).

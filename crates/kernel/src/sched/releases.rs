@@ -1,4 +1,6 @@
-//! Kernel releases as settings of the scheduler: each row says what a release changed (kernel-scheduler.md §3.4, §5.5, §10).
+//! Kernel releases as settings of the scheduler: each row says what a release changed (kernel-scheduler.md §3.4, §5.5,
+//! §10). For tests, which name more releases than the catalog has kernels; runs resolve the catalog's files, and a test of
+//! the registry holds every one of them against its row.
 //!
 //! The idle search: whole idle groups only until 4.9 rewrote it (10e2f1acd010), with the previous CPU tried first since
 //! 3.9 (e0a79f529d5b); SIS_PROP since 4.13 (1ad3aaf3fcd2), with an aged idle time since 5.14 (94aafc3ee31d); SIS_UTIL

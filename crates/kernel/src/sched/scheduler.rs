@@ -309,7 +309,8 @@ impl Scheduler {
         self.rqs[cpu as usize].need_resched
     }
     /// Earliest time at which a tick would take `cpu` from its current task if nothing else happens: `u64::MAX` when
-    /// the task is alone or there is none, now when a reschedule is pending.
+    /// the task is alone or there is none, now when a reschedule is pending. A second way to the same answer, against
+    /// which tests hold every tick; runs only tick.
     pub fn next_resched_ns(&self, cpu: u32) -> u64 {
         let rq = &self.rqs[cpu as usize];
         if rq.need_resched {

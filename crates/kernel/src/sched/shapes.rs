@@ -71,6 +71,20 @@ impl Shape {
     pub fn t5u() -> Self {
         Self { sockets: 1, nodes_per_socket: 1, llcs_per_node: 4, distance: vec![vec![10]], ..Self::t5() }
     }
+    fn nodes(&self) -> Vec<Node> {
+        let (with_cpus, cpus) = (self.sockets * self.nodes_per_socket, self.llcs_per_node * self.cpus_per_llc);
+        let node = |n: usize| Node {
+            id: n as u32,
+            socket: (n / self.nodes_per_socket).min(self.sockets.saturating_sub(1)),
+            memory_bytes: 1 << 34,
+            cpus: if n < with_cpus { (n * cpus..(n + 1) * cpus).collect() } else { Vec::new() },
+            kind: MemoryKind::Dram,
+            dram_peak_gbps: 0.0,
+            dram_sustained_gbps: 0.0,
+            tier: 0,
+        };
+        (0..with_cpus + self.memory_only_nodes).map(node).collect()
+    }
     /// The machine of this shape; `name` is for messages.
     pub fn machine(&self, name: &str) -> Machine {
         let cpu_nodes = self.sockets * self.nodes_per_socket;
@@ -85,18 +99,7 @@ impl Shape {
                 socket: c / (per_node * self.nodes_per_socket),
             })
             .collect();
-        let nodes = (0..cpu_nodes + self.memory_only_nodes)
-            .map(|n| Node {
-                id: n as u32,
-                socket: (n / self.nodes_per_socket).min(self.sockets.saturating_sub(1)),
-                memory_bytes: 1 << 34,
-                cpus: if n < cpu_nodes { (n * per_node..(n + 1) * per_node).collect() } else { Vec::new() },
-                kind: MemoryKind::Dram,
-                dram_peak_gbps: 0.0,
-                dram_sustained_gbps: 0.0,
-                tier: 0,
-            })
-            .collect::<Vec<_>>();
+        let nodes = self.nodes();
         let llcs = (0..cpu_nodes * self.llcs_per_node)
             .map(|l| Llc {
                 node: l / self.llcs_per_node,

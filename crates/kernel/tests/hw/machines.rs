@@ -149,7 +149,6 @@ pub fn modern_costs() -> KernelCosts {
         reclaim_page_ns: 600.0,
         swap_out_ns: 3000.0,
         swap_in_ns: 4000.0,
-        huge_alloc_ns: 500.0,
         switch_same_ns: 1200.0,
         switch_other_ns: 1800.0,
         wake_ns: 3000.0,

@@ -128,11 +128,3 @@ fn huge_pages_walk_for_nothing_up_to_64_gib() {
     // Even with a tiny share the tables of 64 GiB count as cached.
     assert_eq!(tlb.walk(PageSize::Huge, 64 * GIB, 1), Walk::default());
 }
-
-#[test]
-fn streams_walk_once_per_page_and_mostly_hidden() {
-    let tlb = TlbModel::new(&machines::milan(), false);
-    let walk = tlb.walk(PageSize::Base, 8 * GIB, 2 * MIB);
-    near(walk.stream_ns(110.0), (3.8 + 0.42 * 110.0) / 64.0 * 0.2, 1e-12);
-    assert_eq!(Walk::default().stream_ns(110.0), 0.0);
-}

@@ -63,7 +63,7 @@ fn pages_without_noted_frames_come_and_go() {
     for _ in 0..2000 {
         assert_eq!(m.alloc(1, 1, 3, 1), Some(1));
     }
-    assert!(m.alloc_migration(0, 1, 512) && m.alloc_this_node(1, 1, 512));
+    assert!(m.alloc_on(0, 1, 512).is_some() && m.alloc_on(1, 1, 512).is_some());
     assert_eq!(m.used(1), 3024);
     m.release(1, 512);
     m.release(1, 512);

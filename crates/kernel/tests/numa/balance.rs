@@ -1,6 +1,10 @@
 //! I1 to I3 and the allowances of §14.5 and §16.
 
-use numalab_kernel::numa::imbalance::{adjust, BalanceLoad, DomainSpans, ForkLoad, ImbalanceModel, PlacementLoad};
+use numalab_kernel::numa::imbalance::{adjust, ImbalanceModel, PlacementLoad};
+use numalab_kernel::sched::domains::{Domains, Flags};
+use numalab_kernel::sched::imbalance::{ForkSides, NodeShape, PullSides, Rule};
+use numalab_kernel::sched::shapes::{table, Shape};
+use numalab_kernel::sched::SchedConfig;
 use ImbalanceModel::{Fixed2, ImbNumaNr4, ImbNumaNr8, None as NoModel, Quarter, QuarterDst, V3};
 
 #[test]
@@ -8,32 +12,37 @@ fn i1_adjust() {
     assert_eq!((adjust(2, 4, 4), adjust(2, 5, 4), adjust(3, 3, 4), adjust(1, 1, 0)), (0, 2, 3, 1), "I1");
 }
 
-fn spans(llc: u32, node: u32, first_numa: u32, domain: u32, nodes: u32) -> DomainSpans {
-    DomainSpans { llc, node, first_numa, domain, nodes }
+/// `imb_numa_nr` of the NUMA domains of CPU 0 since 6.0, the innermost first.
+pub fn imb_numa_nr(shape: &Shape) -> Vec<u32> {
+    let config = SchedConfig { imbalance: "k60", ..SchedConfig::default() };
+    let domains = Domains::build(&shape.machine("m"), &config).unwrap();
+    domains.tower(0).iter().filter(|d| d.flags.has(Flags::NUMA)).map(|d| d.imb_numa_nr).collect()
 }
 
 #[test]
 fn i2_single_cache_nodes_of_64() {
-    let nr = |domain| ImbNumaNr8.imb_numa_nr(&spans(64, 64, 128, domain, 4));
-    assert_eq!((nr(128), nr(256)), (8, 16), "I2");
+    assert_eq!(imb_numa_nr(&Shape::flat(2, 64, 1, 20)), [8], "I2");
+    let pairs = |a: usize, b: usize| if a / 2 == b / 2 { 20 } else { 30 };
+    let four = Shape { distance: table(4, pairs), ..Shape::flat(4, 64, 1, 20) };
+    assert_eq!(imb_numa_nr(&four), [8, 16], "I2");
 }
 
 #[test]
 fn i3_node_of_eight_caches() {
-    assert_eq!(ImbNumaNr8.imb_numa_nr(&spans(16, 128, 256, 256, 2)), 8, "I3");
+    assert_eq!(imb_numa_nr(&Shape { llcs_per_node: 8, ..Shape::flat(2, 16, 1, 20) }), [8], "I3");
 }
 
 #[test]
 fn thresholds_through_history() {
-    // 40 CPUs and one cache per node, two nodes; 16 caches of 8; a node of 8 CPUs and one cache.
-    let (wide, rome, tiny) = (spans(40, 40, 80, 80, 2), spans(8, 128, 256, 256, 2), spans(4, 4, 8, 8, 2));
-    let nr = |m: ImbalanceModel| (m.imb_numa_nr(&wide), m.imb_numa_nr(&rome), m.imb_numa_nr(&tiny));
-    assert_eq!(nr(V3), (10, 1, 1));
-    assert_eq!(nr(ImbNumaNr4), (10, 16, 1));
-    assert_eq!(nr(ImbNumaNr8), (5, 16, 1));
-    assert_eq!(ImbNumaNr4.imb_numa_nr(&spans(2, 2, 4, 4, 2)), 0, "5.18 has no minimum of 1");
-    assert_eq!(ImbNumaNr8.imb_numa_nr(&spans(2, 2, 4, 4, 2)), 1);
-    assert_eq!(nr(Quarter), (0, 0, 0), "no value per domain");
+    // 40 CPUs and one cache per node, two nodes; 16 caches of 8; a node of 4 CPUs and one cache.
+    let base = |rule: Rule, llc, node| rule.threshold(NodeShape { llc, node, nodes: 2 }).map(|t| t.base);
+    let nr = |rule| [(40, 40), (8, 128), (4, 4)].map(|(llc, node)| base(rule, llc, node).unwrap());
+    assert_eq!(nr(Rule::V3), [10, 1, 1]);
+    assert_eq!(nr(Rule::K518), [10, 16, 1]);
+    assert_eq!(nr(Rule::K60), [5, 16, 1]);
+    assert_eq!(base(Rule::K518, 2, 2), Some(0), "5.18 has no minimum of 1");
+    assert_eq!(base(Rule::K60, 2, 2), Some(1));
+    assert_eq!(base(Rule::K511, 40, 40), None, "no value per domain");
 }
 
 #[test]
@@ -57,58 +66,82 @@ fn task_placement_by_model() {
     assert_eq!(ImbNumaNr4.placement(&PlacementLoad { imbalance: 3, ..load }), Some(3));
 }
 
+/// Moves to nodes of the kernel-scheduler.md §5.4: what is left of the imbalance; 0 permits the move at once.
+#[test]
+fn moves_to_idle_nodes() {
+    let left = |model: ImbalanceModel, dst_running: u32, src_running: u32, dst_weight, imb_numa_nr| {
+        let imbalance = dst_running.saturating_sub(src_running);
+        model.placement(&PlacementLoad { imbalance, dst_running, src_running, dst_weight, imb_numa_nr }).unwrap()
+    };
+    // Destination with 3 tasks after the move, source with 1, nodes of 16 CPUs.
+    let three = |model, imb| left(model, 3, 1, 16, imb);
+    assert_eq!((three(Quarter, 0), three(QuarterDst, 0)), (0, 0), "3 is below a quarter of 16");
+    assert_eq!((three(V3, 4), three(V3, 3)), (0, 2), "below the threshold, strictly");
+    assert_eq!((three(ImbNumaNr4, 3), three(ImbNumaNr8, 3)), (0, 0), "up to the threshold");
+    assert_eq!((three(ImbNumaNr8, 2), left(ImbNumaNr8, 4, 1, 16, 9)), (2, 3), "never more than 2");
+    assert_eq!((left(Quarter, 4, 2, 16, 0), left(Fixed2, 4, 2, 16, 0)), (2, 0));
+    // Two nodes of 64 CPUs, one cache each: threshold 8.
+    let wide = |model, dst, src| left(model, dst, src, 64, 8);
+    assert_eq!(wide(ImbNumaNr8, 3, 1), 0, "3 against 1: 2 are forgiven");
+    assert_eq!(wide(ImbNumaNr8, 3, 0), 3, "3 against 0");
+    assert_eq!(wide(ImbNumaNr8, 9, 8), 1, "9 against 8: above the threshold nothing is forgiven");
+    assert_eq!(wide(ImbNumaNr8, 8, 8), 0);
+    assert_eq!([Quarter, ImbNumaNr4, V3].map(|model| wide(model, 3, 1)), [0, 0, 0]);
+}
+
 #[test]
 fn balancing_by_model() {
     // Raw difference 5: halved 2 before the test until 5.18, after it since 6.0.
-    let l = BalanceLoad {
-        difference: 5,
-        busiest_running: 4,
-        busiest_weight: 20,
-        local_running: 1,
-        local_weight: 12,
-        imb_numa_nr: 4,
-    };
-    let rows = [(NoModel, 2), (Fixed2, 2), (Quarter, 0), (QuarterDst, 0), (V3, 2), (ImbNumaNr4, 0), (ImbNumaNr8, 2)];
-    for (model, expected) in rows {
-        assert_eq!(model.balance(&l), expected, "{}", model.word());
+    let s = PullSides { busiest_nr: 4, busiest_weight: 20, local_nr: 1, local_weight: 12, imb_numa_nr: 4 };
+    let rows = [
+        (Rule::None, 2),
+        (Rule::Fixed2, 2),
+        (Rule::K511, 0),
+        (Rule::K517s, 0),
+        (Rule::V3, 2),
+        (Rule::K518, 0),
+        (Rule::K60, 2),
+    ];
+    for (rule, expected) in rows {
+        assert_eq!(rule.tasks_to_move(5, &s), expected, "{rule:?}");
     }
-    assert_eq!(Fixed2.balance(&BalanceLoad { busiest_running: 2, ..l }), 0);
-    assert_eq!(Quarter.balance(&BalanceLoad { busiest_running: 5, ..l }), 2);
-    assert_eq!(QuarterDst.balance(&BalanceLoad { local_running: 2, ..l }), 2, "3 < 12/4 is false");
-    assert_eq!(V3.balance(&BalanceLoad { busiest_running: 3, ..l }), 0);
-    assert_eq!(ImbNumaNr4.balance(&BalanceLoad { local_running: 3, ..l }), 0, "3 + 1 ≤ 4");
-    assert_eq!(ImbNumaNr4.balance(&BalanceLoad { local_running: 4, ..l }), 2);
-    assert_eq!(ImbNumaNr8.balance(&BalanceLoad { difference: 2, ..l }), 0);
+    assert_eq!(Rule::Fixed2.tasks_to_move(5, &PullSides { busiest_nr: 2, ..s }), 0);
+    assert_eq!(Rule::K511.tasks_to_move(5, &PullSides { busiest_nr: 5, ..s }), 2);
+    assert_eq!(Rule::K517s.tasks_to_move(5, &PullSides { local_nr: 2, ..s }), 2, "3 < 12/4 is false");
+    assert_eq!(Rule::V3.tasks_to_move(5, &PullSides { busiest_nr: 3, ..s }), 0);
+    assert_eq!(Rule::K518.tasks_to_move(5, &PullSides { local_nr: 3, ..s }), 0, "3 + 1 ≤ 4");
+    assert_eq!(Rule::K518.tasks_to_move(5, &PullSides { local_nr: 4, ..s }), 2);
+    assert_eq!(Rule::K60.tasks_to_move(2, &s), 0);
 }
 
 #[test]
 fn fork_by_model() {
-    let l = ForkLoad {
-        local_running: 3,
+    let s = ForkSides {
+        local_nr: 3,
         local_weight: 16,
         local_idle: 13,
         idlest_idle: 16,
-        domain_weight: 32,
+        span_weight: 32,
         imb_numa_nr: 4,
-        allowed_local: None,
+        local_allowed: 16,
     };
     let rows = [
-        (NoModel, true),
-        (Fixed2, true),
-        (Quarter, true),
-        (QuarterDst, false),
-        (V3, true),
-        (ImbNumaNr4, true),
-        (ImbNumaNr8, false),
+        (Rule::None, true),
+        (Rule::Fixed2, true),
+        (Rule::K511, true),
+        (Rule::K517s, false),
+        (Rule::V3, true),
+        (Rule::K518, true),
+        (Rule::K60, false),
     ];
-    for (model, expected) in rows {
-        assert_eq!(model.fork_stays(&l), expected, "{}", model.word());
+    for (rule, expected) in rows {
+        assert_eq!(rule.fork_stays(&s), expected, "{rule:?}");
     }
-    let even = ForkLoad { idlest_idle: 15, ..l };
-    assert!(ImbNumaNr8.fork_stays(&even), "two idle CPUs of difference");
-    assert!(!ImbNumaNr8.fork_stays(&ForkLoad { allowed_local: Some(3), ..even }), "4 > 3 allowed CPUs");
-    assert!(!ImbNumaNr4.fork_stays(&ForkLoad { local_running: 4, ..l }));
-    assert!(!V3.fork_stays(&ForkLoad { local_running: 4, ..l }));
-    assert!(!NoModel.fork_stays(&ForkLoad { local_idle: 0, ..l }));
-    assert!(!Quarter.fork_stays(&ForkLoad { local_running: 8, ..l }), "8 < 32/4 is false");
+    let even = ForkSides { idlest_idle: 15, ..s };
+    assert!(Rule::K60.fork_stays(&even), "two idle CPUs of difference");
+    assert!(!Rule::K60.fork_stays(&ForkSides { local_allowed: 3, ..even }), "4 > 3 allowed CPUs");
+    assert!(!Rule::K518.fork_stays(&ForkSides { local_nr: 4, ..s }));
+    assert!(!Rule::V3.fork_stays(&ForkSides { local_nr: 4, ..s }));
+    assert!(!Rule::None.fork_stays(&ForkSides { local_idle: 0, ..s }));
+    assert!(!Rule::K511.fork_stays(&ForkSides { local_nr: 8, ..s }), "8 < 32/4 is false");
 }

@@ -1,5 +1,6 @@
 //! §18: each pitfall with a test that the mistake would fail.
 
+use super::balance::imb_numa_nr;
 use super::faults::{at, fault, DEFAULT};
 use super::mock::{
     config, direct, mib_pages, settings, system, Content, MockHost, MockMemory, MockPage, MockSpace, MockVma, GIB, MIB,
@@ -9,7 +10,6 @@ use super::topology::set_faults;
 use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::fault::should_migrate::{MigrateRule, MigrationFacts};
 use numalab_kernel::numa::fork::CloneKind;
-use numalab_kernel::numa::imbalance::{DomainSpans, ImbalanceModel};
 use numalab_kernel::numa::page_filter::Verdict;
 use numalab_kernel::numa::period::{scan_max, windows, GroupScale};
 use numalab_kernel::numa::scan::{ScanEnd, ScanReport};
@@ -17,6 +17,7 @@ use numalab_kernel::numa::state::{fault_index, pid_bit, CPU, CPUBUF, MEM, MEMBUF
 use numalab_kernel::numa::{
     FaultSite, LastCpupid, MarkRules, MigrateResult, NumaBalancing, PageFacts, ScanArgs, TaskNuma, VmaNuma,
 };
+use numalab_kernel::sched::shapes::Shape;
 
 const MS: u64 = 1_000_000;
 const START: u64 = 0x4000_0000;
@@ -338,8 +339,7 @@ fn pitfall_24_stores_after_migration_unset_the_cpupid_reads_do_not() {
 #[test]
 fn pitfall_25_imb_numa_nr_counts_caches_below_the_node_level() {
     // Two single-cache nodes of 64: computed on the NUMA domain (span 128, child 64) it would be L = 2.
-    let spans = DomainSpans { llc: 64, node: 64, first_numa: 128, domain: 128, nodes: 2 };
-    assert_eq!(ImbalanceModel::ImbNumaNr8.imb_numa_nr(&spans), 8);
+    assert_eq!(imb_numa_nr(&Shape::flat(2, 64, 1, 20)), [8]);
 }
 
 #[test]

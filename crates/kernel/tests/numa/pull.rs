@@ -2,8 +2,14 @@
 
 use super::mock::{config, direct, mib_pages, system};
 use super::topology::set_faults;
-use numalab_kernel::numa::balancer::{fbq_class, FbqClass, Locality, Pull};
 use numalab_kernel::numa::NumaBalancing;
+use numalab_kernel::sched::balance::stats::numa_class;
+use numalab_kernel::sched::balance::Idle;
+use numalab_kernel::sched::numa::{locality_verdict, NodePull};
+
+const NO_OPINION: i32 = -1;
+const MOVE: i32 = 0;
+const RESIST: i32 = 1;
 
 fn task(preferred: Option<usize>, faults: &[u64]) -> NumaBalancing {
     let mut n = NumaBalancing::new(config("6.12", 1000), direct(3, 2));
@@ -14,35 +20,42 @@ fn task(preferred: Option<usize>, faults: &[u64]) -> NumaBalancing {
 }
 
 /// From node 0 to node 1.
-const PULL: Pull = Pull { src_cpu: 0, dst_cpu: 2, src_nr_running: 2, src_nr_preferred: 2, dst_idle: false };
+const PULL: NodePull = NodePull { src: 0, dst: 1, distance: 20, nr: 2, nr_preferred: 2, idle: Idle::Newly };
 
-#[test]
-fn opinions_on_a_pull() {
-    let ask = |preferred, faults: &[u64], pull: Pull| task(preferred, faults).degrades_locality(0, &pull);
-    let resist = Pull { src_nr_running: 3, ..PULL };
-    assert_eq!(ask(Some(0), &[9, 1, 0], resist), Locality::Resist, "others could go instead");
-    assert_eq!(ask(Some(0), &[9, 1, 0], PULL), Locality::NoOpinion, "all prefer to be here");
-    assert_eq!(ask(Some(1), &[9, 1, 0], PULL), Locality::Move);
-    assert_eq!(ask(Some(2), &[9, 1, 0], Pull { dst_idle: true, ..PULL }), Locality::NoOpinion);
-    assert_eq!(ask(Some(2), &[9, 1, 0], PULL), Locality::Resist, "less weight there");
-    assert_eq!(ask(Some(2), &[5, 5, 0], PULL), Locality::Move, "equal weight is no loss");
-    assert_eq!(ask(None, &[1, 9, 0], PULL), Locality::Move);
-    assert_eq!(ask(Some(2), &[9, 1, 0], Pull { dst_cpu: 1, ..PULL }), Locality::NoOpinion, "same node");
-    let mut n = task(Some(1), &[1, 1, 1]);
-    n.tasks[0].faults.clear();
-    assert_eq!(n.degrades_locality(0, &PULL), Locality::NoOpinion, "no fault data");
-    let mut n = task(Some(1), &[1, 1, 1]);
-    n.set_mode(0);
-    assert_eq!(n.degrades_locality(0, &PULL), Locality::NoOpinion, "key off");
+fn verdict(n: &NumaBalancing, pull: &NodePull) -> i32 {
+    locality_verdict(0, n.tasks[0].numa_preferred_nid.map(|node| node as u32), pull, n)
 }
 
 #[test]
+fn opinions_on_a_pull() {
+    for idle in [Idle::Newly, Idle::Busy] {
+        let pull = NodePull { idle, ..PULL };
+        let ask = |preferred, faults: &[u64], pull: NodePull| verdict(&task(preferred, faults), &pull);
+        let resist = NodePull { nr: 3, ..pull };
+        assert_eq!(ask(Some(0), &[9, 1, 0], resist), RESIST, "others could go instead");
+        assert_eq!(ask(Some(0), &[9, 1, 0], pull), NO_OPINION, "all prefer to be here");
+        assert_eq!(ask(Some(1), &[9, 1, 0], pull), MOVE);
+        assert_eq!(ask(Some(2), &[9, 1, 0], NodePull { idle: Idle::Idle, ..pull }), NO_OPINION);
+        assert_eq!(ask(Some(2), &[9, 1, 0], pull), RESIST, "less weight there");
+        assert_eq!(ask(Some(2), &[5, 5, 0], pull), MOVE, "equal weight is no loss");
+        assert_eq!(ask(None, &[1, 9, 0], pull), MOVE);
+        assert_eq!(ask(Some(2), &[9, 1, 0], NodePull { dst: 0, ..pull }), NO_OPINION, "same node");
+    }
+    let mut n = task(Some(1), &[1, 1, 1]);
+    n.tasks[0].faults.clear();
+    assert_eq!(verdict(&n, &PULL), NO_OPINION, "no fault data");
+    let mut n = task(Some(1), &[1, 1, 1]);
+    n.set_mode(0);
+    assert_eq!(verdict(&n, &PULL), NO_OPINION, "key off");
+}
+
+/// Regular, remote, all, in the kernel's order.
+#[test]
 fn queue_classes() {
-    assert_eq!(fbq_class(3, 2, 2), FbqClass::Regular);
-    assert_eq!(fbq_class(3, 3, 2), FbqClass::Remote);
-    assert_eq!(fbq_class(3, 3, 3), FbqClass::All);
-    assert_eq!(fbq_class(0, 0, 0), FbqClass::All);
-    assert!(FbqClass::Regular < FbqClass::Remote && FbqClass::Remote < FbqClass::All);
+    assert_eq!(numa_class(3, 2, 2), 0, "has tasks without a preferred node");
+    assert_eq!(numa_class(3, 3, 2), 1, "has tasks off their preferred node");
+    assert_eq!(numa_class(3, 3, 3), 2, "all at home");
+    assert_eq!(numa_class(0, 0, 0), 2);
 }
 
 /// Period after a move from node 0 to node 1.

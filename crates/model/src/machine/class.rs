@@ -12,7 +12,7 @@ use super::layers::{opt_positive, opt_up_to, Layers};
 use super::{Find, KernelCosts, Tlb};
 use crate::spec::{Doc, SpecError, Spot, Table};
 
-/// The classes that come with the program; `find` may replace them and add others.
+/// The classes that come with the program; `find` may replace them and add others (`--catalog` of the command).
 const CLASSES: [(&str, &str); 2] = [
     ("modern", include_str!("../../../../catalog/machines/classes/modern.toml")),
     ("2012-15", include_str!("../../../../catalog/machines/classes/2012-15.toml")),
@@ -34,7 +34,7 @@ const CPU: &[Field] = fields!(
     pte_skip_ns pte_mark_ns pmd_mark_ns scan_ns scan_vma_ns exception_ns hint_fault_ns hint_page_ns minor_fault_ns
     huge_fault_ns cow_fault_ns migrate_4k_ns migrate_4k_batched_ns migrate_2m_ns split_ns collapse_ns
     khugepaged_slot_ns compact_scan_ns compact_migrate_ns reclaim_page_ns swap_out_ns swap_in_ns
-    huge_alloc_ns switch_same_ns switch_other_ns wake_ns tick_ns balance_cpu_ns fork_pte_ns fork_pmd_ns
+    switch_same_ns switch_other_ns wake_ns tick_ns balance_cpu_ns fork_pte_ns fork_pmd_ns
 );
 
 /// Costs and rates that memory sets.
@@ -60,7 +60,8 @@ impl Class {
         let Some((file, text)) = find(&format!("classes/{}", name.value)).or_else(embedded) else {
             let names = CLASSES.iter().map(|(n, _)| *n);
             let listed: Vec<String> = names.clone().map(|n| format!("`{n}`")).collect();
-            let e = name.error(format!("no cost class `{}`", super::clip(&name.value)), listed.join(" or "));
+            let expected = format!("{}, or the name of a file in machines/classes/ of --catalog", listed.join(", "));
+            let e = name.error(format!("no cost class `{}`", super::clip(&name.value)), expected);
             return Err(e.near(&name.value, names));
         };
         Ok(Self { doc: Doc::parse(&file, &text)? })

@@ -8,6 +8,7 @@
 use super::class::{self, Class};
 use super::layers::{chain, placed, Layers};
 use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Find, Machine, Stream, Tlb};
+use crate::catalog::is_path;
 use crate::spec::{SpecError, Spot, Table};
 use std::path::Path;
 
@@ -55,13 +56,14 @@ const KEYS: [&str; 22] = [
 /// An unknown name with the nearest one, an unreadable file, anything wrong in the file.
 pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
     if shorthand::is_one(spec) {
-        return Machine::from_shorthand(spec);
+        return shorthand::load(spec, find);
+    }
+    // Before the catalog, whose `classes/NAME` is no machine.
+    if is_path(spec) {
+        return Machine::read(spec, &read_text(Path::new(spec))?, find, names);
     }
     if let Some((file, text)) = find(spec) {
         return Machine::read(&file, &text, find, names);
-    }
-    if spec.contains('/') || spec.ends_with(".toml") {
-        return Machine::read(spec, &read_text(Path::new(spec))?, find, names);
     }
     let expected = "a catalog machine, a path to a .toml file, or NODESxLLCSxCORESxTHREADS such as 2x8x8x2";
     let what = format!("no machine `{}`", super::clip(spec));

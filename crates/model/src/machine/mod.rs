@@ -275,7 +275,7 @@ pub struct KernelCosts {
     pub hint_page_ns: f64,
     /// Minor fault of an anonymous 4 KiB page, zeroing included.
     pub minor_fault_ns: f64,
-    /// Fixed part of a 2 MiB anonymous fault.
+    /// Fixed part of a 2 MiB anonymous fault, allocation included.
     pub huge_fault_ns: f64,
     /// Zeroing rate of a local huge page, GB/s.
     pub zero_local_gbps: f64,
@@ -309,8 +309,6 @@ pub struct KernelCosts {
     pub swap_out_ns: f64,
     /// Swap-in of a page, CPU part.
     pub swap_in_ns: f64,
-    /// Order-9 allocation with a free block, without zeroing.
-    pub huge_alloc_ns: f64,
     /// Context switch inside a process.
     pub switch_same_ns: f64,
     /// Context switch between processes.

@@ -4,7 +4,7 @@
 //! on top of a generic modern machine ([`GENERIC`]); every assumption is listed and ends in
 //! [`Machine::warnings`].
 
-use super::Machine;
+use super::{Find, Machine};
 use crate::spec::SpecError;
 
 /// Numbers of a generic modern machine, each with its origin; also the ground of imported machines.
@@ -19,6 +19,8 @@ const CHIPLET_CORES: u32 = 8;
 /// Said of that port in [`GENERIC`].
 const PORT: &str = "llc_port_gbps = 51.2\n";
 
+/// Where a shorthand comes from, for messages.
+const PLACE: &str = "command line";
 const EXPECTED: &str = "NODESxLLCSxCORESxTHREADS: LLCs per node, cores per LLC, threads per core, such as 2x8x8x2";
 
 /// Whether a text is meant as a shorthand: digits and at least one `x`, nothing else.
@@ -34,16 +36,25 @@ impl Machine {
     /// # Errors
     /// Not four numbers, a zero, or more CPUs or nodes than a machine may have.
     pub fn from_shorthand(text: &str) -> Result<Machine, SpecError> {
-        Machine::from_toml("command line", &toml(text)?).map_err(|e| {
-            // Positions would point into the generated text.
-            SpecError { line: 0, column: 0, ..e }
-        })
+        load(text, &|_| None)
     }
+}
+
+/// The same with the cost classes that `find` knows.
+///
+/// # Errors
+/// As [`Machine::from_shorthand`], and anything wrong in the class.
+pub(super) fn load(text: &str, find: &Find) -> Result<Machine, SpecError> {
+    Machine::from_toml_with(PLACE, &toml(text)?, find).map_err(|e| match e.file == PLACE {
+        // Positions would point into the generated text.
+        true => SpecError { line: 0, column: 0, ..e },
+        false => e,
+    })
 }
 
 /// The machine file behind a shorthand.
 fn toml(text: &str) -> Result<String, SpecError> {
-    let wrong = |what: String| SpecError::plain("command line", what, EXPECTED);
+    let wrong = |what: String| SpecError::plain(PLACE, what, EXPECTED);
     let shown = super::clip(text);
     let numbers: Vec<u32> = text.split('x').filter_map(|n| n.parse().ok()).collect();
     let [nodes, llcs, cores, threads] = numbers[..] else {

@@ -149,7 +149,6 @@ fn costs() -> KernelCosts {
         reclaim_page_ns: 1.0,
         swap_out_ns: 1.0,
         swap_in_ns: 1.0,
-        huge_alloc_ns: 1.0,
         switch_same_ns: 1.0,
         switch_other_ns: 1.0,
         wake_ns: 1.0,

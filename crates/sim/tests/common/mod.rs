@@ -1,13 +1,14 @@
 //! Loading machines, kernels and workloads for the simulator's tests.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use numalab_kernel::hw::cost::FlushRules;
-use numalab_kernel::numa::releases;
-use numalab_kernel::sched::SchedConfig;
+use numalab_kernel::registry;
+use numalab_model::catalog::Catalog;
+use numalab_model::kernel::{self, Setting};
 use numalab_model::machine::Machine;
 use numalab_model::record::{Outcome, Status};
+use numalab_model::spec::Spot;
 use numalab_model::workload::Workload;
-use numalab_sim::{SimConfig, Thp};
+pub use numalab_sim::SimConfig;
 use std::path::PathBuf;
 
 fn catalog() -> PathBuf {
@@ -56,31 +57,17 @@ pub fn resolve(text: &str, m: &Machine, seed: u64, params: &[(&str, &str)]) -> W
     spec.resolve(m, seed, &params).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Settings of a release; `off` switches balancing off.
+/// A kernel of the catalog, as the command resolves it.
 pub fn kernel(name: &str) -> SimConfig {
-    kernel_with(name, Thp::Madvise)
+    kernel_set(name, &[])
 }
 
-/// The same with a huge-page setting.
-pub fn kernel_with(name: &str, thp: Thp) -> SimConfig {
-    let release = if name == "off" { "6.1" } else { name };
-    let mut numa = releases::settings(release).unwrap().unwrap();
-    if name == "off" {
-        numa.scan.numa_balancing = 0;
-    }
-    let sched = sched_of(release);
-    let flush = FlushRules {
-        migrate_flush_inaccessible: name.starts_with("6.3") || name.starts_with("6.4"),
-        ..FlushRules::default()
-    };
-    SimConfig::new(&numa, &sched, flush, thp).unwrap()
-}
-
-/// The scheduler of the release in `name`.
-pub fn sched_of(name: &str) -> SchedConfig {
-    let mut parts = name.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap());
-    let (major, minor) = (parts.next().unwrap(), parts.next().unwrap());
-    numalab_kernel::sched::releases::settings(major, minor).unwrap()
+/// The same with overrides of roles and tunables (`system.thp`, `always`).
+pub fn kernel_set(name: &str, sets: &[(&str, &str)]) -> SimConfig {
+    let spot = |value: &str| Spot { value: value.into(), file: "test".into(), line: 0, column: 0 };
+    let sets: Vec<_> = sets.iter().map(|(k, v)| Setting { name: spot(k), value: (*v).into() }).collect();
+    let kernels = kernel::resolve(&[spot(name)], &Catalog::embedded(), &registry::vocabulary(), &sets);
+    SimConfig::of(&kernels.unwrap_or_else(|e| panic!("{e}"))[0]).unwrap()
 }
 
 /// Runs with the engine's checks; the run must complete.

@@ -213,7 +213,8 @@ impl Contention {
         self.solver.traffic[self.paths.dram(node)]
     }
 
-    /// Utilisation of the node's DRAM, 0..=0.96, write share and randomness included.
+    /// Utilisation of the node's DRAM, 0..=0.96, write share and randomness included. Vectors 1 to 5 and 13 of machines.md
+    /// section 8.4 state it; runs need the latencies and rates that follow from it.
     pub fn node_utilisation(&self, node: usize) -> f64 {
         self.solver.utilisation(&self.paths, self.paths.dram(node))
     }
@@ -223,7 +224,7 @@ impl Contention {
         self.solver.traffic[self.paths.link(link, forward)]
     }
 
-    /// Utilisation of one direction of a link, 0..=0.96.
+    /// Utilisation of one direction of a link, 0..=0.96; for vector 9, as [`Self::node_utilisation`].
     pub fn link_utilisation(&self, link: usize, forward: bool) -> f64 {
         self.solver.utilisation(&self.paths, self.paths.link(link, forward))
     }

@@ -170,7 +170,8 @@ impl Solver {
         }
     }
 
-    /// Finds the rates at which every resource's load and queue agree, starting from those of the last call (machines.md section 6).
+    /// Finds the rates at which every resource's load and queue agree, starting from those of the last call
+    /// (machines.md section 6).
     pub fn solve(&mut self, paths: &Paths, flows: &[Flow], copies: &[PageCopy]) {
         self.set_background(paths, copies);
         if !self.routes.are_of(flows) {

@@ -9,22 +9,18 @@
 //! of the same address space is still under way and its flush yet to come.
 
 use super::CostModel;
-use crate::hw::rng::Rng;
 use numalab_model::machine::Machine;
 
 /// Flushes of more pages than this empty the whole TLB (tlb_single_page_flush_ceiling).
 pub const FULL_FLUSH_PAGES: u64 = 33;
 /// Flush of the own TLB when no other CPU runs the address space, ns.
 const LOCAL_FLUSH_NS: f64 = 200.0;
-/// Number of targets above which some are likely to have interrupts off.
-const TAIL_TARGETS: u32 = 64;
-/// Mean of the extra wait then, ns.
-const TAIL_MEAN_NS: f64 = 1000.0;
 
 crate::tunables! {
     /// How this kernel's page migration flushes.
     pub struct FlushRules: "flush" {
-        /// Batched migration flushes inaccessible (PROT_NONE) entries too, so that every hint-fault migration pays one shoot-down: 6.3 (7e12beb8ca2a) until 6.5 (4d4b6d66db63).
+        /// Batched migration flushes inaccessible (PROT_NONE) entries too, so that every hint-fault migration pays one
+        /// shoot-down: 6.3 (7e12beb8ca2a) until 6.5 (4d4b6d66db63).
         migrate_flush_inaccessible: bool = false, "", "model";
         /// migrate_pages unmaps in batches with one flush each (6.3 on) instead of one per page.
         migrate_batch_flush: bool = true, "", "model";
@@ -113,7 +109,7 @@ impl Targets {
 /// What one shoot-down costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shootdown {
-    /// Time of the initiator, ns, without the tail of [`CostModel::shootdown_tail_ns`].
+    /// Time of the initiator, ns.
     pub initiator_ns: f64,
     /// Time each target loses, ns.
     pub target_ns: f64,
@@ -121,18 +117,10 @@ pub struct Shootdown {
     pub targets: u32,
 }
 
-impl Shootdown {
-    /// Time all targets lose together, ns.
-    pub fn targets_ns(&self) -> f64 {
-        self.target_ns * f64::from(self.targets)
-    }
-}
-
 /// Hops between the sockets of nodes: 0 same socket, 1 the nearest other sockets, 2 the rest.
 #[derive(Clone, Debug)]
 pub(super) struct SocketHops {
     by_pair: Vec<u8>,
-    node_of_cpu: Vec<u32>,
 }
 
 impl SocketHops {
@@ -147,7 +135,7 @@ impl SocketHops {
             Some(least) if machine.hop[i][j] > least => 2,
             _ => 1,
         };
-        Self { by_pair: pairs().map(hops).collect(), node_of_cpu: machine.cpus.iter().map(|c| c.node as u32).collect() }
+        Self { by_pair: pairs().map(hops).collect() }
     }
 }
 
@@ -161,21 +149,6 @@ impl CostModel {
                 0 => targets.socket += count,
                 1 => targets.hop1 += count,
                 _ => targets.hop2 += count,
-            }
-        }
-        targets
-    }
-
-    /// Targets of a shoot-down from CPU `initiator` (dense), from the CPUs that run the address space;
-    /// the initiator itself is left out.
-    pub fn targets(&self, initiator: usize, running: impl Iterator<Item = usize>) -> Targets {
-        let node = self.hops.node_of_cpu[initiator] as usize;
-        let mut targets = Targets::default();
-        for cpu in running.filter(|cpu| *cpu != initiator) {
-            match self.hops.by_pair[self.pair(node, self.hops.node_of_cpu[cpu] as usize)] {
-                0 => targets.socket += 1,
-                1 => targets.hop1 += 1,
-                _ => targets.hop2 += 1,
             }
         }
         targets
@@ -195,15 +168,5 @@ impl CostModel {
         };
         let refill_ns = if is_full_flush(pages) { c.flush_refill_ns } else { 0.0 };
         Shootdown { initiator_ns, target_ns: c.flush_target_ns + refill_ns, targets: count }
-    }
-
-    /// Extra wait of the initiator for targets with interrupts off, drawn: exponential with mean 1 us
-    /// beyond 64 targets, 0 (and no draw) up to there.
-    pub fn shootdown_tail_ns(&self, targets: Targets, rng: &mut Rng) -> f64 {
-        if targets.count() > TAIL_TARGETS {
-            rng.exponential(TAIL_MEAN_NS)
-        } else {
-            0.0
-        }
     }
 }

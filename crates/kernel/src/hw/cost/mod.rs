@@ -28,9 +28,6 @@ pub const PAGES_PER_HUGE: u64 = HUGE_PAGE_BYTES / BASE_PAGE_BYTES;
 /// Copying 2 MiB takes this part of 512 copies of 4 KiB: the 4 KiB figures are 4096 B at 12 or 6 GB/s
 /// rounded up to whole 50 ns, the 2 MiB ones go at the rate itself (machines.md section 4).
 const HUGE_COPY_PART: f64 = 0.975;
-/// A wake-up out of a deep idle state over one out of a shallow one (48 and 80 us; published ranges
-/// 30-60 and 80).
-const DEEP_IDLE_FACTOR: f64 = 16.0;
 
 /// What one scan invocation did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,11 +79,6 @@ impl CostModel {
         }
     }
 
-    /// The single figures.
-    pub fn costs(&self) -> &KernelCosts {
-        &self.costs
-    }
-
     fn pair(&self, a: usize, b: usize) -> usize {
         a * self.nodes + b
     }
@@ -118,20 +110,9 @@ impl CostModel {
         self.costs.cow_fault_ns - self.costs.copy_4k_local_ns + self.copy_4k_ns(from, to, slowdown)
     }
 
-    /// Hint fault that does not migrate; `shared_line_ns` is the latency of the remote line a fault of
-    /// a NUMA group touches for the shared statistics, 0 outside groups.
-    pub fn hint_fault_ns(&self, shared_line_ns: f64) -> f64 {
-        self.costs.hint_fault_ns + shared_line_ns
-    }
-
     /// Migration of one 4 KiB page, copy included, flush not (see [`shootdowns`]).
     pub fn migrate_4k_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
         self.costs.migrate_4k_ns + self.copy_4k_ns(from, to, slowdown)
-    }
-
-    /// The same for each page of a batch that `migrate_pages` moves together (6.3 on).
-    pub fn migrate_4k_batched_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
-        self.costs.migrate_4k_batched_ns + self.copy_4k_ns(from, to, slowdown)
     }
 
     /// Migration of one 2 MiB page as a whole, copy included, flush not.
@@ -142,11 +123,6 @@ impl CostModel {
     /// Splitting a huge page, flush not included.
     pub fn split_ns(&self) -> f64 {
         self.costs.split_ns
-    }
-
-    /// Splitting a huge page and migrating its 512 pages one by one, flush of the split not included.
-    pub fn split_and_migrate_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
-        self.costs.split_ns + PAGES_PER_HUGE as f64 * self.migrate_4k_ns(from, to, slowdown)
     }
 
     /// One scan invocation (change_prot_numa and around it); `flush_ns` is the initiator time of one of
@@ -175,13 +151,9 @@ impl CostModel {
         }
     }
 
-    /// From wake-up to running on an idle CPU in a shallow or deep idle state.
-    pub fn wake_ns(&self, deep_idle: bool) -> f64 {
-        if deep_idle {
-            self.costs.wake_ns * DEEP_IDLE_FACTOR
-        } else {
-            self.costs.wake_ns
-        }
+    /// From wake-up to running on an idle CPU in a shallow idle state.
+    pub fn wake_ns(&self) -> f64 {
+        self.costs.wake_ns
     }
 
     /// One scheduler tick.
@@ -190,8 +162,8 @@ impl CostModel {
     }
 
     /// One load-balance pass over a domain of `cpus` CPUs.
-    pub fn balance_ns(&self, cpus: usize) -> f64 {
-        self.costs.balance_cpu_ns * cpus as f64
+    pub fn balance_ns(&self, cpus: u32) -> f64 {
+        self.costs.balance_cpu_ns * f64::from(cpus)
     }
 }
 

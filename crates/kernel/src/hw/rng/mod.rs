@@ -9,13 +9,9 @@
 //! shifts the draws of another.
 //!
 //! * this file: the generator and uniform draws;
-//! * `draw`: exponential, normal, geometric, binomial, and which pending pages a burst of accesses hits;
-//! * `zipf`: ranks with a power-law popularity.
+//! * `draw`: exponential, normal, geometric and binomial.
 
 mod draw;
-mod zipf;
-
-pub use zipf::Zipf;
 
 /// Increment of splitmix64 (2^64 divided by the golden ratio, odd).
 const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -56,8 +52,8 @@ impl Rng {
         Self::new(h)
     }
 
-    /// A stream with the given raw state; for tests of the generator itself. An all-zero state, which
-    /// would only yield zeros, is replaced by the stream of seed 0.
+    /// A stream with the given raw state: what the published vectors of the generator start from, and nothing else. An
+    /// all-zero state, which would only yield zeros, is replaced by the stream of seed 0.
     pub fn from_state(s: [u64; 4]) -> Self {
         if s == [0; 4] {
             return Self::new(0);
@@ -103,18 +99,6 @@ impl Rng {
             }
         }
         (product >> 64) as u64
-    }
-
-    /// Uniform in `range`; its start if it is empty.
-    #[inline]
-    pub fn range(&mut self, range: std::ops::Range<u64>) -> u64 {
-        range.start.wrapping_add(self.below(range.end.saturating_sub(range.start)))
-    }
-
-    /// True with probability `p` (never for `p <= 0`, always for `p >= 1`).
-    #[inline]
-    pub fn chance(&mut self, p: f64) -> bool {
-        self.unit() < p
     }
 }
 

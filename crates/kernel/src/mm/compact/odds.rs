@@ -38,7 +38,7 @@ impl Odds {
 
 /// Expected success of compaction that may look at `candidates` blocks, where `polluted` of the blocks hold
 /// unmovable pages and the others are `occupancy` full (shares, 0..=1), and a page cannot be moved with probability
-/// `q`. For predictions; decisions draw from [`Odds`].
+/// `q`. Vector 28 of thp-and-allocation.md section 16 and nothing else: decisions draw from [`Odds`].
 pub fn expected_success(polluted: f64, occupancy: f64, q: f64, candidates: u32) -> f64 {
     use crate::hw::math::powf;
     let one = (1.0 - polluted) * powf(1.0 - q, CHUNK_PAGES as f64 * occupancy);

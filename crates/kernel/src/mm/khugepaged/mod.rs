@@ -19,11 +19,14 @@ crate::tunables! {
         /// It may compact and reclaim.
         defrag: bool = true, "", "sys/kernel/mm/transparent_hugepage/khugepaged/defrag";
         /// Pages looked at in a round.
-        pages_to_scan: u32 = 4096, "pages", "sys/kernel/mm/transparent_hugepage/khugepaged/pages_to_scan", range 1..=2_147_483_647;
+        pages_to_scan: u32 = 4096, "pages", "sys/kernel/mm/transparent_hugepage/khugepaged/pages_to_scan",
+            range 1..=2_147_483_647;
         /// Sleep between rounds.
-        scan_sleep_millisecs: u32 = 10_000, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", range 0..=2_147_483_647;
+        scan_sleep_millisecs: u32 = 10_000, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
+            range 0..=2_147_483_647;
         /// Sleep after a failed allocation.
-        alloc_sleep_millisecs: u32 = 60_000, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/alloc_sleep_millisecs", range 0..=2_147_483_647;
+        alloc_sleep_millisecs: u32 = 60_000, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/alloc_sleep_millisecs",
+            range 0..=2_147_483_647;
         /// Empty entries that a collapse may fill.
         max_ptes_none: u32 = 511, "entries", "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none", range 0..=511;
         /// Swapped entries that a collapse may read back.

@@ -1,6 +1,6 @@
 //! What a long-running system leaves behind, for scenarios (model; thp-and-allocation.md section 3.3).
 
-use super::{Frame, Supply, BLOCK};
+use super::{Supply, BLOCK};
 use crate::hw::rng::Rng;
 use crate::mm::CHUNK_PAGES;
 
@@ -34,25 +34,6 @@ impl Supply {
         }
         out
     }
-    /// Takes one movable page from each of the first `blocks` empty blocks, so that they are not empty any more.
-    pub fn nibble(&mut self, blocks: u64) -> Aged {
-        let mut out = Aged::default();
-        for _ in 0..blocks {
-            let Some(block) = self.empty.first() else { break };
-            self.update(block, BLOCK - 1, 0);
-            out.movable += 1;
-        }
-        out
-    }
-    /// Puts one unmovable page into every empty block, and returns their frames.
-    pub fn spoil_all(&mut self) -> Vec<Frame> {
-        let mut out = Vec::new();
-        while let Some(block) = self.empty.first() {
-            self.update(block, BLOCK - 1, 1);
-            out.push(self.frame(block));
-        }
-        out
-    }
 }
 
 #[cfg(test)]
@@ -69,14 +50,5 @@ mod tests {
         assert!((free as f64 / pages as f64 - 0.4).abs() < 0.005, "{free} of {pages}");
         assert!((aged.unmovable as f64 / 2000.0 - 0.1).abs() < 0.03, "{}", aged.unmovable);
         assert_eq!((s.empty_blocks(), s.polluted_blocks()), (0, aged.unmovable));
-    }
-
-    #[test]
-    fn nibbling_and_spoiling_end_the_supply_of_huge_pages() {
-        let mut s = Supply::new(0, 4 * CHUNK_PAGES);
-        assert_eq!(s.nibble(3), Aged { movable: 3, unmovable: 0 });
-        assert_eq!(s.empty_blocks(), 1);
-        assert_eq!(s.spoil_all(), [Frame(3)]);
-        assert_eq!((s.empty_blocks(), s.check()), (0, Ok(4 * 512 - 4)));
     }
 }

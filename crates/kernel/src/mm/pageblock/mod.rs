@@ -179,7 +179,7 @@ impl Supply {
     pub fn free_in(&self, block: usize) -> u16 {
         self.blocks[block].free
     }
-    /// Blocks with unmovable pages.
+    /// Blocks with unmovable pages, counted; for tests of where pages go.
     pub fn polluted_blocks(&self) -> u64 {
         self.blocks.iter().filter(|b| b.unmovable > 0).count() as u64
     }

@@ -4,10 +4,8 @@
 //! allocator knows nothing of policies.
 
 mod interleave;
-mod rotor;
 
 pub use interleave::{interleave_index, node_of_index};
-pub use rotor::Rotor;
 
 use crate::numa::fault::policy::{EffectivePolicy, PolicyMode as FaultMode};
 use crate::numa::topology::{NodeMask, MAX_NODES};
@@ -22,7 +20,6 @@ pub struct MemPolicy {
     list: Vec<u8>,
     /// One weight for each node of `list`.
     weights: Vec<u8>,
-    home: Option<usize>,
     numa_balancing: bool,
 }
 
@@ -73,7 +70,7 @@ impl MemPolicy {
     pub const DEFAULT: Self = Self::plain(PolicyMode::Default);
 
     const fn plain(mode: PolicyMode) -> Self {
-        Self { mode, nodes: NodeMask::EMPTY, list: Vec::new(), weights: Vec::new(), home: None, numa_balancing: false }
+        Self { mode, nodes: NodeMask::EMPTY, list: Vec::new(), weights: Vec::new(), numa_balancing: false }
     }
     /// A policy over `nodes`, limited to the memory nodes `mems` of the task's cpuset (`mpol_set_nodemask`).
     ///
@@ -86,18 +83,13 @@ impl MemPolicy {
             return Err(PolicyError::NoNodes);
         }
         let nodes = NodeMask::of(list.iter().map(|n| usize::from(*n)));
-        Ok(Self { mode, nodes, weights: vec![1; list.len()], list, home: None, numa_balancing: false })
+        Ok(Self { mode, nodes, weights: vec![1; list.len()], list, numa_balancing: false })
     }
     /// With weights for weighted interleave, in the order of the nodes; a weight of 0 counts as 1.
     pub fn with_weights(mut self, weights: &[u8]) -> Self {
         for (mine, given) in self.weights.iter_mut().zip(weights) {
             *mine = (*given).max(1);
         }
-        self
-    }
-    /// With a home node (`set_mempolicy_home_node`), where bind and preferred-many begin instead of the CPU's node.
-    pub fn with_home(mut self, home: usize) -> Self {
-        self.home = Some(home);
         self
     }
     /// With `MPOL_F_NUMA_BALANCING`.
@@ -119,10 +111,6 @@ impl MemPolicy {
     pub fn nodes(&self) -> NodeMask {
         self.nodes
     }
-    /// The policy of an allocation: the VMA's, else the task's, else the default.
-    pub fn lookup<'a>(vma: Option<&'a Self>, task: Option<&'a Self>) -> &'a Self {
-        vma.or(task).unwrap_or(Self::system())
-    }
     /// [`Self::DEFAULT`] to refer to.
     pub fn system() -> &'static Self {
         const SYSTEM: &MemPolicy = &MemPolicy::DEFAULT;
@@ -135,10 +123,8 @@ impl MemPolicy {
         match self.mode {
             PolicyMode::Default | PolicyMode::Local => local,
             PolicyMode::Preferred => Placement::local(self.nodes.first().unwrap_or(here)),
-            PolicyMode::PreferredMany => {
-                Placement { preferred: self.home.unwrap_or(here), mask: Some(self.nodes), soft: true, ..local }
-            }
-            PolicyMode::Bind => Placement { preferred: self.home.unwrap_or(here), mask: Some(self.nodes), ..local },
+            PolicyMode::PreferredMany => Placement { preferred: here, mask: Some(self.nodes), soft: true, ..local },
+            PolicyMode::Bind => Placement { preferred: here, mask: Some(self.nodes), ..local },
             PolicyMode::Interleave | PolicyMode::WeightedInterleave => {
                 Placement { preferred: self.node_of(ilx).unwrap_or(here), spread: true, ..local }
             }
@@ -196,7 +182,6 @@ mod tests {
         let bind = policy(PolicyMode::Bind, &[1, 2]);
         assert_eq!(bind.placement(0, 7), Placement { mask: m, ..local });
         assert!(!bind.placement(0, 7).preferred_allowed() && bind.placement(2, 7).preferred_allowed());
-        assert_eq!(bind.with_home(2).placement(0, 7).preferred, 2);
         let spread = policy(PolicyMode::Interleave, &[0, 2, 5]).placement(1, 4);
         assert_eq!(spread, Placement { preferred: 2, mask: None, spread: true, soft: false });
     }
@@ -207,14 +192,6 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|i| p.placement(9, i).preferred), [0, 0, 0, 1, 2, 2, 0]);
         let zero = policy(PolicyMode::WeightedInterleave, &[4, 6]).with_weights(&[0, 1]);
         assert_eq!([0, 1, 2].map(|i| zero.placement(9, i).preferred), [4, 6, 4], "0 counts as 1");
-    }
-
-    #[test]
-    fn the_vma_policy_wins_over_the_task_policy() {
-        let (vma, task) = (policy(PolicyMode::Bind, &[1]), policy(PolicyMode::Preferred, &[2]));
-        assert_eq!(MemPolicy::lookup(Some(&vma), Some(&task)), &vma);
-        assert_eq!(MemPolicy::lookup(None, Some(&task)), &task);
-        assert_eq!(MemPolicy::lookup(None, None), &MemPolicy::DEFAULT);
     }
 
     #[test]

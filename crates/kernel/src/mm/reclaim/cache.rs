@@ -1,6 +1,6 @@
 //! How page cache comes into a node and goes: reads, writes, mappings, truncation.
 
-use super::{NoOwners, Owners};
+use super::Owners;
 use crate::mm::account::PageClass;
 use crate::mm::alloc::{AllocError, Gfp, Mark, Request};
 use crate::mm::node_memory::NodeMemory;
@@ -12,7 +12,8 @@ use crate::mm::CHUNK_PAGES;
 
 impl NodeMemory {
     /// Reads `pages` pages of a file from a CPU of node `here` under the default policy: each comes from the first
-    /// node above its low mark, and joins that node's page cache in class `class` (one of the file classes).
+    /// node above its low mark, and joins that node's page cache in class `class` (one of the file classes). For cases of
+    /// reclaim; what processes read of files is mapped and comes with faults.
     ///
     /// # Errors
     /// [`AllocError`] of the first page that cannot be had; those before it stay.
@@ -71,6 +72,7 @@ impl NodeMemory {
     }
     /// Fills a node with page cache for a scenario: `pages` pages strictly on it, as far as it has free ones above its
     /// low mark, without touching the counters. Returns how many.
+    /// It sets up vectors of thp-and-allocation.md section 16 and the node-reclaim cases; workloads read files.
     pub fn cache_fill(&mut self, node: usize, pages: u64, class: PageClass) -> u64 {
         debug_assert!(class.is_file());
         let req = self.request_on(node, node, class);
@@ -84,36 +86,9 @@ impl NodeMemory {
         self.note_files(node);
         filled
     }
-    /// Drops up to `pages` pages of a class from a node's page cache (truncation, `drop_caches`). Returns how many.
-    pub fn cache_drop(&mut self, node: usize, pages: u64, class: PageClass) -> u64 {
-        let mut files = std::mem::take(&mut self.files[node]);
-        let mut gone = 0;
-        files.drop_pages(pages, class, |frame, n| {
-            for _ in 0..n {
-                self.free_page(node, frame, class);
-            }
-            gone += u64::from(n);
-        });
-        self.files[node] = files;
-        self.note_files(node);
-        gone
-    }
-    /// Pages of a node's cache change their class: written back, dirtied, mapped, unmapped. Returns how many.
-    pub fn cache_change(&mut self, node: usize, pages: u64, from: PageClass, to: PageClass) -> u64 {
-        let changed = self.files[node].change_class(pages, from, to);
-        self.accounts[node].change(from, to, changed);
-        changed
-    }
-    /// The oldest `pages` inactive pages of a node's cache are used again.
+    /// The oldest `pages` inactive pages of a node's cache are used again; sets up cases of a busy cache.
     pub fn cache_reference(&mut self, node: usize, pages: u64) {
         self.events.pgactivate += self.files[node].reference(pages);
         self.note_files(node);
-    }
-    /// As [`Self::cache_read`] where no address space can give up anonymous pages.
-    ///
-    /// # Errors
-    /// As [`Self::cache_read`].
-    pub fn cache_read_alone(&mut self, here: usize, pages: u64, class: PageClass) -> Result<(), AllocError> {
-        self.cache_read(here, pages, class, &mut NoOwners, &mut Work::default())
     }
 }

@@ -83,7 +83,8 @@ impl FileLists {
         }
         before - self.active_pages
     }
-    /// Looks at up to `scan` of the oldest pages and takes out those that may go, as extents; the others go round. Returns the pages taken and the pages looked at.
+    /// Looks at up to `scan` of the oldest pages and takes out those that may go, as extents; the others go round.
+    /// Returns the pages taken and the pages looked at.
     pub fn shrink(&mut self, scan: u64, rules: FileRules) -> (Option<Extent>, u64) {
         let Some(mut e) = self.inactive.pop_front() else { return (None, 0) };
         let seen = u64::from(e.pages).min(scan.max(1));
@@ -104,24 +105,6 @@ impl FileLists {
         }
         (Some(taken), seen)
     }
-    /// Takes out up to `pages` pages of a class, oldest first, whatever their use (truncation, discard).
-    pub fn drop_pages(&mut self, pages: u64, class: PageClass, mut dropped: impl FnMut(Frame, u16)) {
-        let mut left = pages;
-        for (list, total) in
-            [(&mut self.inactive, &mut self.inactive_pages), (&mut self.active, &mut self.active_pages)]
-        {
-            list.retain_mut(|e| {
-                if left > 0 && e.class == class {
-                    let gone = left.min(u64::from(e.pages));
-                    e.pages -= gone as u16;
-                    left -= gone;
-                    *total -= gone;
-                    dropped(e.frame, gone as u16);
-                }
-                e.pages > 0
-            });
-        }
-    }
     /// Takes out the newest page of a class.
     pub fn drop_newest(&mut self, class: PageClass, mut dropped: impl FnMut(Frame)) {
         for (list, total) in
@@ -136,27 +119,6 @@ impl FileLists {
             }
             return;
         }
-    }
-    /// Pages of one class become another, oldest first; returns how many (written back, mapped, unmapped, dirtied).
-    pub fn change_class(&mut self, pages: u64, from: PageClass, to: PageClass) -> u64 {
-        let mut left = pages;
-        for list in [&mut self.inactive, &mut self.active] {
-            let mut at = 0;
-            while left > 0 && at < list.len() {
-                let e = list[at];
-                if e.class == from {
-                    let part = left.min(u64::from(e.pages)) as u16;
-                    list[at] = Extent { class: to, pages: part, ..e };
-                    if part < e.pages {
-                        list.insert(at + 1, Extent { pages: e.pages - part, ..e });
-                        at += 1;
-                    }
-                    left -= u64::from(part);
-                }
-                at += 1;
-            }
-        }
-        pages - left
     }
 }
 
@@ -204,16 +166,5 @@ mod tests {
         assert_eq!(l.age(), 10);
         assert_eq!((l.inactive(), l.active()), (10, 0));
         assert_eq!(l.reference(100), 10, "no more than there are");
-    }
-
-    #[test]
-    fn classes_change_and_pages_drop_oldest_first() {
-        let mut l = lists(&[(1, 10, PageClass::FileClean), (2, 10, PageClass::FileClean)]);
-        assert_eq!(l.change_class(15, PageClass::FileClean, PageClass::FileMapped), 15);
-        assert_eq!(l.shrink(100, CLEAN_ONLY), (None, 10));
-        let mut gone = Vec::new();
-        l.drop_pages(12, PageClass::FileMapped, |f, n| gone.push((f.0, n)));
-        assert_eq!(gone, [(2, 5), (1, 7)], "the first extent had gone round");
-        assert_eq!(l.inactive(), 8);
     }
 }

@@ -154,7 +154,8 @@ impl NodeMemory {
         *k = Kswapd { failures: k.failures, ..Kswapd::default() };
         KswapdStep::Asleep
     }
-    /// Runs kswapd until it sleeps.
+    /// Runs kswapd until it sleeps: what vectors of thp-and-allocation.md section 16 look at. A run takes one step per
+    /// epoch ([`Self::kswapd_step`]).
     pub fn run_kswapd<O: Owners>(&mut self, node: usize, env: &mut O, work: &mut Work) {
         while self.kswapd_step(node, env, work) == KswapdStep::Running {}
     }

@@ -28,7 +28,8 @@ crate::tunables! {
         /// For all anonymous memory, for advised ranges, or for none.
         enabled: Word = "madvise", "", "sys/kernel/mm/transparent_hugepage/enabled", choices ["always", "madvise", "never"];
         /// What a fault may do to get one.
-        defrag: Word = "madvise", "", "sys/kernel/mm/transparent_hugepage/defrag", choices ["always", "defer", "defer+madvise", "madvise", "never"];
+        defrag: Word = "madvise", "", "sys/kernel/mm/transparent_hugepage/defrag",
+            choices ["always", "defer", "defer+madvise", "madvise", "never"];
         /// Read faults on untouched ranges map one shared huge page of zeros.
         use_zero_page: bool = true, "", "sys/kernel/mm/transparent_hugepage/use_zero_page";
         /// A write to the page of zeros allocates a huge page (before 5.8), instead of splitting the mapping.
@@ -36,7 +37,9 @@ crate::tunables! {
         /// A write to a shared huge page copies all of it (before 5.8), instead of splitting the mapping.
         cow_copies_huge: bool = false, "", "model";
         /// Where a huge page comes from when the local node has none free.
-        locality: Word = "thp_two_step", "", "model", choices ["thp_zonelist", "thp_thisnode", "thp_relaxed", "thp_two_step_54", "thp_two_step", "mpol_huge", "prctl_span", "ladder_sorted", "ladder_custom"];
+        locality: Word = "thp_two_step", "", "model",
+            choices ["thp_zonelist", "thp_thisnode", "thp_relaxed", "thp_two_step_54", "thp_two_step", "mpol_huge",
+                "prctl_span", "ladder_sorted", "ladder_custom"];
         /// The list of `ladder_custom`: distances and page sizes in the order in which a fault tries them.
         ladder: RungList = RungList::NONE, "", "model";
         /// Effort of a fault: by `defrag`, or fixed.

@@ -31,11 +31,6 @@ impl Watermarks {
         let share = u128::from(min_free_kb / 4) * u128::from(managed) / u128::from(lowmem_pages.max(1));
         Self::above(share as u64, share as u64, managed, scale_factor)
     }
-    /// The same for a Movable zone, whose `min` is a fixed small part of it.
-    pub fn movable(managed: u64, min_free_kb: u64, lowmem_pages: u64, scale_factor: u64) -> Self {
-        let share = u128::from(min_free_kb / 4) * u128::from(managed) / u128::from(lowmem_pages.max(1));
-        Self::above((managed / 1024).clamp(32, 128), share as u64, managed, scale_factor)
-    }
     fn above(min: u64, uncapped: u64, managed: u64, scale_factor: u64) -> Self {
         let step = (uncapped / 4).max((u128::from(managed) * u128::from(scale_factor) / 10_000) as u64);
         Self { min, low: min + step, high: min + 2 * step, promo: min + 3 * step }
@@ -156,12 +151,6 @@ mod tests {
         assert_eq!(node(4, 32), (46_340, 135_168, marks(8448, 16_836, 25_224, 33_612)));
         assert_eq!(node(8, 256), (185_363, 225_280, marks(7040, 74_148, 141_256, 208_364)));
         assert_eq!(node(1, 64), (32_768, 67_584, marks(16_896, 33_673, 50_450, 67_227)));
-    }
-
-    #[test]
-    fn movable_zones_have_a_small_min() {
-        assert_eq!(Watermarks::movable(GIB, 225_280, 32 * GIB, 10).min, 128);
-        assert_eq!(Watermarks::movable(40_960, 225_280, 32 * GIB, 10).min, 40);
     }
 
     #[test]

@@ -27,7 +27,8 @@ crate::tunables! {
     /// AutoNUMA's knobs (designs-2012.md section 1.3), its retuning of khugepaged, and switches to take parts of it away.
     pub struct AutoNumaTunables: "autonuma" {
         /// Sleep after all processes were walked once.
-        scan_sleep_pass_millisecs: u32 = 10_000, "ms", "sys/kernel/mm/autonuma/knuma_scand/scan_sleep_pass_millisecs", range 0..=86_400_000;
+        scan_sleep_pass_millisecs: u32 = 10_000, "ms", "sys/kernel/mm/autonuma/knuma_scand/scan_sleep_pass_millisecs",
+            range 0..=86_400_000;
         /// Sleep after each burst of `pages_to_scan`.
         scan_sleep_millisecs: u32 = 100, "ms", "sys/kernel/mm/autonuma/knuma_scand/scan_sleep_millisecs", range 1..=86_400_000;
         /// Progress per burst (128 MiB).
@@ -51,9 +52,11 @@ crate::tunables! {
         /// Huge pages migrate as a whole instead of being split (a port of November 2012).
         native_huge: bool = false, "", "model";
         /// khugepaged's sleep between rounds while AutoNUMA is on.
-        khugepaged_scan_sleep_millisecs: u32 = 100, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", range 1..=86_400_000;
+        khugepaged_scan_sleep_millisecs: u32 = 100, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
+            range 1..=86_400_000;
         /// khugepaged's sleep after a failed allocation while AutoNUMA is on.
-        khugepaged_alloc_sleep_millisecs: u32 = 10_000, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/alloc_sleep_millisecs", range 1..=86_400_000;
+        khugepaged_alloc_sleep_millisecs: u32 = 10_000, "ms",
+            "sys/kernel/mm/transparent_hugepage/khugepaged/alloc_sleep_millisecs", range 1..=86_400_000;
     }
 }
 

@@ -182,7 +182,7 @@ impl NumaBalancing {
     }
 
     /// A write-protection fault resolved by making the existing entry writable (`wp_page_reuse`, §2.5, §9.4): small
-    /// pages forget who faulted last.
+    /// pages forget who faulted last. The simulator does so in its own page state (`Vma::reuse_for_write`).
     pub fn write_fault(&mut self, page: &mut PageFacts) {
         self.counters.pgreuse += 1;
         if !page.huge {

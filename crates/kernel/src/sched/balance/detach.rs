@@ -4,7 +4,7 @@ use super::super::config::{Balancer, Form};
 use super::super::domains::{DomId, Flags, GroupId};
 use super::super::event::{Event, Why};
 use super::super::locality::{passes, Wanted};
-use super::super::numa::{locality_verdict, NumaView};
+use super::super::numa::{locality_verdict, NodePull, NumaView};
 use super::super::rq::task::{State, TaskId, NONE};
 use super::super::scheduler::Scheduler;
 use super::decide::MoveKind;
@@ -183,11 +183,10 @@ impl Scheduler {
         let mut verdict = -1;
         if domain.flags.has(Flags::NUMA) {
             let rq = &self.rqs[env.src as usize];
-            let nodes = (self.topo.node_of(env.src), self.topo.node_of(env.dst));
-            let preferred = self.tasks[t as usize].preferred_nid;
-            let others = rq.nr() > rq.nr_preferred;
-            let distance = self.topo.distance(nodes.0, nodes.1);
-            verdict = locality_verdict(t, preferred, nodes, distance, others, env.idle, view);
+            let (src, dst) = (self.topo.node_of(env.src), self.topo.node_of(env.dst));
+            let distance = self.topo.distance(src, dst);
+            let pull = NodePull { src, dst, distance, nr: rq.nr(), nr_preferred: rq.nr_preferred, idle: env.idle };
+            verdict = locality_verdict(t, self.preferred_nid(t), &pull, view);
         }
         if verdict < 0 {
             verdict = i32::from(self.is_hot(env, t) || self.home_hot(env, t));

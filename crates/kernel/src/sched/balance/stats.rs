@@ -86,7 +86,7 @@ impl GroupStats {
             GroupType::FullyBusy
         }
     }
-    /// NUMA class: 0 has tasks without preference, 1 has tasks off their preferred node, 2 all are at home.
+    /// NUMA class of the group; see [`numa_class`].
     pub fn numa_class(&self) -> u8 {
         numa_class(self.nr, self.nr_numa, self.nr_preferred)
     }
@@ -118,7 +118,9 @@ impl GroupStats {
     }
 }
 
-/// See [`GroupStats::numa_class`].
+/// NUMA class of a queue or group with `nr` tasks, of which `nr_numa` have a preferred node and `nr_preferred` are on
+/// it: 0 has tasks without preference, 1 has tasks off their preferred node, 2 all are at home (`fbq_classify_rq`,
+/// kernel-numa-balancing.md §14.6).
 pub fn numa_class(nr: u32, nr_numa: u32, nr_preferred: u32) -> u8 {
     if nr > nr_numa {
         0

@@ -1,9 +1,10 @@
 //! 5.6 to 5.10: a source of at most two tasks is left alone (b396f52326de); a fork stays while the node has an idle CPU,
 //! since 5.5 (57abff067a08).
 
-use super::{ForkSides, MoveSides, PullSides, NUMA_IMBALANCE_MIN};
+use super::{ForkSides, PullSides, NUMA_IMBALANCE_MIN};
 
-/// Local while it has any idle CPU.
+/// Local while it has any idle CPU: since groups are compared by type (5.5), so also before there was an allowance
+/// (kernel-scheduler.md §5.2).
 pub(super) fn fork_stays(s: &ForkSides) -> bool {
     s.local_idle > 0
 }
@@ -14,14 +15,5 @@ pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
         0
     } else {
         raw >> 1
-    }
-}
-
-/// Nothing is left when the source keeps at most two tasks.
-pub(super) fn move_imbalance(raw: i64, s: &MoveSides) -> i64 {
-    if i64::from(s.src_running) <= NUMA_IMBALANCE_MIN {
-        0
-    } else {
-        raw
     }
 }

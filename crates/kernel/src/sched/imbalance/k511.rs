@@ -2,7 +2,7 @@
 //!
 //! It floats with the size of the groups: the *source* group decides in the balancer, the whole *domain* at fork.
 
-use super::{forgive, ForkSides, MoveSides, PullSides};
+use super::{forgive, ForkSides, PullSides};
 
 /// Local while it has fewer tasks than a quarter of the domain.
 pub(super) fn fork_stays(s: &ForkSides) -> bool {
@@ -12,9 +12,4 @@ pub(super) fn fork_stays(s: &ForkSides) -> bool {
 /// Halved first; at most two are forgiven while the source is below a quarter of itself.
 pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
     forgive(raw >> 1, s.busiest_nr < s.busiest_weight / 4)
-}
-
-/// At most two are forgiven while the destination stays below a quarter of itself.
-pub(super) fn move_imbalance(raw: i64, s: &MoveSides) -> i64 {
-    forgive(raw, s.dst_running < s.dst_weight / 4)
 }

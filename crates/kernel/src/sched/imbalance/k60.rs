@@ -3,7 +3,7 @@
 //! At fork the *difference* of idle CPUs counts, so tasks spread gradually instead of filling the node first, and a
 //! task with few allowed CPUs in the local group lowers the threshold.
 
-use super::{forgive, ForkSides, MoveSides, NodeShape, PullSides, Threshold};
+use super::{forgive, ForkSides, NodeShape, PullSides, Threshold};
 
 /// R = ⌊φ/λ⌋ caches, or an eighth of the node when it is one cache; at least 1; scaled above the first NUMA level.
 pub(super) fn threshold(shape: NodeShape) -> Threshold {
@@ -20,9 +20,4 @@ pub(super) fn fork_stays(s: &ForkSides) -> bool {
 /// At most a difference of two is forgiven while the destination stays within the threshold; then halved.
 pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
     forgive(raw, s.local_nr < s.imb_numa_nr) >> 1
-}
-
-/// At most two are forgiven while the destination stays within the threshold (also the rule of 5.18).
-pub(super) fn move_imbalance(raw: i64, s: &MoveSides) -> i64 {
-    forgive(raw, s.dst_running <= s.imb_numa_nr)
 }

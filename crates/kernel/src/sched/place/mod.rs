@@ -59,7 +59,8 @@ impl Scheduler {
         task.pelt.util = util;
         task.pelt.runnable = util;
     }
-    /// The running `task` execs: it may move to an idler CPU at once. Returns its CPU.
+    /// The running `task` execs: it may move to an idler CPU at once. Returns its CPU. Part of §3.5 (slow path with the
+    /// task itself left out); programs of a workload start as they are, so no run calls it.
     pub fn exec(&mut self, task: TaskId, now_ns: u64) -> u32 {
         self.clock(now_ns);
         let cpu = self.tasks[task as usize].cpu;

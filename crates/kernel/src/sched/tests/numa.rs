@@ -1,10 +1,9 @@
-//! Hooks of NUMA balancing: verdicts, classes, node statistics, moves.
+//! Hooks of NUMA balancing: verdicts, load figures, moves.
 
-use super::super::balance::stats::{numa_class, GroupType};
 use super::super::balance::Idle;
 use super::super::config::SchedConfig;
 use super::super::event::{Event, Why};
-use super::super::numa::{locality_verdict, NodeStats, NumaView};
+use super::super::numa::{locality_verdict, CpuLoad, NodePull, NumaView};
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
 
@@ -26,8 +25,10 @@ impl NumaView for Weights {
 #[test]
 fn locality_verdicts() {
     let near = Weights([700, 300]);
-    let v =
-        |preferred, nodes, others, idle, view: &Weights| locality_verdict(0, preferred, nodes, 20, others, idle, view);
+    let v = |preferred, (src, dst), others, idle, view: &Weights| {
+        let pull = NodePull { src, dst, distance: 20, nr: 2 + u32::from(others), nr_preferred: 2, idle };
+        locality_verdict(0, Some(preferred), &pull, view)
+    };
     // Away from the preferred node: resisted if others there would rather leave, else no opinion.
     assert_eq!(v(0, (0, 1), true, Idle::Newly, &near), 1);
     assert_eq!(v(0, (0, 1), false, Idle::Newly, &near), -1);
@@ -41,23 +42,24 @@ fn locality_verdicts() {
     assert_eq!(v(7, (1, 1), true, Idle::Newly, &near), -1);
 }
 
-#[test]
-fn classes_of_queues() {
-    assert_eq!((numa_class(3, 2, 2), numa_class(3, 3, 2), numa_class(3, 3, 3)), (0, 1, 2));
+/// Queued tasks of a CPU with a preferred node, and those that are on it.
+fn counts(lab: &Lab, cpu: u32) -> (u32, u32) {
+    let rq = &lab.s.rqs[cpu as usize];
+    (rq.nr_numa, rq.nr_preferred)
 }
 
 #[test]
 fn counts_follow_preference_and_place() {
     let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config("v612"));
     let t = lab.start(0, None);
-    assert_eq!(lab.s.numa_counts(0), (0, 0));
+    assert_eq!(counts(&lab, 0), (0, 0));
     lab.s.set_preferred_nid(t, Some(1));
-    assert_eq!((lab.s.numa_counts(0), lab.s.preferred_nid(t)), ((1, 0), Some(1)));
+    assert_eq!((counts(&lab, 0), lab.s.preferred_nid(t)), ((1, 0), Some(1)));
     assert!(lab.s.migrate(t, 5, lab.now));
     lab.settle();
-    assert_eq!((lab.s.numa_counts(0), lab.s.numa_counts(5)), ((0, 0), (1, 1)));
+    assert_eq!((counts(&lab, 0), counts(&lab, 5)), ((0, 0), (1, 1)));
     lab.s.set_preferred_nid(t, None);
-    assert_eq!(lab.s.numa_counts(5), (0, 0));
+    assert_eq!(counts(&lab, 5), (0, 0));
 }
 
 /// Two tasks on CPU 4 of node 1, the first one running; CPU 0 on node 0 runs dry after they have cooled. What it gets.
@@ -106,7 +108,7 @@ fn queues_of_a_higher_class_are_not_pulled_from() {
         lab.fill(5, Some(&[5]), 2);
         (0..3).for_each(|t| lab.s.set_preferred_nid(t, Some(1)));
         (0..5).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
-        let d = lab.s.numa_domain(0).unwrap().id;
+        let d = lab.s.topo.sd_numa(0).unwrap();
         lab.s.balance_pass(0, d, Idle::Idle, Why::Nohz, &lab.view);
         lab.settle();
         // CPU 4 has more tasks, but they are at home while the group has some that have none.
@@ -115,48 +117,21 @@ fn queues_of_a_higher_class_are_not_pulled_from() {
 }
 
 #[test]
-fn i5_node_types() {
-    let node = |nr_running, util, runnable| {
-        NodeStats { load: 0, nr_running, util, runnable, capacity: 4096, weight: 4 }.classify(112)
-    };
-    assert_eq!(node(4, 4000, 4000), GroupType::FullyBusy);
-    assert_eq!(node(3, 4000, 4000), GroupType::HasSpare);
-    assert_eq!(node(5, 3700, 3700), GroupType::Overloaded);
-    assert_eq!(node(5, 3000, 3000), GroupType::HasSpare);
-}
-
-#[test]
-fn i1_i2_i4_moves_to_idle_nodes() {
-    // Two nodes of 64 CPUs, one cache each: threshold 8, percentage 108.
-    let mut lab = Lab::new(&Shape::flat(2, 64, 1, 20), &config("v612"));
-    let d = lab.s.numa_domain(0).unwrap();
-    assert_eq!((d.imb_numa_nr, d.imbalance_pct), (8, 108));
-    let node = |nr_running| NodeStats { nr_running, weight: 64, ..NodeStats::default() };
-    let left = |lab: &Lab, src, dst| lab.s.numa_move_imbalance(&d, &node(src), &node(dst));
-    assert_eq!(left(&lab, 2, 2), 0, "3 against 1: 2 are forgiven");
-    assert_eq!(left(&lab, 1, 2), 3, "3 against 0");
-    assert_eq!(left(&lab, 9, 8), 1, "9 against 8: above the threshold nothing is forgiven");
-    assert_eq!(left(&lab, 9, 7), 0);
-    for (rule, want) in [("none", 2), ("k511", 0), ("k518", 0), ("v3", 0)] {
-        lab.s.p.rule = super::super::imbalance::Rule::from_name(rule).unwrap();
-        assert_eq!(left(&lab, 2, 2), want, "{rule}");
-    }
-}
-
-#[test]
-fn node_sums_and_idle_cpu() {
+fn load_figures_of_cpus() {
     let mut lab = Lab::new(&Shape::t5(), &config("v612"));
     // Node 1 is CPUs 16 to 31; a thread of each of its first two cores is busy.
     let t = lab.start(16, None);
     lab.start(18, None);
     lab.pass_time(2000 * MS);
-    let n = lab.s.node_stats(1, lab.now);
-    assert_eq!((n.nr_running, n.weight, n.capacity), (2, 16, 16_384));
-    assert!(n.util.abs_diff(2048) <= 4 && n.load.abs_diff(2048) <= 4 && n.runnable.abs_diff(2048) <= 4, "{n:?}");
-    assert_eq!(lab.s.numa_idle_cpu(1, t, |_| false), Some(20), "first of an idle core");
-    assert_eq!(lab.s.numa_idle_cpu(1, t, |c| c == 20), Some(21));
-    assert_eq!(lab.s.numa_idle_cpu(1, t, |c| c >= 20), Some(17), "no idle core left to claim");
-    assert_eq!(lab.s.task_load(t, lab.now), 1024);
+    let cpus: Vec<CpuLoad> = (16..32).map(|c| lab.s.cpu_load(c)).collect();
+    let sum = |of: fn(&CpuLoad) -> u64| cpus.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|c| c.nr_running.into()), 2);
+    for all in [sum(|c| c.util), sum(|c| c.load), sum(|c| c.runnable)] {
+        assert!(all.abs_diff(2048) <= 4, "{cpus:?}");
+    }
+    assert_eq!(lab.s.task_load_now(t), 1024);
+    let idle: Vec<u32> = (16..32).filter(|&c| lab.s.is_core_idle(c)).collect();
+    assert_eq!(idle, (20..32).collect::<Vec<_>>(), "whole cores");
 }
 
 #[test]
@@ -181,7 +156,8 @@ fn running_tasks_move_and_swap() {
 
 #[test]
 fn a_stopper_counts_as_a_second_task() {
-    let moves: [(&str, fn(&mut Lab)); 4] = [
+    type Act = fn(&mut Lab);
+    let moves: [(&str, Act); 4] = [
         ("push", |lab| lab.s.push(0, 1, lab.now)),
         ("NUMA", |lab| assert!(lab.s.migrate(0, 4, lab.now))),
         ("swap", |lab| assert!(lab.s.swap(0, 1, lab.now))),
