@@ -17,6 +17,7 @@
 use crate::engine::World;
 use crate::fault::Found;
 use crate::host::Host;
+use crate::log::Fault;
 use crate::policy::page_index;
 use crate::task::Activity;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
@@ -63,6 +64,7 @@ impl World<'_> {
         }
         let Some((task, cpu)) = self.who_comes(first, f, clock) else { return Met::Alone };
         self.vm.pgfault += 1;
+        let before = self.log_before(task);
         let process = self.tasks[task as usize].process as usize;
         let p = &mut self.processes[process];
         let at = FaultSite { task, cpu: cpu as usize, now: clock / self.cfg.jiffy_ns() };
@@ -75,7 +77,14 @@ impl World<'_> {
         let (sched, processes, moves) = (&mut self.sched, &self.processes, &mut self.moves);
         let mut host = Host { sched, processes, moves, due_moves: &self.due_moves };
         let out = self.numa.hint_fault_done(at, facts, &decision, result, &mut host);
-        self.cpus[cpu as usize].debt_ns += self.machine.costs.hint_fault_ns as u64;
+        let ns = self.machine.costs.hint_fault_ns as u64;
+        self.cpus[cpu as usize].debt_ns += ns;
+        if let Some(before) = before {
+            let v = self.processes[process].space.vma(f.vma);
+            let address = v.chunk_base(f.chunk) + f.page as u64 * PAGE_BYTES;
+            let (cpu, vma, node, pages) = (cpu as usize, f.vma, f.node, f.pages);
+            self.log_fault(&before, &Fault { task, cpu, vma, address, node, pages, clock_ns: clock, ns, result });
+        }
         if out.write_dropped {
             Met::ReadOnly
         } else {
