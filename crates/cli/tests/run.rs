@@ -338,3 +338,24 @@ fn runs_are_said_as_they_end_and_ctrl_c_says_what_is_kept() {
     assert_eq!(resumed.err.matches("had a record").count(), 1, "{}", resumed.err);
     assert!(lab.tree("d").iter().all(|f| !f.0.contains(".partial")), "nothing half-written is left");
 }
+
+#[test]
+fn runs_that_leave_the_list_are_named_and_kernels_can_be_added_to_a_named_experiment() {
+    let lab = lab();
+    let experiment =
+        "title = \"t\"\nmachines = [\"2x1x2x1\"]\nkernels = [\"off\", \"6.3\"]\nworkloads = [\"sweep.toml\"]\n";
+    lab.write("e.toml", &format!("name = \"e\"\n{experiment}iterations = 3\n"));
+    let first = lab.ok("run e.toml --out d").err;
+    assert!(!first.contains("leave"), "{first}");
+    let fewer = lab.ok("run e.toml --iterations 1 --out d").err;
+    assert!(
+        fewer.contains("numalab: 4 of 6 runs leave the comparison of d (2x1x2x1 sweep off seed 2 and others)"),
+        "{fewer}"
+    );
+    let more = lab.ok("run e.toml --kernel 6.7,6.3 --out d").err;
+    assert!(!more.contains("leave") && more.matches("had a record").count() == 6, "{more}");
+    let c = json(&lab.ok("compare d --json").out);
+    assert_eq!((c["kernels"].clone(), c["baseline"].clone()), (serde_json::json!(["off", "6.3", "6.7"]), "off".into()));
+    assert!(lab.run("run --kernel 6.7").err.contains("is missing"));
+    assert!(lab.run("run e.toml --kernel 6.7 --workload numa02").err.contains("`--workload"));
+}

@@ -25,14 +25,15 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Experiment: a name of the catalog or a TOML file (docs/experiments.md)
-    #[arg(required_unless_present = "machine", conflicts_with_all = ["machine", "kernel", "workload"])]
+    #[arg(required_unless_present = "machine", conflicts_with_all = ["machine", "workload"])]
     experiment: Option<String>,
     /// Machines: names of the catalog, TOML files, or NODESxLLCSxCORESxTHREADS
     #[arg(long, value_delimiter = ',', requires = "kernel", requires = "workload", value_name = "M,…")]
     machine: Vec<String>,
     /// Kernels to compare, the first is the baseline: names of the catalog, TOML files (docs/kernels.md), or with
     /// --backend vm images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE
-    #[arg(long, value_delimiter = ',', requires = "machine", value_name = "A,B,…")]
+    /// Beside an experiment: kernels added to its own
+    #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
     kernel: Vec<String>,
     /// Workloads: names of the catalog or TOML files (docs/workloads.md)
     #[arg(long, value_delimiter = ',', requires = "machine", value_name = "W,…")]
@@ -119,7 +120,11 @@ pub fn carry_out(
     let ready = backend::prepare(context, experiment, order.place, order.guest, order.sim.clone(), &progress)?;
     let Ready { backend, cells, suffix, jobs_max } = ready;
     let dir = options::directory(order.out, &format!("{}{suffix}", experiment.name));
+    let before = Store::open(&dir).ok();
     let store = Store::create(&dir, experiment, &cells)?;
+    if let Some(text) = before.and_then(|b| gone(&b, &store)) {
+        note(&text);
+    }
     interrupt::watch(&dir);
     progress.set_total(cells.len());
     let jobs = options::jobs(order.jobs).min(jobs_max);
@@ -138,6 +143,22 @@ fn checked(runs: usize) -> String {
     format!("numalab: checked {runs}: every invariant of the simulator holds, and each counts what its record has")
 }
 
+/// The runs that a shorter experiment takes from the list of its directory, in a sentence.
+fn gone(before: &Store, now: &Store) -> Option<String> {
+    let listed = |r: &str| now.file().runs.iter().any(|m| m.record == r);
+    let lost: Vec<_> = before.file().runs.iter().filter(|m| !listed(&m.record)).collect();
+    let first = lost.first()?;
+    let which = format!("{} {} {} seed {}", first.machine, first.workload, first.kernel, first.seed);
+    let more = if lost.len() > 1 { " and others" } else { "" };
+    Some(format!(
+        "numalab: {} of {} runs leave the comparison of {} ({which}{more}): this command asks for other or fewer runs of \
+         the same machine, workload and kernel, or is another build; their records stay there, and asking for them again lists them again",
+        lost.len(),
+        before.file().runs.len(),
+        now.dir().display()
+    ))
+}
+
 /// The store with the runs of `cells` in its list. Another process that opened the directory at the same moment may
 /// have written a list without them; its runs and these belong side by side.
 fn listed(store: Store, experiment: &Experiment, cells: &[Cell]) -> Result<Store, Failure> {
@@ -151,7 +172,7 @@ fn listed(store: Store, experiment: &Experiment, cells: &[Cell]) -> Result<Store
 
 fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
     let mut experiment = match &args.experiment {
-        Some(name) => from_catalog(context, name)?,
+        Some(name) => with_more(from_catalog(context, name)?, &args.kernel),
         None => ad_hoc(args),
     };
     experiment.iterations = args.iterations.unwrap_or(experiment.iterations);
@@ -193,6 +214,16 @@ fn from_catalog(context: &Context, name: &str) -> Result<Experiment, Failure> {
     let (own, experiment) = experiment::parse(&file.label, &file.text)?;
     file.check_name(&own)?;
     Ok(experiment)
+}
+
+/// An experiment with more kernels, each after its own; the baseline stays.
+fn with_more(mut experiment: Experiment, kernels: &[String]) -> Experiment {
+    for name in kernels {
+        if !experiment.kernels.iter().any(|k| k.value == *name) {
+            experiment.kernels.push(named("--kernel", name));
+        }
+    }
+    experiment
 }
 
 fn ad_hoc(args: &Args) -> Experiment {
