@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn wrong_command_lines_give_one_message() {
         for (line, part) in [
-            ("", "no command; expected one of run, compare"),
+            ("", "no command; expected one of run, repeat, compare"),
             (
                 "comapre",
                 "unknown command `comapre`; expected a command of numalab (see --help); did you mean `compare`?",

@@ -164,7 +164,7 @@ fn command_lines() {
     for (line, part) in [
         ("run", "`<EXPERIMENT>` is missing"),
         ("run --machine 2x1x2x1", "--kernel"),
-        ("run first-steps --kernel 6.3", "together with"),
+        ("run first-steps --workload numa02", "together with"),
         ("run first-steps --iterations 0", "is \"0\"; expected a whole number from 1 to 100000"),
         ("run first-steps --iterations 1e9", "is \"1e9\"; expected a whole number"),
         ("run first-steps --jobs 0", "is \"0\"; expected a whole number from 1 to 1024"),
