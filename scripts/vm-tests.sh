@@ -28,8 +28,7 @@ if ! ./target/release/numalab kernel build "${NUMALAB_TEST_KERNEL:-debian-6.12}"
 fi
 if [ "$full" = full ]; then
   $cargo test --release -p numalab-lab --test fidelity -- --ignored --nocapture --test-threads 1
-  # Guests that have records are not run again; what is simulated depends on this build, so it always is.
-  rm -rf out/validate/*/thp-*/model out/validate/*/calibration/*-file out/validate/*/calibration/*-round*
+  # Guests that have records are not run again; what is simulated is, where the simulator has changed.
   ./target/release/numalab validate --image debian-6.12,debian-6.1 --thp never,always \
     --markdown docs/fidelity.md --notes docs/fidelity-notes.toml
 else
