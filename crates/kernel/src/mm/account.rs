@@ -65,10 +65,6 @@ pub struct Lru {
 }
 
 impl Lru {
-    /// Pages on the inactive lists.
-    pub fn inactive(&self) -> u64 {
-        self.inactive_anon + self.inactive_file
-    }
     /// Anonymous pages.
     pub fn anon(&self) -> u64 {
         self.inactive_anon + self.active_anon

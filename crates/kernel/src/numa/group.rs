@@ -94,10 +94,6 @@ impl Groups {
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }
-    /// Live groups with their ids, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &NumaGroup)> {
-        self.slots.iter().enumerate().filter(|(_, g)| g.nr_tasks > 0).map(|(i, g)| (i as u32, g))
-    }
     /// A group of one: a copy of its creator's averages.
     fn create(&mut self, gid: u32, faults: &[u64], total_faults: u64) -> u32 {
         let id = self.free.pop().unwrap_or_else(|| {

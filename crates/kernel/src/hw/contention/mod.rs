@@ -84,7 +84,8 @@ pub const MESSAGE_BYTES: f64 = 8.0;
 pub const NO_LLC: u32 = u32::MAX;
 
 /// Queueing term of a resource, ns: idle latency `base_ns`, coefficient `q`, utilisation `u` (0..), and
-/// `knee`, the part of the bandwidth at which the curve ends (1 for DRAM and links, [`CXL_KNEE`] for CXL).
+/// `knee`, the part of the bandwidth at which the curve ends (1 for DRAM and links, [`CXL_KNEE`] for CXL). The published
+/// curve itself (machines.md section 6.1, vector 13), against which tests hold the solver, which works with queue lengths.
 pub fn queue_ns(base_ns: f64, q: f64, u: f64, knee: f64) -> f64 {
     let u = (u / knee).clamp(0.0, UTILISATION_CAP);
     q * base_ns * u / (1.0 - u)

@@ -18,7 +18,7 @@ pub use explain::{explain_ladder, ladder_text, Effort, LadderQuery, Step};
 pub use fault::Landed;
 pub use ladders::{Ladders, Rung, RungList};
 pub use locality::{Attempt, FaultContext, HugeRules, Locality};
-pub use settings::{collapse_gfp, fault_gfp, may_have_huge, ThpMode};
+pub use settings::{collapse_gfp, fault_gfp, may_have_huge};
 
 use crate::tunable::Word;
 

@@ -40,24 +40,6 @@ pub fn collapse_gfp(defrag: bool) -> Gfp {
     }
 }
 
-/// Huge-page mode of a process, set by `prctl` under the rule `prctl_span`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ThpMode {
-    /// The workload spans sockets: prefer remote huge pages to local base pages.
-    pub span: bool,
-}
-
-impl ThpMode {
-    /// The mode of a forked child: inherited.
-    pub fn forked(self) -> Self {
-        self
-    }
-    /// The mode after exec.
-    pub fn executed(self, thp: &ThpTunables) -> Self {
-        Self { span: self.span && thp.span_over_exec }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,14 +93,5 @@ mod tests {
         assert_eq!(row("madvise"), [false, true, false]);
         assert_eq!(row("never"), [false, false, false]);
         assert_eq!((collapse_gfp(true), collapse_gfp(false)), (Gfp::TRANSHUGE, Gfp::TRANSHUGE_LIGHT));
-    }
-
-    #[test]
-    fn span_is_inherited_by_fork_and_by_exec_if_so_set() {
-        let mut t = ThpTunables::default();
-        let on = ThpMode { span: true };
-        assert!(on.forked().span && on.executed(&t).span && !ThpMode::default().forked().span);
-        t.span_over_exec = false;
-        assert!(!on.executed(&t).span);
     }
 }
