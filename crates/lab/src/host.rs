@@ -219,8 +219,14 @@ mod tests {
             assert!(e.detail.contains(&format!("signal {signal} (")) && e.detail.contains(hint), "{e}");
             assert_eq!(e.kind.exit_code(), 1);
             let pid = std::fs::read_to_string(&left).unwrap();
-            let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-            assert!(state.is_empty() || state.contains(") Z"), "a process of the worker still runs: {state}");
+            // It has been killed by now; that it is gone takes the kernel a moment.
+            let state = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+            let gone = || state().is_empty() || state().contains(") Z");
+            let waited = std::time::Instant::now();
+            while !gone() && waited.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            assert!(gone(), "a process of the worker still runs: {}", state());
         }
     }
 
