@@ -58,7 +58,8 @@ def test_a_run_that_timed_out_is_compared_and_said(tmp_path: Path) -> None:
     assert comparison.code == 5
     assert comparison.message == str(w[0].message)
     elapsed = {r["kernel"]: r["mean"] for r in rows(comparison) if r["metric"] == "elapsed"}
-    assert 0.1 < elapsed["oracle"] < 0.23 <= elapsed["off"] < 0.24
+    assert 0.1 < elapsed["oracle"] < 0.23
+    assert elapsed["off"] is None, "what was cut off is no figure"
     with pytest.warns(LabWarning) as again:
         assert lab.compare(out, baseline="off")["baseline"] == "off"
     assert again[0].filename == __file__
