@@ -283,11 +283,13 @@ pub fn stop_signal() -> Option<i32> {
     take_signal(&signal_set(&STOPS), 0)
 }
 
-/// Ends this process by a signal that [`stop_signal`] took, as whoever sent it expects.
+/// Ends this process by a signal that [`stop_signal`] took, as whoever sent it expects: also where whoever started it
+/// had it ignore the signal, as shells do with SIGINT for what they run in the background.
 pub fn die_of(signal: i32) -> ! {
     let set = signal_set(&[signal]);
-    // SAFETY: only this thread's mask changes; the signal's own action ends the process.
+    // SAFETY: only this thread's mask and the signal's action change, to the default, which ends the process.
     unsafe {
+        libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
         libc::sigprocmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
     }
