@@ -183,7 +183,7 @@ pub struct World<'a> {
     /// Moves waiting for the end of the slice of the task given.
     pub(crate) due_moves: Vec<(u32, NumaMove)>,
     /// Threads that sweep what the current one does.
-    pub(crate) sweepers: crate::window::Sweepers,
+    pub(crate) sweepers: crate::sweepers::Sweepers,
     pub(crate) released: Vec<Waiter>,
     /// Pages that several processes show.
     pub(crate) shared: SharedMemory,
@@ -272,7 +272,7 @@ impl<'a> World<'a> {
             log: Log::new(observers, machine.cpu_count(), nodes, cfg.numa_enabled()),
             moves: Vec::new(),
             due_moves: Vec::new(),
-            sweepers: crate::window::Sweepers::default(),
+            sweepers: crate::sweepers::Sweepers::default(),
             released: Vec::new(),
             shared: SharedMemory::default(),
             lru_batches: LruBatches::new(machine.cpu_count(), cfg.mm.vm.lru_batch as usize),

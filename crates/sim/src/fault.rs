@@ -144,6 +144,7 @@ impl World<'_> {
             self.costs.minor_fault_ns(here, got.node, slower)
         };
         self.log_first_touch(got.node, if huge { CHUNK_PAGES } else { 1 });
+        self.race_to_fill(s, huge, clock, ns + fault as u64);
         if huge && self.cfg.mm.vm.fault_holds_mmap_lock {
             let p = &mut self.processes[s.process];
             p.filling_until_ns = p.filling_until_ns.max(clock + ns + fault as u64);

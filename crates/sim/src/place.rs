@@ -61,7 +61,7 @@ impl World<'_> {
     }
 
     /// Makes the attempts of a huge-page fault.
-    fn climb(&mut self, s: &Site, work: &mut Work) -> Option<Placed> {
+    pub(crate) fn climb(&mut self, s: &Site, work: &mut Work) -> Option<Placed> {
         let thp = &self.cfg.mm.thp;
         let here = self.cpus[s.cpu].node;
         let vma = self.processes[s.process].space.vma(s.vma);
@@ -95,6 +95,11 @@ impl World<'_> {
     }
 
     fn alloc_base(&mut self, s: &Site, class: PageClass, work: &mut Work) -> Option<Got> {
+        self.try_base(s, class, work).map_err(|e| self.exhausted(s.process, e)).ok()
+    }
+
+    /// A base page of a class under the mapping's or task's policy, without page table.
+    pub(crate) fn try_base(&mut self, s: &Site, class: PageClass, work: &mut Work) -> Result<Got, AllocError> {
         let here = self.cpus[s.cpu].node;
         let index = page_index(self.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
         let mut place = self.policy(s).placement(here, index);
@@ -102,13 +107,7 @@ impl World<'_> {
         let site = AllocSite { here, place, mems: self.processes[s.process].mems };
         let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
         let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
-        match self.memory.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work) {
-            Ok(got) => Some(got),
-            Err(e) => {
-                self.exhausted(s.process, e);
-                None
-            }
-        }
+        self.memory.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
     }
 
     /// The page table of a chunk, where it has none: by the task's policy, which that of the mapping does not touch.

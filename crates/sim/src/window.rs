@@ -9,9 +9,8 @@
 //! * it leaves the page where it is: the entry is restored as it should be, writable, and migrated as such;
 //! * it wants the page too, and cannot isolate it: the entry is restored without write permission up to 6.10.
 //!
-//! After that the entry is accessible, so there is no third. Approach: threads are simulated one slice after the other,
-//! so who comes to the page while it is handled is worked out from where the other threads of the process are in
-//! their sweeps and how fast they go. Times in ns of model time, places in bytes of a mapping.
+//! After that the entry is accessible, so there is no third. Who comes to the page while it is handled is worked out in
+//! `sweepers`. Times in ns of model time.
 //! Source: mm/memory.c and mm/migrate.c of 6.2 to 6.10; kernel-numa-balancing.md §9.1 has one fault only.
 
 use crate::engine::World;
@@ -19,30 +18,9 @@ use crate::fault::Found;
 use crate::host::Host;
 use crate::log::Fault;
 use crate::policy::page_index;
-use crate::task::Activity;
-use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
+use crate::sweepers::Sweeper;
+use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
-use numalab_model::workload::{Op, Pattern};
-
-/// A thread that sweeps a mapping.
-#[derive(Clone, Copy, Debug)]
-struct Sweeper {
-    task: u32,
-    cpu: u32,
-    /// Where it is in the mapping, bytes.
-    at: u64,
-    /// When it is there, ns.
-    at_ns: f64,
-    ns_per_byte: f64,
-}
-
-/// The other sweepers of a mapping during one slice of a task.
-#[derive(Clone, Debug, Default)]
-pub struct Sweepers {
-    /// Task, start of its slice and mapping that the list is for.
-    of: (u32, u64, usize),
-    list: Vec<Sweeper>,
-}
 
 /// How a page that is about to move was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,50 +73,16 @@ impl World<'_> {
     /// The thread that comes to a page within the time that one fault takes to find it, isolate it and find its entry
     /// again, which is taken to be that of a hint fault on a page that stays (estimate).
     fn who_comes(&mut self, first: u32, f: &Found, clock: u64) -> Option<(u32, u32)> {
-        let slice = (first, self.now_ns, f.vma);
-        if self.sweepers.of != slice {
-            let mut list = std::mem::take(&mut self.sweepers.list);
-            self.list_sweepers(first, f.vma, &mut list);
-            self.sweepers = Sweepers { of: slice, list };
-        }
-        let page = f.chunk as u64 * CHUNK_BYTES + f.page as u64 * PAGE_BYTES;
-        let page = page.saturating_sub(self.lead_in(first, f.vma));
+        self.find_sweepers(first, f.vma);
+        let page = self.place_in(first, f.vma, f.chunk, f.page);
         let window_ns = self.machine.costs.hint_fault_ns;
         let mut found: Option<(f64, &Sweeper)> = None;
         for s in self.sweepers.list.iter().filter(|s| s.at <= page) {
-            let meets_ns = s.at_ns + (page - s.at) as f64 * s.ns_per_byte;
-            let apart_ns = (meets_ns - clock as f64).abs();
+            let apart_ns = (s.meets_ns(page) - clock as f64).abs();
             if apart_ns <= window_ns && found.map_or(true, |(least, _)| apart_ns < least) {
                 found = Some((apart_ns, s));
             }
         }
         found.map(|(_, s)| (s.task, s.cpu))
-    }
-
-    /// Bytes of a mapping's first chunk that lie before the mapping.
-    fn lead_in(&self, task: u32, vma: usize) -> u64 {
-        let process = self.tasks[task as usize].process as usize;
-        let v = self.processes[process].space.vma(vma);
-        v.start - v.chunk_base(0)
-    }
-
-    fn list_sweepers(&self, first: u32, vma: usize, list: &mut Vec<Sweeper>) {
-        list.clear();
-        let process = self.tasks[first as usize].process;
-        let region_vma = &self.processes[process as usize].region_vma;
-        for (cpu, c) in self.cpus.iter().enumerate() {
-            let Some(task) = c.task.filter(|&t| t != first) else { continue };
-            let t = &self.tasks[task as usize];
-            if t.process != process || t.activity != Activity::Running || t.ns_per_byte == 0.0 {
-                continue;
-            }
-            let Some(Op::Access(a)) = t.ops.get(t.pc) else { continue };
-            if a.pattern != Pattern::Sequential || region_vma[a.span.region as usize] as usize != vma {
-                continue;
-            }
-            let at_ns = t.ahead_ns.max(self.now_ns) as f64;
-            let at = a.span.offset_bytes + if t.entered { t.done } else { 0 };
-            list.push(Sweeper { task, cpu: cpu as u32, at, at_ns, ns_per_byte: t.ns_per_byte });
-        }
     }
 }

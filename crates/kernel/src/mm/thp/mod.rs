@@ -34,6 +34,9 @@ crate::tunables! {
         use_zero_page: bool = true, "", "sys/kernel/mm/transparent_hugepage/use_zero_page";
         /// A write to the page of zeros allocates a huge page (before 5.8), instead of splitting the mapping.
         zero_page_write_huge: bool = false, "", "model";
+        /// `thp_fault_alloc` counts huge pages when they are allocated (before 4.3, 6b251fc96cf2), not when they are mapped: also
+        /// those of threads that find the range filled by another.
+        counts_unused_alloc: bool = false, "", "model";
         /// A write to a shared huge page copies all of it (before 5.8), instead of splitting the mapping.
         cow_copies_huge: bool = false, "", "model";
         /// Where a huge page comes from when the local node has none free.

@@ -1,0 +1,96 @@
+//! Threads that fault on one missing page together.
+//!
+//! Problem: between the look at an empty entry and the moment a new page is put there, an anonymous fault allocates a page and
+//! fills it with zeros, without a lock that would keep others from doing the same (`do_anonymous_page`,
+//! `__do_huge_pmd_anonymous_page`: the entry is looked at again under the lock afterwards, and whoever finds it taken gives
+//! its page back). So threads that sweep untouched memory together fill every page several times: allocations count
+//! (`numa_hit`, and before 4.3 `thp_fault_alloc`), and so does the time.
+//!
+//! Approach: the thread whose fault is being simulated is the one whose page stays. The others of the process that have caught
+//! up with it by then (`sweepers`) are somewhere within the time that one page takes, filling and sweeping: nothing keeps them in
+//! step to the microsecond, so each comes at a random moment of that time, and fills a page of its own if the entry is still
+//! empty. (Threads in perfect step would all come, five for every huge page of mail 002's numa01, where its baseline allocated
+//! 1.7 more than needed.) They come one by one: a line of the page before goes from one to the next, so that nobody comes
+//! sooner after another than a line takes from core to core. Whoever comes allocates and frees a page by its own policy and
+//! pays for the fault. Times in ns of model time.
+
+use crate::engine::World;
+use crate::fault::Site;
+use crate::place::Placed;
+use numalab_kernel::mm::{PageClass, Work, CHUNK_BYTES, PAGE_BYTES};
+
+impl World<'_> {
+    /// Lets whoever comes to the page of `s` fill one of their own until its entry is there, `fault_ns` after the fault began
+    /// at `clock`. The first look at the entry comes as long after an exception for one as for the other.
+    pub(crate) fn race_to_fill(&mut self, s: &Site, huge: bool, clock: u64, fault_ns: u64) {
+        self.find_sweepers(s.task, s.vma);
+        if self.sweepers.list.is_empty() {
+            return;
+        }
+        let place = self.place_in(s.task, s.vma, s.chunk, s.page);
+        let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
+        let fill_ns = (fault_ns as f64 - self.machine.costs.exception_ns).max(0.0);
+        let there_ns = clock as f64 + fill_ns;
+        let mut coming = std::mem::take(&mut self.sweepers.coming);
+        coming.clear();
+        for other in self.sweepers.list.iter().filter(|o| o.writes && o.at <= place) {
+            if other.meets_ns(place) < there_ns {
+                let comes_ns = self.rng.unit() * (fill_ns + bytes as f64 * other.ns_per_byte);
+                if comes_ns < fill_ns {
+                    coming.push((comes_ns, other.task, other.cpu));
+                }
+            }
+        }
+        coming.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
+        for &(comes_ns, task, cpu) in &coming {
+            let cpu = cpu as usize;
+            last_ns = comes_ns.max(last_ns + self.line_ns(last_cpu, cpu));
+            last_cpu = cpu;
+            if last_ns >= fill_ns {
+                break;
+            }
+            let ns = self.fill_in_vain(&Site { cpu, task, ..*s }, huge, clock + last_ns as u64);
+            self.cpus[cpu].debt_ns += ns;
+        }
+        self.sweepers.coming = coming;
+    }
+
+    /// A page that is allocated, filled and given back; returns the time.
+    fn fill_in_vain(&mut self, s: &Site, huge: bool, clock: u64) -> u64 {
+        let here = self.cpus[s.cpu].node;
+        self.vm.pgfault += 1;
+        let mut work = Work::default();
+        let got = if huge {
+            self.climb(s, &mut work)
+        } else {
+            self.try_base(s, PageClass::Anon, &mut work).ok().map(|got| Placed { huge, got })
+        };
+        let ns = self.pay(&work, clock);
+        let Some(Placed { huge, got }) = got else { return ns + self.machine.costs.exception_ns as u64 };
+        let slower = self.rates.latency_factor(here, got.node);
+        let class = if huge { PageClass::AnonHuge } else { PageClass::Anon };
+        self.memory.free_page(got.node, got.frame, class);
+        if huge {
+            if !self.cfg.mm.thp.counts_unused_alloc {
+                self.memory.events.thp_fault_alloc -= 1;
+            }
+            ns + self.costs.huge_fault_ns(here, got.node, slower) as u64
+        } else {
+            ns + self.costs.minor_fault_ns(here, got.node, slower) as u64
+        }
+    }
+
+    /// Time for a line that one CPU has just written to reach another: a hit of their cache, or about what memory at that
+    /// distance takes; between threads of a core none.
+    fn line_ns(&self, from: usize, to: usize) -> f64 {
+        let (a, b) = (&self.cpus[from], &self.cpus[to]);
+        if a.siblings.contains(&(to as u32)) {
+            0.0
+        } else if a.llc == b.llc {
+            self.machine.cache.llc_latency_ns
+        } else {
+            self.machine.latency_ns[b.node][a.node]
+        }
+    }
+}

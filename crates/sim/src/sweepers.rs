@@ -1,0 +1,87 @@
+//! Where the other threads of a process are in their sweeps of a mapping.
+//!
+//! Problem: threads are simulated one slice after the other, and two mechanisms ask who else comes to a page while it is being
+//! handled (`window`, `race`). Approach: the answer is worked out from where each thread is in its sweep and how fast it goes,
+//! once per slice of the thread that asks. Places in bytes of a mapping, times in ns of model time.
+
+use crate::engine::World;
+use crate::task::Activity;
+use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
+use numalab_model::workload::{Op, Pattern};
+
+/// A thread that sweeps a mapping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sweeper {
+    pub task: u32,
+    pub cpu: u32,
+    /// Stores, so that a missing page is filled rather than read as zeros.
+    pub writes: bool,
+    /// Where it is in the mapping, bytes.
+    pub at: u64,
+    /// When it is there, ns.
+    pub at_ns: f64,
+    /// How fast it goes.
+    pub ns_per_byte: f64,
+}
+
+impl Sweeper {
+    /// When it comes to a place that is ahead of it, ns.
+    pub fn meets_ns(&self, place: u64) -> f64 {
+        self.at_ns + (place - self.at) as f64 * self.ns_per_byte
+    }
+}
+
+/// The other sweepers of a mapping during one slice of a task.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sweepers {
+    /// Task, start of its slice and mapping that the list is for.
+    of: (u32, u64, usize),
+    pub list: Vec<Sweeper>,
+    /// Those that come while a page is being filled: how long after the fault began, ns, task and CPU.
+    pub coming: Vec<(f64, u32, u32)>,
+}
+
+impl World<'_> {
+    /// Brings the list up to date for the slice of `first` that is being simulated.
+    pub(crate) fn find_sweepers(&mut self, first: u32, vma: usize) {
+        let slice = (first, self.now_ns, vma);
+        if self.sweepers.of != slice {
+            let mut list = std::mem::take(&mut self.sweepers.list);
+            self.list_sweepers(first, vma, &mut list);
+            self.sweepers.list = list;
+            self.sweepers.of = slice;
+        }
+    }
+
+    /// Place of a page in its mapping, bytes.
+    pub(crate) fn place_in(&self, task: u32, vma: usize, chunk: usize, page: usize) -> u64 {
+        let process = self.tasks[task as usize].process as usize;
+        let v = self.processes[process].space.vma(vma);
+        let lead_in = v.start - v.chunk_base(0);
+        (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
+    }
+
+    fn list_sweepers(&self, first: u32, vma: usize, list: &mut Vec<Sweeper>) {
+        list.clear();
+        let process = self.tasks[first as usize].process;
+        if self.processes[process as usize].live_threads < 2 {
+            return;
+        }
+        let region_vma = &self.processes[process as usize].region_vma;
+        for (cpu, c) in self.cpus.iter().enumerate() {
+            let Some(task) = c.task.filter(|&t| t != first) else { continue };
+            let t = &self.tasks[task as usize];
+            if t.process != process || t.activity != Activity::Running || t.ns_per_byte == 0.0 {
+                continue;
+            }
+            let Some(Op::Access(a)) = t.ops.get(t.pc) else { continue };
+            if a.pattern != Pattern::Sequential || region_vma[a.span.region as usize] as usize != vma {
+                continue;
+            }
+            // What its CPU owes comes before its next step.
+            let at_ns = t.ahead_ns.max(self.now_ns) as f64 + c.debt_ns as f64;
+            let at = a.span.offset_bytes + if t.entered { t.done } else { 0 };
+            list.push(Sweeper { task, cpu: cpu as u32, writes: a.write > 0.0, at, at_ns, ns_per_byte: t.ns_per_byte });
+        }
+    }
+}
