@@ -156,7 +156,8 @@ pub struct SourceFile {
 }
 
 impl PlanInput {
-    /// Describes a run of resolved parts on `backend` of that `version`.
+    /// Describes a run of resolved parts on `backend` of that `version`; the kernel is taken as it boots on the machine
+    /// ([`Kernel::booted_on`]).
     ///
     /// # Errors
     /// As [`Plan::canonical`].
@@ -167,6 +168,7 @@ impl PlanInput {
         workload: Arc<Workload>,
         seed: u64,
     ) -> Result<Self, serde_json::Error> {
+        let kernel = kernel.booted_on(&machine);
         let plan = Plan {
             backend: backend.name.into(),
             version: backend.version.into(),

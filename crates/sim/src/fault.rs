@@ -242,9 +242,7 @@ impl World<'_> {
         let vma = self.processes[process].space.vma_mut(f.vma);
         let frame = self.memory.carry_flags(vma.frame(f.chunk, f.page), target, frame, pages);
         let old = vma.move_page(f.chunk, f.page, target, frame, f.last);
-        // migrate_folio_move() puts the new page on the LRU at once, by draining the batch (5.18 on; kernels before do not
-        // count references of pages on their way there).
-        self.lru_batches.drain(at.cpu, &mut self.shared);
+        self.moved_joins_lru(at.cpu, process, f);
         self.memory.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
         self.rates.copied(f.node, target, pages * PAGE_BYTES);
         *ns += self.migration_ns(at.cpu, at.task, f, target);

@@ -12,11 +12,11 @@
 
 use crate::access::FaultEnd;
 use crate::engine::{Pending, World};
-use crate::fault::Site;
+use crate::fault::{Found, Site};
 use crate::host::Host;
 use crate::log::{Before, Fault};
 use numalab_kernel::mm::pageblock::Frame;
-use numalab_kernel::mm::{Mapper, PageRef, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{Mapper, OwnPage, PageRef, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::fault::FaultDecision;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
@@ -387,8 +387,23 @@ impl World<'_> {
         }
     }
 
+    /// An exclusive page that has moved goes to the LRU (`numa.migration_drains_lru`); a huge one is never gathered
+    /// (`folio_add_lru`).
+    pub(crate) fn moved_joins_lru(&mut self, cpu: usize, process: usize, f: &Found) {
+        if f.pages > 1 || self.numa.cfg.switches.migration_drains_lru {
+            self.lru_batches.drain(cpu, &mut self.shared);
+            return;
+        }
+        let page = OwnPage { process: process as u32, vma: f.vma as u32, chunk: f.chunk as u32, page: f.page as u16 };
+        self.lru_batches.add_own(cpu, page, &mut self.shared);
+    }
+
     fn end_migration(&mut self, cpu: usize, task: u32, mut m: PageMigration) {
-        self.lru_batches.add(cpu, m.at, &mut self.shared);
+        if m.facts.huge || m.moved && self.numa.cfg.switches.migration_drains_lru {
+            self.lru_batches.drain(cpu, &mut self.shared);
+        } else {
+            self.lru_batches.add(cpu, m.at, &mut self.shared);
+        }
         let result = if m.moved { MigrateResult::Migrated } else { MigrateResult::Failed };
         m.facts.last = LastCpupid::from_raw(self.shared.block_of(m.at).last[usize::from(m.at.page)]);
         let log = (m.fault, self.log_before(task));

@@ -71,6 +71,10 @@ impl World<'_> {
             let Some((chunk, page)) = self.spans.draw(pace.span, vma, (from, to), write, &mut self.rng) else {
                 continue;
             };
+            // Where only stores fault, a read goes on.
+            if a.write < 1.0 && !vma.is_pending(chunk, page, false) && self.rng.unit() >= a.write {
+                continue;
+            }
             if let Some(stop) = self.random_fault(cpu, task, (id, chunk, page), write, pace.span, clock, &mut kernel_ns)
             {
                 done -= 1;
@@ -95,7 +99,8 @@ impl World<'_> {
         mean_walk(&self.tlb, bytes, huge_share, llc_share, alpha)
     }
 
-    /// The fault of a random access; if it ends the step, the access comes again, to the same page.
+    /// The fault of a random access, and the one after it: a store that has come to a marked page, or waited for one, may
+    /// find the entry read-only. If a fault ends the step, the access comes again, to the same page.
     #[allow(clippy::too_many_arguments)]
     fn random_fault(
         &mut self,
@@ -108,18 +113,24 @@ impl World<'_> {
         kernel_ns: &mut u64,
     ) -> Option<Step> {
         let process = self.tasks[task as usize].process as usize;
-        let before = self.processes[process].space.vma(id).pending_pages(write);
-        let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
-        *kernel_ns += ns;
-        *clock += ns;
-        let stop = fate.stops();
-        if stop.is_some() {
-            self.tasks[task as usize].drawn = Some((chunk, page));
-        } else if fate == FaultEnd::Go {
-            let after = self.processes[process].space.vma(id).pending_pages(write);
-            self.spans.resolved(span, before.saturating_sub(after));
+        loop {
+            let before = self.processes[process].space.vma(id).pending_of_chunk(chunk);
+            let (ns, fate) = self.fault(cpu, task, id, chunk, page, write, *clock);
+            *kernel_ns += ns;
+            *clock += ns;
+            if let Some(stop) = fate.stops() {
+                self.tasks[task as usize].drawn = Some((chunk, page));
+                return Some(stop);
+            }
+            if fate != FaultEnd::Go {
+                return None;
+            }
+            let vma = self.processes[process].space.vma(id);
+            self.spans.resolved(span, &before.less(&vma.pending_of_chunk(chunk)));
+            if !vma.is_pending(chunk, page, write) {
+                return None;
+            }
         }
-        stop
     }
 
     /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.

@@ -5,7 +5,7 @@
 //! decide the pace of accesses and when the next fault comes; which page it is, is looked up then.
 
 use numalab_kernel::hw::rng::Rng;
-use numalab_kernel::mm::{Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PendingPages, Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// With more pending pages than this, trying random pages of the span until one is pending is quicker than
 /// counting them out: it takes fewer tries than there are chunks.
@@ -17,21 +17,7 @@ const PATIENCE: u64 = 16;
 struct View {
     /// The counts hold until then, ns.
     until_ns: u64,
-    /// Pages whose read faults.
-    pending: u64,
-    /// Pages of zeros: only stores fault.
-    zeros: u64,
-}
-
-impl View {
-    fn of(vma: &Vma, from: u64, to: u64, until_ns: u64) -> Self {
-        let pending = vma.pending_in(from, to, false);
-        let zeros = if vma.zero_pages() > 0 { vma.pending_in(from, to, true) - pending } else { 0 };
-        Self { until_ns, pending, zeros }
-    }
-    fn faulting(&self, write: bool) -> u64 {
-        self.pending + if write { self.zeros } else { 0 }
-    }
+    pending: PendingPages,
 }
 
 /// The counts, by span number.
@@ -53,7 +39,7 @@ impl Spans {
         if now_ns < view.until_ns {
             return;
         }
-        *view = View::of(vma, from, to, (now_ns / epoch_ns + 1) * epoch_ns);
+        *view = View { until_ns: (now_ns / epoch_ns + 1) * epoch_ns, pending: vma.pending_in(from, to) };
         let on_node = &mut self.on_node[span as usize * self.nodes..][..self.nodes];
         if from <= vma.start && to >= vma.end {
             on_node.copy_from_slice(vma.pages_on_node());
@@ -74,22 +60,20 @@ impl Spans {
     /// Pages whose read, or store, faults.
     #[inline]
     pub fn pending(&self, span: u32, write: bool) -> u64 {
-        self.views[span as usize].faulting(write)
+        self.views[span as usize].pending.faulting(write)
     }
     /// Share of the mapped pages that show zeros, 0..=1.
     pub fn zero_share(&self, span: u32) -> f64 {
-        let zeros = self.views[span as usize].zeros;
+        let zeros = self.views[span as usize].pending.zeros;
         if zeros == 0 {
             return 0.0;
         }
         zeros as f64 / (zeros + self.on_node(span).iter().sum::<u64>()) as f64
     }
-    /// A fault has dealt with so many of them.
-    pub fn resolved(&mut self, span: u32, pages: u64) {
+    /// A fault has dealt with these.
+    pub fn resolved(&mut self, span: u32, pages: &PendingPages) {
         let view = &mut self.views[span as usize];
-        let of_pending = pages.min(view.pending);
-        view.pending -= of_pending;
-        view.zeros = view.zeros.saturating_sub(pages - of_pending);
+        view.pending = view.pending.less(pages);
     }
     /// Draws one of the pending pages of `from..to`, all alike, as (chunk, page); `None` if none is left, after
     /// which the count is 0.
@@ -114,8 +98,8 @@ impl Spans {
             }
         }
         let view = &mut self.views[span as usize];
-        *view = View::of(vma, from, to, view.until_ns);
-        let pending = view.faulting(write);
+        view.pending = vma.pending_in(from, to);
+        let pending = view.pending.faulting(write);
         if pending == 0 {
             return None;
         }

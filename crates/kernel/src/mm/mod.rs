@@ -64,6 +64,7 @@ pub use marking::MarkOutcome;
 pub use node_memory::NodeMemory;
 pub use object::{Backing, Mapper, PageRef, SharedMemory};
 pub use pageblock::Frame;
+pub use pending::PendingPages;
 pub use places::{Gone, Places};
 pub use sharing::{Copied, FAULT_AROUND_PAGES};
 pub use space::AddressSpace;

@@ -4,12 +4,34 @@ use super::block::Bits512;
 use super::vma::{ChunkKind, Vma};
 use super::{CHUNK_PAGES, PAGE_BYTES};
 
-impl Vma {
-    /// Pages that an access to the whole mapping would fault on: absent (for reads, unless they show zeros) or marked.
-    pub fn pending_pages(&self, write: bool) -> u64 {
-        let zeros = if write { 0 } else { self.zero_pages() };
-        (self.end - self.start) / PAGE_BYTES - self.rss_pages() + self.marked_pages - zeros
+/// Pages that an access would fault on, by what it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PendingPages {
+    /// Any access does: absent (without zeros to show) or marked.
+    pub any: u64,
+    /// A store does: they show zeros.
+    pub zeros: u64,
+    /// A store does: they are mapped, unmarked and write-protected.
+    pub read_only: u64,
+}
+
+impl PendingPages {
+    /// Pages that a read, or a store, would fault on.
+    #[inline]
+    pub fn faulting(&self, write: bool) -> u64 {
+        self.any + if write { self.zeros + self.read_only } else { 0 }
     }
+    /// What is left of each kind without `dealt_with`.
+    pub fn less(&self, dealt_with: &Self) -> Self {
+        Self {
+            any: self.any.saturating_sub(dealt_with.any),
+            zeros: self.zeros.saturating_sub(dealt_with.zeros),
+            read_only: self.read_only.saturating_sub(dealt_with.read_only),
+        }
+    }
+}
+
+impl Vma {
     /// First page index in `from..to` of the chunk whose access faults.
     #[inline]
     pub fn next_fault(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
@@ -43,7 +65,8 @@ impl Vma {
             ChunkKind::Small => !self.blocks[c.index as usize].present.get(page),
         }
     }
-    /// Whether any access to the page faults (a read, or a store): it is absent, marked or being migrated.
+    /// Whether any access to the page faults (a read, or a store): it is absent, marked or being migrated, or for a store
+    /// read-only.
     #[inline]
     pub fn is_pending(&self, chunk: usize, page: usize, write: bool) -> bool {
         let c = &self.chunks[chunk];
@@ -52,18 +75,18 @@ impl Vma {
         }
         match c.kind {
             ChunkKind::Empty => true,
-            ChunkKind::Huge => c.huge_marked,
+            ChunkKind::Huge => c.huge_marked || write && c.read_only > 0,
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
-                !b.present.get(page) || b.marked.get(page)
+                !b.present.get(page) || b.marked.get(page) || write && b.read_only.get(page)
             }
         }
     }
-    /// The `rank`-th pending page (absent or marked) of `from..to`, as (chunk, page), with ranks counted
-    /// in address order; `None` if there are not so many. Linear in the number of chunks.
+    /// The `rank`-th pending page of `from..to`, as (chunk, page), with ranks counted in address order; `None` if there are
+    /// not so many. Linear in the number of chunks.
     pub fn select_pending(&self, from: u64, to: u64, mut rank: u64, write: bool) -> Option<(usize, usize)> {
         for (chunk, lo, hi) in self.pieces(from, to) {
-            let n = self.pending_in_chunk(chunk, lo, hi, write);
+            let n = self.pending_in_chunk(chunk, lo, hi).faulting(write);
             if rank < n {
                 return Some((chunk, self.pending_bits(chunk, lo, hi, write).select(rank as u32)?));
             }
@@ -71,23 +94,61 @@ impl Vma {
         }
         None
     }
-    /// Pending pages in `from..to`. O(1) per chunk.
-    pub fn pending_in(&self, from: u64, to: u64, write: bool) -> u64 {
+    /// Pending pages in `from..to`. O(1) for a whole mapping that never had a write-protected entry, else O(1) per chunk.
+    pub fn pending_in(&self, from: u64, to: u64) -> PendingPages {
+        let mut out = PendingPages::default();
         if from <= self.start && to >= self.end {
-            return self.pending_pages(write);
+            out.zeros = self.zero_pages();
+            out.any = (self.end - self.start) / PAGE_BYTES - self.rss_pages() + self.marked_pages - out.zeros;
+            if self.write_protected {
+                let all = CHUNK_PAGES as usize;
+                out.read_only = (0..self.chunks.len()).map(|c| self.read_only_in_chunk(c, 0, all)).sum();
+            }
+            return out;
         }
-        self.pieces(from, to).map(|(chunk, lo, hi)| self.pending_in_chunk(chunk, lo, hi, write)).sum()
+        for (chunk, lo, hi) in self.pieces(from, to) {
+            let n = self.pending_in_chunk(chunk, lo, hi);
+            out.any += n.any;
+            out.zeros += n.zeros;
+            out.read_only += n.read_only;
+        }
+        out
     }
-    fn pending_in_chunk(&self, chunk: usize, lo: usize, hi: usize, write: bool) -> u64 {
+    /// Pending pages of a chunk, those beyond the ends of the mapping included.
+    pub fn pending_of_chunk(&self, chunk: usize) -> PendingPages {
+        self.pending_in_chunk(chunk, 0, CHUNK_PAGES as usize)
+    }
+    fn pending_in_chunk(&self, chunk: usize, lo: usize, hi: usize) -> PendingPages {
         let c = &self.chunks[chunk];
-        if !write && self.zero_pages() > 0 {
-            return u64::from(self.pending_bits(chunk, lo, hi, write).count());
-        }
-        match c.kind {
+        let unmapped_or_marked = match c.kind {
             ChunkKind::Empty => (hi - lo) as u64,
             ChunkKind::Huge => u64::from(c.huge_marked) * (hi - lo) as u64,
             ChunkKind::Small if lo == 0 && hi == 512 => CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked),
-            ChunkKind::Small => u64::from(self.pending_bits(chunk, lo, hi, write).count()),
+            ChunkKind::Small => {
+                let b = &self.blocks[c.index as usize];
+                let open = b.present.zip(&b.marked, |p, m| !p | m);
+                u64::from(open.zip(&Bits512::range(lo, hi), |a, r| a & r).count())
+            }
+        };
+        let zeros = if self.zero_pages() > 0 {
+            u64::from(self.zeros.bits(chunk).zip(&Bits512::range(lo, hi), |z, r| z & r).count())
+        } else {
+            0
+        };
+        PendingPages { any: unmapped_or_marked - zeros, zeros, read_only: self.read_only_in_chunk(chunk, lo, hi) }
+    }
+    /// Mapped, unmarked, write-protected pages of a chunk.
+    fn read_only_in_chunk(&self, chunk: usize, lo: usize, hi: usize) -> u64 {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            _ if c.read_only == 0 => 0,
+            ChunkKind::Empty => 0,
+            ChunkKind::Huge => u64::from(!c.huge_marked) * (hi - lo) as u64,
+            ChunkKind::Small => {
+                let b = &self.blocks[c.index as usize];
+                let unmarked = b.read_only.zip(&b.marked, |r, m| r & !m);
+                u64::from(unmarked.zip(&Bits512::range(lo, hi), |u, r| u & r).count())
+            }
         }
     }
     fn pending_bits(&self, chunk: usize, lo: usize, hi: usize, write: bool) -> Bits512 {
@@ -98,17 +159,73 @@ impl Vma {
         let c = &self.chunks[chunk];
         match c.kind {
             ChunkKind::Empty => range,
-            ChunkKind::Huge => {
-                if c.huge_marked {
-                    range
-                } else {
-                    Bits512::default()
-                }
-            }
+            ChunkKind::Huge if c.huge_marked || write && c.read_only > 0 => range,
+            ChunkKind::Huge => Bits512::default(),
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
-                b.present.zip(&b.marked, |p, m| !p | m).zip(&range, |a, r| a & r)
+                let mut open = b.present.zip(&b.marked, |p, m| !p | m);
+                if write {
+                    open = open.zip(&b.read_only, |o, r| o | r);
+                }
+                open.zip(&range, |o, r| o & r)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pageblock::Frame;
+    use super::super::vma::VmaKind;
+    use super::super::{Mapper, SharedMemory, CHUNK_BYTES};
+    use super::*;
+
+    /// Pages are counted, selected and tested one by one alike.
+    fn faulting(v: &Vma, from: u64, to: u64, write: bool) -> u64 {
+        let n = v.pending_in(from, to).faulting(write);
+        let selected: Vec<_> = (0..n).map(|i| v.select_pending(from, to, i, write).unwrap()).collect();
+        assert!(selected
+            .iter()
+            .all(|&(c, p)| v.is_pending(c, p, write) && v.next_fault(c, p, p + 1, write) == Some(p)));
+        assert!(selected.windows(2).all(|w| w[0] < w[1]));
+        assert_eq!(v.select_pending(from, to, n, write), None);
+        n
+    }
+
+    #[test]
+    fn stores_fault_on_read_only_pages_and_count_marked_ones_once() {
+        let end = 2 * CHUNK_BYTES;
+        let mut v = Vma::new(0, end, VmaKind::PrivateAnon, true, 1);
+        (0..512).for_each(|p| v.populate(0, p, 0, Frame::UNKNOWN));
+        v.populate_huge(1, 0, Frame::UNKNOWN);
+        assert_eq!((faulting(&v, 0, end, false), faulting(&v, 0, end, true)), (0, 0));
+        (10..14).for_each(|p| v.set_read_only(0, p));
+        assert_eq!((faulting(&v, 0, end, false), faulting(&v, 0, end, true)), (0, 4));
+        let (c, b) = v.small_block(0);
+        b.marked = Bits512::range(0, 12);
+        c.marked = 12;
+        v.marked_pages = 12;
+        assert_eq!((faulting(&v, 0, end, false), faulting(&v, 0, end, true)), (12, 14));
+        // Pages 11, marked, and 12 and 13, read-only.
+        let (from, to) = (11 * PAGE_BYTES, 20 * PAGE_BYTES);
+        assert_eq!((faulting(&v, from, to, false), faulting(&v, from, to, true)), (1, 3));
+        v.reuse_for_write(0, 12);
+        assert_eq!((faulting(&v, from, to, false), faulting(&v, from, to, true)), (1, 2));
+    }
+
+    #[test]
+    fn after_a_fork_all_pages_are_read_only_on_both_sides() {
+        let mut store = SharedMemory::default();
+        let mut v = Vma::new(0, 2 * CHUNK_BYTES, VmaKind::PrivateAnon, true, 1);
+        (0..8).for_each(|p| v.populate(0, p, 0, Frame::UNKNOWN));
+        v.populate_huge(1, 0, Frame::UNKNOWN);
+        let (me, child) = (Mapper { process: 0, vma: 0 }, Mapper { process: 1, vma: 0 });
+        let (c, _) = v.fork(&mut store, me, child);
+        for v in [&v, &c] {
+            let (from, to) = (0, 8 * PAGE_BYTES);
+            assert_eq!((faulting(v, from, to, false), faulting(v, from, to, true)), (0, 8));
+            let (from, to) = (CHUNK_BYTES, 2 * CHUNK_BYTES);
+            assert_eq!((faulting(v, from, to, false), faulting(v, from, to, true)), (0, 512));
         }
     }
 }

@@ -69,6 +69,7 @@ impl Vma {
     }
     /// The same for any of the mapping's objects.
     pub(super) fn map_layer(&mut self, layer: usize, chunk: usize, page: usize, node: usize, read_only: bool) {
+        self.write_protected |= read_only;
         let (c, b) = self.small_block(chunk);
         debug_assert!(!b.present.get(page));
         b.present.set(page);
@@ -183,6 +184,7 @@ impl Vma {
             return (v, copied);
         }
         self.give_away(store, me);
+        self.write_protected = true;
         for i in 0..self.chunks.len() {
             let c = &mut self.chunks[i];
             match c.kind {

@@ -125,6 +125,8 @@ pub struct Vma {
     pub(super) pages_on_node: Vec<u64>,
     /// Pages whose next access faults because they are marked.
     pub(super) marked_pages: u64,
+    /// It has had write-protected entries.
+    pub(super) write_protected: bool,
     /// Pageblocks, swap slots and page tables.
     pub places: Places,
     pub(super) zeros: ZeroEntries,
@@ -154,6 +156,7 @@ impl Vma {
             nodes,
             pages_on_node: vec![0; nodes],
             marked_pages: 0,
+            write_protected: false,
             places: Places::new(n, nodes),
             zeros: ZeroEntries::default(),
             partials: Vec::new(),
@@ -401,6 +404,7 @@ impl Vma {
             if !b.read_only.get(page) {
                 b.read_only.set(page);
                 c.read_only += 1;
+                self.write_protected = true;
             }
         }
     }
@@ -494,6 +498,9 @@ impl Vma {
         let n = self.chunks.len();
         if (0..n).map(zeros).sum::<u64>() != self.zeros.pages() || (0..n).any(|i| self.has_zeros(i) && shown(i)) {
             return Err("an entry shows zeros and a page, or not all that do are counted".into());
+        }
+        if !self.write_protected && self.chunks.iter().any(|c| c.read_only > 0) {
+            return Err("an entry is write-protected in a mapping that never had one".into());
         }
         if on_node != self.pages_on_node || marked != self.marked_pages {
             return Err("totals of the mapping and of its chunks differ".into());

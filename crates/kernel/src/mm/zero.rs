@@ -119,6 +119,7 @@ impl Vma {
 mod tests {
     use super::super::pageblock::Frame;
     use super::super::vma::VmaKind;
+    use super::super::PendingPages;
     use super::*;
 
     #[test]
@@ -129,9 +130,9 @@ mod tests {
         assert_eq!((v.zero_pages(), v.is_huge_zero(1), v.is_huge_zero(0)), (513, true, false));
         assert_eq!((v.next_fault(0, 3, 5, false), v.next_fault(0, 3, 5, true)), (Some(4), Some(3)));
         assert_eq!((v.next_fault(1, 0, 512, false), v.next_fault(1, 9, 512, true)), (None, Some(9)));
-        assert_eq!((v.pending_pages(false), v.pending_pages(true)), (511, 1024));
+        assert_eq!(v.pending_in(0, 4 << 20), PendingPages { any: 511, zeros: 513, read_only: 0 });
         assert_eq!(
-            (v.pending_in(0, 2 << 20, false), v.is_pending(0, 3, false), v.is_pending(0, 3, true)),
+            (v.pending_in(0, 2 << 20).faulting(false), v.is_pending(0, 3, false), v.is_pending(0, 3, true)),
             (511, false, true)
         );
         assert_eq!(v.select_pending(0, 2 << 20, 3, false), Some((0, 4)));

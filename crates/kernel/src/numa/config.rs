@@ -112,6 +112,9 @@ crate::tunables! {
         /// and put it on the LRU. Not in the reference; true of all kernels, but in real systems other tasks fill the
         /// batches, and the model has none. Guests are quiet: validation sets it.
         migration_lru_batch: bool = false, "", "model";
+        /// A page that has moved goes to the LRU at once, with all that its CPU has gathered (5.18 to 6.6: c3096e6782b7,
+        /// `migrate_folio_move`; since eebb3dabbb5c only locked memory does). Else it waits in the batch of its CPU like a new one.
+        migration_drains_lru: bool = false, "", "model";
         /// No migration to nodes without memory (between 6.1 and 6.12).
         refuse_memoryless_target: bool = true, "", "model";
         /// Huge pages mapped more than once are not migrated (6.1).

@@ -60,6 +60,7 @@ pub const RELEASES: &[Release] = &[
             ("numa.second_hint_faults", "false"),
             ("numa.migration_waiters_pin", "false"),
             ("numa.migration_lru_batch", "false"),
+            ("numa.migration_drains_lru", "false"),
             ("numa.refuse_memoryless_target", "false"),
             ("numa.refuse_shared_thp", "true"),
             ("numa.thp_shared_flag", "false"),
@@ -143,7 +144,7 @@ pub const RELEASES: &[Release] = &[
     row("5.16+imb-v3", "5.16", &[("numa.imbalance_model", "v3")]),
     row("5.16-stable", "5.16", &[("numa.imbalance_model", "quarter_dst")]),
     row("5.17", "5.16", &[("numa.page_filter", "cow_refcount1")]),
-    row("5.18", "5.17", &[("numa.imbalance_model", "imb_numa_nr_4")]),
+    row("5.18", "5.17", &[("numa.imbalance_model", "imb_numa_nr_4"), ("numa.migration_drains_lru", "true")]),
     row(
         "6.0",
         "5.18",
@@ -168,7 +169,7 @@ pub const RELEASES: &[Release] = &[
     row("6.4+rfc-v2", "6.4", &[("numa.vma_filter", "rfc_v2")]),
     row("6.4+rfc-v3", "6.4", &[("numa.vma_filter", "rfc_v3")]),
     row("6.4+rfc-v3-cover", "6.4", &[("numa.vma_filter", "rfc_v3_cover")]),
-    row("6.7", "6.4", &[("numa.vma_filter", "v67")]),
+    row("6.7", "6.4", &[("numa.vma_filter", "v67"), ("numa.migration_drains_lru", "false")]),
     row("6.8", "6.7", &[("numa.vma_filter", "v68")]),
     row(
         "6.10",

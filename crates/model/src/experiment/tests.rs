@@ -11,6 +11,11 @@ pub(crate) struct Memory {
     resolved: Counter<usize>,
 }
 
+fn tunable(name: &str, value: &str, unit: &str, kernel_name: &str) -> TunableChoice {
+    let [name, value, unit, kernel_name, origin] = [name, value, unit, kernel_name, "default"].map(String::from);
+    TunableChoice { name, value, unit, kernel_name, origin }
+}
+
 pub(crate) fn kernel(name: &str, sets: &[Setting]) -> Kernel {
     let value = sets.iter().find(|s| s.name.value == "system.hz").map_or("250", |s| s.value.as_str());
     Kernel {
@@ -22,13 +27,10 @@ pub(crate) fn kernel(name: &str, sets: &[Setting]) -> Kernel {
         alias_of: None,
         chain: vec![name.into()],
         roles: vec![RoleChoice { role: "scan".into(), implementation: "v414".into(), origin: name.into() }],
-        tunables: vec![TunableChoice {
-            name: "system.hz".into(),
-            value: value.into(),
-            unit: "Hz".into(),
-            kernel_name: "CONFIG_HZ".into(),
-            origin: "default".into(),
-        }],
+        tunables: vec![
+            tunable("system.hz", value, "Hz", "CONFIG_HZ"),
+            tunable("system.numa_balancing", "1", "", "kernel.numa_balancing"),
+        ],
         warnings: vec![],
     }
 }
@@ -117,6 +119,15 @@ fn a_file_is_read_in_full() {
     let params: Vec<_> = e.params.iter().map(|p| (p.workload.as_deref(), p.setting.name.value.as_str())).collect();
     assert_eq!(params, [(None, "loops"), (Some("churn"), "heap")]);
     assert_eq!(e.params[1].setting.name.line, 16);
+}
+
+#[test]
+fn kernels_boot_without_numa_balancing_on_one_node() {
+    for cell in experiment().cells(&Memory::default(), BACKEND).unwrap() {
+        let value = if cell.input.machine.nodes.len() > 1 { "1" } else { "0" };
+        assert_eq!(cell.input.plan.kernel.tunables[1].value, value);
+        assert_eq!(cell.input.kernel.tunable("system.numa_balancing"), Some(value), "what backends read");
+    }
 }
 
 #[test]

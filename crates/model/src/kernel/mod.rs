@@ -15,8 +15,10 @@ mod resolve;
 pub use parse::{parse, settings, KernelSpec};
 pub use resolve::{resolve, Lookup};
 
+use crate::machine::Machine;
 use crate::spec::Spot;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A kernel ready to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,11 +67,32 @@ pub struct TunableChoice {
     pub unit: String,
     /// Kernel name (sysctl, debugfs, boot option), or `model`.
     pub kernel_name: String,
-    /// `default`, the kernel that set it, or `--set`.
+    /// `default`, the kernel that set it, `--set`, or `machine`.
     pub origin: String,
 }
 
+/// The tunable whose default depends on the machine ([`Kernel::booted_on`]).
+const NUMA_BALANCING: &str = "system.numa_balancing";
+/// Origin of a value nobody set.
+const DEFAULT: &str = "default";
+/// Origin of a value that the kernel takes from the machine it boots on.
+const MACHINE: &str = "machine";
+
 impl Kernel {
+    /// The kernel as it boots on `machine`: one with a single node leaves NUMA balancing off, unless it was set to
+    /// something (`check_numabalancing_enable`, mm/mempolicy.c: `nr_node_ids > 1` in 3.8, `num_online_nodes() > 1` in later
+    /// releases; the boot option `numa_balancing=` comes first).
+    pub fn booted_on(self: Arc<Self>, machine: &Machine) -> Arc<Self> {
+        let is = |t: &TunableChoice| t.name == NUMA_BALANCING && t.origin == DEFAULT;
+        if machine.nodes.len() > 1 || !self.tunables.iter().any(is) {
+            return self;
+        }
+        let mut kernel = Self::clone(&self);
+        for t in kernel.tunables.iter_mut().filter(|t| is(t)) {
+            (t.value, t.origin) = ("0".into(), MACHINE.into());
+        }
+        Arc::new(kernel)
+    }
     /// Implementation of a role, if the role exists.
     pub fn implementation(&self, role: &str) -> Option<&str> {
         self.roles.iter().find(|r| r.role == role).map(|r| r.implementation.as_str())

@@ -1,10 +1,8 @@
 //! From catalog files and overrides to a [`Kernel`].
 
-use super::{Kernel, KernelSpec, RoleChoice, Setting, TunableChoice, TunableInfo, Vocabulary};
+use super::{Kernel, KernelSpec, RoleChoice, Setting, TunableChoice, TunableInfo, Vocabulary, DEFAULT, NUMA_BALANCING};
 use crate::spec::{nearest, SpecError, Spot};
 
-/// Origin of a value nobody set.
-const DEFAULT: &str = "default";
 /// Origin of a value set by an override.
 const OVERRIDE: &str = "--set";
 
@@ -196,7 +194,8 @@ fn set_tunable(kernel: &mut Kernel, vocabulary: &Vocabulary, s: &Setting, origin
     if choice.value != value {
         choice.value = value;
         choice.origin = origin.to_string();
-    } else if choice.origin == DEFAULT && origin != OVERRIDE {
+    } else if choice.origin == DEFAULT && (origin != OVERRIDE || choice.name == NUMA_BALANCING) {
+        // An override that says the default is none, but for the one tunable that machines may have another default of.
         choice.origin = origin.to_string();
     }
     Ok(())

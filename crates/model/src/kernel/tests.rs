@@ -196,3 +196,31 @@ fn an_override_equal_to_the_kernels_own_value_changes_nothing() {
     let plain = run(&files(), &["6.4"], &[]).unwrap();
     assert_eq!(run(&files(), &["6.4"], &["numa.scan_size_mb=60"]).unwrap(), plain);
 }
+
+/// What `system.numa_balancing` is on a machine, and where that comes from, with `tunables` in the kernel's file.
+fn balancing(machine: &str, tunables: &'static str, sets: &[&str]) -> (String, String, String) {
+    let mut vocabulary = vocabulary();
+    let like = &vocabulary.tunables[0];
+    vocabulary.tunables.push(TunableInfo { name: "system.numa_balancing".into(), default: "1".into(), ..like.clone() });
+    let files = Files(vec![("6.1", BASE), ("mine", tunables)]);
+    let sets: Vec<_> = sets.iter().map(|s| Setting::from_argument("--set", s).unwrap()).collect();
+    let kernel = resolve(&spots(&["mine"]), &files, &vocabulary, &sets).unwrap().remove(0);
+    let kernel = Arc::new(kernel).booted_on(&Machine::from_shorthand(machine).unwrap());
+    let t = kernel.tunables.iter().find(|t| t.name == "system.numa_balancing").unwrap().clone();
+    (t.value, t.origin, kernel.name.clone())
+}
+
+#[test]
+fn numa_balancing_is_off_on_one_node_unless_it_was_set() {
+    const PLAIN: &str = "name = \"mine\"\ntitle = \"t\"\nextends = \"6.1\"\n";
+    const ON: &str = "name = \"mine\"\ntitle = \"t\"\nextends = \"6.1\"\n[tunables]\nsystem.numa_balancing = 1\n";
+    let expect = |got: (String, String, String), value: &str, origin: &str, name: &str| {
+        assert_eq!((got.0.as_str(), got.1.as_str(), got.2.as_str()), (value, origin, name));
+    };
+    expect(balancing("2x1x1x1", PLAIN, &[]), "1", "default", "mine");
+    expect(balancing("1x1x4x1", PLAIN, &[]), "0", "machine", "mine");
+    expect(balancing("1x1x4x1", ON, &[]), "1", "mine", "mine");
+    let set = "mine[system.numa_balancing=1]";
+    expect(balancing("1x1x4x1", PLAIN, &["system.numa_balancing=1"]), "1", "--set", set);
+    expect(balancing("1x1x4x1", PLAIN, &["system.numa_balancing=0"]), "0", "--set", &set.replace("=1", "=0"));
+}

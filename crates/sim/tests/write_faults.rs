@@ -1,0 +1,78 @@
+//! Stores in random order meet read-only entries as those in address order do.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::*;
+use numalab_model::record::Outcome;
+
+const PAGES: u64 = 4096;
+
+/// A parent fills 16 MiB and forks a child, which then goes over them once, as the last line says.
+fn forked(step: &str) -> Outcome {
+    let text = format!(
+        "[[channel]]\nname = \"done\"\n\
+        [[process]]\nname = \"parent\"\n[[process.region]]\nname = \"data\"\nsize = \"16MiB\"\n\
+        [[process.prologue]]\naccess = \"data\"\nwrite = 1\n\
+        [[process.phase]]\nwait = \"done\"\n\
+        [[process]]\nname = \"child\"\nparent = \"parent\"\nfork = \"after\"\n\
+        [[process.phase]]\n{step}\n[[process.phase]]\nsignal = \"done\"\n"
+    );
+    let m = machine("2x1x1x1");
+    let w = inline(&text, &m, 1, &[]);
+    run(&m, &w, &kernel_set("6.12", &[("system.numa_balancing", "0"), ("system.thp", "never")]), 1)
+}
+
+/// Copies made for the child's stores.
+fn copies(step: &str) -> u64 {
+    let read = counter(&forked("access = \"data\""), "pgfault");
+    counter(&forked(step), "pgfault") - read
+}
+
+#[test]
+fn random_stores_break_copy_on_write() {
+    assert_eq!(copies("access = \"data\"\nwrite = 1"), PAGES);
+    // Enough accesses to find every page.
+    assert_eq!(copies("access = \"data\"\npattern = \"random\"\naccesses = 100_000\nwrite = 1"), PAGES);
+    assert_eq!(copies("access = \"data\"\npattern = \"random\"\naccesses = 100_000"), 0);
+}
+
+#[test]
+fn only_the_share_that_writes_takes_the_fault() {
+    // A store finds a page that is still read-only with 1 - e^-(accesses that write / pages).
+    let share = |write: f64| {
+        let step = format!("access = \"data\"\npattern = \"random\"\naccesses = {PAGES}\nwrite = {write}");
+        copies(&step) as f64 / PAGES as f64
+    };
+    for write in [1.0_f64, 0.5, 0.1] {
+        let (got, want) = (share(write), 1.0 - (-write).exp());
+        assert!((got - want).abs() < 0.03, "{write}: {got}, expected {want}");
+    }
+}
+
+/// A thread on node 0 fills a buffer; another on node 1 reads it just until it has
+/// moved there, then comes to it once more.
+fn moved(step: &str) -> u64 {
+    let text = format!(
+        "[[barrier]]\nname = \"filled\"\n\
+        [[process]]\nname = \"main\"\nthreads = 2\naffinity = {{ nodes = \"thread\" }}\n\
+        [[process.region]]\nname = \"data\"\nsize = \"16MiB\"\n\
+        [[process.phase]]\nwhen = \"thread == 0\"\naccess = \"data\"\nwrite = 1\n\
+        [[process.phase]]\nbarrier = \"filled\"\n\
+        [[process.phase]]\nwhen = \"thread == 1\"\ntime = \"3s\"\naccess = \"data\"\n\
+        [[process.phase]]\nwhen = \"thread == 1\"\n{step}\n"
+    );
+    let m = machine("2x1x1x1");
+    let w = inline(&text, &m, 1, &[]);
+    let o = run(&m, &w, &kernel_set("6.7", &[("system.thp", "never")]), 1);
+    assert!(counter(&o, "numa_pages_migrated") >= PAGES / 2);
+    counter(&o, "pgreuse")
+}
+
+#[test]
+fn random_stores_find_what_migration_left_read_only() {
+    let read = moved("access = \"data\"");
+    let in_order = moved("access = \"data\"\nwrite = 1");
+    let at_random = moved("access = \"data\"\npattern = \"random\"\naccesses = 100_000\nwrite = 1");
+    assert!(in_order > read + PAGES / 2, "{in_order} with stores, {read} without");
+    assert!(at_random.abs_diff(in_order) <= PAGES / 50, "{at_random} at random, {in_order} in order");
+}
