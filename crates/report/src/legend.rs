@@ -5,6 +5,7 @@ use numalab_stats::star::StarRule;
 use crate::assess::{self, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
+use crate::tables::monitor::Of;
 
 /// Most notes about differences too small to see; a large comparison has one for nearly every row.
 const UNSEEN_LIMIT: usize = 12;
@@ -42,6 +43,7 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
     for w in &c.workloads {
         out.extend(single_runs(c, w, rule));
         out.extend(short_runs(w));
+        out.extend(unequal_runs(w));
         out.extend(w.warnings.iter().map(|t| format!("{}: {t}", w.name)));
     }
     out.extend(unseen(c));
@@ -56,6 +58,13 @@ fn single_runs(c: &Comparison, w: &Workload, rule: StarRule) -> Option<String> {
             StarRule::GenC | StarRule::Welch => "nothing can be starred there",
         };
         format!("{}: single runs, so no spread is known; {says}", w.name)
+    })
+}
+
+fn unequal_runs(w: &Workload) -> Option<String> {
+    let sums = !w.counters.is_empty() || !w.reasons.is_empty() || w.durations.iter().any(Option::is_some);
+    (sums && Of::workload(w) == Of::OneRun).then(|| {
+        format!("{}: kernels have different numbers of completed runs, so rows marked /run are means, not sums", w.name)
     })
 }
 

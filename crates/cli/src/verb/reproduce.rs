@@ -396,7 +396,7 @@ fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
         Stat::Max => describe::max(&values),
         Stat::Hmean => describe::hmean(&values),
         Stat::Stddev => describe::stddev(&values),
-        Stat::CoeffVar => Some(describe::coeffvar(&values)),
+        Stat::CoeffVar => describe::coeffvar(&values),
     }
 }
 

@@ -63,11 +63,14 @@ fn rows(t: &Table) -> String {
     out
 }
 
-/// Value and percent; a dash where there are no runs.
+/// Value and percent; a dash for what does not exist.
 fn cell(cell: &Cell, t: &Table) -> String {
-    let Some(value) = cell.value else { return "–".into() };
+    let Some(value) = cell.value.filter(|v| v.is_finite()) else { return "–".into() };
     let value = crate::format::fixed(value, 0, t.decimals);
-    let Some(percent) = cell.percent.filter(|_| t.percents) else { return value };
+    if !t.percents {
+        return value;
+    }
+    let Some(percent) = cell.percent.filter(|p| p.is_finite()) else { return format!("{value} (–)") };
     let percent = crate::format::fixed(percent, 0, 2);
     if cell.star {
         format!("{value} (**{percent}%**)")

@@ -94,18 +94,26 @@ pub fn table(c: &Comparison, t: &Table) -> String {
         for cell in &row.cells {
             out.push_str(&self::cell(cell, t));
         }
+        out.truncate(out.trim_end().len());
         out.push('\n');
     }
     out
 }
 
-/// Value, blank, and the percent in parentheses, or in asterisks if significant; what does not exist is 0.00, as in mmtests.
+/// Value, blank, and the percent in parentheses, or in asterisks if significant. What does not exist is a dash: mmtests
+/// prints 0.00 (0.00%), which reads as a measurement.
 fn cell(cell: &Cell, t: &Table) -> String {
-    let value = fixed(cell.value.unwrap_or(0.0), t.value_width, t.decimals);
+    let width = t.value_width;
+    let Some(value) = cell.value.filter(|v| v.is_finite()) else {
+        let blanks = if t.percents { PERCENT_WIDTH } else { 0 };
+        return format!("{:>width$}{}", "-", " ".repeat(blanks));
+    };
+    let value = fixed(value, width, t.decimals);
     if !t.percents {
         return value;
     }
-    let percent = fixed(cell.percent.unwrap_or(0.0), 7, 2);
+    let Some(percent) = cell.percent.filter(|p| p.is_finite()) else { return format!("{value} ({:>7} )", "-") };
+    let percent = fixed(percent, 7, 2);
     if cell.star {
         format!("{value} *{percent}%*")
     } else {
