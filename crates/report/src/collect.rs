@@ -1,8 +1,8 @@
 //! From records to a comparison.
 //!
-//! Invariants: only completed runs give samples, since a run that was cut off or failed has no result; how many there were
-//! of each is kept. A scalar or counter seen in any run gets an entry for every kernel, so no row or column vanishes; the
-//! order is that of first appearance, kernel by kernel, so the same records give the same report.
+//! Invariants: only completed runs give samples, since a run that was cut off or failed has no result; how many there
+//! were of each is kept. A scalar or counter seen in any run gets an entry for every kernel, so no row or column
+//! vanishes; the order is that of first appearance, kernel by kernel, so the same records give the same report.
 
 use numalab_model::record::{Outcome, Scalar, Status};
 
@@ -23,7 +23,7 @@ pub struct WorkloadRuns<'a> {
 /// Builds a comparison; `baseline` is an index into `kernels`.
 pub fn collect(kernels: Vec<Kernel>, baseline: usize, workloads: &[WorkloadRuns<'_>]) -> Comparison {
     let workloads = workloads.iter().map(|w| workload(w, &kernels)).collect();
-    Comparison { kernels, baseline, workloads, axes: Vec::new() }
+    Comparison { kernels, baseline, workloads, ..Comparison::default() }
 }
 
 /// Name of a scalar in reports: `elapsed_s` is `elapsed`, a score keeps its name.

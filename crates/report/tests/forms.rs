@@ -34,7 +34,8 @@ fn comparison() -> Comparison {
         ..Workload::default()
     };
     let kernels = vec![kernel("6.1", "sim"), kernel("6.7", "sim")];
-    Comparison { kernels, baseline: 0, workloads: vec![workload], axes: vec![("machine".into(), "naples".into())] }
+    let axes = vec![("machine".into(), "naples".into())];
+    Comparison { kernels, workloads: vec![workload], axes, ..Comparison::default() }
 }
 
 #[test]
