@@ -86,7 +86,8 @@ pub fn search(
         best => {
             let (count, value) = best.unwrap_or((0, 0.0));
             let message = format!(
-                "calibration: no count from {} to {} gives {target} s; the nearest was {count} with {value:.3} s after {} runs",
+                "calibration: no count from {} to {} gives {target} s; the nearest was {count} with {value:.3} s \
+                 after {} runs",
                 range.min,
                 range.max,
                 steps.len()

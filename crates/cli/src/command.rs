@@ -8,14 +8,21 @@ use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// What to try first, below the help.
+const FIRST_STEPS: &str = "\
+First steps:
+  numalab run first-steps         balancing off and on, where it pays and where it does not; some seconds
+  numalab report out/first-steps  the same as a page for a browser
+  numalab list                    machines, kernels, workloads and experiments";
+
 /// A laboratory for automatic NUMA balancing.
 ///
 /// Exit codes: 0 done, 1 done and something was found, 2 wrong command line or spec, 3 the machine at
 /// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a guest (docs/vm.md).
 #[derive(Debug, Parser)]
-#[command(name = "numalab", version, disable_help_subcommand = true)]
+#[command(name = "numalab", version, disable_help_subcommand = true, after_help = FIRST_STEPS)]
 pub struct Command {
-    /// Lay this folder (machines/, machines/classes/, kernels/, workloads/, experiments/, published/) over the built-in catalog
+    /// Lay this folder over the built-in catalog: kernels/, machines/, …, columns.toml (docs/kernels.md)
     #[arg(long, global = true, value_name = "DIR")]
     catalog: Option<PathBuf>,
     #[command(subcommand)]
@@ -93,9 +100,9 @@ pub fn run(request: Request) -> Result<Done, Failure> {
     match command.verb {
         Verb::Run(args) => verb::run::run(&context, &args),
         Verb::Repeat(args) => verb::repeat::run(&args),
-        Verb::Compare(args) => verb::compare::run(&args),
+        Verb::Compare(args) => verb::compare::run(&context, &args),
         Verb::Report(args) => verb::report::run(&context, &args),
-        Verb::Counters(args) => verb::counters::run(&args),
+        Verb::Counters(args) => verb::counters::run(&context, &args),
         Verb::Explain(args) => verb::explain::run(&context, &args),
         Verb::Trace(args) => verb::trace::run(&args),
         Verb::List(args) => verb::list::run(&context, &args),
@@ -124,7 +131,8 @@ fn message(e: &clap::Error) -> String {
             "a command of numalab (see --help)".into(),
         ),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            ("no command".into(), format!("one of {}", subcommands()))
+            let first = "(see --help; a first experiment: `numalab run first-steps`)";
+            ("no command".into(), format!("one of {} {first}", subcommands()))
         }
         ErrorKind::MissingRequiredArgument => {
             (format!("`{invalid}` is missing"), "it on the command line (see --help)".into())

@@ -5,6 +5,7 @@ use numalab_kernel::registry;
 use numalab_model::catalog::Catalog;
 use numalab_model::kernel::Vocabulary;
 use numalab_model::spec::Spot;
+use numalab_report::columns::{self, Column};
 use std::path::Path;
 
 /// The catalog and the vocabulary of kernels.
@@ -13,19 +14,25 @@ pub struct Context {
     pub catalog: Catalog,
     /// Roles and tunables.
     pub vocabulary: Vocabulary,
+    /// Derived figures of reports.
+    pub columns: Vec<Column>,
 }
 
 impl Context {
     /// The built-in catalog, with `folder` laid over it.
     ///
     /// # Errors
-    /// The folder is no catalog.
+    /// The folder is no catalog, or its report columns are wrong.
     pub fn new(folder: Option<&Path>) -> Result<Self, Failure> {
         let mut catalog = Catalog::embedded();
         if let Some(folder) = folder {
             catalog.overlay(folder)?;
         }
-        Ok(Self { catalog, vocabulary: registry::vocabulary() })
+        let columns = match catalog.columns() {
+            Some((label, text)) => columns::laid_over(label, text)?,
+            None => columns::built_in()?,
+        };
+        Ok(Self { catalog, vocabulary: registry::vocabulary(), columns })
     }
 }
 

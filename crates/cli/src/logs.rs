@@ -1,4 +1,5 @@
-//! Logs beside a record: `ID.events` (trace), `ID.decisions` and `ID.why.json` (reasons), in the experiment's directory.
+//! Logs beside a record: `ID.events` (trace), `ID.decisions` and `ID.why.json` (reasons), in the experiment's
+//! directory.
 //!
 //! They are no part of the record: with them or without, it has the same id and the same bytes. A log is built under a
 //! name that is removed when its run is interrupted, and renamed when the run has ended.

@@ -1,5 +1,6 @@
 //! The records of an experiment, read back and lined up for a report.
 
+use crate::context::Context;
 use crate::failure::{note, Exit, Failure};
 use numalab_model::record::{self, Manifest, Outcome, Record, Status, Store};
 use numalab_model::spec::SpecError;
@@ -7,6 +8,7 @@ use numalab_report::collect::{collect, WorkloadRuns};
 use numalab_report::columns;
 use numalab_report::data::{Comparison, Kernel};
 use numalab_report::order::unique;
+use numalab_report::origin::Origin;
 use std::path::{Path, PathBuf};
 
 /// Whether time series are kept; only the page needs them.
@@ -83,7 +85,7 @@ fn ended(run: &Run) -> Option<String> {
 ///
 /// # Errors
 /// An unknown baseline or a damaged record.
-pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loaded, Failure> {
+pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Series) -> Result<Loaded, Failure> {
     let members = &store.file().runs;
     let kernels = unique(members.iter().map(|r| r.kernel.as_str()));
     let baseline = match baseline {
@@ -120,7 +122,8 @@ pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loa
     runs.sort_by_key(|r| (r.workload, r.kernel));
     let columns: Vec<Kernel> = kernels.iter().enumerate().map(|(k, name)| column(name, k, &runs)).collect();
     let mut comparison = collect(columns, baseline, &by_workload(&names, kernels.len(), &runs));
-    columns::apply(&mut comparison, &columns::built_in()?);
+    columns::apply(&mut comparison, &context.columns);
+    comparison.origin = Some(origin(store, &runs));
     comparison.axes.push(("machine".into(), machines.join(", ")));
     let unlike = unlike(&names, &kernels, &runs);
     for (workload, text) in &unlike {
@@ -130,7 +133,35 @@ pub fn load(store: &Store, baseline: Option<&str>, series: Series) -> Result<Loa
     Ok(Loaded { comparison, missing, unlike, runs })
 }
 
-/// Columns that cannot be compared with the first of their block: by workload, what differs between two runs of one seed.
+/// What was run, for the heading.
+fn origin(store: &Store, runs: &[Run]) -> Origin {
+    let (file, members) = (store.file(), &store.file().runs);
+    let place = |m: &record::Member| (m.machine.clone(), m.workload.clone(), m.kernel.clone());
+    let each = |p: &(String, String, String)| members.iter().filter(|m| place(m) == *p).count();
+    let counts = unique(unique(members.iter().map(place)).iter().map(each));
+    let mut seeds: Vec<u64> = members.iter().map(|m| m.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let plans = || runs.iter().map(|r| &r.manifest.plan);
+    Origin {
+        // Without a file machines and workloads say it all.
+        title: if file.title == AD_HOC { String::new() } else { format!("{}: {}", file.name, file.title) },
+        machines: unique(members.iter().map(|m| m.machine.clone())),
+        workloads: unique(members.iter().map(|m| m.workload.clone())),
+        runs_each: Some(counts.as_slice()).filter(|c| c.len() == 1).map(|c| c[0]),
+        recorded: runs.len(),
+        asked: members.len(),
+        seeds,
+        backends: unique(runs.iter().map(mark)),
+        versions: unique(plans().map(|p| p.version.clone())),
+    }
+}
+
+/// Title of an experiment that was given on the command line.
+pub const AD_HOC: &str = "given on the command line";
+
+/// Columns that cannot be compared with the first of their block: by workload, what differs between two runs of one
+/// seed.
 fn unlike(names: &[String], kernels: &[&str], runs: &[Run]) -> Vec<(usize, String)> {
     let mut out = Vec::new();
     for workload in 0..names.len() {

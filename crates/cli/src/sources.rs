@@ -14,7 +14,7 @@ use numalab_model::machine::{self, Machine};
 use numalab_model::plan::SourceFile;
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::{self, Workload, WorkloadSpec};
-use numalab_report::{columns, counters};
+use numalab_report::counters;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -56,20 +56,17 @@ pub fn workload(context: &Context, name: &Spot<String>) -> Result<WorkloadSpec, 
     let file = context.catalog.find(Kind::Workload, name)?;
     let spec = workload::parse(&file.label, &file.text)?;
     check_own_name(context, Kind::Workload, name, spec.name())?;
-    spec.score_names().try_for_each(check_score)?;
+    spec.score_names().try_for_each(|score| check_score(context, score))?;
     Ok(spec)
 }
 
-/// Counted in a guest by the lab's model of caches, beside the kernel's counters.
-const CACHE_COUNTERS: [&str; 3] = ["local_misses", "remote_misses", "llc_hits"];
-
-/// Refuses a score that is called like a counter or a derived column: reports find figures by their name, and would show two
-/// rows of it and take either one for bounds, selections and formulas.
-fn check_score(score: &Spot<String>) -> Result<(), SpecError> {
+/// Refuses a score that is called like a counter or a derived column: reports find figures by their name, and would
+/// show two rows of it and take either one for bounds, selections and formulas.
+fn check_score(context: &Context, score: &Spot<String>) -> Result<(), SpecError> {
     let name = score.value.as_str();
-    let taken = if counters::find(name).is_some() || CACHE_COUNTERS.contains(&name) {
+    let taken = if counters::find(name).is_some() {
         "a counter"
-    } else if columns::built_in()?.iter().any(|c| c.name == name) {
+    } else if context.columns.iter().any(|c| c.name == name) {
         "a derived column"
     } else {
         return Ok(());

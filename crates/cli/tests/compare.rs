@@ -53,6 +53,56 @@ fn all_styles_tell_the_same_figures() {
 }
 
 #[test]
+fn a_text_report_begins_with_what_was_run_and_ends_with_the_answer() {
+    let lab = lab();
+    let text = lab.ok("compare d").out;
+    let version = env!("CARGO_PKG_VERSION");
+    let head: Vec<&str> = text.lines().take(4).collect();
+    assert_eq!(head[0], "machine 2x1x2x1; kernels off, 6.3; workload sweep");
+    let want = format!("3 runs each, seeds 1 to 3; backend sim; numalab {version}");
+    assert!(head[1].starts_with(&want), "{}", head[1]);
+    assert_eq!(head[2..], ["", "sweep"], "the name of an experiment that no file has says nothing more");
+    let short = text.split("\nIn short (means of a run, off first)\n").nth(1).unwrap();
+    assert!(short.starts_with("sweep: ") && short.contains("\n    system time "), "{short}");
+    let markdown = lab.ok("compare d --style markdown").out;
+    assert!(markdown.contains("\nmachine 2x1x2x1; kernels off, 6.3; workload sweep; 3 runs each, "), "{markdown}");
+    // A file has a title, several machines are named once above the blocks that carry them.
+    lab.write(
+        "e.toml",
+        "name = \"e\"\ntitle = \"Which?\"\nmachines = [\"2x1x2x1\", \"1x1x2x1\"]\nkernels = [\"6.3\"]\n\
+         workloads = [\"sweep.toml\"]\nseed = 5\n",
+    );
+    let text = lab.ok("run e.toml").out;
+    let want = "e: Which?\nmachines 2x1x2x1, 1x1x2x1; kernel 6.3; workload sweep\n1 run each, seed 5; backend sim; ";
+    assert!(text.starts_with(want), "{text}");
+}
+
+#[test]
+fn report_columns_of_a_catalog_are_used() {
+    let lab = lab();
+    let column = |name: &str, expr: &str| {
+        format!("[[column]]\nname = \"{name}\"\nexpr = \"{expr}\"\nunit = \"x\"\nbetter = \"lower\"\ndoc = \"Own.\"\n")
+    };
+    lab.write("c/columns.toml", &(column("faults_twice", "pgfault * 2") + &column("numa_migrated_mib", "pgfault")));
+    let c = json(&lab.ok("--catalog c compare d --json").out);
+    assert_eq!(mean(&c, "faults_twice", "off"), 2.0 * mean(&c, "pgfault", "off"));
+    assert_eq!(mean(&c, "numa_migrated_mib", "6.3"), mean(&c, "pgfault", "6.3"), "one of a built-in name replaces it");
+    assert!(mean(&c, "system_percent", "off") > 0.0, "the others stay");
+    assert!(lab.ok("--catalog c compare d").out.contains("\nOps faults_twice [x] "));
+    assert!(lab.ok("--catalog c counters faults_twice").out.contains("Own."));
+    lab.ok("--catalog c report d");
+    assert!(std::fs::read_to_string(lab.path("d/report.html")).unwrap().contains("Own."));
+    assert!(!lab.ok("compare d").out.contains("faults_twice"));
+    lab.write("c/columns.toml", &column("faults_twice", "pgfalt * 2"));
+    let place =
+        "c/columns.toml:3:8: unknown name `pgfalt` in the expression; expected a counter, a time or an earlier column";
+    lab.refused("--catalog c compare d", &[place, "did you mean `pgfault`?"]);
+    lab.write("e/column.toml", "");
+    lab.write("e/kernels/x.txt", "");
+    lab.refused("--catalog e list", &["e/column.toml: nothing reads this file", "did you mean `columns.toml`?"]);
+}
+
+#[test]
 fn the_baseline_can_be_chosen_and_turns_the_comparison_around() {
     let lab = lab();
     let ratio = |line: &str, kernel: &str| {
@@ -74,6 +124,7 @@ fn metrics_are_selected_and_counters_get_statistics() {
     assert_eq!(amean.len(), 2, "{text}");
     assert!(amean[0].contains("pgfault") && amean[1].contains("elapsed"), "{text}");
     assert!(!text.contains("Duration") && !text.contains("Ops"), "{text}");
+    assert!(!text.contains("In short"), "no workload is judged by figures that were picked: {text}");
     assert_eq!(lab.ok("compare d --metric pgfault --style csv").out.lines().count(), 3);
     let ended = lab.run("compare d --metric elapsd");
     assert_eq!((ended.code, ended.out.as_str()), (2, ""));
@@ -235,7 +286,7 @@ fn a_long_name_keeps_its_distance_from_the_one_before() {
     let lab = Lab::new();
     lab.write("sweep.toml", SWEEP);
     let out = lab.ok(&format!("{QUICK} --kernel off,6.12 --set scan.scan_size_mb=512")).out;
-    let names: Vec<&str> = out.lines().filter(|l| l.contains("6.12[") && !l.starts_with("Note")).collect();
+    let names: Vec<&str> = out.lines().filter(|l| l.contains("6.12[") && l.starts_with(' ')).collect();
     assert!(names.len() > 2 && names.iter().all(|l| l.contains("6.12[scan.scan_size_mb=512]")), "{out}");
     assert!(names.iter().all(|l| l.split_whitespace().count() == 2), "{names:?}");
 }

@@ -51,6 +51,27 @@ fn a_page_answers_everything_from_real_records() {
 }
 
 #[test]
+fn every_counter_that_runs_record_is_in_the_dictionary() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    // The designs of 2012 count what no other kernel does.
+    lab.ok(&format!("{QUICK} --kernel off,6.12,3.7-autonuma-v27,3.7-schednuma-v1r3 --out d"));
+    let known: Vec<Value> = serde_json::from_str(&lab.ok("counters --json").out).unwrap();
+    let known: Vec<&str> = known.iter().map(|c| c["name"].as_str().unwrap()).collect();
+    let mut recorded = std::collections::BTreeSet::new();
+    for (_, bytes) in lab.tree("d").iter().filter(|(path, _)| path.ends_with("scalars.json")) {
+        let record: Value = serde_json::from_slice(bytes).unwrap();
+        recorded.extend(record["counters"].as_object().unwrap().keys().cloned());
+    }
+    assert!(recorded.len() > 60 && recorded.contains("numa_scans"), "{recorded:?}");
+    let unknown: Vec<_> = recorded.iter().filter(|name| !known.contains(&name.as_str())).collect();
+    assert!(unknown.is_empty(), "no entry in crates/report/src/counters: {unknown:?}");
+    for name in ["local_misses", "remote_misses", "llc_hits"].iter().chain(&numalab_worker::sample::vmstat::ALWAYS) {
+        assert!(known.contains(name), "{name}, which guests record");
+    }
+}
+
+#[test]
 fn figures_of_the_page_are_those_of_the_json_form() {
     let lab = lab();
     lab.ok("report d --out p.html --star welch");

@@ -1,4 +1,5 @@
-//! The backend `vm` through the real command. `make vm` runs what needs a guest; plain `cargo test` lists it as ignored.
+//! The backend `vm` through the real command. `make vm` runs what needs a guest; plain `cargo test` lists it as
+//! ignored.
 #![allow(clippy::unwrap_used)]
 
 mod common;

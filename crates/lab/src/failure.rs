@@ -42,7 +42,8 @@ impl Failure {
         Failure::WorkerKilled,
     ];
 
-    /// Exit code of a command that ends with this failure: 4 to 12, or 1 for a failed run that needs no code of its own.
+    /// Exit code of a command that ends with this failure: 4 to 12, or 1 for a failed run that needs no code of its
+    /// own.
     pub fn exit_code(self) -> u8 {
         match self {
             Failure::WorkerKilled => 1,

@@ -2,8 +2,8 @@
 //!
 //! A catalog kernel is a model; on a real kernel only those of its tunables can be set that the kernel has a
 //! file for. What was asked for explicitly must be settable; what the catalog file sets is set where the kernel
-//! has it, and so are the settings of the system (balancing, huge pages), so that every backend runs under the same ones;
-//! the kernel's own defaults are only reported.
+//! has it, and so are the settings of the system (balancing, huge pages), so that every backend runs under the same
+//! ones; the kernel's own defaults are only reported.
 
 use numalab_model::kernel::Kernel;
 use numalab_worker::job::Knob;

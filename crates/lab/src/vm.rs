@@ -362,7 +362,8 @@ mod tests {
         std::fs::write(&worker, b"x").unwrap();
         if let Some(script) = script {
             // The report file is the one named in the argument that contains id=report.
-            let find = "for a; do case $a in file,id=report,path=*) r=${a#*path=};; file,id=console,path=*) c=${a#*path=};; esac; done";
+            let find = "for a; do case $a in file,id=report,path=*) r=${a#*path=};; \
+                    file,id=console,path=*) c=${a#*path=};; esac; done";
             std::fs::write(&qemu, format!("#!/bin/sh\n{find}\n{script}\n")).unwrap();
             std::fs::set_permissions(&qemu, std::fs::Permissions::from_mode(0o755)).unwrap();
         }

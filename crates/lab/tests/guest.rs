@@ -1,4 +1,5 @@
-//! Real guests, in their short form, on the packaged kernel: `make vm` runs them, plain `cargo test` lists them as ignored.
+//! Real guests, in their short form, on the packaged kernel: `make vm` runs them, plain `cargo test` lists them as
+//! ignored.
 
 #![allow(clippy::unwrap_used)]
 

@@ -3,7 +3,7 @@
 //! Problem: everything numalab knows about the world must work from a bare binary, and every piece of
 //! it must be replaceable without building anything.
 //! Approach: the TOML files are embedded at build time; [`Catalog::overlay`] lays a folder of the same
-//! shape over them, file by file. A name that looks like a path is read from disk instead.
+//! shape over them, file by file. Report columns belong to the crate `report`; of them only the overlay is here. A name that looks like a path is read from disk instead.
 //! Invariants: names of a kind are unique and listed in natural order (3.8 before 3.13); the `name`
 //! inside a file is checked against the file's by whoever parses it, with [`File::check_name`].
 
@@ -18,6 +18,9 @@ const EMBEDDED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/cata
 
 /// Folder of the cost classes, inside that of the machines.
 const CLASSES: &str = "classes";
+
+/// File of the report columns, beside the folders.
+const COLUMNS: &str = "columns.toml";
 
 /// Largest catalog file read from disk, bytes: specs are small, and a wrong path may be anything.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -95,6 +98,8 @@ pub struct Catalog {
     files: Vec<File>,
     /// Cost classes of overlays; those the program was built with are `machine`'s.
     classes: Vec<File>,
+    /// Place and text of an overlay's report columns.
+    columns: Option<(String, String)>,
 }
 
 impl Catalog {
@@ -107,13 +112,13 @@ impl Catalog {
                 files.push(File { kind, name: (*name).into(), label, text: Cow::Borrowed(text) });
             }
         }
-        let mut catalog = Self { files, classes: Vec::new() };
+        let mut catalog = Self { files, classes: Vec::new(), columns: None };
         catalog.sort();
         catalog
     }
 
-    /// Lays the files of `dir` (with folders `machines`, `kernels`, …, and `machines/classes` for cost classes) over
-    /// this catalog: equal names are replaced, new ones added.
+    /// Lays the files of `dir` (with folders `machines`, `kernels`, …, `machines/classes` for cost classes, and the file
+    /// `columns.toml`) over this catalog: equal names are replaced, new ones added.
     ///
     /// # Errors
     /// `dir` is no folder, or a file in it cannot be read as text.
@@ -131,10 +136,15 @@ impl Catalog {
         if classes.is_dir() {
             lay_over(&mut self.classes, Kind::Machine, &classes)?;
         }
+        let columns = dir.join(COLUMNS);
+        if columns.exists() {
+            found = true;
+            self.columns = Some(text_of(&columns, "a TOML file of report columns")?);
+        }
         if !found {
             let e = no_folder(dir, "no catalog here".into());
             let folders: Vec<_> = Kind::ALL.iter().map(|k| k.folder()).collect();
-            return Err(SpecError { expected: format!("a folder with any of {}", folders.join(", ")), ..e });
+            return Err(SpecError { expected: format!("a folder with any of {}, {COLUMNS}", folders.join(", ")), ..e });
         }
         refuse_misspelt(dir)?;
         self.sort();
@@ -159,6 +169,11 @@ impl Catalog {
             _ => self.get(Kind::Machine, name),
         };
         file.map(|f| (f.label.clone(), f.text.to_string()))
+    }
+
+    /// Place and text of the overlay's report columns, if it has any.
+    pub fn columns(&self) -> Option<(&str, &str)> {
+        self.columns.as_ref().map(|(label, text)| (label.as_str(), text.as_str()))
     }
 
     /// The file that `name` means: a path if it ends in `.toml` or has a `/`, else a name.
@@ -224,7 +239,8 @@ impl kernel::Lookup for Catalog {
     }
 }
 
-/// Refuses a folder that nothing reads but that was meant to be read: one with TOML files, or nearly of a known name.
+/// Refuses what nothing reads but was meant to be read: a folder with TOML files or nearly of a known name, and a file
+/// nearly called as that of the columns.
 fn refuse_misspelt(dir: &Path) -> Result<(), SpecError> {
     let known = Kind::ALL.map(Kind::folder);
     let io =
@@ -232,6 +248,10 @@ fn refuse_misspelt(dir: &Path) -> Result<(), SpecError> {
     for entry in std::fs::read_dir(dir).map_err(|e| io(dir, &e))? {
         let path = entry.map_err(|e| io(dir, &e))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_file() && name != COLUMNS && nearest(&name, [COLUMNS]).is_some() {
+            let e = SpecError::plain(&path.display().to_string(), "nothing reads this file", COLUMNS);
+            return Err(e.near(&name, [COLUMNS]));
+        }
         if !path.is_dir() || name.starts_with('.') || known.contains(&name.as_str()) {
             continue;
         }
@@ -257,9 +277,15 @@ pub fn is_path(name: &str) -> bool {
 /// # Errors
 /// It does not exist, is no regular file, is larger than 16 MiB, or is not UTF-8.
 pub fn read(kind: Kind, path: &Path) -> Result<File, SpecError> {
+    let (label, text) = text_of(path, &format!("a TOML file with a description of the {}", kind.noun()))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(File { kind, name, label, text: Cow::Owned(text) })
+}
+
+/// Place and text of a file; errors as in [`read`].
+fn text_of(path: &Path, expected: &str) -> Result<(String, String), SpecError> {
     let label = path.display().to_string();
-    let expected = format!("a TOML file with a description of the {}", kind.noun());
-    let bad = |what: String| SpecError::plain(&label, what, expected.clone());
+    let bad = |what: String| SpecError::plain(&label, what, expected);
     let meta = std::fs::metadata(path).map_err(|e| bad(reason(&e)))?;
     if !meta.is_file() {
         return Err(bad("not a file".into()));
@@ -269,8 +295,7 @@ pub fn read(kind: Kind, path: &Path) -> Result<File, SpecError> {
     }
     let bytes = std::fs::read(path).map_err(|e| bad(reason(&e)))?;
     let text = String::from_utf8(bytes).map_err(|_| bad("not UTF-8 text".into()))?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(File { kind, name, label, text: Cow::Owned(text) })
+    Ok((label, text))
 }
 
 fn reason(e: &std::io::Error) -> String {
@@ -364,6 +389,20 @@ mod tests {
         std::fs::remove_dir_all(other).unwrap();
         std::fs::write(folder.join("bin.toml"), [0xff, 0xfe]).unwrap();
         assert!(c.overlay(dir.path()).unwrap_err().to_string().contains("not UTF-8"));
+    }
+
+    #[test]
+    fn overlay_has_report_columns() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut c = Catalog::embedded();
+        assert_eq!(c.columns(), None);
+        std::fs::write(dir.path().join("columns.toml"), "# none").unwrap();
+        c.overlay(dir.path()).unwrap();
+        assert_eq!(c.columns().map(|f| f.1), Some("# none"), "it makes a catalog alone");
+        assert!(c.columns().unwrap().0.ends_with("/columns.toml"));
+        std::fs::write(dir.path().join("column.toml"), "").unwrap();
+        let e = c.overlay(dir.path()).unwrap_err().to_string();
+        assert!(e.ends_with("nothing reads this file; expected columns.toml; did you mean `columns.toml`?"), "{e}");
     }
 
     #[test]

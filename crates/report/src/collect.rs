@@ -1,8 +1,8 @@
 //! From records to a comparison.
 //!
-//! Invariants: only completed runs give samples, since a run that was cut off or failed has no result; how many there were
-//! of each is kept. A scalar or counter seen in any run gets an entry for every kernel, so no row or column vanishes; the
-//! order is that of first appearance, kernel by kernel, so the same records give the same report.
+//! Invariants: only completed runs give samples, since a run that was cut off or failed has no result; how many there
+//! were of each is kept. A scalar or counter seen in any run gets an entry for every kernel, so no row or column
+//! vanishes; the order is that of first appearance, kernel by kernel, so the same records give the same report.
 
 use numalab_model::record::{Outcome, Scalar, Status};
 
@@ -23,7 +23,7 @@ pub struct WorkloadRuns<'a> {
 /// Builds a comparison; `baseline` is an index into `kernels`.
 pub fn collect(kernels: Vec<Kernel>, baseline: usize, workloads: &[WorkloadRuns<'_>]) -> Comparison {
     let workloads = workloads.iter().map(|w| workload(w, &kernels)).collect();
-    Comparison { kernels, baseline, workloads, axes: Vec::new() }
+    Comparison { kernels, baseline, workloads, ..Comparison::default() }
 }
 
 /// Name of a scalar in reports: `elapsed_s` is `elapsed`, a score keeps its name.
@@ -82,7 +82,7 @@ fn lost(runs: Runs) -> Option<String> {
         0 if runs.total == 0 => Some("no runs, so its column has no figures".into()),
         0 => Some(format!("no run of {} completed ({}), so its column has no figures", runs.total, why())),
         n if n < runs.total => {
-            Some(format!("{n} of {} runs completed ({}); figures and sums leave the others out", runs.total, why()))
+            Some(format!("{n} of {} runs completed ({}); figures leave the others out", runs.total, why()))
         }
         _ => None,
     }
@@ -133,11 +133,12 @@ fn add_counters(counters: &mut Vec<Counter>, values: &[(String, u64)], kernel: O
     }
 }
 
-/// Sums over the completed runs of a kernel.
+/// Sums over the completed runs of a kernel; 0 of what none of them reports.
 fn duration(runs: &[&Outcome]) -> Option<Duration> {
     let completed = || runs.iter().filter(|o| o.status == Status::Completed);
     completed().next()?;
-    let total = |name: &str| completed().flat_map(|o| &o.scalars).filter(|s| s.name == name).map(|s| s.value).sum();
+    let total =
+        |name: &str| completed().flat_map(|o| &o.scalars).filter(|s| s.name == name).fold(0.0, |sum, s| sum + s.value);
     Some(Duration { user_s: total("user_s"), system_s: total("system_s"), elapsed_s: total("elapsed_s") })
 }
 
@@ -203,7 +204,7 @@ mod tests {
         assert_eq!(w.runs.iter().map(|r| r.completed()).collect::<Vec<_>>(), [1, 0]);
         let want = [
             "x: a run failed: no memory",
-            "x: 1 of 3 runs completed (1 reached the time limit, 1 failed); figures and sums leave the others out",
+            "x: 1 of 3 runs completed (1 reached the time limit, 1 failed); figures leave the others out",
             "y: no run of 2 completed (2 reached the time limit), so its column has no figures",
         ];
         assert_eq!(w.warnings, want);

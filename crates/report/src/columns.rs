@@ -1,7 +1,7 @@
 //! Derived columns: figures computed from counters, declared in `catalog/columns.toml`.
 //!
-//! Problem: a new figure must not need new code. Approach: one entry per column with an expression over counters and the
-//! run's times; [`crate::expr`] evaluates it run by run, so a derived figure has samples like any other.
+//! Problem: a new figure must not need new code. Approach: one entry per column with an expression over counters and
+//! the run's times; [`crate::expr`] evaluates it run by run, so a derived figure has samples like any other.
 //! Invariant: a counter that a kernel does not have counts as 0; a division by zero gives no figure for that run.
 
 use numalab_model::spec::{Doc, SpecError, Table};
@@ -46,8 +46,8 @@ pub fn built_in() -> Result<Vec<Column>, SpecError> {
 /// Reads columns from TOML text; `file` is used in messages.
 ///
 /// # Errors
-/// A [`SpecError`] with the place of the first mistake: syntax, an unknown key, a wrong direction, a bad expression, a name
-/// that is neither a counter nor a time nor an earlier column, or a name used twice.
+/// A [`SpecError`] with the place of the first mistake: syntax, an unknown key, a wrong direction, a bad expression, a
+/// name that is neither a counter nor a time nor an earlier column, or a name used twice.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Column>, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
@@ -55,6 +55,33 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Column>, SpecError> {
     for table in root.tables("column")? {
         let column = read(table, &out)?;
         out.push(column);
+    }
+    root.finish()?;
+    Ok(out)
+}
+
+/// The built-in columns with those of a file laid over them: one of a built-in name takes its place, others follow.
+///
+/// # Errors
+/// As [`parse`]; a column in the place of a built-in one may use the columns before that place.
+pub fn laid_over(file: &str, text: &str) -> Result<Vec<Column>, SpecError> {
+    let doc = Doc::parse(file, text)?;
+    let root = doc.root();
+    let mut out = built_in()?;
+    let own = out.len();
+    let mut replaced: Vec<usize> = Vec::new();
+    for table in root.tables("column")? {
+        let name = table.str("name")?.value;
+        match out.iter().position(|c| c.name == name).filter(|at| *at < own && !replaced.contains(at)) {
+            Some(at) => {
+                out[at] = read(table, &out[..at])?;
+                replaced.push(at);
+            }
+            None => {
+                let column = read(table, &out)?;
+                out.push(column);
+            }
+        }
     }
     root.finish()?;
     Ok(out)
@@ -97,9 +124,10 @@ fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
     Ok(Column { name: name.value, title, unit, higher_is_better, doc, formula: text.value, expr })
 }
 
-/// Computes the columns for every workload of a comparison, replacing what was derived before; a column of which nothing was
-/// counted is left out.
+/// Computes the columns for every workload of a comparison, replacing what was derived before, and keeps their
+/// definitions in it; a column of which nothing was counted is left out.
 pub fn apply(c: &mut Comparison, columns: &[Column]) {
+    c.columns = columns.to_vec();
     let kernels = c.kernels.len();
     for w in &mut c.workloads {
         w.derived.clear();
@@ -177,6 +205,28 @@ mod tests {
         assert_eq!(c.workloads[0].metric("numa_local_percent").unwrap().samples, [vec![50.0]]);
         assert!(c.workloads[0].metric("thp_fault_success_percent").is_none());
         assert!(c.workloads[0].metric("system_percent").is_none(), "user and system were not recorded");
+    }
+
+    #[test]
+    fn columns_of_a_file_replace_and_add() {
+        let column = |name: &str, expr: &str| {
+            format!("[[column]]\nname = \"{name}\"\nexpr = \"{expr}\"\nbetter = \"lower\"\ndoc = \"x\"\n")
+        };
+        let text = column("numa_cost", "numa_hint_faults * 2") + &column("mine", "numa_cost + 1");
+        let own = built_in().unwrap();
+        let all = laid_over("c.toml", &text).unwrap();
+        assert_eq!(all.len(), own.len() + 1);
+        let at = own.iter().position(|c| c.name == "numa_cost").unwrap();
+        assert_eq!((all[at].name.as_str(), all[at].formula.as_str()), ("numa_cost", "numa_hint_faults * 2"));
+        let mut c = comparison(&[100.0], &[25.0]);
+        apply(&mut c, &all);
+        assert_eq!(c.workloads[0].metric("mine").unwrap().samples, [vec![201.0]]);
+        assert_eq!(c.columns.len(), all.len(), "their definitions go with the figures");
+        let refused = |text: String| laid_over("c.toml", &text).unwrap_err().what;
+        assert!(refused(column("mine", "1").repeat(2)).contains("taken"));
+        assert!(refused(column("numa_cost", "1").repeat(2)).contains("taken"));
+        assert!(refused(column("numa_hint_faults", "1")).contains("taken"), "a counter");
+        assert!(refused(column("numa_cost", "numa_cost_with_copy")).contains("unknown name"), "it comes later");
     }
 
     #[test]

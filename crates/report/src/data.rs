@@ -6,6 +6,8 @@
 
 use numalab_stats::Better;
 
+use crate::columns::Column;
+use crate::origin::Origin;
 use crate::tables::rows::Family;
 
 /// Kernels compared on workloads.
@@ -19,6 +21,10 @@ pub struct Comparison {
     pub workloads: Vec<Workload>,
     /// Properties that all runs share (`machine`, `seeds`, …), printed by the lkp layout.
     pub axes: Vec<(String, String)>,
+    /// What was run, for the heading; `None` for figures that no run of numalab gave.
+    pub origin: Option<Origin>,
+    /// Definitions of the derived figures.
+    pub columns: Vec<Column>,
 }
 
 impl Comparison {

@@ -9,7 +9,7 @@
 //! Figures are of completed runs; `runs` counts those and the others. Metrics are elapsed, user, system, blocked, every
 //! score, every derived column, every counter and every skip reason, per run. `tests` holds, for every time and score on
 //! every other kernel, the probabilities, the interval of the ratio and the change that would have been seen. `ratio` is
-//! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is 0 for a single run.
+//! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is null for a single run.
 //! Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
 
 use std::fmt;
@@ -137,7 +137,7 @@ pub struct Figures {
     pub min: Option<f64>,
     /// Largest run.
     pub max: Option<f64>,
-    /// Standard deviation, divisor n - 1; 0 for a single run.
+    /// Standard deviation, divisor n - 1; `None` for a single run.
     pub stddev: Option<f64>,
     /// Mean / baseline mean; `None` when the baseline is 0 or absent.
     pub ratio: Option<f64>,
@@ -153,7 +153,7 @@ impl Figures {
             mean,
             min: describe::min(samples),
             max: describe::max(samples),
-            stddev: mean.map(|_| describe::stddev(samples).unwrap_or(0.0)),
+            stddev: describe::stddev(samples),
             ratio: mean.zip(base).map(|(m, b)| m / b),
         }
     }

@@ -5,6 +5,7 @@ use numalab_stats::star::StarRule;
 use crate::assess::{self, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
+use crate::tables::monitor::Of;
 
 /// Most notes about differences too small to see; a large comparison has one for nearly every row.
 const UNSEEN_LIMIT: usize = 12;
@@ -23,7 +24,8 @@ pub fn text(c: &Comparison, rule: StarRule) -> String {
     out
 }
 
-/// What a reader must know, in order: missing and single runs, short runs, differences too small to see, warnings of the runs.
+/// What a reader must know, in order: missing and single runs, short runs, differences too small to see, warnings of
+/// the runs.
 pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
     let mut out = Vec::new();
     let marks: Vec<&str> = c.kernels.iter().map(|k| k.mark.as_str()).collect();
@@ -39,10 +41,15 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
                     with each other only";
         out.push(format!("columns marked vm-modelled {text}"));
     }
+    // What is said of every workload is said of the machine or of a kernel.
+    let everywhere = |t: &&String| c.workloads.len() > 1 && c.workloads.iter().all(|w| w.warnings.contains(t));
+    let common: Vec<&String> = c.workloads.iter().take(1).flat_map(|w| &w.warnings).filter(everywhere).collect();
+    out.extend(common.iter().map(|t| (*t).clone()));
     for w in &c.workloads {
         out.extend(single_runs(c, w, rule));
         out.extend(short_runs(w));
-        out.extend(w.warnings.iter().map(|t| format!("{}: {t}", w.name)));
+        out.extend(unequal_runs(w));
+        out.extend(w.warnings.iter().filter(|t| !common.contains(t)).map(|t| format!("{}: {t}", w.name)));
     }
     out.extend(unseen(c));
     out
@@ -56,6 +63,13 @@ fn single_runs(c: &Comparison, w: &Workload, rule: StarRule) -> Option<String> {
             StarRule::GenC | StarRule::Welch => "nothing can be starred there",
         };
         format!("{}: single runs, so no spread is known; {says}", w.name)
+    })
+}
+
+fn unequal_runs(w: &Workload) -> Option<String> {
+    let sums = !w.counters.is_empty() || !w.reasons.is_empty() || w.durations.iter().any(Option::is_some);
+    (sums && Of::workload(w) == Of::OneRun).then(|| {
+        format!("{}: kernels have different numbers of completed runs, so rows marked /run are means, not sums", w.name)
     })
 }
 
@@ -90,4 +104,22 @@ fn unseen(c: &Comparison) -> Vec<String> {
         out.push(format!("and {more} more rows without a clear difference"));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_of_every_workload_is_said_once() {
+        let w = |name: &str, own: &str| Workload {
+            name: name.into(),
+            warnings: vec!["assumed: 64 GiB per node".into(), own.into()],
+            ..Workload::default()
+        };
+        let mut c = Comparison { workloads: vec![w("a", "one"), w("b", "two")], ..Comparison::default() };
+        assert_eq!(notes(&c, StarRule::default()), ["assumed: 64 GiB per node", "a: one", "b: two"]);
+        c.workloads.truncate(1);
+        assert_eq!(notes(&c, StarRule::default()), ["a: assumed: 64 GiB per node", "a: one"]);
+    }
 }

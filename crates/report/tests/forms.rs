@@ -34,7 +34,8 @@ fn comparison() -> Comparison {
         ..Workload::default()
     };
     let kernels = vec![kernel("6.1", "sim"), kernel("6.7", "sim")];
-    Comparison { kernels, baseline: 0, workloads: vec![workload], axes: vec![("machine".into(), "naples".into())] }
+    let axes = vec![("machine".into(), "naples".into())];
+    Comparison { kernels, workloads: vec![workload], axes, ..Comparison::default() }
 }
 
 #[test]
@@ -273,9 +274,10 @@ fn a_kernel_without_a_completed_run_keeps_its_column_in_every_form() {
     let c = nothing_completed(1);
     let row = |text: &str, start: &str| squeezed(text.lines().find(|l| l.starts_with(start)).unwrap());
     let text = mmtests::report(&c, &Default::default());
-    // As mmtests prints what does not exist; the notes say so.
-    assert_eq!(row(&text, "Amean     elapsed"), "Amean elapsed 12.00 ( 0.00%) 0.00 ( 0.00%)");
-    assert_eq!(row(&text, "Duration Elapsed"), "Duration Elapsed 36.00 0.00");
+    assert_eq!(row(&text, "Amean     elapsed"), "Amean elapsed 12.00 ( 0.00%) -");
+    assert_eq!(row(&text, "Duration Elapsed"), "Duration Elapsed 36.00 -");
+    assert_eq!(row(&text, "Ops NUMA hint faults"), "Ops NUMA hint faults 12000.00 -");
+    assert_eq!(row(&text, "Ops numa_local"), "Ops numa_local_percent [%] 25.00 -");
     let markdown = markdown::report(&c, &Default::default());
     assert_eq!(row(&markdown, "| Amean elapsed"), "| Amean elapsed | 12.00 (0.00%) | – |");
     assert_eq!(row(&markdown, "| Ops NUMA hint faults"), "| Ops NUMA hint faults | 12000.00 | – |");
@@ -302,9 +304,9 @@ fn against_a_baseline_without_a_completed_run_there_is_no_percentage() {
     let c = nothing_completed(0);
     let row = |text: &str, start: &str| squeezed(text.lines().find(|l| l.starts_with(start)).unwrap());
     let text = mmtests::report(&c, &Default::default());
-    assert_eq!(row(&text, "Amean     elapsed"), "Amean elapsed 0.00 ( 0.00%) 22.00 ( 0.00%)");
+    assert_eq!(row(&text, "Amean     elapsed"), "Amean elapsed - 22.00 ( - )");
     let markdown = markdown::report(&c, &Default::default());
-    assert_eq!(row(&markdown, "| Amean elapsed"), "| Amean elapsed | – | 22.00 |");
+    assert_eq!(row(&markdown, "| Amean elapsed"), "| Amean elapsed | – | 22.00 (–) |");
     let lkp = lkp::report(&c, lkp::Options { all: true });
     let line = lkp.lines().find(|l| l.ends_with("numa01.time.elapsed_time")).unwrap();
     assert_eq!(squeezed(line), "- 22.00 ± 7% numa01.time.elapsed_time");
@@ -314,6 +316,61 @@ fn against_a_baseline_without_a_completed_run_there_is_no_percentage() {
 /// A line with single blanks.
 fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn columns_of_different_numbers_of_runs_are_per_run() {
+    let mut c = comparison();
+    let w = &mut c.workloads[0];
+    w.reasons = vec![Counter { name: "skip.small".into(), samples: vec![vec![3.0; 3], vec![]] }];
+    let text = mmtests::report(&c, &Default::default());
+    let row = |text: &str, start: &str| squeezed(text.lines().find(|l| l.starts_with(start)).unwrap());
+    assert_eq!(row(&text, "Duration Elapsed"), "Duration Elapsed 36.00 66.00", "three runs each: sums, as in mmtests");
+    assert_eq!(row(&text, "Reason skip.small"), "Reason skip.small 9.00 -", "6.7 does not report it");
+    let w = &mut c.workloads[0];
+    // Of the second kernel one run only completed.
+    w.runs[1] = Runs { total: 3, timeout: 2, failed: 0 };
+    w.counters.iter_mut().for_each(|m| m.samples[1].truncate(1));
+    w.durations[1] = Some(Duration { user_s: 1.0, system_s: 2.0, elapsed_s: 22.0 });
+    let text = mmtests::report(&c, &Default::default());
+    assert_eq!(row(&text, "Duration/run Elapsed"), "Duration/run Elapsed 12.00 22.00");
+    assert_eq!(row(&text, "Ops/run NUMA hint faults"), "Ops/run NUMA hint faults 4000.00 8000.00");
+    assert_eq!(row(&text, "Ops/run NUMA hint local percent"), "Ops/run NUMA hint local percent 25.00 75.00");
+    assert_eq!(row(&text, "Reason/run skip.small"), "Reason/run skip.small 3.00 -");
+    assert!(
+        text.contains("Note: numa01: kernels have different numbers of completed runs, so rows marked /run"),
+        "{text}"
+    );
+    assert!(markdown::report(&c, &Default::default()).contains("| Ops/run NUMA hint faults | 4000.00 | 8000.00 |"));
+    // A column without any is a dash and leaves the others as they are.
+    let text = mmtests::report(&nothing_completed(1), &Default::default());
+    assert_eq!(row(&text, "Duration Elapsed"), "Duration Elapsed 36.00 -");
+}
+
+#[test]
+fn the_spread_of_one_run_and_a_share_of_nothing_are_no_figures() {
+    let mut c = comparison();
+    let w = &mut c.workloads[0];
+    w.metrics[0].samples[1].truncate(1);
+    w.counters[0].samples[0] = vec![0.0; 3];
+    w.counters[1].samples[0] = vec![0.0; 3];
+    columns::apply(&mut c, &columns::built_in().unwrap());
+    let text = mmtests::report(&c, &Default::default());
+    let row = |text: &str, start: &str| squeezed(text.lines().find(|l| l.starts_with(start)).unwrap());
+    assert_eq!(row(&text, "Stddev    elapsed"), "Stddev elapsed 2.00 ( 0.00%) -");
+    assert_eq!(row(&text, "CoeffVar  elapsed"), "CoeffVar elapsed 16.67 ( 0.00%) -");
+    assert_eq!(row(&text, "CoeffVar  blocked"), "CoeffVar blocked - 0.00 ( - )", "0 of 0, and nothing to compare with");
+    assert_eq!(row(&text, "Ops numa_local_percent"), "Ops numa_local_percent [%] - 75.00");
+    assert!(!text.contains("efficiency"), "nothing was scanned, so nothing was scanned well: {text}");
+    // Columns do not move: a dash ends where the digits end.
+    let line = |start: &str| text.lines().find(|l| l.starts_with(start)).unwrap();
+    let (mean, spread) = (line("Amean     elapsed"), line("Stddev    elapsed"));
+    assert_eq!(mean.find("22.00").or(mean.find("20.00")).unwrap() + 4, spread.rfind('-').unwrap());
+    assert!(csv::report(&c).contains("\nnuma01,elapsed,s,lower,6.7,1,20,20,20,,1.6666666666666667,3,0,1\n"));
+    let value: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
+    assert_eq!(value["workloads"][0]["metrics"][0]["kernels"]["6.7"]["stddev"], serde_json::Value::Null);
+    let page = html::render(&html::Input::new("x", &c));
+    assert!(page.contains("20.00</span> <small>± –, n 1") || page.contains("20</span> <small>± –, n 1"));
 }
 
 #[test]

@@ -104,21 +104,18 @@ pub fn hstddev(samples: &[f64]) -> Option<f64> {
     Some(h * h * (sum / samples.len() as f64).sqrt())
 }
 
-/// Coefficient of variation in percent, `100 * stddev / amean`; 0 where either does not exist or the mean is 0.
-pub fn coeffvar(samples: &[f64]) -> f64 {
+/// Coefficient of variation in percent, `100 * stddev / amean`; `None` where either does not exist or the mean is 0.
+pub fn coeffvar(samples: &[f64]) -> Option<f64> {
     relative(stddev(samples), amean(samples))
 }
 
-/// Harmonic coefficient of variation in percent, `100 * hstddev / hmean`; 0 where either does not exist.
-pub fn hcoeffvar(samples: &[f64]) -> f64 {
+/// Harmonic coefficient of variation in percent, `100 * hstddev / hmean`; `None` where either does not exist.
+pub fn hcoeffvar(samples: &[f64]) -> Option<f64> {
     relative(hstddev(samples), hmean(samples))
 }
 
-fn relative(spread: Option<f64>, mean: Option<f64>) -> f64 {
-    match (spread, mean) {
-        (Some(s), Some(m)) if m != 0.0 => 100.0 * s / m,
-        _ => 0.0,
-    }
+fn relative(spread: Option<f64>, mean: Option<f64>) -> Option<f64> {
+    spread.zip(mean.filter(|m| *m != 0.0)).map(|(s, m)| 100.0 * s / m)
 }
 
 /// Number of samples that "the best P percent" means: `floor(n * percent / 100)`, at least 1.
@@ -163,7 +160,8 @@ mod tests {
         assert_eq!(hmean(&[1.0, -1.0]), None);
         assert_eq!(stddev(&[5.0]), None);
         assert_eq!(hstddev(&[5.0]), None);
-        assert_eq!(coeffvar(&[5.0]), 0.0);
+        assert_eq!((coeffvar(&[5.0]), hcoeffvar(&[5.0])), (None, None));
+        assert_eq!(coeffvar(&[0.0, 0.0]), None, "a share of nothing");
         assert_eq!(percentile(&[], 50.0), None);
         assert_eq!(best_mean(&[], 50.0, Better::Lower), None);
     }

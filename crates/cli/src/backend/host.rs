@@ -1,7 +1,7 @@
 //! The machine at hand, with the kernel it runs.
 //!
-//! A kernel of the experiment stands for the running one if it is called `host`, if it is of the same series, or if it is
-//! only a setting of any kernel (`off`). Settings are made before a run and undone after it, which needs root.
+//! A kernel of the experiment stands for the running one if it is called `host`, if it is of the same series, or if it
+//! is only a setting of any kernel (`off`). Settings are made before a run and undone after it, which needs root.
 
 use super::Ready;
 use crate::context::Context;

@@ -1,5 +1,6 @@
 //! `numalab compare`: the records of an experiment as one report.
 
+use crate::context::Context;
 use crate::failure::{note, Done, Exit, Failure};
 use crate::records;
 use clap::ValueEnum;
@@ -40,7 +41,8 @@ pub struct Args {
     /// Widths and labels of mmtests: as from 2018 to 2025, or as of 2026; 2018 if not given
     #[arg(long, value_name = "YEAR")]
     layout: Option<Layout>,
-    /// Add the tests beside the star: probabilities, Holm's correction, interval, detectable change; always part of JSON
+    /// Add the tests beside the star: probabilities, Holm's correction, interval, detectable change; always part of
+    /// JSON
     #[arg(long)]
     tests: bool,
     /// Every row: zero vmstat rows in mmtests, unchanged metrics in lkp
@@ -134,13 +136,13 @@ pub enum Layout {
 /// Prints the comparison; a run without a record, one that did not complete and a bound that is passed are findings.
 ///
 /// # Errors
-/// Not an experiment's directory, an unknown baseline or metric, a bound that tests nothing, an option that the style does
-/// not read, or a damaged record.
-pub fn run(args: &Args) -> Result<Done, Failure> {
+/// Not an experiment's directory, an unknown baseline or metric, a bound that tests nothing, an option that the style
+/// does not read, or a damaged record.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     args.refuse_ineffective()?;
     let bounds = args.fail_if.iter().map(|b| FailIf::parse(b)).collect::<Result<Vec<_>, _>>()?;
     let store = Store::open(&args.dir)?;
-    let loaded = records::load(&store, args.baseline.as_deref(), records::Series::Drop)?;
+    let loaded = records::load(context, &store, args.baseline.as_deref(), records::Series::Drop)?;
     let mut exit = loaded.exit();
     loaded.remarks().iter().for_each(|r| note(r));
     let (mut broken, mut untested) = (Vec::new(), Vec::new());
@@ -165,7 +167,9 @@ fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {
     Ok(match args.style() {
         Style::Mmtests => {
             let vmstat = if args.all { VmstatRows::All } else { VmstatRows::NonZero };
-            mmtests::report(c, &mmtests::Options { table, vmstat, ..mmtests::Options::default() }) + &tests
+            // Figures that were picked are not what a workload is judged by.
+            let summary = args.metric.is_empty();
+            mmtests::report(c, &mmtests::Options { table, vmstat, summary, ..mmtests::Options::default() }) + &tests
         }
         Style::Lkp => lkp::report(c, lkp::Options { all: args.all }) + &tests,
         Style::Markdown if tests.is_empty() => markdown::report(c, &table),

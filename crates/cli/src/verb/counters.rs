@@ -1,9 +1,10 @@
 //! `numalab counters`: what every counter means, since when, and what it does not count.
 
+use crate::context::Context;
 use crate::failure::{Done, Failure};
 use numalab_model::spec::SpecError;
 use numalab_report::counters::{self, CounterDoc};
-use numalab_report::{columns, html::reasons::REASONS};
+use numalab_report::html::reasons::REASONS;
 use serde_json::{json, Value};
 
 /// Arguments of `counters`.
@@ -20,15 +21,16 @@ pub struct Args {
 ///
 /// # Errors
 /// Nothing has the name.
-pub fn run(args: &Args) -> Result<Done, Failure> {
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let pattern = args.name.as_deref().unwrap_or("");
     let found: Vec<&CounterDoc> = counters::all().filter(|c| c.name.contains(pattern)).collect();
     // Figures that are not counters are asked for by name only: the bare dictionary is that of the kernel.
     let asked = |name: &str| !pattern.is_empty() && name.contains(pattern);
-    let derived: Vec<_> = columns::built_in()?.into_iter().filter(|c| asked(&c.name)).collect();
+    let derived: Vec<_> = context.columns.iter().filter(|c| asked(&c.name)).collect();
     let reasons: Vec<_> = REASONS.iter().filter(|r| asked(r.0)).collect();
     if found.is_empty() && derived.is_empty() && reasons.is_empty() {
-        let names = counters::all().map(|c| c.name).chain(REASONS.iter().map(|r| r.0));
+        let columns = context.columns.iter().map(|c| c.name.as_str());
+        let names = counters::all().map(|c| c.name).chain(REASONS.iter().map(|r| r.0)).chain(columns);
         let e = SpecError::plain(
             "counters",
             format!("no counter `{pattern}`"),

@@ -12,6 +12,7 @@ use numalab_model::plan::{fingerprint, KernelPlan, Plan};
 use numalab_model::record::Store;
 use numalab_report::html::{self, Input, Setting};
 use numalab_report::order::unique;
+use numalab_report::origin::Origin;
 use numalab_report::StarRule;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ pub struct Args {
 /// Not an experiment's directory, an unknown baseline, a damaged record, or a file that cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let store = Store::open(&args.dir)?;
-    let loaded = records::load(&store, args.baseline.as_deref(), Series::Keep)?;
+    let loaded = records::load(context, &store, args.baseline.as_deref(), Series::Keep)?;
     loaded.remarks().iter().for_each(|r| note(r));
     let page = page(context, &store, &loaded, args.star.into(), &args.machine)?;
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
@@ -68,7 +69,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 /// See [`run`].
 pub fn write_into(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     let store = Store::open(dir)?;
-    let loaded = records::load(&store, None, Series::Keep)?;
+    let loaded = records::load(context, &store, None, Series::Keep)?;
     let out = dir.join("report.html");
     options::write(&out, &page(context, &store, &loaded, StarRule::default(), &[])?)?;
     Ok(out)
@@ -93,7 +94,7 @@ fn page(
     let plan_of = |k: usize| loaded.runs.iter().find(|r| r.kernel == k).map(|r| &r.manifest.plan.kernel);
     Ok(html::render(&Input {
         rule,
-        facts: facts(store, &plans),
+        facts: loaded.comparison.origin.as_ref().map_or_else(Vec::new, |o| facts(o, &plans)),
         machines: machines.iter().collect(),
         runs: runs.collect(),
         settings: kernels.map(|k| plan_of(k).map_or_else(Vec::new, |p| settings(context, p))).collect(),
@@ -111,23 +112,12 @@ fn title(store: &Store) -> String {
 }
 
 /// What was run, in the order a reader asks.
-fn facts(store: &Store, plans: &[&Plan]) -> Vec<(String, String)> {
+fn facts(origin: &Origin, plans: &[&Plan]) -> Vec<(String, String)> {
     let every = |of: &dyn Fn(&Plan) -> String| unique(plans.iter().map(|p| of(p))).join(", ");
     let backend = |p: &Plan| match p.backend.as_str() {
         "sim" => "sim: a model's predictions, not measurements".to_string(),
         "vm" => "vm: real kernels under emulation; times are not real".to_string(),
         other => other.to_string(),
-    };
-    let seeds = {
-        let mut seeds: Vec<u64> = plans.iter().map(|p| p.seed).collect();
-        seeds.sort_unstable();
-        seeds.dedup();
-        match seeds.as_slice() {
-            [] => String::new(),
-            [one] => one.to_string(),
-            [first, .., last] if last - first == seeds.len() as u64 - 1 => format!("{first} to {last}"),
-            some => some.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-        }
     };
     let params = |p: &Plan| {
         let list: Vec<String> = p.workload.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();
@@ -138,8 +128,8 @@ fn facts(store: &Store, plans: &[&Plan]) -> Vec<(String, String)> {
         fact("Backend", every(&backend)),
         fact("Machine", every(&|p| p.machine.name.clone())),
         fact("Workload", every(&params)),
-        fact("Runs", format!("{} of {}", plans.len(), store.file().runs.len())),
-        fact("Seeds", seeds),
+        fact("Runs", format!("{} of {}", origin.recorded, origin.asked)),
+        fact("Seeds", origin.seed_list()),
         fact("Version", every(&|p| format!("numalab {}", p.version))),
     ]
 }
@@ -161,7 +151,8 @@ fn machines(context: &Context, plans: &[&Plan], files: &[String]) -> Result<Vec<
         match given.iter().find(|m| same(m)).cloned().or_else(|| from_name().filter(same)) {
             Some(m) => out.push(m),
             None => note(&format!(
-                "numalab: machine {} is not drawn: it is not in the catalog as it was at the run; --machine FILE names it",
+                "numalab: machine {} is not drawn: it is not in the catalog as it was at the run; \
+                 --machine FILE names it",
                 plan.name
             )),
         }

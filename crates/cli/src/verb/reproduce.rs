@@ -303,6 +303,9 @@ impl Work<'_> {
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
             let finished = execute(&store, &runs, &self.executor)?;
             steps.extend(runs);
+            if let Some(f) = finished.iter().find(|f| f.record.outcome.status != Status::Completed) {
+                return Err(unmeasured(&format!("{}: {} = {count}", block.group, c.parameter.value), f));
+            }
             let values: Option<Vec<f64>> = finished.iter().map(|f| figure(&f.record.outcome, &c.metric)).collect();
             let values = values.filter(|v| !v.is_empty());
             let mean = values.map(|v| v.iter().sum::<f64>() / v.len() as f64);
@@ -310,8 +313,13 @@ impl Work<'_> {
         })?;
         let column = &list[baseline].name;
         note.push_str(&format!(
-            "{}: {} = {}, chosen so that {column} takes {target} s (simulated {:.3} s, mean of {}); all else is predicted\n",
-            block.group, c.parameter.value, found.count, found.value, runs_of(run.iterations)
+            "{}: {} = {}, chosen so that {column} takes {target} s (simulated {:.3} s, mean of {}); \
+             all else is predicted\n",
+            block.group,
+            c.parameter.value,
+            found.count,
+            found.value,
+            runs_of(run.iterations)
         ));
         Ok(found.count)
     }
@@ -350,6 +358,23 @@ impl Work<'_> {
         }
         out
     }
+}
+
+/// A run of the search that was cut off or failed: how long its work takes is not known, so it gives no next guess.
+fn unmeasured(guess: &str, f: &Finished) -> Failure {
+    let (plan, status) = (&f.record.manifest.plan, &f.record.outcome.status);
+    let why = match status {
+        Status::Failed(why) => format!("failed ({why})"),
+        _ => "reached its limit of time".into(),
+    };
+    let message = format!(
+        "calibration: {guess}: {} seed {} {why}, so nothing tells how long that work takes; \
+         expected a completed run ({})",
+        plan.kernel.name,
+        plan.seed,
+        f.record.path.display()
+    );
+    Failure { exit: Exit::of(status), message }
 }
 
 /// Name of a row in the printed table: the metric's, or the published one where it is more than the metric's mean.
@@ -396,7 +421,7 @@ fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
         Stat::Max => describe::max(&values),
         Stat::Hmean => describe::hmean(&values),
         Stat::Stddev => describe::stddev(&values),
-        Stat::CoeffVar => Some(describe::coeffvar(&values)),
+        Stat::CoeffVar => describe::coeffvar(&values),
     }
 }
 
@@ -460,6 +485,30 @@ mod tests {
         let again = work.block(block, &run).unwrap();
         assert_eq!(mock.runs.load(Ordering::Relaxed), runs, "search and runs are read back from their records");
         assert_eq!(again.cells, done.cells);
+    }
+
+    #[test]
+    fn a_run_without_a_result_is_no_step_of_the_search() {
+        let context = Context::new(None).unwrap();
+        let published = published(&context);
+        for (status, exit, why) in [
+            (Status::Timeout, Exit::Timeout, "reached its limit of time"),
+            (Status::Failed("no memory".into()), Exit::Finding, "failed (no memory)"),
+        ] {
+            // It reports an elapsed time that would lead the search to an answer all the same.
+            let mock = Mock { status, ..Mock::default() };
+            let dir = tempfile::tempdir().unwrap();
+            let progress = Progress::new(0);
+            let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
+            let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+            let run = BlockRun { iterations: 1, ..published.blocks[0].run.clone().unwrap() };
+            let failure = work.block(&published.blocks[0], &run).err().unwrap();
+            assert_eq!(failure.exit, exit);
+            let want = format!("6.4-rc2-numascan seed 1 {why}, so nothing tells how long that work takes");
+            assert!(failure.message.starts_with("calibration: numa01_THREAD_ALLOC: loops = "), "{}", failure.message);
+            assert!(failure.message.contains(&want), "{}", failure.message);
+            assert_eq!(mock.runs.load(Ordering::Relaxed), 1, "the search ends there");
+        }
     }
 
     #[test]

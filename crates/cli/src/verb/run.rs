@@ -86,7 +86,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let order = Order { place: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
     let (store, finished) = carry_out(context, &experiment, order)?;
     let exit = exit(&finished);
-    let text = if args.json { json(&store, &finished)? } else { table(&store)? };
+    let text = if args.json { json(&store, &finished)? } else { table(context, &store)? };
     Ok(Done { text, exit })
 }
 
@@ -151,8 +151,9 @@ fn gone(before: &Store, now: &Store) -> Option<String> {
     let which = format!("{} {} {} seed {}", first.machine, first.workload, first.kernel, first.seed);
     let more = if lost.len() > 1 { " and others" } else { "" };
     Some(format!(
-        "numalab: {} of {} runs leave the comparison of {} ({which}{more}): this command asks for other or fewer runs of \
-         the same machine, workload and kernel, or is another build; their records stay there, and asking for them again lists them again",
+        "numalab: {} of {} runs leave the comparison of {} ({which}{more}): this command asks for other or fewer runs \
+         of the same machine, workload and kernel, or is another build; their records stay there, and asking for them \
+         again lists them again",
         lost.len(),
         before.file().runs.len(),
         now.dir().display()
@@ -231,7 +232,7 @@ fn ad_hoc(args: &Args) -> Experiment {
     let stems = |list: &[String]| list.iter().map(|n| stem(n)).collect::<Vec<_>>().join("+");
     Experiment {
         name: format!("{}_{}", stems(&args.machine), stems(&args.workload)),
-        title: "given on the command line".into(),
+        title: records::AD_HOC.into(),
         about: String::new(),
         machines: spots("--machine", &args.machine),
         kernels: spots("--kernel", &args.kernel),
@@ -302,8 +303,8 @@ fn summary_of(f: &Finished) -> Run<'_> {
 ///
 /// # Errors
 /// A damaged record.
-pub fn table(store: &Store) -> Result<String, Failure> {
-    let loaded = records::load(store, None, records::Series::Drop)?;
+pub fn table(context: &Context, store: &Store) -> Result<String, Failure> {
+    let loaded = records::load(context, store, None, records::Series::Drop)?;
     loaded.unlike.iter().for_each(|text| note(text));
     Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
 }

@@ -17,7 +17,8 @@ pub struct CompletionsArgs {
 /// Arguments of `numalab man`.
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// Command the page is about (`run`, `kernel try`); numalab as a whole if not given. To read it: `numalab man run | man -l -`
+    /// Command the page is about (`run`, `kernel try`); numalab as a whole if not given. To read it: `numalab man run |
+    /// man -l -`
     command: Vec<String>,
 }
 

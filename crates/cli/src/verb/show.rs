@@ -201,7 +201,11 @@ fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Val
             b.rows.iter().map(|r| (r.id.clone(), format!("{} {}{}", values(&r.values), r.unit, note(r)))).collect();
         text.push_str(&aligned(&rows));
     }
-    let row = |r: &published::Row| json!({"id": r.id, "metric": r.metric, "unit": r.unit, "values": r.values, "formatter_only": r.formatter_only});
+    let row = |r: &published::Row| {
+        json!({
+            "id": r.id, "metric": r.metric, "unit": r.unit, "values": r.values, "formatter_only": r.formatter_only,
+        })
+    };
     let column = |c: &published::Column| json!({"name": c.name, "kernel": c.kernel.value});
     let block = |b: &published::Block| {
         let rows: Vec<_> = b.rows.iter().map(row).collect();
@@ -214,7 +218,8 @@ fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Val
     };
     let value = json!({
         "name": p.name.value, "title": p.title, "source": p.source, "about": p.about,
-        "baseline": p.columns.get(p.baseline).map(|c| &c.name), "columns": p.columns.iter().map(column).collect::<Vec<_>>(),
+        "baseline": p.columns.get(p.baseline).map(|c| &c.name),
+        "columns": p.columns.iter().map(column).collect::<Vec<_>>(),
         "blocks": p.blocks.iter().map(block).collect::<Vec<_>>(),
     });
     Ok((text, value))
@@ -236,7 +241,8 @@ fn tunable(t: &TunableInfo) -> (String, Value) {
         ("kernel name".to_string(), t.kernel_name.to_string()),
     ];
     let value = json!({
-        "name": t.name, "doc": t.doc, "unit": t.unit, "default": t.default, "legal": t.legal, "kernel_name": t.kernel_name,
+        "name": t.name, "doc": t.doc, "unit": t.unit, "default": t.default, "legal": t.legal,
+        "kernel_name": t.kernel_name,
     });
     (format!("{}: {}\n{}", t.name, t.doc, aligned(&rows)), value)
 }

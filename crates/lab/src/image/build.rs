@@ -69,7 +69,8 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
     Ok(Image { path, sha256, origin: origin.clone(), patches_itself, built: Some(built) })
 }
 
-/// What a finished build is marked with. A patched tree starts with a copy of another's objects, so its name is part of it.
+/// What a finished build is marked with. A patched tree starts with a copy of another's objects, so its name is part of
+/// it.
 fn mark(tree: &Path, fragment: &str) -> String {
     let name = tree.file_name().unwrap_or_default().to_string_lossy();
     cache::sha256(format!("{name}\n{fragment}").as_bytes())

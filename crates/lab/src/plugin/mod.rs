@@ -1,8 +1,8 @@
 //! The emulator plugin: built on this machine, configured from the machine file, its counters read back.
 //!
 //! The C sources beside this file are part of the program; the library is compiled once per source text and
-//! compiler into the cache. What it charges in [`Timing::Modelled`]: a miss of the last-level cache costs the machine file's
-//! latency from the CPU's node to the page's node, plus the wait of a loaded node; a hit costs the cache's
+//! compiler into the cache. What it charges in [`Timing::Modelled`]: a miss of the last-level cache costs the machine
+//! file's latency from the CPU's node to the page's node, plus the wait of a loaded node; a hit costs the cache's
 //! latency. A guest instruction takes `2^shift` ns, tens of times longer than on the machine; node
 //! bandwidth is scaled so that a node saturates with as many streaming threads as the machine file says.
 

@@ -1,10 +1,10 @@
 //! The counters dictionary: what every counter means, since when it exists, what it does *not* count.
 //!
-//! Problem: the same name means different things to different readers ("pages migrated" by whom?), and half of the questions
-//! about a NUMA report are about its counters. Approach: one table, the source of `numalab counters`, of tooltips and of the
-//! units and directions in reports. A new counter is one entry here and the place where it increments.
-//! Units: see [`Unit`]. Source: kernel-numa-balancing.md §15.2, thp-and-allocation.md §1.3 and mmtests-report.md §2.2;
-//! releases that were not checked there are marked [`Since::About`].
+//! Problem: the same name means different things to different readers ("pages migrated" by whom?), and half of the
+//! questions about a NUMA report are about its counters. Approach: one table, the source of `numalab counters`, of
+//! tooltips and of the units and directions in reports. A new counter is one entry here and the place where it
+//! increments. Units: see [`Unit`]. Source: kernel-numa-balancing.md §15.2, thp-and-allocation.md §1.3 and
+//! mmtests-report.md §2.2; releases that were not checked there are marked [`Since::About`].
 
 mod allocation;
 mod huge;
@@ -72,6 +72,10 @@ pub enum Kind {
     Reclaim,
     /// Swap and block transfers.
     Transfer,
+    /// Translation caches.
+    Tlb,
+    /// Caches of data, which numalab models and no kernel counts.
+    Caches,
 }
 
 impl Kind {
@@ -88,6 +92,8 @@ impl Kind {
             Kind::Compaction => "compaction",
             Kind::Reclaim => "reclaim",
             Kind::Transfer => "swap and block I/O",
+            Kind::Tlb => "TLB shoot-downs",
+            Kind::Caches => "caches",
         }
     }
 }
@@ -103,6 +109,8 @@ pub enum Since {
     Always,
     /// Never in a released kernel; reports have a row for it all the same.
     Never,
+    /// No kernel counts it, numalab does.
+    Model,
 }
 
 impl fmt::Display for Since {
@@ -112,6 +120,7 @@ impl fmt::Display for Since {
             Since::About(release) => write!(f, "about {release}"),
             Since::Always => f.write_str("before 3.0"),
             Since::Never => f.write_str("never released"),
+            Since::Model => f.write_str("numalab, in no kernel"),
         }
     }
 }
@@ -119,7 +128,7 @@ impl fmt::Display for Since {
 /// One counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CounterDoc {
-    /// Name in `/proc/vmstat`.
+    /// Name, as `/proc/vmstat` has it if a kernel counts it there.
     pub name: &'static str,
     /// What one unit is.
     pub unit: Unit,

@@ -2,7 +2,7 @@
 
 use super::{entry, CounterDoc, Kind, Since, Unit};
 
-use Kind::{Migration, NumaBalancing, Tiering};
+use Kind::{Caches, Migration, NumaBalancing, Tiering, Tlb};
 
 /// In print order.
 pub(super) const COUNTERS: &[CounterDoc] = &[
@@ -48,6 +48,14 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "attempts that were refused or failed; pages moved by compaction, mbind or tiering demotion.",
     ),
     entry(
+        "numa_scans",
+        Unit::Events,
+        NumaBalancing,
+        Since::Model,
+        "Scans of address spaces begun in the designs of 2012 (docs/designs-2012.md).",
+        "pages that they marked (numa_pte_updates).",
+    ),
+    entry(
         "pgpromote_success",
         Unit::Pages,
         Tiering,
@@ -63,6 +71,22 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Since::In("6.1"),
         "Pages that were hot enough to be promoted, whether or not the rate limit let them.",
         "promotions that needed no threshold because the fast tier had room.",
+    ),
+    entry(
+        "pgdemote_kswapd",
+        Unit::Pages,
+        Tiering,
+        Since::In("5.15"),
+        "Pages that kswapd moved to a slower tier instead of freeing them.",
+        "pages freed (pgsteal_kswapd).",
+    ),
+    entry(
+        "pgdemote_direct",
+        Unit::Pages,
+        Tiering,
+        Since::In("5.15"),
+        "Pages that allocating tasks moved to a slower tier instead of freeing them.",
+        "pages freed (pgsteal_direct).",
     ),
     entry(
         "pgmigrate_success",
@@ -103,5 +127,54 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Since::In("5.9"),
         "Huge pages that were split so that their small pages could be migrated.",
         "NUMA hinting migrations: they give up instead of splitting.",
+    ),
+    entry(
+        "nr_tlb_remote_flush",
+        Unit::Events,
+        Tlb,
+        Since::About("3.12"),
+        "Shoot-downs: times that a CPU interrupted others to flush their TLBs, for the marks of a scan, a migration or an unmapping. Kernels count it with CONFIG_DEBUG_TLBFLUSH; the simulator always does.",
+        "the CPUs interrupted (nr_tlb_remote_flush_received). Guests and hosts do not record it: names with nr_ are taken for gauges.",
+    ),
+    entry(
+        "nr_tlb_remote_flush_received",
+        Unit::Events,
+        Tlb,
+        Since::About("3.12"),
+        "Interrupts of shoot-downs that CPUs received, summed over CPUs: what a scan costs those that do not scan.",
+        "flushes of the CPU that asked for them.",
+    ),
+    entry(
+        "local_misses",
+        Unit::Events,
+        Caches,
+        Since::Model,
+        "Misses of the last cache in a guest that went to memory of the own node, counted by the model of caches under the guest (docs/vm.md).",
+        "accesses of the simulator, which has no such model.",
+    ),
+    entry(
+        "remote_misses",
+        Unit::Events,
+        Caches,
+        Since::Model,
+        "Misses of the last cache in a guest that went to memory of another node.",
+        "the distance.",
+    ),
+    entry(
+        "llc_hits",
+        Unit::Events,
+        Caches,
+        Since::Model,
+        "Accesses in a guest that the last cache answered.",
+        "",
+    )
+    .more_is_better(),
+    entry(
+        "node_load_store_misses",
+        Unit::Events,
+        Caches,
+        Since::Model,
+        "Lines that copies of pages load and store, in the designs of 2012: 128 for each page copied (docs/designs-2012.md).",
+        "misses of the program itself.",
     ),
 ];

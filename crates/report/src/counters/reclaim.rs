@@ -103,6 +103,22 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "attempts that were not made because the request could not wait.",
     ),
     entry(
+        "pageoutrun",
+        Unit::Events,
+        Reclaim,
+        Since::Always,
+        "Times that kswapd set out to bring a node above its watermarks (balance_pgdat).",
+        "wake-ups while it was at work.",
+    ),
+    entry(
+        "oom_kill",
+        Unit::Events,
+        Reclaim,
+        Since::In("4.13"),
+        "Processes killed because no memory could be found.",
+        "allocations that failed without a kill.",
+    ),
+    entry(
         "nr_vmscan_write",
         Unit::Pages,
         Reclaim,

@@ -47,7 +47,8 @@ fn cell(h: &mut Html, f: &Figures, baseline: bool) {
     let exact = mean.to_string();
     h.open("td", &[("class", "num"), ("data-mean", &exact), ("title", &exact)]);
     h.raw("<span class=\"v\">").text(&human(mean)).raw("</span>");
-    h.raw(" <small>± ").text(&human(f.stddev.unwrap_or(0.0))).raw(", n ").show(f.n);
+    let spread = f.stddev.map_or_else(|| "–".to_string(), human);
+    h.raw(" <small>± ").text(&spread).raw(", n ").show(f.n);
     if let (Some(ratio), false) = (f.ratio, baseline) {
         h.raw(", ×").text(&times(ratio));
     }

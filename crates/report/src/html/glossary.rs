@@ -7,7 +7,6 @@
 
 use super::markup::{slug, Html};
 use super::{reasons, Input};
-use crate::columns;
 use crate::counters::{self, CounterDoc};
 use crate::tables::vmstat::{Deltas, CORRECTED, ROWS};
 use crate::tables::Table;
@@ -65,6 +64,12 @@ const STATISTICS: &[(&str, &str)] = &[
     ("Ops", "A single value per kernel."),
     ("MB/sec", "A single value per kernel."),
     ("Duration", "Seconds of all runs of the kernel together."),
+    ("Ops/run", "Ops of one run on average, because kernels have different numbers of completed runs."),
+    ("Duration/run", "Seconds of one run on average, because kernels have different numbers of completed runs."),
+    (
+        "Reason/run",
+        "Skips and refusals in one run on average, because kernels have different numbers of completed runs.",
+    ),
     ("SubAmean", "Mean of sub-selections of the runs."),
     ("SubHmean", "Harmonic mean of sub-selections of the runs."),
 ];
@@ -107,7 +112,7 @@ impl Glossary {
             );
         }
         out.add("Rows of the Ops table", ops(tables));
-        let derived = columns::built_in().unwrap_or_default();
+        let derived = &input.comparison.columns;
         out.add("Derived figures", derived.iter().map(|c| Entry::new(&c.name, &c.unit, c.doc.clone())).collect());
         out.add("Reasons", reasons::REASONS.iter().map(|(n, m)| Entry::new(n, "", *m)).collect());
         let settings = input.settings.iter().flatten().filter(|s| !s.doc.is_empty());
@@ -234,7 +239,7 @@ mod tests {
 
     #[test]
     fn counters_statistics_and_rows_are_defined_once() {
-        let c = Comparison::default();
+        let c = Comparison { columns: crate::columns::built_in().unwrap(), ..Comparison::default() };
         let input = Input::new("x", &c);
         let rows = vec![row("BAmean-95", "elapsed"), row("Ops", "NUMA hint faults"), row("Ops", "AutoNUMA cost")];
         let g = Glossary::new(&input, &[Table { rows, ..Table::default() }]);

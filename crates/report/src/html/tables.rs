@@ -44,21 +44,22 @@ pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
     }
     add(
         "Duration",
-        "Seconds of all completed runs of a kernel together, all threads.",
+        "Seconds of all completed runs of a kernel together, all threads; /run: of one on average, as kernels have different numbers.",
         true,
         monitor::duration(c, w, 12),
     );
     let ops = monitor::vmstat(c, w, VmstatRows::NonZero, true);
     add(
         "Ops",
-        "Growth of kernel counters over all completed runs of a kernel together, in the order and with the names of mmtests.",
+        "Growth of kernel counters over all completed runs of a kernel together (/run: over one on average), in the order and with the \
+         names of mmtests.",
         false,
         ops,
     );
     add("Derived", "Figures computed from counters run by run; the mean of the runs.", false, monitor::derived(c, w));
     add(
         "Reasons",
-        "Skips and refusals of the simulator over all completed runs of a kernel together.",
+        "Skips and refusals of the simulator over all completed runs of a kernel together (/run: over one on average).",
         false,
         monitor::reasons(c, w, VmstatRows::NonZero),
     );
@@ -120,15 +121,19 @@ fn operation(h: &mut Html, glossary: &Glossary, operation: &str) {
 }
 
 fn cell(h: &mut Html, cell: &Cell, t: &Table, baseline: bool) {
-    let value = match cell.value {
+    let value = match cell.value.filter(|v| v.is_finite()) {
         None => "–".to_string(),
         Some(value) => fixed(value, 0, t.decimals),
     };
-    let Some(percent) = cell.percent.filter(|_| t.percents && !baseline) else {
+    if !t.percents || baseline || cell.value.is_none() {
         h.element("td", &[("class", "num")], &value);
         return;
+    }
+    let Some(percent) = cell.percent.filter(|p| p.is_finite()) else {
+        h.open("td", &[("class", "num")]).element("span", &[("class", "v")], &value);
+        h.raw(" <span class=\"p\">–</span></td>");
+        return;
     };
-    let percent = if percent.is_finite() { percent } else { 0.0 };
     // What prints as 0.00 is neither better nor worse.
     let (class, sign, word) = match percent {
         p if p >= 0.005 => ("better", "▲", "better"),
@@ -163,7 +168,9 @@ mod tests {
     fn what_has_no_runs_is_a_dash_and_against_it_there_is_no_percentage() {
         assert_eq!(cell_text(Cell::default(), false), "<td class=\"num\">–</td>");
         let alone = Cell { value: Some(12.0), ..Cell::default() };
-        assert_eq!(cell_text(alone, false), "<td class=\"num\">12.00</td>");
+        let want = "<td class=\"num\"><span class=\"v\">12.00</span> <span class=\"p\">–</span></td>";
+        assert_eq!(cell_text(alone, false), want);
+        assert_eq!(cell_text(alone, true), "<td class=\"num\">12.00</td>");
     }
 
     #[test]
@@ -174,6 +181,6 @@ mod tests {
         let worse = shown(2.0, -1.0, false, false);
         assert!(worse.contains("class=\"num worse\"") && worse.contains("▼") && !worse.contains("<sup"), "{worse}");
         assert!(shown(2.0, 0.004, false, false).contains("class=\"num same\""));
-        assert_eq!(shown(f64::NAN, 0.0, false, true), "<td class=\"num\">0.00</td>");
+        assert_eq!(shown(f64::NAN, 0.0, false, true), "<td class=\"num\">–</td>");
     }
 }

@@ -142,8 +142,6 @@ impl<'a> Columns<'a> {
         let cell = |(k, sorted): (usize, &Vec<f64>)| {
             let value = stat.value(sorted, self.better, self.harmonic);
             let (value, percent) = compared(value, base, stat.direction(self.better));
-            // mmtests' percentages of a baseline without a figure (100 or -99) are for a row; a column without runs has none.
-            let percent = percent.filter(|_| !self.base().is_empty());
             Cell { value, percent, star: verdicts.get(k).is_some_and(|v| v.starred) }
         };
         self.sorted.iter().enumerate().map(cell).collect()
@@ -212,11 +210,10 @@ fn starred_row(family: Family, rule: StarRule) -> Stat {
     }
 }
 
-/// Value and percent of a cell; a missing value, or -1 in either column, prints as 0.00 and 0.00 in mmtests (§1.4).
+/// Value and percent of a cell. What is missing, no number, or mmtests' mark for that, -1, is no figure, and there is no
+/// percentage of it or against it, where mmtests prints 0.00 (§1.4); against a baseline of 0 the percentage is mmtests'.
 fn compared(value: Option<f64>, base: Option<f64>, direction: Better) -> (Option<f64>, Option<f64>) {
-    let Some(n) = value.filter(|v| v.is_finite() && *v != -1.0) else { return (None, None) };
-    if base == Some(-1.0) {
-        return (None, None);
-    }
-    (Some(n), Some(percent::difference(n, base.unwrap_or(f64::NAN), direction)))
+    let figure = |x: Option<f64>| x.filter(|v| v.is_finite() && *v != -1.0);
+    let (value, base) = (figure(value), figure(base));
+    (value, value.zip(base).map(|(n, b)| percent::difference(n, b, direction)))
 }

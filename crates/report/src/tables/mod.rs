@@ -42,9 +42,9 @@ pub struct Row {
 /// A cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// Value, unrounded; `None` if there is none, which mmtests prints as 0.00 and the other forms as a dash.
+    /// Value, unrounded; `None` if there is none (no runs, the spread of one run, a share of nothing): a dash in every form.
     pub value: Option<f64>,
-    /// Percent against the baseline, plus is better; `None` if one of them has no runs.
+    /// Percent against the baseline, plus is better; `None` if one of them has no value.
     pub percent: Option<f64>,
     /// Significant.
     pub star: bool,

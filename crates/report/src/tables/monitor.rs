@@ -1,4 +1,8 @@
 //! Monitor tables: Duration and vmstat; no percentages, no stars (mmtests-report.md §2).
+//!
+//! mmtests prints what a kernel's runs add up to. Sums of different numbers of runs say nothing beside each other, and here
+//! runs without a result are left out; where that leaves columns unequal, all of them are divided by their runs and the
+//! labels say `/run`. Shares and paces are the same in both.
 
 use super::vmstat::{Deltas, OpsRow, CORRECTED, ROWS};
 use super::{Cell, Row, Table};
@@ -8,12 +12,49 @@ use numalab_stats::describe;
 /// Width of a value in the vmstat table.
 const VMSTAT_WIDTH: usize = 15;
 
-/// User, System and Elapsed of all completed runs of each kernel; `None` if nothing was timed.
+/// What monitor tables show of the completed runs of every kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Their sum, as mmtests does.
+    AllRuns,
+    /// Their mean, because not every kernel has as many.
+    OneRun,
+}
+
+impl Of {
+    /// The mean if two kernels with figures have different numbers of completed runs, else the sum.
+    pub fn workload(w: &Workload) -> Self {
+        let mut counts = (0..w.runs.len()).map(|k| w.runs_of(k).completed()).filter(|n| *n > 0);
+        let first = counts.next();
+        if counts.any(|n| Some(n) != first) {
+            Of::OneRun
+        } else {
+            Of::AllRuns
+        }
+    }
+    /// What a sum over a kernel's runs is divided by.
+    fn divisor(self, w: &Workload, kernel: usize) -> f64 {
+        match self {
+            Of::AllRuns => 1.0,
+            Of::OneRun => w.runs_of(kernel).completed().max(1) as f64,
+        }
+    }
+    /// The label of a row of sums: `Ops` or `Ops/run`.
+    fn label(self, stat: &str) -> String {
+        match self {
+            Of::AllRuns => stat.to_string(),
+            Of::OneRun => format!("{stat}/run"),
+        }
+    }
+}
+
+/// User, System and Elapsed of the completed runs of each kernel; `None` if nothing was timed.
 pub fn duration(c: &Comparison, w: &Workload, value_width: usize) -> Option<Table> {
     w.durations.iter().flatten().next()?;
+    let of = Of::workload(w);
     let row = |operation: &str, f: fn(&crate::data::Duration) -> f64| {
-        let value = |k| w.duration(k).map(|d| f(&d));
-        row("Duration", operation, (0..c.kernels.len()).map(value))
+        let value = |k| w.duration(k).map(|d| f(&d) / of.divisor(w, k));
+        row(&of.label("Duration"), operation, (0..c.kernels.len()).map(value))
     };
     let rows = vec![row("User", |d| d.user_s), row("System", |d| d.system_s), row("Elapsed", |d| d.elapsed_s)];
     Some(table(rows, value_width))
@@ -46,7 +87,8 @@ pub fn vmstat(c: &Comparison, w: &Workload, which: VmstatRows, corrected: bool) 
         return None;
     }
     let deltas: Vec<Option<Deltas>> = (0..c.kernels.len()).map(|k| w.measured(k).then(|| deltas(w, k))).collect();
-    let ops = |(name, f): &OpsRow| row("Ops", name, deltas.iter().map(|d| d.as_ref().map(f)));
+    let label = Of::workload(w).label("Ops");
+    let ops = |(name, f): &OpsRow| row(&label, name, deltas.iter().map(|d| d.as_ref().map(f)));
     let mut rows: Vec<Row> = ROWS.iter().map(ops).collect();
     if corrected {
         rows.extend(CORRECTED.iter().map(ops));
@@ -54,7 +96,14 @@ pub fn vmstat(c: &Comparison, w: &Workload, which: VmstatRows, corrected: bool) 
     let mut t = table(rows, VMSTAT_WIDTH);
     if which == VmstatRows::NonZero {
         let subject = |r: &Row| r.operation.starts_with("NUMA ") || r.operation == "AutoNUMA cost";
-        t.rows.retain(|r| subject(r) || counts(r));
+        let counted: Vec<String> = t.rows.iter().filter(|r| counts(r)).map(|r| r.operation.clone()).collect();
+        // An efficiency is 100 where nothing was scanned: it counts only beside what it is a share of.
+        let whole = |r: &Row| match r.operation.as_str() {
+            "Kswapd efficiency %" => counted.iter().any(|name| name == "Kswapd pages scanned"),
+            "Direct efficiency %" => counted.iter().any(|name| name == "Direct pages scanned"),
+            _ => true,
+        };
+        t.rows.retain(|r| subject(r) || (counts(r) && whole(r)));
     }
     Some(t)
 }
@@ -64,17 +113,23 @@ fn counts(row: &Row) -> bool {
     row.cells.iter().any(|cell| cell.value.is_some_and(|v| v != 0.0))
 }
 
-/// Growth of the counters over all completed runs of a kernel.
+/// Growth of the counters over the completed runs of a kernel, or over one of them on average.
 pub fn deltas(w: &Workload, kernel: usize) -> Deltas {
-    let growth =
-        w.counters.iter().filter(|c| !c.of(kernel).is_empty()).map(|c| (c.name.as_str(), c.of(kernel).iter().sum()));
-    Deltas::new(growth, w.duration(kernel).map_or(0.0, |d| d.elapsed_s))
+    let runs = Of::workload(w).divisor(w, kernel);
+    let counters = w.counters.iter().filter(|c| !c.of(kernel).is_empty());
+    let growth = counters.map(|c| (c.name.as_str(), c.of(kernel).iter().sum::<f64>() / runs));
+    Deltas::new(growth, w.duration(kernel).map_or(0.0, |d| d.elapsed_s / runs))
 }
 
-/// Skips and refusals over all completed runs of each kernel, by reason; `None` if there are no rows.
+/// Skips and refusals over the completed runs of each kernel, by reason; `None` if there are no rows. A kernel whose runs
+/// do not report a reason has no figure there.
 pub fn reasons(c: &Comparison, w: &Workload, which: VmstatRows) -> Option<Table> {
-    let sum = |r: &crate::data::Counter, k: usize| w.measured(k).then(|| r.of(k).iter().sum());
-    let rows = w.reasons.iter().map(|r| row("Reason", &r.name, (0..c.kernels.len()).map(|k| sum(r, k))));
+    let of = Of::workload(w);
+    let sum = |r: &crate::data::Counter, k: usize| {
+        (!r.of(k).is_empty()).then(|| r.of(k).iter().sum::<f64>() / of.divisor(w, k))
+    };
+    let label = of.label("Reason");
+    let rows = w.reasons.iter().map(|r| row(&label, &r.name, (0..c.kernels.len()).map(|k| sum(r, k))));
     let rows: Vec<Row> = rows.filter(|r| which == VmstatRows::All || counts(r)).collect();
     (!rows.is_empty()).then(|| table(rows, VMSTAT_WIDTH))
 }

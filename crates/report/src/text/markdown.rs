@@ -7,6 +7,7 @@ use crate::legend;
 use crate::tables::monitor::{self, VmstatRows};
 use crate::tables::rows::Stat;
 use crate::tables::{comparison_tables, Cell, Table, TableOptions};
+use crate::text::mmtests::heading_lines;
 
 /// The whole report; stars become bold percentages.
 pub fn report(c: &Comparison, options: &TableOptions) -> String {
@@ -15,6 +16,10 @@ pub fn report(c: &Comparison, options: &TableOptions) -> String {
         out.push_str(&format!("### {}\n\n", escape(&w.name)));
         out.push_str(&workload(c, w, options));
         out.push('\n');
+    }
+    let origin = heading_lines(c);
+    if !origin.is_empty() {
+        out.push_str(&format!("{}.\n\n", escape(&origin.join("; "))));
     }
     let rule = options.rule.legend().trim_start_matches("* ");
     out.push_str(&format!("Baseline: {}. Positive percent = better. Bold: {rule}.\n", escape(c.baseline_name())));
@@ -63,11 +68,14 @@ fn rows(t: &Table) -> String {
     out
 }
 
-/// Value and percent; a dash where there are no runs.
+/// Value and percent; a dash for what does not exist.
 fn cell(cell: &Cell, t: &Table) -> String {
-    let Some(value) = cell.value else { return "–".into() };
+    let Some(value) = cell.value.filter(|v| v.is_finite()) else { return "–".into() };
     let value = crate::format::fixed(value, 0, t.decimals);
-    let Some(percent) = cell.percent.filter(|_| t.percents) else { return value };
+    if !t.percents {
+        return value;
+    }
+    let Some(percent) = cell.percent.filter(|p| p.is_finite()) else { return format!("{value} (–)") };
     let percent = crate::format::fixed(percent, 0, 2);
     if cell.star {
         format!("{value} (**{percent}%**)")

@@ -1,13 +1,14 @@
 //! The mmtests layout: what kernel people read as "an mmtests comparison" (mmtests-report.md §1).
 //!
-//! Two heading lines, no rules; a label column of statistic and operation; cells of value and percent. Positions are exact:
-//! the golden tests compare text byte for byte.
+//! Two heading lines, no rules; a label column of statistic and operation; cells of value and percent. Positions are
+//! exact: the golden tests compare text byte for byte.
 
 use crate::data::{Comparison, Workload};
 use crate::format::fixed;
 use crate::legend;
 use crate::tables::monitor::{self, VmstatRows};
 use crate::tables::{comparison_tables, Cell, Table, TableOptions};
+use crate::text::summary;
 
 /// Characters of a cell beyond the value: blank, parenthesis, percent in 7.2, percent sign, parenthesis.
 const PERCENT_WIDTH: usize = 11;
@@ -25,7 +26,9 @@ pub struct Options {
     pub derived: bool,
     /// Adds the skips and refusals by reason.
     pub reasons: bool,
-    /// Adds the legend and the notes at the end.
+    /// Adds the answer in short below the tables; without meaning for figures that were picked ([`crate::select`]).
+    pub summary: bool,
+    /// Adds what was run at the top, and the legend and the notes at the end.
     pub legend: bool,
 }
 
@@ -37,6 +40,7 @@ impl Default for Options {
             corrected: true,
             derived: true,
             reasons: true,
+            summary: true,
             legend: true,
         }
     }
@@ -45,13 +49,25 @@ impl Default for Options {
 /// The whole report.
 pub fn report(c: &Comparison, options: &Options) -> String {
     let mut out = String::new();
+    if options.legend {
+        heading_lines(c).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    }
     for w in &c.workloads {
         out.push_str(&workload(c, w, options));
+    }
+    if options.summary {
+        out.push_str(&summary::text(c));
     }
     if options.legend {
         out.push_str(&legend::text(c, options.table.rule));
     }
     out
+}
+
+/// What was run, in two or three lines; nothing if it is not known.
+pub fn heading_lines(c: &Comparison) -> Vec<String> {
+    let kernels: Vec<&str> = c.kernels.iter().map(|k| k.name.as_str()).collect();
+    c.origin.as_ref().map_or_else(Vec::new, |o| o.lines(&kernels))
 }
 
 /// One workload: name, comparison tables, Duration, vmstat, derived figures, skips by reason, each after a blank line.
@@ -81,7 +97,8 @@ pub fn table(c: &Comparison, t: &Table) -> String {
         out.push_str(&" ".repeat(label_width));
         for (i, h) in headings.iter().enumerate() {
             let text = if line == 0 { &h.0 } else { &h.1 };
-            // Longer names push everything to the right, as they do in mmtests; unlike there, a blank stays before them.
+            // Longer names push everything to the right, as they do in mmtests; unlike there, a blank stays before
+            // them.
             if i > 0 && text.chars().count() >= cell_width {
                 out.push(' ');
             }
@@ -94,18 +111,26 @@ pub fn table(c: &Comparison, t: &Table) -> String {
         for cell in &row.cells {
             out.push_str(&self::cell(cell, t));
         }
+        out.truncate(out.trim_end().len());
         out.push('\n');
     }
     out
 }
 
-/// Value, blank, and the percent in parentheses, or in asterisks if significant; what does not exist is 0.00, as in mmtests.
+/// Value, blank, and the percent in parentheses, or in asterisks if significant. What does not exist is a dash: mmtests
+/// prints 0.00 (0.00%), which reads as a measurement.
 fn cell(cell: &Cell, t: &Table) -> String {
-    let value = fixed(cell.value.unwrap_or(0.0), t.value_width, t.decimals);
+    let width = t.value_width;
+    let Some(value) = cell.value.filter(|v| v.is_finite()) else {
+        let blanks = if t.percents { PERCENT_WIDTH } else { 0 };
+        return format!("{:>width$}{}", "-", " ".repeat(blanks));
+    };
+    let value = fixed(value, width, t.decimals);
     if !t.percents {
         return value;
     }
-    let percent = fixed(cell.percent.unwrap_or(0.0), 7, 2);
+    let Some(percent) = cell.percent.filter(|p| p.is_finite()) else { return format!("{value} ({:>7} )", "-") };
+    let percent = fixed(percent, 7, 2);
     if cell.star {
         format!("{value} *{percent}%*")
     } else {

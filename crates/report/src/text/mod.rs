@@ -5,3 +5,4 @@ pub mod csv;
 pub mod lkp;
 pub mod markdown;
 pub mod mmtests;
+pub mod summary;

@@ -29,7 +29,13 @@ pub struct Args {
     #[arg(long, value_name = "M", default_value = "4x1x2x1")]
     machine: String,
     /// Runs per kernel, with seeds S, S+1, …
-    #[arg(long, value_name = "N", value_parser = options::iterations, default_value = "1", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = options::iterations,
+        default_value = "1",
+        allow_negative_numbers = true
+    )]
     iterations: u32,
     /// Seed of the first run
     #[arg(long, value_name = "S", value_parser = options::seed, default_value = "1", allow_negative_numbers = true)]
@@ -81,7 +87,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     };
     let (store, finished) = run::carry_out(context, &experiment, order)?;
     note(&format!("{:.1} s from the start of this command", start.elapsed().as_secs_f64()));
-    Ok(Done { text: run::table(&store)?, exit: run::exit(&finished) })
+    Ok(Done { text: run::table(context, &store)?, exit: run::exit(&finished) })
 }
 
 fn experiment(args: &Args, base: &ImageSpec, changed: &ImageSpec) -> Result<Experiment, Failure> {

@@ -108,7 +108,8 @@ fn the_simulator_still_counts_as_captured_kernels_do() {
     }
 }
 
-/// The cells are no easy target: on the machine file as it is, whose scans and faults cost a tenth or less, they are missed.
+/// The cells are no easy target: on the machine file as it is, whose scans and faults cost a tenth or less, they are
+/// missed.
 #[test]
 fn captured_counts_are_missed_without_the_guests_speeds() {
     let score = Capture::read("debian-6.12.json").score(false);

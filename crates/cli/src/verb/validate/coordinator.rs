@@ -1,9 +1,9 @@
 //! The program that watches a guest, in the simulator.
 //!
-//! Problem: in a guest a ninth task wakes every second on a machine of eight CPUs that are all busy, to read the kernel's
-//! files; whoever runs there waits, and idle CPUs appear for moments. A simulator without it is held against another
-//! machine. Approach: the same task with the CPU time that it was seen to use. It runs as long as the programs do and
-//! counts as one of them nowhere else.
+//! Problem: in a guest a ninth task wakes every second on a machine of eight CPUs that are all busy, to read the
+//! kernel's files; whoever runs there waits, and idle CPUs appear for moments. A simulator without it is held against
+//! another machine. Approach: the same task with the CPU time that it was seen to use. It runs as long as the programs
+//! do and counts as one of them nowhere else.
 
 use numalab_model::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
 use numalab_worker::run::LOOK_NS;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 /// Looks ([`LOOK_NS`] apart) between two samples, the sample's own not counted.
 const LOOKS: u64 = 3;
-/// CPU time of a look, ns. This and the next two: `CLOCK_PROCESS_CPUTIME_ID` of the coordinator in a guest of Debian 6.1,
-/// timing modelled, nine tasks of `cow-shared`: 68 ms for 24 looks.
+/// CPU time of a look, ns. This and the next two: `CLOCK_PROCESS_CPUTIME_ID` of the coordinator in a guest of Debian
+/// 6.1, timing modelled, nine tasks of `cow-shared`: 68 ms for 24 looks.
 const LOOK_CPU_NS: u64 = 2_800_000;
 /// CPU time of a sample, ns (28.3 to 29.2 ms).
 const SAMPLE_CPU_NS: u64 = 28_700_000;

@@ -5,9 +5,10 @@ use super::table::{Row, Workload, BALANCING, CLOSE};
 use super::{Compared, ThpCompared};
 use numalab_report::order::unique;
 
-/// Share of cells that must be hits: a chosen bar, no derived one. Where threads are first placed hangs on single pages and
-/// ticks (docs/vm.md), so some cells miss by chance with every mechanism in place; below four of five, mechanisms are missing.
-/// It is far from free: on a machine file without the guest's speeds fewer than two of five are hit (a test of [`super`] says so).
+/// Share of cells that must be hits: a chosen bar, no derived one. Where threads are first placed hangs on single pages
+/// and ticks (docs/vm.md), so some cells miss by chance with every mechanism in place; below four of five, mechanisms
+/// are missing. It is far from free: on a machine file without the guest's speeds fewer than two of five are hit (a
+/// test of [`super`] says so).
 const TARGET_PERCENT: f64 = 80.0;
 
 const INTRO: &str = "\

@@ -284,7 +284,8 @@ impl<'a> Bench<'a> {
             for t in kernel.tunables.iter_mut().filter(|t| VARIED.contains(&t.name.as_str())) {
                 t.value = m.input.kernel.tunable(&t.name).unwrap_or(&t.value).to_string();
             }
-            // Nothing but the programs and their coordinator runs in a guest, so nobody else fills the batches of new pages.
+            // Nothing but the programs and their coordinator runs in a guest, so nobody else fills the batches of new
+            // pages.
             for t in kernel.tunables.iter_mut().filter(|t| t.name == "numa.migration_lru_batch") {
                 t.value = "true".into();
             }

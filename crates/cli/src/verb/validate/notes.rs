@@ -8,7 +8,8 @@
 //! counters = ["numa_pte_updates"]       # any if absent
 //! why = "…"
 //! ```
-//! The first note that fits a miss is its reason. One that fits none is named, so that notes do not outlive their cause.
+//! The first note that fits a miss is its reason. One that fits none is named, so that notes do not outlive their
+//! cause.
 
 use crate::failure::Failure;
 use crate::options;

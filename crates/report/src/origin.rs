@@ -1,0 +1,104 @@
+//! What was run: the heading of a text report, which its tables do not repeat.
+
+/// Machines, kernels, workloads and runs behind a comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// Name and title of the experiment; empty if it was given on the command line.
+    pub title: String,
+    /// Machines, in order.
+    pub machines: Vec<String>,
+    /// Workloads, in order.
+    pub workloads: Vec<String>,
+    /// Runs of every machine, workload and kernel, if all have as many.
+    pub runs_each: Option<usize>,
+    /// Runs that have a record.
+    pub recorded: usize,
+    /// Runs that were asked for.
+    pub asked: usize,
+    /// Seeds, ascending, each once.
+    pub seeds: Vec<u64>,
+    /// Backends, with the timing mode where there are several: `sim`, `vm-modelled`, `host`.
+    pub backends: Vec<String>,
+    /// What the backends call themselves: the version of numalab, and of what it used.
+    pub versions: Vec<String>,
+}
+
+impl Origin {
+    /// Two or three lines for the top of a report; `kernels` are its columns, the baseline first.
+    pub fn lines(&self, kernels: &[&str]) -> Vec<String> {
+        let mut out: Vec<String> = (!self.title.is_empty()).then(|| self.title.clone()).into_iter().collect();
+        let list = |noun: &str, names: &[&str]| {
+            format!("{noun}{} {}", if names.len() == 1 { "" } else { "s" }, names.join(", "))
+        };
+        let named = |names: &[String], noun: &str| list(noun, &names.iter().map(String::as_str).collect::<Vec<_>>());
+        let (machines, workloads) = (named(&self.machines, "machine"), named(&self.workloads, "workload"));
+        out.push(format!("{machines}; {}; {workloads}", list("kernel", kernels)));
+        let (backends, versions) = (named(&self.backends, "backend"), self.versions.join(", "));
+        out.push(format!("{}, {}; {backends}; numalab {versions}", self.runs(), self.seeds_text()));
+        out
+    }
+
+    fn runs(&self) -> String {
+        let of = |n: usize| if n == 1 { "run" } else { "runs" };
+        match self.runs_each {
+            _ if self.recorded < self.asked => format!("{} of {} runs", self.recorded, self.asked),
+            Some(n) => format!("{n} {} each", of(n)),
+            None => format!("{} {}", self.recorded, of(self.recorded)),
+        }
+    }
+
+    /// "seed 1", "seeds 1 to 3", "seeds 1, 5".
+    fn seeds_text(&self) -> String {
+        format!("seed{} {}", if self.seeds.len() == 1 { "" } else { "s" }, self.seed_list())
+    }
+
+    /// "1", "1 to 3", "1, 5".
+    pub fn seed_list(&self) -> String {
+        match self.seeds.as_slice() {
+            [first, .., last] if last - first == self.seeds.len() as u64 - 1 => format!("{first} to {last}"),
+            some => some.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin() -> Origin {
+        let one = |name: &str| vec![name.to_string()];
+        Origin {
+            title: "mine: a question".into(),
+            machines: one("2x1x4x1"),
+            workloads: vec!["numa01".into(), "numa02".into()],
+            runs_each: Some(3),
+            recorded: 12,
+            asked: 12,
+            seeds: vec![1, 2, 3],
+            backends: one("sim"),
+            versions: one("0.8.0"),
+        }
+    }
+
+    #[test]
+    fn three_lines_say_what_was_run() {
+        let want = [
+            "mine: a question",
+            "machine 2x1x4x1; kernels off, 6.12; workloads numa01, numa02",
+            "3 runs each, seeds 1 to 3; backend sim; numalab 0.8.0",
+        ];
+        assert_eq!(origin().lines(&["off", "6.12"]), want);
+    }
+
+    #[test]
+    fn without_a_title_two_and_missing_runs_are_counted() {
+        let o = Origin { title: String::new(), recorded: 1, asked: 2, seeds: vec![7], ..origin() };
+        let got = o.lines(&["off"]);
+        assert_eq!(got[0], "machine 2x1x4x1; kernel off; workloads numa01, numa02");
+        assert_eq!(got[1], "1 of 2 runs, seed 7; backend sim; numalab 0.8.0");
+        let o = Origin { runs_each: None, seeds: vec![1, 5], ..origin() };
+        assert!(o.lines(&[])[2].starts_with("12 runs, seeds 1, 5; "));
+        let o = Origin { runs_each: Some(1), seeds: vec![4], ..origin() };
+        assert!(o.lines(&[])[2].starts_with("1 run each, seed 4; "));
+    }
+}
