@@ -85,6 +85,7 @@ pub const CONDITIONS: &[Condition] = &[
     when("numa.tiering_model", "system.numa_balancing", TIERING),
     when("flush.migrate_flush_inaccessible", "system.numa_balancing", ON),
     when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
+    when("numa.search", "task_migrate", &["preferred"]),
     when("numa.small_imp", "task_migrate", &["preferred"]),
     when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
     when("autonuma.scan_sleep_pass_millisecs", "scan", &["autonuma"]),
