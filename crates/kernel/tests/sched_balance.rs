@@ -5,6 +5,7 @@ mod sched_common;
 
 use numalab_kernel::sched::balance::decide::{decide, MoveKind, Pull, PullEnv};
 use numalab_kernel::sched::balance::stats::{GroupStats, GroupType};
+use numalab_kernel::sched::config::Balancer;
 use numalab_kernel::sched::imbalance::Rule;
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Domains, Form, SchedConfig};
@@ -34,6 +35,7 @@ fn group(weight: u32, nr: u32, util: u64) -> GroupStats {
 fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> PullEnv {
     PullEnv {
         form: if rule == "k60" { Form::V612 } else { Form::V61 },
+        balancer: Balancer::Types,
         rule: Rule::from_name(rule).unwrap(),
         idle: true,
         below_average: true,

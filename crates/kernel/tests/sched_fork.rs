@@ -264,3 +264,44 @@ fn numbering_of_threads_does_not_matter() {
         assert_eq!(letters(&nodes), want, "{rule}");
     }
 }
+
+fn of_release(shape: &Shape, minor: u32) -> World {
+    World::new(shape, &releases::settings(5, minor).unwrap())
+}
+
+#[test]
+fn before_5_7_forks_stay_where_groups_are_loaded() {
+    for (minor, node) in [(5, 0), (6, 0), (7, 1)] {
+        let mut w = of_release(&Shape::flat(2, 2, 1, 20), minor);
+        for (cpu, tasks) in [(0, 4), (1, 4), (2, 2), (3, 2)] {
+            (0..tasks).for_each(|_| _ = w.fork_with(cpu, Some(&[cpu])));
+        }
+        w.run_until(500 * MS);
+        let t = w.fork(0);
+        assert_eq!(w.node_of(t), node, "5.{minor}");
+    }
+}
+
+#[test]
+fn the_5_5_kernel_does_not_see_the_idle_cpu_of_a_node_in_use() {
+    for (minor, node) in [(5, 1), (6, 0)] {
+        let mut w = of_release(&Shape::flat(2, 4, 1, 20), minor);
+        (0..4).for_each(|cpu| _ = w.fork_with(cpu, Some(&[cpu])));
+        w.run_until(500 * MS);
+        w.sleep(3);
+        let t = w.fork(0);
+        assert_eq!(w.node_of(t), node, "5.{minor}");
+    }
+}
+
+#[test]
+fn from_5_9_on_forks_take_the_less_used_of_groups_with_as_many_idle_cpus() {
+    for (minor, node) in [(7, 1), (9, 2)] {
+        let mut w = of_release(&Shape::flat(3, 1, 1, 20), minor);
+        [0, 0, 1].into_iter().for_each(|cpu| _ = w.fork_with(cpu, Some(&[cpu])));
+        w.run_until(500 * MS);
+        w.sleep(1);
+        let t = w.fork(0);
+        assert_eq!(w.node_of(t), node, "5.{minor}");
+    }
+}

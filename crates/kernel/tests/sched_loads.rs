@@ -1,4 +1,4 @@
-//! The balancers of 3.7 to 5.4 at work: forks spread, stacked tasks part, and what is balanced comes to rest.
+//! The balancers of 3.7 to 5.12 at work: forks spread, stacked tasks part, and what is balanced comes to rest.
 #![allow(clippy::unwrap_used)]
 
 mod sched_common;
@@ -6,8 +6,23 @@ use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{releases, Event, Why};
 use sched_common::{World, MS};
 
-/// A release of each balancer, and one of 5.5's.
-const RELEASES: [(u32, u32); 9] = [(3, 7), (3, 13), (4, 0), (4, 7), (4, 15), (4, 19), (4, 20), (5, 4), (5, 5)];
+/// A release of each balancer.
+const RELEASES: [(u32, u32); 14] = [
+    (3, 7),
+    (3, 13),
+    (4, 0),
+    (4, 7),
+    (4, 15),
+    (4, 19),
+    (4, 20),
+    (5, 4),
+    (5, 5),
+    (5, 6),
+    (5, 7),
+    (5, 9),
+    (5, 10),
+    (5, 12),
+];
 
 fn world(shape: &Shape, release: (u32, u32)) -> World {
     World::new(shape, &releases::settings(release.0, release.1).unwrap())

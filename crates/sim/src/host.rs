@@ -57,7 +57,8 @@ impl TaskHost for Host<'_> {
     }
     fn cpu_stats(&self, cpu: usize) -> CpuStats {
         let l = self.sched.cpu_load(cpu as u32);
-        CpuStats { load: l.load, runnable: l.runnable, util: l.util, nr_running: l.nr_running, capacity: 1024 }
+        let capacity = self.sched.capacity_of(cpu as u32);
+        CpuStats { load: l.load, runnable: l.runnable, util: l.util, nr_running: l.nr_running, capacity }
     }
     fn idle(&self, cpu: usize) -> bool {
         self.sched.is_idle(cpu as u32)

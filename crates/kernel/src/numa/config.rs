@@ -10,6 +10,7 @@ use super::imbalance::ImbalanceModel;
 use super::page_filter::{PageFilter, PageFilterKind, PageFilterTunables};
 use super::period::v38::V38Tunables;
 use super::period::PeriodModel;
+use super::placement::before_v419::SearchModel;
 use super::rate_limit::RateLimit;
 use super::tiering::TieringModel;
 use super::time::Hz;
@@ -54,6 +55,8 @@ crate::tunables! {
         fault_stats: Word = "v315", "", "model", choices ["none", "v313", "v315"];
         /// Whether a misplaced page migrates.
         migrate_rule: Word = "v420", "", "model", choices ["v38", "v313", "v315", "v420"];
+        /// How the search for a task's CPU compares nodes, CPUs and swaps: by spare capacity and loads of nodes before 4.19.
+        search: Word = "v419", "", "model", choices ["v313", "v317", "v40", "v42", "v419"];
         /// NUMA imbalance the scheduler tolerates.
         imbalance_model: Word = "imb_numa_nr_8", "", "model",
             choices ["none", "fixed2", "quarter", "quarter_dst", "v3", "imb_numa_nr_4", "imb_numa_nr_8"];
@@ -218,6 +221,7 @@ impl NumaSettings {
             period_model: word("period_model", b.period_model, PeriodModel::parse, PeriodModel::WORDS)?,
             fault_stats: word("fault_stats", b.fault_stats, FaultStats::parse, FaultStats::WORDS)?,
             migrate_rule: word("migrate_rule", b.migrate_rule, MigrateRule::parse, MigrateRule::WORDS)?,
+            search: word("search", b.search, SearchModel::parse, SearchModel::WORDS)?,
             imbalance_model: word("imbalance_model", b.imbalance_model, ImbalanceModel::parse, ImbalanceModel::WORDS)?,
             rate_limit: word("rate_limit", b.rate_limit, RateLimit::parse, RateLimit::WORDS)?,
             tiering_model: word("tiering_model", b.tiering_model, TieringModel::parse, TieringModel::WORDS)?,
@@ -281,6 +285,8 @@ pub struct NumaConfig {
     pub fault_stats: FaultStats,
     /// Page migration rule.
     pub migrate_rule: MigrateRule,
+    /// How task placement searches.
+    pub search: SearchModel,
     /// Imbalance allowance.
     pub imbalance_model: ImbalanceModel,
     /// Legacy rate limit.

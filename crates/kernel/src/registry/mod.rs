@@ -85,6 +85,7 @@ pub const CONDITIONS: &[Condition] = &[
     when("numa.tiering_model", "system.numa_balancing", TIERING),
     when("flush.migrate_flush_inaccessible", "system.numa_balancing", ON),
     when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
+    when("numa.search", "task_migrate", &["preferred"]),
     when("numa.small_imp", "task_migrate", &["preferred"]),
     when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
     when("autonuma.scan_sleep_pass_millisecs", "scan", &["autonuma"]),
@@ -391,7 +392,7 @@ mod tests {
         assert_eq!(got[..2], [v37, v37]);
         assert_eq!(got[2..6], rest);
         let new = "types v510 v516 previous true";
-        assert_eq!(got[6..], ["types v316 v317 waker true", new, new]);
+        assert_eq!(got[6..], ["v55 v316 v317 waker true", new, new]);
         let pairs =
             ["3.8", "3.13", "4.0", "4.7", "4.15", "4.15+cow-skip", "4.19", "4.20-rc1", "5.0", "5.4", "5.5", "6.1"];
         let got = pairs.map(|name| {
@@ -400,7 +401,7 @@ mod tests {
         });
         let want = ["v37 v311", "v311 v311", "v318 v318", "v41 v318", "v413 v414", "v413 v414"];
         assert_eq!(got[..6], want);
-        assert_eq!(got[6..], ["v417 v417", "v420 v417", "v50 v417", "v50 v417", "types v417", "types v511"]);
+        assert_eq!(got[6..], ["v417 v417", "v420 v417", "v50 v417", "v50 v417", "v55 v417", "types v511"]);
     }
 
     fn resolved(name: &str) -> Kernel {

@@ -18,9 +18,9 @@ crate::tunables! {
         /// Run queue and balancer: CFS with the rules of 6.1, or EEVDF with the rules of 6.12.
         form: Word = "v612", "", "model", choices ["v61", "v612"];
         /// How groups are compared at fork, exec and balancing: by load per capacity, each word as from that release
-        /// on, or by type and idle CPUs (5.5 on).
+        /// on, or by type and idle CPUs (5.5 on; as it is since 5.12: `types`).
         balancer: Word = "types", "", "model",
-            choices ["v37", "v311", "v318", "v41", "v413", "v417", "v420", "v50", "types"];
+            choices ["v37", "v311", "v318", "v41", "v413", "v417", "v420", "v50", "v55", "v56", "v57", "v59", "v510", "types"];
         /// NUMA imbalance that fork, load balance and task migration tolerate (role `load-balancer NUMA rule`).
         imbalance: Word = "k60", "", "model", choices ["none", "fixed2", "k511", "k517s", "v3", "k518", "k60"];
         /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores only.
@@ -109,13 +109,27 @@ pub enum Balancer {
     V420,
     /// Threads of a core have a whole CPU's capacity each.
     V50,
-    /// By type, then by counts or averages (5.5 on).
+    /// By type, then by counts or averages (5.5). What a fork sees of loaded groups is useless: it stays.
+    V55,
+    /// Of groups with as many idle CPUs the one with more tasks is pulled from (5f68eb19b571, 5.6), and a fork knows
+    /// how many CPUs a group has (289de3598481).
+    V56,
+    /// Time spent waiting counts for a group's type (070f5e860ee2, 5.7), a fork compares loads of loaded groups
+    /// (6c8116c914b6), a less loaded group is not pulled from (111688ca1c4a), nor utilisation from a CPU with one task
+    /// (c32b4308295a).
+    V57,
+    /// A fork takes the group with less utilisation of those with as many idle CPUs (3edecfef0280, 5.9; from memory).
+    V59,
+    /// Inside a cache idle CPUs take tasks, not utilisation (16b0a7a1a0af, 5.10); every failure halves what a task's load
+    /// counts for (5a7f55590467); threads of a core share its cache (ec73240b1627; from memory).
+    V510,
+    /// Running tasks are pushed only where tasks are counted (e9b9734b7465, 5.12).
     Types,
 }
 
 impl Balancer {
     /// All with their names.
-    pub const NAMES: [(&'static str, Self); 9] = [
+    pub const NAMES: [(&'static str, Self); 14] = [
         ("v37", Self::V37),
         ("v311", Self::V311),
         ("v318", Self::V318),
@@ -124,6 +138,11 @@ impl Balancer {
         ("v417", Self::V417),
         ("v420", Self::V420),
         ("v50", Self::V50),
+        ("v55", Self::V55),
+        ("v56", Self::V56),
+        ("v57", Self::V57),
+        ("v59", Self::V59),
+        ("v510", Self::V510),
         ("types", Self::Types),
     ];
     /// The one named `name`.
@@ -132,11 +151,11 @@ impl Balancer {
     }
     /// Loads are compared, whatever the type of the groups.
     pub fn by_load(self) -> bool {
-        self < Self::Types
+        self < Self::V55
     }
     /// What counts is the load averages of queued tasks: neither present weights nor what sleeps.
     pub fn by_queued_load(self) -> bool {
-        self > Self::V37 && self < Self::Types
+        self > Self::V37 && self < Self::V55
     }
     /// Balancing of larger domains takes past loads into account (LB_BIAS).
     pub fn by_past_load(self) -> bool {

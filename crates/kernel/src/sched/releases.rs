@@ -36,7 +36,7 @@ const fn row(major: u32, minor: u32, changes: &'static [(&'static str, &'static 
 }
 
 /// The rows, oldest first. Loads per capacity were compared until Vincent Guittot's rework in 5.5 (0b0695f2b34a,
-/// 57abff067a08); from then to 6.5 the balancer is 6.1's. What the steps before were is told in `balance::v311`.
+/// 57abff067a08); [`Balancer`](super::config::Balancer) tells what followed; from 5.12 to 6.5 the balancer is 6.1's. What the steps before were is told in `balance::v311`.
 /// A wake-up chose between two CPUs in 3.7 as in 3.11, by weights.
 pub const RELEASES: &[Release] = &[
     row(
@@ -81,12 +81,14 @@ pub const RELEASES: &[Release] = &[
     row(5, 0, &[("balancer", "v50")]),
     // The machine's own from here on.
     row(5, 4, &[("node_reclaim_distance", "0")]),
-    row(5, 5, &[("balancer", "types")]),
+    row(5, 5, &[("balancer", "v55")]),
     // The balancer's half (b396f52326de). That of NUMA balancing came a release later (from memory); no catalog kernel is 5.6.
-    row(5, 6, &[("imbalance", "fixed2")]),
-    row(5, 10, &[("domain_constants", "v510")]),
+    row(5, 6, &[("imbalance", "fixed2"), ("balancer", "v56")]),
+    row(5, 7, &[("balancer", "v57")]),
+    row(5, 9, &[("balancer", "v59")]),
+    row(5, 10, &[("domain_constants", "v510"), ("balancer", "v510")]),
     row(5, 11, &[("imbalance", "k511"), ("wake_affine", "v511")]),
-    row(5, 12, &[("preempt_full", "true")]),
+    row(5, 12, &[("preempt_full", "true"), ("balancer", "types")]),
     row(5, 14, &[("idle_scan", "sis_prop")]),
     row(5, 15, &[("recent_used_cpu", "previous")]),
     row(5, 16, &[("newidle", "v516")]),

@@ -17,6 +17,7 @@ mod page_filters;
 mod periods;
 mod pitfalls;
 mod placement;
+mod placement_before_v419;
 mod pull;
 mod releases;
 mod scan;

@@ -3,8 +3,9 @@
 //! Importance is in thousandths of faults. A move needs room on the node (or a load balance that does not get worse);
 //! a swap needs the sum of both tasks' gains to be large enough that ping-pong is unlikely. Since 5.7 the search
 //! prefers partners that get home and ends at the first good choice; before, every CPU of the node is compared, and a
-//! move goes where `select_idle_sibling` sends it.
+//! move goes where `select_idle_sibling` sends it. Before 4.19 it was another search: [`before_v419`](super::before_v419).
 
+use super::before_v419::SearchModel;
 use super::node_stats::{too_imbalanced, NodeType};
 use super::Search;
 use crate::numa::host::TaskHost;
@@ -39,6 +40,15 @@ pub fn swap_matters(imp: i64, best_imp: i64, small_imp: bool) -> bool {
 impl NumaBalancing {
     /// `task_numa_find_cpu` on the destination of the search.
     pub(super) fn task_numa_find_cpu<H: TaskHost>(&self, s: &mut Search, host: &mut H) {
+        if self.cfg.search != SearchModel::V419 {
+            for &cpu in self.topo.cpus(s.dst_nid) {
+                if host.allowed(s.task, cpu) {
+                    s.dst_cpu = cpu;
+                    self.compare_before_v419(s, host);
+                }
+            }
+            return;
+        }
         let by_count = if s.dst.node_type == NodeType::HasSpare { self.spare_imbalance(s) } else { None };
         let may_move = match by_count {
             Some(0) => {
@@ -167,7 +177,7 @@ impl NumaBalancing {
     /// Records a better choice (`task_numa_assign`). The kernel claims the CPU for this search (`numa_migrate_on`) and
     /// looks for another one if somebody else was faster; searches run one at a time here, so what was unclaimed when it
     /// was looked at still is.
-    fn assign(s: &mut Search, swap_with: Option<TaskId>, imp: i64) {
+    pub(super) fn assign(s: &mut Search, swap_with: Option<TaskId>, imp: i64) {
         s.best_task = swap_with;
         s.best_imp = imp;
         s.best_cpu = Some(s.dst_cpu);
@@ -177,7 +187,7 @@ impl NumaBalancing {
         self.tasks[task as usize].numa_group.is_some()
     }
 
-    fn prefers(&self, task: TaskId, nid: usize) -> bool {
+    pub(super) fn prefers(&self, task: TaskId, nid: usize) -> bool {
         self.tasks[task as usize].numa_preferred_nid == Some(nid)
     }
 }

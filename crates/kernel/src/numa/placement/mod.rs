@@ -2,8 +2,10 @@
 //!
 //! The search looks at the preferred node first and at others only if that fails or the task's group spans nodes.
 //! It works on sums per node and remembers the best CPU so far; the choice is carried out by the host. Faithful
-//! quirk: the distance used for another node is that to the destination examined *before* it.
+//! quirk: the distance used for another node is that to the destination examined *before* it. What was different before
+//! 4.19 is in [`before_v419`].
 
+pub mod before_v419;
 pub mod compare;
 pub mod node_stats;
 
@@ -14,6 +16,7 @@ use super::time::Jiffies;
 use super::topology::TopologyKind;
 use super::weights::Whose;
 use super::NumaBalancing;
+use before_v419::SearchModel;
 use node_stats::NodeStats;
 
 /// Divisor of the scan period that paces retries.
@@ -92,10 +95,14 @@ impl NumaBalancing {
         s.src = self.node_stats(&s, src_nid, false, host);
         self.examine(&mut s, preferred, weights, host);
         let spread = self.tasks[task as usize].numa_group.is_some_and(|g| self.groups.get(g).active_nodes > 1);
-        if s.best_cpu.is_none() || spread {
+        if s.best_cpu.is_none() || spread && self.cfg.search.spread_groups_look_on() {
             self.examine_others(&mut s, preferred, weights, host);
         }
-        if let Some(g) = self.tasks[task as usize].numa_group {
+        if self.cfg.search == SearchModel::V313 {
+            if s.best_cpu.is_some() {
+                self.set_preferred(task, Some(s.dst_nid), host);
+            }
+        } else if let Some(g) = self.tasks[task as usize].numa_group {
             let found = s.best_cpu.map_or(src_nid, |cpu| self.topo.node_of(cpu));
             if self.cfg.switches.group_prefers_found {
                 self.set_preferred(task, Some(found), host);
@@ -118,7 +125,9 @@ impl NumaBalancing {
         s.group_imp = dst.1 - src.1;
         s.dst_nid = nid;
         s.dst = self.node_stats(s, nid, true, host);
-        self.task_numa_find_cpu(s, host);
+        if self.cfg.search.considers(s, self.prefers(s.task, nid)) {
+            self.task_numa_find_cpu(s, host);
+        }
     }
 
     /// §14.2 step 5.

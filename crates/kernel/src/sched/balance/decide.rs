@@ -1,7 +1,7 @@
 //! From the busiest and the local group to what should move: find_busiest_group's second half and
 //! calculate_imbalance (kernel-scheduler.md §4.4).
 
-use super::super::config::Form;
+use super::super::config::{Balancer, Form};
 use super::super::imbalance::{PullSides, Rule};
 use super::stats::{GroupStats, GroupType};
 
@@ -21,6 +21,8 @@ pub enum MoveKind {
 pub struct PullEnv {
     /// Whose rules.
     pub form: Form,
+    /// Release of its steps, 5.5 or later.
+    pub balancer: Balancer,
     /// NUMA rule.
     pub rule: Rule,
     /// The balancing CPU is idle or about to be.
@@ -122,7 +124,8 @@ fn imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Pull {
         return tasks(1);
     }
     if local.kind == GroupType::HasSpare {
-        if busiest.kind == GroupType::Overloaded && !env.share_llc {
+        let by_tasks = env.share_llc && env.balancer >= Balancer::V510;
+        if busiest.kind == GroupType::Overloaded && !by_tasks {
             // Fill the spare capacity; no NUMA allowance on this path.
             let amount = local.capacity.saturating_sub(local.util) as i64;
             return match amount {
@@ -137,12 +140,13 @@ fn imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Pull {
     let mut local_avg = local.avg_load;
     if local.kind < GroupType::Overloaded {
         local_avg = local.load * 1024 / local.capacity.max(1);
-        if local_avg >= busiest.avg_load || (env.below_average && local_avg >= average) {
+        let less_loaded = local_avg >= busiest.avg_load && env.balancer >= Balancer::V57;
+        if less_loaded || (env.below_average && local_avg >= average) {
             return load(0);
         }
     }
     // The kernel's arithmetic is unsigned: a domain busier than its busiest group, or less busy than the local one, puts
-    // no bound on that side (up to 6.2 on the latter; "Fix imbalance overflow", 91dcf1e8068e).
+    // no bound on that side (up to 6.2 on the latter; "Fix imbalance overflow", 91dcf1e8068e). Before 5.7 both can hold.
     let room = |above: Option<u64>, g: &GroupStats| above.map_or(u64::MAX, |x| x.saturating_mul(g.capacity));
     let from = room(busiest.avg_load.checked_sub(average), busiest);
     let to = room(average.checked_sub(local_avg), local);

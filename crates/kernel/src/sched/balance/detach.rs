@@ -37,8 +37,9 @@ impl Scheduler {
     }
     /// Adds the averages of the `i`-th group to its counts.
     pub(in crate::sched) fn load_group(&mut self, env: &Env, i: usize) {
-        let Self { topo, rqs, candidates, group_stats, now, .. } = self;
+        let Self { p, topo, rqs, candidates, group_stats, now, .. } = self;
         let s = &mut group_stats[i];
+        let waiting = p.balancer >= Balancer::V57;
         for c in topo.group(topo.domain(env.dom).groups[i]).span.iter() {
             if env.narrowed && !candidates.contains(c) {
                 continue;
@@ -47,7 +48,7 @@ impl Scheduler {
             rq.refresh(*now);
             s.load += rq.pelt.load;
             s.util += rq.util();
-            s.runnable += rq.pelt.runnable;
+            s.runnable += if waiting { rq.pelt.runnable } else { 0 };
         }
     }
     /// The queue of `group` to pull from.
@@ -58,6 +59,7 @@ impl Scheduler {
                 _ => self.find_source_queue_v311(env, group),
             };
         }
+        let lone = self.p.balancer < Balancer::V57;
         let Self { topo, rqs, candidates, now, .. } = self;
         let mut best: Option<(u64, u32)> = None;
         for c in topo.group(group).span.iter() {
@@ -77,7 +79,7 @@ impl Scheduler {
                     rq.pelt.load
                 }
                 MoveKind::Util => {
-                    if nr <= 1 {
+                    if nr <= 1 && !lone {
                         continue;
                     }
                     rq.refresh(*now);
@@ -162,6 +164,12 @@ impl Scheduler {
             MoveKind::Load => task.pelt.load.max(1),
             _ => task.util_estimate(),
         };
+        if env.kind == MoveKind::Load && self.p.balancer < Balancer::V510 {
+            // 6cf82d559e1a: after some failures any task will do.
+            let tries = self.topo.domain(env.dom).cache_nice_tries;
+            let any = self.dom[env.dom as usize].nr_balance_failed > tries;
+            return (any || (size / 2) as i64 <= env.amount).then_some(size as i64);
+        }
         let relaxed = env.kind == MoveKind::Load || self.p.relax_util;
         let failed = if relaxed { self.dom[env.dom as usize].nr_balance_failed.min(63) } else { 0 };
         ((size >> failed) as i64 <= env.amount).then_some(size as i64)
@@ -206,7 +214,7 @@ impl Scheduler {
     /// Whether the task's data is probably still in the cache of the source.
     fn is_hot(&self, env: &Env, t: TaskId) -> bool {
         let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
-        if core && !self.p.balancer.by_load() {
+        if core && self.p.balancer >= Balancer::V510 {
             return false;
         }
         let src = &self.rqs[env.src as usize];

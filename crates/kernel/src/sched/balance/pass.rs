@@ -240,7 +240,7 @@ impl Scheduler {
                 self.dom[dom].nr_balance_failed += 1;
             }
             let tries = self.topo.domain(env.dom).cache_nice_tries;
-            let pushes = env.kind == MoveKind::Tasks || self.p.balancer.by_load();
+            let pushes = env.kind == MoveKind::Tasks || self.p.balancer < Balancer::Types;
             if pushes && self.dom[dom].nr_balance_failed > tries + 2 {
                 let cur = self.rqs[env.src as usize].cur;
                 if cur != NONE && !self.allowed(cur, env.cpu) {
@@ -257,7 +257,7 @@ impl Scheduler {
         if push {
             // From 4.10 on the stopper resets the failures, which had been set before.
             let reset = self.p.balancer >= Balancer::V413;
-            if reset && self.p.balancer.by_load() {
+            if reset && self.p.balancer < Balancer::Types {
                 self.back_off(env.dom, interval);
             }
             self.active_balance(env.src, env.cpu);
@@ -267,7 +267,7 @@ impl Scheduler {
         }
         moved
     }
-    /// After a push kernels before 5.5 wait longer, and until 4.10 the next failure but one pushes again.
+    /// After a push kernels before 5.12 wait longer, and until 4.10 the next failure but one pushes again.
     fn back_off(&mut self, dom: DomId, interval_ms: u64) {
         let domain = self.topo.domain(dom);
         let state = &mut self.dom[dom as usize];
@@ -320,6 +320,7 @@ impl Scheduler {
         let pull = decide(
             &PullEnv {
                 form: self.p.form,
+                balancer: self.p.balancer,
                 rule: self.p.rule,
                 idle: env.idle != Idle::Busy,
                 below_average: self.p.below_average,
@@ -379,7 +380,7 @@ impl Scheduler {
             util += s.util;
             if local {
                 scan.local = s;
-            } else if s.busier(scan.busiest.as_ref().map(|b| &b.1), self.p.form) {
+            } else if s.busier(scan.busiest.as_ref().map(|b| &b.1), self.p.form, self.p.balancer >= Balancer::V56) {
                 scan.busiest = Some((group, s));
             }
         }

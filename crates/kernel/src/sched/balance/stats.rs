@@ -90,8 +90,9 @@ impl GroupStats {
     pub fn numa_class(&self) -> u8 {
         numa_class(self.nr, self.nr_numa, self.nr_preferred)
     }
-    /// Whether `self` replaces `best` as the busiest group (`None`: nothing chosen yet).
-    pub fn busier(&self, best: Option<&GroupStats>, form: Form) -> bool {
+    /// Whether `self` replaces `best` as the busiest group (`None`: nothing chosen yet). `ties`: of groups with as many idle
+    /// CPUs the one with more tasks is busier (5.6 on).
+    pub fn busier(&self, best: Option<&GroupStats>, form: Form, ties: bool) -> bool {
         if self.nr == 0 {
             return false;
         }
@@ -109,7 +110,7 @@ impl GroupStats {
                 if form == Form::V612 && best.is_some() && self.smt != current.smt {
                     return !(self.smt && self.nr <= 1);
                 }
-                self.fewer_idle(current)
+                self.fewer_idle(current) && (ties || self.idle_cpus < current.idle_cpus)
             }
         }
     }

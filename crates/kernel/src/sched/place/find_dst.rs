@@ -17,15 +17,15 @@ struct Choice {
     stats: GroupStats,
 }
 
-/// Whether `new` is strictly idler than `best`.
-fn idler(new: &GroupStats, best: &GroupStats) -> bool {
+/// Whether `new` is strictly idler than `best`. `ties`: utilisation decides between as many idle CPUs (5.9 on).
+fn idler(new: &GroupStats, best: &GroupStats, ties: bool) -> bool {
     if new.kind != best.kind {
         return new.kind < best.kind;
     }
     match new.kind {
         GroupType::Overloaded | GroupType::FullyBusy => new.avg_load < best.avg_load,
         GroupType::HasSpare => {
-            new.idle_cpus > best.idle_cpus || (new.idle_cpus == best.idle_cpus && new.util < best.util)
+            new.idle_cpus > best.idle_cpus || (ties && new.idle_cpus == best.idle_cpus && new.util < best.util)
         }
         GroupType::Imbalanced | GroupType::SmtBalance => false,
     }
@@ -107,7 +107,7 @@ impl Scheduler {
             let choice = Choice { group, stats };
             if self.topo.group(group).span.contains(cpu) {
                 local = Some(choice);
-            } else if idlest.map_or(true, |best| idler(&stats, &best.stats)) {
+            } else if idlest.map_or(true, |best| idler(&stats, &best.stats, self.p.balancer >= Balancer::V59)) {
                 idlest = Some(choice);
             }
         }
@@ -189,8 +189,15 @@ impl Scheduler {
             s.nr += rq.nr();
             s.idle_cpus += u32::from(idle.contains(c));
         }
-        s.kind = s.classify(pct);
-        if matches!(s.kind, GroupType::FullyBusy | GroupType::Overloaded) {
+        if p.balancer < Balancer::V57 {
+            s.runnable = 0;
+        }
+        // Before 5.6 the number of CPUs is not filled in for forks: who has a task may be overloaded.
+        let weight = if p.balancer < Balancer::V56 { 0 } else { s.weight };
+        s.kind = GroupStats { weight, ..s }.classify(pct);
+        // Before 5.7 it is for groups with CPUs to spare that the average is worked out, and not used.
+        let loaded = matches!(s.kind, GroupType::FullyBusy | GroupType::Overloaded);
+        if loaded && p.balancer >= Balancer::V57 {
             s.avg_load = s.load * 1024 / s.capacity;
         }
         s

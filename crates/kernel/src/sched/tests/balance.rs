@@ -4,7 +4,7 @@ use super::super::balance::decide::{decide, MoveKind, PullEnv};
 use super::super::balance::pass::Env;
 use super::super::balance::stats::GroupStats;
 use super::super::balance::Idle;
-use super::super::config::{Form, SchedConfig};
+use super::super::config::{Balancer, Form, SchedConfig};
 use super::super::domains::DomId;
 use super::super::event::{Event, Why};
 use super::super::imbalance::Rule;
@@ -422,6 +422,7 @@ fn sibling_difference_of_unequal_cores_is_scaled() {
     };
     let env = PullEnv {
         form: Form::V612,
+        balancer: Balancer::Types,
         rule: Rule::K60,
         idle: true,
         below_average: true,
@@ -531,7 +532,7 @@ fn newly_idle_cpus_of_preemptible_kernels_take_one_task() {
 fn which_of_two_groups_is_busier() {
     use super::super::balance::stats::GroupType;
     let group = |kind, nr, idle_cpus, smt| GroupStats { kind, nr, idle_cpus, smt, weight: 2, ..GroupStats::default() };
-    let busier = |a: GroupStats, b: GroupStats| [Form::V61, Form::V612].map(|f| a.busier(Some(&b), f));
+    let busier = |a: GroupStats, b: GroupStats| [Form::V61, Form::V612].map(|f| a.busier(Some(&b), f, true));
     let full = |smt| group(GroupType::FullyBusy, 2, 0, smt);
     assert_eq!(busier(full(false), full(false)), [false, true], "6.12 lets a later one replace a non-SMT one");
     assert_eq!(busier(full(false), full(true)), [false, false]);
@@ -545,7 +546,7 @@ fn which_of_two_groups_is_busier() {
     let smt = |nr, idle| group(GroupType::SmtBalance, nr, idle, true);
     assert_eq!(busier(smt(3, 0), smt(2, 1)), [true; 2]);
     assert_eq!(busier(smt(3, 0), smt(2, 0)), [false; 2]);
-    assert!(!spare(0, 2, false).busier(None, Form::V612), "nothing to pull");
+    assert!(!spare(0, 2, false).busier(None, Form::V612, true), "nothing to pull");
 }
 
 #[test]

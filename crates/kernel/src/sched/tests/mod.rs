@@ -3,6 +3,7 @@
 mod balance;
 mod balance_v311;
 mod balance_v37;
+mod balance_v55;
 mod four_nodes;
 mod locality;
 mod numa;

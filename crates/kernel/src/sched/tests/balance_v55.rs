@@ -1,0 +1,147 @@
+//! What the balancers of 5.5 to 5.11 do otherwise than the one since 5.12.
+
+use super::super::balance::decide::{decide, MoveKind, Pull, PullEnv};
+use super::super::balance::pass::Env;
+use super::super::balance::stats::{GroupStats, GroupType};
+use super::super::balance::Idle;
+use super::super::config::{Balancer, Form, SchedConfig};
+use super::super::domains::DomId;
+use super::super::event::Why;
+use super::super::imbalance::Rule;
+use super::super::shapes::Shape;
+use super::{config, Lab, MS};
+
+fn lab(shape: &Shape, balancer: &'static str) -> Lab {
+    Lab::new(shape, &SchedConfig { balancer, imbalance: "none", relax_util: false, ..config("v61") })
+}
+
+fn dom(lab: &Lab, cpu: u32, weight: u32) -> DomId {
+    lab.s.topo.ids(cpu).find(|d| lab.s.topo.domain(*d).weight == weight).unwrap()
+}
+
+/// Tasks moved by a pass of idle CPU 0 over `weight` CPUs.
+fn pass(lab: &mut Lab, weight: u32) -> u32 {
+    let d = dom(lab, 0, weight);
+    let moved = lab.s.balance_pass(0, d, Idle::Idle, Why::Nohz, &lab.view).moved;
+    lab.settle();
+    moved
+}
+
+/// Long enough for averages to settle; nobody balances.
+fn settle_averages(lab: &mut Lab, cpus: u32) {
+    for _ in 0..100 {
+        lab.pass_time(4 * MS);
+        (0..cpus).for_each(|cpu| lab.tick(cpu));
+    }
+}
+
+fn env(balancer: Balancer, share_llc: bool) -> PullEnv {
+    PullEnv {
+        form: Form::V61,
+        balancer,
+        rule: Rule::None,
+        idle: true,
+        below_average: false,
+        imbalance_pct: 117,
+        numa: false,
+        share_llc,
+        prefer_sibling: true,
+        imb_numa_nr: 0,
+        total_load: 4096 + 3200,
+        total_capacity: 4096,
+    }
+}
+
+#[test]
+fn inside_a_cache_idle_cpus_take_tasks_from_5_10_on() {
+    let local = GroupStats { weight: 2, capacity: 2048, util: 48, idle_cpus: 2, ..GroupStats::default() };
+    let busiest = GroupStats { kind: GroupType::Overloaded, nr: 5, weight: 2, capacity: 2048, ..GroupStats::default() };
+    let what = |b, llc| decide(&env(b, llc), &local, &busiest).map(|p| (p.kind, p.amount));
+    assert_eq!(what(Balancer::V59, true), Some((MoveKind::Util, 2000)));
+    assert_eq!(what(Balancer::V510, true), Some((MoveKind::Tasks, 2)));
+    assert_eq!(what(Balancer::V510, false), Some((MoveKind::Util, 2000)));
+}
+
+#[test]
+fn before_5_7_a_full_group_pulls_from_a_less_loaded_one_too() {
+    // Averages 2048 here, 1600 there, 1824 of the domain: both differences are negative, and unsigned.
+    let full = GroupStats { nr: 2, weight: 2, capacity: 2048, load: 4096, ..GroupStats::default() };
+    let local = GroupStats { kind: GroupType::FullyBusy, ..full };
+    let busiest = GroupStats { kind: GroupType::Overloaded, nr: 3, load: 3200, avg_load: 1600, ..full };
+    let what = |b| decide(&env(b, false), &local, &busiest);
+    assert!(matches!(what(Balancer::V56), Some(Pull { kind: MoveKind::Load, amount: 0x1_0000_0000.. })));
+    assert_eq!(what(Balancer::V57), None);
+}
+
+#[test]
+fn from_5_6_on_tasks_decide_between_as_many_idle_cpus() {
+    let group = |nr, idle_cpus| GroupStats { nr, idle_cpus, weight: 4, ..GroupStats::default() };
+    let busier = |a: GroupStats, b: GroupStats| [false, true].map(|ties| a.busier(Some(&b), Form::V61, ties));
+    assert_eq!(busier(group(3, 2), group(2, 2)), [false, true]);
+    assert_eq!(busier(group(2, 1), group(3, 2)), [true, true]);
+}
+
+#[test]
+fn until_5_9_half_a_load_may_move_and_any_after_failures() {
+    let build = |balancer, failed, amount| {
+        let mut lab = lab(&Shape::flat(1, 2, 1, 10), balancer);
+        lab.fill(1, Some(&[1]), 2);
+        (0..2).for_each(|t| lab.s.set_affinity(t, None, 0).unwrap());
+        lab.pass_time(10 * MS);
+        let d = dom(&lab, 0, 2);
+        lab.s.dom[d as usize].nr_balance_failed = failed;
+        let mut env = Env { src: 1, kind: MoveKind::Load, amount, ..Env::new(0, d, Idle::Idle, Why::Nohz) };
+        lab.s.detach_tasks(&mut env, &lab.view)
+    };
+    // A load of about 1024; one failure more than the domain's tries.
+    assert_eq!(["v59", "v510"].map(|b| build(b, 0, 600)), [1, 0]);
+    assert_eq!(["v59", "v510"].map(|b| build(b, 0, 400)), [0, 0]);
+    assert_eq!(["v59", "v510"].map(|b| build(b, 2, 1)), [1, 0]);
+}
+
+#[test]
+fn until_5_6_utilisation_may_be_wanted_from_a_cpu_with_one_task() {
+    for (balancer, moved) in [("v56", false), ("v57", true)] {
+        let mut lab = lab(&Shape::flat(2, 2, 1, 20), balancer);
+        lab.fill(2, Some(&[2]), 1);
+        lab.fill(3, Some(&[3]), 3);
+        settle_averages(&mut lab, 4);
+        (0..4).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        assert_eq!(pass(&mut lab, 4) > 0, moved, "{balancer}");
+    }
+}
+
+#[test]
+fn until_5_6_waiting_makes_no_group_overloaded() {
+    // Two CPUs share three tasks that run a third of the time each: nobody's utilisation is beyond the capacity.
+    let kind = |balancer, runnable| {
+        let mut lab = lab(&Shape::flat(2, 2, 1, 20), balancer);
+        lab.fill(2, Some(&[2]), 3);
+        lab.pass_time(MS);
+        let rq = &mut lab.s.rqs[2];
+        (rq.pelt.runnable, rq.pelt.util) = (runnable, 300);
+        let d = dom(&lab, 0, 4);
+        let env = Env { thorough: true, ..Env::new(0, d, Idle::Idle, Why::Nohz) };
+        lab.s.group_stats = (0..2).map(|i| lab.s.count_group(&env, i).0).collect();
+        lab.s.load_group(&env, 1);
+        lab.s.group_stats[1].classify(125)
+    };
+    assert_eq!(["v56", "v57"].map(|b| kind(b, 4000)), [GroupType::HasSpare, GroupType::Overloaded]);
+}
+
+#[test]
+fn until_5_11_failures_push_a_running_task_whatever_is_counted() {
+    for (balancer, pushed) in [("v55", 1), ("v510", 1), ("types", 0)] {
+        // As in `failed_passes_let_large_utilisation_move_from_6_8_on`: utilisation is missing, but hardly any.
+        let mut lab = lab(&Shape::flat(2, 2, 1, 20), balancer);
+        (0..2).for_each(|cpu| lab.fill(cpu, Some(&[cpu]), 1));
+        (2..4).for_each(|cpu| lab.fill(cpu, Some(&[cpu]), 3));
+        settle_averages(&mut lab, 4);
+        lab.sleep(0);
+        (2..8).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+        let d = dom(&lab, 0, 4);
+        lab.s.dom[d as usize].nr_balance_failed = 8;
+        assert_eq!(pass(&mut lab, 4), 0);
+        assert_eq!(lab.s.counters.active, pushed, "{balancer}");
+    }
+}
