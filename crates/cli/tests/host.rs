@@ -39,7 +39,7 @@ fn series() -> String {
 fn the_running_kernel_has_a_name_and_a_file_of_its_series_is_one_too() {
     let (lab, own) = (lab(), series());
     let file = format!("{own}.toml");
-    let text = format!("name = {own:?}\nextends = \"6.7\"\ntitle = \"t\"\n[tunables]\nscan.scan_size_mb = 512\n");
+    let text = format!("name = {own:?}\nextends = \"6.7\"\ntitle = \"t\"\n[tunables]\nscan.scan_size_mb = 512\nsystem.numa_balancing = 1\n");
     lab.write(&file, &text);
     let ended = run(&lab, &format!("host,off,{file}"));
     assert_eq!(ended.code, 0, "{ended:?}");

@@ -87,6 +87,7 @@ pub const CONDITIONS: &[Condition] = &[
     when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
     when("numa.search", "task_migrate", &["preferred"]),
     when("numa.small_imp", "task_migrate", &["preferred"]),
+    when("numa.small_imp", "numa.search", &["v419"]),
     when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
     when("autonuma.scan_sleep_pass_millisecs", "scan", &["autonuma"]),
     when("autonuma.scan_sleep_millisecs", "scan", &["autonuma"]),
