@@ -43,7 +43,7 @@ export function experiment() {
       stdio: ["ignore", "pipe", "ignore"],
     });
   const out = join(dir, "out");
-  numalab(`run --machine 2x1x4x1 --kernel off,6.3 --workload numa01_THREAD_ALLOC --param memory=64MiB --param loops=12000 --iterations 3 --out ${out}`);
+  numalab(`run --machine 4x1x2x1 --kernel off,6.3 --workload numa01_THREAD_ALLOC --param memory=64MiB --param loops=12000 --iterations 3 --out ${out}`);
   numalab(`report ${out}`);
   return {
     url: pathToFileURL(join(out, "report.html")).href,

@@ -40,7 +40,7 @@ test("it answers what was compared, who wins, by how much, how sure, and at what
   assert.ok(said.includes(on < off ? "beats" : "loses to"), said);
   assert.match(said, /p (=|<) [\d.]+, corrected for \d+ rows, 3 and 3 runs, 95 % interval of the ratio/);
   const facts = await page.locator("dl.facts").innerText();
-  for (const word of ["sim: a model's predictions", "2x1x4x1", "memory = 64MiB", "6 of 6", "1 to 3"]) assert.ok(facts.includes(word), `${word}: ${facts}`);
+  for (const word of ["sim: a model's predictions", "4x1x2x1", "memory = 64MiB", "6 of 6", "1 to 3"]) assert.ok(facts.includes(word), `${word}: ${facts}`);
   const answer = await page.locator("#answer").innerText();
   for (const word of ["system time", "hint faults", "AutoNUMA cost (mmtests)", "AutoNUMA cost with copies"]) {
     assert.ok(answer.includes(word), word);
@@ -115,7 +115,7 @@ test("settings, reasons and counters are defined in tooltips", async () => {
   assert.match(await text("#answer", "hint faults"), /Does not count/);
   assert.match(await text("#answer", "AutoNUMA cost (mmtests)"), /Its copy term never counted/);
   assert.match(await text("#answer", "numa_balancing"), /./);
-  assert.equal(await page.locator("#machine .node").count(), 2);
+  assert.equal(await page.locator("#machine .node").count(), 4);
   const dead = await page.evaluate(() =>
     [...document.querySelectorAll("a[href^='#']")].filter((a) => !document.getElementById(a.getAttribute("href").slice(1))).map((a) => a.href),
   );
