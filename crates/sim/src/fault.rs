@@ -178,7 +178,7 @@ impl World<'_> {
         if let Some(target) = decision.target {
             result = self.migrate_page(at, f, &facts, target, &mut ns);
             if result == MigrateResult::Migrated {
-                met = self.second_hint_fault(task, f, &mut facts, clock);
+                met = self.second_hint_fault(task, f, &mut facts, clock, ns);
             }
         }
         let (sched, processes, moves) = (&mut self.sched, &self.processes, &mut self.moves);

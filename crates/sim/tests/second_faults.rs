@@ -44,3 +44,19 @@ fn second_faults_are_counted_beside_the_marks() {
     assert!(faults(&without) <= 0, "a mark is found once: {}", faults(&without));
     assert!(faults(&with) > faults(&without), "{} {}", faults(&with), faults(&without));
 }
+
+/// Second faults for every hundred moves of `cpus` threads in step.
+fn met_percent(cpus: &str) -> f64 {
+    let m = machine(cpus);
+    let o = run(&m, &inline(IN_STEP, &m, 1, &[]), &kernel("6.7"), 1);
+    let (faults, marks) = (counter(&o, "numa_hint_faults") as f64, counter(&o, "numa_pte_updates") as f64);
+    100.0 * (faults - marks) / counter(&o, "numa_pages_migrated") as f64
+}
+
+#[test]
+fn the_more_threads_go_together_the_more_moves_are_met() {
+    let (few, many) = (met_percent("2x1x1x1"), met_percent("2x1x8x1"));
+    // Of two threads one is beside the page; a move takes several times as long as the moment in which it can be met.
+    assert!(few < 30.0, "{few}");
+    assert!(many > few + 10.0 && many < 100.0, "{few} {many}");
+}
