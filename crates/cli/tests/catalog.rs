@@ -125,3 +125,19 @@ fn a_kernel_file_may_leave_out_since_when_it_holds() {
     let shown = lab.ok("kernel show mine.toml").out;
     assert!(shown.contains("\ncomposed from mine <- 6.3 <- 6.1"), "{shown}");
 }
+
+#[test]
+fn a_name_alone_is_found_whatever_it_is() {
+    let lab = Lab::new();
+    assert_eq!(lab.ok("show numa01").out, lab.ok("show workloads numa01").out);
+    let one: Value = serde_json::from_str(&lab.ok("show first-steps --json").out).unwrap();
+    assert_eq!(one["name"], "first-steps");
+    let both: Vec<Value> = serde_json::from_str(&lab.ok("show first-steps scan.scan_size_mb --json").out).unwrap();
+    assert_eq!(
+        both.iter().map(|v| v["name"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["first-steps", "scan.scan_size_mb"]
+    );
+    let ended = lab.run("show nmua01");
+    assert_eq!(ended.code, 2);
+    assert!(ended.err.contains("did you mean `numa01`"), "{}", ended.err);
+}

@@ -38,7 +38,14 @@ pub enum Met {
 impl World<'_> {
     /// Lets whoever else comes to a page before it is unmapped take a hint fault on it. `facts` are those of the page
     /// after the decision of the first fault, at `clock`; `handled_ns` is the time of that fault with its move.
-    pub(crate) fn second_hint_fault(&mut self, first: u32, f: &Found, facts: &mut PageFacts, clock: u64, handled_ns: u64) -> Met {
+    pub(crate) fn second_hint_fault(
+        &mut self,
+        first: u32,
+        f: &Found,
+        facts: &mut PageFacts,
+        clock: u64,
+        handled_ns: u64,
+    ) -> Met {
         if !self.numa.cfg.switches.second_hint_faults {
             return Met::Alone;
         }
@@ -86,7 +93,7 @@ impl World<'_> {
             }
             let turn_ns = handled_ns as f64 + PAGE_BYTES as f64 * s.ns_per_byte;
             let comes_ns = self.rng.unit() * turn_ns;
-            if comes_ns < window_ns && found.is_none_or(|(least, ..)| comes_ns < least) {
+            if comes_ns < window_ns && found.map_or(true, |(least, ..)| comes_ns < least) {
                 found = Some((comes_ns, s.task, s.cpu));
             }
         }

@@ -72,7 +72,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 }
 
 /// A kind as the command line spells it.
-fn word(kind: Kind) -> String {
+pub fn word(kind: Kind) -> String {
     clap::ValueEnum::to_possible_value(&kind).map(|v| v.get_name().to_string()).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
-use crate::verb::list::{entries, Kind};
+use crate::verb::list::{entries, word, Kind};
 use numalab_model::catalog::Kind as Folder;
 use numalab_model::experiment::Param;
 use numalab_model::kernel::{Kernel, RoleInfo, Setting, TunableInfo};
@@ -16,9 +16,9 @@ use std::fmt::Write as _;
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to show
-    kind: Kind,
-    /// Which ones; all if none is named
+    /// What to show: machines, kernels, workloads, experiments, published, roles or tunables, or simply a name
+    what: String,
+    /// Which ones; all of a kind if none is named
     names: Vec<String>,
     /// Print as JSON
     #[arg(long)]
@@ -30,7 +30,35 @@ pub struct Args {
 /// # Errors
 /// An unknown name or an invalid file.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    show(context, args.kind, &args.names, args.json)
+    if let Ok(kind) = <Kind as clap::ValueEnum>::from_str(&args.what, true) {
+        return show(context, kind, &args.names, args.json);
+    }
+    let mut found = Vec::new();
+    for name in std::iter::once(&args.what).chain(&args.names) {
+        found.extend(of_any_kind(context, name)?.into_iter().map(|kind| (kind, named("show", name))));
+    }
+    print(context, &found, args.json, found.len() == 1)
+}
+
+/// The kinds that have an entry of this name.
+fn of_any_kind(context: &Context, name: &str) -> Result<Vec<Kind>, Failure> {
+    let mut near = Vec::new();
+    let mut kinds = Vec::new();
+    for kind in <Kind as clap::ValueEnum>::value_variants() {
+        let names = entries(context, *kind)?.into_iter().map(|e| e.name);
+        let before = near.len();
+        near.extend(names);
+        if near[before..].iter().any(|n| n == name) {
+            kinds.push(*kind);
+        }
+        near.push(word(*kind));
+    }
+    if kinds.is_empty() {
+        let expected = "a kind of entry or the name of one (`numalab list`)".to_string();
+        let error = named("show", name).error(format!("there is no `{name}`"), expected);
+        return Err(error.near(name, near.iter().map(String::as_str)).into());
+    }
+    Ok(kinds)
 }
 
 /// Shows the entries named, or all of them if none is. As JSON, one name gives an object and anything
@@ -43,20 +71,16 @@ pub fn show(context: &Context, kind: Kind, names: &[String], as_json: bool) -> R
         [] => entries(context, kind)?.into_iter().map(|e| e.name).collect(),
         some => some.to_vec(),
     };
-    let mut text = String::new();
-    let mut values = Vec::new();
-    for name in &all {
-        let (one, value) = entry(context, kind, &named("show", name))?;
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&one);
-        values.push(value);
-    }
-    match (as_json, names.len()) {
-        (false, _) => Ok(Done::text(text)),
-        (true, 1) => Done::json(&values[0]),
-        (true, _) => Done::json(&values),
+    let all: Vec<_> = all.iter().map(|name| (kind, named("show", name))).collect();
+    print(context, &all, as_json, names.len() == 1)
+}
+/// Prints entries; as JSON a list of objects, or one that was asked for `alone`.
+fn print(context: &Context, what: &[(Kind, Spot<String>)], as_json: bool, alone: bool) -> Result<Done, Failure> {
+    let shown = what.iter().map(|(kind, name)| entry(context, *kind, name)).collect::<Result<Vec<_>, _>>()?;
+    match (as_json, shown.as_slice()) {
+        (true, [(_, value)]) if alone => Done::json(value),
+        (true, _) => Done::json(&shown.iter().map(|s| &s.1).collect::<Vec<_>>()),
+        (false, _) => Ok(Done::text(shown.iter().map(|s| s.0.as_str()).collect::<Vec<_>>().join("\n"))),
     }
 }
 
