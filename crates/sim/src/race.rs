@@ -33,8 +33,8 @@ impl World<'_> {
         let there_ns = clock as f64 + fill_ns;
         let mut coming = std::mem::take(&mut self.sweepers.coming);
         coming.clear();
-        for other in self.sweepers.list.iter().filter(|o| o.writes && o.at <= place) {
-            if other.meets_ns(place) < there_ns {
+        for other in self.sweepers.list.iter().filter(|o| o.writes) {
+            if other.meets_ns(place).is_some_and(|ns| ns < there_ns) {
                 let comes_ns = self.rng.unit() * (fill_ns + bytes as f64 * other.ns_per_byte);
                 if comes_ns < fill_ns {
                     coming.push((comes_ns, other.task, other.cpu));

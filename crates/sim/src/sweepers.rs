@@ -18,6 +18,8 @@ pub(crate) struct Sweeper {
     pub writes: bool,
     /// Where it is in the mapping, bytes.
     pub at: u64,
+    /// Where its sweep ends: it comes to no place from there on.
+    pub end: u64,
     /// When it is there, ns.
     pub at_ns: f64,
     /// How fast it goes.
@@ -25,9 +27,9 @@ pub(crate) struct Sweeper {
 }
 
 impl Sweeper {
-    /// When it comes to a place that is ahead of it, ns.
-    pub fn meets_ns(&self, place: u64) -> f64 {
-        self.at_ns + (place - self.at) as f64 * self.ns_per_byte
+    /// When it comes to a place, ns; `None` if that is not ahead of it.
+    pub fn meets_ns(&self, place: u64) -> Option<f64> {
+        (self.at..self.end).contains(&place).then(|| self.at_ns + (place - self.at) as f64 * self.ns_per_byte)
     }
 }
 
@@ -81,7 +83,8 @@ impl World<'_> {
             // What its CPU owes comes before its next step.
             let at_ns = t.ahead_ns.max(self.now_ns) as f64 + c.debt_ns as f64;
             let at = a.span.offset_bytes + if t.entered { t.done } else { 0 };
-            list.push(Sweeper { task, cpu: cpu as u32, writes: a.write > 0.0, at, at_ns, ns_per_byte: t.ns_per_byte });
+            let (cpu, writes, end) = (cpu as u32, a.write > 0.0, a.span.offset_bytes + a.span.len_bytes);
+            list.push(Sweeper { task, cpu, writes, at, end, at_ns, ns_per_byte: t.ns_per_byte });
         }
     }
 }

@@ -87,8 +87,8 @@ impl World<'_> {
         let page = self.place_in(first, f.vma, f.chunk, f.page);
         let window_ns = self.machine.costs.hint_fault_ns;
         let mut found: Option<(f64, u32, u32)> = None;
-        for s in self.sweepers.list.iter().filter(|s| s.at <= page) {
-            if s.meets_ns(page) >= clock as f64 + window_ns {
+        for s in &self.sweepers.list {
+            if s.meets_ns(page).map_or(true, |ns| ns >= clock as f64 + window_ns) {
                 continue;
             }
             let turn_ns = handled_ns as f64 + PAGE_BYTES as f64 * s.ns_per_byte;

@@ -60,3 +60,14 @@ fn the_more_threads_go_together_the_more_moves_are_met() {
     assert!(few < 30.0, "{few}");
     assert!(many > few + 10.0 && many < 100.0, "{few} {many}");
 }
+
+/// Eight threads on two nodes, each over a slice of its own: nobody comes to a page of another's.
+#[test]
+fn a_sweep_ends_with_its_slice() {
+    let slices = IN_STEP.replace(", { access = \"buffer\",", ", { access = \"buffer\", slice = \"thread\",");
+    assert!(slices.contains("slice"), "{slices}");
+    let m = machine("2x1x4x1");
+    let o = run(&m, &inline(&slices, &m, 1, &[("passes", "4000")]), &kernel("6.7"), 1);
+    assert!(counter(&o, "numa_pages_migrated") > 0);
+    assert!(counter(&o, "numa_hint_faults") <= counter(&o, "numa_pte_updates"));
+}
