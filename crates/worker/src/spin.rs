@@ -64,9 +64,13 @@ mod tests {
 
     #[test]
     fn calibrated_spin_takes_about_its_time() {
-        let rate = calibrate();
-        let n = turns(2e6, rate) as u64;
-        let best = (0..5).map(|_| time_ns(|| spin(n))).min().unwrap();
-        assert!((1_000_000..6_000_000).contains(&best), "2 ms of compute took {best} ns");
+        // Whoever else uses the machine may slow a calibration down and not what follows, so a few are made: a rate that is
+        // wrong is wrong in all of them.
+        let spun_ns = || {
+            let n = turns(2e6, calibrate()) as u64;
+            (0..5).map(|_| time_ns(|| spin(n))).min().unwrap()
+        };
+        let tries: Vec<u64> = (0..10).map(|_| spun_ns()).collect();
+        assert!(tries.iter().any(|ns| (1_000_000..6_000_000).contains(ns)), "2 ms of compute took {tries:?} ns");
     }
 }
