@@ -74,6 +74,7 @@ pub fn show(context: &Context, kind: Kind, names: &[String], as_json: bool) -> R
     let all: Vec<_> = all.iter().map(|name| (kind, named("show", name))).collect();
     print(context, &all, as_json, names.len() == 1)
 }
+
 /// Prints entries; as JSON a list of objects, or one that was asked for `alone`.
 fn print(context: &Context, what: &[(Kind, Spot<String>)], as_json: bool, alone: bool) -> Result<Done, Failure> {
     let shown = what.iter().map(|(kind, name)| entry(context, *kind, name)).collect::<Result<Vec<_>, _>>()?;
