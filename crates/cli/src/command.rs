@@ -5,6 +5,7 @@ use crate::failure::{Done, Failure};
 use crate::verb;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+use numalab_model::spec::nearest;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -174,7 +175,9 @@ fn message(e: &clap::Error) -> String {
         .map(of)
         .find(|s| !s.is_empty())
         // Of several names the parser gives the likest last.
-        .map(|s| format!("; did you mean `{}`?", s.rsplit(", ").next().unwrap_or(&s)));
+        .map(|s| s.rsplit(", ").next().unwrap_or(&s).to_string())
+        .or_else(|| nearest(&of(ContextKind::InvalidSubcommand), subcommands().split(", ")))
+        .map(|name| format!("; did you mean `{name}`?"));
     let expected = if expected.is_empty() { expected } else { format!("; expected {expected}") };
     format!("command line: {what}{expected}{}", near.unwrap_or_default())
 }

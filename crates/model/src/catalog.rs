@@ -8,7 +8,7 @@
 //! inside a file is checked against the file's by whoever parses it, with [`File::check_name`].
 
 use crate::kernel::{self, KernelSpec};
-use crate::spec::{nearest, SpecError, Spot};
+use crate::spec::{nearest, position, SpecError, Spot};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::path::Path;
@@ -294,7 +294,11 @@ fn text_of(path: &Path, expected: &str) -> Result<(String, String), SpecError> {
         return Err(bad(format!("{} bytes, more than {FILE_BYTES_MAX}", meta.len())));
     }
     let bytes = std::fs::read(path).map_err(|e| bad(reason(&e)))?;
-    let text = String::from_utf8(bytes).map_err(|_| bad("not UTF-8 text".into()))?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let good = String::from_utf8_lossy(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
+        let (line, column) = position(&good, good.len());
+        SpecError { line, column, ..bad("not UTF-8 text".into()) }
+    })?;
     Ok((label, text))
 }
 

@@ -59,14 +59,17 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
-/// Nearest of `names` by Jaro-Winkler similarity, if at least 0.75.
+/// Nearest of `names`: by Jaro-Winkler similarity, if at least 0.75, or else one a single slip away (a letter more,
+/// less, other, or two exchanged) from a name of three letters or more.
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    names
-        .into_iter()
-        .map(|n| (strsim::jaro_winkler(name, n), n))
+    let names: Vec<&str> = names.into_iter().collect();
+    let alike = names
+        .iter()
+        .map(|n| (strsim::jaro_winkler(name, n), *n))
         .filter(|(s, _)| *s >= 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)))
-        .map(|(_, n)| n.to_string())
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
+    let slip = || names.iter().find(|n| name.len() >= 3 && strsim::damerau_levenshtein(name, n) <= 1).copied();
+    alike.map(|(_, n)| n).or_else(slip).map(str::to_string)
 }
 
 /// Line and column (from 1) of a byte offset.
@@ -175,6 +178,11 @@ impl<'a> Table<'a> {
         let (line, column) = item.span().map_or((0, 0), |s| position(&self.doc.text, s.start));
         Spot { value, file: self.doc.file.clone(), line, column }
     }
+    /// The error for a key whose value is an empty list.
+    pub fn empty(&self, key: &str, expected: &str) -> SpecError {
+        let span = self.items.get(key).and_then(Item::span);
+        self.doc.error(span, format!("`{}` is empty", self.full(key)), expected.to_string())
+    }
     /// The error for a missing key; a key of the table that looks like it is named.
     pub fn missing(&self, key: &str, expected: &str) -> SpecError {
         let others = self.items.iter().filter(|(k, _)| !self.asked.borrow().iter().any(|a| a == k)).map(|(k, _)| k);
@@ -188,15 +196,28 @@ impl<'a> Table<'a> {
     /// A string, if present.
     ///
     /// # Errors
-    /// Present but not a string.
+    /// Present but not a string, or one that would steer a terminal.
     pub fn opt_str(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
         match self.item(key) {
             None => Ok(None),
             Some(i) => match i.as_str() {
+                Some(s) if s.contains(unprintable) => {
+                    let what = format!("`{}` has a control character in it", self.full(key));
+                    Err(self.doc.error(i.span(), what, "text that can be printed".to_string()))
+                }
                 Some(s) => Ok(Some(self.spot(i, s.to_string()))),
                 None => Err(self.wrong(key, i, "a string")),
             },
         }
+    }
+    /// The string `title`: what tables and pages print above a thing.
+    ///
+    /// # Errors
+    /// Absent, not a string, empty, longer than a line of 200 characters.
+    pub fn title(&self) -> Result<String, SpecError> {
+        let title = self.str("title")?;
+        check_title(&title)?;
+        Ok(title.value.trim().to_string())
     }
     /// A string.
     ///
@@ -331,7 +352,10 @@ impl<'a> Table<'a> {
         let list = item.as_array().ok_or_else(|| self.wrong(key, item, "a list of strings"))?;
         list.iter()
             .map(|v| {
-                let s = v.as_str().ok_or_else(|| self.wrong(key, item, "a list of strings"))?;
+                let s = v.as_str().ok_or_else(|| {
+                    let what = format!("`{}` has {} in it", self.full(key), value_kind(v));
+                    self.doc.error(v.span(), what, "a list of strings".to_string())
+                })?;
                 let (line, column) = v.span().map_or((0, 0), |s| position(&self.doc.text, s.start));
                 Ok(Spot { value: s.to_string(), file: self.doc.file.clone(), line, column })
             })
@@ -459,12 +483,40 @@ impl<'a> Table<'a> {
     }
 }
 
+/// Refuses a title that is not one line of 1 to 200 characters.
+pub(crate) fn check_title(title: &Spot<String>) -> Result<(), SpecError> {
+    if title.value.trim().is_empty() {
+        return Err(title.error("`title` is empty", "a few words"));
+    }
+    if title.value.contains(['\n', '\r']) || title.value.chars().count() > 200 {
+        return Err(title.error("the title is not one line", "at most 200 characters on one line"));
+    }
+    Ok(())
+}
+
+/// Control characters other than those of plain text.
+fn unprintable(c: char) -> bool {
+    c.is_control() && !['\n', '\r', '\t'].contains(&c)
+}
+
 fn kind(item: &Item) -> &'static str {
     match item {
         Item::None => "absent",
         Item::Table(_) => "a table",
         Item::ArrayOfTables(_) => "a list of tables",
-        Item::Value(v) => v.type_name(),
+        Item::Value(v) => value_kind(v),
+    }
+}
+
+fn value_kind(v: &Value) -> &'static str {
+    match v {
+        Value::String(_) => "a string",
+        Value::Integer(_) => "a whole number",
+        Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false, not quoted",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::InlineTable(_) => "a table",
     }
 }
 
@@ -508,6 +560,32 @@ mod tests {
     }
 
     #[test]
+    fn a_single_slip_is_recognised_in_short_names_too() {
+        assert_eq!(nearest("rnu", ["sweep", "run"]).as_deref(), Some("run"));
+        assert_eq!(nearest("ru", ["sweep", "man"]), None);
+    }
+
+    #[test]
+    fn titles_are_one_printable_line() {
+        for (title, what) in [
+            ("a\\nb", "a.toml:1:9: the title is not one line"),
+            ("\\u001b[31m", "a.toml:1:9: `title` has a control character in it"),
+            (" ", "a.toml:1:9: `title` is empty"),
+        ] {
+            let doc = Doc::parse("a.toml", &format!("title = \"{title}\"\n")).unwrap();
+            let e = doc.root().title().unwrap_err().to_string();
+            assert!(e.starts_with(what), "{e}");
+        }
+    }
+
+    #[test]
+    fn lists_say_which_of_them_is_wrong() {
+        let doc = Doc::parse("a.toml", "k = [\"6.1\", 6.12]\n").unwrap();
+        let e = doc.root().strs("k").unwrap_err().to_string();
+        assert_eq!(e, "a.toml:1:13: `k` has a number in it; expected a list of strings");
+    }
+
+    #[test]
     fn syntax_and_kind_errors_have_places() {
         let e = Doc::parse("b.toml", "x = 1\ny = = 2\n").unwrap_err();
         assert_eq!(e.line, 2);
@@ -516,6 +594,6 @@ mod tests {
         let m = root.opt_table("m").unwrap().unwrap();
         let e = m.int("n", 1..=9).unwrap_err();
         assert_eq!((e.line, e.column), (2, 5));
-        assert!(e.to_string().contains("`m.n` is string"), "{e}");
+        assert!(e.to_string().contains("`m.n` is a string"), "{e}");
     }
 }

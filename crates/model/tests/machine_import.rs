@@ -292,6 +292,14 @@ fn numactl_with_guessed_siblings() {
 }
 
 #[test]
+fn numactl_that_was_cut_off_is_refused() {
+    let whole = data("numactl-naples.txt");
+    let cut: Vec<&str> = whole.lines().take_while(|l| !l.starts_with("node 1")).collect();
+    let e = import::text("n.txt", &cut.join("\n"), "naples").unwrap_err().to_string();
+    assert!(e.contains("n.txt:1:12: 4 nodes, of which 1 are listed below; expected the whole output"), "{e}");
+}
+
+#[test]
 fn numactl_with_sparse_ids_memory_only_and_cpu_only_nodes() {
     let m = machine(import::numactl("n.txt", &data("numactl-power.txt"), "power"));
     assert_eq!(m.nodes.iter().map(|n| n.id).collect::<Vec<_>>(), [0, 8, 252, 253]);

@@ -150,7 +150,7 @@ fn wrong_values_are_refused_at_their_place() {
         ("scope = \"all\"", "scope = \"al\"", "scope", vec!["no scope", "did you mean `all`"]),
         ("per_node = \"16 GiB\"", "per_node = \"-16 GiB\"", "per_node", vec!["is negative"]),
         ("per_node = \"16 GiB\"", "per_node = \"16 GB\"", "per_node", vec!["no known unit", "did you mean `GiB`"]),
-        ("per_node = \"16 GiB\"", "per_node = 16", "per_node", vec!["is integer", "expected a string"]),
+        ("per_node = \"16 GiB\"", "per_node = 16", "per_node", vec!["is a whole number", "expected a string"]),
         ("sockets = 2", "sockets = -2", "sockets", vec!["`layout.sockets` is -2", "1 to 1024"]),
         ("sockets = 2", "sockets = 1000000000000", "sockets", vec!["1 to 1024"]),
         ("cores_per_node = 4", "cores_per_node = 4096", "[layout]", vec!["2 nodes with 16384 CPUs", "4096 CPUs"]),
@@ -367,7 +367,7 @@ fn extends_overrides_key_by_key_and_names_the_right_file() {
     assert_eq!((e.file.as_str(), e.line, e.nearest.as_deref()), ("child.toml", 5, Some("base_ghz")), "{e}");
     let e = read("", "broken").unwrap_err();
     assert_eq!(e.file, "broken.toml");
-    assert!(e.to_string().contains("`cache.llc_ns` is string"), "{e}");
+    assert!(e.to_string().contains("`cache.llc_ns` is a string"), "{e}");
     let e = read("", "bas").unwrap_err();
     assert!(e.to_string().contains("child.toml:1:11: no machine `bas` to extend"), "{e}");
     let e = read("", "loop").unwrap_err();

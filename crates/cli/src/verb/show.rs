@@ -54,7 +54,10 @@ fn of_any_kind(context: &Context, name: &str) -> Result<Vec<Kind>, Failure> {
         near.push(word(*kind));
     }
     if kinds.is_empty() {
-        let expected = "a kind of entry or the name of one (`numalab list`)".to_string();
+        let expected = match std::path::Path::new(name).is_file() {
+            true => format!("the kind before a file (`numalab show workloads {name}`)"),
+            false => "a kind of entry or the name of one (`numalab list`)".to_string(),
+        };
         let error = named("show", name).error(format!("there is no `{name}`"), expected);
         return Err(error.near(name, near.iter().map(String::as_str)).into());
     }

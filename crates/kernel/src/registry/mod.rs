@@ -30,7 +30,7 @@ use crate::numa::period::v38::V38Tunables;
 use crate::numa::schednuma::SchedNumaTunables;
 use crate::sched::config::SchedConfig;
 use crate::tunable::{Decl, Group, SetError, Value};
-use numalab_model::kernel::{Condition, Kernel, RoleInfo, TunableInfo, Vocabulary};
+use numalab_model::kernel::{Condition, Kernel, Needs, RoleInfo, TunableInfo, Vocabulary};
 use numalab_model::record::EffectiveTunable;
 
 /// A group of tunables: its name and declarations.
@@ -72,9 +72,13 @@ const ON: &[&str] = &["1", "2", "3", "4"];
 /// Values with the memory-tiering bit.
 const TIERING: &[&str] = &["2", "3"];
 
+/// Scanners that work in the threads, at the tick, as the kernel has had them from 3.8 on.
+const TASK_WORK: &[&str] = &["v38", "v313", "v317", "v40", "v414"];
+
 /// When a tunable is read at all; one that is not listed always is.
 pub const CONDITIONS: &[Condition] = &[
     when("scan.*", "system.numa_balancing", ON),
+    when("scan.*", "scan", TASK_WORK),
     when("numa.*", "system.numa_balancing", ON),
     when("page_filter.*", "system.numa_balancing", ON),
     when("scan_v38.*", "system.numa_balancing", ON),
@@ -129,6 +133,9 @@ pub const CONDITIONS: &[Condition] = &[
     when("thp.huge_strict", "thp_locality", &["mpol_huge"]),
     when("thp.huge_noretry", "thp_locality", &["mpol_huge"]),
     when("vm.watermark_boost_factor", "vm.boost", &["true"]),
+    unless("swap.write_page_ns", "swap.size_mb", "0"),
+    unless("swap.read_page_ns", "swap.size_mb", "0"),
+    unless("swap.whole_huge_pages", "swap.size_mb", "0"),
 ];
 
 /// Declared, and without effect on any backend yet. Flushes of migrated pages are counted one page at a time, where
@@ -136,7 +143,11 @@ pub const CONDITIONS: &[Condition] = &[
 pub const UNREAD: &[&str] = &["thp.span_over_exec", "flush.migrate_batch_flush"];
 
 const fn when(tunable: &'static str, subject: &'static str, values: &'static [&'static str]) -> Condition {
-    Condition { tunable, subject, values }
+    Condition { tunable, subject, needs: Needs::OneOf(values) }
+}
+
+const fn unless(tunable: &'static str, subject: &'static str, value: &'static str) -> Condition {
+    Condition { tunable, subject, needs: Needs::Not(value) }
 }
 
 /// The declarations in the form the resolver checks names against.
@@ -259,7 +270,11 @@ mod tests {
         }
         for c in &v.conditions {
             assert!(v.tunables.iter().any(|t| c.covers(&t.name)), "{c:?} covers something");
-            for value in c.values {
+            let values = match &c.needs {
+                Needs::OneOf(values) => *values,
+                Needs::Not(value) => std::slice::from_ref(value),
+            };
+            for value in values {
                 if c.subject.contains('.') {
                     assert_eq!(check(c.subject, value).as_deref(), Ok(*value));
                 } else {

@@ -68,7 +68,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
     let name = root.str("name")?;
     let experiment = Experiment {
         name: name.value.clone(),
-        title: root.str("title")?.value,
+        title: root.title()?,
         about: root.opt_str("about")?.map(|s| s.value.trim().to_string()).unwrap_or_default(),
         machines: some(&root, "machines")?,
         kernels: some(&root, "kernels")?,
@@ -87,7 +87,8 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
 fn some(root: &Table<'_>, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
     let list = root.strs(key)?;
     if list.is_empty() {
-        return Err(root.missing(key, "a list of at least one name"));
+        let expected = "a list of at least one name";
+        return Err(if root.has(key) { root.empty(key, expected) } else { root.missing(key, expected) });
     }
     Ok(list)
 }

@@ -186,7 +186,7 @@ fn what_changes_a_result_changes_the_id_and_what_does_not_does_not() {
 #[test]
 fn wrong_experiments_name_the_place_and_the_nearest() {
     for (from, to, part) in [
-        ("kernels = [\"a\", \"b\"]", "kernels = []", "`kernels` is missing; expected a list of at least one name"),
+        ("kernels = [\"a\", \"b\"]", "kernels = []", "`kernels` is empty; expected a list of at least one name"),
         (
             "baseline = \"b\"",
             "baseline = \"c\"",
@@ -203,7 +203,7 @@ fn wrong_experiments_name_the_place_and_the_nearest() {
             "churm.heap",
             "parameters for `churm`, which is not run; expected a workload of the list; did you mean `churn`?",
         ),
-        ("scan = \"v414\"", "scan = 414", "`set.scan` is integer; expected a string"),
+        ("scan = \"v414\"", "scan = 414", "`set.scan` is a whole number; expected a string"),
     ] {
         let e = parse("x.toml", &FILE.replace(from, to)).unwrap_err().to_string();
         assert!(e.contains(part), "{e}");

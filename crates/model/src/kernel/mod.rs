@@ -124,6 +124,12 @@ impl Setting {
                 name: Spot { value: name.trim().to_string(), file, line: 0, column: 0 },
                 value: value.trim().to_string(),
             }),
+            Some((name, _)) if !name.trim().is_empty() => {
+                Err(crate::spec::SpecError::plain(&file, format!("no value for `{}`", name.trim()), "name=value"))
+            }
+            Some((_, value)) if !value.trim().is_empty() => {
+                Err(crate::spec::SpecError::plain(&file, format!("no name for `{}`", value.trim()), "name=value"))
+            }
             _ => Err(crate::spec::SpecError::plain(&file, "no name and value", "name=value")),
         }
     }
@@ -172,15 +178,43 @@ pub struct TunableInfo {
     pub doc: &'static str,
 }
 
-/// A tunable (or, with a trailing `*`, several) is read only if `subject` has one of `values`.
+/// What the subject of a condition must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// One of these values.
+    OneOf(&'static [&'static str]),
+    /// Any value but this one.
+    Not(&'static str),
+}
+
+impl Needs {
+    /// Whether `value` will do.
+    pub fn met_by(&self, value: &str) -> bool {
+        match self {
+            Self::OneOf(values) => values.contains(&value),
+            Self::Not(other) => *other != value,
+        }
+    }
+}
+
+impl std::fmt::Display for Needs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::OneOf(values) => write!(f, "{}", values.join(" or ")),
+            Self::Not(other) => write!(f, "other than {other}"),
+        }
+    }
+}
+
+/// A tunable (or, with a trailing `*`, several) is read only if `subject` is what it `needs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// `group.key`, or `group.*`.
     pub tunable: &'static str,
     /// A role (no dot) or another tunable.
     pub subject: &'static str,
-    /// Values of the subject under which the tunable is read.
-    pub values: &'static [&'static str],
+    /// What the subject must be for the tunable to be read.
+    pub needs: Needs,
 }
 
 impl Condition {

@@ -40,7 +40,7 @@ pub fn parse(file: &str, text: &str) -> Result<KernelSpec, SpecError> {
         name: root.str("name")?,
         extends: root.opt_str("extends")?,
         alias_of: root.opt_str("alias_of")?,
-        title: root.str("title")?.value,
+        title: root.title()?,
         about: text_or_empty(&root, "about")?,
         since: text_or_empty(&root, "since")?,
         image: root.opt_str("image")?.map(|s| s.value),

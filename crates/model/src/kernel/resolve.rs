@@ -268,8 +268,7 @@ fn withdraw_unread(
 fn unread(kernel: &Kernel, vocabulary: &Vocabulary, name: &str, which: fn(&str) -> bool) -> Option<String> {
     vocabulary.conditions.iter().filter(|c| c.covers(name) && which(c.subject)).find_map(|c| {
         let is = if c.subject.contains('.') { kernel.tunable(c.subject) } else { kernel.implementation(c.subject) }?;
-        let met = c.values.contains(&is);
-        (!met).then(|| format!("`{}` to be {} (it is {is})", c.subject, c.values.join(" or ")))
+        (!c.needs.met_by(is)).then(|| format!("`{}` to be {} (it is {is})", c.subject, c.needs))
     })
 }
 

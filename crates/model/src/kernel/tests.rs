@@ -28,8 +28,8 @@ fn vocabulary() -> Vocabulary {
         ],
         tunables: vec![tunable("numa.scan_size_mb", "50"), tunable("numa.window_ms", "4"), tunable("system.hz", "25")],
         conditions: vec![
-            Condition { tunable: "numa.*", subject: "scan", values: &["v414"] },
-            Condition { tunable: "numa.window_ms", subject: "vma_filter", values: &["v64"] },
+            Condition { tunable: "numa.*", subject: "scan", needs: Needs::OneOf(&["v414"]) },
+            Condition { tunable: "numa.window_ms", subject: "vma_filter", needs: Needs::OneOf(&["v64"]) },
         ],
         unread: vec!["system.hz"],
         check: |_, text| match text.parse::<u8>() {
@@ -172,6 +172,8 @@ fn overrides_rename_and_ineffective_ones_are_refused_or_withdrawn() {
 
     for (set, part) in [
         ("numa.scan_size_mb", "no name and value"),
+        ("numa.scan_size_mb=", "no value for `numa.scan_size_mb`"),
+        ("=5", "no name for `5`"),
         ("numa.scan_size=9", "did you mean `numa.scan_size_mb`?"),
         ("system.window_ms=9", "did you mean `numa.window_ms`?"),
         ("scann=none", "did you mean `scan`?"),

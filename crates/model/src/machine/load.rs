@@ -9,7 +9,7 @@ use super::class::{self, Class};
 use super::layers::{chain, placed, Layers};
 use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Find, Machine, Stream, Tlb};
 use crate::catalog::is_path;
-use crate::spec::{SpecError, Spot, Table};
+use crate::spec::{check_title, SpecError, Spot, Table};
 use std::path::Path;
 
 /// Largest machine or import file read, bytes.
@@ -159,9 +159,7 @@ fn identity(root: &Layers) -> Result<(String, String), SpecError> {
         first = first.or(Some(own));
     }
     let (name, title) = first.ok_or_else(|| root.missing("name", "a name"))?;
-    if title.value.contains(['\n', '\r']) || title.value.len() > 200 {
-        return Err(title.error("the title is not one line", "at most 200 characters on one line"));
-    }
+    check_title(&title)?;
     Ok((name.value, title.value))
 }
 

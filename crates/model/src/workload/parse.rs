@@ -17,8 +17,9 @@ pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
     let name = root.str("name")?;
-    if name.value.is_empty() || !name.value.bytes().all(is_name_byte) {
-        return Err(name.error(format!("the name is `{}`", name.value), NAME));
+    if name.value.is_empty() || name.value.len() > NAME_MAX || !name.value.bytes().all(is_name_byte) {
+        let expected = format!("1 to {NAME_MAX} {NAME}");
+        return Err(name.error(format!("the name is `{}`", crate::machine::clip(&name.value)), expected));
     }
     let prose = |key: &str| {
         let text = root.str(key)?;
@@ -28,7 +29,7 @@ pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
         }
         Ok(trimmed)
     };
-    let (title, about, source) = (prose("title")?, prose("about")?, prose("source")?);
+    let (title, about, source) = (root.title()?, prose("about")?, prose("source")?);
     let mut cx = Context::default();
     let params = params(&root, &mut cx)?;
     let requires = requires(&root, &cx)?;
@@ -58,6 +59,9 @@ pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
 }
 
 const NAME: &str = "letters, digits, `_`, `-` and `.`";
+
+/// Longest name of a workload: it becomes part of file names.
+const NAME_MAX: usize = 64;
 
 fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"_-.".contains(&b)

@@ -106,6 +106,17 @@ impl WorkloadSpec {
     /// a value or with one out of range, names of things that do not exist, counts beyond the limits,
     /// barriers or channels on which threads would hang.
     pub fn resolve(&self, machine: &Machine, seed: u64, overrides: &[(String, String)]) -> Result<Workload, SpecError> {
+        self.work_out(machine, seed, overrides).map_err(|mut e| {
+            // What is wrong is often not in the file but in a value that was given for it.
+            if e.file != COMMAND_LINE && !overrides.is_empty() {
+                let given: Vec<String> = overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                e.what = format!("{} (with {})", e.what, given.join(", "));
+            }
+            e
+        })
+    }
+
+    fn work_out(&self, machine: &Machine, seed: u64, overrides: &[(String, String)]) -> Result<Workload, SpecError> {
         let mut env = Env::default();
         VARIABLES.iter().for_each(|v| env.set(v.name, v.value(machine)));
         env.set(SEED, names::seed_value(seed));

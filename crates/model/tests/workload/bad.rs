@@ -292,7 +292,7 @@ fn a_step_has_exactly_one_verb() {
     body(&format!("{process}^{{ steps = [] }}]\n"), &["`steps` is empty"]);
     body(&format!("{process}{{ count = 2, time = \"^1s\", compute = \"1us\" }}]\n"), &["both `count` and `time`"]);
     body("[[process]]\nname = \"p\"\n^[[process.phase]]\ncount = 3\n", &["the step does nothing"]);
-    phase("access = ^3\n", &["`process[0].phase[0].access` is integer", "a string"]);
+    phase("access = ^3\n", &["`process[0].phase[0].access` is a whole number", "a string"]);
     let deep = format!("{}compute = \"1us\" {}", "steps = [{ ".repeat(20), "}]".repeat(20));
     let e =
         parse("w.toml", &format!("{HEAD}[[process]]\nname = \"p\"\n[[process.phase]]\n{deep}\n")).expect_err("deep");

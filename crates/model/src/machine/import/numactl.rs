@@ -46,6 +46,7 @@ impl Line<'_> {
 /// What the text says, with the line each distance row stands on.
 #[derive(Default)]
 struct Text<'a> {
+    announced: Option<(Line<'a>, &'a str)>,
     nodes: BTreeMap<u32, FoundNode>,
     columns: Option<(Line<'a>, Vec<u32>)>,
     rows: BTreeMap<u32, (Line<'a>, Vec<&'a str>)>,
@@ -61,6 +62,9 @@ pub(super) fn read(file: &str, text: &str) -> Result<Found, SpecError> {
     for (n, line) in text.lines().enumerate() {
         let line = Line { file, number: n + 1, text: line };
         let trimmed = line.text.trim();
+        if let Some(announced) = trimmed.strip_prefix("available:") {
+            t.announced = Some((line, announced.trim()));
+        }
         if trimmed.is_empty() || trimmed.starts_with("available:") || trimmed.starts_with("No distance information") {
             continue;
         }
@@ -75,6 +79,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Found, SpecError> {
     if t.nodes.is_empty() {
         return Err(SpecError { line: 1, column: 1, ..SpecError::plain(file, "no `node N cpus:` line", EXPECTED) });
     }
+    t.check_announced()?;
     let distance = t.distances(file)?;
     let nodes: Vec<FoundNode> = t.nodes.into_values().collect();
     let mut found = Found { source: "numactl -H".into(), file: file.into(), nodes, ..Found::default() };
@@ -143,6 +148,18 @@ impl<'a> Text<'a> {
         let row = id(row.trim())?;
         if self.rows.insert(row, (line, values.split_whitespace().collect())).is_some() {
             return Err(line.error(text, format!("a second row for node {row}"), "one row per node"));
+        }
+        Ok(())
+    }
+
+    /// `available: 2 nodes (0-1)`: text that was cut off must not become a smaller machine.
+    fn check_announced(&self) -> Result<(), SpecError> {
+        let Some((line, text)) = self.announced else { return Ok(()) };
+        let count = text.split_whitespace().next().unwrap_or_default();
+        let nodes = line.number(count, MAX_NODES as u64, "a number of nodes")?;
+        if nodes != self.nodes.len() as u64 {
+            let what = format!("{nodes} nodes, of which {} are listed below", self.nodes.len());
+            return Err(line.error(count, what, "the whole output of `numactl -H`"));
         }
         Ok(())
     }
