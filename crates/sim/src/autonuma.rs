@@ -9,7 +9,7 @@ use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::block::NEVER;
 use numalab_kernel::mm::khugepaged::{scan_slot, Pause as Nap, SlotFacts, SlotVerdict};
-use numalab_kernel::mm::{ChunkKind, Got, PageClass, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{ChunkKind, Got, PageClass, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::autonuma::fault::Verdict;
 use numalab_kernel::numa::autonuma::{BalanceHost, Choice, Pause};
 use numalab_kernel::numa::design::Faults;
@@ -73,7 +73,7 @@ impl World<'_> {
             Pause::None => 0,
             Pause::Burst(ms) | Pause::Pass(ms) => ms,
         };
-        self.sleep_daemon(Daemon::Scand, u64::from(ms));
+        self.sleep_daemon(Daemon::Scand, u64::from(ms) * 1_000_000);
     }
 
     /// Walks one process; [`Pause::None`] means that its end was reached.
@@ -216,7 +216,12 @@ impl World<'_> {
         let process = self.tasks[task as usize].process as usize;
         let here = self.cpus[cpu].node;
         if f.pages == 1 {
-            return self.autonuma_migrate_base(cpu, task, f).then(|| self.base_migration_ns(cpu, task, f, here));
+            if !self.autonuma_migrate_base(cpu, task, f) {
+                return None;
+            }
+            let ns = self.base_migration_ns(cpu, task, f, here);
+            self.rates.copied(f.node, here, PAGE_BYTES, ns);
+            return Some(ns);
         }
         if self.designs.cfg.autonuma.native_huge {
             let frame = self.memory.alloc_on(here, here, CHUNK_PAGES)?;
@@ -224,22 +229,25 @@ impl World<'_> {
             let frame = self.memory.carry_flags(vma.frame(f.chunk, f.page), here, frame, CHUNK_PAGES);
             let old = vma.move_page(f.chunk, f.page, here, frame, f.last);
             self.memory.free_page(f.node, old, PageClass::AnonHuge);
-            self.count_moved(f.node, here, CHUNK_PAGES, CHUNK_PAGES);
-            let slowdown = self.rates.latency_factor(f.node, here);
-            let flush = self.shoot_down(cpu, task, CHUNK_PAGES) as f64;
-            return Some(self.costs.migrate_2m_ns(f.node, here, slowdown) + flush);
+            self.count_moved(CHUNK_PAGES, CHUNK_PAGES);
+            let slowdown = self.copy_slowdown(cpu, f.node, here);
+            let ns = self.costs.migrate_2m_ns(f.node, here, slowdown);
+            self.rates.copied(f.node, here, CHUNK_BYTES, ns);
+            return Some(ns + self.shoot_down(cpu, task, CHUNK_PAGES) as f64);
         }
         let (node, frame) = self.processes[process].space.vma_mut(f.vma).split_huge(f.chunk);
         self.memory.split_frame(node, frame);
         self.designs.counters.thp_split += 1;
         let split_ns = self.costs.split_ns() + self.shoot_down(cpu, task, CHUNK_PAGES) as f64;
-        let mut ns = 0.0;
+        let (mut moved, mut ns) = (0, 0.0);
         for page in 0..CHUNK_PAGES as usize {
             let found = Found { page, pages: 1, ..*f };
             if self.autonuma_migrate_base(cpu, task, &found) {
                 ns += self.base_migration_ns(cpu, task, &found, here);
+                moved += 1;
             }
         }
+        self.rates.copied(f.node, here, moved * PAGE_BYTES, ns);
         let (vma, chunk, page_ns) = (f.vma, f.chunk, ns / CHUNK_PAGES as f64);
         let from_ns = clock + split_ns as u64;
         let front = Front { process, vma, chunk, from_ns, until_ns: from_ns + ns as u64, page_ns };
@@ -259,26 +267,25 @@ impl World<'_> {
         let frame = self.memory.carry_flags(vma.frame(f.chunk, f.page), here, frame, 1);
         let old = vma.move_page(f.chunk, f.page, here, frame, f.last);
         self.memory.free_page(f.node, old, PageClass::Anon);
-        self.count_moved(f.node, here, 1, 1);
+        self.count_moved(1, 1);
         true
     }
 
     /// The generic path unmaps an accessible page, so each one needs its flush.
     fn base_migration_ns(&mut self, cpu: usize, task: u32, f: &Found, here: usize) -> f64 {
-        let slowdown = self.rates.latency_factor(f.node, here);
+        let slowdown = self.copy_slowdown(cpu, f.node, here);
         let flushes = shootdowns(FlushOp::MigrateBase { pages: 1 }, &self.cfg.flush, false);
         let flush: u64 = (0..flushes).map(|_| self.shoot_down(cpu, task, 1)).sum();
         self.costs.migrate_4k_ns(f.node, here, slowdown) + flush as f64
     }
 
-    /// Counts `pages` moved, as `counted` in vmstat, and their traffic.
-    pub(crate) fn count_moved(&mut self, from: usize, to: usize, pages: u64, counted: u64) {
+    /// Counts `pages` moved, as `counted` in vmstat.
+    pub(crate) fn count_moved(&mut self, pages: u64, counted: u64) {
         let c = &mut self.numa.counters;
         c.numa_pages_migrated += counted;
         c.pgmigrate_success += counted;
         c.thp_migration_success += u64::from(pages > 1);
         self.designs.counters.pages_copied += pages;
-        self.rates.copied(from, to, pages * PAGE_BYTES);
     }
 
     /// The hook at the end of the load-balance softirq.
@@ -304,7 +311,7 @@ impl World<'_> {
 
     /// khugepaged wakes up: looks at ranges until its round is over.
     pub(crate) fn khugepaged(&mut self) {
-        let mut naps = 0;
+        let (mut naps, mut used_ns) = (0, 0);
         let ms = loop {
             let (knobs, [process, position, chunk], mut pace) = self.designs.khugepaged;
             let nap = if process >= self.processes.len() {
@@ -322,7 +329,9 @@ impl World<'_> {
                     pace.small_step(&knobs)
                 } else {
                     self.designs.khugepaged.1[2] += 1;
-                    match self.look_at_slot(process, id, chunk) {
+                    let (verdict, ns) = self.look_at_slot(process, id, chunk);
+                    used_ns += ns;
+                    match verdict {
                         SlotVerdict::AllocFail => pace.alloc_failed(&knobs),
                         _ => pace.slot(&knobs),
                     }
@@ -337,11 +346,12 @@ impl World<'_> {
                 Nap::None => {}
             }
         };
-        self.sleep_daemon(Daemon::Khugepaged, u64::from(ms));
+        // Its rest begins when its work is done.
+        self.sleep_daemon(Daemon::Khugepaged, used_ns + u64::from(ms) * 1_000_000);
     }
 
-    /// Collapses a range if it should be, onto the node of its first page.
-    fn look_at_slot(&mut self, process: usize, id: usize, chunk: usize) -> SlotVerdict {
+    /// Collapses a range if it should be, onto the node of its first page; returns the time as well.
+    fn look_at_slot(&mut self, process: usize, id: usize, chunk: usize) -> (SlotVerdict, u64) {
         let v = self.processes[process].space.vma(id);
         let c = *v.chunk(chunk);
         let present = u32::from(c.present);
@@ -351,20 +361,34 @@ impl World<'_> {
             SlotFacts { present, referenced: present, writable: true, nothing_to_do: idle, ..SlotFacts::default() };
         let verdict = scan_slot(&self.designs.khugepaged.0, &facts);
         let first = v.first_node(chunk).filter(|_| verdict == SlotVerdict::Collapse);
-        let Some(node) = first else { return verdict };
+        let Some(node) = first else { return (verdict, 0) };
         let last = v.first_remembered(chunk);
         let marked = c.marked > 0;
-        let Some(frame) = self.memory.alloc_on(node, node, CHUNK_PAGES) else { return SlotVerdict::AllocFail };
+        let Some(frame) = self.memory.alloc_on(node, node, CHUNK_PAGES) else {
+            return (SlotVerdict::AllocFail, 0);
+        };
         let sources = self.collapse_into(process, id, chunk, Got { node, frame });
+        let ns = self.collapse_ns(&sources, node);
         for &from in &sources {
-            self.rates.copied(from, node, PAGE_BYTES);
+            self.rates.copied(from, node, PAGE_BYTES, ns);
             self.designs.counters.pages_copied += u64::from(from != node);
         }
         self.processes[process].space.vma_mut(id).remember_collapsed(chunk, last, marked);
         self.designs.counters.thp_collapse_alloc += 1;
-        let ns = self.machine.costs.collapse_ns * sources.len() as f64 / CHUNK_PAGES as f64;
-        let flush = self.flush_from_daemon(process, CHUNK_PAGES);
-        self.designs.counters.daemon_ns += ns as u64 + flush;
-        SlotVerdict::Collapse
+        let ns = ns as u64 + self.flush_from_daemon(process, CHUNK_PAGES);
+        self.designs.counters.daemon_ns += ns;
+        (SlotVerdict::Collapse, ns)
+    }
+
+    /// Time to copy pages of the nodes `sources` into a huge page of `node`. The daemon is taken to run beside it; the
+    /// machine's cost is that of idle memory.
+    fn collapse_ns(&self, sources: &[usize], node: usize) -> f64 {
+        let cpu = self.machine.nodes[node].cpus.first().copied();
+        let waits = |from: usize| match cpu {
+            Some(cpu) => self.costs.copy_4k_ns(from, node, self.copy_slowdown(cpu, from, node) - 1.0),
+            None => 0.0,
+        };
+        let idle_ns = self.machine.costs.collapse_ns * sources.len() as f64 / CHUNK_PAGES as f64;
+        idle_ns + sources.iter().map(|&from| waits(from)).sum::<f64>()
     }
 }

@@ -257,7 +257,9 @@ impl World<'_> {
             }
         }
         let from = self.collapse_into(process, id, chunk, got);
-        let copies: f64 = from.iter().map(|node| self.costs.copy_4k_ns(*node, got.node, 1.0)).sum();
+        let beside = self.machine.nodes[got.node].cpus.first().copied();
+        let slowdown = |node| beside.map_or(1.0, |cpu| self.copy_slowdown(cpu, node, got.node));
+        let copies: f64 = from.iter().map(|&n| self.costs.copy_4k_ns(n, got.node, slowdown(n))).sum();
         self.memory.events.pages_collapsed += 1;
         self.processes[process].flush_debt_ns += self.machine.costs.flush_target_ns as u64;
         *used += self.background_ns(&work, *used) + (self.machine.costs.collapse_ns + copies) as u64;

@@ -161,16 +161,16 @@ impl World<'_> {
         if self.designs.cfg.scan == Scanner::Scand {
             let sleep = u64::from(self.designs.cfg.autonuma.scan_sleep_pass_millisecs);
             let at = self.rng.below(sleep.max(1));
-            self.sleep_daemon(Daemon::Scand, at);
+            self.sleep_daemon(Daemon::Scand, at * 1_000_000);
         }
         if self.cfg.mm.thp.enabled != "never" {
             let sleep = u64::from(self.designs.khugepaged.0.scan_sleep_millisecs);
             let at = self.rng.below(sleep.max(1));
-            self.sleep_daemon(Daemon::Khugepaged, at);
+            self.sleep_daemon(Daemon::Khugepaged, at * 1_000_000);
         }
     }
-    pub(crate) fn sleep_daemon(&mut self, which: Daemon, ms: u64) {
-        self.queue.push(self.now_ns + ms * 1_000_000, Event::Daemon(which));
+    pub(crate) fn sleep_daemon(&mut self, which: Daemon, ns: u64) {
+        self.queue.push(self.now_ns + ns, Event::Daemon(which));
     }
     /// A daemon wakes up.
     pub(crate) fn daemon(&mut self, which: Daemon) {

@@ -130,8 +130,11 @@ impl World<'_> {
                 }
             }
             if !self.moves.is_empty() {
-                self.due_moves.extend(self.moves.drain(..).map(|m| (task, m)));
-                return (clock, Pending::Moves);
+                let own = self.moves.iter().any(|m| m.task() == task);
+                self.due_moves.extend(self.moves.drain(..).map(|m| (m.task(), m)));
+                if own {
+                    return (clock, Pending::Moves);
+                }
             }
         }
     }

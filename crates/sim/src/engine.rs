@@ -129,6 +129,15 @@ pub enum NumaMove {
     Swap(u32, u32),
 }
 
+impl NumaMove {
+    /// The task whose fault decided it, and which it is about.
+    pub fn task(self) -> u32 {
+        match self {
+            Self::Move(task, _) | Self::Swap(task, _) => task,
+        }
+    }
+}
+
 /// A run in progress.
 pub struct World<'a> {
     pub(crate) machine: &'a Machine,
@@ -422,6 +431,7 @@ impl<'a> World<'a> {
     }
 
     fn cpu_event(&mut self, cpu: usize) {
+        self.late_tick(cpu);
         let pending = std::mem::replace(&mut self.cpus[cpu].pending, Pending::None);
         match pending {
             Pending::None => {}
@@ -444,6 +454,16 @@ impl<'a> World<'a> {
         }
     }
 
+    /// A slice that ended inside the kernel has gone past its tick: the interrupt comes there as well.
+    fn late_tick(&mut self, cpu: usize) {
+        let c = &self.cpus[cpu];
+        let own_tick = matches!(c.pending, Pending::None | Pending::Tick | Pending::Spin);
+        if !own_tick && c.task.is_some() && c.next_tick_ns <= self.now_ns {
+            self.tick(cpu);
+            self.next_tick(cpu);
+        }
+    }
+
     fn tick(&mut self, cpu: usize) {
         let now = self.now_ns;
         self.ticks += 1;
@@ -452,6 +472,9 @@ impl<'a> World<'a> {
         let balanced = self.sched.balance_due(cpu as u32, now);
         self.sched.tick(cpu as u32, now, &self.numa);
         let Some(task) = self.cpus[cpu].task else { return };
+        if !self.due_moves.is_empty() {
+            self.apply_moves(cpu);
+        }
         self.designs_tick(cpu, task, balanced);
         if !self.designs.leaves_scans()
             || !self.cfg.numa_enabled()
@@ -516,8 +539,7 @@ impl<'a> World<'a> {
 
     /// Applies what NUMA balancing has just decided at the end of a slice of `cpu`.
     pub(crate) fn apply_new_moves(&mut self, cpu: usize) {
-        let Some(task) = self.cpus[cpu].task else { return };
-        self.due_moves.extend(self.moves.drain(..).map(|m| (task, m)));
+        self.due_moves.extend(self.moves.drain(..).map(|m| (m.task(), m)));
         self.apply_moves(cpu);
     }
 

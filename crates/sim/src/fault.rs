@@ -176,7 +176,7 @@ impl World<'_> {
         let mut ns = self.machine.costs.hint_fault_ns as u64;
         let (mut result, mut met) = (MigrateResult::NotTried, Met::Alone);
         if let Some(target) = decision.target {
-            result = self.migrate_page(at, f, &facts, target, &mut ns);
+            result = self.migrate_page(at, f, &facts, target, clock, &mut ns);
             if result == MigrateResult::Migrated {
                 met = self.second_hint_fault(task, f, &mut facts, clock, ns);
             }
@@ -222,6 +222,7 @@ impl World<'_> {
         f: &Found,
         facts: &PageFacts,
         target: usize,
+        clock: u64,
         ns: &mut u64,
     ) -> MigrateResult {
         let zones = self.memory.zones(target);
@@ -244,8 +245,9 @@ impl World<'_> {
         let old = vma.move_page(f.chunk, f.page, target, frame, f.last);
         self.moved_joins_lru(at.cpu, process, f);
         self.memory.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
-        self.rates.copied(f.node, target, pages * PAGE_BYTES);
-        *ns += self.migration_ns(at.cpu, at.task, f, target);
+        let moving_ns = self.migration_ns(at.cpu, at.task, f, target, clock);
+        self.rates.copied(f.node, target, pages * PAGE_BYTES, moving_ns as f64);
+        *ns += moving_ns;
         MigrateResult::Migrated
     }
 
@@ -255,16 +257,24 @@ impl World<'_> {
         f.pages == 1 && self.lru_batches.holds_own(OwnPage { process, vma, chunk, page })
     }
 
-    /// Time to migrate a page on a hint fault, its shoot-down included where the kernel needs one.
-    fn migration_ns(&mut self, cpu: usize, task: u32, f: &Found, target: usize) -> u64 {
-        let slowdown = self.rates.latency_factor(f.node, target);
+    /// How much longer than on the idle machine a copy by `cpu` from memory of node `from` to memory of node `to` takes: it
+    /// reads the one and writes the other, and goes as fast as the slower of them lets it.
+    pub(crate) fn copy_slowdown(&self, cpu: usize, from: usize, to: usize) -> f64 {
+        let here = self.cpus[cpu].node;
+        let leg = |memory| self.costs.copy_4k_ns(here, memory, self.rates.latency_factor(here, memory));
+        (leg(from).max(leg(to)) / self.costs.copy_4k_ns(from, to, 1.0)).max(1.0)
+    }
+
+    /// Time to migrate a page on a hint fault at `clock`, its shoot-down included where the kernel needs one.
+    fn migration_ns(&mut self, cpu: usize, task: u32, f: &Found, target: usize, clock: u64) -> u64 {
+        let slowdown = self.copy_slowdown(cpu, f.node, target);
         let (ns, op) = if f.pages > 1 {
             (self.costs.migrate_2m_ns(f.node, target, slowdown), FlushOp::MigrateHuge)
         } else {
             (self.costs.migrate_4k_ns(f.node, target, slowdown), FlushOp::HintMigrateBase)
         };
         let process = self.tasks[task as usize].process as usize;
-        let protecting = self.processes[process].protecting_until_ns > self.now_ns;
+        let protecting = self.processes[process].protecting_until_ns > clock;
         let flushes = shootdowns(op, &self.cfg.flush, protecting);
         let flush: u64 = (0..flushes).map(|_| self.shoot_down(cpu, task, u64::from(f.pages))).sum();
         ns as u64 + flush

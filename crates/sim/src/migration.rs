@@ -347,7 +347,7 @@ impl World<'_> {
             self.shared.object(m.at.object).block(m.site.chunk).map_or(0, |b| b.mapcount[m.at.page as usize]);
         let entries = f64::from(mapcount) * self.machine.costs.fork_pte_ns;
         let (from, to) = (m.facts.nid, m.target);
-        let slowdown = self.rates.latency_factor(from, to);
+        let slowdown = self.copy_slowdown(m.site.cpu, from, to);
         let whole = if m.facts.huge {
             self.costs.migrate_2m_ns(from, to, slowdown)
         } else {
@@ -371,7 +371,8 @@ impl World<'_> {
             b.frame[page] =
                 if class.is_anon() { self.memory.carry_flags(frame, m.target, m.frame, pages) } else { m.frame };
             self.memory.free_page(old, frame, class);
-            self.rates.copied(old, m.target, pages * PAGE_BYTES);
+            // Its time is over; with a page or two at a time the epoch it falls into makes no difference.
+            self.rates.copied(old, m.target, pages * PAGE_BYTES, 0.0);
         } else {
             self.memory.free_page(m.target, m.frame, class);
         }

@@ -7,6 +7,7 @@
 //! port that is asked for more than it lets through slows the threads behind it in proportion, and those
 //! ask that much less of the node.
 
+use crate::engine::EPOCH_NS;
 use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC, UTILISATION_CAP};
 use numalab_kernel::hw::smt::{stream_share, Sibling};
 use numalab_model::machine::Machine;
@@ -87,8 +88,9 @@ pub struct Rates {
     threads: Vec<f64>,
     /// `[kind][src node][dst]`.
     flows: Vec<Flow>,
-    /// Bytes copied by the kernel in the current epoch: `[from][to]`.
-    copied_bytes: Vec<u64>,
+    /// Bytes that the kernel copies: `[from][to][epoch]`, where the current epoch is `epoch` and the next ones follow.
+    copied_bytes: Vec<f64>,
+    epoch: usize,
     copies: Vec<PageCopy>,
     /// Latency relative to the idle machine: `[src node][dst node]`; 0 until asked for.
     latency_factor: Vec<Cell<f64>>,
@@ -96,6 +98,9 @@ pub struct Rates {
     /// The last solution changed nothing: without other traffic the next one would be the same.
     settled: bool,
 }
+
+/// Epochs over which the traffic of one copy can be spread; a slower one is taken to be done by then.
+const COPY_EPOCHS: usize = 16;
 
 /// Damping of the occupancy between epochs (machines.md section 6.2).
 const DAMPING: f64 = 0.5;
@@ -157,7 +162,8 @@ impl Rates {
             occupancy_ns: vec![0.0; n],
             threads: vec![0.0; n],
             flows,
-            copied_bytes: vec![0; nodes * nodes],
+            copied_bytes: vec![0.0; nodes * nodes * COPY_EPOCHS],
+            epoch: 0,
             copies: (0..nodes * nodes)
                 .map(|i| PageCopy { from_node: (i / nodes) as u32, to_node: (i % nodes) as u32, gbps: 0.0 })
                 .collect(),
@@ -258,20 +264,24 @@ impl Rates {
             *o = 0.0;
             same &= *t == was;
         }
-        for (c, bytes) in self.copies.iter_mut().zip(&mut self.copied_bytes) {
+        for (c, epochs) in self.copies.iter_mut().zip(self.copied_bytes.chunks_mut(COPY_EPOCHS)) {
             let was = c.gbps;
-            c.gbps = *bytes as f64 / epoch_ns;
-            *bytes = 0;
+            c.gbps = std::mem::take(&mut epochs[self.epoch]) / epoch_ns;
             same &= c.gbps == was;
         }
+        self.epoch = (self.epoch + 1) % COPY_EPOCHS;
         if !same {
             self.solve();
         }
     }
-    /// The kernel copied `bytes` from one node to another.
+    /// The kernel begins to copy `bytes` from one node to another, which takes it `ns`.
     #[inline]
-    pub fn copied(&mut self, from: usize, to: usize, bytes: u64) {
-        self.copied_bytes[from * self.nodes + to] += bytes;
+    pub fn copied(&mut self, from: usize, to: usize, bytes: u64, ns: f64) {
+        let epochs = ((ns / EPOCH_NS as f64) as usize + 1).min(COPY_EPOCHS);
+        let pair = (from * self.nodes + to) * COPY_EPOCHS;
+        for later in 0..epochs {
+            self.copied_bytes[pair + (self.epoch + later) % COPY_EPOCHS] += bytes as f64 / epochs as f64;
+        }
     }
     fn solve(&mut self) {
         self.flows.iter_mut().for_each(|f| f.threads = 0.0);

@@ -7,7 +7,7 @@ use crate::engine::World;
 use crate::fault::Found;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp, ScanWork};
 use numalab_kernel::mm::block::NEVER;
-use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_BYTES, CHUNK_PAGES};
+use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::{Faults, Scanner, TaskMoves};
 use numalab_kernel::numa::schednuma::fault::Verdict;
 use numalab_kernel::numa::schednuma::scan::walk;
@@ -178,11 +178,13 @@ impl World<'_> {
         let frame = self.memory.carry_flags(vma.frame(f.chunk, f.page), here, frame, 1);
         let old = vma.move_page(f.chunk, f.page, here, frame, remembered);
         self.memory.free_page(f.node, old, PageClass::Anon);
-        self.count_moved(f.node, here, 1, 1);
-        let slowdown = self.rates.latency_factor(f.node, here);
+        self.count_moved(1, 1);
+        let slowdown = self.copy_slowdown(cpu, f.node, here);
         let flushes = shootdowns(FlushOp::HintMigrateBase, &self.cfg.flush, false);
         let flush: u64 = (0..flushes).map(|_| self.shoot_down(cpu, task, 1)).sum();
-        Some(self.costs.migrate_4k_ns(f.node, here, slowdown) as u64 + flush)
+        let ns = self.costs.migrate_4k_ns(f.node, here, slowdown);
+        self.rates.copied(f.node, here, PAGE_BYTES, ns);
+        Some(ns as u64 + flush)
     }
 
     /// Starts copying a huge page; its entry keeps the mark. Returns the time the copy takes.
@@ -190,9 +192,9 @@ impl World<'_> {
         let to = self.cpus[cpu].node;
         let frame = self.memory.alloc_on(to, to, CHUNK_PAGES)?;
         let process = self.tasks[task as usize].process as usize;
-        let slowdown = self.rates.latency_factor(f.node, to);
+        let slowdown = self.copy_slowdown(cpu, f.node, to);
         let ns = self.costs.migrate_2m_ns(f.node, to, slowdown) as u64 + self.shoot_down(cpu, task, CHUNK_PAGES);
-        self.rates.copied(f.node, to, CHUNK_BYTES);
+        self.rates.copied(f.node, to, CHUNK_BYTES, ns as f64);
         self.designs.counters.pages_copied += CHUNK_PAGES;
         self.designs.copies.begin(Copy {
             task,

@@ -149,8 +149,8 @@ impl World<'_> {
         v.break_cow_huge(s.chunk, old, (got.node, got.frame));
         let memory = &mut self.memory;
         self.shared.unmap(at, &mut |gone| memory.take_back(gone));
-        self.rates.copied(old, got.node, CHUNK_BYTES);
-        let mut ns = self.costs.copy_2m_ns(old, got.node, self.rates.latency_factor(old, got.node)) as u64;
+        let mut ns = self.costs.copy_2m_ns(old, got.node, self.copy_slowdown(s.cpu, old, got.node)) as u64;
+        self.rates.copied(old, got.node, CHUNK_BYTES, ns as f64);
         for _ in 0..shootdowns(FlushOp::CowReplace, &self.cfg.flush, false) {
             ns += self.shoot_down(s.cpu, s.task, 1);
         }
@@ -177,8 +177,9 @@ impl World<'_> {
             self.shared.leave(at, &mut |gone| memory.take_back(gone));
         }
         self.log_first_touch(node, 1);
-        self.rates.copied(old, node, PAGE_BYTES);
-        let mut ns = waited + self.costs.cow_fault_ns(old, node, self.rates.latency_factor(old, node)) as u64;
+        let copy_ns = self.costs.cow_fault_ns(old, node, self.copy_slowdown(s.cpu, old, node));
+        self.rates.copied(old, node, PAGE_BYTES, copy_ns);
+        let mut ns = waited + copy_ns as u64;
         if mapped {
             for _ in 0..shootdowns(FlushOp::CowReplace, &self.cfg.flush, false) {
                 ns += self.shoot_down(s.cpu, s.task, 1);
