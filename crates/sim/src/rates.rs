@@ -321,13 +321,13 @@ impl Rates {
             }
         }
     }
-    /// Latency between two nodes relative to the idle machine, at least 1.
+    /// Latency of memory of a node for a CPU of `cpu_node`, relative to the idle machine, at least 1.
     #[inline]
-    pub fn latency_factor(&self, src: usize, dst: usize) -> f64 {
+    pub fn latency_factor(&self, cpu_node: usize, memory_node: usize) -> f64 {
         // Few pairs of many are asked for.
-        let factor = &self.latency_factor[src * self.nodes + dst];
+        let factor = &self.latency_factor[cpu_node * self.nodes + memory_node];
         if factor.get() == 0.0 {
-            factor.set(self.contention.latency_factor(src, dst));
+            factor.set(self.contention.latency_factor(cpu_node, memory_node));
         }
         factor.get()
     }

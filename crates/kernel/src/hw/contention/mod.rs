@@ -235,9 +235,9 @@ impl Contention {
         self.solver.pair_latency_ns(&self.paths, src_node, dst_node)
     }
 
-    /// [`Self::latency_ns`] relative to the idle machine, at least 1: what page copies and kernel
-    /// accesses between the two nodes are slowed down by.
-    pub fn latency_factor(&self, src_node: usize, dst_node: usize) -> f64 {
-        self.latency_ns(src_node, dst_node) / self.paths.idle_ns(src_node, dst_node)
+    /// [`Self::latency_ns`] relative to the idle machine, at least 1: what accesses of the kernel on a CPU of `cpu_node` to
+    /// memory of `memory_node` are slowed down by. Not symmetric.
+    pub fn latency_factor(&self, cpu_node: usize, memory_node: usize) -> f64 {
+        self.latency_ns(cpu_node, memory_node) / self.paths.idle_ns(cpu_node, memory_node)
     }
 }

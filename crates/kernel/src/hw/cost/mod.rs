@@ -4,8 +4,8 @@
 //! are on given nodes, under the present load of the memory between them. Everything that depends on
 //! a pair of nodes is tabulated when the model is made, so each call is a few multiplications.
 //!
-//! A `slowdown` argument is [`Contention::latency_factor`] of the pair: how much longer than on the idle
-//! machine a line takes now. It stretches what waits for memory (copies, remote faults) and nothing else.
+//! A `slowdown` argument says how much longer than on the idle machine a line takes now, for the CPU that works and the
+//! memory it waits for: [`Contention::latency_factor`] of that CPU's node and the page's, of a copy the slower of both. It stretches what waits for memory (copies, remote faults) and nothing else.
 //!
 //! * this file: faults, copies, migrations, scans, scheduling;
 //! * `flush`: TLB shoot-downs, and which operation needs one.
