@@ -1,7 +1,7 @@
 //! One virtual machine: start it, follow its report, and say how it ended.
 //!
-//! The guest reports in frames on its second serial line, a file that is read as it grows. Two budgets of wall
-//! time bound every run: until process 1 speaks, and until the report is complete. Every way of failing has
+//! The guest reports in frames on its second serial line, a file that is read as it grows. Three budgets of wall
+//! time bound every run: until process 1 speaks, until the report is complete, and between two samples. Every way of failing has
 //! its own [`Failure`] with an exit code and the last console lines.
 
 use crate::cache::Cache;

@@ -12,7 +12,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         NumaBalancing,
         Since::In("3.8"),
         "Base pages that the scanner made inaccessible, so that the next access takes a hinting fault; a huge page counts 512.",
-        "entries that were visited but skipped or already marked; the cost of the walk. Before about 3.14 a huge page counted 1.",
+        "entries that were visited but skipped or already marked; the cost of the walk. In 3.12 a huge page counted 1 (from memory).",
     ),
     entry(
         "numa_huge_pte_updates",
