@@ -1,5 +1,6 @@
 //! Why a record or its directory was refused.
 
+use super::store::EXPERIMENT;
 use std::path::{Path, PathBuf};
 
 /// A refusal, with the path it is about.
@@ -34,12 +35,14 @@ pub enum RecordError {
         supported: u64,
     },
     /// Ours, and not as it was written.
-    #[error("{}: {what}; expected an unchanged record (remove its directory to run the plan again)", path.display())]
+    #[error("{}: {what}; expected {expected}", path.display())]
     Damaged {
         /// Path.
         path: PathBuf,
         /// What is wrong.
         what: String,
+        /// What was there, and how it comes back.
+        expected: String,
     },
     /// An outcome that cannot be kept: a backend's error.
     #[error("an outcome that cannot be kept: {0}")]
@@ -56,8 +59,23 @@ impl RecordError {
         };
         Self::Io { path: path.into(), why }
     }
-    /// Damage found in a file.
+    /// Damage found in a file, with what brings it back: only a record is a directory of its own, and removing the one
+    /// that a log or the list of runs is in would take every record with it.
     pub(super) fn damaged(path: &Path, what: impl Into<String>) -> Self {
-        Self::Damaged { path: path.into(), what: what.into() }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let log = |option: &str| {
+            format!("an unchanged log (remove the file; `numalab run` with the same arguments and {option} writes it again)")
+        };
+        let expected = match name.rsplit_once('.') {
+            _ if name == EXPERIMENT => {
+                "an unchanged list of runs (remove this file, not the records beside it; the same \
+                                        command that ran them lists them again and repeats none)"
+                    .to_string()
+            }
+            Some((_, "events")) => log("--trace"),
+            Some((_, "decisions")) => log("--explain"),
+            _ => "an unchanged record (remove its directory to run the plan again)".to_string(),
+        };
+        Self::Damaged { path: path.into(), what: what.into(), expected }
     }
 }

@@ -63,10 +63,19 @@ fn with_own_name(path: &Path) -> PathBuf {
     }
 }
 
+/// Whether a name is one of a record: the first 16 digits of an id.
+pub fn is_short_id(name: &str) -> bool {
+    name.len() == 16 && name.chars().all(|c| c.is_ascii_hexdigit())
+}
+
 /// Reads and checks the manifest alone.
 fn manifest(path: &Path) -> Result<Manifest, RecordError> {
     let file = path.join(MANIFEST);
-    if !file.is_file() {
+    // What cannot be looked at is refused when it is read; only what is surely not there is no record.
+    if matches!(file.try_exists(), Ok(false)) {
+        if path.file_name().is_some_and(|n| is_short_id(&n.to_string_lossy())) {
+            return Err(RecordError::damaged(path, format!("not a record any more: it has no {MANIFEST}")));
+        }
         let expected = format!("a directory with a {MANIFEST}");
         return Err(RecordError::Foreign { path: path.into(), what: "not a record".into(), expected });
     }
@@ -105,6 +114,9 @@ fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordE
     let path = dir.join(name);
     let entry = manifest.files.iter().find(|f| f.name == name);
     let entry = entry.ok_or_else(|| RecordError::damaged(&path, "the manifest does not list this file"))?;
+    if matches!(path.try_exists(), Ok(false)) {
+        return Err(RecordError::damaged(&path, "no such file, which the manifest lists"));
+    }
     let text = text(&path)?;
     if text.len() as u64 != entry.bytes || hex(&Sha256::digest(&text)) != entry.sha256 {
         return Err(RecordError::damaged(&path, "the contents differ from their digest"));

@@ -1,6 +1,6 @@
 //! The directory of an experiment: which runs it consists of, and their records.
 
-use super::read::{check_format, json as parse_json, text};
+use super::read::{check_format, is_short_id, json as parse_json, text};
 use super::write::{sync_dir, write_synced, PARTIAL};
 use super::{json, read, write, Outcome, Record, RecordError};
 use crate::experiment::{Cell, Experiment};
@@ -15,7 +15,7 @@ const FORMAT: &str = "numalab experiment";
 /// Format version this program writes and reads.
 const VERSION: u64 = 1;
 /// Name of the experiment file; a directory with it is ours.
-const EXPERIMENT: &str = "experiment.json";
+pub(super) const EXPERIMENT: &str = "experiment.json";
 
 /// `experiment.json`: the runs that belong together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,7 +194,7 @@ impl Store {
     /// # Errors
     /// It is there and damaged.
     pub fn record(&self, member: &Member) -> Result<Option<Record>, RecordError> {
-        if !(member.record.len() == 16 && member.record.chars().all(|c| c.is_ascii_hexdigit())) {
+        if !is_short_id(&member.record) {
             let path = self.dir.join(EXPERIMENT);
             return Err(RecordError::damaged(&path, format!("a record named {:?}", member.record)));
         }

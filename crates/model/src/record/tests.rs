@@ -158,17 +158,41 @@ fn every_kind_of_damage_is_noticed() {
     change("manifest.json", "\"plan\"", "\"plans\"", "unknown field `plans`");
     change("manifest.json", "\"format_version\": 1", "\"format_version\": 2", "format version 2; expected 1");
     change("manifest.json", "numalab record", "other record", "not written by numalab; expected a numalab record");
-    let good = fs::read(place.join("scalars.json")).unwrap();
-    fs::remove_file(place.join("scalars.json")).unwrap();
-    assert!(store.get(&input.id).unwrap_err().to_string().contains("no such file"));
-    fs::write(place.join("scalars.json"), [0xff]).unwrap();
-    assert!(store.get(&input.id).unwrap_err().to_string().contains("not UTF-8"));
-    fs::write(place.join("scalars.json"), good).unwrap();
+    for file in ["scalars.json", "series/node_pages.csv", "manifest.json"] {
+        let good = fs::read(place.join(file)).unwrap();
+        fs::remove_file(place.join(file)).unwrap();
+        let e = store.get(&input.id).unwrap_err();
+        assert!(matches!(e, RecordError::Damaged { .. }), "{e}");
+        assert!(e.to_string().contains("(remove its directory to run the plan again)"), "{e}");
+        fs::write(place.join(file), [0xff]).unwrap();
+        assert!(store.get(&input.id).unwrap_err().to_string().contains("not UTF-8"));
+        fs::write(place.join(file), good).unwrap();
+    }
     let other = dir.path().join(cells[1].input.id.short());
     fs::rename(&place, &other).unwrap();
     assert!(store.get(&cells[1].input.id).unwrap_err().to_string().contains("has another name"));
     fs::create_dir(&place).unwrap();
     assert!(store.get(&input.id).unwrap_err().to_string().contains("not a record"));
+}
+
+#[test]
+fn damage_outside_of_records_is_mended_without_removing_any() {
+    let dir = tempfile::tempdir().unwrap();
+    let advice = |file: &str| RecordError::damaged(&dir.path().join(file), "cut off").to_string();
+    for (file, part) in [
+        (
+            "0123456789abcdef.events",
+            "remove the file; `numalab run` with the same arguments and --trace writes it again",
+        ),
+        (
+            "0123456789abcdef.decisions",
+            "remove the file; `numalab run` with the same arguments and --explain writes it",
+        ),
+        ("experiment.json", "remove this file, not the records beside it"),
+    ] {
+        assert!(advice(file).contains(part) && !advice(file).contains("its directory"), "{}", advice(file));
+    }
+    assert!(advice("0123456789abcdef/scalars.json").contains("remove its directory"));
 }
 
 #[test]
