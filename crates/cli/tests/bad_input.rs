@@ -238,7 +238,7 @@ fn output_directories_that_are_not_ours() {
     lab.write("thesis/chapter1.tex", "precious");
     lab.refused(
         &format!("{QUICK} --kernel 6.3 --out thesis"),
-        &["thesis: it holds other files; expected a new or empty directory"],
+        &["thesis: it holds other files, such as chapter1.tex; expected a new or empty directory"],
     );
     assert_eq!(lab.tree("thesis"), [("chapter1.tex".to_string(), b"precious".to_vec())]);
     lab.refused("compare thesis", &["thesis: not an experiment; expected a directory written by `numalab run`"]);

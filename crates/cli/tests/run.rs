@@ -68,6 +68,24 @@ fn a_damaged_record_is_refused_and_never_overwritten() {
 }
 
 #[test]
+fn an_experiment_that_has_lost_its_list_resumes() {
+    let lab = lab();
+    let line = format!("{QUICK} --kernel off,6.3 --out d");
+    lab.ok(&line);
+    lab.ok("report d");
+    let before = lab.tree("d");
+    fs::write(lab.path("d/experiment.json"), "{\"form").unwrap();
+    let ended = lab.run(&line);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(ended.err.contains("remove this file, not the records beside it"), "{}", ended.err);
+    fs::remove_file(lab.path("d/experiment.json")).unwrap();
+    let ended = lab.run("compare d");
+    assert!(ended.code == 3 && ended.err.contains("d: it has records and no experiment.json"), "{ended:?}");
+    assert_eq!(lab.ok(&line).err.matches("had a record").count(), 2);
+    assert!(lab.tree("d") == before);
+}
+
+#[test]
 fn another_experiment_is_refused_and_another_kernel_added() {
     let lab = lab();
     lab.ok(&format!("{QUICK} --kernel 6.3 --out d"));

@@ -17,7 +17,7 @@ use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
 use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published, Row, Stat};
-use numalab_model::record::{Outcome, Status, Store};
+use numalab_model::record::{self, Outcome, Status, Store};
 use numalab_report::collect::metric_name;
 use numalab_report::reproduce::{gains, json, score_line, text, Cell, Role};
 use numalab_stats::describe;
@@ -240,9 +240,11 @@ impl Work<'_> {
         let mut known: Vec<PathBuf> = self.published.blocks.iter().map(|b| self.home(b)).collect();
         known.push(self.dir.join(CALIBRATION));
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return Ok(()) };
-        let mut others = entries.flatten().map(|e| e.path()).filter(|p| !known.contains(p));
-        let partial = |p: &PathBuf| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with('.'));
-        match others.find(|p| !partial(p)) {
+        // Records that have lost their list get a new one.
+        let lost = record::holds_records(&self.dir);
+        let own = |name: &str| name.starts_with('.') || lost && record::goes_with_records(name);
+        let mut others = entries.flatten().filter(|e| !own(&e.file_name().to_string_lossy())).map(|e| e.path());
+        match others.find(|p| !known.contains(p)) {
             Some(path) => Err(foreign(format!("it holds other files, such as {}", path.display()))),
             None => Ok(()),
         }

@@ -21,7 +21,7 @@ mod write;
 pub use error::RecordError;
 pub use manifest::{FileEntry, Manifest, SeriesEntry, SOURCES};
 pub use read::{read, Record};
-pub use store::{ExperimentFile, Member, Store};
+pub use store::{goes_with_records, holds_records, ExperimentFile, Member, Store};
 pub use write::write;
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
 //! The directory of an experiment: which runs it consists of, and their records.
 
+use super::manifest::MANIFEST;
 use super::read::{check_format, is_short_id, json as parse_json, text};
 use super::write::{sync_dir, write_synced, PARTIAL};
 use super::{json, read, write, Outcome, Record, RecordError};
@@ -86,6 +87,11 @@ impl Store {
     pub fn open(dir: &Path) -> Result<Self, RecordError> {
         let path = dir.join(EXPERIMENT);
         if !path.is_file() {
+            if holds_records(dir) {
+                let what = format!("it has records and no {EXPERIMENT}");
+                let expected = "the list of its runs (the command that ran them writes it again and repeats none)";
+                return Err(RecordError::Damaged { path: dir.into(), what, expected: expected.into() });
+            }
             let what = if dir.exists() { "not an experiment" } else { "no such directory" }.to_string();
             let expected = format!("a directory written by `numalab run`, with an {EXPERIMENT}");
             return Err(RecordError::Foreign { path: dir.into(), what, expected });
@@ -98,7 +104,8 @@ impl Store {
     /// Opens `dir` for the runs of an experiment, creating it if need be, and writes the list of runs.
     ///
     /// A directory that already holds this experiment keeps what it has: runs of the same machine,
-    /// workload and kernel are replaced in the list, others stay, and no record is touched.
+    /// workload and kernel are replaced in the list, others stay, and no record is touched. One that has records and
+    /// has lost its list gets a new one.
     ///
     /// # Errors
     /// `dir` has foreign contents or another experiment, or the file system refuses.
@@ -230,18 +237,39 @@ fn baseline(experiment: &Experiment, cells: &[Cell]) -> String {
     names.get(index).map(|n| n.to_string()).unwrap_or_default()
 }
 
-/// Makes `dir` ours: creates it, or takes it if it is empty.
+/// Makes `dir` ours: creates it, or takes it if it is empty or holds nothing but records and what belongs to them.
 fn claim(dir: &Path) -> Result<(), RecordError> {
     fs::create_dir_all(dir).map_err(|e| RecordError::io(dir, &e))?;
-    let mut entries = fs::read_dir(dir).map_err(|e| RecordError::io(dir, &e))?;
-    let foreign = entries.find(|e| !e.as_ref().is_ok_and(|e| is_partial(&e.file_name().to_string_lossy())));
-    match foreign {
-        None => Ok(()),
-        Some(_) => {
-            let expected = format!("a new or empty directory, or one with an {EXPERIMENT}");
-            Err(RecordError::Foreign { path: dir.into(), what: "it holds other files".into(), expected })
+    let lost = holds_records(dir);
+    let mut foreign: Vec<String> = Vec::new();
+    for entry in fs::read_dir(dir).map_err(|e| RecordError::io(dir, &e))? {
+        let name = entry.map_err(|e| RecordError::io(dir, &e))?.file_name().to_string_lossy().into_owned();
+        if !is_partial(&name) && !(lost && goes_with_records(&name)) {
+            foreign.push(name);
         }
     }
+    match foreign.iter().min() {
+        None => Ok(()),
+        Some(name) => {
+            let what = format!("it holds other files, such as {name}");
+            let expected = format!("a new or empty directory, or one with an {EXPERIMENT}");
+            Err(RecordError::Foreign { path: dir.into(), what, expected })
+        }
+    }
+}
+
+/// Whether there is a record in a directory, under the name of one.
+pub fn holds_records(dir: &Path) -> bool {
+    let is_record =
+        |e: fs::DirEntry| is_short_id(&e.file_name().to_string_lossy()) && e.path().join(MANIFEST).is_file();
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(is_record)))
+}
+
+/// Whether a name beside records is one of theirs: a record, a log of one, the page, the runs of a search.
+pub fn goes_with_records(name: &str) -> bool {
+    let (record, ending) = name.split_once('.').unwrap_or((name, ""));
+    let of_record = is_short_id(record) && ["", "events", "decisions", "why.json"].contains(&ending);
+    of_record || ["report.html", "calibration"].contains(&name)
 }
 
 fn is_partial(name: &str) -> bool {

@@ -233,6 +233,33 @@ fn foreign_directories_are_refused_and_left_alone() {
 }
 
 #[test]
+fn records_that_have_lost_their_list_get_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (first, cells) = store(dir.path());
+    for cell in &cells[..3] {
+        first.put(&cell.input, &outcome(&cell.input)).unwrap();
+    }
+    let id = cells[0].input.id.short();
+    for name in [format!("{id}.events"), format!("{id}.why.json"), "report.html".into()] {
+        fs::write(dir.path().join(name), "x").unwrap();
+    }
+    let before = tree(dir.path());
+    fs::remove_file(dir.path().join("experiment.json")).unwrap();
+    let e = Store::open(dir.path()).unwrap_err();
+    assert!(matches!(e, RecordError::Damaged { .. }), "{e}");
+    assert!(e.to_string().contains("it has records and no experiment.json; expected the list of its runs"), "{e}");
+    let (second, _) = store(dir.path());
+    assert!(tree(dir.path()) == before, "the list is the same, and nothing else is touched");
+    assert!(second.get(&cells[2].input.id).unwrap().is_some());
+    // Beside a file of somebody else's the directory may be somebody else's.
+    fs::remove_file(dir.path().join("experiment.json")).unwrap();
+    fs::write(dir.path().join("thesis.tex"), "precious").unwrap();
+    let e = Store::create(dir.path(), &experiment(), &cells).unwrap_err();
+    assert!(matches!(e, RecordError::Foreign { .. }) && e.to_string().contains("such as thesis.tex"), "{e}");
+    assert!(!dir.path().join("experiment.json").exists());
+}
+
+#[test]
 fn a_list_of_runs_grows_by_kernels_and_replaces_what_is_run_again() {
     let dir = tempfile::tempdir().unwrap();
     let of = |kernels: &[usize], iterations: u32, baseline: bool| {
