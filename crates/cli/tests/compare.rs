@@ -282,6 +282,35 @@ fn an_experiment_file_that_was_changed_is_named() {
 }
 
 #[test]
+fn a_list_of_runs_that_does_not_fit_its_records_is_damage() {
+    let lab = lab();
+    let path = lab.path("d/experiment.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let list: Value = json(&text);
+    let id = |i: usize| list["runs"][i]["record"].as_str().unwrap();
+    let last = list["runs"].as_array().unwrap().len() - 1;
+    let swapped = text.replace(id(0), "X").replace(id(last), id(0)).replace('X', id(last));
+    for (changed, part) in [
+        (text.replace("\"kernel\": \"6.3\"", "\"kernel\": \"6.7\""), "it lists kernel 6.7 for record "),
+        (text.replace("\"machine\": \"2x1x2x1\"", "\"machine\": \"big\""), "it lists machine big for record "),
+        (swapped, "it lists kernel off for record "),
+        (text.replace(id(1), id(0)), " twice; expected an unchanged list of runs"),
+    ] {
+        assert_ne!(changed, text, "{part}");
+        std::fs::write(&path, changed).unwrap();
+        for line in ["compare d", "report d --out page.html", "explain d --kernel off --vma", "repeat d --kernel 6.7"] {
+            let ended = lab.run(line);
+            // What picks a run looks at that one alone.
+            let other = ended.code == 2 && !line.starts_with("compare") && !line.starts_with("report");
+            assert!(other || ended.code == 3 && ended.err.contains(part), "{line}: {ended:?}");
+            assert_eq!(ended.out, "", "{line}");
+        }
+    }
+    std::fs::write(&path, text).unwrap();
+    lab.ok("compare d");
+}
+
+#[test]
 fn a_long_name_keeps_its_distance_from_the_one_before() {
     let lab = Lab::new();
     lab.write("sweep.toml", SWEEP);

@@ -5,7 +5,7 @@ use super::read::{check_format, is_short_id, json as parse_json, text};
 use super::write::{sync_dir, write_synced, PARTIAL};
 use super::{json, read, write, Outcome, Record, RecordError};
 use crate::experiment::{Cell, Experiment};
-use crate::plan::{PlanId, PlanInput};
+use crate::plan::{Plan, PlanId, PlanInput};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -66,6 +66,18 @@ impl Member {
             record: cell.input.id.short().into(),
         }
     }
+    /// What it says of its run that the plan of its record does not, if anything.
+    fn contradicts(&self, plan: &Plan) -> Option<String> {
+        let (listed, own) = (self.seed.to_string(), plan.seed.to_string());
+        let parts = [
+            ("machine", &self.machine, &plan.machine.name),
+            ("workload", &self.workload, &plan.workload.name),
+            ("kernel", &self.kernel, &plan.kernel.name),
+            ("seed", &listed, &own),
+        ];
+        let (what, listed, own) = parts.into_iter().find(|(_, listed, own)| listed != own)?;
+        Some(format!("it lists {what} {listed} for record {}, which has {own}", self.record))
+    }
     /// What it shares with the runs that differ from it in seed only.
     fn comparison(&self) -> (&str, &str, &str) {
         (&self.machine, &self.workload, &self.kernel)
@@ -83,7 +95,7 @@ impl Store {
     /// Opens `dir` for reading.
     ///
     /// # Errors
-    /// It is not an experiment's directory, or of another format version, or damaged.
+    /// It is not an experiment's directory, or of another format version, or damaged, or lists a record twice.
     pub fn open(dir: &Path) -> Result<Self, RecordError> {
         let path = dir.join(EXPERIMENT);
         if !path.is_file() {
@@ -98,7 +110,12 @@ impl Store {
         }
         let text = text(&path)?;
         check_format(&path, &parse_json(&path, &text)?, FORMAT, VERSION)?;
-        Ok(Self { dir: dir.into(), file: parse_json(&path, &text)? })
+        let file: ExperimentFile = parse_json(&path, &text)?;
+        let mut listed = BTreeSet::new();
+        match file.runs.iter().find(|r| !listed.insert(&r.record)) {
+            Some(r) => Err(RecordError::damaged(&path, format!("it lists record {} twice", r.record))),
+            None => Ok(Self { dir: dir.into(), file }),
+        }
     }
 
     /// Opens `dir` for the runs of an experiment, creating it if need be, and writes the list of runs.
@@ -130,6 +147,13 @@ impl Store {
         let new: Vec<Member> = cells.iter().map(Member::of).collect();
         let again: BTreeSet<_> = new.iter().map(Member::comparison).collect();
         runs.retain(|r| !again.contains(&r.comparison()));
+        if let Some(r) = runs.iter().find(|r| new.iter().any(|n| n.record == r.record)) {
+            let what = format!(
+                "it lists {} {} {} for record {}, a run of something else",
+                r.machine, r.workload, r.kernel, r.record
+            );
+            return Err(RecordError::damaged(&dir.join(EXPERIMENT), what));
+        }
         runs.extend(new);
         let file = ExperimentFile {
             format: FORMAT.into(),
@@ -199,14 +223,19 @@ impl Store {
     /// The record of a listed run, `None` if it has not been run yet.
     ///
     /// # Errors
-    /// It is there and damaged.
+    /// It is there and damaged, or its plan is not the one that is listed.
     pub fn record(&self, member: &Member) -> Result<Option<Record>, RecordError> {
         if !is_short_id(&member.record) {
             let path = self.dir.join(EXPERIMENT);
             return Err(RecordError::damaged(&path, format!("a record named {:?}", member.record)));
         }
         let path = self.dir.join(&member.record);
-        path.exists().then(|| read(&path)).transpose()
+        let record = path.exists().then(|| read(&path)).transpose()?;
+        // Figures are shown under the names of the list.
+        match record.as_ref().and_then(|r| member.contradicts(&r.manifest.plan)) {
+            Some(what) => Err(RecordError::damaged(&self.dir.join(EXPERIMENT), what)),
+            None => Ok(record),
+        }
     }
 
     fn save(&self) -> Result<(), RecordError> {

@@ -233,6 +233,35 @@ fn foreign_directories_are_refused_and_left_alone() {
 }
 
 #[test]
+fn a_list_that_contradicts_its_records_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, cells) = store(dir.path());
+    store.put(&cells[0].input, &outcome(&cells[0].input)).unwrap();
+    let good = store.file().runs[0].clone();
+    assert!(store.record(&good).unwrap().is_some());
+    for (member, part) in [
+        (Member { machine: "other".into(), ..good.clone() }, "it lists machine other for record"),
+        (Member { workload: "other".into(), ..good.clone() }, "it lists workload other for record"),
+        (Member { kernel: "other".into(), ..good.clone() }, "it lists kernel other for record"),
+        (Member { seed: 11, ..good.clone() }, "which has 10; expected an unchanged list of runs"),
+        (Member { record: good.record.clone(), ..store.file().runs[3].clone() }, "for record"),
+    ] {
+        let e = store.record(&member).unwrap_err();
+        assert!(matches!(e, RecordError::Damaged { .. }) && e.to_string().contains(part), "{e}");
+    }
+    let path = dir.path().join("experiment.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace(&store.file().runs[1].record, &good.record)).unwrap();
+    for e in [Store::open(dir.path()).unwrap_err(), Store::create(dir.path(), &experiment(), &cells).unwrap_err()] {
+        assert!(e.to_string().contains(&format!("experiment.json: it lists record {} twice", good.record)), "{e}");
+    }
+    // A run that is asked for again does not stand beside itself under another name.
+    fs::write(&path, text.replacen(&format!("\"kernel\": \"{}\"", good.kernel), "\"kernel\": \"other\"", 1)).unwrap();
+    let e = Store::create(dir.path(), &experiment(), &cells).unwrap_err().to_string();
+    assert!(e.contains(&format!("for record {}, a run of something else", good.record)), "{e}");
+}
+
+#[test]
 fn records_that_have_lost_their_list_get_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
     let (first, cells) = store(dir.path());
