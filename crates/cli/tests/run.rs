@@ -260,10 +260,30 @@ fn a_record_is_run_again_from_its_own_sources() {
         assert_eq!(said["version"], said["version_now"]);
     }
     // Sources that say something else are not the plan's.
-    let sources = lab.path("d").join(runs[1]["record"].as_str().unwrap()).join("sources/machines/mine.toml");
-    fs::write(sources, machine.replace("9.0", "5.0")).unwrap();
+    let record = lab.path("d").join(runs[1]["record"].as_str().unwrap());
+    let source = record.join("sources/machines/mine.toml");
+    fs::write(&source, machine.replace("9.0", "5.0")).unwrap();
     let line = format!("repeat d/{}", runs[1]["record"].as_str().unwrap());
+    let damaged = |line: &str, part: &str| {
+        let ended = lab.run(line);
+        assert!((ended.code, ended.out.as_str()) == (3, "") && ended.err.contains(part), "{line}: {ended:?}");
+    };
+    for line in [line.as_str(), "compare d"] {
+        damaged(line, "sources/machines/mine.toml: the contents differ from their digest");
+    }
+    // Nor are they without their digest.
+    let manifest = fs::read_to_string(record.join("manifest.json")).unwrap();
+    let mut without = json(&manifest);
+    without["files"].as_array_mut().unwrap().retain(|f| f["name"] != "sources/machines/mine.toml");
+    fs::write(record.join("manifest.json"), without.to_string()).unwrap();
     lab.refused(&line, &["the machine that its sources give now is not the plan's"]);
+    // What is missing is not taken from the built-in catalog instead.
+    fs::write(record.join("manifest.json"), manifest).unwrap();
+    fs::write(&source, machine).unwrap();
+    fs::remove_file(record.join("sources/kernels/6.3.toml")).unwrap();
+    damaged(&line, "sources/kernels/6.3.toml: no such file, which the manifest lists");
+    fs::remove_dir_all(record.join("sources")).unwrap();
+    damaged(&line, "no such file, which the manifest lists");
 }
 
 #[test]

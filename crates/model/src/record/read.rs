@@ -1,6 +1,6 @@
 //! Reading a record and finding out whether it is what was written.
 
-use super::manifest::{status_of, Manifest, Scalars, FORMAT, MANIFEST, SCALARS, VERSION};
+use super::manifest::{status_of, Manifest, Scalars, FORMAT, MANIFEST, SCALARS, SOURCES, VERSION};
 use super::{series, Outcome, RecordError, Series};
 use crate::plan::hex;
 use serde::de::DeserializeOwned;
@@ -38,6 +38,10 @@ pub fn read(path: &Path) -> Result<Record, RecordError> {
         let text = listed(path, &manifest, &s.file)?;
         let one = series::from_csv(&s.name, &s.unit, &text);
         all.push(one.map_err(|what| RecordError::damaged(&path.join(&s.file), what))?);
+    }
+    // Nothing here needs the sources, but a plan that is resolved from them again must find what it was made of.
+    for f in manifest.files.iter().filter(|f| f.name.starts_with(&format!("{SOURCES}/"))) {
+        listed(path, &manifest, &f.name)?;
     }
     let status = status_of(&manifest.status, manifest.reason.clone())
         .ok_or_else(|| damaged(format!("`status` is {:?}", manifest.status)))?;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::experiment::tests::{experiment, Memory};
 use crate::experiment::{Cell, Experiment};
-use crate::plan::{Backend, PlanInput};
+use crate::plan::{Backend, PlanInput, SourceFile};
 use std::fs;
 use std::path::Path;
 
@@ -173,6 +173,26 @@ fn every_kind_of_damage_is_noticed() {
     assert!(store.get(&cells[1].input.id).unwrap_err().to_string().contains("has another name"));
     fs::create_dir(&place).unwrap();
     assert!(store.get(&input.id).unwrap_err().to_string().contains("not a record"));
+}
+
+#[test]
+fn sources_are_part_of_a_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, cells) = store(dir.path());
+    let source = |place: &str| SourceFile { place: place.into(), text: "name = \"a\"\n".into() };
+    let input = cells[0].input.clone().with_sources([source("kernels/a.toml"), source("workloads/a.toml")].into());
+    store.put(&input, &outcome(&input)).unwrap();
+    let sources = dir.path().join(input.id.short()).join("sources");
+    let refused = |part: &str| {
+        let e = store.get(&input.id).unwrap_err();
+        assert!(matches!(e, RecordError::Damaged { .. }) && e.to_string().contains(part), "{e}");
+    };
+    fs::write(sources.join("kernels/a.toml"), "name = \"b\"\n").unwrap();
+    refused("sources/kernels/a.toml: the contents differ from their digest");
+    fs::remove_file(sources.join("kernels/a.toml")).unwrap();
+    refused("sources/kernels/a.toml: no such file, which the manifest lists");
+    fs::remove_dir_all(&sources).unwrap();
+    refused("no such file, which the manifest lists");
 }
 
 #[test]
