@@ -258,6 +258,24 @@ impl Pick {
     pub fn at(path: &Path) -> Self {
         Self { run: path.into(), ..Self::default() }
     }
+    /// Whether a run of this machine, workload, kernel and seed is meant.
+    fn fits(&self, (machine, workload, kernel, seed): Names<'_>) -> bool {
+        let named = |wanted: &Option<String>, name: &str| wanted.as_ref().map_or(true, |w| w == name);
+        let names = named(&self.machine, machine) && named(&self.workload, workload) && named(&self.kernel, kernel);
+        names && self.seed.map_or(true, |s| s == seed)
+    }
+}
+
+/// Machine, workload, kernel and seed of a run.
+type Names<'a> = (&'a str, &'a str, &'a str, u64);
+
+fn names_of(m: &record::Member) -> Names<'_> {
+    (&m.machine, &m.workload, &m.kernel, m.seed)
+}
+
+/// The options that pick a run.
+fn options((machine, workload, kernel, seed): Names<'_>) -> String {
+    format!("--kernel {kernel} --workload {workload} --machine {machine} --seed {seed}")
 }
 
 fn unfinished(dir: &Path, member: &record::Member) -> String {
@@ -271,49 +289,46 @@ const EXPERIMENT: &str = "experiment.json";
 /// Most runs named in a message.
 const MAX_NAMED: usize = 8;
 
+/// Whether a directory is a record's, complete or not.
+fn is_record(dir: &Path) -> bool {
+    ["manifest.json", "scalars.json"].iter().any(|file| dir.join(file).is_file())
+}
+
 /// Reads the record of one run; of an experiment, the first seed is taken if nothing else tells its runs apart.
 ///
 /// # Errors
 /// Neither a record nor an experiment, no run that fits, several that do, or a damaged record.
 pub fn find(pick: &Pick) -> Result<Record, Failure> {
-    if pick.run.join("manifest.json").is_file() {
-        return Ok(record::read(&pick.run)?);
+    let refused = |what: String, expected: String| -> Failure {
+        SpecError::plain(&pick.run.display().to_string(), what, expected).into()
+    };
+    if is_record(&pick.run) {
+        let record = record::read(&pick.run)?;
+        let p = &record.manifest.plan;
+        let own = (p.machine.name.as_str(), p.workload.name.as_str(), p.kernel.name.as_str(), p.seed);
+        let other = || refused("it is not the run that the options name".into(), options(own));
+        return if pick.fits(own) { Ok(record) } else { Err(other()) };
     }
     let store = Store::open(&pick.run)?;
-    let fits = |wanted: &Option<String>, name: &str| wanted.as_ref().map_or(true, |w| w == name);
-    let found: Vec<_> = store
-        .file()
-        .runs
-        .iter()
-        .filter(|m| {
-            fits(&pick.kernel, &m.kernel) && fits(&pick.workload, &m.workload) && fits(&pick.machine, &m.machine)
-        })
-        .filter(|m| pick.seed.map_or(true, |s| s == m.seed))
-        .collect();
+    let all: Vec<_> = store.file().runs.iter().collect();
+    let found: Vec<_> = all.iter().copied().filter(|m| pick.fits(names_of(m))).collect();
     let alike = found
         .windows(2)
         .all(|w| (&w[0].kernel, &w[0].workload, &w[0].machine) == (&w[1].kernel, &w[1].workload, &w[1].machine));
-    let options = |m: &record::Member| {
-        format!("--kernel {} --workload {} --machine {} --seed {}", m.kernel, m.workload, m.machine, m.seed)
-    };
     let list = |runs: &[&record::Member]| {
         let more = runs.len().saturating_sub(MAX_NAMED);
         let more = if more > 0 { format!(", or one of {more} more ({EXPERIMENT} lists all)") } else { String::new() };
-        runs.iter().take(MAX_NAMED).map(|m| options(m)).collect::<Vec<_>>().join(", or ") + &more
+        runs.iter().take(MAX_NAMED).map(|m| options(names_of(m))).collect::<Vec<_>>().join(", or ") + &more
     };
     match found.first() {
-        Some(member) if alike && found.len() > 1 => {
-            note(&format!("numalab: of {} seeds the first: {} ({})", found.len(), options(member), member.record));
+        Some(member) if alike => {
+            if found.len() > 1 {
+                let options = options(names_of(member));
+                note(&format!("numalab: of {} seeds the first: {options} ({})", found.len(), member.record));
+            }
             store.record(member)?.ok_or_else(|| Failure::usage(unfinished(&pick.run, member)))
         }
-        Some(member) if alike => store.record(member)?.ok_or_else(|| Failure::usage(unfinished(&pick.run, member))),
-        Some(_) => {
-            let what = format!("{} runs fit", found.len());
-            Err(SpecError::plain(&pick.run.display().to_string(), what, list(&found)).into())
-        }
-        None => {
-            let all: Vec<_> = store.file().runs.iter().collect();
-            Err(SpecError::plain(&pick.run.display().to_string(), "no run fits", list(&all)).into())
-        }
+        Some(_) => Err(refused(format!("{} runs fit", found.len()), list(&found))),
+        None => Err(refused("no run fits".into(), list(&all))),
     }
 }

@@ -211,6 +211,22 @@ fn subjects_and_runs_that_are_not_there_are_refused() {
             ["2 runs fit; expected --kernel 6.3 --workload numa01_THREAD_ALLOC", "--kernel 6.4-rc2"],
         ),
         ("explain d --kernel 6.5 --vma".into(), ["no run fits", "--kernel 6.3"]),
+        (
+            format!("explain {r} --vma --kernel 6.4-rc2"),
+            ["not the run that the options name; expected --kernel 6.3", "--seed 1"],
+        ),
+        (
+            format!("repeat {r} --seed 2"),
+            ["not the run that the options name; expected --kernel 6.3", "--machine 2x1x4x1 --seed 1"],
+        ),
+        (
+            format!("trace {r} --workload numa02 --out t"),
+            ["not the run that the options name; expected --kernel 6.3", "--workload numa01_THREAD_ALLOC"],
+        ),
+        (
+            format!("repeat {r} --machine 2x1x2x1"),
+            ["not the run that the options name; expected --kernel 6.3", "--machine 2x1x4x1"],
+        ),
         (format!("explain {r}"), ["is missing", "--vma"]),
         (format!("explain {r} --vma --task"), ["together with", "one of the two"]),
         (format!("explain {r} --vma main.0/bufer"), ["no mapping `main.0/bufer`", "did you mean `main.0/buffer`?"]),
@@ -228,6 +244,8 @@ fn subjects_and_runs_that_are_not_there_are_refused() {
             assert!(ended.err.contains(part), "{line}: {}", ended.err);
         }
     }
+    let plain = lab.ok(&format!("explain {r} --vma")).out;
+    assert_eq!(lab.ok(&format!("explain {r} --vma --kernel 6.3 --machine 2x1x4x1 --seed 1")).out, plain);
 }
 
 #[test]
