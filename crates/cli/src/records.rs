@@ -254,10 +254,6 @@ pub struct Pick {
 }
 
 impl Pick {
-    /// The run whose record is at a path.
-    pub fn at(path: &Path) -> Self {
-        Self { run: path.into(), ..Self::default() }
-    }
     /// Whether a run of this machine, workload, kernel and seed is meant.
     fn fits(&self, (machine, workload, kernel, seed): Names<'_>) -> bool {
         let named = |wanted: &Option<String>, name: &str| wanted.as_ref().map_or(true, |w| w == name);
@@ -289,16 +285,29 @@ const EXPERIMENT: &str = "experiment.json";
 /// Most runs named in a message.
 const MAX_NAMED: usize = 8;
 
-/// Whether a directory is a record's, complete or not.
-fn is_record(dir: &Path) -> bool {
-    ["manifest.json", "scalars.json"].iter().any(|file| dir.join(file).is_file())
-}
-
 /// Reads the record of one run; of an experiment, the first seed is taken if nothing else tells its runs apart.
 ///
 /// # Errors
 /// Neither a record nor an experiment, no run that fits, several that do, or a damaged record.
 pub fn find(pick: &Pick) -> Result<Record, Failure> {
+    choose(pick, &|m| options(names_of(m)))
+}
+
+/// Reads the record at a path; an experiment's will do if its runs differ in nothing but the seed.
+///
+/// # Errors
+/// As [`find`], with directories of records as what was expected.
+pub fn at(path: &Path) -> Result<Record, Failure> {
+    let pick = Pick { run: path.into(), ..Pick::default() };
+    choose(&pick, &|m| format!("a record's directory: {} ({})", path.join(&m.record).display(), options(names_of(m))))
+}
+
+/// Whether a directory is a record's, complete or not.
+fn is_record(dir: &Path) -> bool {
+    ["manifest.json", "scalars.json"].iter().any(|file| dir.join(file).is_file())
+}
+
+fn choose(pick: &Pick, shown: &dyn Fn(&record::Member) -> String) -> Result<Record, Failure> {
     let refused = |what: String, expected: String| -> Failure {
         SpecError::plain(&pick.run.display().to_string(), what, expected).into()
     };
@@ -318,7 +327,7 @@ pub fn find(pick: &Pick) -> Result<Record, Failure> {
     let list = |runs: &[&record::Member]| {
         let more = runs.len().saturating_sub(MAX_NAMED);
         let more = if more > 0 { format!(", or one of {more} more ({EXPERIMENT} lists all)") } else { String::new() };
-        runs.iter().take(MAX_NAMED).map(|m| options(names_of(m))).collect::<Vec<_>>().join(", or ") + &more
+        runs.iter().take(MAX_NAMED).map(|m| shown(m)).collect::<Vec<_>>().join(", or ") + &more
     };
     match found.first() {
         Some(member) if alike => {

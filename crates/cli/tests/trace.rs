@@ -236,6 +236,10 @@ fn subjects_and_runs_that_are_not_there_are_refused() {
         (format!("explain {r} --page main.0/buffer+64GiB"), ["ends before offset 64 GiB", "less than 64 MiB"]),
         (format!("explain {r} --page main.0:0x10"), ["main.0 has no mapping at 0x10", "--vma lists them"]),
         ("explain diff d".into(), ["is missing", ""]),
+        (
+            format!("explain diff {r} d"),
+            ["d: 2 runs fit; expected a record's directory: d/", " (--kernel 6.3 --workload"],
+        ),
         ("trace nowhere --out t".into(), ["nowhere: no such directory", ""]),
     ] {
         let ended = lab.run(&line);

@@ -84,7 +84,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 
 /// Where two runs parted, what differs between them, and what came of it.
 fn parted(a: &Path, b: &Path) -> Result<Done, Failure> {
-    let records = [records::find(&Pick::at(a))?, records::find(&Pick::at(b))?];
+    let records = [records::at(a)?, records::at(b)?];
     let names = names(&records);
     let mut logs = Vec::new();
     for r in &records {
