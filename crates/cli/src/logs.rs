@@ -6,7 +6,7 @@
 
 use crate::failure::Failure;
 use numalab_model::plan::{PlanId, PlanInput};
-use numalab_model::record::events::Header;
+use numalab_model::record::events::{Events, Header};
 use numalab_model::record::why::{Why, WhyFile};
 use numalab_sim::{Observers, Sink};
 use std::fs::{self, File};
@@ -43,9 +43,14 @@ impl Logs {
         let explain = if self.explain { &[DECISIONS, WHY][..] } else { &[] };
         self.trace.then_some(EVENTS).into_iter().chain(explain.iter().copied())
     }
-    /// Whether a log that is wanted is not there.
+    /// Whether a log that is wanted is not there, or not as it was written: logs are no part of a record, so one that
+    /// helps nobody is written anew.
     pub fn lack(&self, id: &PlanId) -> bool {
-        self.wanted().any(|ending| !path_of(&self.dir.join(id.short()), ending).exists())
+        let record = self.dir.join(id.short());
+        self.wanted().any(|ending| match ending {
+            WHY => read_why(&record).map_or(true, |w| w.header.record != id.full()),
+            _ => !is_whole(&path_of(&record, ending), id),
+        })
     }
     /// Opens the logs of a run.
     ///
@@ -63,6 +68,20 @@ impl Logs {
             observers.decisions = Some(pending.create(&self.dir, input, DECISIONS)?);
         }
         Ok((observers, pending))
+    }
+}
+
+/// Whether a log of events is there from its beginning to its end, and this record's.
+fn is_whole(path: &Path, id: &PlanId) -> bool {
+    let Ok(mut log) = Events::open(path) else { return false };
+    if log.header.record != id.full() {
+        return false;
+    }
+    loop {
+        match log.next_event() {
+            Ok(Some(_)) => {}
+            end => return end.is_ok(),
+        }
     }
 }
 

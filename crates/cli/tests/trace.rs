@@ -139,7 +139,37 @@ fn logs_are_added_to_records_without_changing_them() {
     fs::write(&log, &bytes[..bytes.len() - 100]).unwrap();
     let ended = lab.run("trace d --out cut.pftrace");
     assert!(ended.code == 3 && ended.err.contains("cut off after"), "{ended:?}");
+    assert!(ended.err.contains("(remove the file; `numalab run` with the same arguments and --trace"), "{}", ended.err);
     assert!(fs::read_dir(lab.path(".")).unwrap().all(|e| !e.unwrap().file_name().to_string_lossy().contains("cut")));
+}
+
+#[test]
+fn damaged_logs_beside_a_record_are_written_anew() {
+    let lab = Lab::new();
+    let r = record(&run(&lab, "--kernel 6.3 --trace --explain"), 0);
+    let before = lab.tree("d");
+    let line = format!("{RUN} --kernel 6.3 --trace --explain");
+    assert!(lab.ok(&line).err.contains("had a record"), "what is whole is not made again");
+    for ending in ["events", "decisions", "why.json"] {
+        let path = lab.path(&format!("{r}.{ending}"));
+        let good = fs::read(&path).unwrap();
+        let mut broken = good.clone();
+        // The kind of an event in the middle.
+        let middle = good.iter().position(|b| *b == b'\n').unwrap_or(good.len() / 2) + 1 + 16;
+        broken[middle..middle + 2].fill(0xff);
+        for damage in [broken.as_slice(), &good[..good.len() - 40], b""] {
+            fs::write(&path, damage).unwrap();
+            let ended = lab.ok(&line);
+            assert!(!ended.err.contains("had a record"), "{ending}: {}", ended.err);
+            assert!(lab.tree("d") == before, "{ending}");
+        }
+    }
+    // A whole log of another run.
+    let other = record(&run(&lab, "--kernel 6.12 --trace --explain"), 0);
+    let before = lab.tree("d");
+    fs::copy(lab.path(&format!("{other}.events")), lab.path(&format!("{r}.events"))).unwrap();
+    assert!(!lab.ok(&line).err.contains("had a record"));
+    assert!(lab.tree("d").iter().zip(&before).all(|(a, b)| a == b || a.0 == "experiment.json"));
 }
 
 #[test]
