@@ -19,7 +19,8 @@ First steps:
 /// A laboratory for automatic NUMA balancing.
 ///
 /// Exit codes: 0 done, 1 done and something was found, 2 wrong command line or spec, 3 the machine at
-/// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a guest (docs/vm.md).
+/// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a guest (docs/vm.md),
+/// 130 ended by Ctrl-C, 143 ended by SIGTERM.
 #[derive(Debug, Parser)]
 #[command(name = "numalab", version, disable_help_subcommand = true, after_help = FIRST_STEPS)]
 pub struct Command {

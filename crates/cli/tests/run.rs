@@ -361,30 +361,35 @@ fn a_check_runs_again_what_has_a_record_and_says_so() {
 }
 
 #[test]
-fn runs_are_said_as_they_end_and_ctrl_c_says_what_is_kept() {
+fn runs_are_said_as_they_end_and_a_signal_says_what_is_kept() {
     use std::io::{BufRead, BufReader};
-    let lab = lab();
-    let args = format!("{QUICK} --kernel off,6.3 --iterations 1000 --jobs 1 --out d");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
-    command.args(args.split(' ')).current_dir(lab.path(".")).stderr(std::process::Stdio::piped());
-    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let first = lines.next().unwrap().unwrap();
-    assert!(first.starts_with("2x1x2x1 sweep off seed 1: "), "{first}");
-    assert!(child.try_wait().unwrap().is_none(), "the first run is said long before the last has ended");
-    let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupt.success());
-    let rest: Vec<String> = lines.map(Result::unwrap).collect();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let said = rest.iter().find_map(|l| l.strip_prefix("numalab: interrupted: ")).unwrap_or_else(|| panic!("{rest:?}"));
-    let kept: usize = said.split(' ').next().unwrap().parse().unwrap();
-    assert!(said.ends_with(" of 2000 runs have their record in d; the same command resumes"), "{said}");
-    let missing = format!("{} of 2000 runs have no record yet", 2000 - kept);
-    let compare = lab.run("compare d");
-    assert!(kept > 0 && compare.code == 1 && compare.err.contains(&missing), "{kept}: {}", compare.err);
-    let resumed = lab.ok(&args.replace("1000", "1"));
-    assert_eq!(resumed.err.matches("had a record").count(), 1, "{}", resumed.err);
-    assert!(lab.tree("d").iter().all(|f| !f.0.contains(".partial")), "nothing half-written is left");
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let lab = lab();
+        let args = format!("{QUICK} --kernel off,6.3 --iterations 1000 --jobs 1 --out d");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
+        command.args(args.split(' ')).current_dir(lab.path(".")).stderr(std::process::Stdio::piped());
+        let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        assert!(first.starts_with("2x1x2x1 sweep off seed 1: "), "{first}");
+        assert!(child.try_wait().unwrap().is_none(), "the first run is said long before the last has ended");
+        let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let rest: Vec<String> = lines.map(Result::unwrap).collect();
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        let said = rest.iter().find_map(|l| l.strip_prefix("numalab: interrupted: "));
+        let said = said.unwrap_or_else(|| panic!("{signal}: {rest:?}"));
+        let kept: usize = said.split(' ').next().unwrap().parse().unwrap();
+        assert!(said.ends_with(" of 2000 runs have their record in d; the same command resumes"), "{said}");
+        let missing = format!("{} of 2000 runs have no record yet", 2000 - kept);
+        let compare = lab.run("compare d");
+        assert!(kept > 0 && compare.code == 1 && compare.err.contains(&missing), "{kept}: {}", compare.err);
+        let resumed = lab.ok(&args.replace("1000", "1"));
+        assert_eq!(resumed.err.matches("had a record").count(), 1, "{}", resumed.err);
+        assert!(lab.tree("d").iter().all(|f| !f.0.contains(".partial")), "nothing half-written is left");
+        let help = lab.ok("--help").out;
+        assert!(help.contains(&code.to_string()), "{help}");
+    }
 }
 
 #[test]
