@@ -68,12 +68,13 @@ impl Target {
     /// Finds out how `path` can be written.
     ///
     /// # Errors
-    /// It is a directory.
+    /// It is a directory, or would be in one that is not there.
     pub fn new(path: &Path) -> Result<Self, Failure> {
         let known = fs::metadata(path).ok();
         if known.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Failure::environment(format!("{}: a directory; expected a file", path.display())));
         }
+        refuse_absent_folder(path)?;
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.into());
         let partial = known.map_or(true, |m| m.is_file()).then(|| {
             let mut partial = place.as_os_str().to_owned();
@@ -110,6 +111,21 @@ impl Target {
     pub fn refused(&self, e: &std::io::Error) -> Failure {
         Failure::environment(format!("{}: {e}", self.shown.display()))
     }
+}
+
+/// Refuses a file whose directory is not there, which the file system would say without a name.
+fn refuse_absent_folder(path: &Path) -> Result<(), Failure> {
+    // A name alone has an empty parent, which is the directory at hand.
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.is_dir());
+    let Some(folder) = folder else { return Ok(()) };
+    let what = match folder.try_exists() {
+        Ok(true) => "is no directory",
+        Ok(false) => "is not there",
+        // Opening the file says why.
+        Err(_) => return Ok(()),
+    };
+    let (path, folder) = (path.display(), folder.display());
+    Err(Failure::environment(format!("{path}: {folder} {what}; expected a directory to write in")))
 }
 
 /// Writes a text file given on the command line (see [`Target`]).

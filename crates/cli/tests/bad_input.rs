@@ -244,8 +244,11 @@ fn output_directories_that_are_not_ours() {
     lab.refused("compare thesis", &["thesis: not an experiment; expected a directory written by `numalab run`"]);
     lab.refused("compare nowhere", &["nowhere: no such directory"]);
     lab.write("file", "x");
-    let ended = lab.run(&format!("{QUICK} --kernel 6.3 --out file"));
-    assert_eq!((ended.code, ended.out.as_str()), (3, ""), "{ended:?}");
+    for out in ["file", "file/d"] {
+        let ended = lab.run(&format!("{QUICK} --kernel 6.3 --out {out}"));
+        assert_eq!((ended.code, ended.out.as_str()), (3, ""), "{ended:?}");
+        assert_eq!(ended.err, "numalab: file: a file; expected a directory\n");
+    }
     assert_eq!(std::fs::read_to_string(lab.path("file")).unwrap(), "x");
 }
 

@@ -110,7 +110,10 @@ fn the_page_is_the_same_twice_and_needs_an_experiment() {
     let ended = lab.run("report nowhere");
     assert!(ended.code == 2 && ended.err.contains("nowhere: no such directory"), "{ended:?}");
     let ended = lab.run("report d --out no/such/folder.html");
-    assert!(ended.code == 3 && ended.err.contains("no/such/folder.html: "), "{ended:?}");
+    let said = "no/such/folder.html: no/such is not there; expected a directory to write in";
+    assert!(ended.code == 3 && ended.err.contains(said), "{ended:?}");
+    let ended = lab.run("report d --out a.html/b.html");
+    assert!(ended.code == 3 && ended.err.contains("a.html/b.html: a.html is no directory; expected"), "{ended:?}");
     let ended = lab.run("report d --baseline 6.4");
     assert!(ended.code == 2 && ended.err.contains("no kernel `6.4` in this experiment"), "{ended:?}");
 }

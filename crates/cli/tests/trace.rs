@@ -121,6 +121,8 @@ fn logs_are_added_to_records_without_changing_them() {
     let again = lab.ok(&format!("{RUN} --kernel 6.3 --trace"));
     assert!(again.err.contains("had a record"), "what is there is not made again: {}", again.err);
     lab.ok("trace d --out t.pftrace");
+    let ended = lab.run("trace d --out nodir/t.pftrace");
+    assert!(ended.code == 3 && ended.err.contains("nodir is not there; expected a directory to write in"), "{ended:?}");
     assert!(fs::read_dir(lab.path("d")).unwrap().all(|e| !e
         .unwrap()
         .file_name()

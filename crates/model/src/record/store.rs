@@ -268,6 +268,9 @@ fn baseline(experiment: &Experiment, cells: &[Cell]) -> String {
 
 /// Makes `dir` ours: creates it, or takes it if it is empty or holds nothing but records and what belongs to them.
 fn claim(dir: &Path) -> Result<(), RecordError> {
+    if let Some(file) = dir.ancestors().find(|p| p.exists()).filter(|p| !p.is_dir()) {
+        return Err(RecordError::Io { path: file.into(), why: "a file; expected a directory".into() });
+    }
     fs::create_dir_all(dir).map_err(|e| RecordError::io(dir, &e))?;
     let lost = holds_records(dir);
     let mut foreign: Vec<String> = Vec::new();

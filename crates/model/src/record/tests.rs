@@ -229,7 +229,11 @@ fn foreign_directories_are_refused_and_left_alone() {
     // A file, not a directory.
     let file = dir.path().join("file");
     fs::write(&file, "x").unwrap();
-    assert!(create(&file, &experiment()).is_err());
+    for path in [file.clone(), file.join("x/y")] {
+        let e = create(&path, &experiment()).unwrap_err();
+        assert!(matches!(e, RecordError::Io { .. }), "{e}");
+        assert_eq!(e.to_string(), format!("{}: a file; expected a directory", file.display()));
+    }
     // Another experiment, another format, another program's experiment.json.
     let ours = dir.path().join("ours");
     create(&ours, &experiment()).unwrap();
