@@ -2,8 +2,8 @@
 //!
 //! Form: `METRIC OP BOUND`. METRIC is any metric, derived column or counter, optionally `WORKLOAD/METRIC`, whose workload
 //! may have blanks (`numa01 on naples-2s/elapsed`); OP is `>` or `<`;
-//! BOUND is a percentage of change (`+3%`, `-5%`) or a factor of the baseline (`1.03`, `1.03x`). The mean of every kernel but
-//! the baseline is tested; a plus means the number grew, whatever the direction of the metric.
+//! BOUND is a percentage of change (`+3%`, `-5%`) or a factor of the baseline (`1.03`, `1.03x`), which has no sign. The mean of
+//! every kernel but the baseline is tested; a plus means the number grew, whatever the direction of the metric.
 
 use numalab_model::spec::SpecError;
 use numalab_stats::describe;
@@ -192,10 +192,13 @@ fn bound(text: &str, column: usize) -> Result<f64, SpecError> {
         _ if text.is_empty() => return Err(error(column, "no bound after the comparison", EXPECTED)),
         _ => return Err(error(column, &format!("`{text}` is no bound"), EXPECTED)),
     };
+    // `+3` is meant as a change: as a factor of 3 it would pass almost anything.
+    if !percent && number.starts_with(['+', '-']) {
+        return Err(error(column, &format!("`{text}` has a sign but no percent sign"), EXPECTED));
+    }
     let ratio = if percent { 1.0 + value / 100.0 } else { value };
     if ratio < 0.0 {
-        let what = if percent { "a fall of more than 100 %" } else { "a negative factor" };
-        return Err(error(column, what, EXPECTED));
+        return Err(error(column, "a fall of more than 100 %", EXPECTED));
     }
     Ok(ratio)
 }
@@ -235,6 +238,15 @@ mod tests {
         assert_eq!(failing("numa01/elapsed > 3 %"), ["b"]);
         // From a baseline of 0 any growth is beyond any bound; staying at 0 is not.
         assert_eq!(failing("pswpout > +1000%"), ["b"]);
+    }
+
+    #[test]
+    fn a_sign_without_its_percent_sign_is_no_factor() {
+        for text in ["elapsed > +3", "elapsed > +3x", "elapsed < -0.5", "elapsed < -0"] {
+            let e = FailIf::parse(text).unwrap_err();
+            assert_eq!((e.column, e.what.contains("has a sign but no percent sign")), (11, true), "{text}: {e}");
+            assert!(e.expected.contains("a change like +3%"), "{e}");
+        }
     }
 
     #[test]
