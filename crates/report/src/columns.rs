@@ -9,6 +9,7 @@ use numalab_model::spec::{Doc, SpecError, Table};
 use crate::counters;
 use crate::data::{Comparison, Metric, Workload};
 use crate::expr::Expr;
+use crate::html::reasons;
 
 /// The columns that come with numalab.
 const BUILT_IN: &str = include_str!("../../../catalog/columns.toml");
@@ -47,7 +48,7 @@ pub fn built_in() -> Result<Vec<Column>, SpecError> {
 ///
 /// # Errors
 /// A [`SpecError`] with the place of the first mistake: syntax, an unknown key, a wrong direction, a bad expression, a
-/// name that is neither a counter nor a time nor an earlier column, or a name used twice.
+/// name that is neither a counter nor a time nor an earlier column, or a name that another metric has.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Column>, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
@@ -89,8 +90,9 @@ pub fn laid_over(file: &str, text: &str) -> Result<Vec<Column>, SpecError> {
 
 fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
     let name = table.str("name")?;
-    if before.iter().any(|c| c.name == name.value) || counters::find(&name.value).is_some() {
-        return Err(name.error(format!("`{}` is taken", name.value), "a name that no counter and no other column has"));
+    if before.iter().any(|c| c.name == name.value) || built_in_metric(&name.value) {
+        let expected = "a name that no time, no counter, no reason and no other column has";
+        return Err(name.error(format!("`{}` is taken", name.value), expected));
     }
     let title = table.opt_str("title")?.map_or_else(|| name.value.clone(), |t| t.value);
     let unit = table.opt_str("unit")?.map_or_else(String::new, |u| u.value);
@@ -124,8 +126,14 @@ fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
     Ok(Column { name: name.value, title, unit, higher_is_better, doc, formula: text.value, expr })
 }
 
+/// Whether reports have a metric of this name without any column: a time, a counter or a reason.
+fn built_in_metric(name: &str) -> bool {
+    TIMES.contains(&name) || counters::find(name).is_some() || reasons::meaning(name).is_some()
+}
+
 /// Computes the columns for every workload of a comparison, replacing what was derived before, and keeps their
-/// definitions in it; a column of which nothing was counted is left out.
+/// definitions in it; a column of which nothing was counted is left out, and one that is called like a score of the
+/// workload: names are unique in every form.
 pub fn apply(c: &mut Comparison, columns: &[Column]) {
     c.columns = columns.to_vec();
     let kernels = c.kernels.len();
@@ -145,7 +153,8 @@ fn derive(w: &Workload, column: &Column, kernels: usize) -> Option<Metric> {
     // A time that was not recorded is not 0, and times alone do not make a figure of counters that nobody recorded.
     let (times, counted): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|n| TIMES.contains(n));
     let any_counted = counted.is_empty() || counted.iter().any(|n| recorded(n));
-    if !any_counted || !times.iter().all(|n| recorded(n)) {
+    let taken = w.metrics.iter().any(|m| m.name == column.name);
+    if taken || !any_counted || !times.iter().all(|n| recorded(n)) {
         return None;
     }
     let samples = (0..kernels).map(|k| (0..runs(w, k)).filter_map(|run| value(w, column, k, run)).collect()).collect();
@@ -208,6 +217,17 @@ mod tests {
     }
 
     #[test]
+    fn a_score_keeps_its_name() {
+        let mut columns = built_in().unwrap();
+        columns.truncate(1);
+        columns[0].name = "ops".into();
+        let mut c = comparison(&[100.0], &[25.0]);
+        c.workloads[0].metrics.push(Metric::new("ops", "ops/s", true, vec![vec![3.0]]));
+        apply(&mut c, &columns);
+        assert_eq!(c.workloads[0].derived, []);
+    }
+
+    #[test]
     fn columns_of_a_file_replace_and_add() {
         let column = |name: &str, expr: &str| {
             format!("[[column]]\nname = \"{name}\"\nexpr = \"{expr}\"\nbetter = \"lower\"\ndoc = \"x\"\n")
@@ -226,6 +246,9 @@ mod tests {
         assert!(refused(column("mine", "1").repeat(2)).contains("taken"));
         assert!(refused(column("numa_cost", "1").repeat(2)).contains("taken"));
         assert!(refused(column("numa_hint_faults", "1")).contains("taken"), "a counter");
+        for name in ["elapsed", "user", "system", "blocked", "skip.pid_inactive"] {
+            assert!(refused(column(name, "numa_hint_faults")).contains("taken"), "{name}");
+        }
         assert!(refused(column("numa_cost", "numa_cost_with_copy")).contains("unknown name"), "it comes later");
     }
 
