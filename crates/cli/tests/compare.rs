@@ -41,7 +41,12 @@ fn all_styles_tell_the_same_figures() {
     let lkp = lab.ok("compare d --style lkp --all").out;
     let line = lkp.lines().find(|l| l.ends_with("  sweep.time.elapsed_time")).unwrap();
     assert!(line.contains(&format!("{:.2}", elapsed[0])) && line.contains(&format!("{:.2}", elapsed[1])), "{line}");
-    assert!(lab.ok("compare d --style lkp").out.len() < lkp.len(), "only what changed is listed");
+    let changed = lab.ok("compare d --style lkp").out;
+    assert!(changed.len() < lkp.len(), "only what changed is listed");
+    assert!(changed.contains("\nNot listed of ") && changed.contains(" (--all lists them).\n"), "{changed}");
+    // What was picked is shown, however small.
+    let picked = lab.ok("compare d --style lkp --metric system").out;
+    assert!(picked.lines().any(|l| l.ends_with("  sweep.time.system_time")), "{picked}");
 
     let csv = lab.ok("compare d --style csv").out;
     let line = csv.lines().find(|l| l.starts_with("sweep,elapsed,s,lower,6.3,3,")).unwrap();

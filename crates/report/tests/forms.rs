@@ -257,6 +257,21 @@ fn lkp_lists_what_changed_with_failures_first() {
     assert_eq!(body, want);
 }
 
+#[test]
+fn lkp_says_what_it_leaves_out_and_why() {
+    let mut c = comparison();
+    let small = vec![vec![0.26, 0.26, 0.27], vec![2.1, 2.2, 2.2]];
+    c.workloads[0].metrics.push(Metric::new("system", "s", false, small));
+    c.workloads[0].metrics.push(Metric::new("user", "s", false, vec![vec![30.0; 3]; 2]));
+    let got = lkp::report(&c, lkp::Options::default());
+    assert!(!got.contains("system_time") && !got.contains("user_time"), "{got}");
+    let want = "\n\nNot listed of 7 metrics: 1 unchanged; 1 changed, but below 10 s (times) or 1000 (counters) (--all \
+        lists them).\n\n";
+    assert!(got.ends_with(want), "{got}");
+    let got = lkp::report(&c, lkp::Options { all: true });
+    assert!(got.contains("numa01.time.system_time") && !got.contains("Not listed"), "{got}");
+}
+
 /// The comparison with a kernel whose runs all reached the time limit, `at` being its index.
 fn nothing_completed(at: usize) -> Comparison {
     let mut c = comparison();

@@ -171,7 +171,8 @@ fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {
             let summary = args.metric.is_empty();
             mmtests::report(c, &mmtests::Options { table, vmstat, summary, ..mmtests::Options::default() }) + &tests
         }
-        Style::Lkp => lkp::report(c, lkp::Options { all: args.all }) + &tests,
+        // Metrics that were picked are shown, changed or not.
+        Style::Lkp => lkp::report(c, lkp::Options { all: args.all || !args.metric.is_empty() }) + &tests,
         Style::Markdown if tests.is_empty() => markdown::report(c, &table),
         Style::Markdown => markdown::report(c, &table) + &format!("\n```{tests}```\n"),
         Style::Csv => csv::report(c),

@@ -18,11 +18,15 @@ const CHANGE: usize = 10;
 const FIRST: usize = MEAN + DEVIATION;
 /// Width of every further column title.
 const FURTHER: usize = CHANGE + 1 + FIRST;
+/// Times whose runs all stay below this are not listed, s.
+const TIME_FLOOR: f64 = 10.0;
+/// Counters and reasons whose runs all stay below this are not listed.
+const COUNT_FLOOR: f64 = 1000.0;
 
 /// What the report shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Lists every metric, changed or not.
+    /// Lists every metric, changed or not: asked for, or metrics were picked ([`crate::select`]).
     pub all: bool,
 }
 
@@ -50,7 +54,7 @@ pub fn workload(c: &Comparison, w: &Workload, options: Options) -> String {
         out.push_str(&failures);
     }
     let lines = lines(w);
-    let listed: Vec<&Line> = lines.iter().filter(|l| options.all || l.changed(c)).collect();
+    let (listed, left_out): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|l| options.all || l.changed(c));
     if !listed.is_empty() {
         out.push_str("         %stddev");
         out.push_str(&"     %change         %stddev".repeat(order.len().saturating_sub(1)));
@@ -62,10 +66,24 @@ pub fn workload(c: &Comparison, w: &Workload, options: Options) -> String {
         out.push_str(&line.text(&order));
     }
     out.push('\n');
-    if !options.all && !lines.is_empty() && lines.iter().all(|l| !l.enough(c)) {
-        out.push_str("No metric can be called changed: at least one side needs 3 runs.\n\n");
+    if !left_out.is_empty() {
+        out.push_str(&format!("{}\n\n", why_left_out(c, &left_out, lines.len())));
     }
     out
+}
+
+/// How many of `all` metrics are not listed, and why.
+fn why_left_out(c: &Comparison, left_out: &[&Line], all: usize) -> String {
+    if left_out.len() == all && left_out.iter().all(|l| !l.enough(c)) {
+        return "No metric can be called changed: at least one side needs 3 runs.".into();
+    }
+    let small = left_out.iter().filter(|l| l.moved(c)).count();
+    let why = [
+        (left_out.len() - small, "unchanged".to_string()),
+        (small, format!("changed, but below {TIME_FLOOR} s (times) or {COUNT_FLOOR} (counters)")),
+    ];
+    let why: Vec<String> = why.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();
+    format!("Not listed of {all} metrics: {} (--all lists them).", why.join("; "))
 }
 
 fn header(c: &Comparison, w: &Workload, order: &[usize]) -> String {
@@ -138,12 +156,13 @@ fn lines(w: &Workload) -> Vec<Line<'_>> {
             t if time => format!("{}.time.{t}_time", w.name),
             other => format!("{}.{other}", w.name),
         };
-        Line { name, metric: Cow::Borrowed(m), counter: false, key: !time, floor: if time { 10.0 } else { 0.0 } }
+        let floor = if time { TIME_FLOOR } else { 0.0 };
+        Line { name, metric: Cow::Borrowed(m), counter: false, key: !time, floor }
     };
     let counter = |c, group: &str| {
         let m = crate::json::counter_metric(c);
         let name = format!("{group}.{}", m.name);
-        Line { name, metric: Cow::Owned(m), counter: true, key: false, floor: 1000.0 }
+        Line { name, metric: Cow::Owned(m), counter: true, key: false, floor: COUNT_FLOOR }
     };
     let counters = w.counters.iter().map(|c| counter(c, "proc-vmstat"));
     let reasons = w.reasons.iter().map(|c| counter(c, "reasons"));
@@ -162,12 +181,21 @@ impl Line<'_> {
         c.others().any(|k| self.metric.of(c.baseline).len() >= 3 || self.metric.of(k).len() >= 3)
     }
 
-    /// Whether any kernel changed against the baseline (§6.3).
+    /// Whether any kernel changed against the baseline enough for a line (§6.3).
     fn changed(&self, c: &Comparison) -> bool {
         c.others().any(|k| self.changed_between(self.metric.of(c.baseline), self.metric.of(k)))
     }
 
+    /// The same, however small the values.
+    fn moved(&self, c: &Comparison) -> bool {
+        c.others().any(|k| self.moved_between(self.metric.of(c.baseline), self.metric.of(k)))
+    }
+
     fn changed_between(&self, base: &[f64], col: &[f64]) -> bool {
+        self.moved_between(base, col) && range(base).2.max(range(col).2) >= self.floor
+    }
+
+    fn moved_between(&self, base: &[f64], col: &[f64]) -> bool {
         if base.is_empty() || col.is_empty() || (base.len() < 3 && col.len() < 3) {
             return false;
         }
@@ -178,7 +206,7 @@ impl Line<'_> {
         }
         let (small, large) = (median_a.abs().min(median_b.abs()), median_a.abs().max(median_b.abs()));
         let least = if self.key { 1.01 } else { 1.05 };
-        large > small * least && max_a.max(max_b) >= self.floor
+        large > small * least
     }
 
     /// One line: means with deviations, changes, and the name at the right end; a dash for a kernel without samples, from
