@@ -69,6 +69,11 @@ fn a_text_report_begins_with_what_was_run_and_ends_with_the_answer() {
     assert_eq!(head[2..], ["", "sweep"], "the name of an experiment that no file has says nothing more");
     let short = text.split("\nIn short (means of a run, off first)\n").nth(1).unwrap();
     assert!(short.starts_with("sweep: ") && short.contains("\n    system time "), "{short}");
+    // Of runs of three seconds no verdict follows, here and on the page.
+    let verdict = "Cannot tell 6.3 from off: the runs are too short for balancing to act";
+    assert!(short.starts_with(&format!("sweep: {verdict}. elapsed ")), "{short}");
+    lab.ok("report d");
+    assert!(std::fs::read_to_string(lab.path("d/report.html")).unwrap().contains(verdict));
     let markdown = lab.ok("compare d --style markdown").out;
     assert!(markdown.contains("\nmachine 2x1x2x1; kernels off, 6.3; workload sweep; 3 runs each, "), "{markdown}");
     // A file has a title, several machines are named once above the blocks that carry them.

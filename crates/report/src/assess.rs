@@ -7,7 +7,7 @@ use numalab_stats::resample::{bootstrap_ratio, Interval};
 use numalab_stats::welch::welch;
 use numalab_stats::{describe, percent};
 
-use crate::data::{Comparison, Metric};
+use crate::data::{Comparison, Metric, Workload};
 
 /// Level of a clear difference, after Holm's correction over all rows of the report.
 pub const LEVEL: f64 = 0.05;
@@ -41,6 +41,8 @@ pub struct Assessment {
     pub ratio_interval: Option<Interval>,
     /// Smallest change that would probably have been found, percent of the baseline mean.
     pub detectable_percent: Option<f64>,
+    /// A run on one of the two was too short for balancing to act, so that no verdict follows from the figures.
+    pub too_short: bool,
 }
 
 /// Every metric of every workload on every kernel but the baseline, in print order; metrics without samples are left out.
@@ -49,7 +51,7 @@ pub fn assess(c: &Comparison) -> Vec<Assessment> {
     for w in &c.workloads {
         for m in &w.metrics {
             for k in c.others() {
-                out.extend(one(c, &w.name, m, k));
+                out.extend(one(c, w, m, k));
             }
         }
     }
@@ -60,13 +62,13 @@ pub fn assess(c: &Comparison) -> Vec<Assessment> {
     out
 }
 
-fn one(c: &Comparison, workload: &str, m: &Metric, kernel: usize) -> Option<Assessment> {
+fn one(c: &Comparison, w: &Workload, m: &Metric, kernel: usize) -> Option<Assessment> {
     let (base, col) = (m.of(c.baseline), m.of(kernel));
     let (mean0, mean1) = (describe::amean(base)?, describe::amean(col)?);
     let enough = base.len() > 1 && col.len() > 1;
     let detectable = detectable_difference(base, col, LEVEL, POWER).filter(|_| mean0 != 0.0);
     Some(Assessment {
-        workload: workload.to_string(),
+        workload: w.name.clone(),
         metric: m.name.clone(),
         kernel: c.kernels[kernel].name.clone(),
         runs: (base.len(), col.len()),
@@ -76,13 +78,14 @@ fn one(c: &Comparison, workload: &str, m: &Metric, kernel: usize) -> Option<Asse
         p_mann_whitney: mann_whitney(base, col).map(|t| t.p),
         ratio_interval: enough.then(|| bootstrap_ratio(base, col, 1.0 - LEVEL, ROUNDS, SEED)).flatten(),
         detectable_percent: detectable.map(|d| 100.0 * d / mean0.abs()),
+        too_short: w.too_short(c.baseline) || w.too_short(kernel),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Kernel, Workload};
+    use crate::data::Kernel;
 
     #[test]
     fn rows_are_corrected_together() {

@@ -4,7 +4,7 @@
 //! were of each is kept. A scalar or counter seen in any run gets an entry for every kernel, so no row or column
 //! vanishes; the order is that of first appearance, kernel by kernel, so the same records give the same report.
 
-use numalab_model::record::{Outcome, Scalar, Status};
+use numalab_model::record::{Outcome, Scalar, Status, TOO_SHORT};
 
 use crate::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
 
@@ -66,9 +66,15 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
             warn(&mut out.warnings, format!("{}: {text}", kernel.name));
         }
         out.runs.push(count);
+        out.too_short.push(runs.iter().any(|o| too_short(o)));
         out.durations.push(duration(runs));
     }
     out
+}
+
+/// Whether a run gave figures from which nothing can be told.
+fn too_short(outcome: &Outcome) -> bool {
+    outcome.status == Status::Completed && outcome.warnings.iter().any(|text| text.contains(TOO_SHORT))
 }
 
 /// What is missing from a column's figures, and why; `None` if nothing is.
@@ -167,6 +173,19 @@ mod tests {
         let runs = WorkloadRuns { name: "numa01".into(), runs: vec![vec![&a], vec![&b]] };
         let c = collect(vec![Kernel::named("x"), Kernel::named("y")], 0, &[runs]);
         assert_eq!(c.workloads[0].warnings, ["64 GiB per node", "x: short"]);
+    }
+
+    #[test]
+    fn a_completed_run_that_was_too_short_marks_its_kernel() {
+        let warned = |status| Outcome {
+            warnings: vec![format!("the run took 0.86 s of model time: {TOO_SHORT}, the first scan takes longer")],
+            ..outcome(0.86, 5, status)
+        };
+        let (good, short, cut) =
+            (outcome(9.0, 5, Status::Completed), warned(Status::Completed), warned(Status::Timeout));
+        let runs = WorkloadRuns { name: "w".into(), runs: vec![vec![&good], vec![&good, &short], vec![&good, &cut]] };
+        let c = collect(["x", "y", "z"].map(Kernel::named).to_vec(), 0, &[runs]);
+        assert_eq!(c.workloads[0].too_short, [false, true, false]);
     }
 
     #[test]

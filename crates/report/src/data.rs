@@ -83,6 +83,8 @@ pub struct Workload {
     pub durations: Vec<Option<Duration>>,
     /// Runs per kernel, those without figures among them.
     pub runs: Vec<Runs>,
+    /// Kernels of which a completed run was too short for balancing to act; empty if none is known to be.
+    pub too_short: Vec<bool>,
     /// What a reader must know, in order.
     pub warnings: Vec<String>,
 }
@@ -99,6 +101,10 @@ impl Workload {
     /// Runs of a kernel; none if nobody counted them.
     pub fn runs_of(&self, kernel: usize) -> Runs {
         self.runs.get(kernel).copied().unwrap_or_default()
+    }
+    /// Whether a kernel has runs that nothing can be told from, as they were too short.
+    pub fn too_short(&self, kernel: usize) -> bool {
+        self.too_short.get(kernel).copied().unwrap_or(false)
     }
     /// Whether a kernel has any figure; it has none if none of its runs completed.
     pub fn measured(&self, kernel: usize) -> bool {

@@ -1,7 +1,7 @@
 //! What a run reports.
 
 use crate::engine::World;
-use numalab_model::record::{Outcome, Scalar, Status};
+use numalab_model::record::{Outcome, Scalar, Status, TOO_SHORT};
 
 /// A balancing run shorter than this says little: the first pass over memory takes longer.
 const SHORT_RUN_NS: u64 = 5_000_000_000;
@@ -32,7 +32,7 @@ impl World<'_> {
         let mut warnings = Vec::new();
         if self.cfg.numa_enabled() && self.end_ns < SHORT_RUN_NS && self.status == Status::Completed {
             warnings.push(format!(
-                "the run took {elapsed:.2} s of model time: too short to tell, the first scan of memory takes longer"
+                "the run took {elapsed:.2} s of model time: {TOO_SHORT}, the first scan of memory takes longer"
             ));
         }
         let mut reasons: Vec<(String, u64)> =

@@ -26,6 +26,9 @@ pub use write::write;
 
 use serde::{Deserialize, Serialize};
 
+/// What every warning says that takes a run for too short; a report gives no verdict on such runs.
+pub const TOO_SHORT: &str = "too short to tell";
+
 /// Everything a backend measured in one run of one plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -41,7 +44,7 @@ pub struct Outcome {
     pub series: Vec<Series>,
     /// Effective value of every tunable: (`group.key`, value, unit, kernel name).
     pub tunables: Vec<EffectiveTunable>,
-    /// What a reader must know (run too short to tell, feature approximated, …).
+    /// What a reader must know ([`TOO_SHORT`], feature approximated, …).
     pub warnings: Vec<String>,
 }
 

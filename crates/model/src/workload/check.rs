@@ -4,6 +4,7 @@
 use super::resolve::Tables;
 use super::{Bound, Op, Process, Workload};
 use crate::expr::{Formula, Value};
+use crate::record::TOO_SHORT;
 use crate::spec::SpecError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -108,7 +109,7 @@ pub(super) fn check(w: &mut Workload, tables: &Tables, limit: Option<&Formula>, 
     }
     if longest_ns > 0 && longest_ns < TELLING_NS {
         w.warnings.push(format!(
-            "the loops bounded by time last {}: too short to tell (the first scan comes after about 1s, \
+            "the loops bounded by time last {}: {TOO_SHORT} (the first scan comes after about 1s, \
              and pages move over several scans); give them {} or more",
             time(longest_ns),
             time(TELLING_NS)

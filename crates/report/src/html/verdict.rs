@@ -4,7 +4,7 @@
 //! without a spread is not. Approach: every measurement (a score of a workload, or its elapsed time if it has none) on
 //! every kernel gets one [`Call`] from Welch's test after Holm's correction over all rows of the report
 //! ([`crate::assess`]); sentences are made of that and of nothing else. Units: those of the metrics, percent.
-//! Invariant: a call of better or worse has at least two runs a side.
+//! Invariant: a call of better or worse has at least two runs a side, none of them too short for balancing to act.
 
 use crate::assess::{self, Assessment, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Workload};
@@ -15,6 +15,8 @@ use numalab_stats::describe;
 const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
 /// Without a clear difference, a comparison that could have missed a change of this size cannot tell, percent.
 const BLIND_PERCENT: f64 = 5.0;
+/// Below this a detectable change is not named, percent.
+const NOTHING_PERCENT: f64 = 0.01;
 /// Most clear differences named in the sentence of a kernel.
 const MAX_NAMED: usize = 3;
 /// A clear difference below this is called small, percent.
@@ -29,7 +31,7 @@ pub enum Call {
     Worse,
     /// No clear difference, and one of more than a few percent would have been seen.
     Even,
-    /// Too few runs, or too much spread.
+    /// Too few or too short runs, or too much spread.
     CannotTell,
 }
 
@@ -118,7 +120,7 @@ fn finding(
 }
 
 fn call(m: &Metric, a: &Assessment) -> Call {
-    let Some(p) = a.p_holm else { return Call::CannotTell };
+    let Some(p) = a.p_holm.filter(|_| !a.too_short) else { return Call::CannotTell };
     if p < LEVEL {
         // From a baseline of 0 there is no percentage, but the number can only have grown.
         let grew = a.change_percent.map_or(true, |change| change > 0.0);
@@ -133,6 +135,9 @@ fn call(m: &Metric, a: &Assessment) -> Call {
 fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, usize), rows: usize) -> String {
     let (n0, n1) = a.runs;
     let change = change(m, a, at);
+    if a.too_short {
+        return format!("Cannot tell {name} from {base}: the runs are too short for balancing to act. {change}.");
+    }
     let Some(p) = a.p_holm else {
         let few = format!("Cannot tell: {} and {} give no spread.", runs(n0, base), runs(n1, name));
         return format!("{few} {change}, which may be chance; repeat with at least 3 runs a side.");
@@ -140,7 +145,9 @@ fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, 
     let p = probability(p, rows);
     let would = a.detectable_percent.map(|d| {
         let often = 100.0 * POWER;
-        format!("with {n0} and {n1} runs a change of {} % would be seen {often:.0} times in 100", readable(d))
+        // Runs that are all but the same would be given a change that nobody can imagine.
+        let d = if d < NOTHING_PERCENT { format!("less than {NOTHING_PERCENT}") } else { readable(d) };
+        format!("with {n0} and {n1} runs a change of {d} % would be seen {often:.0} times in 100")
     });
     let would = would.unwrap_or_default();
     match call(m, a) {
@@ -336,6 +343,28 @@ mod tests {
         let (_, f) = compare(vec![vec![10.0, 10.02, 9.98], vec![10.01, 10.03, 9.97]], false);
         assert_eq!(f[0].call, Call::Even);
         assert!(f[0].text.starts_with("No clear difference between 6.7 and 6.1: "), "{}", f[0].text);
+    }
+
+    #[test]
+    fn runs_too_short_for_balancing_cannot_tell_whatever_the_test_says() {
+        for samples in [vec![vec![0.86; 3], vec![0.86; 3]], vec![vec![10.0, 10.1, 9.9], vec![7.4, 7.5, 7.6]]] {
+            let (mut c, f) = compare(samples, false);
+            assert_ne!(f[0].call, Call::CannotTell);
+            for (short, of) in [([false, true], "the kernel"), ([true, false], "the baseline")] {
+                c.workloads[0].too_short = short.to_vec();
+                let f = findings(&c);
+                assert_eq!(f[0].call, Call::CannotTell, "{of}");
+                let want = "Cannot tell 6.7 from 6.1: the runs are too short for balancing to act. elapsed ";
+                assert!(f[0].text.starts_with(want), "{}", f[0].text);
+                assert_eq!(headline(&c, &f)[0].0, Some(Call::CannotTell));
+            }
+        }
+    }
+
+    #[test]
+    fn a_detectable_change_of_nothing_is_not_spelled_out() {
+        let (_, f) = compare(vec![vec![0.86, 0.86 + 1e-8, 0.86], vec![0.86, 0.86, 0.86 + 1e-8]], false);
+        assert!(f[0].text.contains("a change of less than 0.01 % would be seen"), "{}", f[0].text);
     }
 
     #[test]

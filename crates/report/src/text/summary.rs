@@ -103,6 +103,19 @@ numa02: No clear difference between x and off: elapsed 10.00 → 10.00 s, the sa
     }
 
     #[test]
+    fn runs_that_are_too_short_have_no_answer_and_no_note_of_what_would_be_seen() {
+        let mut c = comparison();
+        c.workloads[0].too_short = vec![false, false, true];
+        let got = text(&c);
+        let want = "numa02: Cannot tell x from off: the runs are too short for balancing to act. elapsed 10.00 → 10.00 s, \
+                    the same\n";
+        assert!(got.contains(want), "{got}");
+        let notes = |c: &Comparison| crate::legend::text(c, numalab_stats::star::StarRule::default());
+        assert!(notes(&comparison()).contains("elapsed on x: no clear difference"));
+        assert!(!notes(&c).contains("elapsed on x: no clear difference"), "{}", notes(&c));
+    }
+
+    #[test]
     fn many_answers_are_cut_and_nothing_says_nothing() {
         let one = comparison();
         let workloads = vec![one.workloads[0].clone(); 7];
