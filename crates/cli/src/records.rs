@@ -98,6 +98,7 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
     let machines = unique(members.iter().map(|r| r.machine.as_str()));
     let workloads = unique(members.iter().map(|r| r.workload.as_str()));
     let (mut missing, mut names, mut runs) = (0, Vec::new(), Vec::<Run>::new());
+    let mut places = Vec::new();
     for machine in &machines {
         for workload in &workloads {
             let before = runs.len();
@@ -116,12 +117,16 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
             if runs.len() > before {
                 // With one machine its name would only make every title longer.
                 names.push(if machines.len() > 1 { format!("{workload} on {machine}") } else { workload.to_string() });
+                places.push((machines.len() > 1).then(|| machine.to_string()));
             }
         }
     }
     runs.sort_by_key(|r| (r.workload, r.kernel));
     let columns: Vec<Kernel> = kernels.iter().enumerate().map(|(k, name)| column(name, k, &runs)).collect();
     let mut comparison = collect(columns, baseline, &by_workload(&names, kernels.len(), &runs));
+    for (w, machine) in comparison.workloads.iter_mut().zip(places) {
+        w.machine = machine;
+    }
     columns::apply(&mut comparison, &context.columns);
     comparison.origin = Some(origin(store, &runs));
     comparison.axes.push(("machine".into(), machines.join(", ")));

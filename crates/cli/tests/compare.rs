@@ -88,6 +88,23 @@ fn a_text_report_begins_with_what_was_run_and_ends_with_the_answer() {
 }
 
 #[test]
+fn of_several_machines_each_is_named_where_it_belongs() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab.write("other.toml", &SWEEP.replace("\"sweep\"", "\"other\""));
+    lab.ok("run --machine 2x1x2x1,1x1x2x1 --workload sweep.toml,other.toml --kernel off,6.3 --out d");
+    lab.ok("report d");
+    let page = std::fs::read_to_string(lab.path("d/report.html")).unwrap();
+    assert!(page.contains("<h1>Is 6.3 better than off on 2 workloads on 2 machines?</h1>"));
+    for place in ["sweep on 2x1x2x1", "other on 2x1x2x1", "sweep on 1x1x2x1", "other on 1x1x2x1"] {
+        assert!(page.contains(&format!("<b>{place}</b> <span>")), "{place}");
+    }
+    let lkp = lab.ok("compare d --style lkp --all").out;
+    assert!(lkp.contains("machine/testcase:\n  2x1x2x1/sweep\n"), "{lkp}");
+    assert!(lkp.contains("machine/testcase:\n  1x1x2x1/other\n") && !lkp.contains(" on "), "{lkp}");
+}
+
+#[test]
 fn report_columns_of_a_catalog_are_used() {
     let lab = lab();
     let column = |name: &str, expr: &str| {

@@ -65,8 +65,10 @@ impl Kernel {
 /// Everything measured with one workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Name, the title of its tables.
+    /// Name, the title of its tables; of several machines `PROGRAM on MACHINE`.
     pub name: String,
+    /// The machine, if the comparison has several.
+    pub machine: Option<String>,
     /// Which statistics its tables show; by default several samples per cell or one, whichever the data have.
     pub family: Option<Family>,
     /// Decimals of the values (mmtests: 4 for hackbench, else 2); default 2.
@@ -90,6 +92,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Name without the machine.
+    pub fn program(&self) -> &str {
+        let program = self.machine.as_deref().and_then(|m| self.name.strip_suffix(m)?.strip_suffix(" on "));
+        program.unwrap_or(&self.name)
+    }
     /// Finds a metric, then a derived figure, by name.
     pub fn metric(&self, name: &str) -> Option<&Metric> {
         self.metrics.iter().chain(&self.derived).find(|m| m.name == name)

@@ -258,6 +258,23 @@ fn lkp_lists_what_changed_with_failures_first() {
 }
 
 #[test]
+fn lkp_names_the_machine_of_the_block_only() {
+    let mut c = comparison();
+    c.axes = vec![("machine".into(), "naples, milan".into())];
+    let on = |machine: &str| Workload {
+        name: format!("numa01 on {machine}"),
+        machine: Some(machine.into()),
+        ..c.workloads[0].clone()
+    };
+    c.workloads = vec![on("naples"), on("milan")];
+    let got = lkp::report(&c, lkp::Options { all: true });
+    let heads: Vec<&str> = got.lines().filter(|l| l.starts_with("  ") && l.contains('/')).collect();
+    assert_eq!(heads, ["  naples/numa01", "  milan/numa01"]);
+    assert_eq!(got.matches("  numa01.time.elapsed_time\n").count(), 2, "{got}");
+    assert_eq!(got.matches("  numa01.fail\n").count(), 2, "{got}");
+}
+
+#[test]
 fn lkp_says_what_it_leaves_out_and_why() {
     let mut c = comparison();
     let small = vec![vec![0.26, 0.26, 0.27], vec![2.1, 2.2, 2.2]];

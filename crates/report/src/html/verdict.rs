@@ -9,6 +9,7 @@
 use crate::assess::{self, Assessment, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
+use crate::order::unique;
 use numalab_stats::describe;
 
 /// Times of a run: what it cost, not what it was asked for.
@@ -281,12 +282,7 @@ fn sizes(c: &Comparison, list: &[&Finding]) -> String {
 
 /// What was asked, as a question.
 pub fn question(c: &Comparison) -> String {
-    let on = match c.workloads.as_slice() {
-        [] => String::new(),
-        [only] => format!(" on {}", only.name),
-        [a, b] => format!(" on {} and {}", a.name, b.name),
-        more => format!(" on {} workloads", more.len()),
-    };
+    let on = on(c);
     let others: Vec<&str> = c.others().map(|k| c.kernels[k].name.as_str()).collect();
     let base = c.baseline_name();
     match others.as_slice() {
@@ -295,6 +291,20 @@ pub fn question(c: &Comparison) -> String {
         [first, second] => format!("Is {first} or {second} better than {base}{on}?"),
         [first @ .., last] => format!("Is {} or {last} better than {base}{on}?", first.join(", ")),
     }
+}
+
+/// Where it was asked: " on numa01 and numa02", " on 2 workloads on 2 machines".
+fn on(c: &Comparison) -> String {
+    let programs = unique(c.workloads.iter().map(Workload::program));
+    let machines = unique(c.workloads.iter().filter_map(|w| w.machine.as_deref()));
+    // Two names are spelled out where no other list stands beside them.
+    let list = |names: &[&str], others: &[&str], noun: &str| match names {
+        [] => String::new(),
+        [only] => format!(" on {only}"),
+        [a, b] if others.len() < 2 => format!(" on {a} and {b}"),
+        more => format!(" on {} {noun}", more.len()),
+    };
+    list(&programs, &machines, "workloads") + &list(&machines, &programs, "machines")
 }
 
 #[cfg(test)]
@@ -395,6 +405,23 @@ mod tests {
                     (stream copy 2.00 times as much), clearly worse in 1 (stream scale 50.0 % lower).";
         assert_eq!(headline(&c, &f), [(None, want.to_string())]);
         assert_eq!(question(&c), "Is b better than a on stream?");
+    }
+
+    #[test]
+    fn machines_are_counted_beside_the_workloads() {
+        let asked = |programs: &[&str], machines: &[&str]| {
+            let place = |p: &str, m: &str| Workload {
+                name: format!("{p} on {m}"),
+                machine: Some(m.into()),
+                ..Workload::default()
+            };
+            let workloads = machines.iter().flat_map(|m| programs.iter().map(|p| place(p, m))).collect();
+            let kernels = vec![Kernel::named("off"), Kernel::named("6.12")];
+            question(&Comparison { kernels, workloads, ..Comparison::default() })
+        };
+        assert_eq!(asked(&["a", "b"], &["m", "n"]), "Is 6.12 better than off on 2 workloads on 2 machines?");
+        assert_eq!(asked(&["a"], &["m", "n"]), "Is 6.12 better than off on a on m and n?");
+        assert_eq!(asked(&["a", "b", "c"], &["m"]), "Is 6.12 better than off on 3 workloads on m?");
     }
 
     #[test]

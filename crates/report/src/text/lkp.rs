@@ -86,11 +86,13 @@ fn why_left_out(c: &Comparison, left_out: &[&Line], all: usize) -> String {
     format!("Not listed of {all} metrics: {} (--all lists them).", why.join("; "))
 }
 
-fn header(c: &Comparison, w: &Workload, order: &[usize]) -> String {
+fn header<'a>(c: &'a Comparison, w: &'a Workload, order: &[usize]) -> String {
     let mut keys: Vec<&str> = c.axes.iter().map(|(k, _)| k.as_str()).collect();
-    let mut values: Vec<&str> = c.axes.iter().map(|(_, v)| v.as_str()).collect();
+    // Of several machines a block is about its own.
+    let value = |(key, v): &'a (String, String)| w.machine.as_deref().filter(|_| key == "machine").unwrap_or(v);
+    let mut values: Vec<&str> = c.axes.iter().map(value).collect();
     keys.push("testcase");
-    values.push(&w.name);
+    values.push(w.program());
     let mut out = format!("{}\n{}:\n  {}\n\ncommit: \n", "=".repeat(89), keys.join("/"), values.join("/"));
     let names: Vec<String> = order.iter().map(|k| c.kernels[*k].run_name()).collect();
     for name in &names {
@@ -128,7 +130,7 @@ fn failures(w: &Workload, order: &[usize]) -> String {
             let failed = if run.0 == 0 { String::new() } else { run.0.to_string() };
             out.push_str(&format!("{failed:>w$}:{:<4}", run.1, w = MEAN + 1));
         }
-        out.push_str(&format!("  {}.{kind}\n", w.name));
+        out.push_str(&format!("  {}.{kind}\n", w.program()));
     }
     out
 }
@@ -153,8 +155,8 @@ fn lines(w: &Workload) -> Vec<Line<'_>> {
         let Metric { name, .. }: &Metric = m;
         let time = matches!(name.as_str(), "elapsed" | "user" | "system");
         let name = match name.as_str() {
-            t if time => format!("{}.time.{t}_time", w.name),
-            other => format!("{}.{other}", w.name),
+            t if time => format!("{}.time.{t}_time", w.program()),
+            other => format!("{}.{other}", w.program()),
         };
         let floor = if time { TIME_FLOOR } else { 0.0 };
         Line { name, metric: Cow::Borrowed(m), counter: false, key: !time, floor }
