@@ -294,8 +294,13 @@ fn runs_that_did_not_complete_are_findings() {
         }
         let csv = lab.run(&format!("compare {workload} --style csv")).out;
         assert!(csv.contains(&format!("\nsweep,elapsed,s,lower,6.3,0,,,,,,0,{}\n", ends.2)), "{csv}");
+        assert!(c["tests"].as_array().unwrap().iter().all(|t| t["p_welch"].is_null()), "{c}");
+        assert_eq!(c["tests"].as_array().unwrap().len(), 4, "one entry per time all the same");
         let text = lab.run(&format!("compare {workload}")).out;
         assert!(text.contains("no run of 1 completed (1 "), "{text}");
+        assert!(text.contains("\nsweep: Cannot tell: no run of off or 6.3 completed\n"), "{text}");
+        let page = std::fs::read_to_string(lab.path(&format!("{workload}/report.html"))).unwrap();
+        assert!(page.contains("<dd>2 of 2, none of them completed</dd>") && page.contains("no run of off or 6.3 completed"));
     }
 }
 

@@ -27,9 +27,9 @@ pub struct Assessment {
     pub metric: String,
     /// Kernel.
     pub kernel: String,
-    /// Runs of the baseline and of the kernel.
+    /// Completed runs of the baseline and of the kernel; without any nothing else is known.
     pub runs: (usize, usize),
-    /// Change of the arithmetic mean, percent, plus means the number grew; `None` from a baseline of 0.
+    /// Change of the arithmetic mean, percent, plus means the number grew; `None` from a baseline of 0 and without runs.
     pub change_percent: Option<f64>,
     /// Probability by Welch's test; `None` with fewer than two runs a side.
     pub p_welch: Option<f64>,
@@ -45,13 +45,20 @@ pub struct Assessment {
     pub too_short: bool,
 }
 
-/// Every metric of every workload on every kernel but the baseline, in print order; metrics without samples are left out.
+impl Assessment {
+    /// Whether both sides have a run, so that there is something to compare.
+    pub fn has_runs(&self) -> bool {
+        self.runs.0 > 0 && self.runs.1 > 0
+    }
+}
+
+/// Every metric of every workload on every kernel but the baseline, in print order.
 pub fn assess(c: &Comparison) -> Vec<Assessment> {
     let mut out = Vec::new();
     for w in &c.workloads {
         for m in &w.metrics {
             for k in c.others() {
-                out.extend(one(c, w, m, k));
+                out.push(one(c, w, m, k));
             }
         }
     }
@@ -62,24 +69,24 @@ pub fn assess(c: &Comparison) -> Vec<Assessment> {
     out
 }
 
-fn one(c: &Comparison, w: &Workload, m: &Metric, kernel: usize) -> Option<Assessment> {
+fn one(c: &Comparison, w: &Workload, m: &Metric, kernel: usize) -> Assessment {
     let (base, col) = (m.of(c.baseline), m.of(kernel));
-    let (mean0, mean1) = (describe::amean(base)?, describe::amean(col)?);
+    let means = describe::amean(base).zip(describe::amean(col));
     let enough = base.len() > 1 && col.len() > 1;
-    let detectable = detectable_difference(base, col, LEVEL, POWER).filter(|_| mean0 != 0.0);
-    Some(Assessment {
+    let detectable = detectable_difference(base, col, LEVEL, POWER).zip(means).filter(|(_, (base, _))| *base != 0.0);
+    Assessment {
         workload: w.name.clone(),
         metric: m.name.clone(),
         kernel: c.kernels[kernel].name.clone(),
         runs: (base.len(), col.len()),
-        change_percent: percent::change(mean1, mean0),
-        p_welch: welch(base, col).map(|w| w.p),
+        change_percent: means.and_then(|(base, col)| percent::change(col, base)),
+        p_welch: welch(base, col).map(|t| t.p),
         p_holm: None,
         p_mann_whitney: mann_whitney(base, col).map(|t| t.p),
         ratio_interval: enough.then(|| bootstrap_ratio(base, col, 1.0 - LEVEL, ROUNDS, SEED)).flatten(),
-        detectable_percent: detectable.map(|d| 100.0 * d / mean0.abs()),
+        detectable_percent: detectable.map(|(d, (base, _))| 100.0 * d / base.abs()),
         too_short: w.too_short(c.baseline) || w.too_short(kernel),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -106,5 +113,19 @@ mod tests {
         let ci = got[0].ratio_interval.unwrap();
         assert!(ci.low < 21.0 / 11.0 && 21.0 / 11.0 < ci.high);
         assert_eq!(got[1].change_percent.map(f64::round), Some(-55.0));
+    }
+
+    #[test]
+    fn without_runs_every_row_is_there_and_says_nothing() {
+        let m = Metric::new("a", "s", false, vec![vec![], vec![20.0, 21.0], vec![]]);
+        let w = Workload { name: "w".into(), metrics: vec![m], ..Workload::default() };
+        let kernels = ["x", "y", "z"].map(Kernel::named).to_vec();
+        let got = assess(&Comparison { kernels, workloads: vec![w], ..Comparison::default() });
+        assert_eq!(got.iter().map(|a| a.runs).collect::<Vec<_>>(), [(0, 2), (0, 0)]);
+        for a in got {
+            assert!(!a.has_runs());
+            assert_eq!((a.change_percent, a.p_welch, a.p_holm, a.p_mann_whitney), (None, None, None, None));
+            assert_eq!((a.ratio_interval, a.detectable_percent), (None, None));
+        }
     }
 }

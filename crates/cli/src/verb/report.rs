@@ -9,7 +9,7 @@ use crate::sources;
 use crate::verb::compare::Star;
 use numalab_model::machine::Machine;
 use numalab_model::plan::{fingerprint, KernelPlan, Plan};
-use numalab_model::record::Store;
+use numalab_model::record::{Status, Store};
 use numalab_report::html::{self, Input, Setting};
 use numalab_report::order::unique;
 use numalab_report::origin::Origin;
@@ -94,7 +94,7 @@ fn page(
     let plan_of = |k: usize| loaded.runs.iter().find(|r| r.kernel == k).map(|r| &r.manifest.plan.kernel);
     Ok(html::render(&Input {
         rule,
-        facts: loaded.comparison.origin.as_ref().map_or_else(Vec::new, |o| facts(o, &plans)),
+        facts: loaded.comparison.origin.as_ref().map_or_else(Vec::new, |o| facts(loaded, o, &plans)),
         machines: machines.iter().collect(),
         runs: runs.collect(),
         settings: kernels.map(|k| plan_of(k).map_or_else(Vec::new, |p| settings(context, p))).collect(),
@@ -112,7 +112,7 @@ fn title(store: &Store) -> String {
 }
 
 /// What was run, in the order a reader asks.
-fn facts(origin: &Origin, plans: &[&Plan]) -> Vec<(String, String)> {
+fn facts(loaded: &Loaded, origin: &Origin, plans: &[&Plan]) -> Vec<(String, String)> {
     let every = |of: &dyn Fn(&Plan) -> String| unique(plans.iter().map(|p| of(p))).join(", ");
     let backend = |p: &Plan| match p.backend.as_str() {
         "sim" => "sim: a model's predictions, not measurements".to_string(),
@@ -128,10 +128,21 @@ fn facts(origin: &Origin, plans: &[&Plan]) -> Vec<(String, String)> {
         fact("Backend", every(&backend)),
         fact("Machine", every(&|p| p.machine.name.clone())),
         fact("Workload", every(&params)),
-        fact("Runs", format!("{} of {}", origin.recorded, origin.asked)),
+        fact("Runs", runs(loaded)),
         fact("Seeds", origin.seed_list()),
         fact("Version", every(&|p| format!("numalab {}", p.version))),
     ]
+}
+
+/// "4 of 4", and how many of them did not complete.
+fn runs(loaded: &Loaded) -> String {
+    let recorded = loaded.runs.len();
+    let all = recorded + loaded.missing;
+    match loaded.runs.iter().filter(|r| r.outcome.status == Status::Completed).count() {
+        n if n == recorded => format!("{recorded} of {all}"),
+        0 => format!("{recorded} of {all}, none of them completed"),
+        n => format!("{recorded} of {all}, {n} of them completed"),
+    }
 }
 
 /// The machines of the plans, as far as they can be found again: by name, and by file where that is given. One that

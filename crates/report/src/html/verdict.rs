@@ -7,7 +7,7 @@
 //! Invariant: a call of better or worse has at least two runs a side, none of them too short for balancing to act.
 
 use crate::assess::{self, Assessment, LEVEL, POWER};
-use crate::data::{Comparison, Metric, Workload};
+use crate::data::{Comparison, Metric, Runs, Workload};
 use crate::format::readable;
 use crate::order::unique;
 use numalab_stats::describe;
@@ -109,15 +109,25 @@ fn finding(
     rows: usize,
 ) -> Finding {
     let (base, name) = (c.baseline_name(), c.kernels[kernel].name.as_str());
-    let (call, text) = match a {
-        None => {
-            let whose = if m.of(c.baseline).is_empty() { base } else { name };
-            (Call::CannotTell, format!("Cannot tell: there is no {} of {whose}.", m.name))
-        }
+    let (call, text) = match a.filter(|a| a.has_runs()) {
+        None => (Call::CannotTell, missing(c, (workload, kernel), m)),
         Some(a) => (call(m, a), sentence(m, a, (base, name), (c.baseline, kernel), rows)),
     };
     let change_percent = a.and_then(|a| a.change_percent);
     Finding { workload, kernel, metric: m.name.clone(), call, change_percent, text }
+}
+
+/// What there is nothing to compare of.
+fn missing(c: &Comparison, (workload, kernel): (usize, usize), m: &Metric) -> String {
+    let empty = [c.baseline, kernel].into_iter().filter(|k| m.of(*k).is_empty());
+    let lost = |k: &usize| c.workloads[workload].runs_of(*k).total > 0 && c.workloads[workload].runs_of(*k).completed() == 0;
+    let (ended, other): (Vec<usize>, Vec<usize>) = empty.partition(lost);
+    let names = |list: &[usize]| list.iter().map(|k| c.kernels[*k].name.as_str()).collect::<Vec<_>>().join(" or ");
+    if ended.is_empty() {
+        format!("Cannot tell: there is no {} of {}.", m.name, names(&other))
+    } else {
+        format!("Cannot tell: no run of {} completed.", names(&ended))
+    }
 }
 
 fn call(m: &Metric, a: &Assessment) -> Call {
@@ -219,10 +229,17 @@ pub fn headline(c: &Comparison, findings: &[Finding]) -> Vec<(Option<Call>, Stri
         return vec![(None, format!("Only {base} was run: there is nothing to compare it with."))];
     }
     if findings.is_empty() {
-        return vec![(None, "There are no figures to compare.".into())];
+        let runs: Vec<Runs> = c.workloads.iter().flat_map(|w| &w.runs).copied().collect();
+        let none = !runs.is_empty() && runs.iter().all(|r| r.completed() == 0);
+        let what = if none { "No run completed: there is nothing to compare." } else { "There are no figures to compare." };
+        return vec![(None, what.into())];
     }
     let one = |kernel| match findings.iter().filter(|f| f.kernel == kernel).collect::<Vec<_>>().as_slice() {
         [only] => (Some(only.call), only.text.clone()),
+        // Where all lack for one reason, as no run completed, the reason says more than their number.
+        [first, more @ ..] if first.call == Call::CannotTell && more.iter().all(|f| f.text == first.text) => {
+            (Some(first.call), first.text.clone())
+        }
         _ => summary(c, findings, kernel),
     };
     c.others().map(one).collect()
@@ -422,6 +439,27 @@ mod tests {
         assert_eq!(asked(&["a", "b"], &["m", "n"]), "Is 6.12 better than off on 2 workloads on 2 machines?");
         assert_eq!(asked(&["a"], &["m", "n"]), "Is 6.12 better than off on a on m and n?");
         assert_eq!(asked(&["a", "b", "c"], &["m"]), "Is 6.12 better than off on 3 workloads on m?");
+    }
+
+    #[test]
+    fn where_no_run_completed_the_answer_says_so() {
+        let (mut c, _) = compare(vec![vec![], vec![]], true);
+        let more = Metric::new("more", "s", true, vec![vec![], vec![]]);
+        c.workloads[0].metrics.push(more);
+        let (ended, good) = (Runs { total: 2, timeout: 2, failed: 0 }, Runs { total: 2, ..Runs::default() });
+        let said = |c: &Comparison| headline(c, &findings(c));
+        c.workloads[0].runs = vec![ended; 2];
+        let want = "Cannot tell: no run of 6.1 or 6.7 completed.";
+        assert_eq!(said(&c), [(Some(Call::CannotTell), want.to_string())]);
+        c.workloads[0].runs = vec![good, ended];
+        c.workloads[0].metrics.truncate(1);
+        c.workloads[0].metrics[0].samples[0] = vec![1.0, 2.0];
+        assert_eq!(said(&c)[0].1, "Cannot tell: no run of 6.7 completed.");
+        // Runs that failed at once name no figures at all.
+        c.workloads[0].metrics.clear();
+        assert_eq!(said(&c)[0].1, "There are no figures to compare.");
+        c.workloads[0].runs = vec![ended; 2];
+        assert_eq!(said(&c)[0].1, "No run completed: there is nothing to compare.");
     }
 
     #[test]

@@ -49,7 +49,11 @@ fn row(a: &Assessment) -> [String; 9] {
         format!("{} {}", a.workload, a.metric),
         a.kernel.clone(),
         format!("{}/{}", a.runs.0, a.runs.1),
-        a.change_percent.map_or("from 0".into(), |x| format!("{x:+.2} %")),
+        match a.change_percent {
+            Some(x) => format!("{x:+.2} %"),
+            None if a.has_runs() => "from 0".into(),
+            None => "–".into(),
+        },
         p(a.p_welch),
         p(a.p_holm),
         p(a.p_mann_whitney),
@@ -65,18 +69,20 @@ mod tests {
 
     #[test]
     fn one_line_per_metric_and_kernel() {
-        let samples = vec![vec![10.0, 11.0, 12.0], vec![20.0, 21.0, 22.0], vec![10.5]];
+        let samples = vec![vec![10.0, 11.0, 12.0], vec![20.0, 21.0, 22.0], vec![10.5], vec![]];
         let w = Workload {
             name: "w".into(),
             metrics: vec![Metric::new("elapsed", "s", false, samples)],
             ..Workload::default()
         };
-        let kernels = ["a", "b", "c"].map(Kernel::named).to_vec();
+        let kernels = ["a", "b", "c", "d"].map(Kernel::named).to_vec();
         let got = table(&Comparison { kernels, workloads: vec![w], ..Comparison::default() });
         let lines: Vec<&str> = got.lines().collect();
         assert!(lines[3].starts_with("w elapsed  b        3/3  +90.91 %   0.0003"), "{got}");
         assert!(lines[4].starts_with("w elapsed  c        3/1   -4.55 %"), "{got}");
         assert_eq!(lines[4].matches('–').count(), 4, "a single run has no spread: {got}");
+        assert!(lines[5].starts_with("w elapsed  d        3/0         –"), "{got}");
+        assert_eq!(lines[5].matches('–').count(), 6, "{got}");
         assert_eq!(table(&Comparison::default()), "");
     }
 }
