@@ -8,6 +8,11 @@ pub fn fixed(x: f64, width: usize, decimals: usize) -> String {
     format!("{x:width$.decimals$}")
 }
 
+/// Whether a percentage, printed with two decimals, is anything but 0.00.
+pub fn shows(percent: f64) -> bool {
+    percent.abs() >= 0.005
+}
+
 /// `%.{digits}g`: `digits` significant digits, exponent form outside 1e-4 … 10^digits, no trailing zeros.
 pub fn general(x: f64, digits: usize) -> String {
     if x == 0.0 || !x.is_finite() {
@@ -72,6 +77,16 @@ mod tests {
         assert_eq!(fixed(2.5, 4, 0), "   2");
         assert_eq!(fixed(f64::NAN, 7, 2), "   0.00");
         assert_eq!(fixed(-0.0, 5, 2), "-0.00");
+    }
+
+    #[test]
+    fn a_percentage_shows_where_its_text_does() {
+        for percent in [0.0, 1e-9, 0.0049, 0.004_999_999_999, 0.005, 0.005_000_1, 0.01, 3.0] {
+            for percent in [percent, -percent] {
+                let text = fixed(percent, 0, 2);
+                assert_eq!(shows(percent), text.trim_start_matches('-') != "0.00", "{percent}");
+            }
+        }
     }
 
     #[test]

@@ -258,6 +258,30 @@ fn lkp_lists_what_changed_with_failures_first() {
 }
 
 #[test]
+fn a_difference_that_prints_as_nothing_is_not_starred() {
+    for rule in StarRule::ALL {
+        for (by, starred) in [(1e-6, false), (1e-2, true)] {
+            let mut c = comparison();
+            let base = vec![100.0, 100.0 + 1e-9, 100.0 - 1e-9];
+            let other = base.iter().map(|x| x + by).collect();
+            c.workloads[0].metrics = vec![Metric::new("elapsed", "s", false, vec![base, other])];
+            let mut options = mmtests::Options::default();
+            options.table.rule = rule;
+            options.table.significant_rows = true;
+            let text = mmtests::report(&c, &options);
+            let table = text.split("Duration").next().unwrap();
+            assert_eq!(table.contains("*  "), starred, "{rule:?}: {table}");
+            let significant = table.lines().find(|l| l.starts_with("Significant")).unwrap();
+            assert_eq!(significant.contains(" 1.00 ("), starred, "{rule:?}: {significant}");
+            assert_eq!(markdown::report(&c, &options.table).contains("**"), starred, "{rule:?}");
+            let page = html::render(&html::Input { rule, ..html::Input::new("x", &c) });
+            assert_eq!(page.contains("class=\"num star"), starred, "{rule:?}");
+            assert_eq!(page.contains("<p class=\"worse\">"), starred, "{rule:?}");
+        }
+    }
+}
+
+#[test]
 fn lkp_names_the_machine_of_the_block_only() {
     let mut c = comparison();
     c.axes = vec![("machine".into(), "naples, milan".into())];

@@ -33,12 +33,12 @@ const WORDS: &[(&str, &str)] = &[
     (
         "clear",
         "A difference is called clear if Welch's t test gives p below 0.05 after Holm's correction for all rows \
-        of the report.",
+        of the report, and the change does not print as 0.00 %.",
     ),
     (
         "star",
         "The mark of mmtests for a significant difference; its rule is named under the tables. It is not \
-        corrected for the number of rows.",
+        corrected for the number of rows; a change of 0.00 % never has it.",
     ),
     (
         "distance",

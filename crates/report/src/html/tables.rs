@@ -7,7 +7,7 @@ use super::glossary::Glossary;
 use super::markup::Html;
 use super::{Input, STAR_NOTE};
 use crate::data::{Comparison, Workload};
-use crate::format::fixed;
+use crate::format::{fixed, shows};
 use crate::tables::monitor::{self, VmstatRows};
 use crate::tables::{comparison_tables, Cell, Row, Table, TableOptions};
 
@@ -136,9 +136,9 @@ fn cell(h: &mut Html, cell: &Cell, t: &Table, baseline: bool) {
     };
     // What prints as 0.00 is neither better nor worse.
     let (class, sign, word) = match percent {
-        p if p >= 0.005 => ("better", "▲", "better"),
-        p if p <= -0.005 => ("worse", "▼", "worse"),
-        _ => ("same", "", ""),
+        p if !shows(p) => ("same", "", ""),
+        p if p > 0.0 => ("better", "▲", "better"),
+        _ => ("worse", "▼", "worse"),
     };
     let class = if cell.star { format!("num star {class}") } else { format!("num {class}") };
     h.open("td", &[("class", &class)]).element("span", &[("class", "v")], &value);

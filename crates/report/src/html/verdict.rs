@@ -8,7 +8,7 @@
 
 use crate::assess::{self, Assessment, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Runs, Workload};
-use crate::format::readable;
+use crate::format::{readable, shows};
 use crate::order::unique;
 use numalab_stats::describe;
 
@@ -132,13 +132,13 @@ fn missing(c: &Comparison, (workload, kernel): (usize, usize), m: &Metric) -> St
 
 fn call(m: &Metric, a: &Assessment) -> Call {
     let Some(p) = a.p_holm.filter(|_| !a.too_short) else { return Call::CannotTell };
-    if p < LEVEL {
+    if p < LEVEL && a.change_percent.map_or(true, shows) {
         // From a baseline of 0 there is no percentage, but the number can only have grown.
         let grew = a.change_percent.map_or(true, |change| change > 0.0);
         return if grew == m.higher_is_better { Call::Better } else { Call::Worse };
     }
     match a.detectable_percent {
-        Some(d) if d <= BLIND_PERCENT => Call::Even,
+        Some(d) if d <= BLIND_PERCENT || p < LEVEL => Call::Even,
         _ => Call::CannotTell,
     }
 }
@@ -149,11 +149,11 @@ fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, 
     if a.too_short {
         return format!("Cannot tell {name} from {base}: the runs are too short for balancing to act. {change}.");
     }
-    let Some(p) = a.p_holm else {
+    let Some(sure) = a.p_holm else {
         let few = format!("Cannot tell: {} and {} give no spread.", runs(n0, base), runs(n1, name));
         return format!("{few} {change}, which may be chance; repeat with at least 3 runs a side.");
     };
-    let p = probability(p, rows);
+    let p = probability(sure, rows);
     let would = a.detectable_percent.map(|d| {
         let often = 100.0 * POWER;
         // Runs that are all but the same would be given a change that nobody can imagine.
@@ -171,6 +171,9 @@ fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, 
                 .map(|i| format!(", 95 % interval of the ratio {} to {}", readable(i.low), readable(i.high)))
                 .unwrap_or_default();
             format!("{name} {verb} {base}: {change}. The difference is {how} ({p}, {n0} and {n1} runs{interval}).")
+        }
+        Call::Even if sure < LEVEL => {
+            format!("No clear difference between {name} and {base}: {change}. So little counts for none, however steady the runs.")
         }
         Call::Even => format!("No clear difference between {name} and {base}: {change} ({p}); {would}."),
         Call::CannotTell => {
@@ -190,6 +193,7 @@ fn change(m: &Metric, a: &Assessment, (base, kernel): (usize, usize)) -> String 
     let figures = format!("{} {} → {}{unit}", m.name, mean(base), mean(kernel));
     match a.change_percent {
         Some(0.0) => format!("{figures}, the same"),
+        Some(x) if !shows(x) => format!("{figures}, less than 0.01 % apart"),
         Some(x) => format!("{figures}, {}", growth(x)),
         None => figures,
     }
@@ -392,6 +396,17 @@ mod tests {
     fn a_detectable_change_of_nothing_is_not_spelled_out() {
         let (_, f) = compare(vec![vec![0.86, 0.86 + 1e-8, 0.86], vec![0.86, 0.86, 0.86 + 1e-8]], false);
         assert!(f[0].text.contains("a change of less than 0.01 % would be seen"), "{}", f[0].text);
+    }
+
+    #[test]
+    fn a_change_that_prints_as_nothing_is_never_clear() {
+        let (_, f) = compare(vec![vec![10.0; 3], vec![10.0 + 1e-6; 3]], false);
+        assert_eq!(f[0].call, Call::Even);
+        let want = "No clear difference between 6.7 and 6.1: elapsed 10.00 → 10.00 s, less than 0.01 % apart. So little \
+                    counts for none, however steady the runs.";
+        assert_eq!(f[0].text, want);
+        let (_, f) = compare(vec![vec![10.0; 3], vec![10.001; 3]], false);
+        assert_eq!(f[0].call, Call::Worse, "0.01 %");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use numalab_stats::star::{self, Figure, Span, StarRule, Verdict};
 use super::rows::{self, Family, Labels, Stat};
 use super::{Cell, Row, Table};
 use crate::data::{Comparison, Metric, Workload};
+use crate::format::shows;
 
 /// What a comparison table shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,6 +154,10 @@ impl<'a> Columns<'a> {
             return Vec::new();
         }
         let mut list: Vec<Verdict> = self.sorted.iter().map(|col| self.judge(stat, col)).collect();
+        // Runs of fixed seeds differ so little that any difference is significant, one of 0.00 % too.
+        for (v, cell) in list.iter_mut().zip(self.cells(stat, &[])) {
+            v.starred &= cell.percent.map_or(true, shows);
+        }
         if let Some(given) = &self.metric.significant {
             for (k, v) in list.iter_mut().enumerate() {
                 v.starred = given.get(k).copied().unwrap_or(false);

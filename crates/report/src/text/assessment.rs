@@ -36,8 +36,9 @@ pub fn table(c: &Comparison) -> String {
     }
     let often = 100.0 * POWER;
     out.push_str(&format!(
-        "change: plus means the number grew. p Holm is corrected for all rows; clear below {LEVEL}. detectable: the change\n\
-         that would be seen {often:.0} times in 100 with these runs and this spread. –: too few runs.\n"
+        "change: plus means the number grew. p Holm is corrected for all rows; clear below {LEVEL}, unless the change is\n\
+         0.00 %. detectable: the change that would be seen {often:.0} times in 100 with these runs and this spread. –: too\n\
+         few runs.\n"
     ));
     out
 }
