@@ -305,6 +305,22 @@ fn runs_that_did_not_complete_are_findings() {
 }
 
 #[test]
+fn an_experiment_without_records_says_that_nothing_was_run() {
+    let lab = lab();
+    for (path, _) in lab.tree("d").iter().filter(|(path, _)| path.ends_with("manifest.json")) {
+        std::fs::remove_dir_all(lab.path("d").join(path).parent().unwrap()).unwrap();
+    }
+    let want = "machine 2x1x2x1; kernels off, 6.3; workload sweep\n0 of 6 runs, seeds 1 to 3; nothing was run yet\n";
+    let text = lab.run("compare d");
+    assert!(text.code == 1 && text.out.starts_with(want) && !text.out.contains("backend"), "{text:?}");
+    assert_eq!(lab.run("compare d --style lkp").out, "Nothing was run yet.\n");
+    lab.run("report d");
+    let page = std::fs::read_to_string(lab.path("d/report.html")).unwrap();
+    assert!(page.contains(">Nothing was run yet.</p>") && page.contains("<dd>0 of 6</dd>"));
+    assert!(!page.contains("<dd></dd>"), "no fact without a value");
+}
+
+#[test]
 fn an_experiment_file_that_was_changed_is_named() {
     let lab = lab();
     let path = lab.path("d/experiment.json");

@@ -32,6 +32,10 @@ impl Comparison {
     pub fn baseline_name(&self) -> &str {
         self.kernels.get(self.baseline).map_or("", |k| k.name.as_str())
     }
+    /// Whether this is an experiment of which no run has a record.
+    pub fn nothing_ran(&self) -> bool {
+        self.origin.as_ref().is_some_and(Origin::nothing_ran)
+    }
     /// Indices of all kernels but the baseline, in print order.
     pub fn others(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.kernels.len()).filter(|k| *k != self.baseline)

@@ -33,9 +33,19 @@ impl Origin {
         let named = |names: &[String], noun: &str| list(noun, &names.iter().map(String::as_str).collect::<Vec<_>>());
         let (machines, workloads) = (named(&self.machines, "machine"), named(&self.workloads, "workload"));
         out.push(format!("{machines}; {}; {workloads}", list("kernel", kernels)));
-        let (backends, versions) = (named(&self.backends, "backend"), self.versions.join(", "));
-        out.push(format!("{}, {}; {backends}; numalab {versions}", self.runs(), self.seeds_text()));
+        // Backends and versions are those of the records.
+        let by = if self.nothing_ran() {
+            "nothing was run yet".to_string()
+        } else {
+            format!("{}; numalab {}", named(&self.backends, "backend"), self.versions.join(", "))
+        };
+        out.push(format!("{}, {}; {by}", self.runs(), self.seeds_text()));
         out
+    }
+
+    /// Whether no run has a record.
+    pub fn nothing_ran(&self) -> bool {
+        self.recorded == 0
     }
 
     fn runs(&self) -> String {
@@ -96,6 +106,8 @@ mod tests {
         let got = o.lines(&["off"]);
         assert_eq!(got[0], "machine 2x1x4x1; kernel off; workloads numa01, numa02");
         assert_eq!(got[1], "1 of 2 runs, seed 7; backend sim; numalab 0.8.0");
+        let o = Origin { recorded: 0, backends: vec![], versions: vec![], ..origin() };
+        assert_eq!(o.lines(&["off"])[2], "0 of 12 runs, seeds 1 to 3; nothing was run yet");
         let o = Origin { runs_each: None, seeds: vec![1, 5], ..origin() };
         assert!(o.lines(&[])[2].starts_with("12 runs, seeds 1, 5; "));
         let o = Origin { runs_each: Some(1), seeds: vec![4], ..origin() };

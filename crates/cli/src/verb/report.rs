@@ -124,14 +124,17 @@ fn facts(loaded: &Loaded, origin: &Origin, plans: &[&Plan]) -> Vec<(String, Stri
         format!("{} ({})", p.workload.name, if list.is_empty() { "no parameters".into() } else { list.join(", ") })
     };
     let fact = |name: &str, value: String| (name.to_string(), value);
-    vec![
+    let mut all = vec![
         fact("Backend", every(&backend)),
         fact("Machine", every(&|p| p.machine.name.clone())),
         fact("Workload", every(&params)),
         fact("Runs", runs(loaded)),
         fact("Seeds", origin.seed_list()),
         fact("Version", every(&|p| format!("numalab {}", p.version))),
-    ]
+    ];
+    // Without a record nothing is known but what was asked for.
+    all.retain(|(_, value)| !value.is_empty());
+    all
 }
 
 /// "4 of 4", and how many of them did not complete.

@@ -151,7 +151,9 @@ fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, 
     }
     let Some(sure) = a.p_holm else {
         let few = format!("Cannot tell: {} and {} give no spread.", runs(n0, base), runs(n1, name));
-        return format!("{few} {change}, which may be chance; repeat with at least 3 runs a side.");
+        let same = a.change_percent.is_some_and(|x| !shows(x));
+        let chance = if same { "" } else { ", which may be chance" };
+        return format!("{few} {change}{chance}; repeat with at least 3 runs a side.");
     };
     let p = probability(sure, rows);
     let would = a.detectable_percent.map(|d| {
@@ -229,6 +231,9 @@ fn probability(p: f64, rows: usize) -> String {
 /// The answer in one sentence per kernel, with the call that sums it up if there is one; a single finding speaks for itself.
 pub fn headline(c: &Comparison, findings: &[Finding]) -> Vec<(Option<Call>, String)> {
     let base = c.baseline_name();
+    if c.nothing_ran() {
+        return vec![(None, "Nothing was run yet.".into())];
+    }
     if c.kernels.len() < 2 {
         return vec![(None, format!("Only {base} was run: there is nothing to compare it with."))];
     }
@@ -332,6 +337,7 @@ fn on(c: &Comparison) -> String {
 mod tests {
     use super::*;
     use crate::data::Kernel;
+    use crate::origin::Origin;
 
     fn compare(samples: Vec<Vec<f64>>, higher: bool) -> (Comparison, Vec<Finding>) {
         let name = if higher { "ops" } else { "elapsed" };
@@ -364,6 +370,10 @@ mod tests {
         let want = "Cannot tell: 1 run of 6.1 and 1 run of 6.7 give no spread. elapsed 10.00 → 1.00 s, 90.0 % lower, which may \
                     be chance; repeat with at least 3 runs a side.";
         assert_eq!(f[0].text, want);
+        for samples in [vec![vec![65130.0], vec![65130.0]], vec![vec![0.0], vec![0.0]]] {
+            let (_, f) = compare(samples, false);
+            assert!(f[0].text.contains(" give no spread. elapsed ") && !f[0].text.contains("chance"), "{}", f[0].text);
+        }
     }
 
     #[test]
@@ -479,9 +489,11 @@ mod tests {
 
     #[test]
     fn one_kernel_or_no_figures() {
-        let c = Comparison { kernels: vec![Kernel::named("a")], ..Comparison::default() };
+        let mut c = Comparison { kernels: vec![Kernel::named("a")], ..Comparison::default() };
         assert_eq!(headline(&c, &[]), [(None, "Only a was run: there is nothing to compare it with.".to_string())]);
         assert_eq!(question(&c), "How does a do?");
+        c.origin = Some(Origin::default());
+        assert_eq!(headline(&c, &[]), [(None, "Nothing was run yet.".to_string())]);
         let growths = [-26.41, 4.0, 300.0, 0.02].map(growth);
         assert_eq!(growths, ["26.4 % lower", "4.0 % higher", "4.00 times as much", "0.0200 % higher"]);
     }

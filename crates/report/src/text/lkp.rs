@@ -33,6 +33,9 @@ pub struct Options {
 /// The whole report: one table per workload, then what could not be told.
 pub fn report(c: &Comparison, options: Options) -> String {
     let mut out = String::new();
+    if c.nothing_ran() {
+        out.push_str("Nothing was run yet.\n");
+    }
     for w in &c.workloads {
         out.push_str(&workload(c, w, options));
     }
