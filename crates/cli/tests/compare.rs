@@ -158,6 +158,7 @@ fn metrics_are_selected_and_counters_get_statistics() {
     assert!(
         ended.err.contains("--metric: no metric `elapsd`; expected ") && ended.err.contains("did you mean `elapsed`?")
     );
+    lab.refused("compare d --metric swep/elapsed", &["no metric `swep/elapsed`", "did you mean `sweep/elapsed`?"]);
 }
 
 #[test]
@@ -300,7 +301,9 @@ fn runs_that_did_not_complete_are_findings() {
         assert!(text.contains("no run of 1 completed (1 "), "{text}");
         assert!(text.contains("\nsweep: Cannot tell: no run of off or 6.3 completed\n"), "{text}");
         let page = std::fs::read_to_string(lab.path(&format!("{workload}/report.html"))).unwrap();
-        assert!(page.contains("<dd>2 of 2, none of them completed</dd>") && page.contains("no run of off or 6.3 completed"));
+        assert!(
+            page.contains("<dd>2 of 2, none of them completed</dd>") && page.contains("no run of off or 6.3 completed")
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 //! Whatever a figure was (score, time, derived column, counter, reason), it becomes a metric of the smaller comparison, so
 //! that counters get statistics, percentages and stars too. Holm's correction then counts the rows that are left.
 
-use numalab_model::spec::SpecError;
+use numalab_model::spec::{nearest, SpecError};
 
 use crate::data::{Comparison, Metric, Workload};
 use crate::json::every_metric;
@@ -42,14 +42,34 @@ pub fn select(c: &Comparison, names: &[String]) -> Result<Comparison, SpecError>
 }
 
 fn unknown(c: &Comparison, name: &str) -> SpecError {
-    let metrics: Vec<Metric> = c.workloads.iter().flat_map(every_metric).collect();
-    let bare = name.rsplit('/').next().unwrap_or(name);
-    SpecError::plain(
+    let e = SpecError::plain(
         PLACE,
         format!("no metric `{name}`"),
-        "a metric, derived column, counter or reason of this comparison",
-    )
-    .near(bare, metrics.iter().map(|m| m.name.as_str()))
+        "a metric, derived column, counter or reason of this comparison, or WORKLOAD/METRIC",
+    );
+    SpecError { nearest: suggestion(c, name), ..e }
+}
+
+/// The nearest name in the form that was given; of a workload that is none, the metric alone.
+fn suggestion(c: &Comparison, name: &str) -> Option<String> {
+    let Some((place, metric)) = name.rsplit_once('/') else { return near(name, &c.workloads) };
+    // Of several machines a workload is called `PROGRAM on MACHINE`, which is far from PROGRAM in letters.
+    let program = nearest(place, c.workloads.iter().map(Workload::program));
+    let meant = nearest(place, c.workloads.iter().map(|w| w.name.as_str()).filter(|_| place.contains(" on ")));
+    let meant = c.workloads.iter().find(|w| match &meant {
+        Some(whole) => *whole == w.name,
+        None => program.as_deref() == Some(w.program()),
+    });
+    match meant {
+        Some(w) => near(metric, [w]).map(|m| format!("{}/{m}", w.name)),
+        None => near(metric, &c.workloads),
+    }
+}
+
+/// The nearest metric of these workloads.
+fn near<'a>(name: &str, workloads: impl IntoIterator<Item = &'a Workload>) -> Option<String> {
+    let metrics: Vec<Metric> = workloads.into_iter().flat_map(every_metric).collect();
+    nearest(name, metrics.iter().map(|m| m.name.as_str()))
 }
 
 #[cfg(test)]
@@ -83,5 +103,26 @@ mod tests {
         let e = pick(&["elapsed", "numa_hint_fault"]).unwrap_err();
         assert_eq!(e.nearest.as_deref(), Some("numa_hint_faults"), "{e}");
         assert!(pick(&["z/elapsed"]).is_err());
+    }
+
+    #[test]
+    fn the_whole_form_is_suggested() {
+        let near = |c: &Comparison, name: &str| select(c, &[name.into()]).unwrap_err().nearest;
+        let mut c = comparison();
+        c.workloads[0].name = "numa02".into();
+        c.workloads[1].name = "stream".into();
+        assert_eq!(near(&c, "nuam02/elapsed").as_deref(), Some("numa02/elapsed"));
+        assert_eq!(near(&c, "stream/elapsd").as_deref(), Some("stream/elapsed"));
+        assert_eq!(near(&c, "strem/numa_hint_fault").as_deref(), Some("stream/numa_hint_faults"));
+        assert_eq!(near(&c, "elapsd").as_deref(), Some("elapsed"));
+        assert_eq!(near(&c, "xyz/elapsed").as_deref(), Some("elapsed"), "no workload is near");
+        assert_eq!(near(&c, "numa02/xyz"), None);
+        for (w, machine) in c.workloads.iter_mut().zip(["2x1x2x1", "4x1x2x1"]) {
+            w.name = format!("numa02 on {machine}");
+            w.machine = Some(machine.into());
+        }
+        assert_eq!(near(&c, "numa02/elapsed").as_deref(), Some("numa02 on 2x1x2x1/elapsed"));
+        assert_eq!(near(&c, "nuam02/elapsed").as_deref(), Some("numa02 on 2x1x2x1/elapsed"));
+        assert_eq!(near(&c, "numa02 on 4x1x2x2/elapsed").as_deref(), Some("numa02 on 4x1x2x1/elapsed"));
     }
 }

@@ -351,7 +351,9 @@ fn a_kernel_without_a_completed_run_keeps_its_column_in_every_form() {
     assert_eq!(w["metrics"][0]["kernels"]["6.7"]["mean"], serde_json::Value::Null);
     let tests = value["tests"].as_array().unwrap();
     assert_eq!(tests.iter().map(|t| t["metric"].as_str().unwrap()).collect::<Vec<_>>(), ["elapsed", "blocked", "ops"]);
-    for key in ["change_percent", "p_welch", "p_holm", "p_mann_whitney", "ratio_low", "ratio_high", "detectable_percent"] {
+    for key in
+        ["change_percent", "p_welch", "p_holm", "p_mann_whitney", "ratio_low", "ratio_high", "detectable_percent"]
+    {
         assert_eq!(tests[0][key], serde_json::Value::Null, "{key}");
     }
     let page = html::render(&html::Input::new("x", &c));

@@ -120,7 +120,8 @@ fn finding(
 /// What there is nothing to compare of.
 fn missing(c: &Comparison, (workload, kernel): (usize, usize), m: &Metric) -> String {
     let empty = [c.baseline, kernel].into_iter().filter(|k| m.of(*k).is_empty());
-    let lost = |k: &usize| c.workloads[workload].runs_of(*k).total > 0 && c.workloads[workload].runs_of(*k).completed() == 0;
+    let lost =
+        |k: &usize| c.workloads[workload].runs_of(*k).total > 0 && c.workloads[workload].runs_of(*k).completed() == 0;
     let (ended, other): (Vec<usize>, Vec<usize>) = empty.partition(lost);
     let names = |list: &[usize]| list.iter().map(|k| c.kernels[*k].name.as_str()).collect::<Vec<_>>().join(" or ");
     if ended.is_empty() {
@@ -240,7 +241,8 @@ pub fn headline(c: &Comparison, findings: &[Finding]) -> Vec<(Option<Call>, Stri
     if findings.is_empty() {
         let runs: Vec<Runs> = c.workloads.iter().flat_map(|w| &w.runs).copied().collect();
         let none = !runs.is_empty() && runs.iter().all(|r| r.completed() == 0);
-        let what = if none { "No run completed: there is nothing to compare." } else { "There are no figures to compare." };
+        let what =
+            if none { "No run completed: there is nothing to compare." } else { "There are no figures to compare." };
         return vec![(None, what.into())];
     }
     let one = |kernel| match findings.iter().filter(|f| f.kernel == kernel).collect::<Vec<_>>().as_slice() {
@@ -412,7 +414,8 @@ mod tests {
     fn a_change_that_prints_as_nothing_is_never_clear() {
         let (_, f) = compare(vec![vec![10.0; 3], vec![10.0 + 1e-6; 3]], false);
         assert_eq!(f[0].call, Call::Even);
-        let want = "No clear difference between 6.7 and 6.1: elapsed 10.00 → 10.00 s, less than 0.01 % apart. So little \
+        let want =
+            "No clear difference between 6.7 and 6.1: elapsed 10.00 → 10.00 s, less than 0.01 % apart. So little \
                     counts for none, however steady the runs.";
         assert_eq!(f[0].text, want);
         let (_, f) = compare(vec![vec![10.0; 3], vec![10.001; 3]], false);

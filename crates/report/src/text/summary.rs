@@ -107,7 +107,8 @@ numa02: No clear difference between x and off: elapsed 10.00 → 10.00 s, the sa
         let mut c = comparison();
         c.workloads[0].too_short = vec![false, false, true];
         let got = text(&c);
-        let want = "numa02: Cannot tell x from off: the runs are too short for balancing to act. elapsed 10.00 → 10.00 s, \
+        let want =
+            "numa02: Cannot tell x from off: the runs are too short for balancing to act. elapsed 10.00 → 10.00 s, \
                     the same\n";
         assert!(got.contains(want), "{got}");
         let notes = |c: &Comparison| crate::legend::text(c, numalab_stats::star::StarRule::default());
