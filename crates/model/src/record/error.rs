@@ -64,13 +64,13 @@ impl RecordError {
     pub(super) fn damaged(path: &Path, what: impl Into<String>) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let log = |option: &str| {
-            format!("an unchanged log (remove the file; `numalab run` with the same arguments and {option} writes it again)")
+            let again = format!("`numalab run` with the same arguments and {option} writes it again");
+            format!("an unchanged log (remove the file; {again})")
         };
         let expected = match name.rsplit_once('.') {
             _ if name == EXPERIMENT => {
-                "an unchanged list of runs (remove this file, not the records beside it; the same \
-                                        command that ran them lists them again and repeats none)"
-                    .to_string()
+                let again = "the same command that ran them lists them again and repeats none";
+                format!("an unchanged list of runs (remove this file, not the records beside it; {again})")
             }
             Some((_, "events")) => log("--trace"),
             Some((_, "decisions")) => log("--explain"),

@@ -276,7 +276,8 @@ fn claim(dir: &Path) -> Result<(), RecordError> {
     let mut foreign: Vec<String> = Vec::new();
     for entry in fs::read_dir(dir).map_err(|e| RecordError::io(dir, &e))? {
         let name = entry.map_err(|e| RecordError::io(dir, &e))?.file_name().to_string_lossy().into_owned();
-        if !(is_partial(&name) || lost && goes_with_records(&name)) {
+        let own = is_partial(&name) || lost && goes_with_records(&name);
+        if !own {
             foreign.push(name);
         }
     }

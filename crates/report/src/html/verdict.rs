@@ -120,10 +120,11 @@ fn finding(
 /// What there is nothing to compare of.
 fn missing(c: &Comparison, (workload, kernel): (usize, usize), m: &Metric) -> String {
     let empty = [c.baseline, kernel].into_iter().filter(|k| m.of(*k).is_empty());
-    let lost =
-        |k: &usize| c.workloads[workload].runs_of(*k).total > 0 && c.workloads[workload].runs_of(*k).completed() == 0;
+    let runs = |k: &usize| c.workloads[workload].runs_of(*k);
+    let lost = |k: &usize| runs(k).total > 0 && runs(k).completed() == 0;
     let (ended, other): (Vec<usize>, Vec<usize>) = empty.partition(lost);
-    let names = |list: &[usize]| list.iter().map(|k| c.kernels[*k].name.as_str()).collect::<Vec<_>>().join(" or ");
+    let name = |k: &usize| c.kernels.get(*k).map_or("", |k| k.name.as_str());
+    let names = |list: &[usize]| list.iter().map(name).collect::<Vec<_>>().join(" or ");
     if ended.is_empty() {
         format!("Cannot tell: there is no {} of {}.", m.name, names(&other))
     } else {
@@ -414,9 +415,8 @@ mod tests {
     fn a_change_that_prints_as_nothing_is_never_clear() {
         let (_, f) = compare(vec![vec![10.0; 3], vec![10.0 + 1e-6; 3]], false);
         assert_eq!(f[0].call, Call::Even);
-        let want =
-            "No clear difference between 6.7 and 6.1: elapsed 10.00 → 10.00 s, less than 0.01 % apart. So little \
-                    counts for none, however steady the runs.";
+        let want = "No clear difference between 6.7 and 6.1: elapsed 10.00 → 10.00 s, less than 0.01 % apart. So little counts \
+                    for none, however steady the runs.";
         assert_eq!(f[0].text, want);
         let (_, f) = compare(vec![vec![10.0; 3], vec![10.001; 3]], false);
         assert_eq!(f[0].call, Call::Worse, "0.01 %");
@@ -460,7 +460,7 @@ mod tests {
                 machine: Some(m.into()),
                 ..Workload::default()
             };
-            let workloads = machines.iter().flat_map(|m| programs.iter().map(|p| place(p, m))).collect();
+            let workloads = machines.iter().flat_map(|m| programs.iter().map(move |p| place(p, m))).collect();
             let kernels = vec![Kernel::named("off"), Kernel::named("6.12")];
             question(&Comparison { kernels, workloads, ..Comparison::default() })
         };

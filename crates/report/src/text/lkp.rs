@@ -76,7 +76,7 @@ pub fn workload(c: &Comparison, w: &Workload, options: Options) -> String {
 }
 
 /// How many of `all` metrics are not listed, and why.
-fn why_left_out(c: &Comparison, left_out: &[&Line], all: usize) -> String {
+fn why_left_out(c: &Comparison, left_out: &[&Line<'_>], all: usize) -> String {
     if left_out.len() == all && left_out.iter().all(|l| !l.enough(c)) {
         return "No metric can be called changed: at least one side needs 3 runs.".into();
     }
