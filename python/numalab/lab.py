@@ -131,7 +131,7 @@ class Lab:
 
 
 def _has_result(done: subprocess.CompletedProcess[str]) -> bool:
-    """Whether the command printed its result: 2 and 3 are refusals; 130, 143 and negative codes are signals."""
+    """Whether the command printed its result: 2 and 3 are refusals, 130, 143 and negative codes signals."""
     return done.returncode in (0, 1, *range(4, 13)) and done.stdout != ""
 
 
