@@ -340,3 +340,25 @@ impl Rates {
         self.contention.link_gbps(link, forward)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numalab_kernel::sched::shapes::Shape;
+
+    #[test]
+    fn traffic_of_a_copy_lasts_as_long_as_the_copy() {
+        let machine = Shape::flat(2, 2, 1, 20).machine("two nodes");
+        let text = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n\
+                    [[process]]\nname = \"p\"\n[[process.phase]]\nsteps = [{ compute = \"1s\" }]\n";
+        let workload = numalab_model::workload::parse("w.toml", text).unwrap().resolve(&machine, 1, &[]).unwrap();
+        let mut rates = Rates::new(&machine, &workload, false);
+        // Two and a half epochs of 4 ms touch three.
+        rates.copied(0, 1, 12_000_000, 2.5 * EPOCH_NS as f64);
+        let gbps = (0..4).map(|_| {
+            rates.end_epoch(EPOCH_NS as f64);
+            rates.dram_gbps(0)
+        });
+        assert_eq!(gbps.collect::<Vec<_>>(), [1.0, 1.0, 1.0, 0.0]);
+    }
+}
