@@ -60,10 +60,14 @@ impl Progress {
     /// Says how far something slow is: beside the bar, or without a terminal as a line now and then.
     pub fn pulse(&self, message: &str) {
         self.say(message);
+        self.now_and_then(|| message.to_string());
+    }
+    /// Without a terminal, prints a line if none was for a while.
+    fn now_and_then(&self, message: impl FnOnce() -> String) {
         let Ok(mut said) = self.said.lock() else { return };
         if said.as_ref().is_some_and(|s| s.elapsed() >= PULSE) {
             *said = Some(Instant::now());
-            note(message);
+            note(&message());
         }
     }
     /// Prints a line that stays, above the bar if there is one.
@@ -85,9 +89,12 @@ impl Progress {
     pub fn done(&self) -> usize {
         self.bar.position() as usize
     }
-    /// One more run is done.
+    /// One more run is done; without a terminal, and where runs get no line each, that is said now and then.
     pub fn one_done(&self) {
         self.bar.inc(1);
+        if !self.lines {
+            self.now_and_then(|| format!("{} of {} runs done", self.done(), self.bar.length().unwrap_or(0)));
+        }
     }
 }
 

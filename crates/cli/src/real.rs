@@ -12,11 +12,9 @@ use crate::context::Context;
 use numalab_lab::image::ImageSpec;
 use numalab_lab::knobs;
 use numalab_model::catalog::{Catalog, Kind};
-use numalab_model::kernel::{self, Kernel, KernelSpec, Lookup, Setting, TunableChoice, Vocabulary};
+use numalab_model::kernel::{self, Kernel, KernelSpec, Lookup, Setting, TunableChoice, Vocabulary, SAME_IMAGE as SAME};
 use numalab_model::spec::{SpecError, Spot};
 
-/// `image` of a kernel that is a setting of any other: it takes the image of the first kernel that has its own.
-pub const SAME: &str = "same";
 /// Image of a [`SAME`] kernel that stands alone.
 const ALONE: &str = "debian-6.12";
 /// Catalog kernel whose settings an image has whose series the catalog does not know.

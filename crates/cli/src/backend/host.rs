@@ -14,7 +14,7 @@ use numalab_lab::host::Host as Worker;
 use numalab_lab::image::ImageSpec;
 use numalab_lab::knobs;
 use numalab_model::experiment::{Experiment, Sources};
-use numalab_model::kernel::{Kernel, Setting};
+use numalab_model::kernel::{Kernel, Setting, SAME_IMAGE};
 use numalab_model::machine::Machine;
 use numalab_model::plan::{Backend as BackendName, PlanInput, SourceFile};
 use numalab_model::record::Status;
@@ -67,7 +67,7 @@ impl Backend for Host {
 /// Whether a kernel stands for the one of `release`: by its image, or without one by its name.
 fn runs_here(kernel: &Kernel, release: &str) -> Result<bool, SpecError> {
     let wanted = match kernel.image.as_deref() {
-        Some(real::SAME) => return Ok(true),
+        Some(SAME_IMAGE) => return Ok(true),
         Some(image) => ImageSpec::parse(image)?.series(),
         None => kernel.chain.first().map(|name| real::series(name)),
     };

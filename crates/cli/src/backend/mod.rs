@@ -7,6 +7,7 @@ mod sim;
 mod vm;
 
 pub use sim::Sim;
+pub use vm::check as check_guests;
 
 use crate::context::Context;
 use crate::execute::Backend;

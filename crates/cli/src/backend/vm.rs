@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::real;
 use crate::sources::CatalogSources;
 use numalab_lab::backend::{Lab, Plan};
-use numalab_lab::fit::FitError;
+use numalab_lab::fit::{self, FitError, Limits};
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::knobs;
 use numalab_lab::qemu::Timing;
@@ -46,17 +46,11 @@ pub fn prepare(
         Timing::Counters => "-vm-counters",
         Timing::Modelled => "-vm-modelled",
     };
+    let mut sources = checked(context, experiment, settings.limits)?;
     let lab = Lab::open(settings).map_err(|e| Failure::environment(format!("{e} (`numalab doctor` says more)")))?;
+    sources.lab = Some(&lab);
     let version = lab.version().to_string();
     let name = BackendName { name: "vm", version: &version };
-    let mut sources = GuestSources {
-        catalog: CatalogSources::new(context, &experiment.workloads)?,
-        context,
-        lab: &lab,
-        images: Vec::new(),
-    };
-    // Once without images: nothing is fetched or built for an experiment that is wrong.
-    experiment.cells(&sources, name)?;
     let mut kernels = real::kernels(context, &experiment.kernels, &experiment.sets)?;
     let mut images: Vec<(ImageSpec, Image)> = Vec::new();
     for spec in real::images(&mut kernels, &experiment.kernels)? {
@@ -75,6 +69,23 @@ pub fn prepare(
     let by_kernel = sources.by_kernel(kernels, experiment)?;
     drop(sources);
     Ok(Ready { backend: Box::new(Vm { lab, images: by_kernel }), cells, suffix, jobs_max: usize::MAX })
+}
+
+/// What is wrong with an experiment in guests, as far as that shows without a laboratory.
+///
+/// # Errors
+/// A bad option for guests, or anything wrong in the experiment.
+pub fn check(context: &Context, experiment: &Experiment, guest: &GuestArgs) -> Result<(), Failure> {
+    checked(context, experiment, guest.settings()?.limits).map(drop)
+}
+
+/// The sources of an experiment that has been resolved with them once, without laboratory and images: what is wrong
+/// with it is said before what the host lacks, and nothing is fetched or built for it.
+fn checked<'a>(context: &'a Context, experiment: &Experiment, limits: Limits) -> Result<GuestSources<'a>, Failure> {
+    let catalog = CatalogSources::new(context, &experiment.workloads)?;
+    let sources = GuestSources { catalog, context, limits, lab: None, images: Vec::new() };
+    experiment.cells(&sources, BackendName { name: "vm", version: "" })?;
+    Ok(sources)
 }
 
 impl Backend for Vm {
@@ -126,7 +137,10 @@ fn virtual_time(outcome: &numalab_model::record::Outcome) -> String {
 struct GuestSources<'a> {
     catalog: CatalogSources<'a>,
     context: &'a Context,
-    lab: &'a Lab,
+    /// What guests may have.
+    limits: Limits,
+    /// The laboratory, once it is open.
+    lab: Option<&'a Lab>,
     /// Images found so far.
     images: Vec<(ImageSpec, Image)>,
 }
@@ -147,7 +161,11 @@ fn shape_error(name: &Spot<String>, e: ShapeError) -> SpecError {
 impl Sources for GuestSources<'_> {
     fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
         let machine = self.catalog.machine(name)?;
-        self.lab.fit_machine(&machine).map(Arc::new).map_err(|e| shape_error(name, e))
+        let fitted = match self.lab {
+            Some(lab) => lab.fit_machine(&machine),
+            None => fit::fit_machine(&machine, self.limits),
+        };
+        fitted.map(Arc::new).map_err(|e| shape_error(name, e))
     }
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
         let mut kernels = real::kernels(self.context, names, sets)?;
@@ -179,7 +197,7 @@ impl Sources for GuestSources<'_> {
         params: &[Setting],
     ) -> Result<Workload, SpecError> {
         let resolve = &mut |m: &Machine| self.catalog.workload(name, m, seed, params);
-        self.lab.fit_workload(machine, resolve).map_err(|e| match e {
+        fit::fit_workload(machine, self.limits, resolve).map_err(|e| match e {
             FitError::Workload(e) => e,
             FitError::Shape(e) => shape_error(name, e),
         })

@@ -12,6 +12,7 @@ pub mod source;
 
 use crate::cache::{self, Cache};
 use build::Source;
+use numalab_model::kernel::{IMAGE_FORMS, IMAGE_KINDS};
 use numalab_model::spec::SpecError;
 use source::Revision;
 use std::path::{Path, PathBuf};
@@ -78,10 +79,6 @@ pub enum Which {
     Newest,
 }
 
-const KINDS: [&str; 6] = ["debian-", "deb:", "bzImage:", "vmlinux:", "tree:", "source:"];
-const EXPECTED: &str =
-    "debian-6.1, debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR or source:6.12+patch:FILE";
-
 impl std::fmt::Display for ImageSpec {
     /// As [`ImageSpec::parse`] reads it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -103,7 +100,7 @@ impl std::fmt::Display for ImageSpec {
 impl ImageSpec {
     /// Whether a text is meant as an image, rightly written or not.
     pub fn is_one(text: &str) -> bool {
-        text.starts_with(KINDS[0]) || text.contains(':')
+        text.starts_with(IMAGE_KINDS[0]) || text.contains(':')
     }
 
     /// The release series an image says it is of, e.g. `6.12`.
@@ -124,7 +121,7 @@ impl ImageSpec {
     /// # Errors
     /// What is wrong, what was expected, and the nearest kind.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        let wrong = |what: String| SpecError::plain("command line", what, EXPECTED).near(text, KINDS);
+        let wrong = |what: String| SpecError::plain("command line", what, IMAGE_FORMS).near(text, IMAGE_KINDS);
         let series = |s: &str| {
             let number = |p: &str| !p.is_empty() && p.chars().all(|c| c.is_ascii_digit());
             let parts: Vec<&str> = s.split('.').collect();

@@ -12,7 +12,7 @@
 mod parse;
 mod resolve;
 
-pub use parse::{parse, settings, KernelSpec};
+pub use parse::{parse, settings, KernelSpec, IMAGE_FORMS, IMAGE_KINDS, SAME_IMAGE};
 pub use resolve::{resolve, Lookup};
 
 use crate::machine::Machine;

@@ -26,6 +26,23 @@ pub struct KernelSpec {
     pub tunables: Vec<Setting>,
 }
 
+/// `image` of a kernel that is a setting of any other: it takes the image of the first kernel that has its own.
+pub const SAME_IMAGE: &str = "same";
+/// What the name of an image begins with.
+pub const IMAGE_KINDS: [&str; 6] = ["debian-", "deb:", "bzImage:", "vmlinux:", "tree:", "source:"];
+/// How images are written, for messages.
+pub const IMAGE_FORMS: &str =
+    "debian-6.1, debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR or source:6.12+patch:FILE";
+
+/// Whether it is the name of an image, as far as its kind goes; the rest is looked at when it boots.
+fn image(name: Spot<String>) -> Result<String, SpecError> {
+    if name.value == SAME_IMAGE || IMAGE_KINDS.iter().any(|kind| name.value.starts_with(kind)) {
+        return Ok(name.value);
+    }
+    let e = name.error(format!("`{}` is no image", name.value), format!("`{SAME_IMAGE}`, {IMAGE_FORMS}"));
+    Err(e.near(&name.value, IMAGE_KINDS.into_iter().chain([SAME_IMAGE])))
+}
+
 /// Parses a kernel file. Names of roles and tunables are checked later, by [`resolve`](super::resolve).
 ///
 /// Tunables may be written `"group.key" = value` or `group.key = value`; TOML makes a table of the
@@ -43,7 +60,7 @@ pub fn parse(file: &str, text: &str) -> Result<KernelSpec, SpecError> {
         title: root.title()?,
         about: text_or_empty(&root, "about")?,
         since: text_or_empty(&root, "since")?,
-        image: root.opt_str("image")?.map(|s| s.value),
+        image: root.opt_str("image")?.map(image).transpose()?,
         roles: roles(&root)?,
         tunables: tunables(&root)?,
     };

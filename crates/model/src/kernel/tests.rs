@@ -226,3 +226,15 @@ fn numa_balancing_is_off_on_one_node_unless_it_was_set() {
     expect(balancing("1x1x4x1", PLAIN, &["system.numa_balancing=1"]), "1", "--set", set);
     expect(balancing("1x1x4x1", PLAIN, &["system.numa_balancing=0"]), "0", "--set", &set.replace("=1", "=0"));
 }
+
+#[test]
+fn an_image_is_checked_where_it_is_written() {
+    let with = |image: &str| parse("k.toml", &format!("name = \"k\"\ntitle = \"T\"\nimage = \"{image}\"\n"));
+    for good in ["same", "debian-6.12", "source:6.12+patch:a.patch", "tree:/linux"] {
+        assert_eq!(with(good).unwrap().image.as_deref(), Some(good));
+    }
+    let e = with("ubuntu").unwrap_err();
+    assert!(e.to_string().starts_with("k.toml:3:"), "{e}");
+    assert!(e.to_string().contains("`ubuntu` is no image"), "{e}");
+    assert!(with("sourec:6.12").unwrap_err().to_string().contains("source:"));
+}

@@ -149,6 +149,10 @@ pub struct ThpCompared {
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let notes = args.notes.as_deref().map(notes::Notes::read).transpose()?.unwrap_or_default();
     let benches = args.image.iter().map(|image| Bench::new(context, args, image)).collect::<Result<Vec<_>, _>>()?;
+    // All of what is asked, before the first guest.
+    for bench in &benches {
+        backend::check_guests(context, &experiment_of(context, args, bench.image)?, &bench.guest)?;
+    }
     let mut report = Vec::new();
     for bench in &benches {
         report.push(one_image(context, args, bench)?);
