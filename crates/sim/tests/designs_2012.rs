@@ -243,3 +243,15 @@ fn the_designs_are_deterministic() {
         assert_eq!(go(&kernel(name), "numa02_SMT", &params), go(&kernel(name), "numa02_SMT", &params));
     }
 }
+
+/// khugepaged rests after a round, and a round lasts as long as its copies do: with collapses of 100 ms it joins no more
+/// than ten huge pages a second.
+#[test]
+fn khugepaged_works_for_as_long_as_its_copies_take() {
+    let mut slow = machine("e7-4807-4s");
+    slow.costs.collapse_ns = 100e6;
+    let w = workload("numa02_SMT", &slow, 3, &[("loops", "120")]);
+    let out = run(&slow, &w, &kernel(AUTONUMA), 3);
+    let (joined, elapsed) = (counter(&out, "thp_collapse_alloc"), scalar(&out, "elapsed_s"));
+    assert!(joined > 0 && joined as f64 <= 10.0 * elapsed + 1.0, "{joined} huge pages in {elapsed} s");
+}
