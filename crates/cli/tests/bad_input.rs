@@ -66,6 +66,8 @@ fn unknown_names() {
     ] {
         lab.refused(line, &parts);
     }
+    // Before anything that the machine at hand may lack for guests.
+    lab.refused("validate --machine nosuch", &["no machine `nosuch`"]);
     lab.refused("run --machine 2x1x2x1 --workload sweep.toml --kernel 6.3,6.3", &["kernel `6.3` is named twice"]);
     lab.refused("run --machine 2x1x2x1 --workload sweep.toml,sweep.toml --kernel 6.3", &["is named twice"]);
 }
