@@ -66,8 +66,6 @@ fn unknown_names() {
     ] {
         lab.refused(line, &parts);
     }
-    // Before anything that the machine at hand may lack for guests.
-    lab.refused("validate --machine nosuch", &["no machine `nosuch`"]);
     lab.refused("run --machine 2x1x2x1 --workload sweep.toml --kernel 6.3,6.3", &["kernel `6.3` is named twice"]);
     lab.refused("run --machine 2x1x2x1 --workload sweep.toml,sweep.toml --kernel 6.3", &["is named twice"]);
 }
@@ -445,4 +443,20 @@ fn a_table_is_not_reproduced_into_another_experiment() {
     lab.write("mine/thesis.txt", "x");
     lab.refused("reproduce 003 --out mine", &["it holds other files, such as mine/thesis.txt"]);
     assert_eq!(lab.tree("mine").len(), 1);
+}
+
+/// What is wrong with an experiment in guests is said before what the host lacks for them.
+#[test]
+fn a_bad_spec_comes_before_a_missing_worker() {
+    let lab = lab();
+    let code_of = |line: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
+        let command = command.args(line.split_whitespace()).current_dir(lab.path("."));
+        command.env("NUMALAB_WORKER", lab.path("no-worker")).output().unwrap().status.code()
+    };
+    let run = "run --backend vm --machine 2x1x2x1 --kernel debian-6.12 --out d --workload";
+    assert_eq!(code_of(&format!("{run} sweep.toml")), Some(3), "the worker is missing");
+    assert_eq!(code_of("validate --out d"), Some(3));
+    assert_eq!(code_of(&format!("{run} nosuch")), Some(2));
+    assert_eq!(code_of("validate --out d --machine nosuch"), Some(2));
 }
