@@ -53,7 +53,7 @@ fn solving_an_epoch_allocates_nothing() {
             .collect()
     };
     let epochs = [pairs(0.5), pairs(20.0), pairs(1.0)[..700].to_vec(), Vec::new()];
-    let copies = [PageCopy { from_node: 0, to_node: 9, gbps: 3.0 }];
+    let copies = [PageCopy { from_node: 0, to_node: 9, gbps: 3.0, clears: false }];
     let mut c = Contention::new(&m);
     let before = CALLS.with(Cell::get);
     for flows in &epochs {

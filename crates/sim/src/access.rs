@@ -139,39 +139,31 @@ impl World<'_> {
     }
 
     fn barrier(&mut self, task: u32, id: usize, spin: bool, now: u64) -> Step {
-        let waiter = Waiter { task, since_ns: now, spin };
-        if let Some(at) = self.barriers[id].arrive(waiter) {
-            let mut released = std::mem::take(&mut self.released);
-            self.barriers[id].release(&mut released);
-            for w in released.drain(..) {
-                self.release(w, at, task);
-            }
-            self.released = released;
-            let t = &mut self.tasks[task as usize];
-            t.advance();
-            if at > now {
-                // Others arrive later in model time: wait for them like everyone else.
-                t.activity = Activity::Asleep;
-                if spin {
-                    t.activity = Activity::Spinning { since_ns: now };
-                    t.released_ns = at;
-                    return Step::Go;
-                }
-                let wake = crate::event::Event::Wake { task, waker: u32::MAX, sleep: t.sleep };
-                self.queue.push(at, wake);
-                return Step::Stop(Pending::Wait);
-            }
-            return Step::Go;
-        }
         let t = &mut self.tasks[task as usize];
         t.advance();
-        if spin {
-            t.activity = Activity::Spinning { since_ns: now };
-            t.released_ns = u64::MAX;
-            return Step::Go;
+        t.activity = if spin { Activity::Spinning { since_ns: now } } else { Activity::Asleep };
+        t.released_ns = u64::MAX;
+        if self.barriers[id].arrive(Waiter { task, since_ns: now, spin }) {
+            let mut released = std::mem::take(&mut self.released);
+            self.barriers[id].release(&mut released);
+            // Slices are planned ahead, so the last to arrive need not be the last that was planned.
+            if let Some(last) = released.pop() {
+                // It finds the barrier open and goes on, also where its sleep has been planned.
+                if spin {
+                    self.release(last, last.since_ns, last.task);
+                } else {
+                    self.tasks[last.task as usize].activity = Activity::Running;
+                }
+                for w in released.drain(..) {
+                    self.release(w, last.since_ns, last.task);
+                }
+            }
+            self.released = released;
         }
-        t.activity = Activity::Asleep;
-        Step::Stop(Pending::Wait)
+        match self.tasks[task as usize].activity {
+            Activity::Asleep => Step::Stop(Pending::Wait),
+            _ => Step::Go,
+        }
     }
 
     fn release(&mut self, w: Waiter, at: u64, waker: u32) {

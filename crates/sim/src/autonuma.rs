@@ -369,10 +369,7 @@ impl World<'_> {
         };
         let sources = self.collapse_into(process, id, chunk, Got { node, frame });
         let ns = self.collapse_ns(&sources, node);
-        for &from in &sources {
-            self.rates.copied(from, node, PAGE_BYTES, ns);
-            self.designs.counters.pages_copied += u64::from(from != node);
-        }
+        self.designs.counters.pages_copied += sources.iter().filter(|&&from| from != node).count() as u64;
         self.processes[process].space.vma_mut(id).remember_collapsed(chunk, last, marked);
         self.designs.counters.thp_collapse_alloc += 1;
         let ns = ns as u64 + self.flush_from_daemon(process, CHUNK_PAGES);
@@ -380,15 +377,16 @@ impl World<'_> {
         (SlotVerdict::Collapse, ns)
     }
 
-    /// Time to copy pages of the nodes `sources` into a huge page of `node`. The daemon is taken to run beside it; the
-    /// machine's cost is that of idle memory.
-    fn collapse_ns(&self, sources: &[usize], node: usize) -> f64 {
+    /// Collapses pages of the nodes `sources` into a huge page of `node`: the entries, and the copies, which memory sees.
+    /// The daemon is taken to run beside the huge page. Returns the time.
+    pub(crate) fn collapse_ns(&mut self, sources: &[usize], node: usize) -> f64 {
         let cpu = self.machine.nodes[node].cpus.first().copied();
-        let waits = |from: usize| match cpu {
-            Some(cpu) => self.costs.copy_4k_ns(from, node, self.copy_slowdown(cpu, from, node) - 1.0),
-            None => 0.0,
-        };
-        let idle_ns = self.machine.costs.collapse_ns * sources.len() as f64 / CHUNK_PAGES as f64;
-        idle_ns + sources.iter().map(|&from| waits(from)).sum::<f64>()
+        let slowdown = |from| cpu.map_or(1.0, |cpu| self.copy_slowdown(cpu, from, node));
+        let copies: f64 = sources.iter().map(|&from| self.costs.copy_4k_ns(from, node, slowdown(from))).sum();
+        let ns = self.machine.costs.collapse_ns + copies;
+        for &from in sources {
+            self.rates.copied(from, node, PAGE_BYTES, ns);
+        }
+        ns
     }
 }

@@ -10,7 +10,7 @@ use numalab_kernel::mm::khugepaged::{
     scan_slot, slot::too_far_apart, slot::Target, target_node, Pace, Pause, SlotFacts, SlotVerdict,
 };
 use numalab_kernel::mm::thp::collapse_gfp;
-use numalab_kernel::mm::{ChunkKind, Gfp, Got, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES};
+use numalab_kernel::mm::{ChunkKind, Gfp, Got, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::topology::NodeMask;
 
@@ -94,15 +94,28 @@ impl World<'_> {
             let (processes, shared, hands) = (&mut self.processes, &mut self.shared, &mut self.hands);
             let mut env = Spaces { processes, shared, hands, forget: self.numa.cpupid_forgotten_from() };
             self.memory.kswapd_step(node, &mut env, &mut work);
-            used += PASS_NS.max(self.background_ns(&work, used));
+            let ns = PASS_NS.max(self.background_ns(&work, used));
+            self.copied_by_daemon(node, &work, ns);
+            used += ns;
         }
         if used < EPOCH_NS && self.memory.kcompactd(node).is_woken() {
             let mut work = Work::default();
             self.memory.run_kcompactd(node, &mut work);
-            used += PASS_NS.max(self.background_ns(&work, used));
+            let ns = PASS_NS.max(self.background_ns(&work, used));
+            self.copied_by_daemon(node, &work, ns);
+            used += ns;
         }
         self.occupy(node, used.min(EPOCH_NS));
         self.daemons.over_ns[node] = used.saturating_sub(EPOCH_NS);
+    }
+
+    /// What a kernel thread of `node` copies in `ns`: pages that go to the slower tier, and those that compaction moves.
+    /// (What tasks do themselves in direct reclaim loads no memory.)
+    fn copied_by_daemon(&mut self, node: usize, work: &Work, ns: u64) {
+        if let Some(to) = self.memory.demotion_target(node) {
+            self.rates.copied(node, to, work.demoted * PAGE_BYTES, ns as f64);
+        }
+        self.rates.copied(node, node, work.compact_moved * PAGE_BYTES, ns as f64);
     }
 
     /// Time of a kernel thread's work, waits for the swap device included.
@@ -257,12 +270,10 @@ impl World<'_> {
             }
         }
         let from = self.collapse_into(process, id, chunk, got);
-        let beside = self.machine.nodes[got.node].cpus.first().copied();
-        let slowdown = |node| beside.map_or(1.0, |cpu| self.copy_slowdown(cpu, node, got.node));
-        let copies: f64 = from.iter().map(|&n| self.costs.copy_4k_ns(n, got.node, slowdown(n))).sum();
+        let copied = self.collapse_ns(&from, got.node);
         self.memory.events.pages_collapsed += 1;
         self.processes[process].flush_debt_ns += self.machine.costs.flush_target_ns as u64;
-        *used += self.background_ns(&work, *used) + (self.machine.costs.collapse_ns + copies) as u64;
+        *used += self.background_ns(&work, *used) + copied as u64;
         SlotVerdict::Collapse
     }
 }

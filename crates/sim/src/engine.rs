@@ -200,6 +200,8 @@ pub struct World<'a> {
     pub(crate) lru_batches: LruBatches,
     /// Scratch space of scans: pages of a mapping that are in batches.
     pub(crate) batched: Vec<(u32, u16)>,
+    /// Pages of each flush of the scan at hand.
+    pub(crate) flushes: Vec<u64>,
     /// Tasks asleep until the migration of a page ends.
     pub(crate) page_waiters: Vec<(PageRef, u32)>,
     /// Pages under migration, and the task that migrates each.
@@ -286,6 +288,7 @@ impl<'a> World<'a> {
             shared: SharedMemory::default(),
             lru_batches: LruBatches::new(machine.cpu_count(), cfg.mm.vm.lru_batch as usize),
             batched: Vec::with_capacity(cfg.mm.vm.lru_batch as usize * machine.cpu_count()),
+            flushes: Vec::with_capacity(64),
             page_waiters: Vec::new(),
             migrating: Vec::new(),
             sharing_until_ns: 0,

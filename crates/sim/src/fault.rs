@@ -10,7 +10,7 @@ use crate::place::Placed;
 use crate::policy::page_index;
 use crate::window::Met;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{OwnPage, PageClass, PageState, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{OwnPage, PageClass, PageState, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
 use numalab_kernel::numa::migrate::NodeMemory as _;
@@ -131,18 +131,16 @@ impl World<'_> {
         }
         let mut ns = self.break_zeros(s);
         let Some(Placed { huge, got }) = self.place(s, clock, &mut ns) else { return (ns, FaultEnd::OutOfMemory) };
-        let slower = self.rates.latency_factor(here, got.node);
         let vma = self.processes[s.process].space.vma_mut(s.vma);
-        let fault = if huge {
+        if huge {
             vma.populate_huge(s.chunk, got.node, got.frame);
             // A huge page goes to the LRU at once, and all that its CPU has gathered with it (folio_add_lru).
             self.lru_batches.drain(s.cpu, &mut self.shared);
-            self.costs.huge_fault_ns(here, got.node, slower)
         } else {
             vma.populate(s.chunk, s.page, got.node, got.frame);
             self.joins_lru(s);
-            self.costs.minor_fault_ns(here, got.node, slower)
-        };
+        }
+        let fault = self.fill_ns(here, got.node, huge);
         self.log_first_touch(got.node, if huge { CHUNK_PAGES } else { 1 });
         self.race_to_fill(s, huge, clock, ns + fault as u64);
         if huge && self.cfg.mm.vm.fault_holds_mmap_lock {
@@ -150,6 +148,18 @@ impl World<'_> {
             p.filling_until_ns = p.filling_until_ns.max(clock + ns + fault as u64);
         }
         (ns + fault as u64, FaultEnd::Go)
+    }
+
+    /// The fault of a page of `node` that a CPU of `here` clears; returns its time.
+    pub(crate) fn fill_ns(&mut self, here: usize, node: usize, huge: bool) -> f64 {
+        let slower = self.rates.latency_factor(here, node);
+        let (ns, bytes) = if huge {
+            (self.costs.huge_fault_ns(here, node, slower), CHUNK_BYTES)
+        } else {
+            (self.costs.minor_fault_ns(here, node, slower), PAGE_BYTES)
+        };
+        self.rates.cleared(here, node, bytes, ns);
+        ns
     }
 
     /// A new page of a mapping's own starts in the batch of its CPU.
@@ -161,7 +171,7 @@ impl World<'_> {
 
     fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
         self.vm.pgfault += 1;
-        let before = self.log_before(task);
+        let mut before = self.log_before(task);
         let process = self.tasks[task as usize].process as usize;
         let p = &mut self.processes[process];
         let at = FaultSite { task, cpu, now: clock / self.cfg.jiffy_ns() };
@@ -179,6 +189,8 @@ impl World<'_> {
             result = self.migrate_page(at, f, &facts, target, clock, &mut ns);
             if result == MigrateResult::Migrated {
                 met = self.second_hint_fault(task, f, &mut facts, clock, ns);
+                // What the other thread's fault decided is logged as its own.
+                before = self.log_before(task);
             }
         }
         let (sched, processes, moves) = (&mut self.sched, &self.processes, &mut self.moves);

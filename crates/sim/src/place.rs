@@ -166,8 +166,7 @@ impl World<'_> {
         self.memory.events.pswpin += 1;
         self.memory.events.pgmajfault += 1;
         ns += self.pay(&Work { swapped_in: 1, ..Work::default() }, clock + ns);
-        let fault = self.costs.minor_fault_ns(here, got.node, self.rates.latency_factor(here, got.node));
-        Some(ns + fault as u64)
+        Some(ns + self.fill_ns(here, got.node, false) as u64)
     }
 
     /// The entry of a swapped page shows the page, which is in memory again.

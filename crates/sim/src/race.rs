@@ -68,17 +68,12 @@ impl World<'_> {
         };
         let ns = self.pay(&work, clock);
         let Some(Placed { huge, got }) = got else { return ns + self.machine.costs.exception_ns as u64 };
-        let slower = self.rates.latency_factor(here, got.node);
         let class = if huge { PageClass::AnonHuge } else { PageClass::Anon };
         self.memory.free_page(got.node, got.frame, class);
-        if huge {
-            if !self.cfg.mm.thp.counts_unused_alloc {
-                self.memory.events.thp_fault_alloc -= 1;
-            }
-            ns + self.costs.huge_fault_ns(here, got.node, slower) as u64
-        } else {
-            ns + self.costs.minor_fault_ns(here, got.node, slower) as u64
+        if huge && !self.cfg.mm.thp.counts_unused_alloc {
+            self.memory.events.thp_fault_alloc -= 1;
         }
+        ns + self.fill_ns(here, got.node, huge) as u64
     }
 
     /// Time for a line that one CPU has just written to reach another: a hit of their cache, or about what memory at that

@@ -142,23 +142,23 @@ impl World<'_> {
         };
         let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
         let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
-        let line = self.rates.latency_ns(pace.kind, pace.place, on_node) * slower;
+        let line = self.rates.latency_ns(pace.kind, pace.place, on_node);
         let table = if walk.leaf_miss > 0.0 {
-            walk.leaf_miss * self.rates.latency_ns(pace.kind, pace.place, tables) * slower
+            walk.leaf_miss * self.rates.latency_ns(pace.kind, pace.place, tables)
         } else {
             0.0
         };
         // The page of zeros is in the first-level cache of whoever reads it.
         let own = 1.0 - pace.zeros;
-        let walked = walk.fixed_ns * slower + table;
-        let missed = line + self.tlb.overhead_ns() * slower;
+        let walked = (walk.fixed_ns + table) * slower;
+        let missed = (line + self.tlb.overhead_ns()) * slower;
         let cached = (pace.llc * self.cache.llc_ns + pace.l2 * self.cache.l2_ns) * slower;
         let floor = |ns: f64| ns.max(SHORTEST_NS);
         RandomTimes {
             cold: floor(own * missed + walked + compute),
             warm: floor(own * (pace.missing() * missed + cached) + walked + compute),
-            line,
-            table,
+            line: own * line / in_flight,
+            table: table / in_flight,
         }
     }
 }
@@ -170,8 +170,8 @@ struct RandomTimes {
     cold: f64,
     /// Caches loaded.
     warm: f64,
-    /// A miss's wait for its line; the overhead around it asks nothing of memory.
+    /// How long a miss occupies memory. The overhead around it, and what a busy sibling takes, ask nothing of it.
     line: f64,
-    /// Waiting for lines of page tables.
+    /// The same for lines of page tables.
     table: f64,
 }

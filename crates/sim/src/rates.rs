@@ -23,6 +23,8 @@ pub struct AccessKind {
     pub cap_gbps: f64,
     /// Share of the traffic that is write-back.
     pub write: f64,
+    /// Lines written back beside each line that the thread waits for ([`Flow::back`]).
+    pub back: f64,
     /// Random lines (bank conflicts).
     pub random: bool,
 }
@@ -39,6 +41,7 @@ impl AccessKind {
             cap_gbps: self.cap_gbps,
             extra_ns: 0.0,
             write: self.write,
+            back: self.back,
             random: self.random,
         }
     }
@@ -88,7 +91,8 @@ pub struct Rates {
     threads: Vec<f64>,
     /// `[kind][src node][dst]`.
     flows: Vec<Flow>,
-    /// Bytes that the kernel copies: `[from][to][epoch]`, where the current epoch is `epoch` and the next ones follow.
+    /// Bytes that the kernel copies and, after all of those, clears: `[from][to][epoch]`, where the current epoch is
+    /// `epoch` and the next ones follow.
     copied_bytes: Vec<f64>,
     epoch: usize,
     copies: Vec<PageCopy>,
@@ -104,6 +108,13 @@ const COPY_EPOCHS: usize = 16;
 
 /// Damping of the occupancy between epochs (machines.md section 6.2).
 const DAMPING: f64 = 0.5;
+
+/// No copies, or clears, between any two nodes.
+fn pairs(nodes: usize, clears: bool) -> impl Iterator<Item = PageCopy> {
+    let none =
+        move |i: usize| PageCopy { from_node: (i / nodes) as u32, to_node: (i % nodes) as u32, gbps: 0.0, clears };
+    (0..nodes * nodes).map(none)
+}
 
 /// The node with memory that answers a node soonest: itself, unless it has none.
 fn nearest_memory(machine: &Machine, node: usize) -> usize {
@@ -162,11 +173,9 @@ impl Rates {
             occupancy_ns: vec![0.0; n],
             threads: vec![0.0; n],
             flows,
-            copied_bytes: vec![0.0; nodes * nodes * COPY_EPOCHS],
+            copied_bytes: vec![0.0; 2 * nodes * nodes * COPY_EPOCHS],
             epoch: 0,
-            copies: (0..nodes * nodes)
-                .map(|i| PageCopy { from_node: (i / nodes) as u32, to_node: (i % nodes) as u32, gbps: 0.0 })
-                .collect(),
+            copies: [false, true].into_iter().flat_map(|clears| pairs(nodes, clears)).collect(),
             latency_factor: vec![Cell::new(0.0); nodes * nodes],
             contention: Contention::new(machine),
             settled: false,
@@ -185,7 +194,8 @@ impl Rates {
             Pattern::Chase | Pattern::Reuse { .. } => (1.0, true),
         };
         let write = a.write / (1.0 + a.write);
-        AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, random }
+        let back = if random { a.write } else { 0.0 };
+        AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, back, random }
     }
     /// Kinds of an access; those of another workload's are taken for the first.
     pub fn kinds_of(&self, machine: &Machine, a: &Access) -> KindSet {
@@ -277,8 +287,17 @@ impl Rates {
     /// The kernel begins to copy `bytes` from one node to another, which takes it `ns`.
     #[inline]
     pub fn copied(&mut self, from: usize, to: usize, bytes: u64, ns: f64) {
+        self.spread(from * self.nodes + to, bytes, ns);
+    }
+    /// The kernel begins to clear `bytes` of a node from a CPU of `cpu_node`, which takes it `ns`.
+    #[inline]
+    pub fn cleared(&mut self, cpu_node: usize, node: usize, bytes: u64, ns: f64) {
+        self.spread((self.nodes + cpu_node) * self.nodes + node, bytes, ns);
+    }
+    #[inline]
+    fn spread(&mut self, pair: usize, bytes: u64, ns: f64) {
         let epochs = ((ns / EPOCH_NS as f64) as usize + 1).min(COPY_EPOCHS);
-        let pair = (from * self.nodes + to) * COPY_EPOCHS;
+        let pair = pair * COPY_EPOCHS;
         for later in 0..epochs {
             self.copied_bytes[pair + (self.epoch + later) % COPY_EPOCHS] += bytes as f64 / epochs as f64;
         }
@@ -297,7 +316,7 @@ impl Rates {
             self.slow.fill(0.0);
             self.each(|r, at, flow, place| {
                 let gbps = r.contention.rates()[flow].gbps;
-                r.slow[place] += r.threads[at] * gbps / r.port_gbps;
+                r.slow[place] += r.threads[at] * (1.0 + r.kinds[at / (r.places * r.nodes)].back) * gbps / r.port_gbps;
             });
             self.slow.iter_mut().for_each(|s| *s = s.max(1.0));
             self.settled &= self.slow == self.slow_before;

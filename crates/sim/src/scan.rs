@@ -4,7 +4,7 @@ use crate::engine::World;
 use crate::process::ProcessState;
 use numalab_kernel::hw::cost::ScanWork;
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_kernel::mm::{AddressSpace, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES};
+use numalab_kernel::mm::{AddressSpace, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
@@ -22,8 +22,8 @@ struct ScanView<'a> {
     states: &'a mut [Option<VmaNuma>],
     /// The scanning thread's own policy lacks migrate-on-fault.
     policy_without_mof: bool,
-    /// Calls that changed something, each followed by one flush.
-    flushes: u64,
+    /// Pages of each call that changed something, which is followed by one flush of its range.
+    flushes: &'a mut Vec<u64>,
     /// Populated entries looked at and left alone.
     skipped: u64,
     /// For the log, if there is one.
@@ -71,7 +71,9 @@ impl ScanSpace for ScanView<'_> {
         }
         let vma = self.space.vma_mut(id);
         let out = vma.mark_range_but(start, end, rules, self.batched, self.shared);
-        self.flushes += u64::from(out.updates > 0);
+        if out.updates > 0 {
+            self.flushes.push((end - start) / PAGE_BYTES);
+        }
         self.skipped += out.skipped;
         if let Some(visits) = &mut self.visits {
             match visits.last_mut().filter(|v| v.vma == id as u32 && v.skipped.is_none()) {
@@ -110,6 +112,7 @@ impl World<'_> {
         };
         let ProcessState { space, vma_numa, vma_policy, .. } = p;
         let visits = self.log.on().then_some(&mut self.log.visits);
+        self.flushes.clear();
         let mut view = ScanView {
             space,
             shared: &mut self.shared,
@@ -119,15 +122,15 @@ impl World<'_> {
             policies: vma_policy,
             states: vma_numa,
             policy_without_mof: !t.policy.migrates_on_fault(),
-            flushes: 0,
+            flushes: &mut self.flushes,
             skipped: 0,
             visits,
         };
         let report = self.numa.scan_work(task, args, &mut view);
-        let (flushes, skipped) = (view.flushes, view.skipped);
+        let skipped = view.skipped;
         let mut ns = self.scan_cost_ns(&report, skipped) as u64;
-        for _ in 0..flushes {
-            ns += self.shoot_down(cpu, task, report.pages_walked);
+        for i in 0..self.flushes.len() {
+            ns += self.shoot_down(cpu, task, self.flushes[i]);
         }
         if report.updates > 0 {
             self.processes[process].protecting_until_ns = clock + ns;

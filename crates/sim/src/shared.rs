@@ -58,8 +58,7 @@ impl World<'_> {
             None => {
                 let (class, mut waited) = (self.shared.object(at.object).backing.class(false), 0);
                 let got = self.place_base(s, class, self.now_ns, &mut waited)?;
-                let fault = self.costs.minor_fault_ns(here, got.node, self.rates.latency_factor(here, got.node));
-                (got.node, got.frame, fault + waited as f64)
+                (got.node, got.frame, self.fill_ns(here, got.node, false) + waited as f64)
             }
         };
         let b = self.shared.block_of(at);

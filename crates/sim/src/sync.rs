@@ -17,29 +17,25 @@ pub struct Waiter {
 #[derive(Clone, Debug, Default)]
 pub struct Barrier {
     width: usize,
-    latest_ns: u64,
     waiting: Vec<Waiter>,
 }
 
 impl Barrier {
     /// A barrier for `width` threads.
     pub fn new(width: u32) -> Self {
-        Self { width: width as usize, latest_ns: 0, waiting: Vec::with_capacity(width as usize) }
+        Self { width: width as usize, waiting: Vec::with_capacity(width as usize) }
     }
-    /// A task arrives. Returns the time of release when it is the last one; the others are then in
-    /// [`release`](Self::release). Arrivals may be reported out of time order.
-    pub fn arrive(&mut self, waiter: Waiter) -> Option<u64> {
-        self.latest_ns = self.latest_ns.max(waiter.since_ns);
-        if self.waiting.len() + 1 == self.width {
-            return Some(self.latest_ns);
-        }
+    /// A task arrives; returns whether all are there now. They are then in [`release`](Self::release). Arrivals may be
+    /// reported out of time order.
+    pub fn arrive(&mut self, waiter: Waiter) -> bool {
         self.waiting.push(waiter);
-        None
+        self.waiting.len() == self.width
     }
-    /// Takes the waiters, in order of arrival, into `out` and resets the barrier.
+    /// Takes all who have arrived, in the order in which they did, into `out` and resets the barrier. The last of them opens
+    /// it and wakes the others.
     pub fn release(&mut self, out: &mut Vec<Waiter>) {
         out.append(&mut self.waiting);
-        self.latest_ns = 0;
+        out.sort_by_key(|w| w.since_ns);
     }
 }
 
@@ -113,16 +109,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn barrier_releases_at_the_latest_arrival() {
+    fn barrier_opens_with_the_latest_arrival() {
         let mut b = Barrier::new(3);
         let w = |task, since_ns| Waiter { task, since_ns, spin: false };
-        assert_eq!(b.arrive(w(0, 50)), None);
-        assert_eq!(b.arrive(w(1, 90)), None);
-        assert_eq!(b.arrive(w(2, 70)), Some(90));
+        assert!(!b.arrive(w(0, 50)));
+        assert!(!b.arrive(w(1, 90)));
+        assert!(b.arrive(w(2, 70)));
         let mut out = Vec::new();
         b.release(&mut out);
-        assert_eq!(out.iter().map(|w| w.task).collect::<Vec<_>>(), [0, 1]);
-        assert_eq!(b.arrive(w(0, 100)), None);
+        assert_eq!(out.iter().map(|w| w.task).collect::<Vec<_>>(), [0, 2, 1]);
+        assert!(!b.arrive(w(0, 100)));
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::host::Host;
 use crate::log::Fault;
 use crate::policy::page_index;
 use numalab_kernel::mm::PAGE_BYTES;
+use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
 
 /// How a page that is about to move was met.
@@ -59,8 +60,13 @@ impl World<'_> {
         let policy = policy.at_hint_fault(page_index(p.space.vma(f.vma), f.chunk, f.page, 0));
         let state = p.vma_numa[f.vma].as_mut();
         let decision = self.numa.hint_fault_decide(at, facts, state, &policy, &self.memory);
-        // The page is off the LRU, or about to be, so nobody else can isolate it.
-        let result = if decision.target.is_some() { MigrateResult::Refused } else { MigrateResult::NotTried };
+        let result = if decision.target.is_some() {
+            // The page is off the LRU, or about to be, so nobody else can isolate it.
+            self.numa.reasons.refused[Refusal::NotIsolated as usize] += 1;
+            MigrateResult::Refused
+        } else {
+            MigrateResult::NotTried
+        };
         let (sched, processes, moves) = (&mut self.sched, &self.processes, &mut self.moves);
         let mut host = Host { sched, processes, moves, due_moves: &self.due_moves };
         let out = self.numa.hint_fault_done(at, facts, &decision, result, &mut host);

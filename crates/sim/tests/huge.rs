@@ -60,9 +60,10 @@ fn without_native_migration_they_split_migrate_and_collapse_again() {
         mm.thp.set("native_migration", "false").unwrap();
         mm.khugepaged.set("scan_sleep_millisecs", "100").unwrap();
     });
-    // One by one; a range that is collapsed half-way is collapsed where most of it still lies, and moves again.
+    // One by one; a range that is collapsed half-way is collapsed where most of it lies. If that is still the wrong node, it
+    // moves again; if it is the right one, up to 255 pages come with it and need no move of their own.
     let moved = counter(&o, "numa_pages_migrated");
-    assert!((32 * 512..34 * 512).contains(&moved), "{moved}");
+    assert!((32 * 257..34 * 512).contains(&moved), "{moved}");
     // Collapsed ones are marked again, split again, collapsed again.
     let (split, collapsed) = (counter(&o, "thp_migration_split"), counter(&o, "pages_collapsed"));
     assert!(split >= 32 && counter(&o, "thp_split_page") == split, "{split}");

@@ -39,8 +39,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// Time of reclaim, swap and compaction, ns: what a task waits for that reclaims directly. Copies, splits and
-    /// reverse-map steps are priced by the caller, who knows the nodes.
+    /// Time of reclaim, swap, demotion and compaction, ns: what a task waits for that reclaims directly. Other copies,
+    /// splits and reverse-map steps are priced by the caller, who knows the nodes.
     pub fn reclaim_ns(&self, costs: &KernelCosts, swap: &SwapTunables) -> f64 {
         let out = costs.swap_out_ns + f64::from(swap.write_page_ns);
         let back = costs.swap_in_ns + f64::from(swap.read_page_ns);
@@ -51,7 +51,7 @@ impl Work {
             + self.swapped_out as f64 * out
             + self.written as f64 * f64::from(swap.write_page_ns)
             + self.swapped_in as f64 * back
-            + self.demoted as f64 * costs.migrate_4k_batched_ns
+            + self.demoted as f64 * (costs.migrate_4k_batched_ns + costs.copy_4k_remote_ns)
             + self.compaction_ns(costs)
     }
     /// Time of compaction alone, ns.

@@ -106,12 +106,12 @@ impl NumaBalancing {
         if limited && !self.limits[target].admit(self.cfg.hz, at.now, page.pages) {
             return Some(Refusal::RateLimited);
         }
-        if nearly_full(zones, page.pages) {
-            return Some(Refusal::NearlyFull);
-        }
-        // 6.1 finds a huge page with several mappings when isolating it: the references do not add up.
+        // From 5.13 on numamigrate_isolate_page begins with this.
         if self.cfg.switches.refuse_shared_thp && page.huge && page.mapcount > 1 {
             return Some(Refusal::SharedThp);
+        }
+        if nearly_full(zones, page.pages) {
+            return Some(Refusal::NearlyFull);
         }
         (!isolatable).then_some(Refusal::NotIsolated)
     }

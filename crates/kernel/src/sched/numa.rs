@@ -3,6 +3,7 @@
 
 use super::balance::Idle;
 use super::event::Why;
+use super::pelt::Pelt;
 use super::rq::task::{TaskId, NO_NODE};
 use super::scheduler::Scheduler;
 
@@ -95,13 +96,22 @@ impl Scheduler {
     pub fn exec_start_ns(&self, task: TaskId) -> u64 {
         self.tasks[task as usize].exec_start.max(0) as u64
     }
-    /// Load average of a task as of its last update.
+    /// Load average of a task. That of one that runs is kept up by every tick (`entity_tick`), so it is as it would be at
+    /// the time of the last call; any other's is as of its last update.
     pub fn task_load_now(&self, task: TaskId) -> u64 {
-        self.tasks[task as usize].pelt.load
+        self.running_average(task).load
     }
-    /// Decayed load sum of a task as of its last update, at most 47742 (`se.avg.load_sum`).
+    /// Decayed load sum of a task, at most 47742 (`se.avg.load_sum`), of the same age.
     pub fn load_sum(&self, task: TaskId) -> u64 {
-        self.tasks[task as usize].pelt.load_sum()
+        self.running_average(task).load_sum()
+    }
+    fn running_average(&self, task: TaskId) -> Pelt {
+        let t = &self.tasks[task as usize];
+        if self.rqs[t.cpu as usize].cur == task {
+            t.average_at(self.now, true)
+        } else {
+            t.pelt
+        }
     }
     /// Whether every hardware thread of the CPU's core is idle.
     pub fn is_core_idle(&self, cpu: u32) -> bool {

@@ -321,7 +321,7 @@ fn copies_are_background_load() {
     let mut c = Contention::new(&m);
     c.solve(&flows, &[]);
     let before = c.rates()[0];
-    c.solve(&flows, &[PageCopy { from_node: 0, to_node: 1, gbps: 60.0 }]);
+    c.solve(&flows, &[PageCopy { from_node: 0, to_node: 1, gbps: 60.0, clears: false }]);
     let after = c.rates()[0];
     assert!(after.latency_ns > before.latency_ns);
     near(c.node_gbps(0), 60.0, 1e-9);
@@ -331,14 +331,45 @@ fn copies_are_background_load() {
     near(c.link_gbps(0, false), 60.0, 1e-9);
     assert_eq!(c.link_gbps(0, true), 0.0);
     // More than the machine can copy leaves threads a fifth.
-    c.solve(&[Flow::stream(&m, 1, 1, 64.0)], &[PageCopy { from_node: 1, to_node: 1, gbps: 1e4 }]);
+    c.solve(&[Flow::stream(&m, 1, 1, 64.0)], &[PageCopy { from_node: 1, to_node: 1, gbps: 1e4, clears: false }]);
     near(64.0 * c.rates()[0].gbps, 0.2 * 0.96 * 171.5, 1e-6);
     // Demotion: the expander has no CPU, so the link is not crossed and the reader is the DRAM node's.
     let m = machines::cxl();
     let mut c = Contention::new(&m);
-    c.solve(&[], &[PageCopy { from_node: 0, to_node: 2, gbps: 5.0 }]);
+    c.solve(&[], &[PageCopy { from_node: 0, to_node: 2, gbps: 5.0, clears: false }]);
     near(c.node_gbps(2), 5.0, 1e-9);
     assert_eq!(c.link_gbps(0, true) + c.link_gbps(0, false), 0.0);
+}
+
+#[test]
+fn pages_that_are_cleared_are_written_only() {
+    let m = machines::milan();
+    let mut c = Contention::new(&m);
+    c.solve(&[], &[PageCopy { from_node: 1, to_node: 1, gbps: 30.0, clears: true }]);
+    near(c.node_gbps(1), 30.0, 1e-9);
+    near(c.node_utilisation(1), 30.0 / 0.75 / 171.5, 1e-9);
+    // From the other socket they cross the link as lines written.
+    c.solve(&[], &[PageCopy { from_node: 0, to_node: 1, gbps: 30.0, clears: true }]);
+    near(c.node_gbps(1), 30.0, 1e-9);
+    assert_eq!(c.node_gbps(0), 0.0);
+    near(c.link_gbps(0, true) + c.link_gbps(0, false), 30.0, 1e-9);
+}
+
+#[test]
+fn lines_that_random_writers_write_back_are_traffic() {
+    let m = machines::milan();
+    let reads = Flow::chase(&m, 0, 0, 64.0);
+    let writes = Flow { write: 0.5, back: 1.0, ..reads };
+    let (c, rates) = solve(&m, &[reads]);
+    near(c.node_gbps(0), 64.0 * rates[0].gbps, 1e-9);
+    let (c, rates) = solve(&m, &[writes]);
+    near(c.node_gbps(0), 2.0 * 64.0 * rates[0].gbps, 1e-9);
+    // On the idle machine nobody waits for them.
+    near(solve(&m, &[Flow { threads: 1e-6, ..writes }]).1[0].latency_ns, 110.0, 1e-3);
+    // A node that is full delivers reads and what they bring with them: half as many lines, of which half are written.
+    let full = |flow: Flow| solve(&m, &[Flow { threads: 4000.0, ..flow }]).0;
+    near(full(reads).node_gbps(0), 0.6 * 0.96 * 171.5, 1e-6);
+    near(full(writes).node_gbps(0), 0.875 * 0.6 * 0.96 * 171.5, 1e-6);
 }
 
 #[test]

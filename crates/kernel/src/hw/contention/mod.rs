@@ -21,7 +21,8 @@
 //! A write share `w` of a flow makes each of its bytes weigh `1/(1 - 0.25 w)` and random lines make a byte
 //! weigh `1/0.6`, both in DRAM only (turnaround, bank conflicts). For traffic of one kind this is exactly
 //! the lowered bandwidth of machines.md section 6.1. A link has its bandwidth in each direction: lines
-//! read cross it towards the CPU, lines written back towards the memory.
+//! read cross it towards the CPU, lines written back towards the memory. Those of random accesses are traffic that nobody waits
+//! for ([`Flow::back`]); those of a stream take turns with its reads.
 //!
 //! A request does not wait for itself: one that arrives finds the others in the queue, as if its own customer were not
 //! there (the arrival theorem of closed queueing networks: Reiser and Lavenberg, "Mean-Value Analysis of Closed Multichain
@@ -115,6 +116,9 @@ pub struct Flow {
     pub extra_ns: f64,
     /// Share of the traffic that is writes, 0..=1 (0.5 for zeroing: each line written was read first).
     pub write: f64,
+    /// Lines written back beside each line in flight; at least 0. For a stream 0: they are among its lines. A thread that
+    /// waits for the lines it reads at random does not wait for those it has written, which are traffic all the same.
+    pub back: f64,
     /// Whether lines are random rather than sequential.
     pub random: bool,
 }
@@ -133,6 +137,7 @@ impl Flow {
             cap_gbps: s.cap_gbps,
             extra_ns: 0.0,
             write: 0.0,
+            back: 0.0,
             random: false,
         }
     }
@@ -149,18 +154,20 @@ impl Flow {
     }
 }
 
-/// Page copies by the kernel: load that is there whatever the memory answers.
+/// Pages that the kernel copies or clears: load that is there whatever the memory answers.
 ///
 /// The copying CPU is taken to be on the destination node (a hint fault moves a page to where it runs),
 /// or on the source node if the destination has no CPU (demotion).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageCopy {
-    /// Node read from (dense).
+    /// Node read from (dense), or that of the CPU that clears.
     pub from_node: u32,
     /// Node written to (dense); may be the same.
     pub to_node: u32,
-    /// Bytes copied per ns of the epoch, i.e. GB/s; at least 0.
+    /// Bytes written per ns of the epoch, i.e. GB/s; at least 0.
     pub gbps: f64,
+    /// Nothing is read: pages are cleared.
+    pub clears: bool,
 }
 
 /// What one thread of a flow gets.

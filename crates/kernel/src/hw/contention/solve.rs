@@ -43,7 +43,7 @@ struct State {
     cap_gbps: f64,
     /// Part of the flow's load that its requests do not meet: that of their own thread if it is a chain.
     unmet: f64,
-    /// Threads times the weight of a byte in DRAM, and on a link.
+    /// Threads times the weight of a byte in DRAM, and on a link, lines written back included.
     dram_load: f64,
     link_load: f64,
 }
@@ -226,9 +226,11 @@ impl Solver {
         self.traffic.fill(0.0);
         for copy in copies {
             let (from, to) = (copy.from_node as usize, copy.to_node as usize);
-            let (cpu, memory) = if paths.has_cpus[to] { (to, from) } else { (from, to) };
+            let (cpu, memory) = if paths.has_cpus[to] && !copy.clears { (to, from) } else { (from, to) };
             let gbps = copy.gbps.max(0.0);
-            self.add_background(paths.dram(from), gbps, byte_weight(0.0));
+            if !copy.clears {
+                self.add_background(paths.dram(from), gbps, byte_weight(0.0));
+            }
             self.add_background(paths.dram(to), gbps, byte_weight(1.0));
             // The page crosses the links as lines read, unless its CPU is where it comes from.
             let write = f64::from(u8::from(memory == to));
@@ -252,7 +254,8 @@ impl Solver {
         self.states.clear();
         self.chains = false;
         for (i, flow) in flows.iter().enumerate() {
-            let link_load = flow.threads.max(0.0);
+            let threads = flow.threads.max(0.0);
+            let link_load = threads * (1.0 + flow.back);
             if link_load == 0.0 {
                 if self.any_chains {
                     self.unmet[self.routes.range(i)].fill(0.0);
@@ -272,7 +275,7 @@ impl Solver {
             let dram_load = link_load * byte_weight(flow.write) / if flow.random { RANDOM_FACTOR } else { 1.0 };
             let cap_gbps = flow.cap_gbps;
             let limit_gbps = cap_gbps.min(limit * claim_gbps);
-            let unmet = (2.0 - flow.lines).clamp(0.0, 1.0) / flow.crowd.max(link_load).max(1.0);
+            let unmet = (2.0 - flow.lines).clamp(0.0, 1.0) / flow.crowd.max(threads).max(1.0);
             self.chains |= unmet > 0.0;
             self.busy.push(i as u32);
             self.states.push(State {
@@ -551,7 +554,7 @@ impl Solver {
             for hop in self.routes.of(i) {
                 let r = hop.resource as usize;
                 self.load[r] += hop.share * state.load(paths.resources[r].dram) * rate.gbps;
-                self.traffic[r] += hop.share * flow.threads.max(0.0) * rate.gbps;
+                self.traffic[r] += hop.share * state.link_load * rate.gbps;
             }
         }
     }

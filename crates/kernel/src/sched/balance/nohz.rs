@@ -8,7 +8,7 @@
 //! it is the own group of each domain inside the cache that must have a second one (`nr_busy_cpus` of `sd->groups`):
 //! the threads of a core.
 
-use super::super::config::NohzKick;
+use super::super::config::{Balancer, NohzKick};
 use super::super::domains::Flags;
 use super::super::event::{Event, Why};
 use super::super::numa::NumaView;
@@ -135,7 +135,11 @@ impl Scheduler {
         let mut blocked = false;
         let mut aborted = false;
         let mut work = (0, 0, 0);
-        for c in walk.iter_wrap(balancer + 1) {
+        // Before 4.1 the CPU that was asked balanced for itself first, and for the others only if it found nothing
+        // (run_rebalance_domains; d4573c3e1c9b).
+        let own_first = matches!(self.p.balancer, Balancer::V37 | Balancer::V311 | Balancer::V318);
+        let others = walk.iter_wrap(if own_first { 0 } else { balancer + 1 }).filter(|c| !own_first || *c != balancer);
+        for c in own_first.then_some(balancer).into_iter().chain(others) {
             if !self.idle.contains(c) {
                 continue;
             }

@@ -141,6 +141,15 @@ impl Task {
             self.util_changed |= self.on_rq();
         }
     }
+    /// The averages as [`Self::refresh`] would leave them.
+    pub fn average_at(&self, now_ns: u64, running: bool) -> Pelt {
+        let mut pelt = self.pelt;
+        if self.attached {
+            let (queued, runnable) = (u64::from(self.on_rq()), u64::from(self.state == State::Queued));
+            pelt.update(now_ns, self.weight, queued, runnable, running);
+        }
+        pelt
+    }
     /// Utilisation for migration decisions: the larger of average and estimate.
     pub fn util_estimate(&self) -> u64 {
         self.pelt.util.max(self.util_est).max(self.util_enqueued)
