@@ -23,7 +23,7 @@ const HEADING: &str = "Guests (--backend vm)";
 /// What can be chosen about guests; nothing given means the usual settings of the timing mode.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct GuestArgs {
-    /// How time passes in a guest; `counters` if not given
+    /// How time passes in a guest; `counters` if not given (`validate`: `modelled`)
     #[arg(help_heading = HEADING, long, value_enum, value_name = "MODE")]
     pub timing: Option<TimingArg>,
     /// QEMU program

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "numalab-worker";
 /// How to make a worker that runs without a system around it.
-pub const BUILD_HINT: &str =
-    "cargo build -p numalab-worker --profile worker --target x86_64-unknown-linux-musl (after rustup target add \
-     x86_64-unknown-linux-musl), or set NUMALAB_WORKER to its path";
+pub const BUILD_HINT: &str = "rustup target add x86_64-unknown-linux-musl && \
+     cargo build -p numalab-worker --profile worker --target x86_64-unknown-linux-musl";
 
 /// Places a worker may be, best first: `NUMALAB_WORKER`, beside the running program, and where cargo puts it.
 fn candidates() -> Vec<PathBuf> {
@@ -31,7 +30,7 @@ fn candidates() -> Vec<PathBuf> {
 /// None is found, with the command that makes one.
 pub fn find_static() -> Result<PathBuf, String> {
     let found = candidates().into_iter().find(|p| is_static(p));
-    found.ok_or_else(|| format!("no static {NAME} found; build it: {BUILD_HINT}"))
+    found.ok_or_else(|| format!("no static {NAME} found; set NUMALAB_WORKER to its path or build it: {BUILD_HINT}"))
 }
 
 /// A worker program for this host, static or not.
@@ -40,7 +39,7 @@ pub fn find_static() -> Result<PathBuf, String> {
 /// None is found, with the command that makes one.
 pub fn find_native() -> Result<PathBuf, String> {
     let found = candidates().into_iter().find(|p| p.is_file());
-    found.ok_or_else(|| format!("no {NAME} found; build it: {BUILD_HINT}"))
+    found.ok_or_else(|| format!("no {NAME} found; set NUMALAB_WORKER to its path or build it: {BUILD_HINT}"))
 }
 
 /// Whether a file is an x86-64 ELF program without an interpreter (dynamic loader).

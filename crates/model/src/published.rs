@@ -95,7 +95,7 @@ pub struct BlockRun {
 pub struct Calibrate {
     /// Workload parameter.
     pub parameter: Spot<String>,
-    /// Metric; always `elapsed_s`.
+    /// Metric: `elapsed_s`, or `elapsed_s + SECONDS` with what is timed beside the program.
     pub metric: String,
     /// Where the search starts.
     pub start: u64,
@@ -305,11 +305,19 @@ fn block_run(t: &Table<'_>) -> Result<BlockRun, SpecError> {
     })
 }
 
+/// The elapsed time, or that with what is timed beside the program.
+fn is_elapsed(metric: &str) -> bool {
+    let beside = metric.strip_prefix("elapsed_s").map(str::trim);
+    let seconds = |rest: &str| rest.strip_prefix('+').and_then(|n| n.trim().parse::<f64>().ok());
+    beside.is_some_and(|rest| rest.is_empty() || seconds(rest).is_some_and(|n| n.is_finite() && n >= 0.0))
+}
+
 fn calibrate(t: Table<'_>) -> Result<Calibrate, SpecError> {
     let metric = t.str("metric")?;
-    if metric.value != "elapsed_s" {
+    if !is_elapsed(&metric.value) {
         let what = format!("calibration of `{}`", metric.value);
-        return Err(metric.error(what, "elapsed_s: only the baseline's elapsed time may be calibrated"));
+        let expected = "elapsed_s, or elapsed_s + SECONDS: only the baseline's elapsed time may be calibrated";
+        return Err(metric.error(what, expected));
     }
     let amount = 1..=i64::from(u32::MAX);
     let min = t.int("min", amount.clone())?.value as u64;
@@ -524,6 +532,13 @@ mod tests {
             (
                 file(row, "calibrate = { parameter = \"loops\", metric = \"system_s\", start = 1, min = 1, max = 2 }"),
                 "only the baseline's elapsed time",
+            ),
+            (
+                file(
+                    row,
+                    "calibrate = { parameter = \"loops\", metric = \"elapsed_s + user_s\", start = 1, min = 1, max = 2 }",
+                ),
+                "calibration of `elapsed_s + user_s`; expected elapsed_s, or elapsed_s + SECONDS",
             ),
             (
                 file(row, "calibrate = { parameter = \"loops\", metric = \"elapsed_s\", start = 3, min = 1, max = 2 }"),
