@@ -153,12 +153,12 @@ impl World<'_> {
     /// The fault of a page of `node` that a CPU of `here` clears; returns its time.
     pub(crate) fn fill_ns(&mut self, here: usize, node: usize, huge: bool) -> f64 {
         let slower = self.rates.latency_factor(here, node);
-        let (ns, bytes) = if huge {
-            (self.costs.huge_fault_ns(here, node, slower), CHUNK_BYTES)
-        } else {
-            (self.costs.minor_fault_ns(here, node, slower), PAGE_BYTES)
-        };
-        self.rates.cleared(here, node, bytes, ns);
+        if !huge {
+            // Its lines stay in the CPU's cache: who faulted finds them there, and pays for them with its own access.
+            return self.costs.minor_fault_ns(here, node, slower);
+        }
+        let ns = self.costs.huge_fault_ns(here, node, slower);
+        self.rates.cleared(here, node, CHUNK_BYTES, ns);
         ns
     }
 

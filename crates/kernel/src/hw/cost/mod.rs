@@ -93,14 +93,10 @@ impl CostModel {
         self.copy_4k_ns(from, to, slowdown) * (PAGES_PER_HUGE as f64 * HUGE_COPY_PART)
     }
 
-    /// Minor fault of an anonymous 4 KiB page: entry, allocation and zeroing, of which the last waits for memory; a page
-    /// from another node's pool adds two remote lines and its transfer.
+    /// Minor fault of an anonymous 4 KiB page: entry, allocation and zeroing; a page from another node's pool adds two
+    /// remote lines and its transfer.
     pub fn minor_fault_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
-        // The single figure contains zeroing on the idle machine.
-        let zero_ns = (BASE_PAGE_BYTES as f64 / self.costs.zero_local_gbps).min(self.costs.minor_fault_ns);
-        self.costs.minor_fault_ns
-            + zero_ns * (slowdown - 1.0)
-            + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
+        self.costs.minor_fault_ns + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
     }
 
     /// Fault of an anonymous 2 MiB page, zeroing included.
