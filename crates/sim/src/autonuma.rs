@@ -5,6 +5,7 @@ use crate::designs::{Daemon, Marks};
 use crate::engine::{Pending, World};
 use crate::fault::{Found, Site};
 use crate::fronts::Front;
+use crate::mmap_lock::LONG_FAULT_NS;
 use crate::task::Activity;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::block::NEVER;
@@ -125,10 +126,19 @@ impl World<'_> {
         self.numa.counters.numa_pte_updates += m.huge + ptes;
     }
 
-    /// A hinting fault: the mark goes first, then every page under it is looked at by this thread.
+    /// A hinting fault, with all its moves under the lock of the address space. Returns its time.
     pub(crate) fn autonuma_fault(&mut self, cpu: usize, task: u32, f: &Found, clock: u64) -> u64 {
         self.vm.pgfault += 1;
         let process = self.tasks[task as usize].process as usize;
+        let ns = self.autonuma_pages(cpu, task, process, f, clock);
+        if ns >= LONG_FAULT_NS {
+            self.designs.long_faults.begin(process, (clock, clock + ns), self.now_ns);
+        }
+        ns
+    }
+
+    /// The mark goes first, then every page under it is looked at by this thread.
+    fn autonuma_pages(&mut self, cpu: usize, task: u32, process: usize, f: &Found, clock: u64) -> u64 {
         let mut ns = self.machine.costs.hint_fault_ns;
         let ignored = !self.tasks[task as usize].policy.migrates_on_fault();
         if f.pages > 1 {
@@ -309,7 +319,7 @@ impl World<'_> {
         }
     }
 
-    /// khugepaged wakes up: looks at ranges until its round is over.
+    /// khugepaged wakes up: looks at ranges until one has been joined, or its round is over.
     pub(crate) fn khugepaged(&mut self) {
         let (mut naps, mut used_ns) = (0, 0);
         let ms = loop {
@@ -343,10 +353,11 @@ impl World<'_> {
                 Nap::Retry(ms) | Nap::NextRound(ms) => break ms,
                 // Nothing to look at anywhere.
                 Nap::None if naps > 1_000_000 => break knobs.scan_sleep_millisecs,
+                Nap::None if used_ns > 0 => break 0,
                 Nap::None => {}
             }
         };
-        // Its rest begins when its work is done.
+        // Its rest begins when its work is done; between two huge pages others get at the address space.
         self.sleep_daemon(Daemon::Khugepaged, used_ns + u64::from(ms) * 1_000_000);
     }
 
@@ -374,7 +385,9 @@ impl World<'_> {
         self.designs.counters.thp_collapse_alloc += 1;
         let ns = ns as u64 + self.flush_from_daemon(process, CHUNK_PAGES);
         self.designs.counters.daemon_ns += ns;
-        (SlotVerdict::Collapse, ns)
+        let taken = self.designs.long_faults.wait_ns(process, self.now_ns) + ns;
+        self.processes[process].write_locked.hold((self.now_ns, self.now_ns + taken), self.now_ns);
+        (SlotVerdict::Collapse, taken)
     }
 
     /// Collapses pages of the nodes `sources` into a huge page of `node`: the entries, and the copies, which memory sees.

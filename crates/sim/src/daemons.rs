@@ -270,10 +270,13 @@ impl World<'_> {
             }
         }
         let from = self.collapse_into(process, id, chunk, got);
-        let copied = self.collapse_ns(&from, got.node);
+        let copied = self.collapse_ns(&from, got.node) as u64;
         self.memory.events.pages_collapsed += 1;
         self.processes[process].flush_debt_ns += self.machine.costs.flush_target_ns as u64;
-        *used += self.background_ns(&work, *used) + copied as u64;
+        *used += self.background_ns(&work, *used);
+        let locked_at = self.now_ns + *used;
+        self.processes[process].write_locked.hold((locked_at, locked_at + copied), self.now_ns);
+        *used += copied;
         SlotVerdict::Collapse
     }
 }

@@ -11,6 +11,7 @@ use crate::copies::Copies;
 use crate::engine::World;
 use crate::event::Event;
 use crate::fronts::Fronts;
+use crate::mmap_lock::LongFaults;
 use numalab_kernel::mm::khugepaged::{KhugepagedTunables, Pace};
 use numalab_kernel::mm::ChunkKind;
 use numalab_kernel::numa::autonuma::{AutoNuma, Scand};
@@ -71,6 +72,8 @@ pub struct Designs {
     pub copies: Copies,
     /// Huge pages being moved page by page.
     pub fronts: Fronts,
+    /// Faults that hold the lock of their address space while they move pages.
+    pub long_faults: LongFaults,
     /// Counts.
     pub counters: DesignCounters,
     /// Threads with scan work queued.
@@ -107,6 +110,7 @@ impl Designs {
             khugepaged: (kh, [0; 3], Pace::new(&kh)),
             copies: Copies::default(),
             fronts: Fronts::default(),
+            long_faults: LongFaults::default(),
             counters: DesignCounters::default(),
             queued: Vec::new(),
             cfg: *cfg,

@@ -65,7 +65,7 @@ impl World<'_> {
         if in_common && clock > self.now_ns {
             return (0, FaultEnd::Stop(Pending::Resume));
         }
-        let waited = self.wait_for_scan(task, process, clock);
+        let waited = self.wait_for_mmap_lock(task, process, clock);
         let (ns, end) = self.fault_on(&s, state, of_object, clock + waited);
         (waited + ns, end)
     }

@@ -27,6 +27,7 @@ mod life;
 mod log;
 mod maps;
 mod migration;
+mod mmap_lock;
 mod outcome;
 mod pace;
 mod place;

@@ -1,6 +1,7 @@
 //! A process: its address space and what belongs to all its threads.
 
 use crate::config::Harness;
+use crate::mmap_lock::WriteLocked;
 use crate::policy::compile;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
@@ -67,6 +68,8 @@ pub struct ProcessState {
     pub protecting_until_ns: u64,
     /// Until when a thread clears a new huge page with the lock of the address space held for reading, ns.
     pub filling_until_ns: u64,
+    /// When khugepaged wants or has the lock of the address space for writing.
+    pub write_locked: WriteLocked,
     /// User time of ended and live threads, ns.
     pub user_ns: u64,
     /// System time, ns.
@@ -103,6 +106,7 @@ impl ProcessState {
             marking_scans: 0,
             protecting_until_ns: 0,
             filling_until_ns: 0,
+            write_locked: WriteLocked::default(),
             user_ns: 0,
             system_ns: 0,
             blocked_ns: 0,

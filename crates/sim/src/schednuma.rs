@@ -55,7 +55,7 @@ impl World<'_> {
         }
         ns += self.costs.scan_ns(&work, 0.0) as u64;
         ns += waited + huge_passed * self.huge_residue_ns(cpu, process);
-        // It is held for the whole walk: faults of the process wait ([`World::wait_for_scan`]).
+        // It is held for the whole walk: faults of the process wait ([`World::wait_for_mmap_lock`]).
         self.processes[process].protecting_until_ns = clock + ns;
         self.designs.counters.scans += 1;
         self.charge_system(task, ns);
@@ -88,14 +88,13 @@ impl World<'_> {
         };
     }
 
-    /// How long a fault of `task` at `clock` sleeps because another thread of its process is scanning.
-    pub(crate) fn wait_for_scan(&mut self, task: u32, process: usize, clock: u64) -> u64 {
+    /// How long a fault at `clock` is kept out because another thread of the process is scanning, ns.
+    #[inline]
+    pub(crate) fn behind_scan_ns(&self, process: usize, clock: u64) -> u64 {
         if self.designs.cfg.scan != Scanner::PerProcess {
             return 0;
         }
-        let waited = self.processes[process].protecting_until_ns.saturating_sub(clock);
-        self.tasks[task as usize].slept_ns += waited;
-        waited
+        self.processes[process].protecting_until_ns.saturating_sub(clock)
     }
 
     /// A hinting fault.

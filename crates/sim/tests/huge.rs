@@ -6,6 +6,7 @@ mod common;
 use common::*;
 use numalab_kernel::mm::MmConfig;
 use numalab_kernel::tunable::Group;
+use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
 
 /// One thread whose 64 MiB of huge pages lie on the wrong node.
@@ -37,10 +38,13 @@ write = 1
 const PROGRAM: u64 = 10;
 
 fn far(change: impl Fn(&mut MmConfig)) -> Outcome {
-    let m = machine("2x1x4x1");
+    far_on(&machine("2x1x4x1"), change)
+}
+
+fn far_on(m: &Machine, change: impl Fn(&mut MmConfig)) -> Outcome {
     let mut mm = MmConfig::default();
     change(&mut mm);
-    run(&m, &inline(FAR, &m, 1, &[]), &SimConfig { mm, ..kernel("6.1") }, 1)
+    run(m, &inline(FAR, m, 1, &[]), &SimConfig { mm, ..kernel("6.1") }, 1)
 }
 
 #[test]
@@ -70,6 +74,25 @@ fn without_native_migration_they_split_migrate_and_collapse_again() {
     assert!((32..=split).contains(&collapsed) && counter(&o, "thp_collapse_alloc") == collapsed, "{collapsed}");
     let last = |c: usize| *o.series[0].values[c].last().unwrap();
     assert_eq!((last(0), last(1)), (0.0, 32.0 * 512.0 + PROGRAM as f64), "all memory ends on node 1");
+}
+
+/// `collapse_huge_page` has the lock of the address space for writing until the copy is mapped: faults wait for it.
+#[test]
+fn faults_wait_for_a_collapse() {
+    let mut slow = machine("2x1x4x1");
+    slow.costs.collapse_ns = 50e6;
+    let waits = |collapse: &str| {
+        let o = far_on(&slow, |mm| {
+            mm.thp.set("native_migration", "false").unwrap();
+            mm.khugepaged.set("scan_sleep_millisecs", "100").unwrap();
+            mm.khugepaged.set("collapse", collapse).unwrap();
+        });
+        (counter(&o, "pages_collapsed"), scalar(&o, "blocked_s"))
+    };
+    let (collapsed, waited) = waits("true");
+    // The one thread sleeps behind as many collapses at most as there are.
+    assert!(waited > 0.0 && waited < 0.06 * collapsed as f64, "{waited} s, {collapsed} collapses");
+    assert_eq!(waits("false"), (0, 0.0));
 }
 
 #[test]
