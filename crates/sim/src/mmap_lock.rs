@@ -7,8 +7,9 @@
 //! a waiting writer lets no new reader in.
 //!
 //! Approach: a process knows the stretches of time in which khugepaged wants or has its lock. Of the faults in progress
-//! only AutoNUMA's are looked at: they move up to 512 pages one by one, others are over before a collapse is. Times in ns of
-//! model time.
+//! only AutoNUMA's are looked at, which move up to 512 pages one by one for tens of milliseconds. Other kernels' faults take
+//! a millisecond at most (a huge page cleared or moved), and their khugepaged waits for none: a simplification. Times in ns
+//! of model time.
 
 use crate::engine::World;
 
@@ -34,7 +35,7 @@ impl WriteLocked {
 pub(crate) const LONG_FAULT_NS: u64 = 100_000;
 
 /// Faults that hold the lock of their address space for reading while they move pages: process, beginning and end in ns.
-/// At most one per thread, so a plain list.
+/// Few per thread, those that are not over yet, so a plain list.
 #[derive(Clone, Debug, Default)]
 pub struct LongFaults(Vec<(usize, u64, u64)>);
 

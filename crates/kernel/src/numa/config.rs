@@ -96,7 +96,7 @@ crate::tunables! {
         single_user_shortcut: bool = true, "", "model";
         /// Dirty file pages are neither marked nor migrated.
         skip_dirty_file: bool = true, "", "model";
-        /// Locality counts are zeroed also when the period backs off (e81ee0630837 of September 2026, and 6.12.117). Without it
+        /// Locality counts are zeroed also when the period backs off (6.12.117; scheduler tree, e81ee0630837 of September 2026). Without it
         /// one failed migration makes every later placement back off.
         locality_reset_on_backoff: bool = true, "", "model";
         /// Local hint faults update the page's last cpupid too (before about 5.15).
