@@ -107,7 +107,9 @@ impl World<'_> {
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
     fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
         let end = self.next_tick(cpu);
-        self.tasks[task as usize].stretch = None;
+        if self.sharing_until_ns > 0 {
+            self.tasks[task as usize].stretch = None;
+        }
         let mut clock = self.now_ns;
         let debt = std::mem::take(&mut self.cpus[cpu].debt_ns) + self.take_flush_debt(task);
         clock += debt;

@@ -23,17 +23,17 @@ impl World<'_> {
     /// Lets whoever comes to the page of `s` fill one of their own until its entry is there, `fault_ns` after the fault began
     /// at `clock`. The first look at the entry comes as long after an exception for one as for the other.
     pub(crate) fn race_to_fill(&mut self, s: &Site, huge: bool, clock: u64, fault_ns: u64) {
-        self.find_sweepers(s.task, s.vma);
-        if self.sweepers.list.is_empty() {
-            return;
-        }
         let place = self.place_in(s.task, s.vma, s.chunk, s.page);
         let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
         let fill_ns = (fault_ns as f64 - self.machine.costs.exception_ns).max(0.0);
         let there_ns = clock as f64 + fill_ns;
+        self.find_sweepers(s.task, s.vma, place, there_ns);
+        if self.sweepers.near.is_empty() {
+            return;
+        }
         let mut coming = std::mem::take(&mut self.sweepers.coming);
         coming.clear();
-        for other in self.sweepers.list.iter().filter(|o| o.writes) {
+        for other in self.sweepers.near.iter().filter(|o| o.writes) {
             if other.meets_ns(place).is_some_and(|ns| ns < there_ns) {
                 let comes_ns = self.rng.unit() * (fill_ns + bytes as f64 * other.ns_per_byte);
                 if comes_ns < fill_ns {

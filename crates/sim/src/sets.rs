@@ -63,11 +63,11 @@ struct Group {
 pub struct WorkingSets {
     /// Use of every LLC.
     pub loads: LlcLoads,
-    /// By program, then op; only accesses are filled in.
-    programs: Vec<Vec<OpInfo>>,
-    /// Program of each prologue and thread.
-    program_of: Vec<u32>,
-    /// First entry of a process in `program_of`: its prologue, then its threads.
+    /// Program after program, by op; only accesses are filled in.
+    infos: Vec<OpInfo>,
+    /// Where in `infos` the program of each prologue and thread begins.
+    begins: Vec<u32>,
+    /// First entry of a process in `begins`: its prologue, then its threads.
     base: Vec<u32>,
     groups: Vec<Group>,
     members: Vec<Member>,
@@ -87,8 +87,8 @@ impl WorkingSets {
             process: 0,
             out: Self {
                 loads: LlcLoads::new(machine),
-                programs: Vec::new(),
-                program_of: Vec::new(),
+                infos: Vec::new(),
+                begins: Vec::new(),
                 base: Vec::new(),
                 groups: Vec::new(),
                 members: Vec::new(),
@@ -107,7 +107,7 @@ impl WorkingSets {
     #[inline]
     pub fn info(&self, process: u32, thread: Option<u32>, pc: usize) -> OpInfo {
         let at = self.base[process as usize] + thread.map_or(0, |t| t + 1);
-        self.programs[self.program_of[at as usize] as usize][pc]
+        self.infos[self.begins[at as usize] as usize + pc]
     }
     /// Spans accessed at random.
     pub fn spans(&self) -> usize {
@@ -252,15 +252,16 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn process(&mut self, p: &Process) {
-        self.out.base.push(self.out.program_of.len() as u32);
+        self.out.base.push(self.out.begins.len() as u32);
         let mut last: Option<(&std::sync::Arc<[Op]>, u32)> = None;
         for ops in std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops)) {
             let known = last.filter(|(known, _)| std::sync::Arc::ptr_eq(known, ops));
-            let id = known.map_or_else(|| self.program(ops), |(_, id)| id);
-            self.out.program_of.push(id);
-            last = Some((ops, id));
+            let begin = known.map_or_else(|| self.program(ops), |(_, begin)| begin);
+            self.out.begins.push(begin);
+            last = Some((ops, begin));
         }
     }
+    /// Adds a program; returns where in `infos` it begins.
     fn program(&mut self, ops: &[Op]) -> u32 {
         let (mut bodies, of_op) = self.read(ops);
         for body in bodies.iter_mut().filter(|b| b.direct) {
@@ -283,8 +284,9 @@ impl Builder<'_> {
                 l2: body.parts.get(&Part::of(a)).map_or([0.0; 2], |t| t.l2),
             };
         }
-        self.out.programs.push(infos);
-        self.out.programs.len() as u32 - 1
+        let begin = self.out.infos.len() as u32;
+        self.out.infos.extend(infos);
+        begin
     }
     fn span(&mut self, a: &Access) -> u32 {
         if Part::of(a).random.is_none() {

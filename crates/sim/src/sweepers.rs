@@ -2,12 +2,14 @@
 //!
 //! Problem: threads are simulated one slice after the other, and two mechanisms ask who else comes to a page while it is being
 //! handled (`window`, `race`). Approach: the answer is worked out from where each thread is in its sweep and how fast it goes,
-//! once per slice of the thread that asks. Places in bytes of a mapping, times in ns of model time.
+//! once per slice of the thread that asks; who of them can come soon is kept for the next faults. Places in bytes of a mapping,
+//! times in ns of model time.
 
 use crate::engine::World;
 use crate::task::Activity;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Op, Pattern};
+use std::ops::Range;
 
 /// A thread that sweeps a mapping.
 #[derive(Clone, Copy, Debug)]
@@ -38,21 +40,51 @@ impl Sweeper {
 pub(crate) struct Sweepers {
     /// Task, start of its slice and mapping that the list is for.
     of: (u32, u64, usize),
-    pub list: Vec<Sweeper>,
+    list: Vec<Sweeper>,
+    /// Those of them who may come to one of `near_places` before `near_until_ns`, in the same order.
+    pub near: Vec<Sweeper>,
+    near_places: Range<u64>,
+    near_until_ns: f64,
     /// Those that come while a page is being filled: how long after the fault began, ns, task and CPU.
     pub coming: Vec<(f64, u32, u32)>,
 }
 
+/// Places and time ahead for which those who are near are worked out at once: some tens of faults on base pages.
+const NEAR_BYTES: u64 = 128 * PAGE_BYTES;
+const NEAR_NS: f64 = 512_000.0;
+
+impl Sweepers {
+    /// Brings `near` up to date for those who come to `place` before `before_ns`. Most of a large process is far away from
+    /// where one of its threads faults, and is not looked at again for each of its faults.
+    fn look_near(&mut self, place: u64, before_ns: f64) {
+        if self.near_places.contains(&place) && before_ns <= self.near_until_ns {
+            return;
+        }
+        self.near_places = place..place + NEAR_BYTES;
+        self.near_until_ns = before_ns + NEAR_NS;
+        self.near.clear();
+        // Nobody comes to a later place sooner.
+        let may_come = |s: &&Sweeper| {
+            let soonest_ns = s.at_ns + place.saturating_sub(s.at) as f64 * s.ns_per_byte;
+            s.at < place + NEAR_BYTES && s.end > place && soonest_ns < self.near_until_ns
+        };
+        self.near.extend(self.list.iter().filter(may_come));
+    }
+}
+
 impl World<'_> {
-    /// Brings the list up to date for the slice of `first` that is being simulated.
-    pub(crate) fn find_sweepers(&mut self, first: u32, vma: usize) {
+    /// Finds who may come to `place` of a mapping before `before_ns` in the slice of `first` that is being simulated, and
+    /// leaves them in [`Sweepers::near`].
+    pub(crate) fn find_sweepers(&mut self, first: u32, vma: usize, place: u64, before_ns: f64) {
         let slice = (first, self.now_ns, vma);
         if self.sweepers.of != slice {
             let mut list = std::mem::take(&mut self.sweepers.list);
             self.list_sweepers(first, vma, &mut list);
             self.sweepers.list = list;
             self.sweepers.of = slice;
+            self.sweepers.near_places = 0..0;
         }
+        self.sweepers.look_near(place, before_ns);
     }
 
     /// Place of a page in its mapping, bytes.

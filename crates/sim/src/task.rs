@@ -45,8 +45,10 @@ pub enum Activity {
     Dead,
 }
 
-/// A thread.
+/// A thread. Its fields are in the order in which they are wanted: a machine's running tasks do not fit the L2 cache of the
+/// simulating CPU, so what every slice looks at lies together in front, and what few look at behind it.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Task<'a> {
     /// Process (index), which is also its address space.
     pub process: u32,
@@ -56,62 +58,62 @@ pub struct Task<'a> {
     pub ops: &'a [Op],
     /// Next op.
     pub pc: usize,
-    /// Open loops, innermost last.
-    pub loops: Vec<LoopFrame>,
-    /// Bytes (sequential, strided) or accesses (random) of the current access already done.
-    pub done: u64,
-    /// Nanoseconds of the current compute op still to do, in units of unshared core time.
-    pub compute_left_ns: u64,
-    /// Whether the current op has been entered.
-    pub entered: bool,
     /// What it does.
     pub activity: Activity,
-    /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
-    pub released_ns: u64,
-    /// Own policy.
-    pub policy: MemPolicy,
-    /// Time in user mode, ns.
-    pub user_ns: u64,
-    /// Time in the kernel, ns.
-    pub system_ns: u64,
-    /// Since when it waits for a page under migration, ns.
-    pub blocked_since_ns: Option<u64>,
-    /// Page (chunk, page) that its random access has come to and still has to fault in.
-    pub drawn: Option<(usize, usize)>,
-    /// Block that its accesses by blocks are in.
-    pub block: Option<Block>,
-    /// The sweep it is planned to make, while shared pages are on the move.
-    pub stretch: Option<Stretch>,
-    /// Migration it carries out.
-    pub migration: Option<Box<PageMigration>>,
-    /// Part of the kernel time to be charged next that it slept, waiting for a lock, ns.
-    pub slept_ns: u64,
-    /// Number of the current sleep.
-    pub sleep: u32,
-    /// Marking scans of its process after which it last used its stack and the program's data.
-    pub marking_scans: u32,
-    /// A message ends the current sleep.
-    pub message: bool,
-    /// Shoot-down loss of its address space that its CPU has already paid for, ns.
-    pub flush_paid_ns: u64,
+    /// Whether the current op has been entered.
+    pub entered: bool,
+    /// Working set of the loop it is in ([`NO_GROUP`](crate::sets::NO_GROUP) = none).
+    pub group: u32,
+    /// Bytes (sequential, strided) or accesses (random) of the current access already done.
+    pub done: u64,
+    /// End of its present or last slice: up to there it is already done what it does to memory, ns.
+    pub ahead_ns: u64,
+    /// Time per byte of its last sweep without a fault, ns (0 before the first).
+    pub ns_per_byte: f64,
+    /// Rest of a slice in which it lost its CPU: time that it still has to run for what is done already, ns.
+    pub owed_ns: u64,
     /// LLC it last ran on (`u32::MAX` = none yet).
     pub llc: u32,
     /// Spans of its program that it has loaded into this LLC, as bits.
     pub warm: u64,
     /// Random accesses that still have to load its part of this LLC.
     pub cold_lines: u64,
-    /// End of its present or last slice: up to there it is already done what it does to memory, ns.
-    pub ahead_ns: u64,
-    /// Rest of a slice in which it lost its CPU: time that it still has to run for what is done already, ns.
-    pub owed_ns: u64,
-    /// Time per byte of its last sweep without a fault, ns (0 before the first).
-    pub ns_per_byte: f64,
-    /// Working set of the loop it is in ([`NO_GROUP`](crate::sets::NO_GROUP) = none).
-    pub group: u32,
+    /// Marking scans of its process after which it last used its stack and the program's data.
+    pub marking_scans: u32,
+    /// Shoot-down loss of its address space that its CPU has already paid for, ns.
+    pub flush_paid_ns: u64,
+    /// Open loops, innermost last.
+    pub loops: Vec<LoopFrame>,
+    /// Nanoseconds of the current compute op still to do, in units of unshared core time.
+    pub compute_left_ns: u64,
+    /// Time in user mode, ns.
+    pub user_ns: u64,
+    /// Time in the kernel, ns.
+    pub system_ns: u64,
     /// What it is about to do once it has run for what it owes, where it lost its CPU before it got there.
     pub carried: Option<crate::engine::Pending>,
     /// Stage of the initial thread.
     pub stage: Stage,
+    /// Part of the kernel time to be charged next that it slept, waiting for a lock, ns.
+    pub slept_ns: u64,
+    /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
+    pub released_ns: u64,
+    /// Number of the current sleep.
+    pub sleep: u32,
+    /// A message ends the current sleep.
+    pub message: bool,
+    /// Since when it waits for a page under migration, ns.
+    pub blocked_since_ns: Option<u64>,
+    /// Page (chunk, page) that its random access has come to and still has to fault in.
+    pub drawn: Option<(usize, usize)>,
+    /// Migration it carries out.
+    pub migration: Option<Box<PageMigration>>,
+    /// Block that its accesses by blocks are in.
+    pub block: Option<Block>,
+    /// The sweep it is planned to make, while shared pages are on the move.
+    pub stretch: Option<Stretch>,
+    /// Own policy.
+    pub policy: MemPolicy,
 }
 
 /// Life stages of a thread: initial threads have all of them, others only the last two.

@@ -89,12 +89,13 @@ impl World<'_> {
     /// again, which is taken to be that of a hint fault on a page that stays (estimate). Whoever has caught up with the
     /// first thread by then is somewhere within the time of one page, and comes at a random moment of that.
     fn who_comes(&mut self, first: u32, f: &Found, clock: u64, handled_ns: u64) -> Option<(u32, u32)> {
-        self.find_sweepers(first, f.vma);
         let page = self.place_in(first, f.vma, f.chunk, f.page);
         let window_ns = self.machine.costs.hint_fault_ns;
+        let until_ns = clock as f64 + window_ns;
+        self.find_sweepers(first, f.vma, page, until_ns);
         let mut found: Option<(f64, u32, u32)> = None;
-        for s in &self.sweepers.list {
-            if s.meets_ns(page).map_or(true, |ns| ns >= clock as f64 + window_ns) {
+        for s in &self.sweepers.near {
+            if s.meets_ns(page).map_or(true, |ns| ns >= until_ns) {
                 continue;
             }
             let turn_ns = handled_ns as f64 + PAGE_BYTES as f64 * s.ns_per_byte;
