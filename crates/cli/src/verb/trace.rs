@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         return Err(logs::absent(&record.path, "event log", "--trace"));
     }
     let mut events = Events::open(&log)?;
-    let target = Target::new(&args.out)?;
+    let target = Target::new(&args.out, &trace::begins)?;
     let file = target.open()?;
     let written = trace::write(&mut events, &record.outcome.series, &mut BufWriter::with_capacity(1 << 20, file));
     let written = written.map_err(|e| match e {

@@ -12,6 +12,7 @@ mod error;
 pub mod events;
 mod json;
 mod manifest;
+mod part;
 mod read;
 mod series;
 mod store;
@@ -20,6 +21,7 @@ mod write;
 
 pub use error::RecordError;
 pub use manifest::{FileEntry, Manifest, SeriesEntry, SOURCES};
+pub use part::{part_of, Part};
 pub use read::{read, Record};
 pub use store::{goes_with_records, holds_records, ExperimentFile, Member, Store};
 pub use write::write;

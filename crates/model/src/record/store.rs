@@ -17,6 +17,8 @@ const FORMAT: &str = "numalab experiment";
 const VERSION: u64 = 1;
 /// Name of the experiment file; a directory with it is ours.
 pub(super) const EXPERIMENT: &str = "experiment.json";
+/// Name of the page that `numalab report` writes into a directory if it is given no other place.
+pub(super) const PAGE: &str = "report.html";
 
 /// `experiment.json`: the runs that belong together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -302,7 +304,7 @@ pub fn holds_records(dir: &Path) -> bool {
 pub fn goes_with_records(name: &str) -> bool {
     let (record, ending) = name.split_once('.').unwrap_or((name, ""));
     let of_record = is_short_id(record) && ["", "events", "decisions", "why.json"].contains(&ending);
-    of_record || ["report.html", "calibration"].contains(&name)
+    of_record || [PAGE, "calibration"].contains(&name)
 }
 
 fn is_partial(name: &str) -> bool {
