@@ -12,12 +12,11 @@ use crate::progress::Progress;
 use crate::records;
 use crate::verb::compare;
 use numalab_model::catalog::Kind;
-use numalab_model::experiment::{self, Cell, Experiment, Param};
+use numalab_model::experiment::{self, Experiment, Param};
 use numalab_model::kernel::Setting;
 use numalab_model::record::Store;
 use numalab_model::spec::Spot;
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -122,15 +121,17 @@ pub fn carry_out(
     let dir = options::directory(order.out, &format!("{}{suffix}", experiment.name));
     let before = Store::open(&dir).ok();
     let store = Store::create(&dir, experiment, &cells)?;
-    if let Some(text) = before.and_then(|b| gone(&b, &store)) {
-        note(&text);
-    }
-    interrupt::watch(&dir);
+    interrupt::watch(&store, &cells);
     progress.set_total(cells.len());
     let jobs = options::jobs(order.jobs).min(jobs_max);
     let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress })?;
     progress.clear();
-    let store = listed(store, experiment, &cells)?;
+    // From here on others may write.
+    drop(store);
+    let store = Store::open(&dir)?;
+    if let Some(text) = before.and_then(|b| gone(&b, &store)) {
+        note(&text);
+    }
     if order.sim.check {
         note(&checked(finished.len()));
     }
@@ -158,17 +159,6 @@ fn gone(before: &Store, now: &Store) -> Option<String> {
         before.file().runs.len(),
         now.dir().display()
     ))
-}
-
-/// The store with the runs of `cells` in its list. Another process that opened the directory at the same moment may
-/// have written a list without them; its runs and these belong side by side.
-fn listed(store: Store, experiment: &Experiment, cells: &[Cell]) -> Result<Store, Failure> {
-    let now = Store::open(store.dir())?;
-    let there: BTreeSet<&str> = now.file().runs.iter().map(|r| r.record.as_str()).collect();
-    if cells.iter().any(|c| !there.contains(c.input.id.short())) {
-        return Ok(Store::create(store.dir(), experiment, cells)?);
-    }
-    Ok(now)
 }
 
 fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
@@ -307,28 +297,4 @@ pub fn table(context: &Context, store: &Store) -> Result<String, Failure> {
     let loaded = records::load(context, store, None, records::Series::Drop)?;
     loaded.unlike.iter().for_each(|text| note(text));
     Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::execute::tests::cells;
-
-    #[test]
-    fn two_processes_that_open_a_directory_at_once_both_end_up_in_its_list() {
-        let dir = tempfile::tempdir().unwrap();
-        let ((a, cells_a), (b, cells_b)) = (cells(&["off"]), cells(&["6.3"]));
-        let first = Store::create(dir.path(), &a, &cells_a).unwrap();
-        // The second has looked before the first wrote its list.
-        std::fs::remove_file(dir.path().join("experiment.json")).unwrap();
-        let second = Store::create(dir.path(), &b, &cells_b).unwrap();
-        let kernels = |s: &Store| s.file().runs.iter().map(|r| r.kernel.clone()).collect::<Vec<_>>();
-        assert_eq!(kernels(&second), ["6.3"; 3]);
-        let first = listed(first, &a, &cells_a).unwrap();
-        assert_eq!(kernels(&first), ["6.3", "6.3", "6.3", "off", "off", "off"]);
-        let text = || std::fs::read(dir.path().join("experiment.json")).unwrap();
-        let before = text();
-        assert_eq!(kernels(&listed(second, &b, &cells_b).unwrap()), kernels(&first));
-        assert_eq!(text(), before, "nothing was lost, nothing is written");
-    }
 }

@@ -24,6 +24,12 @@ pub enum RecordError {
         /// What could be used.
         expected: String,
     },
+    /// Another process carries out runs there.
+    #[error("{}: another numalab writes its runs there; expected that one to have ended, or another directory", path.display())]
+    Busy {
+        /// Path.
+        path: PathBuf,
+    },
     /// Written by another version.
     #[error("{}: format version {found}; expected {supported}", path.display())]
     Version {

@@ -1,8 +1,9 @@
 //! What a file would be to the records whose folder it is in, for commands that write files of their own.
 
+use super::folder::{goes_with_records, holds_records};
 use super::manifest::MANIFEST;
 use super::read::is_short_id;
-use super::store::{goes_with_records, holds_records, EXPERIMENT, PAGE};
+use super::store::{EXPERIMENT, PAGE};
 use super::write::PARTIAL;
 use std::path::Path;
 
