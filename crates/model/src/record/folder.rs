@@ -8,6 +8,7 @@ use super::RecordError;
 use rustix::fs::{flock, FlockOperation};
 use rustix::io::Errno;
 use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 
 /// The right to write into a folder; it ends with this value, and with the process however that ends.
@@ -19,7 +20,7 @@ pub(super) struct Lock(#[allow(dead_code)] File);
 /// The lock is on the folder itself, so that it leaves no file behind. A file system without locks gives none: there
 /// two commands can still lose each other's list of runs, never a record.
 pub(super) fn lock(dir: &Path) -> Result<Lock, RecordError> {
-    let file = File::open(dir).map_err(|e| RecordError::io(dir, &e))?;
+    let file = File::open(dir).map_err(|e| RecordError::unwritable(dir, &e))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Err(RecordError::Busy { path: dir.into() }),
         _ => Ok(Lock(file)),
@@ -31,11 +32,12 @@ pub(super) fn claim(dir: &Path) -> Result<(), RecordError> {
     if let Some(file) = dir.ancestors().find(|p| p.exists()).filter(|p| !p.is_dir()) {
         return Err(RecordError::Io { path: file.into(), why: "a file; expected a directory".into() });
     }
-    fs::create_dir_all(dir).map_err(|e| RecordError::io(dir, &e))?;
+    let refused = |e: io::Error| RecordError::unwritable(dir, &e);
+    fs::create_dir_all(dir).map_err(refused)?;
     let lost = holds_records(dir);
     let mut foreign: Vec<String> = Vec::new();
-    for entry in fs::read_dir(dir).map_err(|e| RecordError::io(dir, &e))? {
-        let name = entry.map_err(|e| RecordError::io(dir, &e))?.file_name().to_string_lossy().into_owned();
+    for entry in fs::read_dir(dir).map_err(refused)? {
+        let name = entry.map_err(refused)?.file_name().to_string_lossy().into_owned();
         let own = is_partial(&name) || lost && goes_with_records(&name);
         if !own {
             foreign.push(name);
@@ -49,6 +51,39 @@ pub(super) fn claim(dir: &Path) -> Result<(), RecordError> {
             Err(RecordError::Foreign { path: dir.into(), what, expected })
         }
     }
+}
+
+/// Whether there is an experiment in `dir`: a list of runs.
+///
+/// # Errors
+/// The file system does not say.
+pub(super) fn has_list(dir: &Path) -> Result<bool, RecordError> {
+    match fs::metadata(dir.join(EXPERIMENT)) {
+        Ok(meta) => Ok(meta.is_file()),
+        Err(e) => is_absent(&e).then_some(false).ok_or_else(|| RecordError::unreadable(dir, &e)),
+    }
+}
+
+/// Why a directory without a list of runs is none of an experiment.
+pub(super) fn without_list(dir: &Path) -> RecordError {
+    let what = match fs::read_dir(dir) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => return RecordError::unreadable(dir, &e),
+        _ if holds_records(dir) => {
+            let what = format!("it has records and no {EXPERIMENT}");
+            let expected = "the list of its runs (the command that ran them writes it again and repeats none)";
+            return RecordError::Damaged { path: dir.into(), what, expected: expected.into() };
+        }
+        _ if dir.exists() => "not an experiment",
+        _ => "no such directory",
+    };
+    let expected = format!("a directory written by `numalab run`, with an {EXPERIMENT}");
+    RecordError::Foreign { path: dir.into(), what: what.into(), expected }
+}
+
+/// Whether an error says that nothing is there, and not that nobody may look.
+fn is_absent(e: &io::Error) -> bool {
+    // `ErrorKind::NotADirectory` is younger than the oldest compiler.
+    e.kind() == io::ErrorKind::NotFound || e.raw_os_error() == Some(Errno::NOTDIR.raw_os_error())
 }
 
 /// Whether there is a record in a directory, under the name of one.
@@ -83,4 +118,34 @@ pub(super) fn remove_leftovers(dir: &Path) -> Result<(), RecordError> {
         removed.map_err(|e| RecordError::io(&path, &e))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_not_be_looked_at_is_not_taken_for_absent() {
+        let of = |e: Errno| io::Error::from_raw_os_error(e.raw_os_error());
+        assert!(is_absent(&of(Errno::NOENT)) && is_absent(&of(Errno::NOTDIR)));
+        assert!(!is_absent(&of(Errno::ACCESS)) && !is_absent(&of(Errno::LOOP)) && !is_absent(&of(Errno::IO)));
+        let denied = of(Errno::ACCESS);
+        let (read, write) =
+            (RecordError::unreadable("/x".as_ref(), &denied), RecordError::unwritable("/x".as_ref(), &denied));
+        let of = |e: RecordError| e.to_string();
+        assert_eq!(
+            of(read),
+            "/x: permission denied; expected to be allowed to read it (`ls -ld` on it and on its folder says who is)"
+        );
+        assert!(of(write).starts_with("/x: permission denied; expected a directory to write records in ("));
+    }
+
+    #[test]
+    fn a_link_to_itself_is_refused_for_what_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&link, &link).unwrap();
+        let e = has_list(&link).unwrap_err();
+        assert!(matches!(&e, RecordError::Io { path, .. } if *path == link), "{e}");
+    }
 }

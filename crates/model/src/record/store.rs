@@ -1,6 +1,6 @@
 //! The directory of an experiment: which runs it consists of, and their records.
 
-use super::folder::{claim, holds_records, lock, remove_leftovers, Lock};
+use super::folder::{claim, has_list, lock, remove_leftovers, without_list, Lock};
 use super::manifest::MANIFEST;
 use super::read::{check_format, is_short_id, json as parse_json, text};
 use super::write::{sync_dir, write_synced, PARTIAL};
@@ -105,15 +105,8 @@ impl Store {
     /// It is not an experiment's directory, or of another format version, or damaged, or lists a record twice.
     pub fn open(dir: &Path) -> Result<Self, RecordError> {
         let path = dir.join(EXPERIMENT);
-        if !path.is_file() {
-            if holds_records(dir) {
-                let what = format!("it has records and no {EXPERIMENT}");
-                let expected = "the list of its runs (the command that ran them writes it again and repeats none)";
-                return Err(RecordError::Damaged { path: dir.into(), what, expected: expected.into() });
-            }
-            let what = if dir.exists() { "not an experiment" } else { "no such directory" }.to_string();
-            let expected = format!("a directory written by `numalab run`, with an {EXPERIMENT}");
-            return Err(RecordError::Foreign { path: dir.into(), what, expected });
+        if !has_list(dir)? {
+            return Err(without_list(dir));
         }
         let text = text(&path)?;
         check_format(&path, &parse_json(&path, &text)?, FORMAT, VERSION)?;
@@ -136,13 +129,13 @@ impl Store {
     /// # Errors
     /// `dir` has foreign contents or another experiment, another process writes to it, or the file system refuses.
     pub fn create(dir: &Path, experiment: &Experiment, cells: &[Cell]) -> Result<Self, RecordError> {
-        if !dir.join(EXPERIMENT).exists() {
+        if !has_list(dir)? {
             claim(dir)?;
         }
         let lock = lock(dir)?;
         let mut baseline = baseline(experiment, cells);
         let mut old: Vec<Member> = Vec::new();
-        if dir.join(EXPERIMENT).exists() {
+        if has_list(dir)? {
             let file = Self::open(dir)?.file;
             if file.name != experiment.name {
                 let what = format!("it holds the experiment `{}`", file.name);
@@ -199,7 +192,7 @@ impl Store {
     /// It is there and damaged or foreign; it is never overwritten.
     pub fn get(&self, id: &PlanId) -> Result<Option<Record>, RecordError> {
         let path = self.dir.join(id.short());
-        if !path.exists() {
+        if !is_there(&path)? {
             return Ok(None);
         }
         let record = read(&path)?;
@@ -230,7 +223,7 @@ impl Store {
         let path = self.dir.join(id.short());
         match fs::remove_dir_all(&path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(RecordError::io(&path, &e)),
-            _ => sync_dir(&self.dir),
+            _ => sync_dir(&self.dir).map_err(|e| RecordError::io(&self.dir, &e)),
         }
     }
 
@@ -244,7 +237,7 @@ impl Store {
             return Err(RecordError::damaged(&path, format!("a record named {:?}", member.record)));
         }
         let path = self.dir.join(&member.record);
-        let record = path.exists().then(|| read(&path)).transpose()?;
+        let record = is_there(&path)?.then(|| read(&path)).transpose()?;
         // Figures are shown under the names of the list.
         match record.as_ref().and_then(|r| member.contradicts(&r.manifest.plan)) {
             Some(what) => Err(RecordError::damaged(&self.dir.join(EXPERIMENT), what)),
@@ -259,10 +252,16 @@ impl Store {
             return Ok(());
         }
         let partial = self.dir.join(format!("{PARTIAL}{EXPERIMENT}-{}", std::process::id()));
-        write_synced(&partial, &text)?;
-        fs::rename(&partial, &path).map_err(|e| RecordError::io(&path, &e))?;
-        sync_dir(&self.dir)
+        write_synced(&partial, &text)
+            .and_then(|()| fs::rename(&partial, &path))
+            .and_then(|()| sync_dir(&self.dir))
+            .map_err(|e| RecordError::unwritable(&self.dir, &e))
     }
+}
+
+/// Whether something is at `path`.
+fn is_there(path: &Path) -> Result<bool, RecordError> {
+    path.try_exists().map_err(|e| RecordError::unreadable(path, &e))
 }
 
 /// The list of runs until all of `new` have records, and from then on.
