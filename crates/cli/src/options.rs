@@ -1,11 +1,12 @@
 //! Options that several verbs share.
 
-use crate::failure::Failure;
+use crate::failure::{note, Failure};
 use numalab_model::experiment::SEED_MAX;
 use numalab_model::record::{self, Part};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::num::NonZeroUsize;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a file that are looked at to find out what it is.
@@ -62,8 +63,37 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     Ok(numalab_model::machine::read_text(path)?)
 }
 
+/// The name that means standard output.
+const STDOUT: &str = "-";
+
+/// Whether a path means standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new(STDOUT)
+}
+
+/// Refuses two things on standard output: the file that `out` means, and what `--json` prints.
+///
+/// # Errors
+/// Both are asked for.
+pub fn refuse_both_on_stdout(out: &Path, json: bool) -> Result<(), Failure> {
+    if json && is_stdout(out) {
+        return Err(Failure::usage("command line: `--json` together with `--out -`; expected one on standard output"));
+    }
+    Ok(())
+}
+
+/// What a command says that has written a file: on standard error if the file itself is on standard output.
+pub fn said(out: &Path, text: String) -> String {
+    if !is_stdout(out) {
+        return text;
+    }
+    note(&format!("numalab: {}", text.trim_end()));
+    String::new()
+}
+
 /// A file given on the command line that is being written: beside its place and renamed, so that a reader never sees
-/// half of it. What a link points to is written, not the link; a pipe or a device is written as it stands.
+/// half of it. What a link points to is written, not the link; a pipe, a device or standard output (`-`) is written as it
+/// stands.
 pub struct Target {
     shown: PathBuf,
     place: PathBuf,
@@ -78,6 +108,9 @@ impl Target {
     /// It is a directory, or would be in one that is not there; it is part of an experiment's records, or a file
     /// beside them that is something else.
     pub fn new(path: &Path, own: &dyn Fn(&[u8]) -> bool) -> Result<Self, Failure> {
+        if is_stdout(path) {
+            return Ok(Self { shown: "standard output".into(), place: path.into(), partial: None });
+        }
         let known = fs::metadata(path).ok();
         if known.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Failure::environment(format!("{}: a directory; expected a file", path.display())));
@@ -98,10 +131,15 @@ impl Target {
     /// The file system refuses.
     pub fn open(&self) -> Result<File, Failure> {
         let opened = match &self.partial {
+            _ if is_stdout(&self.place) => std::io::stdout().as_fd().try_clone_to_owned().map(File::from),
             Some(partial) => File::create(partial),
             None => OpenOptions::new().write(true).open(&self.place),
         };
         opened.map_err(|e| self.refused(&e))
+    }
+    /// Whether an error is that the reader of standard output has gone away, which is no failure.
+    pub fn is_unread(&self, e: &std::io::Error) -> bool {
+        is_stdout(&self.place) && e.kind() == std::io::ErrorKind::BrokenPipe
     }
     /// Puts what was written in its place.
     ///
@@ -175,6 +213,9 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let kind = &text.as_bytes()[..text.len().min(KIND_BYTES)];
     let target = Target::new(path, &|head| head.starts_with(kind))?;
     let mut file = target.open()?;
-    let written = file.write_all(text.as_bytes()).map_err(|e| target.refused(&e)).and_then(|()| target.keep());
+    let written = match file.write_all(text.as_bytes()) {
+        Err(e) if !target.is_unread(&e) => Err(target.refused(&e)),
+        _ => target.keep(),
+    };
     written.inspect_err(|_| target.discard())
 }

@@ -211,3 +211,36 @@ fn a_page_or_a_trace_never_overwrites_records() {
     lab.refused("trace d --out d/report.html", &["d/report.html: a file in an experiment's folder"]);
     lab.refused("report d --out d/a.pftrace", &["d/a.pftrace: a file in an experiment's folder"]);
 }
+
+#[test]
+fn a_dash_means_standard_output() {
+    use std::process::{Command, Stdio};
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab.ok(&format!("{QUICK} --kernel 6.3 --trace --out d"));
+    lab.ok("report d");
+    lab.ok("trace d --out t");
+    // Into a file, as a shell does it; a trace is no text.
+    let piped = |line: &str| {
+        let file = fs::File::create(lab.path("piped")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
+        let done = command.args(line.split(' ')).current_dir(lab.path(".")).stdout(file).output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{line}: {done:?}");
+        (fs::read(lab.path("piped")).unwrap(), String::from_utf8(done.stderr).unwrap())
+    };
+    for (line, file, said) in
+        [("report d --out -", "d/report.html", "report: - ("), ("trace d --out -", "t", "trace: - (")]
+    {
+        let (bytes, err) = piped(line);
+        assert!(bytes == fs::read(lab.path(file)).unwrap(), "{line}");
+        assert!(err.contains(said), "{line}: {err}");
+        lab.refused(&format!("{line} --json"), &["`--json` together with `--out -`; expected one on standard output"]);
+        // A reader that goes away is no failure.
+        let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
+        command.args(line.split(' ')).current_dir(lab.path(".")).stderr(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{line}");
+    }
+    assert!(!lab.path("-").exists());
+}
