@@ -473,3 +473,35 @@ fn a_second_run_into_the_same_directory_is_refused_while_the_first_lives() {
     lab.ok(&format!("{QUICK} --kernel off --out d"));
     assert_eq!(json(&lab.run("compare d --json").out)["kernels"], serde_json::json!(["6.3", "off"]), "none is lost");
 }
+
+#[test]
+fn a_baseline_stays_unless_another_is_asked_for_and_is_the_first_column() {
+    let lab = lab();
+    let kernels = || {
+        let c = json(&lab.ok("compare d --json").out);
+        (c["baseline"].as_str().unwrap().to_string(), c["kernels"].clone())
+    };
+    let first = lab.ok(&format!("{QUICK} --kernel off,6.3 --out d"));
+    assert!(!first.err.contains("baseline"), "{}", first.err);
+    let turned = lab.ok(&format!("{QUICK} --kernel 6.3,off --out d"));
+    let said = "numalab: the baseline of d stays off; --baseline 6.3 makes it this command's first\n";
+    assert!(turned.err.contains(said), "{}", turned.err);
+    assert_eq!(kernels(), ("off".into(), serde_json::json!(["off", "6.3"])));
+    let asked = lab.ok(&format!("{QUICK} --kernel off,6.3 --baseline 6.3 --out d"));
+    assert!(!asked.err.contains("baseline"), "{}", asked.err);
+    assert_eq!(kernels(), ("6.3".into(), serde_json::json!(["6.3", "off"])));
+    assert!(asked.out.contains("kernels 6.3, off;"), "{}", asked.out);
+    // One of the directory that is not run now, also under the name that an override gives it.
+    lab.ok(&format!("{QUICK} --kernel 6.4-rc2 --set scan.scan_size_mb=512 --out d"));
+    lab.ok(&format!("{QUICK} --kernel off --baseline 6.4-rc2[scan.scan_size_mb=512] --out d"));
+    assert_eq!(kernels().0, "6.4-rc2[scan.scan_size_mb=512]");
+    lab.ok(&format!("{QUICK} --kernel 6.3,6.12 --set scan.scan_size_mb=512 --baseline 6.12 --out d"));
+    assert_eq!(kernels().0, "6.12[scan.scan_size_mb=512]");
+    let list = fs::read(lab.path("d/experiment.json")).unwrap();
+    let part = "--baseline of: no kernel `of` in this experiment; expected one of 6.7, 6.3, ";
+    let message = lab.refused(&format!("{QUICK} --kernel 6.7 --baseline of --out d"), &[part]);
+    assert!(message.contains("did you mean `off`?"), "{message}");
+    assert_eq!(fs::read(lab.path("d/experiment.json")).unwrap(), list);
+    let help = lab.ok("run --help").out;
+    assert!(help.contains("--baseline <K>") && help.contains("the baseline of a new comparison"), "{help}");
+}

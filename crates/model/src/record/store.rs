@@ -134,6 +134,7 @@ impl Store {
         }
         let lock = lock(dir)?;
         let mut baseline = baseline(experiment, cells);
+        let asked = experiment.baseline.as_ref().map(|b| b.value.as_str());
         let mut old: Vec<Member> = Vec::new();
         if has_list(dir)? {
             let file = Self::open(dir)?.file;
@@ -143,8 +144,11 @@ impl Store {
                 return Err(RecordError::Foreign { path: dir.into(), what, expected });
             }
             // Adding kernels to a comparison must not turn it around: only a baseline that is asked for replaces one.
-            if experiment.baseline.is_none() && file.runs.iter().any(|r| r.kernel == file.baseline) {
-                baseline = file.baseline;
+            // It may be a kernel of the directory that is not run now.
+            let own = |b: &str| experiment.kernels.iter().any(|k| k.value == b);
+            let kept = asked.map_or(Some(file.baseline.as_str()), |b| Some(b).filter(|b| !own(b)));
+            if let Some(kept) = kept.filter(|k| file.runs.iter().any(|r| r.kernel == *k)) {
+                baseline = kept.to_string();
             }
             old = file.runs;
         }
@@ -289,7 +293,7 @@ fn lists(dir: &Path, old: &[Member], new: Vec<Member>) -> Result<(Vec<Member>, V
 /// Name, overrides included, of the kernel that others are compared with.
 fn baseline(experiment: &Experiment, cells: &[Cell]) -> String {
     let asked = experiment.baseline.as_ref().or(experiment.kernels.first());
-    let index = asked.and_then(|b| experiment.kernels.iter().position(|k| k.value == b.value)).unwrap_or(0);
+    let index = asked.and_then(|b| experiment.kernels.iter().position(|k| k.value == b.value));
     let mut names: Vec<&str> = Vec::new();
     // Kernels come in the experiment's order inside every workload, so the first appearance has its index.
     for cell in cells {
@@ -298,5 +302,7 @@ fn baseline(experiment: &Experiment, cells: &[Cell]) -> String {
             names.push(name);
         }
     }
-    names.get(index).map(|n| n.to_string()).unwrap_or_default()
+    // A kernel that was overridden may be asked for under its full name.
+    let full = || names.iter().position(|n| asked.is_some_and(|b| b.value == *n));
+    names.get(index.or_else(full).unwrap_or(0)).map(|n| n.to_string()).unwrap_or_default()
 }
