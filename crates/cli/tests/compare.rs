@@ -365,10 +365,18 @@ fn a_list_of_runs_that_does_not_fit_its_records_is_damage() {
 fn a_long_name_keeps_its_distance_from_the_one_before() {
     let lab = Lab::new();
     lab.write("sweep.toml", SWEEP);
-    let out = lab.ok(&format!("{QUICK} --kernel off,6.12 --set scan.scan_size_mb=512")).out;
+    let out = lab.ok(&format!("{QUICK} --kernel 6.12,off --set scan.scan_size_mb=512")).out;
     let names: Vec<&str> = out.lines().filter(|l| l.contains("6.12[") && l.starts_with(' ')).collect();
     assert!(names.len() > 2 && names.iter().all(|l| l.contains("6.12[scan.scan_size_mb=512]")), "{out}");
     assert!(names.iter().all(|l| l.split_whitespace().count() == 2), "{names:?}");
+    // Every name ends where its figures end.
+    let lines: Vec<&str> = out.lines().collect();
+    for table in lines.windows(3).filter(|w| w[0].contains("6.12[") && w[0].starts_with(' ')) {
+        assert_eq!(table[0].trim_end().len(), table[2].trim_end().len(), "{table:#?}");
+        let end = table[0].find(']').unwrap();
+        let figure = &table[2].as_bytes()[end..end + 2];
+        assert!(figure[0] != b' ' && figure[1] == b' ', "{table:#?}");
+    }
 }
 
 #[test]
