@@ -22,7 +22,7 @@ First steps:
 /// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a guest (docs/vm.md),
 /// 130 ended by Ctrl-C, 143 ended by SIGTERM.
 #[derive(Debug, Parser)]
-#[command(name = "numalab", version, disable_help_subcommand = true, after_help = FIRST_STEPS)]
+#[command(name = "numalab", version, after_help = FIRST_STEPS)]
 pub struct Command {
     /// Lay this folder over the built-in catalog: kernels/, machines/, …, columns.toml (docs/kernels.md)
     #[arg(long, global = true, value_name = "DIR")]
@@ -199,6 +199,19 @@ fn subcommands() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_is_a_command_too() {
+        let text = |line: &str| match parse(line.split_whitespace().map(OsString::from)) {
+            Ok(Request::Text(text)) => text,
+            _ => panic!("{line} gives no text"),
+        };
+        assert_eq!(text("numalab help"), text("numalab --help"));
+        assert_eq!(text("numalab help run"), text("numalab run --help"));
+        assert_eq!(text("numalab help kernel diff"), text("numalab kernel diff --help"));
+        let message = refused("help rnu");
+        assert!(message.contains("unknown command `rnu`") && message.contains("did you mean `run`?"), "{message}");
+    }
 
     fn refused(line: &str) -> String {
         let args = std::iter::once("numalab").chain(line.split_whitespace()).map(OsString::from);

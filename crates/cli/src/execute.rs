@@ -68,7 +68,8 @@ pub struct Executor<'a> {
     pub progress: &'a Progress,
 }
 
-/// Runs every cell that has no record yet; results are in the order of `cells`.
+/// Runs every cell that has no record yet, then lists them in place of what they replace; results are in the order of
+/// `cells`.
 ///
 /// # Errors
 /// A damaged record, a file system or backend that refuses. No run is started after that; records
@@ -92,7 +93,9 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
         Some(finished)
     };
     let all: Vec<Option<Result<Finished, Failure>>> = pool.install(|| cells.par_iter().map(one).collect());
-    all.into_iter().flatten().collect()
+    let finished = all.into_iter().flatten().collect::<Result<_, Failure>>()?;
+    store.settle()?;
+    Ok(finished)
 }
 
 fn run_or_reuse(

@@ -95,7 +95,8 @@ impl From<RecordError> for Failure {
     fn from(e: RecordError) -> Self {
         let exit = match e {
             RecordError::Foreign { .. } | RecordError::Version { .. } => Exit::Usage,
-            RecordError::Io { .. } | RecordError::Damaged { .. } | RecordError::Outcome(_) => Exit::Environment,
+            RecordError::Io { .. } | RecordError::Busy { .. } => Exit::Environment,
+            RecordError::Damaged { .. } | RecordError::Outcome(_) => Exit::Environment,
         };
         Self { exit, message: e.to_string() }
     }

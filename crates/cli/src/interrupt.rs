@@ -4,30 +4,41 @@
 //! written, and what it leaves unfinished is removed when the directory is next opened.
 
 use crate::failure::note;
+use numalab_model::experiment::Cell;
 use numalab_model::record::Store;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, Once};
 
 /// What is added to the number of a signal to give the exit code of a program that it ended (docs/json.md).
 const SIGNALLED: i32 = 128;
 
-/// Where the records of the present runs go.
-static DIR: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The present runs.
+struct Present {
+    /// Where their records go.
+    dir: PathBuf,
+    /// Directories of the records.
+    records: Vec<String>,
+    /// They replace others in the comparison.
+    replaces: bool,
+}
+
+static PRESENT: Mutex<Option<Present>> = Mutex::new(None);
 static HANDLER: Once = Once::new();
 
-/// From now on Ctrl-C and SIGTERM say how many runs of the experiment in `dir` have a record, and end the program.
-pub fn watch(dir: &Path) {
-    if let Ok(mut place) = DIR.lock() {
-        *place = Some(dir.into());
+/// From now on Ctrl-C and SIGTERM say how many of the runs in `cells` have a record, and end the program.
+pub fn watch(store: &Store, cells: &[Cell]) {
+    if let Ok(mut present) = PRESENT.lock() {
+        let records = cells.iter().map(|c| c.input.id.short().to_string()).collect();
+        *present = Some(Present { dir: store.dir().into(), records, replaces: store.replaces() });
     }
     HANDLER.call_once(|| {
         // Where no handler can be set, the signal ends the program as ever, only without the sentence.
         let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
         std::thread::spawn(move || {
             if let Some(signal) = signals.forever().next() {
-                if let Some(text) = DIR.lock().ok().and_then(|dir| kept(dir.as_deref()?)) {
+                if let Some(text) = PRESENT.lock().ok().and_then(|p| p.as_ref().map(kept)) {
                     note(&text);
                 }
                 std::process::exit(SIGNALLED + signal);
@@ -36,11 +47,11 @@ pub fn watch(dir: &Path) {
     });
 }
 
-/// What is kept of the experiment in a directory, in a sentence.
-fn kept(dir: &Path) -> Option<String> {
-    let store = Store::open(dir).ok()?;
-    let runs = &store.file().runs;
-    let done = runs.iter().filter(|r| dir.join(&r.record).join("manifest.json").is_file()).count();
-    let (all, dir) = (runs.len(), dir.display());
-    Some(format!("\nnumalab: interrupted: {done} of {all} runs have their record in {dir}; the same command resumes"))
+/// What is kept of the runs, in a sentence.
+fn kept(present: &Present) -> String {
+    let Present { dir, records, replaces } = present;
+    let done = records.iter().filter(|r| dir.join(r).join("manifest.json").is_file()).count();
+    let before = if *replaces { ", whose comparison stays as it was until all have" } else { "" };
+    let (all, dir) = (records.len(), dir.display());
+    format!("\nnumalab: interrupted: {done} of {all} runs have their record in {dir}{before}; the same command resumes")
 }

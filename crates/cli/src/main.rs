@@ -2,7 +2,8 @@
 //!
 //! A command is read from the arguments, carried out, and ends in one of two ways: text for standard
 //! output with an exit code, or one message on standard error with an exit code. Only this file writes
-//! either of them, so that a command can be tested as a function.
+//! either of them, so that a command can be tested as a function; a page or a trace that goes to `--out -` is written where
+//! files are (`options`).
 
 mod backend;
 mod calibrate;

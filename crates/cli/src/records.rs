@@ -81,20 +81,23 @@ fn ended(run: &Run) -> Option<String> {
     Some(format!("{} {} {} seed {}: {why}", p.machine.name, p.workload.name, p.kernel.name, p.seed))
 }
 
-/// Reads all records of an experiment; with several machines a workload is called `NAME on MACHINE`.
+/// Reads all records of an experiment, the baseline first; with several machines a workload is called `NAME on MACHINE`.
 ///
 /// # Errors
 /// An unknown baseline or a damaged record.
 pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Series) -> Result<Loaded, Failure> {
     let members = &store.file().runs;
-    let kernels = unique(members.iter().map(|r| r.kernel.as_str()));
-    let baseline = match baseline {
+    let mut kernels = unique(members.iter().map(|r| r.kernel.as_str()));
+    let listed = match baseline {
         Some(name) => baseline_index(&kernels, "--baseline", name)?,
         None => {
             let place = store.dir().join("experiment.json").display().to_string();
             baseline_index(&kernels, &place, &store.file().baseline)?
         }
     };
+    // What others are compared with is read first.
+    kernels[..=listed].rotate_right(1);
+    let baseline = 0;
     let machines = unique(members.iter().map(|r| r.machine.as_str()));
     let workloads = unique(members.iter().map(|r| r.workload.as_str()));
     let (mut missing, mut names, mut runs) = (0, Vec::new(), Vec::<Run>::new());

@@ -460,3 +460,43 @@ fn a_bad_spec_comes_before_a_missing_worker() {
     assert_eq!(code_of(&format!("{run} nosuch")), Some(2));
     assert_eq!(code_of("validate --out d --machine nosuch"), Some(2));
 }
+
+/// Whether this user is held to permissions, which the superuser is not.
+fn is_held_to(dir: &std::path::Path) -> bool {
+    std::fs::read_dir(dir).is_err()
+}
+
+#[test]
+fn a_directory_that_may_not_be_read_or_written_is_named_with_what_to_do() {
+    use std::os::unix::fs::PermissionsExt;
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab.ok(&format!("{QUICK} --kernel 6.3 --out d"));
+    let allow = |mode: u32| {
+        std::fs::set_permissions(lab.path("d"), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    allow(0o000);
+    if is_held_to(&lab.path("d")) {
+        for line in ["compare d", "report d", "explain d --vma", "repeat d"] {
+            let ended = lab.run(line);
+            assert_eq!((ended.code, ended.err.lines().count()), (3, 1), "{line}: {ended:?}");
+            assert!(ended.err.starts_with("numalab: d: permission denied; expected to be allowed"), "{ended:?}");
+        }
+        for mode in [0o000, 0o500] {
+            allow(mode);
+            let ended = lab.run(&format!("{QUICK} --kernel off --out d"));
+            assert_eq!((ended.code, ended.err.lines().count()), (3, 1), "{ended:?}");
+            assert!(ended.err.starts_with("numalab: d: permission denied; expected "), "{ended:?}");
+        }
+        let ended = lab.run(&format!("{QUICK} --kernel off --out d/new"));
+        assert!(
+            ended.code == 3 && ended.err.starts_with("numalab: d/new: permission denied; expected a dir"),
+            "{ended:?}"
+        );
+    }
+    allow(0o700);
+    // Where nobody may write, the superuser neither.
+    let ended = lab.run(&format!("{QUICK} --kernel off --out /proc/numalab"));
+    assert!(ended.code == 3 && ended.err.starts_with("numalab: /proc/numalab: "), "{ended:?}");
+    assert!(ended.err.contains("expected a directory to write records in (") && ended.err.contains("--out names"));
+}

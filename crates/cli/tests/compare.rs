@@ -49,8 +49,8 @@ fn all_styles_tell_the_same_figures() {
     assert!(picked.lines().any(|l| l.ends_with("  sweep.time.system_time")), "{picked}");
 
     let csv = lab.ok("compare d --style csv").out;
-    let line = csv.lines().find(|l| l.starts_with("sweep,elapsed,s,lower,6.3,3,")).unwrap();
-    assert_eq!(line.split(',').nth(6).unwrap().parse::<f64>().unwrap(), elapsed[1]);
+    let line = csv.lines().find(|l| l.starts_with("sweep,2x1x2x1,elapsed,s,lower,6.3,3,")).unwrap();
+    assert_eq!(line.split(',').nth(7).unwrap().parse::<f64>().unwrap(), elapsed[1]);
 
     let markdown = lab.ok("compare d --style markdown").out;
     assert!(markdown.starts_with("### sweep\n\n| | off-sim | 6.3-sim |\n|---|---:|---:|\n"), "{markdown}");
@@ -294,7 +294,7 @@ fn runs_that_did_not_complete_are_findings() {
             assert_eq!(w["metrics"][0]["kernels"][kernel]["n"], 0, "{w}");
         }
         let csv = lab.run(&format!("compare {workload} --style csv")).out;
-        assert!(csv.contains(&format!("\nsweep,elapsed,s,lower,6.3,0,,,,,,0,{}\n", ends.2)), "{csv}");
+        assert!(csv.contains(&format!("\nsweep,2x1x2x1,elapsed,s,lower,6.3,0,,,,,,0,{}\n", ends.2)), "{csv}");
         assert!(c["tests"].as_array().unwrap().iter().all(|t| t["p_welch"].is_null()), "{c}");
         assert_eq!(c["tests"].as_array().unwrap().len(), 4, "one entry per time all the same");
         let text = lab.run(&format!("compare {workload}")).out;
@@ -365,8 +365,29 @@ fn a_list_of_runs_that_does_not_fit_its_records_is_damage() {
 fn a_long_name_keeps_its_distance_from_the_one_before() {
     let lab = Lab::new();
     lab.write("sweep.toml", SWEEP);
-    let out = lab.ok(&format!("{QUICK} --kernel off,6.12 --set scan.scan_size_mb=512")).out;
+    let out = lab.ok(&format!("{QUICK} --kernel 6.12,off --set scan.scan_size_mb=512")).out;
     let names: Vec<&str> = out.lines().filter(|l| l.contains("6.12[") && l.starts_with(' ')).collect();
     assert!(names.len() > 2 && names.iter().all(|l| l.contains("6.12[scan.scan_size_mb=512]")), "{out}");
     assert!(names.iter().all(|l| l.split_whitespace().count() == 2), "{names:?}");
+    // Every name ends where its figures end.
+    let lines: Vec<&str> = out.lines().collect();
+    for table in lines.windows(3).filter(|w| w[0].contains("6.12[") && w[0].starts_with(' ')) {
+        assert_eq!(table[0].trim_end().len(), table[2].trim_end().len(), "{table:#?}");
+        let end = table[0].find(']').unwrap();
+        let figure = &table[2].as_bytes()[end..end + 2];
+        assert!(figure[0] != b' ' && figure[1] == b' ', "{table:#?}");
+    }
+}
+
+#[test]
+fn the_machine_has_a_column_of_its_own_in_comma_separated_values() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab.ok("run --machine 2x1x2x1,1x1x2x1 --workload sweep.toml --kernel off --out d");
+    let csv = lab.ok("compare d --style csv").out;
+    assert!(csv.starts_with("workload,machine,metric,"), "{csv}");
+    for machine in ["2x1x2x1", "1x1x2x1"] {
+        assert!(csv.contains(&format!("\nsweep,{machine},elapsed,s,lower,off,1,")), "{csv}");
+    }
+    assert!(!csv.contains(" on "), "{csv}");
 }

@@ -171,3 +171,76 @@ fn counters_are_explained() {
     assert!(lab.ok("counters pid_inactive").out.contains("skip.pid_inactive [events]"));
     lab.refused("counters numa_hint_falts", &["no counter `numa_hint_falts`", "did you mean `numa_hint_faults`?"]);
 }
+
+#[test]
+fn a_page_or_a_trace_never_overwrites_records() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab.ok(&format!("{QUICK} --kernel 6.3 --trace --out d"));
+    lab.write("d/notes.md", "precious");
+    lab.write("d/mine.html", "<!DOCTYPE html>\n<html><title>precious</title>");
+    let before = lab.tree("d");
+    let events = before.iter().find_map(|(f, _)| f.strip_suffix(".events")).unwrap().to_string();
+    std::os::unix::fs::symlink("d/experiment.json", lab.path("link")).unwrap();
+    let places = ["experiment.json", "ID/manifest.json", "ID/new.html", "ID/series/x", "ID.events", "ID.why.json"];
+    for verb in ["report d", "trace d"] {
+        for place in places {
+            let out = format!("d/{}", place.replace("ID", &events));
+            lab.refused(
+                &format!("{verb} --out {out}"),
+                &[&out, "part of an experiment's records, which", "another name"],
+            );
+        }
+        lab.refused(&format!("{verb} --out link"), &["link: part of an experiment's records"]);
+        for own in ["d/notes.md", "d/mine.html"] {
+            lab.refused(
+                &format!("{verb} --out {own}"),
+                &[own, "a file in an experiment's folder that this command has"],
+            );
+        }
+    }
+    assert!(lab.tree("d") == before, "nothing was touched");
+    // Their own files are replaced, also there, and foreign ones elsewhere, as with any tool.
+    lab.write("elsewhere", "something");
+    for _ in 0..2 {
+        for line in ["report d", "report d --out d/other.html", "trace d --out d/a.pftrace", "trace d --out elsewhere"]
+        {
+            lab.ok(line);
+        }
+    }
+    lab.refused("trace d --out d/report.html", &["d/report.html: a file in an experiment's folder"]);
+    lab.refused("report d --out d/a.pftrace", &["d/a.pftrace: a file in an experiment's folder"]);
+}
+
+#[test]
+fn a_dash_means_standard_output() {
+    use std::process::{Command, Stdio};
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    lab.ok(&format!("{QUICK} --kernel 6.3 --trace --out d"));
+    lab.ok("report d");
+    lab.ok("trace d --out t");
+    // Into a file, as a shell does it; a trace is no text.
+    let piped = |line: &str| {
+        let file = fs::File::create(lab.path("piped")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
+        let done = command.args(line.split(' ')).current_dir(lab.path(".")).stdout(file).output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{line}: {done:?}");
+        (fs::read(lab.path("piped")).unwrap(), String::from_utf8(done.stderr).unwrap())
+    };
+    for (line, file, said) in
+        [("report d --out -", "d/report.html", "report: - ("), ("trace d --out -", "t", "trace: - (")]
+    {
+        let (bytes, err) = piped(line);
+        assert!(bytes == fs::read(lab.path(file)).unwrap(), "{line}");
+        assert!(err.contains(said), "{line}: {err}");
+        lab.refused(&format!("{line} --json"), &["`--json` together with `--out -`; expected one on standard output"]);
+        // A reader that goes away is no failure.
+        let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
+        command.args(line.split(' ')).current_dir(lab.path(".")).stderr(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{line}");
+    }
+    assert!(!lab.path("-").exists());
+}

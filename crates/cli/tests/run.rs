@@ -414,3 +414,94 @@ fn runs_that_leave_the_list_are_named_and_kernels_can_be_added_to_a_named_experi
     assert!(lab.run("run --kernel 6.7").err.contains("is missing"));
     assert!(lab.run("run e.toml --kernel 6.7 --workload numa02").err.contains("`--workload"));
 }
+
+/// A run that goes on until it is told to end: the command, as soon as it carries out runs.
+fn started(lab: &Lab, line: &str) -> std::process::Child {
+    use std::io::{BufRead, BufReader};
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
+    command.args(line.split(' ')).current_dir(lab.path(".")).stderr(std::process::Stdio::piped());
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut reader = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    reader.read_line(&mut first).unwrap();
+    assert!(first.contains(" seed "), "{first}");
+    // Kept open: a command whose standard error is closed goes on, but its sentences must not be lost to the test.
+    child.stderr = Some(reader.into_inner());
+    child
+}
+
+#[test]
+fn an_interrupted_replacement_leaves_the_comparison_that_was_there() {
+    let lab = lab();
+    lab.ok(&format!("{QUICK} --kernel 6.3 --param loops=2 --iterations 2 --out d"));
+    let (list, text) = (fs::read(lab.path("d/experiment.json")).unwrap(), lab.ok("compare d").out);
+    let other = format!("{QUICK} --kernel 6.3 --param loops=5 --jobs 1 --out d");
+    let mut child = started(&lab, &format!("{other} --iterations 1000"));
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let part = "of 1000 runs have their record in d, whose comparison stays as it was until all have; the same command";
+    assert!(said.contains(part), "{said}");
+    assert_eq!(fs::read(lab.path("d/experiment.json")).unwrap(), list);
+    assert_eq!(lab.ok("compare d").out, text);
+    // The same setting again repeats nothing that was finished, and is listed when it is done.
+    let done = lab.ok(&format!("{other} --iterations 2"));
+    assert!(done.err.contains("had a record"), "{}", done.err);
+    assert!(done.err.contains("numalab: 2 of 2 runs leave the comparison of d"), "{}", done.err);
+    assert_eq!(lab.ok("compare d").code, 0);
+    assert_ne!(fs::read(lab.path("d/experiment.json")).unwrap(), list);
+}
+
+#[test]
+fn a_second_run_into_the_same_directory_is_refused_while_the_first_lives() {
+    let lab = lab();
+    let mut child = started(&lab, &format!("{QUICK} --kernel 6.3 --iterations 3000 --jobs 1 --out d"));
+    let list = fs::read(lab.path("d/experiment.json")).unwrap();
+    let second = lab.run(&format!("{QUICK} --kernel off --out d"));
+    assert!(child.try_wait().unwrap().is_none(), "the first still runs");
+    assert_eq!((second.code, second.out.as_str()), (3, ""), "{second:?}");
+    assert_eq!(
+        second.err,
+        "numalab: d: another numalab writes its runs there; expected that one to have ended, or another directory\n"
+    );
+    assert_eq!(fs::read(lab.path("d/experiment.json")).unwrap(), list);
+    assert_eq!(lab.run("compare d").code, 1, "reading is not refused");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    lab.ok(&format!("{QUICK} --kernel off --out d"));
+    assert_eq!(json(&lab.run("compare d --json").out)["kernels"], serde_json::json!(["6.3", "off"]), "none is lost");
+}
+
+#[test]
+fn a_baseline_stays_unless_another_is_asked_for_and_is_the_first_column() {
+    let lab = lab();
+    let kernels = || {
+        let c = json(&lab.ok("compare d --json").out);
+        (c["baseline"].as_str().unwrap().to_string(), c["kernels"].clone())
+    };
+    let first = lab.ok(&format!("{QUICK} --kernel off,6.3 --out d"));
+    assert!(!first.err.contains("baseline"), "{}", first.err);
+    let turned = lab.ok(&format!("{QUICK} --kernel 6.3,off --out d"));
+    let said = "numalab: the baseline of d stays off; --baseline 6.3 makes it this command's first\n";
+    assert!(turned.err.contains(said), "{}", turned.err);
+    assert_eq!(kernels(), ("off".into(), serde_json::json!(["off", "6.3"])));
+    let asked = lab.ok(&format!("{QUICK} --kernel off,6.3 --baseline 6.3 --out d"));
+    assert!(!asked.err.contains("baseline"), "{}", asked.err);
+    assert_eq!(kernels(), ("6.3".into(), serde_json::json!(["6.3", "off"])));
+    assert!(asked.out.contains("kernels 6.3, off;"), "{}", asked.out);
+    // One of the directory that is not run now, also under the name that an override gives it.
+    lab.ok(&format!("{QUICK} --kernel 6.4-rc2 --set scan.scan_size_mb=512 --out d"));
+    lab.ok(&format!("{QUICK} --kernel off --baseline 6.4-rc2[scan.scan_size_mb=512] --out d"));
+    assert_eq!(kernels().0, "6.4-rc2[scan.scan_size_mb=512]");
+    lab.ok(&format!("{QUICK} --kernel 6.3,6.12 --set scan.scan_size_mb=512 --baseline 6.12 --out d"));
+    assert_eq!(kernels().0, "6.12[scan.scan_size_mb=512]");
+    let list = fs::read(lab.path("d/experiment.json")).unwrap();
+    let part = "--baseline of: no kernel `of` in this experiment; expected one of 6.7, 6.3, ";
+    let message = lab.refused(&format!("{QUICK} --kernel 6.7 --baseline of --out d"), &[part]);
+    assert!(message.contains("did you mean `off`?"), "{message}");
+    assert_eq!(fs::read(lab.path("d/experiment.json")).unwrap(), list);
+    let help = lab.ok("run --help").out;
+    assert!(help.contains("--baseline <K>") && help.contains("the baseline of a new comparison"), "{help}");
+}

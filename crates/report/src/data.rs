@@ -32,6 +32,11 @@ impl Comparison {
     pub fn baseline_name(&self) -> &str {
         self.kernels.get(self.baseline).map_or("", |k| k.name.as_str())
     }
+    /// The machine of a workload: its own if there are several, else the one that all share; empty if none is known.
+    pub fn machine_of<'a>(&'a self, w: &'a Workload) -> &'a str {
+        let shared = || self.axes.iter().find(|a| a.0 == "machine").map(|a| a.1.as_str());
+        w.machine.as_deref().or_else(shared).unwrap_or_default()
+    }
     /// Whether this is an experiment of which no run has a record.
     pub fn nothing_ran(&self) -> bool {
         self.origin.as_ref().is_some_and(Origin::nothing_ran)

@@ -223,8 +223,10 @@ pub(crate) fn counter_metric(counter: &Counter) -> Metric {
 /// A line of the long form: one metric on one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellRow {
-    /// Workload.
+    /// Workload, without its machine.
     pub workload: String,
+    /// Machine; empty if it is not known.
+    pub machine: String,
     /// Metric.
     pub metric: String,
     /// Unit.
@@ -246,7 +248,8 @@ pub fn cells(c: &Comparison) -> Vec<CellRow> {
         for m in every_metric(w) {
             for (k, (kernel, figures)) in figures(c, &m).into_iter().enumerate() {
                 out.push(CellRow {
-                    workload: w.name.clone(),
+                    workload: w.program().to_string(),
+                    machine: c.machine_of(w).to_string(),
                     metric: m.name.clone(),
                     unit: m.unit.clone(),
                     better: m.better().name(),

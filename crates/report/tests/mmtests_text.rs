@@ -6,7 +6,7 @@ use numalab_report::data::{Comparison, Counter, Duration, Kernel, Metric, Worklo
 use numalab_report::tables::monitor::{self, VmstatRows};
 use numalab_report::tables::rows::{Family, Labels};
 use numalab_report::tables::{comparison_tables, TableOptions};
-use numalab_report::text::mmtests;
+use numalab_report::text::mmtests::{self, LongNames};
 use numalab_stats::star::StarRule;
 
 fn kernels(names: &[&str]) -> Vec<Kernel> {
@@ -27,7 +27,7 @@ fn lines(text: &str) -> &str {
 fn text(c: &Comparison, options: &TableOptions, keep: &[&str]) -> String {
     let keep = keep.iter().map(|k| k.to_string()).collect();
     let options = TableOptions { keep, ..options.clone() };
-    mmtests::table(c, &comparison_tables(c, &c.workloads[0], &options)[0])
+    mmtests::table(c, &comparison_tables(c, &c.workloads[0], &options)[0], LongNames::Widen)
 }
 
 fn set_t() -> Comparison {
@@ -98,7 +98,17 @@ fn section_1_3_duration_with_a_long_name() {
 Duration User      403532.43   322825.94   399497.11
 ",
     );
-    assert_eq!(mmtests::table(&c, &table).lines().take(3).map(|l| format!("{l}\n")).collect::<String>(), want);
+    let first = |long| mmtests::table(&c, &table, long).lines().take(3).map(|l| format!("{l}\n")).collect::<String>();
+    assert_eq!(first(LongNames::Push), want);
+    // In a report of ours all names stand over their figures.
+    let want = lines(
+        "
+                    6.4.0-rc2   6.4.0-rc2   6.4.0-rc2
+                base-numascan        base    base+fix
+Duration User       403532.43   322825.94   399497.11
+",
+    );
+    assert_eq!(first(LongNames::Widen), want);
 }
 
 #[test]
@@ -179,7 +189,7 @@ BAmean.95 elsp-NUMA02        3.15 (   0.00%)        3.09 (   1.75%)        2.73 
     let rows = |rule| {
         let c = set_t();
         let table = &comparison_tables(&c, &c.workloads[0], &with(rule))[0];
-        mmtests::table(&c, table).lines().last().unwrap().to_string()
+        mmtests::table(&c, table, LongNames::Widen).lines().last().unwrap().to_string()
     };
     assert_eq!(
         rows(StarRule::GenC),
@@ -267,7 +277,7 @@ Amean elsp-NUMA02_SMT 3.82 ( 0.00%) 3.87 * -1.27%* 3.44 * 9.90%*",
 fn mail_000_duration_and_ops() {
     let c = mail_000();
     let w = &c.workloads[0];
-    let duration = mmtests::table(&c, &monitor::duration(&c, w, 12).unwrap());
+    let duration = mmtests::table(&c, &monitor::duration(&c, w, 12).unwrap(), LongNames::Widen);
     let want = lines(
         "
 Duration User 403532.43 279173.53 359098.23
@@ -275,7 +285,7 @@ Duration System 2114.31 179.20 481.54
 Duration Elapsed 2312.20 2004.48 2335.84",
     );
     assert_eq!(squeezed(&duration)[2..], want.lines().collect::<Vec<_>>());
-    let ops = mmtests::table(&c, &monitor::vmstat(&c, w, VmstatRows::All, false).unwrap());
+    let ops = mmtests::table(&c, &monitor::vmstat(&c, w, VmstatRows::All, false).unwrap(), LongNames::Widen);
     assert_eq!(ops.lines().count(), 2 + 62);
     let want = lines(
         "
@@ -299,7 +309,7 @@ Ops AutoNUMA cost 753952.10 91.44 212633.14",
     let cost = format!("Ops {:<widest$}{:>15}{:>15}{:>15}", "AutoNUMA cost", "753952.10", "91.44", "212633.14");
     let cost = cost.as_str();
     assert_eq!(ops.lines().last(), Some(cost));
-    let cut = mmtests::table(&c, &monitor::vmstat(&c, w, VmstatRows::NonZero, false).unwrap());
+    let cut = mmtests::table(&c, &monitor::vmstat(&c, w, VmstatRows::NonZero, false).unwrap(), LongNames::Widen);
     assert_eq!(cut.lines().last(), Some(cost));
     assert!(cut.lines().count() < 20);
 }
@@ -307,7 +317,8 @@ Ops AutoNUMA cost 753952.10 91.44 212633.14",
 #[test]
 fn corrected_figures_stand_beside_under_other_names() {
     let c = mail_000();
-    let ops = mmtests::table(&c, &monitor::vmstat(&c, &c.workloads[0], VmstatRows::NonZero, true).unwrap());
+    let ops =
+        mmtests::table(&c, &monitor::vmstat(&c, &c.workloads[0], VmstatRows::NonZero, true).unwrap(), LongNames::Widen);
     assert!(squeezed(&ops).contains(&"Ops AutoNUMA cost 753952.10 91.44 212633.14".to_string()));
     assert!(squeezed(&ops).iter().any(|l| l.starts_with("Ops AutoNUMA cost with copy 760977.18 ")), "{ops}");
 }

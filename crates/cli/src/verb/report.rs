@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// Directory that `numalab run` wrote
     dir: PathBuf,
-    /// Where the page goes; DIR/report.html if not given
+    /// Where the page goes, - for standard output; DIR/report.html if not given
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Kernel to compare with; the experiment's own baseline if not given
@@ -44,11 +44,12 @@ pub struct Args {
 /// # Errors
 /// Not an experiment's directory, an unknown baseline, a damaged record, or a file that cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
+    options::refuse_both_on_stdout(&out, args.json)?;
     let store = Store::open(&args.dir)?;
     let loaded = records::load(context, &store, args.baseline.as_deref(), Series::Keep)?;
     loaded.remarks().iter().for_each(|r| note(r));
     let page = page(context, &store, &loaded, args.star.into(), &args.machine)?;
-    let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
     options::write(&out, &page)?;
     let exit = loaded.exit();
     let text = if args.json {
@@ -58,7 +59,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         )?
         .text
     } else {
-        format!("report: {} ({} runs, {} kB)\n", out.display(), loaded.runs.len(), page.len() / 1000)
+        let text = format!("report: {} ({} runs, {} kB)\n", out.display(), loaded.runs.len(), page.len() / 1000);
+        options::said(&out, text)
     };
     Ok(Done { text, exit })
 }

@@ -15,9 +15,9 @@ use numalab_model::catalog::Kind;
 use numalab_model::experiment::{self, Cell, Experiment, Param};
 use numalab_model::kernel::Setting;
 use numalab_model::record::Store;
-use numalab_model::spec::Spot;
+use numalab_model::spec::{SpecError, Spot};
+use numalab_report::order::unique;
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,8 @@ pub struct Args {
     /// Machines: names of the catalog, TOML files, or NODESxLLCSxCORESxTHREADS
     #[arg(long, value_delimiter = ',', requires = "kernel", requires = "workload", value_name = "M,…")]
     machine: Vec<String>,
-    /// Kernels to compare, the first is the baseline: names of the catalog, TOML files (docs/kernels.md), or with
+    /// Kernels to compare, the first is the baseline of a new comparison (--baseline changes that of one that is there):
+    /// names of the catalog, TOML files (docs/kernels.md), or with
     /// --backend vm images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE
     /// Beside an experiment: kernels added to its own
     #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
@@ -38,6 +39,10 @@ pub struct Args {
     /// Workloads: names of the catalog or TOML files (docs/workloads.md)
     #[arg(long, value_delimiter = ',', requires = "machine", value_name = "W,…")]
     workload: Vec<String>,
+    /// Kernel that others are compared with, the first column: one of this command, or one that the directory has; a
+    /// comparison that is there keeps its own if not given
+    #[arg(long, value_name = "K")]
+    baseline: Option<String>,
     /// Runs per machine, kernel and workload, with seeds S, S+1, …
     #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
@@ -121,20 +126,49 @@ pub fn carry_out(
     let Ready { backend, cells, suffix, jobs_max } = ready;
     let dir = options::directory(order.out, &format!("{}{suffix}", experiment.name));
     let before = Store::open(&dir).ok();
+    known_baseline(experiment, &cells, before.as_ref())?;
     let store = Store::create(&dir, experiment, &cells)?;
-    if let Some(text) = before.and_then(|b| gone(&b, &store)) {
+    if let Some(text) = baseline_stays(experiment, &store, &cells) {
         note(&text);
     }
-    interrupt::watch(&dir);
+    interrupt::watch(&store, &cells);
     progress.set_total(cells.len());
     let jobs = options::jobs(order.jobs).min(jobs_max);
     let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress })?;
     progress.clear();
-    let store = listed(store, experiment, &cells)?;
+    // From here on others may write.
+    drop(store);
+    let store = Store::open(&dir)?;
+    if let Some(text) = before.and_then(|b| gone(&b, &store)) {
+        note(&text);
+    }
     if order.sim.check {
         note(&checked(finished.len()));
     }
     Ok((store, finished))
+}
+
+/// Refuses a baseline that is neither run nor in the directory.
+fn known_baseline(experiment: &Experiment, cells: &[Cell], before: Option<&Store>) -> Result<(), SpecError> {
+    let Some(asked) = &experiment.baseline else { return Ok(()) };
+    let listed = before.iter().flat_map(|b| &b.file().runs).map(|r| r.kernel.as_str());
+    let run = cells.iter().map(|c| c.input.plan.kernel.name.as_str());
+    let known = unique(experiment.kernels.iter().map(|k| k.value.as_str()).chain(run).chain(listed));
+    if known.contains(&asked.value.as_str()) {
+        return Ok(());
+    }
+    let what = format!("no kernel `{}` in this experiment", asked.value);
+    Err(asked.error(what, format!("one of {}", known.join(", "))).near(&asked.value, known))
+}
+
+/// That the comparison of a directory keeps its baseline, though the first kernel of this command is another.
+fn baseline_stays(experiment: &Experiment, store: &Store, cells: &[Cell]) -> Option<String> {
+    let first = cells.first()?.input.plan.kernel.name.as_str();
+    let (stays, dir) = (store.file().baseline.as_str(), store.dir().display());
+    let said = experiment.baseline.is_none() && stays != first;
+    said.then(|| {
+        format!("numalab: the baseline of {dir} stays {stays}; --baseline {first} makes it this command's first")
+    })
 }
 
 /// What `--check` found: a run that broke an invariant, or counted other than its record, has ended the command.
@@ -160,17 +194,6 @@ fn gone(before: &Store, now: &Store) -> Option<String> {
     ))
 }
 
-/// The store with the runs of `cells` in its list. Another process that opened the directory at the same moment may
-/// have written a list without them; its runs and these belong side by side.
-fn listed(store: Store, experiment: &Experiment, cells: &[Cell]) -> Result<Store, Failure> {
-    let now = Store::open(store.dir())?;
-    let there: BTreeSet<&str> = now.file().runs.iter().map(|r| r.record.as_str()).collect();
-    if cells.iter().any(|c| !there.contains(c.input.id.short())) {
-        return Ok(Store::create(store.dir(), experiment, cells)?);
-    }
-    Ok(now)
-}
-
 fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
     let mut experiment = match &args.experiment {
         Some(name) => with_more(from_catalog(context, name)?, &args.kernel),
@@ -193,6 +216,8 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
         experiment.params.push(p);
     }
     experiment.check()?;
+    // Whether there is such a kernel the directory decides, too.
+    experiment.baseline = args.baseline.as_ref().map(|b| named("--baseline", b)).or(experiment.baseline);
     Ok(experiment)
 }
 
@@ -307,28 +332,4 @@ pub fn table(context: &Context, store: &Store) -> Result<String, Failure> {
     let loaded = records::load(context, store, None, records::Series::Drop)?;
     loaded.unlike.iter().for_each(|text| note(text));
     Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::execute::tests::cells;
-
-    #[test]
-    fn two_processes_that_open_a_directory_at_once_both_end_up_in_its_list() {
-        let dir = tempfile::tempdir().unwrap();
-        let ((a, cells_a), (b, cells_b)) = (cells(&["off"]), cells(&["6.3"]));
-        let first = Store::create(dir.path(), &a, &cells_a).unwrap();
-        // The second has looked before the first wrote its list.
-        std::fs::remove_file(dir.path().join("experiment.json")).unwrap();
-        let second = Store::create(dir.path(), &b, &cells_b).unwrap();
-        let kernels = |s: &Store| s.file().runs.iter().map(|r| r.kernel.clone()).collect::<Vec<_>>();
-        assert_eq!(kernels(&second), ["6.3"; 3]);
-        let first = listed(first, &a, &cells_a).unwrap();
-        assert_eq!(kernels(&first), ["6.3", "6.3", "6.3", "off", "off", "off"]);
-        let text = || std::fs::read(dir.path().join("experiment.json")).unwrap();
-        let before = text();
-        assert_eq!(kernels(&listed(second, &b, &cells_b).unwrap()), kernels(&first));
-        assert_eq!(text(), before, "nothing was lost, nothing is written");
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::{Done, Failure};
 use crate::logs::{self, EVENTS};
-use crate::options::Target;
+use crate::options::{self, Target};
 use crate::records::{self, Pick};
 use numalab_model::record::events::Events;
 use numalab_report::trace::{self, TraceError};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub struct Args {
     #[command(flatten)]
     run: Pick,
-    /// Where the trace goes; open it at ui.perfetto.dev, which keeps it in the browser
+    /// Where the trace goes, - for standard output; open it at ui.perfetto.dev, which keeps it in the browser
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Print what was written as JSON
@@ -28,15 +28,19 @@ pub struct Args {
 /// # Errors
 /// No such run, no event log beside it, a damaged log, or a file that cannot be written.
 pub fn run(args: &Args) -> Result<Done, Failure> {
+    options::refuse_both_on_stdout(&args.out, args.json)?;
     let record = records::find(&args.run)?;
     let log = logs::path_of(&record.path, EVENTS);
     if !log.exists() {
         return Err(logs::absent(&record.path, "event log", "--trace"));
     }
     let mut events = Events::open(&log)?;
-    let target = Target::new(&args.out)?;
+    let target = Target::new(&args.out, &trace::begins)?;
     let file = target.open()?;
     let written = trace::write(&mut events, &record.outcome.series, &mut BufWriter::with_capacity(1 << 20, file));
+    if matches!(&written, Err(TraceError::Write(e)) if target.is_unread(e)) {
+        return Ok(Done::text(String::new()));
+    }
     let written = written.map_err(|e| match e {
         TraceError::Log(e) => Failure::from(e),
         TraceError::Write(e) => target.refused(&e),
@@ -47,10 +51,11 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         let form = json!({"file": file, "events": written.events, "packets": written.packets, "bytes": written.bytes});
         return Done::json(&form);
     }
-    Ok(Done::text(format!(
+    let text = format!(
         "trace: {} ({} events, {:.1} MB); open it at ui.perfetto.dev\n",
         args.out.display(),
         written.events,
         written.bytes as f64 / 1e6
-    )))
+    );
+    Ok(Done::text(options::said(&args.out, text)))
 }

@@ -24,6 +24,12 @@ pub enum RecordError {
         /// What could be used.
         expected: String,
     },
+    /// Another process carries out runs there.
+    #[error("{}: another numalab writes its runs there; expected that one to have ended, or another directory", path.display())]
+    Busy {
+        /// Path.
+        path: PathBuf,
+    },
     /// Written by another version.
     #[error("{}: format version {found}; expected {supported}", path.display())]
     Version {
@@ -52,12 +58,18 @@ pub enum RecordError {
 impl RecordError {
     /// An I/O error at a path.
     pub(super) fn io(path: &Path, e: &std::io::Error) -> Self {
-        let why = match e.kind() {
-            std::io::ErrorKind::NotFound => "no such file or directory".to_string(),
-            std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
-            _ => e.to_string(),
-        };
-        Self::Io { path: path.into(), why }
+        Self::Io { path: path.into(), why: why(e) }
+    }
+    /// An I/O error while `path` was looked at or read.
+    pub(super) fn unreadable(path: &Path, e: &std::io::Error) -> Self {
+        let next = "expected to be allowed to read it (`ls -ld` on it and on its folder says who is)";
+        Self::Io { path: path.into(), why: format!("{}; {next}", why(e)) }
+    }
+    /// An I/O error while something was written into `dir`: what it would have been called inside is nobody's business.
+    pub(super) fn unwritable(dir: &Path, e: &std::io::Error) -> Self {
+        let next = "expected a directory to write records in (`ls -ld` says who may, `df` what room is left; \
+                    --out names another)";
+        Self::Io { path: dir.into(), why: format!("{}; {next}", why(e)) }
     }
     /// Damage found in a file, with what brings it back: only a record is a directory of its own, and removing the one
     /// that a log or the list of runs is in would take every record with it.
@@ -77,5 +89,14 @@ impl RecordError {
             _ => "an unchanged record (remove its directory to run the plan again)".to_string(),
         };
         Self::Damaged { path: path.into(), what: what.into(), expected }
+    }
+}
+
+/// An I/O error in words.
+fn why(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "no such file or directory".to_string(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
+        _ => e.to_string(),
     }
 }

@@ -10,8 +10,10 @@
 
 mod error;
 pub mod events;
+mod folder;
 mod json;
 mod manifest;
+mod part;
 mod read;
 mod series;
 mod store;
@@ -19,9 +21,11 @@ pub mod why;
 mod write;
 
 pub use error::RecordError;
+pub use folder::{goes_with_records, holds_records};
 pub use manifest::{FileEntry, Manifest, SeriesEntry, SOURCES};
+pub use part::{part_of, Part};
 pub use read::{read, Record};
-pub use store::{goes_with_records, holds_records, ExperimentFile, Member, Store};
+pub use store::{ExperimentFile, Member, Store};
 pub use write::write;
 
 use serde::{Deserialize, Serialize};

@@ -130,11 +130,11 @@ fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordE
 
 /// Text of a file of reasonable size.
 pub fn text(path: &Path) -> Result<String, RecordError> {
-    let meta = fs::metadata(path).map_err(|e| RecordError::io(path, &e))?;
+    let meta = fs::metadata(path).map_err(|e| RecordError::unreadable(path, &e))?;
     if meta.len() > FILE_BYTES_MAX {
         return Err(RecordError::damaged(path, format!("{} bytes long", meta.len())));
     }
-    let bytes = fs::read(path).map_err(|e| RecordError::io(path, &e))?;
+    let bytes = fs::read(path).map_err(|e| RecordError::unreadable(path, &e))?;
     String::from_utf8(bytes).map_err(|_| RecordError::damaged(path, "not UTF-8 text"))
 }
 

@@ -1,5 +1,6 @@
 //! The directory of an experiment: which runs it consists of, and their records.
 
+use super::folder::{claim, has_list, lock, remove_leftovers, without_list, Lock};
 use super::manifest::MANIFEST;
 use super::read::{check_format, is_short_id, json as parse_json, text};
 use super::write::{sync_dir, write_synced, PARTIAL};
@@ -17,6 +18,8 @@ const FORMAT: &str = "numalab experiment";
 const VERSION: u64 = 1;
 /// Name of the experiment file; a directory with it is ours.
 pub(super) const EXPERIMENT: &str = "experiment.json";
+/// Name of the page that `numalab report` writes into a directory if it is given no other place.
+pub(super) const PAGE: &str = "report.html";
 
 /// `experiment.json`: the runs that belong together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +92,10 @@ impl Member {
 pub struct Store {
     dir: PathBuf,
     file: ExperimentFile,
+    /// The runs that are listed once every run asked for has its record.
+    settled: Vec<Member>,
+    /// Held while runs are carried out; a reader has none.
+    _lock: Option<Lock>,
 }
 
 impl Store {
@@ -98,15 +105,8 @@ impl Store {
     /// It is not an experiment's directory, or of another format version, or damaged, or lists a record twice.
     pub fn open(dir: &Path) -> Result<Self, RecordError> {
         let path = dir.join(EXPERIMENT);
-        if !path.is_file() {
-            if holds_records(dir) {
-                let what = format!("it has records and no {EXPERIMENT}");
-                let expected = "the list of its runs (the command that ran them writes it again and repeats none)";
-                return Err(RecordError::Damaged { path: dir.into(), what, expected: expected.into() });
-            }
-            let what = if dir.exists() { "not an experiment" } else { "no such directory" }.to_string();
-            let expected = format!("a directory written by `numalab run`, with an {EXPERIMENT}");
-            return Err(RecordError::Foreign { path: dir.into(), what, expected });
+        if !has_list(dir)? {
+            return Err(without_list(dir));
         }
         let text = text(&path)?;
         check_format(&path, &parse_json(&path, &text)?, FORMAT, VERSION)?;
@@ -114,47 +114,45 @@ impl Store {
         let mut listed = BTreeSet::new();
         match file.runs.iter().find(|r| !listed.insert(&r.record)) {
             Some(r) => Err(RecordError::damaged(&path, format!("it lists record {} twice", r.record))),
-            None => Ok(Self { dir: dir.into(), file }),
+            None => Ok(Self { dir: dir.into(), settled: file.runs.clone(), file, _lock: None }),
         }
     }
 
-    /// Opens `dir` for the runs of an experiment, creating it if need be, and writes the list of runs.
+    /// Opens `dir` for the runs of an experiment, creating it if need be, and writes the list of runs. As long as the
+    /// value lives nobody else can.
     ///
-    /// A directory that already holds this experiment keeps what it has: runs of the same machine,
-    /// workload and kernel are replaced in the list, others stay, and no record is touched. One that has records and
-    /// has lost its list gets a new one.
+    /// A directory that already holds this experiment keeps what it has: runs of the same machine, workload and kernel
+    /// are replaced in the list, others stay, and no record is touched. Runs that have records are replaced by
+    /// [`Store::settle`] only, so that an interruption leaves the comparison that was there. A directory that has records
+    /// and has lost its list gets a new one.
     ///
     /// # Errors
-    /// `dir` has foreign contents or another experiment, or the file system refuses.
+    /// `dir` has foreign contents or another experiment, another process writes to it, or the file system refuses.
     pub fn create(dir: &Path, experiment: &Experiment, cells: &[Cell]) -> Result<Self, RecordError> {
-        let mut runs: Vec<Member> = Vec::new();
+        if !has_list(dir)? {
+            claim(dir)?;
+        }
+        let lock = lock(dir)?;
         let mut baseline = baseline(experiment, cells);
-        if dir.join(EXPERIMENT).exists() {
-            let old = Self::open(dir)?.file;
-            if old.name != experiment.name {
-                let what = format!("it holds the experiment `{}`", old.name);
+        let asked = experiment.baseline.as_ref().map(|b| b.value.as_str());
+        let mut old: Vec<Member> = Vec::new();
+        if has_list(dir)? {
+            let file = Self::open(dir)?.file;
+            if file.name != experiment.name {
+                let what = format!("it holds the experiment `{}`", file.name);
                 let expected = format!("a new directory, or one of the experiment `{}`", experiment.name);
                 return Err(RecordError::Foreign { path: dir.into(), what, expected });
             }
             // Adding kernels to a comparison must not turn it around: only a baseline that is asked for replaces one.
-            if experiment.baseline.is_none() && old.runs.iter().any(|r| r.kernel == old.baseline) {
-                baseline = old.baseline;
+            // It may be a kernel of the directory that is not run now.
+            let own = |b: &str| experiment.kernels.iter().any(|k| k.value == b);
+            let kept = asked.map_or(Some(file.baseline.as_str()), |b| Some(b).filter(|b| !own(b)));
+            if let Some(kept) = kept.filter(|k| file.runs.iter().any(|r| r.kernel == *k)) {
+                baseline = kept.to_string();
             }
-            runs = old.runs;
-        } else {
-            claim(dir)?;
+            old = file.runs;
         }
-        let new: Vec<Member> = cells.iter().map(Member::of).collect();
-        let again: BTreeSet<_> = new.iter().map(Member::comparison).collect();
-        runs.retain(|r| !again.contains(&r.comparison()));
-        if let Some(r) = runs.iter().find(|r| new.iter().any(|n| n.record == r.record)) {
-            let what = format!(
-                "it lists {} {} {} for record {}, a run of something else",
-                r.machine, r.workload, r.kernel, r.record
-            );
-            return Err(RecordError::damaged(&dir.join(EXPERIMENT), what));
-        }
-        runs.extend(new);
+        let (runs, settled) = lists(dir, &old, cells.iter().map(Member::of).collect())?;
         let file = ExperimentFile {
             format: FORMAT.into(),
             format_version: VERSION,
@@ -164,9 +162,22 @@ impl Store {
             runs,
         };
         remove_leftovers(dir)?;
-        let store = Self { dir: dir.into(), file };
-        store.save()?;
+        let store = Self { dir: dir.into(), file, settled, _lock: Some(lock) };
+        store.save(&store.file)?;
         Ok(store)
+    }
+
+    /// Whether earlier runs are still listed in place of those asked for ([`Store::settle`]).
+    pub fn replaces(&self) -> bool {
+        self.settled != self.file.runs
+    }
+
+    /// Lists all runs asked for, now that each has its record, in place of those that they replace.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn settle(&self) -> Result<(), RecordError> {
+        self.save(&ExperimentFile { runs: self.settled.clone(), ..self.file.clone() })
     }
 
     /// The list of runs.
@@ -185,7 +196,7 @@ impl Store {
     /// It is there and damaged or foreign; it is never overwritten.
     pub fn get(&self, id: &PlanId) -> Result<Option<Record>, RecordError> {
         let path = self.dir.join(id.short());
-        if !path.exists() {
+        if !is_there(&path)? {
             return Ok(None);
         }
         let record = read(&path)?;
@@ -216,7 +227,7 @@ impl Store {
         let path = self.dir.join(id.short());
         match fs::remove_dir_all(&path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(RecordError::io(&path, &e)),
-            _ => sync_dir(&self.dir),
+            _ => sync_dir(&self.dir).map_err(|e| RecordError::io(&self.dir, &e)),
         }
     }
 
@@ -230,7 +241,7 @@ impl Store {
             return Err(RecordError::damaged(&path, format!("a record named {:?}", member.record)));
         }
         let path = self.dir.join(&member.record);
-        let record = path.exists().then(|| read(&path)).transpose()?;
+        let record = is_there(&path)?.then(|| read(&path)).transpose()?;
         // Figures are shown under the names of the list.
         match record.as_ref().and_then(|r| member.contradicts(&r.manifest.plan)) {
             Some(what) => Err(RecordError::damaged(&self.dir.join(EXPERIMENT), what)),
@@ -238,23 +249,51 @@ impl Store {
         }
     }
 
-    fn save(&self) -> Result<(), RecordError> {
+    fn save(&self, file: &ExperimentFile) -> Result<(), RecordError> {
         let path = self.dir.join(EXPERIMENT);
-        let text = json::text(&self.file).map_err(|e| RecordError::Outcome(e.to_string()))?;
+        let text = json::text(file).map_err(|e| RecordError::Outcome(e.to_string()))?;
         if fs::read_to_string(&path).is_ok_and(|old| old == text) {
             return Ok(());
         }
         let partial = self.dir.join(format!("{PARTIAL}{EXPERIMENT}-{}", std::process::id()));
-        write_synced(&partial, &text)?;
-        fs::rename(&partial, &path).map_err(|e| RecordError::io(&path, &e))?;
-        sync_dir(&self.dir)
+        write_synced(&partial, &text)
+            .and_then(|()| fs::rename(&partial, &path))
+            .and_then(|()| sync_dir(&self.dir))
+            .map_err(|e| RecordError::unwritable(&self.dir, &e))
     }
+}
+
+/// Whether something is at `path`.
+fn is_there(path: &Path) -> Result<bool, RecordError> {
+    path.try_exists().map_err(|e| RecordError::unreadable(path, &e))
+}
+
+/// The list of runs until all of `new` have records, and from then on.
+///
+/// A group of runs that differ in seed only is replaced as a whole: seeds of two settings are no sample. Until then the
+/// old ones stay, if one that would go has a record.
+fn lists(dir: &Path, old: &[Member], new: Vec<Member>) -> Result<(Vec<Member>, Vec<Member>), RecordError> {
+    let again: BTreeSet<_> = new.iter().map(Member::comparison).collect();
+    let asked: BTreeSet<&str> = new.iter().map(|n| n.record.as_str()).collect();
+    let others = || old.iter().filter(|r| !again.contains(&r.comparison()));
+    if let Some(r) = others().find(|r| asked.contains(r.record.as_str())) {
+        let (machine, workload, kernel, record) = (&r.machine, &r.workload, &r.kernel, &r.record);
+        let what = format!("it lists {machine} {workload} {kernel} for record {record}, a run of something else");
+        return Err(RecordError::damaged(&dir.join(EXPERIMENT), what));
+    }
+    let would_be_lost =
+        |r: &&Member| !asked.contains(r.record.as_str()) && dir.join(&r.record).join(MANIFEST).is_file();
+    let staying: BTreeSet<_> = old.iter().filter(would_be_lost).map(Member::comparison).collect();
+    let until = old.iter().filter(|r| !again.contains(&r.comparison()) || staying.contains(&r.comparison())).cloned();
+    let until = until.chain(new.iter().filter(|n| !staying.contains(&n.comparison())).cloned()).collect();
+    let settled = others().chain(&new).cloned().collect();
+    Ok((until, settled))
 }
 
 /// Name, overrides included, of the kernel that others are compared with.
 fn baseline(experiment: &Experiment, cells: &[Cell]) -> String {
     let asked = experiment.baseline.as_ref().or(experiment.kernels.first());
-    let index = asked.and_then(|b| experiment.kernels.iter().position(|k| k.value == b.value)).unwrap_or(0);
+    let index = asked.and_then(|b| experiment.kernels.iter().position(|k| k.value == b.value));
     let mut names: Vec<&str> = Vec::new();
     // Kernels come in the experiment's order inside every workload, so the first appearance has its index.
     for cell in cells {
@@ -263,64 +302,7 @@ fn baseline(experiment: &Experiment, cells: &[Cell]) -> String {
             names.push(name);
         }
     }
-    names.get(index).map(|n| n.to_string()).unwrap_or_default()
-}
-
-/// Makes `dir` ours: creates it, or takes it if it is empty or holds nothing but records and what belongs to them.
-fn claim(dir: &Path) -> Result<(), RecordError> {
-    if let Some(file) = dir.ancestors().find(|p| p.exists()).filter(|p| !p.is_dir()) {
-        return Err(RecordError::Io { path: file.into(), why: "a file; expected a directory".into() });
-    }
-    fs::create_dir_all(dir).map_err(|e| RecordError::io(dir, &e))?;
-    let lost = holds_records(dir);
-    let mut foreign: Vec<String> = Vec::new();
-    for entry in fs::read_dir(dir).map_err(|e| RecordError::io(dir, &e))? {
-        let name = entry.map_err(|e| RecordError::io(dir, &e))?.file_name().to_string_lossy().into_owned();
-        let own = is_partial(&name) || lost && goes_with_records(&name);
-        if !own {
-            foreign.push(name);
-        }
-    }
-    match foreign.iter().min() {
-        None => Ok(()),
-        Some(name) => {
-            let what = format!("it holds other files, such as {name}");
-            let expected = format!("a new or empty directory, or one with an {EXPERIMENT}");
-            Err(RecordError::Foreign { path: dir.into(), what, expected })
-        }
-    }
-}
-
-/// Whether there is a record in a directory, under the name of one.
-pub fn holds_records(dir: &Path) -> bool {
-    let is_record =
-        |e: fs::DirEntry| is_short_id(&e.file_name().to_string_lossy()) && e.path().join(MANIFEST).is_file();
-    fs::read_dir(dir).is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(is_record)))
-}
-
-/// Whether a name beside records is one of theirs: a record, a log of one, the page, the runs of a search.
-pub fn goes_with_records(name: &str) -> bool {
-    let (record, ending) = name.split_once('.').unwrap_or((name, ""));
-    let of_record = is_short_id(record) && ["", "events", "decisions", "why.json"].contains(&ending);
-    of_record || ["report.html", "calibration"].contains(&name)
-}
-
-fn is_partial(name: &str) -> bool {
-    name.starts_with(PARTIAL)
-}
-
-/// Removes what writers that no longer run have left unfinished.
-fn remove_leftovers(dir: &Path) -> Result<(), RecordError> {
-    for entry in fs::read_dir(dir).map_err(|e| RecordError::io(dir, &e))? {
-        let entry = entry.map_err(|e| RecordError::io(dir, &e))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some((_, pid)) = name.strip_prefix(PARTIAL).and_then(|n| n.rsplit_once('-')) else { continue };
-        if pid.parse::<u32>().map_or(true, |pid| Path::new("/proc").join(pid.to_string()).exists()) {
-            continue;
-        }
-        let path = entry.path();
-        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        removed.map_err(|e| RecordError::io(&path, &e))?;
-    }
-    Ok(())
+    // A kernel that was overridden may be asked for under its full name.
+    let full = || names.iter().position(|n| asked.is_some_and(|b| b.value == *n));
+    names.get(index.or_else(full).unwrap_or(0)).map(|n| n.to_string()).unwrap_or_default()
 }

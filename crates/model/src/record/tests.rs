@@ -125,6 +125,7 @@ fn a_record_is_complete_or_absent() {
     fs::create_dir(&partial).unwrap();
     fs::write(partial.join("scalars.json"), "{").unwrap();
     assert_eq!(store.get(&input.id).unwrap(), None);
+    drop(store);
     let store = Store::create(dir.path(), &experiment(), &cells).unwrap();
     assert!(!partial.exists());
     assert!(store.put(input, &outcome(input)).is_ok());
@@ -276,6 +277,7 @@ fn a_list_that_contradicts_its_records_is_refused() {
     let path = dir.path().join("experiment.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace(&store.file().runs[1].record, &good.record)).unwrap();
+    drop(store);
     for e in [Store::open(dir.path()).unwrap_err(), Store::create(dir.path(), &experiment(), &cells).unwrap_err()] {
         assert!(e.to_string().contains(&format!("experiment.json: it lists record {} twice", good.record)), "{e}");
     }
@@ -297,6 +299,7 @@ fn records_that_have_lost_their_list_get_a_new_one() {
         fs::write(dir.path().join(name), "x").unwrap();
     }
     let before = tree(dir.path());
+    drop(first);
     fs::remove_file(dir.path().join("experiment.json")).unwrap();
     let e = Store::open(dir.path()).unwrap_err();
     assert!(matches!(e, RecordError::Damaged { .. }), "{e}");
@@ -304,6 +307,7 @@ fn records_that_have_lost_their_list_get_a_new_one() {
     let (second, _) = store(dir.path());
     assert!(tree(dir.path()) == before, "the list is the same, and nothing else is touched");
     assert!(second.get(&cells[2].input.id).unwrap().is_some());
+    drop(second);
     // Beside a file of somebody else's the directory may be somebody else's.
     fs::remove_file(dir.path().join("experiment.json")).unwrap();
     fs::write(dir.path().join("thesis.tex"), "precious").unwrap();
@@ -329,6 +333,61 @@ fn a_list_of_runs_grows_by_kernels_and_replaces_what_is_run_again() {
     let shorter = of(&[0], 1, false);
     assert_eq!(shorter.runs.len(), 8, "runs of kernel a are those last asked for");
     assert_eq!(of(&[0, 1], 1, true).baseline, "b");
+}
+
+#[test]
+fn runs_with_records_leave_the_list_when_what_replaces_them_has_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let asked = |kernel: usize, seed: u64, iterations: u32| {
+        let kernels = vec![experiment().kernels[kernel].clone()];
+        let e = Experiment { kernels, seed, iterations, baseline: None, params: vec![], ..experiment() };
+        let cells = e.cells(&Memory::default(), BACKEND).unwrap();
+        (Store::create(dir.path(), &e, &cells).unwrap(), cells)
+    };
+    let seeds = || Store::open(dir.path()).unwrap().file().runs.iter().map(|r| r.seed).collect::<Vec<_>>();
+    let (store, cells) = asked(0, 10, 2);
+    let first = seeds();
+    assert_eq!((first.len(), first.iter().all(|s| [10, 11].contains(s))), (cells.len(), true));
+    drop(store);
+    // Nothing has a record: nothing is lost.
+    let (store, cells) = asked(0, 20, 2);
+    assert!(!store.replaces() && seeds().iter().all(|s| [20, 21].contains(s)));
+    store.put(&cells[0].input, &outcome(&cells[0].input)).unwrap();
+    drop(store);
+    // The group that has a record stays, as long as its successor is not settled, and the others go.
+    let (store, cells) = asked(0, 30, 1);
+    assert!(store.replaces());
+    let listed = seeds();
+    assert_eq!(listed.iter().filter(|s| **s < 30).count(), 2, "{listed:?}");
+    assert_eq!(listed.iter().filter(|s| **s == 30).count(), cells.len() - 1, "{listed:?}");
+    drop(store);
+    assert_eq!(seeds(), listed, "an interruption leaves it at that");
+    // Another kernel beside it is listed at once.
+    drop(asked(1, 30, 1));
+    assert_eq!(seeds().len(), listed.len() + cells.len());
+    let (store, cells) = asked(0, 30, 1);
+    cells.iter().for_each(|c| drop(store.put(&c.input, &outcome(&c.input)).unwrap()));
+    store.settle().unwrap();
+    assert!(seeds().iter().all(|s| *s == 30));
+    drop(store);
+    // More of the same loses nothing, so what is missing is listed.
+    let (store, cells) = asked(0, 30, 2);
+    assert!(!store.replaces());
+    assert_eq!(seeds().len(), cells.len() + cells.len() / 2);
+}
+
+#[test]
+fn one_process_at_a_time_writes_into_a_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let (first, cells) = store(dir.path());
+    let before = tree(dir.path());
+    let e = Store::create(dir.path(), &experiment(), &cells[..1]).unwrap_err();
+    assert!(matches!(e, RecordError::Busy { .. }), "{e}");
+    assert!(e.to_string().ends_with("expected that one to have ended, or another directory"), "{e}");
+    assert!(tree(dir.path()) == before, "the lock is no file, and the list is that of the first");
+    assert_eq!(Store::open(dir.path()).unwrap().file(), first.file(), "reading needs no lock");
+    drop(first);
+    assert!(Store::create(dir.path(), &experiment(), &cells[..1]).is_ok());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::plan::{hex, PlanId, PlanInput};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Beginning of the name of a record under construction.
@@ -26,19 +26,15 @@ pub fn write(dir: &Path, input: &PlanInput, outcome: &Outcome) -> Result<PathBuf
     let files = contents(input, outcome)?;
     let place = dir.join(input.id.short());
     let partial = dir.join(partial_name(&input.id));
-    if partial.exists() {
-        fs::remove_dir_all(&partial).map_err(|e| RecordError::io(&partial, &e))?;
-    }
-    fs::create_dir(&partial).map_err(|e| RecordError::io(&partial, &e))?;
     let written = fill(&partial, &files).and_then(|()| {
-        fs::rename(&partial, &place).map_err(|e| RecordError::io(&place, &e))?;
+        fs::rename(&partial, &place)?;
         sync_dir(dir)
     });
     if written.is_err() {
         // The error that matters is the first one; a leftover is removed at the next opening anyway.
         let _ = fs::remove_dir_all(&partial);
     }
-    written.map(|()| place)
+    written.map(|()| place).map_err(|e| RecordError::unwritable(dir, &e))
 }
 
 /// Name of the directory a record is built in: the process keeps two writers of one plan apart.
@@ -96,7 +92,12 @@ fn entry(name: &str, text: &str) -> FileEntry {
     FileEntry { name: name.into(), bytes: text.len() as u64, sha256: hex(&Sha256::digest(text)) }
 }
 
-fn fill(dir: &Path, files: &[(String, String)]) -> Result<(), RecordError> {
+/// Makes a directory with these files, in place of what is there.
+fn fill(dir: &Path, files: &[(String, String)]) -> io::Result<()> {
+    if dir.exists() {
+        fs::remove_dir_all(dir)?;
+    }
+    fs::create_dir(dir)?;
     let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
     for (name, text) in files {
         let path = dir.join(name);
@@ -104,7 +105,7 @@ fn fill(dir: &Path, files: &[(String, String)]) -> Result<(), RecordError> {
             folders.insert(folder.to_path_buf());
         }
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|e| RecordError::io(folder, &e))?;
+            fs::create_dir_all(folder)?;
         }
         write_synced(&path, text)?;
     }
@@ -115,16 +116,13 @@ fn fill(dir: &Path, files: &[(String, String)]) -> Result<(), RecordError> {
 }
 
 /// Writes a file and waits until it is on the device.
-pub fn write_synced(path: &Path, text: &str) -> Result<(), RecordError> {
-    let write = || {
-        let mut file = File::create(path)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    };
-    write().map_err(|e| RecordError::io(path, &e))
+pub fn write_synced(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 /// Makes the entries of a directory durable.
-pub fn sync_dir(dir: &Path) -> Result<(), RecordError> {
-    File::open(dir).and_then(|d| d.sync_all()).map_err(|e| RecordError::io(dir, &e))
+pub fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir).and_then(|d| d.sync_all())
 }

@@ -1,10 +1,10 @@
-//! Comma-separated values in long form: one line per workload, metric and kernel, unrounded.
+//! Comma-separated values in long form: one line per workload, machine, metric and kernel, unrounded.
 
 use crate::data::Comparison;
 use crate::json::{cells, CellRow};
 
 /// Heading of the columns.
-const HEADING: &str = "workload,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed,timeout,failed";
+const HEADING: &str = "workload,machine,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed,timeout,failed";
 
 /// The whole comparison; a figure that does not exist is an empty field. The last three columns count the
 /// kernel's runs by how they ended; figures are of the completed ones. Lines end in a line feed.
@@ -22,6 +22,7 @@ fn line(row: &CellRow) -> String {
     let f = &row.figures;
     [
         quoted(&row.workload),
+        quoted(&row.machine),
         quoted(&row.metric),
         quoted(&row.unit),
         row.better.to_string(),

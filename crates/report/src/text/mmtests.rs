@@ -82,34 +82,47 @@ pub fn workload(c: &Comparison, w: &Workload, options: &Options) -> String {
     if options.reasons {
         blocks.extend(monitor::reasons(c, w, options.vmstat));
     }
-    let blocks: Vec<String> = blocks.iter().map(|t| table(c, t)).collect();
+    let blocks: Vec<String> = blocks.iter().map(|t| table(c, t, LongNames::Widen)).collect();
     out.push_str(&blocks.join("\n"));
     out
 }
 
+/// What a name does that is longer than its column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LongNames {
+    /// It widens the column, so that all names stand over their figures.
+    Widen,
+    /// It pushes the names to its right away from their figures, as in mmtests and so in published tables.
+    Push,
+}
+
 /// One table with its two heading lines.
-pub fn table(c: &Comparison, t: &Table) -> String {
+pub fn table(c: &Comparison, t: &Table, long: LongNames) -> String {
     let label_width = t.stat_width + 1 + t.operation_width;
     let cell_width = if t.percents { t.value_width + PERCENT_WIDTH } else { t.value_width };
     let headings: Vec<(String, String)> = c.kernels.iter().map(|k| heading(&k.run_name())).collect();
+    let names = |h: &(String, String)| [h.0.chars().count(), h.1.chars().count()];
+    // Unlike in mmtests, a blank stays before every name.
+    let needed = |i: usize, name: usize| cell_width.max(name + usize::from(i > 0));
+    let width = |(i, h)| match long {
+        LongNames::Widen => names(h).map(|n| needed(i, n)).into_iter().fold(cell_width, usize::max),
+        LongNames::Push => cell_width,
+    };
+    let widths: Vec<usize> = headings.iter().enumerate().map(width).collect();
     let mut out = String::new();
     for line in 0..2 {
         out.push_str(&" ".repeat(label_width));
         for (i, h) in headings.iter().enumerate() {
             let text = if line == 0 { &h.0 } else { &h.1 };
-            // Longer names push everything to the right, as they do in mmtests; unlike there, a blank stays before
-            // them.
-            if i > 0 && text.chars().count() >= cell_width {
-                out.push(' ');
-            }
-            out.push_str(&format!("{text:>cell_width$}"));
+            let width = widths[i].max(needed(i, names(h)[line]));
+            out.push_str(&format!("{text:>width$}"));
         }
         out.push('\n');
     }
     for row in &t.rows {
         out.push_str(&format!("{:<w$} {:<o$}", row.stat, row.operation, w = t.stat_width, o = t.operation_width));
-        for cell in &row.cells {
-            out.push_str(&self::cell(cell, t));
+        for (cell, width) in row.cells.iter().zip(&widths) {
+            out.push_str(&format!("{:>width$}", self::cell(cell, t)));
         }
         out.truncate(out.trim_end().len());
         out.push('\n');

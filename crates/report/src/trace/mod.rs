@@ -21,6 +21,10 @@ use std::io::{self, Write};
 
 /// Sequence that all packets are on.
 const SEQUENCE: u32 = 1;
+/// What the name of the first track begins with.
+const MACHINE: &str = "machine ";
+/// First byte of a packet of a trace: field 1, a message.
+const PACKET: u8 = 0x0a;
 /// Number of the first task's thread; the idle task is 0 and viewers keep 1 and 2 for others.
 const FIRST_TID: u32 = 1000;
 /// Ordinary priority of a task.
@@ -108,6 +112,13 @@ pub fn write(log: &mut Events, series: &[Series], out: &mut dyn Write) -> Result
     Ok(w.written)
 }
 
+/// Whether a file that begins with `head` is a trace as [`write`] writes it: packets, of which the first names the
+/// machine.
+pub fn begins(head: &[u8]) -> bool {
+    let machine = MACHINE.as_bytes();
+    head.first() == Some(&PACKET) && head.windows(machine.len()).any(|w| w == machine)
+}
+
 /// A task as the trace calls it.
 struct Task {
     name: String,
@@ -150,7 +161,7 @@ impl Writer<'_> {
         let sockets = h.cpus.iter().map(|c| c.socket + 1).max().unwrap_or(0);
         let llcs = h.cpus.iter().map(|c| c.llc + 1).max().unwrap_or(0);
         let shape = format!("{sockets} sockets, {} nodes, {llcs} LLCs, {} CPUs", h.nodes.len(), h.cpus.len());
-        self.track(Track::Machine.id(0), None, &format!("machine {} ({shape})", h.machine))?;
+        self.track(Track::Machine.id(0), None, &format!("{MACHINE}{} ({shape})", h.machine))?;
         for (n, id) in h.nodes.iter().enumerate() {
             let cpus: Vec<u32> = h.cpus.iter().filter(|c| c.node as usize == n).map(|c| c.id).collect();
             let cpus = if cpus.is_empty() { "no CPUs".into() } else { format!("CPUs {}", cpulist::format(&cpus)) };
