@@ -22,7 +22,7 @@ First steps:
 /// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a guest (docs/vm.md),
 /// 130 ended by Ctrl-C, 143 ended by SIGTERM.
 #[derive(Debug, Parser)]
-#[command(name = "numalab", version, after_help = FIRST_STEPS)]
+#[command(name = "numalab", version = numalab_sim::VERSION, after_help = FIRST_STEPS)]
 pub struct Command {
     /// Lay this folder over the built-in catalog: kernels/, machines/, …, columns.toml (docs/kernels.md)
     #[arg(long, global = true, value_name = "DIR")]
@@ -80,13 +80,70 @@ pub enum Request {
 /// # Errors
 /// One message naming the argument and what was expected.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request, Failure> {
-    match Command::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    match Command::try_parse_from(&args).or_else(|e| with_negatives(&args, e)) {
         Ok(command) => Ok(Request::Command(Box::new(command))),
         Err(e) => match e.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Request::Text(e.render().to_string())),
-            _ => Err(Failure::usage(message(&e))),
+            _ => Err(Failure::usage(surplus(&args, &e).unwrap_or_else(|| message(&e)))),
         },
     }
+}
+
+/// Reads the arguments again with `--option -1` as `--option=-1`: the parser takes `-1` for an unknown option, but the
+/// user means a value, and the option says what is wrong with it.
+fn with_negatives(args: &[OsString], e: clap::Error) -> Result<Command, clap::Error> {
+    if e.kind() != ErrorKind::UnknownArgument {
+        return Err(e);
+    }
+    let text = |a: &OsString| a.to_string_lossy().into_owned();
+    let negative = |a: &str| a.strip_prefix('-').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+    let mut joined: Vec<OsString> = Vec::new();
+    for arg in args {
+        match joined.last_mut() {
+            Some(option)
+                if negative(&text(arg))
+                    && text(option).len() > 2
+                    && text(option).starts_with("--")
+                    && !text(option).contains('=') =>
+            {
+                option.push("=");
+                option.push(arg);
+            }
+            _ => joined.push(arg.clone()),
+        }
+    }
+    match Command::try_parse_from(&joined) {
+        Err(again) if !matches!(again.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => Err(e),
+        other => other,
+    }
+}
+
+/// What to say of an argument beyond those a command takes.
+fn surplus(args: &[OsString], e: &clap::Error) -> Option<String> {
+    let invalid = e.get(ContextKind::InvalidArg).map(words)?;
+    if e.kind() != ErrorKind::UnknownArgument || invalid.starts_with('-') {
+        return None;
+    }
+    let mut command = <Command as clap::CommandFactory>::command();
+    let mut name = Vec::new();
+    for arg in args.iter().skip(1) {
+        if let Some(inner) = command.find_subcommand(arg).cloned() {
+            name.push(inner.get_name().to_string());
+            command = inner;
+        }
+    }
+    let names: Vec<String> =
+        command.get_positionals().map(|p| format!("<{}>", p.get_id().as_str().to_uppercase())).collect();
+    let expected = match names.len() {
+        0 => "none".to_string(),
+        1 => format!("at most one, {}", names[0]),
+        n => format!("at most {n}, {}", names.join(" ")),
+    };
+    let command = if name.is_empty() { "numalab".into() } else { name.join(" ") };
+    Some(format!(
+        "command line: `{invalid}` is one argument too many for `{command}`; expected {expected} (see --help)"
+    ))
 }
 
 /// Carries out a request.
@@ -252,6 +309,14 @@ mod tests {
                 "explain ladder --machine m --node abc",
                 "`--node <NODE>` is \"abc\"; expected a whole number, at least 0",
             ),
+            ("run a b", "`b` is one argument too many for `run`; expected at most one, <EXPERIMENT> (see --help)"),
+            ("list machines kernels", "`kernels` is one argument too many for `list`; expected at most one, <KIND>"),
+            ("kernel diff a b c", "`c` is one argument too many for `kernel diff`; expected at most 2, <A> <B>"),
+            ("doctor x", "`x` is one argument too many for `doctor`; expected none"),
+            ("validate --run-budget -1", "`--run-budget <S>` is \"-1\"; expected a whole number from 1 to 1000000"),
+            ("validate --guest-memory -5GiB", "`--guest-memory <SIZE>` is \"-5GiB\"; expected a size such as 8GiB"),
+            ("explain ladder --machine m --node -1", "`--node <NODE>` is \"-1\"; expected a whole number, at least 0"),
+            ("doctor --json -1", "unexpected `-1`"),
             ("list --catalog a --catalog b", "`--catalog <DIR>` is given twice; expected it once"),
             ("reproduce", "is missing"),
         ] {

@@ -10,7 +10,6 @@ use numalab_model::record::events::{Events, Header};
 use numalab_model::record::why::{Why, WhyFile};
 use numalab_sim::{Observers, Sink};
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Ending of an event log.
@@ -73,16 +72,7 @@ impl Logs {
 
 /// Whether a log of events is there from its beginning to its end, and this record's.
 fn is_whole(path: &Path, id: &PlanId) -> bool {
-    let Ok(mut log) = Events::open(path) else { return false };
-    if log.header.record != id.full() {
-        return false;
-    }
-    loop {
-        match log.next_event() {
-            Ok(Some(_)) => {}
-            end => return end.is_ok(),
-        }
-    }
+    Events::check(path).is_ok_and(|header| header.record == id.full())
 }
 
 /// Logs of a run that is going on.
@@ -106,9 +96,8 @@ impl Pending {
 
     fn create(&mut self, dir: &Path, input: &PlanInput, ending: &str) -> Result<Sink, Failure> {
         let partial = self.place(dir, &input.id, ending);
-        let mut file = File::create(&partial).map_err(|e| io(&partial, &e))?;
-        file.write_all(self.header.line()?.as_bytes()).map_err(|e| io(&partial, &e))?;
-        Ok(Box::new(file))
+        let file = File::create(&partial).map_err(|e| io(&partial, &e))?;
+        Sink::new(&self.header, Box::new(file)).map_err(|e| io(&partial, &e))
     }
 
     /// Puts the logs in their places.
@@ -118,7 +107,7 @@ impl Pending {
     pub fn finish(mut self, logs: &Logs, id: &PlanId, why: Option<Why>) -> Result<(), Failure> {
         if let Some(why) = why {
             let partial = self.place(&logs.dir, id, WHY);
-            let text = serde_json::to_string(&WhyFile { header: self.header.clone(), why })?;
+            let text = WhyFile { header: self.header.clone(), why }.to_text()?;
             fs::write(&partial, text).map_err(|e| io(&partial, &e))?;
         }
         for (partial, place) in &self.files {
@@ -142,11 +131,12 @@ impl Pending {
 /// There are none, or they cannot be read.
 pub fn read_why(record: &Path) -> Result<WhyFile, Failure> {
     let path = path_of(record, WHY);
-    let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
+    let bytes = fs::read(&path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => absent(record, "decision log", "--explain"),
         _ => io(&path, &e),
     })?;
-    serde_json::from_str(&text).map_err(|e| {
+    let file = String::from_utf8(bytes).map_err(|_| "it is no text".to_string()).and_then(|t| WhyFile::from_text(&t));
+    file.map_err(|e| {
         let expected =
             "an unchanged file (remove it; `numalab run` with the same arguments and --explain writes it again)";
         Failure::environment(format!("{}: {e}; expected {expected}", path.display()))

@@ -205,13 +205,21 @@ fn refuse_absent_folder(path: &Path) -> Result<(), Failure> {
     Err(Failure::environment(format!("{path}: {folder} {what}; expected a directory to write in")))
 }
 
+/// How a text file that begins like `text` can be written, found out before there is all of it.
+///
+/// # Errors
+/// See [`Target::new`].
+pub fn target_for(path: &Path, text: &str) -> Result<Target, Failure> {
+    let kind = &text.as_bytes()[..text.len().min(KIND_BYTES)];
+    Target::new(path, &|head| head.starts_with(kind))
+}
+
 /// Writes a text file given on the command line (see [`Target`]); one that begins alike is of its kind.
 ///
 /// # Errors
 /// See [`Target::new`]; the file system refuses.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let kind = &text.as_bytes()[..text.len().min(KIND_BYTES)];
-    let target = Target::new(path, &|head| head.starts_with(kind))?;
+    let target = target_for(path, text)?;
     let mut file = target.open()?;
     let written = match file.write_all(text.as_bytes()) {
         Err(e) if !target.is_unread(&e) => Err(target.refused(&e)),

@@ -8,7 +8,7 @@ use numalab_report::collect::{collect, WorkloadRuns};
 use numalab_report::columns;
 use numalab_report::data::{Comparison, Kernel};
 use numalab_report::order::unique;
-use numalab_report::origin::Origin;
+use numalab_report::origin::{made_by, Origin};
 use std::path::{Path, PathBuf};
 
 /// Whether time series are kept; only the page needs them.
@@ -161,7 +161,7 @@ fn origin(store: &Store, runs: &[Run]) -> Origin {
         asked: members.len(),
         seeds,
         backends: unique(runs.iter().map(mark)),
-        versions: unique(plans().map(|p| p.version.clone())),
+        versions: unique(plans().map(|p| made_by(&p.backend, &p.version))),
     }
 }
 

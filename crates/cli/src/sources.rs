@@ -198,9 +198,9 @@ fn source(folder: &str, name: &str, text: &str) -> SourceFile {
     SourceFile { place: format!("{folder}/{name}.toml"), text: text.into() }
 }
 
-/// A workload takes every parameter for one of the command line; one of an experiment's file has its place there.
+/// A workload does not know where its parameters were given, the settings do: in an experiment's file, or by which option.
 fn placed(e: SpecError, settings: &[Setting]) -> SpecError {
-    let about = |s: &&Setting| s.name.line > 0 && e.what.starts_with(&format!("parameter `{}`", s.name.value));
+    let about = |s: &&Setting| e.what.starts_with(&format!("parameter `{}`", s.name.value));
     match settings.iter().find(about).filter(|_| e.file == "command line") {
         Some(Setting { name, .. }) => SpecError { file: name.file.clone(), line: name.line, column: name.column, ..e },
         None => e,

@@ -178,6 +178,10 @@ fn command_lines() {
         ("run first-steps --seed -1", "is \"-1\"; expected a whole number from 0"),
         ("run first-steps --seed 18446744073709551616", "expected a whole number from 0"),
         ("run first-steps --job 1", "did you mean `--jobs`?"),
+        ("compare A B", "`B` is one argument too many for `compare`; expected at most one, <"),
+        ("run X Y", "`Y` is one argument too many for `run`; expected at most one, <EXPERIMENT>"),
+        ("validate --run-budget -1", "`--run-budget <S>` is \"-1\"; expected a whole number from 1"),
+        ("validate --guest-memory -5GiB", "`--guest-memory <SIZE>` is \"-5GiB\"; expected a size such as 8GiB"),
         ("machine import", "is missing"),
         ("machine import --host --numactl x", "together with"),
         ("list kernels --catalog nowhere", "nowhere: no catalog here; expected a folder with any of machines"),
@@ -452,10 +456,12 @@ fn a_bad_spec_comes_before_a_missing_worker() {
     let code_of = |line: &str| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
         let command = command.args(line.split_whitespace()).current_dir(lab.path("."));
+        // Without a package tool nobody knows which kernels there are.
+        command.env("PATH", lab.path("none"));
         command.env("NUMALAB_WORKER", lab.path("no-worker")).output().unwrap().status.code()
     };
     let run = "run --backend vm --machine 2x1x2x1 --kernel debian-6.12 --out d --workload";
-    assert_eq!(code_of(&format!("{run} sweep.toml")), Some(3), "the worker is missing");
+    assert_eq!(code_of(&format!("{run} sweep.toml")), Some(3), "QEMU and the worker are missing");
     assert_eq!(code_of("validate --out d"), Some(3));
     assert_eq!(code_of(&format!("{run} nosuch")), Some(2));
     assert_eq!(code_of("validate --out d --machine nosuch"), Some(2));
@@ -499,4 +505,37 @@ fn a_directory_that_may_not_be_read_or_written_is_named_with_what_to_do() {
     let ended = lab.run(&format!("{QUICK} --kernel off --out /proc/numalab"));
     assert!(ended.code == 3 && ended.err.starts_with("numalab: /proc/numalab: "), "{ended:?}");
     assert!(ended.err.contains("expected a directory to write records in (") && ended.err.contains("--out names"));
+}
+
+#[test]
+fn what_validate_cannot_do_is_said_before_the_first_guest() {
+    let lab = lab();
+    lab.refused(
+        "validate --image debian-9.9",
+        &["--image debian-9.9: the catalog has no kernel of the 9.9 series", "--kernel"],
+    );
+    let ended = lab.run("validate --markdown nodir/page.md");
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(ended.err.contains("nodir/page.md: nodir is not there; expected a directory"), "{}", ended.err);
+    lab.refused_args(&["validate", "--boot-option", "a b"], &["one word without blanks"]);
+    assert!(!lab.path("out").exists());
+}
+
+#[test]
+fn all_that_is_wrong_with_a_parameter_names_the_option() {
+    let lab = lab();
+    let line = format!("{QUICK} --kernel 6.3 --param");
+    lab.refused(&format!("{line} size=64"), &["numalab: --param size=64: parameter `size` is a plain number"]);
+    lab.refused(&format!("{line} szie=64"), &["numalab: --param szie=64: no parameter `szie`"]);
+    let run = "run --machine 2x1x2x1 --kernel 6.3 --workload first-touch --param first_touch.memory=1GiB";
+    lab.refused(run, &["did you mean `first-touch.memory`?"]);
+}
+
+#[test]
+fn the_version_is_the_one_that_records_carry() {
+    let lab = lab();
+    let version = lab.ok("--version").out;
+    lab.ok(&format!("{QUICK} --kernel off --out d"));
+    let compared = lab.ok("compare d").out;
+    assert!(version.contains('+') && compared.contains(version.trim()), "{version}: {compared}");
 }

@@ -135,6 +135,20 @@ fn logs_are_added_to_records_without_changing_them() {
     fs::remove_file(&why).unwrap();
     lab.ok(&format!("{RUN} --kernel 6.3 --explain"));
     lab.ok("explain d --vma");
+    // Whose bits have changed are of no use either.
+    for (ending, line) in [("why.json", "explain d --vma"), ("events", "trace d --out bit.pftrace")] {
+        let log = lab.path(&format!("{r}.{ending}"));
+        let good = fs::read(&log).unwrap();
+        for (at, says) in [(good.len() - 60, "differ from their digest"), (3, "expected an unchanged")] {
+            let mut bad = good.clone();
+            bad[at] ^= if at == 3 { 0x80 } else { 1 };
+            fs::write(&log, &bad).unwrap();
+            let ended = lab.run(line);
+            assert!(ended.code == 3 && ended.err.contains(says), "{ending} at {at}: {ended:?}");
+        }
+        fs::write(&log, &good).unwrap();
+    }
+    assert!(!lab.path("bit.pftrace").exists());
     // A log that was cut off gives no trace.
     let log = lab.path(&format!("{r}.events"));
     let bytes = fs::read(&log).unwrap();
@@ -159,7 +173,10 @@ fn damaged_logs_beside_a_record_are_written_anew() {
         // The kind of an event in the middle.
         let middle = good.iter().position(|b| *b == b'\n').unwrap_or(good.len() / 2) + 1 + 16;
         broken[middle..middle + 2].fill(0xff);
-        for damage in [broken.as_slice(), &good[..good.len() - 40], b""] {
+        // One bit of a time, or of a figure.
+        let mut bit = good.clone();
+        bit[good.len() - 60] ^= 1;
+        for damage in [broken.as_slice(), &good[..good.len() - 40], b"", bit.as_slice()] {
             fs::write(&path, damage).unwrap();
             let ended = lab.ok(&line);
             assert!(!ended.err.contains("had a record"), "{ending}: {}", ended.err);

@@ -45,9 +45,12 @@ fn what_has_no_effect_on_a_backend_is_refused() {
 #[test]
 fn a_host_without_qemu_is_told_what_to_do() {
     let lab = lab();
-    let ended = lab.run(
-        "run --backend vm --qemu /no/such/qemu --machine 2x1x2x1 --workload sweep.toml --kernel debian-6.12 --out d",
-    );
+    // A kernel that is there whatever the host's package lists have.
+    let mut kernel = vec![0u8; 0x210];
+    kernel[0x202..0x206].copy_from_slice(b"HdrS");
+    fs::write(lab.path("k"), kernel).unwrap();
+    let ended =
+        lab.run("run --backend vm --qemu /no/such/qemu --machine 2x1x2x1 --workload sweep.toml --kernel bzImage:k");
     assert_eq!(ended.code, 3, "{ended:?}");
     assert!(ended.err.contains("qemu-system-x86") && ended.err.contains("numalab doctor"), "{}", ended.err);
     let doctor = lab.run("doctor --qemu /no/such/qemu --json");

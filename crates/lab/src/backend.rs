@@ -17,8 +17,9 @@ use numalab_worker::job::{Drill, Job, Knob};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The release since which guests are asked the same and their answers are read alike. Raise it where that changes:
-/// it is part of a plan's identity, and a guest's record stays valid when only the simulator has moved on.
+/// The guest protocol, named after the release since which guests are asked the same and their answers are read alike.
+/// Raise it where that changes: it is part of a plan's identity, and a guest's record stays valid when only the simulator
+/// has moved on. Reports label it, so that nobody takes it for the release that made a record.
 const ASKED_SINCE: &str = "0.5.0";
 
 /// What a user can choose.

@@ -32,12 +32,21 @@ impl Cache {
     /// # Errors
     /// No home directory, or it cannot be created.
     pub fn open() -> io::Result<Self> {
+        let unset = || io::Error::other("neither NUMALAB_CACHE, XDG_CACHE_HOME nor HOME is set");
+        Self::at(&Self::of_user().ok_or_else(unset)?)
+    }
+
+    /// The user's cache if it is there already: for looking, which makes none.
+    pub fn existing() -> Option<Self> {
+        let root = Self::of_user()?.canonicalize().ok()?;
+        Some(Self { root })
+    }
+
+    fn of_user() -> Option<PathBuf> {
         let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-        let root = set("NUMALAB_CACHE")
+        set("NUMALAB_CACHE")
             .or_else(|| set("XDG_CACHE_HOME").map(|d| d.join("numalab")))
             .or_else(|| set("HOME").map(|d| d.join(".cache/numalab")))
-            .ok_or_else(|| io::Error::other("neither NUMALAB_CACHE, XDG_CACHE_HOME nor HOME is set"))?;
-        Self::at(&root)
     }
 
     /// A cache at a directory, created if absent.
@@ -47,6 +56,11 @@ impl Cache {
     pub fn at(root: &Path) -> io::Result<Self> {
         fs::create_dir_all(root)?;
         Ok(Self { root: root.canonicalize()? })
+    }
+
+    /// Where a subdirectory is or would be.
+    pub fn place(&self, name: &str) -> PathBuf {
+        self.root.join(name)
     }
 
     /// A subdirectory, created if absent.

@@ -97,7 +97,7 @@ fn find_worker() -> Finding {
     let purpose = "the program inside the guest";
     match worker::find_static() {
         Ok(path) => finding("worker", purpose, Verdict::Good, path.display().to_string(), String::new()),
-        Err(e) => finding("worker", purpose, Verdict::Missing, e, worker::BUILD_HINT.into()),
+        Err(e) => finding("worker", purpose, Verdict::Missing, e, worker::remedy()),
     }
 }
 
@@ -130,14 +130,19 @@ fn find_fetcher() -> Finding {
     }
 }
 
-fn find_build_tools() -> Finding {
-    let purpose = "building kernels";
+/// What a kernel build needs and this host lacks, and the command that installs it.
+struct Lack {
+    names: Vec<&'static str>,
+    remedy: String,
+}
+
+fn lack_of_build_tools() -> Option<Lack> {
     let gone: Vec<&(&str, &str)> =
         BUILD_TOOLS.iter().filter(|t| probe::find_program(Path::new(t.0)).is_none()).collect();
     // The kernel's own build programs read ELF files.
     let header = Path::new("/usr/include/libelf.h").exists();
     if gone.is_empty() && header {
-        return finding("build tools", purpose, Verdict::Good, "all there".into(), String::new());
+        return None;
     }
     let mut names: Vec<&str> = gone.iter().map(|t| t.0).collect();
     let mut packages: Vec<&str> = gone.iter().map(|t| t.1).collect();
@@ -145,8 +150,29 @@ fn find_build_tools() -> Finding {
         names.push("libelf.h");
         packages.push("libelf-dev");
     }
-    let found = format!("missing: {}", names.join(", "));
-    finding("build tools", purpose, Verdict::Partly, found, apt(&packages.join(" ")))
+    Some(Lack { names, remedy: apt(&packages.join(" ")) })
+}
+
+/// Whether a kernel can be built here; to be asked before anything is fetched for it.
+///
+/// # Errors
+/// What is missing, and the command that installs it.
+pub fn build_tools() -> Result<(), String> {
+    match lack_of_build_tools() {
+        None => Ok(()),
+        Some(lack) => Err(format!("building a kernel needs {}; `{}`", lack.names.join(", "), lack.remedy)),
+    }
+}
+
+fn find_build_tools() -> Finding {
+    let purpose = "building kernels";
+    match lack_of_build_tools() {
+        None => finding("build tools", purpose, Verdict::Good, "all there".into(), String::new()),
+        Some(lack) => {
+            let found = format!("missing: {}", lack.names.join(", "));
+            finding("build tools", purpose, Verdict::Partly, found, lack.remedy)
+        }
+    }
 }
 
 fn find_ccache() -> Finding {

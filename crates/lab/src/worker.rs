@@ -9,12 +9,17 @@ const NAME: &str = "numalab-worker";
 pub const BUILD_HINT: &str = "rustup target add x86_64-unknown-linux-musl && \
      cargo build -p numalab-worker --profile worker --target x86_64-unknown-linux-musl";
 
-/// Places a worker may be, best first: `NUMALAB_WORKER`, beside the running program, and where cargo puts it.
+/// Environment variable that names a worker.
+const VARIABLE: &str = "NUMALAB_WORKER";
+
+/// The worker that the user names.
+fn named() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|p| !p.is_empty()).map(PathBuf::from)
+}
+
+/// Places a worker may be if none is named, best first: beside the running program, and where cargo puts it.
 fn candidates() -> Vec<PathBuf> {
     let mut out = Vec::new();
-    if let Some(path) = std::env::var_os("NUMALAB_WORKER").filter(|p| !p.is_empty()) {
-        return vec![path.into()];
-    }
     let Ok(program) = std::env::current_exe() else { return out };
     for directory in program.ancestors().skip(1).take(4) {
         out.push(directory.join("x86_64-unknown-linux-musl/worker").join(NAME));
@@ -27,19 +32,48 @@ fn candidates() -> Vec<PathBuf> {
 /// The static worker program for guests.
 ///
 /// # Errors
-/// None is found, with the command that makes one.
+/// None is found, with the command that makes one, or the one that `NUMALAB_WORKER` names is none.
 pub fn find_static() -> Result<PathBuf, String> {
+    if let Some(path) = named() {
+        return checked(path, true);
+    }
     let found = candidates().into_iter().find(|p| is_static(p));
-    found.ok_or_else(|| format!("no static {NAME} found; set NUMALAB_WORKER to its path or build it: {BUILD_HINT}"))
+    found.ok_or_else(|| format!("no static {NAME} found; set {VARIABLE} to its path or build it: {BUILD_HINT}"))
+}
+
+/// The worker that the user names, if it can be one.
+fn checked(path: PathBuf, must_be_static: bool) -> Result<PathBuf, String> {
+    let wrong = |what: &str| {
+        let kind = if must_be_static { "a static " } else { "a " };
+        Err(format!("{VARIABLE}={}: {what}; expected {kind}{NAME}, or unset it to have one looked for", path.display()))
+    };
+    match std::fs::File::open(&path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => wrong("no such file"),
+        Err(e) => wrong(&e.to_string()),
+        Ok(_) if path.is_dir() => wrong("is a directory"),
+        Ok(_) if must_be_static && !is_static(&path) => wrong("is not a static x86-64 ELF program"),
+        Ok(_) => Ok(path),
+    }
+}
+
+/// What to do about a missing worker.
+pub fn remedy() -> String {
+    match named() {
+        Some(_) => format!("unset {VARIABLE}, or build what it should name: {BUILD_HINT}"),
+        None => BUILD_HINT.into(),
+    }
 }
 
 /// A worker program for this host, static or not.
 ///
 /// # Errors
-/// None is found, with the command that makes one.
+/// None is found, with the command that makes one, or there is no file that `NUMALAB_WORKER` names.
 pub fn find_native() -> Result<PathBuf, String> {
+    if let Some(path) = named() {
+        return checked(path, false);
+    }
     let found = candidates().into_iter().find(|p| p.is_file());
-    found.ok_or_else(|| format!("no {NAME} found; set NUMALAB_WORKER to its path or build it: {BUILD_HINT}"))
+    found.ok_or_else(|| format!("no {NAME} found; set {VARIABLE} to its path or build it: {BUILD_HINT}"))
 }
 
 /// Whether a file is an x86-64 ELF program without an interpreter (dynamic loader).
@@ -91,5 +125,12 @@ mod tests {
         assert!(is_static(&write("a", false)));
         assert!(!is_static(&write("b", true)));
         assert!(!is_static(Path::new("/proc/version")));
+        let why = |path: &str, must| checked(path.into(), must).unwrap_err();
+        assert!(why("/nope", true).starts_with("NUMALAB_WORKER=/nope: no such file; expected a static numalab-worker"));
+        assert!(why("/nope", false).contains("/nope: no such file"));
+        assert!(why("/proc/version", true).contains("/proc/version: is not a static x86-64 ELF program"));
+        assert!(why("/", true).contains("is a directory"));
+        assert_eq!(checked("/proc/version".into(), false), Ok("/proc/version".into()));
+        assert_eq!(checked(directory.path().join("a"), true), Ok(directory.path().join("a")));
     }
 }

@@ -251,7 +251,7 @@ impl<'a> Table<'a> {
             None => Ok(None),
             Some(i) => match number(i) {
                 Some(x) => Ok(Some(self.spot(i, x))),
-                None => Err(self.wrong(key, i, "a number")),
+                None => Err(self.wrong(key, i, "a finite number")),
             },
         }
     }
@@ -367,7 +367,7 @@ impl<'a> Table<'a> {
     /// Present but not a list of finite numbers.
     pub fn opt_f64s(&self, key: &str) -> Result<Option<Spot<Vec<f64>>>, SpecError> {
         let Some(item) = self.item(key) else { return Ok(None) };
-        let wrong = || self.wrong(key, item, "a list of numbers");
+        let wrong = || self.wrong(key, item, "a list of finite numbers");
         let list = item.as_array().ok_or_else(wrong)?;
         let out: Option<Vec<f64>> = list.iter().map(value_number).collect();
         Ok(Some(self.spot(item, out.ok_or_else(wrong)?)))
@@ -378,7 +378,7 @@ impl<'a> Table<'a> {
     /// Present but not a list of lists of finite numbers.
     pub fn opt_matrix(&self, key: &str) -> Result<Option<Spot<Vec<Vec<f64>>>>, SpecError> {
         let Some(item) = self.item(key) else { return Ok(None) };
-        let wrong = || self.wrong(key, item, "a list of lists of numbers");
+        let wrong = || self.wrong(key, item, "a list of lists of finite numbers");
         let list = item.as_array().ok_or_else(wrong)?;
         let mut out = Vec::new();
         for row in list.iter() {
@@ -512,6 +512,7 @@ fn value_kind(v: &Value) -> &'static str {
     match v {
         Value::String(_) => "a string",
         Value::Integer(_) => "a whole number",
+        Value::Float(x) if !x.value().is_finite() => "nan or infinite",
         Value::Float(_) => "a number",
         Value::Boolean(_) => "true or false, not quoted",
         Value::Datetime(_) => "a date",

@@ -157,7 +157,8 @@ fn wrong_values_are_refused_at_their_place() {
         ("llcs_per_node = 2", "llcs_per_node = 3", "[layout]", vec!["do not divide"]),
         ("threads_per_core = 2", "threads_per_core = 9", "threads", vec!["1 to 8"]),
         ("sustained_gbps = 80", "sustained_gbps = 0", "sustained_gbps = 0", vec!["above 0"]),
-        ("sustained_gbps = 80", "sustained_gbps = nan", "nan", vec!["expected a number"]),
+        ("sustained_gbps = 80", "sustained_gbps = nan", "nan", vec!["is nan or infinite; expected a finite number"]),
+        ("sustained_gbps = 80", "sustained_gbps = -inf", "-inf", vec!["is nan or infinite; expected a finite number"]),
         ("sustained_gbps = 30", "sustained_gbps = 50", "[[link]]", vec!["above the peak of 40"]),
         ("by_hop = [10, 20]", "by_hop = [10]", "by_hop", vec!["1 values for 2 hop classes"]),
         ("by_hop = [10, 20]", "by_hop = [10, 20, 30]", "by_hop", vec!["3 values for 2 hop classes"]),
@@ -475,8 +476,8 @@ fn suspicious_tables_are_said_to_be() {
             vec!["flat distance table: every other node is 12"],
         ),
         // The local distance is not minimal.
-        (&[&[20, 12], &[12, 10]], two, vec!["node 0 is 20 from itself", "from node 0, node 1 (12) is not farther"]),
-        (&[&[10, 10], &[21, 10]], two, vec!["is not farther than the node itself (10), in 1 pair:", "asymmetric"]),
+        (&[&[20, 12], &[12, 10]], two, vec!["node 0 is 20 from itself, not 10; Linux rejects"]),
+        (&[&[10, 10], &[21, 10]], two, vec!["is not farther than the node itself (10), in 1 pair:"]),
         // Distance and latency disagree.
         (
             &[&[10, 16, 32], &[16, 10, 16], &[32, 16, 10]],
@@ -493,6 +494,31 @@ fn suspicious_tables_are_said_to_be() {
         }
     }
 }
+
+#[test]
+fn a_table_that_linux_rejects_is_not_used() {
+    let of = |distance: &str| load(&irregular(TWO, &format!("matrix = {distance}"), TWO_LATENCY, "")).unwrap();
+    let linux = [[10, 20], [20, 10]];
+    for distance in ["[[11, 21], [21, 10]]", "[[20, 12], [12, 10]]", "[[10, 10], [21, 10]]"] {
+        let m = of(distance);
+        assert_eq!(m.distance, linux, "{distance}");
+        let text = show(&m);
+        assert!(text.contains("distance (as the kernel sees it)\n     0  1\n  0 10 20\n  1 20 10\n"), "{text}");
+        assert!(
+            m.warnings[0].contains("Linux rejects such a firmware table and uses 10/20 instead"),
+            "{:?}",
+            m.warnings
+        );
+        assert_eq!(m.warnings.len(), 1, "{:?}", m.warnings);
+    }
+    for distance in ["[[10, 21], [22, 10]]", "[[10, 10], [10, 10]]"] {
+        assert_ne!(of(distance).distance, linux, "{distance}");
+    }
+}
+
+/// Two nodes of one CPU each.
+const TWO: &str = "[[node]]\nid = 0\nsocket = 0\ncpus = \"0\"\n[[node]]\nid = 1\nsocket = 1\ncpus = \"1\"\n";
+const TWO_LATENCY: &str = "matrix_ns = [[90, 150], [150, 90]]";
 
 #[test]
 fn show_draws_everything_within_100_columns() {

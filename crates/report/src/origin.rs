@@ -19,8 +19,15 @@ pub struct Origin {
     pub seeds: Vec<u64>,
     /// Backends, with the timing mode where there are several: `sim`, `vm-modelled`, `host`.
     pub backends: Vec<String>,
-    /// What the backends call themselves: the version of numalab, and of what it used.
+    /// What the backends call themselves ([`made_by`]).
     pub versions: Vec<String>,
+}
+
+/// A record's version in words: the release of numalab, or of what a guest was asked and how (docs/vm.md), which many
+/// releases share, and what was used with it.
+pub fn made_by(backend: &str, version: &str) -> String {
+    let what = if backend == "vm" { "guest protocol" } else { "numalab" };
+    format!("{what} {version}")
 }
 
 impl Origin {
@@ -37,7 +44,7 @@ impl Origin {
         let by = if self.nothing_ran() {
             "nothing was run yet".to_string()
         } else {
-            format!("{}; numalab {}", named(&self.backends, "backend"), self.versions.join(", "))
+            format!("{}; {}", named(&self.backends, "backend"), self.versions.join(", "))
         };
         out.push(format!("{}, {}; {by}", self.runs(), self.seeds_text()));
         out
@@ -86,8 +93,14 @@ mod tests {
             asked: 12,
             seeds: vec![1, 2, 3],
             backends: one("sim"),
-            versions: one("0.8.0"),
+            versions: vec![made_by("sim", "0.8.0")],
         }
+    }
+
+    #[test]
+    fn what_guests_are_asked_is_not_taken_for_the_release() {
+        assert_eq!(made_by("vm", "0.5.0 modelled tcg"), "guest protocol 0.5.0 modelled tcg");
+        assert_eq!(made_by("host", "0.13.0 6.1.0"), "numalab 0.13.0 6.1.0");
     }
 
     #[test]

@@ -53,7 +53,8 @@ mod window;
 mod zero;
 
 pub use config::{Harness, SimConfig};
-pub use log::{Observers, Sink};
+pub use log::Observers;
+pub use numalab_model::record::events::Sink;
 
 use numalab_model::machine::Machine;
 use numalab_model::record::why::Why;

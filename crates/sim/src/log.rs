@@ -14,9 +14,9 @@ use numalab_kernel::numa::counters::{NumaReasons, Placement};
 use numalab_kernel::numa::scan::ScanReport;
 use numalab_kernel::numa::MigrateResult;
 use numalab_kernel::sched::Why as MoveWhy;
-use numalab_model::record::events::{Event, Fate, Kind, NONE};
+use numalab_model::record::events::{Event, Fate, Kind, Sink, NONE};
 use numalab_model::record::why::Why;
-use std::io::{self, Write};
+use std::io;
 
 /// Bytes collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -30,15 +30,12 @@ const STATE_ASLEEP: u16 = 1;
 /// State of a task that has ended (`EXIT_DEAD`).
 const STATE_DEAD: u16 = 16;
 
-/// Where a log goes.
-pub type Sink = Box<dyn Write + Send>;
-
 /// Which logs a run writes; none by default.
 #[derive(Default)]
 pub struct Observers {
-    /// The event log, after its header.
+    /// The event log.
     pub trace: Option<Sink>,
-    /// The first decisions, after their header.
+    /// The first decisions.
     pub decisions: Option<Sink>,
     /// Counts with reasons.
     pub why: bool,
@@ -69,17 +66,15 @@ impl Stream {
     }
     fn flush(&mut self) {
         if self.error.is_none() {
-            self.error = self.sink.write_all(&self.buffer).err();
+            self.error = self.sink.write(&self.buffer).err();
         }
         self.buffer.clear();
     }
     fn finish(mut self, end_ns: u64) -> io::Result<()> {
-        let end = Event { z: self.events, ..Event::new(end_ns, Kind::End, NONE) };
-        self.buffer.extend_from_slice(&end.encode());
         self.flush();
         match self.error {
             Some(e) => Err(e),
-            None => self.sink.flush(),
+            None => self.sink.end(end_ns),
         }
     }
 }

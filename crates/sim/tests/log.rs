@@ -6,7 +6,7 @@ use common::*;
 use numalab_model::record::events::{Event, Events, Fate, Header, Kind, NONE};
 use numalab_model::record::why::Why;
 use numalab_model::record::Outcome;
-use numalab_sim::{observe, Observers};
+use numalab_sim::{observe, Observers, Sink};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -15,12 +15,8 @@ use std::path::Path;
 fn watched(dir: &Path, kernel_name: &str) -> (Outcome, Vec<Event>, Vec<Event>, Why) {
     let m = machine("4x1x6x2");
     let w = workload("numa01_THREAD_ALLOC", &m, 11, &[("loops", "2000"), ("memory", "256MiB")]);
-    let header = Header::new("r", &m, &w).line().unwrap();
-    let sink = |name: &str| -> numalab_sim::Sink {
-        let mut f = File::create(dir.join(name)).unwrap();
-        f.write_all(header.as_bytes()).unwrap();
-        Box::new(f)
-    };
+    let header = Header::new("r", &m, &w);
+    let sink = |name: &str| Sink::new(&header, Box::new(File::create(dir.join(name)).unwrap())).unwrap();
     let ask = Observers { trace: Some(sink("trace")), decisions: Some(sink("head")), why: true };
     let o = observe(&m, &w, &kernel(kernel_name), 11, true, ask).unwrap();
     let plain = run(&m, &w, &kernel(kernel_name), 11);
@@ -116,10 +112,14 @@ fn the_counts_add_up_to_the_counters_and_reasons() {
 
 #[test]
 fn a_log_that_cannot_be_written_is_an_error() {
-    struct Full;
+    /// A device with room for the first line.
+    struct Full(bool);
     impl Write for Full {
-        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
-            Err(std::io::Error::other("no space left"))
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if std::mem::replace(&mut self.0, true) {
+                return Err(std::io::Error::other("no space left"));
+            }
+            Ok(bytes.len())
         }
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
@@ -127,7 +127,8 @@ fn a_log_that_cannot_be_written_is_an_error() {
     }
     let m = machine("2x1x2x1");
     let w = workload("numa02", &m, 1, &[("loops", "1")]);
-    let ask = Observers { trace: Some(Box::new(Full)), ..Observers::default() };
+    let sink = Sink::new(&Header::new("r", &m, &w), Box::new(Full(false))).unwrap();
+    let ask = Observers { trace: Some(sink), ..Observers::default() };
     let e = observe(&m, &w, &kernel("6.3"), 1, true, ask).unwrap_err();
     assert!(e.to_string().contains("no space left"), "{e}");
 }

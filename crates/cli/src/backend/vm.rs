@@ -85,6 +85,11 @@ fn checked<'a>(context: &'a Context, experiment: &Experiment, limits: Limits) ->
     let catalog = CatalogSources::new(context, &experiment.workloads)?;
     let sources = GuestSources { catalog, context, limits, lab: None, images: Vec::new() };
     experiment.cells(&sources, BackendName { name: "vm", version: "" })?;
+    let mut kernels = real::kernels(context, &experiment.kernels, &experiment.sets)?;
+    let images = real::images(&mut kernels, &experiment.kernels)?;
+    for (image, name) in images.iter().zip(&experiment.kernels) {
+        image.check().map_err(|e| SpecError { nearest: e.nearest, ..name.error(e.what, e.expected) })?;
+    }
     Ok(sources)
 }
 

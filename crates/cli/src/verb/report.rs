@@ -12,7 +12,7 @@ use numalab_model::plan::{fingerprint, KernelPlan, Plan};
 use numalab_model::record::{Status, Store};
 use numalab_report::html::{self, Input, Setting};
 use numalab_report::order::unique;
-use numalab_report::origin::Origin;
+use numalab_report::origin::{made_by, Origin};
 use numalab_report::StarRule;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -132,7 +132,7 @@ fn facts(loaded: &Loaded, origin: &Origin, plans: &[&Plan]) -> Vec<(String, Stri
         fact("Workload", every(&params)),
         fact("Runs", runs(loaded)),
         fact("Seeds", origin.seed_list()),
-        fact("Version", every(&|p| format!("numalab {}", p.version))),
+        fact("Version", every(&|p| made_by(&p.backend, &p.version))),
     ];
     // Without a record nothing is known but what was asked for.
     all.retain(|(_, value)| !value.is_empty());

@@ -56,6 +56,7 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
     if !built {
         // The mark of another configuration must not outlive this one's objects.
         let _ = std::fs::remove_file(&done);
+        crate::doctor::build_tools()?;
         configure(tree, cache, &fragment, say)?;
         say(&format!("building {origin}"));
         make(tree, cache, &["vmlinux"])?;

@@ -36,7 +36,7 @@ fn image_with(
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, String> {
-    let versions = cache.directory(&format!("images/debian-{series}")).map_err(|e| e.to_string())?;
+    let versions = versions(series, cache);
     let kept = cached(&current(&versions));
     if let (Which::Kept, Some(image)) = (which, &kept) {
         say(&format!(
@@ -45,7 +45,7 @@ fn image_with(
         ));
         return Ok(image.clone());
     }
-    let package = newest(&apt.candidates(&format!("^linux-image-{}\\..*-amd64$", series.replace('.', "\\.")))?);
+    let package = newest(&apt.candidates(&pattern(series))?);
     let package = package.ok_or_else(|| {
         format!(
             "no packaged kernel of the {series} series is known; try `apt-get update`, or give a package file: \
@@ -65,6 +65,39 @@ fn image_with(
     let mark = versions.join(CURRENT);
     cache::write_whole(&mark, version.as_bytes()).map_err(|e| format!("{}: {e}", mark.display()))?;
     Ok(image)
+}
+
+/// Where the kernels of a series are or would be.
+fn versions(series: &str, cache: &Cache) -> PathBuf {
+    cache.place(&format!("images/debian-{series}"))
+}
+
+/// Whether a kernel of a series was unpacked before.
+pub fn is_kept(series: &str, cache: &Cache) -> bool {
+    cached(&current(&versions(series, cache))).is_some()
+}
+
+/// Packages of kernels of a series.
+fn pattern(series: &str) -> String {
+    format!("^linux-image-{}\\..*-amd64$", series.replace('.', "\\."))
+}
+
+/// Series of the plain kernels that the package lists have, in rising order, if there is a package tool and it has lists.
+pub fn series_of_images(apt: &Apt) -> Vec<String> {
+    let names = apt.candidates("^linux-image-[0-9].*-amd64$").unwrap_or_default();
+    series_of(names.into_iter().filter(|n| newest(std::slice::from_ref(n)).is_some()))
+}
+
+/// Series of the sources that the package lists have, likewise.
+pub fn series_of_sources(apt: &Apt) -> Vec<String> {
+    series_of(apt.candidates("^linux-source-[0-9.]+$").unwrap_or_default().into_iter())
+}
+
+fn series_of(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<Vec<u64>> = names.map(|n| numbers(&n)[..].iter().take(2).copied().collect()).collect();
+    all.sort();
+    all.dedup();
+    all.iter().filter(|n| n.len() == 2).map(|n| format!("{}.{}", n[0], n[1])).collect()
 }
 
 /// Where the kernel of a series that is in use was unpacked.
@@ -235,8 +268,20 @@ fn check(listed: &[Listed], file: &Path) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// A package tool that has these names and does nothing else.
+    pub fn lists(directory: &Path, names: &str) -> Apt {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::create_dir_all(directory).unwrap();
+        std::fs::write(directory.join("names"), names).unwrap();
+        let lists = directory.join("lists");
+        let text = format!("#!/bin/sh\n[ \"$1\" = search ] && grep -E -e \"$3\" {}/names\n", directory.display());
+        std::fs::write(&lists, text).unwrap();
+        std::fs::set_permissions(&lists, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Apt { lists, fetch: "/no/such/apt-get".into() }
+    }
 
     #[test]
     fn the_newest_plain_kernel_is_chosen() {

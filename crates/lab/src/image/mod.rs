@@ -5,17 +5,22 @@
 //! number of `+patch:FILE` (or the name of a patch of [`shipped`]).
 
 pub mod build;
+mod check;
 pub mod deb;
 pub mod debian;
 pub mod shipped;
 pub mod source;
 
 use crate::cache::{self, Cache};
+use crate::doctor;
 use build::Source;
 use numalab_model::kernel::{IMAGE_FORMS, IMAGE_KINDS};
 use numalab_model::spec::SpecError;
 use source::Revision;
 use std::path::{Path, PathBuf};
+
+/// Where an image stands that no file names.
+const COMMAND_LINE: &str = "command line";
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +126,7 @@ impl ImageSpec {
     /// # Errors
     /// What is wrong, what was expected, and the nearest kind.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        let wrong = |what: String| SpecError::plain("command line", what, IMAGE_FORMS).near(text, IMAGE_KINDS);
+        let wrong = |what: String| SpecError::plain(COMMAND_LINE, what, IMAGE_FORMS);
         let series = |s: &str| {
             let number = |p: &str| !p.is_empty() && p.chars().all(|c| c.is_ascii_digit());
             let parts: Vec<&str> = s.split('.').collect();
@@ -130,7 +135,8 @@ impl ImageSpec {
         if let Some(rest) = text.strip_prefix("debian-") {
             return series(rest).map(Self::Debian).ok_or_else(|| wrong(format!("kernel series `{rest}`")));
         }
-        let (kind, rest) = text.split_once(':').ok_or_else(|| wrong(format!("kernel image `{text}`")))?;
+        let (kind, rest) =
+            text.split_once(':').ok_or_else(|| wrong(format!("kernel image `{text}`")).near(text, IMAGE_KINDS))?;
         if rest.is_empty() {
             return Err(wrong(format!("kernel image `{text}` names no file")));
         }
@@ -150,7 +156,7 @@ impl ImageSpec {
                 let series = series(first).ok_or_else(|| wrong(format!("kernel series `{first}`")))?;
                 Ok(Self::Source { series, patches: parts.map(PathBuf::from).collect() })
             }
-            _ => Err(wrong(format!("kind of kernel image `{kind}`"))),
+            _ => Err(wrong(format!("kind of kernel image `{kind}`")).near(text, IMAGE_KINDS)),
         }
     }
 }
@@ -171,7 +177,11 @@ pub fn resolve(spec: &ImageSpec, which: Which, cache: &Cache, say: &mut dyn FnMu
         ImageSpec::Deb(path) => debian::image_of_package(path, cache, say),
         ImageSpec::BzImage(path) => existing(path, "bzImage", is_bzimage(path)),
         ImageSpec::Vmlinux(path) => existing(path, "vmlinux", is_elf(path)),
-        ImageSpec::Tree(path) => build::image(&source::mirror(path, cache, say)?, Source::Mirror, cache, say),
+        // A tree is always made again.
+        ImageSpec::Tree(path) => {
+            doctor::build_tools()?;
+            build::image(&source::mirror(path, cache, say)?, Source::Mirror, cache, say)
+        }
         ImageSpec::Commit { tree, revision } => {
             build::image(&source::commit(tree, revision, cache, say)?, Source::Fixed, cache, say)
         }
@@ -248,7 +258,8 @@ mod tests {
         let e = ImageSpec::parse("vmlinuz:/x").unwrap_err();
         assert_eq!(e.nearest.as_deref(), Some("vmlinux:"));
         assert!(e.to_string().contains("debian-6.12"), "{e}");
-        assert!(ImageSpec::parse("debian-sid").unwrap_err().what.contains("series `sid`"));
+        let e = ImageSpec::parse("debian-sid").unwrap_err();
+        assert!(e.what.contains("series `sid`") && e.nearest.is_none(), "the kind is right: {e}");
         assert!(ImageSpec::parse("tree:").unwrap_err().what.contains("no file"));
         assert!(ImageSpec::parse("6.12").is_err());
         assert!(ImageSpec::is_one("debian-x") && ImageSpec::is_one("tree:/a") && !ImageSpec::is_one("6.12"));

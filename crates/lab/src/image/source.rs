@@ -48,19 +48,17 @@ fn packaged_with(
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Tree, String> {
-    let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
-    let prefix = format!("linux-source-{series}_");
-    let entries = std::fs::read_dir(&kernels).map_err(|e| e.to_string())?.flatten();
     let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let known = entries.map(|e| e.path()).filter(|p| name(p).starts_with(&prefix) && p.join("Kbuild").is_file());
-    let kept = known.max_by_key(|p| debian::numbers(&name(p)));
-    if let (Which::Kept, Some(path)) = (which, kept) {
+    if let (Which::Kept, Some(path)) = (which, kept(series, cache)) {
         return Ok(Tree { origin: name(&path), path, revision: None });
     }
     let package = format!("linux-source-{series}");
     if apt.candidates(&format!("^{package}$"))?.is_empty() {
         return Err(format!("no package {package} is known; try `apt-get update`, or use --kernel tree:DIR"));
     }
+    // What is fetched is there to be built.
+    crate::doctor::build_tools()?;
+    let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let file = apt.download(&package, which, cache, say)?;
     let origin = name(&file).rsplit_once('_').map_or_else(|| package.clone(), |(stem, _)| stem.to_string());
     let path = kernels.join(&origin);
@@ -81,6 +79,15 @@ fn packaged_with(
     Ok(Tree { path, origin, revision: None })
 }
 
+/// The newest packaged source of a series that is unpacked in the cache.
+pub fn kept(series: &str, cache: &Cache) -> Option<PathBuf> {
+    let prefix = format!("linux-source-{series}_");
+    let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let entries = std::fs::read_dir(cache.place(KERNELS)).into_iter().flatten().flatten();
+    let known = entries.map(|e| e.path()).filter(|p| name(p).starts_with(&prefix) && p.join("Kbuild").is_file());
+    known.max_by_key(|p| debian::numbers(&name(p)))
+}
+
 /// The packaged source of a series with patches applied in order; without patches the packaged source itself.
 ///
 /// The copy starts with the objects of the unpatched tree, so only what the patches change is compiled.
@@ -94,13 +101,15 @@ pub fn patched(
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Tree, String> {
+    // Before anything is fetched.
+    let texts = patches.iter().map(|p| patch_text(p)).collect::<Result<Vec<_>, _>>()?;
     let base = packaged(series, which, cache, say)?;
     if patches.is_empty() {
         return Ok(base);
     }
     let mut key = base.origin.clone().into_bytes();
-    for patch in patches {
-        key.extend(patch_text(patch)?);
+    for text in &texts {
+        key.extend(text);
         key.push(0);
     }
     let names: Vec<String> = patches.iter().map(|p| p.display().to_string()).collect();
@@ -114,10 +123,10 @@ pub fn patched(
     let work = cache.work_directory(KERNELS).map_err(|e| format!("{}: {e}", kernels.display()))?;
     let copy = work.path().join("tree");
     clone_tree(&base.path, &copy)?;
-    for patch in patches {
+    for (patch, text) in patches.iter().zip(&texts) {
         // `patch` reads a file of our own, so that a shipped text is like any other.
         let file = work.path().join("patch");
-        std::fs::write(&file, patch_text(patch)?).map_err(|e| format!("{}: {e}", file.display()))?;
+        std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
         apply(&copy, &file).map_err(|e| format!("{} does not apply: {e}", patch.display()))?;
     }
     std::fs::rename(&copy, &path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -142,7 +151,10 @@ fn apply(tree: &Path, patch: &Path) -> Result<(), String> {
 }
 
 /// The bytes of a patch: a shipped one by its bare name, else a file.
-fn patch_text(patch: &Path) -> Result<Vec<u8>, String> {
+///
+/// # Errors
+/// No such file.
+pub fn patch_text(patch: &Path) -> Result<Vec<u8>, String> {
     if let Some(text) = patch.to_str().and_then(shipped::patch) {
         return Ok(text.into());
     }
@@ -167,6 +179,14 @@ const NOT_SOURCE: [&str; 12] = [
     "/.tmp_*",
 ];
 
+/// What a kernel source tree is known by, for messages.
+pub const TREE: &str = "the top directory, with Kbuild and kernel/sched";
+
+/// Whether a directory is the top of a kernel source tree.
+pub fn is_tree(tree: &Path) -> bool {
+    tree.join("Kbuild").is_file() && tree.join("kernel/sched").is_dir()
+}
+
 /// A mirror of the user's tree in the cache, brought up to date.
 ///
 /// # Errors
@@ -174,9 +194,8 @@ const NOT_SOURCE: [&str; 12] = [
 pub fn mirror(tree: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Tree, String> {
     let origin = format!("tree {}", tree.display());
     let tree = tree.canonicalize().map_err(|e| format!("{}: {e}", tree.display()))?;
-    if !tree.join("Kbuild").is_file() || !tree.join("kernel/sched").is_dir() {
-        let expected = "expected the top directory, with Kbuild and kernel/sched";
-        return Err(format!("{} is no kernel source tree; {expected}", tree.display()));
+    if !is_tree(&tree) {
+        return Err(format!("{} is no kernel source tree; expected {TREE}", tree.display()));
     }
     // Before the copy: what is edited meanwhile is called unchanged at worst, and the image has its own checksum.
     let revision = if is_repository(&tree) { now(&tree, say) } else { None };
@@ -225,7 +244,10 @@ fn git(tree: &Path) -> Command {
 }
 
 /// The full name of a commit.
-fn commit_of(tree: &Path, revision: &str) -> Result<String, String> {
+///
+/// # Errors
+/// No such commit, or no `git`.
+pub fn commit_of(tree: &Path, revision: &str) -> Result<String, String> {
     let mut command = git(tree);
     command.args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")]);
     Ok(output(&mut command)?.trim().to_string())

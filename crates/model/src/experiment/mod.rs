@@ -286,7 +286,15 @@ impl Experiment {
             if names.is_empty() { "no parameter".to_string() } else { format!("one of {}", names.join(", ")) };
         let what = format!("no parameter `{}` in {}", name.value, workloads.join(", "));
         let mut e = name.error(what, expected);
-        e.nearest = nearest(&name.value, names);
+        // `WORKLOAD.PARAMETER` with a slip in the workload's name.
+        let dotted: Vec<String> = self
+            .workloads
+            .iter()
+            .zip(declared)
+            .filter(|_| name.value.contains('.'))
+            .flat_map(|(w, list)| list.iter().map(move |n| format!("{}.{n}", w.value)))
+            .collect();
+        e.nearest = nearest(&name.value, dotted.iter().map(String::as_str)).or_else(|| nearest(&name.value, names));
         e
     }
 }

@@ -1,8 +1,8 @@
 //! What is legal but suspicious about a machine.
 //!
 //! Problem: firmware and hypervisors hand out wrong distance tables (all 10, 10/20 for everything, a far
-//! node nearer than the own one); the kernel believes them, and so must a model of the kernel, but the
-//! user must be told. Approach: each suspicion is one function from machine to sentences that say what
+//! node nearer than the own one); the kernel believes some of them and rejects others, and so must a model of the
+//! kernel, but the user must be told. Approach: each suspicion is one function from machine to sentences that say what
 //! was seen, why it matters and what to do; nothing here is an error.
 
 use super::Machine;
@@ -11,20 +11,22 @@ use super::Machine;
 const LOCAL: u8 = 10;
 const REMOTE_DEFAULT: u8 = 20;
 
-/// Everything suspicious, most telling first.
-pub(super) fn suspicions(m: &Machine) -> Vec<String> {
-    let checks: [fn(&Machine) -> Option<String>; 10] = [
-        all_local,
-        diagonal,
-        remote_below_local,
-        kernel_default,
-        flat,
-        order,
-        asymmetric,
-        latency_below_local,
-        cache_above_memory,
-        hops_above_latency,
-    ];
+/// Gives the machine the distances its kernel goes by: a firmware table that Linux rejects (`slit_valid`) counts as none.
+/// Says why the table of the file is not used.
+pub(super) fn reject_distances(m: &mut Machine) -> Option<String> {
+    let why = diagonal(m).or_else(|| remote_below_local(m))?;
+    let n = m.nodes.len();
+    m.distance = (0..n).map(|i| (0..n).map(|j| if i == j { LOCAL } else { REMOTE_DEFAULT }).collect()).collect();
+    Some(format!(
+        "{why}; Linux rejects such a firmware table and uses 10/20 instead, and so do the distances used here"
+    ))
+}
+
+/// Everything suspicious, most telling first; `rejected` if the machine has no table of its own any more.
+pub(super) fn suspicions(m: &Machine, rejected: bool) -> Vec<String> {
+    let default = if rejected { |_: &Machine| None } else { kernel_default };
+    let checks: [fn(&Machine) -> Option<String>; 8] =
+        [all_local, default, flat, order, asymmetric, latency_below_local, cache_above_memory, hops_above_latency];
     checks.iter().filter_map(|c| c(m)).chain(empty_nodes(m)).collect()
 }
 
@@ -58,7 +60,7 @@ fn all_local(m: &Machine) -> Option<String> {
 fn diagonal(m: &Machine) -> Option<String> {
     let n = (0..m.nodes.len()).find(|&n| m.distance[n][n] != LOCAL)?;
     let (id, d) = (m.nodes[n].id, m.distance[n][n]);
-    Some(format!("node {id} is {d} from itself, not 10: Linux rejects such a table and uses 10/20 instead"))
+    Some(format!("node {id} is {d} from itself, not 10"))
 }
 
 fn remote_below_local(m: &Machine) -> Option<String> {
@@ -71,7 +73,7 @@ fn remote_below_local(m: &Machine) -> Option<String> {
     let (own, other) = (m.distance[i][i], m.distance[i][j]);
     Some(format!(
         "from node {a}, node {b} ({other}) is not farther than the node itself ({own}), in {}: the local \
-         distance is not minimal; Linux rejects such a firmware table and uses 10/20 instead",
+         distance is not minimal",
         in_pairs(count)
     ))
 }

@@ -144,7 +144,9 @@ impl Machine {
             warnings: Vec::new(),
         };
         machine.warnings = assumed.into_iter().map(|a| format!("assumed: {}", a.value)).collect();
-        machine.warnings.extend(check::suspicions(&machine));
+        let rejected = check::reject_distances(&mut machine);
+        let suspicions = check::suspicions(&machine, rejected.is_some());
+        machine.warnings.extend(rejected.into_iter().chain(suspicions));
         Ok(machine)
     }
 }

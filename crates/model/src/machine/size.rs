@@ -9,27 +9,47 @@ use crate::spec::{nearest, SpecError, Spot};
 /// Units with their bytes, in rising order.
 pub const UNITS: [(&str, u64); 5] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
+/// Units that only options take: in a machine file `256 GB` of memory most likely means GiB.
+const DECIMAL_UNITS: [(&str, u64); 4] =
+    [("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000)];
+
 /// Largest size accepted, bytes: 1 PiB, beyond any machine and far from overflow.
 pub const MAX_BYTES: u64 = 1 << 50;
 
 /// What a size looks like, for messages.
 pub const EXPECTED: &str = "a size such as \"256 GiB\" (B, KiB, MiB, GiB or TiB)";
 
+const EXPECTED_OPTION: &str = "a size such as 8GiB (B, KiB, MiB, GiB, TiB, KB, MB, GB or TB)";
+
 /// Reads a size at its place in a file.
 ///
 /// # Errors
 /// Not a number with a unit, negative, or above [`MAX_BYTES`]; names the nearest unit.
 pub fn read(spot: &Spot<String>) -> Result<u64, SpecError> {
+    read_in(spot, &UNITS, EXPECTED)
+}
+
+/// Reads a size given as an option: like [`read`], and decimal units too, as parameters of workloads have them.
+///
+/// # Errors
+/// What was expected.
+pub fn read_option(text: &str) -> Result<u64, String> {
+    let units: Vec<(&str, u64)> = UNITS.into_iter().chain(DECIMAL_UNITS).collect();
+    let spot = Spot { value: text.to_string(), file: String::new(), line: 0, column: 0 };
+    read_in(&spot, &units, EXPECTED_OPTION).map_err(|e| e.expected)
+}
+
+fn read_in(spot: &Spot<String>, units: &[(&str, u64)], expected: &str) -> Result<u64, SpecError> {
     let text = spot.value.trim();
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = (text[..split].trim(), &text[split..]);
     let shown = super::clip(text);
-    let Some(&(_, bytes)) = UNITS.iter().find(|(u, _)| *u == unit) else {
-        let mut e = spot.error(format!("size `{shown}` has no known unit"), EXPECTED);
+    let Some(&(_, bytes)) = units.iter().find(|(u, _)| *u == unit) else {
+        let mut e = spot.error(format!("size `{shown}` has no known unit"), expected);
         e.nearest = nearest_unit(unit);
         return Err(e);
     };
-    let wrong = |what: &str| spot.error(format!("size `{shown}` {what}"), EXPECTED);
+    let wrong = |what: &str| spot.error(format!("size `{shown}` {what}"), expected);
     let value: f64 = number.parse().map_err(|_| wrong("is not a number with a unit"))?;
     if value < 0.0 {
         return Err(wrong("is negative"));
@@ -75,6 +95,9 @@ mod tests {
         for (text, bytes) in [("256 GiB", 256 << 30), ("512KiB", 512 << 10), ("4.5 MiB", 4_718_592), ("0 B", 0)] {
             assert_eq!(read(&spot(text)).unwrap(), bytes, "{text}");
         }
+        assert_eq!(read_option("5GB"), Ok(5_000_000_000));
+        assert_eq!(read_option("2 GiB"), Ok(2 << 30));
+        assert!(read_option("5G").unwrap_err().contains("GiB, TiB, KB"));
         assert_eq!(exact(4_810_956 << 10), "4810956 KiB");
         assert_eq!(exact(256 << 30), "256 GiB");
         assert_eq!(exact(0), "0 B");

@@ -2,7 +2,8 @@
 //!
 //! Problem: a trace of a long run is gigabytes, so it must be written and read in constant memory, and its writer must not
 //! slow the run. Approach: one line of JSON ([`Header`]: machine and processes), then entries of [`Event::BYTES`] bytes,
-//! little-endian, the last one [`Kind::End`] with the number of those before it; a log that was cut off is noticed.
+//! little-endian, the last one [`Kind::End`] with the number of those before it and a digest of the whole log ([`Sink`]); a
+//! log that was cut off or changed is noticed.
 //! Units: ns of run time; nodes and CPUs are dense. Field meanings are at [`Kind`].
 
 use super::RecordError;
@@ -10,7 +11,7 @@ use crate::machine::Machine;
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// `format` of a log.
@@ -53,7 +54,7 @@ pub enum Kind {
     Placed = 11,
     /// The task became part of a group of others that share memory: `code` 0 a new one, 1 an existing one.
     Grouped = 12,
-    /// Last entry: `z` events before it.
+    /// Last entry: `z` events before it, `ns` digest of the log, 0 in logs of releases up to 0.13.0, which have none.
     End = 13,
 }
 
@@ -284,6 +285,70 @@ impl Header {
     }
 }
 
+/// A check of a log's bytes against damage, in order: not against intent. Gigabytes pass through it while a run goes on, so
+/// it takes words of eight bytes, each in a step that has an inverse: a change in one word always shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Digest(u64);
+
+impl Digest {
+    /// Offset basis and prime of FNV-1a.
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+
+    fn add(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = (self.0 ^ u64::from_le_bytes(word)).wrapping_mul(Self::PRIME);
+            self.0 ^= self.0 >> 29;
+        }
+    }
+    /// The digest of everything so far and of the last entry, which is to hold it; never 0, which means none.
+    fn with_end(mut self, end: &Event) -> u64 {
+        self.add(&Event { ns: 0, ..*end }.encode());
+        self.0.max(1)
+    }
+}
+
+/// Writes a log.
+pub struct Sink {
+    to: Box<dyn Write + Send>,
+    digest: Digest,
+    events: u64,
+}
+
+impl Sink {
+    /// Begins a log with its first line.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(header: &Header, mut to: Box<dyn Write + Send>) -> io::Result<Self> {
+        let line = header.line()?;
+        to.write_all(line.as_bytes())?;
+        let mut digest = Digest(Digest::START);
+        digest.add(line.as_bytes());
+        Ok(Self { to, digest, events: 0 })
+    }
+    /// Writes whole entries, none of them the last.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn write(&mut self, entries: &[u8]) -> io::Result<()> {
+        self.digest.add(entries);
+        self.events += (entries.len() / Event::BYTES) as u64;
+        self.to.write_all(entries)
+    }
+    /// Ends the log of a run that ended at `end_ns`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn end(mut self, end_ns: u64) -> io::Result<()> {
+        let end = Event { z: self.events, ..Event::new(end_ns, Kind::End, NONE) };
+        self.to.write_all(&Event { ns: self.digest.with_end(&end), ..end }.encode())?;
+        self.to.flush()
+    }
+}
+
 /// Reads a log from its beginning to its end.
 #[derive(Debug)]
 pub struct Events {
@@ -291,6 +356,7 @@ pub struct Events {
     pub header: Header,
     path: PathBuf,
     file: BufReader<File>,
+    digest: Digest,
     read: u64,
     ended: bool,
 }
@@ -303,15 +369,27 @@ impl Events {
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let file = File::open(path).map_err(|e| RecordError::io(path, &e))?;
         let mut file = BufReader::with_capacity(1 << 16, file);
-        let mut line = String::new();
-        file.by_ref().take(HEADER_BYTES_MAX).read_line(&mut line).map_err(|e| RecordError::io(path, &e))?;
+        let mut line = Vec::new();
+        file.by_ref().take(HEADER_BYTES_MAX).read_until(b'\n', &mut line).map_err(|e| RecordError::io(path, &e))?;
+        let mut digest = Digest(Digest::START);
+        digest.add(&line);
         let header: Header =
-            serde_json::from_str(&line).map_err(|e| RecordError::damaged(path, format!("its first line: {e}")))?;
+            serde_json::from_slice(&line).map_err(|e| RecordError::damaged(path, format!("its first line: {e}")))?;
         if header.format != FORMAT || header.format_version != VERSION {
             let what = format!("it is `{}` of version {}", header.format, header.format_version);
             return Err(RecordError::damaged(path, format!("{what}, not `{FORMAT}` of version {VERSION}")));
         }
-        Ok(Self { header, path: path.into(), file, read: 0, ended: false })
+        Ok(Self { header, path: path.into(), file, digest, read: 0, ended: false })
+    }
+
+    /// Reads a whole log for nothing but whether it is as it was written.
+    ///
+    /// # Errors
+    /// As [`Events::open`] and [`Events::next_event`].
+    pub fn check(path: &Path) -> Result<Header, RecordError> {
+        let mut log = Self::open(path)?;
+        while log.next_event()?.is_some() {}
+        Ok(log.header)
     }
 
     /// The next event, `None` after the last one.
@@ -330,9 +408,13 @@ impl Events {
             if event.z != self.read {
                 return Err(damaged(format!("it has {} events, not {}", self.read, event.z)));
             }
+            if event.ns != 0 && event.ns != self.digest.with_end(&event) {
+                return Err(damaged("its contents differ from their digest".into()));
+            }
             self.ended = true;
             return Ok(None);
         }
+        self.digest.add(&bytes);
         self.read += 1;
         Ok(Some(event))
     }
@@ -386,5 +468,33 @@ mod tests {
         assert!(all().unwrap_err().to_string().contains("it has 1 events, not 2"));
         std::fs::write(&path, "{}\n").unwrap();
         assert!(Events::open(&path).is_err());
+        std::fs::write(&path, [0xff, 0xfe, b'\n']).unwrap();
+        assert!(Events::open(&path).unwrap_err().to_string().contains("expected an unchanged"));
+    }
+
+    #[test]
+    fn every_changed_bit_of_a_log_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let header = Header {
+            format: FORMAT.into(),
+            format_version: VERSION,
+            record: "r".into(),
+            machine: "m".into(),
+            ..Header::default()
+        };
+        let mut sink = Sink::new(&header, Box::new(File::create(&path).unwrap())).unwrap();
+        for e in [Event::new(1, Kind::Born, 0), Event { x: 3, z: 9, ..Event::new(2, Kind::Scanned, 0) }] {
+            sink.write(&e.encode()).unwrap();
+        }
+        sink.end(7).unwrap();
+        assert_eq!(Events::check(&path).unwrap(), header);
+        let good = std::fs::read(&path).unwrap();
+        for bit in 0..good.len() * 8 {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &bad).unwrap();
+            assert!(Events::check(&path).is_err(), "bit {bit} of {}", good.len() * 8);
+        }
     }
 }

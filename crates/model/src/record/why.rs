@@ -6,7 +6,9 @@
 //! the first half and the last half of what happened. Size is bounded by the number of mappings, tasks and chunks.
 //! Units: ns of run time; nodes and CPUs dense; addresses in bytes.
 
+use crate::plan::hex;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// Entries from the beginning and the end of a history that may be longer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -255,6 +257,36 @@ pub struct WhyFile {
     pub why: Why,
 }
 
+/// What comes before the digest at the end of a [`WhyFile`].
+const SEAL: &str = ",\"sha256\":\"";
+
+impl WhyFile {
+    /// As it is kept: JSON, with the SHA-256 of what it would be without it as the last key, `sha256`.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn to_text(&self) -> Result<String, serde_json::Error> {
+        let mut text = serde_json::to_string(self)?;
+        let digest = hex(&Sha256::digest(&text));
+        text.pop();
+        Ok(format!("{text}{SEAL}{digest}\"}}"))
+    }
+
+    /// Reads what [`WhyFile::to_text`] wrote; releases up to 0.13.0 wrote no digest.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        if let Some((whole, digest)) = text.rsplit_once(SEAL) {
+            let said = digest.strip_suffix("\"}").unwrap_or_default();
+            if said != hex(&Sha256::digest(format!("{whole}}}"))) {
+                return Err("its contents differ from their digest".into());
+            }
+        }
+        serde_json::from_str(text).map_err(|e| e.to_string())
+    }
+}
+
 /// One more of a word.
 pub fn tally(list: &mut Tallies, word: &str, now_ns: u64) {
     match list.iter_mut().find(|t| t.0 == word) {
@@ -284,6 +316,18 @@ mod tests {
         let mut short = History::default();
         (0..11).for_each(|i| short.push(i));
         assert_eq!((short.recent(), short.dropped()), (vec![8, 9, 10], 0));
+    }
+
+    #[test]
+    fn a_changed_file_is_noticed_and_one_without_a_digest_is_read() {
+        let f = WhyFile { why: Why { end_ns: 1234, balancing: true, ..Why::default() }, ..WhyFile::default() };
+        let text = f.to_text().unwrap();
+        assert_eq!(WhyFile::from_text(&text), Ok(f.clone()));
+        for (from, to) in [("1234", "1235"), ("true", "false"), ("\"sha256\":\"", "\"sha256\":\"0")] {
+            let e = WhyFile::from_text(&text.replacen(from, to, 1)).unwrap_err();
+            assert!(e.contains("differ from their digest"), "{e}");
+        }
+        assert_eq!(WhyFile::from_text(&serde_json::to_string(&f).unwrap()), Ok(f));
     }
 
     #[test]

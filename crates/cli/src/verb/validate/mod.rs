@@ -147,6 +147,9 @@ pub struct ThpCompared {
 /// Anything wrong in what was asked, a machine that cannot run guests, a guest that failed, a file that cannot be
 /// read or written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    if let Some(path) = &args.markdown {
+        options::target_for(path, markdown::INTRO)?;
+    }
     let notes = args.notes.as_deref().map(notes::Notes::read).transpose()?.unwrap_or_default();
     let benches = args.image.iter().map(|image| Bench::new(context, args, image)).collect::<Result<Vec<_>, _>>()?;
     // All of what is asked, before the first guest.
@@ -248,6 +251,11 @@ impl<'a> Bench<'a> {
         let name = args.kernel.clone().or(series).ok_or_else(|| {
             Failure::usage(format!("--image {image}: its series is not known; expected --kernel beside it"))
         })?;
+        if args.kernel.is_none() && context.catalog.get(Kind::Kernel, &name).is_none() {
+            let what = format!("the catalog has no kernel of the {name} series to hold it against");
+            let expected = "--kernel beside it (`numalab list kernels`)";
+            return Err(named("--image", image).error(what, expected).into());
+        }
         let model = sources::kernels(context, &[named("--kernel", &name)], &[])?;
         let model = model.into_iter().next().ok_or_else(|| Failure::usage(format!("no kernel `{name}`")))?;
         let mut guest = args.guest.clone();

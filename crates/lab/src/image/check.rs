@@ -1,0 +1,148 @@
+//! Whether an image can be had at all, before a tool is asked for and before anything is fetched or built.
+//!
+//! Problem: what the user got wrong must not hide behind what the host lacks, nor behind a large download. Approach: only
+//! files, git and the package lists at hand are looked at; nothing is written, not even the cache's folders. What cannot be
+//! decided here (no package tool, no lists) is left to [`super::resolve`].
+
+use super::{debian, is_bzimage, is_elf, shipped, source, starts_with, ImageSpec, COMMAND_LINE};
+use crate::cache::Cache;
+use numalab_model::spec::SpecError;
+use std::path::Path;
+
+impl ImageSpec {
+    /// Looks whether its files, its commit or its release series are there.
+    ///
+    /// # Errors
+    /// What is not, what was expected, and the nearest patch or series.
+    pub fn check(&self) -> Result<(), SpecError> {
+        self.check_with(&debian::Apt::default(), Cache::existing().as_ref())
+    }
+
+    fn check_with(&self, apt: &debian::Apt, cache: Option<&Cache>) -> Result<(), SpecError> {
+        match self {
+            Self::Debian(series) if cache.is_some_and(|c| debian::is_kept(series, c)) => Ok(()),
+            Self::Debian(series) => listed("kernel", series, &debian::series_of_images(apt)),
+            Self::Deb(path) => file(path, "package", starts_with(path, 0, b"!<arch>\n"), "a Debian package (.deb)"),
+            Self::BzImage(path) => {
+                file(path, "bzImage", is_bzimage(path), "a kernel that boot loaders start (/boot/vmlinuz-…)")
+            }
+            Self::Vmlinux(path) => file(path, "vmlinux", is_elf(path), "an ELF file with a PVH entry"),
+            Self::Tree(tree) => directory(tree),
+            Self::Commit { tree, revision } => commit(tree, revision),
+            Self::Source { series, patches } => {
+                patches.iter().try_for_each(|p| patch(p))?;
+                if cache.is_some_and(|c| source::kept(series, c).is_some()) {
+                    return Ok(());
+                }
+                listed("source", series, &debian::series_of_sources(apt))
+            }
+        }
+    }
+}
+
+fn wrong(what: String, expected: impl Into<String>) -> SpecError {
+    SpecError::plain(COMMAND_LINE, what, expected)
+}
+
+/// A series, if the package lists have any at all.
+fn listed(what: &str, series: &str, known: &[String]) -> Result<(), SpecError> {
+    if known.is_empty() || known.iter().any(|k| k == series) {
+        return Ok(());
+    }
+    let what = format!("the package lists have no {what} of the {series} series");
+    let expected = format!("{} (`apt-get update` brings new lists), or an image of your own", known.join(", "));
+    Err(wrong(what, expected))
+}
+
+fn file(path: &Path, kind: &str, right: bool, expected: &str) -> Result<(), SpecError> {
+    // Opened, not only looked up: it must be readable.
+    let opened = std::fs::File::open(path).map_err(|e| e.to_string());
+    if let Err(why) = opened.and_then(|_| if path.is_dir() { Err("a directory".into()) } else { Ok(()) }) {
+        return Err(wrong(format!("{kind} {}: {why}", path.display()), expected));
+    }
+    if right {
+        return Ok(());
+    }
+    Err(wrong(format!("{} is no {kind}", path.display()), expected))
+}
+
+fn directory(tree: &Path) -> Result<(), SpecError> {
+    if source::is_tree(tree) {
+        return Ok(());
+    }
+    let what = if tree.exists() { "is no kernel source tree" } else { "no such directory" };
+    Err(wrong(format!("{}: {what}", tree.display()), source::TREE))
+}
+
+/// A commit need not have the tree checked out.
+fn commit(tree: &Path, revision: &str) -> Result<(), SpecError> {
+    if !tree.join(".git").exists() {
+        let what = if tree.exists() { "is no git repository" } else { "no such directory" };
+        let what = format!("{}: {what}", tree.display());
+        return Err(wrong(what, format!("a repository for `@{revision}`; tree:DIR builds a directory as it is")));
+    }
+    if !source::is_repository(tree) {
+        return Ok(());
+    }
+    source::commit_of(tree, revision).map(drop).map_err(|e| {
+        wrong(format!("no commit `{revision}` in {} ({e})", tree.display()), "anything git takes for a commit")
+    })
+}
+
+fn patch(patch: &Path) -> Result<(), SpecError> {
+    let names = shipped::PATCHES.iter().map(|p| p.0);
+    source::patch_text(patch).map(drop).map_err(|e| {
+        let what = format!("patch {e}").split("; expected").next().unwrap_or_default().to_string();
+        let expected = format!("a file, or one of {}", names.clone().collect::<Vec<_>>().join(", "));
+        wrong(what, expected).near(&patch.to_string_lossy(), names)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(spec: &str, apt: &debian::Apt, cache: Option<&Cache>) -> SpecError {
+        ImageSpec::parse(spec).unwrap().check_with(apt, cache).unwrap_err()
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused_and_nothing_is_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let d = directory.path();
+        let cache = Cache::at(&d.join("cache")).unwrap();
+        let apt =
+            debian::tests::lists(d, "linux-image-6.12.9+deb12-amd64\nlinux-image-6.1.0-9-amd64\nlinux-source-6.1");
+        let empty = debian::tests::lists(&d.join("empty"), "");
+        let says = |spec: &str, parts: &[&str]| {
+            let e = refused(spec, &apt, Some(&cache)).to_string();
+            assert!(parts.iter().all(|p| e.contains(p)), "{spec}: {e}");
+        };
+        says("debian-6.99", &["no kernel of the 6.99 series", "expected 6.1, 6.12", "apt-get update"]);
+        says("source:6.12", &["no source of the 6.12 series", "expected 6.1 "]);
+        says("source:6.1+patch:/no/such.patch", &["patch /no/such.patch: No such file", "disjoint-vma-budget"]);
+        says("bzImage:/no/such", &["bzImage /no/such: No such file", "expected a kernel that boot loaders start"]);
+        says(&format!("vmlinux:{}", d.display()), &["a directory", "ELF"]);
+        says("tree:/no/such", &["/no/such: no such directory", "Kbuild"]);
+        says(&format!("tree:{}@HEAD", d.display()), &["is no git repository", "`@HEAD`"]);
+        let near = refused("source:6.1+patch:disjoint-vma-budge", &apt, None);
+        assert_eq!(near.nearest.as_deref(), Some("disjoint-vma-budget"));
+        for spec in ["debian-6.12", "source:6.1+patch:disjoint-vma-budget"] {
+            assert_eq!(ImageSpec::parse(spec).unwrap().check_with(&apt, Some(&cache)), Ok(()));
+        }
+        // Without lists nobody knows.
+        assert_eq!(ImageSpec::parse("debian-6.99").unwrap().check_with(&empty, None), Ok(()));
+        assert_eq!(std::fs::read_dir(d.join("cache")).unwrap().count(), 0, "the cache is as it was");
+    }
+
+    #[test]
+    fn a_kernel_that_is_kept_needs_no_lists() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(&directory.path().join("cache")).unwrap();
+        let apt = debian::tests::lists(directory.path(), "linux-source-6.1\nlinux-image-6.1.0-9-amd64");
+        assert!(refused("source:6.12", &apt, Some(&cache)).what.contains("6.12"));
+        let tree = cache.directory("kernels/linux-source-6.12_6.12.1-1").unwrap();
+        std::fs::write(tree.join("Kbuild"), "").unwrap();
+        assert_eq!(ImageSpec::parse("source:6.12").unwrap().check_with(&apt, Some(&cache)), Ok(()));
+    }
+}
