@@ -146,13 +146,13 @@ fn workload() -> Workload {
     let whole = |region: u32| Span { region, offset_bytes: 0, len_bytes: REGION_BYTES };
     let touch = |region| {
         let (span, pattern) = (whole(region), Pattern::Sequential);
-        Op::Access(Access { span, pattern, write: 1.0, compute_ns: 0.0, accesses: 1, score: None })
+        Op::Access(Access { span, pattern, write: 1.0, bypass: false, compute_ns: 0.0, accesses: 1, score: None })
     };
     let chase = |region, score| {
         let (span, pattern) = (whole(region), Pattern::Chase);
         // One unit per access: 64 bytes each.
         let score = Some((score, 1.0 / 64.0));
-        vec![Op::Access(Access { span, pattern, write: 0.0, compute_ns: 0.0, accesses: 256, score })]
+        vec![Op::Access(Access { span, pattern, write: 0.0, bypass: false, compute_ns: 0.0, accesses: 256, score })]
     };
     let compute = |score| vec![Op::Compute { ns: 20_000 }, Op::Score { id: score, amount: 1.0 }];
     let phase = |body: Option<Vec<Op>>| {

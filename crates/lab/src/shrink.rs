@@ -112,8 +112,15 @@ pub(crate) mod tests {
     pub(crate) fn workload(bytes: u64) -> Workload {
         let half = |n: u64| {
             let span = Span { region: 0, offset_bytes: n * bytes / 2, len_bytes: bytes / 2 };
-            let access =
-                Access { span, pattern: Pattern::Sequential, write: 1.0, compute_ns: 0.0, accesses: 1, score: None };
+            let access = Access {
+                span,
+                pattern: Pattern::Sequential,
+                write: 1.0,
+                bypass: false,
+                compute_ns: 0.0,
+                accesses: 1,
+                score: None,
+            };
             Thread { affinity: None, ops: vec![Op::Access(access), Op::Discard(span)].into() }
         };
         let region = Region {

@@ -115,6 +115,20 @@ fn impossible_latencies_are_warned_about() {
     );
 }
 
+/// What is known of long fills is known whole or not at all.
+#[test]
+fn a_fill_needs_its_length_and_its_rate() {
+    let with = |keys: &str| load(&with("llc_ns = 13", &format!("llc_ns = 13\n{keys}")));
+    let fill = with("fill_bypass = \"32 MiB\"\nfill_gbps = 45").unwrap().cache.fill.unwrap();
+    assert_eq!((fill.bypass_bytes, fill.gbps), (32 << 20, 45.0));
+    for (keys, missing) in
+        [("fill_bypass = \"32 MiB\"", "fill_gbps` is missing"), ("fill_gbps = 45", "fill_bypass` is missing")]
+    {
+        let e = with(keys).unwrap_err().to_string();
+        assert!(e.contains(missing), "{e}");
+    }
+}
+
 #[test]
 fn unknown_keys_name_the_nearest() {
     for (old, new, near) in [

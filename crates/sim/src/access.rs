@@ -297,7 +297,7 @@ impl World<'_> {
         let (fetched, turn_ns) = self.in_step(llc, self.tasks[task as usize].process, info.set as usize, a);
         let t = &mut self.tasks[task as usize];
         let (l2, llc) = match a.pattern {
-            _ if fetched < 1.0 => (0.0, 0.0),
+            _ if fetched < 1.0 || a.bypass => (0.0, 0.0),
             // The next block is anywhere, and the span larger than what a cache would keep of it.
             Pattern::Blocks { .. } => (0.0, 0.0),
             Pattern::Sequential | Pattern::Strided { .. } if !warm => (0.0, 0.0),
@@ -350,7 +350,7 @@ impl World<'_> {
         let p = &self.processes[process as usize];
         let rss_pages = p.space.vma(p.region_vma[a.span.region as usize] as usize).rss_pages();
         let missing = rss_pages * PAGE_BYTES < a.span.len_bytes;
-        if a.write == 0.0 || threads < 2 || missing || self.sets.loads.fits(llc) {
+        if a.write == 0.0 || a.bypass || threads < 2 || missing || self.sets.loads.fits(llc) {
             return (1.0, 0.0);
         }
         let turns = if cores > 1 { f64::from(cores) } else { 0.0 };
@@ -359,8 +359,9 @@ impl World<'_> {
 
     /// What a sweep costs apart from where its pages lie, which stays the same for a slice.
     fn sweep_costs(&self, pace: &Pace, a: &Access) -> SweepCosts {
-        // A line that is written is fetched before and written back later, from memory or the LLC alike.
-        let traffic = 1.0 + a.write;
+        // A line that is written is fetched before and written back later, from memory or the LLC alike; not by a fill that
+        // goes past the caches.
+        let traffic = if a.bypass { 1.0 } else { 1.0 + a.write };
         let share = smt::stream_share(pace.sibling);
         let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);
         SweepCosts {

@@ -193,6 +193,11 @@ impl Rates {
             Pattern::Random | Pattern::Zipf { .. } => (machine.stream.lines_random, true),
             Pattern::Chase | Pattern::Reuse { .. } => (1.0, true),
         };
+        if let (true, Some(fill)) = (a.bypass, machine.cache.fill) {
+            // Lines that are written and not read, and as many more of them under way than of a stream as it is faster.
+            let lines = machine.stream.lines_sequential * fill.gbps / machine.stream.cap_gbps * share;
+            return AccessKind { lines, cap_gbps: fill.gbps * share, write: 1.0, back: 0.0, random: false };
+        }
         let write = a.write / (1.0 + a.write);
         let back = if random { a.write } else { 0.0 };
         AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, back, random }

@@ -94,6 +94,26 @@ fn a_buffer_written_in_step_is_fetched_once() {
     assert!((eight / one - 1.0).abs() < 0.15, "{eight} GB, {one} by one thread");
 }
 
+/// One long fill goes past the caches: lines are written and not read, as fast as the machine's file says, and nobody who fills the
+/// same buffer waits for a turn. Fills shorter than the file says are stores like all others.
+#[test]
+fn a_long_fill_goes_past_the_caches() {
+    let m = machine("milan-2s-nps1");
+    let fill = m.cache.fill.unwrap();
+    let near = |is: f64, wanted: f64| assert!((is / wanted - 1.0).abs() < 0.03, "{is} s, {wanted} wanted");
+    let bytes = (1u64 << 30) as f64;
+    near(pass_s(&m, &shared("thread", 1, "pattern = \"fill\"")), bytes / fill.gbps * 1e-9);
+    let own = shared("thread", 2, "slice = \"thread\"\npattern = \"fill\"").replace("1GiB", "2GiB");
+    near(pass_s(&m, &shared("thread", 2, "pattern = \"fill\"")), pass_s(&m, &own));
+    let piece = |pattern: &str, len: &str| shared("thread", 1, &format!("{pattern}\nlen = \"{len}\""));
+    let (fills, stores) = ("pattern = \"fill\"", "write = 1");
+    assert!(pass_s(&m, &piece(fills, "32MiB")) < 0.8 * pass_s(&m, &piece(stores, "32MiB")));
+    near(pass_s(&m, &piece(fills, "31MiB")), pass_s(&m, &piece(stores, "31MiB")));
+    let mut unknown = m.clone();
+    unknown.cache.fill = None;
+    near(pass_s(&unknown, &shared("thread", 1, fills)), pass_s(&m, &shared("thread", 1, stores)));
+}
+
 /// Accesses with reuse take what the power law and the window say: one thread, whose caches nobody else uses.
 #[test]
 fn reuse_hits_by_the_power_law() {

@@ -26,7 +26,7 @@ fn region(name: &str, kind: RegionKind, size_bytes: u64) -> Region {
 
 fn access(region: u32, len_bytes: u64, pattern: Pattern, accesses: u64) -> Op {
     let span = Span { region, offset_bytes: 0, len_bytes };
-    Op::Access(Access { span, pattern, write: 1.0, compute_ns: 0.0, accesses, score: Some((0, 1.0)) })
+    Op::Access(Access { span, pattern, write: 1.0, bypass: false, compute_ns: 0.0, accesses, score: Some((0, 1.0)) })
 }
 
 fn thread(ops: Vec<Op>) -> Thread {

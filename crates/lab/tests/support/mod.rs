@@ -69,7 +69,15 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
     let access = |offset_bytes, len_bytes, score| {
         let span = Span { region: 0, offset_bytes, len_bytes };
         let accesses = len_bytes / 64;
-        Op::Access(Access { span, pattern: Pattern::Sequential, write: 1.0, compute_ns: 0.0, accesses, score })
+        Op::Access(Access {
+            span,
+            pattern: Pattern::Sequential,
+            write: 1.0,
+            bypass: false,
+            compute_ns: 0.0,
+            accesses,
+            score,
+        })
     };
     let ns = (seconds * 1e9) as u64;
     let thread = |t: usize| {

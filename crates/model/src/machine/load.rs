@@ -7,7 +7,7 @@
 
 use super::class::{self, Class};
 use super::layers::{chain, placed, Layers};
-use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Find, Machine, Stream, Tlb};
+use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Fill, Find, Machine, Stream, Tlb};
 use crate::catalog::is_path;
 use crate::spec::{check_title, SpecError, Spot, Table};
 use std::path::Path;
@@ -219,12 +219,25 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
             }
         },
         transfer_ns: t.opt_positive("transfer_ns", 1e4)?,
+        fill: fill(&t)?,
     };
     if llc_bytes == 0 {
         return Err(t.error("the LLC has no capacity", size::EXPECTED));
     }
     t.finish()?;
     Ok((cache, llc_bytes))
+}
+
+/// `fill_bypass` and `fill_gbps`: both or neither.
+fn fill(t: &Layers) -> Result<Option<Fill>, SpecError> {
+    match (t.opt_size("fill_bypass")?, t.opt_positive("fill_gbps", layout::MAX_GBPS)?) {
+        (None, None) => Ok(None),
+        (Some(bypass_bytes), Some(gbps)) => Ok(Some(Fill { bypass_bytes, gbps })),
+        (Some(_), None) => Err(t.missing("fill_gbps", "what one thread fills beside its memory, beside `fill_bypass`")),
+        (None, Some(_)) => {
+            Err(t.missing("fill_bypass", "the shortest fill that bypasses the caches, beside `fill_gbps`"))
+        }
+    }
 }
 
 fn stream(root: &Layers) -> Result<Stream, SpecError> {

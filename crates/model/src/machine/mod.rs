@@ -201,9 +201,22 @@ pub struct Cache {
     /// Time a core needs for a line that it writes in a sweep and another core of its LLC has just written, ns, per core
     /// that sweeps along; `None` where threads that write one buffer in step are not held back by each other.
     pub transfer_ns: Option<f64>,
+    /// What one call of `memset` (or another fill that the processor knows for one) does where it is long enough; `None`
+    /// where its stores go through the caches like all others, or nobody has looked.
+    pub fill: Option<Fill>,
 }
 
-/// As derived, but for `transfer_ns` where there is none: a plan's hash is made of this text, and a plan keeps its identity
+/// Fills that go past the caches: the processor takes a long `rep stosb` for a stream, writes whole lines to memory and reads none
+/// of them before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fill {
+    /// Shortest fill that does so, bytes.
+    pub bypass_bytes: u64,
+    /// What one thread writes that way beside its memory, GB/s.
+    pub gbps: f64,
+}
+
+/// As derived, but for `transfer_ns` and `fill` where there is none: a plan's hash is made of this text, and a plan keeps its identity
 /// when machines learn a fact that it has nothing to do with.
 impl std::fmt::Debug for Cache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -216,6 +229,9 @@ impl std::fmt::Debug for Cache {
             .field("source_snoop", &self.source_snoop);
         if let Some(ns) = self.transfer_ns {
             out.field("transfer_ns", &ns);
+        }
+        if let Some(fill) = self.fill {
+            out.field("fill", &fill);
         }
         out.finish()
     }

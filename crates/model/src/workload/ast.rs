@@ -265,6 +265,7 @@ pub(super) struct AccessSpec {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PatternSpec {
     Sequential,
+    Fill,
     Strided { stride: Formula },
     Random { accesses: Formula },
     Blocks { accesses: Formula, block: Formula },

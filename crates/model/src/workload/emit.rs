@@ -193,7 +193,7 @@ impl Emitter<'_> {
             }
         };
         let (pattern, accesses) = match &a.pattern {
-            PatternSpec::Sequential => (Pattern::Sequential, lines(64)),
+            PatternSpec::Sequential | PatternSpec::Fill => (Pattern::Sequential, lines(64)),
             PatternSpec::Strided { stride } => {
                 let (stride_bytes, _) = stride.bytes(self.env, 64)?;
                 (Pattern::Strided { stride_bytes }, lines(stride_bytes))
@@ -218,7 +218,10 @@ impl Emitter<'_> {
         if accesses == 0 {
             return Ok(());
         }
-        let write = a.write.as_ref().map_or(Ok(0.0), |w| plain(w, self.env, 0.0, 1.0, "a share from 0 to 1"))?;
+        let fills = a.pattern == PatternSpec::Fill;
+        let (least, expected) = if fills { (1.0, "1: a fill only writes") } else { (0.0, "a share from 0 to 1") };
+        let write = a.write.as_ref().map_or(Ok(least), |w| plain(w, self.env, least, 1.0, expected))?;
+        let bypass = fills && self.machine.cache.fill.is_some_and(|f| span.len_bytes >= f.bypass_bytes);
         if write > 0.0 && kind == RegionKind::FileRead {
             return Err(a
                 .span
@@ -233,7 +236,7 @@ impl Emitter<'_> {
                 Some((self.tables.score(score, self.env)?, 1.0 / bytes as f64))
             }
         };
-        self.push(Op::Access(Access { span, pattern, write, compute_ns, accesses, score }), at)
+        self.push(Op::Access(Access { span, pattern, write, bypass, compute_ns, accesses, score }), at)
     }
     fn span(&self, s: &SpanSpec) -> Result<(Span, RegionKind), SpecError> {
         let n = member(s.at.as_ref(), self.env)?;

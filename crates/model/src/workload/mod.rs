@@ -258,7 +258,7 @@ pub struct Span {
 }
 
 /// One pass (or `accesses` accesses) over a span.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Access {
     /// Where.
     pub span: Span,
@@ -266,6 +266,9 @@ pub struct Access {
     pub pattern: Pattern,
     /// Share of the accesses that write, 0..=1. A pass with `write > 0` dirties every page.
     pub write: f64,
+    /// A fill that goes past the caches on this machine ([`Fill`](crate::machine::Fill)): lines are written and not read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bypass: bool,
     /// CPU time per 64-byte line (sequential, strided) or per access (others), ns, cache hits included.
     pub compute_ns: f64,
     /// Number of accesses for the random patterns; sequential and strided patterns make one pass,
@@ -273,6 +276,18 @@ pub struct Access {
     pub accesses: u64,
     /// Score that each pass or access batch counts to: (score, units per byte touched).
     pub score: Option<(u32, f64)>,
+}
+
+/// As derived, but for `bypass` where it is false: see [`Cache`](crate::machine::Cache).
+impl std::fmt::Debug for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("Access");
+        out.field("span", &self.span).field("pattern", &self.pattern).field("write", &self.write);
+        if self.bypass {
+            out.field("bypass", &true);
+        }
+        out.field("compute_ns", &self.compute_ns).field("accesses", &self.accesses).field("score", &self.score).finish()
+    }
 }
 
 /// The cache that every access of [`Pattern::Reuse`] misses, bytes: half the smallest second-level cache at hand.

@@ -135,8 +135,16 @@ fn span(t: &Table, verb: &str, cx: &Context, scope: &Scope, place: &Place) -> Re
 }
 
 fn access(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<AccessSpec, SpecError> {
-    const PATTERNS: [(&str, u8); 7] =
-        [("sequential", 0), ("strided", 1), ("random", 2), ("zipf", 3), ("chase", 4), ("blocks", 5), ("reuse", 6)];
+    const PATTERNS: [(&str, u8); 8] = [
+        ("sequential", 0),
+        ("strided", 1),
+        ("random", 2),
+        ("zipf", 3),
+        ("chase", 4),
+        ("blocks", 5),
+        ("reuse", 6),
+        ("fill", 7),
+    ];
     let span = span(t, "access", cx, scope, place)?;
     let need = |key| cx.need_formula(t, key, scope);
     let pattern = match word(t, "pattern", &PATTERNS)?.unwrap_or(0) {
@@ -146,6 +154,7 @@ fn access(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Acces
         3 => PatternSpec::Zipf { accesses: need("accesses")?, theta: need("theta")? },
         4 => PatternSpec::Chase { accesses: need("accesses")? },
         5 => PatternSpec::Blocks { accesses: need("accesses")?, block: need("block")? },
+        7 => PatternSpec::Fill,
         _ => PatternSpec::Reuse { accesses: need("accesses")?, alpha: need("alpha")? },
     };
     let counts = match t.opt_text("counts")? {

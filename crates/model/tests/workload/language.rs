@@ -3,6 +3,7 @@
 use crate::machines::machine;
 use crate::sums::check_invariants;
 use numalab_model::expr::Value;
+use numalab_model::machine::Fill;
 use numalab_model::workload::{
     parse, Bound, ForkPoint, HugeAdvice, Op, Pattern, PolicyMode, RegionKind, Workload, VARIABLES,
 };
@@ -123,6 +124,32 @@ fn access_patterns_become_patterns() {
     assert_eq!((blocks("64KiB").pattern, blocks("64KiB").accesses), (Pattern::Blocks { block_bytes: 1 << 16 }, 9));
     assert_eq!(blocks("100B").pattern, Pattern::Blocks { block_bytes: 64 }, "whole lines");
     assert_eq!(blocks("1GiB").pattern, Pattern::Blocks { block_bytes: 1 << 20 }, "no longer than the span");
+    let fill = one("pattern = \"fill\"\n");
+    assert_eq!((fill.pattern, fill.write, fill.bypass), (Pattern::Sequential, 1.0, false));
+}
+
+/// Only fills, only where the machine's file says so, and only long ones go past the caches; a plan without one reads as it did
+/// before machines knew of them.
+#[test]
+fn a_long_fill_goes_past_the_caches_of_a_machine_that_says_so() {
+    let mut m = machine("milan-2s-nps1");
+    m.cache.fill = Some(Fill { bypass_bytes: 1 << 20, gbps: 40.0 });
+    let region = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"m\"\nsize = \"1MiB\"\n";
+    let of = |lines: &str| {
+        let spec = parse("w.toml", &format!("{HEAD}{region}[[process.phase]]\naccess = \"m\"\n{lines}"));
+        spec.expect("a spec").resolve(&m, 1, &[]).map(|w| match &w.processes[0].threads[0].ops[..] {
+            [Op::Access(a)] => *a,
+            other => panic!("{other:?}"),
+        })
+    };
+    let long = of("pattern = \"fill\"\n").expect("a workload");
+    assert!(long.bypass && format!("{long:?}").contains("bypass: true"));
+    for ordinary in ["pattern = \"fill\"\nlen = \"1020KiB\"\n", "write = 1\n"] {
+        let a = of(ordinary).expect("a workload");
+        assert!(!a.bypass && !format!("{a:?}").contains("bypass"), "{ordinary}");
+    }
+    let e = of("pattern = \"fill\"\nwrite = 0.5\n").expect_err("reads").to_string();
+    assert!(e.contains("a fill only writes"), "{e}");
 }
 
 #[test]
