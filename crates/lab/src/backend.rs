@@ -250,7 +250,13 @@ impl Lab {
         };
         let memory = shape.memory_bytes().min(crate::shrink::memory_bytes(plan.workload) + GUEST_BYTES);
         let share = self.slots.take(processors, memory);
-        let report = match vm::run(&self.cache, &guest, &job, progress) {
+        let mut boots = 1;
+        let mut first = vm::run(&self.cache, &guest, &job, progress);
+        while boots < BOOTS && first.as_ref().is_err_and(VmError::is_stale_breakpoint) {
+            boots += 1;
+            first = vm::run(&self.cache, &guest, &job, progress);
+        }
+        let report = match first {
             // A KVM that looked usable but is not: the emulator does the same, slowly.
             Err(e) if guest.kvm && matches!(e.kind, Failure::QemuFailed | Failure::QemuKilled) => {
                 guest.kvm = false;
@@ -261,7 +267,11 @@ impl Lab {
         drop(share);
         self.check_charge(&report, &shape)?;
         let (boot, wall) = (report.boot, report.run);
-        Ok(Run { outcome: self.outcome(plan, &shape, report, guest.kvm), boot, wall })
+        let mut outcome = self.outcome(plan, &shape, report, guest.kvm);
+        if boots > 1 {
+            outcome.warnings.push(format!("booted {boots} times: the emulator ran a breakpoint that was gone"));
+        }
+        Ok(Run { outcome, boot, wall })
     }
 
     /// A run whose virtual time was not charged to its end must not pass for a measurement.
@@ -371,6 +381,8 @@ fn image_facts(image: &Image) -> Vec<EffectiveTunable> {
 const GUEST_BYTES: u64 = 1 << 30;
 /// Up to here kernels that patch their own code ran without a crash under multi-threaded emulation.
 const PATCHING_CPUS: usize = 8;
+/// Boots of a guest that dies of a breakpoint that was gone ([`VmError::is_stale_breakpoint`]); seen in two of fifteen.
+const BOOTS: u32 = 3;
 
 /// How much faster than the host's clock a guest's may run unnoticed.
 const CLOCK_TOLERANCE: f64 = 1.25;

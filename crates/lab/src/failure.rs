@@ -96,6 +96,12 @@ pub struct VmError {
 }
 
 impl VmError {
+    /// Whether the guest died of a breakpoint of its own code patching that it met after the patch was done: emulated
+    /// processors do that now and then (QEMU 7.2, several threads), real ones never. It says nothing of the kernel.
+    pub fn is_stale_breakpoint(&self) -> bool {
+        self.kind == Failure::Panic && self.console.iter().any(|l| l.contains(BREAKPOINT))
+    }
+
     /// The failure as a result that can be recorded: its status begins with the failure's name, the last console
     /// lines are warnings.
     pub fn outcome(&self) -> Outcome {
@@ -117,15 +123,18 @@ fn show(console: &[String]) -> String {
 /// Console lines kept for an error.
 const CONSOLE_LINES: usize = 20;
 
-/// The last console lines; a panic's first line is among them even if a long dump follows it.
+/// The last console lines; a panic's first line, and a breakpoint that led to it, are among them even if a long dump
+/// follows.
 pub(crate) fn tail(console: &[String]) -> Vec<String> {
     let from = console.len().saturating_sub(CONSOLE_LINES);
-    let reason = console[..from].iter().find(|l| l.contains(PANIC));
-    reason.iter().map(|l| l.to_string()).chain(console[from..].iter().cloned()).collect()
+    let reasons = [BREAKPOINT, PANIC].into_iter().filter_map(|r| console[..from].iter().find(|l| l.contains(r)));
+    reasons.chain(&console[from..]).cloned().collect()
 }
 
 /// What a kernel says when it gives up.
 const PANIC: &str = "Kernel panic - not syncing";
+/// What it says of a breakpoint in its own code that nobody has set.
+const BREAKPOINT: &str = "int3: 0000";
 
 /// Tells a panic and an exhausted guest from QEMU ending by itself: `panic=-1` restarts the machine, which
 /// `-no-reboot` turns into an exit.
@@ -147,6 +156,23 @@ pub(crate) fn refine(kind: Failure, detail: String, console: &[String], errors: 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Consoles of emulated 6.12 guests, shortened: the breakpoint's line is long gone when the kernel gives up.
+    #[test]
+    fn a_breakpoint_after_its_patch_is_told_from_other_panics() {
+        let of = |first: &str| {
+            let dump = (0..30).map(|n| format!("[    3.59{n:04}] R{n}: 0"));
+            let all: Vec<String> = std::iter::once(format!("[    3.595000] {first}"))
+                .chain(dump)
+                .chain([format!("[    3.597409] {PANIC}: Fatal exception in interrupt")])
+                .collect();
+            VmError { kind: Failure::Panic, detail: String::new(), console: tail(&all) }
+        };
+        assert!(of("Oops: int3: 0000 [#1] PREEMPT SMP NOPTI").is_stale_breakpoint());
+        assert!(!of("BUG: unable to handle page fault for address: 0").is_stale_breakpoint());
+        let hang = VmError { kind: Failure::Hang, ..of("int3: 0000 [#1] SMP") };
+        assert!(!hang.is_stale_breakpoint());
+    }
 
     #[test]
     fn exit_codes_are_distinct() {

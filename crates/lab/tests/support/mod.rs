@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, dead_code)]
 
 use numalab_lab::backend::{Lab, Plan, Run, Settings};
-use numalab_lab::failure::{Failure, VmError};
+use numalab_lab::failure::VmError;
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::qemu::Timing;
 use numalab_lab::vm::Budgets;
@@ -139,16 +139,7 @@ pub fn run(lab: &Lab, image: &Image, machine: &Machine, workload: &Workload, on:
         required: false,
     };
     let knobs = [balancing(on), period];
-    let plan = Plan { image, machine, workload, knobs: &knobs, seed, drill: None };
-    // Emulated processors now and then run a breakpoint of the kernel's code patching after the patch is done, which it
-    // takes for a bug in itself. A kernel that panics for another reason does so again.
-    match lab.run(&plan, &mut |_| {}) {
-        Err(e) if e.kind == Failure::Panic => {
-            eprintln!("once more, after: {e}");
-            lab.run(&plan, &mut |_| {}).unwrap()
-        }
-        ended => ended.unwrap(),
-    }
+    lab.run(&Plan { image, machine, workload, knobs: &knobs, seed, drill: None }, &mut |_| {}).unwrap()
 }
 
 /// A run that rehearses a failure.
