@@ -120,3 +120,37 @@ impl World<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numalab_kernel::hw::rng::Rng;
+
+    /// A thread that faults its way through a mapping is told of everybody who comes in time, in the order of the list.
+    #[test]
+    fn whoever_comes_is_near() {
+        let mut rng = Rng::new(7);
+        let mut met = 0;
+        for _ in 0..200 {
+            let sweeper = |task, rng: &mut Rng| {
+                let at = rng.below(4 << 20);
+                let (at_ns, ns_per_byte) = (rng.unit() * 1e6, 0.05 + rng.unit());
+                Sweeper { task, cpu: task, writes: true, at, end: at + rng.below(4 << 20), at_ns, ns_per_byte }
+            };
+            let list: Vec<Sweeper> = (0..40).map(|task| sweeper(task, &mut rng)).collect();
+            let mut sweepers = Sweepers { list, ..Sweepers::default() };
+            let (mut place, mut now_ns) = (rng.below(1 << 20), 1e6);
+            for _ in 0..400 {
+                let comes = |s: &&Sweeper| s.meets_ns(place).is_some_and(|ns| ns < now_ns);
+                let tasks = |of: &[Sweeper]| of.iter().filter(comes).map(|s| s.task).collect::<Vec<_>>();
+                let all = tasks(&sweepers.list);
+                sweepers.look_near(place, now_ns);
+                assert_eq!(tasks(&sweepers.near), all);
+                met += all.len();
+                place += rng.below(4 * PAGE_BYTES);
+                now_ns += rng.unit() * 20_000.0;
+            }
+        }
+        assert!(met > 10_000, "{met}");
+    }
+}
