@@ -442,3 +442,44 @@ fn fragmented_node_leaves_no_free_huge_block() {
     assert_eq!(w.processes.len(), 1 + 7 + 1);
     assert_eq!(w.processes[3].regions[0].policy.as_ref().map(|p| p.nodes.clone()), Some(vec![3]));
 }
+
+/// Of the zeroings of autonumabench only those of a whole buffer are long enough to go past the caches of a Milan, and none on
+/// the machine of 2012.
+#[test]
+fn whole_buffers_stream_on_a_milan_and_slices_do_not() {
+    let catalog = |name: &str| {
+        let path = folder().join(format!("../machines/{name}.toml"));
+        let text = std::fs::read_to_string(path).expect("a readable file");
+        let find = |other: &str| {
+            let path = folder().join(format!("../machines/{other}.toml"));
+            std::fs::read_to_string(path).ok().map(|text| (format!("{other}.toml"), text))
+        };
+        numalab_model::machine::Machine::from_toml_with(name, &text, &find).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let streams = |workload: &str, on: &str| -> Vec<bool> {
+        let w = spec(workload).resolve(&catalog(on), 1, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let p = &w.processes[0];
+        let last = p.threads.last().expect("a thread");
+        let ops = p.prologue.iter().chain(last.ops.iter());
+        ops.filter_map(|op| if let Op::Access(a) = op { Some(a.bypass) } else { None }).collect()
+    };
+    for (workload, on_a_milan) in [
+        ("numa01", [true, true]),
+        ("numa01_THREAD_ALLOC", [true, false]),
+        ("numa02", [true, false]),
+        ("numa02_SMT", [true, false]),
+    ] {
+        assert_eq!(streams(workload, "milan-2s-nps1"), on_a_milan, "{workload}");
+        assert_eq!(streams(workload, "e7-4807-4s"), [false, false], "{workload}");
+    }
+}
+
+#[test]
+fn first_touch_refuses_slices_that_stay_in_a_core() {
+    let with = |memory: &str| {
+        spec("first-touch").resolve(&machine("milan-2s-nps1"), 1, &[("memory".into(), memory.into())]).map(|_| ())
+    };
+    assert_eq!(with("16MiB"), Ok(()));
+    let e = with("15MiB").expect_err("256 threads").to_string();
+    assert!(e.contains("64 KiB of `memory` per thread"), "{e}");
+}
