@@ -209,10 +209,10 @@ impl World<'_> {
             t.entered = true;
             t.compute_left_ns = ns;
         }
-        let wall = (t.compute_left_ns as f64 / speed) as u64;
+        let wall = whole(real(t.compute_left_ns) / speed);
         let room = end - *clock;
         let used = wall.min(room);
-        t.compute_left_ns = if used == wall { 0 } else { t.compute_left_ns - ((used as f64 * speed) as u64) };
+        t.compute_left_ns = if used == wall { 0 } else { t.compute_left_ns - whole(real(used) * speed) };
         let done = t.compute_left_ns == 0;
         if done {
             t.advance();

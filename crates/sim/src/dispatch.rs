@@ -149,12 +149,13 @@ impl World<'_> {
 
     /// Next tick of a CPU strictly after now; CPUs tick at staggered offsets.
     pub(crate) fn next_tick(&mut self, cpu: usize) -> u64 {
-        // Divisions cost more than the rest of a slice's planning.
-        if self.cpus[cpu].next_tick_ns <= self.now_ns {
-            let tick = self.cfg.jiffy_ns();
-            let offset = self.sched.tick_offset_ns(cpu as u32);
-            let since = (self.now_ns + tick - offset % tick) % tick;
-            self.cpus[cpu].next_tick_ns = self.now_ns + tick - since;
+        let last = self.cpus[cpu].next_tick_ns;
+        if last <= self.now_ns {
+            // Mostly the next one follows the last, and a division costs more than the rest of a slice's planning.
+            let next = last + self.cfg.jiffy_ns();
+            let follows = last > 0 && next > self.now_ns;
+            self.cpus[cpu].next_tick_ns =
+                if follows { next } else { self.sched.tick_at_or_after(cpu as u32, self.now_ns + 1) };
         }
         self.cpus[cpu].next_tick_ns
     }

@@ -471,8 +471,7 @@ impl<'a> World<'a> {
         let now = self.now_ns;
         self.ticks += 1;
         self.cpus[cpu].debt_ns += self.costs.tick_ns() as u64;
-        self.sched.account(cpu as u32, now);
-        let balanced = self.sched.balance_due(cpu as u32, now);
+        let balanced = self.designs.active() && self.sched.balance_due(cpu as u32, now);
         self.sched.tick(cpu as u32, now, &self.numa);
         let Some(task) = self.cpus[cpu].task else { return };
         if !self.due_moves.is_empty() {
