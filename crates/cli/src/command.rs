@@ -19,7 +19,7 @@ First steps:
 /// A laboratory for automatic NUMA balancing.
 ///
 /// Exit codes: 0 done, 1 done and something was found, 2 wrong command line or spec, 3 the machine at
-/// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a guest (docs/vm.md),
+/// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a run (docs/json.md),
 /// 130 ended by Ctrl-C, 143 ended by SIGTERM.
 #[derive(Debug, Parser)]
 #[command(name = "numalab", version = numalab_sim::VERSION, after_help = FIRST_STEPS)]
@@ -194,7 +194,9 @@ fn message(e: &clap::Error) -> String {
             ("no command".into(), format!("one of {} {first}", subcommands()))
         }
         ErrorKind::MissingRequiredArgument => {
-            (format!("`{invalid}` is missing"), "it on the command line (see --help)".into())
+            // An option with a value that may be left out takes the argument behind it.
+            let first = if invalid == "<RUN>" { ", before what is asked about it" } else { "" };
+            (format!("`{invalid}` is missing"), format!("it on the command line{first} (see --help)"))
         }
         ErrorKind::ArgumentConflict => {
             let other = of(ContextKind::PriorArg);

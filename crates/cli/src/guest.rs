@@ -25,28 +25,28 @@ pub struct GuestArgs {
     /// How time passes in a guest; `counters` if not given (`validate`: `modelled`)
     #[arg(help_heading = HEADING, long, value_enum, value_name = "MODE")]
     pub timing: Option<TimingArg>,
-    /// QEMU program
+    /// QEMU program; qemu-system-x86_64 if not given
     #[arg(help_heading = HEADING, long, value_name = "PROGRAM")]
     pub qemu: Option<PathBuf>,
-    /// Most CPUs of a guest; a larger machine is scaled down
+    /// Most CPUs of a guest, 64 if not given; a larger machine is scaled down
     #[arg(help_heading = HEADING, long, value_name = "N", value_parser = cpus)]
     pub guest_cpus: Option<usize>,
-    /// Most memory of a guest, e.g. 8GiB or 8GB
+    /// Most memory of a guest, 8GiB if not given; 8GB is decimal
     #[arg(help_heading = HEADING, long, value_name = "SIZE", value_parser = size::read_option)]
     pub guest_memory: Option<u64>,
-    /// Most memory the workload may fill, e.g. 256MiB; a larger one is divided
+    /// Most memory the workload may fill, 2GiB if not given (`modelled`: 256MiB); a larger one is divided
     #[arg(help_heading = HEADING, long, value_name = "SIZE", value_parser = size::read_option)]
     pub workload_memory: Option<u64>,
-    /// Seconds of wall time until a guest must have booted
+    /// Seconds of wall time until a guest must have booted; 120 if not given (`modelled`: 480)
     #[arg(help_heading = HEADING, long, value_name = "S", value_parser = duration)]
     pub boot_budget: Option<u64>,
-    /// Seconds of wall time from there to the end of a run
+    /// Seconds of wall time from there to the end of a run; 3600 if not given (`modelled`: 14400)
     #[arg(help_heading = HEADING, long, value_name = "S", value_parser = duration)]
     pub run_budget: Option<u64>,
-    /// Seconds of wall time that a running guest may be silent
+    /// Seconds of wall time that a running guest may be silent; 300 if not given (`modelled`: 1200)
     #[arg(help_heading = HEADING, long, value_name = "S", value_parser = duration)]
     pub silence_budget: Option<u64>,
-    /// Milliseconds of guest time between samples
+    /// Milliseconds of guest time between samples; 1000 if not given
     #[arg(help_heading = HEADING, long, value_name = "MS", value_parser = duration)]
     pub sample_ms: Option<u64>,
     /// Count local and remote cache misses in `counters` too, at half the speed

@@ -245,7 +245,7 @@ fn mark(run: &Run) -> String {
 /// Which run: a record's directory, or an experiment's with enough options to name one of its runs.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Pick {
-    /// A record's directory, or an experiment's (then the options below choose among its runs)
+    /// A record's directory, or an experiment's (then the options below choose among its runs; of several seeds the first)
     run: PathBuf,
     /// Of an experiment: the kernel of the run
     #[arg(long, value_name = "K")]
@@ -256,7 +256,7 @@ pub struct Pick {
     /// Of an experiment: the machine of the run
     #[arg(long, value_name = "M")]
     machine: Option<String>,
-    /// Of an experiment: the seed of the run
+    /// Of an experiment: the seed of the run; the first if not given
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seed: Option<u64>,
 }

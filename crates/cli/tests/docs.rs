@@ -71,3 +71,55 @@ fn a_machine_or_workload_given_by_path_may_be_called_otherwise_than_its_file() {
         ended.out
     );
 }
+
+#[test]
+fn a_published_table_of_ones_own_runs_and_every_key_is_there() {
+    let (lab, text) = (Lab::new(), read("published.md"));
+    let table = |file: &str, column: &str, block: &str, row: &str| {
+        format!(
+            "name = \"own\"\ntitle = \"t\"\nsource = \"s\"\nbaseline = \"a\"\n{file}\
+             [[columns]]\nname = \"a\"\nkernel = \"off\"\n{column}[[columns]]\nname = \"b\"\nkernel = \"6.12\"\n\
+             [[blocks]]\ngroup = \"g\"\nmachine = \"2x1x2x1\"\nworkload = \"first-touch\"\nparams = {{ duration = \"1s\" }}\n{block}\
+             [[blocks.rows]]\nid = \"user\"\nmetric = \"user_s\"\nunit = \"s\"\nbetter = \"lower\"\nvalues = [3.0, 3.0]\n{row}"
+        )
+    };
+    lab.write("own.toml", &table("", "", "", ""));
+    assert!(lab.ok("reproduce own.toml").out.contains("Predicted 1: direction right"));
+    let x = "x = 1\n";
+    for bad in [table(x, "", "", ""), table("", x, "", ""), table("", "", x, ""), table("", "", "", x)] {
+        lab.write("own.toml", &bad);
+        let message = lab.run("reproduce own.toml").err;
+        for key in keys(&message) {
+            let named = [format!("`{key}`"), format!("`[[{key}]]`"), format!("`{key} =")];
+            assert!(named.iter().any(|n| text.contains(n)), "{key}: {message}");
+        }
+    }
+}
+
+/// The oldest compiler that README and manifest name can build what the lock file pins.
+#[test]
+fn locked_dependencies_build_with_the_compiler_that_is_named() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut cargo = std::process::Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
+    let out = cargo
+        .args(["metadata", "--locked", "--format-version", "1", "--filter-platform", "x86_64-unknown-linux-gnu"])
+        .current_dir(&root)
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let version = |text: &str| text.split('.').map(|n| n.parse().unwrap()).chain([0, 0]).take(3).collect::<Vec<u32>>();
+    let packages = metadata["packages"].as_array().unwrap();
+    let of = |p: &serde_json::Value| p["rust_version"].as_str().map(str::to_string);
+    let named = packages.iter().find(|p| p["name"] == "numalab-cli").and_then(of).unwrap();
+    for p in packages {
+        let needs = of(p).unwrap_or_default();
+        assert!(
+            needs.is_empty() || version(&needs) <= version(&named),
+            "{} needs Rust {needs}, not {named}",
+            p["name"]
+        );
+    }
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    assert!(readme.contains(&format!("needs Rust {named} or newer")), "README names another compiler than {named}");
+}

@@ -43,7 +43,7 @@ fn check(name: &str, machine_name: &str, kernel_name: &str, workload_name: &str,
         return;
     }
     let want = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == want, "{name} differs from {path}:\n{text}");
+    assert!(text == want, "{name} differs from {path} (meant to? NUMALAB_GOLDEN=write writes it anew):\n{text}");
 }
 
 #[test]

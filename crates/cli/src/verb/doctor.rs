@@ -74,7 +74,7 @@ fn text(findings: &[Finding], can_run: bool) -> String {
     out += if can_run {
         "\nGuests can be run: numalab run --backend vm …\n"
     } else {
-        "\nGuests cannot be run until what is missing is there; on Debian, crates/lab/setup.sh installs all of it.\n"
+        "\nGuests cannot be run until what is missing is there; the commands above supply it (docs/vm.md).\n"
     };
     out
 }

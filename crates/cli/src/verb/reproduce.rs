@@ -27,7 +27,7 @@ use std::path::PathBuf;
 /// Arguments of `reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Published table, e.g. 000 (see `numalab list published`)
+    /// Published table: a name, e.g. 000 (see `numalab list published`), or a TOML file (docs/published.md)
     #[arg(required_unless_present = "all")]
     table: Option<String>,
     /// Every published table: a line of score each, and their total

@@ -32,7 +32,7 @@ pub struct Args {
     machine: Vec<String>,
     /// Kernels to compare, the first is the baseline of a new comparison (--baseline changes that of one that is there):
     /// names of the catalog, TOML files (docs/kernels.md), or with
-    /// --backend vm images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE
+    /// --backend vm images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE.
     /// Beside an experiment: kernels added to its own
     #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
     kernel: Vec<String>,
@@ -52,10 +52,11 @@ pub struct Args {
     /// Seed of the first run
     #[arg(long, value_name = "S", value_parser = options::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel
+    /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Set a parameter of every workload that has it (WORKLOAD.NAME: of one) to an expression of the machine
+    /// Set a parameter of every workload that has it (WORKLOAD.NAME: of one) to an expression of the machine; may be
+    /// repeated
     #[arg(long, value_name = "NAME=EXPRESSION")]
     param: Vec<String>,
     /// Where the records go; out/NAME if not given

@@ -27,7 +27,7 @@ pub struct Args {
     /// Kernel whose other settings hold: a name of the catalog or a TOML file
     #[arg(long, default_value = "6.12")]
     kernel: String,
-    /// Override a role or tunable of the kernel
+    /// Override a role or tunable of the kernel; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// Node of the faulting CPU

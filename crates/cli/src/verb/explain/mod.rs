@@ -12,9 +12,14 @@ use numalab_report::explain::{diff, node, page, task, vma};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+/// The run comes first: what follows `--vma` is the name of a mapping.
+const USAGE: &str = "numalab explain <RUN> <--vma [NAME]|--page [PAGE]|--task [NAME]|--node [N]> [OPTIONS]
+       numalab explain diff <A> <B>
+       numalab explain ladder --machine <MACHINE> [OPTIONS]";
+
 /// Arguments of `explain`.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, override_usage = USAGE)]
 pub struct Args {
     #[command(subcommand)]
     two: Option<Two>,

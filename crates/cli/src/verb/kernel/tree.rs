@@ -40,10 +40,10 @@ pub struct Args {
     /// Seed of the first run
     #[arg(long, value_name = "S", value_parser = options::seed, default_value = "1", allow_negative_numbers = true)]
     seed: u64,
-    /// Override a setting of both kernels
+    /// Override a setting of both kernels; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Set a workload parameter to an expression of the machine
+    /// Set a workload parameter to an expression of the machine; may be repeated
     #[arg(long, value_name = "NAME=EXPRESSION")]
     param: Vec<String>,
     /// Guests at a time; as many as the host has room for if not given
