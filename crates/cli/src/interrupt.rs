@@ -9,7 +9,8 @@ use numalab_model::record::Store;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::PathBuf;
-use std::sync::{Mutex, Once};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, Once};
 
 /// What is added to the number of a signal to give the exit code of a program that it ended (docs/json.md).
 const SIGNALLED: i32 = 128;
@@ -36,7 +37,7 @@ pub fn watch(store: &Store, cells: &[Cell]) {
     HANDLER.call_once(|| {
         // Where no handler can be set, the signal ends the program as ever, only without the sentence.
         let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
-        std::thread::spawn(move || {
+        let watcher = std::thread::Builder::new().spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 if let Some(text) = PRESENT.lock().ok().and_then(|p| p.as_ref().map(kept)) {
                     note(&text);
@@ -44,6 +45,12 @@ pub fn watch(store: &Store, cells: &[Cell]) {
                 std::process::exit(SIGNALLED + signal);
             }
         });
+        if watcher.is_err() {
+            // Nobody looks at the signals: they end the program as ever.
+            for signal in [SIGINT, SIGTERM] {
+                let _ = signal_hook::flag::register_conditional_default(signal, Arc::new(AtomicBool::new(true)));
+            }
+        }
     });
 }
 

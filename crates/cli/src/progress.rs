@@ -45,7 +45,8 @@ impl Progress {
         }
         let (stop, stopped) = channel::<()>();
         let shown = bar.clone();
-        std::thread::spawn(move || {
+        // Without another thread there is no bar, and the runs go on.
+        let _ = std::thread::Builder::new().spawn(move || {
             if stopped.recv_timeout(DELAY) == Err(RecvTimeoutError::Timeout) {
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(TICK);

@@ -7,9 +7,9 @@ use numalab_kernel::mm::thp::Locality;
 use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_kernel::sched::{Domains, SchedConfig};
-use numalab_model::catalog::{is_path, File, Kind};
+use numalab_model::catalog::{is_path, Catalog, File, Kind};
 use numalab_model::experiment::Sources;
-use numalab_model::kernel::{self, Kernel, Setting};
+use numalab_model::kernel::{self, Kernel, KernelSpec, Lookup, Setting};
 use numalab_model::machine::{self, Machine};
 use numalab_model::plan::SourceFile;
 use numalab_model::spec::{SpecError, Spot};
@@ -155,12 +155,9 @@ impl Sources for CatalogSources<'_> {
     ) -> Result<Vec<SourceFile>, SpecError> {
         let catalog = &self.context.catalog;
         let mut out = machine_files(self.context, machine)?;
-        // A kernel that was named by a path is not in the catalog under its name; those it extends are.
-        for name in &kernel.1.chain {
-            out.extend(catalog.get(Kind::Kernel, name).map(|f| source(Kind::Kernel.folder(), name, &f.text)));
-        }
-        if let Some(own) = kernel.1.chain.first().filter(|_| kernel.0.value.ends_with(".toml")) {
-            out.push(source(Kind::Kernel.folder(), own, &catalog.find(Kind::Kernel, kernel.0)?.text));
+        // Images have no files.
+        if !kernel.1.chain.is_empty() {
+            out.extend(kernel_files(self.context, kernel.0)?);
         }
         let name = self.spec(workload)?.name();
         out.push(source(Kind::Workload.folder(), name, &catalog.find(Kind::Workload, workload)?.text));
@@ -182,9 +179,9 @@ impl Sources for CatalogSources<'_> {
 fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFile>, SpecError> {
     let found = RefCell::new(Vec::new());
     let find = |n: &str| {
-        let file = context.catalog.get(Kind::Machine, n)?;
-        found.borrow_mut().push(source(Kind::Machine.folder(), n, &file.text));
-        Some((file.label.clone(), file.text.to_string()))
+        let (label, text) = context.catalog.machine_text(n)?;
+        found.borrow_mut().push(source(Kind::Machine.folder(), n, &text));
+        Some((label, text))
     };
     let own = machine::load(&name.value, &find, &[])?.name;
     let mut out = found.take();
@@ -192,6 +189,31 @@ fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFil
         out.push(source(Kind::Machine.folder(), &own, &context.catalog.find(Kind::Machine, name)?.text));
     }
     Ok(out)
+}
+
+/// The files a kernel is read from: its own and those it extends, whether named or given by a path.
+fn kernel_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFile>, SpecError> {
+    let recorder = Recorder { catalog: &context.catalog, read: RefCell::new(Vec::new()) };
+    kernel::resolve(std::slice::from_ref(name), &recorder, &context.vocabulary, &[])?;
+    Ok(recorder.read.take())
+}
+
+/// A catalog that notes which kernels' files are read.
+struct Recorder<'a> {
+    catalog: &'a Catalog,
+    read: RefCell<Vec<SourceFile>>,
+}
+
+impl Lookup for Recorder<'_> {
+    fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
+        if let Some(file) = self.catalog.kernel_file(name)? {
+            self.read.borrow_mut().push(source(Kind::Kernel.folder(), &file.name, &file.text));
+        }
+        self.catalog.kernel_spec(name)
+    }
+    fn kernel_names(&self) -> Vec<String> {
+        self.catalog.kernel_names()
+    }
 }
 
 fn source(folder: &str, name: &str, text: &str) -> SourceFile {

@@ -100,6 +100,8 @@ pub struct Catalog {
     classes: Vec<File>,
     /// Place and text of an overlay's report columns.
     columns: Option<(String, String)>,
+    /// Paths to kernels mean the files of this catalog that are called so.
+    sealed: bool,
 }
 
 impl Catalog {
@@ -112,7 +114,7 @@ impl Catalog {
                 files.push(File { kind, name: (*name).into(), label, text: Cow::Borrowed(text) });
             }
         }
-        let mut catalog = Self { files, classes: Vec::new(), columns: None };
+        let mut catalog = Self { files, classes: Vec::new(), columns: None, sealed: false };
         catalog.sort();
         catalog
     }
@@ -149,6 +151,28 @@ impl Catalog {
         refuse_misspelt(dir)?;
         self.sort();
         Ok(())
+    }
+
+    /// The same catalog as a record's sources are: a path that a kernel extends means the file kept under that name, and
+    /// nothing is read from the directory at hand.
+    pub fn sealed(self) -> Self {
+        Self { sealed: true, ..self }
+    }
+
+    /// The file of a kernel, by name or path; `None` for a name that is not there.
+    ///
+    /// # Errors
+    /// A path that cannot be read as text.
+    pub fn kernel_file(&self, name: &str) -> Result<Option<Cow<'_, File>>, SpecError> {
+        let path = Path::new(name);
+        match (is_path(name), self.sealed) {
+            (false, _) => Ok(self.get(Kind::Kernel, name).map(Cow::Borrowed)),
+            (true, false) => read(Kind::Kernel, path).map(|file| Some(Cow::Owned(file))),
+            (true, true) => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                Ok(self.get(Kind::Kernel, &stem).map(Cow::Borrowed))
+            }
+        }
     }
 
     /// Names of a kind, in natural order.
@@ -220,16 +244,7 @@ fn no_folder(path: &Path, what: String) -> SpecError {
 
 impl kernel::Lookup for Catalog {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
-        let owned;
-        let file = if is_path(name) {
-            owned = read(Kind::Kernel, Path::new(name))?;
-            &owned
-        } else {
-            match self.get(Kind::Kernel, name) {
-                Some(file) => file,
-                None => return Ok(None),
-            }
-        };
+        let Some(file) = self.kernel_file(name)? else { return Ok(None) };
         let spec = kernel::parse(&file.label, &file.text)?;
         file.check_name(&spec.name)?;
         Ok(Some(spec))

@@ -386,6 +386,13 @@ fn extends_overrides_key_by_key_and_names_the_right_file() {
     let e = read("", "bas").unwrap_err();
     assert!(e.to_string().contains("child.toml:1:11: no machine `bas` to extend"), "{e}");
     let e = read("", "loop").unwrap_err();
+    assert!(e.to_string().contains("loop.toml:1:11: `extends` names loop, as this machine"), "{e}");
+    let deep = |name: &str| {
+        let next = name.parse::<u32>().ok()? + 1;
+        let text = format!("extends = \"{next}\"\nname = \"{name}\"\ntitle = \"t\"\n");
+        Some((format!("{name}.toml"), text))
+    };
+    let e = Machine::from_toml_with("child.toml", &child("", "1"), &deep).unwrap_err();
     assert!(e.to_string().contains("more than 8 files extend each other"), "{e}");
     let e = Machine::from_toml("child.toml", &child("", "base")).unwrap_err();
     assert!(e.to_string().contains("no machine `base`"), "{e}");

@@ -78,7 +78,8 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
         let expected = "a record of version 0.8.0 or later";
         return Err(SpecError::plain(&record.path.display().to_string(), "it has no sources", expected).into());
     }
-    let context = Context::new(Some(&sources))?;
+    let mut context = Context::new(Some(&sources))?;
+    context.catalog = context.catalog.sealed();
     let (kernel, sets) = overrides(&plan.kernel.name);
     let sets: Result<Vec<Setting>, SpecError> = sets.iter().map(|s| Setting::from_argument("--set", s)).collect();
     let param = |(name, value): &(String, String)| {

@@ -155,6 +155,13 @@ fn runs(loaded: &Loaded) -> String {
 fn machines(context: &Context, plans: &[&Plan], files: &[String]) -> Result<Vec<Machine>, Failure> {
     let given =
         files.iter().map(|f| sources::machine(context, &named("--machine", f))).collect::<Result<Vec<_>, _>>()?;
+    for machine in &given {
+        if plans.iter().all(|p| p.machine.sha256 != fingerprint(machine)) {
+            let text =
+                format!("numalab: no run here is of machine {} as --machine gives it; it is not drawn", machine.name);
+            note(&text);
+        }
+    }
     let mut out: Vec<Machine> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
     for plan in plans.iter().map(|p| &p.machine) {

@@ -79,8 +79,9 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
             return Err(closed(&chain, &next));
         }
         let spec = find(&next, lookup)?;
-        // A file that is named by its path comes back under that path, not under its name.
-        if chain.iter().any(|s| s.name == spec.name) {
+        // A file that is named by its path comes back under that path, not under its name; and a record keeps one file of
+        // a name.
+        if chain.iter().any(|s| s.name.value == spec.name.value) {
             return Err(closed(&chain, &next));
         }
         if let Some(alias) = chain.last().filter(|s| s.alias_of.is_some()) {

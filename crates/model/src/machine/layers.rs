@@ -31,6 +31,13 @@ pub(super) fn chain(file: &str, text: &str, find: &Find, names: &[&str]) -> Resu
             );
         }
         let name = super::clip(&parent.value);
+        // A record keeps one file of a name.
+        for doc in &docs {
+            if doc.root().opt_str("name")?.is_some_and(|own| own.value == parent.value) {
+                let what = format!("`extends` names {name}, as this machine or one that it extends is called");
+                return Err(parent.error(what, "a `name` of its own for each"));
+            }
+        }
         let Some((file, text)) = find(&parent.value) else {
             let e = parent.error(format!("no machine `{name}` to extend"), "the name of a catalog machine");
             return Err(e.near(&parent.value, names.iter().copied()));

@@ -131,6 +131,10 @@ fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordE
 /// Text of a file of reasonable size.
 pub fn text(path: &Path) -> Result<String, RecordError> {
     let meta = fs::metadata(path).map_err(|e| RecordError::unreadable(path, &e))?;
+    // A pipe would keep the reader waiting, and a device has no end.
+    if !meta.is_file() {
+        return Err(RecordError::damaged(path, "not a file"));
+    }
     if meta.len() > FILE_BYTES_MAX {
         return Err(RecordError::damaged(path, format!("{} bytes long", meta.len())));
     }

@@ -194,6 +194,9 @@ fn sources_are_part_of_a_record() {
     refused("sources/kernels/a.toml: no such file, which the manifest lists");
     fs::remove_dir_all(&sources).unwrap();
     refused("no such file, which the manifest lists");
+    let twice = cells[1].input.clone().with_sources([source("kernels/a.toml"), source("kernels/a.toml")].into());
+    let e = store.put(&twice, &outcome(&twice)).unwrap_err().to_string();
+    assert!(e.contains("two files that were read are called kernels/a.toml"), "{e}");
 }
 
 #[test]

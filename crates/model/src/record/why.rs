@@ -283,7 +283,12 @@ impl WhyFile {
                 return Err("its contents differ from their digest".into());
             }
         }
-        serde_json::from_str(text).map_err(|e| e.to_string())
+        let file: Self = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        // Readers take a stretch's mapping by its number.
+        match file.why.chunks.iter().find(|c| c.vma as usize >= file.why.vmas.len()) {
+            Some(c) => Err(format!("a stretch of mapping {}, and there are {} mappings", c.vma, file.why.vmas.len())),
+            None => Ok(file),
+        }
     }
 }
 
@@ -327,7 +332,11 @@ mod tests {
             let e = WhyFile::from_text(&text.replacen(from, to, 1)).unwrap_err();
             assert!(e.contains("differ from their digest"), "{e}");
         }
-        assert_eq!(WhyFile::from_text(&serde_json::to_string(&f).unwrap()), Ok(f));
+        assert_eq!(WhyFile::from_text(&serde_json::to_string(&f).unwrap()), Ok(f.clone()));
+        let mut lost = f;
+        lost.why.chunks.push(ChunkWhy { vma: 7, ..ChunkWhy::default() });
+        let e = WhyFile::from_text(&serde_json::to_string(&lost).unwrap()).unwrap_err();
+        assert_eq!(e, "a stretch of mapping 7, and there are 0 mappings");
     }
 
     #[test]

@@ -58,7 +58,10 @@ fn contents(input: &PlanInput, outcome: &Outcome) -> Result<Vec<(String, String)
         files.push((file.clone(), series::to_csv(s).map_err(RecordError::Outcome)?));
         index.push(SeriesEntry { name: s.name.clone(), unit: s.unit.clone(), file });
     }
-    for f in input.sources.iter() {
+    for (i, f) in input.sources.iter().enumerate() {
+        if input.sources[..i].iter().any(|other| other.place == f.place) {
+            return Err(RecordError::Outcome(format!("two files that were read are called {}", f.place)));
+        }
         files.push((format!("{SOURCES}/{}", f.place), f.text.to_string()));
     }
     let (status, reason) = status_words(&outcome.status);

@@ -70,6 +70,7 @@ fn required_workloads_are_there_under_their_names() {
         "swap-storm",
         "fragmented-node",
         "pagecache-full-node",
+        "hot-cold",
     ] {
         assert!(names.iter().any(|n| n == name), "{name}");
         assert_eq!(spec(name).name(), name);
@@ -95,19 +96,22 @@ fn every_file_resolves_without_warning_on_every_machine_that_meets_its_requireme
                 Err(e) => {
                     assert!(e.what.contains("does not hold"), "{name} on {}: {e}", m.name);
                     let small = m.nodes.len() == 1 || m.memory_bytes() <= 16 << 30;
-                    assert!(small, "{name} on {}: {e}", m.name);
+                    let slow = e.what.contains("nodes > cpu_nodes") && m.cpu_nodes().count() == m.nodes.len();
+                    assert!(small || slow, "{name} on {}: {e}", m.name);
                 }
             }
         }
-        assert!(fits >= 6, "{name} fits {fits} machines");
+        // One of the shapes has nodes without CPUs.
+        assert!(fits >= if name == "hot-cold" { 1 } else { 6 }, "{name} fits {fits} machines");
     }
 }
 
 #[test]
 fn a_resolved_workload_is_a_function_of_machine_seed_and_parameters() {
     for (name, _) in files() {
-        let a = resolved(&name, "naples-2s", 3, &[]);
-        assert_eq!(a, resolved(&name, "naples-2s", 3, &[]), "{name}");
+        let on = if name == "hot-cold" { "cxl-2s" } else { "naples-2s" };
+        let a = resolved(&name, on, 3, &[]);
+        assert_eq!(a, resolved(&name, on, 3, &[]), "{name}");
     }
 }
 
