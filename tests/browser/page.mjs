@@ -71,6 +71,23 @@ export async function open(b, url, { width = 1280, height = 900, scheme = "light
   return { page, trouble, close: () => context.close() };
 }
 
+/** The colours of a canvas as counts by "r,g,b", or of a part of it given in CSS px; runs in the page. */
+export function colorsOf(canvas, part) {
+  const ratio = canvas.width / canvas.clientWidth;
+  const [x, y, width, height] = (part ?? [0, 0, canvas.clientWidth, canvas.clientHeight]).map((v) => Math.round(v * ratio));
+  // A copy, as the browser warns of reading from one that is drawn on.
+  const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, -x, -y);
+  const { data } = copy.getImageData(0, 0, width, height);
+  const counts = {};
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i + 3] < 255) continue;
+    const color = `${data[i]},${data[i + 1]},${data[i + 2]}`;
+    counts[color] = (counts[color] ?? 0) + 1;
+  }
+  return counts;
+}
+
 /** A printed figure such as "150.5 M" as a number. */
 export function figure(text) {
   const [number, suffix] = text.replaceAll("\u00a0", " ").trim().split(" ");

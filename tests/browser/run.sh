@@ -51,4 +51,4 @@ export CHROMIUM
 
 packages "$here"
 cd "$here"
-exec nice node --test --test-reporter=spec "$@" report.test.mjs real.test.mjs
+exec nice node --test --test-reporter=spec "$@" report.test.mjs wide.test.mjs real.test.mjs

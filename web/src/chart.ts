@@ -2,9 +2,9 @@
 
 import uPlot from "uplot";
 import { swatch, variable } from "./colors";
-import type { Value } from "./data";
+import { aligned, type Course, type Value } from "./data";
 import { el } from "./dom";
-import { human, seconds, tick } from "./format";
+import { human, instants, seconds, ticks } from "./format";
 import type { Timeline } from "./timeline";
 
 /** Room for the labels of the vertical axis, px; maps keep the same, so that instants stand below each other. */
@@ -13,11 +13,10 @@ export const RIGHT = 12;
 const HEIGHT = 190;
 const FONT = "11px system-ui, sans-serif";
 
-export interface ChartLine {
+export interface ChartLine extends Course {
   name: string;
   color: string;
   dash: number[];
-  values: Value[];
 }
 
 export interface ChartSpec {
@@ -42,7 +41,6 @@ export class Chart {
 
   constructor(
     private readonly spec: ChartSpec,
-    private readonly times: number[],
     private readonly timeline: Timeline,
   ) {
     this.canvas = el("div", { class: "plot", tabindex: 0, role: "application", "aria-label": this.label() });
@@ -55,8 +53,8 @@ export class Chart {
       this.legend(),
       this.spoken,
     );
-    const data = [times, ...spec.lines.map((l) => l.values)] as uPlot.AlignedData;
-    this.plot = new uPlot(this.options(), data, this.canvas);
+    const { times, values } = aligned(spec.lines, timeline.step);
+    this.plot = new uPlot(this.options(values), [times, ...values] as uPlot.AlignedData, this.canvas);
     this.canvas.addEventListener("keydown", (e) => this.timeline.key(e));
     this.plot.over.addEventListener("mouseenter", () => (this.hovered = true));
     this.plot.over.addEventListener("mouseleave", () => {
@@ -96,7 +94,7 @@ export class Chart {
     return list;
   }
 
-  private options(): uPlot.Options {
+  private options(values: (Value | undefined)[][]): uPlot.Options {
     const ink = variable("--muted");
     const grid = { stroke: variable("--line"), width: 1 };
     const axis = { stroke: ink, font: FONT, grid, ticks: { ...grid, size: 4 } };
@@ -110,18 +108,18 @@ export class Chart {
         y: { range: (_, __, max) => [0, this.spec.top ?? (max > 0 ? max * 1.05 : 1)] },
       },
       axes: [
-        { ...axis, size: 24, space: 60, values: (_, ticks) => ticks.map((t) => `${tick(t)} s`) },
-        { ...axis, size: LEFT, space: 32, values: (_, ticks) => ticks.map(tick) },
+        { ...axis, size: 24, space: 60, values: (_, at) => instants(at) },
+        { ...axis, size: LEFT, space: 32, values: (_, at) => ticks(at) },
       ],
       series: [
         {},
-        ...this.spec.lines.map((l) => ({
+        ...this.spec.lines.map((l, i) => ({
           label: l.name,
           stroke: l.color,
           width: 1.75,
           dash: l.dash,
           // A value between two gaps makes no line.
-          points: { show: this.times.length < 3, fill: l.color, filter: (_: uPlot, __: number, show: boolean) => (show ? null : alone(l.values)) },
+          points: { show: false, fill: l.color, filter: () => alone(values[i] ?? []) },
         })),
       ],
       cursor: {
@@ -164,36 +162,44 @@ export class Chart {
     const t = this.timeline.cursor;
     const left = t === null || t < from || t > to ? -10 : u.valToPos(t, "x");
     if (u.cursor.left !== left) u.setCursor({ left, top: left < 0 ? -10 : 0 }, false);
-    const at = this.timeline.index();
     this.spec.lines.forEach((line, i) => {
-      const v = at === null ? null : (line.values[at] ?? null);
+      const v = this.value(line);
       const cell = this.values[i];
-      if (cell) cell.textContent = at === null ? "" : v === null ? "–" : human(v);
+      if (cell) cell.textContent = t === null ? "" : v === null ? "–" : human(v);
     });
     this.following = false;
     // Only the chart that has the keyboard speaks.
     this.spoken.textContent = document.activeElement === this.canvas ? this.reading() : "";
   }
 
-  /** What the chart says at the cursor. */
-  private reading(): string {
-    const at = this.timeline.index();
-    if (at === null) return "";
-    const value = (v: Value | undefined) => (v === null || v === undefined ? "none" : human(v));
-    const parts = this.spec.lines.map((l) => `${l.name} ${value(l.values[at])}`);
-    return `${seconds(this.timeline.cursor ?? 0)}: ${parts.join(", ")} ${this.spec.unit}`;
+  /** Value of a line at the cursor. */
+  private value(line: ChartLine): Value {
+    const at = this.timeline.index(line.values.length, line.end);
+    return at === null ? null : (line.values[at] ?? null);
   }
 
-  private resize(): void {
+  /** What the chart says at the cursor. */
+  private reading(): string {
+    const t = this.timeline.cursor;
+    if (t === null) return "";
+    const said = (v: Value) => (v === null ? "none" : human(v));
+    const parts = this.spec.lines.map((l) => `${l.name} ${said(this.value(l))}`);
+    return `${seconds(t)}: ${parts.join(", ")} ${this.spec.unit}`;
+  }
+
+  /** Takes the width of its place. */
+  resize(): void {
     const width = Math.floor(this.canvas.clientWidth);
     if (width > 0 && width !== this.plot.width) {
       this.plot.setSize({ width, height: HEIGHT });
       this.follow();
     }
-  }}
+  }
+}
 
-/** Points that have a value and neighbours without one. */
-function alone(values: Value[]): number[] {
-  const empty = (k: number) => (values[k] ?? null) === null;
-  return values.flatMap((_, k) => (!empty(k) && empty(k - 1) && empty(k + 1) ? [k] : []));
+/** Indices of values whose neighbours are none. */
+function alone(values: (Value | undefined)[]): number[] {
+  const own = values.flatMap((v, k) => (v === undefined ? [] : [k]));
+  const empty = (i: number) => (values[own[i] ?? -1] ?? null) === null;
+  return own.filter((_, i) => !empty(i) && empty(i - 1) && empty(i + 1));
 }

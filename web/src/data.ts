@@ -33,6 +33,9 @@ export interface Run {
   run: number;
   seed: string;
   status: string;
+  points: number;
+  /** When it ended, s. */
+  end: number;
   rates: Line[];
   memory?: { processes: Process[] };
   groups: Group[];
@@ -44,6 +47,8 @@ export interface Workload {
   /** Width of a point, s. */
   step: number;
   points: number;
+  /** End of the longest run, s. */
+  end: number;
   left_out: number;
   runs: Run[];
 }
@@ -71,14 +76,40 @@ export function read(): Data {
   return JSON.parse(text) as Data;
 }
 
-/** Instants of the points: the middle of each. */
-export function instants(w: Workload): number[] {
-  return Array.from({ length: w.points }, (_, k) => (k + 0.5) * w.step);
+/** Values over time, one per point. */
+export interface Course {
+  values: Value[];
+  /** Where the last point ends, s; the others are all of one width. */
+  end: number;
 }
 
-/** Values of a line over all points: after the end of its run there is nothing. */
-export function padded(values: Value[] | undefined, points: number): Value[] {
-  return Array.from({ length: points }, (_, k) => values?.[k] ?? null);
+/** Values of a run as a course: it ends with the run, unless less of it was sampled. */
+export function course(run: Run, values: Value[], step: number): Course {
+  return { values, end: endOf(run, values.length, step) };
+}
+
+/** Where the last of a run's points ends, s. */
+export function endOf(run: Run, points: number, step: number): number {
+  return points < run.points ? points * step : run.end;
+}
+
+/**
+ * Common instants of courses and the values of each there: a point stands in the middle of what it covers, the first and the
+ * last one also at their outer edge. Between its points a course has `undefined`, after its end `null`.
+ */
+export function aligned(courses: Course[], step: number): { times: number[]; values: (Value | undefined)[][] } {
+  const known = courses.map(({ values, end }) => {
+    const last = values.length - 1;
+    const at = new Map<number, Value>();
+    if (last < 0) return at;
+    at.set(0, values[0] ?? null);
+    values.forEach((v, k) => at.set((k * step + (k === last ? end : (k + 1) * step)) / 2, v));
+    at.set(end, values[last] ?? null);
+    return at;
+  });
+  const times = [...new Set(known.flatMap((at) => [...at.keys()]))].sort((a, b) => a - b);
+  const values = known.map((at, i) => times.map((t) => at.get(t) ?? (at.has(t) || t > (courses[i]?.end ?? 0) ? null : undefined)));
+  return { times, values };
 }
 
 /** Sum of lines, null where one of them has nothing. */

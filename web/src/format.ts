@@ -23,18 +23,35 @@ function plain(x: number): string {
   return String(Number(x.toPrecision(3)));
 }
 
-/** A tick of an axis: as short as it can be. */
-export function tick(x: number): string {
-  const size = Math.abs(x);
+/** Ticks of an axis, all with the suffix of the largest one and the digits that their step needs. */
+export function ticks(values: number[]): string[] {
+  const top = Math.max(...values.map(Math.abs));
   for (const [one, suffix] of [
     [1e12, "T"],
     [1e9, "G"],
     [1e6, "M"],
     [1e3, "k"],
   ] as const) {
-    if (size >= one) return String(Number((x / one).toPrecision(3))) + suffix;
+    if (top >= one) return fixed(values.map((v) => v / one)).map((text) => (text === "0" ? text : text + suffix));
   }
-  return String(Number(x.toPrecision(3)));
+  return fixed(values);
+}
+
+/** Ticks of a time axis, s: never in thousands, which nobody counts seconds in. */
+export function instants(values: number[]): string[] {
+  return fixed(values).map((text) => `${text} s`);
+}
+
+/** Most digits behind the point before a power of ten is shorter. */
+const MOST_DIGITS = 6;
+
+/** Numbers that stand beside each other, with as many digits behind the point as their step needs. */
+function fixed(values: number[]): string[] {
+  const step = Math.min(...values.map((v, i) => Math.abs(v - (values[i - 1] ?? 0))).filter((d) => d > 0));
+  const whole = (x: number) => Math.abs(x - Math.round(x)) < 1e-4 * Math.min(x, 1);
+  let digits = 0;
+  while (digits <= MOST_DIGITS && Number.isFinite(step) && !whole(step * 10 ** digits)) digits++;
+  return values.map((v) => (v === 0 ? "0" : digits > MOST_DIGITS ? String(Number(v.toPrecision(3))) : v.toFixed(digits)));
 }
 
 /** Seconds since the start. */

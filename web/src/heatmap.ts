@@ -6,7 +6,7 @@
 import { LEFT, RIGHT } from "./chart";
 import { variable } from "./colors";
 import { el } from "./dom";
-import { seconds, tick } from "./format";
+import { instants, seconds } from "./format";
 import type { Timeline } from "./timeline";
 
 const MIN_HEIGHT = 150;
@@ -16,6 +16,8 @@ const TOP = 6;
 const FONT = "11px system-ui, sans-serif";
 /** Rows shown at the closest zoom. */
 const MIN_ROWS = 4;
+/** Between the lines that fill the time after a run, px. */
+const HATCH = 6;
 
 export interface MapSpec {
   title: string;
@@ -28,6 +30,8 @@ export interface MapSpec {
   /** First row and name of groups: divided by lines, named inside. */
   groups: { first: number; name: string }[];
   columns: number;
+  /** Where the last column ends, s; the others are all as wide as a point. */
+  end: number;
   /** Colour of a cell as red, green, blue; null leaves it empty. */
   color(row: number, column: number): [number, number, number] | null;
   /** What a cell says. */
@@ -233,6 +237,11 @@ export class Heatmap {
     });
   }
 
+  /** Draws at the width of its place. */
+  resize(): void {
+    this.draw();
+  }
+
   private draw(): void {
     const width = this.canvas.clientWidth;
     if (width === 0) return;
@@ -246,18 +255,40 @@ export class Heatmap {
     const area = this.area();
     const [t0, t1] = this.timeline.view;
     const [r0, r1] = this.rows.view;
-    const step = this.timeline.step;
+    const x = (t: number) => LEFT + ((Math.min(Math.max(t, t0), t1) - t0) / (t1 - t0)) * area.width;
+    const end = x(this.spec.end);
     g.fillStyle = variable("--empty");
-    g.fillRect(LEFT, TOP, area.width, area.height);
+    g.fillRect(LEFT, TOP, end - LEFT, area.height);
     g.imageSmoothingEnabled = false;
-    // Source and target are cut to what exists: a run may end before the view does.
-    const c0 = t0 / step;
-    const c1 = Math.min(t1 / step, this.spec.columns);
-    const scale = area.width / ((t1 - t0) / step);
-    if (c1 > c0) g.drawImage(this.image, c0, r0, c1 - c0, r1 - r0, LEFT, TOP, (c1 - c0) * scale, area.height);
+    // Source and target are cut to what is in view; the last column has a width of its own.
+    const last = this.spec.columns - 1;
+    const edge = last * this.timeline.step;
+    const [c0, c1] = [t0 / this.timeline.step, Math.min(t1 / this.timeline.step, last)];
+    if (c1 > c0) g.drawImage(this.image, c0, r0, c1 - c0, r1 - r0, LEFT, TOP, x(edge) - LEFT, area.height);
+    if (end > x(edge)) g.drawImage(this.image, last, r0, 1, r1 - r0, x(edge), TOP, end - x(edge), area.height);
+    this.after(g, end, area);
     this.frame(g, area);
     this.cursor(g, area);
     this.say();
+  }
+
+  /** Hatches the time after the end of the run: there was no memory and no thread, which is not a state of theirs. */
+  private after(g: CanvasRenderingContext2D, from: number, area: { width: number; height: number }): void {
+    const to = LEFT + area.width;
+    if (to - from < 1) return;
+    g.save();
+    g.beginPath();
+    g.rect(from, TOP, to - from, area.height);
+    g.clip();
+    g.strokeStyle = variable("--hatch");
+    g.lineWidth = 1;
+    g.beginPath();
+    for (let x = LEFT - area.height; x < to; x += HATCH) {
+      g.moveTo(x, TOP + area.height);
+      g.lineTo(x + area.height, TOP);
+    }
+    g.stroke();
+    g.restore();
   }
 
   /** Axes, labels of rows and lines between groups. */
@@ -283,12 +314,14 @@ export class Heatmap {
       if (r % every === 0 && middle < TOP + area.height) g.fillText(this.spec.short[r] ?? "", LEFT - 5, middle, LEFT - 8);
     }
     g.textBaseline = "top";
-    for (const t of ticks(t0, t1, Math.max(2, Math.floor(area.width / 70)))) {
+    const at = ticks(t0, t1, Math.max(2, Math.floor(area.width / 70)));
+    const labels = instants(at);
+    at.forEach((t, i) => {
       const x = LEFT + ((t - t0) / (t1 - t0)) * area.width;
       g.textAlign = x > LEFT + area.width - 12 ? "right" : "center";
       g.fillRect(x, TOP + area.height, 1, 4);
-      g.fillText(`${tick(t)} s`, x, TOP + area.height + 7);
-    }
+      g.fillText(labels[i] ?? "", x, TOP + area.height + 7);
+    });
   }
 
   /** Lines between groups, and their names at the first row in view. */
@@ -350,11 +383,11 @@ export class Heatmap {
   /** What is under the cursor, in words. */
   private say(): void {
     const row = this.rows.cursor;
-    const column = this.timeline.index();
-    const known = row !== null && column !== null && row < this.spec.rows.length;
-    const there = known && column < this.spec.columns;
-    const what = there ? this.spec.say(row, column) : "after the end of this run";
-    const text = known ? `${seconds(this.timeline.cursor ?? 0)} · ${this.spec.rows[row]} · ${what}` : "";
+    const t = this.timeline.cursor;
+    const column = this.timeline.index(this.spec.columns, this.spec.end);
+    const known = row !== null && t !== null && row < this.spec.rows.length;
+    const what = () => (row === null || column === null ? "after the end of this run" : this.spec.say(row, column));
+    const text = known ? `${seconds(t)} · ${this.spec.rows[row]} · ${what()}` : "";
     if (this.readout.textContent !== text) this.readout.textContent = text;
   }
 }

@@ -1,7 +1,7 @@
 // Which maps a run offers, and what their colours mean.
 
 import { nodeColor, variable } from "./colors";
-import { type NodeMap, nodeOf, type Process, type Run, type Workload } from "./data";
+import { endOf, type NodeMap, nodeOf, type Process, type Run, type Workload } from "./data";
 import { el } from "./dom";
 import type { MapSpec } from "./heatmap";
 
@@ -49,11 +49,14 @@ export function kinds(w: Workload): MapKind[] {
 }
 
 /** The map of a run, null if it has none of this kind. */
-export function specOf(kind: MapKind, title: string, run: Run): MapSpec | null {
-  if (kind.id === SHARE.id) return run.memory ? shares(title, run.memory.processes) : null;
+export function specOf(kind: MapKind, title: string, run: Run, step: number): MapSpec | null {
   const map = run.maps.find((m) => m.name === kind.id);
-  return map ? nodes(title, map) : null;
+  const cells = kind.id === SHARE.id ? run.memory && shares(run.memory.processes) : map && nodes(map);
+  return cells ? { ...cells, title, end: endOf(run, cells.columns, step) } : null;
 }
+
+/** What a map shows, apart from what it is called and where it ends. */
+type Cells = Omit<MapSpec, "title" | "end">;
 
 function rgb(color: string): [number, number, number] {
   const g = el("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
@@ -76,11 +79,10 @@ function colors(): (node: number) => [number, number, number] {
   };
 }
 
-function nodes(title: string, map: NodeMap): MapSpec {
+function nodes(map: NodeMap): Cells {
   const color = colors();
   const at = (row: number, column: number) => nodeOf(map.cells[row]?.[column] ?? ".");
   return {
-    title,
     rows: map.rows,
     short: [],
     rowTitle: map.name === "page_node" ? "stretches of memory" : "threads",
@@ -107,7 +109,7 @@ function groups(names: string[]): { first: number; name: string }[] {
   return names.flatMap((name, first) => (first === 0 || name !== names[first - 1] ? [{ first, name }] : []));
 }
 
-function shares(title: string, processes: Process[]): MapSpec {
+function shares(processes: Process[]): Cells {
   const color = colors();
   const empty = rgb(variable("--empty"));
   const rows = processes.flatMap((p) => p.nodes.map((values, node) => ({ process: p, node, values })));
@@ -119,7 +121,6 @@ function shares(title: string, processes: Process[]): MapSpec {
     return all > 0 ? here / all : null;
   };
   return {
-    title,
     rows: rows.map((r) => `${r.process.name} on node ${r.node}`),
     short: rows.map((r) => `node ${r.node}`),
     rowTitle: "",
@@ -140,8 +141,8 @@ function shares(title: string, processes: Process[]): MapSpec {
   };
 }
 
-/** Swatches with their meaning. */
-export function legend(kind: MapKind, nodeCount: number): HTMLElement {
+/** Swatches with their meaning; `ended` if a run ends before the axis does. */
+export function legend(kind: MapKind, nodeCount: number, ended: boolean): HTMLElement {
   const list = el("ul", { class: "maplegend", "aria-label": "Legend" });
   const item = (style: string, text: string) => {
     const box = el("i", { class: "swatch" });
@@ -159,6 +160,7 @@ export function legend(kind: MapKind, nodeCount: number): HTMLElement {
     for (let n = 0; n < shown; n++) item(nodeColor(n), `node ${n}`);
     item(variable("--empty"), kind.id === "page_node" ? "not touched yet, or freed" : "none, or not running");
   }
+  if (ended) list.append(el("li", {}, el("i", { class: "swatch ended" }), "after the end of the run"));
   if (shown < nodeCount) list.append(el("li", {}, `and so on up to node ${nodeCount - 1}`));
   return list;
 }

@@ -2,7 +2,7 @@
 
 import { Chart, type ChartLine } from "./chart";
 import { dash, kernelColor, kernelDash, nodeColor, variable } from "./colors";
-import { type Data, instants, type Line, padded, peak, type Run, sum, type Value, type Workload } from "./data";
+import { course, type Data, type Line, peak, type Run, sum, type Value, type Workload } from "./data";
 import { button, choice, el } from "./dom";
 import { memoryUnit, seconds } from "./format";
 import { Heatmap, Rows } from "./heatmap";
@@ -39,8 +39,8 @@ interface State {
 
 export class Section {
   private readonly state: State = { workload: 0, run: 0, process: 0, counter: 0, map: 0 };
-  private parts: { destroy(): void }[] = [];
-  private timeline = new Timeline(1, 1);
+  private parts: { destroy(): void; resize(): void }[] = [];
+  private timeline = new Timeline(1, 1, 1);
 
   constructor(
     private readonly host: HTMLElement,
@@ -57,7 +57,7 @@ export class Section {
     if (!w) return;
     const view = this.timeline.view;
     const before = this.timeline;
-    this.timeline = new Timeline(w.points * w.step, w.step);
+    this.timeline = new Timeline(w.end, w.step, w.points);
     if (before.end === this.timeline.end) this.timeline.setView(...view);
     const runs = this.runs(w);
     this.host.replaceChildren(
@@ -67,6 +67,8 @@ export class Section {
       ...this.activity(w, runs),
       ...this.groups(w, runs),
     );
+    // At once rather than when their places are seen to have a size: printing does not wait.
+    for (const p of this.parts) p.resize();
   }
 
   /** The chosen run of each kernel that has one. */
@@ -139,9 +141,9 @@ export class Section {
     return [el("h3", {}, title), el("p", { class: "note" }, explain), ...extra, el("div", { class: "grid" }, ...panels)];
   }
 
-  private chart(title: string, unit: string, lines: ChartLine[], w: Workload, top?: number): HTMLElement {
+  private chart(title: string, unit: string, lines: ChartLine[], top?: number): HTMLElement {
     const spec = top === undefined ? { title, unit, lines } : { title, unit, lines, top };
-    const chart = new Chart(spec, instants(w), this.timeline);
+    const chart = new Chart(spec, this.timeline);
     this.parts.push(chart);
     return chart.element;
   }
@@ -164,27 +166,27 @@ export class Section {
       "Memory on each node",
       "How much memory of the workload each node held. Lines that part are pages that moved, or were allocated elsewhere.",
       names.length > 1 ? [el("div", { class: "controls" }, pick)] : [],
-      panels.map((p) => this.chart(this.kernel(p.run), unit, this.nodeLines(p.nodes.map(scale), w), w, top)),
+      panels.map((p) => this.chart(this.kernel(p.run), unit, this.nodeLines(p.run, p.nodes.map(scale), w), top)),
     );
   }
 
-  private nodeLines(values: Value[][], w: Workload): ChartLine[] {
-    return values.map((v, n) => ({ name: `node ${n}`, color: nodeColor(n), dash: dash(n), values: padded(v, w.points) }));
+  private nodeLines(run: Run, values: Value[][], w: Workload): ChartLine[] {
+    return values.map((v, n) => ({ name: `node ${n}`, color: nodeColor(n), dash: dash(n), ...course(run, v, w.step) }));
   }
 
   private maps(w: Workload, runs: Run[]): HTMLElement[] {
     const all = kinds(w);
     const kind = all[this.state.map] ?? all[0];
     if (!kind) return [];
-    const specs = runs.flatMap((r) => specOf(kind, this.kernel(r), r) ?? []);
+    const specs = runs.flatMap((r) => specOf(kind, this.kernel(r), r, w.step) ?? []);
     const rows = new Rows(Math.max(1, ...specs.map((s) => s.rows.length)));
     const maps = specs.map((s) => new Heatmap(s, rows, this.timeline));
     this.parts.push(...maps);
-    const extra = this.mapControls(all, kind, rows, w, runs);
+    const extra = [...this.mapControls(all, kind, rows, runs), legend(kind, nodeCount(w), specs.some((s) => s.end < w.end))];
     return this.block("Where it was", kind.explain, extra, maps.map((m) => m.element));
   }
 
-  private mapControls(all: MapKind[], kind: MapKind, rows: Rows, w: Workload, runs: Run[]): HTMLElement[] {
+  private mapControls(all: MapKind[], kind: MapKind, rows: Rows, runs: Run[]): HTMLElement[] {
     const bar = el("div", { class: "controls" });
     if (all.length > 1) {
       const titles = all.map((k) => k.title);
@@ -201,7 +203,7 @@ export class Section {
     );
     const folds = runs.flatMap((r) => r.maps.filter((m) => m.name === kind.id && m.fold > 1).map((m) => m.fold));
     if (folds.length > 0) bar.append(el("span", { class: "note" }, `One row stands for ${Math.max(...folds)} of the record and shows what most of them show.`));
-    return [bar, legend(kind, nodeCount(w))];
+    return [bar];
   }
 
   private activity(w: Workload, runs: Run[]): HTMLElement[] {
@@ -211,16 +213,16 @@ export class Section {
         name: this.kernel(r),
         color: kernelColor(r.kernel, this.data.baseline),
         dash: kernelDash(r.kernel, this.data.baseline),
-        values: padded(of(r), w.points),
+        ...course(r, of(r) ?? [], w.step),
       }));
     const rate = (r: Run, name: string) => r.rates.find((l) => l.name === name)?.values;
     const panels: HTMLElement[] = [];
     if (has("numa_hint_faults") && has("numa_hint_faults_local")) {
       const share = (r: Run) => localShare(rate(r, "numa_hint_faults_local"), rate(r, "numa_hint_faults"));
-      panels.push(this.chart("Local-fault share", "% of hint faults", lines(share), w, SHARE_TOP));
+      panels.push(this.chart("Local-fault share", "% of hint faults", lines(share), SHARE_TOP));
     }
     for (const [name, title, unit] of ACTIVITY) {
-      if (has(name)) panels.push(this.chart(title, unit, lines((r) => rate(r, name)), w));
+      if (has(name)) panels.push(this.chart(title, unit, lines((r) => rate(r, name))));
     }
     const known = new Set([...ACTIVITY.map((a) => a[0]), "numa_hint_faults_local"]);
     const others = [...new Set(runs.flatMap((r) => r.rates.map((l) => l.name)))].filter((n) => !known.has(n));
@@ -228,7 +230,7 @@ export class Section {
     const other = others[this.state.counter] ?? others[0];
     if (other !== undefined) {
       extra.push(el("div", { class: "controls" }, this.choice("counter", "Also show", others, others.indexOf(other), (i) => this.choose({ counter: i }))));
-      panels.push(this.chart(other, "per s", lines((r) => rate(r, other)), w));
+      panels.push(this.chart(other, "per s", lines((r) => rate(r, other))));
     }
     return this.block(
       "What NUMA balancing did",
@@ -246,18 +248,18 @@ export class Section {
       const known = GROUPS[name] ?? { title: name, explain: "As it was recorded." };
       const left = Math.max(0, ...of.map((x) => x.group.left_out));
       const note = left > 0 ? [el("p", { class: "note" }, `${left} columns with lower peaks are not drawn.`)] : [];
-      const panels = of.map((x) => this.chart(this.kernel(x.run), x.group.unit, this.groupLines(name, x.group.lines, w), w, top));
+      const panels = of.map((x) => this.chart(this.kernel(x.run), x.group.unit, this.groupLines(name, x.run, x.group.lines, w), top));
       return this.block(known.title, known.explain, note, panels);
     });
   }
 
-  private groupLines(name: string, lines: Line[], w: Workload): ChartLine[] {
+  private groupLines(name: string, run: Run, lines: Line[], w: Workload): ChartLine[] {
     return lines.map((l, i) => {
       const node = /(?:^|\/)node(\d+)$/.exec(l.name)?.[1];
       const n = node === undefined ? i : Number(node);
       const label = name === "dram_bandwidth" && node !== undefined ? `node ${node}` : l.name;
       const color = name === "cpu_time" && CPU_KINDS.includes(l.name) ? variable(`--${l.name}`) : nodeColor(n);
-      return { name: label, color, dash: dash(n), values: padded(l.values, w.points) };
+      return { name: label, color, dash: dash(n), ...course(run, l.values, w.step) };
     });
   }
 }

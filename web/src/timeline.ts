@@ -14,6 +14,8 @@ export class Timeline {
     readonly end: number,
     /** Width of a point, s. */
     readonly step: number,
+    /** Number of points; the last one ends with the longest run. */
+    private readonly points: number,
   ) {
     this.view = [0, end];
   }
@@ -23,10 +25,20 @@ export class Timeline {
     this.listeners.push(listener);
   }
 
-  /** Index of the point under the cursor, null if there is none. */
-  index(): number | null {
-    if (this.cursor === null) return null;
-    return Math.min(Math.floor(this.cursor / this.step), Math.round(this.end / this.step) - 1);
+  /** Index of the point under the cursor, of `points` points the last of which ends at `end`; null if there is none. */
+  index(points: number, end: number): number | null {
+    if (this.cursor === null || this.cursor > end || points === 0) return null;
+    return Math.min(Math.floor(this.cursor / this.step), points - 1);
+  }
+
+  /** Middle of the first point, s. */
+  private get first(): number {
+    return Math.min(this.step, this.end) / 2;
+  }
+
+  /** Middle of the last point, s. */
+  private get last(): number {
+    return ((this.points - 1) * this.step + this.end) / 2;
   }
 
   setCursor(t: number | null): void {
@@ -61,7 +73,7 @@ export class Timeline {
   move(points: number): void {
     const [a, b] = this.view;
     const from = this.cursor ?? (points > 0 ? a : b) - points * this.step + this.step / 2;
-    const t = Math.min(Math.max(from + points * this.step, this.step / 2), this.end - this.step / 2);
+    const t = Math.min(Math.max(from + points * this.step, this.first), this.last);
     if (t < a) this.setView(t - this.step, t - this.step + (b - a));
     if (t > b) this.setView(t + this.step - (b - a), t + this.step);
     this.setCursor(t);
@@ -74,8 +86,8 @@ export class Timeline {
     const actions: Record<string, () => void> = {
       ArrowLeft: () => this.move(-far),
       ArrowRight: () => this.move(far),
-      Home: () => this.setCursor(this.step / 2),
-      End: () => this.setCursor(this.end - this.step / 2),
+      Home: () => this.setCursor(this.first),
+      End: () => this.setCursor(this.last),
       "+": () => this.zoom(0.5),
       "=": () => this.zoom(0.5),
       "-": () => this.zoom(2),

@@ -67,6 +67,8 @@ pub struct WorkloadData {
     pub step: f64,
     /// Number of points of the longest run.
     pub points: usize,
+    /// End of the longest run, s; the last point of a run ends with it, not at a multiple of `step`.
+    pub end: f64,
     /// Runs that were left out to keep the page small.
     pub left_out: usize,
     /// Runs, kernel by kernel.
@@ -84,6 +86,10 @@ pub struct RunData {
     pub seed: String,
     /// `completed`, `timeout` or `failed`.
     pub status: &'static str,
+    /// Number of points.
+    pub points: usize,
+    /// When it ended, s.
+    pub end: f64,
     /// Counters as rates.
     pub rates: Vec<Line>,
     /// Memory of processes on nodes, MiB.

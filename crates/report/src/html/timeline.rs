@@ -61,17 +61,22 @@ fn workload(input: &Input<'_>, index: usize, limits: &Limits) -> Option<Workload
         name,
         step: axis.step_ns as f64 / 1e9,
         points: axis.points,
+        end: axis.end_ns as f64 / 1e9,
         left_out: all.len() - runs.len(),
         runs: runs.iter().map(|(number, r)| run(r, *number, &axis, limits)).collect(),
     })
 }
 
 fn run(r: &Run<'_>, number: u32, axis: &Axis, limits: &Limits) -> RunData {
+    let longest = r.outcome.series.iter().filter(|s| s.time_ns.len() > 1).max_by_key(|s| s.time_ns.last());
+    let times: &[u64] = longest.map_or(&[], |s| &s.time_ns);
     let mut out = RunData {
         kernel: r.kernel,
         run: number,
         seed: r.seed.to_string(),
         status: status(r.outcome),
+        points: axis.used(times),
+        end: times.last().copied().unwrap_or(0) as f64 / 1e9,
         ..RunData::default()
     };
     // A single sample is no course: `snapshot` shows it.
@@ -223,7 +228,7 @@ mod tests {
     }
 
     fn axis() -> Axis {
-        Axis { step_ns: 1_000_000_000, points: 3 }
+        Axis { step_ns: 1_000_000_000, points: 3, end_ns: 3_000_000_000 }
     }
 
     #[test]
@@ -265,5 +270,26 @@ mod tests {
         assert_eq!(r.groups[0].lines[0].values, nums(vec![2.0, 2.0]));
         assert_eq!(r.groups[1].lines[0].name, "b");
         assert!(r.memory.is_some() && r.maps.len() == 1);
+        assert_eq!((r.points, r.end), (2, 2.0));
+    }
+
+    #[test]
+    fn the_axis_ends_with_the_longest_run() {
+        let sampled = |last: u64| {
+            let mut s = series("anything", &["a"], vec![vec![1.0; 4]]);
+            s.time_ns = vec![4_000_000, 204_000_000, 404_000_000, last];
+            Outcome { series: vec![s], ..Outcome::default() }
+        };
+        let outcomes = [sampled(408_000_000), sampled(539_400_000)];
+        let c = crate::data::Comparison {
+            kernels: vec![crate::data::Kernel::named("a"), crate::data::Kernel::named("b")],
+            workloads: vec![crate::data::Workload { name: "w".into(), ..Default::default() }],
+            ..Default::default()
+        };
+        let runs = (0..2).map(|kernel| Run { workload: 0, kernel, seed: 1, outcome: &outcomes[kernel] }).collect();
+        let w = &data(&Input { runs, ..Input::new("t", &c) }, &LIMITS).workloads[0];
+        assert_eq!((w.step, w.points, w.end), (0.2, 3, 0.5394));
+        assert_eq!(w.runs.iter().map(|r| (r.points, r.end)).collect::<Vec<_>>(), [(2, 0.408), (3, 0.5394)]);
+        assert_eq!(w.runs[0].groups[0].lines[0].values.len(), 2);
     }
 }

@@ -80,6 +80,20 @@ pub fn large() -> Shape {
     }
 }
 
+/// Many kernels and nodes, and runs of half an hour that end at very different times.
+pub fn wide() -> Shape {
+    let pace = |k: usize| 0.0004 * (1 + k) as f64;
+    let work = Work { name: "wide".into(), seconds: 1200.0, runs: 2, scores: Vec::new(), noise: 0.02 };
+    Shape {
+        machine: "12x1x2x1".into(),
+        kernels: (0..11).map(|k| (format!("6.{k}"), pace(k), 9.0e2)).collect(),
+        workloads: vec![work],
+        processes: 1,
+        sample_ns: 5_000_000_000,
+        pages: 36,
+    }
+}
+
 /// Names that try to break out of every place where a name can stand.
 pub const HOSTILE: &str =
     "</script><script>window.broken=1</script><img src=x onerror=window.broken=1>\"' onfocus=window.broken=1 --><!--";
