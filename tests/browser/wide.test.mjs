@@ -21,6 +21,57 @@ after(async () => {
 /** What the page embeds. */
 const embedded = (page) => page.evaluate(() => JSON.parse(document.getElementById("data").textContent).workloads[0]);
 
+/** Swatches of a chart's legend: colour and dash of each line. */
+const lines = (chart) =>
+  chart.locator(".legend svg line").evaluateAll((list) => list.map((l) => `${l.getAttribute("stroke")} / ${l.getAttribute("stroke-dasharray")}`));
+
+/** Distance of two colours in Oklab. */
+function distance(a, z) {
+  const lab = (color) => {
+    const [r, g, blue] = color.match(/\d+/g).map((x) => (x / 255 <= 0.04045 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4));
+    const l = Math.cbrt(0.4122 * r + 0.5363 * g + 0.0514 * blue);
+    const m = Math.cbrt(0.2119 * r + 0.6807 * g + 0.1074 * blue);
+    const s = Math.cbrt(0.0883 * r + 0.2817 * g + 0.63 * blue);
+    return [0.2105 * l + 0.7936 * m - 0.0041 * s, 1.978 * l - 2.4286 * m + 0.4506 * s, 0.0259 * l + 0.7828 * m - 0.8087 * s];
+  };
+  const [p, q] = [lab(a), lab(z)];
+  return Math.hypot(...p.map((x, i) => x - q[i]));
+}
+
+test("no two lines of a chart look the same", async () => {
+  const { page, trouble, close } = await open(b, wide.url);
+  for (const chart of await page.locator(".chart").all()) {
+    const all = await lines(chart);
+    assert.ok(all.length > 1);
+    assert.equal(new Set(all).size, all.length, `${await chart.locator("figcaption").innerText()}: ${all.join(", ")}`);
+  }
+  const kernels = await lines(page.locator(".chart", { hasText: "Local-fault share" }));
+  assert.equal(kernels.length, 11);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
+for (const scheme of ["light", "dark"]) {
+  test(`a node has one colour everywhere, far from those of the others, ${scheme}`, async () => {
+    const { page, close } = await open(b, wide.url, { scheme });
+    const drawn = await page.locator("#machine .node .swatch").evaluateAll((list) => list.map((e) => getComputedStyle(e).backgroundColor));
+    assert.equal(drawn.length, 12);
+    const map = page.locator(".maplegend li", { hasText: /^node \d+$/ }).locator(".swatch");
+    assert.deepEqual(await map.evaluateAll((list) => list.map((e) => getComputedStyle(e).backgroundColor)), drawn);
+    const memory = page.locator(".chart").first().locator(".legend svg line");
+    assert.deepEqual(await memory.evaluateAll((list) => list.map((e) => getComputedStyle(e).stroke)), drawn);
+    const all = await page.evaluate(() => {
+      const probe = document.body.appendChild(document.createElement("i"));
+      return Array.from({ length: 32 }, (_, n) => {
+        probe.style.color = `var(--n${n})`;
+        return getComputedStyle(probe).color;
+      });
+    });
+    all.forEach((a, i) => all.slice(0, i).forEach((z, k) => assert.ok(distance(a, z) > (i < 8 ? 0.06 : i < 12 ? 0.15 : 0.1), `nodes ${i} and ${k}: ${a}, ${z}, ${distance(a, z)}`)));
+    await close();
+  });
+}
+
 test("ticks differ, and seconds have no thousands", async () => {
   const { page, trouble, close } = await open(b, wide.url);
   // What canvases write from now on.

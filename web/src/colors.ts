@@ -3,7 +3,11 @@
 const SVG = "http://www.w3.org/2000/svg";
 /** Dashes tell lines apart without colour. */
 const DASHES: number[][] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [12, 4], [1, 5], [8, 3, 2, 3, 2, 3]];
-const NAMED = 8;
+/** Colours of nodes in the style; the drawing of the machine, in crates/report/src/html/machine.rs, uses the same. */
+const NODES = 32;
+/** One more than there are colours of kernels: colour and dash are the same again only after 42 kernels. */
+const KERNEL_DASHES: number[][] = [[], [10, 4], [10, 3, 2, 3], [5, 5], [14, 3, 5, 3], [6, 2], [10, 3, 2, 3, 2, 3]];
+const KERNEL_COLORS = 6;
 
 let probe: HTMLElement | null = null;
 
@@ -18,31 +22,28 @@ export function variable(name: string): string {
   return getComputedStyle(probe).color;
 }
 
-/** Colour of a node: eight named ones, then hues as far apart as they can be. */
+/** Colour of a node; nodes beyond those that have one begin anew. */
 export function nodeColor(node: number): string {
-  if (node < NAMED) return variable(`--n${node}`);
-  const dark = variable("--scheme") === "rgb(0, 0, 0)";
-  const hue = Math.round((node * 137.5) % 360);
-  return `hsl(${hue} 60% ${dark ? 68 : 40}%)`;
+  return variable(`--n${node % NODES}`);
 }
 
-/** Dash of the n-th line. */
+/** Dash of the n-th line; where colours begin anew, dashes do not. */
 export function dash(n: number): number[] {
-  return DASHES[n % DASHES.length] ?? [];
+  return DASHES[(n + Math.floor(n / NODES)) % DASHES.length] ?? [];
 }
 
 /** Dash of a kernel; the baseline is dotted. */
 export function kernelDash(kernel: number, baseline: number): number[] {
   if (kernel === baseline) return [2, 3];
   const rank = kernel < baseline ? kernel : kernel - 1;
-  return [[], [10, 4], [10, 3, 2, 3], [5, 5], [14, 3, 5, 3], [6, 2]][rank % 6] ?? [];
+  return KERNEL_DASHES[rank % KERNEL_DASHES.length] ?? [];
 }
 
 /** Colour of a kernel; the baseline is neutral. */
 export function kernelColor(kernel: number, baseline: number): string {
   if (kernel === baseline) return variable("--k0");
   const rank = kernel < baseline ? kernel : kernel - 1;
-  return variable(`--k${1 + (rank % 6)}`);
+  return variable(`--k${1 + (rank % KERNEL_COLORS)}`);
 }
 
 /** A short piece of a line, for legends. */

@@ -9,6 +9,8 @@ use numalab_model::machine::{cpulist, size, Machine, MemoryKind};
 const MAX_SQUARES: usize = 640;
 /// Most nodes whose matrices are written out.
 const MAX_MATRIX: usize = 64;
+/// Colours of nodes in the style, `--n0` and on; `web/src/colors.ts` has the same number. Later nodes begin anew.
+const COLORS: usize = 32;
 /// Shades of a matrix, from near to far.
 const SHADES: usize = 6;
 
@@ -60,7 +62,7 @@ fn one(h: &mut Html, m: &Machine) {
 
 fn node(h: &mut Html, m: &Machine, i: usize, squares: bool) {
     let n = &m.nodes[i];
-    let color = format!("--node:var(--n{})", i % 8);
+    let color = format!("--node:var(--n{})", i % COLORS);
     h.open("div", &[("class", "node"), ("style", &color)])
         .raw("<h5><i class=\"swatch\"></i>node ")
         .show(n.id)
@@ -168,6 +170,18 @@ mod tests {
         // Two matrices of 2 x 2: local is the nearest shade, remote the farthest.
         assert_eq!((text.matches("class=\"s0\"").count(), text.matches("class=\"s5\"").count()), (4, 4));
         assert!(render(&[]).is_empty());
+    }
+
+    #[test]
+    fn nodes_have_colours_of_their_own_as_far_as_the_style_has_them() {
+        let m = Machine::from_shorthand("34x1x1x1").unwrap();
+        let text = render(&[&m]).into_string();
+        for (node, color) in [(0, 0), (8, 8), (31, 31), (32, 0), (33, 1)] {
+            let want = format!("style=\"--node:var(--n{color})\"><h5><i class=\"swatch\"></i>node {node}</h5>");
+            assert!(text.contains(&want), "{want}");
+        }
+        let known = (0..).take_while(|n| super::super::STYLE.contains(&format!("--n{n}:"))).count();
+        assert_eq!(known, COLORS);
     }
 
     #[test]
