@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browser, colorsOf, example, open } from "./page.mjs";
+import { browser, colorsOf, example, lowContrast, open } from "./page.mjs";
 
 let b;
 let wide;
@@ -110,6 +110,45 @@ test("ticks differ, and seconds have no thousands", async () => {
   await close();
 });
 
+for (const width of [1280, 390]) {
+  test(`labels and heads of tables stay in view, at ${width} px`, async () => {
+    const { page, close } = await open(b, wide.url, { width });
+    await page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+    const tables = await page.locator(".scroll").evaluateAll((list) =>
+      list.map((e) => {
+        e.scrollTo({ left: e.scrollWidth, top: e.scrollHeight, behavior: "instant" });
+        const place = (x) => x.getBoundingClientRect();
+        const [outer, head] = [place(e), e.querySelector("thead tr")];
+        const last = e.querySelector("tbody tr:last-child");
+        const seen = (x) => {
+          const { left, right, top, bottom } = place(x);
+          return { left: left - outer.left, right: right - outer.left, top: top - outer.top, bottom: bottom - outer.top };
+        };
+        return {
+          name: `${e.getAttribute("aria-label")} ${e.querySelector("table").className}`,
+          scrolled: [e.scrollLeft, e.scrollTop],
+          size: [e.clientWidth, e.clientHeight],
+          window: innerHeight,
+          labels: [last.firstElementChild, ...last.querySelectorAll("th > span")].map(seen),
+          label: seen(last.firstElementChild),
+          head: seen(head.lastElementChild),
+          corner: seen(head.firstElementChild),
+          words: [...last.querySelectorAll("th")].length,
+        };
+      }),
+    );
+    assert.ok(tables.filter((t) => t.scrolled[0] > 0).length >= 3, "tables wider than the page");
+    assert.ok(tables.filter((t) => t.scrolled[1] > 0).length >= 1, "tables higher than the window");
+    for (const t of tables) {
+      for (const at of [...t.labels, t.corner]) assert.ok(at.left >= 0 && at.left < 16 + 110 && at.right <= t.size[0], `${t.name}: ${JSON.stringify(at)}`);
+      assert.ok(t.label.left < 3 && t.corner.left < 3 && t.head.top < 3, `${t.name}: ${JSON.stringify(t)}`);
+      assert.ok(t.size[1] < t.window && t.words === 1, t.name);
+      if (t.scrolled[0] > 0) assert.ok(t.label.right < t.size[0] * 0.5, `${t.name}: room for figures beside ${t.label.right} of ${t.size[0]} px`);
+    }
+    await close();
+  });
+}
+
 test("what is after the end of a run is drawn as nothing, and named", async () => {
   const { page, trouble, close } = await open(b, wide.url);
   const w = await embedded(page);
@@ -154,5 +193,33 @@ test("the axis ends with the longest run, and a line with its own", async () => 
   assert.notEqual((await values(early.end - 2 * w.step))[kernel], "–");
   assert.equal((await values(early.end + 2 * w.step))[kernel], "–");
   assert.ok((await values(w.end - w.step / 2)).some((v) => v !== "–"));
+  await close();
+});
+
+test("paper is light, whatever the theme, and has the bars", async () => {
+  const { page, trouble, close } = await open(b, wide.url, { scheme: "dark", reducedMotion: "reduce" });
+  await page.locator("#theme").click();
+  await page.locator("#theme").click();
+  assert.equal(await page.locator("#theme").innerText(), "Theme: dark");
+  const ink = () => page.locator(".map canvas").first().evaluate(colorsOf);
+  const dark = await ink();
+  await page.emulateMedia({ media: "print" });
+  assert.deepEqual(await page.evaluate(lowContrast, 4.5), []);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+  for (const kept of [".track .fill", ".stack i", ".key.user", "td.star", ".swatch"]) {
+    const adjust = await page.locator(kept).first().evaluate((e) => getComputedStyle(e).printColorAdjust);
+    assert.equal(adjust, "exact", kept);
+  }
+  await page.emulateMedia({ media: "screen" });
+  // What is drawn is drawn anew in the colours of paper, at once, and back afterwards.
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  const node = (n) => page.evaluate((v) => Object.assign(document.body.appendChild(document.createElement("i")), { style: `color:var(${v})` }) && getComputedStyle(document.body.lastChild).color.match(/\d+/g).join(","), `--n${n}`);
+  const light = await node(0);
+  const printed = await ink();
+  assert.ok(printed[light] > 0 && !(dark[light] > 0), `${light}`);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.ok((await ink())[await node(0)] > 0);
+  assert.ok(!((await ink())[light] > 0));
+  assert.deepEqual(trouble, []);
   await close();
 });

@@ -1,4 +1,6 @@
-// Light, dark, or what the system has.
+// Light, dark, or what the system has; on paper light.
+
+import { variable } from "./colors";
 
 const MODES = ["auto", "light", "dark"] as const;
 type Mode = (typeof MODES)[number];
@@ -37,6 +39,14 @@ export function start(changed: () => void): void {
     apply();
     changed();
   });
+  // Canvases hold the colours they were drawn in: to be light on paper they are drawn anew, before and after.
+  const paper = (printing: boolean) => {
+    const before = variable("--scheme");
+    document.documentElement.toggleAttribute("data-print", printing);
+    if (variable("--scheme") !== before) changed();
+  };
+  addEventListener("beforeprint", () => paper(true));
+  addEventListener("afterprint", () => paper(false));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (mode === "auto") changed();
   });

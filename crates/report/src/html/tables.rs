@@ -86,7 +86,8 @@ pub fn render(input: &Input<'_>, glossary: &Glossary, name: &str, blocks: &[Bloc
 }
 
 fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, t: &Table) {
-    h.raw("<table class=\"figures\"><thead><tr><th scope=\"col\">Statistic</th><th scope=\"col\">Of</th>");
+    // One cell for both words: it stays in place as a whole when the table is scrolled.
+    h.raw("<table class=\"figures two\"><thead><tr><th scope=\"col\"><span class=\"stat\">Statistic</span> <span>Of</span></th>");
     for (k, kernel) in c.kernels.iter().enumerate() {
         h.raw("<th scope=\"col\" class=\"num\">").text(&kernel.run_name());
         if k == c.baseline {
@@ -96,11 +97,12 @@ fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, t: &Table) {
     }
     h.raw("</tr></thead><tbody>");
     for row in &t.rows {
-        h.raw(if emphasised(row) { "<tr class=\"mean\">" } else { "<tr>" }).raw("<th scope=\"row\">");
+        h.raw(if emphasised(row) { "<tr class=\"mean\">" } else { "<tr>" });
+        h.raw("<th scope=\"row\"><span class=\"stat\">");
         glossary.term(h, &row.stat);
-        h.raw("</th><th scope=\"row\">");
+        h.raw("</span> <span>");
         operation(h, glossary, &row.operation);
-        h.raw("</th>");
+        h.raw("</span></th>");
         for (k, value) in row.cells.iter().enumerate() {
             cell(h, value, t, k == c.baseline);
         }
