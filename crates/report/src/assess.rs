@@ -29,13 +29,14 @@ pub struct Assessment {
     pub kernel: String,
     /// Completed runs of the baseline and of the kernel; without any nothing else is known.
     pub runs: (usize, usize),
-    /// Change of the arithmetic mean, percent, plus means the number grew; `None` from a baseline of 0 and without runs.
+    /// Change of the arithmetic mean (the one that is tested), percent, plus means the number grew; `None` from a baseline
+    /// of 0 and without runs.
     pub change_percent: Option<f64>,
-    /// Probability by Welch's test; `None` with fewer than two runs a side.
+    /// Probability by Welch's test; `None` with fewer than two runs a side, and where all runs are the same.
     pub p_welch: Option<f64>,
     /// The same after Holm's correction over all rows of the report.
     pub p_holm: Option<f64>,
-    /// Probability by the Mann-Whitney test.
+    /// Probability by the Mann-Whitney test; `None` without runs, and where all runs are the same.
     pub p_mann_whitney: Option<f64>,
     /// 95 % bootstrap interval of the ratio of means; `None` with fewer than two runs a side.
     pub ratio_interval: Option<Interval>,
@@ -43,6 +44,8 @@ pub struct Assessment {
     pub detectable_percent: Option<f64>,
     /// A run on one of the two was too short for balancing to act, so that no verdict follows from the figures.
     pub too_short: bool,
+    /// Every run of both, at least two a side, gave the same number: there is nothing to test, and nothing differs.
+    pub same: bool,
 }
 
 impl Assessment {
@@ -73,6 +76,7 @@ fn one(c: &Comparison, w: &Workload, m: &Metric, kernel: usize) -> Assessment {
     let (base, col) = (m.of(c.baseline), m.of(kernel));
     let means = describe::amean(base).zip(describe::amean(col));
     let enough = base.len() > 1 && col.len() > 1;
+    let equal = describe::all_equal(base, col);
     let detectable = detectable_difference(base, col, LEVEL, POWER).zip(means).filter(|(_, (base, _))| *base != 0.0);
     Assessment {
         workload: w.name.clone(),
@@ -82,10 +86,11 @@ fn one(c: &Comparison, w: &Workload, m: &Metric, kernel: usize) -> Assessment {
         change_percent: means.and_then(|(base, col)| percent::change(col, base)),
         p_welch: welch(base, col).map(|t| t.p),
         p_holm: None,
-        p_mann_whitney: mann_whitney(base, col).map(|t| t.p),
+        p_mann_whitney: mann_whitney(base, col).filter(|_| !equal).map(|t| t.p),
         ratio_interval: enough.then(|| bootstrap_ratio(base, col, 1.0 - LEVEL, ROUNDS, SEED)).flatten(),
         detectable_percent: detectable.map(|(d, (base, _))| 100.0 * d / base.abs()),
         too_short: w.too_short(c.baseline) || w.too_short(kernel),
+        same: enough && equal,
     }
 }
 
@@ -113,6 +118,26 @@ mod tests {
         let ci = got[0].ratio_interval.unwrap();
         assert!(ci.low < 21.0 / 11.0 && 21.0 / 11.0 < ci.high);
         assert_eq!(got[1].change_percent.map(f64::round), Some(-55.0));
+    }
+
+    #[test]
+    fn rows_with_nothing_to_test_do_not_count_in_the_correction() {
+        let m = |name: &str, base: f64, col: f64| Metric::new(name, "s", false, vec![vec![base; 3], vec![col; 3]]);
+        let tested = Metric::new("elapsed", "s", false, vec![vec![10.0, 11.0, 12.0], vec![12.0, 13.5, 14.0]]);
+        let of = |metrics| {
+            let w = Workload { name: "w".into(), metrics, ..Workload::default() };
+            let kernels = ["x", "y"].map(Kernel::named).to_vec();
+            assess(&Comparison { kernels, workloads: vec![w], ..Comparison::default() })
+        };
+        let got = of(vec![tested, m("blocked", 0.0, 0.0), m("system", 0.1, 0.1), m("user", 1.0, 2.0)]);
+        assert_eq!(got.iter().map(|a| a.same).collect::<Vec<_>>(), [false, true, true, false]);
+        for a in &got[1..3] {
+            assert_eq!((a.p_welch, a.p_holm, a.p_mann_whitney, a.change_percent), (None, None, None, Some(0.0)));
+        }
+        // Two rows were tested, and the other one has p = 0.
+        assert!(got[0].p_welch.is_some_and(|p| p > 0.0) && got[0].p_holm == got[0].p_welch, "{:?}", got[0]);
+        assert_eq!((got[3].p_welch, got[3].p_holm), (Some(0.0), Some(0.0)), "constant and different: tested");
+        assert!(!of(vec![Metric::new("one", "s", false, vec![vec![5.0], vec![5.0]])])[0].same, "single runs");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! Invariant: a counter that a kernel does not have counts as 0; a division by zero gives no figure for that run.
 
 use numalab_model::spec::{Doc, SpecError, Table};
+use numalab_stats::Better;
 
 use crate::counters;
 use crate::data::{Comparison, Metric, Workload};
@@ -27,7 +28,7 @@ pub struct Column {
     /// Unit, empty if none.
     pub unit: String,
     /// Direction.
-    pub higher_is_better: bool,
+    pub better: Better,
     /// One line.
     pub doc: String,
     /// How it is computed, as it is written.
@@ -97,9 +98,9 @@ fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
     let title = table.opt_str("title")?.map_or_else(|| name.value.clone(), |t| t.value);
     let unit = table.opt_str("unit")?.map_or_else(String::new, |u| u.value);
     let better = table.str("better")?;
-    let higher_is_better = match better.value.as_str() {
-        "higher" => true,
-        "lower" => false,
+    let better = match better.value.as_str() {
+        "higher" => Better::Higher,
+        "lower" => Better::Lower,
         other => return Err(better.error(format!("`better` is `{other}`"), "higher or lower")),
     };
     let doc = table.str("doc")?.value;
@@ -123,7 +124,7 @@ fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
         }
     }
     table.finish()?;
-    Ok(Column { name: name.value, title, unit, higher_is_better, doc, formula: text.value, expr })
+    Ok(Column { name: name.value, title, unit, better, doc, formula: text.value, expr })
 }
 
 /// Whether reports have a metric of this name without any column: a time, a counter or a reason.
@@ -158,7 +159,7 @@ fn derive(w: &Workload, column: &Column, kernels: usize) -> Option<Metric> {
         return None;
     }
     let samples = (0..kernels).map(|k| (0..runs(w, k)).filter_map(|run| value(w, column, k, run)).collect()).collect();
-    Some(Metric::new(&column.name, &column.unit, column.higher_is_better, samples))
+    Some(Metric::counted(&column.name, &column.unit, column.better, samples))
 }
 
 /// Number of runs of a kernel.

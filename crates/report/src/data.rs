@@ -4,7 +4,7 @@
 //! entry per kernel, in the order of [`Comparison::kernels`]. A missing entry means "no samples": it is printed as such
 //! and never dropped.
 
-use numalab_stats::Better;
+use numalab_stats::{percent, Better, Mean};
 
 use crate::columns::Column;
 use crate::origin::Origin;
@@ -98,6 +98,8 @@ pub struct Workload {
     pub too_short: Vec<bool>,
     /// What a reader must know, in order.
     pub warnings: Vec<String>,
+    /// What keeps the figures from being those of all runs of the same work, one sentence each; the command says it too.
+    pub notes: Vec<String>,
 }
 
 impl Workload {
@@ -141,7 +143,9 @@ pub struct Metric {
     /// Unit, e.g. `s`, `MB/sec`.
     pub unit: String,
     /// Direction.
-    pub higher_is_better: bool,
+    pub better: Better,
+    /// Which mean of its runs tables, sentences, bars and bounds show: harmonic for scores that are rates.
+    pub mean: Mean,
     /// `samples[kernel][run]`, completed runs only.
     pub samples: Vec<Vec<f64>>,
     /// Stars given from outside, one per kernel, instead of a computed rule (to render a published table).
@@ -149,13 +153,23 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// A metric without given stars.
+    /// A time or a score, without given stars; a score is a rate if its unit is so much per something.
     pub fn new(name: &str, unit: &str, higher_is_better: bool, samples: Vec<Vec<f64>>) -> Self {
-        Self { name: name.into(), unit: unit.into(), higher_is_better, samples, significant: None }
+        let rate = higher_is_better && unit.contains('/');
+        let mean = if rate { Mean::Harmonic } else { Mean::Arithmetic };
+        Self { mean, ..Self::counted(name, unit, Better::from_flag(higher_is_better), samples) }
     }
-    /// Direction.
-    pub fn better(&self) -> Better {
-        Better::from_flag(self.higher_is_better)
+    /// A count, or what is derived from counts: its mean is arithmetic, whatever its direction and unit.
+    pub fn counted(name: &str, unit: &str, better: Better, samples: Vec<Vec<f64>>) -> Self {
+        Self { name: name.into(), unit: unit.into(), better, mean: Mean::Arithmetic, samples, significant: None }
+    }
+    /// The mean of a kernel's runs that reports show; `None` without runs, and for a rate if a run's is zero.
+    pub fn mean_of(&self, kernel: usize) -> Option<f64> {
+        self.mean.of(self.of(kernel))
+    }
+    /// Change of that mean, percent, plus means the number grew; `None` where a mean is missing and from a baseline of 0.
+    pub fn change_percent(&self, baseline: usize, kernel: usize) -> Option<f64> {
+        percent::change(self.mean_of(kernel)?, self.mean_of(baseline)?)
     }
     /// Samples of a kernel; empty if there are none.
     pub fn of(&self, kernel: usize) -> &[f64] {
@@ -205,5 +219,29 @@ impl Runs {
     /// Runs that figures are made of.
     pub fn completed(self) -> usize {
         self.total.saturating_sub(self.timeout + self.failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_scores_that_are_rates_have_the_harmonic_mean() {
+        let samples = || vec![vec![1.0, 4.0, 4.0], vec![0.0, 3.0], vec![]];
+        let rate = Metric::new("ops", "ops/s", true, samples());
+        assert_eq!([0, 1, 2].map(|k| rate.mean_of(k)), [Some(2.0), None, None], "a rate of 0 has no harmonic mean");
+        let others = [
+            Metric::new("elapsed", "s", false, samples()),
+            Metric::new("latency", "us/op", false, samples()),
+            Metric::new("sums", "sums", true, samples()),
+            Metric::counted("local", "%", Better::Higher, samples()),
+            Metric::counted("faults", "faults/s", Better::Higher, samples()),
+        ];
+        for m in others {
+            assert_eq!([0, 1, 2].map(|k| m.mean_of(k)), [Some(3.0), Some(1.5), None], "{}", m.name);
+            assert_eq!(m.change_percent(0, 1), Some(-50.0), "{}", m.name);
+        }
+        assert_eq!(rate.change_percent(0, 1), None);
     }
 }

@@ -2,19 +2,22 @@
 //!
 //! ```json
 //! {"baseline": "6.1", "kernels": ["6.1", "6.7"], "workloads": [{"name": "numa01",
+//!   "program": "numa01", "machine": "2x1x8x2", "notes": [],
 //!   "runs": {"6.1": {"completed": 5, "timeout": 0, "failed": 0}}, "metrics": [
 //!   {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
-//!     "6.1": {"n": 5, "mean": 3.1, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
+//!     "6.1": {"n": 5, "mean": 3.1, "hmean": null, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
 //! ```
 //! Figures are of completed runs; `runs` counts those and the others. Metrics are elapsed, user, system, blocked, every
 //! score, every derived column, every counter and every skip reason, per run. `tests` holds, for every time and score on
-//! every other kernel, the probabilities, the interval of the ratio and the change that would have been seen. `ratio` is
+//! every other kernel, the probabilities, the interval of the ratio and the change that would have been seen, all of arithmetic
+//! means, and whether runs were too short to tell. `notes` are what the command says of the workload on standard error.
+//! `mean` is arithmetic; `hmean` is the harmonic mean where tables and sentences have that, of rates, else null. `ratio` is
 //! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is null for a single run.
 //! Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
 
 use std::fmt;
 
-use numalab_stats::describe::{self, Better};
+use numalab_stats::describe::{self, Better, Mean};
 use serde::ser::{SerializeMap, Serializer};
 use serde::Serialize;
 
@@ -75,6 +78,7 @@ struct JsonTest {
     ratio_low: Option<f64>,
     ratio_high: Option<f64>,
     detectable_percent: Option<f64>,
+    too_short: bool,
 }
 
 impl JsonTest {
@@ -88,6 +92,7 @@ impl JsonTest {
             ratio_low: finite(a.ratio_interval.map(|i| i.low)),
             ratio_high: finite(a.ratio_interval.map(|i| i.high)),
             detectable_percent: finite(a.detectable_percent),
+            too_short: a.too_short,
             workload: a.workload,
             metric: a.metric,
             kernel: a.kernel,
@@ -98,6 +103,10 @@ impl JsonTest {
 #[derive(Clone, Debug, Serialize)]
 struct JsonWorkload {
     name: String,
+    /// Name without the machine.
+    program: String,
+    machine: Option<String>,
+    notes: Vec<String>,
     #[serde(serialize_with = "in_order")]
     runs: Vec<(String, JsonRuns)>,
     metrics: Vec<JsonMetric>,
@@ -133,24 +142,28 @@ pub struct Figures {
     pub n: usize,
     /// Arithmetic mean.
     pub mean: Option<f64>,
+    /// Harmonic mean, of a rate; `None` where tables show the arithmetic one, and if a run's rate is 0.
+    pub hmean: Option<f64>,
     /// Smallest run.
     pub min: Option<f64>,
     /// Largest run.
     pub max: Option<f64>,
     /// Standard deviation, divisor n - 1; `None` for a single run.
     pub stddev: Option<f64>,
-    /// Mean / baseline mean; `None` when the baseline is 0 or absent.
+    /// Mean / baseline mean, both arithmetic; `None` when the baseline is 0 or absent.
     pub ratio: Option<f64>,
 }
 
 impl Figures {
-    /// From samples and the baseline's.
-    pub fn new(samples: &[f64], baseline: &[f64]) -> Self {
+    /// Of a metric on one kernel, beside the baseline.
+    pub fn new(m: &Metric, kernel: usize, baseline: usize) -> Self {
+        let (samples, baseline) = (m.of(kernel), m.of(baseline));
         let mean = describe::amean(samples);
         let base = describe::amean(baseline).filter(|b| *b != 0.0);
         Self {
             n: samples.len(),
             mean,
+            hmean: (m.mean == Mean::Harmonic).then(|| describe::hmean(samples)).flatten(),
             min: describe::min(samples),
             max: describe::max(samples),
             stddev: describe::stddev(samples),
@@ -174,12 +187,21 @@ impl JsonComparison {
         Self {
             baseline: c.baseline_name().to_string(),
             kernels: c.kernels.iter().map(|k| k.name.clone()).collect(),
-            workloads: c
-                .workloads
-                .iter()
-                .map(|w| JsonWorkload { name: w.name.clone(), runs: runs(c, w), metrics: metrics(c, w) })
-                .collect(),
+            workloads: c.workloads.iter().map(|w| JsonWorkload::new(c, w)).collect(),
             tests: assess(c).into_iter().map(JsonTest::new).collect(),
+        }
+    }
+}
+
+impl JsonWorkload {
+    fn new(c: &Comparison, w: &Workload) -> Self {
+        Self {
+            name: w.name.clone(),
+            program: w.program().to_string(),
+            machine: Some(c.machine_of(w).to_string()).filter(|m| !m.is_empty()),
+            notes: w.notes.clone(),
+            runs: runs(c, w),
+            metrics: metrics(c, w),
         }
     }
 }
@@ -194,14 +216,14 @@ fn metrics(c: &Comparison, w: &Workload) -> Vec<JsonMetric> {
         .map(|m| JsonMetric {
             name: m.name.clone(),
             unit: m.unit.clone(),
-            better: m.better().name(),
+            better: m.better.name(),
             kernels: figures(c, m),
         })
         .collect()
 }
 
 fn figures(c: &Comparison, m: &Metric) -> Vec<(String, Figures)> {
-    let one = |k: usize| Figures::new(m.of(k), m.of(c.baseline));
+    let one = |k: usize| Figures::new(m, k, c.baseline);
     c.kernels.iter().enumerate().map(|(k, kernel)| (kernel.name.clone(), one(k))).collect()
 }
 
@@ -216,8 +238,8 @@ pub fn every_metric(w: &Workload) -> Vec<Metric> {
 pub(crate) fn counter_metric(counter: &Counter) -> Metric {
     let known = counters::find(&counter.name);
     let unit = known.map_or("events", |k| k.unit.name());
-    let higher = known.is_some_and(|k| k.better == Better::Higher);
-    Metric::new(&counter.name, unit, higher, counter.samples.clone())
+    let better = known.map_or(Better::Lower, |k| k.better);
+    Metric::counted(&counter.name, unit, better, counter.samples.clone())
 }
 
 /// A line of the long form: one metric on one kernel.
@@ -231,7 +253,7 @@ pub struct CellRow {
     pub metric: String,
     /// Unit.
     pub unit: String,
-    /// `higher` or `lower`.
+    /// `higher`, `lower` or `neutral`.
     pub better: &'static str,
     /// Kernel.
     pub kernel: String,
@@ -252,7 +274,7 @@ pub fn cells(c: &Comparison) -> Vec<CellRow> {
                     machine: c.machine_of(w).to_string(),
                     metric: m.name.clone(),
                     unit: m.unit.clone(),
-                    better: m.better().name(),
+                    better: m.better.name(),
                     kernel,
                     figures,
                     runs: w.runs_of(k),

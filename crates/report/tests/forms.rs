@@ -46,12 +46,12 @@ fn json_form_is_exact() {
     let mut got: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
     let tests = got.as_object_mut().unwrap().remove("tests").unwrap();
     fn figures(n: usize, mean: f64, min: f64, max: f64, stddev: f64, ratio: Option<f64>) -> serde_json::Value {
-        json!({"n": n, "mean": mean, "min": min, "max": max, "stddev": stddev, "ratio": ratio})
+        json!({"n": n, "mean": mean, "hmean": null, "min": min, "max": max, "stddev": stddev, "ratio": ratio})
     }
     let want = json!({
         "baseline": "6.1",
         "kernels": ["6.1", "6.7"],
-        "workloads": [{"name": "numa01", "runs": {
+        "workloads": [{"name": "numa01", "program": "numa01", "machine": "naples", "notes": [], "runs": {
             "6.1": {"completed": 3, "timeout": 0, "failed": 0}, "6.7": {"completed": 3, "timeout": 0, "failed": 1}},
             "metrics": [
             {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
@@ -83,7 +83,8 @@ fn json_keeps_the_order_of_kernels_and_shows_missing_runs() {
     assert!(text.find("\"z\": {").unwrap() < text.find("\"a\": {").unwrap());
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let missing = &value["workloads"][0]["metrics"][0]["kernels"]["a"];
-    assert_eq!(*missing, json!({"n": 0, "mean": null, "min": null, "max": null, "stddev": null, "ratio": null}));
+    let none = json!({"n": 0, "mean": null, "hmean": null, "min": null, "max": null, "stddev": null, "ratio": null});
+    assert_eq!(*missing, none);
 }
 
 #[test]
@@ -94,11 +95,11 @@ fn csv_is_long_and_quoted() {
     c.workloads[0].metrics.truncate(2);
     c.workloads[0].counters.clear();
     let want = "\
-workload,machine,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed,timeout,failed
-\"a,\"\"b\"\"\",x,elapsed,s,lower,6.1,3,12,10,14,2,1,3,0,0
-\"a,\"\"b\"\"\",x,elapsed,s,lower,6.7,3,22,20,24,2,1.8333333333333333,3,0,1
-\"a,\"\"b\"\"\",x,blocked,s,lower,6.1,3,0,0,0,0,,3,0,0
-\"a,\"\"b\"\"\",x,blocked,s,lower,6.7,3,1,1,1,0,,3,0,1
+workload,machine,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed,timeout,failed,hmean
+\"a,\"\"b\"\"\",x,elapsed,s,lower,6.1,3,12,10,14,2,1,3,0,0,
+\"a,\"\"b\"\"\",x,elapsed,s,lower,6.7,3,22,20,24,2,1.8333333333333333,3,0,1,
+\"a,\"\"b\"\"\",x,blocked,s,lower,6.1,3,0,0,0,0,,3,0,0,
+\"a,\"\"b\"\"\",x,blocked,s,lower,6.7,3,1,1,1,0,,3,0,1,
 ";
     assert_eq!(csv::report(&c), want);
 }
@@ -345,7 +346,7 @@ fn a_kernel_without_a_completed_run_keeps_its_column_in_every_form() {
     let line = lkp.lines().find(|l| l.ends_with("numa01.timeout")).unwrap();
     assert_eq!(squeezed(line), ":3 100% 3:3 numa01.timeout");
     let csv = csv::report(&c);
-    assert!(csv.contains("\nnuma01,naples,elapsed,s,lower,6.7,0,,,,,,0,3,0\n"), "{csv}");
+    assert!(csv.contains("\nnuma01,naples,elapsed,s,lower,6.7,0,,,,,,0,3,0,\n"), "{csv}");
     let value: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
     let w = &value["workloads"][0];
     assert_eq!(w["runs"]["6.7"], json!({"completed": 0, "timeout": 3, "failed": 0}));
@@ -373,7 +374,7 @@ fn against_a_baseline_without_a_completed_run_there_is_no_percentage() {
     let lkp = lkp::report(&c, lkp::Options { all: true });
     let line = lkp.lines().find(|l| l.ends_with("numa01.time.elapsed_time")).unwrap();
     assert_eq!(squeezed(line), "- 22.00 ± 7% numa01.time.elapsed_time");
-    assert!(csv::report(&c).contains("\nnuma01,naples,elapsed,s,lower,6.7,3,22,20,24,2,,3,0,1\n"));
+    assert!(csv::report(&c).contains("\nnuma01,naples,elapsed,s,lower,6.7,3,22,20,24,2,,3,0,1,\n"));
 }
 
 /// A line with single blanks.
@@ -429,7 +430,7 @@ fn the_spread_of_one_run_and_a_share_of_nothing_are_no_figures() {
     let line = |start: &str| text.lines().find(|l| l.starts_with(start)).unwrap();
     let (mean, spread) = (line("Amean     elapsed"), line("Stddev    elapsed"));
     assert_eq!(mean.find("22.00").or(mean.find("20.00")).unwrap() + 4, spread.rfind('-').unwrap());
-    assert!(csv::report(&c).contains("\nnuma01,naples,elapsed,s,lower,6.7,1,20,20,20,,1.6666666666666667,3,0,1\n"));
+    assert!(csv::report(&c).contains("\nnuma01,naples,elapsed,s,lower,6.7,1,20,20,20,,1.6666666666666667,3,0,1,\n"));
     let value: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
     assert_eq!(value["workloads"][0]["metrics"][0]["kernels"]["6.7"]["stddev"], serde_json::Value::Null);
     let page = html::render(&html::Input::new("x", &c));

@@ -355,7 +355,7 @@ fn every_published_cell_renders_as_printed() {
         let f: Vec<&str> = line.split('\t').collect();
         let (base, value) = (f[4].parse::<f64>().unwrap(), f[5].parse::<f64>().unwrap());
         let higher = f[6] == "pdiff";
-        let metric = Metric::new("op", "", higher, vec![vec![base; 2], vec![value; 2]]);
+        let metric = Metric::new("op", if higher { "ops/s" } else { "s" }, higher, vec![vec![base; 2], vec![value; 2]]);
         let metric = Metric { significant: Some(vec![false, f[10] == "*"]), ..metric };
         let workload = Workload { metrics: vec![metric], ..Workload::default() };
         let kernels = kernels(&["1-base", "1-fix"]);

@@ -4,12 +4,15 @@
 //! throughput table the first quartile is the largest of the three.
 
 /// Which direction of a metric is the better one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Better {
     /// Throughput, scores.
     Higher,
     /// Times, costs, spreads.
+    #[default]
     Lower,
+    /// Neither: counts of activity that grow with good and with bad causes alike.
+    Neutral,
 }
 
 impl Better {
@@ -21,16 +24,37 @@ impl Better {
             Better::Lower
         }
     }
-    /// `higher` or `lower`, as the JSON form spells it.
+    /// `higher`, `lower` or `neutral`, as the JSON form spells it.
     pub fn name(self) -> &'static str {
         match self {
             Better::Higher => "higher",
             Better::Lower => "lower",
+            Better::Neutral => "neutral",
         }
     }
 }
 
-/// Copy of the finite samples, best first: ascending for lower-is-better, descending for higher-is-better.
+/// Which mean of its samples is a figure's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mean {
+    /// Of times, counts and shares.
+    #[default]
+    Arithmetic,
+    /// Of rates (work in a time): the rate of all runs together, if each did as much work.
+    Harmonic,
+}
+
+impl Mean {
+    /// The mean; `None` without samples, and for the harmonic one if a sample is zero or negative.
+    pub fn of(self, samples: &[f64]) -> Option<f64> {
+        match self {
+            Mean::Arithmetic => amean(samples),
+            Mean::Harmonic => hmean(samples),
+        }
+    }
+}
+
+/// Copy of the finite samples, best first: descending for higher-is-better, else ascending.
 pub fn best_first(samples: &[f64], better: Better) -> Vec<f64> {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -64,14 +88,6 @@ pub fn hmean(samples: &[f64]) -> Option<f64> {
         return None;
     }
     Some(samples.len() as f64 / samples.iter().map(|x| 1.0 / x).sum::<f64>())
-}
-
-/// Mean by direction: harmonic for higher-is-better, arithmetic for lower-is-better.
-pub fn mean(samples: &[f64], better: Better) -> Option<f64> {
-    match better {
-        Better::Higher => hmean(samples),
-        Better::Lower => amean(samples),
-    }
 }
 
 fn squares(samples: &[f64], mean: f64) -> f64 {
@@ -125,17 +141,22 @@ pub fn best_count(n: usize, percent: f64) -> usize {
     k.clamp(1, n.max(1))
 }
 
-/// Mean (by direction) of the best `percent` of samples already ordered by [`best_first`]: `BAmean-P`, `BHmean-P`.
-pub fn best_mean(sorted: &[f64], percent: f64, better: Better) -> Option<f64> {
+/// Mean of the best `percent` of samples already ordered by [`best_first`]: `BAmean-P`, `BHmean-P`.
+pub fn best_mean(sorted: &[f64], percent: f64, mean: Mean) -> Option<f64> {
     if sorted.is_empty() {
         return None;
     }
-    mean(&sorted[..best_count(sorted.len(), percent)], better)
+    mean.of(&sorted[..best_count(sorted.len(), percent)])
 }
 
 /// The k-th sample of the best-first order, k as in [`best_count`]: quartiles and `Max-P`.
 pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     sorted.get(best_count(sorted.len(), percent) - 1).copied()
+}
+
+/// Whether there are samples on both sides and all of them are one and the same number: nothing that could be tested.
+pub fn all_equal(base: &[f64], col: &[f64]) -> bool {
+    !col.is_empty() && base.first().is_some_and(|first| base.iter().chain(col).all(|x| x == first))
 }
 
 /// Median (mean of the two middle samples for an even number); `None` without samples.
@@ -163,7 +184,7 @@ mod tests {
         assert_eq!((coeffvar(&[5.0]), hcoeffvar(&[5.0])), (None, None));
         assert_eq!(coeffvar(&[0.0, 0.0]), None, "a share of nothing");
         assert_eq!(percentile(&[], 50.0), None);
-        assert_eq!(best_mean(&[], 50.0, Better::Lower), None);
+        assert_eq!(best_mean(&[], 50.0, Mean::Arithmetic), None);
     }
 
     #[test]
@@ -182,6 +203,20 @@ mod tests {
         assert_eq!([50.0, 95.0, 99.0, 1.0].map(|p| best_count(7, p)), [3, 6, 6, 1]);
         assert_eq!(best_count(100, 29.0), 29);
         assert_eq!(best_count(0, 50.0), 1);
+    }
+
+    #[test]
+    fn means_by_kind() {
+        let samples = [1.0, 4.0, 4.0];
+        assert_eq!((Mean::Arithmetic.of(&samples), Mean::Harmonic.of(&samples)), (Some(3.0), Some(2.0)));
+        assert_eq!((Mean::Arithmetic.of(&[0.0, 1.0]), Mean::Harmonic.of(&[0.0, 1.0])), (Some(0.5), None));
+    }
+
+    #[test]
+    fn equal_needs_both_sides_and_no_rounding() {
+        assert!(all_equal(&[0.1; 3], &[0.1; 2]) && all_equal(&[0.0], &[0.0]));
+        assert!(!all_equal(&[], &[]) && !all_equal(&[1.0], &[]) && !all_equal(&[], &[1.0]));
+        assert!(!all_equal(&[1.0, 1.0], &[1.0, 1.0 + 1e-15]) && !all_equal(&[f64::NAN], &[f64::NAN]));
     }
 
     #[test]

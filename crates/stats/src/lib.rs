@@ -20,5 +20,5 @@ pub mod rng;
 pub mod star;
 pub mod welch;
 
-pub use describe::Better;
+pub use describe::{Better, Mean};
 pub use star::{StarRule, Verdict};

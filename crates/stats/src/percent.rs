@@ -32,11 +32,18 @@ pub fn pndiff(n: f64, b: f64) -> f64 {
     100.0 - n * 100.0 / b
 }
 
-/// [`pdiff`] or [`pndiff`] by direction.
+/// Growth of a figure without a direction, in percent: plus means the number grew; from a baseline of 0 it is 100 as in
+/// [`pdiff`].
+pub fn growth(n: f64, b: f64) -> f64 {
+    change(n, b).filter(|x| x.is_finite()).unwrap_or(100.0)
+}
+
+/// [`pdiff`] or [`pndiff`] by direction, [`growth`] without one.
 pub fn difference(n: f64, b: f64, better: Better) -> f64 {
     match better {
         Better::Higher => pdiff(n, b),
         Better::Lower => pndiff(n, b),
+        Better::Neutral => growth(n, b),
     }
 }
 
@@ -48,5 +55,17 @@ pub fn change(n: f64, b: f64) -> Option<f64> {
         None
     } else {
         Some(100.0 * (n - b) / b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_direction_plus_means_more() {
+        let of = |n, b| difference(n, b, Better::Neutral);
+        assert_eq!([of(3.0, 2.0), of(1.0, 2.0), of(2.0, 2.0)], [50.0, -50.0, 0.0]);
+        assert_eq!([of(5.0, 0.0), of(0.0, 5.0), of(0.0, 0.0)], [100.0, -100.0, 0.0]);
     }
 }

@@ -1,6 +1,6 @@
 //! Resampling: bootstrap confidence intervals, and mmtests' sub-selection mean.
 
-use crate::describe::{self, Better};
+use crate::describe::{self, Mean};
 use crate::dist;
 use crate::rng::SplitMix64;
 
@@ -75,12 +75,12 @@ pub struct SubMean {
     pub half_width: f64,
 }
 
-/// mmtests' sub-selection mean over iterations (harmonic subset means in higher-is-better tables).
+/// mmtests' sub-selection mean over iterations; `mean` is that of the subsets.
 ///
 /// Per iteration 1000 random subsets with replacement of 80 % of its samples give the median of the subset means, and 1000 more
 /// the median of the subset variances. mmtests is not reproducible here; this form is, through `seed`.
 /// `None` when an iteration has fewer than three samples (a subset of one has no variance) or a mean does not exist.
-pub fn sub_mean(iterations: &[&[f64]], better: Better, seed: u64) -> Option<SubMean> {
+pub fn sub_mean(iterations: &[&[f64]], mean: Mean, seed: u64) -> Option<SubMean> {
     if iterations.is_empty() {
         return None;
     }
@@ -100,7 +100,7 @@ pub fn sub_mean(iterations: &[&[f64]], better: Better, seed: u64) -> Option<SubM
                 })
                 .collect()
         };
-        medians.push(describe::median(&select(&|x| describe::mean(x, better))?)?);
+        medians.push(describe::median(&select(&|x| mean.of(x))?)?);
         variances.push(describe::median(&select(&|x| describe::stddev(x).map(|s| s * s))?)?);
         sizes.push(size as f64);
     }
@@ -145,22 +145,22 @@ mod tests {
     #[test]
     fn sub_mean_is_near_the_mean_with_a_known_width() {
         let x = ramp(100);
-        let s = sub_mean(&[&x], Better::Lower, 3).unwrap();
+        let s = sub_mean(&[&x], Mean::Arithmetic, 3).unwrap();
         // One iteration: half width = 1.96 sqrt(variance / 80), the median subset variance near 833.25.
         let want = 1.96 * (833.25_f64 / 80.0).sqrt();
         assert!((s.mean - 149.5).abs() < 1.0, "{s:?}");
         assert!((s.half_width / want - 1.0).abs() < 0.05, "{s:?} {want}");
-        assert_eq!(sub_mean(&[&x], Better::Lower, 3), Some(s));
+        assert_eq!(sub_mean(&[&x], Mean::Arithmetic, 3), Some(s));
     }
 
     #[test]
     fn sub_mean_between_iterations() {
         // Two constant iterations of 10: medians 1 and 3, no variance within; between = 2 * 8 / 1, total 16.
         let (a, b) = ([1.0; 10], [3.0; 10]);
-        let s = sub_mean(&[&a, &b], Better::Lower, 1).unwrap();
+        let s = sub_mean(&[&a, &b], Mean::Arithmetic, 1).unwrap();
         assert_eq!(s.mean, 2.0);
         assert!((s.half_width - 1.959_964).abs() < 1e-5, "{s:?}");
-        assert_eq!(sub_mean(&[&[1.0, 2.0]], Better::Lower, 1), None);
-        assert_eq!(sub_mean(&[], Better::Lower, 1), None);
+        assert_eq!(sub_mean(&[&[1.0, 2.0]], Mean::Arithmetic, 1), None);
+        assert_eq!(sub_mean(&[], Mean::Arithmetic, 1), None);
     }
 }

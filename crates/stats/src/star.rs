@@ -46,7 +46,7 @@ impl StarRule {
 /// The starred figure of one column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// The printed mean (harmonic in higher-is-better tables), or another starred statistic.
+    /// The printed mean (harmonic for rates), or another starred statistic.
     pub value: f64,
     /// Standard deviation, of the kind the generation prints; `None` with a single sample.
     pub stddev: Option<f64>,

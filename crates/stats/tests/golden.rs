@@ -2,7 +2,7 @@
 // 3.14 is a run time here, and helpers of a test may unwrap like the test itself.
 #![allow(clippy::approx_constant, clippy::unwrap_used)]
 
-use numalab_stats::describe::{self, Better};
+use numalab_stats::describe::{self, Better, Mean};
 use numalab_stats::percent::{pdiff, pndiff};
 use numalab_stats::star::{judge, Figure, StarRule};
 
@@ -101,9 +101,17 @@ impl Columns {
     fn spread(&self, f: impl Fn(&[f64]) -> Option<f64>) -> [String; 5] {
         self.row(f, Better::Lower)
     }
+    /// mmtests takes the harmonic mean in every higher-is-better table.
+    fn mean(&self) -> Mean {
+        if self.better == Better::Higher {
+            Mean::Harmonic
+        } else {
+            Mean::Arithmetic
+        }
+    }
     fn best(&self, percent: f64) -> [String; 5] {
-        let b = self.better;
-        self.value(|s| describe::best_mean(&describe::best_first(s, b), percent, b))
+        let (b, mean) = (self.better, self.mean());
+        self.value(|s| describe::best_mean(&describe::best_first(s, b), percent, mean))
     }
     fn percentile(&self, percent: f64) -> [String; 5] {
         let b = self.better;
@@ -113,7 +121,7 @@ impl Columns {
         let s = &self.samples[k];
         let harmonic = self.better == Better::Higher && rule == StarRule::GenC;
         let stddev = if harmonic { describe::hstddev(s) } else { describe::stddev(s) };
-        Figure { value: describe::mean(s, self.better).unwrap(), stddev, n: s.len() }
+        Figure { value: self.mean().of(s).unwrap(), stddev, n: s.len() }
     }
 }
 

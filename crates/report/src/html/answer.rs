@@ -10,7 +10,7 @@ use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
 use crate::json::every_metric;
 use crate::legend;
-use numalab_stats::{describe, percent};
+use numalab_stats::{describe, percent, Better, Mean};
 
 /// Most measurements of a workload drawn as bars; the tables have all.
 const MAX_BARS: usize = 6;
@@ -145,26 +145,34 @@ fn trouble(h: &mut Html, c: &Comparison, w: &Workload) {
 /// A bar from 0 to the mean and a mark for every run.
 fn bars(h: &mut Html, c: &Comparison, m: &Metric, call: &dyn Fn(usize) -> Option<Call>) {
     let top = m.samples.iter().flatten().copied().fold(0.0, f64::max);
-    let better = if m.higher_is_better { "more is better" } else { "less is better" };
+    let better = match m.better {
+        Better::Higher => "more is better",
+        Better::Lower => "less is better",
+        Better::Neutral => "neither more nor less is better",
+    };
     h.raw("<figure class=\"bars\"><figcaption><b>").text(&m.name).raw("</b> ").text(&m.unit).raw(" · ").raw(better);
     if m.samples.iter().any(|s| s.len() > 1) {
-        h.raw(" · mean ± standard deviation, <span class=\"key run\">one run</span>");
+        h.raw(if m.mean == Mean::Harmonic { " · harmonic mean" } else { " · mean" });
+        h.raw(" ± standard deviation, <span class=\"key run\">one run</span>");
     }
     h.raw("</figcaption>");
     for (k, kernel) in c.kernels.iter().enumerate() {
         let samples = m.of(k);
         h.raw("<div class=\"bar\"><span class=\"name\">").text(&kernel.run_name()).raw("</span>");
         h.raw("<span class=\"track\" aria-hidden=\"true\">");
-        let Some(mean) = describe::amean(samples) else {
+        if samples.is_empty() {
             h.raw("</span><span class=\"value\">no figure</span></div>");
             continue;
-        };
-        let style = format!("width:{}", share(mean, top));
-        h.open("i", &[("class", if k == c.baseline { "fill base" } else { "fill" }), ("style", &style)]).close("i");
+        }
+        let mean = m.mean_of(k);
+        if let Some(mean) = mean {
+            let style = format!("width:{}", share(mean, top));
+            h.open("i", &[("class", if k == c.baseline { "fill base" } else { "fill" }), ("style", &style)]).close("i");
+        }
         for s in samples {
             h.open("i", &[("class", "dot"), ("style", &format!("left:{}", share(*s, top)))]).close("i");
         }
-        h.raw("</span><span class=\"value\">").text(&human(mean));
+        h.raw("</span><span class=\"value\">").text(&mean.map_or_else(|| "–".to_string(), human));
         if let Some(sd) = describe::stddev(samples) {
             h.raw(" <small>± ").text(&human(sd)).raw("</small>");
         }
@@ -364,6 +372,19 @@ mod tests {
         let got = [150_531_983.0, 12_345.0, 9_999.0, 0.5, -2.0e9, 0.0].map(human);
         assert_eq!([0.369_04, 1.0, 0.0123, 12.0, 0.0].map(times), ["0.37", "1.00", "0.0123", "12.00", "0.00"]);
         assert_eq!(got, ["150.5\u{a0}M", "12.35\u{a0}k", "9999", "0.5000", "-2.00\u{a0}G", "0"]);
+    }
+
+    #[test]
+    fn the_bar_of_a_rate_is_as_long_as_the_mean_of_the_table() {
+        let samples = vec![vec![500.0, 505.0, 495.0], vec![300.0, 420.0, 900.0], vec![0.0, 450.0]];
+        let m = Metric::new("accesses", "Maccesses/s", true, samples);
+        let c = Comparison { kernels: ["a", "b", "c"].map(Kernel::named).to_vec(), ..Comparison::default() };
+        let mut h = Html::new();
+        bars(&mut h, &c, &m, &|_| None);
+        let got = h.into_string();
+        assert!(got.contains(" · harmonic mean ± standard deviation, "), "{got}");
+        assert!(got.contains("width:48.84%") && got.contains(">439.5 <small>"), "{got}");
+        assert!(got.contains(">– <small>"), "a run at 0: {got}");
     }
 
     #[test]

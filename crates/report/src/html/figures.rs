@@ -13,7 +13,7 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
         let metrics = every_metric(w);
         h.raw("<details class=\"block lookup\"><summary>Every figure: ").text(&w.name);
         h.raw(" <span class=\"count\">").count(metrics.len(), "row").raw("</span></summary>");
-        h.raw("<p class=\"note\">Mean ± standard deviation per run, number of runs, ratio to the baseline; the same figures as ");
+        h.raw("<p class=\"note\">Arithmetic mean ± standard deviation per run, number of runs, ratio to the baseline; the same figures as ");
         h.raw("<code>numalab compare --json</code>.</p>");
         let label = format!("Filter figures of {}", w.name);
         h.open("input", &[("type", "search"), ("class", "filter"), ("placeholder", "filter"), ("aria-label", &label)]);
@@ -29,7 +29,7 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
             glossary.term(&mut h, &m.name);
             h.raw("</th>").element("td", &[], &m.unit);
             for k in 0..c.kernels.len() {
-                cell(&mut h, &Figures::new(m.of(k), m.of(c.baseline)), k == c.baseline);
+                cell(&mut h, &Figures::new(m, k, c.baseline), k == c.baseline);
             }
             h.raw("</tr>");
         }

@@ -10,6 +10,7 @@ use crate::data::{Comparison, Workload};
 use crate::format::{fixed, shows};
 use crate::tables::monitor::{self, VmstatRows};
 use crate::tables::{comparison_tables, Cell, Row, Table, TableOptions};
+use numalab_stats::Better;
 
 /// The tables of a workload with their titles; the first ones are open.
 pub struct Block {
@@ -32,15 +33,12 @@ pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
         out.extend(table.filter(|t| !t.rows.is_empty()).map(|table| Block { title, note, open, table }));
     };
     for table in comparison_tables(c, w, &options) {
-        // A table holds metrics of one direction.
-        let first = table.rows.first().and_then(|r| w.metric(&r.operation));
-        let higher = first.is_some_and(|m| m.higher_is_better);
-        add(
-            if higher { "Comparison: more is better" } else { "Comparison: less is better" },
-            STAR_NOTE,
-            true,
-            Some(table),
-        );
+        let title = match table.better {
+            Better::Higher => "Comparison: more is better",
+            Better::Lower => "Comparison: less is better",
+            Better::Neutral => "Comparison: neither more nor less is better",
+        };
+        add(title, STAR_NOTE, true, Some(table));
     }
     add(
         "Duration",
@@ -138,7 +136,7 @@ fn cell(h: &mut Html, cell: &Cell, t: &Table, baseline: bool) {
     };
     // What prints as 0.00 is neither better nor worse.
     let (class, sign, word) = match percent {
-        p if !shows(p) => ("same", "", ""),
+        p if !shows(p) || t.better == Better::Neutral => ("same", "", ""),
         p if p > 0.0 => ("better", "▲", "better"),
         _ => ("worse", "▼", "worse"),
     };

@@ -10,7 +10,7 @@ use crate::assess::{self, Assessment, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Runs, Workload};
 use crate::format::{readable, shows};
 use crate::order::unique;
-use numalab_stats::describe;
+use numalab_stats::{Better, Mean};
 
 /// Times of a run: what it cost, not what it was asked for.
 const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
@@ -68,7 +68,7 @@ pub struct Finding {
     pub metric: String,
     /// What can be said.
     pub call: Call,
-    /// Change of the mean, percent, plus means the number grew; `None` without figures or from a baseline of 0.
+    /// Change of the mean that tables show, percent, plus means the number grew; `None` without figures or from a baseline of 0.
     pub change_percent: Option<f64>,
     /// One sentence or two.
     pub text: String,
@@ -109,11 +109,11 @@ fn finding(
     rows: usize,
 ) -> Finding {
     let (base, name) = (c.baseline_name(), c.kernels[kernel].name.as_str());
+    let change_percent = m.change_percent(c.baseline, kernel);
     let (call, text) = match a.filter(|a| a.has_runs()) {
         None => (Call::CannotTell, missing(c, (workload, kernel), m)),
-        Some(a) => (call(m, a), sentence(m, a, (base, name), (c.baseline, kernel), rows)),
+        Some(a) => (call(m, a, change_percent), sentence(m, a, (base, name), (c.baseline, kernel), rows)),
     };
-    let change_percent = a.and_then(|a| a.change_percent);
     Finding { workload, kernel, metric: m.name.clone(), call, change_percent, text }
 }
 
@@ -132,12 +132,17 @@ fn missing(c: &Comparison, (workload, kernel): (usize, usize), m: &Metric) -> St
     }
 }
 
-fn call(m: &Metric, a: &Assessment) -> Call {
+/// What can be said of a metric whose shown mean changed by `change` percent.
+fn call(m: &Metric, a: &Assessment, change: Option<f64>) -> Call {
+    if a.same && !a.too_short {
+        return Call::Even;
+    }
     let Some(p) = a.p_holm.filter(|_| !a.too_short) else { return Call::CannotTell };
-    if p < LEVEL && a.change_percent.map_or(true, shows) {
-        // From a baseline of 0 there is no percentage, but the number can only have grown.
-        let grew = a.change_percent.map_or(true, |change| change > 0.0);
-        return if grew == m.higher_is_better { Call::Better } else { Call::Worse };
+    if p < LEVEL && change.or(a.change_percent).map_or(true, shows) {
+        if parted(a, change) {
+            return Call::CannotTell;
+        }
+        return if grew(a.change_percent) == (m.better == Better::Higher) { Call::Better } else { Call::Worse };
     }
     match a.detectable_percent {
         Some(d) if d <= BLIND_PERCENT || p < LEVEL => Call::Even,
@@ -145,15 +150,29 @@ fn call(m: &Metric, a: &Assessment) -> Call {
     }
 }
 
+/// Whether the number grew; from a baseline of 0 there is no percentage, but it can only have grown.
+fn grew(change: Option<f64>) -> bool {
+    change.map_or(true, |change| change > 0.0)
+}
+
+/// Whether the arithmetic means, which are tested, moved the other way than the shown ones: then a test says nothing of these.
+fn parted(a: &Assessment, change: Option<f64>) -> bool {
+    change.is_some() && grew(change) != grew(a.change_percent)
+}
+
 fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, usize), rows: usize) -> String {
     let (n0, n1) = a.runs;
-    let change = change(m, a, at);
+    let percent = m.change_percent(at.0, at.1).or(a.same.then_some(0.0));
+    let change = change(m, percent, at);
     if a.too_short {
         return format!("Cannot tell {name} from {base}: the runs are too short for balancing to act. {change}.");
     }
+    if a.same {
+        return format!("No clear difference between {name} and {base}: {change} in every run.");
+    }
     let Some(sure) = a.p_holm else {
         let few = format!("Cannot tell: {} and {} give no spread.", runs(n0, base), runs(n1, name));
-        let same = a.change_percent.is_some_and(|x| !shows(x));
+        let same = percent.is_some_and(|x| !shows(x));
         let chance = if same { "" } else { ", which may be chance" };
         return format!("{few} {change}{chance}; repeat with at least 3 runs a side.");
     };
@@ -165,14 +184,15 @@ fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, 
         format!("with {n0} and {n1} runs a change of {d} % would be seen {often:.0} times in 100")
     });
     let would = would.unwrap_or_default();
-    match call(m, a) {
+    match call(m, a, percent) {
         call @ (Call::Better | Call::Worse) => {
             let verb = if call == Call::Better { "beats" } else { "loses to" };
-            let small = a.change_percent.is_some_and(|x| x.abs() < SMALL_PERCENT);
+            let small = percent.is_some_and(|x| x.abs() < SMALL_PERCENT);
             let how = if small { "clear but small" } else { "clear" };
             let interval = a.ratio_interval.filter(|i| i.low.is_finite() && i.high.is_finite());
+            let what = if m.mean == Mean::Harmonic { "ratio of arithmetic means" } else { "ratio" };
             let interval = interval
-                .map(|i| format!(", 95 % interval of the ratio {} to {}", readable(i.low), readable(i.high)))
+                .map(|i| format!(", 95 % interval of the {what} {} to {}", readable(i.low), readable(i.high)))
                 .unwrap_or_default();
             format!("{name} {verb} {base}: {change}. The difference is {how} ({p}, {n0} and {n1} runs{interval}).")
         }
@@ -180,6 +200,9 @@ fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, 
             format!("No clear difference between {name} and {base}: {change}. So little counts for none, however steady the runs.")
         }
         Call::Even => format!("No clear difference between {name} and {base}: {change} ({p}); {would}."),
+        Call::CannotTell if sure < LEVEL && parted(a, percent) => {
+            format!("Cannot tell {name} from {base}: {change}. The arithmetic means, which are tested, moved the other way.")
+        }
         Call::CannotTell => {
             format!("Cannot tell {name} from {base}: {change} ({p}). Too few runs or too much spread; {would}.")
         }
@@ -191,14 +214,17 @@ fn runs(n: usize, kernel: &str) -> String {
 }
 
 /// "elapsed 83.6 → 61.5 s, 26.4 % lower".
-fn change(m: &Metric, a: &Assessment, (base, kernel): (usize, usize)) -> String {
-    let mean = |k: usize| describe::amean(m.of(k)).map_or("none".into(), readable);
+fn change(m: &Metric, percent: Option<f64>, (base, kernel): (usize, usize)) -> String {
+    let mean = |k: usize| m.mean_of(k).map_or("–".into(), readable);
     let unit = if m.unit.is_empty() { String::new() } else { format!(" {}", m.unit) };
     let figures = format!("{} {} → {}{unit}", m.name, mean(base), mean(kernel));
-    match a.change_percent {
+    match percent {
         Some(0.0) => format!("{figures}, the same"),
         Some(x) if !shows(x) => format!("{figures}, less than 0.01 % apart"),
         Some(x) => format!("{figures}, {}", growth(x)),
+        None if [base, kernel].iter().any(|k| m.mean_of(*k).is_none()) => {
+            format!("{figures} (a run at 0 has no harmonic mean)")
+        }
         None => figures,
     }
 }
@@ -379,6 +405,44 @@ mod tests {
         }
     }
 
+    fn rate(samples: Vec<Vec<f64>>) -> Finding {
+        let (mut c, _) = compare(samples, true);
+        let samples = std::mem::take(&mut c.workloads[0].metrics[0].samples);
+        c.workloads[0].metrics = vec![Metric::new("accesses", "Maccesses/s", true, samples)];
+        findings(&c).remove(0)
+    }
+
+    #[test]
+    fn of_a_rate_the_sentence_has_the_mean_of_the_table() {
+        let f = rate(vec![vec![500.0, 505.0, 495.0], vec![300.0, 420.0, 900.0]]);
+        assert_eq!(f.call, Call::CannotTell);
+        assert_eq!(f.change_percent.map(f64::round), Some(-12.0));
+        assert!(f.text.contains("accesses 500.0 → 439.5 Maccesses/s, 12.1 % lower"), "{}", f.text);
+        let f = rate(vec![vec![100.0, 101.0, 99.0], vec![200.0, 210.0, 190.0]]);
+        assert_eq!(f.call, Call::Better);
+        assert!(f.text.contains("interval of the ratio of arithmetic means"), "{}", f.text);
+        let f = rate(vec![vec![100.0, 101.0, 99.0], vec![0.0; 3]]);
+        assert_eq!((f.call, f.change_percent), (Call::Worse, None));
+        assert!(f.text.contains("accesses 99.99 → – Maccesses/s (a run at 0 has no harmonic mean)"), "{}", f.text);
+    }
+
+    #[test]
+    fn where_the_two_means_part_nothing_can_be_told() {
+        // Thirty runs a side: the arithmetic mean is clearly higher, and one slow run pulls the harmonic one down.
+        let col: Vec<f64> = (0..30).map(|i| if i == 0 { 3.0 } else { 130.0 + f64::from(i % 3) }).collect();
+        let f = rate(vec![(0..30).map(|i| 100.0 + f64::from(i % 3)).collect(), col]);
+        assert!(f.change_percent.is_some_and(|x| x < -1.0), "{f:?}");
+        assert_eq!(f.call, Call::CannotTell, "{}", f.text);
+        assert!(
+            f.text.ends_with(" % lower. The arithmetic means, which are tested, moved the other way."),
+            "{}",
+            f.text
+        );
+        let f = rate(vec![vec![0.0; 3], vec![0.0; 3]]);
+        let want = "No clear difference between 6.7 and 6.1: accesses – → – Maccesses/s, the same in every run.";
+        assert_eq!((f.call, f.text.as_str()), (Call::Even, want));
+    }
+
     #[test]
     fn noise_cannot_tell_and_quiet_runs_say_even() {
         let (_, f) = compare(vec![vec![8.0, 10.0, 12.0], vec![8.5, 10.5, 11.0]], false);
@@ -433,7 +497,7 @@ mod tests {
         assert_eq!(f[0].call, Call::Worse);
         let (_, f) = compare(vec![vec![5.0, 5.0], vec![5.0, 5.0]], false);
         assert_eq!(f[0].call, Call::Even);
-        assert!(f[0].text.contains("the same"), "{}", f[0].text);
+        assert_eq!(f[0].text, "No clear difference between 6.7 and 6.1: elapsed 5.00 → 5.00 s, the same in every run.");
     }
 
     #[test]

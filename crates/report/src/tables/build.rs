@@ -1,6 +1,6 @@
 //! Comparison tables: metrics to rows, with percentages and stars.
 
-use numalab_stats::describe::{self, Better};
+use numalab_stats::describe::{self, Better, Mean};
 use numalab_stats::percent;
 use numalab_stats::star::{self, Figure, Span, StarRule, Verdict};
 
@@ -8,13 +8,14 @@ use super::rows::{self, Family, Labels, Stat};
 use super::{Cell, Row, Table};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::shows;
+use crate::order::unique;
 
 /// What a comparison table shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableOptions {
     /// Width of a value: 12 (2018 to 2025, the default) or 18 (2026).
     pub value_width: usize,
-    /// When a cell is starred; generation C also prints harmonic spreads in higher-is-better tables.
+    /// When a cell is starred; generation C also prints harmonic spreads in tables of harmonic means.
     pub rule: StarRule,
     /// Spelling of the statistics.
     pub labels: Labels,
@@ -43,20 +44,15 @@ impl TableOptions {
     }
 }
 
-/// Tables of a workload: one for each direction among its metrics, in order of first appearance.
+/// Tables of a workload: one for each direction and kind of mean among its metrics, in order of first appearance.
 pub fn comparison_tables(c: &Comparison, w: &Workload, options: &TableOptions) -> Vec<Table> {
-    let mut directions: Vec<Better> = Vec::new();
-    for m in &w.metrics {
-        if !directions.contains(&m.better()) {
-            directions.push(m.better());
-        }
-    }
-    directions
+    let kind = |m: &Metric| (m.better, m.mean);
+    unique(w.metrics.iter().map(kind))
         .into_iter()
-        .map(|better| {
-            let metrics: Vec<&Metric> = w.metrics.iter().filter(|m| m.better() == better).collect();
+        .map(|(better, mean)| {
+            let metrics: Vec<&Metric> = w.metrics.iter().filter(|m| kind(m) == (better, mean)).collect();
             let family = w.family.unwrap_or_else(|| family_of(&metrics));
-            table(c, &metrics, better, family, w.decimals.unwrap_or(2), options)
+            table(c, &metrics, (better, mean), family, w.decimals.unwrap_or(2), options)
         })
         .collect()
 }
@@ -73,17 +69,19 @@ fn family_of(metrics: &[&Metric]) -> Family {
 fn table(
     c: &Comparison,
     metrics: &[&Metric],
-    better: Better,
+    (better, mean): (Better, Mean),
     family: Family,
     decimals: usize,
     options: &TableOptions,
 ) -> Table {
-    let mut table = Table { value_width: options.value_width, decimals, percents: true, ..Table::default() };
+    let mut table = Table { value_width: options.value_width, decimals, percents: true, better, ..Table::default() };
     let mut significant = Vec::new();
     // Grouped by statistic, not by operation: all Min, then all Amean, and so on.
-    for stat in rows::rows(family, options.labels) {
+    // The best of what has no direction would be the least.
+    let shown = |stat: &Stat| better != Better::Neutral || !matches!(stat, Stat::BestMean(_));
+    for stat in rows::rows(family, options.labels).into_iter().filter(shown) {
         for m in metrics {
-            let label = stat.label(better, options.labels, options.harmonic_spread(), &m.unit);
+            let label = stat.label(mean, options.labels, options.harmonic_spread(), &m.unit);
             table.stat_width = table.stat_width.max(label.chars().count());
             table.operation_width = table.operation_width.max(m.name.chars().count());
             let columns = Columns::new(c, m, options);
@@ -123,7 +121,7 @@ struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     fn new(c: &Comparison, metric: &'a Metric, options: &TableOptions) -> Self {
-        let better = metric.better();
+        let better = metric.better;
         Self {
             metric,
             better,
@@ -139,9 +137,9 @@ impl<'a> Columns<'a> {
     }
 
     fn cells(&self, stat: Stat, verdicts: &[Verdict]) -> Vec<Cell> {
-        let base = stat.value(self.base(), self.better, self.harmonic);
+        let base = stat.value(self.base(), self.metric.mean, self.harmonic);
         let cell = |(k, sorted): (usize, &Vec<f64>)| {
-            let value = stat.value(sorted, self.better, self.harmonic);
+            let value = stat.value(sorted, self.metric.mean, self.harmonic);
             let (value, percent) = compared(value, base, stat.direction(self.better));
             Cell { value, percent, star: verdicts.get(k).is_some_and(|v| v.starred) }
         };
@@ -184,9 +182,9 @@ impl<'a> Columns<'a> {
     fn figure(&self, sorted: &[f64]) -> Option<Figure> {
         let value = match self.rule {
             StarRule::Welch => describe::amean(sorted)?,
-            StarRule::GenB | StarRule::GenC => describe::mean(sorted, self.better)?,
+            StarRule::GenB | StarRule::GenC => self.metric.mean.of(sorted)?,
         };
-        let stddev = if self.harmonic && self.better == Better::Higher {
+        let stddev = if self.harmonic && self.metric.mean == Mean::Harmonic {
             describe::hstddev(sorted)
         } else {
             describe::stddev(sorted)
@@ -197,7 +195,7 @@ impl<'a> Columns<'a> {
     fn span(&self, stat: Stat, sorted: &[f64]) -> Option<Span> {
         match stat {
             Stat::Percentile(p) => star::percentile_span(sorted, f64::from(p)),
-            _ => rows::sub_mean(sorted, self.better).map(|s| Span {
+            _ => rows::sub_mean(sorted, self.metric.mean).map(|s| Span {
                 value: s.mean,
                 low: s.mean - s.half_width,
                 high: s.mean + s.half_width,

@@ -11,6 +11,8 @@ pub mod vmstat;
 
 pub use build::{comparison_tables, TableOptions};
 
+use numalab_stats::Better;
+
 /// A table with one column per kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
@@ -26,6 +28,8 @@ pub struct Table {
     pub decimals: usize,
     /// Whether cells carry a percentage (monitor tables do not).
     pub percents: bool,
+    /// Direction of its operations; without meaning where there are no percentages.
+    pub better: Better,
 }
 
 /// A row.
@@ -44,7 +48,7 @@ pub struct Row {
 pub struct Cell {
     /// Value, unrounded; `None` if there is none (no runs, the spread of one run, a share of nothing): a dash in every form.
     pub value: Option<f64>,
-    /// Percent against the baseline, plus is better; `None` if one of them has no value.
+    /// Percent against the baseline, plus is better (in a neutral table: more); `None` if one of them has no value.
     pub percent: Option<f64>,
     /// Significant.
     pub star: bool,

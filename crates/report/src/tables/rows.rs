@@ -1,6 +1,6 @@
 //! Statistics rows: which a table shows, what they are called, how they are computed (mmtests-report.md §1.5).
 
-use numalab_stats::describe::{self, Better};
+use numalab_stats::describe::{self, Better, Mean};
 use numalab_stats::resample::{self, SubMean};
 
 /// Seed of the sub-selection rows; fixed, so that a report can be repeated.
@@ -42,7 +42,7 @@ pub enum Stat {
     Min,
     /// Largest sample.
     Max,
-    /// Arithmetic or harmonic mean by direction.
+    /// Arithmetic or harmonic mean, whichever is the metric's.
     Mean,
     /// Standard deviation.
     Stddev,
@@ -91,11 +91,11 @@ pub fn rows(family: Family, labels: Labels) -> Vec<Stat> {
 }
 
 impl Stat {
-    /// Label as printed: higher-is-better tables say H for A; `harmonic_spread` (since November 2024) also in the spread rows.
-    /// `unit` is the unit of the operation, the label of single-value rows.
-    pub fn label(self, better: Better, labels: Labels, harmonic_spread: bool, unit: &str) -> String {
-        let a = if better == Better::Higher { "H" } else { "A" };
-        let h = if better == Better::Higher && harmonic_spread { "H" } else { "" };
+    /// Label as printed: tables of harmonic means say H for A; `harmonic_spread` (since November 2024) also in the spread
+    /// rows. `unit` is the unit of the operation, the label of single-value rows.
+    pub fn label(self, mean: Mean, labels: Labels, harmonic_spread: bool, unit: &str) -> String {
+        let a = if mean == Mean::Harmonic { "H" } else { "A" };
+        let h = if mean == Mean::Harmonic && harmonic_spread { "H" } else { "" };
         match self {
             Stat::Min => "Min".into(),
             Stat::Max => "Max".into(),
@@ -116,23 +116,23 @@ impl Stat {
     }
 
     /// Value over samples ordered best first; `None` where the statistic does not exist.
-    pub fn value(self, sorted: &[f64], better: Better, harmonic_spread: bool) -> Option<f64> {
+    pub fn value(self, sorted: &[f64], mean: Mean, harmonic_spread: bool) -> Option<f64> {
         if sorted.is_empty() {
             return None;
         }
-        let harmonic = better == Better::Higher && harmonic_spread;
+        let harmonic = mean == Mean::Harmonic && harmonic_spread;
         match self {
             Stat::Min => describe::min(sorted),
             Stat::Max => describe::max(sorted),
-            Stat::Mean => describe::mean(sorted, better),
+            Stat::Mean => mean.of(sorted),
             Stat::Stddev if harmonic => describe::hstddev(sorted),
             Stat::Stddev => describe::stddev(sorted),
             Stat::CoeffVar if harmonic => describe::hcoeffvar(sorted),
             Stat::CoeffVar => describe::coeffvar(sorted),
-            Stat::BestMean(p) => describe::best_mean(sorted, f64::from(p), better),
+            Stat::BestMean(p) => describe::best_mean(sorted, f64::from(p), mean),
             Stat::Percentile(p) => describe::percentile(sorted, f64::from(p)),
-            Stat::SubMean => sub_mean(sorted, better).map(|s| s.mean),
-            Stat::SubMeanCi => sub_mean(sorted, better).map(|s| s.half_width),
+            Stat::SubMean => sub_mean(sorted, mean).map(|s| s.mean),
+            Stat::SubMeanCi => sub_mean(sorted, mean).map(|s| s.half_width),
             Stat::Value => describe::amean(sorted),
             Stat::BestValue => sorted.first().copied(),
         }
@@ -148,8 +148,8 @@ impl Stat {
 }
 
 /// Sub-selection mean of one column, taken as one iteration.
-pub(crate) fn sub_mean(sorted: &[f64], better: Better) -> Option<SubMean> {
-    resample::sub_mean(&[sorted], better, SUB_SEED)
+pub(crate) fn sub_mean(sorted: &[f64], mean: Mean) -> Option<SubMean> {
+    resample::sub_mean(&[sorted], mean, SUB_SEED)
 }
 
 /// Label of a single-value row: `MB/sec` for bandwidths, otherwise `Ops`.

@@ -7,6 +7,9 @@ use crate::assess::{assess, Assessment, LEVEL, POWER};
 use crate::data::Comparison;
 use crate::format::readable;
 
+/// Mark of runs that nothing can be told from.
+const TOO_SHORT: char = '!';
+
 /// Headings of the columns; all but the first are right-aligned.
 const HEADINGS: [&str; 9] =
     ["", "kernel", "runs", "change", "p Welch", "p Holm", "p Mann-Whitney", "ratio 95 %", "detectable"];
@@ -36,10 +39,15 @@ pub fn table(c: &Comparison) -> String {
     }
     let often = 100.0 * POWER;
     out.push_str(&format!(
-        "change: plus means the number grew. p Holm is corrected for all rows; clear below {LEVEL}, unless the change is\n\
-         0.00 %. detectable: the change that would be seen {often:.0} times in 100 with these runs and this spread. –: too\n\
-         few runs.\n"
+        "change: of the arithmetic mean, plus means it grew. p Holm is corrected for all rows tested; clear below {LEVEL},\n\
+         unless the change is 0.00 %. detectable: the change that would be seen {often:.0} times in 100 with these runs and\n\
+         this spread. –: too few runs, a baseline of 0, or the same in every run.\n"
     ));
+    if all.iter().any(|a| a.too_short) {
+        out.push_str(&format!(
+            "{TOO_SHORT} behind the runs: too short for balancing to act, so nothing is clear, whatever p is.\n"
+        ));
+    }
     out
 }
 
@@ -49,7 +57,7 @@ fn row(a: &Assessment) -> [String; 9] {
     [
         format!("{} {}", a.workload, a.metric),
         a.kernel.clone(),
-        format!("{}/{}", a.runs.0, a.runs.1),
+        format!("{}/{}{}", a.runs.0, a.runs.1, if a.too_short { format!(" {TOO_SHORT}") } else { String::new() }),
         match a.change_percent {
             Some(x) => format!("{x:+.2} %"),
             None if a.has_runs() => "from 0".into(),
@@ -84,6 +92,32 @@ mod tests {
         assert_eq!(lines[4].matches('–').count(), 4, "a single run has no spread: {got}");
         assert!(lines[5].starts_with("w elapsed  d        3/0         –"), "{got}");
         assert_eq!(lines[5].matches('–').count(), 6, "{got}");
+        assert!(!got.contains('!'), "no run was too short: {got}");
         assert_eq!(table(&Comparison::default()), "");
+    }
+
+    #[test]
+    fn rows_say_why_nothing_can_be_told() {
+        let metric = |name: &str, samples: [[f64; 3]; 3]| {
+            Metric::new(name, "s", false, samples.iter().map(|s| s.to_vec()).collect())
+        };
+        let elapsed = metric("elapsed", [[10.0, 11.0, 12.0], [20.0, 21.0, 22.0], [20.0, 21.0, 22.0]]);
+        let w = Workload {
+            name: "w".into(),
+            metrics: vec![elapsed, metric("blocked", [[0.0; 3]; 3])],
+            too_short: vec![false, false, true],
+            ..Workload::default()
+        };
+        let kernels = ["a", "b", "c"].map(Kernel::named).to_vec();
+        let got = table(&Comparison { kernels, workloads: vec![w], ..Comparison::default() });
+        let lines: Vec<&str> = got.lines().collect();
+        assert!(lines[3].starts_with("w elapsed  b         3/3  +90.91 %   0.0003"), "{got}");
+        assert!(lines[4].starts_with("w elapsed  c       3/3 !  +90.91 %   0.0003"), "{got}");
+        let blocked = lines[5].split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(blocked, "w blocked b 3/3 +0.00 % – – – – –", "nothing was tested");
+        assert!(got.contains(" –: too few runs, a baseline of 0, or the same in every run.\n"), "{got}");
+        assert!(
+            got.ends_with("! behind the runs: too short for balancing to act, so nothing is clear, whatever p is.\n")
+        );
     }
 }

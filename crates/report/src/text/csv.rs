@@ -4,10 +4,11 @@ use crate::data::Comparison;
 use crate::json::{cells, CellRow};
 
 /// Heading of the columns.
-const HEADING: &str = "workload,machine,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed,timeout,failed";
+const HEADING: &str =
+    "workload,machine,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed,timeout,failed,hmean";
 
-/// The whole comparison; a figure that does not exist is an empty field. The last three columns count the
-/// kernel's runs by how they ended; figures are of the completed ones. Lines end in a line feed.
+/// The whole comparison; a figure that does not exist is an empty field. Before the last column the
+/// kernel's runs are counted by how they ended; figures are of the completed ones. Lines end in a line feed.
 pub fn report(c: &Comparison) -> String {
     let mut out = format!("{HEADING}\n");
     for row in cells(c) {
@@ -36,6 +37,8 @@ fn line(row: &CellRow) -> String {
         row.runs.completed().to_string(),
         row.runs.timeout.to_string(),
         row.runs.failed.to_string(),
+        // At the end, so that the columns before it keep their places.
+        number(f.hmean),
     ]
     .join(",")
 }

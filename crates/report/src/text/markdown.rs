@@ -47,12 +47,13 @@ fn workload(c: &Comparison, w: &Workload, options: &TableOptions) -> String {
     out
 }
 
-/// Labels of the rows that a short table keeps, whatever the direction.
+/// Labels of the rows that a short table keeps, whatever the kind of mean.
 fn mean_labels(options: &TableOptions) -> Vec<String> {
-    use numalab_stats::Better::{Higher, Lower};
-    let harmonic = options.rule == StarRule::GenC;
-    let mut labels: Vec<String> = [Higher, Lower].map(|b| Stat::Mean.label(b, options.labels, harmonic, "")).to_vec();
-    labels.extend(["", "MB/sec"].map(|unit| Stat::Value.label(Lower, options.labels, harmonic, unit)));
+    use numalab_stats::Mean::{Arithmetic, Harmonic};
+    let spread = options.rule == StarRule::GenC;
+    let mut labels: Vec<String> =
+        [Harmonic, Arithmetic].map(|m| Stat::Mean.label(m, options.labels, spread, "")).to_vec();
+    labels.extend(["", "MB/sec"].map(|unit| Stat::Value.label(Arithmetic, options.labels, spread, unit)));
     labels
 }
 
