@@ -1,10 +1,12 @@
 //! Legend and notes: which rule made the stars, what is simulated, what could not have been seen.
 
 use numalab_stats::star::StarRule;
+use numalab_stats::Better;
 
 use crate::assess::{self, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
+use crate::order::unique;
 use crate::tables::monitor::Of;
 
 /// Most notes about differences too small to see; a large comparison has one for nearly every row.
@@ -40,6 +42,12 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
         let text = "ran a real kernel in virtual time: remote memory costs what the machine file says; times compare \
                     with each other only";
         out.push(format!("columns marked vm-modelled {text}"));
+    }
+    let neutral =
+        unique(c.workloads.iter().flat_map(|w| &w.metrics).filter(|m| m.better == Better::Neutral).map(|m| &m.name));
+    if !neutral.is_empty() {
+        let names: Vec<&str> = neutral.iter().map(|name| name.as_str()).collect();
+        out.push(format!("of {} neither more nor less is better: there a plus only means more", names.join(", ")));
     }
     // What is said of every workload is said of the machine or of a kernel.
     let everywhere = |t: &&String| c.workloads.len() > 1 && c.workloads.iter().all(|w| w.warnings.contains(t));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use numalab_report::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
+use numalab_report::select::select;
 use numalab_report::text::{csv, lkp, markdown, mmtests};
 use numalab_report::{columns, html, json};
 use numalab_stats::star::StarRule;
@@ -102,6 +103,69 @@ workload,machine,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed
 \"a,\"\"b\"\"\",x,blocked,s,lower,6.7,3,1,1,1,0,,3,0,1,
 ";
     assert_eq!(csv::report(&c), want);
+}
+
+#[test]
+fn json_and_csv_have_both_means_of_a_rate_and_say_what_the_command_says() {
+    let mut c = comparison();
+    let w = &mut c.workloads[0];
+    w.metrics = vec![Metric::new("ops", "ops/s", true, vec![vec![500.0, 505.0, 495.0], vec![300.0, 420.0, 900.0]])];
+    w.counters[1].samples[0] = vec![0.0; 3];
+    w.too_short = vec![false, true];
+    w.notes = vec!["6.7 is not comparable with 6.1".into()];
+    w.name = "numa01 on x".into();
+    w.machine = Some("x".into());
+    columns::apply(&mut c, &columns::built_in().unwrap());
+    let value: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
+    let w = &value["workloads"][0];
+    assert_eq!((&w["name"], &w["program"], &w["machine"]), (&json!("numa01 on x"), &json!("numa01"), &json!("x")));
+    assert_eq!(w["notes"], json!(["6.7 is not comparable with 6.1"]));
+    assert_eq!(value["tests"][0]["too_short"], json!(true));
+    let of = |name: &str| w["metrics"].as_array().unwrap().iter().find(|m| m["name"] == name).unwrap();
+    let ops = &of("ops")["kernels"]["6.7"];
+    assert_eq!((ops["mean"].as_f64(), ops["ratio"].as_f64()), (Some(540.0), Some(1.08)));
+    assert!((ops["hmean"].as_f64().unwrap() - 439.53).abs() < 0.01, "{ops}");
+    for name in ["numa_hint_faults", "numa_hint_faults_local", "numa_local_percent"] {
+        assert_eq!(of(name)["kernels"]["6.7"]["hmean"], serde_json::Value::Null, "{name}");
+    }
+    let better = ["numa_hint_faults", "numa_hint_faults_local", "numa_local_percent"].map(|n| &of(n)["better"]);
+    assert_eq!(better, [&json!("lower"), &json!("neutral"), &json!("higher")]);
+    let csv = csv::report(&c);
+    let line = csv.lines().find(|l| l.starts_with("numa01,x,ops,ops/s,higher,6.7,3,540,")).unwrap();
+    assert!(line.contains(",1.08,3,0,1,439.53"), "{line}");
+}
+
+#[test]
+fn picked_counts_and_shares_have_arithmetic_means_and_only_shares_a_direction() {
+    let mut c = comparison();
+    c.workloads[0].counters[1].samples = vec![vec![0.0; 3], vec![6000.0, 5000.0, 7000.0]];
+    columns::apply(&mut c, &columns::built_in().unwrap());
+    let picked = ["numa_hint_faults_local", "numa_local_percent", "ops"].map(String::from);
+    let c = select(&c, &picked).unwrap();
+    let text = mmtests::report(&c, &mmtests::Options { summary: false, ..Default::default() });
+    let lines: Vec<String> = text.lines().map(squeezed).collect();
+    for want in [
+        "Amean numa_hint_faults_local 0.00 ( 0.00%) 6000.00 * 100.00%*",
+        "Amean numa_local_percent 0.00 ( 0.00%) 75.00 * 100.00%*",
+        "Hmean ops 100.00 ( 0.00%) 50.99 * -49.01%*",
+    ] {
+        assert!(lines.iter().any(|l| l == want), "{want}\n{text}");
+    }
+    let best = |name: &str| lines.iter().any(|l| l.starts_with(&format!("BAmean-50 {name} ")));
+    assert!(best("numa_local_percent") && !best("numa_hint_faults_local"), "{text}");
+    let note = "Note: of numa_hint_faults_local neither more nor less is better: there a plus only means more\n";
+    assert!(text.contains(note), "{text}");
+    assert!(
+        markdown::report(&c, &Default::default()).contains("| Amean numa_hint_faults_local | 0.00 (0.00%) | 6000.00 (")
+    );
+    let page = html::render(&html::Input::new("x", &c));
+    assert!(page.contains("Comparison: neither more nor less is better"));
+    let cell = page.split("6000.00</span>").nth(1).unwrap();
+    assert!(
+        cell.starts_with(" <span class=\"p\"><span aria-hidden=\"true\"></span>+100.00%"),
+        "no arrow: {}",
+        &cell[..99]
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations that got the node they preferred; a huge page counts 1.",
         "accesses and hinting faults: these counters say where memory was allocated, not where it is used.",
     )
-    .more_is_better(),
+    .neutral(),
     entry(
         "numa_miss",
         Unit::Allocations,
@@ -38,7 +38,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Since::Always,
         "Interleaved allocations that got the node whose turn it was.",
         "interleaved allocations that fell back to another node.",
-    ),
+    )
+    .neutral(),
     entry(
         "numa_local",
         Unit::Allocations,
@@ -47,7 +48,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations on the node of the CPU that asked.",
         "whether the thread stayed there.",
     )
-    .more_is_better(),
+    .neutral(),
     entry(
         "numa_other",
         Unit::Allocations,
@@ -87,7 +88,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Since::Always,
         "Pages allocated from zone DMA.",
         "pages handed out from per-CPU lists a second time without going back to the zone.",
-    ),
+    )
+    .neutral(),
     entry(
         "pgalloc_dma32",
         Unit::Pages,
@@ -95,8 +97,10 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Since::Always,
         "Pages allocated from zone DMA32.",
         "which node: DMA32 is normally on node 0 only.",
-    ),
-    entry("pgalloc_normal", Unit::Pages, Allocator, Since::Always, "Pages allocated from zone Normal.", "which node."),
+    )
+    .neutral(),
+    entry("pgalloc_normal", Unit::Pages, Allocator, Since::Always, "Pages allocated from zone Normal.", "which node.")
+        .neutral(),
     entry(
         "pgalloc_movable",
         Unit::Pages,
@@ -104,7 +108,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Since::Always,
         "Pages allocated from zone Movable, which exists only where it was configured or memory was hot-added.",
         "movable pages in other zones.",
-    ),
+    )
+    .neutral(),
     entry(
         "allocstall",
         Unit::Events,

@@ -14,7 +14,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge pages allocated and mapped by a page fault, local or remote.",
         "which node they are on; the shared huge zero page.",
     )
-    .more_is_better(),
+    .neutral(),
     entry(
         "thp_fault_fallback",
         Unit::Events,
@@ -31,7 +31,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge pages that khugepaged allocated to put small pages together.",
         "whether the collapse then went through.",
     )
-    .more_is_better(),
+    .neutral(),
     entry(
         "thp_collapse_alloc_failed",
         Unit::Events,
@@ -113,7 +113,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Ranges of small pages that khugepaged put together; in /sys/kernel/mm/transparent_hugepage/khugepaged, not in vmstat.",
         "huge pages it allocated in vain (thp_collapse_alloc).",
     )
-    .more_is_better(),
+    .neutral(),
     entry(
         "full_scans",
         Unit::Events,

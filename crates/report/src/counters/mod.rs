@@ -134,7 +134,8 @@ pub struct CounterDoc {
     pub unit: Unit,
     /// Which part of the kernel counts.
     pub kind: Kind,
-    /// Direction that reports assume; for pure activity counters less is better, as it is work.
+    /// Direction that reports assume. Less is better of what costs (scans, faults, moves, failures). What grows with good and
+    /// with bad causes alike is neutral; no count is better for being larger: shares of counts are (`catalog/columns.toml`).
     pub better: Better,
     /// First release.
     pub since: Since,
@@ -166,8 +167,7 @@ pub fn text(pattern: &str) -> String {
             out.push_str(&format!("{gap}{}\n", c.kind.name()));
             kind = Some(c.kind);
         }
-        let until = c.until.map(|u| format!(", gone after {u}")).unwrap_or_default();
-        out.push_str(&format!("  {} [{}, since {}{until}]\n", c.name, c.unit.name(), c.since));
+        out.push_str(&format!("  {} [{}]\n", c.name, c.terms()));
         out.push_str(&format!("      {}\n", c.meaning));
         if !c.not_counted.is_empty() {
             out.push_str(&format!("      Does not count: {}\n", c.not_counted));
@@ -185,8 +185,7 @@ pub fn markdown() -> String {
             out.push_str(&format!("\n## {}\n", capital(c.kind.name())));
             kind = Some(c.kind);
         }
-        let until = c.until.map(|u| format!(", gone after {u}")).unwrap_or_default();
-        out.push_str(&format!("\n**`{}`** ({}, since {}{until}): {}", c.name, c.unit.name(), c.since, c.meaning));
+        out.push_str(&format!("\n**`{}`** ({}): {}", c.name, c.terms(), c.meaning));
         if !c.not_counted.is_empty() {
             out.push_str(&format!(" *Does not count:* {}", c.not_counted));
         }
@@ -210,7 +209,9 @@ pub fn markdown() -> String {
 /// Beginning of [`markdown`].
 const MARKDOWN_HEAD: &str = "# Counters\n\nWhat every counter means, since which kernel, and what it does not count. \
     Written from the same table as `numalab counters` and the tooltips of the page; to change it, change \
-    `crates/report/src/counters/` and run `NUMALAB_DOCS=write cargo test -p numalab-report --test docs`.\n";
+    `crates/report/src/counters/` and run `NUMALAB_DOCS=write cargo test -p numalab-report --test docs`.\n\n\
+    Reports take less of a counter for better, as it is work; of a *neutral* one neither more nor less is, since it grows with good and \
+    with bad causes alike: shares (derived figures, at the end) have the direction.\n";
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
@@ -230,10 +231,16 @@ pub(crate) const fn entry(
 }
 
 impl CounterDoc {
-    /// The same counter, where more is better.
-    pub(crate) const fn more_is_better(mut self) -> Self {
-        self.better = Better::Higher;
+    /// The same counter, where neither more nor less is better.
+    pub(crate) const fn neutral(mut self) -> Self {
+        self.better = Better::Neutral;
         self
+    }
+    /// Unit, direction if it has none, first release and last one, as both forms print them.
+    fn terms(&self) -> String {
+        let neutral = if self.better == Better::Neutral { ", neutral" } else { "" };
+        let until = self.until.map(|u| format!(", gone after {u}")).unwrap_or_default();
+        format!("{}{neutral}, since {}{until}", self.unit.name(), self.since)
     }
     /// The same counter, gone after a release.
     pub(crate) const fn until(mut self, release: &'static str) -> Self {
@@ -290,6 +297,22 @@ mod tests {
             assert!(find(name).is_some(), "{name}");
         }
         assert!(find("numa_hint_fault").is_none());
+    }
+
+    #[test]
+    fn counts_of_activity_are_neutral_and_shares_have_the_direction() {
+        let better = |name: &str| find(name).map(|c| c.better);
+        for name in ["numa_hit", "numa_local", "numa_interleave", "numa_hint_faults_local", "pgpromote_success"] {
+            assert_eq!(better(name), Some(Better::Neutral), "{name}");
+        }
+        for name in ["numa_miss", "numa_other", "numa_hint_faults", "numa_pte_updates", "pgmigrate_fail"] {
+            assert_eq!(better(name), Some(Better::Lower), "{name}");
+        }
+        assert!(all().all(|c| c.better != Better::Higher), "more of a count is never better by itself");
+        let columns = crate::columns::built_in().unwrap();
+        let share = |name: &str| columns.iter().find(|c| c.name == name).map(|c| c.better);
+        assert_eq!(["numa_local_percent", "alloc_local_percent"].map(share), [Some(Better::Higher); 2]);
+        assert!(text("numa_hit").contains("numa_hit [allocations, neutral, since before 3.0]"));
     }
 
     #[test]

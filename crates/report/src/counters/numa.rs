@@ -38,7 +38,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Hinting faults whose page was on the node of the faulting CPU, before any migration.",
         "pages that became local because the fault migrated them; accesses that took no fault, which are most of them.",
     )
-    .more_is_better(),
+    .neutral(),
     entry(
         "numa_pages_migrated",
         Unit::Pages,
@@ -63,7 +63,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that moved from a slow to a fast memory tier.",
         "moves between nodes of one tier; since 6.12 moves outside the tiering mode.",
     )
-    .more_is_better(),
+    .neutral(),
     entry(
         "pgpromote_candidate",
         Unit::Pages,
@@ -151,7 +151,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Since::Model,
         "Misses of the last cache in a guest that went to memory of the own node, counted by the model of caches under the guest (docs/vm.md).",
         "accesses of the simulator, which has no such model.",
-    ),
+    )
+    .neutral(),
     entry(
         "remote_misses",
         Unit::Events,
@@ -168,7 +169,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Accesses in a guest that the last cache answered.",
         "",
     )
-    .more_is_better(),
+    .neutral(),
     entry(
         "node_load_store_misses",
         Unit::Events,
