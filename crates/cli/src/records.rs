@@ -58,8 +58,7 @@ impl Loaded {
         let all = self.missing + self.runs.len();
         let mut out = self.unlike.clone();
         if self.missing > 0 {
-            let resumes = "`numalab run` with the same arguments resumes";
-            out.push(format!("numalab: {} of {all} runs have no record yet; {resumes}", self.missing));
+            out.push(format!("numalab: {}", no_record(self.missing, all)));
         }
         let ended: Vec<String> = self.runs.iter().filter_map(ended).collect();
         if let Some(first) = ended.first() {
@@ -68,6 +67,11 @@ impl Loaded {
         }
         out
     }
+}
+
+/// How many of the runs have no record, and what to do.
+fn no_record(missing: usize, all: usize) -> String {
+    format!("{missing} of {all} runs have no record yet; `numalab run` with the same arguments resumes")
 }
 
 /// A run that did not complete, and why.
@@ -101,10 +105,10 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
     let machines = unique(members.iter().map(|r| r.machine.as_str()));
     let workloads = unique(members.iter().map(|r| r.workload.as_str()));
     let (mut missing, mut names, mut runs) = (0, Vec::new(), Vec::<Run>::new());
-    let mut places = Vec::new();
+    let (mut places, mut gaps) = (Vec::new(), Vec::new());
     for machine in &machines {
         for workload in &workloads {
-            let before = runs.len();
+            let (before, missed) = (runs.len(), missing);
             for member in members.iter().filter(|r| r.machine == *machine && r.workload == *workload) {
                 let Some(record) = store.record(member)? else {
                     missing += 1;
@@ -121,6 +125,7 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
                 // With one machine its name would only make every title longer.
                 names.push(if machines.len() > 1 { format!("{workload} on {machine}") } else { workload.to_string() });
                 places.push((machines.len() > 1).then(|| machine.to_string()));
+                gaps.push((missing - missed, runs.len() - before + missing - missed));
             }
         }
     }
@@ -137,8 +142,18 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
     for (workload, text) in &unlike {
         comparison.workloads[*workload].warnings.push(text.clone());
     }
+    for (index, (w, (missing, all))) in comparison.workloads.iter_mut().zip(gaps).enumerate() {
+        w.notes = notes(index, &unlike, (missing, all), &runs);
+    }
     let unlike = unlike.into_iter().map(|(w, text)| format!("numalab: {}: {text}", names[w])).collect();
     Ok(Loaded { comparison, missing, unlike, runs })
+}
+
+/// What [`Loaded::remarks`] says, of one workload alone and of each of its runs.
+fn notes(workload: usize, unlike: &[(usize, String)], (missing, all): (usize, usize), runs: &[Run]) -> Vec<String> {
+    let unlike = unlike.iter().filter(|(of, _)| *of == workload).map(|(_, text)| text.clone());
+    let ended = runs.iter().filter(|r| r.workload == workload).filter_map(ended);
+    unlike.chain((missing > 0).then(|| no_record(missing, all))).chain(ended).collect()
 }
 
 /// What was run, for the heading.

@@ -292,6 +292,9 @@ fn runs_that_did_not_complete_are_findings() {
         let c = json(&lab.run(&format!("compare {workload} --json")).out);
         let w = &c["workloads"][0];
         let ends = if code == 5 { ("timeout", "failed", "1,0") } else { ("failed", "timeout", "0,1") };
+        let notes = w["notes"].as_array().unwrap();
+        assert_eq!(notes.len(), 2, "one for each run: {w}");
+        assert!(notes[0].as_str().unwrap().starts_with("2x1x2x1 sweep off seed 1: "), "{w}");
         for kernel in ["off", "6.3"] {
             assert_eq!((&w["runs"][kernel][ends.0], &w["runs"][kernel][ends.1]), (&1.into(), &0.into()), "{w}");
             assert_eq!(w["metrics"][0]["kernels"][kernel]["n"], 0, "{w}");
@@ -324,6 +327,18 @@ fn an_experiment_without_records_says_that_nothing_was_run() {
     let page = std::fs::read_to_string(lab.path("d/report.html")).unwrap();
     assert!(page.contains(">Nothing was run yet.</p>") && page.contains("<dd>0 of 6</dd>"));
     assert!(!page.contains("<dd></dd>"), "no fact without a value");
+}
+
+#[test]
+fn runs_without_a_record_are_noted_in_the_json() {
+    let lab = lab();
+    assert_eq!(json(&lab.ok("compare d --json").out)["workloads"][0]["notes"], Value::Array(Vec::new()));
+    let tree = lab.tree("d");
+    let (record, _) = tree.iter().find(|(path, _)| path.ends_with("manifest.json")).unwrap();
+    std::fs::remove_dir_all(lab.path("d").join(record).parent().unwrap()).unwrap();
+    let c = json(&lab.run("compare d --json").out);
+    let want = "1 of 6 runs have no record yet; `numalab run` with the same arguments resumes";
+    assert_eq!(c["workloads"][0]["notes"], serde_json::json!([want]));
 }
 
 #[test]
@@ -393,4 +408,9 @@ fn the_machine_has_a_column_of_its_own_in_comma_separated_values() {
         assert!(csv.contains(&format!("\nsweep,{machine},elapsed,s,lower,off,1,")), "{csv}");
     }
     assert!(!csv.contains(" on "), "{csv}");
+    let c = json(&lab.ok("compare d --json").out);
+    for (w, machine) in c["workloads"].as_array().unwrap().iter().zip(["2x1x2x1", "1x1x2x1"]) {
+        assert_eq!((&w["program"], &w["machine"]), (&"sweep".into(), &machine.into()), "{w}");
+        assert_eq!(w["name"], format!("sweep on {machine}"));
+    }
 }

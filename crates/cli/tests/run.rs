@@ -111,7 +111,10 @@ fn compare_json_has_the_documented_form() {
         ["elapsed", "user", "system", "blocked", "pgfault", "numa_hit", "numa_pte_updates", "numa_pages_migrated"]
     {
         let m = of(name);
-        assert!(m["unit"].is_string() && ["higher", "lower"].contains(&m["better"].as_str().unwrap()), "{m}");
+        assert!(
+            m["unit"].is_string() && ["higher", "lower", "neutral"].contains(&m["better"].as_str().unwrap()),
+            "{m}"
+        );
         for kernel in ["off", "6.3"] {
             let f = m["kernels"][kernel].as_object().unwrap();
             assert_eq!(f.keys().collect::<Vec<_>>(), ["hmean", "max", "mean", "min", "n", "ratio", "stddev"], "{name}");
@@ -321,7 +324,11 @@ fn columns_of_different_work_are_named_with_what_differs() {
     let said = "sweep: 6.7 is not comparable with 6.3: loops is 9, not 3";
     assert_eq!(ended.err.matches(said).count(), 1, "{}", ended.err);
     assert!(ended.out.contains("6.7 is not comparable with 6.3"), "it stands among the notes");
-    assert!(lab.ok("compare d").err.contains(said));
+    let compared = lab.ok("compare d --json");
+    assert!(compared.err.contains(said));
+    let c: serde_json::Value = serde_json::from_str(&compared.out).unwrap();
+    assert_eq!(c["workloads"][0]["notes"].as_array().unwrap().len(), 1, "{c}");
+    assert!(said.ends_with(c["workloads"][0]["notes"][0].as_str().unwrap().split(';').next().unwrap()), "{c}");
     lab.write("sweep.toml", &SWEEP.replace("cost = \"1ns\"", "cost = \"2ns\""));
     let ended = lab.ok(&format!("{QUICK} --kernel 6.7 --iterations 2 --out d"));
     assert!(ended.err.contains("6.7 is not comparable with 6.3: the workload's file has changed"), "{}", ended.err);
