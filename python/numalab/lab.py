@@ -21,14 +21,21 @@ class LabError(RuntimeError):
 
     def __init__(self, code: int, message: str, output: str = "") -> None:
         """Keep the exit code and the output beside the message."""
-        super().__init__(message)
+        # All of them: an exception is copied, and sent between processes, by what its base class was given.
+        super().__init__(code, message, output)
         self.code = code
+        self.message = message
         self.output = output
+
+    def __str__(self) -> str:
+        """Return the message alone."""
+        return self.message
 
 
 class LabWarning(UserWarning):
-    """A comparison was returned, but something was found: a run did not complete or has no record yet.
+    """A comparison was returned, but the command said something of it.
 
+    A run did not complete or has no record yet, or kernels did different work and are not comparable.
     To have an exception in its place: ``warnings.simplefilter("error", LabWarning)``.
     """
 
@@ -37,8 +44,10 @@ class Comparison(dict[str, Any]):
     """A comparison as the command's JSON (``compare DIR --json`` in ``docs/json.md``), and how it ended.
 
     ``code`` is 0 if every run completed, else the command's exit code: 1 or 4 to 12, for example 5 if a run
-    reached its limit of time. ``message`` then says which run; it is empty otherwise. The figures of a run
-    that did not complete are among those compared: they end where the run ended.
+    reached its limit of time. ``message`` is what the command said on standard error: which run that was, or
+    which kernels did different work (then ``code`` can be 0); it is empty if there is nothing to say. Each
+    workload has its own part of it as ``notes``. Figures are of completed runs: one that did not complete is
+    left out, so ``n`` is smaller, and without completed runs it is 0 and the figures are ``None``.
     """
 
     def __init__(self, value: Mapping[str, Any], code: int = 0, message: str = "") -> None:
@@ -53,11 +62,17 @@ class Lab:
     """A numalab command.
 
     ``command`` is its path (default: ``numalab`` on the PATH); ``options`` go before every verb,
-    for example ``("--catalog", "mine")``.
+    for example ``("--catalog", "mine")``. Raises ``TypeError`` for a string in place of their list.
     """
 
     command: str = "numalab"
     options: Sequence[str] = field(default_factory=tuple)
+
+    def __post_init__(self) -> None:
+        """Refuse a string: it is a sequence too, of its letters."""
+        if isinstance(self.options, str):
+            given = repr(self.options)
+            raise TypeError(f"options is the string {given}; expected a list such as [{given}]")
 
     def call(self, *arguments: str) -> str:
         """Run the command and return its standard output.
@@ -75,7 +90,9 @@ class Lab:
         path = shutil.which(self.command)
         if path is None:
             raise LabError(3, f"{self.command}: not found; build it with `make build` and name its path")
-        return subprocess.run([path, *self.options, *arguments], capture_output=True, text=True, check=False)
+        line = [path, *self.options, *arguments]
+        # The command writes UTF-8 whatever the locale is.
+        return subprocess.run(line, capture_output=True, encoding="utf-8", check=False)
 
     def run(
         self,
@@ -110,8 +127,8 @@ class Lab:
     def compare(self, out: str | Path, baseline: str | None = None) -> Comparison:
         """Return the comparison of the records in ``out``.
 
-        If a run did not complete or has no record yet, its ``code`` and ``message`` say so, and so does a
-        ``LabWarning``. Raises ``LabError`` if there is nothing to compare.
+        If a run did not complete or has no record yet, or kernels did different work, its ``message`` says
+        so, and so does a ``LabWarning``. Raises ``LabError`` if there is nothing to compare.
         """
         return self._compare(out, baseline)
 
@@ -125,7 +142,7 @@ class Lab:
         if not _has_result(done):
             raise LabError(done.returncode, message, done.stdout)
         comparison = Comparison(json.loads(done.stdout), done.returncode, message)
-        if comparison.code != 0:
+        if message or comparison.code != 0:
             warnings.warn(message, LabWarning, stacklevel=3)
         return comparison
 
@@ -137,18 +154,24 @@ def _has_result(done: subprocess.CompletedProcess[str]) -> bool:
 
 def _text(value: object) -> str:
     """Write a value as the command reads it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value)
+    # Truth values of numpy are no bool; a string is left as it was given.
+    truth = not isinstance(value, str) and text in ("True", "False")
+    return text.lower() if truth else text
 
 
 def rows(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Flatten a comparison: one row per workload, metric and kernel, ready for ``pandas.DataFrame``.
 
-    Columns: workload, metric, unit, better, kernel, n, mean, min, max, stddev, ratio.
+    Columns, as in the comma-separated form: workload (without its machine), machine, metric, unit, better,
+    kernel, n, mean, hmean, min, max, stddev, ratio, completed, timeout, failed. The last three count the
+    kernel's runs by how they ended; figures are of the completed ones.
     """
     out: list[dict[str, Any]] = []
     for workload in comparison["workloads"]:
         for metric in workload["metrics"]:
             for kernel, figures in metric["kernels"].items():
-                row = {"workload": workload["name"], "metric": metric["name"], "unit": metric["unit"]}
-                out.append({**row, "better": metric["better"], "kernel": kernel, **figures})
+                row = {"workload": workload["program"], "machine": workload["machine"]}
+                row.update(metric=metric["name"], unit=metric["unit"], better=metric["better"], kernel=kernel)
+                out.append({**row, **figures, **workload["runs"][kernel]})
     return out

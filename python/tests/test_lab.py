@@ -1,5 +1,9 @@
+import copy
 import json
 import os
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,6 +64,9 @@ def test_a_run_that_timed_out_is_compared_and_said(tmp_path: Path) -> None:
     elapsed = {r["kernel"]: r["mean"] for r in rows(comparison) if r["metric"] == "elapsed"}
     assert 0.1 < elapsed["oracle"] < 0.23
     assert elapsed["off"] is None, "what was cut off is no figure"
+    ended = {r["kernel"]: (r["n"], r["completed"], r["timeout"], r["failed"]) for r in rows(comparison)}
+    assert ended == {"oracle": (1, 1, 0, 0), "off": (0, 0, 1, 0)}, "a row says why it has no figure"
+    assert comparison["workloads"][0]["notes"] == ["2x1x2x1 sweep off seed 1: it reached its limit of time"]
     with pytest.warns(LabWarning) as again:
         assert lab.compare(out, baseline="off")["baseline"] == "off"
     assert again[0].filename == __file__
@@ -69,13 +76,66 @@ def test_a_run_that_timed_out_is_compared_and_said(tmp_path: Path) -> None:
     assert json.loads(e.value.output) == comparison
 
 
+def test_kernels_that_did_different_work_are_warned_of(tmp_path: Path) -> None:
+    lab, out = Lab(COMMAND), tmp_path / "out"
+    lab.run("2x1x2x1", ["off"], "numa02", out, params={"loops": 3})
+    with pytest.warns(LabWarning, match="6.1 is not comparable with off: loops is 6, not 3") as w:
+        comparison = lab.run("2x1x2x1", ["6.1"], "numa02", out, params={"loops": 6})
+    assert w[0].filename == __file__
+    assert comparison.code == 0, "both completed"
+    assert comparison.message == str(w[0].message)
+    (note,) = comparison["workloads"][0]["notes"]
+    assert note.startswith("6.1 is not comparable with off: loops is 6, not 3")
+    assert note in comparison.message
+
+
+def test_rows_name_workload_and_machine_as_the_comma_separated_form(tmp_path: Path) -> None:
+    lab, out = Lab(COMMAND), str(tmp_path / "out")
+    machines = ["--machine", "2x1x2x1,4x1x2x1"]
+    lab.call("run", *machines, "--kernel", "off", "--workload", "numa02", "--param", "loops=3", "--out", out)
+    flat = rows(lab.compare(out))
+    assert {(r["workload"], r["machine"]) for r in flat} == {("numa02", "2x1x2x1"), ("numa02", "4x1x2x1")}
+    heading = lab.call("compare", out, "--style", "csv").splitlines()[0].split(",")
+    assert all(sorted(r) == sorted(heading) for r in flat)
+
+
+def test_an_error_survives_copying_and_pickling() -> None:
+    error = LabError(3, "m", "some output")
+    for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (twin.code, str(twin), twin.message, twin.output) == (3, "m", "m", "some output")
+
+
+def test_the_locale_is_none_of_the_commands_business(tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    Lab(COMMAND).run("2x1x2x1", ["off", "6.1"], "numa02", out, params={"loops": 3})
+    script = "import sys, numalab; print(ascii(numalab.Lab(sys.argv[1]).call('compare', sys.argv[2])))"
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    env["PYTHONPATH"] = str(Path(__file__).parents[1])
+    line = [sys.executable, "-c", script, COMMAND, out]
+    done = subprocess.run(line, env=env, capture_output=True, encoding="utf-8", check=True)
+    assert "\\u2192" in done.stdout, "the arrow between two means"
+
+
+def test_a_string_is_no_list_of_options() -> None:
+    with pytest.raises(TypeError, match=r"expected a list such as \['--catalog'\]"):
+        Lab(COMMAND, "--catalog")
+
+
 def test_a_string_is_no_list_of_kernels(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"expected a list such as \['6.3'\]"):
         Lab(COMMAND).run("2x1x2x1", "6.3", "numa02", tmp_path / "out")
 
 
-def test_truth_values_are_written_as_the_command_reads_them(tmp_path: Path) -> None:
-    settings = {"numa.overhead_guard": False}
+class NumpyBool:
+    """As numpy.bool_: no bool, and written like one."""
+
+    def __str__(self) -> str:
+        return "False"
+
+
+@pytest.mark.parametrize("no", [False, NumpyBool()])
+def test_truth_values_are_written_as_the_command_reads_them(tmp_path: Path, no: object) -> None:
+    settings = {"numa.overhead_guard": no}
     comparison = Lab(COMMAND).run(
         "2x1x2x1", ["6.1"], "numa02", tmp_path / "out", params={"loops": 5}, settings=settings
     )
