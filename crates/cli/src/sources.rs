@@ -9,7 +9,7 @@ use numalab_kernel::registry;
 use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, Catalog, File, Kind};
 use numalab_model::experiment::Sources;
-use numalab_model::kernel::{self, Kernel, KernelSpec, Lookup, Setting};
+use numalab_model::kernel::{self, Kernel, Setting};
 use numalab_model::machine::{self, Machine};
 use numalab_model::plan::SourceFile;
 use numalab_model::spec::{SpecError, Spot};
@@ -155,10 +155,7 @@ impl Sources for CatalogSources<'_> {
     ) -> Result<Vec<SourceFile>, SpecError> {
         let catalog = &self.context.catalog;
         let mut out = machine_files(self.context, machine)?;
-        // Images have no files.
-        if !kernel.1.chain.is_empty() {
-            out.extend(kernel_files(self.context, kernel.0)?);
-        }
+        out.extend(kernel_files(catalog, kernel.0, kernel.1)?);
         let name = self.spec(workload)?.name();
         out.push(source(Kind::Workload.folder(), name, &catalog.find(Kind::Workload, workload)?.text));
         Ok(out)
@@ -191,29 +188,21 @@ fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFil
     Ok(out)
 }
 
-/// The files a kernel is read from: its own and those it extends, whether named or given by a path.
-fn kernel_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFile>, SpecError> {
-    let recorder = Recorder { catalog: &context.catalog, read: RefCell::new(Vec::new()) };
-    kernel::resolve(std::slice::from_ref(name), &recorder, &context.vocabulary, &[])?;
-    Ok(recorder.read.take())
-}
-
-/// A catalog that notes which kernels' files are read.
-struct Recorder<'a> {
-    catalog: &'a Catalog,
-    read: RefCell<Vec<SourceFile>>,
-}
-
-impl Lookup for Recorder<'_> {
-    fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
-        if let Some(file) = self.catalog.kernel_file(name)? {
-            self.read.borrow_mut().push(source(Kind::Kernel.folder(), &file.name, &file.text));
-        }
-        self.catalog.kernel_spec(name)
+/// The files a kernel is read from: its own and those it extends, whether named or given by a path; of an image those of
+/// the kernels it is described by.
+fn kernel_files(catalog: &Catalog, name: &Spot<String>, kernel: &Kernel) -> Result<Vec<SourceFile>, SpecError> {
+    let text = |file: &File| source(Kind::Kernel.folder(), &file.name, &file.text);
+    if real::is_image(&name.value) || name.value == real::HOST {
+        return Ok(kernel.chain.iter().filter_map(|n| catalog.get(Kind::Kernel, n)).map(text).collect());
     }
-    fn kernel_names(&self) -> Vec<String> {
-        self.catalog.kernel_names()
+    let mut out = Vec::new();
+    let mut next = Some(name.value.clone());
+    while let Some(file) = next.map(|n| catalog.kernel_file(&n)).transpose()?.flatten() {
+        out.push(text(&file));
+        let spec = kernel::parse(&file.label, &file.text)?;
+        next = spec.alias_of.or(spec.extends).map(|s| s.value);
     }
+    Ok(out)
 }
 
 fn source(folder: &str, name: &str, text: &str) -> SourceFile {

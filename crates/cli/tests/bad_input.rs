@@ -400,10 +400,13 @@ fn kernel_files_that_extend_each_other() {
         file("b", &format!("{key} = \"a.toml\""));
         lab.refused(&format!("{QUICK} --kernel a.toml"), &["b.toml:3:", "the chain a -> b -> a.toml closes on itself"]);
     }
-    // Two files of one name in different folders are two kernels.
+    // A record could not keep both.
     lab.write("base/own.toml", "name = \"own\"\ntitle = \"t\"\nextends = \"6.3\"\n");
     file("own", "extends = \"base/own.toml\"");
-    lab.ok("kernel show own.toml");
+    lab.refused(
+        "kernel show own.toml",
+        &["own.toml:3:11: own.toml and base/own.toml are both called own; expected a name"],
+    );
 }
 
 #[test]

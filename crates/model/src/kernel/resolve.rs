@@ -79,10 +79,13 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
             return Err(closed(&chain, &next));
         }
         let spec = find(&next, lookup)?;
-        // A file that is named by its path comes back under that path, not under its name; and a record keeps one file of
-        // a name.
-        if chain.iter().any(|s| s.name.value == spec.name.value) {
+        // A file that is named by its path comes back under that path, not under its name.
+        if chain.iter().any(|s| s.name == spec.name) {
             return Err(closed(&chain, &next));
+        }
+        if let Some(other) = chain.iter().find(|s| s.name.value == spec.name.value) {
+            let what = format!("{} and {} are both called {}", other.name.file, spec.name.file, spec.name.value);
+            return Err(next.error(what, "a name of its own for each, as a record keeps one file of a name"));
         }
         if let Some(alias) = chain.last().filter(|s| s.alias_of.is_some()) {
             let (name, next) = (&alias.name.value, &next.value);
