@@ -118,7 +118,7 @@ impl Target {
         refuse_absent_folder(path)?;
         let place = real(path);
         refuse_records(path, &place, own)?;
-        let partial = known.map_or(true, |m| m.is_file()).then(|| {
+        let partial = known.is_none_or(|m| m.is_file()).then(|| {
             let mut partial = place.as_os_str().to_owned();
             partial.push(format!(".partial-{}", std::process::id()));
             PathBuf::from(partial)

@@ -279,9 +279,9 @@ pub struct Pick {
 impl Pick {
     /// Whether a run of this machine, workload, kernel and seed is meant.
     fn fits(&self, (machine, workload, kernel, seed): Names<'_>) -> bool {
-        let named = |wanted: &Option<String>, name: &str| wanted.as_ref().map_or(true, |w| w == name);
+        let named = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|w| w == name);
         let names = named(&self.machine, machine) && named(&self.workload, workload) && named(&self.kernel, kernel);
-        names && self.seed.map_or(true, |s| s == seed)
+        names && self.seed.is_none_or(|s| s == seed)
     }
 }
 

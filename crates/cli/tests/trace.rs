@@ -57,7 +57,7 @@ fn a_trace_holds_what_the_counters_count() {
     for p in &packets {
         if let Some(d) = &p.track_descriptor {
             known.insert(d.uuid.unwrap());
-            assert!(d.parent_uuid.map_or(true, |u| known.contains(&u)), "{d:?}");
+            assert!(d.parent_uuid.is_none_or(|u| known.contains(&u)), "{d:?}");
         }
         let Some(e) = &p.track_event else { continue };
         let track = e.track_uuid.unwrap();

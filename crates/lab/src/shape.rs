@@ -207,7 +207,7 @@ fn nodes(machine: &Machine, cpu_ids: &[u32]) -> Result<Vec<GuestNode>, ShapeErro
         };
         out.push(GuestNode { cpus, memory_bytes, initiator });
     }
-    if out.first().map_or(true, |n| n.memory_bytes == 0) {
+    if out.first().is_none_or(|n| n.memory_bytes == 0) {
         return Err(ShapeError::new("node 0 has no memory", "the first node of a guest must have some"));
     }
     Ok(out)

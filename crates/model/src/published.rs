@@ -269,7 +269,7 @@ fn params(t: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
 }
 
 fn block(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, SpecError> {
-    let simulated = t.opt_bool("simulated")?.map_or(true, |b| b.value);
+    let simulated = t.opt_bool("simulated")?.is_none_or(|b| b.value);
     let sum_of = t.strs("sum_of")?;
     let times = if sum_of.is_empty() { None } else { t.opt_int("times", 1..=1000)? };
     let run = match (simulated, sum_of.is_empty()) {

@@ -161,7 +161,7 @@ impl FailIf {
     }
 
     fn nothing_tested(&self, c: &Comparison) -> SpecError {
-        let named = |w: &&crate::data::Workload| self.workload.as_ref().map_or(true, |n| *n == w.name);
+        let named = |w: &&crate::data::Workload| self.workload.as_ref().is_none_or(|n| *n == w.name);
         if let (Some(name), None) = (&self.workload, c.workloads.iter().find(named)) {
             let e = error(self.metric_column, &format!("no workload `{name}`"), "a workload of this comparison");
             return e.near(name, c.workloads.iter().map(|w| w.name.as_str()));

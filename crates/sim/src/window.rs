@@ -95,12 +95,12 @@ impl World<'_> {
         self.find_sweepers(first, f.vma, page, until_ns);
         let mut found: Option<(f64, u32, u32)> = None;
         for s in &self.sweepers.near {
-            if s.meets_ns(page).map_or(true, |ns| ns >= until_ns) {
+            if s.meets_ns(page).is_none_or(|ns| ns >= until_ns) {
                 continue;
             }
             let turn_ns = handled_ns as f64 + PAGE_BYTES as f64 * s.ns_per_byte;
             let comes_ns = self.rng.unit() * turn_ns;
-            if comes_ns < window_ns && found.map_or(true, |(least, ..)| comes_ns < least) {
+            if comes_ns < window_ns && found.is_none_or(|(least, ..)| comes_ns < least) {
                 found = Some((comes_ns, s.task, s.cpu));
             }
         }

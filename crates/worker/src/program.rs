@@ -195,7 +195,7 @@ impl<'a> Compiler<'a> {
         let placed = self.plan[p].get(span.region as usize);
         let placed = placed.ok_or_else(|| JobError(format!("no region {} in process {p}", span.region)))?;
         let end = span.offset_bytes.checked_add(span.len_bytes);
-        if span.len_bytes == 0 || end.map_or(true, |e| e > placed.bytes) {
+        if span.len_bytes == 0 || end.is_none_or(|e| e > placed.bytes) {
             return Err(JobError(format!(
                 "span {}+{} leaves region {} of {} bytes",
                 span.offset_bytes, span.len_bytes, span.region, placed.bytes
@@ -270,7 +270,7 @@ pub fn slowest_walk(job: &Job, costs: &Costs) -> Option<(f64, f64)> {
         };
         let own = costs.access_ps[kind as usize] as f64 / 1000.0;
         let asked = access.compute_ns;
-        if own > asked && worst.map_or(true, |(o, a)| own * a.max(0.1) > o * asked.max(0.1)) {
+        if own > asked && worst.is_none_or(|(o, a)| own * a.max(0.1) > o * asked.max(0.1)) {
             worst = Some((own, asked));
         }
     }

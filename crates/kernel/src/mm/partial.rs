@@ -103,7 +103,7 @@ impl Vma {
     /// and the huge pages split.
     pub fn settle_all(&mut self, node: Option<usize>, memory: &mut NodeMemory) -> (u64, u64) {
         let (mut freed, mut split) = (0, 0);
-        while let Some(p) = self.partials.iter().find(|p| node.map_or(true, |n| n == p.node)) {
+        while let Some(p) = self.partials.iter().find(|p| node.is_none_or(|n| n == p.node)) {
             freed += self.settle(p.chunk, memory).unwrap_or(0);
             split += 1;
         }

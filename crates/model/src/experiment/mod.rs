@@ -171,7 +171,7 @@ impl Experiment {
     /// A baseline that is not among the kernels, parameters for a workload that is not run, or seeds above 2^63 - 1.
     pub fn check(&self) -> Result<(), SpecError> {
         let after_first = u64::from(self.iterations.saturating_sub(1));
-        if self.seed.checked_add(after_first).map_or(true, |last| last > SEED_MAX) {
+        if self.seed.checked_add(after_first).is_none_or(|last| last > SEED_MAX) {
             let what = format!("the last of {} runs from seed {} has one above {SEED_MAX}", self.iterations, self.seed);
             return Err(SpecError::plain("seed", what, format!("a first seed of at most {}", SEED_MAX - after_first)));
         }
@@ -276,7 +276,7 @@ impl Experiment {
         let mut names: Vec<&str> = Vec::new();
         let mut workloads = Vec::new();
         for (w, list) in self.workloads.iter().zip(declared) {
-            if p.workload.as_ref().map_or(true, |only| *only == w.value) {
+            if p.workload.as_ref().is_none_or(|only| *only == w.value) {
                 workloads.push(w.value.as_str());
                 names.extend(list.iter().map(String::as_str).filter(|n| !names.contains(n)).collect::<Vec<_>>());
             }

@@ -149,7 +149,7 @@ fn disorder(m: &Machine, row: usize) -> Option<Disorder> {
         }
         if let Some(near) = below {
             let excess: f64 = ns[near] / ns[far];
-            if excess > 1.02 && worst.as_ref().map_or(true, |w| excess > w.excess) {
+            if excess > 1.02 && worst.as_ref().is_none_or(|w| excess > w.excess) {
                 worst = Some(Disorder { row, near, far, excess });
             }
         }

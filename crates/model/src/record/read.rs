@@ -92,7 +92,7 @@ fn manifest(path: &Path) -> Result<Manifest, RecordError> {
     if id.full() != manifest.id {
         return Err(RecordError::damaged(&file, "the plan does not have the id it is filed under"));
     }
-    if path.file_name().map_or(true, |n| n.to_string_lossy() != id.short()) {
+    if path.file_name().is_none_or(|n| n.to_string_lossy() != id.short()) {
         return Err(RecordError::damaged(path, format!("the directory of record {id} has another name")));
     }
     Ok(manifest)

@@ -138,7 +138,7 @@ fn call(m: &Metric, a: &Assessment, change: Option<f64>) -> Call {
         return Call::Even;
     }
     let Some(p) = a.p_holm.filter(|_| !a.too_short) else { return Call::CannotTell };
-    if p < LEVEL && change.or(a.change_percent).map_or(true, shows) {
+    if p < LEVEL && change.or(a.change_percent).is_none_or(shows) {
         if parted(a, change) {
             return Call::CannotTell;
         }
@@ -152,7 +152,7 @@ fn call(m: &Metric, a: &Assessment, change: Option<f64>) -> Call {
 
 /// Whether the number grew; from a baseline of 0 there is no percentage, but it can only have grown.
 fn grew(change: Option<f64>) -> bool {
-    change.map_or(true, |change| change > 0.0)
+    change.is_none_or(|change| change > 0.0)
 }
 
 /// Whether the arithmetic means, which are tested, moved the other way than the shown ones: then a test says nothing of these.

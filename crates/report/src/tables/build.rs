@@ -154,7 +154,7 @@ impl<'a> Columns<'a> {
         let mut list: Vec<Verdict> = self.sorted.iter().map(|col| self.judge(stat, col)).collect();
         // Runs of fixed seeds differ so little that any difference is significant, one of 0.00 % too.
         for (v, cell) in list.iter_mut().zip(self.cells(stat, &[])) {
-            v.starred &= cell.percent.map_or(true, shows);
+            v.starred &= cell.percent.is_none_or(shows);
         }
         if let Some(given) = &self.metric.significant {
             for (k, v) in list.iter_mut().enumerate() {

@@ -63,7 +63,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     // A set of nodes holds no more than are modelled, and would drop the others.
     NumaTopology::new(&machine).map_err(|e| name.error(e.what, e.expected))?;
     let cfg = config(context, args)?;
-    if machine.nodes.get(args.node).map_or(true, |n| n.cpus.is_empty()) {
+    if machine.nodes.get(args.node).is_none_or(|n| n.cpus.is_empty()) {
         let cpu_nodes: Vec<String> = machine.cpu_nodes().map(|n| n.to_string()).collect();
         let what = format!("no CPU on node {}", args.node);
         return Err(SpecError::plain("--node", what, format!("one of {}", cpu_nodes.join(", "))).into());

@@ -79,7 +79,7 @@ impl Capture {
                 side["workloads"].as_array().unwrap().iter().map(|w| w["name"].as_str().unwrap()).collect();
             let mut some = experiment.clone();
             some.workloads.retain(|w| names.contains(&w.value.as_str()));
-            some.params.retain(|p| p.workload.as_ref().map_or(true, |w| names.contains(&w.as_str())));
+            some.params.retain(|p| p.workload.as_ref().is_none_or(|w| names.contains(&w.as_str())));
             let model = bench.simulate(&self.on_catalog_kernel(some), &machine, &format!("{thp}-{fitted}")).unwrap();
             // Against itself: only the simulated column counts.
             let model = table::compare(&model, &model);

@@ -23,7 +23,7 @@ const PLACEMENT_CPU_NS: u64 = 51_600_000;
 pub fn beside(workload: &Workload) -> Workload {
     let mut ops = vec![Op::LoopStart(Bound::Time { ns: workload.limit_ns })];
     for sample in [PLACEMENT_CPU_NS, SAMPLE_CPU_NS] {
-        for cpu_ns in std::iter::repeat(LOOK_CPU_NS).take(LOOKS as usize).chain([sample]) {
+        for cpu_ns in std::iter::repeat_n(LOOK_CPU_NS, LOOKS as usize).chain([sample]) {
             ops.push(Op::Sleep { ns: LOOK_NS, exponential: false });
             ops.push(Op::Compute { ns: cpu_ns });
         }

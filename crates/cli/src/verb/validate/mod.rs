@@ -228,7 +228,7 @@ fn experiment_of(context: &Context, args: &Args, image: &str) -> Result<Experime
             }
         }
         out.workloads.retain(|w| args.workloads.contains(&w.value));
-        out.params.retain(|p| p.workload.as_ref().map_or(true, |w| args.workloads.contains(w)));
+        out.params.retain(|p| p.workload.as_ref().is_none_or(|w| args.workloads.contains(w)));
     }
     out.iterations = args.iterations.unwrap_or(out.iterations);
     Ok(out)

@@ -55,8 +55,8 @@ impl Notes {
     pub fn about(&self, image: &str, thp: &str, workload: &str, counter: &str) -> Option<(usize, &str)> {
         let fits = |n: &&Note| {
             n.workload == workload
-                && n.image.as_ref().map_or(true, |i| i == image)
-                && n.thp.as_ref().map_or(true, |t| t == thp)
+                && n.image.as_ref().is_none_or(|i| i == image)
+                && n.thp.as_ref().is_none_or(|t| t == thp)
                 && (n.counters.is_empty() || n.counters.iter().any(|c| c == counter))
         };
         let index = self.0.iter().position(|n| fits(&n))?;

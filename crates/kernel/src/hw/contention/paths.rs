@@ -203,7 +203,7 @@ fn resources(machine: &Machine) -> Vec<Resource> {
     if let Some(gbps) = machine.cache.llc_port_gbps {
         // A port only caps: its queue is part of the idle latencies' measurement (model).
         let port = Resource { gbps: limit(gbps), queue_ns: 0.0, knee: 1.0, dram: false };
-        all.extend(std::iter::repeat(port).take(machine.llcs.len()));
+        all.extend(std::iter::repeat_n(port, machine.llcs.len()));
     }
     all
 }

@@ -43,7 +43,7 @@ impl Placement {
     }
     /// Whether the preferred node is allowed by the mask.
     pub fn preferred_allowed(&self) -> bool {
-        self.mask.map_or(true, |m| m.contains(self.preferred))
+        self.mask.is_none_or(|m| m.contains(self.preferred))
     }
 }
 

@@ -168,7 +168,7 @@ impl Writer<'_> {
     fn runs(&self, place: &Placement, this_node: bool) -> Vec<(usize, Vec<usize>)> {
         let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
         for node in self.orders[place.preferred].iter().map(|n| usize::from(*n)) {
-            let allowed = place.mask.map_or(true, |m| m.contains(node)) && (!this_node || node == place.preferred);
+            let allowed = place.mask.is_none_or(|m| m.contains(node)) && (!this_node || node == place.preferred);
             let class = self.classes.iter().position(|c| c.contains(node)).unwrap_or(0);
             match runs.last_mut() {
                 _ if !allowed => {}

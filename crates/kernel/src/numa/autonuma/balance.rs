@@ -105,7 +105,7 @@ impl AutoNuma {
                 continue;
             }
             if let Some(score) = self.compare(task, q, mms, here, there).score() {
-                if best.map_or(true, |b| score > b.0) {
+                if best.is_none_or(|b| score > b.0) {
                     best = Some((score, c, q));
                 }
             }

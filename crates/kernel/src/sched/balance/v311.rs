@@ -491,7 +491,7 @@ impl Scheduler {
                 continue;
             }
             search.see(id, place);
-            if least.map_or(true, |l| place.queued < l.0) {
+            if least.is_none_or(|l| place.queued < l.0) {
                 least = Some((place.queued, id));
             }
         }
@@ -532,7 +532,7 @@ impl Scheduler {
         for c in topo.group(group).span.iter_and(allowed) {
             if rules >= Balancer::V318 && idle.contains(c) {
                 let stamp = rqs[c as usize].idle_stamp;
-                if idled.map_or(true, |(latest, _)| stamp > latest) {
+                if idled.is_none_or(|(latest, _)| stamp > latest) {
                     idled = Some((stamp, c));
                 }
             } else if idled.is_none() {

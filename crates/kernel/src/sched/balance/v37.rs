@@ -302,7 +302,7 @@ impl Scheduler {
             let average = load * 1024 / power_of(&self.topo, group);
             if group.span.contains(cpu) {
                 this = average;
-            } else if least.map_or(true, |l| average < l.0) {
+            } else if least.is_none_or(|l| average < l.0) {
                 least = Some((average, *id));
             }
         }

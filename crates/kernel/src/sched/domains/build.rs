@@ -130,7 +130,7 @@ fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<Raw>>, SchedErr
                 break;
             }
         }
-        if tower.last().map_or(true, |top| top.span != all) {
+        if tower.last().is_none_or(|top| top.span != all) {
             return Err(SchedError::Distances {
                 what: format!("the domains of CPU {cpu} do not reach every CPU"),
                 expected: "a distance between every pair of nodes".into(),

@@ -19,13 +19,12 @@ pub fn is_wide(waker_flips: u32, wakee_flips: u32, llc: u32) -> bool {
 /// The weight rule: whether the waker's CPU, with load `this`, is lighter than the previous one, with load `prev`, after
 /// moving a task of load `task`; `waker` is the waker's load if it is about to sleep. Capacities are equal.
 pub fn weight_rule(this: u64, prev: u64, task: u64, waker: Option<u64>, imbalance_pct: u32) -> bool {
-    sides(this, prev, task, waker, imbalance_pct)
-        .map_or(true, |(here, there)| here < there + i64::from(waker.is_some()))
+    sides(this, prev, task, waker, imbalance_pct).is_none_or(|(here, there)| here < there + i64::from(waker.is_some()))
 }
 
 /// The same before 4.17: equal loads pull.
 pub fn weight_rule_v414(this: u64, prev: u64, task: u64, waker: Option<u64>, imbalance_pct: u32) -> bool {
-    sides(this, prev, task, waker, imbalance_pct).map_or(true, |(here, there)| here <= there)
+    sides(this, prev, task, waker, imbalance_pct).is_none_or(|(here, there)| here <= there)
 }
 
 /// What the rule compares; `None`: the waker is all there is on its CPU.

@@ -107,7 +107,7 @@ impl Scheduler {
             let choice = Choice { group, stats };
             if self.topo.group(group).span.contains(cpu) {
                 local = Some(choice);
-            } else if idlest.map_or(true, |best| idler(&stats, &best.stats, self.p.balancer >= Balancer::V59)) {
+            } else if idlest.is_none_or(|best| idler(&stats, &best.stats, self.p.balancer >= Balancer::V59)) {
                 idlest = Some(choice);
             }
         }
@@ -227,7 +227,7 @@ impl Scheduler {
         for c in g.span.iter_and(allowed) {
             let rq = &mut rqs[c as usize];
             if idle.contains(c) {
-                if idled.map_or(true, |(stamp, _)| rq.idle_stamp > stamp) {
+                if idled.is_none_or(|(stamp, _)| rq.idle_stamp > stamp) {
                     idled = Some((rq.idle_stamp, c));
                 }
             } else if idled.is_none() {

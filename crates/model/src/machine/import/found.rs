@@ -162,7 +162,7 @@ impl Found {
         while let Some(&cpu) = free.first() {
             let llc = llcs.iter().find(|l| l.contains(&cpu));
             let own = |c: u32| self.sharing.get(&cpu).is_some_and(|s| s.core.binary_search(&c).is_ok());
-            let together = |c: u32| c == cpu || (own(c) && llc.map_or(true, |l| l.contains(&c)));
+            let together = |c: u32| c == cpu || (own(c) && llc.is_none_or(|l| l.contains(&c)));
             let set: Vec<u32> = free.iter().copied().filter(|&c| together(c)).collect();
             free.retain(|c| !set.contains(c));
             if set.len() > 1 {

@@ -202,12 +202,12 @@ fn read_sharing(tree: &Tree, cpu: u32, l2_bytes: &mut Option<u64>) -> Sharing {
     let mut last: Option<(u64, PathBuf)> = None;
     for index in tree.numbered(&folder.join("cache"), "index").into_iter().take(16) {
         let path = folder.join(format!("cache/index{index}"));
-        let data = tree.text(&path.join("type")).map_or(true, |t| t != "Instruction");
+        let data = tree.text(&path.join("type")).is_none_or(|t| t != "Instruction");
         let Some(level) = tree.number(&path.join("level")).filter(|_| data) else { continue };
         if level == 2 && l2_bytes.is_none() {
             *l2_bytes = cache_size(tree, &path);
         }
-        if level >= 2 && last.as_ref().map_or(true, |(l, _)| level > *l) {
+        if level >= 2 && last.as_ref().is_none_or(|(l, _)| level > *l) {
             last = Some((level, path));
         }
     }
