@@ -22,8 +22,12 @@ const CLASSES: &str = "classes";
 /// File of the report columns, beside the folders.
 const COLUMNS: &str = "columns.toml";
 
-/// Largest catalog file read from disk, bytes: specs are small, and a wrong path may be anything.
-const FILE_BYTES_MAX: u64 = 16 << 20;
+/// Largest catalog file read from disk, bytes: specs are written by hand, names in them are looked up one by one, and a
+/// wrong path may be anything.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The same of a machine, which may be an import with a matrix of a thousand nodes.
+const MACHINE_BYTES_MAX: u64 = 16 << 20;
 
 /// What a catalog file describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,7 +145,7 @@ impl Catalog {
         let columns = dir.join(COLUMNS);
         if columns.exists() {
             found = true;
-            self.columns = Some(text_of(&columns, "a TOML file of report columns")?);
+            self.columns = Some(text_of(&columns, "a TOML file of report columns", FILE_BYTES_MAX)?);
         }
         if !found {
             let e = no_folder(dir, "no catalog here".into());
@@ -290,23 +294,24 @@ pub fn is_path(name: &str) -> bool {
 /// Reads a spec from disk.
 ///
 /// # Errors
-/// It does not exist, is no regular file, is larger than 16 MiB, or is not UTF-8.
+/// It does not exist, is no regular file, is larger than 1 MiB (a machine: 16 MiB), or is not UTF-8.
 pub fn read(kind: Kind, path: &Path) -> Result<File, SpecError> {
-    let (label, text) = text_of(path, &format!("a TOML file with a description of the {}", kind.noun()))?;
+    let most = if kind == Kind::Machine { MACHINE_BYTES_MAX } else { FILE_BYTES_MAX };
+    let (label, text) = text_of(path, &format!("a TOML file with a description of the {}", kind.noun()), most)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(File { kind, name, label, text: Cow::Owned(text) })
 }
 
-/// Place and text of a file; errors as in [`read`].
-fn text_of(path: &Path, expected: &str) -> Result<(String, String), SpecError> {
+/// Place and text of a file of at most `most` bytes; errors as in [`read`].
+fn text_of(path: &Path, expected: &str, most: u64) -> Result<(String, String), SpecError> {
     let label = path.display().to_string();
     let bad = |what: String| SpecError::plain(&label, what, expected);
     let meta = std::fs::metadata(path).map_err(|e| bad(reason(&e)))?;
     if !meta.is_file() {
         return Err(bad("not a file".into()));
     }
-    if meta.len() > FILE_BYTES_MAX {
-        return Err(bad(format!("{} bytes, more than {FILE_BYTES_MAX}", meta.len())));
+    if meta.len() > most {
+        return Err(bad(format!("{} bytes, more than {most}", meta.len())));
     }
     let bytes = std::fs::read(path).map_err(|e| bad(reason(&e)))?;
     let text = String::from_utf8(bytes).map_err(|e| {
@@ -377,6 +382,16 @@ mod tests {
         assert!(e.contains("unknown kernel `6.4-rc3`") && e.contains("did you mean `6.4-rc2`?"), "{e}");
         let e = c.find(Kind::Machine, &spot("nowhere/m.toml")).unwrap_err().to_string();
         assert_eq!(e, "nowhere/m.toml: no such file; expected a TOML file with a description of the machine");
+    }
+
+    #[test]
+    fn a_file_is_as_large_as_somebody_may_have_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("w.toml");
+        std::fs::write(&path, "#".repeat(FILE_BYTES_MAX as usize + 1)).unwrap();
+        let e = read(Kind::Workload, &path).unwrap_err().to_string();
+        assert!(e.contains("w.toml: 1048577 bytes, more than 1048576; expected a TOML file"), "{e}");
+        assert!(read(Kind::Machine, &path).is_ok());
     }
 
     #[test]

@@ -95,16 +95,22 @@ fn some(root: &Table<'_>, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
 
 pub(crate) fn params(table: &Table<'_>) -> Result<Vec<Param>, SpecError> {
     let mut out = Vec::new();
-    let mut read = |t: &Table<'_>, name: Spot<String>, workload: Option<&String>| {
-        let value = t.opt_expr(&name.value)?.ok_or_else(|| t.missing(&name.value, "a number or an expression"))?;
-        out.push(Param { workload: workload.cloned(), setting: Setting { name, value: value.value } });
+    let mut read = |t: &Table<'_>, name: Spot<String>, workload: Option<&str>| {
+        let value = t.opt_expr(&name.value)?.ok_or_else(|| t.missing(&name.value, "a number or an expression"))?.value;
+        // `"first-touch.workers" = 3` is `first-touch.workers = 3`: names of parameters have no dots.
+        let quoted = name.value.rsplit_once('.').filter(|_| workload.is_none());
+        let (workload, key) = match quoted {
+            Some((workload, key)) => (Some(workload.to_string()), key.to_string()),
+            None => (workload.map(str::to_string), name.value.clone()),
+        };
+        out.push(Param { workload, setting: Setting { name: name.map(|_| key), value } });
         Ok::<(), SpecError>(())
     };
     for name in table.keys() {
         match table.opt_table(&name.value) {
             Ok(Some(inner)) => {
                 for key in inner.keys() {
-                    read(&inner, key, Some(&name.value))?;
+                    read(&inner, key, Some(name.value.as_str()))?;
                 }
             }
             _ => read(table, name, None)?,

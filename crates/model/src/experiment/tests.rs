@@ -115,7 +115,7 @@ fn a_file_is_read_in_full() {
     let e = experiment();
     assert_eq!((e.name.as_str(), e.iterations, e.seed), ("x", 3, 10));
     let sets: Vec<_> = e.sets.iter().map(|s| (s.name.value.as_str(), s.value.as_str())).collect();
-    assert_eq!(sets, [("scan", "v414"), ("system.hz", "100"), ("numa.x", "1")]);
+    assert_eq!(sets, [("scan", "v414"), ("system.hz", "100"), ("numa.x", "true")]);
     let params: Vec<_> = e.params.iter().map(|p| (p.workload.as_deref(), p.setting.name.value.as_str())).collect();
     assert_eq!(params, [(None, "loops"), (Some("churn"), "heap")]);
     assert_eq!(e.params[1].setting.name.line, 16);
@@ -229,4 +229,18 @@ fn wrong_experiments_name_the_place_and_the_nearest() {
         let e = parse("x.toml", &text).unwrap().1.cells(&Memory::default(), BACKEND).unwrap_err().to_string();
         assert!(e.contains(part), "{from} -> {to}: {e}");
     }
+}
+
+#[test]
+fn a_quoted_name_of_a_workload_and_its_parameter_is_both() {
+    let text = FILE.replace("churn.heap =", "\"churn.heap\" =");
+    let quoted = parse("x.toml", &text).unwrap().1;
+    let of = |e: &Experiment| -> Vec<(Option<String>, String, String)> {
+        let one = |p: &Param| (p.workload.clone(), p.setting.name.value.clone(), p.setting.value.clone());
+        e.params.iter().map(one).collect()
+    };
+    assert_eq!(of(&quoted), of(&experiment()));
+    let e = parse("x.toml", &text.replace("\"churn.heap\"", "\"chrun.heap\"")).unwrap_err().to_string();
+    assert!(e.starts_with("x.toml:16:1: parameters for `chrun`, which is not run"), "{e}");
+    assert!(e.ends_with("did you mean `churn`?"), "{e}");
 }

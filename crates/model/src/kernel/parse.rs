@@ -121,7 +121,7 @@ fn push(out: &mut Vec<Setting>, table: &Table<'_>, name: Spot<String>, key: &str
     if out.iter().any(|s| s.name.value == name.value) {
         return Err(name.error(format!("`{}` is set twice", name.value), "one value"));
     }
-    let value = table.opt_expr(key)?.ok_or_else(|| table.missing(key, "a value"))?.value;
+    let value = table.opt_setting(key)?.ok_or_else(|| table.missing(key, "a value"))?.value;
     out.push(Setting { name, value });
     Ok(())
 }

@@ -130,6 +130,10 @@ impl Context {
     pub fn opt_formula(&self, t: &Table, key: &str, scope: &Scope) -> Result<Option<Formula>, SpecError> {
         t.opt_formula(key)?.map(|text| self.formula(key, text, scope)).transpose()
     }
+    /// The expression under `key`, if present, where true and false will do.
+    pub fn opt_condition(&self, t: &Table, key: &str, scope: &Scope) -> Result<Option<Formula>, SpecError> {
+        t.opt_condition(key)?.map(|text| self.formula(key, text, scope)).transpose()
+    }
     /// The expression under `key`.
     pub fn need_formula(&self, t: &Table, key: &str, scope: &Scope) -> Result<Formula, SpecError> {
         self.opt_formula(t, key, scope)?.ok_or_else(|| t.missing(key, "a number or an expression"))
@@ -154,7 +158,7 @@ impl Context {
         Ok(ListItem::Range {
             from: self.formula(key, text.map(|s| s[..dots].to_string()), scope)?,
             to: self.formula(key, to, scope)?,
-            by: by.map(|b| self.formula(key, b, scope)).transpose()?,
+            by: by.map(|b| self.formula(&format!("{key} ... by"), b, scope)).transpose()?,
         })
     }
     /// The policy named under `key`, if present.

@@ -123,7 +123,7 @@ fn region<'a>(
     let over = cx.opt_list(t, "over", scope)?;
     Ok(RegionSpec {
         family: Family { name, over, spin: false },
-        when: cx.opt_formula(t, "when", scope)?,
+        when: cx.opt_condition(t, "when", scope)?,
         kind: word(t, "kind", &KINDS)?.unwrap_or(RegionKind::PrivateAnon),
         size: cx.need_formula(t, "size", scope)?,
         misalign: cx.opt_formula(t, "misalign", scope)?,

@@ -55,7 +55,7 @@ fn step(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Step, S
             lets.push((name.value, value));
         }
     }
-    let when = cx.opt_formula(t, "when", &scope)?;
+    let when = cx.opt_condition(t, "when", &scope)?;
     let policy = cx.opt_policy(t, "policy")?;
     let timed = match t.opt_text("timed")? {
         None => None,
@@ -164,7 +164,7 @@ fn access(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Acces
     Ok(AccessSpec {
         span,
         pattern,
-        write: cx.opt_formula(t, "write", scope)?,
+        write: cx.opt_condition(t, "write", scope)?,
         cost: cx.opt_formula(t, "cost", scope)?,
         counts,
     })
