@@ -52,7 +52,14 @@ impl Formula {
     }
     /// An error about this value.
     pub fn refuse(&self, value: Value, expected: impl Into<String>) -> SpecError {
-        self.0.text.error(format!("`{}` is {}{}", self.0.key, value, worked_out(&self.0.text.value, value)), expected)
+        let text = value.to_string();
+        // All the digits of 1e300 would bury the rest of the message.
+        let text = match text.len() {
+            ..=40 => text,
+            _ if value.unit == Unit::NONE => format!("{:e}", value.number),
+            _ => format!("{:e} ({})", value.number, value.unit.describe()),
+        };
+        self.0.text.error(format!("`{}` is {text}{}", self.0.key, worked_out(&self.0.text.value, value)), expected)
     }
     /// The value in `env`.
     ///
@@ -76,6 +83,17 @@ impl Formula {
     pub fn plain(&self, env: &Env) -> Result<f64, SpecError> {
         Ok(self.of_unit(env, Unit::NONE, "a plain number")?.number)
     }
+    /// A plain number from 0 to 2^53, so that no sum of a run's amounts is infinite.
+    ///
+    /// # Errors
+    /// A value with a unit, negative, or beyond 2^53.
+    pub fn amount(&self, env: &Env) -> Result<f64, SpecError> {
+        let n = self.plain(env)?;
+        if (0.0..=MAX_WHOLE).contains(&n) {
+            return Ok(n);
+        }
+        Err(self.refuse(Value::plain(n), format!("a number from 0 to {MAX_WHOLE}")))
+    }
     /// A whole plain number from `low` to `high` (at most 2^53).
     ///
     /// # Errors
@@ -83,8 +101,8 @@ impl Formula {
     pub fn whole(&self, env: &Env, low: u64, high: u64) -> Result<u64, SpecError> {
         let n = settled(self.plain(env)?);
         let expected = || match high {
-            u64::MAX => format!("a whole number, at least {low}"),
-            _ => format!("a whole number from {low} to {high}"),
+            u64::MAX if n <= MAX_WHOLE => format!("a whole number, at least {low}"),
+            _ => format!("a whole number from {low} to {}", high.min(MAX_WHOLE as u64)),
         };
         if n.fract() != 0.0 {
             let hint = format!("{} (`//` and floor() round down)", expected());

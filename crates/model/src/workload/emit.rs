@@ -159,11 +159,8 @@ impl Emitter<'_> {
             }
             Verb::Score { score, amount } => {
                 let id = self.tables.score(score, self.env)?;
-                let units = amount.as_ref().map_or(Ok(1.0), |a| a.plain(self.env))?;
-                match amount {
-                    Some(a) if units < 0.0 => Err(a.refuse(crate::expr::Value::plain(units), "0 or more")),
-                    _ => self.push(Op::Score { id, amount: units }, &step.spot),
-                }
+                let units = amount.as_ref().map_or(Ok(1.0), |a| a.amount(self.env))?;
+                self.push(Op::Score { id, amount: units }, &step.spot)
             }
             Verb::Steps(list) => self.steps(list),
         }

@@ -178,6 +178,10 @@ impl Affinities {
             AffinityUnit::Nodes => ("node", m.nodes.len()),
             AffinityUnit::Sockets => ("socket", m.sockets),
         };
+        if wanted.is_empty() {
+            let what = format!("the list of {word}s of the affinity is empty");
+            return Err(spec.list.spot.error(what, format!("at least one {word}")));
+        }
         let mut allowed = vec![false; total];
         for n in wanted {
             let Some(slot) = usize::try_from(n).ok().and_then(|n| allowed.get_mut(n)) else {

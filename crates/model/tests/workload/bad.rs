@@ -211,7 +211,7 @@ fn counts_must_be_sane() {
     let full = format!("[[process]]\nname = \"p\"\n{WORK}[[process]]\nname = \"^q\"\ncount = 100_000\n{WORK}");
     body(&full, &["too many processes"]);
     phase("for = \"i\"\nin = \"^0..2e6\"\naccess = \"buffer\"\n", &["the list is too long"]);
-    phase("for = \"i\"\nin = \"0..3 by ^0\"\naccess = \"buffer\"\n", &["`in` is 0", "at least 1"]);
+    phase("for = \"i\"\nin = \"0..3 by ^0\"\naccess = \"buffer\"\n", &["`in ... by` is 0", "at least 1"]);
     phase("for = \"i\"\nin = \"^-1..3\"\naccess = \"buffer\"\n", &["`in` is -1"]);
     let inner = "{ for = \"j\", in = \"0..9999\", compute = 0 }";
     let nested = format!(
@@ -392,7 +392,15 @@ fn access_values_are_checked() {
         &["writes to a read-only file mapping"],
     );
     let score = "[[score]]\nname = \"s\"\nunit = \"u\"\nbetter = \"higher\"\n[[process]]\nname = \"p\"\n";
-    body(&format!("{score}[[process.phase]]\nscore = \"s\"\namount = ^-1\n"), &["`amount` is -1", "0 or more"]);
+    body(
+        &format!("{score}[[process.phase]]\nscore = \"s\"\namount = ^-1\n"),
+        &["`amount` is -1", "a number from 0 to 9007199254740992"],
+    );
+    // A score that sums up to infinity would be found at the end of the run, by the writer of its record.
+    body(
+        &format!("{score}[[process.phase]]\nscore = \"s\"\namount = ^1e308\n"),
+        &["`amount` is 1e308; expected a number from 0 to 9007199254740992"],
+    );
 }
 
 #[test]
@@ -450,4 +458,44 @@ fn overrides_are_never_ignored() {
         "command line:1:1: parameter `length` is a plain number (10); expected a time, as the default `1s`"
     );
     assert!(refuse(&[("loops", "-1")]).contains("`count` is -1 (from `loops`)"));
+}
+
+#[test]
+fn a_bound_that_is_passed_is_told() {
+    let most = "expected a whole number from 0 to 9007199254740992";
+    phase(
+        "access = \"buffer\"\npattern = \"random\"\naccesses = ^1e18\n",
+        &["`accesses` is 1000000000000000000", most],
+    );
+    phase("count = ^1e300\ncompute = \"1us\"\n", &["`count` is 1e300", most]);
+    phase("count = ^-1\ncompute = \"1us\"\n", &["`count` is -1; expected a whole number, at least 0"]);
+    phase(
+        "for = \"i\"\nin = \"0..10 by ^0\"\ncompute = \"1us\"\n",
+        &["`in ... by` is 0; expected a whole number, at least 1"],
+    );
+}
+
+#[test]
+fn true_is_a_condition_and_no_number() {
+    phase("when = true\ncount = ^true\ncompute = \"1us\"\n", &["count` is true or false", "a number or an expression"]);
+    body(&format!("[params]\nn = ^true\n[[process]]\nname = \"p\"\n{WORK}"), &["`params.n` is true or false"]);
+    body(&format!("[[process]]\nname = \"p\"\nthreads = ^true\n{WORK}"), &["threads` is true or false"]);
+}
+
+#[test]
+fn an_empty_affinity_says_so() {
+    body(
+        &format!("[[process]]\nname = \"p\"\naffinity = {{ cpus = \"^1..0\" }}\n{WORK}"),
+        &["the list of CPUs of the affinity is empty; expected at least one CPU"],
+    );
+}
+
+#[test]
+fn eight_thousand_regions_are_read_at_once() {
+    let regions: String =
+        (0..8000).map(|i| format!("[[process.region]]\nname = \"r{i}\"\nsize = \"1MiB\"\n")).collect();
+    let phases: String = (0..8000).map(|i| format!("[[process.phase]]\naccess = \"r{i}\"\n")).collect();
+    let started = std::time::Instant::now();
+    parse("w.toml", &format!("{HEAD}[[process]]\nname = \"p\"\n{regions}{phases}")).expect("a spec");
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
 }
