@@ -220,3 +220,105 @@ proptest! {
         prop_assert_eq!(cpulist::parse(&cpulist::format(&ids)).unwrap(), ids);
     }
 }
+
+const HASWELL: &str = include_str!("../../../catalog/machines/haswell-2s.toml");
+const CXL: &str = include_str!("../../../catalog/machines/cxl-2s.toml");
+const NAPLES: &str = include_str!("../../../catalog/machines/naples-2s.toml");
+
+/// `text` with the line that starts with `key` replaced by `new`.
+fn line(text: &str, key: &str, new: &str) -> String {
+    assert!(text.lines().any(|l| l.starts_with(key)), "no line `{key}`");
+    let lines = text.lines().map(|l| if l.starts_with(key) { new } else { l });
+    lines.map(|l| format!("{l}\n")).collect()
+}
+
+/// Refuses a machine file at the line that starts with `place`; the message must hold the parts.
+fn refused_at(text: &str, place: &str, parts: &[&str]) {
+    let e = Machine::from_toml("m.toml", text).expect_err("must be refused");
+    let at = text.lines().nth(e.line.wrapping_sub(1)).unwrap_or_default();
+    assert!(at.starts_with(place), "{e}\nat `{at}`");
+    for p in parts {
+        assert!(e.to_string().contains(p), "{e}: lacks `{p}`");
+    }
+}
+
+#[test]
+fn memory_is_bounded_in_all() {
+    let most = line(HASWELL, "per_node", "per_node = \"32 TiB\"");
+    assert_eq!(Machine::from_toml("m.toml", &most).unwrap().memory_bytes(), machine::MAX_MEMORY);
+    let more = line(HASWELL, "per_node", "per_node = \"33 TiB\"");
+    refused_at(&more, "per_node", &["the nodes have 66 TiB of memory in all; expected at most 64 TiB"]);
+    let one = format!("{HASWELL}\n[[node]]\nid = 1\nmemory = \"1024 TiB\"\n");
+    refused_at(&one, "memory = ", &["TiB of memory in all", "at most 64 TiB"]);
+}
+
+#[test]
+fn rates_of_next_to_nothing_are_refused() {
+    for (text, key, least) in [
+        (HASWELL, "llc_stream_gbps", "0.01"),
+        (HASWELL, "sustained_gbps", "0.01"),
+        (HASWELL, "sustained_ghz", "0.1"),
+        (HASWELL, "lines_sequential", "0.5"),
+        (HASWELL, "cap_gbps", "0.01"),
+        (NAPLES, "sustained_gbps = 18", "0.01"),
+    ] {
+        let (place, key) = (key, key.split(' ').next().unwrap());
+        for value in ["1e-6", "1e-300"] {
+            let wrong = line(text, place, &format!("{key} = {value}"));
+            refused_at(&wrong, key, &[&format!("`{key}` is "), &format!("expected a number from {least} to ")]);
+        }
+    }
+    let wrong = line(HASWELL, "llc_stream_gbps", "llc_stream_gbps = 1e300");
+    refused_at(&wrong, "llc_stream_gbps", &["is 1e300; expected"]);
+}
+
+#[test]
+fn zeroing_has_a_rate_above_zero() {
+    for key in ["zero_local_gbps", "zero_remote_gbps"] {
+        let own = format!("{HASWELL}\n[costs]\n{key} = 0\n");
+        refused_at(&own, key, &[&format!("`{key}` is 0; expected a number from 0.01 to 1000000")]);
+        let class = line(include_str!("../../../catalog/machines/classes/2012-15.toml"), key, &format!("{key} = 0"));
+        let find = |n: &str| (n == "classes/mine").then(|| ("mine.toml".to_string(), class.clone()));
+        let text = line(HASWELL, "class", "class = \"mine\"");
+        let e = Machine::from_toml_with("m.toml", &text, &find).expect_err("no rate").to_string();
+        assert!(e.starts_with("mine.toml:") && e.contains(&format!("`{key}` is 0; expected")), "{e}");
+    }
+    let slow = format!("{HASWELL}\n[costs]\nzero_local_gbps = 0.5\nhint_fault_ns = 0\n");
+    let costs = Machine::from_toml("m.toml", &slow).unwrap().costs;
+    assert_eq!((costs.zero_local_gbps, costs.hint_fault_ns), (0.5, 0.0));
+}
+
+#[test]
+fn a_transit_latency_needs_its_bandwidth() {
+    let without: String = CXL.lines().filter(|l| !l.starts_with("transit_gbps")).map(|l| format!("{l}\n")).collect();
+    assert!(without.contains("transit_hop_ns"));
+    refused_at(&without, "[[link]]", &["transit_gbps` is missing", "beside `transit_hop_ns`"]);
+}
+
+#[test]
+fn a_link_is_given_once() {
+    let link = |pairs: &str| {
+        format!("[[link]]\nkind = \"sockets\"\n{pairs}\npeak_gbps = 38.4\nsustained_gbps = 30\nhop_ns = 50\n")
+    };
+    let mine = |links: &str| format!("name = \"dl\"\ntitle = \"t\"\nextends = \"haswell-2s\"\n{links}");
+    let read = |links: &str| {
+        let find = |n: &str| (n == "haswell-2s").then(|| ("haswell-2s.toml".to_string(), HASWELL.to_string()));
+        Machine::from_toml_with("m.toml", &mine(links), &find)
+    };
+    assert!(read(&link("pairs = [[1, 0]]")).is_ok());
+    for (links, at) in [
+        (link("pairs = [[0, 1], [0, 1]]"), 6),
+        (link("pairs = [[0, 1], [1, 0]]"), 6),
+        (link("scope = \"all\"") + &link("pairs = [[1, 0]]"), 12),
+    ] {
+        let e = read(&links).expect_err("twice");
+        assert_eq!(e.line, at, "{e}");
+        assert!(e.what.starts_with("the link between sockets ") && e.what.ends_with(" is given twice"), "{e}");
+    }
+}
+
+#[test]
+fn an_incomplete_memory_section_names_its_place_and_key() {
+    let without: String = HASWELL.lines().filter(|l| !l.starts_with("per_node")).map(|l| format!("{l}\n")).collect();
+    refused_at(&without, "[memory]", &["`memory.per_node` is missing"]);
+}

@@ -8,9 +8,12 @@
 //! by a measured one; those are taken as they are.
 //! Units: ns, GB/s.
 
-use super::layers::{opt_positive, opt_up_to, Layers};
+use super::layers::{a_number, opt_up_to, opt_within, Layers};
+use super::layout::GBPS;
+use super::load::GHZ;
 use super::{Find, KernelCosts, Tlb};
 use crate::spec::{Doc, SpecError, Spot, Table};
+use std::ops::RangeInclusive;
 
 /// The classes that come with the program; `find` may replace them and add others (`--catalog` of the command).
 const CLASSES: [(&str, &str); 2] = [
@@ -20,6 +23,12 @@ const CLASSES: [(&str, &str); 2] = [
 
 /// Largest cost accepted, ns: ten seconds.
 const MAX_NS: f64 = 1e10;
+
+/// Legal times of a step of the page walk, ns.
+const WALK_NS: RangeInclusive<f64> = 1e-3..=1e6;
+
+/// Legal numbers of cache misses per walk.
+const MISSES: RangeInclusive<f64> = 1e-6..=4.0;
 
 type Field = (&'static str, fn(&mut KernelCosts) -> &mut f64);
 
@@ -37,8 +46,11 @@ const CPU: &[Field] = fields!(
     switch_same_ns switch_other_ns wake_ns tick_ns balance_cpu_ns fork_pte_ns fork_pmd_ns
 );
 
-/// Costs and rates that memory sets.
-const MEMORY: &[Field] = fields!(zero_local_gbps zero_remote_gbps copy_4k_local_ns copy_4k_remote_ns);
+/// Rates that memory sets; unlike a cost a rate of 0 would take for ever, so it is none.
+const RATES: &[Field] = fields!(zero_local_gbps zero_remote_gbps);
+
+/// Costs that memory sets.
+const MEMORY: &[Field] = fields!(copy_4k_local_ns copy_4k_remote_ns);
 
 /// Costs of section 5.
 const SHOOTDOWN: &[Field] =
@@ -75,11 +87,17 @@ impl Class {
     pub(super) fn on(&self, ghz: f64, ipc: f64) -> Result<(KernelCosts, Tlb), SpecError> {
         let root = self.doc.root();
         root.str("title")?;
-        let reference = required(&root, "reference_ghz", 100.0)?;
+        let reference = required(&root, "reference_ghz", &GHZ)?;
         let scale = reference / ghz * ipc;
         let mut costs = KernelCosts::default();
         for (section, fields, factor) in [("cpu", CPU, scale), ("memory", MEMORY, 1.0), ("shootdown", SHOOTDOWN, 1.0)] {
             let table = root.opt_table(section)?.ok_or_else(|| root.missing(section, "a table of costs"))?;
+            let rates = if section == "memory" { RATES } else { &[] };
+            // All are legal, whichever is missing first: another cost is not a slip for it.
+            fields.iter().chain(rates).for_each(|(key, _)| _ = table.has(key));
+            for (key, field) in rates {
+                *field(&mut costs) = required(&table, key, &GBPS)?;
+            }
             for (key, field) in fields {
                 let Some(x) = opt_up_to(&table, key, MAX_NS)? else { return Err(table.missing(key, "a cost")) };
                 *field(&mut costs) = x * factor;
@@ -90,11 +108,11 @@ impl Class {
         let tlb = Tlb {
             entries_4k: 0,
             entries_2m: 0,
-            base_ns: required(&walk, "base_ns", 1e6)?,
-            walk_4k_ns: required(&walk, "walk_4k_ns", 1e6)?,
-            walk_4k_guest_ns: required(&walk, "walk_4k_guest_ns", 1e6)?,
-            leaf_miss: required(&walk, "leaf_miss", 4.0)?,
-            leaf_miss_guest: required(&walk, "leaf_miss_guest", 4.0)?,
+            base_ns: required(&walk, "base_ns", &WALK_NS)?,
+            walk_4k_ns: required(&walk, "walk_4k_ns", &WALK_NS)?,
+            walk_4k_guest_ns: required(&walk, "walk_4k_guest_ns", &WALK_NS)?,
+            leaf_miss: required(&walk, "leaf_miss", &MISSES)?,
+            leaf_miss_guest: required(&walk, "leaf_miss_guest", &MISSES)?,
             nested: false,
         };
         walk.finish()?;
@@ -103,17 +121,22 @@ impl Class {
     }
 }
 
-fn required(t: &Table, key: &str, most: f64) -> Result<f64, SpecError> {
-    opt_positive(t, key, most)?.ok_or_else(|| t.missing(key, "a number above 0"))
+fn required(t: &Table, key: &str, range: &RangeInclusive<f64>) -> Result<f64, SpecError> {
+    opt_within(t, key, range)?.map(|x| x.value).ok_or_else(|| t.missing(key, &a_number(range)))
 }
 
 /// Replaces the costs a machine states itself (`[costs]`); they are taken unscaled.
 ///
 /// # Errors
-/// An unknown key or a negative cost.
+/// An unknown key, a negative cost, a rate of next to nothing.
 pub(super) fn replace(costs: &mut KernelCosts, own: Layers) -> Result<(), SpecError> {
     for (key, field) in [CPU, MEMORY, SHOOTDOWN].into_iter().flatten() {
         if let Some(x) = own.opt_up_to(key, MAX_NS)? {
+            *field(costs) = x;
+        }
+    }
+    for (key, field) in RATES {
+        if let Some(x) = own.opt_within(key, &GBPS)? {
             *field(costs) = x;
         }
     }

@@ -37,6 +37,8 @@ pub(super) struct Entry {
     pub cpus: CpuSet,
     pub socket: u32,
     pub memory: Memory,
+    /// Where the size of that memory stands.
+    pub memory_at: Spot<()>,
     pub kind: MemoryKind,
     pub tier: u8,
 }

@@ -9,7 +9,7 @@
 //! keys that no machine file may have.
 
 use super::{size, Find};
-use crate::spec::{Doc, SpecError, Spot, Table};
+use crate::spec::{shown, Doc, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
 
 /// Longest chain of `extends`.
@@ -140,13 +140,17 @@ impl<'a> Layers<'a> {
     pub(super) fn opt_matrix(&self, key: &str) -> Result<Option<Spot<Vec<Vec<f64>>>>, SpecError> {
         self.nearest(|t| t.opt_matrix(key))
     }
-    /// A number above zero and at most `most`, if present.
-    pub(super) fn opt_positive(&self, key: &str, most: f64) -> Result<Option<f64>, SpecError> {
-        self.nearest(|t| opt_positive(t, key, most))
+    /// A number of `range`, with its place, if present.
+    pub(super) fn opt_spot(&self, key: &str, range: &RangeInclusive<f64>) -> Result<Option<Spot<f64>>, SpecError> {
+        self.nearest(|t| opt_within(t, key, range))
     }
-    /// A number above zero and at most `most`.
-    pub(super) fn positive(&self, key: &str, most: f64) -> Result<f64, SpecError> {
-        self.opt_positive(key, most)?.ok_or_else(|| self.missing(key, "a number above 0"))
+    /// A number of `range`, if present.
+    pub(super) fn opt_within(&self, key: &str, range: &RangeInclusive<f64>) -> Result<Option<f64>, SpecError> {
+        Ok(self.opt_spot(key, range)?.map(|x| x.value))
+    }
+    /// A number of `range`.
+    pub(super) fn within(&self, key: &str, range: &RangeInclusive<f64>) -> Result<f64, SpecError> {
+        self.opt_within(key, range)?.ok_or_else(|| self.missing(key, &a_number(range)))
     }
     /// A number from zero to `most`, if present.
     pub(super) fn opt_up_to(&self, key: &str, most: f64) -> Result<Option<f64>, SpecError> {
@@ -184,13 +188,18 @@ pub(super) fn placed(e: SpecError) -> SpecError {
     SpecError { line: e.line.max(1), column: e.column.max(1), ..e }
 }
 
-/// A number above zero and at most `most` of one table, if present.
-pub(super) fn opt_positive(t: &Table, key: &str, most: f64) -> Result<Option<f64>, SpecError> {
+/// A number of `range` of one table, with its place, if present.
+pub(super) fn opt_within(t: &Table, key: &str, range: &RangeInclusive<f64>) -> Result<Option<Spot<f64>>, SpecError> {
     let Some(x) = t.opt_f64(key)? else { return Ok(None) };
-    if x.value > 0.0 && x.value <= most {
-        return Ok(Some(x.value));
+    if range.contains(&x.value) {
+        return Ok(Some(x));
     }
-    Err(x.error(format!("`{key}` is {}", x.value), format!("a number above 0, at most {most}")))
+    Err(x.error(format!("`{key}` is {}", shown(x.value)), a_number(range)))
+}
+
+/// `range` in words.
+pub(super) fn a_number(range: &RangeInclusive<f64>) -> String {
+    format!("a number from {} to {}", range.start(), range.end())
 }
 
 /// A number from zero to `most` of one table, if present.
@@ -199,5 +208,5 @@ pub(super) fn opt_up_to(t: &Table, key: &str, most: f64) -> Result<Option<f64>, 
     if (0.0..=most).contains(&x.value) {
         return Ok(Some(x.value));
     }
-    Err(x.error(format!("`{key}` is {}", x.value), format!("a number from 0 to {most}")))
+    Err(x.error(format!("`{key}` is {}", shown(x.value)), a_number(&(0.0..=most))))
 }

@@ -10,10 +10,11 @@
 //! and no LLC a node.
 
 use super::index::{Draft, Entry, Layout, Memory};
-use super::layers::{opt_positive, Layers};
+use super::layers::{opt_within, Layers};
 use super::{cpulist, size, MemoryKind};
 use crate::spec::{SpecError, Spot, Table};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// Most nodes of a machine (the kernel's largest `NODES_SHIFT` is 10).
 pub const MAX_NODES: usize = 1_024;
@@ -21,14 +22,20 @@ pub const MAX_NODES: usize = 1_024;
 /// Most logical CPUs of a machine.
 pub const MAX_CPUS: usize = cpulist::MAX_COUNT;
 
-/// Largest bandwidth accepted, GB/s.
-pub(super) const MAX_GBPS: f64 = 1e6;
+/// Most memory of all nodes together, bytes: what Linux maps with four levels of page tables
+/// (Documentation/arch/x86/x86_64/mm.rst). The simulator's own memory grows with it, by some 6 MiB per TiB.
+pub const MAX_MEMORY: u64 = 64 << 40;
+
+/// Bandwidths accepted, GB/s: below the least a run would not end.
+pub(super) const GBPS: RangeInclusive<f64> = 0.01..=1e6;
 
 /// What `[memory]` says for nodes that say nothing themselves.
 struct Defaults {
-    bytes: Option<u64>,
+    bytes: Option<Spot<u64>>,
     peak_gbps: Option<f64>,
     sustained_gbps: Option<f64>,
+    /// What to say where a node needs what is missing here.
+    lacks: Option<SpecError>,
 }
 
 /// Reads the layout of a machine; `llc_bytes` is the size of an LLC that states none.
@@ -63,6 +70,7 @@ pub(super) fn read(root: &Layers, llc_bytes: u64) -> Result<Layout, SpecError> {
     if draft.nodes.values().all(|n| n.memory.bytes == 0) {
         return Err(root.error("the machine has no memory", "at least one node with `memory` above 0"));
     }
+    draft.refuse_too_much_memory()?;
     draft.build()
 }
 
@@ -115,24 +123,27 @@ impl Regular {
 impl Defaults {
     fn read(root: &Layers) -> Result<Self, SpecError> {
         let t = root.sub("memory")?;
-        let d = Self {
-            bytes: t.opt_size("per_node")?,
-            peak_gbps: t.opt_positive("peak_gbps", MAX_GBPS)?,
-            sustained_gbps: t.opt_positive("sustained_gbps", MAX_GBPS)?,
-        };
-        if let (Some(peak), Some(sustained)) = (d.peak_gbps, d.sustained_gbps) {
-            if sustained > peak {
-                return Err(
-                    t.error(format!("sustained {sustained} GB/s is above the peak of {peak}"), "at most the peak")
-                );
-            }
+        let bytes = t.opt_str("per_node")?.map(|s| size::read(&s).map(|bytes| s.map(|_| bytes))).transpose()?;
+        let (peak, sustained) = (t.opt_spot("peak_gbps", &GBPS)?, t.opt_spot("sustained_gbps", &GBPS)?);
+        if let (Some(peak), Some(sustained)) = (&peak, &sustained) {
+            at_most_peak(sustained, peak.value)?;
         }
+        let given =
+            [("per_node", bytes.is_some()), ("peak_gbps", peak.is_some()), ("sustained_gbps", sustained.is_some())];
+        let absent = given.iter().find(|(_, given)| !given).map(|(key, _)| *key);
+        let expected = "`per_node`, `peak_gbps` and `sustained_gbps`, for nodes that say nothing themselves";
+        let lacks = match absent {
+            Some(_) if t.is_empty() => Some(root.missing("memory", expected)),
+            absent => absent.map(|key| t.missing(key, expected)),
+        };
         t.finish()?;
-        Ok(d)
+        Ok(Self { bytes, peak_gbps: peak.map(|p| p.value), sustained_gbps: sustained.map(|s| s.value), lacks })
     }
-    /// The memory of a node that says nothing itself.
-    fn memory(&self) -> Option<Memory> {
-        Some(Memory { bytes: self.bytes?, peak_gbps: self.peak_gbps?, sustained_gbps: self.sustained_gbps? })
+    /// The memory of a node that says nothing itself, and where its size stands.
+    fn memory(&self) -> Option<(Memory, Spot<()>)> {
+        let bytes = self.bytes.clone()?;
+        let memory = Memory { bytes: bytes.value, peak_gbps: self.peak_gbps?, sustained_gbps: self.sustained_gbps? };
+        Some((memory, bytes.map(|_| ())))
     }
 }
 
@@ -198,21 +209,34 @@ impl Draft {
         Ok(())
     }
 
+    /// Refuses more than [`MAX_MEMORY`] in all, at the size of the largest node.
+    fn refuse_too_much_memory(&self) -> Result<(), SpecError> {
+        let total = self.nodes.values().fold(0u64, |sum, n| sum.saturating_add(n.memory.bytes));
+        match self.nodes.values().max_by_key(|n| n.memory.bytes) {
+            Some(largest) if total > MAX_MEMORY => {
+                let what = format!("the nodes have {} of memory in all", size::short(total));
+                Err(largest.memory_at.error(what, format!("at most {}", size::short(MAX_MEMORY))))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Adds the nodes, cores and LLCs of a regular machine.
     fn fill(&mut self, shape: &Regular, defaults: &Defaults, llc_bytes: u64) -> Result<(), SpecError> {
         let set = |cores: std::ops::Range<usize>| shape.place.clone().map(|()| shape.cpus(cores));
         for node in 0..shape.nodes() {
             let first = node * shape.cores_per_node;
             if let std::collections::btree_map::Entry::Vacant(free) = self.nodes.entry(node as u32) {
-                let missing = || {
-                    let expected =
-                        "`per_node`, `peak_gbps` and `sustained_gbps`, for nodes that say nothing themselves";
-                    shape.place.error("`[memory]` is missing or incomplete", expected)
+                let lacks = || match &defaults.lacks {
+                    Some(e) => e.clone(),
+                    None => shape.place.error("`[memory]` is missing", "the memory of a node"),
                 };
+                let (memory, memory_at) = defaults.memory().ok_or_else(lacks)?;
                 free.insert(Entry {
                     cpus: set(first..first + shape.cores_per_node),
                     socket: (node / shape.nodes_per_socket) as u32,
-                    memory: defaults.memory().ok_or_else(missing)?,
+                    memory,
+                    memory_at,
                     kind: MemoryKind::Dram,
                     tier: 0,
                 });
@@ -225,29 +249,40 @@ impl Draft {
     }
 }
 
+/// Refuses a bandwidth that is more than the peak, at its place.
+pub(super) fn at_most_peak(sustained: &Spot<f64>, peak: f64) -> Result<(), SpecError> {
+    if sustained.value <= peak {
+        return Ok(());
+    }
+    let what = format!("sustained {} GB/s is above the peak of {peak}", sustained.value);
+    Err(sustained.error(what, "at most the peak"))
+}
+
 impl Entry {
     /// The rest of a `[[node]]`.
     fn read(t: Table, cpus: Spot<Vec<u32>>, socket: u32, defaults: &Defaults) -> Result<Self, SpecError> {
-        let bytes = t.opt_str("memory")?.map(|s| size::read(&s)).transpose()?.or(defaults.bytes);
-        let peak_gbps = opt_positive(&t, "peak_gbps", MAX_GBPS)?.or(defaults.peak_gbps);
-        let sustained_gbps = opt_positive(&t, "sustained_gbps", MAX_GBPS)?.or(defaults.sustained_gbps);
+        let own = t.opt_str("memory")?.map(|s| size::read(&s).map(|bytes| s.map(|_| bytes))).transpose()?;
+        let bytes = own.or_else(|| defaults.bytes.clone());
+        let peak_gbps = opt_within(&t, "peak_gbps", &GBPS)?.map(|p| p.value).or(defaults.peak_gbps);
+        let sustained = opt_within(&t, "sustained_gbps", &GBPS)?;
+        let sustained_gbps = sustained.as_ref().map(|s| s.value).or(defaults.sustained_gbps);
         let bandwidth = "a number above 0, GB/s, here or in `[memory]`";
+        let bytes = bytes.ok_or_else(|| t.missing("memory", size::EXPECTED))?;
         let memory = Memory {
-            bytes: bytes.ok_or_else(|| t.missing("memory", size::EXPECTED))?,
+            bytes: bytes.value,
             peak_gbps: peak_gbps.ok_or_else(|| t.missing("peak_gbps", bandwidth))?,
             sustained_gbps: sustained_gbps.ok_or_else(|| t.missing("sustained_gbps", bandwidth))?,
         };
-        if memory.sustained_gbps > memory.peak_gbps {
-            let what = format!("sustained {} GB/s is above the peak of {}", memory.sustained_gbps, memory.peak_gbps);
-            return Err(t.error(what, "at most the peak"));
-        }
+        // A default of `[memory]` that is above the node's own peak is wrong at the node.
+        let sustained = sustained.unwrap_or_else(|| cpus.clone().map(|_| memory.sustained_gbps));
+        at_most_peak(&sustained, memory.peak_gbps)?;
         let kind = match t.opt_str("kind")? {
             None => MemoryKind::Dram,
             Some(k) => kind(&k)?,
         };
         let tier = t.opt_int("tier", 0..=255)?.map_or(0, |n| n.value as u8);
         t.finish()?;
-        Ok(Self { cpus, socket, memory, kind, tier })
+        Ok(Self { cpus, socket, memory, memory_at: bytes.map(|_| ()), kind, tier })
     }
 }
 

@@ -13,10 +13,11 @@
 //! of its own, which is reached through that. The routes themselves are made in `routes.rs`.
 
 use super::index::Layout;
-use super::layers::{opt_positive, opt_up_to, Layers};
-use super::layout::MAX_GBPS;
+use super::layers::{opt_up_to, opt_within, Layers};
+use super::layout::{at_most_peak, GBPS};
 use super::{cpulist, Link};
-use crate::spec::{SpecError, Spot, Table};
+use crate::spec::{shown, SpecError, Spot, Table};
+use std::collections::BTreeSet;
 
 /// Most links of a machine.
 const MAX_LINKS: usize = 8_192;
@@ -116,22 +117,22 @@ impl Head {
             _ => return Err(t.missing("pairs", "either `pairs = [[0, 1], ...]` or `scope`")),
         };
         let gbps = "a number above 0, GB/s per direction";
-        let peak_gbps = opt_positive(&t, "peak_gbps", MAX_GBPS)?.ok_or_else(|| t.missing("peak_gbps", gbps))?;
-        let sustained_gbps =
-            opt_positive(&t, "sustained_gbps", MAX_GBPS)?.ok_or_else(|| t.missing("sustained_gbps", gbps))?;
-        if sustained_gbps > peak_gbps {
-            let what = format!("sustained {sustained_gbps} GB/s is above the peak of {peak_gbps}");
-            return Err(t.error(what, "at most the peak"));
-        }
+        let rate = |key: &str| opt_within(&t, key, &GBPS)?.ok_or_else(|| t.missing(key, gbps));
+        let (peak, sustained) = (rate("peak_gbps")?, rate("sustained_gbps")?);
+        at_most_peak(&sustained, peak.value)?;
         let hop_ns =
             opt_up_to(&t, "hop_ns", 1e6)?.ok_or_else(|| t.missing("hop_ns", "extra latency of the hop, ns"))?;
-        let transit = match at.value.as_str() {
-            "nodes" => opt_positive(&t, "transit_gbps", MAX_GBPS)?
-                .zip(Some(opt_up_to(&t, "transit_hop_ns", 1e6)?.unwrap_or(0.0))),
-            _ => None,
-        };
+        let transit = if at.value == "nodes" { transit(&t)? } else { None };
         t.finish()?;
-        Ok(Self { at, pairs, peak_gbps, sustained_gbps, hop_ns, transit })
+        Ok(Self { at, pairs, peak_gbps: peak.value, sustained_gbps: sustained.value, hop_ns, transit })
+    }
+
+    /// An error about its pairs, at the list of them if there is one.
+    fn wrong_pair(&self, what: String, expected: &str) -> SpecError {
+        match &self.pairs {
+            Pairs::List(list) => list.error(what, expected),
+            _ => self.at.error(what, expected),
+        }
     }
 
     /// The link of a pair under a name.
@@ -139,13 +140,9 @@ impl Head {
         Link { name, peak_gbps: self.peak_gbps, sustained_gbps: self.sustained_gbps, hop_latency_ns: self.hop_ns }
     }
 
-    /// Dense pairs among `count` ends; `index` finds an end by what the file calls it.
-    fn pairs(
-        &self,
-        count: usize,
-        socket: impl Fn(usize) -> usize,
-        index: impl Fn(u32) -> Option<usize>,
-    ) -> Result<Vec<(usize, usize)>, SpecError> {
+    /// Dense pairs among the ends that the file calls `ids`, in the order of their indices.
+    fn pairs(&self, ids: &[u32], socket: impl Fn(usize) -> usize) -> Result<Vec<(usize, usize)>, SpecError> {
+        let count = ids.len();
         let all = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
         let list = match &self.pairs {
             Pairs::None => return Ok(Vec::new()),
@@ -154,8 +151,10 @@ impl Head {
             Pairs::List(list) => list,
         };
         let end = |x: f64| {
-            let known = (x.fract() == 0.0 && (0.0..=f64::from(cpulist::MAX_ID)).contains(&x)).then(|| index(x as u32));
-            known.flatten().ok_or_else(|| list.error(format!("no end {x} among the {}", self.at.value), "existing ids"))
+            ids.iter().position(|id| f64::from(*id) == x).ok_or_else(|| {
+                let what = format!("no end {} among the {}", shown(x), self.at.value);
+                list.error(what, format!("ends among {}", cpulist::format(ids)))
+            })
         };
         let mut out = Vec::new();
         for pair in &list.value {
@@ -168,27 +167,52 @@ impl Head {
     }
 }
 
+/// `transit_gbps` and `transit_hop_ns`, which says something about the first.
+fn transit(t: &Table) -> Result<Option<(f64, f64)>, SpecError> {
+    match (opt_within(t, "transit_gbps", &GBPS)?, opt_up_to(t, "transit_hop_ns", 1e6)?) {
+        (None, None) => Ok(None),
+        (Some(gbps), ns) => Ok(Some((gbps.value, ns.unwrap_or(0.0)))),
+        (None, Some(_)) => Err(t.missing("transit_gbps", "the cap of that way, GB/s, beside `transit_hop_ns`")),
+    }
+}
+
+/// Refuses two links between the same ends: they would share a name, and a slip of the pen would double a bandwidth.
+fn refuse_twice(heads: &[Head], ends: &[Vec<(usize, usize)>], sockets: &[u32], nodes: &[u32]) -> Result<(), SpecError> {
+    let mut seen = BTreeSet::new();
+    for (h, pairs) in heads.iter().zip(ends) {
+        let between_sockets = h.at.value == "sockets";
+        let ids = if between_sockets { sockets } else { nodes };
+        for &(a, b) in pairs {
+            if !seen.insert((between_sockets, a.min(b), a.max(b))) {
+                let what = format!("the link between {} {} and {} is given twice", h.at.value, ids[a], ids[b]);
+                return Err(h.wrong_pair(what, "each pair once, with the bandwidth of parallel links added up"));
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Graph {
     fn build(layout: &Layout, heads: &[Head], rule: Rule) -> Result<Self, SpecError> {
-        let nodes = layout.nodes.len();
         let mut g = Self {
             links: Vec::new(),
             place: heads.first().map(|h| h.at.clone().map(|_| ())),
             rule,
             home: Vec::new(),
-            edges: vec![Vec::new(); layout.sockets + nodes],
+            edges: vec![Vec::new(); layout.sockets + layout.nodes.len()],
             inner: Vec::new(),
-            port: vec![None; nodes],
+            port: vec![None; layout.nodes.len()],
         };
-        let node = |id: u32| layout.nodes.iter().position(|n| n.id == id);
-        let socket = |s: u32| ((s as usize) < layout.sockets).then_some(s as usize);
+        let nodes: Vec<u32> = layout.nodes.iter().map(|n| n.id).collect();
+        let sockets: Vec<u32> = (0..layout.sockets as u32).collect();
         let mut ends: Vec<Vec<(usize, usize)>> = Vec::new();
         for h in heads {
             ends.push(match h.at.value.as_str() {
-                "sockets" => h.pairs(layout.sockets, |s| s, socket)?,
-                _ => h.pairs(nodes, |n| layout.nodes[n].socket, node)?,
+                "sockets" => h.pairs(&sockets, |s| s)?,
+                _ => h.pairs(&nodes, |n| layout.nodes[n].socket)?,
             });
         }
+        refuse_twice(heads, &ends, &sockets, &nodes)?;
         g.home = homes(layout, heads, &ends);
         for (h, pairs) in heads.iter().zip(&ends) {
             match h.at.value.as_str() {
@@ -200,7 +224,7 @@ impl Graph {
                 _ if g.port.iter().any(Option::is_some) => {
                     return Err(h.at.error("ports are declared twice", "one `[[link]]` of kind `ports`"));
                 }
-                _ => (0..nodes).filter(|&n| !layout.nodes[n].cpus.is_empty()).for_each(|n| {
+                _ => (0..nodes.len()).filter(|&n| !layout.nodes[n].cpus.is_empty()).for_each(|n| {
                     g.port[n] = Some(g.add(h.link(format!("node{}-port", layout.nodes[n].id))));
                 }),
             }

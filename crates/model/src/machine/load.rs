@@ -7,9 +7,11 @@
 
 use super::class::{self, Class};
 use super::layers::{chain, placed, Layers};
+use super::layout::GBPS;
 use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Fill, Find, Machine, Stream, Tlb};
 use crate::catalog::is_path;
 use crate::spec::{check_title, SpecError, Spot, Table};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Largest machine or import file read, bytes.
@@ -17,6 +19,22 @@ pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Factor between a machine's cycles per instruction and those of its cost class.
 const IPC: f64 = 1.0;
+
+// Least values are below every machine there is; with less a run of a second would take hours.
+/// Legal clocks, GHz.
+pub(super) const GHZ: RangeInclusive<f64> = 0.1..=20.0;
+
+/// Legal latencies of caches, ns or cycles.
+const LATENCY: RangeInclusive<f64> = 0.1..=1e4;
+
+/// Legal times of one line between the caches of cores, ns.
+const TRANSFER_NS: RangeInclusive<f64> = 0.01..=1e4;
+
+/// Legal numbers of lines in flight.
+const LINES: RangeInclusive<f64> = 0.5..=1e4;
+
+/// Legal factors between cycles per instruction.
+const SCALE: RangeInclusive<f64> = 0.01..=100.0;
 
 /// `node_reclaim_distance` where a machine says nothing (kernel-scheduler.md: 30 generic).
 const NODE_RECLAIM_DISTANCE: i64 = 30;
@@ -184,9 +202,9 @@ fn check_name(name: &Spot<String>) -> Result<(), SpecError> {
 fn clock(root: &Layers) -> Result<Clock, SpecError> {
     let t = root.need("clock", "`base_ghz`, `sustained_ghz` and `single_ghz`")?;
     let clock = Clock {
-        base_ghz: t.positive("base_ghz", 20.0)?,
-        sustained_ghz: t.positive("sustained_ghz", 20.0)?,
-        single_ghz: t.positive("single_ghz", 20.0)?,
+        base_ghz: t.within("base_ghz", &GHZ)?,
+        sustained_ghz: t.within("sustained_ghz", &GHZ)?,
+        single_ghz: t.within("single_ghz", &GHZ)?,
     };
     if clock.sustained_ghz > clock.single_ghz {
         let what = format!(
@@ -205,10 +223,10 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
     let llc_bytes = t.size("llc")?;
     let cache = Cache {
         l2_bytes: t.size("l2")?,
-        l2_cycles: t.positive("l2_cycles", 1e4)?,
-        llc_latency_ns: t.positive("llc_ns", 1e4)?,
-        llc_stream_gbps: t.positive("llc_stream_gbps", layout::MAX_GBPS)?,
-        llc_port_gbps: t.opt_positive("llc_port_gbps", layout::MAX_GBPS)?,
+        l2_cycles: t.within("l2_cycles", &LATENCY)?,
+        llc_latency_ns: t.within("llc_ns", &LATENCY)?,
+        llc_stream_gbps: t.within("llc_stream_gbps", &GBPS)?,
+        llc_port_gbps: t.opt_within("llc_port_gbps", &GBPS)?,
         source_snoop: match t.opt_str("snoop")? {
             None => false,
             Some(s) if s.value == "filtered" => false,
@@ -218,7 +236,7 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
                 return Err(e.near(&s.value, ["source", "filtered"]));
             }
         },
-        transfer_ns: t.opt_positive("transfer_ns", 1e4)?,
+        transfer_ns: t.opt_within("transfer_ns", &TRANSFER_NS)?,
         fill: fill(&t)?,
     };
     if llc_bytes == 0 {
@@ -230,7 +248,7 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
 
 /// `fill_bypass` and `fill_gbps`: both or neither.
 fn fill(t: &Layers) -> Result<Option<Fill>, SpecError> {
-    match (t.opt_size("fill_bypass")?, t.opt_positive("fill_gbps", layout::MAX_GBPS)?) {
+    match (t.opt_size("fill_bypass")?, t.opt_within("fill_gbps", &GBPS)?) {
         (None, None) => Ok(None),
         (Some(bypass_bytes), Some(gbps)) => Ok(Some(Fill { bypass_bytes, gbps })),
         (Some(_), None) => Err(t.missing("fill_gbps", "what one thread fills beside its memory, beside `fill_bypass`")),
@@ -243,9 +261,9 @@ fn fill(t: &Layers) -> Result<Option<Fill>, SpecError> {
 fn stream(root: &Layers) -> Result<Stream, SpecError> {
     let t = root.need("stream", "`lines_sequential`, `lines_random` and `cap_gbps` of one thread")?;
     let stream = Stream {
-        lines_sequential: t.positive("lines_sequential", 1e4)?,
-        lines_random: t.positive("lines_random", 1e4)?,
-        cap_gbps: t.positive("cap_gbps", layout::MAX_GBPS)?,
+        lines_sequential: t.within("lines_sequential", &LINES)?,
+        lines_random: t.within("lines_random", &LINES)?,
+        cap_gbps: t.within("cap_gbps", &GBPS)?,
     };
     t.finish()?;
     Ok(stream)
@@ -255,7 +273,7 @@ fn stream(root: &Layers) -> Result<Stream, SpecError> {
 fn costs_and_tlb(root: &Layers, clock: &Clock, find: &Find) -> Result<(super::KernelCosts, Tlb), SpecError> {
     let name =
         root.opt_str("class")?.ok_or_else(|| root.missing("class", "a cost class: \"modern\" or \"2012-15\""))?;
-    let ipc = root.opt_positive("ipc", 100.0)?.unwrap_or(IPC);
+    let ipc = root.opt_within("ipc", &SCALE)?.unwrap_or(IPC);
     let (mut costs, mut tlb) = Class::find(&name, find)?.on(clock.sustained_ghz, ipc)?;
     class::replace(&mut costs, root.sub("costs")?)?;
     let t = root.need("tlb", "at least `entries_4k` and `entries_2m`")?;

@@ -10,10 +10,13 @@
 use super::index::Layout;
 use super::layers::Layers;
 use super::links::Graph;
-use crate::spec::{SpecError, Spot};
+use crate::spec::{shown, SpecError, Spot};
 
 /// Largest latency accepted, ns: one millisecond.
 const MAX_LATENCY_NS: f64 = 1e6;
+
+/// Least latency accepted, ns.
+const MIN_LATENCY_NS: f64 = 1.0;
 
 /// The three matrices of a machine.
 pub(super) struct Matrices {
@@ -170,9 +173,9 @@ fn hop_by_distance(distance: &[Vec<u8>]) -> Vec<Vec<u8>> {
 fn latencies(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<Vec<Vec<f64>>, SpecError> {
     square(m, n)?;
     for (i, row) in m.value.iter().enumerate() {
-        if let Some(j) = row.iter().position(|&x| x <= 0.0 || x > MAX_LATENCY_NS) {
-            let what = format!("latency from row {i} to {j} is {} ns", row[j]);
-            return Err(m.error(what, format!("above 0, at most {MAX_LATENCY_NS} ns")));
+        if let Some(j) = row.iter().position(|x| !(MIN_LATENCY_NS..=MAX_LATENCY_NS).contains(x)) {
+            let what = format!("latency from row {i} to {j} is {} ns", shown(row[j]));
+            return Err(m.error(what, format!("{MIN_LATENCY_NS} to {MAX_LATENCY_NS} ns")));
         }
     }
     Ok(m.value.clone())

@@ -32,7 +32,7 @@ mod shorthand;
 mod show;
 pub mod size;
 
-pub use layout::{MAX_CPUS, MAX_NODES};
+pub use layout::{MAX_CPUS, MAX_MEMORY, MAX_NODES};
 pub use load::{load, read_text, MAX_FILE_BYTES};
 pub use show::{show, summary};
 
