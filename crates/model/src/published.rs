@@ -199,7 +199,7 @@ impl Published {
 /// Parses a published table.
 ///
 /// # Errors
-/// Syntax, an unknown key, a wrong kind, a baseline that is no column, a row with too few or too many
+/// Syntax, an unknown key, a wrong kind, a baseline that is no column, no row at all, a row with too few or too many
 /// values, or a calibration of anything but the baseline's elapsed time.
 pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
     let doc = Doc::parse(file, text)?;
@@ -217,13 +217,16 @@ pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
     let Columns { list, baseline: index } = shared.unwrap_or(Columns { list: Vec::new(), baseline: 0 });
     let published = Published {
         name: root.str("name")?,
-        title: root.str("title")?.value,
+        title: root.title()?,
         source: root.str("source")?.value,
         about: root.opt_str("about")?.map(|s| s.value.trim().to_string()).unwrap_or_default(),
         baseline: index,
         columns: list,
         blocks,
     };
+    if published.blocks.iter().all(|b| b.rows.is_empty()) {
+        return Err(root.missing("blocks.rows", "at least one block with a row: a table without figures shows nothing"));
+    }
     root.finish()?;
     Ok(published)
 }
@@ -282,7 +285,7 @@ fn block(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, SpecError> {
     let rows = t.tables("rows")?.into_iter().map(|r| row(r, &of.list)).collect::<Result<_, _>>()?;
     let block = Block {
         group: t.str("group")?.value,
-        machine: t.str("machine")?,
+        machine: machine(&t)?,
         run,
         columns: own,
         sum_of,
@@ -292,6 +295,15 @@ fn block(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, SpecError> {
     };
     t.finish()?;
     Ok(block)
+}
+
+/// The machine a block was measured on.
+fn machine(t: &Table<'_>) -> Result<Spot<String>, SpecError> {
+    let machine = t.str("machine")?;
+    match machine.value.trim() {
+        "" => Err(machine.error("`machine` is empty", "a machine (`numalab list machines`)")),
+        _ => Ok(machine),
+    }
 }
 
 fn block_run(t: &Table<'_>) -> Result<BlockRun, SpecError> {
@@ -527,6 +539,9 @@ mod tests {
             (file(&row.replace("\"lower\"", "\"lowr\""), ""), "did you mean `lower`?"),
             (file(&row.replace("unit", "units"), ""), "`blocks[0].rows[0].unit` is missing"),
             (file(row, "").replace("baseline = \"a\"", "baseline = \"b\""), "no column `b`; expected one of a"),
+            (file(row, "").replace("\"t\"", "\"\""), "x:2:9: `title` is empty"),
+            (file(row, "").replace("\"m\"", "\"\""), "`machine` is empty; expected a machine"),
+            (file("", ""), "`blocks.rows` is missing; expected at least one block with a row"),
             (file(&row.replace("unit", "form = \"recip\", unit"), ""), "did you mean `reciprocal`?"),
             (file(&row.replace("unit", "stat = \"hmeen\", unit"), ""), "did you mean `hmean`?"),
             (

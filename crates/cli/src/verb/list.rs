@@ -117,6 +117,10 @@ fn title(context: &Context, folder: Folder, name: &str) -> Result<String, Failur
         }
         Folder::Workload => sources::workload(context, &spot)?.title().to_string(),
         Folder::Experiment => experiment::parse(&file.label, &file.text)?.1.title,
-        Folder::Published => published::parse(&file.label, &file.text)?.title,
+        Folder::Published => {
+            let published = published::parse(&file.label, &file.text)?;
+            file.check_name(&published.name)?;
+            published.title
+        }
     })
 }

@@ -212,6 +212,7 @@ fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Va
 fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Value), Failure> {
     let file = context.catalog.find(Folder::Published, name)?;
     let p = published::parse(&file.label, &file.text)?;
+    file.check_name(&p.name)?;
     let mut text = format!("{}: {}\n{}\n{}\n", p.name.value, p.title, p.source, p.about);
     for b in &p.blocks {
         let _ = write!(
