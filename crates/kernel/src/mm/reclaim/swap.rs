@@ -7,8 +7,8 @@ use crate::mm::{CHUNK_PAGES, PAGE_BYTES};
 crate::tunables! {
     /// The swap device.
     pub struct SwapTunables: "swap" {
-        /// Size; 0 for no swap.
-        size_mb: u64 = 0, "MiB", "swapon", range 0..=16_777_216;
+        /// Size, at most 1 TiB; 0 for no swap.
+        size_mb: u64 = 0, "MiB", "swapon", range 0..=1_048_576;
         /// Sustained time to write a page.
         write_page_ns: u32 = 8000, "ns", "model", range 0..=1_000_000_000;
         /// Time to read a page at random.
@@ -28,7 +28,8 @@ pub struct SwapDevice {
     used: Vec<u16>,
     /// Clusters without a used slot.
     empty: BitTree,
-    /// What each slot remembers of its page.
+    /// What each slot remembers of its page, up to the highest slot that ever did: slots are taken from the lowest,
+    /// so this grows with what is swapped out, not with the device.
     shadows: Vec<Shadow>,
 }
 
@@ -38,8 +39,8 @@ impl SwapDevice {
         // Whole clusters: an odd half at the end is left unused.
         let slots = ((mib << 20) / PAGE_BYTES) as usize / CLUSTER * CLUSTER;
         let clusters = slots / CLUSTER;
-        let shadows = vec![Shadow::default(); slots];
-        Self { free: BitTree::full(slots), used: vec![0; clusters], empty: BitTree::full(clusters), shadows }
+        let (free, empty) = (BitTree::full(slots), BitTree::full(clusters));
+        Self { free, used: vec![0; clusters], empty, shadows: Vec::new() }
     }
     /// Free slots.
     #[inline]
@@ -71,9 +72,14 @@ impl SwapDevice {
     }
     /// Notes what is to be known of the page of a slot when it comes back.
     pub fn remember(&mut self, slot: u32, shadow: Shadow) {
-        if let Some(s) = self.shadows.get_mut(slot as usize) {
-            *s = shadow;
+        let slot = slot as usize;
+        if slot >= self.used.len() * CLUSTER {
+            return;
         }
+        if slot >= self.shadows.len() {
+            self.shadows.resize(slot + 1, Shadow::default());
+        }
+        self.shadows[slot] = shadow;
     }
     /// What is known of the page of a slot.
     pub fn recall(&self, slot: u32) -> Shadow {
@@ -87,7 +93,9 @@ impl SwapDevice {
         }
         let used = &mut self.used[slot / CLUSTER];
         *used -= 1;
-        self.shadows[slot] = Shadow::default();
+        if let Some(shadow) = self.shadows.get_mut(slot) {
+            *shadow = Shadow::default();
+        }
         if *used == 0 {
             self.empty.insert(slot / CLUSTER);
         }
@@ -98,6 +106,7 @@ impl SwapDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tunable::Group;
 
     #[test]
     fn slots_and_clusters() {
@@ -112,5 +121,21 @@ mod tests {
         assert_eq!((s.free_slots(), s.used_slots()), (1536, 0));
         assert!(!s.put(5000));
         assert_eq!(SwapDevice::new(0).take(), None);
+    }
+
+    #[test]
+    fn the_largest_device_costs_little_until_it_is_used() {
+        let largest = SwapTunables::DECLS[0].range.1 as u64;
+        let mut s = SwapDevice::new(largest);
+        assert_eq!((s.free_slots(), s.shadows.capacity()), (largest << 8, 0));
+        assert!(s.free_slots() <= u64::from(u32::MAX), "slots are numbered in 32 bits");
+        let (first, second) = (s.take().unwrap(), s.take().unwrap());
+        s.remember(second, Shadow::new(3, 7, true));
+        assert_eq!(s.recall(first), Shadow::default());
+        assert_eq!(s.recall(second).unpack(), Some((3, 7, true)));
+        assert!(s.put(first) && s.put(second), "with and without a shadow");
+        assert_eq!((s.recall(second), s.shadows.len()), (Shadow::default(), 2));
+        s.remember(u32::MAX, Shadow::new(1, 1, false));
+        assert_eq!((s.recall(u32::MAX), s.shadows.len()), (Shadow::default(), 2), "there is no such slot");
     }
 }
