@@ -33,7 +33,15 @@ impl Cache {
     /// No home directory, or it cannot be created.
     pub fn open() -> io::Result<Self> {
         let unset = || io::Error::other("neither NUMALAB_CACHE, XDG_CACHE_HOME nor HOME is set");
-        Self::at(&Self::of_user().ok_or_else(unset)?)
+        Self::made(&Self::of_user().ok_or_else(unset)?)
+    }
+
+    /// [`Cache::at`] with an error that says where, and what chose that place.
+    fn made(root: &Path) -> io::Result<Self> {
+        Self::at(root).map_err(|e| {
+            let expected = "a folder that can be made and written to (NUMALAB_CACHE names another)";
+            io::Error::new(e.kind(), format!("{}: {e}; expected {expected}", root.display()))
+        })
     }
 
     /// The user's cache if it is there already: for looking, which makes none.
@@ -190,6 +198,13 @@ mod tests {
         let path = directory.path().join("x");
         write_whole(&path, b"abc").unwrap();
         assert_eq!(sha256_file(&path).unwrap(), sha256(b"abc"));
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_made_says_where() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let e = Cache::made(file.path()).err().unwrap().to_string();
+        assert!(e.starts_with(&format!("{}: ", file.path().display())) && e.contains("NUMALAB_CACHE"), "{e}");
     }
 
     #[test]

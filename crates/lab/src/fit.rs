@@ -151,8 +151,9 @@ fn node_sizes(machine: &Machine, limits: Limits, divisor: u64) -> Result<Vec<u64
     let whole: Vec<(usize, u64)> = machine.nodes.iter().map(|n| n.memory_bytes).enumerate().collect();
     let needed: u64 = whole.iter().map(|&n| least(n)).sum();
     if needed > limits.memory_bytes {
-        let what = format!("the nodes of {} need {} MiB at least", machine.name, needed >> 20);
-        return Err(ShapeError::new(what, format!("allow that much (now {} MiB)", limits.memory_bytes >> 20)));
+        let given = limits.memory_bytes >> 20;
+        let what = format!("the nodes of {} do not fit into the guest's {given} MiB of memory", machine.name);
+        return Err(ShapeError::new(what, format!("--guest-memory {}MiB or more", needed >> 20)));
     }
     let total: u64 = whole.iter().map(|n| n.1 / divisor).sum();
     let size = |&(n, bytes): &(usize, u64)| {
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(mib(4, 6), vec![1024, 1024, 0, 1024]);
         assert_eq!(mib(64, 6), vec![512, 128, 0, 128]);
         let e = node_sizes(&m, Limits { memory_bytes: 256 << 20, ..limits(64, 1) }, 1).unwrap_err();
-        assert!(e.what.contains("768 MiB"), "{e}");
+        assert!(e.what.contains("the guest's 256 MiB") && e.possible.contains("--guest-memory 768MiB"), "{e}");
     }
 
     #[test]
