@@ -85,9 +85,17 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request, Failur
         Ok(command) => Ok(Request::Command(Box::new(command))),
         Err(e) => match e.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Request::Text(e.render().to_string())),
+            ErrorKind::InvalidUtf8 => Err(Failure::usage(not_text(&args))),
             _ => Err(Failure::usage(surplus(&args, &e).unwrap_or_else(|| message(&e)))),
         },
     }
+}
+
+/// Which argument is no text: the parser only says that one is not. Paths of `--out`, `--catalog` and records may be such.
+fn not_text(args: &[OsString]) -> String {
+    let bad = args.iter().enumerate().skip(1).find(|(_, a)| a.to_str().is_none());
+    let (place, arg) = bad.map_or((0, "".into()), |(place, a)| (place, a.to_string_lossy()));
+    format!("command line: argument {place} (`{arg}`) is not UTF-8; expected text here, bytes only in paths of folders")
 }
 
 /// Reads the arguments again with `--option -1` as `--option=-1`: the parser takes `-1` for an unknown option, but the
@@ -211,7 +219,7 @@ fn message(e: &clap::Error) -> String {
             let why = match std::error::Error::source(e) {
                 // The standard library says what is wrong with the number, not what was expected.
                 Some(why) if why.is::<std::num::ParseIntError>() => "a whole number, at least 0".into(),
-                why => why.map(ToString::to_string).unwrap_or_default(),
+                why => why.map(|why| in_range(&why.to_string())).unwrap_or_default(),
             };
             let what = if value.is_empty() {
                 format!("`{invalid}` has no value")
@@ -240,6 +248,12 @@ fn message(e: &clap::Error) -> String {
         .map(|name| format!("; did you mean `{name}`?"));
     let expected = if expected.is_empty() { expected } else { format!("; expected {expected}") };
     format!("command line: {what}{expected}{}", near.unwrap_or_default())
+}
+
+/// The parser's `-1 is not in 0..=9` as what was expected.
+fn in_range(why: &str) -> String {
+    let range = why.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
+    range.map_or_else(|| why.to_string(), |(from, to)| format!("a whole number from {from} to {to}"))
 }
 
 fn words(value: &ContextValue) -> String {
@@ -285,6 +299,18 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
+    fn an_argument_that_is_no_text_is_named() {
+        use std::os::unix::ffi::OsStringExt;
+        let args = ["numalab", "run", "--seed"].map(OsString::from).into_iter();
+        let message = match parse(args.chain([OsString::from_vec(b"a\xff".to_vec())])) {
+            Ok(_) => panic!("accepted"),
+            Err(f) => f.message,
+        };
+        assert!(message.starts_with("command line: argument 3 (`a\u{fffd}`) is not UTF-8; expected text"), "{message}");
+    }
+
+    #[test]
     fn the_definition_is_consistent() {
         <Command as clap::CommandFactory>::command().debug_assert();
     }
@@ -321,6 +347,10 @@ mod tests {
             ("doctor --json -1", "unexpected `-1`"),
             ("list --catalog a --catalog b", "`--catalog <DIR>` is given twice; expected it once"),
             ("reproduce", "is missing"),
+            (
+                "machine show m --domains --cpu -1",
+                "`--cpu <CPU>` is \"-1\"; expected a whole number from 0 to 4294967295",
+            ),
         ] {
             let message = refused(line);
             assert!(message.contains(part), "{line}: {message}");

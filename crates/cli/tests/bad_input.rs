@@ -58,6 +58,7 @@ fn unknown_names() {
         ("reproduce 0000", ["unknown published table `0000`", "did you mean `000`?"]),
         ("show kernels 6.33", ["unknown kernel `6.33`", "did you mean `6.3`?"]),
         ("show roles vma_filtr", ["unknown role `vma_filtr`", "did you mean `vma_filter`?"]),
+        ("show nope", ["there is no `nope`", "(`numalab list`)"]),
         ("show tunables system.hzz", ["unknown tunable `system.hzz`", "did you mean `system.hz`?"]),
         ("kernel diff 6.3 6.44", ["unknown kernel `6.44`", "did you mean `6.4"]),
         ("rnu", ["unknown command `rnu`", "did you mean `run`?"]),
@@ -74,6 +75,8 @@ fn unknown_names() {
 fn overrides() {
     let lab = lab();
     for (set, parts) in [
+        ("roles.vma_filtr=off", ["unknown tunable `roles.vma_filtr`", "did you mean `vma_filter`?"]),
+        ("swap.size_mb=16777216", ["`swap.size_mb` is 16777216", "expected a whole number from 0 to 1048576"]),
         ("scan.scan_size=9", ["unknown tunable `scan.scan_size`", "did you mean `scan.scan_size_mb`?"]),
         ("scan.scan_size_mb=0", ["`scan.scan_size_mb` is 0", "expected a whole number from 1 to"]),
         ("system.hz=fast", ["`system.hz` is fast", "expected a whole number from 100 to 1000"]),
@@ -372,6 +375,21 @@ fn options_of_ladders_and_guests() {
             "--machine 200x1x1x1: 200 nodes are more than NUMA balancing is modelled for; expected at most 128",
         ),
         (
+            "explain ladder --machine 2x1x2x1 --mempolicy preferred:1,0",
+            "--mempolicy preferred:1,0: `preferred` names 2 nodes; expected one node, or `preferred_many`",
+        ),
+        (
+            "explain ladder --machine 2x1x2x1 --mempolicy default:1",
+            "`default` takes no nodes; expected `default` alone",
+        ),
+        ("explain ladder --machine 2x1x2x1 --mempolicy local:1", "`local` takes no nodes"),
+        ("explain ladder --machine 2x1x2x1 --mempolicy bind:0,0", "node 0 is named twice; expected each node once"),
+        // The distances of so many nodes would take minutes.
+        (
+            "machine show 512x1x4x1 --domains",
+            "machine show: 512 nodes are more than NUMA balancing is modelled for; expected at most 128",
+        ),
+        (
             "kernel try --tree nowhere --workload first-touch",
             "--tree nowhere: no kernel source tree; expected a directory with the sources of Linux",
         ),
@@ -541,4 +559,15 @@ fn the_version_is_the_one_that_records_carry() {
     lab.ok(&format!("{QUICK} --kernel off --out d"));
     let compared = lab.ok("compare d").out;
     assert!(version.contains('+') && compared.contains(version.trim()), "{version}: {compared}");
+}
+
+#[test]
+fn a_published_table_of_another_name_is_not_listed() {
+    let lab = lab();
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/published/001.toml"));
+    std::fs::create_dir_all(lab.path("p/published")).unwrap();
+    lab.write("p/published/001.toml", &text.unwrap().replacen("name = \"001\"", "name = \"x\"", 1));
+    for line in ["list published", "show published 001"] {
+        lab.refused(&format!("--catalog p {line}"), &["001.toml:", "expected \"001\""]);
+    }
 }

@@ -4,6 +4,7 @@
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
+use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry::{self, BOUND, ROLES};
 use numalab_kernel::sched::domains::{Domain, Domains, Flags};
 use numalab_kernel::sched::SchedConfig;
@@ -86,6 +87,8 @@ struct Json<'a> {
 pub fn run(context: &Context, request: &Request<'_>) -> Result<Done, Failure> {
     let option = named("machine show", request.machine);
     let machine = sources::machine(context, &option)?;
+    // Before the domains, whose number of steps grows with the cube of the nodes.
+    NumaTopology::new(&machine).map_err(|e| option.error(e.what, e.expected))?;
     let kernel = named("--kernel", request.kernel.unwrap_or(NEWEST));
     let kernel = sources::kernels(context, &[kernel], &[])?.remove(0);
     let config: SchedConfig = registry::group(&kernel);

@@ -210,9 +210,11 @@ fn unknown_tunable(vocabulary: &Vocabulary, s: &Setting) -> SpecError {
     let (group, key) = s.name.value.split_once('.').unwrap_or(("", &s.name.value));
     let of_group: Vec<&str> = all().filter_map(|n| n.strip_prefix(group)?.strip_prefix('.')).collect();
     let mut e = s.name.error(format!("unknown tunable `{}`", s.name.value), "a tunable (`numalab show tunables`)");
+    // Roles are set without a group.
+    let role = || nearest(key, vocabulary.roles.iter().map(|r| r.name)).filter(|_| group.starts_with("role"));
     // A right group with a misspelt key is the common case; then a key moved to another group; then anything near.
-    e.nearest = nearest(key, of_group.iter().copied())
-        .map(|k| format!("{group}.{k}"))
+    e.nearest = role()
+        .or_else(|| nearest(key, of_group.iter().copied()).map(|k| format!("{group}.{k}")))
         .or_else(|| by_kernel_name(vocabulary, &s.name.value))
         .or_else(|| nearest(&s.name.value, all()));
     e

@@ -157,6 +157,20 @@ fn mempolicy(option: &str, text: &str, machine: &Machine) -> Result<MemPolicy, S
         let what = format!("node {bad} is not there or has no memory");
         return Err(wrong(what, &format!("some of {}", there.join(", "))));
     }
+    // What a set of nodes would drop in silence.
+    if let Some(twice) = nodes.iter().enumerate().find(|(i, n)| nodes[..*i].contains(n)) {
+        return Err(wrong(format!("node {} is named twice", twice.1), "each node once"));
+    }
+    match mode {
+        PolicyMode::Default | PolicyMode::Local if !nodes.is_empty() => {
+            return Err(wrong(format!("`{word}` takes no nodes"), &format!("`{word}` alone, or a mode with nodes")));
+        }
+        PolicyMode::Preferred if nodes.len() > 1 => {
+            let what = format!("`preferred` names {} nodes", nodes.len());
+            return Err(wrong(what, "one node, or `preferred_many`"));
+        }
+        _ => {}
+    }
     let some = || format!("{word}:NODES, such as {word}:0");
     MemPolicy::new(*mode, NodeMask::of(nodes), all_nodes()).map_err(|e| wrong(e.to_string(), &some()))
 }
