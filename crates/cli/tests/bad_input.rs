@@ -387,7 +387,7 @@ fn options_of_ladders_and_guests() {
         // The distances of so many nodes would take minutes.
         (
             "machine show 512x1x4x1 --domains",
-            "machine show: 512 nodes are more than NUMA balancing is modelled for; expected at most 128",
+            "machine show 512x1x4x1: 512 nodes are more than NUMA balancing is modelled for; expected at most 128",
         ),
         (
             "kernel try --tree nowhere --workload first-touch",

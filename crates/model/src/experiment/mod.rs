@@ -13,6 +13,7 @@ use crate::machine::Machine;
 use crate::plan::{Backend, PlanInput, SourceFile};
 use crate::spec::{nearest, Doc, SpecError, Spot, Table};
 use crate::workload::Workload;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Iterations an experiment may ask for at most.
@@ -174,12 +175,19 @@ impl Experiment {
     /// Refuses contradictions that need no catalog.
     ///
     /// # Errors
-    /// A baseline that is not among the kernels, parameters for a workload that is not run, or seeds above 2^63 - 1.
+    /// A machine or workload that is named twice, a baseline that is not among the kernels, parameters for a workload that is not run, or seeds above 2^63 - 1.
     pub fn check(&self) -> Result<(), SpecError> {
         let after_first = u64::from(self.iterations.saturating_sub(1));
         if self.seed.checked_add(after_first).is_none_or(|last| last > SEED_MAX) {
             let what = format!("the last of {} runs from seed {} has one above {SEED_MAX}", self.iterations, self.seed);
             return Err(SpecError::plain("seed", what, format!("a first seed of at most {}", SEED_MAX - after_first)));
+        }
+        // Before they are read: a list of one name a thousand times would be read a thousand times.
+        for names in [&self.machines, &self.workloads] {
+            let mut seen = BTreeSet::new();
+            if let Some(twice) = names.iter().find(|n| !seen.insert(n.value.as_str())) {
+                unique(twice, &twice.value, std::iter::once(twice.value.as_str()))?;
+            }
         }
         if let Some(b) = &self.baseline {
             if !self.kernels.iter().any(|k| k.value == b.value) {

@@ -244,3 +244,12 @@ fn a_quoted_name_of_a_workload_and_its_parameter_is_both() {
     assert!(e.starts_with("x.toml:16:1: parameters for `chrun`, which is not run"), "{e}");
     assert!(e.ends_with("did you mean `churn`?"), "{e}");
 }
+
+#[test]
+fn a_name_given_twice_is_refused_before_anything_is_read() {
+    for (old, new, line) in [("\"2x1x2x1\"", "\"1x1x2x1\"", 4), ("\"sweep\"", "\"churn\"", 6)] {
+        let e = parse("x.toml", &FILE.replacen(old, new, 1)).unwrap_err();
+        assert_eq!(e.line, line, "{e}");
+        assert!(e.what.ends_with("is named twice"), "{e}");
+    }
+}
