@@ -349,7 +349,7 @@ mod tests {
             ("reproduce", "is missing"),
             (
                 "machine show m --domains --cpu -1",
-                "`--cpu <CPU>` is \"-1\"; expected a whole number from 0 to 4294967295",
+                "`--cpu <N>` is \"-1\"; expected a whole number from 0 to 4294967295",
             ),
         ] {
             let message = refused(line);
