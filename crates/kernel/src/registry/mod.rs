@@ -327,7 +327,7 @@ mod tests {
             "6.4-rc2+rfc-v3" => ("6.4+rfc-v3", &[]),
             "6.12-minimal" => ("6.12", &[]),
             "6.12-minimal+budget" => ("6.12", &["numa.vma_filter"]),
-            "6.12-tiering" => ("6.12", &["system.numa_balancing", "vm.demotion"]),
+            "6.12-tiering" => ("6.12", &["scan.numa_balancing"]),
             "6.12+stale-locality" => ("6.12", &["numa.locality_reset_on_backoff"]),
             "off" => ("6.4", &["scan.numa_balancing"]),
             "oracle" => ("6.4", &["scan.numa_balancing", "numa.migrate_rule"]),
