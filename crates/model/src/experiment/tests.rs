@@ -226,7 +226,8 @@ fn wrong_experiments_name_the_place_and_the_nearest() {
             .replace(from, to)
             .replace("churn.heap", if from.contains("churn") { "sweep.size" } else { "churn.heap" });
         let text = if from.starts_with("churn.") { FILE.replace(from, to) } else { text };
-        let e = parse("x.toml", &text).unwrap().1.cells(&Memory::default(), BACKEND).unwrap_err().to_string();
+        let cells = parse("x.toml", &text).and_then(|(_, e)| e.cells(&Memory::default(), BACKEND));
+        let e = cells.unwrap_err().to_string();
         assert!(e.contains(part), "{from} -> {to}: {e}");
     }
 }
