@@ -82,6 +82,23 @@ test("every chart the records can fill is there, under one cursor", async () => 
   await close();
 });
 
+for (const width of [1280, 900, 390]) {
+  test(`nothing moves when the cursor brings its figures, at ${width} px`, async () => {
+    const { page, close } = await open(b, real.url, { width });
+    const tops = () => page.locator("#time figure").evaluateAll((list) => list.map((e) => e.getBoundingClientRect().top + scrollY));
+    const chart = page.locator(".chart .u-over").first();
+    await chart.scrollIntoViewIfNeeded();
+    const before = await tops();
+    const at = await chart.boundingBox();
+    for (const share of [0.1, 0.5, 0.9]) {
+      await page.mouse.move(at.x + at.width * share, at.y + 40);
+      await page.waitForFunction(() => document.querySelector(".legend .value").textContent !== "");
+      assert.deepEqual(await tops(), before, `${share} of the width`);
+    }
+    await close();
+  });
+}
+
 test("figures of the page are those of the JSON form", async () => {
   const { page, close } = await open(b, real.url);
   await page.locator("summary", { hasText: "Every figure" }).click();
