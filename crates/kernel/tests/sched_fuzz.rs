@@ -45,6 +45,8 @@ struct Run {
     since: Vec<Option<u64>>,
     trace: u64,
     buffer: Vec<Event>,
+    /// Pushes that stoppers were asked for: from, to.
+    asked: Vec<(u32, u32)>,
 }
 
 impl Run {
@@ -84,6 +86,7 @@ impl Run {
                     Event::Moved { task, from, to, .. } => {
                         self.note(u64::from(task) << 40 | u64::from(from) << 20 | u64::from(to));
                     }
+                    Event::Push { from, to, .. } => self.asked.push((from, to)),
                     _ => {}
                 }
             }
@@ -92,6 +95,10 @@ impl Run {
     }
     fn step(&mut self, rng: &mut Rng, cpus: u32) {
         let cpu = rng.below(u64::from(cpus)) as u32;
+        // Stoppers run a little later, when the task to push may be gone.
+        while let Some((from, to)) = self.asked.pop() {
+            self.s.push(from, to, self.now);
+        }
         match rng.below(12) {
             0 if self.live.len() < 3 * cpus as usize => {
                 let pinned = [cpu, (cpu + 1) % cpus];
@@ -161,6 +168,7 @@ fn history(shape: &Shape, config: &SchedConfig, seed: u64, steps: u64) -> u64 {
         since: vec![None; cpus],
         trace: 0xcbf2_9ce4_8422_2325,
         buffer: Vec::new(),
+        asked: Vec::new(),
     };
     let mut next_tick: Vec<u64> = (0..cpus as u32).map(|c| r.s.tick_offset_ns(c)).collect();
     for step in 0..steps {

@@ -19,6 +19,7 @@ use crate::reclaim::{Hands, SwapQueue};
 use crate::sample::Samples;
 use crate::sets::{WorkingSets, NO_GROUP};
 use crate::spans::Spans;
+use crate::standstill::Standstill;
 use crate::sync::{Barrier, Channel, ScoreClock, Waiter};
 use crate::task::{Activity, Task};
 use numalab_kernel::hw::cache::CacheTimes;
@@ -308,11 +309,17 @@ impl<'a> World<'a> {
         self.start_roots();
         self.start_daemons();
         self.queue.push(EPOCH_NS, Event::Epoch);
+        let mut standstill = Standstill::default();
         while self.live_processes > 0 && self.status == Status::Completed {
             let Some((at, event)) = self.queue.pop() else { break };
             self.now_ns = at;
             if at > self.workload.limit_ns {
                 self.status = Status::Timeout;
+                break;
+            }
+            if standstill.goes_on(at) {
+                let last = format!("time stands still at {at} ns ({event:?}): a fault of the model, please report it");
+                self.status = Status::Failed(last);
                 break;
             }
             match event {

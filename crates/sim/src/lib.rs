@@ -44,6 +44,7 @@ mod schednuma;
 mod sets;
 mod shared;
 mod spans;
+mod standstill;
 mod sweepers;
 mod sync;
 mod task;

@@ -41,10 +41,12 @@ impl<V: NumaView> World<V> {
             }
             for e in &events {
                 self.log.push((self.now, *e));
-                if let Event::Resched { cpu } = e {
-                    if self.s.need_resched(*cpu) {
-                        self.s.pick_next(*cpu, self.now, &self.view);
+                match *e {
+                    Event::Resched { cpu } if self.s.need_resched(cpu) => {
+                        self.s.pick_next(cpu, self.now, &self.view);
                     }
+                    Event::Push { from, to, .. } => self.s.push(from, to, self.now),
+                    _ => {}
                 }
             }
             self.buffer = events;

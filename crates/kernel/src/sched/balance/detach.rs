@@ -228,6 +228,16 @@ impl Scheduler {
             cost => self.now as i64 - self.tasks[t as usize].exec_start < cost,
         }
     }
+    /// Has the stopper of the source push a task. It runs while a periodic pass goes on to other domains and CPUs, so that
+    /// comes at once. A search before idling is over first: two CPUs that run dry with failures left from before would
+    /// otherwise hand one task to each other for ever in no time.
+    pub(super) fn push_from(&mut self, env: &Env) {
+        if env.idle == Idle::Newly {
+            self.ask_stopper(env);
+        } else if !self.rqs[env.src as usize].pushing {
+            self.active_balance(env.src, env.cpu);
+        }
+    }
     /// Asks the stopper of the source to push a task, unless it has been asked already.
     pub(super) fn ask_stopper(&mut self, env: &Env) {
         let asked = std::mem::replace(&mut self.rqs[env.src as usize].pushing, true);
@@ -245,8 +255,9 @@ impl Scheduler {
         self.active_balance(from, to);
     }
     /// Pushes the running (or any) task of `src` to `dst`: the stopper pre-empts it, then only affinity counts, and what
-    /// locality puts first (`move_one_task`: both designs of 2012 go over the queue twice, as for an idle CPU).
-    pub(super) fn active_balance(&mut self, src: u32, dst: u32) {
+    /// locality puts first (`move_one_task`: both designs of 2012 go over the queue twice, as for an idle CPU). From 4.10 on
+    /// that is a success of the lowest domain that spans both.
+    fn active_balance(&mut self, src: u32, dst: u32) {
         let spanning = |d: &DomId| self.topo.domain(*d).span.contains(src);
         let Some(dom) = self.topo.ids(dst).find(spanning) else { return };
         if self.rqs[src as usize].list.is_empty() {
@@ -262,7 +273,9 @@ impl Scheduler {
         if let Some(t) = pushed {
             self.take(t);
             self.give(t, src, dst, Why::Active);
-            self.dom[dom as usize].nr_balance_failed = 0;
+            if self.p.balancer >= Balancer::V413 {
+                self.dom[dom as usize].nr_balance_failed = 0;
+            }
             self.counters.active += 1;
         }
         if running != NONE && self.rqs[src as usize].cur == NONE && self.tasks[running as usize].state != State::Dead {

@@ -255,19 +255,14 @@ impl Scheduler {
         let interval = self.dom[dom].interval_ms;
         self.dom[dom].interval_ms = u64::from(self.topo.domain(env.dom).interval_ms);
         if push {
-            // From 4.10 on the stopper resets the failures, which had been set before.
-            let reset = self.p.balancer >= Balancer::V413;
-            if reset && self.p.balancer < Balancer::Types {
+            if self.p.balancer < Balancer::Types {
                 self.back_off(env.dom, interval);
             }
-            self.active_balance(env.src, env.cpu);
-            if !reset {
-                self.back_off(env.dom, interval);
-            }
+            self.push_from(env);
         }
         moved
     }
-    /// After a push kernels before 5.12 wait longer, and until 4.10 the next failure but one pushes again.
+    /// Having asked for a push, kernels before 5.12 wait longer, and are about to ask again until something moves.
     fn back_off(&mut self, dom: DomId, interval_ms: u64) {
         let domain = self.topo.domain(dom);
         let state = &mut self.dom[dom as usize];

@@ -13,12 +13,12 @@ use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
 
 /// The domain of `cpu` with `weight` CPUs.
-fn dom<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> DomId {
+pub fn dom<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> DomId {
     lab.s.topo.ids(cpu).find(|d| lab.s.topo.domain(*d).weight == weight).unwrap()
 }
 
 /// One pass; tasks moved and whether larger domains may follow.
-fn pass<V: NumaView>(lab: &mut Lab<V>, cpu: u32, weight: u32, idle: Idle) -> (u32, bool) {
+pub fn pass<V: NumaView>(lab: &mut Lab<V>, cpu: u32, weight: u32, idle: Idle) -> (u32, bool) {
     let d = dom(lab, cpu, weight);
     let why = if idle == Idle::Newly { Why::Newidle } else { Why::Nohz };
     let Lab { s, view, .. } = lab;
@@ -27,16 +27,16 @@ fn pass<V: NumaView>(lab: &mut Lab<V>, cpu: u32, weight: u32, idle: Idle) -> (u3
     (r.moved, r.go_on)
 }
 
-fn failed<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> u32 {
+pub fn failed<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> u32 {
     lab.s.dom[dom(lab, cpu, weight) as usize].nr_balance_failed
 }
 
-fn interval<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> u64 {
+pub fn interval<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> u64 {
     lab.s.dom[dom(lab, cpu, weight) as usize].interval_ms
 }
 
 /// Four cores of every cache of node 0 of T1 are busy: only the NUMA level is out of balance, one task per CPU.
-fn spread_node(form: &'static str) -> Lab {
+pub fn spread_node(form: &'static str) -> Lab {
     let mut lab = Lab::new(&Shape::t1(), &config(form));
     for cpu in (0..128).filter(|c| c % 2 == 0 && c % 16 < 8) {
         lab.start(cpu, None);
@@ -90,36 +90,6 @@ fn failures_count_up_and_are_reset_by_every_other_outcome() {
         lab.s.dom[d as usize].nr_balance_failed = 2;
         assert_eq!(pass(&mut lab, 128, 16, Idle::Newly), (0, true));
         assert_eq!((failed(&lab, 128, 16), interval(&lab, 128, 16)), (0, 16));
-    }
-}
-
-#[test]
-fn the_push_comes_with_the_failure_after_tries_plus_two_and_resets() {
-    for form in FORMS {
-        let mut lab = spread_node(form);
-        for _ in 0..4 {
-            pass(&mut lab, 128, 256, Idle::Idle);
-        }
-        assert_eq!((failed(&lab, 128, 256), lab.s.counters().active), (4, 0));
-        pass(&mut lab, 128, 256, Idle::Idle);
-        assert_eq!((failed(&lab, 128, 256), lab.s.counters().active), (0, 1));
-        let moved = Event::Moved { task: 0, from: 0, to: 128, why: Why::Active };
-        assert!(lab.log.contains(&moved) && lab.s.current(128) == Some(0) && lab.s.is_idle(0));
-    }
-}
-
-#[test]
-fn a_pinned_running_task_blocks_the_push_but_not_the_count() {
-    for form in FORMS {
-        let mut lab = spread_node(form);
-        lab.s.set_affinity(0, Some(&[0, 1]), lab.now).unwrap();
-        for n in 1..=6 {
-            pass(&mut lab, 128, 256, Idle::Idle);
-            assert_eq!(failed(&lab, 128, 256), n);
-        }
-        assert_eq!(lab.s.counters().active, 0);
-        // With a single task on the source all-pinned still stands, so the 512 ms limit applies.
-        assert_eq!(interval(&lab, 128, 256), 512);
     }
 }
 

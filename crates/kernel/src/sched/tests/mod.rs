@@ -8,6 +8,7 @@ mod four_nodes;
 mod locality;
 mod numa;
 mod place;
+mod push;
 mod queue;
 
 use super::config::SchedConfig;

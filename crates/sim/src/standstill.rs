@@ -1,0 +1,39 @@
+//! Notices a run whose time stands still: events that cause each other at one instant for ever would never end.
+//!
+//! Whatever the model does takes time, so this is a fault of the model (or of a machine file whose operations all cost
+//! nothing). Better a run that fails with its instant than one that never answers.
+
+/// Events of one instant, far above what the largest machine can need: a few for each of its CPUs and threads.
+const MOST_AT_ONCE: u32 = 10_000_000;
+
+/// Counts the events of the present instant.
+#[derive(Debug, Default)]
+pub struct Standstill {
+    at_ns: u64,
+    events: u32,
+}
+
+impl Standstill {
+    /// Notes an event at `at_ns`; whether there have been too many of that instant.
+    #[inline]
+    pub fn goes_on(&mut self, at_ns: u64) -> bool {
+        if at_ns != self.at_ns {
+            *self = Self { at_ns, events: 0 };
+        }
+        self.events += 1;
+        self.events > MOST_AT_ONCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_instant_counts() {
+        let mut s = Standstill::default();
+        assert!((0..2).all(|at| (0..MOST_AT_ONCE).all(|_| !s.goes_on(at))));
+        assert!(s.goes_on(1), "one more of the same instant");
+        assert!(!s.goes_on(2), "time goes on");
+    }
+}
