@@ -1,7 +1,7 @@
 # numalab: `make demo` shows the main job and needs a Rust toolchain. `make test` runs every test and needs Python 3
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium and QEMU where apt-get
 # works without asking. Tests that lack one of these two say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench fidelity clean
+.PHONY: demo test lint unit debug python browser vm build bench fidelity sweep clean
 
 CARGO ?= cargo
 
@@ -40,6 +40,11 @@ vm: build
 fidelity: build
 	./target/release/numalab reproduce --all
 	scripts/vm-tests.sh full
+
+# Runs drawn by lot from the whole catalog, with checks of arithmetic: what no table asks for must end too (an hour).
+sweep:
+	NUMALAB_SWEEP=200 RUSTFLAGS="-C overflow-checks=on -C debug-assertions=on" \
+		$(CARGO) test --release --target-dir target/sweep -p numalab-sim --test sweep -- --nocapture
 
 clean:
 	$(CARGO) clean

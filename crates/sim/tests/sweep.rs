@@ -1,0 +1,62 @@
+//! Machines × kernels × workloads × seeds drawn by lot, for longer than a moment: whatever runs ends or reaches its limit,
+//! with the engine's checks on, and its totals fit each other. `NUMALAB_SWEEP=N` makes N longer runs (`make sweep`).
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::*;
+use numalab_kernel::hw::rng::Rng;
+use numalab_model::machine::Machine;
+use numalab_model::record::{Outcome, Status};
+
+/// Runs of the short form.
+const RUNS: usize = 40;
+/// CPU-seconds of model time that a run may take at most, short and long form, and seconds.
+const LIMITS: [(f64, f64); 2] = [(100.0, 2.0), (4000.0, 60.0)];
+/// Slices are planned a tick ahead and kernel work may end after them: time that totals may be ahead of the end, s per CPU.
+const AHEAD_S: f64 = 0.1;
+
+/// What must hold of the totals of any run.
+fn check(what: &str, m: &Machine, o: &Outcome) {
+    assert!(matches!(o.status, Status::Timeout | Status::Completed), "{what}: {:?}", o.status);
+    let n = |name: &str| o.counters.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
+    let s = |name: &str| o.scalars.iter().find(|s| s.name == name).unwrap().value;
+    let (busy, room) = (s("user_s") + s("system_s"), m.cpu_count() as f64 * (s("elapsed_s") + AHEAD_S));
+    assert!(busy <= room, "{what}: {busy} s of work in {room} s of all CPUs");
+    // zone_statistics: an allocation is a hit or a miss, which is foreign to the node preferred, and local or other.
+    let (hit, miss) = (n("numa_hit"), n("numa_miss"));
+    assert_eq!(hit + miss, n("numa_local") + n("numa_other"), "{what}: allocations");
+    assert_eq!(miss, n("numa_foreign"), "{what}: misses");
+    assert!(n("numa_hint_faults_local") <= n("numa_hint_faults"), "{what}: local faults");
+    assert!(n("numa_pages_migrated") <= n("pgmigrate_success"), "{what}: pages migrated");
+    let series = o.series.iter().flat_map(|s| &s.values);
+    assert!(series.flat_map(|v| v.iter()).all(|x| x.is_finite()), "{what}: a sample is no number");
+}
+
+#[test]
+fn runs_drawn_by_lot_end_with_totals_that_fit() {
+    let asked = std::env::var("NUMALAB_SWEEP").ok().map(|n| n.parse::<usize>().unwrap());
+    let (runs, (cpu_s, most_s)) = (asked.unwrap_or(RUNS), LIMITS[usize::from(asked.is_some())]);
+    // The long form draws others than the short one.
+    let mut rng = Rng::new(asked.unwrap_or(0) as u64);
+    let (machines, kernels, workloads) = (names("machines"), names("kernels"), names("workloads"));
+    let mut lot = |names: &[String]| names[rng.below(names.len() as u64) as usize].clone();
+    let mut ran = 0;
+    for seed in 1.. {
+        if ran == runs {
+            break;
+        }
+        let (m, k, w) = (machine(&lot(&machines)), lot(&kernels), lot(&workloads));
+        let what = format!("--machine {} --kernel {k} --workload {w} --seed {seed}", m.name);
+        let path = format!("{}/../../catalog/workloads/{w}.toml", env!("CARGO_MANIFEST_DIR"));
+        let spec = numalab_model::workload::parse(&w, &std::fs::read_to_string(path).unwrap()).unwrap();
+        let Ok(mut workload) = spec.resolve(&m, seed, &[]) else { continue };
+        workload.limit_ns = ((cpu_s / m.cpu_count() as f64).min(most_s) * 1e9) as u64;
+        if asked.is_some() {
+            println!("{what}");
+        }
+        let o = numalab_sim::run(&m, &workload, &kernel(&k), seed, true).unwrap_or_else(|e| panic!("{what}: {e}"));
+        check(&what, &m, &o);
+        ran += 1;
+    }
+}
