@@ -42,6 +42,10 @@ impl Copies {
     pub fn begin(&mut self, copy: Copy) {
         self.0.push(copy);
     }
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Copy> {
+        self.0.iter()
+    }
     /// When the last copy of a process is done, 0 without one.
     pub fn until_ns(&self, process: usize) -> u64 {
         self.0.iter().filter(|c| c.process == process).map(|c| c.until_ns).max().unwrap_or(0)

@@ -356,6 +356,16 @@ impl World<'_> {
         (entries + if m.moved { whole } else { 0.0 }) as u64
     }
 
+    /// Pages allocated for migrations that the end of the run cut off: node, frame, base pages, whether anonymous.
+    pub(crate) fn in_flight(&self) -> impl Iterator<Item = (usize, Frame, u64, bool)> + '_ {
+        let pages = |huge: bool| if huge { CHUNK_PAGES } else { 1 };
+        let shared = self.tasks.iter().filter_map(|t| t.migration.as_deref()).map(move |m| {
+            let anon = self.shared.object(m.at.object).backing.class(m.facts.huge).is_anon();
+            (m.target, m.frame, pages(m.facts.huge), anon)
+        });
+        shared.chain(self.designs.copies.iter().map(|c| (c.to, c.frame, CHUNK_PAGES, true)))
+    }
+
     /// Makes all entries ordinary again, on the target if the page has moved, and drops the lock.
     fn restore_entries(&mut self, m: &PageMigration) {
         let page = usize::from(m.at.page);

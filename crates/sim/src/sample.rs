@@ -2,7 +2,7 @@
 
 use crate::engine::World;
 use crate::task::Activity;
-use numalab_kernel::mm::{Mapper, PageClass, PageRef};
+use numalab_kernel::mm::{Frame, Mapper, PageClass, PageRef};
 use numalab_model::machine::Machine;
 use numalab_model::record::Series;
 use numalab_model::workload::Workload;
@@ -220,6 +220,10 @@ impl World<'_> {
         let mut active = vec![0u64; self.machine.node_count()];
         self.processes.iter().for_each(|p| p.space.add_active_on_node(&mut active));
         self.shared.add_active_on_node(&mut active);
+        for (node, frame, pages, anon) in self.in_flight() {
+            used[node] += pages;
+            active[node] += if anon && frame.has(Frame::ACTIVE) { pages } else { 0 };
+        }
         if let Some(n) = (0..active.len()).find(|&n| active[n] != self.memory.account(n).lru.active_anon) {
             return Err(format!("node {n}: {} active pages, {:?}", active[n], self.memory.account(n).lru));
         }

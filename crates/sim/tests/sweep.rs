@@ -60,3 +60,22 @@ fn runs_drawn_by_lot_end_with_totals_that_fit() {
         ran += 1;
     }
 }
+
+/// A limit can come while the kernel copies pages: their targets are allocated and shown by no page table yet.
+#[test]
+fn runs_cut_off_while_pages_move_keep_their_books() {
+    for (kernel_name, workload_name, params, from_ms, step_us) in [
+        ("3.7-schednuma-v1r3", "numa01_THREAD_ALLOC", &[("memory", "64MiB"), ("loops", "12000")][..], 2000, 500),
+        ("4.15", "cow-shared", &[][..], 1001, 130),
+    ] {
+        let m = machine("4x1x2x1");
+        let k = kernel(kernel_name);
+        for cut in 0..100 {
+            let mut w = workload(workload_name, &m, 1, params);
+            w.limit_ns = from_ms * 1_000_000 + cut * step_us * 1000;
+            let o = numalab_sim::run(&m, &w, &k, 1, true);
+            let o = o.unwrap_or_else(|e| panic!("{kernel_name} {workload_name} until {} ns: {e}", w.limit_ns));
+            assert_eq!(o.status, Status::Timeout, "{kernel_name} {workload_name}");
+        }
+    }
+}
