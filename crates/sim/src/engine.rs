@@ -338,8 +338,9 @@ impl<'a> World<'a> {
                 }
             }
         }
-        if self.end_ns == 0 {
-            self.end_ns = self.now_ns;
+        // A run that was cut off lasted until then, whichever of its processes had ended.
+        if self.status != Status::Completed {
+            self.end_ns = self.now_ns.min(self.workload.limit_ns);
         }
         self.sample_now(true);
     }

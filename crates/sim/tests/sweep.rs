@@ -19,8 +19,8 @@ const AHEAD_S: f64 = 0.1;
 /// What must hold of the totals of any run.
 fn check(what: &str, m: &Machine, o: &Outcome) {
     assert!(matches!(o.status, Status::Timeout | Status::Completed), "{what}: {:?}", o.status);
-    let n = |name: &str| o.counters.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
-    let s = |name: &str| o.scalars.iter().find(|s| s.name == name).unwrap().value;
+    let n = |name: &str| o.counters.iter().find(|c| c.0 == name).unwrap_or_else(|| panic!("{what}: no {name}")).1;
+    let s = |name: &str| scalar(o, name);
     let (busy, room) = (s("user_s") + s("system_s"), m.cpu_count() as f64 * (s("elapsed_s") + AHEAD_S));
     assert!(busy <= room, "{what}: {busy} s of work in {room} s of all CPUs");
     // zone_statistics: an allocation is a hit or a miss, which is foreign to the node preferred, and local or other.
@@ -78,4 +78,20 @@ fn runs_cut_off_while_pages_move_keep_their_books() {
             assert_eq!(o.status, Status::Timeout, "{kernel_name} {workload_name}");
         }
     }
+}
+
+/// Whoever of the processes has ended before.
+#[test]
+fn a_run_cut_off_lasts_to_its_limit() {
+    let m = machine("2x1x2x1");
+    let process = |name: &str, time: &str| {
+        format!("[[process]]\nname = \"{name}\"\n[[process.phase]]\nsteps = [{{ compute = \"{time}\" }}]\n")
+    };
+    let mut w = inline(&format!("{}{}", process("short", "100ms"), process("long", "10s")), &m, 1, &[]);
+    w.limit_ns = 1_000_000_000;
+    let o = numalab_sim::run(&m, &w, &kernel("6.1"), 1, true).unwrap();
+    assert_eq!(o.status, Status::Timeout);
+    assert_eq!(scalar(&o, "elapsed_s"), 1.0);
+    // Few busy cores run faster than the sustained clock, in which `compute` is counted.
+    assert!((1.05..=1.1).contains(&scalar(&o, "user_s")));
 }
