@@ -163,8 +163,15 @@ impl World<'_> {
             for (t, program) in programs.threads.iter().enumerate().skip(1) {
                 let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
                 let body = move || self.run_thread(p, t, program);
-                let handle = builder.spawn_scoped(scope, body).map_err(|e| format!("thread {t}: {e}"))?;
-                handles.push(handle);
+                match builder.spawn_scoped(scope, body) {
+                    Ok(handle) => handles.push(handle),
+                    Err(e) => {
+                        // Those that run may wait for this one for ever: leave them to the coordinator's kill.
+                        let reason = format!("thread {t}: {e}");
+                        self.control.fail(p, &format!("{}: {reason}", self.job.workload.processes[p].name));
+                        return Err(reason);
+                    }
+                }
             }
             let mut failed = None;
             let mut join = || {

@@ -114,6 +114,9 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
     marks.set(Mark::End);
     let end_ns = sys::now_ns();
     let end = Vmstat::read().map_err(|e| format!("/proc/vmstat: {e}"))?;
+    // Scores and their clocks, which go on until the processes are gone, which takes as long as to free their memory.
+    let elapsed_ns = collect::elapsed_ns(job, &control, start_ns, end_ns);
+    let scalars = collect::scalars(job, &control, elapsed_ns, end_ns);
     drop(children);
     let reasons = trace.map(Trace::stop).map(|counts| {
         if counts.lost > 0 {
@@ -121,12 +124,11 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
         }
         counts.reasons()
     });
-    let elapsed_ns = collect::elapsed_ns(job, &control, start_ns, end_ns);
     let mut series = sampler.finish();
     series.extend(collect::final_series(job, &control, elapsed_ns));
     Ok(Outcome {
         status: explain(status, &start, &end),
-        scalars: collect::scalars(job, &control, elapsed_ns),
+        scalars,
         counters: end.since(&start),
         reasons: reasons.unwrap_or_default(),
         series,

@@ -225,7 +225,9 @@ impl Store {
     /// The file system refuses.
     pub fn forget(&self, id: &PlanId) -> Result<(), RecordError> {
         let path = self.dir.join(id.short());
-        match fs::remove_dir_all(&path) {
+        // Under another name first: a record of which half is gone would be damage, which nothing runs again.
+        let away = self.dir.join(format!("{PARTIAL}{}-{}", id.short(), std::process::id()));
+        match fs::rename(&path, &away).and_then(|()| fs::remove_dir_all(&away)) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(RecordError::io(&path, &e)),
             _ => sync_dir(&self.dir).map_err(|e| RecordError::io(&self.dir, &e)),
         }
