@@ -26,7 +26,7 @@ pub trait Backend: Sync {
         false
     }
     /// Whether a run that ended so is worth another try: its end did not depend on the plan alone.
-    fn retries(&self, _status: &Status) -> bool {
+    fn retries(&self, _outcome: &Outcome) -> bool {
         false
     }
 }
@@ -105,7 +105,7 @@ fn run_or_reuse(
     progress: &Progress,
 ) -> Result<Finished, Failure> {
     let known = store.get(&input.id)?;
-    let again = known.as_ref().is_some_and(|r| backend.retries(&r.outcome.status));
+    let again = known.as_ref().is_some_and(|r| backend.retries(&r.outcome));
     let mut finished = match known {
         Some(record) if !again && !backend.lacks(input) => {
             Finished { record, reused: true, wall: Duration::ZERO, note: String::new() }
@@ -183,8 +183,8 @@ pub(crate) mod tests {
         fn name(&self) -> BackendName<'_> {
             BackendName { name: "mock", version: "1" }
         }
-        fn retries(&self, status: &Status) -> bool {
-            self.retries && *status != Status::Completed
+        fn retries(&self, outcome: &Outcome) -> bool {
+            self.retries && outcome.status != Status::Completed
         }
         fn run(&self, input: &PlanInput, _progress: &Progress) -> Result<Ran, Failure> {
             self.runs.fetch_add(1, Ordering::Relaxed);

@@ -7,7 +7,9 @@ use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
 use numalab_model::workload::Workload;
 use numalab_worker::job::{Job, Knob};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -54,7 +56,56 @@ impl Host {
             .map_err(|e| refused(format!("{e}; describe this machine with `numalab machine import --host`")))?;
         let bytes = job.to_bytes().map_err(|e| refused(e.to_string()))?;
         let limit = Duration::from_nanos(workload.limit_ns).saturating_add(Duration::from_secs(120));
-        run_worker(&self.worker, &bytes, limit, progress)
+        let turn =
+            Turn::wait(Path::new(MACHINE), &mut || progress(0)).map_err(|e| refused(format!("{MACHINE}: {e}")))?;
+        run_worker(&self.worker, &bytes, limit, &turn, progress)
+    }
+
+    /// SHA-256 of the worker, which decides what is measured.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn worker_digest(&self) -> Result<String, String> {
+        crate::cache::sha256_file(&self.worker).map_err(|e| format!("{}: {e}", self.worker.display()))
+    }
+}
+
+/// A file that every Linux has, once for all who share its settings.
+const MACHINE: &str = "/proc/sys/kernel/osrelease";
+
+/// The right to change settings of this machine and to measure on it: one run at a time, of whatever command. A worker
+/// holds it too, so that it lasts until settings are undone, also when who started it is gone.
+struct Turn(File);
+
+impl Turn {
+    /// Time between two attempts.
+    const PAUSE: Duration = Duration::from_millis(100);
+
+    /// Waits for the one that goes by a file ([`MACHINE`]); `beat` is called meanwhile.
+    fn wait(by: &Path, beat: &mut dyn FnMut()) -> std::io::Result<Self> {
+        let file = File::open(by)?;
+        // SAFETY: the descriptor is open; the call changes no memory.
+        while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            match std::io::Error::last_os_error() {
+                e if e.kind() == std::io::ErrorKind::WouldBlock => beat(),
+                e if e.kind() == std::io::ErrorKind::Interrupted => {}
+                e => return Err(e),
+            }
+            std::thread::sleep(Self::PAUSE);
+        }
+        Ok(Self(file))
+    }
+
+    /// Has a program hold it as well.
+    fn share(&self, command: &mut Command) {
+        let own = self.0.as_raw_fd();
+        // SAFETY: fcntl is async-signal-safe and touches nothing but the new process, which has the descriptor.
+        unsafe {
+            command.pre_exec(move || match libc::fcntl(own, libc::F_SETFD, 0) {
+                -1 => Err(std::io::Error::last_os_error()),
+                _ => Ok(()),
+            });
+        }
     }
 }
 
@@ -108,17 +159,25 @@ fn end_after(worker: u32, limit: Duration, ended: &Receiver<()>) -> bool {
 
 /// Starts a worker that ends, and undoes its settings, with the thread that started it. The job has no name that could
 /// be left behind: the worker reads its standard input.
-fn start(program: &Path, job: &[u8]) -> std::io::Result<Child> {
+fn start(program: &Path, job: &[u8], turn: &Turn) -> std::io::Result<Child> {
     let mut file = tempfile::tempfile()?;
     file.write_all(job)?;
     let mut command = Command::new(program);
     command.args(["run", "/dev/stdin"]).stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    turn.share(&mut command);
     ends_with_parent(&mut command, libc::SIGTERM).spawn()
 }
 
-fn run_worker(program: &Path, job: &[u8], limit: Duration, progress: &mut dyn FnMut(u64)) -> Result<Outcome, VmError> {
+fn run_worker(
+    program: &Path,
+    job: &[u8],
+    limit: Duration,
+    turn: &Turn,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Outcome, VmError> {
     let error = |kind, detail: String| VmError { kind, detail, console: Vec::new() };
-    let child = start(program, job).map_err(|e| error(Failure::Refused, format!("{}: {e}", program.display())))?;
+    let child =
+        start(program, job, turn).map_err(|e| error(Failure::Refused, format!("{}: {e}", program.display())))?;
     let worker = child.id();
     let mut child = Running(child);
     let (stdout, stderr) = (child.0.stdout.take(), child.0.stderr.take());
@@ -185,13 +244,33 @@ mod tests {
         path
     }
 
+    /// A turn of the test's own: the worker's file is as good as any.
+    fn turn(program: &Path) -> Turn {
+        Turn::wait(program, &mut || panic!("somebody else has it")).unwrap()
+    }
+
+    #[test]
+    fn runs_of_two_commands_follow_each_other_until_the_worker_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let program = script(directory.path(), "exec sleep 0.4");
+        let first = turn(&program);
+        let mut worker = start(&program, b"job", &first).unwrap();
+        // Whoever started it may be gone before it has undone its settings.
+        drop(first);
+        let mut beats = 0;
+        let second = Turn::wait(&program, &mut || beats += 1).unwrap();
+        assert!(beats > 0, "the worker still held it");
+        drop(second);
+        assert!(worker.wait().unwrap().success());
+    }
+
     #[test]
     fn outcomes_refusals_and_endless_workers_are_told_apart() {
         let directory = tempfile::tempdir().unwrap();
         let mut beats = Vec::new();
         let mut run = |text: &str| {
             let program = script(directory.path(), text);
-            run_worker(&program, b"job", Duration::from_millis(300), &mut |ns| beats.push(ns))
+            run_worker(&program, b"job", Duration::from_millis(300), &turn(&program), &mut |ns| beats.push(ns))
         };
         let outcome = serde_json::to_string(&Outcome::default()).unwrap();
         assert_eq!(run(&format!("echo beat 17 >&2; echo '{outcome}'")).unwrap(), Outcome::default());
@@ -213,7 +292,7 @@ mod tests {
             let program =
                 script(directory.path(), &format!("sleep 60 &\necho $! >{}\nkill -{name} $$", left.display()));
             let start = std::time::Instant::now();
-            let e = run_worker(&program, b"job", Duration::from_secs(50), &mut |_| {}).unwrap_err();
+            let e = run_worker(&program, b"job", Duration::from_secs(50), &turn(&program), &mut |_| {}).unwrap_err();
             assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
             assert_eq!(e.kind, Failure::WorkerKilled, "{e}");
             assert!(e.detail.contains(&format!("signal {signal} (")) && e.detail.contains(hint), "{e}");
@@ -236,7 +315,7 @@ mod tests {
         let undone = directory.path().join("undone");
         let text = format!("trap 'echo yes >{}; exit 1' TERM\nwhile :; do sleep 0.05; done", undone.display());
         let program = script(directory.path(), &text);
-        let e = run_worker(&program, b"job", Duration::from_millis(300), &mut |_| {}).unwrap_err();
+        let e = run_worker(&program, b"job", Duration::from_millis(300), &turn(&program), &mut |_| {}).unwrap_err();
         assert_eq!(e.kind, Failure::RunTimeout, "{e}");
         assert_eq!(std::fs::read_to_string(&undone).unwrap(), "yes\n");
     }

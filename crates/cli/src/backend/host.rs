@@ -17,15 +17,19 @@ use numalab_model::experiment::{Experiment, Sources};
 use numalab_model::kernel::{Kernel, Setting, SAME_IMAGE};
 use numalab_model::machine::Machine;
 use numalab_model::plan::{Backend as BackendName, PlanInput, SourceFile};
-use numalab_model::record::Status;
+use numalab_model::record::{Outcome, Status};
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::Workload;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 /// This machine.
 struct Host {
     worker: Worker,
+    /// Release and worker, which decide what is measured, and the kernel that runs.
     version: String,
+    /// Settings can be made.
+    root: bool,
 }
 
 /// Resolves an experiment for this machine.
@@ -37,7 +41,10 @@ pub fn prepare(context: &Context, experiment: &Experiment) -> Result<Ready, Fail
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
     let release = release.map_err(|e| Failure::environment(format!("/proc/sys/kernel/osrelease: {e}")))?;
     let release = release.trim().to_string();
-    let host = Host { worker, version: format!("{} {release}", env!("CARGO_PKG_VERSION")) };
+    let digest = worker.worker_digest().map_err(Failure::environment)?;
+    let version = format!("{}+{} {release}", env!("CARGO_PKG_VERSION"), &digest[..12]);
+    let root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let host = Host { worker, version, root };
     let sources = HostSources { catalog: CatalogSources::new(context, &experiment.workloads)?, context, release };
     let cells = experiment.cells(&sources, host.name())?;
     drop(sources);
@@ -59,8 +66,10 @@ impl Backend for Host {
             Err(e) => Ran { note: e.to_string(), outcome: e.outcome() },
         })
     }
-    fn retries(&self, status: &Status) -> bool {
-        matches!(status, Status::Failed(_))
+    fn retries(&self, outcome: &Outcome) -> bool {
+        // Settings that could not be made without root may be possible now.
+        let unset = || outcome.warnings.iter().any(|w| w.starts_with("not set: "));
+        matches!(outcome.status, Status::Failed(_)) || self.root && unset()
     }
 }
 

@@ -19,7 +19,7 @@ use numalab_model::experiment::{Experiment, Sources};
 use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
 use numalab_model::plan::{Backend as BackendName, PlanInput, SourceFile};
-use numalab_model::record::Status;
+use numalab_model::record::{Outcome, Status};
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::Workload;
 use std::sync::Arc;
@@ -120,9 +120,9 @@ impl Backend for Vm {
         })
     }
 
-    fn retries(&self, status: &Status) -> bool {
+    fn retries(&self, outcome: &Outcome) -> bool {
         // How a guest fails may be the host's doing: its load, its memory, someone who kills QEMU.
-        matches!(status, Status::Failed(_))
+        matches!(outcome.status, Status::Failed(_))
     }
 }
 
@@ -133,7 +133,7 @@ fn times(guest_ns: Option<u64>, wall_s: f64) -> String {
     }
 }
 
-fn virtual_time(outcome: &numalab_model::record::Outcome) -> String {
+fn virtual_time(outcome: &Outcome) -> String {
     let elapsed = outcome.scalars.iter().find(|s| s.name == "elapsed_s");
     elapsed.map(|s| format!(" for {:.2} s of the workload", s.value)).unwrap_or_default()
 }
