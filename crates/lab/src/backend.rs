@@ -73,7 +73,8 @@ impl Settings {
 pub struct Lab {
     cache: Cache,
     settings: Settings,
-    worker: PathBuf,
+    /// The worker program, read once: all guests have the one that the version names.
+    worker: Vec<u8>,
     version: String,
     /// Why KVM is not used, if it could have been.
     kvm: Result<(), String>,
@@ -126,7 +127,8 @@ impl Lab {
     pub fn open_with(cache: Cache, settings: Settings) -> Result<Self, String> {
         let install = "install it with `apt-get install qemu-system-x86`, or name it with --qemu";
         let (major, minor, patch) = probe::qemu_version(&settings.qemu).map_err(|e| format!("{e}; {install}"))?;
-        let worker = worker::find_static()?;
+        let path = worker::find_static()?;
+        let worker = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         // Nothing can be removed that another run needs: only directories of dead processes are.
         let _ = cache.sweep();
         let plugin = settings.timing == Timing::Modelled || settings.count_misses;
@@ -135,7 +137,7 @@ impl Lab {
             (Timing::Counters, true) => probe::kvm(&settings.qemu),
             _ => Err(String::new()),
         };
-        let hash = cache::sha256_file(&worker).map_err(|e| format!("{}: {e}", worker.display()))?;
+        let hash = cache::sha256(&worker);
         let accelerator = if kvm.is_ok() { "kvm" } else { "tcg" };
         let mut version = format!(
             "{ASKED_SINCE} {} {accelerator} qemu-{major}.{minor}.{patch} worker-{} memory-{}MiB sample-{}ns",
@@ -215,9 +217,10 @@ impl Lab {
     }
 
     fn guest<'a>(&'a self, image: &Image, shape: &'a Shape) -> VmRun<'a> {
+        image::store::used(&image.path);
         VmRun {
             qemu: self.settings.qemu.clone(),
-            worker: self.worker.clone(),
+            worker: &self.worker,
             kernel: image.path.clone(),
             shape,
             timing: self.settings.timing,
@@ -471,7 +474,7 @@ mod tests {
                 limits: Limits { cpus: crate::shape::MAX_CPUS, ..Limits::default() },
                 ..Settings::new(Timing::Modelled)
             },
-            worker: "worker".into(),
+            worker: Vec::new(),
             version: String::new(),
             kvm: Err(String::new()),
             library,

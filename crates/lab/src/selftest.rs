@@ -90,9 +90,10 @@ pub fn run(cache: &Cache, vm: &VmRun<'_>) -> Result<SelfTest, String> {
 fn key(vm: &VmRun<'_>, library: &Path) -> Result<String, String> {
     let qemu = crate::probe::find_program(&vm.qemu).ok_or_else(|| format!("{} is not there", vm.qemu.display()))?;
     let mut text = format!("{} {}", library.display(), vm.shift);
-    for path in [&qemu, &vm.kernel, &vm.worker] {
+    for path in [&qemu, &vm.kernel] {
         text += &cache::sha256_file(path).map_err(|e| format!("{}: {e}", path.display()))?;
     }
+    text += &cache::sha256(vm.worker);
     Ok(cache::sha256(text.as_bytes())[..24].to_string())
 }
 

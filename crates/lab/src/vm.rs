@@ -51,8 +51,8 @@ impl Budgets {
 pub struct VmRun<'a> {
     /// QEMU program.
     pub qemu: PathBuf,
-    /// Static worker program.
-    pub worker: PathBuf,
+    /// Static worker program, its bytes.
+    pub worker: &'a [u8],
     /// Kernel image (bzImage, or vmlinux with PVH).
     pub kernel: PathBuf,
     /// Shape of the guest.
@@ -140,11 +140,10 @@ impl Files {
 
     fn prepare(directory: &Path, vm: &VmRun<'_>, job: &Job) -> Result<Self, String> {
         let files = Self::at(directory);
-        let program = std::fs::read(&vm.worker).map_err(|e| format!("{}: {e}", vm.worker.display()))?;
         let bytes = job.to_bytes().map_err(|e| e.to_string())?;
         let write =
             |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()));
-        write(&files.initrd, &worker::initrd(&program, &bytes))?;
+        write(&files.initrd, &worker::initrd(vm.worker, &bytes))?;
         write(&files.report, b"")?;
         write(&files.console, b"")?;
         if let Some(plugin) = &vm.plugin {
@@ -358,8 +357,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
         let shape = Shape::of(&crate::shape::tests::machine(1, 1, 1, 1, false)).unwrap();
-        let (worker, qemu) = (directory.path().join("worker"), directory.path().join("qemu"));
-        std::fs::write(&worker, b"x").unwrap();
+        let qemu = directory.path().join("qemu");
         if let Some(script) = script {
             // The report file is the one named in the argument that contains id=report.
             let find = "for a; do case $a in file,id=report,path=*) r=${a#*path=};; \
@@ -370,7 +368,7 @@ mod tests {
         let ms = Duration::from_millis;
         let vm = VmRun {
             qemu,
-            worker,
+            worker: b"x",
             kernel: "k".into(),
             shape: &shape,
             timing: Timing::Counters,

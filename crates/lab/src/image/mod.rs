@@ -10,6 +10,7 @@ pub mod deb;
 pub mod debian;
 pub mod shipped;
 pub mod source;
+pub(crate) mod store;
 
 use crate::cache::{self, Cache};
 use crate::doctor;
@@ -54,7 +55,7 @@ pub enum ImageSpec {
 /// A kernel ready to boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// File for QEMU's `-kernel`.
+    /// File for QEMU's `-kernel`; it stays as it is, whatever is built meanwhile.
     pub path: PathBuf,
     /// SHA-256 of the file.
     pub sha256: String,
@@ -172,9 +173,10 @@ pub fn resolve(spec: &ImageSpec, which: Which, cache: &Cache, say: &mut dyn FnMu
     let _lock = cache.lock("images", &mut wait).map_err(|e| format!("cache: {e}"))?;
     // What an interrupted build left may be gigabytes.
     let _ = cache.sweep();
-    match spec {
-        ImageSpec::Debian(series) => debian::image(series, which, cache, say),
-        ImageSpec::Deb(path) => debian::image_of_package(path, cache, say),
+    let image = match spec {
+        // What is unpacked from a package stands under the package's checksum.
+        ImageSpec::Debian(series) => return debian::image(series, which, cache, say),
+        ImageSpec::Deb(path) => return debian::image_of_package(path, cache, say),
         ImageSpec::BzImage(path) => existing(path, "bzImage", is_bzimage(path)),
         ImageSpec::Vmlinux(path) => existing(path, "vmlinux", is_elf(path)),
         // A tree is always made again.
@@ -188,7 +190,8 @@ pub fn resolve(spec: &ImageSpec, which: Which, cache: &Cache, say: &mut dyn FnMu
         ImageSpec::Source { series, patches } => {
             build::image(&source::patched(series, patches, which, cache, say)?, Source::Fixed, cache, say)
         }
-    }
+    };
+    store::keep(image?, cache)
 }
 
 /// What a changed tree is to be compared with: its own last commit, or else the packaged source of its series.
@@ -276,6 +279,10 @@ mod tests {
         let mut boot = vec![0u8; 1024];
         boot[0x202..0x206].copy_from_slice(b"HdrS");
         std::fs::write(&path, &boot).unwrap();
-        assert_eq!(of(ImageSpec::BzImage(path)).unwrap().sha256, cache::sha256(&boot));
+        let image = of(ImageSpec::BzImage(path.clone())).unwrap();
+        assert_eq!(image.sha256, cache::sha256(&boot));
+        assert!(image.origin.ends_with(&path.canonicalize().unwrap().display().to_string()), "{}", image.origin);
+        std::fs::write(&path, b"another").unwrap();
+        assert_eq!(cache::sha256_file(&image.path).unwrap(), image.sha256, "guests would boot another");
     }
 }

@@ -1,0 +1,115 @@
+//! Copies of images that are read at every boot, named by their checksum.
+//!
+//! A file of the user's and a build's `vmlinux` may be written again while runs go on. Their guests boot a copy, so
+//! that every one of them has the kernel whose checksum is in its record.
+
+use super::Image;
+use crate::cache::{self, Cache};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Subdirectory of the copies.
+const COPIES: &str = "images/by-sha256";
+/// A copy that no guest has booted for so long is removed.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// The image with a copy of its file, made unless there is one. The caller holds the lock of the images.
+///
+/// # Errors
+/// The file cannot be read, or the copy not be written.
+pub(super) fn keep(image: Image, cache: &Cache) -> Result<Image, String> {
+    let directory = cache.directory(COPIES).map_err(|e| format!("cache: {e}"))?;
+    remove_unused(&directory);
+    let known = directory.join(&image.sha256);
+    if cache::sha256_file(&known).is_ok_and(|s| s == image.sha256) {
+        used(&known);
+        return Ok(Image { path: known, ..image });
+    }
+    // Not a hard link: the last step of a kernel build writes into the file. The checksum is the copy's own, as the
+    // file may have changed since it was taken.
+    let (sha256, path) = copy(&image.path, &directory).map_err(|e| format!("{}: {e}", image.path.display()))?;
+    Ok(Image { path, sha256, ..image })
+}
+
+/// Copies a file to its checksum's name; returns both.
+fn copy(file: &Path, directory: &Path) -> io::Result<(String, std::path::PathBuf)> {
+    let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
+    io::copy(&mut File::open(file)?, &mut temporary)?;
+    let sha256 = cache::sha256_file(temporary.path())?;
+    let path = directory.join(&sha256);
+    temporary.persist(&path).map_err(|e| e.error)?;
+    Ok((sha256, path))
+}
+
+/// Notes that a guest boots an image, which keeps its copy.
+pub(crate) fn used(path: &Path) {
+    // At worst it is copied again.
+    let _ = File::open(path).and_then(|f| f.set_modified(SystemTime::now()));
+}
+
+/// Removes copies that were not used for long, and what an interrupted copy left.
+fn remove_unused(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let modified = entry.metadata().and_then(|m| m.modified());
+        // A clock that was set back makes a copy younger than now.
+        let age = modified.ok().and_then(|m| SystemTime::now().duration_since(m).ok());
+        if age.is_some_and(|a| a > KEPT) {
+            // Tried again next time.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(path: &Path) -> Image {
+        let sha256 = cache::sha256_file(path).unwrap();
+        Image { path: path.into(), sha256, origin: "x".into(), patches_itself: true, built: None }
+    }
+
+    #[test]
+    fn an_image_stays_what_it_was_when_its_file_is_written_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(&directory.path().join("cache")).unwrap();
+        let file = directory.path().join("vmlinux");
+        std::fs::write(&file, "first").unwrap();
+        let first = keep(image(&file), &cache).unwrap();
+        let stale = image(&file);
+        // In place, as a kernel's last link step does.
+        std::fs::write(&file, "second").unwrap();
+        let text = |i: &Image| std::fs::read_to_string(&i.path).unwrap();
+        assert_eq!((text(&first).as_str(), first.sha256.clone()), ("first", cache::sha256(b"first")));
+        let second = keep(image(&file), &cache).unwrap();
+        assert_eq!((text(&second).as_str(), second.sha256.clone()), ("second", cache::sha256(b"second")));
+        assert_eq!(keep(stale.clone(), &cache).unwrap(), first, "the copy is there already");
+        // A damaged copy is made again, and a checksum taken before a change is corrected.
+        std::fs::write(&second.path, "damaged").unwrap();
+        assert_eq!(text(&keep(image(&file), &cache).unwrap()), "second");
+        std::fs::remove_file(&first.path).unwrap();
+        assert_eq!(keep(stale, &cache).unwrap(), second);
+    }
+
+    #[test]
+    fn copies_that_no_guest_boots_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(&directory.path().join("cache")).unwrap();
+        let file = directory.path().join("vmlinux");
+        let kept = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            keep(image(&file), &cache).unwrap().path
+        };
+        let (unused, booted, asked) = (kept("a"), kept("b"), kept("c"));
+        for path in [&unused, &booted, &asked] {
+            let long_ago = SystemTime::now() - KEPT - Duration::from_secs(60);
+            File::open(path).unwrap().set_modified(long_ago).unwrap();
+        }
+        used(&booted);
+        assert_eq!(kept("c"), asked);
+        kept("c");
+        assert!(!unused.exists() && booted.exists() && asked.exists());
+    }
+}
