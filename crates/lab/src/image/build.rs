@@ -6,6 +6,7 @@
 use super::source::{Tree, BUILD};
 use super::{Built, Image};
 use crate::cache::{self, Cache};
+use crate::child;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -165,7 +166,9 @@ fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
         command.env("CCACHE_BASEDIR", tree).env("CCACHE_NOHASHDIR", "1");
     }
     command.args(targets).stdin(Stdio::null()).stdout(copy).stderr(log);
-    let status = command.status().map_err(|e| format!("make: {e}; `numalab doctor` says what installs it"))?;
+    // The lock of the images ends with this process, and so must what writes into the tree. `make` ends its compilers.
+    let status = child::ends_with_parent(&mut command, libc::SIGTERM).status();
+    let status = status.map_err(|e| format!("make: {e}; `numalab doctor` says what installs it"))?;
     if status.success() {
         return Ok(());
     }
@@ -247,6 +250,41 @@ mod tests {
         assert_eq!(std::fs::read_to_string(tree.join("build/.config")).unwrap(), "CONFIG_SMP=y\n");
         configure().unwrap();
         assert_eq!(runs(), 2, "what is done is not done again");
+    }
+
+    #[test]
+    fn a_build_ends_with_the_command_that_started_it() {
+        const TREE: &str = "NUMALAB_TEST_TREE";
+        if let Some(tree) = std::env::var_os(TREE).map(std::path::PathBuf::from) {
+            // This process is the command, which is ended before the build is.
+            let cache = Cache::at(&tree.join("cache")).unwrap();
+            let _ = make(&tree, &cache, &["wait"]);
+            return;
+        }
+        if crate::probe::find_program(Path::new("make")).is_none() {
+            return;
+        }
+        let tree = tempfile::tempdir().unwrap();
+        let tree = tree.path();
+        std::fs::create_dir(tree.join(BUILD)).unwrap();
+        std::fs::write(tree.join("Makefile"), "wait:\n\techo $$PPID >p && mv p pid && exec sleep 60\n").unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "image::build::tests::a_build_ends_with_the_command_that_started_it"]);
+        let mut child = command.env(TREE, tree).stdout(Stdio::null()).spawn().unwrap();
+        let until = |done: &dyn Fn() -> bool| {
+            let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
+            while !done() && std::time::Instant::now() < limit {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            done()
+        };
+        assert!(until(&|| tree.join("pid").exists()), "the build did not start");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let pid = std::fs::read_to_string(tree.join("pid")).unwrap();
+        // Nobody may have waited for it yet.
+        let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        assert!(until(&|| stat().map_or(true, |s| s.contains(") Z "))), "the build goes on");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A package is an `ar` archive whose `data.tar.*` member is decompressed by the usual program and read as a
 //! tar stream, up to the file wanted.
 
+use crate::child::ends_with_parent;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -28,11 +29,9 @@ pub fn extract(package: &Path, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Resu
         Some("gz") => "gzip",
         _ => return Err(format!("{}: {name} is compressed in an unknown way", package.display())),
     };
-    let mut child = Command::new(program)
-        .arg("-dc")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+    let mut command = Command::new(program);
+    command.arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = ends_with_parent(&mut command, libc::SIGTERM)
         .spawn()
         .map_err(|e| format!("`{program}` is needed to unpack {}: {e}", package.display()))?;
     let input = child.stdin.take();

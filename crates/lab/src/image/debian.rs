@@ -6,6 +6,7 @@
 
 use super::{deb, Image, Which};
 use crate::cache::{self, Cache};
+use crate::child;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -196,7 +197,7 @@ impl Apt {
     }
 
     fn ask(&self, arguments: &[&str]) -> Result<String, String> {
-        let output = Command::new(&self.lists).args(arguments).output();
+        let output = child::ends_with_parent(Command::new(&self.lists).args(arguments), libc::SIGTERM).output();
         let output =
             output.map_err(|e| format!("{}: {e}; without it, give a file: --kernel deb:FILE", self.lists.display()))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -230,7 +231,9 @@ impl Apt {
             Some(file) => file,
             None => {
                 say(&format!("downloading {wanted}"));
-                let output = Command::new(&self.fetch).args(["download", &wanted]).current_dir(&directory).output();
+                let mut command = Command::new(&self.fetch);
+                command.args(["download", &wanted]).current_dir(&directory);
+                let output = child::ends_with_parent(&mut command, libc::SIGTERM).output();
                 let output = output.map_err(|e| format!("{}: {e}", self.fetch.display()))?;
                 if !output.status.success() {
                     let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -5,6 +5,7 @@
 
 use super::{deb, debian, shipped, Which};
 use crate::cache::{self, Cache, KERNELS};
+use crate::child;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -301,10 +302,11 @@ fn run(command: &mut Command) -> Result<(), String> {
     output(command).map(|_| ())
 }
 
-/// What a program prints, if it succeeds.
+/// What a program prints, if it succeeds. It ends with numalab, whose lock keeps others from the tree it works on.
 fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|e| format!("`{name}`: {e}; `numalab doctor` says what installs it"))?;
+    let output = child::ends_with_parent(command, libc::SIGTERM).output();
+    let output = output.map_err(|e| format!("`{name}`: {e}; `numalab doctor` says what installs it"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

@@ -90,7 +90,8 @@ pub fn library(cache: &Cache) -> Result<PathBuf, String> {
             command.arg(name);
         }
     }
-    let output = command.output().map_err(|e| format!("C compiler `{compiler}`: {e}"))?;
+    let output = crate::child::ends_with_parent(&mut command, libc::SIGTERM).output();
+    let output = output.map_err(|e| format!("C compiler `{compiler}`: {e}"))?;
     if !output.status.success() {
         return Err(format!("the plugin does not compile: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
