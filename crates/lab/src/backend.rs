@@ -129,7 +129,7 @@ impl Lab {
         let (major, minor, patch) = probe::qemu_version(&settings.qemu).map_err(|e| format!("{e}; {install}"))?;
         let path = worker::find_static()?;
         let worker = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        // Nothing can be removed that another run needs: only directories of dead processes are.
+        // Nothing can be removed that another run needs: its directory is locked.
         let _ = cache.sweep();
         let plugin = settings.timing == Timing::Modelled || settings.count_misses;
         let library = if plugin { Some(plugin::library(&cache)?) } else { None };

@@ -1,8 +1,9 @@
 //! Where downloads, builds and run directories live, and checksums.
 //!
 //! Everything kept is under one directory (`NUMALAB_CACHE`, else `XDG_CACHE_HOME/numalab`, else
-//! `HOME/.cache/numalab`). Files appear under their final name only when complete. Directories for
-//! one run or one build carry the process id of their owner; those of dead owners are removed at the next start.
+//! `HOME/.cache/numalab`). Files appear under their final name only when complete. A directory for one run or one build
+//! is locked by its owner; one that nobody holds is removed at the next start. Process ids would not do: the owner may
+//! be in another container or on another host.
 
 use numalab_model::plan::hex;
 use sha2::{Digest, Sha256};
@@ -17,7 +18,7 @@ const RUNS: &str = "runs";
 pub const KERNELS: &str = "kernels";
 /// Subdirectory of the compiled plugin.
 pub const PLUGIN: &str = "plugin";
-/// First part of the name of a directory for one run or one build; the process id follows.
+/// First part of the name of a directory for one run or one build; the process id follows, for who looks there.
 const WORK: &str = "run-";
 
 /// The cache directory.
@@ -91,18 +92,14 @@ impl Cache {
             File::options().create(true).truncate(false).write(true).open(self.root.join(format!("{name}.lock")))?;
         let mut how = libc::LOCK_EX | libc::LOCK_NB;
         loop {
-            // SAFETY: the descriptor is open; the call changes no memory.
-            if unsafe { libc::flock(file.as_raw_fd(), how) } == 0 {
-                return Ok(Lock { _file: file });
-            }
-            let error = io::Error::last_os_error();
-            match error.kind() {
-                io::ErrorKind::WouldBlock => {
+            match flock(&file, how) {
+                Ok(()) => return Ok(Lock { _file: file }),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     wait();
                     how = libc::LOCK_EX;
                 }
-                io::ErrorKind::Interrupted => {}
-                _ => return Err(error),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
             }
         }
     }
@@ -111,7 +108,7 @@ impl Cache {
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn run_directory(&self) -> io::Result<tempfile::TempDir> {
+    pub fn run_directory(&self) -> io::Result<WorkDirectory> {
         self.work_directory(RUNS)
     }
 
@@ -120,12 +117,18 @@ impl Cache {
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn work_directory(&self, name: &str) -> io::Result<tempfile::TempDir> {
+    pub fn work_directory(&self, name: &str) -> io::Result<WorkDirectory> {
         let prefix = format!("{WORK}{}-", std::process::id());
-        tempfile::Builder::new().prefix(&prefix).tempdir_in(self.directory(name)?)
+        let parent = self.directory(name)?;
+        loop {
+            let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(&parent)?;
+            if let Some(lock) = own(directory.path())? {
+                return Ok(WorkDirectory { directory, _lock: lock });
+            }
+        }
     }
 
-    /// Removes the directories of runs and builds whose owner is dead; returns how many.
+    /// Removes the directories of runs and builds that nobody holds; returns how many.
     ///
     /// # Errors
     /// A directory cannot be listed.
@@ -133,17 +136,55 @@ impl Cache {
         let mut removed = 0;
         for name in [RUNS, KERNELS, PLUGIN] {
             for entry in fs::read_dir(self.directory(name)?)? {
-                let path = entry?.path();
-                let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-                let owner = name.strip_prefix(WORK).and_then(|r| r.split('-').next());
-                let owner = owner.and_then(|pid| pid.parse::<u32>().ok());
-                let dead = owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
-                if dead && fs::remove_dir_all(&path).is_ok() {
+                let entry = entry?;
+                if !entry.file_name().to_string_lossy().starts_with(WORK) {
+                    continue;
+                }
+                let path = entry.path();
+                let Ok(file) = File::open(&path) else { continue };
+                // Where there are no locks, nothing is known of an owner. The lock is held while the directory goes.
+                if flock(&file, libc::LOCK_EX | libc::LOCK_NB).is_ok() && fs::remove_dir_all(&path).is_ok() {
                     removed += 1;
                 }
             }
         }
         Ok(removed)
+    }
+}
+
+/// A directory for one run or one build: its owner's alone, and removed when the value is dropped.
+#[derive(Debug)]
+pub struct WorkDirectory {
+    // Removed before the lock is given back.
+    directory: tempfile::TempDir,
+    _lock: File,
+}
+
+impl WorkDirectory {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Locks a directory just made; `None` if [`Cache::sweep`] of another process was faster. The lock is on the directory
+/// itself, so that it leaves no file behind. A file system without locks gives none: nothing is swept there.
+fn own(directory: &Path) -> io::Result<Option<File>> {
+    let file = match File::open(directory) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let taken = flock(&file, libc::LOCK_EX | libc::LOCK_NB).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock);
+    // Its name is never used again: whoever could lock it before is done with removing it.
+    Ok((!taken && directory.is_dir()).then_some(file))
+}
+
+/// Locks an open file or directory until it is closed, also by a crash.
+fn flock(file: &File, how: i32) -> io::Result<()> {
+    // SAFETY: the descriptor is open; the call changes no memory.
+    match unsafe { libc::flock(file.as_raw_fd(), how) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -240,21 +281,61 @@ mod tests {
     }
 
     #[test]
-    fn only_leftovers_of_dead_owners_are_swept() {
+    fn only_leftovers_that_nobody_holds_are_swept() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(directory.path()).unwrap();
         let mine = cache.run_directory().unwrap();
-        // Process ids end below 2^22 on Linux.
-        let dead = [RUNS, KERNELS].map(|d| cache.directory(d).unwrap().join("run-999999999-x"));
-        dead.iter().for_each(|d| fs::create_dir_all(d.join("tree")).unwrap());
+        // Process ids end below 2^22 on Linux; 1 always runs, and may be another program's id in another container.
+        let left = [(RUNS, 999_999_999), (KERNELS, 1)].map(|(d, pid)| {
+            let path = cache.directory(d).unwrap().join(format!("run-{pid}-x"));
+            fs::create_dir_all(path.join("tree")).unwrap();
+            path
+        });
+        // Held by a process that is not seen from here.
+        let far = cache.directory(RUNS).unwrap().join("run-999999998-x");
+        fs::create_dir(&far).unwrap();
+        let held = own(&far).unwrap().unwrap();
         let tree = cache.directory(KERNELS).unwrap().join("linux-source-6.12_6.12.9-1");
         fs::create_dir(&tree).unwrap();
         let build = cache.work_directory(KERNELS).unwrap();
         assert_eq!(cache.sweep().unwrap(), 2);
-        assert!(mine.path().exists() && build.path().exists() && tree.exists());
-        assert!(dead.iter().all(|d| !d.exists()));
+        assert!(mine.path().exists() && build.path().exists() && tree.exists() && far.exists());
+        assert!(left.iter().all(|d| !d.exists()));
+        drop(held);
         let kept = mine.path().to_path_buf();
         drop(mine);
         assert!(!kept.exists());
+    }
+
+    #[test]
+    fn a_directory_that_is_being_swept_is_not_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run-1-x");
+        assert!(own(&path).unwrap().is_none(), "gone already");
+        fs::create_dir(&path).unwrap();
+        let sweeper = own(&path).unwrap();
+        assert!(sweeper.is_some() && own(&path).unwrap().is_none());
+    }
+
+    #[test]
+    fn nobody_loses_a_directory_to_those_who_sweep() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path()).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let work = cache.run_directory().unwrap();
+                        fs::write(work.path().join("x"), "").unwrap();
+                    }
+                });
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        // At most it takes what is not its maker's yet.
+                        cache.sweep().unwrap();
+                    }
+                });
+            }
+        });
     }
 }
