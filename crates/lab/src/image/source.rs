@@ -205,7 +205,9 @@ pub fn mirror(tree: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<T
     let path = kernels.join(format!("tree-{}", &key[..16]));
     say(&format!("mirroring {}", tree.display()));
     let mut command = Command::new("rsync");
-    command.args(["-a", "--delete"]);
+    // Compared by content, and what differs is as new as the copy: another tree in the same place, or a file put back,
+    // may be older than the objects that were built from what it replaces.
+    command.args(["-a", "--no-times", "--checksum", "--delete"]);
     for pattern in NOT_SOURCE {
         command.arg(format!("--exclude={pattern}"));
     }
@@ -373,6 +375,20 @@ mod tests {
         mirror(&tree, &cache, &mut |_| {}).unwrap();
         assert_eq!(std::fs::read_to_string(copy.join("kernel/x.c")).unwrap(), "int changed;\n");
         assert!(copy.join("build").is_dir());
+        // What takes its place may be of the same size and time: it is built again, and nothing else is.
+        let modified = |file: &str| std::fs::metadata(copy.join(file)).unwrap().modified().unwrap();
+        let set = |tree: &Path, time| std::fs::File::open(tree.join("kernel/x.c")).unwrap().set_modified(time).unwrap();
+        let before = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+        let other = modified("Kbuild");
+        std::fs::write(tree.join("kernel/x.c"), "int Changed;\n").unwrap();
+        [&tree, &copy].iter().for_each(|t| set(t, before));
+        mirror(&tree, &cache, &mut |_| {}).unwrap();
+        assert_eq!(std::fs::read_to_string(copy.join("kernel/x.c")).unwrap(), "int Changed;\n");
+        let after = modified("kernel/x.c");
+        assert!(after > before && modified("Kbuild") == other, "{after:?} {before:?}");
+        set(&tree, std::time::SystemTime::UNIX_EPOCH);
+        mirror(&tree, &cache, &mut |_| {}).unwrap();
+        assert_eq!(modified("kernel/x.c"), after, "the same text is not built again");
         assert!(mirror(directory.path(), &cache, &mut |_| {}).unwrap_err().contains("no kernel source tree"));
     }
 
