@@ -340,9 +340,9 @@ impl Lab {
             ));
         }
         if let Some(log) = &report.plugin_log {
-            match PluginReport::parse(log, shape.smp.cpus()) {
-                Ok(plugin) => add_misses(&mut out, &plugin, shape),
-                Err(e) => warnings.push(e),
+            let plugin = PluginReport::parse(log, shape.smp.cpus());
+            if let Err(e) = plugin.and_then(|p| add_misses(&mut out, &p, shape)) {
+                warnings.push(format!("misses are not counted: {e}"));
             }
         }
         out.tunables.extend(self.facts(plan.image));
@@ -402,8 +402,9 @@ fn fast_clock(outcome: &Outcome, wall: Duration) -> Option<String> {
     })
 }
 
-fn add_misses(out: &mut Outcome, plugin: &PluginReport, shape: &Shape) {
-    let totals = plugin.totals();
+/// Adds what the plugin counted, or says why it is not the run's.
+fn add_misses(out: &mut Outcome, plugin: &PluginReport, shape: &Shape) -> Result<(), String> {
+    let totals = plugin.totals()?;
     let sum = |f: &dyn Fn(&plugin::report::CpuCounts) -> u64| totals.iter().map(f).sum::<u64>();
     out.counters.push(("local_misses".into(), sum(&|c| c.local)));
     out.counters.push(("remote_misses".into(), sum(&|c| c.remote)));
@@ -412,6 +413,11 @@ fn add_misses(out: &mut Outcome, plugin: &PluginReport, shape: &Shape) {
     let elapsed = out.scalars.iter().find(|s| s.name == "elapsed_s").map_or(0.0, |s| s.value);
     let end = ((elapsed * 1e9) as u64).max(times.last().map_or(0, |t| t + 1));
     out.series.extend(plugin.series(&shape.cpu_ids, &times, end));
+    let (marked, taken) = (plugin.samples(), times.len());
+    if marked < taken {
+        out.warnings.push(format!("misses over time have {marked} of {taken} samples: the last interval is the rest"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

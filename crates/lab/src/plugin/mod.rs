@@ -248,11 +248,19 @@ mod tests {
         std::fs::write(directory.path().join("test.c"), include_str!("test.c")).unwrap();
         let mut command = Command::new(compiler());
         command.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", "test"]);
-        command.args(["test.c", "cache.c", "charge.c", "config.c"]).current_dir(directory.path());
+        command.args(["test.c", "cache.c", "charge.c", "config.c", "report.c"]).current_dir(directory.path());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let output = Command::new(directory.path().join("test")).output().unwrap();
+        let output = Command::new(directory.path().join("test")).current_dir(directory.path()).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), "passed\n");
+        // It made 100010 samples, and has room for 100000 marks.
+        let log = std::fs::read_to_string(directory.path().join("marks.log")).unwrap();
+        let report = report::PluginReport::parse(&log, 4).unwrap();
+        assert_eq!((report.totals().unwrap()[0].local, report.samples()), (100_015, 99_998));
+        let times: Vec<u64> = (0..100_010).collect();
+        let local = &report.series(&[0, 1, 2, 3], &times, 200_000)[0];
+        assert_eq!((local.time_ns.len(), local.time_ns.last()), (99_999, Some(&200_000)));
+        assert_eq!((local.values[0].iter().sum::<f64>(), local.values[0].last()), (100_015.0, Some(&17.0)));
     }
 
     #[test]

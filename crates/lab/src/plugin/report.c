@@ -5,15 +5,19 @@
 #include <stdlib.h>
 
 struct row { unsigned kind; int64_t clock_ns; uint64_t *counts; };
+enum { BEGIN, SAMPLE, END };
 enum { MAX_ROWS = 100000 };
 static struct row *rows;
 static int count, space;
 
-/* Remembers all counters; kind 0 begins the run, 1 is a sample, 2 ends it. */
+/* Remembers all counters. Samples beyond MAX_ROWS are lost, the end of the run takes the last one's place. */
 void report_mark(unsigned kind)
 {
-    if (count >= MAX_ROWS)
-        return;
+    if (count >= MAX_ROWS) {
+        if (kind != END)
+            return;
+        free(rows[--count].counts);
+    }
     if (count == space) {
         int more = space ? space * 2 : 64;
         struct row *grown = realloc(rows, (size_t)more * sizeof *rows);

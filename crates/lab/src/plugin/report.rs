@@ -17,6 +17,7 @@ pub struct CpuCounts {
 
 /// Kinds of marks, as the worker sets them.
 const BEGIN: u32 = 0;
+const SAMPLE: u32 = 1;
 const END: u32 = 2;
 
 /// One mark.
@@ -70,35 +71,44 @@ impl PluginReport {
     }
 
     /// Counters of each CPU from the begin of the run to its end.
-    pub fn totals(&self) -> Vec<CpuCounts> {
-        let Some((begin, end)) = self.run() else { return Vec::new() };
-        begin.cpus.iter().zip(&end.cpus).map(|(a, b)| difference(a, b)).collect()
+    ///
+    /// # Errors
+    /// One of them is not marked: what was counted in between is not the run.
+    pub fn totals(&self) -> Result<Vec<CpuCounts>, String> {
+        let begin = self.marks.iter().find(|m| m.kind == BEGIN).ok_or("the plugin saw no begin of the run")?;
+        let end = self.marks.iter().rev().find(|m| m.kind == END).ok_or("the plugin saw no end of the run")?;
+        Ok(begin.cpus.iter().zip(&end.cpus).map(|(a, b)| difference(a, b)).collect())
     }
 
-    fn run(&self) -> Option<(&Mark, &Mark)> {
-        let begin = self.marks.iter().find(|m| m.kind == BEGIN)?;
-        let end = self.marks.iter().rev().find(|m| m.kind == END).or(self.marks.last())?;
-        Some((begin, end))
+    /// Number of samples with a mark; the plugin has room for so many.
+    pub fn samples(&self) -> usize {
+        self.marks.iter().filter(|m| m.kind == SAMPLE).count()
     }
 
     /// Local and remote misses of each interval between marks, per dense CPU, on the time axis of the worker's samples
-    /// (`sample_times`) with the end of the run (`end_ns`) as the last point.
+    /// (`sample_times`) with the end of the run (`end_ns`) as the last point. Samples without a mark are part of the
+    /// interval up to the end.
     pub fn series(&self, cpu_ids: &[u32], sample_times: &[u64], end_ns: u64) -> Vec<Series> {
         let from = self.marks.iter().position(|m| m.kind == BEGIN).unwrap_or(0);
         let marks = &self.marks[from.min(self.marks.len())..];
-        let times: Vec<u64> = sample_times.iter().copied().chain([end_ns]).collect();
-        let intervals: Vec<(&Mark, &Mark)> = marks.iter().zip(marks.iter().skip(1)).collect();
-        let count = intervals.len().min(times.len());
+        let mut times = sample_times.iter().copied();
+        let timed = |(a, b)| {
+            let mark: &Mark = b;
+            let time = if mark.kind == END { Some(end_ns) } else { times.next() };
+            time.map(|t| (t, (a, b)))
+        };
+        let (times, intervals): (Vec<u64>, Vec<(&Mark, &Mark)>) =
+            marks.iter().zip(marks.iter().skip(1)).filter_map(timed).unzip();
         let make = |name: &str, value: &dyn Fn(&CpuCounts) -> u64| Series {
             name: name.into(),
             unit: "lines".into(),
             columns: (0..cpu_ids.len()).map(|c| format!("cpu{c}")).collect(),
-            time_ns: times[..count].to_vec(),
+            time_ns: times.clone(),
             values: cpu_ids
                 .iter()
                 .map(|&id| {
                     let of = |m: &Mark| m.cpus.get(id as usize).map_or(0, value);
-                    intervals[..count].iter().map(|(a, b)| of(b).saturating_sub(of(a)) as f64).collect()
+                    intervals.iter().map(|(a, b)| of(b).saturating_sub(of(a)) as f64).collect()
                 })
                 .collect(),
         };
@@ -126,7 +136,7 @@ mod tests {
     fn totals_and_intervals_between_marks() {
         let r = PluginReport::parse(LOG, 2).unwrap();
         assert_eq!(r.refusal(), None);
-        assert_eq!(r.totals()[0], CpuCounts { accesses: 11, llc_hits: 1, local: 4, remote: 5 });
+        assert_eq!(r.totals().unwrap()[0], CpuCounts { accesses: 11, llc_hits: 1, local: 4, remote: 5 });
         // Dense CPU 0 is guest CPU 1.
         let series = r.series(&[1, 0], &[1000], 1500);
         assert_eq!(series[1].time_ns, vec![1000, 1500]);
@@ -140,6 +150,15 @@ mod tests {
         assert!(PluginReport::parse("charge off\nmark 0 1 2\nend\n", 1).unwrap_err().contains("3 numbers"));
         assert!(PluginReport::parse("charge off\n", 1).unwrap_err().contains("without end"));
         let r = PluginReport::parse("charge refused: no place\nend\n", 1).unwrap();
-        assert_eq!((r.refusal(), r.totals().len()), (Some("no place"), 0));
+        assert_eq!(r.refusal(), Some("no place"));
+        assert!(r.totals().unwrap_err().contains("no begin"));
+    }
+
+    #[test]
+    fn a_run_without_its_end_has_no_totals() {
+        let cut = LOG.replace("mark 2 ", "mark 1 ");
+        let r = PluginReport::parse(&cut, 2).unwrap();
+        assert!(r.totals().unwrap_err().contains("no end"));
+        assert_eq!(r.samples(), 2);
     }
 }

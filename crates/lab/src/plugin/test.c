@@ -121,6 +121,20 @@ static void test_traffic(void)
     check(charge_wait_ps(1) == 0, "the other node is free", (double)charge_wait_ps(1));
 }
 
+/* More marks than there is room for; the test of the caller reads them. */
+static void test_marks(void)
+{
+    strcpy(conf.log, "marks.log");
+    report_mark(0);
+    for (int i = 0; i < 100010; i++) {
+        cpus[0].local++;
+        report_mark(1);
+    }
+    cpus[0].local += 5;
+    report_mark(2);
+    report_end();
+}
+
 int main(void)
 {
     conf.cpus = 4;
@@ -150,6 +164,7 @@ int main(void)
     test_memory();
     test_side_by_side();
     test_traffic();
+    test_marks();
     printf("passed\n");
     return 0;
 }
