@@ -253,17 +253,13 @@ impl Lab {
         };
         let memory = shape.memory_bytes().min(crate::shrink::memory_bytes(plan.workload) + GUEST_BYTES);
         let share = self.slots.take(processors, memory);
-        let mut boots = 1;
-        let mut first = vm::run(&self.cache, &guest, &job, progress);
-        while boots < BOOTS && first.as_ref().is_err_and(VmError::is_stale_breakpoint) {
-            boots += 1;
-            first = vm::run(&self.cache, &guest, &job, progress);
-        }
-        let report = match first {
-            // A KVM that looked usable but is not: the emulator does the same, slowly.
-            Err(e) if guest.kvm && matches!(e.kind, Failure::QemuFailed | Failure::QemuKilled) => {
+        let mut asides = Vec::new();
+        let report = match self.boot(&guest, &job, progress, &mut asides) {
+            // A KVM that looked usable but is not: the emulator does the same, slowly. Who kills QEMU means it.
+            Err(e) if guest.kvm && e.kind == Failure::QemuFailed => {
+                asides.push(format!("KVM failed, so the guest was emulated: {}", e.detail));
                 guest.kvm = false;
-                vm::run(&self.cache, &guest, &job, progress)?
+                self.boot(&guest, &job, progress, &mut asides)?
             }
             other => other?,
         };
@@ -271,10 +267,28 @@ impl Lab {
         self.check_charge(&report, &shape)?;
         let (boot, wall) = (report.boot, report.run);
         let mut outcome = self.outcome(plan, &shape, report, guest.kvm);
-        if boots > 1 {
-            outcome.warnings.push(format!("booted {boots} times: the emulator ran a breakpoint that was gone"));
-        }
+        outcome.warnings.extend(asides);
         Ok(Run { outcome, boot, wall })
+    }
+
+    /// Boots a guest, again if the emulator spoils it, which goes into `asides`.
+    fn boot(
+        &self,
+        guest: &VmRun<'_>,
+        job: &Job,
+        progress: &mut dyn FnMut(Progress),
+        asides: &mut Vec<String>,
+    ) -> Result<VmReport, VmError> {
+        let mut boots = 1;
+        let mut report = vm::run(&self.cache, guest, job, progress);
+        while boots < BOOTS && report.as_ref().is_err_and(VmError::is_stale_breakpoint) {
+            boots += 1;
+            report = vm::run(&self.cache, guest, job, progress);
+        }
+        if boots > 1 {
+            asides.push(format!("booted {boots} times: the emulator ran a breakpoint that was gone"));
+        }
+        report
     }
 
     /// A run whose virtual time was not charged to its end must not pass for a measurement.
