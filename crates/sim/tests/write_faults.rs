@@ -9,6 +9,10 @@ const PAGES: u64 = 4096;
 
 /// A parent fills 16 MiB and forks a child, which then goes over them once, as the last line says.
 fn forked(step: &str) -> Outcome {
+    forked_on("6.12", "never", step)
+}
+
+fn forked_on(kernel: &str, thp: &str, step: &str) -> Outcome {
     let text = format!(
         "[[channel]]\nname = \"done\"\n\
         [[process]]\nname = \"parent\"\n[[process.region]]\nname = \"data\"\nsize = \"16MiB\"\n\
@@ -19,7 +23,7 @@ fn forked(step: &str) -> Outcome {
     );
     let m = machine("2x1x1x1");
     let w = inline(&text, &m, 1, &[]);
-    run(&m, &w, &kernel_set("6.12", &[("system.numa_balancing", "0"), ("system.thp", "never")]), 1)
+    run(&m, &w, &kernel_set(kernel, &[("system.numa_balancing", "0"), ("system.thp", thp)]), 1)
 }
 
 /// Copies made for the child's stores.
@@ -46,6 +50,25 @@ fn only_the_share_that_writes_takes_the_fault() {
     for write in [1.0_f64, 0.5, 0.1] {
         let (got, want) = (share(write), 1.0 - (-write).exp());
         assert!((got - want).abs() < 0.03, "{write}: {got}, expected {want}");
+    }
+}
+
+/// thp-and-allocation.md, vector 26, with 16 MiB.
+#[test]
+fn vector_26_a_store_to_a_huge_page_shared_by_a_fork() {
+    let stores = "steps = [{ for = \"block\", in = \"0..7\", steps = [\
+        { access = \"data\", offset = \"block * 2MiB\", len = \"4KiB\", write = 1 }] }]";
+    let events = ["thp_fault_alloc", "thp_split_pmd", "pgfault", "numa_hit"];
+    for (kernel, more) in [
+        // Eight entries split, and eight base pages.
+        ("6.1", [0, 8, 8, 8]),
+        ("6.12", [0, 8, 8, 8]),
+        // Before 5.8 eight huge copies.
+        ("4.15", [8, 0, 8, 8]),
+    ] {
+        let (read, wrote) = (forked_on(kernel, "always", "access = \"data\""), forked_on(kernel, "always", stores));
+        assert_eq!((counter(&read, "thp_fault_alloc"), counter(&read, "thp_split_pmd")), (8, 0), "{kernel}");
+        assert_eq!(events.map(|e| counter(&wrote, e) - counter(&read, e)), more, "{kernel}");
     }
 }
 
