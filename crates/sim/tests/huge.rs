@@ -58,6 +58,64 @@ fn huge_pages_migrate_whole() {
     assert_eq!((counter(&o, "thp_split_page"), counter(&o, "pages_collapsed")), (0, 0));
 }
 
+/// kernel-numa-balancing.md, R8: every 2 MiB block of the other node holds base pages of another process, or all of a huge
+/// page. Half of the node is free, no block is, and nobody makes one.
+#[test]
+fn r8_a_huge_page_finds_no_block_where_there_are_pages() {
+    let text = format!(
+        r#"
+[[channel]]
+name = "filled"
+[[policy]]
+name = "there"
+mode = "preferred"
+nodes = 1
+[[process]]
+name = "filler"
+affinity = {{ nodes = 1 }}
+[[process.region]]
+name = "small"
+size = "node_memory_bytes"
+advice = "nohuge"
+policy = "there"
+[[process.region]]
+name = "rest"
+size = "48MiB"
+advice = "huge"
+policy = "there"
+[[process.phase]]
+steps = [
+    {{ access = "small", write = 1 }},
+    {{ for = "block", in = "0..node_memory_bytes // 2MiB - 1", steps = [
+        {{ discard = "small", offset = "block * 2MiB", len = "1MiB" }},
+    ] }},
+    # Whole blocks that the watermarks kept from the small pages.
+    {{ access = "rest", write = 1 }},
+    {{ signal = "filled" }},
+    {{ compute = "15s" }},
+]
+{}"#,
+        FAR.replace("[params]\nduration = \"12s\"", "")
+            .replace("time = \"duration\"", "time = \"12s\"")
+            .replace("[[process.prologue]]", "[[process.prologue]]\nwait = \"filled\"\n[[process.prologue]]")
+    );
+    let mut m = machine("2x1x4x1");
+    m.nodes.iter_mut().for_each(|n| n.memory_bytes = 512 << 20);
+    let mut mm = MmConfig::default();
+    mm.compact.set("proactiveness", "0").unwrap();
+    mm.thp.set("defrag", "never").unwrap();
+    let o = run(&m, &inline(&text, &m, 1, &[]), &SimConfig { mm, ..kernel("6.1") }, 1);
+    let failed = counter(&o, "thp_migration_fail");
+    assert!(failed >= 32, "{failed}");
+    assert_eq!(counter(&o, "numa_hint_faults") - counter(&o, "numa_hint_faults_local"), failed, "every one from afar");
+    assert_eq!(counter(&o, "pgmigrate_fail"), 512 * failed);
+    assert_eq!((counter(&o, "thp_migration_split"), counter(&o, "thp_split_page")), (0, 0));
+    assert_eq!((counter(&o, "numa_pages_migrated"), counter(&o, "thp_migration_success")), (0, 0));
+    // Nobody compacts for it, and the base pages beside it are at home.
+    let others = ["compact_stall", "compact_isolated", "pgmigrate_success"];
+    assert_eq!(others.map(|c| counter(&o, c)), [0, 0, 0]);
+}
+
 #[test]
 fn without_native_migration_they_split_migrate_and_collapse_again() {
     let o = far(|mm| {
