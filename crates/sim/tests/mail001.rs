@@ -7,7 +7,7 @@ use common::*;
 #[test]
 fn both_published_ratios_and_no_waiting_with_the_patch() {
     let m = machine("x5-8-flat");
-    // Five runs, as `numalab reproduce 001` makes.
+    // Two runs; `numalab reproduce 001` makes five.
     let sums = |kernel_name: &str| {
         let runs: Vec<_> =
             (1..=2).map(|seed| run(&m, &workload("cow-shared", &m, seed, &[]), &kernel(kernel_name), seed)).collect();
