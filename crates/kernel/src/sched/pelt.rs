@@ -80,6 +80,10 @@ impl Pelt {
         p.set_sums(weight);
         p
     }
+    /// PELT-µs (1024 ns) into the current period of 1024, as of the last update.
+    pub fn phase(&self) -> u64 {
+        self.phase
+    }
     /// Decayed load sum; of a task at most 47742.
     pub fn load_sum(&self) -> u64 {
         self.load_sum

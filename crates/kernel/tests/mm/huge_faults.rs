@@ -146,6 +146,7 @@ fn vector_16_thisnode_reclaims_before_the_second_compaction() {
     let f = Faulting::new(Locality::ThisNode, Gfp::TRANSHUGE).with(&mut m, &mut NoOwners, &mut work).unwrap();
     assert_eq!(f.node, 0);
     assert!(work.reclaimed >= 1024, "{work:?}");
+    assert_eq!(m.events.allocstall, 1);
     assert!((1..8).all(|n| m.used(n) == 0), "nothing outside D0");
 }
 
