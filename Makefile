@@ -31,6 +31,7 @@ python: build
 bench:
 	$(CARGO) run --release -p numalab-sim --example bench
 	$(CARGO) run --release -p numalab-kernel --example sched_bench
+	$(CARGO) run --release -p numalab-kernel --example contention_bench
 
 # Real kernels in QEMU: counters, placement, exit codes. Says so where it cannot run.
 vm: build

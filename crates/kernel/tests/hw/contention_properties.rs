@@ -1,5 +1,6 @@
-//! Properties of the contention solver on random flows, and what a solve costs.
+//! Properties of the contention solver on random flows.
 
+use crate::flows::all_to_all;
 use crate::machines;
 use numalab_kernel::hw::contention::{
     queue_ns, Contention, Flow, Rate, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, NO_LLC, UTILISATION_CAP,
@@ -196,16 +197,6 @@ proptest! {
     }
 }
 
-/// All nodes to all nodes, unevenly, as an unsettled workload does.
-fn all_to_all(m: &Machine, threads_per_node: f64) -> Vec<Flow> {
-    let n = m.cpu_nodes().count() as u32;
-    let pair = |i: u32, j: u32| {
-        let weight = if i == j { 0.3 } else { 0.7 / f64::from(n - 1) * (0.5 + f64::from((3 * i + 5 * j) % 7) / 6.0) };
-        Flow { write: 0.3, ..Flow::stream(m, i, j, threads_per_node * weight) }
-    };
-    (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).collect()
-}
-
 #[test]
 fn settled_epochs_take_few_sweeps() {
     for (m, threads) in [(machines::milan(), 8.0), (machines::naples(), 4.0), (machines::spr_8s(), 6.0)] {
@@ -222,40 +213,5 @@ fn settled_epochs_take_few_sweeps() {
             worst = worst.max(c.sweeps());
         }
         assert!(first <= 40 && worst <= 20, "{}: {first} then up to {worst}", m.name);
-    }
-}
-
-/// Prints ns per solve. Run with `--release -- --ignored --nocapture cost_of_solve`.
-#[test]
-#[ignore = "a measurement"]
-fn cost_of_solve() {
-    for (m, loads) in [
-        (machines::milan(), [1.0, 5.0, 8.0, 64.0]),
-        (machines::naples(), [0.5, 1.0, 2.0, 8.0]),
-        (machines::spr_8s(), [2.0, 4.0, 6.0, 15.0]),
-    ] {
-        for threads in loads {
-            let mut flows = all_to_all(&m, threads);
-            let mut c = Contention::new(&m);
-            c.solve(&flows, &[]);
-            let (rounds, mut sweeps, mut best) = (400, 0, u128::MAX);
-            for epoch in 0..rounds {
-                for (i, f) in flows.iter_mut().enumerate() {
-                    f.threads *= 1.0 + 0.01 * (f64::from((epoch * 7 + i as i32 * 13) % 21) / 10.0 - 1.0);
-                }
-                // The best of many, as other programs run on the machine; the clock itself costs some 30 ns.
-                let begin = std::time::Instant::now();
-                c.solve(&flows, &[]);
-                best = best.min(begin.elapsed().as_nanos());
-                sweeps += c.sweeps();
-            }
-            println!(
-                "{} {threads} threads/node, {} flows: {best} ns, {:.1} sweeps, u0 {:.3}",
-                m.name,
-                flows.len(),
-                f64::from(sweeps) / f64::from(rounds),
-                c.node_utilisation(0)
-            );
-        }
     }
 }

@@ -4,6 +4,7 @@ mod cache;
 mod contention;
 mod contention_properties;
 mod cost;
+mod flows;
 mod machines;
 mod rng;
 mod tlb;
