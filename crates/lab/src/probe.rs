@@ -138,6 +138,19 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// Whether a test has the programs that it needs; says on stderr which one is missing and that it is skipped.
+#[cfg(test)]
+pub(crate) fn test_has(programs: &[&str]) -> bool {
+    use std::io::Write;
+    let missing = programs.iter().find(|p| find_program(Path::new(p)).is_none());
+    if let Some(program) = missing {
+        let test = std::thread::current().name().unwrap_or("a test").to_string();
+        // Not `eprintln!`: of a test that passes the harness shows nothing.
+        let _ = writeln!(std::io::stderr(), "{test} is skipped: there is no `{program}` here");
+    }
+    missing.is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

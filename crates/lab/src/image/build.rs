@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn an_interrupted_configuration_is_made_again() {
-        if crate::probe::find_program(Path::new("make")).is_none() {
+        if !crate::probe::test_has(&["make"]) {
             return;
         }
         let directory = tempfile::tempdir().unwrap();

@@ -207,7 +207,7 @@ pub(crate) mod tests {
         std::fs::write(d.join("debian-binary"), b"2.0\n").unwrap();
         run("tar", &["-cf", "data.tar", "./usr", "./boot"], d);
         for (tool, member) in [("gzip", "data.tar.gz"), ("xz", "data.tar.xz")] {
-            if crate::probe::find_program(Path::new(tool)).is_none() {
+            if !crate::probe::test_has(&[tool]) {
                 continue;
             }
             run(tool, &["-kf", "data.tar"], d);

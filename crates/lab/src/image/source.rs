@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_mirror_follows_the_tree_and_keeps_its_objects() {
-        if crate::probe::find_program(Path::new("rsync")).is_none() {
+        if !crate::probe::test_has(&["rsync"]) {
             return;
         }
         let directory = tempfile::tempdir().unwrap();
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_commit_is_taken_out_and_the_series_is_read() {
-        if crate::probe::find_program(Path::new("git")).is_none() {
+        if !crate::probe::test_has(&["git"]) {
             return;
         }
         let directory = tempfile::tempdir().unwrap();
@@ -426,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_tree_says_which_commit_it_is_and_whether_it_was_changed() {
-        if ["git", "rsync"].iter().any(|p| crate::probe::find_program(Path::new(p)).is_none()) {
+        if !crate::probe::test_has(&["git", "rsync"]) {
             return;
         }
         let directory = tempfile::tempdir().unwrap();
