@@ -8,6 +8,11 @@ pub fn fixed(x: f64, width: usize, decimals: usize) -> String {
     format!("{x:width$.decimals$}")
 }
 
+/// "1 page", "2 pages".
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Whether a percentage, printed with two decimals, is anything but 0.00.
 pub fn shows(percent: f64) -> bool {
     percent.abs() >= 0.005

@@ -63,8 +63,8 @@ fn a_scan_against_the_filter_is_not_passed_over_in_list_and_detail() {
     f.why.vmas[0].scanned.add(5 * SECOND);
     tally(&mut f.why.vmas[0].skips, "ignore_pid_inactive", 5 * SECOND);
     tally(&mut f.why.vmas[0].skips, "pid_inactive", 6 * SECOND);
-    assert!(vma::explain(&f, "").unwrap().contains("scanned 1 times, passed over 1 times"));
-    assert!(vma::explain(&f, "main.0/heap").unwrap().contains("The scanner passed over it 1 times."));
+    assert!(vma::explain(&f, "").unwrap().contains("scanned 1 time, passed over 1 time, "));
+    assert!(vma::explain(&f, "main.0/heap").unwrap().contains("The scanner passed over it 1 time."));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn why_a_task_changed_node_or_did_not() {
     f.why.nodes[1] = NodeWhy { pages_in: 512, tasks_in: 1, ..NodeWhy::default() };
     let text = node::explain(&f, "4").unwrap();
     assert!(
-        text.contains("Hint faults brought 512 pages (2 MiB) and took 0 pages") && text.contains("1 tasks prefer it"),
+        text.contains("Hint faults brought 512 pages (2 MiB) and took 0 pages") && text.contains("1 task prefers it"),
         "{text}"
     );
     assert!(node::explain(&f, "1").is_err(), "nodes are named by the numbers the kernel gives them");
@@ -160,17 +160,29 @@ fn where_two_runs_parted() {
         diff::explain(side("x", &mut a), side("y", &mut b)).unwrap()
     };
     let text = say(&[moved, scan], &[moved, skip, skip]);
-    assert!(
-        text.starts_with("x and y made the same 1 decisions, the last at 1.000 s. Then they part:\nx:\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("x and y made the same 1 decision, the last at 1.000 s. Then they part:\nx:\n"), "{text}");
     assert!(
         text.contains("2.000 s  the scan of main.0/t0 goes through main.0/heap: 300 pages marked\n  nothing more"),
         "{text}"
     );
     assert!(text.contains("y:\n     2.000 s  the scan of main.0/t0 passes over main.0/heap: pid_inactive\n"), "{text}");
     assert_eq!(text.matches("The scanner passed over").count(), 1, "a meaning is said once: {text}");
-    assert!(say(&[moved], &[moved]).contains("x and y made the same 1 decisions, the last at 1.000 s."));
+    assert!(say(&[moved], &[moved]).contains("x and y made the same 1 decision, the last at 1.000 s."));
     assert!(say(&[moved, scan], &[moved]).contains("y:\n  nothing more is in its log\n"), "one log may be shorter");
     assert!(say(&[scan], &[skip]).starts_with("x and y differ from their first decision on."));
+
+    let later = Event { time_ns: SECOND + 300, ..moved };
+    let text = say(&[moved, moved, scan], &[moved, later, skip]);
+    assert!(
+        text.starts_with(
+            "x and y made the same 2 decisions, the last at 1.000 s; their times part at 1.000 s, where y is 300 ns later. \
+            Then they part:\nx:\n     2.000 s  the scan of main.0/t0 goes through"
+        ),
+        "times alone are no decision: {text}"
+    );
+    let longer = Event { ns: 40, time_ns: 2 * SECOND, ..moved };
+    let text = say(&[moved, longer], &[moved, Event { ns: 30, ..longer }]);
+    assert!(text.contains("their times part at 2.000 s, where y is 10 ns less long at it.\nIf their"), "{text}");
+    let text = say(&[later], &[Event { time_ns: 3 * SECOND, ..moved }]);
+    assert!(text.contains("the last at 1.000 s / 3.000 s; their times part"), "{text}");
 }

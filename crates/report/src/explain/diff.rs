@@ -1,6 +1,6 @@
 //! Where two runs parted: the first decision in which they differ.
 
-use super::{seconds, Names};
+use super::{count, seconds, Names};
 use crate::html::reasons;
 use numalab_model::record::events::{Event, Events, Fate, Kind, MOVE_WORDS};
 use numalab_model::record::why::WhyFile;
@@ -19,43 +19,66 @@ pub struct Side<'a> {
     pub why: &'a WhyFile,
 }
 
-/// Says for how long two runs decided the same, and what each did then.
+/// What two runs decided alike, up to their first difference.
+#[derive(Default)]
+struct Alike {
+    decisions: u64,
+    /// When the last of them was, in either run, ns.
+    last_ns: [u64; 2],
+    /// The first of them that differ in time or in how long they took.
+    shifted: Option<(Event, Event)>,
+}
+
+impl Alike {
+    fn add(&mut self, x: Event, y: Event) {
+        self.decisions += 1;
+        self.last_ns = [x.time_ns, y.time_ns];
+        if x != y && self.shifted.is_none() {
+            self.shifted = Some((x, y));
+        }
+    }
+
+    /// "6.1 and 6.7 made the same 12 decisions, the last at 1.024 s", with where only their times differ.
+    fn words(&self, a: &str, b: &str) -> String {
+        let [x, y] = self.last_ns.map(seconds);
+        let last = if x == y { x } else { format!("{x} / {y}") };
+        let mut out = format!("{a} and {b} made the same {}, the last at {last}", count(self.decisions, "decision"));
+        if let Some((x, y)) = self.shifted {
+            let (from, to, than) = match x.time_ns == y.time_ns {
+                false => (x.time_ns, y.time_ns, ["later", "earlier"]),
+                true => (x.ns, y.ns, ["longer at it", "less long at it"]),
+            };
+            let than = than[usize::from(to < from)];
+            let at = seconds(x.time_ns);
+            out.push_str(&format!("; their times part at {at}, where {b} is {} ns {than}", from.abs_diff(to)));
+        }
+        out + "."
+    }
+}
+
+/// Says for how long two runs decided the same, from when on at other times, and what each did then.
 ///
 /// # Errors
 /// A log is damaged.
 pub fn explain(a: Side<'_>, b: Side<'_>) -> Result<String, RecordError> {
-    let (mut same, mut last) = (0u64, 0u64);
-    let (first_a, first_b) = loop {
+    let mut alike = Alike::default();
+    let firsts = loop {
         match (a.decisions.next_event()?, b.decisions.next_event()?) {
-            (Some(x), Some(y)) if x == y => {
-                same += 1;
-                last = x.time_ns;
-            }
-            (None, None) => {
-                let all = format!(
-                    "{} and {} made the same {same} decisions, the last at {}.\n",
-                    a.name,
-                    b.name,
-                    seconds(last)
-                );
-                return Ok(all
-                    + "If their results differ, they parted after the end of the logs, which hold the first \
-                    decisions only.\n");
-            }
+            (Some(x), Some(y)) if decided(x) == decided(y) => alike.add(x, y),
             pair => break pair,
         }
     };
-    let mut out = match same {
-        0 => format!("{} and {} differ from their first decision on.\n", a.name, b.name),
-        n => format!(
-            "{} and {} made the same {n} decisions, the last at {}. Then they part:\n",
-            a.name,
-            b.name,
-            seconds(last)
-        ),
+    let same = alike.words(&a.name, &b.name);
+    let mut out = match (alike.decisions, firsts) {
+        (_, (None, None)) => {
+            return Ok(same
+                + "\nIf their results differ, they parted after the end of the logs, which hold the first decisions only.\n");
+        }
+        (0, _) => format!("{} and {} differ from their first decision on.\n", a.name, b.name),
+        _ => same + " Then they part:\n",
     };
     let mut said = Vec::new();
-    for (side, first) in [(a, first_a), (b, first_b)] {
+    for (side, first) in [(a, firsts.0), (b, firsts.1)] {
         out.push_str(&format!("{}:\n", side.name));
         let names = Names::new(side.why);
         let mut next = first;
@@ -69,6 +92,11 @@ pub fn explain(a: Side<'_>, b: Side<'_>) -> Result<String, RecordError> {
         }
     }
     Ok(out)
+}
+
+/// What was decided, without when and how long it took.
+fn decided(e: Event) -> Event {
+    Event { time_ns: 0, ns: 0, ..e }
 }
 
 /// An event in words; the meaning of a reason is said once.
@@ -87,10 +115,10 @@ fn words(names: &Names<'_>, e: &Event, said: &mut Vec<u16>) -> String {
             format!("{task} goes from {} to {} by {why}", names.cpu(e.x), names.cpu(e.y))
         }
         Kind::Scan => format!(
-            "{task} scans on {}: {} mappings, {} pages marked, {:.1} µs",
+            "{task} scans on {}: {}, {} marked, {:.1} µs",
             names.cpu(e.x),
-            e.y,
-            e.z,
+            count(e.y.into(), "mapping"),
+            count(e.z, "page"),
             e.ns as f64 / 1e3
         ),
         Kind::Skip => {
@@ -103,7 +131,7 @@ fn words(names: &Names<'_>, e: &Event, said: &mut Vec<u16>) -> String {
             }
             text
         }
-        Kind::Scanned => format!("the scan of {task} goes through {}: {} pages marked", vma(), e.z),
+        Kind::Scanned => format!("the scan of {task} goes through {}: {} marked", vma(), count(e.z, "page")),
         Kind::Fault => {
             let (page, cpu) = e.nodes();
             let end = match Fate::of(e.code) {

@@ -11,6 +11,7 @@ pub mod page;
 pub mod task;
 pub mod vma;
 
+use crate::format::count;
 use crate::html::reasons;
 use numalab_model::machine::size;
 use numalab_model::record::why::{Tallies, Tally, VmaWhy, Why, WhyFile};

@@ -1,6 +1,6 @@
 //! What came to a node and what left it.
 
-use super::{bytes, share, unknown, Names};
+use super::{bytes, count, share, unknown, Names};
 use numalab_model::record::why::WhyFile;
 use numalab_model::spec::SpecError;
 
@@ -26,20 +26,29 @@ pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
 
 fn one(names: &Names<'_>, i: usize, id: &str) -> String {
     let Some(n) = names.why().nodes.get(i) else { return String::new() };
-    let pages = |p: u64| format!("{p} pages ({})", bytes(p * 4096));
+    let pages = |p: u64| format!("{} ({})", count(p, "page"), bytes(p * 4096));
+    let times = |n: u64| count(n, "time");
     let mut out = format!(
         "Node {id}: {} were first touched into it, {} were on it at the end.\n",
         pages(n.first_touched),
         pages(n.pages_at_end)
     );
     out.push_str(&format!("  Hint faults brought {} and took {}.\n", pages(n.pages_in), pages(n.pages_out)));
-    out.push_str(&format!("  Tasks came {} times from other nodes and went {} times.\n", n.tasks_in, n.tasks_out));
-    out.push_str(&format!("  Its CPUs took {} hint faults, {} of them local.\n", n.faults, share(n.local, n.faults)));
+    out.push_str(&format!("  Tasks came {} from other nodes and went {}.\n", times(n.tasks_in), times(n.tasks_out)));
+    out.push_str(&format!(
+        "  Its CPUs took {}, {} of them local.\n",
+        count(n.faults, "hint fault"),
+        share(n.local, n.faults)
+    ));
     let preferring = names
         .why()
         .tasks
         .iter()
         .filter(|t| t.preferred.recent().last().or(t.preferred.first.last()).and_then(|p| p.to) == Some(i as u32));
-    out.push_str(&format!("  {} tasks prefer it at the end.\n", preferring.count()));
+    let prefer = match preferring.count() {
+        1 => "1 task prefers".to_string(),
+        n => format!("{n} tasks prefer"),
+    };
+    out.push_str(&format!("  {prefer} it at the end.\n"));
     out
 }

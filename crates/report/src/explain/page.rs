@@ -1,6 +1,6 @@
 //! Why a page moved, did not move, or went back and forth.
 
-use super::{bytes, cut, reasons_text, seconds, share, unknown, vma, Names};
+use super::{bytes, count, cut, reasons_text, seconds, share, unknown, vma, Names};
 use numalab_model::record::events::Fate;
 use numalab_model::record::why::{ChunkWhy, FaultWhy, VmaWhy, WhyFile};
 use numalab_model::spec::SpecError;
@@ -97,30 +97,31 @@ fn one(names: &Names<'_>, place: &str, c: &ChunkWhy, address: u64) -> String {
     let mut out = format!("{place} lies in a stretch of {size} at {:#x}.\n", c.start);
     let remote = c.faults.count - c.local;
     out.push_str(&format!(
-        "The stretch took {} hint faults from {} to {}, {} of them local.\n",
-        c.faults.count,
+        "The stretch took {} from {} to {}, {} of them local.\n",
+        count(c.faults.count, "hint fault"),
         seconds(c.faults.first_ns),
         seconds(c.faults.last_ns),
         share(c.local, c.faults.count)
     ));
     out.push_str(&match (c.migrated, remote) {
         (0, 0) => "It did not move: it was always touched from the node it is on.\n".to_string(),
-        (0, n) => format!("It did not move, although {n} faults came from another node.\n"),
-        (m, _) => format!("{m} pages moved, {:.1} moves for each of its pages.\n", m as f64 / 512.0),
+        (0, n) => format!("It did not move, although {} came from another node.\n", count(n, "fault")),
+        (m, _) => format!("{} moved, {:.1} moves for each of its pages.\n", count(m, "page"), m as f64 / 512.0),
     });
     if c.returns > 0 {
         out.push_str(&format!(
-            "It goes back and forth: the page at {:#x} came back {} times to a node it had left.\n",
-            c.watched, c.returns
+            "It goes back and forth: the page at {:#x} came back {} to a node it had left.\n",
+            c.watched,
+            count(c.returns, "time")
         ));
     }
     out.push_str("How the faults ended:\n");
     out.push_str(&reasons_text(&c.fates, ""));
     let whose = if c.huge || c.watched == address { "its" } else { "one page of the stretch, the" };
-    out.push_str(&format!("History of {whose} page at {:#x} ({} faults):\n", c.watched, c.history.count));
+    out.push_str(&format!("History of {whose} page at {:#x} ({}):\n", c.watched, count(c.history.count, "fault")));
     c.history.first.iter().for_each(|f| out.push_str(&fault(names, f)));
     if c.history.dropped() > 0 {
-        out.push_str(&format!("  … {} faults not kept …\n", c.history.dropped()));
+        out.push_str(&format!("  … {} not kept …\n", count(c.history.dropped(), "fault")));
     }
     c.history.recent().iter().for_each(|f| out.push_str(&fault(names, f)));
     out
@@ -148,11 +149,11 @@ fn restless(names: &Names<'_>) -> String {
     let line = |c: &&ChunkWhy| {
         let v = &names.why().vmas[c.vma as usize];
         format!(
-            "{}+{}: {} pages moved, {} hint faults, {} local",
+            "{}+{}: {} moved, {}, {} local",
             names.vma(v),
             bytes_exact(c.start.saturating_sub(v.start)),
-            c.migrated,
-            c.faults.count,
+            count(c.migrated, "page"),
+            count(c.faults.count, "hint fault"),
             share(c.local, c.faults.count)
         )
     };

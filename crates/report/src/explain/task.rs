@@ -1,6 +1,6 @@
 //! Why a task changed node, or did not.
 
-use super::{cut, reasons_text, seconds, share, times, unknown, Names};
+use super::{count, cut, reasons_text, seconds, share, times, unknown, Names};
 use numalab_model::record::events::MOVE_WORDS;
 use numalab_model::record::why::{MoveWhy, PreferredWhy, TaskWhy, WhyFile};
 use numalab_model::spec::SpecError;
@@ -24,12 +24,12 @@ pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
 fn line(names: &Names<'_>, t: &TaskWhy, name: &str) -> String {
     let last = t.preferred.recent().last().or(t.preferred.first.last()).and_then(|p| p.to);
     format!(
-        "{name}: {} changes of node, prefers {}, {} hint faults, {} local, {} scans",
-        t.moves.count,
+        "{name}: {} of node, prefers {}, {}, {} local, {}",
+        count(t.moves.count, "change"),
         names.preferred(last),
-        t.faults,
+        count(t.faults, "hint fault"),
         share(t.local, t.faults),
-        t.scans.count
+        count(t.scans.count, "scan")
     )
 }
 
@@ -38,10 +38,10 @@ fn one(names: &Names<'_>, t: &TaskWhy, name: &str) -> String {
     let born = names.cpu(t.born_cpu);
     let mut out = format!("{name}: born at {} on {born}, {ended}.\n", seconds(t.born_ns));
     out.push_str(&format!(
-        "It took {} hint faults, {} of them local, and ran {} scans.\n",
-        t.faults,
+        "It took {}, {} of them local, and ran {}.\n",
+        count(t.faults, "hint fault"),
         share(t.local, t.faults),
-        t.scans.count
+        count(t.scans.count, "scan")
     ));
     if let Some(ns) = t.grouped_ns {
         out.push_str(&format!("It belongs to a group of tasks that share memory since {}.\n", seconds(ns)));
@@ -66,12 +66,12 @@ fn nodes(out: &mut String, names: &Names<'_>, t: &TaskWhy) {
         let wants = t.preferred.recent().last().or(t.preferred.first.last()).and_then(|p| p.to);
         if wants.is_some() && wants != node {
             let stick = t.placed.iter().find(|p| p.0 == "stick").map_or(0, |p| p.1.count);
-            let wants = names.preferred(wants);
-            out.push_str(&format!("It prefers {wants}, but placement found no better CPU there {stick} times.\n"));
+            let (wants, stick) = (names.preferred(wants), count(stick, "time"));
+            out.push_str(&format!("It prefers {wants}, but placement found no better CPU there {stick}.\n"));
         }
         return;
     }
-    out.push_str(&format!("It changed node {} times:\n", t.moves.count));
+    out.push_str(&format!("It changed node {}:\n", count(t.moves.count, "time")));
     for (word, tally) in &t.nodes_by_why {
         out.push_str(&format!("  by {word}: {}\n", times(tally)));
     }
@@ -92,7 +92,7 @@ fn nodes(out: &mut String, names: &Names<'_>, t: &TaskWhy) {
     };
     t.moves.first.iter().for_each(|m| show(out, m));
     if t.moves.dropped() > 0 {
-        out.push_str(&format!("  … {} changes not kept …\n", t.moves.dropped()));
+        out.push_str(&format!("  … {} not kept …\n", count(t.moves.dropped(), "change")));
     }
     t.moves.recent().iter().for_each(|m| show(out, m));
 }
@@ -102,19 +102,16 @@ fn preferred(out: &mut String, names: &Names<'_>, t: &TaskWhy) {
         out.push_str("It never came to prefer a node.\n");
         return;
     }
-    out.push_str(&format!("The node it prefers changed {} times:\n", t.preferred.count));
+    out.push_str(&format!("The node it prefers changed {}:\n", count(t.preferred.count, "time")));
     let show = |out: &mut String, p: &PreferredWhy| {
         let (from, to) = (names.preferred(p.from), names.preferred(p.to));
         let (faults, local) = p.faults;
-        let local = share(local, faults);
-        out.push_str(&format!(
-            "  {:>10}  {from} → {to} after {faults} hint faults, {local} local\n",
-            seconds(p.time_ns)
-        ));
+        let (faults, local) = (count(faults, "hint fault"), share(local, faults));
+        out.push_str(&format!("  {:>10}  {from} → {to} after {faults}, {local} local\n", seconds(p.time_ns)));
     };
     t.preferred.first.iter().for_each(|p| show(out, p));
     if t.preferred.dropped() > 0 {
-        out.push_str(&format!("  … {} changes not kept …\n", t.preferred.dropped()));
+        out.push_str(&format!("  … {} not kept …\n", count(t.preferred.dropped(), "change")));
     }
     t.preferred.recent().iter().for_each(|p| show(out, p));
 }

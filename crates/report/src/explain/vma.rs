@@ -1,6 +1,6 @@
 //! Why a mapping was scanned, or was not.
 
-use super::{bytes, reasons_text, seconds, times, unknown, Names};
+use super::{bytes, count, reasons_text, seconds, times, unknown, Names};
 use numalab_model::record::why::{VmaWhy, WhyFile};
 use numalab_model::spec::SpecError;
 
@@ -31,13 +31,13 @@ fn passed_over(v: &VmaWhy) -> u64 {
 
 fn line(names: &Names<'_>, v: &VmaWhy) -> String {
     format!(
-        "{} ({}): scanned {} times, passed over {} times, {} pages marked, {} hint faults",
+        "{} ({}): scanned {}, passed over {}, {} marked, {}",
         names.vma(v),
         bytes(v.end - v.start),
-        v.scanned.count,
-        passed_over(v),
-        v.updates,
-        v.faults
+        count(v.scanned.count, "time"),
+        count(passed_over(v), "time"),
+        count(v.updates, "page"),
+        count(v.faults, "hint fault")
     )
 }
 
@@ -48,18 +48,25 @@ fn one(names: &Names<'_>, v: &VmaWhy) -> String {
             out.push_str(&format!("It was never scanned, and the scanner never came to it: {}\n", never(names, v)))
         }
         (0, n) => out.push_str(&format!(
-            "It was never scanned: the scanner came to it {n} times and passed over it each time.\n"
+            "It was never scanned: the scanner came to it {} and passed over it each time.\n",
+            count(n, "time")
         )),
         (_, n) => {
             let pages = (v.end - v.start) / 4096;
-            out.push_str(&format!("It was scanned {}; {} pages were marked", times(&v.scanned), v.updates));
+            let were = if v.updates == 1 { "was" } else { "were" };
+            out.push_str(&format!(
+                "It was scanned {}; {} {} marked",
+                times(&v.scanned),
+                count(v.updates, "page"),
+                were
+            ));
             out.push_str(&format!(
                 ", {:.1} times each of its {pages} pages.\n",
                 v.updates as f64 / pages.max(1) as f64
             ));
-            out.push_str(&format!("Threads took {} hint faults there.\n", v.faults));
+            out.push_str(&format!("Threads took {} there.\n", count(v.faults, "hint fault")));
             if n > 0 {
-                out.push_str(&format!("The scanner passed over it {n} times.\n"));
+                out.push_str(&format!("The scanner passed over it {}.\n", count(n, "time")));
             }
         }
     }
@@ -86,7 +93,8 @@ fn never(names: &Names<'_>, v: &VmaWhy) -> String {
     let process = names.process(v.process);
     if scans > 0 {
         return format!(
-            "threads of {process} scanned {scans} times, and every time the budget or the run ended before its address."
+            "threads of {process} scanned {}, and every time the budget or the run ended before its address.",
+            count(scans, "time")
         );
     }
     let born = own().map(|t| t.born_ns).min().unwrap_or(0);
