@@ -505,7 +505,7 @@ fn a_baseline_stays_unless_another_is_asked_for_and_is_the_first_column() {
     lab.ok(&format!("{QUICK} --kernel 6.3,6.12 --set scan.scan_size_mb=512 --baseline 6.12 --out d"));
     assert_eq!(kernels().0, "6.12[scan.scan_size_mb=512]");
     let list = fs::read(lab.path("d/experiment.json")).unwrap();
-    let part = "--baseline of: no kernel `of` in this experiment; expected one of 6.7, 6.3, ";
+    let part = "--baseline of: no kernel `of` in this experiment; expected one of 6.7, off, 6.3, ";
     let message = lab.refused(&format!("{QUICK} --kernel 6.7 --baseline of --out d"), &[part]);
     assert!(message.contains("did you mean `off`?"), "{message}");
     assert_eq!(fs::read(lab.path("d/experiment.json")).unwrap(), list);

@@ -286,10 +286,26 @@ fn lists(dir: &Path, old: &[Member], new: Vec<Member>) -> Result<(Vec<Member>, V
     let would_be_lost =
         |r: &&Member| !asked.contains(r.record.as_str()) && dir.join(&r.record).join(MANIFEST).is_file();
     let staying: BTreeSet<_> = old.iter().filter(would_be_lost).map(Member::comparison).collect();
-    let until = old.iter().filter(|r| !again.contains(&r.comparison()) || staying.contains(&r.comparison())).cloned();
-    let until = until.chain(new.iter().filter(|n| !staying.contains(&n.comparison())).cloned()).collect();
-    let settled = others().chain(&new).cloned().collect();
+    let until = replaced(old, &new, |r| again.contains(&r.comparison()) && !staying.contains(&r.comparison()));
+    let settled = replaced(old, &new, |r| again.contains(&r.comparison()));
     Ok((until, settled))
+}
+
+/// `old` with the groups that `leaves` names replaced by those of `new`, each in its place so that columns keep theirs;
+/// groups that are not in `old` follow.
+fn replaced(old: &[Member], new: &[Member], leaves: impl Fn(&Member) -> bool) -> Vec<Member> {
+    let mut out: Vec<Member> = Vec::new();
+    let mut placed = BTreeSet::new();
+    for r in old {
+        let own = |n: &&Member| n.comparison() == r.comparison();
+        match (leaves(r), placed.insert(r.comparison())) {
+            (false, _) => out.push(r.clone()),
+            (true, true) => out.extend(new.iter().filter(own).cloned()),
+            (true, false) => {}
+        }
+    }
+    out.extend(new.iter().filter(|n| !placed.contains(&n.comparison())).cloned());
+    out
 }
 
 /// Name, overrides included, of the kernel that others are compared with.

@@ -336,6 +336,12 @@ fn a_list_of_runs_grows_by_kernels_and_replaces_what_is_run_again() {
     let shorter = of(&[0], 1, false);
     assert_eq!(shorter.runs.len(), 8, "runs of kernel a are those last asked for");
     assert_eq!(of(&[0, 1], 1, true).baseline, "b");
+    let columns = |file: ExperimentFile| {
+        let mut out = file.runs.into_iter().map(|r| r.kernel).collect::<Vec<_>>();
+        out.dedup();
+        out
+    };
+    assert_eq!(columns(of(&[0], 2, false)), columns(of(&[1, 0], 1, true)), "who has a column keeps its place");
 }
 
 #[test]
