@@ -113,8 +113,9 @@ impl Doc {
     /// A [`SpecError`] at the first syntax error.
     pub fn parse(file: &str, text: &str) -> Result<Self, SpecError> {
         let parsed = ImDocument::parse(text.to_string()).map_err(|e| {
-            let (line, column) = position(text, e.span().map_or(0, |s| s.start));
-            let (what, expected) = syntax(e.message());
+            let at = e.span().map_or(0, |s| s.start);
+            let (line, column) = position(text, at);
+            let (what, expected) = unquoted(text, at).unwrap_or_else(|| syntax(e.message()));
             SpecError { file: file.into(), line, column, what, expected, nearest: None }
         })?;
         Ok(Self { file: file.into(), text: text.into(), parsed, places: Places::of(text) })
@@ -520,6 +521,20 @@ impl<'a> Table<'a> {
         }
         Ok(())
     }
+}
+
+/// What is wrong and what was expected where text that begins like a number stands without quotes: the parser takes it
+/// for a number and complains of what follows.
+fn unquoted(text: &str, at: usize) -> Option<(String, String)> {
+    let inside = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let (before, behind) = text.split_at_checked(at)?;
+    let start = before.trim_end_matches(inside).len();
+    let length = behind.find(|c| !inside(c)).unwrap_or(behind.len());
+    let word = &text[start..at + length];
+    let value = text[..start].trim_end().ends_with(['=', '[', ',']);
+    let number_first =
+        word.starts_with(|c: char| c.is_ascii_digit()) && word.contains(|c: char| c.is_ascii_alphabetic());
+    (value && number_first).then(|| (format!("`{word}` is no number"), format!("text in quotes: \"{word}\"")))
 }
 
 /// What is wrong and what was expected, of a message of the parser: the reason may be in its later lines.

@@ -53,6 +53,25 @@ fn lists_say_which_of_them_is_wrong() {
 }
 
 #[test]
+fn text_that_begins_like_a_number_wants_quotes() {
+    for (line, word) in [
+        ("mem = 64MiB", "64MiB"),
+        ("machines = [2x1x2x1]", "2x1x2x1"),
+        ("k = [1, 1.5GiB]", "1.5GiB"),
+        ("cost = 0.5ns # each", "0.5ns"),
+        ("a.b = { c = 10us }", "10us"),
+    ] {
+        let e = Doc::parse("a.toml", &format!("{line}\n")).unwrap_err().to_string();
+        let want = format!("`{word}` is no number; expected text in quotes: \"{word}\"");
+        assert!(e.starts_with("a.toml:1:") && e.ends_with(&want), "{e}");
+    }
+    for line in ["mem = big", "mem = = 2", "k = [1, 2", "a = 1 b = 2MiB", "s = \"2x1", "2x1 2x2"] {
+        let e = Doc::parse("a.toml", &format!("{line}\n")).unwrap_err().to_string();
+        assert!(e.contains("valid TOML"), "{line}: {e}");
+    }
+}
+
+#[test]
 fn syntax_and_kind_errors_have_places() {
     let e = Doc::parse("b.toml", "x = 1\ny = = 2\n").unwrap_err();
     assert_eq!(e.line, 2);
