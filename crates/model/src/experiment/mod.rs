@@ -259,13 +259,14 @@ impl Experiment {
         seeds.map(|seed| sources.workload(workload, machine, seed, params).map(Arc::new)).collect()
     }
 
-    /// Deals the parameters out to the workloads; one that nobody declares is an error.
+    /// Deals the parameters out to the workloads, a value for one workload before a value for all; one that nobody
+    /// declares is an error.
     fn params_by_workload(&self, sources: &dyn Sources) -> Result<Vec<Vec<Setting>>, SpecError> {
         let mut declared = Vec::new();
         for w in &self.workloads {
             declared.push(sources.params_of(w)?);
         }
-        let mut out = vec![Vec::new(); self.workloads.len()];
+        let mut out: Vec<Vec<&Param>> = vec![Vec::new(); self.workloads.len()];
         for p in &self.params {
             let name = &p.setting.name;
             let mut used = false;
@@ -273,17 +274,21 @@ impl Experiment {
                 if p.workload.as_ref().is_some_and(|only| *only != w.value) || !declared[i].contains(&name.value) {
                     continue;
                 }
-                if out[i].iter().any(|s: &Setting| s.name.value == name.value) {
-                    return Err(name.error(format!("parameter `{}` is given twice", name.value), "one value"));
+                match out[i].iter_mut().find(|o| o.setting.name.value == name.value) {
+                    None => out[i].push(p),
+                    Some(other) if other.workload.is_some() == p.workload.is_some() => {
+                        return Err(name.error(format!("parameter `{}` is given twice", name.value), "one value"));
+                    }
+                    Some(other) if p.workload.is_some() => *other = p,
+                    Some(_) => {}
                 }
-                out[i].push(p.setting.clone());
                 used = true;
             }
             if !used {
                 return Err(self.unknown_param(p, &declared));
             }
         }
-        Ok(out)
+        Ok(out.into_iter().map(|list| list.into_iter().map(|p| p.setting.clone()).collect()).collect())
     }
 
     fn unknown_param(&self, p: &Param, declared: &[Vec<String>]) -> SpecError {

@@ -216,7 +216,6 @@ fn wrong_experiments_name_the_place_and_the_nearest() {
             heap; did you mean `loops`?",
         ),
         ("churn.heap", "sweep.heap", "no parameter `heap` in sweep; expected one of loops, size"),
-        ("churn.heap", "churn.loops", "parameter `loops` is given twice"),
         ("[\"a\", \"b\"]", "[\"b\", \"c\"]", "unknown kernel"),
         ("[\"a\", \"b\"]", "[\"b\", \"b\"]", "`b` is named twice"),
         ("\"1x1x2x1\"]", "\"2x1x2x1\"]", "`2x1x2x1` is named twice"),
@@ -230,6 +229,24 @@ fn wrong_experiments_name_the_place_and_the_nearest() {
         let e = cells.unwrap_err().to_string();
         assert!(e.contains(part), "{from} -> {to}: {e}");
     }
+}
+
+#[test]
+fn a_value_for_one_workload_comes_before_one_for_all() {
+    let resolved = |text: &str| parse("x.toml", text).unwrap().1.params_by_workload(&Memory::default());
+    let loops = |text: &str| -> Vec<String> {
+        let of = |list: &Vec<Setting>| list.iter().find(|s| s.name.value == "loops").unwrap().value.clone();
+        resolved(text).unwrap().iter().map(of).collect()
+    };
+    assert_eq!(loops(FILE), ["5", "5"]);
+    let line = FILE.lines().find(|l| l.starts_with("churn.heap")).unwrap();
+    assert_eq!(loops(&FILE.replace(line, "churn.loops = 7")), ["5", "7"]);
+    let first = FILE.replace("loops = 5", "churn.loops = 7").replace(line, "loops = 5");
+    assert_eq!(loops(&first), ["5", "7"], "in either order");
+    let mut twice = parse("x.toml", FILE).unwrap().1;
+    twice.params.push(twice.params[0].clone());
+    let e = twice.params_by_workload(&Memory::default()).unwrap_err().to_string();
+    assert!(e.contains("parameter `loops` is given twice"), "{e}");
 }
 
 #[test]
