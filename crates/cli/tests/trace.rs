@@ -248,6 +248,15 @@ fn two_runs_part_where_the_log_says() {
     assert!(text.contains("\n6.4-rc2:\n") && text.contains("In the end (6.3 / 6.4-rc2):\n  elapsed_s: "), "{text}");
     let same = lab.ok(&format!("explain diff {a} {a}")).out;
     assert!(same.starts_with("The runs were asked for the same.\n") && same.contains("made the same "), "{same}");
+
+    let plain = RUN.replace("--out d", "--out e");
+    let other = lab.ok(&format!("{plain} --kernel 6.3 --seed 2 --json")).out;
+    let c = format!("e/{}", serde_json::from_str::<Value>(&other).unwrap()["runs"][0]["record"].as_str().unwrap());
+    let seeds = lab.ok(&format!("explain diff {a} {c}")).out;
+    assert!(seeds.starts_with("What differs between 6.3 seed 1 and 6.3 seed 2: "), "{seeds}");
+    assert!(seeds.contains("seed: 1 / 2") && seeds.contains("are not compared: "), "{seeds}");
+    assert!(seeds.contains("\nIn the end (6.3 seed 1 / 6.3 seed 2):\n  elapsed_s: "), "{seeds}");
+    assert!(!seeds.contains("they part") && !seeds.contains("samples first differ"), "no steps: {seeds}");
 }
 
 #[test]

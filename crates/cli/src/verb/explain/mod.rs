@@ -91,6 +91,13 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 fn parted(a: &Path, b: &Path) -> Result<Done, Failure> {
     let records = [records::at(a)?, records::at(b)?];
     let names = names(&records);
+    let mut text = differences(&records, &names);
+    if !comparable(&records) {
+        text.push_str(
+            "Steps of another machine, workload or seed are not compared: decision by decision, they tell nothing.\n",
+        );
+        return Ok(Done::text(text + &results(&records, &names)));
+    }
     let mut logs = Vec::new();
     for r in &records {
         let path = logs::path_of(&r.path, DECISIONS);
@@ -101,7 +108,6 @@ fn parted(a: &Path, b: &Path) -> Result<Done, Failure> {
         Events::check(&path)?;
         logs.push((Events::open(&path)?, logs::read_why(&r.path)?));
     }
-    let mut text = differences(&records, &names);
     let mut sides = logs.iter_mut().zip(&names);
     if let (Some(((da, wa), na)), Some(((db, wb), nb))) = (sides.next(), sides.next()) {
         let side = |name: &String, decisions, why| diff::Side { name: name.clone(), decisions, why };
@@ -110,6 +116,12 @@ fn parted(a: &Path, b: &Path) -> Result<Done, Failure> {
     text.push_str(&samples(&records));
     text.push_str(&results(&records, &names));
     Ok(Done::text(text))
+}
+
+/// Whether two runs differ in their kernels alone, so that one is the other up to a decision.
+fn comparable(records: &[Record; 2]) -> bool {
+    let [a, b] = [0, 1].map(|i: usize| &records[i].manifest.plan);
+    (&a.machine.sha256, &a.workload.sha256, a.seed) == (&b.machine.sha256, &b.workload.sha256, b.seed)
 }
 
 /// Kernels, with seeds where those do not tell the runs apart.
@@ -129,14 +141,19 @@ fn names(records: &[Record; 2]) -> [String; 2] {
 fn differences(records: &[Record; 2], names: &[String; 2]) -> String {
     let [a, b] = [0, 1].map(|i: usize| &records[i].manifest.plan);
     let mut list: Vec<String> = Vec::new();
-    for (what, x, y) in [
-        ("machine", &a.machine.sha256, &b.machine.sha256),
-        ("workload", &a.workload.sha256, &b.workload.sha256),
-        ("seed", &a.seed.to_string(), &b.seed.to_string()),
+    let (m, w) = ((&a.machine, &b.machine), (&a.workload, &b.workload));
+    for (what, x, y, same) in [
+        ("machine", &m.0.name, &m.1.name, m.0.sha256 == m.1.sha256),
+        ("workload", &w.0.name, &w.1.name, w.0.sha256 == w.1.sha256),
     ] {
         if x != y {
-            list.push(format!("{what} (they cannot be compared step by step)"));
+            list.push(format!("{what}: {x} / {y}"));
+        } else if !same {
+            list.push(format!("{what}: two of the name {x}"));
         }
+    }
+    if a.seed != b.seed {
+        list.push(format!("seed: {} / {}", a.seed, b.seed));
     }
     for r in &a.kernel.roles {
         let other = b.kernel.roles.iter().find(|o| o.role == r.role).map_or("", |o| o.implementation.as_str());
