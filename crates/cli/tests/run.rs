@@ -512,3 +512,20 @@ fn a_baseline_stays_unless_another_is_asked_for_and_is_the_first_column() {
     let help = lab.ok("run --help").out;
     assert!(help.contains("--baseline <K>") && help.contains("the baseline of a new comparison"), "{help}");
 }
+
+#[test]
+fn a_rate_of_no_time_is_no_figure() {
+    let lab = Lab::new();
+    let score = "\n[[score]]\nname = \"rate\"\nunit = \"x/s\"\nbetter = \"higher\"\nper_second = true\n\n[[process]]";
+    let text = common::SWEEP.replacen("\n[[process]]", score, 1);
+    lab.write("sweep.toml", &format!("{text}\n[[process.phase]]\ntimed = \"rate\"\nscore = \"rate\"\n"));
+    let run = lab.ok(&format!("{} --kernel 6.3 --out d --json", common::QUICK));
+    let record = json(&run.out)["runs"][0]["record"].as_str().unwrap().to_string();
+    let text = std::fs::read_to_string(lab.path(&format!("d/{record}/scalars.json"))).unwrap();
+    let rates: Vec<_> =
+        json(&text)["scalars"].as_array().unwrap().iter().filter(|s| s["name"] == "rate").cloned().collect();
+    assert!(rates.is_empty(), "a count is no rate: {rates:?}");
+    let said = lab.ok("compare d");
+    let why = "no figure for `rate` (x/s): what it is timed by took no time";
+    assert!(format!("{}{}", said.out, said.err).contains(why), "{said:?}");
+}

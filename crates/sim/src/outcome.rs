@@ -24,12 +24,13 @@ impl World<'_> {
             scalar("system_s", seconds(sum(|p| p.system_ns)), "s", false),
             scalar("blocked_s", seconds(sum(|p| p.blocked_ns)), "s", false),
         ];
-        for ((spec, &value), clock) in self.workload.scores.iter().zip(&self.scores).zip(&self.score_clocks) {
-            let time = seconds(clock.read_ns(self.end_ns));
-            let value = if spec.per_second && time > 0.0 { value / time } else { value };
-            scalars.push(scalar(&spec.name, value, &spec.unit, spec.higher_is_better));
-        }
         let mut warnings = Vec::new();
+        for ((spec, &value), clock) in self.workload.scores.iter().zip(&self.scores).zip(&self.score_clocks) {
+            match spec.figure(value, clock.read_ns(self.end_ns)) {
+                Ok(value) => scalars.push(scalar(&spec.name, value, &spec.unit, spec.higher_is_better)),
+                Err(why) => warnings.push(why),
+            }
+        }
         if self.cfg.numa_enabled() && self.end_ns < SHORT_RUN_NS && self.status == Status::Completed {
             warnings.push(format!(
                 "the run took {elapsed:.2} s of model time: {TOO_SHORT}, the first scan of memory takes longer"

@@ -23,8 +23,8 @@ pub fn elapsed_ns(job: &Job, control: &Control, start_ns: u64, now_ns: u64) -> u
 }
 
 /// Elapsed, user, system and blocked time, then the scores, of a run that ended at `end_ns`, before its processes are
-/// killed. CPU times only if every process finished.
-pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64, end_ns: u64) -> Vec<Scalar> {
+/// killed. CPU times only if every process finished; a rate of no time is left out, with a warning.
+pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64, end_ns: u64, warnings: &mut Vec<String>) -> Vec<Scalar> {
     let processes = 0..job.workload.processes.len();
     let elapsed_s = elapsed_ns as f64 / NS_PER_S;
     let mut out = vec![scalar("elapsed_s", elapsed_s, "s", false)];
@@ -40,10 +40,10 @@ pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64, end_ns: u64) -> Ve
         }
     }
     for (s, score) in job.workload.scores.iter().enumerate() {
-        let units = control.score_sum(s);
-        let seconds = control.clock_ns(s, end_ns).map_or(elapsed_s, |ns| ns as f64 / NS_PER_S);
-        let value = if score.per_second && seconds > 0.0 { units / seconds } else { units };
-        out.push(scalar(&score.name, value, &score.unit, score.higher_is_better));
+        match score.figure(control.score_sum(s), control.clock_ns(s, end_ns).unwrap_or(elapsed_ns)) {
+            Ok(value) => out.push(scalar(&score.name, value, &score.unit, score.higher_is_better)),
+            Err(why) => warnings.push(why),
+        }
     }
     out
 }

@@ -116,7 +116,7 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
     let end = Vmstat::read().map_err(|e| format!("/proc/vmstat: {e}"))?;
     // Scores and their clocks, which go on until the processes are gone, which takes as long as to free their memory.
     let elapsed_ns = collect::elapsed_ns(job, &control, start_ns, end_ns);
-    let scalars = collect::scalars(job, &control, elapsed_ns, end_ns);
+    let scalars = collect::scalars(job, &control, elapsed_ns, end_ns, warnings);
     drop(children);
     let reasons = trace.map(Trace::stop).map(|counts| {
         if counts.lost > 0 {

@@ -339,3 +339,19 @@ pub struct Score {
     /// Divide the units counted by seconds (a rate): those of its clocks (`Op::ScoreClock`), or of the run.
     pub per_second: bool,
 }
+
+impl Score {
+    /// The score of `units` counted in `ns`: divided by seconds if it is a rate.
+    ///
+    /// # Errors
+    /// A rate of no time is no figure; what to tell the reader instead.
+    pub fn figure(&self, units: f64, ns: u64) -> Result<f64, String> {
+        match (self.per_second, ns) {
+            (true, 0) => {
+                Err(format!("no figure for `{}` ({}): what it is timed by took no time", self.name, self.unit))
+            }
+            (true, _) => Ok(units / (ns as f64 / 1e9)),
+            (false, _) => Ok(units),
+        }
+    }
+}
