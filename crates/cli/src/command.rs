@@ -86,7 +86,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request, Failur
         Err(e) => match e.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Request::Text(e.render().to_string())),
             ErrorKind::InvalidUtf8 => Err(Failure::usage(not_text(&args))),
-            _ => Err(Failure::usage(surplus(&args, &e).unwrap_or_else(|| message(&e)))),
+            _ => Err(Failure::usage(surplus(&args, &e).unwrap_or_else(|| message(&args, &e)))),
         },
     }
 }
@@ -133,6 +133,19 @@ fn surplus(args: &[OsString], e: &clap::Error) -> Option<String> {
     if e.kind() != ErrorKind::UnknownArgument || invalid.starts_with('-') {
         return None;
     }
+    let (name, command) = named(args);
+    let names: Vec<String> =
+        command.get_positionals().map(|p| format!("<{}>", p.get_id().as_str().to_uppercase())).collect();
+    let expected = match names.len() {
+        0 => "none".to_string(),
+        1 => format!("at most one, {}", names[0]),
+        n => format!("at most {n}, {}", names.join(" ")),
+    };
+    Some(format!("command line: `{invalid}` is one argument too many for `{name}`; expected {expected} (see --help)"))
+}
+
+/// The command that the arguments name, `numalab` or `kernel diff`, and what it takes.
+fn named(args: &[OsString]) -> (String, clap::Command) {
     let mut command = <Command as clap::CommandFactory>::command();
     let mut name = Vec::new();
     for arg in args.iter().skip(1) {
@@ -141,17 +154,7 @@ fn surplus(args: &[OsString], e: &clap::Error) -> Option<String> {
             command = inner;
         }
     }
-    let names: Vec<String> =
-        command.get_positionals().map(|p| format!("<{}>", p.get_id().as_str().to_uppercase())).collect();
-    let expected = match names.len() {
-        0 => "none".to_string(),
-        1 => format!("at most one, {}", names[0]),
-        n => format!("at most {n}, {}", names.join(" ")),
-    };
-    let command = if name.is_empty() { "numalab".into() } else { name.join(" ") };
-    Some(format!(
-        "command line: `{invalid}` is one argument too many for `{command}`; expected {expected} (see --help)"
-    ))
+    (if name.is_empty() { "numalab".into() } else { name.join(" ") }, command)
 }
 
 /// Carries out a request.
@@ -185,7 +188,9 @@ pub fn run(request: Request) -> Result<Done, Failure> {
 }
 
 /// A wrong command line in one line, in the form of all other messages.
-fn message(e: &clap::Error) -> String {
+fn message(args: &[OsString], e: &clap::Error) -> String {
+    let (command, verbs) = named(args);
+    let verbs = verbs.get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>().join(", ");
     let of = |kind: ContextKind| e.get(kind).map(words).unwrap_or_default();
     let invalid = of(ContextKind::InvalidArg);
     let value = of(ContextKind::InvalidValue);
@@ -195,11 +200,14 @@ fn message(e: &clap::Error) -> String {
         }
         ErrorKind::InvalidSubcommand => (
             format!("unknown command `{}`", of(ContextKind::InvalidSubcommand)),
-            "a command of numalab (see --help)".into(),
+            format!("a command of {command} (see --help)"),
         ),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let first = "(see --help; a first experiment: `numalab run first-steps`)";
-            ("no command".into(), format!("one of {} {first}", subcommands()))
+            match command.as_str() {
+                "numalab" => ("no command".into(), format!("one of {verbs} {first}")),
+                _ => (format!("no command of `{command}`"), format!("one of {verbs} (see --help)")),
+            }
         }
         ErrorKind::MissingRequiredArgument => {
             // An option with a value that may be left out takes the argument behind it.
@@ -244,7 +252,7 @@ fn message(e: &clap::Error) -> String {
         .find(|s| !s.is_empty())
         // Of several names the parser gives the likest last.
         .map(|s| s.rsplit(", ").next().unwrap_or(&s).to_string())
-        .or_else(|| nearest(&of(ContextKind::InvalidSubcommand), subcommands().split(", ")))
+        .or_else(|| nearest(&of(ContextKind::InvalidSubcommand), verbs.split(", ")))
         .map(|name| format!("; did you mean `{name}`?"));
     let expected = if expected.is_empty() { expected } else { format!("; expected {expected}") };
     format!("command line: {what}{expected}{}", near.unwrap_or_default())
@@ -262,11 +270,6 @@ fn words(value: &ContextValue) -> String {
         ContextValue::Strings(list) => list.join(", "),
         other => other.to_string(),
     }
-}
-
-fn subcommands() -> String {
-    let command = <Command as clap::CommandFactory>::command();
-    command.get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -323,6 +326,9 @@ mod tests {
                 "comapre",
                 "unknown command `comapre`; expected a command of numalab (see --help); did you mean `compare`?",
             ),
+            ("kernel", "no command of `kernel`; expected one of build, try, show, diff (see --help)"),
+            ("machine", "no command of `machine`; expected one of import, show (see --help)"),
+            ("kernel dif", "`dif`; expected a command of kernel (see --help); did you mean `diff`?"),
             ("run --kernle 6.1", "did you mean `--kernel`?"),
             ("run --iterations 0 x", "is \"0\"; expected "),
             ("run --jobs none x", "is \"none\"; expected "),
