@@ -164,17 +164,17 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {
     let table = table_options(args);
     let tests = if args.tests { assessment::table(c) } else { String::new() };
+    // Figures that were picked are not what a workload is judged by.
+    let summary = args.metric.is_empty();
     Ok(match args.style() {
         Style::Mmtests => {
             let vmstat = if args.all { VmstatRows::All } else { VmstatRows::NonZero };
-            // Figures that were picked are not what a workload is judged by.
-            let summary = args.metric.is_empty();
             mmtests::report(c, &mmtests::Options { table, vmstat, summary, ..mmtests::Options::default() }) + &tests
         }
         // Metrics that were picked are shown, changed or not.
         Style::Lkp => lkp::report(c, lkp::Options { all: args.all || !args.metric.is_empty() }) + &tests,
-        Style::Markdown if tests.is_empty() => markdown::report(c, &table),
-        Style::Markdown => markdown::report(c, &table) + &format!("\n```{tests}```\n"),
+        Style::Markdown if tests.is_empty() => markdown::report(c, &table, summary),
+        Style::Markdown => markdown::report(c, &table, summary) + &format!("\n```{tests}```\n"),
         Style::Csv => csv::report(c),
         Style::Json => json::report(c).map_err(|e| Failure::environment(e.to_string()))?,
     })

@@ -8,14 +8,18 @@ use crate::tables::monitor::{self, VmstatRows};
 use crate::tables::rows::Stat;
 use crate::tables::{comparison_tables, Cell, Table, TableOptions};
 use crate::text::mmtests::heading_lines;
+use crate::text::summary;
 
-/// The whole report; stars become bold percentages.
-pub fn report(c: &Comparison, options: &TableOptions) -> String {
+/// The whole report, the answer in short included if asked for; stars become bold percentages.
+pub fn report(c: &Comparison, options: &TableOptions, short: bool) -> String {
     let mut out = String::new();
     for w in &c.workloads {
         out.push_str(&format!("### {}\n\n", escape(&w.name)));
         out.push_str(&workload(c, w, options));
         out.push('\n');
+    }
+    if short {
+        out.push_str(&answers(c));
     }
     let origin = heading_lines(c);
     if !origin.is_empty() {
@@ -27,6 +31,18 @@ pub fn report(c: &Comparison, options: &TableOptions) -> String {
         out.push_str(&format!("- {}\n", escape(&line)));
     }
     out
+}
+
+/// The answer in short as a list, what it cost below each.
+fn answers(c: &Comparison) -> String {
+    let text = summary::text(c);
+    let mut lines = text.lines().filter(|l| !l.is_empty());
+    let Some(head) = lines.next() else { return String::new() };
+    let item = |line: &str| match line.strip_prefix("    ") {
+        Some(cost) => format!("  - {}\n", escape(cost)),
+        None => format!("- {}\n", escape(line)),
+    };
+    format!("{}:\n\n{}\n", escape(head), lines.map(item).collect::<String>())
 }
 
 fn workload(c: &Comparison, w: &Workload, options: &TableOptions) -> String {
@@ -41,7 +57,7 @@ fn workload(c: &Comparison, w: &Workload, options: &TableOptions) -> String {
     for t in comparison_tables(c, w, &means) {
         out.push_str(&rows(&t));
     }
-    for t in monitor::vmstat(c, w, VmstatRows::NonZero, false).into_iter().chain(monitor::derived(c, w)) {
+    for t in monitor::vmstat(c, w, VmstatRows::NonZero, true).into_iter().chain(monitor::derived(c, w)) {
         out.push_str(&rows(&t));
     }
     out
