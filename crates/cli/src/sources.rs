@@ -84,6 +84,13 @@ pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> R
         let what = format!("`{}` is the image of a real kernel", name.value);
         return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend vm"));
     }
+    // A file of the catalog's may be called so.
+    if let Some(name) =
+        names.iter().find(|n| n.value == real::HOST && context.catalog.get(Kind::Kernel, &n.value).is_none())
+    {
+        let what = format!("`{}` is the kernel that this machine runs", name.value);
+        return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend host"));
+    }
     kernel::resolve(names, &context.catalog, &context.vocabulary, sets)
 }
 

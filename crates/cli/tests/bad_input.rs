@@ -54,6 +54,10 @@ fn unknown_names() {
             "run --machine milan-2s --workload sweep.toml --kernel 6.3",
             ["no machine `milan-2s`", "did you mean `milan-2s-nps1`?"],
         ),
+        (
+            "run --machine 2x1x2x1 --workload sweep.toml --kernel host,off",
+            ["`host` is the kernel that this machine runs", "or --backend host"],
+        ),
         ("run first-step", ["unknown experiment `first-step`; expected an experiment", "did you mean `first-steps`?"]),
         ("reproduce 0000", ["unknown published table `0000`", "did you mean `000`?"]),
         ("show kernels 6.33", ["unknown kernel `6.33`", "did you mean `6.3`?"]),

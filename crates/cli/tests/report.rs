@@ -168,6 +168,14 @@ fn counters_are_explained() {
     let derived: Value = serde_json::from_str(&lab.ok("counters numa_cost --json").out).unwrap();
     assert_eq!(derived.as_array().unwrap().len(), 2);
     assert!(derived[0]["formula"].as_str().unwrap().contains("5000 * numa_hint_faults"), "{derived}");
+    assert_eq!(
+        (&derived[0]["better"], &derived[1]["better"]),
+        (&Value::from("lower"), &Value::from("lower")),
+        "{derived}"
+    );
+    let local = lab.ok("counters numa_local_percent").out;
+    assert!(local.contains("numa_local_percent [%, higher is better]"), "{local}");
+    assert!(local.contains("\n      = numa_hint_faults_local / numa_hint_faults * 100\n"), "{local}");
     assert!(lab.ok("counters pid_inactive").out.contains("skip.pid_inactive [events]"));
     lab.refused("counters numa_hint_falts", &["no counter `numa_hint_falts`", "did you mean `numa_hint_faults`?"]);
 }

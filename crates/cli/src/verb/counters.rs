@@ -3,8 +3,10 @@
 use crate::context::Context;
 use crate::failure::{Done, Failure};
 use numalab_model::spec::SpecError;
+use numalab_report::columns::Column;
 use numalab_report::counters::{self, CounterDoc};
 use numalab_report::html::reasons::REASONS;
+use numalab_stats::Better;
 use serde_json::{json, Value};
 
 /// Arguments of `counters`.
@@ -41,17 +43,15 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if args.json {
         let mut list: Vec<Value> = found.into_iter().map(counter).collect();
         list.extend(derived.iter().map(|c| {
-            json!({"name": c.name, "kind": "derived figure", "unit": c.unit, "meaning": c.doc, "formula": c.formula})
+            json!({"name": c.name, "kind": "derived figure", "unit": c.unit, "better": c.better.name(), "meaning": c.doc,
+                "formula": c.formula})
         }));
         list.extend(reasons.iter().map(|r| json!({"name": r.0, "kind": "reason", "unit": "events", "meaning": r.1})));
         return Done::json(&list);
     }
     let mut text = counters::text(pattern);
     for (title, lines) in [
-        (
-            "derived figures",
-            derived.iter().map(|c| (c.name.clone(), c.unit.clone(), c.doc.clone())).collect::<Vec<_>>(),
-        ),
+        ("derived figures", derived.iter().map(|c| (c.name.clone(), unit(c), meaning(c))).collect::<Vec<_>>()),
         ("reasons", reasons.iter().map(|r| (r.0.to_string(), "events".to_string(), r.1.to_string())).collect()),
     ] {
         if lines.is_empty() {
@@ -64,6 +64,19 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         }
     }
     Ok(Done::text(text))
+}
+
+/// "%, higher is better".
+fn unit(c: &Column) -> String {
+    let better = match c.better {
+        Better::Neutral => "neutral".to_string(),
+        other => format!("{} is better", other.name()),
+    };
+    [c.unit.clone(), better].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn meaning(c: &Column) -> String {
+    format!("{}\n      = {}", c.doc, c.formula)
 }
 
 fn counter(c: &CounterDoc) -> Value {

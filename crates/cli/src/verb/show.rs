@@ -4,7 +4,7 @@ use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
 use crate::verb::list::{entries, word, Kind};
-use numalab_model::catalog::Kind as Folder;
+use numalab_model::catalog::{is_path, Kind as Folder};
 use numalab_model::experiment::Param;
 use numalab_model::kernel::{Kernel, RoleInfo, Setting, TunableInfo};
 use numalab_model::spec::{SpecError, Spot};
@@ -16,7 +16,8 @@ use std::fmt::Write as _;
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to show: machines, kernels, workloads, experiments, published, roles or tunables, or simply a name
+    /// What to show: machines, kernels, workloads, experiments, published, roles or tunables, or simply a
+    /// name, the path of a file or a machine's shape
     what: String,
     /// Which ones; all of a kind if none is named
     names: Vec<String>,
@@ -34,10 +35,35 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         return show(context, kind, &args.names, args.json);
     }
     let mut found = Vec::new();
+    let mut heads = String::new();
     for name in std::iter::once(&args.what).chain(&args.names) {
-        found.extend(of_any_kind(context, name)?.into_iter().map(|kind| (kind, named("show", name))));
+        let kinds = of_any_kind(context, name)?;
+        if is_path(name) {
+            let nouns: Vec<_> = OF_FILES.iter().filter(|(kind, _)| kinds.contains(kind)).map(|f| f.1).collect();
+            let _ = writeln!(heads, "{name} is {}.", nouns.join(" and "));
+        }
+        found.extend(kinds.into_iter().map(|kind| (kind, named("show", name))));
     }
-    print(context, &found, args.json, found.len() == 1)
+    let shown = print(context, &found, args.json, found.len() == 1)?;
+    Ok(if args.json { shown } else { Done::text(heads + &shown.text) })
+}
+
+/// Kinds of which a file can be.
+const OF_FILES: [(Kind, &str); 5] = [
+    (Kind::Machines, "a machine"),
+    (Kind::Kernels, "a kernel"),
+    (Kind::Workloads, "a workload"),
+    (Kind::Experiments, "an experiment"),
+    (Kind::Published, "a published table"),
+];
+
+/// What is not in the catalog and can be shown all the same: a file, as whatever it can be read, or a machine's shape.
+fn beside_catalog(context: &Context, name: &str) -> Vec<Kind> {
+    let can = |kind: &Kind| entry(context, *kind, &named("show", name)).is_ok();
+    match is_path(name) {
+        true => OF_FILES.into_iter().map(|f| f.0).filter(can).collect(),
+        false => [Kind::Machines].into_iter().filter(can).collect(),
+    }
 }
 
 /// The kinds that have an entry of this name.
@@ -52,6 +78,9 @@ fn of_any_kind(context: &Context, name: &str) -> Result<Vec<Kind>, Failure> {
             kinds.push(*kind);
         }
         near.push(word(*kind));
+    }
+    if kinds.is_empty() {
+        kinds = beside_catalog(context, name);
     }
     if kinds.is_empty() {
         let expected = match std::path::Path::new(name).is_file() {
