@@ -58,6 +58,7 @@ fn unknown_names() {
             "run --machine 2x1x2x1 --workload sweep.toml --kernel host,off",
             ["`host` is the kernel that this machine runs", "or --backend host"],
         ),
+        ("machine import --host --name MyBox", ["--name: name `MyBox`; expected 1 to 64 of a-z", "letter or digit"]),
         ("run first-step", ["unknown experiment `first-step`; expected an experiment", "did you mean `first-steps`?"]),
         ("reproduce 0000", ["unknown published table `0000`", "did you mean `000`?"]),
         ("show kernels 6.33", ["unknown kernel `6.33`", "did you mean `6.3`?"]),

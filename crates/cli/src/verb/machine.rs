@@ -6,7 +6,8 @@ use crate::options;
 use crate::verb::domains::{self, Request};
 use crate::verb::list::Kind;
 use crate::verb::show;
-use numalab_model::machine::import;
+use numalab_model::machine::{self, import};
+use numalab_model::spec::Spot;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `machine`.
@@ -80,6 +81,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 }
 
 fn toml(args: &Import) -> Result<String, Failure> {
+    if let Some(name) = &args.name {
+        machine::check_name(&Spot { value: name.clone(), file: "--name".into(), line: 0, column: 0 })?;
+    }
     let named = |fallback: &str| args.name.clone().unwrap_or_else(|| fallback.to_string());
     let source = &args.source;
     if let Some(dir) = &source.sysfs {

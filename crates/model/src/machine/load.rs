@@ -188,8 +188,11 @@ fn text_of(t: &Table, key: &str) -> Result<Spot<String>, SpecError> {
     t.opt_str(key)?.ok_or_else(|| placed(t.missing(key, "a string in each file, also in one that extends another")))
 }
 
-/// A name is also a file name: lower-case letters, digits, `.`, `_`, `+`, `-`.
-fn check_name(name: &Spot<String>) -> Result<(), SpecError> {
+/// Refuses what is no name of a machine, which is also a file name.
+///
+/// # Errors
+/// Not 1 to 64 lower-case letters, digits, `.`, `_`, `+`, `-`, or a `.` or `-` in front.
+pub fn check_name(name: &Spot<String>) -> Result<(), SpecError> {
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._+-".contains(c);
     let n = &name.value;
     if n.is_empty() || n.len() > 64 || !n.chars().all(good) || n.starts_with(['.', '-']) {

@@ -33,7 +33,7 @@ mod show;
 pub mod size;
 
 pub use layout::{MAX_CPUS, MAX_MEMORY, MAX_NODES};
-pub use load::{load, read_text, MAX_FILE_BYTES};
+pub use load::{check_name, load, read_text, MAX_FILE_BYTES};
 pub use show::{show, summary};
 
 /// Finds file name and text of a catalog machine (`milan-2s-nps1`) or cost class (`classes/modern`).
