@@ -523,18 +523,16 @@ impl<'a> Table<'a> {
     }
 }
 
-/// What is wrong and what was expected where text that begins like a number stands without quotes: the parser takes it
-/// for a number and complains of what follows.
+/// What to say of text without quotes that begins like a number: the parser complains of what follows the number.
 fn unquoted(text: &str, at: usize) -> Option<(String, String)> {
     let inside = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     let (before, behind) = text.split_at_checked(at)?;
     let start = before.trim_end_matches(inside).len();
-    let length = behind.find(|c| !inside(c)).unwrap_or(behind.len());
-    let word = &text[start..at + length];
+    let word = &text[start..at + behind.find(|c| !inside(c)).unwrap_or(behind.len())];
     let value = text[..start].trim_end().ends_with(['=', '[', ',']);
-    let number_first =
-        word.starts_with(|c: char| c.is_ascii_digit()) && word.contains(|c: char| c.is_ascii_alphabetic());
-    (value && number_first).then(|| (format!("`{word}` is no number"), format!("text in quotes: \"{word}\"")))
+    let digit = word.starts_with(|c: char| c.is_ascii_digit());
+    (value && digit && word.contains(char::is_alphabetic))
+        .then(|| (format!("`{word}` is no number"), format!("text in quotes: \"{word}\"")))
 }
 
 /// What is wrong and what was expected, of a message of the parser: the reason may be in its later lines.
