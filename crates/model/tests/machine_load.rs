@@ -591,8 +591,7 @@ fn show_draws_everything_within_100_columns() {
 
 #[test]
 fn summary_is_json_with_the_ids_of_the_machine() {
-    let m = load(&irregular(POWER, POWER_DISTANCE, POWER_LATENCY, "")).unwrap();
-    let s = summary(&m);
+    let s = summary(&load(&irregular(POWER, POWER_DISTANCE, POWER_LATENCY, "")).unwrap());
     assert_eq!(s["cpus"], 7);
     assert_eq!(s["nodes"][0]["cpus"], "4-7,12");
     assert_eq!(s["nodes"][2]["id"], 252);

@@ -317,9 +317,9 @@ impl<'a> World<'a> {
                 self.status = Status::Timeout;
                 break;
             }
-            if standstill.goes_on(at) {
-                let last = format!("time stands still at {at} ns ({event:?}): a fault of the model, please report it");
-                self.status = Status::Failed(last);
+            if standstill.is_stuck(at) {
+                let why = format!("time stands still at {at} ns ({event:?}): a fault of the model, please report it");
+                self.status = Status::Failed(why);
                 break;
             }
             match event {

@@ -14,9 +14,9 @@ pub struct Standstill {
 }
 
 impl Standstill {
-    /// Notes an event at `at_ns`; whether there have been too many of that instant.
+    /// Notes an event at `at_ns`; whether there have been too many of that instant for time to go on.
     #[inline]
-    pub fn goes_on(&mut self, at_ns: u64) -> bool {
+    pub fn is_stuck(&mut self, at_ns: u64) -> bool {
         if at_ns != self.at_ns {
             *self = Self { at_ns, events: 0 };
         }
@@ -32,8 +32,8 @@ mod tests {
     #[test]
     fn only_one_instant_counts() {
         let mut s = Standstill::default();
-        assert!((0..2).all(|at| (0..MOST_AT_ONCE).all(|_| !s.goes_on(at))));
-        assert!(s.goes_on(1), "one more of the same instant");
-        assert!(!s.goes_on(2), "time goes on");
+        assert!((0..2).all(|at| (0..MOST_AT_ONCE).all(|_| !s.is_stuck(at))));
+        assert!(s.is_stuck(1), "one more of the same instant");
+        assert!(!s.is_stuck(2), "time goes on");
     }
 }
