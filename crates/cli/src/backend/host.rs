@@ -67,10 +67,14 @@ impl Backend for Host {
         })
     }
     fn retries(&self, outcome: &Outcome) -> bool {
-        // Settings that could not be made without root may be possible now.
-        let unset = || outcome.warnings.iter().any(|w| w.starts_with("not set: "));
-        matches!(outcome.status, Status::Failed(_)) || self.root && unset()
+        worth_another_try(outcome, self.root)
     }
+}
+
+/// A run that failed is; with `root` also one whose settings could not be made, presumably without.
+fn worth_another_try(outcome: &Outcome, root: bool) -> bool {
+    let unset = || outcome.warnings.iter().any(|w| w.starts_with("not set: "));
+    matches!(outcome.status, Status::Failed(_)) || root && unset()
 }
 
 /// Whether a kernel stands for the one of `release`: by its image, or without one by its name.
@@ -133,6 +137,16 @@ impl Sources for HostSources<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn root_tries_again_what_was_not_set_without_it() {
+        let warnings = vec!["not set: `kernel.numa_balancing` = 0: denied".into()];
+        let unset = Outcome { warnings, ..Outcome::default() };
+        assert!(worth_another_try(&unset, true) && !worth_another_try(&unset, false));
+        assert!(!worth_another_try(&Outcome::default(), true));
+        let failed = Outcome { status: Status::Failed("x".into()), ..Outcome::default() };
+        assert!(worth_another_try(&failed, false));
+    }
 
     #[test]
     fn series_of_releases() {
