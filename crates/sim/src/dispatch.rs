@@ -132,8 +132,8 @@ impl World<'_> {
                 }
             }
             if !self.moves.is_empty() {
-                let own = self.moves.iter().any(|m| m.task() == task);
-                self.due_moves.extend(self.moves.drain(..).map(|m| (m.task(), m)));
+                let own = self.moves.iter().any(|m| m.task == task);
+                self.due_moves.append(&mut self.moves);
                 if own {
                     return (clock, Pending::Moves);
                 }

@@ -12,6 +12,7 @@ use crate::designs::Designs;
 use crate::event::{Event, EventQueue};
 use crate::log::{Log, Observers};
 use crate::maps::Maps;
+use crate::moves::NumaMove;
 use crate::policy::allowed;
 use crate::process::ProcessState;
 use crate::rates::Rates;
@@ -29,7 +30,6 @@ use numalab_kernel::hw::rng::Rng;
 use numalab_kernel::hw::tlb::TlbModel;
 use numalab_kernel::mm::thp::Ladders;
 use numalab_kernel::mm::{LruBatches, NodeMemory, PageRef, SharedMemory};
-use numalab_kernel::numa::counters::Placement;
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::{Event as SchedEvent, Scheduler};
 use numalab_model::machine::Machine;
@@ -121,24 +121,6 @@ impl CpuState {
     }
 }
 
-/// A move that NUMA balancing decided inside a slice and that takes effect at its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NumaMove {
-    /// Task to CPU.
-    Move(u32, u32),
-    /// Two tasks change places.
-    Swap(u32, u32),
-}
-
-impl NumaMove {
-    /// The task whose fault decided it, and which it is about.
-    pub fn task(self) -> u32 {
-        match self {
-            Self::Move(task, _) | Self::Swap(task, _) => task,
-        }
-    }
-}
-
 /// A run in progress.
 pub struct World<'a> {
     pub(crate) machine: &'a Machine,
@@ -190,8 +172,8 @@ pub struct World<'a> {
     pub(crate) log: Log,
     /// Moves decided in the slice being planned.
     pub(crate) moves: Vec<NumaMove>,
-    /// Moves waiting for the end of the slice of the task given.
-    pub(crate) due_moves: Vec<(u32, NumaMove)>,
+    /// Moves waiting for the end of their task's slice.
+    pub(crate) due_moves: Vec<NumaMove>,
     /// Threads that sweep what the current one does.
     pub(crate) sweepers: crate::sweepers::Sweepers,
     pub(crate) released: Vec<Waiter>,
@@ -545,47 +527,5 @@ impl<'a> World<'a> {
             self.charge_user(task, now.saturating_sub(since_ns));
             self.tasks[task as usize].activity = Activity::Spinning { since_ns: now };
         }
-    }
-
-    /// Applies what NUMA balancing has just decided at the end of a slice of `cpu`.
-    pub(crate) fn apply_new_moves(&mut self, cpu: usize) {
-        self.due_moves.extend(self.moves.drain(..).map(|m| (m.task(), m)));
-        self.apply_moves(cpu);
-    }
-
-    fn apply_moves(&mut self, cpu: usize) {
-        let Some(task) = self.cpus[cpu].task else { return };
-        let mut i = 0;
-        while i < self.due_moves.len() {
-            if self.due_moves[i].0 != task {
-                i += 1;
-                continue;
-            }
-            let (_, m) = self.due_moves.remove(i);
-            let (done, what) = match m {
-                NumaMove::Move(task, to) => {
-                    (self.movable(task) && self.sched.migrate(task, to, self.now_ns), Placement::Move)
-                }
-                NumaMove::Swap(a, b) => {
-                    let swapped = match (self.movable(a), self.movable(b)) {
-                        (true, true) => self.sched.swap(a, b, self.now_ns),
-                        (true, false) => self.sched.half_swap(a, b, self.now_ns),
-                        (false, true) => self.sched.half_swap(b, a, self.now_ns),
-                        (false, false) => false,
-                    };
-                    (swapped, Placement::Swap)
-                }
-            };
-            let what = if done { what } else { Placement::Stick };
-            self.numa.placed(what);
-            self.log_placed(task, cpu, what);
-        }
-    }
-
-    /// Whether a task can be moved now: alive, and not about to leave its CPU by itself.
-    fn movable(&self, task: u32) -> bool {
-        let t = &self.tasks[task as usize];
-        let leaving = self.cpus.iter().any(|c| c.task == Some(task) && c.pending.leaves());
-        t.activity != Activity::Dead && t.carried.is_none() && !leaving
     }
 }

@@ -1,6 +1,6 @@
 //! The scheduler as NUMA balancing sees it.
 
-use crate::engine::NumaMove;
+use crate::moves::NumaMove;
 use crate::process::ProcessState;
 use numalab_kernel::numa::host::{CpuStats, NumaDomain, Told};
 use numalab_kernel::numa::state::{MmId, TaskId};
@@ -16,17 +16,15 @@ pub struct Host<'a> {
     pub processes: &'a [ProcessState],
     /// Decided moves.
     pub moves: &'a mut Vec<NumaMove>,
-    /// Moves that wait for the end of a slice of the task given.
-    pub due_moves: &'a [(u32, NumaMove)],
+    /// Moves that wait for the end of their task's slice.
+    pub due_moves: &'a [NumaMove],
 }
 
 impl Host<'_> {
-    /// CPU that a move takes its task to; a swap claims that of the other task.
-    fn target(&self, m: NumaMove) -> u32 {
-        match m {
-            NumaMove::Move(_, cpu) => cpu,
-            NumaMove::Swap(_, other) => self.sched.cpu_of(other),
-        }
+    fn note(&mut self, task: TaskId, other: Option<TaskId>, dst: u32) -> Told {
+        let src = self.sched.cpu_of(task);
+        self.moves.push(NumaMove { task, other, src, dst });
+        Told::Later
     }
 }
 
@@ -67,8 +65,7 @@ impl TaskHost for Host<'_> {
         self.sched.is_core_idle(cpu as u32)
     }
     fn claimed(&self, cpu: usize) -> bool {
-        let due = self.due_moves.iter().map(|d| d.1);
-        self.moves.iter().copied().chain(due).any(|m| self.target(m) == cpu as u32)
+        self.moves.iter().chain(self.due_moves).any(|m| m.dst == cpu as u32)
     }
     fn idle_sibling(&mut self, task: TaskId, _src_cpu: usize, target: usize) -> usize {
         self.sched.numa_idle_sibling(task, target as u32) as usize
@@ -81,12 +78,10 @@ impl TaskHost for Host<'_> {
         self.sched.set_preferred_nid(task, new.map(|n| n as u32));
     }
     fn move_task(&mut self, task: TaskId, cpu: usize, _now: Jiffies) -> Told {
-        self.moves.push(NumaMove::Move(task, cpu as u32));
-        Told::Later
+        self.note(task, None, cpu as u32)
     }
     fn swap_tasks(&mut self, a: TaskId, b: TaskId, _now: Jiffies) -> Told {
-        self.moves.push(NumaMove::Swap(a, b));
-        Told::Later
+        self.note(a, Some(b), self.sched.cpu_of(b))
     }
 }
 
@@ -104,10 +99,13 @@ mod tests {
             let task = sched.add_task(Some(&[cpu]), 0).unwrap();
             sched.fork(cpu, task, 0);
         }
-        let mut moves = vec![NumaMove::Move(0, 3)];
-        let due_moves = [(1, NumaMove::Swap(1, 2))];
-        let host = Host { sched: &mut sched, processes: &[], moves: &mut moves, due_moves: &due_moves };
+        let mut moves = Vec::new();
+        let due_moves = [NumaMove { task: 1, other: Some(2), src: 1, dst: 2 }];
+        let mut host = Host { sched: &mut sched, processes: &[], moves: &mut moves, due_moves: &due_moves };
+        host.move_task(0, 3, 0);
         let claimed: Vec<usize> = (0..4).filter(|&cpu| host.claimed(cpu)).collect();
         assert_eq!(claimed, [2, 3], "the other task's CPU of a swap, and the idle one; not those they leave");
+        host.swap_tasks(1, 2, 0);
+        assert_eq!(moves, [NumaMove { task: 0, other: None, src: 0, dst: 3 }, due_moves[0]]);
     }
 }

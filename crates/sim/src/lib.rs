@@ -28,6 +28,7 @@ mod log;
 mod maps;
 mod migration;
 mod mmap_lock;
+mod moves;
 mod outcome;
 mod pace;
 mod place;

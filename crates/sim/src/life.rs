@@ -232,7 +232,7 @@ impl<'a> World<'a> {
         self.sched.account(cpu as u32, now);
         self.sched.exit_current(cpu as u32, now);
         self.numa.exit(task);
-        self.due_moves.retain(|d| d.0 != task);
+        self.due_moves.retain(|m| m.task != task);
         let t = &mut self.tasks[task as usize];
         t.activity = Activity::Dead;
         t.pc = 0;

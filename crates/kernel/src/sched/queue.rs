@@ -10,14 +10,8 @@ use super::scheduler::Scheduler;
 const UTIL_EST_MARGIN: u64 = 10;
 
 /// Σ load averages of the tasks queued on a CPU, brought to now (`runnable_load_avg`): what sleeps there is not in it.
-pub(super) fn queued_load(rq: &Rq, tasks: &mut [Task], now_ns: u64) -> u64 {
-    let mut load = 0;
-    for t in &rq.list {
-        let task = &mut tasks[*t as usize];
-        task.refresh(now_ns, rq.cur == *t);
-        load += task.pelt.load;
-    }
-    load
+pub(super) fn queued_load(rq: &Rq, tasks: &[Task], now_ns: u64) -> u64 {
+    rq.list.iter().map(|t| tasks[*t as usize].average_at(now_ns, rq.cur == *t).load).sum()
 }
 
 impl Scheduler {
@@ -28,8 +22,8 @@ impl Scheduler {
         task.refresh(self.now, running);
     }
     /// [`queued_load`] of a CPU.
-    pub(super) fn queued_load(&mut self, cpu: u32) -> u64 {
-        queued_load(&self.rqs[cpu as usize], &mut self.tasks, self.now)
+    pub(super) fn queued_load(&self, cpu: u32) -> u64 {
+        queued_load(&self.rqs[cpu as usize], &self.tasks, self.now)
     }
     /// Takes a task's averages off the queue of its CPU.
     pub(super) fn detach_load(&mut self, t: TaskId) {

@@ -146,8 +146,9 @@ impl Scheduler {
         }
         count
     }
-    /// What moving the task takes off the amount; `None` if it is too large.
-    fn size_of(&mut self, env: &Env, t: TaskId) -> Option<i64> {
+    /// What moving the task takes off the amount; `None` if it is too large. Averages are those of when it last ran, came
+    /// or moved, as `task_h_load` and `task_util_est` read them.
+    pub(in crate::sched) fn size_of(&self, env: &Env, t: TaskId) -> Option<i64> {
         if env.kind == MoveKind::Tasks {
             return Some(1);
         }
@@ -155,7 +156,6 @@ impl Scheduler {
             let weight = self.tasks[t as usize].weight as i64;
             return (weight / 2 <= env.amount).then_some(weight);
         }
-        self.refresh_task(t);
         let task = &self.tasks[t as usize];
         if self.p.balancer.by_load() {
             return (task.pelt.load / 2 <= env.amount as u64).then_some(task.pelt.load as i64);

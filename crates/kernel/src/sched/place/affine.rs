@@ -113,9 +113,8 @@ impl Scheduler {
         }
         (prev_idle && rules >= WakeAffine::V511).then_some(prev)
     }
-    /// The CPU with less load.
+    /// The CPU with less load. The task's own is the one it fell asleep with: nothing has brought it up to date yet.
     fn lighter(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
-        self.refresh_task(task);
         let waker = self.current(this).filter(|_| sync);
         if let Some(w) = waker {
             self.refresh_task(w);

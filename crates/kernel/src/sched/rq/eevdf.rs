@@ -58,7 +58,9 @@ pub(in crate::sched) fn place(p: &Params, rq: &Rq, tasks: &mut [Task], t: TaskId
         return;
     }
     let slice = task.virtual_ns(p.base_slice_ns);
-    task.deadline = task.vruntime + if arrival == Arrival::Fork { slice / 2 } else { slice };
+    // Until 6.11 the half that `task_fork_fair` gave was replaced when the task was first queued.
+    let halved = arrival == Arrival::Fork && p.complete_eevdf;
+    task.deadline = task.vruntime + if halved { slice / 2 } else { slice };
 }
 
 /// Renews a used-up request; returns whether it was.

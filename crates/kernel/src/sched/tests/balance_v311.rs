@@ -350,7 +350,7 @@ fn sleepers_are_no_load() {
     let mut lab = lab((4, 15));
     let t = lab.start(0, None);
     lab.pass_time(100 * MS);
-    assert_eq!(lab.s.queued_load(0), lab.s.tasks[t as usize].pelt.load);
+    assert_eq!(lab.s.queued_load(0), lab.s.task_load_now(t));
     assert!(lab.s.queued_load(0) > 1000);
     lab.sleep(0);
     lab.pass_time(10 * MS);

@@ -100,6 +100,31 @@ fn until_5_9_half_a_load_may_move_and_any_after_failures() {
 }
 
 #[test]
+fn a_waiting_task_has_the_size_it_came_with() {
+    let mut lab = lab(&Shape::flat(1, 2, 1, 10), "types");
+    let sleeper = lab.start(1, Some(&[1]));
+    lab.pass_time(20 * MS);
+    lab.sleep(1);
+    lab.pass_time(64 * MS);
+    let other = lab.start(1, Some(&[1]));
+    lab.wake(sleeper, None);
+    lab.s.put_prev(1);
+    lab.s.set_next(1, other);
+    let came = lab.s.tasks[sleeper as usize].pelt.load;
+    assert!((200..400).contains(&came), "{came}");
+    // Runnable, it gains half of what is missing in 32 ms, which nobody has looked at.
+    lab.pass_time(32 * MS);
+    let d = dom(&lab, 0, 2);
+    let amount = |kind| {
+        let env = Env { src: 1, kind, amount: 5000, ..Env::new(0, d, Idle::Idle, Why::Nohz) };
+        lab.s.size_of(&env, sleeper)
+    };
+    assert_eq!(amount(MoveKind::Load), Some(came as i64));
+    assert!((1600..1700).contains(&lab.s.queued_load(1)), "of a queue it is part");
+    assert_eq!(lab.s.tasks[sleeper as usize].pelt.load, came, "and asking for that changes nothing");
+}
+
+#[test]
 fn until_5_6_utilisation_may_be_wanted_from_a_cpu_with_one_task() {
     for (balancer, moved) in [("v56", false), ("v57", true)] {
         let mut lab = lab(&Shape::flat(2, 2, 1, 20), balancer);

@@ -311,3 +311,24 @@ fn forks_prefer_the_least_used_group_and_the_latest_idle_cpu() {
         assert_eq!(fork(&mut lab) / 16, 3, "{form}");
     }
 }
+
+#[test]
+fn a_waking_task_weighs_what_it_fell_asleep_with() {
+    // Fell asleep with 1024 and left half of that with CPU 1, which has another task since; CPU 0 runs one of 300. Brought
+    // up to date, its 512 would be lighter there: (300 + 512) · 100 < 1024 · 108.
+    let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &config("v61"));
+    let light = lab.start(0, Some(&[0]));
+    let sleeper = lab.start(1, Some(&[1]));
+    lab.sleep(0);
+    lab.sleep(1);
+    lab.start(1, Some(&[1]));
+    lab.pass_time(32 * MS);
+    lab.wake(light, None);
+    (0..2).for_each(|cpu| lab.s.rqs[cpu].refresh(lab.now));
+    lab.s.rqs[0].pelt.load = 300;
+    assert!(lab.s.tasks[sleeper as usize].pelt.load > 1000 && lab.s.rqs[1].pelt.load.abs_diff(1536) < 30);
+    assert_eq!(lab.s.wake_affine(117, sleeper, 0, 1, false), 1);
+    let now = lab.now;
+    lab.s.tasks[sleeper as usize].refresh(now, false);
+    assert_eq!(lab.s.wake_affine(117, sleeper, 0, 1, false), 0);
+}
