@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::format::readable;
 use crate::json::{pretty, JsonError};
 use crate::order::unique;
+use numalab_model::published::Expect;
 
 /// How near a simulated ratio must be to a published ratio of exactly 1.
 const UNCHANGED: f64 = 0.01;
@@ -128,6 +129,20 @@ pub fn score(cells: &[Cell]) -> Score {
         out.within_2 += usize::from(c.within(WIDE));
     }
     out
+}
+
+impl Score {
+    /// Which counts are below those a published file expects, as a line; `None` if none is.
+    pub fn regression(&self, expect: &Expect) -> Option<String> {
+        let counts = [
+            ("direction right", self.direction_right, expect.direction_right),
+            ("within 1.25", self.within_1_25, expect.within_1_25),
+            ("within 2", self.within_2, expect.within_2),
+        ];
+        let worse: Vec<String> =
+            counts.iter().filter(|c| c.1 < c.2).map(|(what, got, want)| format!("{what} {got} of {want}")).collect();
+        (!worse.is_empty()).then(|| format!("worse than the file expects: {}\n", worse.join(", ")))
+    }
 }
 
 #[derive(Serialize)]
@@ -344,6 +359,15 @@ mod tests {
     fn score_counts_predictions_only() {
         let want = Score { predicted: 3, direction_right: 1, within_1_25: 2, within_2: 2 };
         assert_eq!(score(&sample()), want);
+    }
+
+    #[test]
+    fn fewer_than_expected_are_named() {
+        let got = Score { predicted: 3, direction_right: 1, within_1_25: 2, within_2: 2 };
+        let expect = |direction_right, within_1_25, within_2| Expect { direction_right, within_1_25, within_2 };
+        assert_eq!(got.regression(&expect(1, 1, 2)), None, "more than expected is none");
+        let want = "worse than the file expects: direction right 1 of 2, within 2 2 of 3\n";
+        assert_eq!(got.regression(&expect(2, 2, 3)).as_deref(), Some(want));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use numalab_model::kernel::Setting;
 use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published, Row, Stat};
 use numalab_model::record::{self, Outcome, Status, Store};
 use numalab_report::collect::metric_name;
-use numalab_report::reproduce::{gains, json, score_line, text, Cell, Role};
+use numalab_report::reproduce::{gains, json, score, score_line, text, Cell, Role};
 use numalab_stats::describe;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs and prints the table; misses are part of the result, not a failure.
+/// Runs and prints the table; misses are part of the result, not a failure, unless the file expects fewer of them.
 ///
 /// # Errors
 /// An unknown table, a calibration that finds no amount of work, or the machine at hand refuses.
@@ -57,6 +57,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let mail = &done.name;
     let printed = if args.json {
         failure::note(done.notes.trim_end());
+        done.regression.iter().for_each(|r| failure::note(r.trim_end()));
         json(mail, &done.cells).map_err(|e| Failure::environment(e.to_string()))?
     } else {
         let mut pages = String::new();
@@ -64,7 +65,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
             let page = report::write_into(context, dir)?;
             pages.push_str(&format!("report: {} (open it in a browser)\n", page.display()));
         }
-        format!("{}\n{}records: {}\n{pages}", text(mail, &done.cells), done.notes, done.dir.display())
+        let regression = done.regression.as_deref().unwrap_or_default();
+        format!("{}\n{}records: {}\n{pages}{regression}", text(mail, &done.cells), done.notes, done.dir.display())
     };
     Ok(Done { text: printed, exit: done.exit })
 }
@@ -79,6 +81,7 @@ fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
     for name in context.catalog.names(Kind::Published) {
         let done = table(context, args, name)?;
         lines.push_str(&score_line(&format!("mail {}", done.name), &done.cells));
+        lines.push_str(done.regression.as_deref().unwrap_or_default());
         cells.extend(done.cells);
         exit = exit.max(done.exit);
     }
@@ -95,7 +98,16 @@ struct DoneTable {
     dir: PathBuf,
     /// The directories of the experiments below it.
     experiments: Vec<PathBuf>,
+    /// What came out worse than the file expects.
+    regression: Option<String>,
     exit: Exit,
+}
+
+/// What a score lacks of what the file expects, if it is of the runs that the file asks for: fewer scatter more.
+fn regression(published: &Published, iterations: Option<u32>, cells: &[Cell]) -> Option<String> {
+    let asked = published.blocks.iter().filter_map(|b| b.run.as_ref().ok()).map(|r| r.iterations);
+    let enough = asked.max().is_none_or(|most| iterations.is_none_or(|n| n >= most));
+    published.expect.filter(|_| enough).and_then(|e| score(cells).regression(&e))
 }
 
 fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failure> {
@@ -135,7 +147,9 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     for group in judged {
         notes.push_str(&gains(&cells, group));
     }
-    Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, experiments, exit })
+    let regression = regression(&published, args.iterations, &cells);
+    exit = exit.max(if regression.is_some() { Exit::Finding } else { Exit::Ok });
+    Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, experiments, regression, exit })
 }
 
 /// Folder of the runs with which an amount of work is searched.
@@ -487,6 +501,32 @@ mod tests {
         let again = work.block(block, &run).unwrap();
         assert_eq!(mock.runs.load(Ordering::Relaxed), runs, "search and runs are read back from their records");
         assert_eq!(again.cells, done.cells);
+    }
+
+    #[test]
+    fn a_score_below_the_expected_one_is_a_finding() {
+        let context = Context::new(None).unwrap();
+        let mut published = published(&context);
+        let cells = [Cell {
+            id: "000/base/real".into(),
+            group: "numa01".into(),
+            kernel: "base".into(),
+            metric: "elapsed".into(),
+            published: Some(80.0),
+            simulated: None,
+            published_ratio: Some(1.3),
+            simulated_ratio: None,
+            role: Role::Predicted,
+            baseline: false,
+            note: String::new(),
+        }];
+        published.expect = Some(published::Expect { direction_right: 1, within_1_25: 0, within_2: 0 });
+        let worse = Some("worse than the file expects: direction right 0 of 1\n".to_string());
+        for (iterations, want) in [(None, &worse), (Some(7), &worse), (Some(6), &None)] {
+            assert_eq!(&regression(&published, iterations, &cells), want, "{iterations:?} of 7 runs");
+        }
+        published.expect = None;
+        assert_eq!(regression(&published, None, &cells), None);
     }
 
     #[test]

@@ -8,6 +8,10 @@
 //! Invariants: every row has one finite value per column; the baseline is a column; only one metric of a
 //! block is calibrated, and only in the baseline column.
 
+mod expect;
+
+pub use expect::Expect;
+
 use crate::kernel::{settings, Setting};
 use crate::spec::{Doc, SpecError, Spot, Table};
 
@@ -28,6 +32,8 @@ pub struct Published {
     pub columns: Vec<Column>,
     /// Groups of rows.
     pub blocks: Vec<Block>,
+    /// The score below which a release has got worse, if the file says so.
+    pub expect: Option<Expect>,
 }
 
 /// A column.
@@ -223,6 +229,7 @@ pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
         baseline: index,
         columns: list,
         blocks,
+        expect: root.opt_table("expect")?.map(expect::read).transpose()?,
     };
     if published.blocks.iter().all(|b| b.rows.is_empty()) {
         return Err(root.missing("blocks.rows", "at least one block with a row: a table without figures shows nothing"));

@@ -1,0 +1,60 @@
+//! The score that a published file expects.
+//!
+//! Problem: misses are part of the result, so nothing would fail if there were more of them tomorrow. Approach: a file may say how
+//! many predicted cells came out well when it was last scored; fewer are a regression.
+
+use crate::spec::{SpecError, Table};
+
+/// Predicted cells that came out well when the file was last scored, with the runs it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expect {
+    /// Cells of the published direction.
+    pub direction_right: usize,
+    /// Cells whose ratio is within 1.25 of the published one.
+    pub within_1_25: usize,
+    /// Cells whose ratio is within 2.
+    pub within_2: usize,
+}
+
+/// Reads `expect = { … }`; every count is needed.
+///
+/// # Errors
+/// A key that is missing or unknown, or no count.
+pub(super) fn read(t: Table) -> Result<Expect, SpecError> {
+    let count = |key| Ok::<_, SpecError>(t.int(key, 0..=1_000_000)?.value as usize);
+    let expect = Expect {
+        direction_right: count("direction_right")?,
+        within_1_25: count("within_1_25")?,
+        within_2: count("within_2")?,
+    };
+    t.finish()?;
+    Ok(expect)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Catalog, Kind};
+
+    #[test]
+    fn an_expected_score_is_read_whole_or_refused() {
+        let catalog = Catalog::embedded();
+        let file = catalog.get(Kind::Published, "001").unwrap();
+        let without: String =
+            file.text.lines().filter(|l| !l.starts_with("expect")).map(|l| format!("{l}\n")).collect();
+        let with =
+            |line: &str| super::super::parse("f", &without.replacen("baseline", &format!("{line}\nbaseline"), 1));
+        let want = Expect { direction_right: 2, within_1_25: 1, within_2: 0 };
+        let got = with("expect = { direction_right = 2, within_1_25 = 1, within_2 = 0 }").unwrap();
+        assert_eq!(got.expect, Some(want));
+        assert_eq!(with("").unwrap().expect, None);
+        for (line, what) in [
+            ("expect = { direction_right = 2, within_2 = 0 }", "within_1_25"),
+            ("expect = { direction_right = -2, within_1_25 = 1, within_2 = 0 }", "0 to 1000000"),
+            ("expect = { direction_right = 2, within_1_25 = 1, within_2 = 0, within_3 = 1 }", "within_3"),
+        ] {
+            let e = with(line).unwrap_err().to_string();
+            assert!(e.contains(what), "{e}");
+        }
+    }
+}
