@@ -70,31 +70,33 @@ impl Pending {
     }
 }
 
-/// A CPU as the engine sees it.
+/// A CPU as the engine sees it. What its events look at comes first, in one line of the cache, and what others ask of it in
+/// the next.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct CpuState {
     /// Number of the current plan.
     pub plan: u32,
-    /// End of the planned slice.
-    pub pending: Pending,
     /// Task on the CPU since the last switch.
     pub task: Option<u32>,
+    /// Working set its task is counted with on the LLC.
+    pub group: u32,
+    /// End of the planned slice.
+    pub pending: Pending,
     /// Kernel time to be paid at the start of the next slice (switches, balancing), ns.
     pub debt_ns: u64,
+    /// Its next tick, if that has not passed.
+    pub next_tick_ns: u64,
+    /// LLC.
+    pub llc: usize,
+    /// Node.
+    pub node: usize,
+    /// Sibling CPUs of the core.
+    pub siblings: Vec<u32>,
     /// Balancing that it does while idle keeps it busy until then, ns.
     pub busy_until_ns: u64,
     /// The most of that which a task that arrives has to wait for, ns.
     pub busy_stretch_ns: u64,
-    /// Node.
-    pub node: usize,
-    /// LLC.
-    pub llc: usize,
-    /// Working set its task is counted with on the LLC.
-    pub group: u32,
-    /// Sibling CPUs of the core.
-    pub siblings: Vec<u32>,
-    /// Its next tick, if that has not passed.
-    pub next_tick_ns: u64,
     /// Latest tick asked for while idle, ns.
     pub idle_tick_ns: u64,
 }

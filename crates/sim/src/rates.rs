@@ -108,6 +108,9 @@ const COPY_EPOCHS: usize = 16;
 
 /// Damping of the occupancy between epochs (machines.md section 6.2).
 const DAMPING: f64 = 0.5;
+/// Fewer threads than that are none. Whoever has left is halved each epoch; numbers too small for their full precision would
+/// come next, which processors are slow with, and then none. Far below the last digit of any load it joins.
+const NOBODY: f64 = 1e-300;
 
 /// No copies, or clears, between any two nodes.
 fn pairs(nodes: usize, clears: bool) -> impl Iterator<Item = PageCopy> {
@@ -276,6 +279,7 @@ impl Rates {
         for (t, o) in self.threads.iter_mut().zip(&mut self.occupancy_ns) {
             let was = *t;
             *t += DAMPING * (*o / epoch_ns - *t);
+            *t = if *t < NOBODY { 0.0 } else { *t };
             *o = 0.0;
             same &= *t == was;
         }

@@ -143,25 +143,30 @@ impl LastCpupid {
     }
 }
 
-/// Per task.
+/// Per task. What every tick looks at comes first, in one line of the cache.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[repr(C, align(64))]
 pub struct TaskNuma {
-    /// Kernel-global thread id.
-    pub pid: u32,
-    /// Address space; `None` for a kernel thread.
-    pub mm: Option<MmId>,
-    /// Set by [`exit`](super::NumaBalancing::exit); the slot may be reused by a later fork.
-    pub exiting: bool,
     /// Runtime after which the next scan is due, less one period, ns.
     pub node_stamp: u64,
-    /// The task's copy of the mm's pass counter, taken at placement.
-    pub numa_scan_seq: i32,
     /// Scan period, ms of runtime.
     pub numa_scan_period: u32,
-    /// Largest period, ms, as of the last placement.
-    pub numa_scan_period_max: u32,
+    /// Scan work is queued.
+    pub work_queued: bool,
+    /// Set by [`exit`](super::NumaBalancing::exit); the slot may be reused by a later fork.
+    pub exiting: bool,
+    /// Address space; `None` for a kernel thread.
+    pub mm: Option<MmId>,
+    /// Kernel-global thread id.
+    pub pid: u32,
+    /// The task's copy of the mm's pass counter, taken at placement.
+    pub numa_scan_seq: i32,
     /// Node the task should run on.
     pub numa_preferred_nid: Option<usize>,
+    /// Largest period, ms, as of the last placement.
+    pub numa_scan_period_max: u32,
+    /// Group, an index into [`Groups`](super::Groups).
+    pub numa_group: Option<u32>,
     /// No placement before this time, jiffies.
     pub numa_migrate_retry: Jiffies,
     /// The fault array, see [`fault_index`]; empty until the first recorded fault.
@@ -172,14 +177,10 @@ pub struct TaskNuma {
     pub numa_faults_locality: [u64; 3],
     /// Pages this task's faults migrated.
     pub numa_pages_migrated: u64,
-    /// Group, an index into [`Groups`](super::Groups).
-    pub numa_group: Option<u32>,
     /// Task clock of the last placement, ns; 0 before the first.
     pub last_task_numa_placement: u64,
     /// Runtime at the last placement, ns.
     pub last_sum_exec_runtime: u64,
-    /// Scan work is queued.
-    pub work_queued: bool,
 }
 
 impl TaskNuma {

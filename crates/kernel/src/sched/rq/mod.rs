@@ -23,35 +23,39 @@ pub(in crate::sched) enum Arrival {
     Move,
 }
 
-/// Run queue of a CPU.
+/// Run queue of a CPU. Its fields are in the order in which they are wanted: what ticks and counts of groups look at comes
+/// first, in one line of the cache, since the queues of a large machine do not fit the cache of the simulating CPU.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(in crate::sched) struct Rq {
     /// Running task.
     pub cur: TaskId,
     /// The idle task runs (not merely: nothing was picked yet).
     pub in_idle: bool,
     pub need_resched: bool,
+    /// In the set of tickless idle CPUs.
+    pub tickless: bool,
     /// Its stopper has been asked to push a task.
     pub pushing: bool,
     /// Queued tasks, current and delayed ones included, in the order in which balancing looks at them ([`QueueOrder`]).
     ///
     /// [`QueueOrder`]: super::config::QueueOrder
     pub list: Vec<TaskId>,
-    pub delayed: u32,
-    /// Σ weights of `list`.
-    pub weight: u64,
-    pub min_vruntime: i64,
-    /// Buddies of 6.1: preferred next, and the last one pre-empted.
-    pub next_buddy: TaskId,
-    pub last_buddy: TaskId,
-    pub seq: u64,
-    pub pelt: Pelt,
-    pub util_est: u64,
     /// Queued tasks with a preferred node, and those that are on it.
     pub nr_numa: u32,
     pub nr_preferred: u32,
     /// Earliest jiffy of the next periodic balance.
     pub next_balance: u64,
+    pub min_vruntime: i64,
+    /// Σ weights of `list`.
+    pub weight: u64,
+    pub pelt: Pelt,
+    pub util_est: u64,
+    pub delayed: u32,
+    /// Buddies of 6.1: preferred next, and the last one pre-empted.
+    pub next_buddy: TaskId,
+    pub last_buddy: TaskId,
+    pub seq: u64,
     /// When it went idle, ns; 0 for none.
     pub idle_stamp: u64,
     pub avg_idle_ns: u64,
@@ -64,8 +68,6 @@ pub(in crate::sched) struct Rq {
     pub past_load: [u64; 3],
     /// Jiffy of the last of them.
     pub past_jiffy: u64,
-    /// In the set of tickless idle CPUs.
-    pub tickless: bool,
     /// When the present idle period, or the part of it since its last tick, began.
     pub idle_since: u64,
     /// The last eight idle periods, the latest in the lowest bit: 1 was shorter than a tick.

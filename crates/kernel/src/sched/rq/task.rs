@@ -37,36 +37,37 @@ pub enum State {
     Dead,
 }
 
-/// A task.
+/// A task. What ticks look at comes first, in one line of the cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(in crate::sched) struct Task {
-    pub state: State,
     pub cpu: u32,
+    pub state: State,
+    /// `deadline` is relative to `vruntime` (moved while queued, 6.12).
+    pub relative_deadline: bool,
+    /// Averages are part of a queue's.
+    pub attached: bool,
+    pub util_changed: bool,
     pub weight: u64,
     /// Virtual runtime; relative to a queue's minimum while moving (6.1).
     pub vruntime: i64,
+    /// Last accounting instant, ns; [`COLD`] after a migration.
+    pub exec_start: i64,
+    pub runtime_ns: u64,
     pub deadline: i64,
+    /// `runtime_ns` when last picked.
+    pub picked_runtime_ns: u64,
     pub vlag: i64,
-    /// `deadline` is relative to `vruntime` (moved while queued, 6.12).
-    pub relative_deadline: bool,
     /// Deadline when last picked: while unchanged, the task keeps the CPU (RUN_TO_PARITY).
     pub picked_deadline: Option<i64>,
     /// Order of insertion among equals.
     pub seq: u64,
-    /// Last accounting instant, ns; [`COLD`] after a migration.
-    pub exec_start: i64,
-    pub runtime_ns: u64,
-    /// `runtime_ns` when last picked.
-    pub picked_runtime_ns: u64,
     pub pelt: Pelt,
-    /// Averages are part of a queue's.
-    pub attached: bool,
     pub util_est: u64,
     /// Utilisation at the last sleep (6.1).
     pub util_enqueued: u64,
     /// What was added to the queue's estimate.
     pub util_est_queued: u64,
-    pub util_changed: bool,
     pub wakee_flips: u32,
     pub last_wakee: TaskId,
     pub flips_decayed_jiffy: u64,
