@@ -2,13 +2,20 @@
 # Installs what the `vm` backend uses. May be run again at any time; asks nothing; fails if something is still missing.
 #
 #   setup.sh run     QEMU, what unpacks kernels, the Rust target of the worker
-#   setup.sh         that, and what builds kernels
+#   setup.sh test    that, and what unit tests compare with or call
+#   setup.sh         all of it, and what builds kernels
 set -eu
 
 PACKAGES="qemu-system-x86 gcc libc6-dev tar xz-utils"
-if [ "${1:-full}" != run ]; then
-    PACKAGES="$PACKAGES make flex bison bc libelf-dev libssl-dev ccache patch rsync"
-fi
+case ${1:-full} in
+run) ;;
+test) PACKAGES="$PACKAGES cpio rsync" ;;
+full) PACKAGES="$PACKAGES cpio rsync make flex bison bc libelf-dev libssl-dev ccache patch" ;;
+*)
+    echo "setup.sh: \`$1\`; expected run, test, full or nothing" >&2
+    exit 2
+    ;;
+esac
 
 if command -v apt-get >/dev/null 2>&1; then
     missing=""
