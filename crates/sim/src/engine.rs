@@ -101,6 +101,8 @@ pub struct CpuState {
     pub idle_tick_ns: u64,
 }
 
+const _: () = assert!(std::mem::offset_of!(CpuState, node) == 56, "what its events read is in one line of 64 bytes");
+
 impl CpuState {
     /// CPU `cpu` of `machine` before anything has run on it.
     fn idle(machine: &Machine, cpu: usize) -> Self {

@@ -183,6 +183,8 @@ pub struct TaskNuma {
     pub last_sum_exec_runtime: u64,
 }
 
+const _: () = assert!(std::mem::offset_of!(TaskNuma, pid) < 64, "what ticks read is in one line of 64 bytes");
+
 impl TaskNuma {
     /// Faults of the task on memory of a node, both types (`task_faults`); 0 without an array.
     #[inline]

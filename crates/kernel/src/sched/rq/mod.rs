@@ -74,6 +74,8 @@ pub(in crate::sched) struct Rq {
     pub short_idles: u8,
 }
 
+const _: () = assert!(std::mem::offset_of!(Rq, weight) == 56, "what ticks read is in one line of 64 bytes");
+
 impl Rq {
     /// An empty run queue, whose average idle time starts at twice this cost of a migration, ns.
     pub fn new(migration_cost_ns: u64) -> Self {

@@ -80,6 +80,8 @@ pub(in crate::sched) struct Task {
     pub nr_allowed: u32,
 }
 
+const _: () = assert!(std::mem::offset_of!(Task, vlag) == 56, "what ticks read is in one line of 64 bytes");
+
 impl Task {
     /// A task of this load weight that has not run: its affinity set, how many CPUs that has, and the CPU it starts from.
     pub fn new(weight: u32, allowed: u32, nr_allowed: u32, cpu: u32) -> Self {
