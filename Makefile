@@ -1,6 +1,6 @@
 # numalab: `make demo` shows the main job and needs a Rust toolchain. `make test` runs every test and needs Python 3
-# (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium and QEMU where apt-get
-# works without asking. Tests that lack one of these two say so and are skipped.
+# (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio and rsync
+# where apt-get works without asking. Tests that lack one of these four say so and are skipped.
 .PHONY: demo test lint unit debug python browser vm build bench fidelity sweep clean
 
 CARGO ?= cargo
