@@ -37,3 +37,53 @@ fn a_score_below_the_expected_one_ends_with_1() {
     // Fewer runs than the file asks for scatter more, and say nothing.
     lab.ok(&format!("{reproduce} --iterations 1"));
 }
+
+/// A table of three groups, the last of which sums the first two.
+fn groups(expect: &str) -> String {
+    let block = |group: &str, rest: &str| {
+        format!(
+            "[[blocks]]\ngroup = \"{group}\"\nmachine = \"2x1x2x1\"\n{rest}\n\
+             rows = [{{ id = \"hit\", metric = \"numa_hit\", unit = \"pages\", better = \"lower\", values = [3.0, 3.0] }}]\n"
+        )
+    };
+    let runs = "workload = \"sweep\"";
+    table(3.0, expect).split("[[blocks]]").next().unwrap().to_string()
+        + &block("first", runs)
+        + &block("second, longer", runs)
+        + &block("third", runs)
+        + &block("sums", "sum_of = [\"first\", \"third\"]")
+}
+
+#[test]
+fn a_group_is_run_alone_and_a_sum_with_what_it_sums() {
+    let lab = Lab::new();
+    lab.write("catalog/workloads/sweep.toml", SWEEP);
+    // Nobody could expect that of a part.
+    lab.write("own.toml", &groups("expect = { direction_right = 4, within_1_25 = 4, within_2 = 4 }"));
+    let reproduce = "reproduce own.toml --catalog catalog --iterations 1";
+    let shown = |args: &[&str]| {
+        let mut all: Vec<&str> = reproduce.split(' ').collect();
+        all.extend(args);
+        let ended = lab.args(&all);
+        assert_eq!(ended.code, 0, "{args:?}: {ended:?}");
+        let lines: Vec<&str> = ended.out.lines().collect();
+        let named: Vec<&str> =
+            ["first", "second, longer", "third", "sums"].into_iter().filter(|g| lines.contains(g)).collect();
+        let score = lines.iter().find_map(|l| l.strip_prefix("Predicted ")).unwrap();
+        format!("{} {}", named.join(" + "), score.split(':').next().unwrap())
+    };
+    assert_eq!(shown(&["--group", "second, longer"]), "second, longer 1");
+    assert!(lab.path("out/reproduce-own/second__longer").is_dir());
+    assert!(!lab.path("out/reproduce-own/first").exists(), "what is not asked for is not run");
+    assert_eq!(shown(&["--group", "sums"]), "first + third + sums 3");
+    assert_eq!(shown(&["--group", "third", "--group", "second, longer"]), "second, longer + third 2");
+    assert_eq!(shown(&[]), "first + second, longer + third + sums 4", "the directory is that of the whole table");
+
+    let lab = Lab::new();
+    lab.write("catalog/workloads/sweep.toml", SWEEP);
+    lab.write("own.toml", &groups(""));
+    let want = "--group: no group `frist`; expected a group of table own: `first`, `second, longer`, `third`, `sums`; \
+                did you mean `first`?";
+    lab.refused(&format!("{reproduce} --group frist"), &[want]);
+    lab.refused("reproduce --all --group first", &["--all", "--group"]);
+}

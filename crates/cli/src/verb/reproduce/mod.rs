@@ -13,6 +13,7 @@ use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use crate::verb::report;
+use groups::Selection;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -24,6 +25,8 @@ use numalab_stats::describe;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+mod groups;
+
 /// Arguments of `reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -33,6 +36,10 @@ pub struct Args {
     /// Every published table: a line of score each, and their total
     #[arg(long, conflicts_with_all = ["table", "json"])]
     all: bool,
+    /// Only this group of the table, as it is printed above its rows; may be repeated. A group of sums brings
+    /// those it sums
+    #[arg(long, value_name = "GROUP", conflicts_with = "all")]
+    group: Vec<String>,
     /// Runs per column; as the table says if not given
     #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
@@ -114,6 +121,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let file = context.catalog.find(Kind::Published, &named("reproduce", name))?;
     let published = published::parse(&file.label, &file.text)?;
     file.check_name(&published.name)?;
+    let selection = Selection::new(&published, &args.group)?;
     let own = format!("reproduce-{}", published.name.value);
     let out = if args.all { args.out.as_ref().map(|d| d.join(&own)) } else { args.out.clone() };
     let dir = options::directory(out.as_deref(), &own);
@@ -123,7 +131,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     work.refuse_foreign()?;
     let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::Ok);
     let mut experiments = Vec::new();
-    for block in &published.blocks {
+    for block in selection.blocks() {
         match &block.run {
             Ok(run) => {
                 let run = BlockRun { iterations: args.iterations.unwrap_or(run.iterations), ..run.clone() };
@@ -142,12 +150,12 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
         }
     }
     progress.clear();
-    let mut judged: Vec<&str> = published.blocks.iter().filter(|b| b.gains).map(|b| b.group.as_str()).collect();
+    let mut judged: Vec<&str> = selection.blocks().filter(|b| b.gains).map(|b| b.group.as_str()).collect();
     judged.dedup();
     for group in judged {
         notes.push_str(&gains(&cells, group));
     }
-    let regression = regression(&published, args.iterations, &cells);
+    let regression = regression(&published, args.iterations, &cells).filter(|_| selection.is_all());
     exit = exit.max(if regression.is_some() { Exit::Finding } else { Exit::Ok });
     Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, experiments, regression, exit })
 }
@@ -451,124 +459,4 @@ fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::execute::tests::Mock;
-    use std::sync::atomic::Ordering;
-
-    const COLUMNS: [(&str, f64); 3] = [("6.4-rc2-numascan", 1.0), ("6.4-rc2", 1.5), ("6.4-rc2+rfc-v3", 0.5)];
-
-    fn published(context: &Context) -> Published {
-        let file = context.catalog.get(Kind::Published, "000").unwrap();
-        published::parse(&file.label, &file.text).unwrap()
-    }
-
-    #[test]
-    fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
-        let context = Context::new(None).unwrap();
-        let published = published(&context);
-        let mock = Mock { factors: COLUMNS.to_vec(), ..Mock::default() };
-        let dir = tempfile::tempdir().unwrap();
-        let progress = Progress::new(0);
-        let executor = Executor { backend: &mock, jobs: 2, progress: &progress };
-        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
-        let block = &published.blocks[0];
-        let run = BlockRun { iterations: 2, ..block.run.clone().unwrap() };
-        let done = work.block(block, &run).unwrap();
-        // The mock takes loops/100 s, so 61.507 s are 6151 loops, within the tolerance.
-        assert!(done.note.contains("loops = 61"), "{}", done.note);
-        assert_eq!(done.exit, Exit::Ok);
-        assert_eq!(done.cells.len(), 10 * 3);
-        let calibrated: Vec<&str> =
-            done.cells.iter().filter(|c| c.role == Role::Calibrated).map(|c| c.id.as_str()).collect();
-        assert_eq!(calibrated, ["000/base-numascan/real"]);
-        let cell = |id: &str| done.cells.iter().find(|c| c.id == id).unwrap();
-        let real = cell("000/base/real");
-        assert_eq!(
-            (real.kernel.as_str(), real.metric.as_str(), real.group.as_str()),
-            ("base", "elapsed", "numa01_THREAD_ALLOC")
-        );
-        assert_eq!((real.published, real.published_ratio), (Some(83.259), Some(83.259 / 61.507)));
-        assert!((real.simulated_ratio.unwrap() - 1.5).abs() < 1e-12);
-        assert!((cell("000/base-numascan/real").simulated.unwrap() / 61.507 - 1.0).abs() < 0.003);
-        assert_eq!(cell("000/base+fix/numa_pte_updates").simulated, Some(500.0));
-        // A counter the backend does not have is no figure, never a zero.
-        assert_eq!(cell("000/base/numa_hint_faults").simulated, None);
-
-        let runs = mock.runs.load(Ordering::Relaxed);
-        // Two runs in each of at most three steps, and two in each column.
-        assert!(runs <= 3 * 2 + 6, "{runs} runs");
-        let again = work.block(block, &run).unwrap();
-        assert_eq!(mock.runs.load(Ordering::Relaxed), runs, "search and runs are read back from their records");
-        assert_eq!(again.cells, done.cells);
-    }
-
-    #[test]
-    fn a_score_below_the_expected_one_is_a_finding() {
-        let context = Context::new(None).unwrap();
-        let mut published = published(&context);
-        let cells = [Cell {
-            id: "000/base/real".into(),
-            group: "numa01".into(),
-            kernel: "base".into(),
-            metric: "elapsed".into(),
-            published: Some(80.0),
-            simulated: None,
-            published_ratio: Some(1.3),
-            simulated_ratio: None,
-            role: Role::Predicted,
-            baseline: false,
-            note: String::new(),
-        }];
-        published.expect = Some(published::Expect { direction_right: 1, within_1_25: 0, within_2: 0 });
-        let worse = Some("worse than the file expects: direction right 0 of 1\n".to_string());
-        for (iterations, want) in [(None, &worse), (Some(7), &worse), (Some(6), &None)] {
-            assert_eq!(&regression(&published, iterations, &cells), want, "{iterations:?} of 7 runs");
-        }
-        published.expect = None;
-        assert_eq!(regression(&published, None, &cells), None);
-    }
-
-    #[test]
-    fn a_run_without_a_result_is_no_step_of_the_search() {
-        let context = Context::new(None).unwrap();
-        let published = published(&context);
-        for (status, exit, why) in [
-            (Status::Timeout, Exit::Timeout, "reached its limit of time"),
-            (Status::Failed("no memory".into()), Exit::Finding, "failed (no memory)"),
-        ] {
-            // It reports an elapsed time that would lead the search to an answer all the same.
-            let mock = Mock { status, ..Mock::default() };
-            let dir = tempfile::tempdir().unwrap();
-            let progress = Progress::new(0);
-            let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-            let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
-            let run = BlockRun { iterations: 1, ..published.blocks[0].run.clone().unwrap() };
-            let failure = work.block(&published.blocks[0], &run).err().unwrap();
-            assert_eq!(failure.exit, exit);
-            let want = format!("6.4-rc2-numascan seed 1 {why}, so nothing tells how long that work takes");
-            assert!(failure.message.starts_with("calibration: numa01_THREAD_ALLOC: loops = "), "{}", failure.message);
-            assert!(failure.message.contains(&want), "{}", failure.message);
-            assert_eq!(mock.runs.load(Ordering::Relaxed), 1, "the search ends there");
-        }
-    }
-
-    #[test]
-    fn a_target_out_of_reach_is_a_finding() {
-        let context = Context::new(None).unwrap();
-        let published = published(&context);
-        let mock = Mock { factors: vec![("6.4-rc2-numascan", 1e9)], ..Mock::default() };
-        let dir = tempfile::tempdir().unwrap();
-        let progress = Progress::new(0);
-        let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
-        let run = published.blocks[0].run.clone().unwrap();
-        let failure = work.block(&published.blocks[0], &run).err().unwrap();
-        assert_eq!(failure.exit, Exit::Finding);
-        assert!(
-            failure.message.contains("calibration: no count from 1 to 1000000 gives 61.507 s"),
-            "{}",
-            failure.message
-        );
-    }
-}
+mod tests;

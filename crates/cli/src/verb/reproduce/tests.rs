@@ -1,0 +1,117 @@
+//! Tests of `reproduce` with runs that take an instant.
+
+use super::*;
+use crate::execute::tests::Mock;
+use std::sync::atomic::Ordering;
+
+const COLUMNS: [(&str, f64); 3] = [("6.4-rc2-numascan", 1.0), ("6.4-rc2", 1.5), ("6.4-rc2+rfc-v3", 0.5)];
+
+fn published(context: &Context) -> Published {
+    let file = context.catalog.get(Kind::Published, "000").unwrap();
+    published::parse(&file.label, &file.text).unwrap()
+}
+
+#[test]
+fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
+    let context = Context::new(None).unwrap();
+    let published = published(&context);
+    let mock = Mock { factors: COLUMNS.to_vec(), ..Mock::default() };
+    let dir = tempfile::tempdir().unwrap();
+    let progress = Progress::new(0);
+    let executor = Executor { backend: &mock, jobs: 2, progress: &progress };
+    let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+    let block = &published.blocks[0];
+    let run = BlockRun { iterations: 2, ..block.run.clone().unwrap() };
+    let done = work.block(block, &run).unwrap();
+    // The mock takes loops/100 s, so 61.507 s are 6151 loops, within the tolerance.
+    assert!(done.note.contains("loops = 61"), "{}", done.note);
+    assert_eq!(done.exit, Exit::Ok);
+    assert_eq!(done.cells.len(), 10 * 3);
+    let calibrated: Vec<&str> =
+        done.cells.iter().filter(|c| c.role == Role::Calibrated).map(|c| c.id.as_str()).collect();
+    assert_eq!(calibrated, ["000/base-numascan/real"]);
+    let cell = |id: &str| done.cells.iter().find(|c| c.id == id).unwrap();
+    let real = cell("000/base/real");
+    assert_eq!(
+        (real.kernel.as_str(), real.metric.as_str(), real.group.as_str()),
+        ("base", "elapsed", "numa01_THREAD_ALLOC")
+    );
+    assert_eq!((real.published, real.published_ratio), (Some(83.259), Some(83.259 / 61.507)));
+    assert!((real.simulated_ratio.unwrap() - 1.5).abs() < 1e-12);
+    assert!((cell("000/base-numascan/real").simulated.unwrap() / 61.507 - 1.0).abs() < 0.003);
+    assert_eq!(cell("000/base+fix/numa_pte_updates").simulated, Some(500.0));
+    // A counter the backend does not have is no figure, never a zero.
+    assert_eq!(cell("000/base/numa_hint_faults").simulated, None);
+
+    let runs = mock.runs.load(Ordering::Relaxed);
+    // Two runs in each of at most three steps, and two in each column.
+    assert!(runs <= 3 * 2 + 6, "{runs} runs");
+    let again = work.block(block, &run).unwrap();
+    assert_eq!(mock.runs.load(Ordering::Relaxed), runs, "search and runs are read back from their records");
+    assert_eq!(again.cells, done.cells);
+}
+
+#[test]
+fn a_score_below_the_expected_one_is_a_finding() {
+    let context = Context::new(None).unwrap();
+    let mut published = published(&context);
+    let cells = [Cell {
+        id: "000/base/real".into(),
+        group: "numa01".into(),
+        kernel: "base".into(),
+        metric: "elapsed".into(),
+        published: Some(80.0),
+        simulated: None,
+        published_ratio: Some(1.3),
+        simulated_ratio: None,
+        role: Role::Predicted,
+        baseline: false,
+        note: String::new(),
+    }];
+    published.expect = Some(published::Expect { direction_right: 1, within_1_25: 0, within_2: 0 });
+    let worse = Some("worse than the file expects: direction right 0 of 1\n".to_string());
+    for (iterations, want) in [(None, &worse), (Some(7), &worse), (Some(6), &None)] {
+        assert_eq!(&regression(&published, iterations, &cells), want, "{iterations:?} of 7 runs");
+    }
+    published.expect = None;
+    assert_eq!(regression(&published, None, &cells), None);
+}
+
+#[test]
+fn a_run_without_a_result_is_no_step_of_the_search() {
+    let context = Context::new(None).unwrap();
+    let published = published(&context);
+    for (status, exit, why) in [
+        (Status::Timeout, Exit::Timeout, "reached its limit of time"),
+        (Status::Failed("no memory".into()), Exit::Finding, "failed (no memory)"),
+    ] {
+        // It reports an elapsed time that would lead the search to an answer all the same.
+        let mock = Mock { status, ..Mock::default() };
+        let dir = tempfile::tempdir().unwrap();
+        let progress = Progress::new(0);
+        let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
+        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+        let run = BlockRun { iterations: 1, ..published.blocks[0].run.clone().unwrap() };
+        let failure = work.block(&published.blocks[0], &run).err().unwrap();
+        assert_eq!(failure.exit, exit);
+        let want = format!("6.4-rc2-numascan seed 1 {why}, so nothing tells how long that work takes");
+        assert!(failure.message.starts_with("calibration: numa01_THREAD_ALLOC: loops = "), "{}", failure.message);
+        assert!(failure.message.contains(&want), "{}", failure.message);
+        assert_eq!(mock.runs.load(Ordering::Relaxed), 1, "the search ends there");
+    }
+}
+
+#[test]
+fn a_target_out_of_reach_is_a_finding() {
+    let context = Context::new(None).unwrap();
+    let published = published(&context);
+    let mock = Mock { factors: vec![("6.4-rc2-numascan", 1e9)], ..Mock::default() };
+    let dir = tempfile::tempdir().unwrap();
+    let progress = Progress::new(0);
+    let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
+    let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+    let run = published.blocks[0].run.clone().unwrap();
+    let failure = work.block(&published.blocks[0], &run).err().unwrap();
+    assert_eq!(failure.exit, Exit::Finding);
+    assert!(failure.message.contains("calibration: no count from 1 to 1000000 gives 61.507 s"), "{}", failure.message);
+}
