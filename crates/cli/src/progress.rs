@@ -3,7 +3,7 @@
 //! It must be cleared before anything else is printed.
 
 use crate::failure::note;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::Mutex;
@@ -37,7 +37,7 @@ impl Progress {
             // Until a run is finished nothing is known about the next.
             let _ = match state.pos() {
                 0 => write!(w, "time left unknown"),
-                _ => write!(w, "{} s left", state.eta().as_secs() + 1),
+                _ => write!(w, "{} left", HumanDuration(state.eta() + Duration::from_secs(1))),
             };
         };
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {left} {msg}") {
