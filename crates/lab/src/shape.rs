@@ -313,6 +313,7 @@ pub(crate) mod tests {
             llc_port_gbps: None,
             source_snoop: false,
             transfer_ns: None,
+            writes_back: true,
             fill: None,
         }
     }

@@ -361,7 +361,7 @@ impl World<'_> {
     fn sweep_costs(&self, pace: &Pace, a: &Access) -> SweepCosts {
         // A line that is written is fetched before and written back later, from memory or the LLC alike; not by a fill that
         // goes past the caches.
-        let traffic = if a.bypass { 1.0 } else { 1.0 + a.write };
+        let traffic = if a.bypass { 1.0 } else { self.machine.cache.lines_of_write(a.write) };
         let share = smt::stream_share(pace.sibling);
         let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);
         SweepCosts {

@@ -201,8 +201,9 @@ impl Rates {
             let lines = machine.stream.lines_sequential * fill.gbps / machine.stream.cap_gbps * share;
             return AccessKind { lines, cap_gbps: fill.gbps * share, write: 1.0, back: 0.0, random: false };
         }
-        let write = a.write / (1.0 + a.write);
-        let back = if random { a.write } else { 0.0 };
+        let written = if machine.cache.writes_back { a.write } else { 0.0 };
+        let write = written / (1.0 + written);
+        let back = if random { written } else { 0.0 };
         AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, back, random }
     }
     /// Kinds of an access; those of another workload's are taken for the first.

@@ -1,7 +1,9 @@
 //! A NUMA scan in the context of a task: the scanner's view of the address space, and what a scan costs.
 
+use crate::config::Harness;
 use crate::engine::World;
 use crate::process::ProcessState;
+use crate::task::Activity;
 use numalab_kernel::hw::cost::ScanWork;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::{AddressSpace, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES, PAGE_BYTES};
@@ -126,7 +128,7 @@ impl World<'_> {
             skipped: 0,
             visits,
         };
-        let report = self.numa.scan_work(task, args, &mut view);
+        let report = self.numa.scan_marks(task, args, &mut view);
         let skipped = view.skipped;
         let mut ns = self.scan_cost_ns(&report, skipped) as u64;
         for i in 0..self.flushes.len() {
@@ -135,7 +137,9 @@ impl World<'_> {
         if report.updates > 0 {
             self.processes[process].protecting_until_ns = clock + ns;
             self.processes[process].marking_scans += 1;
+            self.others_touch_program(cpu, process);
         }
+        self.numa.scan_ends(task, &report);
         self.charge_system(task, ns);
         if self.log.on() && report.end == ScanEnd::Walked {
             self.log_scan(cpu, task, clock, ns, &report);
@@ -143,6 +147,22 @@ impl World<'_> {
         let accounted = accounted_ns(self.now_ns, clock + ns, end, self.cfg.jiffy_ns());
         self.numa.scan_done(task, &report, accounted);
         ns
+    }
+
+    /// The worker's threads look at their clocks and counters all the time, so those on other CPUs meet the marks on their
+    /// stacks and on the program's data while the walk goes on, in the pass that it may end.
+    fn others_touch_program(&mut self, cpu: usize, process: usize) {
+        if self.cfg.harness != Harness::Worker {
+            return;
+        }
+        for other in (0..self.cpus.len()).filter(|&other| other != cpu) {
+            let Some(task) = self.cpus[other].task else { continue };
+            let t = &mut self.tasks[task as usize];
+            if t.process as usize == process && t.activity == Activity::Running {
+                t.marking_scans = self.processes[process].marking_scans;
+                self.touch_program(other, task);
+            }
+        }
     }
 
     /// Populated entries that stay as they are cost a visit; unpopulated page tables cost nothing.

@@ -348,7 +348,7 @@ impl Builder<'_> {
         let near = self.machine.cpu_nodes().next().map_or(100.0, |n| self.machine.latency_ns[n][n]);
         let memory = match a.pattern {
             Pattern::Sequential | Pattern::Strided { .. } | Pattern::Blocks { .. } => {
-                LINE_BYTES as f64 * (1.0 + a.write) / self.machine.stream.cap_gbps
+                LINE_BYTES as f64 * self.machine.cache.lines_of_write(a.write) / self.machine.stream.cap_gbps
             }
             Pattern::Random | Pattern::Zipf { .. } => near / self.machine.stream.lines_random,
             Pattern::Chase => near,

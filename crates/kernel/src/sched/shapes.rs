@@ -130,6 +130,7 @@ impl Shape {
                 llc_port_gbps: None,
                 source_snoop: false,
                 transfer_ns: None,
+                writes_back: true,
                 fill: None,
             },
             stream: Stream { lines_sequential: 0.0, lines_random: 0.0, cap_gbps: 0.0 },

@@ -80,6 +80,7 @@ fn build(s: &Sheet, hop: impl Fn(usize, usize) -> u8) -> Machine {
             llc_port_gbps: None,
             source_snoop: false,
             transfer_ns: None,
+            writes_back: true,
             fill: None,
         },
         stream: Stream { lines_sequential: s.stream.0, lines_random: s.stream.1, cap_gbps: s.stream.2 },

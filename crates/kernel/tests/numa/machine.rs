@@ -39,6 +39,7 @@ fn machine() -> Machine {
             llc_port_gbps: None,
             source_snoop: false,
             transfer_ns: None,
+            writes_back: true,
             fill: None,
         },
         stream: Stream { lines_sequential: 1.0, lines_random: 1.0, cap_gbps: 1.0 },

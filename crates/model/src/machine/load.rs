@@ -240,6 +240,7 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
             }
         },
         transfer_ns: t.opt_within("transfer_ns", &TRANSFER_NS)?,
+        writes_back: true,
         fill: fill(&t)?,
     };
     if llc_bytes == 0 {

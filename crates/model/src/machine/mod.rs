@@ -204,6 +204,20 @@ pub struct Cache {
     /// What one call of `memset` (or another fill that the processor knows for one) does where it is long enough; `None`
     /// where its stores go through the caches like all others, or nobody has looked.
     pub fill: Option<Fill>,
+    /// Whether a line that is written is traffic twice, fetched before and written back later, as on every machine; a guest
+    /// whose time is modelled counts it once (`numalab validate`).
+    pub writes_back: bool,
+}
+
+impl Cache {
+    /// Lines that cross the memory's bus for one line of which the share `write` is written.
+    pub fn lines_of_write(&self, write: f64) -> f64 {
+        if self.writes_back {
+            1.0 + write
+        } else {
+            1.0
+        }
+    }
 }
 
 /// Fills that go past the caches: the processor takes a long `rep stosb` for a stream, writes whole lines to memory and reads none
@@ -216,7 +230,7 @@ pub struct Fill {
     pub gbps: f64,
 }
 
-/// As derived, but for `transfer_ns` and `fill` where there is none: a plan's hash is made of this text, and a plan keeps its identity
+/// As derived, but for `transfer_ns` and `fill` where there is none, and `writes_back` where it is so: a plan's hash is made of this text, and a plan keeps its identity
 /// when machines learn a fact that it has nothing to do with.
 impl std::fmt::Debug for Cache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -232,6 +246,9 @@ impl std::fmt::Debug for Cache {
         }
         if let Some(fill) = self.fill {
             out.field("fill", &fill);
+        }
+        if !self.writes_back {
+            out.field("writes_back", &false);
         }
         out.finish()
     }

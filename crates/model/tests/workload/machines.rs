@@ -101,6 +101,7 @@ pub fn build(s: &Shape) -> Machine {
             llc_port_gbps: None,
             source_snoop: false,
             transfer_ns: None,
+            writes_back: true,
             fill: None,
         },
         stream: Stream { lines_sequential: 64.0, lines_random: 16.0, cap_gbps: 31.0 },

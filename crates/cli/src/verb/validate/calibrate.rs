@@ -9,7 +9,7 @@ use super::{setting, Bench, Measured};
 use crate::context::named;
 use crate::execute::describe;
 use crate::failure::{Exit, Failure};
-use numalab_kernel::hw::contention::WRITE_PENALTY;
+use crate::logs::Logs;
 use numalab_lab::fit::divisor_of;
 use numalab_model::experiment::{Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -25,8 +25,6 @@ const HUGE_PAGES: f64 = 512.0;
 /// Computing in which `probe-scan` expects the first pass, ms; the probe gets it as a parameter.
 const FIRST_PASS_MS: f64 = 3000.0;
 
-/// Lines that cross a memory bus for one that is written.
-const WRITTEN_LINES: f64 = 2.0;
 /// Factor on the bandwidth of links that stands for no limit.
 const UNLIMITED: f64 = 1e6;
 
@@ -136,7 +134,7 @@ pub fn fit(bench: &Bench<'_>, guests: &[Vec<Measured>], guest: &[f64]) -> Result
     let simulated = |machine: &Machine, round: &str| -> Result<Times, Failure> {
         let mut runs = Vec::new();
         for (measured, (dir, ..)) in guests.iter().zip(&PROBES) {
-            runs.push(bench.simulate(measured, machine, &format!("calibration/{dir}-{round}"))?);
+            runs.push(bench.simulate(measured, machine, &format!("calibration/{dir}-{round}"), &Logs::default())?);
         }
         times(&runs)
     };
@@ -285,13 +283,12 @@ fn one_line_at_a_time(file: &Machine, near_ns: f64) -> Machine {
     m.name = format!("{} (calibrated)", m.name);
     m.stream.lines_sequential = 1.0;
     m.stream.lines_random = 1.0;
+    m.cache.writes_back = false;
     m.tlb.walk_4k_ns = 0.0;
     m.tlb.leaf_miss = 0.0;
     for node in &mut m.nodes {
-        // The programs' sweeps write. The simulator fetches such a line and writes it back, and DRAM loses
-        // WRITE_PENALTY by that; the plugin counts one line.
-        node.dram_peak_gbps *= factor * WRITTEN_LINES / (1.0 - WRITE_PENALTY);
-        node.dram_sustained_gbps *= factor * WRITTEN_LINES / (1.0 - WRITE_PENALTY);
+        node.dram_peak_gbps *= factor;
+        node.dram_sustained_gbps *= factor;
     }
     for link in &mut m.links {
         link.peak_gbps *= UNLIMITED;
@@ -357,8 +354,7 @@ mod tests {
         let file = numalab_model::machine::load("2x1x2x1", &|_| None, &[]).unwrap();
         let m = one_line_at_a_time(&file, 150.0);
         let threads = |m: &Machine, thread_gbps: f64| m.nodes[0].dram_sustained_gbps / thread_gbps;
-        let writing = threads(&m, LINE_BYTES / 150.0) * (1.0 - WRITE_PENALTY) / WRITTEN_LINES;
-        let close = writing / threads(&file, file.stream.cap_gbps);
+        let close = threads(&m, LINE_BYTES / 150.0) / threads(&file, file.stream.cap_gbps);
         assert!((close - 1.0).abs() < 1e-9, "{close}");
     }
 }

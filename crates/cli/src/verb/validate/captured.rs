@@ -3,6 +3,7 @@
 
 use super::{calibrate, experiment_of, setting, table, Args, Bench, Measured};
 use crate::context::{named, Context};
+use crate::logs::Logs;
 use crate::sources::CatalogSources;
 use clap::Parser;
 use numalab_lab::backend::Settings;
@@ -80,7 +81,9 @@ impl Capture {
             let mut some = experiment.clone();
             some.workloads.retain(|w| names.contains(&w.value.as_str()));
             some.params.retain(|p| p.workload.as_ref().is_none_or(|w| names.contains(&w.as_str())));
-            let model = bench.simulate(&self.on_catalog_kernel(some), &machine, &format!("{thp}-{fitted}")).unwrap();
+            let model = bench
+                .simulate(&self.on_catalog_kernel(some), &machine, &format!("{thp}-{fitted}"), &Logs::default())
+                .unwrap();
             // Against itself: only the simulated column counts.
             let model = table::compare(&model, &model);
             for workload in side["workloads"].as_array().unwrap() {

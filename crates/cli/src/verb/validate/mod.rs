@@ -19,6 +19,7 @@ use crate::context::{named, Context};
 use crate::execute::{describe, execute, Backend, Executor};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::guest::{GuestArgs, TimingArg};
+use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
 use crate::sources;
@@ -73,6 +74,12 @@ pub struct Args {
     /// Why a cell misses, for `--markdown` (docs/fidelity-notes.toml)
     #[arg(long, value_name = "FILE", requires = "markdown")]
     notes: Option<PathBuf>,
+    /// Write the decision log of every simulated run beside its record, for `numalab explain`
+    #[arg(long)]
+    explain: bool,
+    /// Write the event log of every simulated run beside its record, for `numalab trace`
+    #[arg(long)]
+    trace: bool,
     #[command(flatten)]
     guest: GuestArgs,
     /// Print as JSON (docs/json.md)
@@ -190,7 +197,7 @@ fn one_image(context: &Context, args: &Args, bench: &Bench<'_>) -> Result<Compar
         let word = thp.word();
         experiment.sets = vec![setting("system.thp", word)?];
         let kernel = bench.guests(&experiment, &format!("thp-{word}/kernel"))?;
-        let model = bench.simulate(&kernel, &calibration.machine, &format!("thp-{word}/model"))?;
+        let model = bench.simulate(&kernel, &calibration.machine, &format!("thp-{word}/model"), &bench.logs)?;
         compared.timeouts.extend(timeouts(word, kernel.iter().chain(&model)));
         compared.thp.push(ThpCompared { thp: word, workloads: table::compare(&kernel, &model) });
     }
@@ -241,6 +248,8 @@ pub struct Bench<'a> {
     guest: GuestArgs,
     jobs: usize,
     out: PathBuf,
+    /// Logs of the simulated runs that are compared.
+    logs: Logs,
     /// The simulated kernel.
     pub model: Kernel,
 }
@@ -263,7 +272,8 @@ impl<'a> Bench<'a> {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-._+@".contains(c) { c } else { '_' };
         let directory: String = image.chars().map(plain).collect();
         let out = options::directory(args.out.as_deref(), "validate").join(directory);
-        Ok(Self { context, image, guest, jobs: options::jobs(args.jobs), out, model })
+        let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
+        Ok(Self { context, image, guest, jobs: options::jobs(args.jobs), out, logs, model })
     }
 
     /// Name of the image, for experiments made here.
@@ -284,13 +294,22 @@ impl<'a> Bench<'a> {
         carry_out(&store, cells, &*backend, self.jobs.min(jobs_max), &progress)
     }
 
-    /// Runs the plans of guests in the simulator, on `machine` with its caches divided as the guests' were.
+    /// Runs the plans of guests in the simulator, on `machine` with its caches divided as the guests' were; records and the
+    /// logs that are wanted go to `name` below the output directory.
     ///
     /// # Errors
     /// The simulator refuses a plan, or its records cannot be written.
-    pub fn simulate(&self, guests: &[Measured], machine: &Machine, name: &str) -> Result<Vec<Measured>, Failure> {
+    pub fn simulate(
+        &self,
+        guests: &[Measured],
+        machine: &Machine,
+        name: &str,
+        logs: &Logs,
+    ) -> Result<Vec<Measured>, Failure> {
+        let dir = self.out.join(name);
         // As in the guests, whose coordinator is one task more.
-        let sim = Sim { check: true, harness: Harness::Worker, background: 1, ..Sim::default() };
+        let logs = Logs { dir: dir.clone(), ..logs.clone() };
+        let sim = Sim { check: true, logs, harness: Harness::Worker, background: 1, ..Sim::default() };
         let kernel = |m: &Measured| -> Kernel {
             let mut kernel = self.model.clone();
             for t in kernel.tunables.iter_mut().filter(|t| VARIED.contains(&t.name.as_str())) {
@@ -316,7 +335,7 @@ impl<'a> Bench<'a> {
             cells.push(Cell { iteration: i as u32, input });
         }
         let experiment = self.experiment_over(guests);
-        let store = Store::create(&self.out.join(name), &experiment, &cells)?;
+        let store = Store::create(&dir, &experiment, &cells)?;
         carry_out(&store, cells, &sim, self.jobs, &Progress::new(guests.len()))
     }
 

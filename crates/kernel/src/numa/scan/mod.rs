@@ -145,6 +145,8 @@ pub struct ScanReport {
     pub forced: bool,
     /// Passes completed.
     pub resets: u32,
+    /// The last of them ends with the walk, which came to the end of the list.
+    pub list_ended: bool,
 }
 
 impl NumaBalancing {
@@ -198,6 +200,14 @@ impl NumaBalancing {
     /// Scan work at return to user mode (`task_numa_work`): gate, then walk. The caller charges the cost of the
     /// report to the task's runtime and then calls [`Self::scan_done`].
     pub fn scan_work<S: ScanSpace>(&mut self, task: TaskId, args: ScanArgs, space: &mut S) -> ScanReport {
+        let report = self.scan_marks(task, args, space);
+        self.scan_ends(task, &report);
+        report
+    }
+
+    /// [`Self::scan_work`] up to the end of the pass, if its walk has come to that: what threads of other CPUs fault on
+    /// meanwhile still belongs to the pass. [`Self::scan_ends`] ends it.
+    pub fn scan_marks<S: ScanSpace>(&mut self, task: TaskId, args: ScanArgs, space: &mut S) -> ScanReport {
         let mut report = ScanReport::default();
         let t = &mut self.tasks[task as usize];
         t.work_queued = false;
@@ -212,6 +222,13 @@ impl NumaBalancing {
         }
         self.walk(task, mm, args, space, &mut report);
         report
+    }
+
+    /// The end of [`Self::scan_work`] behind its walk: the next pass begins if the walk came to the end of the list.
+    pub fn scan_ends(&mut self, task: TaskId, report: &ScanReport) {
+        if let Some(mm) = self.tasks[task as usize].mm.filter(|_| report.list_ended) {
+            walk::end_pass(&mut self.mms[mm as usize]);
+        }
     }
 
     /// Charges the scanner's own runtime to its pace (§5 step 14); call once per report, after the cost of the work

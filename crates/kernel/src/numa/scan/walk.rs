@@ -41,10 +41,9 @@ enum Step {
 }
 
 /// Ends a pass (`reset_ptenuma_scan`).
-fn end_pass(mm: &mut MmNuma, report: &mut ScanReport) {
+pub(super) fn end_pass(mm: &mut MmNuma) {
     mm.numa_scan_seq = mm.numa_scan_seq.wrapping_add(1);
     mm.numa_scan_offset = 0;
-    report.resets += 1;
 }
 
 impl NumaBalancing {
@@ -66,7 +65,8 @@ impl NumaBalancing {
                 return;
             }
             if walk.forced || !walk.skipped || !shape.completion {
-                end_pass(&mut self.mms[mm as usize], report);
+                report.list_ended = true;
+                report.resets += 1;
                 return;
             }
             // The list ended and somebody was left out: once more, and take the first one met.
@@ -89,7 +89,8 @@ impl NumaBalancing {
         walk.start = m.numa_scan_offset;
         let mut index = space.first_vma_with_end_above(walk.start);
         if index >= space.vma_count() {
-            end_pass(m, report);
+            end_pass(m);
+            report.resets += 1;
             walk.start = 0;
             index = space.first_vma_with_end_above(0);
         }
