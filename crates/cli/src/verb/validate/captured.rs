@@ -102,12 +102,19 @@ impl Capture {
     }
 }
 
-/// docs/fidelity.md has the same cells; a change that loses more than a few of them has broken a mechanism.
+/// The guests of docs/fidelity.md, and the first ones that were run, whose worker read a workload in another way; a change
+/// that loses more than a few of the cells has broken a mechanism.
 #[test]
 fn the_simulator_still_counts_as_captured_kernels_do() {
-    for name in ["debian-6.12.json", "debian-6.1.json"] {
+    let sets = [
+        ("debian-6.12.json", 0.88),
+        ("debian-6.1.json", 0.92),
+        ("first-debian-6.12.json", 0.8),
+        ("first-debian-6.1.json", 0.8),
+    ];
+    for (name, least) in sets {
         let score = Capture::read(name).score(true);
-        assert!(score >= 0.85, "{name}: {score}");
+        assert!(score >= least, "{name}: {score}");
     }
 }
 
