@@ -272,3 +272,23 @@ fn until_4_3_all_is_charged_once_an_entry_has_changed() {
     assert_eq!(build("4.1"), (2, 513), "2 MiB of the second use the budget up");
     assert_eq!(build("4.4"), (5, 1), "all of it costs nothing");
 }
+
+#[test]
+fn a_pass_ends_behind_its_walk() {
+    let mut n = system("6.12", 1000);
+    let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]);
+    n.mms[0].numa_next_scan = 100_000;
+    let args = ScanArgs { now: 100_000, this_node: 1, rss_pages: mib_pages(16) };
+    let report = n.scan_marks(0, args, &mut space);
+    assert!(report.updates > 0 && report.list_ended, "{report:?}");
+    assert_eq!(n.mms[0].numa_scan_seq, 0, "faults on these marks come in the pass that made them");
+    n.scan_ends(0, &report);
+    assert_eq!((n.mms[0].numa_scan_seq, n.mms[0].numa_scan_offset), (1, 0));
+    // A walk that runs out of budget ends nothing.
+    let mut n = system("6.12", 1000);
+    let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, GIB)]);
+    n.mms[0].numa_next_scan = 100_000;
+    let report = n.scan_marks(0, args, &mut space);
+    n.scan_ends(0, &report);
+    assert_eq!((report.list_ended, n.mms[0].numa_scan_seq), (false, 0));
+}

@@ -230,8 +230,8 @@ pub struct Fill {
     pub gbps: f64,
 }
 
-/// As derived, but for `transfer_ns` and `fill` where there is none, and `writes_back` where it is so: a plan's hash is made of this text, and a plan keeps its identity
-/// when machines learn a fact that it has nothing to do with.
+/// As derived, but for `transfer_ns` and `fill` where there is none, and `writes_back` where it is so: a plan's hash is made of
+/// this text, and a plan keeps its identity when machines learn a fact that it has nothing to do with.
 impl std::fmt::Debug for Cache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut out = f.debug_struct("Cache");

@@ -354,6 +354,8 @@ mod tests {
         let file = numalab_model::machine::load("2x1x2x1", &|_| None, &[]).unwrap();
         let m = one_line_at_a_time(&file, 150.0);
         let threads = |m: &Machine, thread_gbps: f64| m.nodes[0].dram_sustained_gbps / thread_gbps;
+        // A line is one line, read or written; on the machine itself a written one is two.
+        assert_eq!((m.cache.lines_of_write(1.0), file.cache.lines_of_write(1.0)), (1.0, 2.0));
         let close = threads(&m, LINE_BYTES / 150.0) / threads(&file, file.stream.cap_gbps);
         assert!((close - 1.0).abs() < 1e-9, "{close}");
     }

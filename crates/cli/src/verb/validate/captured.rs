@@ -103,18 +103,45 @@ impl Capture {
 }
 
 /// The guests of docs/fidelity.md, and the first ones that were run, whose worker read a workload in another way; a change
-/// that loses more than a few of the cells has broken a mechanism.
+/// that loses more than a few of the cells has broken a mechanism. One set is a known miss: 6.12's first guests, of which the
+/// model hit 0.85 and more until its threads met the marks on their stacks before a pass ends (docs/vm.md).
 #[test]
 fn the_simulator_still_counts_as_captured_kernels_do() {
     let sets = [
         ("debian-6.12.json", 0.88),
         ("debian-6.1.json", 0.92),
         ("first-debian-6.12.json", 0.8),
-        ("first-debian-6.1.json", 0.8),
+        ("first-debian-6.1.json", 0.85),
     ];
     for (name, least) in sets {
         let score = Capture::read(name).score(true);
         assert!(score >= least, "{name}: {score}");
+    }
+}
+
+/// `--explain` and `--trace` of `validate`: logs beside the records of the simulated runs.
+#[test]
+fn simulated_runs_have_the_logs_that_are_wanted() {
+    let capture = Capture::read("debian-6.12.json");
+    let bench = Bench::new(&capture.context, &capture.args, &capture.image).unwrap();
+    let mut experiment = experiment_of(&capture.context, &capture.args, &capture.image).unwrap();
+    experiment.workloads.retain(|w| w.value == "cow-shared");
+    experiment.params.retain(|p| p.workload.as_ref().is_none_or(|w| w.as_str() == "cow-shared"));
+    experiment.iterations = 1;
+    let guests = capture.on_catalog_kernel(experiment);
+    let machine = (*guests[0].input.machine).clone();
+    for (name, logs, wanted) in [
+        ("none", Logs::default(), &[][..]),
+        ("both", Logs { trace: true, explain: true, ..Logs::default() }, &["decisions", "events", "why.json"][..]),
+    ] {
+        bench.simulate(&guests, &machine, name, &logs).unwrap();
+        let names = std::fs::read_dir(bench.out.join(name)).unwrap().map(|e| e.unwrap().file_name());
+        let mut endings: Vec<String> = names
+            .filter_map(|n| n.to_string_lossy().split_once('.').map(|(_, ending)| ending.to_string()))
+            .filter(|ending| ending != "json" && ending != "lock")
+            .collect();
+        endings.sort();
+        assert_eq!(endings, wanted, "{name}");
     }
 }
 
