@@ -36,6 +36,8 @@ const NOT_COMPARED: &str = "\
   1, sampling.
 * **The worker's own bookkeeping.** It is not modelled, and counted by the kernel all the same: some ten pages per process, nothing beside
   24576 and more, all there is in `cow-shared` on kernels that leave its pages alone.
+* **Pages beside the program's regions.** The kernel's pages are those of the regions, counted by each process when it ends; the
+  simulated ones are all of a process in its last sample, up to 0.2 s before, with stacks and data: some tens of pages.
 * **Which node is which.** Where a process starts is chance on both sides, so the placement compares the fullest node with the
   fullest, and so on.
 ";
@@ -50,7 +52,7 @@ pub fn page(report: &[Compared], notes: &Notes) -> String {
         for side in &image.thp {
             out += &format!("\n## {}, huge pages `{}`: counters\n\n", image.image, side.thp);
             out += &cells(side);
-            out += "\nPages at the end, fullest node first (kernel: median, and range where runs differ):\n\n";
+            out += "\nPages at the end of each process, fullest node first (kernel: median, and range where runs differ):\n\n";
             out += &placement(side);
         }
         for run in &image.timeouts {

@@ -84,7 +84,7 @@ pub struct Workload {
     pub name: String,
     /// Figures that both sides have and that are not zero on both.
     pub rows: Vec<Row>,
-    /// Pages at the end on the fullest node, the next, and so on.
+    /// Pages at the end of each process on the fullest node, the next, and so on.
     pub placement: Vec<Row>,
 }
 
@@ -130,7 +130,8 @@ fn figures(o: &Outcome) -> Vec<(String, f64)> {
     out
 }
 
-/// Pages of the workload on each node at the end: exact placement where a kernel was asked, else the last sample.
+/// Pages of the workload on each node at the end of each of its processes: exact placement where a kernel was asked, else
+/// the process's last sample with pages.
 fn pages_on_nodes(o: &Outcome) -> Vec<(String, f64)> {
     let find = |name: &str| o.series.iter().find(|s| s.name == name);
     let Some(series) = find("placement").or_else(|| find("process_pages")) else { return Vec::new() };
@@ -153,12 +154,20 @@ fn by_fullness(o: &Outcome) -> Vec<(String, f64)> {
     pages.into_iter().enumerate().map(|(i, p)| (format!("{}", i + 1), p)).collect()
 }
 
-/// Node and last value of every column that counts pages of a node.
-fn last_by_node(series: &Series) -> impl Iterator<Item = (&str, f64)> {
-    series.columns.iter().enumerate().filter_map(|(i, name)| {
-        let node = name.rsplit('/').next().filter(|n| n.starts_with("node"))?;
-        Some((node, *series.values.get(i)?.last()?))
-    })
+/// Node and value at the end of every column that counts pages of a node. The columns of one owner (a process, or a region
+/// of one), which stand together, are read at the last sample in which any has pages: a process that has ended has none.
+fn last_by_node(series: &Series) -> Vec<(&str, f64)> {
+    let of_nodes = series.columns.iter().zip(&series.values).filter_map(|(name, values)| {
+        let (owner, node) = name.rsplit_once('/').filter(|n| n.1.starts_with("node"))?;
+        Some((owner, node, values))
+    });
+    let columns: Vec<_> = of_nodes.collect();
+    let at_end = |of_owner: &[(&str, &str, &Vec<f64>)]| -> Vec<f64> {
+        let last = of_owner.iter().filter_map(|(.., v)| v.iter().rposition(|pages| *pages > 0.0)).max();
+        of_owner.iter().map(|(.., v)| last.and_then(|i| v.get(i)).map_or(0.0, |pages| *pages)).collect()
+    };
+    let values = columns.chunk_by(|a, b| a.0 == b.0).flat_map(at_end);
+    columns.iter().map(|c| c.1).zip(values).collect()
 }
 
 /// The tables of an image and their score.
@@ -284,5 +293,27 @@ mod tests {
         };
         let o = Outcome { series: vec![series], ..Outcome::default() };
         assert_eq!(pages_on_nodes(&o), [("pages on node0".to_string(), 3.0), ("pages on node1".into(), 4.0)]);
+    }
+
+    /// A worker counts the pages of a process when that process ends; the last sample of a run has those of the last one only.
+    #[test]
+    fn pages_of_a_process_that_ends_early_count() {
+        let series = Series {
+            name: "process_pages".into(),
+            columns: ["first/node0", "first/node1", "last/node0", "last/node1", "idle/node0"]
+                .map(String::from)
+                .to_vec(),
+            values: vec![
+                vec![8.0, 3.0, 0.0, 0.0],
+                vec![0.0, 5.0, 0.0, 0.0],
+                vec![2.0, 2.0, 2.0, 0.0],
+                vec![0.0, 0.0, 0.0, 2.0],
+                vec![0.0, 0.0, 0.0, 0.0],
+            ],
+            ..Series::default()
+        };
+        let o = Outcome { series: vec![series], ..Outcome::default() };
+        assert_eq!(pages_on_nodes(&o), [("pages on node0".to_string(), 3.0), ("pages on node1".into(), 7.0)]);
+        assert_eq!(by_fullness(&o), [("1".to_string(), 7.0), ("2".into(), 3.0)]);
     }
 }
