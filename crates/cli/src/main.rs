@@ -20,6 +20,7 @@ mod progress;
 mod real;
 mod records;
 mod sources;
+mod unlike;
 mod verb;
 
 use failure::{Done, Failure};
