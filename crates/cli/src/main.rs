@@ -16,6 +16,7 @@ mod guest;
 mod interrupt;
 mod logs;
 mod options;
+mod programs;
 mod progress;
 mod real;
 mod records;

@@ -141,7 +141,10 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
     comparison.axes.push(("machine".into(), machines.join(", ")));
     let unlike = unlike(names.len(), &kernels, &runs);
     for u in &unlike {
-        comparison.workloads[u.workload].warnings.push(u.text.clone());
+        let w = &mut comparison.workloads[u.workload];
+        w.warnings.push(u.text.clone());
+        w.unlike.resize(kernels.len(), None);
+        w.unlike[u.kernel] = Some(u.what.clone());
     }
     for (index, (w, (missing, all))) in comparison.workloads.iter_mut().zip(gaps).enumerate() {
         w.notes = notes(index, &unlike, (missing, all), &runs);

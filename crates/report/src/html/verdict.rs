@@ -4,7 +4,7 @@
 //! without a spread is not. Approach: every measurement (a score of a workload, or its elapsed time if it has none) on
 //! every kernel gets one [`Call`] from Welch's test after Holm's correction over all rows of the report
 //! ([`crate::assess`]); sentences are made of that and of nothing else. Units: those of the metrics, percent.
-//! Invariant: a call of better or worse has at least two runs a side, none of them too short for balancing to act.
+//! Invariant: a call of better or worse has at least two runs a side, none of them too short for balancing to act, all of the same work.
 
 use crate::assess::{self, Assessment, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Runs, Workload};
@@ -32,7 +32,7 @@ pub enum Call {
     Worse,
     /// No clear difference, and one of more than a few percent would have been seen.
     Even,
-    /// Too few or too short runs, or too much spread.
+    /// Too few or too short runs, too much spread, or different work.
     CannotTell,
 }
 
@@ -134,10 +134,10 @@ fn missing(c: &Comparison, (workload, kernel): (usize, usize), m: &Metric) -> St
 
 /// What can be said of a metric whose shown mean changed by `change` percent.
 fn call(m: &Metric, a: &Assessment, change: Option<f64>) -> Call {
-    if a.same && !a.too_short {
+    if a.same && a.tells() {
         return Call::Even;
     }
-    let Some(p) = a.p_holm.filter(|_| !a.too_short) else { return Call::CannotTell };
+    let Some(p) = a.p_holm.filter(|_| a.tells()) else { return Call::CannotTell };
     if p < LEVEL && change.or(a.change_percent).is_none_or(shows) {
         if parted(a, change) {
             return Call::CannotTell;
@@ -163,6 +163,10 @@ fn parted(a: &Assessment, change: Option<f64>) -> bool {
 fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, usize), rows: usize) -> String {
     let (n0, n1) = a.runs;
     let percent = m.change_percent(at.0, at.1).or(a.same.then_some(0.0));
+    if let Some(what) = &a.unlike {
+        // Of different work a change is no change.
+        return format!("Cannot tell {name} from {base}: different work, as {what}.");
+    }
     let change = change(m, percent, at);
     if a.too_short {
         return format!("Cannot tell {name} from {base}: the runs are too short for balancing to act. {change}.");
@@ -467,6 +471,19 @@ mod tests {
                 assert_eq!(headline(&c, &f)[0].0, Some(Call::CannotTell));
             }
         }
+    }
+
+    #[test]
+    fn different_work_has_no_winner_whatever_the_test_says() {
+        let (mut c, f) = compare(vec![vec![10.0, 10.1, 9.9], vec![7.4, 7.5, 7.6]], false);
+        assert_eq!(f[0].call, Call::Better);
+        c.workloads[0].unlike = vec![None, Some("loops is 9, not 3".into())];
+        let f = findings(&c);
+        let want = "Cannot tell 6.7 from 6.1: different work, as loops is 9, not 3.";
+        assert_eq!((f[0].call, f[0].text.as_str()), (Call::CannotTell, want));
+        assert_eq!(headline(&c, &f), [(Some(Call::CannotTell), want.to_string())]);
+        c.workloads[0].metrics[0].samples[1] = vec![10.0, 10.1, 9.9];
+        assert_eq!(findings(&c)[0].call, Call::CannotTell, "nor are they even");
     }
 
     #[test]
