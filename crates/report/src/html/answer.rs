@@ -161,7 +161,7 @@ fn bars(h: &mut Html, c: &Comparison, m: &Metric, call: &dyn Fn(usize) -> Option
         h.raw("<div class=\"bar\"><span class=\"name\">").text(&kernel.run_name()).raw("</span>");
         h.raw("<span class=\"track\" aria-hidden=\"true\">");
         if samples.is_empty() {
-            h.raw("</span><span class=\"value\">no figure</span></div>");
+            h.raw("</span><span class=\"value\">–</span></div>");
             continue;
         }
         let mean = m.mean_of(k);
@@ -194,8 +194,8 @@ fn share(x: f64, top: f64) -> String {
 /// User, system and blocked time of a run, stacked.
 fn cpu(h: &mut Html, c: &Comparison, w: &Workload) {
     const PARTS: [&str; 3] = ["user", "system", "blocked"];
-    let mean = |name: &str, k: usize| w.metric(name).and_then(|m| describe::amean(m.of(k))).unwrap_or(0.0);
-    let total = |k: usize| PARTS.iter().map(|p| mean(p, k)).sum::<f64>();
+    let mean = |name: &str, k: usize| w.metric(name).and_then(|m| describe::amean(m.of(k)));
+    let total = |k: usize| PARTS.iter().filter_map(|p| mean(p, k)).sum::<f64>();
     let top = (0..c.kernels.len()).map(total).fold(0.0, f64::max);
     if top <= 0.0 {
         return;
@@ -206,12 +206,18 @@ fn cpu(h: &mut Html, c: &Comparison, w: &Workload) {
     for (k, kernel) in c.kernels.iter().enumerate() {
         h.raw("<div class=\"bar\"><span class=\"name\">").text(&kernel.run_name()).raw("</span>");
         h.raw("<span class=\"track stack\" aria-hidden=\"true\">");
+        if PARTS.iter().all(|p| mean(p, k).is_none()) {
+            h.raw("</span><span class=\"value\">–</span></div>");
+            continue;
+        }
         for p in PARTS {
-            h.open("i", &[("class", p), ("style", &format!("width:{}", share(mean(p, k), top)))]).close("i");
+            let width = share(mean(p, k).unwrap_or(0.0), top);
+            h.open("i", &[("class", p), ("style", &format!("width:{width}"))]).close("i");
         }
         h.raw("</span><span class=\"value\">");
         for (i, p) in PARTS.into_iter().enumerate() {
-            h.raw(if i > 0 { " <small>+</small> " } else { "" }).text(&human(mean(p, k)));
+            h.raw(if i > 0 { " <small>+</small> " } else { "" });
+            h.text(&mean(p, k).map_or_else(|| "–".to_string(), human));
             h.open("span", &[("class", "hidden")]).raw(" s ").raw(p).close("span");
         }
         h.raw("</span></div>");
@@ -385,6 +391,26 @@ mod tests {
         assert!(got.contains(" · harmonic mean ± standard deviation, "), "{got}");
         assert!(got.contains("width:48.84%") && got.contains(">439.5 <small>"), "{got}");
         assert!(got.contains(">– <small>"), "a run at 0: {got}");
+    }
+
+    #[test]
+    fn what_no_run_measured_is_a_dash_and_never_zero() {
+        let m = |name: &str, samples: [Vec<f64>; 2]| Metric::new(name, "s", false, samples.to_vec());
+        let metrics = vec![m("user", [vec![3.0], vec![]]), m("system", [vec![0.0], vec![]])];
+        let w = Workload { name: "w".into(), metrics, ..Workload::default() };
+        let c = Comparison { kernels: ["a", "b"].map(Kernel::named).to_vec(), ..Comparison::default() };
+        let values = |h: Html| -> Vec<String> {
+            let text = h.into_string();
+            text.split("class=\"value\">").skip(1).map(|v| v.split("</div>").next().unwrap().to_string()).collect()
+        };
+        let mut h = Html::new();
+        cpu(&mut h, &c, &w);
+        let got = values(h);
+        assert!(got[0].starts_with("3<span") && got[0].contains("> 0<span") && got[0].contains("> –<span"), "{got:?}");
+        assert_eq!(got[1], "–</span>");
+        let mut h = Html::new();
+        bars(&mut h, &c, &w.metrics[0], &|_| None);
+        assert_eq!(values(h)[1], "–</span>");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
 
 fn cell(h: &mut Html, f: &Figures, baseline: bool) {
     let Some(mean) = f.mean else {
-        h.raw("<td class=\"num\">no figure</td>");
+        h.raw("<td class=\"num\">–</td>");
         return;
     };
     // The exact figure, for programs and as a tooltip.
