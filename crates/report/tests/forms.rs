@@ -481,6 +481,13 @@ fn columns_of_different_numbers_of_runs_are_per_run() {
     assert!(
         markdown::report(&c, &Default::default(), true).contains("| Ops/run NUMA hint faults | 4000.00 | 8000.00 |")
     );
+    // Captions say what the figures are, and only that.
+    let caption = |c: &Comparison| {
+        let page = html::render(&html::Input::new("x", c));
+        page.split("Duration <span").nth(1).unwrap().split("</p>").next().unwrap().to_string()
+    };
+    assert!(caption(&c).contains("Seconds of one completed run on average"), "{}", caption(&c));
+    assert!(caption(&comparison()).ends_with(">Seconds of all completed runs of a kernel together, all threads."));
     // A column without any is a dash and leaves the others as they are.
     let text = mmtests::report(&nothing_completed(1), &Default::default());
     assert_eq!(row(&text, "Duration Elapsed"), "Duration Elapsed 36.00 -");

@@ -104,7 +104,7 @@ fn list(h: &mut Html, c: &Comparison, findings: &[Finding]) {
     let cut = findings.len().min(MAX_FINDINGS);
     rows(h, &findings[..cut]);
     if cut < findings.len() {
-        h.raw("<details class=\"more\"><summary>").show(findings.len() - cut).raw(" more measurements</summary>");
+        h.raw("<details class=\"more\"><summary>").count(findings.len() - cut, "more measurement").raw("</summary>");
         rows(h, &findings[cut..]);
         h.raw("</details>");
     }
@@ -122,7 +122,7 @@ fn workload(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload, ind
         bars(h, c, m, &call);
     }
     if judged.len() > MAX_BARS {
-        h.raw("<p class=\"note\">").show(judged.len() - MAX_BARS).raw(" more measurements are in the tables.</p>");
+        h.raw("<p class=\"note\">The tables have ").count(judged.len() - MAX_BARS, "more measurement").raw(".</p>");
     }
     cpu(h, c, w);
     h.raw("</div><div>");
@@ -339,7 +339,7 @@ fn notes(h: &mut Html, input: &Input<'_>) {
     h.raw("<aside class=\"notes\" aria-label=\"Notes\"><h2>Keep in mind</h2>");
     list(h, &notes[..cut]);
     if cut < notes.len() {
-        h.raw("<details class=\"more\"><summary>").show(notes.len() - cut).raw(" more notes</summary>");
+        h.raw("<details class=\"more\"><summary>").count(notes.len() - cut, "more note").raw("</summary>");
         list(h, &notes[cut..]);
         h.raw("</details>");
     }
@@ -378,6 +378,21 @@ mod tests {
         let got = [150_531_983.0, 12_345.0, 9_999.0, 0.5, -2.0e9, 0.0].map(human);
         assert_eq!([0.369_04, 1.0, 0.0123, 12.0, 0.0].map(times), ["0.37", "1.00", "0.0123", "12.00", "0.00"]);
         assert_eq!(got, ["150.5\u{a0}M", "12.35\u{a0}k", "9999", "0.5000", "-2.00\u{a0}G", "0"]);
+    }
+
+    #[test]
+    fn one_more_note_is_one() {
+        let folded = |n: usize| {
+            let warnings = (0..n).map(|i| format!("note {i}")).collect();
+            let w = Workload { name: "w".into(), warnings, ..Workload::default() };
+            let c = Comparison { kernels: vec![Kernel::named("a")], workloads: vec![w], ..Comparison::default() };
+            let mut h = Html::new();
+            notes(&mut h, &Input::new("x", &c));
+            h.into_string()
+        };
+        assert!(!folded(MAX_NOTES).contains("<summary>"));
+        assert!(folded(MAX_NOTES + 1).contains("<summary>1 more note</summary>"), "{}", folded(MAX_NOTES + 1));
+        assert!(folded(MAX_NOTES + 2).contains("<summary>2 more notes</summary>"));
     }
 
     #[test]
