@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { swatch, variable } from "./colors";
 import { aligned, type Course, type Value } from "./data";
 import { el } from "./dom";
-import { human, instants, seconds, ticks } from "./format";
+import { BINARY_STEPS, human, instants, seconds, sizes, ticks } from "./format";
 import type { Timeline } from "./timeline";
 
 /** Room for the labels of the vertical axis, px; maps keep the same, so that instants stand below each other. */
@@ -25,6 +25,8 @@ export interface ChartSpec {
   lines: ChartLine[];
   /** Fixed top of the vertical axis; without one it follows what is in view. */
   top?: number;
+  /** Whether the unit is one of memory, which is divided by 1024. */
+  memory?: boolean;
 }
 
 export class Chart {
@@ -109,7 +111,9 @@ export class Chart {
       },
       axes: [
         { ...axis, size: 24, space: 60, values: (_, at) => instants(at) },
-        { ...axis, size: LEFT, space: 32, values: (_, at) => ticks(at) },
+        this.spec.memory
+          ? { ...axis, size: LEFT, space: 32, incrs: BINARY_STEPS, values: (_, at) => sizes(at) }
+          : { ...axis, size: LEFT, space: 32, values: (_, at) => ticks(at) },
       ],
       series: [
         {},

@@ -7,7 +7,7 @@ use super::markup::Html;
 use super::verdict::{findings, growth, headline, judged, more_than_headline, question, Call, Finding};
 use super::{config, reasons, Input};
 use crate::data::{Comparison, Metric, Workload};
-use crate::format::readable;
+use crate::format::{readable, significant, unit_for};
 use crate::json::every_metric;
 use crate::legend;
 use numalab_stats::{describe, percent, Better, Mean};
@@ -230,6 +230,11 @@ fn figure<'a>(figures: &'a [Metric], name: &str) -> Option<&'a Metric> {
     figures.iter().find(|m| m.name == name && m.samples.iter().any(|s| !s.is_empty()))
 }
 
+/// Largest mean of a metric's kernels, at least 0.
+pub fn largest(m: &Metric) -> f64 {
+    m.samples.iter().filter_map(|s| describe::amean(s)).fold(0.0, f64::max)
+}
+
 /// What it cost, as sentences and as a table.
 fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
     let figures = every_metric(w);
@@ -255,13 +260,14 @@ fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
     for (m, words) in present {
         h.raw("<tr><th scope=\"row\">");
         glossary.term_as(h, &m.name, words);
-        h.raw(" <small>").text(&m.unit).raw("</small></th>");
+        let (unit, by) = unit_for(&m.unit, largest(m));
+        h.raw(" <small>").text(unit).raw("</small></th>");
         let base = describe::amean(m.of(c.baseline));
         for k in 0..c.kernels.len() {
             h.raw("<td class=\"num\">");
             match describe::amean(m.of(k)) {
                 None => h.raw("–"),
-                Some(mean) => h.text(&human(mean)).raw(if k == c.baseline { "" } else { " <small>" }),
+                Some(mean) => h.text(&human(mean / by)).raw(if k == c.baseline { "" } else { " <small>" }),
             };
             if let (Some(base), Some(mean), false) =
                 (base.filter(|b| *b != 0.0), describe::amean(m.of(k)), k == c.baseline)
@@ -295,14 +301,15 @@ fn cost_sentence(
         let (Some(base), Some(mean)) = (describe::amean(m.of(c.baseline)), describe::amean(m.of(kernel))) else {
             continue;
         };
-        let unit = if m.unit == "faults" || m.unit.is_empty() { String::new() } else { format!(" {}", m.unit) };
+        let (unit, by) = unit_for(&m.unit, base.max(mean));
+        let unit = if unit == "faults" || unit.is_empty() { String::new() } else { format!(" {unit}") };
         let change = match percent::change(mean, base) {
             // A share is not a quantity: its growth in percent would mislead.
             _ if m.unit == "%" => String::new(),
             Some(x) if x != 0.0 => format!(", {}", growth(x)),
             _ => String::new(),
         };
-        parts.push(format!("{words} {} → {}{unit}{change}", human(base), human(mean)));
+        parts.push(format!("{words} {} → {}{unit}{change}", human(base / by), human(mean / by)));
     }
     if parts.is_empty() {
         return None;
@@ -355,17 +362,17 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-/// A figure at a glance: from 10 000 on with k, M, G, T.
+/// A figure at a glance: four significant digits, from 10 000 on with k, M, G, T.
 pub fn human(x: f64) -> String {
     for (from, one, suffix) in [(1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")] {
         if x.abs() >= from {
-            return format!("{}\u{a0}{suffix}", readable(x / one));
+            return format!("{}\u{a0}{suffix}", significant(x / one));
         }
     }
     if x.fract() == 0.0 {
         return format!("{x:.0}");
     }
-    readable(x)
+    significant(x)
 }
 
 #[cfg(test)]
@@ -377,7 +384,7 @@ mod tests {
     fn figures_at_a_glance() {
         let got = [150_531_983.0, 12_345.0, 9_999.0, 0.5, -2.0e9, 0.0].map(human);
         assert_eq!([0.369_04, 1.0, 0.0123, 12.0, 0.0].map(times), ["0.37", "1.00", "0.0123", "12.00", "0.00"]);
-        assert_eq!(got, ["150.5\u{a0}M", "12.35\u{a0}k", "9999", "0.5000", "-2.00\u{a0}G", "0"]);
+        assert_eq!(got, ["150.5\u{a0}M", "12.35\u{a0}k", "9999", "0.5000", "-2.000\u{a0}G", "0"]);
     }
 
     #[test]
@@ -439,6 +446,10 @@ mod tests {
             ..Workload::default()
         };
         let c = Comparison { kernels: vec![Kernel::named("a"), Kernel::named("b")], ..Comparison::default() };
+        let moved = Metric::counted("numa_migrated_mib", "MiB", Better::Lower, vec![vec![512.0], vec![11_602.3]]);
+        let memory = Workload { derived: vec![moved], ..Workload::default() };
+        let got = cost_sentence(&c, &memory, 1, &every_metric(&memory), &mut Vec::new()).unwrap();
+        assert!(got.contains("memory migrated 0.5000 → 11.33 GiB, 22.66 times as much"), "{got}");
         let got = cost_sentence(&c, &w, 1, &every_metric(&w), &mut Vec::new()).unwrap();
         let want = "b against a, per run: system time 41 → 123 s, 3.00 times as much; hint faults 1000 → 500, 50.0 % \
                     lower. The reason whose count changed most: skip.pid_inactive 10 → 90. The scanner passed over a mapping that ";

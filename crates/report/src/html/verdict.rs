@@ -8,7 +8,7 @@
 
 use crate::assess::{self, Assessment, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Runs, Workload};
-use crate::format::{readable, shows};
+use crate::format::{readable, shows, significant};
 use crate::order::unique;
 use numalab_stats::{Better, Mean};
 
@@ -219,7 +219,7 @@ fn runs(n: usize, kernel: &str) -> String {
 
 /// "elapsed 83.6 → 61.5 s, 26.4 % lower".
 fn change(m: &Metric, percent: Option<f64>, (base, kernel): (usize, usize)) -> String {
-    let mean = |k: usize| m.mean_of(k).map_or("–".into(), readable);
+    let mean = |k: usize| m.mean_of(k).map_or("–".into(), significant);
     let unit = if m.unit.is_empty() { String::new() } else { format!(" {}", m.unit) };
     let figures = format!("{} {} → {}{unit}", m.name, mean(base), mean(kernel));
     match percent {
@@ -388,7 +388,7 @@ mod tests {
         let (c, f) = compare(samples(), false);
         assert_eq!(f[0].call, Call::Better);
         let start =
-            "6.7 beats 6.1: elapsed 10.00 → 7.50 s, 25.0 % lower. The difference is clear (p < 0.0001, 3 and 3 runs, ";
+            "6.7 beats 6.1: elapsed 10.00 → 7.500 s, 25.0 % lower. The difference is clear (p < 0.0001, 3 and 3 runs, ";
         assert!(f[0].text.starts_with(start), "{}", f[0].text);
         assert_eq!(headline(&c, &f), [(Some(Call::Better), f[0].text.clone())]);
         let (_, f) = compare(samples(), true);
@@ -400,7 +400,7 @@ mod tests {
     fn single_runs_cannot_tell_however_large_the_change() {
         let (_, f) = compare(vec![vec![10.0], vec![1.0]], false);
         assert_eq!(f[0].call, Call::CannotTell);
-        let want = "Cannot tell: 1 run of 6.1 and 1 run of 6.7 give no spread. elapsed 10.00 → 1.00 s, 90.0 % lower, which may \
+        let want = "Cannot tell: 1 run of 6.1 and 1 run of 6.7 give no spread. elapsed 10.00 → 1.000 s, 90.0 % lower, which may \
                     be chance; repeat with at least 3 runs a side.";
         assert_eq!(f[0].text, want);
         for samples in [vec![vec![65130.0], vec![65130.0]], vec![vec![0.0], vec![0.0]]] {
@@ -514,7 +514,10 @@ mod tests {
         assert_eq!(f[0].call, Call::Worse);
         let (_, f) = compare(vec![vec![5.0, 5.0], vec![5.0, 5.0]], false);
         assert_eq!(f[0].call, Call::Even);
-        assert_eq!(f[0].text, "No clear difference between 6.7 and 6.1: elapsed 5.00 → 5.00 s, the same in every run.");
+        assert_eq!(
+            f[0].text,
+            "No clear difference between 6.7 and 6.1: elapsed 5.000 → 5.000 s, the same in every run."
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use numalab_stats::describe;
 
 use crate::data::{Comparison, Metric, Workload};
-use crate::format::readable;
+use crate::format::{significant, unit_for};
 use crate::html::verdict::{findings, headline, Finding};
 use crate::json::every_metric;
 
@@ -70,8 +70,10 @@ fn changed(c: &Comparison, figures: &[Metric], (name, words): (&str, &str), kern
     if means.iter().all(|x| x.unwrap_or(0.0) == 0.0) {
         return None;
     }
-    let [base, col] = means.map(|x| x.map_or_else(|| "–".to_string(), readable));
-    Some(format!("{words} {base} → {col} {}", m.unit))
+    let largest = means.iter().flatten().copied().fold(0.0, f64::max);
+    let (unit, by) = unit_for(&m.unit, largest);
+    let [base, col] = means.map(|x| x.map_or_else(|| "–".to_string(), |x| significant(x / by)));
+    Some(format!("{words} {base} → {col} {unit}"))
 }
 
 #[cfg(test)]
@@ -94,8 +96,8 @@ mod tests {
     fn one_answer_for_each_kernel_with_what_it_cost() {
         let want = "
 In short (means of a run, off first)
-numa02: 6.12 beats off: elapsed 10.00 → 7.50 s, 25.0 % lower
-    system time 0.5000 → 2.50 s; local share of hint faults – → 60.00 %
+numa02: 6.12 beats off: elapsed 10.00 → 7.500 s, 25.0 % lower
+    system time 0.5000 → 2.500 s; local share of hint faults – → 60.00 %
 numa02: No clear difference between x and off: elapsed 10.00 → 10.00 s, the same
     system time 0.5000 → 0 s
 ";
