@@ -9,7 +9,8 @@ import type { Timeline } from "./timeline";
 
 /** Room for the labels of the vertical axis, px; maps keep the same, so that instants stand below each other. */
 export const LEFT = 52;
-export const RIGHT = 12;
+/** Half a label of the time axis fits: a tick may stand at the end. */
+export const RIGHT = 26;
 const HEIGHT = 190;
 const FONT = "11px system-ui, sans-serif";
 
