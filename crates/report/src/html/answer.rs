@@ -5,7 +5,7 @@
 use super::glossary::Glossary;
 use super::markup::Html;
 use super::verdict::{findings, growth, headline, judged, more_than_headline, question, Call, Finding};
-use super::{config, reasons, Input};
+use super::{config, fold, reasons, Input};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::{readable, significant, unit_for};
 use crate::json::every_metric;
@@ -45,11 +45,7 @@ pub fn render(input: &Input<'_>, glossary: &Glossary) -> Html {
         .raw("</p><h1>")
         .text(&question(c))
         .raw("</h1>");
-    h.raw("<div class=\"headline\">");
-    for (call, line) in headline(c, &all) {
-        h.element("p", &[("class", call.map_or("several", Call::class))], &line);
-    }
-    h.raw("</div>");
+    fold::headline(&mut h, c, &headline(c, &all));
     facts(&mut h, input);
     differences(&mut h, input, glossary);
     if more_than_headline(c, &all) {
@@ -244,12 +240,7 @@ fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
         return;
     }
     h.raw("<h3>What it cost and what changed with it</h3>");
-    let mut explained = Vec::new();
-    for k in c.others() {
-        if let Some(text) = cost_sentence(c, w, k, &figures, &mut explained) {
-            h.element("p", &[], &text);
-        }
-    }
+    cost_sentences(h, c, w, &figures);
     let label = format!("Cost per run: {}", w.name);
     h.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"").text(&label).raw("\">");
     h.raw("<table class=\"figures compact\"><thead><tr><th scope=\"col\">Mean per run</th>");
@@ -279,6 +270,20 @@ fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
         h.raw("</tr>");
     }
     h.raw("</tbody></table></div>");
+}
+
+/// A sentence for each kernel, folded away where they are many: the table has the same.
+fn cost_sentences(h: &mut Html, c: &Comparison, w: &Workload, figures: &[Metric]) {
+    let mut explained = Vec::new();
+    let said: Vec<String> = c.others().filter_map(|k| cost_sentence(c, w, k, figures, &mut explained)).collect();
+    let many = said.len() > fold::MAX_LINES;
+    if many {
+        h.raw("<details class=\"more\"><summary>In words, for ").count(said.len(), "kernel").raw("</summary>");
+    }
+    for text in &said {
+        h.element("p", &[], text);
+    }
+    h.raw(if many { "</details>" } else { "" });
 }
 
 /// "6.7 spent 127 s in the kernel per run instead of 41.0 s, 3.1 times as much; hint faults …"

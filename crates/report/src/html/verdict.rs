@@ -20,6 +20,8 @@ const BLIND_PERCENT: f64 = 5.0;
 const NOTHING_PERCENT: f64 = 0.01;
 /// Most clear differences named in the sentence of a kernel.
 const MAX_NAMED: usize = 3;
+/// Most kernels that the question names.
+const MAX_ASKED: usize = 6;
 /// A clear difference below this is called small, percent.
 const SMALL_PERCENT: f64 = 1.0;
 
@@ -348,6 +350,7 @@ pub fn question(c: &Comparison) -> String {
         [] => format!("How does {base} do{on}?"),
         [one] => format!("Is {one} better than {base}{on}?"),
         [first, second] => format!("Is {first} or {second} better than {base}{on}?"),
+        many if many.len() > MAX_ASKED => format!("Which of {} kernels is better than {base}{on}?", many.len()),
         [first @ .., last] => format!("Is {} or {last} better than {base}{on}?", first.join(", ")),
     }
 }
@@ -534,6 +537,8 @@ mod tests {
                     (stream copy 2.00 times as much), clearly worse in 1 (stream scale 50.0 % lower).";
         assert_eq!(headline(&c, &f), [(None, want.to_string())]);
         assert_eq!(question(&c), "Is b better than a on stream?");
+        let many = Comparison { kernels: vec![Kernel::named("a"); 9], ..c };
+        assert_eq!(question(&many), "Which of 8 kernels is better than a on stream?");
     }
 
     #[test]
