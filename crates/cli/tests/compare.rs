@@ -207,6 +207,7 @@ fn columns_of_different_work_have_no_winner() {
     lab.ok("report d");
     let page = std::fs::read_to_string(lab.path("d/report.html")).unwrap();
     assert!(page.contains(&format!("<p class=\"unknown\">{verdict}</p>")), "the headline");
+    assert!(!page.contains("6.3 against off, per run: "), "nor is there a cost to compare");
     assert!(!page.contains("class=\"better\"") && !page.contains("class=\"worse\""), "no bar is coloured");
     let values = |loops: u32| format!("sweep (loops = {loops}, size = 16MiB, workers = 1)");
     let workload = format!("<dd>{} with off, {} with 6.3</dd>", values(7000), values(9000));

@@ -275,7 +275,9 @@ fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
 /// A sentence for each kernel, folded away where they are many: the table has the same.
 fn cost_sentences(h: &mut Html, c: &Comparison, w: &Workload, figures: &[Metric]) {
     let mut explained = Vec::new();
-    let said: Vec<String> = c.others().filter_map(|k| cost_sentence(c, w, k, figures, &mut explained)).collect();
+    // Of different work a change is no change.
+    let alike = c.others().filter(|k| w.unlike(*k).is_none());
+    let said: Vec<String> = alike.filter_map(|k| cost_sentence(c, w, k, figures, &mut explained)).collect();
     let many = said.len() > fold::MAX_LINES;
     if many {
         h.raw("<details class=\"more\"><summary>In words, for ").count(said.len(), "kernel").raw("</summary>");

@@ -49,6 +49,10 @@ fn answer(c: &Comparison, w: &Workload, kernel: usize, own: &[Finding]) -> Strin
     let at = c.others().position(|k| k == kernel).unwrap_or(0);
     let said = headline(c, own).into_iter().nth(at).map(|h| h.1).unwrap_or_default();
     let mut out = format!("{}: {}\n", w.name, short(&said));
+    if w.unlike(kernel).is_some() {
+        // Of different work a change is no change.
+        return out;
+    }
     let figures = every_metric(w);
     let costs: Vec<String> = COSTS.iter().filter_map(|cost| changed(c, &figures, *cost, kernel)).collect();
     if !costs.is_empty() {
@@ -116,6 +120,14 @@ numa02: No clear difference between x and off: elapsed 10.00 → 10.00 s, the sa
         let notes = |c: &Comparison| crate::legend::text(c, numalab_stats::star::StarRule::default());
         assert!(notes(&comparison()).contains("elapsed on x: no clear difference"));
         assert!(!notes(&c).contains("elapsed on x: no clear difference"), "{}", notes(&c));
+    }
+
+    #[test]
+    fn different_work_has_no_answer_and_no_cost() {
+        let mut c = comparison();
+        c.workloads[0].unlike = vec![None, Some("loops is 9, not 3".into()), None];
+        let want = "first)\nnuma02: Cannot tell 6.12 from off: different work, as loops is 9, not 3\nnuma02: No clear";
+        assert!(text(&c).contains(want), "{}", text(&c));
     }
 
     #[test]
