@@ -36,9 +36,12 @@ fn class(call: Option<Call>) -> &'static str {
     call.map_or("several", Call::class)
 }
 
-/// "Of 22 kernels 2 beat off (a, b), 20 cannot be told from it.", with the call that all share.
+/// "22 kernels against off: 2 better than it (a, b), 20 of which nothing can be told.", with the call that all share.
 fn counted(c: &Comparison, lines: &[(Option<Call>, String)]) -> (Option<Call>, String) {
-    let base = c.baseline_name();
+    let (base, all) = (c.baseline_name(), lines.len());
+    if lines.iter().all(|(call, _)| *call == Some(Call::CannotTell)) {
+        return (Some(Call::CannotTell), format!("Cannot tell any of {all} kernels from {base}."));
+    }
     let kinds = [
         (Some(Call::Better), "better than it"),
         (Some(Call::Worse), "worse"),
@@ -59,7 +62,7 @@ fn counted(c: &Comparison, lines: &[(Option<Call>, String)]) -> (Option<Call>, S
         }
     }
     let shared = if found.len() == 1 { found[0] } else { None };
-    (shared, format!("{} kernels against {base}: {}.", lines.len(), parts.join(", ")))
+    (shared, format!("{all} kernels against {base}: {}.", parts.join(", ")))
 }
 
 /// The first names in parentheses.
@@ -90,7 +93,7 @@ mod tests {
             (MAX_LINES, false)
         );
         let many = page(&[Some(Call::CannotTell); 22]);
-        let want = "<div class=\"headline\"><p class=\"unknown\">22 kernels against k0: 22 of which nothing can be told.</p></div>";
+        let want = "<div class=\"headline\"><p class=\"unknown\">Cannot tell any of 22 kernels from k0.</p></div>";
         assert!(many.starts_with(want), "{many}");
         assert_eq!(many.matches("<li class=\"unknown\">Said.</li>").count(), 22);
         let mut calls = vec![Some(Call::CannotTell); 8];
