@@ -2,13 +2,15 @@ import copy
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
-from numalab import Lab, LabError, LabWarning, rows
+from numalab import Lab, LabError, LabWarning, __version__, rows
 
 COMMAND = os.environ.get("NUMALAB", str(Path(__file__).parents[2] / "target/release/numalab"))
 
@@ -60,7 +62,7 @@ def test_a_run_that_timed_out_is_compared_and_said(tmp_path: Path) -> None:
         comparison = lab.run("2x1x2x1", ["oracle", "off"], str(workload), out)
     assert w[0].filename == __file__, "the warning names the caller's line"
     assert comparison.code == 5
-    assert comparison.message == str(w[0].message)
+    assert f"{out}: {comparison.message}" == str(w[0].message)
     elapsed = {r["kernel"]: r["mean"] for r in rows(comparison) if r["metric"] == "elapsed"}
     assert 0.1 < elapsed["oracle"] < 0.23
     assert elapsed["off"] is None, "what was cut off is no figure"
@@ -83,10 +85,70 @@ def test_kernels_that_did_different_work_are_warned_of(tmp_path: Path) -> None:
         comparison = lab.run("2x1x2x1", ["6.1"], "numa02", out, params={"loops": 6})
     assert w[0].filename == __file__
     assert comparison.code == 0, "both completed"
-    assert comparison.message == str(w[0].message)
+    assert f"{out}: {comparison.message}" == str(w[0].message)
+    assert comparison.message.count("not comparable") == 1, "run and compare say the same"
     (note,) = comparison["workloads"][0]["notes"]
     assert note.startswith("6.1 is not comparable with off: loops is 6, not 3")
     assert note in comparison.message
+
+
+def test_runs_that_leave_the_comparison_are_warned_of(tmp_path: Path) -> None:
+    lab, out = Lab(COMMAND), tmp_path / "out"
+    lab.run("2x1x2x1", ["off", "6.1"], "numa02", out, params={"loops": 3}, iterations=3)
+    with pytest.warns(LabWarning, match="4 of 6 runs leave the comparison of") as w:
+        comparison = lab.run("2x1x2x1", ["off", "6.1"], "numa02", out, params={"loops": 3})
+    assert len(w) == 1
+    assert (comparison.code, comparison.message.count("\n")) == (0, 0), "no line of progress"
+    assert comparison.message.startswith("numalab: 4 of 6 runs leave")
+
+
+def test_a_warning_of_every_directory_is_shown(tmp_path: Path) -> None:
+    lab = Lab(COMMAND)
+    outs = [tmp_path / name for name in ("a", "b", "c")]
+    for out in outs:
+        lab.run("2x1x2x1", ["off"], "numa02", out, params={"loops": 3})
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("default")
+        for out in outs:
+            lab.run("2x1x2x1", ["6.1"], "numa02", out, params={"loops": 6})
+    assert [str(w.message).split(": ")[0] for w in shown] == [str(out) for out in outs]
+
+
+def test_names_may_begin_with_a_hyphen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lab = Lab(COMMAND)
+    assert lab.run("2x1x2x1", ["off"], "numa02", "-odd", params={"loops": 3})["kernels"] == ["off"]
+    assert lab.compare("-odd", baseline="off")["baseline"] == "off"
+    with pytest.raises(LabError, match="--help: no such directory") as e:
+        lab.compare("--help")
+    assert e.value.code == 2
+
+
+@pytest.mark.parametrize("command", ["/bin/true", "/bin/echo"])
+def test_another_program_gives_no_comparison(command: str, tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=f"{command}: no comparison came from it, .*is it numalab") as e:
+        Lab(command).compare(tmp_path)
+    assert e.value.code == 0
+
+
+def test_paths_name_files(tmp_path: Path) -> None:
+    workload = tmp_path / "sweep.toml"
+    workload.write_text(SWEEP)
+    lab = Lab(Path(COMMAND), ("--catalog", tmp_path / "catalog"))
+    (tmp_path / "catalog" / "kernels").mkdir(parents=True)
+    comparison = lab.run("2x1x2x1", ["oracle"], workload, tmp_path / "out")
+    assert comparison["workloads"][0]["program"] == "sweep"
+    assert lab.call("compare", tmp_path / "out") != ""
+
+
+def test_a_number_is_no_kernel(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"a kernel is 6.12, a float; expected a string such as '6.12'"):
+        Lab(COMMAND).run("2x1x2x1", [6.12], "numa02", tmp_path / "out")  # type: ignore[list-item]
+
+
+def test_the_version_is_that_of_the_command() -> None:
+    said = Lab(COMMAND).call("--version").strip()
+    assert re.fullmatch(rf"numalab {re.escape(__version__)}(\+.*)?", said), said
 
 
 def test_rows_name_workload_and_machine_as_the_comma_separated_form(tmp_path: Path) -> None:

@@ -88,10 +88,10 @@ export function colorsOf(canvas, part) {
   return counts;
 }
 
-/** A printed figure such as "150.5 M" as a number. */
-export function figure(text) {
+/** A printed figure such as "150.5 M" as a number; one of a unit of memory in MiB, as the JSON form has it. */
+export function figure(text, unit = "") {
   const [number, suffix] = text.replaceAll("\u00a0", " ").trim().split(" ");
-  return Number(number) * ({ k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[suffix] ?? 1);
+  return Number(number) * ({ k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[suffix] ?? 1) * ({ GiB: 1024, TiB: 1024 ** 2 }[unit] ?? 1);
 }
 
 /** Texts whose colour is too close to what is behind them (WCAG contrast below `least`); runs in the page. */

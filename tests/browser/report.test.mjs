@@ -91,8 +91,10 @@ test("every figure equals the JSON, and the tables of mmtests follow from it", a
     const rows = await page.locator(`table.every[data-workload="${w.name}"] tbody tr`).evaluateAll((list) =>
       list.map((row) => ({
         name: row.dataset.metric,
+        unit: row.querySelector("td").textContent,
         cells: [...row.querySelectorAll("td.num")].map((td) => ({
           exact: Number(td.dataset.mean),
+          title: td.title,
           shown: td.querySelector(".v").textContent,
           rest: td.querySelector("small").textContent,
         })),
@@ -104,7 +106,8 @@ test("every figure equals the JSON, and the tables of mmtests follow from it", a
         const want = metric.kernels[kernel];
         const cell = rows[i].cells[k];
         assert.equal(cell.exact, want.mean, `${w.name} ${metric.name} ${kernel}`);
-        assert.ok(Math.abs(figure(cell.shown) - want.mean) <= Math.max(Math.abs(want.mean) * 0.006, 1e-9), `${cell.shown} for ${want.mean}`);
+        assert.deepEqual([Number(cell.title.split(" ")[0]), cell.title.split(" ").slice(1).join(" ")], [want.mean, metric.unit], "the tooltip");
+        assert.ok(Math.abs(figure(cell.shown, rows[i].unit) - want.mean) <= Math.max(Math.abs(want.mean) * 0.0006, 1e-9), `${cell.shown} for ${want.mean}`);
         assert.match(cell.rest, new RegExp(`, n ${want.n}(,|$)`));
         if (k > 0 && want.ratio !== null) assert.ok(Math.abs(figure(cell.rest.split("×")[1]) - want.ratio) <= 0.0051, cell.rest);
         compared++;

@@ -110,6 +110,34 @@ test("ticks differ, and seconds have no thousands", async () => {
   await close();
 });
 
+test("no label of a time axis is cut, also where a tick stands at the end", async () => {
+  const { page, trouble, close } = await open(b, wide.url);
+  // Labels that canvases write from now on, with how far they reach beyond the right edge, px.
+  await page.evaluate(() => {
+    window.beyond = [];
+    const real = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, ...rest) {
+      if (/ s$/.test(text)) {
+        const half = this.textAlign === "right" ? 0 : this.measureText(text).width / 2;
+        const at = this.getTransform().transformPoint({ x: x + half, y: 0 }).x;
+        window.beyond.push([text, at - this.canvas.width]);
+      }
+      return real.call(this, text, x, ...rest);
+    };
+  });
+  const plot = page.locator(".plot").first();
+  await plot.focus();
+  await page.keyboard.press("Home");
+  for (let i = 0; i < 6; i++) await page.keyboard.press("+");
+  for (let i = 0; i < 40; i++) await page.keyboard.press("Shift+ArrowRight");
+  await page.waitForTimeout(200);
+  const cut = await page.evaluate(() => [window.beyond.length, window.beyond.filter(([, by]) => by > 0.5)]);
+  assert.ok(cut[0] > 50, `${cut[0]} labels`);
+  assert.deepEqual(cut[1], []);
+  assert.deepEqual(trouble, []);
+  await close();
+});
+
 for (const width of [1280, 390]) {
   test(`labels and heads of tables stay in view, at ${width} px`, async () => {
     const { page, close } = await open(b, wide.url, { width });
@@ -163,9 +191,9 @@ test("what is after the end of a run is drawn as nothing, and named", async () =
   await canvas.scrollIntoViewIfNeeded();
   await page.waitForTimeout(200);
   const size = await canvas.evaluate((c) => [c.clientWidth, c.clientHeight]);
-  const at = (t) => 52 + ((size[0] - 52 - 12) * t) / w.end;
+  const at = (t) => 52 + ((size[0] - 52 - 26) * t) / w.end;
   const count = (from, to) => canvas.evaluate(colorsOf, [from, 10, to - from, size[1] - 44]);
-  const rest = await count(at(ends[early]) + 2, size[0] - 14);
+  const rest = await count(at(ends[early]) + 2, size[0] - 28);
   assert.equal(rest[empty.match(/\d+/g).join(",")], undefined, JSON.stringify(rest));
   // Up to the end there are nodes, beyond it lines on the ground of the page.
   const before = await count(at(ends[early]) - 10, at(ends[early]) - 2);

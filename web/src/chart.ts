@@ -4,12 +4,13 @@ import uPlot from "uplot";
 import { swatch, variable } from "./colors";
 import { aligned, type Course, type Value } from "./data";
 import { el } from "./dom";
-import { human, instants, seconds, ticks } from "./format";
+import { BINARY_STEPS, human, instants, seconds, sizes, ticks } from "./format";
 import type { Timeline } from "./timeline";
 
 /** Room for the labels of the vertical axis, px; maps keep the same, so that instants stand below each other. */
 export const LEFT = 52;
-export const RIGHT = 12;
+/** Half a label of the time axis fits: a tick may stand at the end. */
+export const RIGHT = 26;
 const HEIGHT = 190;
 const FONT = "11px system-ui, sans-serif";
 
@@ -25,6 +26,8 @@ export interface ChartSpec {
   lines: ChartLine[];
   /** Fixed top of the vertical axis; without one it follows what is in view. */
   top?: number;
+  /** Whether the unit is one of memory, which is divided by 1024. */
+  memory?: boolean;
 }
 
 export class Chart {
@@ -109,7 +112,9 @@ export class Chart {
       },
       axes: [
         { ...axis, size: 24, space: 60, values: (_, at) => instants(at) },
-        { ...axis, size: LEFT, space: 32, values: (_, at) => ticks(at) },
+        this.spec.memory
+          ? { ...axis, size: LEFT, space: 32, incrs: BINARY_STEPS, values: (_, at) => sizes(at) }
+          : { ...axis, size: LEFT, space: 32, values: (_, at) => ticks(at) },
       ],
       series: [
         {},

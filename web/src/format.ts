@@ -1,6 +1,6 @@
 // Figures for people.
 
-/** About four significant digits; from 10 000 on with k, M, G, T. */
+/** Four significant digits; from 10 000 on with k, M, G, T. */
 export function human(x: number): string {
   const size = Math.abs(x);
   for (const [from, one, suffix] of [
@@ -18,9 +18,7 @@ function plain(x: number): string {
   if (x === 0) return "0";
   const size = Math.abs(x);
   if (Number.isInteger(x) && size < 1e4) return String(x);
-  if (size >= 100) return x.toFixed(1);
-  if (size >= 1) return x.toFixed(2);
-  return String(Number(x.toPrecision(3)));
+  return size >= 1000 ? x.toFixed(0) : x.toPrecision(4);
 }
 
 /** Ticks of an axis, all with the suffix of the largest one and the digits that their step needs. */
@@ -42,6 +40,14 @@ export function instants(values: number[]): string[] {
   return fixed(values).map((text) => `${text} s`);
 }
 
+/** Distances of ticks in units of memory, which halve and double: 256, 512, 768 MiB. */
+export const BINARY_STEPS = Array.from({ length: 31 }, (_, i) => 2 ** (i - 10));
+
+/** Ticks of an axis of memory: never in thousands, as the unit is the largest that fits. */
+export function sizes(values: number[]): string[] {
+  return fixed(values);
+}
+
 /** Most digits behind the point before a power of ten is shorter. */
 const MOST_DIGITS = 6;
 
@@ -61,5 +67,6 @@ export function seconds(t: number): string {
 
 /** A unit in which the largest value is easy to read, and what to divide MiB by. */
 export function memoryUnit(peakMiB: number): { unit: string; by: number } {
-  return peakMiB >= 2048 ? { unit: "GiB", by: 1024 } : { unit: "MiB", by: 1 };
+  if (peakMiB >= 1024 ** 2) return { unit: "TiB", by: 1024 ** 2 };
+  return peakMiB >= 1024 ? { unit: "GiB", by: 1024 } : { unit: "MiB", by: 1 };
 }

@@ -313,12 +313,12 @@ export class Heatmap {
       const middle = TOP + (r + 0.5 - r0) * perRow;
       if (r % every === 0 && middle < TOP + area.height) g.fillText(this.spec.short[r] ?? "", LEFT - 5, middle, LEFT - 8);
     }
+    g.textAlign = "center";
     g.textBaseline = "top";
     const at = ticks(t0, t1, Math.max(2, Math.floor(area.width / 70)));
     const labels = instants(at);
     at.forEach((t, i) => {
       const x = LEFT + ((t - t0) / (t1 - t0)) * area.width;
-      g.textAlign = x > LEFT + area.width - 12 ? "right" : "center";
       g.fillRect(x, TOP + area.height, 1, 4);
       g.fillText(labels[i] ?? "", x, TOP + area.height + 7);
     });

@@ -141,8 +141,8 @@ export class Section {
     return [el("h3", {}, title), el("p", { class: "note" }, explain), ...extra, el("div", { class: "grid" }, ...panels)];
   }
 
-  private chart(title: string, unit: string, lines: ChartLine[], top?: number): HTMLElement {
-    const spec = top === undefined ? { title, unit, lines } : { title, unit, lines, top };
+  private chart(title: string, unit: string, lines: ChartLine[], more: { top?: number; memory?: boolean } = {}): HTMLElement {
+    const spec = { title, unit, lines, ...more };
     const chart = new Chart(spec, this.timeline);
     this.parts.push(chart);
     return chart.element;
@@ -166,7 +166,7 @@ export class Section {
       "Memory on each node",
       "How much memory of the workload each node held. Lines that part are pages that moved, or were allocated elsewhere.",
       names.length > 1 ? [el("div", { class: "controls" }, pick)] : [],
-      panels.map((p) => this.chart(this.kernel(p.run), unit, this.nodeLines(p.run, p.nodes.map(scale), w), top)),
+      panels.map((p) => this.chart(this.kernel(p.run), unit, this.nodeLines(p.run, p.nodes.map(scale), w), { top, memory: true })),
     );
   }
 
@@ -219,7 +219,7 @@ export class Section {
     const panels: HTMLElement[] = [];
     if (has("numa_hint_faults") && has("numa_hint_faults_local")) {
       const share = (r: Run) => localShare(rate(r, "numa_hint_faults_local"), rate(r, "numa_hint_faults"));
-      panels.push(this.chart("Local-fault share", "% of hint faults", lines(share), SHARE_TOP));
+      panels.push(this.chart("Local-fault share", "% of hint faults", lines(share), { top: SHARE_TOP }));
     }
     for (const [name, title, unit] of ACTIVITY) {
       if (has(name)) panels.push(this.chart(title, unit, lines((r) => rate(r, name))));
@@ -248,7 +248,7 @@ export class Section {
       const known = GROUPS[name] ?? { title: name, explain: "As it was recorded." };
       const left = Math.max(0, ...of.map((x) => x.group.left_out));
       const note = left > 0 ? [el("p", { class: "note" }, `${left} columns with lower peaks are not drawn.`)] : [];
-      const panels = of.map((x) => this.chart(this.kernel(x.run), x.group.unit, this.groupLines(name, x.run, x.group.lines, w), top));
+      const panels = of.map((x) => this.chart(this.kernel(x.run), x.group.unit, this.groupLines(name, x.run, x.group.lines, w), { top }));
       return this.block(known.title, known.explain, note, panels);
     });
   }

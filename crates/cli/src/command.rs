@@ -246,13 +246,15 @@ fn message(args: &[OsString], e: &clap::Error) -> String {
             String::new(),
         ),
     };
+    let unknown = of(ContextKind::InvalidSubcommand);
     let near = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .into_iter()
         .map(of)
         .find(|s| !s.is_empty())
         // Of several names the parser gives the likest last.
         .map(|s| s.rsplit(", ").next().unwrap_or(&s).to_string())
-        .or_else(|| nearest(&of(ContextKind::InvalidSubcommand), verbs.split(", ")))
+        // Nothing is near to no name.
+        .or_else(|| if unknown.is_empty() { None } else { nearest(&unknown, verbs.split(", ")) })
         .map(|name| format!("; did you mean `{name}`?"));
     let expected = if expected.is_empty() { expected } else { format!("; expected {expected}") };
     format!("command line: {what}{expected}{}", near.unwrap_or_default())
@@ -360,6 +362,7 @@ mod tests {
         ] {
             let message = refused(line);
             assert!(message.contains(part), "{line}: {message}");
+            assert!(!message.contains("did you mean ``"), "{line}: {message}");
         }
     }
 }

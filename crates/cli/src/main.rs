@@ -16,10 +16,12 @@ mod guest;
 mod interrupt;
 mod logs;
 mod options;
+mod programs;
 mod progress;
 mod real;
 mod records;
 mod sources;
+mod unlike;
 mod verb;
 
 use failure::{Done, Failure};

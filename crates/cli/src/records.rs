@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::{note, Exit, Failure};
+use crate::unlike::{unlike, Unlike};
 use numalab_model::record::{self, Manifest, Outcome, Record, Status, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
@@ -138,20 +139,23 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
     columns::apply(&mut comparison, &context.columns);
     comparison.origin = Some(origin(store, &runs));
     comparison.axes.push(("machine".into(), machines.join(", ")));
-    let unlike = unlike(&names, &kernels, &runs);
-    for (workload, text) in &unlike {
-        comparison.workloads[*workload].warnings.push(text.clone());
+    let unlike = unlike(names.len(), &kernels, &runs);
+    for u in &unlike {
+        let w = &mut comparison.workloads[u.workload];
+        w.warnings.push(u.text.clone());
+        w.unlike.resize(kernels.len(), None);
+        w.unlike[u.kernel] = Some(u.what.clone());
     }
     for (index, (w, (missing, all))) in comparison.workloads.iter_mut().zip(gaps).enumerate() {
         w.notes = notes(index, &unlike, (missing, all), &runs);
     }
-    let unlike = unlike.into_iter().map(|(w, text)| format!("numalab: {}: {text}", names[w])).collect();
+    let unlike = unlike.into_iter().map(|u| format!("numalab: {}: {}", names[u.workload], u.text)).collect();
     Ok(Loaded { comparison, missing, unlike, runs })
 }
 
 /// What [`Loaded::remarks`] says, of one workload alone and of each of its runs.
-fn notes(workload: usize, unlike: &[(usize, String)], (missing, all): (usize, usize), runs: &[Run]) -> Vec<String> {
-    let unlike = unlike.iter().filter(|(of, _)| *of == workload).map(|(_, text)| text.clone());
+fn notes(workload: usize, unlike: &[Unlike], (missing, all): (usize, usize), runs: &[Run]) -> Vec<String> {
+    let unlike = unlike.iter().filter(|u| u.workload == workload).map(|u| u.text.clone());
     let ended = runs.iter().filter(|r| r.workload == workload).filter_map(ended);
     unlike.chain((missing > 0).then(|| no_record(missing, all))).chain(ended).collect()
 }
@@ -182,48 +186,6 @@ fn origin(store: &Store, runs: &[Run]) -> Origin {
 
 /// Title of an experiment that was given on the command line.
 pub const AD_HOC: &str = "given on the command line";
-
-/// Columns that cannot be compared with the first of their block: by workload, what differs between two runs of one
-/// seed.
-fn unlike(names: &[String], kernels: &[&str], runs: &[Run]) -> Vec<(usize, String)> {
-    let mut out = Vec::new();
-    for workload in 0..names.len() {
-        let of = |kernel: usize| runs.iter().filter(move |r| (r.workload, r.kernel) == (workload, kernel));
-        let Some(first) = (0..kernels.len()).find(|k| of(*k).next().is_some()) else { continue };
-        for kernel in first + 1..kernels.len() {
-            let pairs = of(kernel).filter_map(|r| Some((of(first).find(|f| seed(f) == seed(r))?, r)));
-            let differs = pairs.filter_map(|(f, r)| difference(f, r)).next();
-            out.extend(differs.map(|what| {
-                let (kernel, first) = (kernels[kernel], kernels[first]);
-                (workload, format!("{kernel} is not comparable with {first}: {what}; `numalab run` again for both"))
-            }));
-        }
-    }
-    out
-}
-
-fn seed(run: &Run) -> u64 {
-    run.manifest.plan.seed
-}
-
-/// What two runs differ in besides their kernel; `None` if nothing.
-fn difference(a: &Run, b: &Run) -> Option<String> {
-    let (a, b) = (&a.manifest.plan, &b.manifest.plan);
-    if a.machine.sha256 != b.machine.sha256 {
-        return Some(format!("another machine is called {} there", a.machine.name));
-    }
-    if a.workload.sha256 == b.workload.sha256 {
-        return None;
-    }
-    let value = |of: &[(String, String)], name: &str| of.iter().find(|p| p.0 == name).map(|p| p.1.clone());
-    let (old, new) = (&a.workload.params, &b.workload.params);
-    let all = numalab_report::order::unique(old.iter().chain(new).map(|p| p.0.as_str()));
-    let changed = all.into_iter().filter(|name| value(old, name) != value(new, name));
-    let shown = |v: Option<String>| v.unwrap_or_else(|| "absent".into());
-    let changed: Vec<_> =
-        changed.map(|name| format!("{name} is {}, not {}", shown(value(new, name)), shown(value(old, name)))).collect();
-    Some(if changed.is_empty() { "the workload's file has changed".into() } else { changed.join(", ") })
-}
 
 fn baseline_index(kernels: &[&str], place: &str, name: &str) -> Result<usize, SpecError> {
     kernels.iter().position(|k| *k == name).ok_or_else(|| {

@@ -96,6 +96,8 @@ fn of_several_machines_each_is_named_where_it_belongs() {
     lab.ok("report d");
     let page = std::fs::read_to_string(lab.path("d/report.html")).unwrap();
     assert!(page.contains("<h1>Is 6.3 better than off on 2 workloads on 2 machines?</h1>"));
+    let two = "sweep (loops = 3, size = 16MiB, workers = 2), other (";
+    assert!(page.contains(two), "of the same parameters a workload is named once");
     for place in ["sweep on 2x1x2x1", "other on 2x1x2x1", "sweep on 1x1x2x1", "other on 1x1x2x1"] {
         assert!(page.contains(&format!("<b>{place}</b> <span>")), "{place}");
     }
@@ -184,6 +186,37 @@ fn a_bound_that_is_passed_ends_with_1_and_names_the_row() {
         let ended = lab.args(&["compare", "d", "--fail-if", bound]);
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "a bound that tests nothing must not pass");
         assert!(ended.err.contains(part), "{}", ended.err);
+    }
+}
+
+#[test]
+fn columns_of_different_work_have_no_winner() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    let line = |kernel: &str, loops: u32| {
+        format!("{QUICK} --kernel {kernel} --iterations 2 --param loops={loops} --param workers=1 --out d")
+    };
+    lab.ok(&line("off", 7000));
+    lab.ok(&line("6.3", 9000));
+    let verdict = "Cannot tell 6.3 from off: different work, as loops is 9000, not 7000.";
+    let text = lab.ok("compare d --tests").out;
+    assert!(text.contains(&format!("\nsweep: {}\n", verdict.trim_end_matches('.'))), "{text}");
+    assert!(text.contains("≠ behind the runs: different work"), "{text}");
+    let c = json(&lab.ok("compare d --json").out);
+    assert!(c["tests"].as_array().unwrap().iter().all(|t| t["different_work"] == true), "{c}");
+    lab.ok("report d");
+    let page = std::fs::read_to_string(lab.path("d/report.html")).unwrap();
+    assert!(page.contains(&format!("<p class=\"unknown\">{verdict}</p>")), "the headline");
+    assert!(!page.contains("6.3 against off, per run: "), "nor is there a cost to compare");
+    assert!(!page.contains("class=\"better\"") && !page.contains("class=\"worse\""), "no bar is coloured");
+    let values = |loops: u32| format!("sweep (loops = {loops}, size = 16MiB, workers = 1)");
+    let workload = format!("<dd>{} with off, {} with 6.3</dd>", values(7000), values(9000));
+    assert!(page.contains(&workload), "each kernel's parameters");
+    // No bound is kept by figures of other work.
+    for bound in ["elapsed > +3%", "elapsed > 100x"] {
+        let ended = lab.args(&["compare", "d", "--fail-if", bound]);
+        let said = format!("sweep elapsed on 6.3: `{bound}` is not tested: different work, as loops is 9000, not 7000");
+        assert!(ended.code == 1 && ended.err.contains(&said), "{ended:?}");
     }
 }
 

@@ -252,3 +252,20 @@ fn a_dash_means_standard_output() {
     }
     assert!(!lab.path("-").exists());
 }
+
+#[test]
+fn a_workload_that_follows_the_machine_is_named_with_it() {
+    let lab = Lab::new();
+    let sweep = SWEEP.replace("workers = { value = 2,", "workers = { value = \"cpus\",");
+    lab.write("sweep.toml", &sweep);
+    lab.ok("run --machine 2x1x2x1,1x1x2x1 --workload sweep.toml --kernel off,6.3 --out d");
+    lab.ok("report d");
+    let page = fs::read_to_string(lab.path("d/report.html")).unwrap();
+    let on = |workers: u32, machine: &str| format!("sweep (loops = 3, size = 16MiB, workers = {workers}) on {machine}");
+    let want = format!("<dt>Workload</dt><dd>{}, {}</dd>", on(4, "2x1x2x1"), on(2, "1x1x2x1"));
+    assert!(
+        page.contains(&want),
+        "{}",
+        page.split("<dt>Workload</dt>").nth(1).unwrap().split("</div>").next().unwrap()
+    );
+}

@@ -335,9 +335,33 @@ fn columns_of_different_work_are_named_with_what_differs() {
     assert!(!ended.err.contains("loops is"), "{}", ended.err);
     lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d"));
     assert!(!lab.ok("compare d").err.contains("not comparable"), "both ran the same again");
-    // Another number of runs is no other work: only runs of one seed are held against each other.
+    // Another number of runs is no other work.
     let ended = lab.ok(&format!("{QUICK} --kernel 6.1 --seed 2 --out d"));
     assert!(!ended.err.contains("not comparable"), "{}", ended.err);
+}
+
+#[test]
+fn columns_without_a_common_seed_are_held_against_each_other_too() {
+    let lab = lab();
+    lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d"));
+    let at = |kernel: &str, more: &str| lab.ok(&format!("{QUICK} --kernel {kernel} --seed 5 {more} --out d")).err;
+    let err = at("6.7", "--iterations 2 --param loops=9");
+    assert!(err.contains("sweep: 6.7 is not comparable with 6.3: loops is 9, not 3"), "{err}");
+    assert!(!at("6.7", "--iterations 2").contains("not comparable"), "another seed is no other work");
+    lab.write("sweep.toml", &SWEEP.replace("cost = \"1ns\"", "cost = \"2ns\""));
+    let err = at("6.7", "");
+    assert!(err.contains("6.7 is not comparable with 6.3: the workload's file has changed"), "{err}");
+    assert!(!lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d")).err.contains("not comparable"));
+    // What follows the seed is no other work, whether a region or a parameter does.
+    let sized = SWEEP.replace("size = \"size\"", "size = \"size * (1 + seed % 3)\"");
+    let odd = "[params]\nodd = { value = \"seed % 3\", about = \"Odd\" }";
+    let counted = SWEEP.replace("[params]", odd).replace("count = \"loops\"", "count = \"loops + odd\"");
+    for (name, text, iterations) in [("region", sized, 1), ("param", counted, 2)] {
+        lab.write("sweep.toml", &text);
+        lab.ok(&format!("{QUICK} --kernel off --iterations {iterations} --out {name}"));
+        let ended = lab.ok(&format!("{QUICK} --kernel 6.3 --seed 6 --iterations {iterations} --out {name}"));
+        assert!(!ended.err.contains("not comparable"), "{name}: {}", ended.err);
+    }
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub struct Assessment {
     pub detectable_percent: Option<f64>,
     /// A run on one of the two was too short for balancing to act, so that no verdict follows from the figures.
     pub too_short: bool,
+    /// In what the kernel did other work than the baseline: then no verdict follows either.
+    pub unlike: Option<String>,
     /// Every run of both, at least two a side, gave the same number: there is nothing to test, and nothing differs.
     pub same: bool,
 }
@@ -52,6 +54,10 @@ impl Assessment {
     /// Whether both sides have a run, so that there is something to compare.
     pub fn has_runs(&self) -> bool {
         self.runs.0 > 0 && self.runs.1 > 0
+    }
+    /// Whether the figures can be judged: of runs that were too short, or did different work, a test says nothing.
+    pub fn tells(&self) -> bool {
+        !self.too_short && self.unlike.is_none()
     }
 }
 
@@ -90,6 +96,7 @@ fn one(c: &Comparison, w: &Workload, m: &Metric, kernel: usize) -> Assessment {
         ratio_interval: enough.then(|| bootstrap_ratio(base, col, 1.0 - LEVEL, ROUNDS, SEED)).flatten(),
         detectable_percent: detectable.map(|(d, (base, _))| 100.0 * d / base.abs()),
         too_short: w.too_short(c.baseline) || w.too_short(kernel),
+        unlike: w.unlike(kernel).map(str::to_string),
         same: enough && equal,
     }
 }

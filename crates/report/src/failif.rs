@@ -7,7 +7,7 @@
 
 use numalab_model::spec::SpecError;
 
-use crate::data::{Comparison, Metric};
+use crate::data::{Comparison, Metric, Workload};
 use crate::json::every_metric;
 
 /// What messages call the place of a bound.
@@ -30,7 +30,7 @@ pub struct FailIf {
 pub struct Checked {
     /// Kernels beyond it, in print order.
     pub failures: Vec<Failure>,
-    /// Workloads and kernels it could not be tested on, because no run completed: no pass either.
+    /// Workloads and kernels it could not be tested on, as no run completed or they did different work: no pass either.
     pub untested: Vec<String>,
 }
 
@@ -115,12 +115,13 @@ impl FailIf {
             for m in every_metric(w).iter().filter(|m| m.name == self.metric) {
                 for k in c.others() {
                     let (Some(base), Some(value)) = (mean(m, c.baseline), mean(m, k)) else {
-                        let ended = |k: usize| w.runs_of(k).total > 0 && w.runs_of(k).completed() == 0;
-                        let lost = [c.baseline, k].into_iter().find(|k| ended(*k)).and_then(|k| c.kernels.get(k));
-                        out.untested
-                            .extend(lost.map(|kernel| self.untested(&w.name, &c.kernels[k].name, &kernel.name)));
+                        out.untested.extend(lost(c, w, k).map(|why| self.untested(c, w, k, &why)));
                         continue;
                     };
+                    if let Some(what) = w.unlike(k) {
+                        out.untested.push(self.untested(c, w, k, &format!("different work, as {what}")));
+                        continue;
+                    }
                     tested += 1;
                     if self.beyond(value, base) {
                         out.failures.push(self.failure(c, &w.name, m, k, (base, value)));
@@ -134,8 +135,9 @@ impl FailIf {
         Ok(out)
     }
 
-    fn untested(&self, workload: &str, kernel: &str, lost: &str) -> String {
-        format!("{workload} {} on {kernel}: `{}` is not tested: no run of {lost} completed", self.metric, self.text)
+    fn untested(&self, c: &Comparison, w: &Workload, kernel: usize, why: &str) -> String {
+        let kernel = &c.kernels[kernel].name;
+        format!("{} {} on {kernel}: `{}` is not tested: {why}", w.name, self.metric, self.text)
     }
 
     fn beyond(&self, value: f64, base: f64) -> bool {
@@ -161,7 +163,7 @@ impl FailIf {
     }
 
     fn nothing_tested(&self, c: &Comparison) -> SpecError {
-        let named = |w: &&crate::data::Workload| self.workload.as_ref().is_none_or(|n| *n == w.name);
+        let named = |w: &&Workload| self.workload.as_ref().is_none_or(|n| *n == w.name);
         if let (Some(name), None) = (&self.workload, c.workloads.iter().find(named)) {
             let e = error(self.metric_column, &format!("no workload `{name}`"), "a workload of this comparison");
             return e.near(name, c.workloads.iter().map(|w| w.name.as_str()));
@@ -175,6 +177,13 @@ impl FailIf {
         let e = error(self.metric_column, &what, "a metric, derived column or counter of this comparison");
         e.near(&self.metric, metrics.iter().map(|m| m.name.as_str()))
     }
+}
+
+/// Why there is no figure of a kernel beside the baseline's; `None` where runs completed without it.
+fn lost(c: &Comparison, w: &Workload, kernel: usize) -> Option<String> {
+    let ended = |k: &usize| w.runs_of(*k).total > 0 && w.runs_of(*k).completed() == 0;
+    let lost = [c.baseline, kernel].into_iter().find(ended)?;
+    Some(format!("no run of {} completed", c.kernels.get(lost)?.name))
 }
 
 /// The mean that tables show; 0 of a rate that is 0 in some run, as its harmonic mean nears that, so that a bound sees it.
@@ -213,7 +222,7 @@ fn error(column: usize, what: &str, expected: &str) -> SpecError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Counter, Kernel, Runs, Workload};
+    use crate::data::{Counter, Kernel, Runs};
 
     fn comparison() -> Comparison {
         let w = Workload {
@@ -289,6 +298,17 @@ mod tests {
         c.workloads[0].runs = vec![ended; 3];
         let got = bound.check(&c).unwrap();
         assert_eq!((got.failures.len(), got.untested.len()), (0, 2), "{:?}", got.untested);
+    }
+
+    #[test]
+    fn a_kernel_that_did_different_work_passes_no_bound() {
+        let mut c = comparison();
+        c.workloads[0].unlike = vec![None, Some("loops is 9, not 3".into()), None];
+        for bound in ["elapsed > +3%", "elapsed > +500%"] {
+            let got = FailIf::parse(bound).unwrap().check(&c).unwrap();
+            let want = format!("numa01 elapsed on b: `{bound}` is not tested: different work, as loops is 9, not 3");
+            assert_eq!((got.failures.len(), got.untested), (0, vec![want]));
+        }
     }
 
     #[test]

@@ -70,6 +70,29 @@ pub fn readable(x: f64) -> String {
     }
 }
 
+/// A measured figure for people: four significant digits, trailing zeros too, and all digits before the point.
+pub fn significant(x: f64) -> String {
+    // Rounded first: 9.9999 has one digit more before the point than it seems.
+    let scientific = format!("{x:.3e}");
+    let exponent = scientific.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok()).unwrap_or(0);
+    if x == 0.0 || !x.is_finite() {
+        return format!("{x:.0}");
+    }
+    if exponent < -4 {
+        return general(x, 4);
+    }
+    let decimals = (3 - exponent).max(0) as usize;
+    format!("{x:.decimals$}")
+}
+
+/// The unit in which figures up to `largest`, given in `unit`, are easy to read, and what to divide them by: MiB become
+/// GiB from 1024 on, everything else stays.
+pub fn unit_for(unit: &str, largest: f64) -> (&str, f64) {
+    let larger = [("TiB", 1024.0 * 1024.0), ("GiB", 1024.0)];
+    let fits = larger.into_iter().find(|(_, by)| unit == "MiB" && largest.abs() >= *by);
+    fits.unwrap_or((unit, 1.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +125,20 @@ mod tests {
         assert_eq!(general_signed(123_456.0, 2), "+1.2e+05");
         assert_eq!(general_signed(-123_456.0, 2), "-1.2e+05");
         assert_eq!(general(0.0, 4), "0");
+    }
+
+    #[test]
+    fn a_figure_has_four_significant_digits() {
+        let got =
+            [0.0, 12_345.6, 1234.5, 123.45, 12.345, 9.9999, 1.234, 0.5, 0.012_345, 0.000_012_345].map(significant);
+        assert_eq!(got, ["0", "12346", "1234", "123.5", "12.35", "10.00", "1.234", "0.5000", "0.01235", "1.234e-05"]);
+        assert_eq!(significant(-1.5), "-1.500");
+    }
+
+    #[test]
+    fn mebibytes_are_counted_in_1024() {
+        let got = [("MiB", 1000.0), ("MiB", 11_330.0), ("MiB", 4e6), ("pages", 1e9)].map(|(u, x)| unit_for(u, x));
+        assert_eq!(got, [("MiB", 1.0), ("GiB", 1024.0), ("TiB", 1_048_576.0), ("pages", 1.0)]);
     }
 
     #[test]

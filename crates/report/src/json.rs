@@ -10,7 +10,7 @@
 //! Figures are of completed runs; `runs` counts those and the others. Metrics are elapsed, user, system, blocked, every
 //! score, every derived column, every counter and every skip reason, per run. `tests` holds, for every time and score on
 //! every other kernel, the probabilities, the interval of the ratio and the change that would have been seen, all of arithmetic
-//! means, and whether runs were too short to tell. `notes` are what the command says of the workload on standard error.
+//! means, and whether runs were too short to tell or did different work. `notes` are what the command says of the workload on standard error.
 //! `mean` is arithmetic; `hmean` is the harmonic mean where tables and sentences have that, of rates, else null. `ratio` is
 //! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is null for a single run.
 //! Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
@@ -79,6 +79,7 @@ struct JsonTest {
     ratio_high: Option<f64>,
     detectable_percent: Option<f64>,
     too_short: bool,
+    different_work: bool,
 }
 
 impl JsonTest {
@@ -93,6 +94,7 @@ impl JsonTest {
             ratio_high: finite(a.ratio_interval.map(|i| i.high)),
             detectable_percent: finite(a.detectable_percent),
             too_short: a.too_short,
+            different_work: a.unlike.is_some(),
             workload: a.workload,
             metric: a.metric,
             kernel: a.kernel,

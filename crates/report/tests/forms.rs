@@ -112,6 +112,7 @@ fn json_and_csv_have_both_means_of_a_rate_and_say_what_the_command_says() {
     w.metrics = vec![Metric::new("ops", "ops/s", true, vec![vec![500.0, 505.0, 495.0], vec![300.0, 420.0, 900.0]])];
     w.counters[1].samples[0] = vec![0.0; 3];
     w.too_short = vec![false, true];
+    w.unlike = vec![None, Some("loops is 9, not 3".into())];
     w.notes = vec!["6.7 is not comparable with 6.1".into()];
     w.name = "numa01 on x".into();
     w.machine = Some("x".into());
@@ -121,6 +122,7 @@ fn json_and_csv_have_both_means_of_a_rate_and_say_what_the_command_says() {
     assert_eq!((&w["name"], &w["program"], &w["machine"]), (&json!("numa01 on x"), &json!("numa01"), &json!("x")));
     assert_eq!(w["notes"], json!(["6.7 is not comparable with 6.1"]));
     assert_eq!(value["tests"][0]["too_short"], json!(true));
+    assert_eq!(value["tests"][0]["different_work"], json!(true));
     let of = |name: &str| w["metrics"].as_array().unwrap().iter().find(|m| m["name"] == name).unwrap();
     let ops = &of("ops")["kernels"]["6.7"];
     assert_eq!((ops["mean"].as_f64(), ops["ratio"].as_f64()), (Some(540.0), Some(1.08)));
@@ -479,6 +481,13 @@ fn columns_of_different_numbers_of_runs_are_per_run() {
     assert!(
         markdown::report(&c, &Default::default(), true).contains("| Ops/run NUMA hint faults | 4000.00 | 8000.00 |")
     );
+    // Captions say what the figures are, and only that.
+    let caption = |c: &Comparison| {
+        let page = html::render(&html::Input::new("x", c));
+        page.split("Duration <span").nth(1).unwrap().split("</p>").next().unwrap().to_string()
+    };
+    assert!(caption(&c).contains("Seconds of one completed run on average"), "{}", caption(&c));
+    assert!(caption(&comparison()).ends_with(">Seconds of all completed runs of a kernel together, all threads."));
     // A column without any is a dash and leaves the others as they are.
     let text = mmtests::report(&nothing_completed(1), &Default::default());
     assert_eq!(row(&text, "Duration Elapsed"), "Duration Elapsed 36.00 -");

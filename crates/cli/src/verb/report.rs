@@ -4,6 +4,7 @@ use crate::context::named;
 use crate::context::Context;
 use crate::failure::{note, Done, Failure};
 use crate::options;
+use crate::programs;
 use crate::records::{self, Loaded, Series};
 use crate::sources;
 use crate::verb::compare::Star;
@@ -121,15 +122,11 @@ fn facts(loaded: &Loaded, origin: &Origin, plans: &[&Plan]) -> Vec<(String, Stri
         "vm" => "vm: real kernels under emulation; times are not real".to_string(),
         other => other.to_string(),
     };
-    let params = |p: &Plan| {
-        let list: Vec<String> = p.workload.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-        format!("{} ({})", p.workload.name, if list.is_empty() { "no parameters".into() } else { list.join(", ") })
-    };
     let fact = |name: &str, value: String| (name.to_string(), value);
     let mut all = vec![
         fact("Backend", every(&backend)),
         fact("Machine", every(&|p| p.machine.name.clone())),
-        fact("Workload", every(&params)),
+        fact("Workload", programs::line(plans)),
         fact("Runs", runs(loaded)),
         fact("Seeds", origin.seed_list()),
         fact("Version", every(&|p| made_by(&p.backend, &p.version))),

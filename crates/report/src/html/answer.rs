@@ -5,9 +5,9 @@
 use super::glossary::Glossary;
 use super::markup::Html;
 use super::verdict::{findings, growth, headline, judged, more_than_headline, question, Call, Finding};
-use super::{config, reasons, Input};
+use super::{config, fold, reasons, Input};
 use crate::data::{Comparison, Metric, Workload};
-use crate::format::readable;
+use crate::format::{readable, significant, unit_for};
 use crate::json::every_metric;
 use crate::legend;
 use numalab_stats::{describe, percent, Better, Mean};
@@ -45,11 +45,7 @@ pub fn render(input: &Input<'_>, glossary: &Glossary) -> Html {
         .raw("</p><h1>")
         .text(&question(c))
         .raw("</h1>");
-    h.raw("<div class=\"headline\">");
-    for (call, line) in headline(c, &all) {
-        h.element("p", &[("class", call.map_or("several", Call::class))], &line);
-    }
-    h.raw("</div>");
+    fold::headline(&mut h, c, &headline(c, &all));
     facts(&mut h, input);
     differences(&mut h, input, glossary);
     if more_than_headline(c, &all) {
@@ -104,7 +100,7 @@ fn list(h: &mut Html, c: &Comparison, findings: &[Finding]) {
     let cut = findings.len().min(MAX_FINDINGS);
     rows(h, &findings[..cut]);
     if cut < findings.len() {
-        h.raw("<details class=\"more\"><summary>").show(findings.len() - cut).raw(" more measurements</summary>");
+        h.raw("<details class=\"more\"><summary>").count(findings.len() - cut, "more measurement").raw("</summary>");
         rows(h, &findings[cut..]);
         h.raw("</details>");
     }
@@ -122,7 +118,7 @@ fn workload(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload, ind
         bars(h, c, m, &call);
     }
     if judged.len() > MAX_BARS {
-        h.raw("<p class=\"note\">").show(judged.len() - MAX_BARS).raw(" more measurements are in the tables.</p>");
+        h.raw("<p class=\"note\">The tables have ").count(judged.len() - MAX_BARS, "more measurement").raw(".</p>");
     }
     cpu(h, c, w);
     h.raw("</div><div>");
@@ -161,7 +157,7 @@ fn bars(h: &mut Html, c: &Comparison, m: &Metric, call: &dyn Fn(usize) -> Option
         h.raw("<div class=\"bar\"><span class=\"name\">").text(&kernel.run_name()).raw("</span>");
         h.raw("<span class=\"track\" aria-hidden=\"true\">");
         if samples.is_empty() {
-            h.raw("</span><span class=\"value\">no figure</span></div>");
+            h.raw("</span><span class=\"value\">–</span></div>");
             continue;
         }
         let mean = m.mean_of(k);
@@ -194,8 +190,8 @@ fn share(x: f64, top: f64) -> String {
 /// User, system and blocked time of a run, stacked.
 fn cpu(h: &mut Html, c: &Comparison, w: &Workload) {
     const PARTS: [&str; 3] = ["user", "system", "blocked"];
-    let mean = |name: &str, k: usize| w.metric(name).and_then(|m| describe::amean(m.of(k))).unwrap_or(0.0);
-    let total = |k: usize| PARTS.iter().map(|p| mean(p, k)).sum::<f64>();
+    let mean = |name: &str, k: usize| w.metric(name).and_then(|m| describe::amean(m.of(k)));
+    let total = |k: usize| PARTS.iter().filter_map(|p| mean(p, k)).sum::<f64>();
     let top = (0..c.kernels.len()).map(total).fold(0.0, f64::max);
     if top <= 0.0 {
         return;
@@ -206,12 +202,18 @@ fn cpu(h: &mut Html, c: &Comparison, w: &Workload) {
     for (k, kernel) in c.kernels.iter().enumerate() {
         h.raw("<div class=\"bar\"><span class=\"name\">").text(&kernel.run_name()).raw("</span>");
         h.raw("<span class=\"track stack\" aria-hidden=\"true\">");
+        if PARTS.iter().all(|p| mean(p, k).is_none()) {
+            h.raw("</span><span class=\"value\">–</span></div>");
+            continue;
+        }
         for p in PARTS {
-            h.open("i", &[("class", p), ("style", &format!("width:{}", share(mean(p, k), top)))]).close("i");
+            let width = share(mean(p, k).unwrap_or(0.0), top);
+            h.open("i", &[("class", p), ("style", &format!("width:{width}"))]).close("i");
         }
         h.raw("</span><span class=\"value\">");
         for (i, p) in PARTS.into_iter().enumerate() {
-            h.raw(if i > 0 { " <small>+</small> " } else { "" }).text(&human(mean(p, k)));
+            h.raw(if i > 0 { " <small>+</small> " } else { "" });
+            h.text(&mean(p, k).map_or_else(|| "–".to_string(), human));
             h.open("span", &[("class", "hidden")]).raw(" s ").raw(p).close("span");
         }
         h.raw("</span></div>");
@@ -224,6 +226,11 @@ fn figure<'a>(figures: &'a [Metric], name: &str) -> Option<&'a Metric> {
     figures.iter().find(|m| m.name == name && m.samples.iter().any(|s| !s.is_empty()))
 }
 
+/// Largest mean of a metric's kernels, at least 0.
+pub fn largest(m: &Metric) -> f64 {
+    m.samples.iter().filter_map(|s| describe::amean(s)).fold(0.0, f64::max)
+}
+
 /// What it cost, as sentences and as a table.
 fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
     let figures = every_metric(w);
@@ -233,12 +240,7 @@ fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
         return;
     }
     h.raw("<h3>What it cost and what changed with it</h3>");
-    let mut explained = Vec::new();
-    for k in c.others() {
-        if let Some(text) = cost_sentence(c, w, k, &figures, &mut explained) {
-            h.element("p", &[], &text);
-        }
-    }
+    cost_sentences(h, c, w, &figures);
     let label = format!("Cost per run: {}", w.name);
     h.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"").text(&label).raw("\">");
     h.raw("<table class=\"figures compact\"><thead><tr><th scope=\"col\">Mean per run</th>");
@@ -249,13 +251,14 @@ fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
     for (m, words) in present {
         h.raw("<tr><th scope=\"row\">");
         glossary.term_as(h, &m.name, words);
-        h.raw(" <small>").text(&m.unit).raw("</small></th>");
+        let (unit, by) = unit_for(&m.unit, largest(m));
+        h.raw(" <small>").text(unit).raw("</small></th>");
         let base = describe::amean(m.of(c.baseline));
         for k in 0..c.kernels.len() {
             h.raw("<td class=\"num\">");
             match describe::amean(m.of(k)) {
                 None => h.raw("–"),
-                Some(mean) => h.text(&human(mean)).raw(if k == c.baseline { "" } else { " <small>" }),
+                Some(mean) => h.text(&human(mean / by)).raw(if k == c.baseline { "" } else { " <small>" }),
             };
             if let (Some(base), Some(mean), false) =
                 (base.filter(|b| *b != 0.0), describe::amean(m.of(k)), k == c.baseline)
@@ -267,6 +270,22 @@ fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
         h.raw("</tr>");
     }
     h.raw("</tbody></table></div>");
+}
+
+/// A sentence for each kernel, folded away where they are many: the table has the same.
+fn cost_sentences(h: &mut Html, c: &Comparison, w: &Workload, figures: &[Metric]) {
+    let mut explained = Vec::new();
+    // Of different work a change is no change.
+    let alike = c.others().filter(|k| w.unlike(*k).is_none());
+    let said: Vec<String> = alike.filter_map(|k| cost_sentence(c, w, k, figures, &mut explained)).collect();
+    let many = said.len() > fold::MAX_LINES;
+    if many {
+        h.raw("<details class=\"more\"><summary>In words, for ").count(said.len(), "kernel").raw("</summary>");
+    }
+    for text in &said {
+        h.element("p", &[], text);
+    }
+    h.raw(if many { "</details>" } else { "" });
 }
 
 /// "6.7 spent 127 s in the kernel per run instead of 41.0 s, 3.1 times as much; hint faults …"
@@ -289,14 +308,15 @@ fn cost_sentence(
         let (Some(base), Some(mean)) = (describe::amean(m.of(c.baseline)), describe::amean(m.of(kernel))) else {
             continue;
         };
-        let unit = if m.unit == "faults" || m.unit.is_empty() { String::new() } else { format!(" {}", m.unit) };
+        let (unit, by) = unit_for(&m.unit, base.max(mean));
+        let unit = if unit == "faults" || unit.is_empty() { String::new() } else { format!(" {unit}") };
         let change = match percent::change(mean, base) {
             // A share is not a quantity: its growth in percent would mislead.
             _ if m.unit == "%" => String::new(),
             Some(x) if x != 0.0 => format!(", {}", growth(x)),
             _ => String::new(),
         };
-        parts.push(format!("{words} {} → {}{unit}{change}", human(base), human(mean)));
+        parts.push(format!("{words} {} → {}{unit}{change}", human(base / by), human(mean / by)));
     }
     if parts.is_empty() {
         return None;
@@ -333,7 +353,7 @@ fn notes(h: &mut Html, input: &Input<'_>) {
     h.raw("<aside class=\"notes\" aria-label=\"Notes\"><h2>Keep in mind</h2>");
     list(h, &notes[..cut]);
     if cut < notes.len() {
-        h.raw("<details class=\"more\"><summary>").show(notes.len() - cut).raw(" more notes</summary>");
+        h.raw("<details class=\"more\"><summary>").count(notes.len() - cut, "more note").raw("</summary>");
         list(h, &notes[cut..]);
         h.raw("</details>");
     }
@@ -349,17 +369,17 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-/// A figure at a glance: from 10 000 on with k, M, G, T.
+/// A figure at a glance: four significant digits, from 10 000 on with k, M, G, T.
 pub fn human(x: f64) -> String {
     for (from, one, suffix) in [(1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")] {
         if x.abs() >= from {
-            return format!("{}\u{a0}{suffix}", readable(x / one));
+            return format!("{}\u{a0}{suffix}", significant(x / one));
         }
     }
     if x.fract() == 0.0 {
         return format!("{x:.0}");
     }
-    readable(x)
+    significant(x)
 }
 
 #[cfg(test)]
@@ -371,7 +391,22 @@ mod tests {
     fn figures_at_a_glance() {
         let got = [150_531_983.0, 12_345.0, 9_999.0, 0.5, -2.0e9, 0.0].map(human);
         assert_eq!([0.369_04, 1.0, 0.0123, 12.0, 0.0].map(times), ["0.37", "1.00", "0.0123", "12.00", "0.00"]);
-        assert_eq!(got, ["150.5\u{a0}M", "12.35\u{a0}k", "9999", "0.5000", "-2.00\u{a0}G", "0"]);
+        assert_eq!(got, ["150.5\u{a0}M", "12.35\u{a0}k", "9999", "0.5000", "-2.000\u{a0}G", "0"]);
+    }
+
+    #[test]
+    fn one_more_note_is_one() {
+        let folded = |n: usize| {
+            let warnings = (0..n).map(|i| format!("note {i}")).collect();
+            let w = Workload { name: "w".into(), warnings, ..Workload::default() };
+            let c = Comparison { kernels: vec![Kernel::named("a")], workloads: vec![w], ..Comparison::default() };
+            let mut h = Html::new();
+            notes(&mut h, &Input::new("x", &c));
+            h.into_string()
+        };
+        assert!(!folded(MAX_NOTES).contains("<summary>"));
+        assert!(folded(MAX_NOTES + 1).contains("<summary>1 more note</summary>"), "{}", folded(MAX_NOTES + 1));
+        assert!(folded(MAX_NOTES + 2).contains("<summary>2 more notes</summary>"));
     }
 
     #[test]
@@ -388,6 +423,26 @@ mod tests {
     }
 
     #[test]
+    fn what_no_run_measured_is_a_dash_and_never_zero() {
+        let m = |name: &str, samples: [Vec<f64>; 2]| Metric::new(name, "s", false, samples.to_vec());
+        let metrics = vec![m("user", [vec![3.0], vec![]]), m("system", [vec![0.0], vec![]])];
+        let w = Workload { name: "w".into(), metrics, ..Workload::default() };
+        let c = Comparison { kernels: ["a", "b"].map(Kernel::named).to_vec(), ..Comparison::default() };
+        let values = |h: Html| -> Vec<String> {
+            let text = h.into_string();
+            text.split("class=\"value\">").skip(1).map(|v| v.split("</div>").next().unwrap().to_string()).collect()
+        };
+        let mut h = Html::new();
+        cpu(&mut h, &c, &w);
+        let got = values(h);
+        assert!(got[0].starts_with("3<span") && got[0].contains("> 0<span") && got[0].contains("> –<span"), "{got:?}");
+        assert_eq!(got[1], "–</span>");
+        let mut h = Html::new();
+        bars(&mut h, &c, &w.metrics[0], &|_| None);
+        assert_eq!(values(h)[1], "–</span>");
+    }
+
+    #[test]
     fn cost_is_said_per_run() {
         let counter = |name: &str, a: f64, b: f64| Counter { name: name.into(), samples: vec![vec![a, a], vec![b, b]] };
         let w = Workload {
@@ -398,6 +453,10 @@ mod tests {
             ..Workload::default()
         };
         let c = Comparison { kernels: vec![Kernel::named("a"), Kernel::named("b")], ..Comparison::default() };
+        let moved = Metric::counted("numa_migrated_mib", "MiB", Better::Lower, vec![vec![512.0], vec![11_602.3]]);
+        let memory = Workload { derived: vec![moved], ..Workload::default() };
+        let got = cost_sentence(&c, &memory, 1, &every_metric(&memory), &mut Vec::new()).unwrap();
+        assert!(got.contains("memory migrated 0.5000 → 11.33 GiB, 22.66 times as much"), "{got}");
         let got = cost_sentence(&c, &w, 1, &every_metric(&w), &mut Vec::new()).unwrap();
         let want = "b against a, per run: system time 41 → 123 s, 3.00 times as much; hint faults 1000 → 500, 50.0 % \
                     lower. The reason whose count changed most: skip.pid_inactive 10 → 90. The scanner passed over a mapping that ";

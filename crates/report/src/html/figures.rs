@@ -1,9 +1,10 @@
 //! Every figure of the JSON form, to look up: mean, spread, number of runs and ratio of every metric on every kernel.
 
-use super::answer::{human, times};
+use super::answer::{human, largest, times};
 use super::glossary::Glossary;
 use super::markup::Html;
 use crate::data::Comparison;
+use crate::format::unit_for;
 use crate::json::{every_metric, Figures};
 
 /// The section; the script filters its rows.
@@ -27,9 +28,10 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
         for m in &metrics {
             h.open("tr", &[("data-metric", &m.name)]).raw("<th scope=\"row\">");
             glossary.term(&mut h, &m.name);
-            h.raw("</th>").element("td", &[], &m.unit);
+            let (unit, by) = unit_for(&m.unit, largest(m));
+            h.raw("</th>").element("td", &[], unit);
             for k in 0..c.kernels.len() {
-                cell(&mut h, &Figures::new(m, k, c.baseline), k == c.baseline);
+                cell(&mut h, &Figures::new(m, k, c.baseline), (&m.unit, by), k == c.baseline);
             }
             h.raw("</tr>");
         }
@@ -38,16 +40,18 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
     h
 }
 
-fn cell(h: &mut Html, f: &Figures, baseline: bool) {
+/// A cell; figures are of `unit` and shown divided by `by`.
+fn cell(h: &mut Html, f: &Figures, (unit, by): (&str, f64), baseline: bool) {
     let Some(mean) = f.mean else {
-        h.raw("<td class=\"num\">no figure</td>");
+        h.raw("<td class=\"num\">–</td>");
         return;
     };
     // The exact figure, for programs and as a tooltip.
     let exact = mean.to_string();
-    h.open("td", &[("class", "num"), ("data-mean", &exact), ("title", &exact)]);
-    h.raw("<span class=\"v\">").text(&human(mean)).raw("</span>");
-    let spread = f.stddev.map_or_else(|| "–".to_string(), human);
+    let title = format!("{exact} {unit}");
+    h.open("td", &[("class", "num"), ("data-mean", &exact), ("title", title.trim_end())]);
+    h.raw("<span class=\"v\">").text(&human(mean / by)).raw("</span>");
+    let spread = f.stddev.map_or_else(|| "–".to_string(), |sd| human(sd / by));
     h.raw(" <small>± ").text(&spread).raw(", n ").show(f.n);
     if let (Some(ratio), false) = (f.ratio, baseline) {
         h.raw(", ×").text(&times(ratio));

@@ -17,6 +17,7 @@ pub mod answer;
 pub mod bins;
 pub mod config;
 pub mod figures;
+mod fold;
 pub mod glossary;
 pub mod machine;
 pub mod markup;

@@ -8,7 +8,7 @@ use super::markup::Html;
 use super::{Input, STAR_NOTE};
 use crate::data::{Comparison, Workload};
 use crate::format::{fixed, shows};
-use crate::tables::monitor::{self, VmstatRows};
+use crate::tables::monitor::{self, Of, VmstatRows};
 use crate::tables::{comparison_tables, Cell, Row, Table, TableOptions};
 use numalab_stats::Better;
 
@@ -40,28 +40,29 @@ pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
         };
         add(title, STAR_NOTE, true, Some(table));
     }
-    add(
-        "Duration",
-        "Seconds of all completed runs of a kernel together, all threads; /run: of one on average, as kernels have different numbers.",
-        true,
-        monitor::duration(c, w, 12),
-    );
-    let ops = monitor::vmstat(c, w, VmstatRows::NonZero, true);
-    add(
-        "Ops",
-        "Growth of kernel counters over all completed runs of a kernel together (/run: over one on average), in the order and with the \
-         names of mmtests.",
-        false,
-        ops,
-    );
+    let [duration, ops, reasons] = notes(Of::workload(w));
+    add("Duration", duration, true, monitor::duration(c, w, 12));
+    add("Ops", ops, false, monitor::vmstat(c, w, VmstatRows::NonZero, true));
     add("Derived", "Figures computed from counters run by run; the mean of the runs.", false, monitor::derived(c, w));
-    add(
-        "Reasons",
-        "Skips and refusals of the simulator over all completed runs of a kernel together (/run: over one on average).",
-        false,
-        monitor::reasons(c, w, VmstatRows::NonZero),
-    );
+    add("Reasons", reasons, false, monitor::reasons(c, w, VmstatRows::NonZero));
     out
+}
+
+/// What stands below the titles of durations, counters and reasons.
+fn notes(of: Of) -> [&'static str; 3] {
+    match of {
+        Of::AllRuns => [
+            "Seconds of all completed runs of a kernel together, all threads.",
+            "Growth of kernel counters over all completed runs of a kernel together, in the order and with the names of mmtests.",
+            "Skips and refusals of the simulator over all completed runs of a kernel together.",
+        ],
+        Of::OneRun => [
+            "Seconds of one completed run on average, all threads: kernels have different numbers of completed runs.",
+            "Growth of kernel counters over one completed run on average, as kernels have different numbers of them, in the order \
+             and with the names of mmtests.",
+            "Skips and refusals of the simulator over one completed run on average, as kernels have different numbers of them.",
+        ],
+    }
 }
 
 /// Draws the tables of a workload.

@@ -4,11 +4,11 @@
 //! without a spread is not. Approach: every measurement (a score of a workload, or its elapsed time if it has none) on
 //! every kernel gets one [`Call`] from Welch's test after Holm's correction over all rows of the report
 //! ([`crate::assess`]); sentences are made of that and of nothing else. Units: those of the metrics, percent.
-//! Invariant: a call of better or worse has at least two runs a side, none of them too short for balancing to act.
+//! Invariant: a call of better or worse has at least two runs a side, none of them too short for balancing to act, all of the same work.
 
 use crate::assess::{self, Assessment, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Runs, Workload};
-use crate::format::{readable, shows};
+use crate::format::{readable, shows, significant};
 use crate::order::unique;
 use numalab_stats::{Better, Mean};
 
@@ -20,6 +20,8 @@ const BLIND_PERCENT: f64 = 5.0;
 const NOTHING_PERCENT: f64 = 0.01;
 /// Most clear differences named in the sentence of a kernel.
 const MAX_NAMED: usize = 3;
+/// Most kernels that the question names.
+const MAX_ASKED: usize = 6;
 /// A clear difference below this is called small, percent.
 const SMALL_PERCENT: f64 = 1.0;
 
@@ -32,7 +34,7 @@ pub enum Call {
     Worse,
     /// No clear difference, and one of more than a few percent would have been seen.
     Even,
-    /// Too few or too short runs, or too much spread.
+    /// Too few or too short runs, too much spread, or different work.
     CannotTell,
 }
 
@@ -134,10 +136,10 @@ fn missing(c: &Comparison, (workload, kernel): (usize, usize), m: &Metric) -> St
 
 /// What can be said of a metric whose shown mean changed by `change` percent.
 fn call(m: &Metric, a: &Assessment, change: Option<f64>) -> Call {
-    if a.same && !a.too_short {
+    if a.same && a.tells() {
         return Call::Even;
     }
-    let Some(p) = a.p_holm.filter(|_| !a.too_short) else { return Call::CannotTell };
+    let Some(p) = a.p_holm.filter(|_| a.tells()) else { return Call::CannotTell };
     if p < LEVEL && change.or(a.change_percent).is_none_or(shows) {
         if parted(a, change) {
             return Call::CannotTell;
@@ -163,6 +165,10 @@ fn parted(a: &Assessment, change: Option<f64>) -> bool {
 fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, usize), rows: usize) -> String {
     let (n0, n1) = a.runs;
     let percent = m.change_percent(at.0, at.1).or(a.same.then_some(0.0));
+    if let Some(what) = &a.unlike {
+        // Of different work a change is no change.
+        return format!("Cannot tell {name} from {base}: different work, as {what}.");
+    }
     let change = change(m, percent, at);
     if a.too_short {
         return format!("Cannot tell {name} from {base}: the runs are too short for balancing to act. {change}.");
@@ -215,7 +221,7 @@ fn runs(n: usize, kernel: &str) -> String {
 
 /// "elapsed 83.6 → 61.5 s, 26.4 % lower".
 fn change(m: &Metric, percent: Option<f64>, (base, kernel): (usize, usize)) -> String {
-    let mean = |k: usize| m.mean_of(k).map_or("–".into(), readable);
+    let mean = |k: usize| m.mean_of(k).map_or("–".into(), significant);
     let unit = if m.unit.is_empty() { String::new() } else { format!(" {}", m.unit) };
     let figures = format!("{} {} → {}{unit}", m.name, mean(base), mean(kernel));
     match percent {
@@ -344,6 +350,7 @@ pub fn question(c: &Comparison) -> String {
         [] => format!("How does {base} do{on}?"),
         [one] => format!("Is {one} better than {base}{on}?"),
         [first, second] => format!("Is {first} or {second} better than {base}{on}?"),
+        many if many.len() > MAX_ASKED => format!("Which of {} kernels is better than {base}{on}?", many.len()),
         [first @ .., last] => format!("Is {} or {last} better than {base}{on}?", first.join(", ")),
     }
 }
@@ -384,7 +391,7 @@ mod tests {
         let (c, f) = compare(samples(), false);
         assert_eq!(f[0].call, Call::Better);
         let start =
-            "6.7 beats 6.1: elapsed 10.00 → 7.50 s, 25.0 % lower. The difference is clear (p < 0.0001, 3 and 3 runs, ";
+            "6.7 beats 6.1: elapsed 10.00 → 7.500 s, 25.0 % lower. The difference is clear (p < 0.0001, 3 and 3 runs, ";
         assert!(f[0].text.starts_with(start), "{}", f[0].text);
         assert_eq!(headline(&c, &f), [(Some(Call::Better), f[0].text.clone())]);
         let (_, f) = compare(samples(), true);
@@ -396,7 +403,7 @@ mod tests {
     fn single_runs_cannot_tell_however_large_the_change() {
         let (_, f) = compare(vec![vec![10.0], vec![1.0]], false);
         assert_eq!(f[0].call, Call::CannotTell);
-        let want = "Cannot tell: 1 run of 6.1 and 1 run of 6.7 give no spread. elapsed 10.00 → 1.00 s, 90.0 % lower, which may \
+        let want = "Cannot tell: 1 run of 6.1 and 1 run of 6.7 give no spread. elapsed 10.00 → 1.000 s, 90.0 % lower, which may \
                     be chance; repeat with at least 3 runs a side.";
         assert_eq!(f[0].text, want);
         for samples in [vec![vec![65130.0], vec![65130.0]], vec![vec![0.0], vec![0.0]]] {
@@ -470,6 +477,19 @@ mod tests {
     }
 
     #[test]
+    fn different_work_has_no_winner_whatever_the_test_says() {
+        let (mut c, f) = compare(vec![vec![10.0, 10.1, 9.9], vec![7.4, 7.5, 7.6]], false);
+        assert_eq!(f[0].call, Call::Better);
+        c.workloads[0].unlike = vec![None, Some("loops is 9, not 3".into())];
+        let f = findings(&c);
+        let want = "Cannot tell 6.7 from 6.1: different work, as loops is 9, not 3.";
+        assert_eq!((f[0].call, f[0].text.as_str()), (Call::CannotTell, want));
+        assert_eq!(headline(&c, &f), [(Some(Call::CannotTell), want.to_string())]);
+        c.workloads[0].metrics[0].samples[1] = vec![10.0, 10.1, 9.9];
+        assert_eq!(findings(&c)[0].call, Call::CannotTell, "nor are they even");
+    }
+
+    #[test]
     fn a_detectable_change_of_nothing_is_not_spelled_out() {
         let (_, f) = compare(vec![vec![0.86, 0.86 + 1e-8, 0.86], vec![0.86, 0.86, 0.86 + 1e-8]], false);
         assert!(f[0].text.contains("a change of less than 0.01 % would be seen"), "{}", f[0].text);
@@ -497,7 +517,10 @@ mod tests {
         assert_eq!(f[0].call, Call::Worse);
         let (_, f) = compare(vec![vec![5.0, 5.0], vec![5.0, 5.0]], false);
         assert_eq!(f[0].call, Call::Even);
-        assert_eq!(f[0].text, "No clear difference between 6.7 and 6.1: elapsed 5.00 → 5.00 s, the same in every run.");
+        assert_eq!(
+            f[0].text,
+            "No clear difference between 6.7 and 6.1: elapsed 5.000 → 5.000 s, the same in every run."
+        );
     }
 
     #[test]
@@ -514,6 +537,8 @@ mod tests {
                     (stream copy 2.00 times as much), clearly worse in 1 (stream scale 50.0 % lower).";
         assert_eq!(headline(&c, &f), [(None, want.to_string())]);
         assert_eq!(question(&c), "Is b better than a on stream?");
+        let many = Comparison { kernels: vec![Kernel::named("a"); 9], ..c };
+        assert_eq!(question(&many), "Which of 8 kernels is better than a on stream?");
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::format::readable;
 
 /// Mark of runs that nothing can be told from.
 const TOO_SHORT: char = '!';
+/// Mark of a kernel that did other work than the baseline.
+const UNLIKE: char = '≠';
 
 /// Headings of the columns; all but the first are right-aligned.
 const HEADINGS: [&str; 9] =
@@ -48,7 +50,18 @@ pub fn table(c: &Comparison) -> String {
             "{TOO_SHORT} behind the runs: too short for balancing to act, so nothing is clear, whatever p is.\n"
         ));
     }
+    if all.iter().any(|a| a.unlike.is_some()) {
+        out.push_str(&format!(
+            "{UNLIKE} behind the runs: different work (see the notes), so nothing is clear, whatever p is.\n"
+        ));
+    }
     out
+}
+
+/// What keeps a row from being judged, behind its runs.
+fn marks(a: &Assessment) -> String {
+    let marks = [(a.too_short, TOO_SHORT), (a.unlike.is_some(), UNLIKE)];
+    marks.iter().filter(|m| m.0).map(|m| format!(" {}", m.1)).collect()
 }
 
 fn row(a: &Assessment) -> [String; 9] {
@@ -57,7 +70,7 @@ fn row(a: &Assessment) -> [String; 9] {
     [
         format!("{} {}", a.workload, a.metric),
         a.kernel.clone(),
-        format!("{}/{}{}", a.runs.0, a.runs.1, if a.too_short { format!(" {TOO_SHORT}") } else { String::new() }),
+        format!("{}/{}{}", a.runs.0, a.runs.1, marks(a)),
         match a.change_percent {
             Some(x) => format!("{x:+.2} %"),
             None if a.has_runs() => "from 0".into(),
@@ -109,7 +122,8 @@ mod tests {
             ..Workload::default()
         };
         let kernels = ["a", "b", "c"].map(Kernel::named).to_vec();
-        let got = table(&Comparison { kernels, workloads: vec![w], ..Comparison::default() });
+        let c = Comparison { kernels, workloads: vec![w], ..Comparison::default() };
+        let got = table(&c);
         let lines: Vec<&str> = got.lines().collect();
         assert!(lines[3].starts_with("w elapsed  b         3/3  +90.91 %   0.0003"), "{got}");
         assert!(lines[4].starts_with("w elapsed  c       3/3 !  +90.91 %   0.0003"), "{got}");
@@ -118,6 +132,13 @@ mod tests {
         assert!(got.contains(" –: too few runs, a baseline of 0, or the same in every run.\n"), "{got}");
         assert!(
             got.ends_with("! behind the runs: too short for balancing to act, so nothing is clear, whatever p is.\n")
+        );
+        let mut c = c;
+        c.workloads[0].unlike = vec![None, Some("loops is 9, not 3".into()), None];
+        let got = table(&c);
+        assert!(got.contains("w elapsed  b       3/3 ≠  +90.91 %   0.0003"), "{got}");
+        assert!(
+            got.ends_with("≠ behind the runs: different work (see the notes), so nothing is clear, whatever p is.\n")
         );
     }
 }

@@ -5,7 +5,7 @@
 use numalab_stats::describe;
 
 use crate::data::{Comparison, Metric, Workload};
-use crate::format::readable;
+use crate::format::{significant, unit_for};
 use crate::html::verdict::{findings, headline, Finding};
 use crate::json::every_metric;
 
@@ -49,6 +49,10 @@ fn answer(c: &Comparison, w: &Workload, kernel: usize, own: &[Finding]) -> Strin
     let at = c.others().position(|k| k == kernel).unwrap_or(0);
     let said = headline(c, own).into_iter().nth(at).map(|h| h.1).unwrap_or_default();
     let mut out = format!("{}: {}\n", w.name, short(&said));
+    if w.unlike(kernel).is_some() {
+        // Of different work a change is no change.
+        return out;
+    }
     let figures = every_metric(w);
     let costs: Vec<String> = COSTS.iter().filter_map(|cost| changed(c, &figures, *cost, kernel)).collect();
     if !costs.is_empty() {
@@ -70,8 +74,10 @@ fn changed(c: &Comparison, figures: &[Metric], (name, words): (&str, &str), kern
     if means.iter().all(|x| x.unwrap_or(0.0) == 0.0) {
         return None;
     }
-    let [base, col] = means.map(|x| x.map_or_else(|| "–".to_string(), readable));
-    Some(format!("{words} {base} → {col} {}", m.unit))
+    let largest = means.iter().flatten().copied().fold(0.0, f64::max);
+    let (unit, by) = unit_for(&m.unit, largest);
+    let [base, col] = means.map(|x| x.map_or_else(|| "–".to_string(), |x| significant(x / by)));
+    Some(format!("{words} {base} → {col} {unit}"))
 }
 
 #[cfg(test)]
@@ -94,8 +100,8 @@ mod tests {
     fn one_answer_for_each_kernel_with_what_it_cost() {
         let want = "
 In short (means of a run, off first)
-numa02: 6.12 beats off: elapsed 10.00 → 7.50 s, 25.0 % lower
-    system time 0.5000 → 2.50 s; local share of hint faults – → 60.00 %
+numa02: 6.12 beats off: elapsed 10.00 → 7.500 s, 25.0 % lower
+    system time 0.5000 → 2.500 s; local share of hint faults – → 60.00 %
 numa02: No clear difference between x and off: elapsed 10.00 → 10.00 s, the same
     system time 0.5000 → 0 s
 ";
@@ -114,6 +120,14 @@ numa02: No clear difference between x and off: elapsed 10.00 → 10.00 s, the sa
         let notes = |c: &Comparison| crate::legend::text(c, numalab_stats::star::StarRule::default());
         assert!(notes(&comparison()).contains("elapsed on x: no clear difference"));
         assert!(!notes(&c).contains("elapsed on x: no clear difference"), "{}", notes(&c));
+    }
+
+    #[test]
+    fn different_work_has_no_answer_and_no_cost() {
+        let mut c = comparison();
+        c.workloads[0].unlike = vec![None, Some("loops is 9, not 3".into()), None];
+        let want = "first)\nnuma02: Cannot tell 6.12 from off: different work, as loops is 9, not 3\nnuma02: No clear";
+        assert!(text(&c).contains(want), "{}", text(&c));
     }
 
     #[test]

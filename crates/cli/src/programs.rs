@@ -1,0 +1,88 @@
+//! Which workloads ran with which parameters, in one line for the page's heading.
+//!
+//! A workload that had other values on another machine, or with another kernel, is named once for each with where that was.
+
+use numalab_model::plan::Plan;
+use numalab_report::order::unique;
+
+/// A workload with one set of values, and where it ran with them.
+struct Program<'a> {
+    name: &'a str,
+    params: &'a [(String, String)],
+    machines: Vec<&'a str>,
+    kernels: Vec<&'a str>,
+}
+
+/// "numa02 (loops = 3) with off, numa02 (loops = 9) with 6.12".
+pub fn line(plans: &[&Plan]) -> String {
+    let all = programs(plans);
+    all.iter().map(|p| said(p, &all)).collect::<Vec<_>>().join(", ")
+}
+
+fn programs<'a>(plans: &[&'a Plan]) -> Vec<Program<'a>> {
+    let mut out: Vec<Program<'a>> = Vec::new();
+    for p in plans {
+        let (name, params) = (p.workload.name.as_str(), p.workload.params.as_slice());
+        let at = out.iter().position(|o| (o.name, o.params) == (name, params)).unwrap_or_else(|| {
+            out.push(Program { name, params, machines: Vec::new(), kernels: Vec::new() });
+            out.len() - 1
+        });
+        let own = &mut out[at];
+        add(&mut own.machines, &p.machine.name);
+        add(&mut own.kernels, &p.kernel.name);
+    }
+    out
+}
+
+fn add<'a>(list: &mut Vec<&'a str>, name: &'a str) {
+    if !list.contains(&name) {
+        list.push(name);
+    }
+}
+
+/// One of them; where it ran only as far as that tells it from others of its name.
+fn said(p: &Program<'_>, all: &[Program<'_>]) -> String {
+    let twins = || all.iter().filter(|o| o.name == p.name);
+    let place = |lead: &str, of: &dyn Fn(&Program<'_>) -> String| {
+        if unique(twins().map(of)).len() > 1 {
+            format!(" {lead} {}", of(p))
+        } else {
+            String::new()
+        }
+    };
+    let on = place("on", &|o| o.machines.join(", "));
+    let with = place("with", &|o| o.kernels.join(", "));
+    let values: Vec<String> = p.params.iter().map(|(n, v)| format!("{n} = {}", value(v))).collect();
+    let values = if values.is_empty() { "no parameters".to_string() } else { values.join(", ") };
+    format!("{} ({values}){on}{with}", p.name)
+}
+
+/// Longest text of a value that is shown as it stands.
+const SHORT: usize = 8;
+
+/// A value as people read it: one that was worked out, such as `82463372083.2B`, to four digits and in a unit that fits.
+fn value(text: &str) -> String {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let (Ok(x), true) = (number.parse::<f64>(), text.len() > SHORT) else { return text.to_string() };
+    let scales: &[(f64, &str)] = match unit {
+        "B" => &[(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB")],
+        "ns" => &[(1e9, "s"), (1e6, "ms"), (1e3, "us")],
+        "" if x.fract() != 0.0 => &[],
+        _ => return text.to_string(),
+    };
+    let (one, unit) = scales.iter().find(|(one, _)| x.abs() >= *one).copied().unwrap_or((1.0, unit));
+    format!("{} {unit}", numalab_report::format::readable(x / one)).trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_were_worked_out_are_rounded_and_others_stay() {
+        let got = ["82463372083.2B", "800MiB", "400", "123456789", "333333333.25ns", "0.8333333333333334", "first"];
+        let want = ["76.80 GiB", "800MiB", "400", "123456789", "333.3 ms", "0.8333", "first"];
+        assert_eq!(got.map(value), want);
+    }
+}

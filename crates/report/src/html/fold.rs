@@ -1,0 +1,106 @@
+//! The answer where there are many kernels: a sentence for each of 22 says less than how many win.
+//!
+//! Up to [`MAX_LINES`] kernels have their sentences at the top; of more, one sentence counts them and theirs are folded
+//! below it. Invariant: every kernel but the baseline is counted once.
+
+use super::markup::Html;
+use super::verdict::Call;
+use crate::data::Comparison;
+
+/// Most sentences at the top of the page.
+pub const MAX_LINES: usize = 6;
+/// Most kernels named in the sentence that counts them.
+const MAX_NAMES: usize = 6;
+
+/// The headline: a line for each kernel, or what they come to with the lines below it.
+pub fn headline(h: &mut Html, c: &Comparison, lines: &[(Option<Call>, String)]) {
+    h.raw("<div class=\"headline\">");
+    if lines.len() > MAX_LINES {
+        let (call, text) = counted(c, lines);
+        h.element("p", &[("class", class(call))], &text);
+        h.raw("</div><details class=\"more\"><summary>The answer for each of ").count(lines.len(), "kernel");
+        h.raw("</summary><ul class=\"findings\">");
+        for (call, line) in lines {
+            h.element("li", &[("class", class(*call))], line);
+        }
+        h.raw("</ul></details>");
+        return;
+    }
+    for (call, line) in lines {
+        h.element("p", &[("class", class(*call))], line);
+    }
+    h.raw("</div>");
+}
+
+fn class(call: Option<Call>) -> &'static str {
+    call.map_or("several", Call::class)
+}
+
+/// "22 kernels against off: 2 better than it (a, b), 20 of which nothing can be told.", with the call that all share.
+fn counted(c: &Comparison, lines: &[(Option<Call>, String)]) -> (Option<Call>, String) {
+    let (base, all) = (c.baseline_name(), lines.len());
+    if lines.iter().all(|(call, _)| *call == Some(Call::CannotTell)) {
+        return (Some(Call::CannotTell), format!("Cannot tell any of {all} kernels from {base}."));
+    }
+    let kinds = [
+        (Some(Call::Better), "better than it"),
+        (Some(Call::Worse), "worse"),
+        (None, "better in some measurements and worse in others"),
+        (Some(Call::Even), "without a clear difference"),
+        (Some(Call::CannotTell), "of which nothing can be told"),
+    ];
+    let mut parts = Vec::new();
+    let mut found = Vec::new();
+    for (call, words) in kinds {
+        let own = c.others().zip(lines).filter(|(_, line)| line.0 == call);
+        let names: Vec<&str> = own.map(|(k, _)| c.kernels[k].name.as_str()).collect();
+        if !names.is_empty() {
+            // Winners and losers are what a reader looks for.
+            let clear = !matches!(call, Some(Call::Even | Call::CannotTell));
+            parts.push(format!("{} {words}{}", names.len(), if clear { named(&names) } else { String::new() }));
+            found.push(call);
+        }
+    }
+    let shared = if found.len() == 1 { found[0] } else { None };
+    (shared, format!("{all} kernels against {base}: {}.", parts.join(", ")))
+}
+
+/// The first names in parentheses.
+fn named(names: &[&str]) -> String {
+    let more = if names.len() > MAX_NAMES { ", …" } else { "" };
+    format!(" ({}{more})", names.iter().take(MAX_NAMES).copied().collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Kernel;
+
+    fn page(calls: &[Option<Call>]) -> String {
+        let kernels = (0..=calls.len()).map(|k| Kernel::named(&format!("k{k}"))).collect();
+        let c = Comparison { kernels, ..Comparison::default() };
+        let lines: Vec<_> = calls.iter().map(|call| (*call, "Said.".to_string())).collect();
+        let mut h = Html::new();
+        headline(&mut h, &c, &lines);
+        h.into_string()
+    }
+
+    #[test]
+    fn a_handful_of_kernels_have_their_sentences_and_more_are_counted() {
+        let few = page(&[Some(Call::CannotTell); MAX_LINES]);
+        assert_eq!(
+            (few.matches("<p class=\"unknown\">Said.</p>").count(), few.contains("<details")),
+            (MAX_LINES, false)
+        );
+        let many = page(&[Some(Call::CannotTell); 22]);
+        let want = "<div class=\"headline\"><p class=\"unknown\">Cannot tell any of 22 kernels from k0.</p></div>";
+        assert!(many.starts_with(want), "{many}");
+        assert_eq!(many.matches("<li class=\"unknown\">Said.</li>").count(), 22);
+        let mut calls = vec![Some(Call::CannotTell); 8];
+        (calls[1], calls[2], calls[4]) = (Some(Call::Better), None, Some(Call::Better));
+        let want =
+            "<p class=\"several\">8 kernels against k0: 2 better than it (k2, k5), 1 better in some measurements and \
+                    worse in others (k3), 5 of which nothing can be told.</p>";
+        assert!(page(&calls).contains(want), "{}", page(&calls));
+    }
+}
