@@ -432,6 +432,11 @@ impl World<'_> {
                 if *clock >= end {
                     break;
                 }
+                let marked = self.processes[process].space.vma(id).is_marked(chunk, p);
+                if marked && self.comes_late(task, id, chunk, p, *clock) {
+                    out = Step::Stop(Pending::Resume);
+                    break;
+                }
                 let (ns, fate) = self.fault(cpu, task, id, chunk, p, write, *clock);
                 kernel_ns += ns;
                 *clock += ns;

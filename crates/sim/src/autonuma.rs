@@ -245,6 +245,7 @@ impl World<'_> {
             self.rates.copied(f.node, here, CHUNK_BYTES, ns);
             return Some(ns + self.shoot_down(cpu, task, CHUNK_PAGES) as f64);
         }
+        let waited = self.wait_for_anon_vma(task, process, f.vma, clock);
         let (node, frame) = self.processes[process].space.vma_mut(f.vma).split_huge(f.chunk);
         self.memory.split_frame(node, frame);
         self.designs.counters.thp_split += 1;
@@ -259,10 +260,23 @@ impl World<'_> {
         }
         self.rates.copied(f.node, here, moved * PAGE_BYTES, ns);
         let (vma, chunk, page_ns) = (f.vma, f.chunk, ns / CHUNK_PAGES as f64);
-        let from_ns = clock + split_ns as u64;
-        let front = Front { process, vma, chunk, from_ns, until_ns: from_ns + ns as u64, page_ns };
+        let from_ns = clock + waited + split_ns as u64;
+        let until_ns = from_ns + ns as u64;
+        let front = Front { process, vma, chunk, from_ns, until_ns, page_ns };
         self.designs.fronts.begin(front, self.now_ns);
-        Some(split_ns + ns)
+        self.designs.anon_locks.hold(process, vma, until_ns, self.now_ns);
+        Some(waited as f64 + split_ns + ns)
+    }
+
+    /// How long a thread that is about to split and move a huge page sleeps until those who move others of the mapping
+    /// are done.
+    fn wait_for_anon_vma(&mut self, task: u32, process: usize, vma: usize, clock: u64) -> u64 {
+        if !self.designs.cfg.autonuma.anon_vma_mutex {
+            return 0;
+        }
+        let waited = self.designs.anon_locks.wait_ns(process, vma, clock);
+        self.tasks[task as usize].slept_ns += waited;
+        waited
     }
 
     fn autonuma_migrate_base(&mut self, cpu: usize, task: u32, f: &Found) -> bool {

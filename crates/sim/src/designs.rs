@@ -7,6 +7,7 @@
 //! Counters have the names of mail 002 and grow where its patches put them, which differs between the two designs
 //! (designs-2012.md section 5.4).
 
+use crate::anon_lock::AnonLocks;
 use crate::copies::Copies;
 use crate::engine::World;
 use crate::event::Event;
@@ -72,6 +73,8 @@ pub struct Designs {
     pub copies: Copies,
     /// Huge pages being moved page by page.
     pub fronts: Fronts,
+    /// Mappings whose pages are being moved one after the other.
+    pub anon_locks: AnonLocks,
     /// Faults that hold the lock of their address space while they move pages.
     pub long_faults: LongFaults,
     /// Counts.
@@ -110,6 +113,7 @@ impl Designs {
             khugepaged: (kh, [0; 3], Pace::new(&kh)),
             copies: Copies::default(),
             fronts: Fronts::default(),
+            anon_locks: AnonLocks::default(),
             long_faults: LongFaults::default(),
             counters: DesignCounters::default(),
             queued: Vec::new(),

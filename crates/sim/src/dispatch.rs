@@ -43,6 +43,7 @@ impl World<'_> {
             self.leave_cpu(cpu, p);
         }
         self.cpus[cpu].task = next;
+        self.sweepers.planned(cpu);
         self.log_switch(cpu, prev, next);
         if prev.is_none() || next.is_none() {
             self.count_core(cpu, next.is_some());

@@ -270,7 +270,7 @@ impl<'a> World<'a> {
             log: Log::new(observers, machine.cpu_count(), nodes, cfg.numa_enabled()),
             moves: Vec::new(),
             due_moves: Vec::new(),
-            sweepers: crate::sweepers::Sweepers::default(),
+            sweepers: crate::sweepers::Sweepers::new(machine.cpu_count()),
             released: Vec::new(),
             shared: SharedMemory::default(),
             lru_batches: LruBatches::new(machine.cpu_count(), cfg.mm.vm.lru_batch as usize),
@@ -424,6 +424,7 @@ impl<'a> World<'a> {
         let c = &mut self.cpus[cpu];
         c.plan += 1;
         c.pending = pending;
+        self.sweepers.planned(cpu);
         self.queue.push(at_ns, Event::Cpu { cpu: cpu as u32, plan: c.plan });
     }
 

@@ -10,7 +10,7 @@ use crate::place::Placed;
 use crate::policy::page_index;
 use crate::window::Met;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{OwnPage, PageClass, PageState, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{ChunkKind, OwnPage, PageClass, PageState, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
 use numalab_kernel::numa::migrate::NodeMemory as _;
@@ -90,14 +90,21 @@ impl World<'_> {
                 match self.designs.cfg.faults {
                     Faults::Kernel => (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go),
                     Faults::AutoNuma => (self.autonuma_fault(cpu, task, &found, clock), FaultEnd::Go),
-                    Faults::SchedNuma => self.schednuma_fault(cpu, task, &found, clock),
+                    Faults::SchedNuma => self.schednuma_fault(cpu, task, &found, write, clock),
                 }
             }
             PageState::Migrating(at) => self.migrating_fault(s, at),
             PageState::ReadOnly { shared: Some(at), .. } => self.shared_write_fault(s, at),
+            PageState::ReadOnly { .. } if self.designs.cfg.faults == Faults::SchedNuma && self.is_huge(s) => {
+                (self.huge_write_fault(s, clock), FaultEnd::Go)
+            }
             PageState::ReadOnly { .. } => (self.write_fault(process, vma, chunk, page), FaultEnd::Go),
             PageState::Ready { .. } => (0, FaultEnd::Go),
         }
+    }
+
+    fn is_huge(&self, s: &Site) -> bool {
+        self.processes[s.process].space.vma(s.vma).chunk(s.chunk).kind == ChunkKind::Huge
     }
 
     /// The policy of a page as a hint fault sees it.
@@ -191,6 +198,7 @@ impl World<'_> {
                 met = self.second_hint_fault(task, f, &mut facts, clock, ns);
                 // What the other thread's fault decided is logged as its own.
                 before = self.log_before(task);
+                ns += self.sleep_behind_move(task, f, clock, clock + ns);
             }
         }
         let (sched, processes, moves) = (&mut self.sched, &self.processes, &mut self.moves);

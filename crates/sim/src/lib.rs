@@ -9,6 +9,7 @@
 //! Invariants: a run is a pure function of its inputs; see `World::check` for what holds at its end.
 
 mod access;
+mod anon_lock;
 mod autonuma;
 mod birth;
 mod charge;

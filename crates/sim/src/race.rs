@@ -52,6 +52,7 @@ impl World<'_> {
             }
             let ns = self.fill_in_vain(&Site { cpu, task, ..*s }, huge, clock + last_ns as u64);
             self.cpus[cpu].debt_ns += ns;
+            self.sweepers.delay(task, ns);
         }
         self.sweepers.coming = coming;
     }

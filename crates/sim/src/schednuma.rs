@@ -4,7 +4,7 @@ use crate::access::FaultEnd;
 use crate::copies::Copy;
 use crate::designs::Marks;
 use crate::engine::World;
-use crate::fault::Found;
+use crate::fault::{Found, Site};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp, ScanWork};
 use numalab_kernel::mm::block::NEVER;
 use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
@@ -98,7 +98,14 @@ impl World<'_> {
     }
 
     /// A hinting fault.
-    pub(crate) fn schednuma_fault(&mut self, cpu: usize, task: u32, f: &Found, clock: u64) -> (u64, FaultEnd) {
+    pub(crate) fn schednuma_fault(
+        &mut self,
+        cpu: usize,
+        task: u32,
+        f: &Found,
+        write: bool,
+        clock: u64,
+    ) -> (u64, FaultEnd) {
         self.vm.pgfault += 1;
         let process = self.tasks[task as usize].process as usize;
         let here = self.cpus[cpu].node;
@@ -145,6 +152,14 @@ impl World<'_> {
         }
         // Access is restored, and with it the entry is changed under a copy in progress.
         self.processes[process].space.vma_mut(f.vma).unmark(f.chunk, f.page);
+        if f.pages > 1 && self.designs.cfg.schednuma.huge_loses_write {
+            self.processes[process].space.vma_mut(f.vma).set_read_only(f.chunk, f.page);
+            if write {
+                // The store that caused the fault meets the read-only entry at once.
+                let s = Site { cpu, task, process, vma: f.vma, chunk: f.chunk, page: f.page, write };
+                ns += self.huge_write_fault(&s, clock + ns);
+            }
+        }
         if let Some(copy) = self.designs.copies.of_chunk(process, f.vma, f.chunk).filter(|_| copying.is_some()) {
             copy.lost = self.designs.cfg.schednuma.copies_lost;
         }
@@ -152,6 +167,26 @@ impl World<'_> {
         self.numa.counters.numa_hint_faults_local += 1;
         self.schednuma_record(task, process, f.node, u64::from(f.pages));
         (ns, FaultEnd::Go)
+    }
+
+    /// The first store to a huge page that a hint fault left read-only (`do_huge_pmd_wp_page`): `pmdp_set_access_flags`
+    /// flushes the TLBs of all CPUs of the process until 3.8 ("x86/mm: Don't flush the TLB on #WP pmd fixups"), under the
+    /// page-table lock. Whoever comes to the page meanwhile faults as well and spins for that lock. Returns the time.
+    pub(crate) fn huge_write_fault(&mut self, s: &Site, clock: u64) -> u64 {
+        self.vm.pgfault += 1;
+        self.numa.counters.pgreuse += 1;
+        self.processes[s.process].space.vma_mut(s.vma).reuse_for_write(s.chunk, 0);
+        let ns = self.machine.costs.exception_ns as u64 + self.shoot_down(s.cpu, s.task, CHUNK_PAGES);
+        let (place, until_ns) = (self.place_in(s.task, s.vma, s.chunk, 0), (clock + ns) as f64);
+        self.find_sweepers(s.task, s.vma, place, until_ns);
+        for i in 0..self.sweepers.near.len() {
+            let other = self.sweepers.near[i];
+            if let Some(comes_ns) = other.meets_ns(place).filter(|&at| at < until_ns) {
+                self.cpus[other.cpu as usize].debt_ns += (until_ns - comes_ns.max(clock as f64)) as u64;
+                self.sweepers.holds_up(i, place, until_ns);
+            }
+        }
+        ns
     }
 
     fn schednuma_record(&mut self, task: u32, process: usize, node: usize, pages: u64) {

@@ -1,11 +1,12 @@
 //! Where the other threads of a process are in their sweeps of a mapping.
 //!
 //! Problem: threads are simulated one slice after the other, and two mechanisms ask who else comes to a page while it is being
-//! handled (`window`, `race`). Approach: the answer is worked out from where each thread is in its sweep and how fast it goes,
-//! once per slice of the thread that asks; who of them can come soon is kept for the next faults. Places in bytes of a mapping,
+//! handled (`window`, `race`). Approach: the answer is worked out from where each thread is in its sweep at the end of its slice
+//! and how fast it goes, which is kept by CPU; who of them can come soon is kept for the next faults of the slice. Places in bytes of a mapping,
 //! times in ns of model time.
 
 use crate::engine::World;
+use crate::pace::real;
 use crate::task::Activity;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Op, Pattern};
@@ -35,13 +36,37 @@ impl Sweeper {
     }
 }
 
-/// The other sweepers of a mapping during one slice of a task.
+/// What a CPU's task sweeps, as of the end of its slice.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Its process, [`NOBODY`] if the task sweeps nothing.
+    process: u32,
+    vma: u32,
+    /// `at_ns` without what the CPU owes.
+    sweeper: Sweeper,
+}
+
+/// Process of a CPU whose task sweeps nothing.
+const NOBODY: u32 = u32::MAX;
+
+impl Known {
+    const NOBODY: Self = Self {
+        process: NOBODY,
+        vma: 0,
+        sweeper: Sweeper { task: 0, cpu: 0, writes: false, at: 0, end: 0, at_ns: 0.0, ns_per_byte: 0.0 },
+    };
+}
+
+/// Everybody's sweeps, and the other sweepers of a mapping who may come near during one slice of a task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sweepers {
-    /// Task, start of its slice and mapping that the list is for.
+    /// By CPU.
+    known: Vec<Known>,
+    /// By CPU: planned anew since it was last looked at.
+    stale: Vec<bool>,
+    /// Task, start of its slice and mapping that `near` is for.
     of: (u32, u64, usize),
-    list: Vec<Sweeper>,
-    /// Those of them who may come to one of `near_places` before `near_until_ns`, in the same order.
+    /// Those who may come to one of `near_places` before `near_until_ns`, by CPU.
     pub near: Vec<Sweeper>,
     near_places: Range<u64>,
     near_until_ns: f64,
@@ -50,25 +75,66 @@ pub(crate) struct Sweepers {
 }
 
 /// Places and time ahead for which those who are near are worked out at once: some tens of faults on base pages.
-const NEAR_BYTES: u64 = 128 * PAGE_BYTES;
-const NEAR_NS: f64 = 512_000.0;
+const NEAR_BYTES: u64 = 32 * PAGE_BYTES;
+const NEAR_NS: f64 = 128_000.0;
 
 impl Sweepers {
-    /// Brings `near` up to date for those who come to `place` before `before_ns`. Most of a large process is far away from
-    /// where one of its threads faults, and is not looked at again for each of its faults.
-    fn look_near(&mut self, place: u64, before_ns: f64) {
-        if self.near_places.contains(&place) && before_ns <= self.near_until_ns {
-            return;
+    /// Of a machine with so many CPUs.
+    pub fn new(cpus: usize) -> Self {
+        Self { known: vec![Known::NOBODY; cpus], stale: vec![true; cpus], ..Self::default() }
+    }
+    /// The task of `cpu` has a new slice.
+    #[inline]
+    pub fn planned(&mut self, cpu: usize) {
+        self.stale[cpu] = true;
+    }
+    /// The `i`-th of those near waits at `place` until then, in what follows of the slice as well.
+    pub fn holds_up(&mut self, i: usize, place: u64, until_ns: f64) {
+        (self.near[i].at, self.near[i].at_ns) = (place, until_ns);
+    }
+    /// The CPU of `task` owes more since this slice began.
+    pub fn delay(&mut self, task: u32, ns: u64) {
+        for s in self.near.iter_mut().filter(|s| s.task == task) {
+            s.at_ns += ns as f64;
         }
+    }
+    /// Whether `near` has all who come to `place` before `before_ns` in this slice.
+    fn covers(&self, slice: (u32, u64, usize), place: u64, before_ns: f64) -> bool {
+        self.of == slice && self.near_places.contains(&place) && before_ns <= self.near_until_ns
+    }
+    /// Brings `near` up to date for those who come to `place` before `before_ns`, at `now_ns`. Most of a large process is far away from
+    /// where one of its threads faults, and is not looked at again for each of its faults.
+    fn look_near(
+        &mut self,
+        (process, first, vma): (u32, u32, u32),
+        (place, before_ns): (u64, f64),
+        now_ns: f64,
+        owes_ns: impl Fn(usize) -> u64,
+    ) {
         self.near_places = place..place + NEAR_BYTES;
         self.near_until_ns = before_ns + NEAR_NS;
         self.near.clear();
-        // Nobody comes to a later place sooner.
-        let may_come = |s: &&Sweeper| {
-            let soonest_ns = s.at_ns + place.saturating_sub(s.at) as f64 * s.ns_per_byte;
-            s.at < place + NEAR_BYTES && s.end > place && soonest_ns < self.near_until_ns
-        };
-        self.near.extend(self.list.iter().filter(may_come));
+        for (cpu, known) in self.known.iter().enumerate() {
+            let s = &known.sweeper;
+            if known.process != process
+                || known.vma != vma
+                || s.task == first
+                || s.at >= place + NEAR_BYTES
+                || s.end <= place
+            {
+                continue;
+            }
+            // Nobody comes to a later place sooner, nor before what its CPU owes is done.
+            let way_ns = real(place.saturating_sub(s.at)) * s.ns_per_byte;
+            let from_ns = s.at_ns.max(now_ns);
+            if from_ns + way_ns >= self.near_until_ns {
+                continue;
+            }
+            let at_ns = from_ns + owes_ns(cpu) as f64;
+            if at_ns + way_ns < self.near_until_ns {
+                self.near.push(Sweeper { at_ns, ..*s });
+            }
+        }
     }
 }
 
@@ -77,14 +143,26 @@ impl World<'_> {
     /// leaves them in [`Sweepers::near`].
     pub(crate) fn find_sweepers(&mut self, first: u32, vma: usize, place: u64, before_ns: f64) {
         let slice = (first, self.now_ns, vma);
-        if self.sweepers.of != slice {
-            let mut list = std::mem::take(&mut self.sweepers.list);
-            self.list_sweepers(first, vma, &mut list);
-            self.sweepers.list = list;
-            self.sweepers.of = slice;
-            self.sweepers.near_places = 0..0;
+        if self.sweepers.covers(slice, place, before_ns) {
+            return;
         }
-        self.sweepers.look_near(place, before_ns);
+        self.sweepers.of = slice;
+        let process = self.tasks[first as usize].process;
+        if self.processes[process as usize].live_threads < 2 {
+            (self.sweepers.near_places, self.sweepers.near_until_ns) = (0..u64::MAX, f64::INFINITY);
+            self.sweepers.near.clear();
+            return;
+        }
+        let mut sweepers = std::mem::take(&mut self.sweepers);
+        for cpu in 0..self.cpus.len() {
+            if sweepers.stale[cpu] {
+                sweepers.stale[cpu] = false;
+                sweepers.known[cpu] = self.sweep_of(cpu);
+            }
+        }
+        let (now_ns, cpus) = (self.now_ns as f64, &self.cpus);
+        sweepers.look_near((process, first, vma as u32), (place, before_ns), now_ns, |cpu| cpus[cpu].debt_ns);
+        self.sweepers = sweepers;
     }
 
     /// Place of a page in its mapping, bytes.
@@ -95,28 +173,27 @@ impl World<'_> {
         (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
     }
 
-    fn list_sweepers(&self, first: u32, vma: usize, list: &mut Vec<Sweeper>) {
-        list.clear();
-        let process = self.tasks[first as usize].process;
-        if self.processes[process as usize].live_threads < 2 {
-            return;
+    /// What the task of `cpu` sweeps.
+    fn sweep_of(&self, cpu: usize) -> Known {
+        let Some(task) = self.cpus[cpu].task else { return Known::NOBODY };
+        let t = &self.tasks[task as usize];
+        let Some(Op::Access(a)) = t.ops.get(t.pc) else { return Known::NOBODY };
+        if t.activity != Activity::Running || t.ns_per_byte == 0.0 || a.pattern != Pattern::Sequential {
+            return Known::NOBODY;
         }
-        let region_vma = &self.processes[process as usize].region_vma;
-        for (cpu, c) in self.cpus.iter().enumerate() {
-            let Some(task) = c.task.filter(|&t| t != first) else { continue };
-            let t = &self.tasks[task as usize];
-            if t.process != process || t.activity != Activity::Running || t.ns_per_byte == 0.0 {
-                continue;
-            }
-            let Some(Op::Access(a)) = t.ops.get(t.pc) else { continue };
-            if a.pattern != Pattern::Sequential || region_vma[a.span.region as usize] as usize != vma {
-                continue;
-            }
-            // What its CPU owes comes before its next step.
-            let at_ns = t.ahead_ns.max(self.now_ns) as f64 + c.debt_ns as f64;
-            let at = a.span.offset_bytes + if t.entered { t.done } else { 0 };
-            let (cpu, writes, end) = (cpu as u32, a.write > 0.0, a.span.offset_bytes + a.span.len_bytes);
-            list.push(Sweeper { task, cpu, writes, at, end, at_ns, ns_per_byte: t.ns_per_byte });
+        let sweeper = Sweeper {
+            task,
+            cpu: cpu as u32,
+            writes: a.write > 0.0,
+            at: a.span.offset_bytes + if t.entered { t.done } else { 0 },
+            end: a.span.offset_bytes + a.span.len_bytes,
+            at_ns: t.ahead_ns as f64,
+            ns_per_byte: t.ns_per_byte,
+        };
+        Known {
+            process: t.process,
+            vma: self.processes[t.process as usize].region_vma[a.span.region as usize],
+            sweeper,
         }
     }
 }
@@ -137,14 +214,22 @@ mod tests {
                 let (at_ns, ns_per_byte) = (rng.unit() * 1e6, 0.05 + rng.unit());
                 Sweeper { task, cpu: task, writes: true, at, end: at + rng.below(4 << 20), at_ns, ns_per_byte }
             };
+            let mut sweepers = Sweepers::new(40);
             let list: Vec<Sweeper> = (0..40).map(|task| sweeper(task, &mut rng)).collect();
-            let mut sweepers = Sweepers { list, ..Sweepers::default() };
-            let (mut place, mut now_ns) = (rng.below(1 << 20), 1e6);
+            sweepers.known = list.iter().map(|&sweeper| Known { process: 1, vma: 2, sweeper }).collect();
+            // One is of another process, one is the thread that asks, and every CPU owes something.
+            sweepers.known[7].process = 3;
+            let owes = |cpu: usize| cpu as u64 * 1000;
+            let (mut place, mut now_ns, slice) = (rng.below(1 << 20), 1e6, (9, 0, 2));
             for _ in 0..400 {
                 let comes = |s: &&Sweeper| s.meets_ns(place).is_some_and(|ns| ns < now_ns);
                 let tasks = |of: &[Sweeper]| of.iter().filter(comes).map(|s| s.task).collect::<Vec<_>>();
-                let all = tasks(&sweepers.list);
-                sweepers.look_near(place, now_ns);
+                let owing = list.iter().map(|s| Sweeper { at_ns: s.at_ns + owes(s.cpu as usize) as f64, ..*s });
+                let all = tasks(&owing.filter(|s| s.task != 7 && s.task != 9).collect::<Vec<_>>());
+                if !sweepers.covers(slice, place, now_ns) {
+                    sweepers.look_near((1, 9, 2), (place, now_ns), 0.0, owes);
+                    sweepers.of = slice;
+                }
                 assert_eq!(tasks(&sweepers.near), all);
                 met += all.len();
                 place += rng.below(4 * PAGE_BYTES);

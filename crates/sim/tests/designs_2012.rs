@@ -27,7 +27,7 @@ fn reason(o: &Outcome, name: &str) -> u64 {
 /// Points 4, 8 and 12 of section 8.1: both designs converge, AutoNUMA by splitting and joining, schednuma whole.
 #[test]
 fn private_slices_converge_under_both_designs() {
-    let params = [("loops", "120")];
+    let params = [("loops", "200")];
     let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&kernel(r), "numa02_SMT", &params));
     let elapsed = |o: &Outcome| scalar(o, "elapsed_s");
     assert!(elapsed(&a) < 0.6 * elapsed(&v), "{} of {}", elapsed(&a), elapsed(&v));
@@ -44,19 +44,19 @@ fn private_slices_converge_under_both_designs() {
 }
 
 /// Points 1, 2, 14 and 16: one spread of a hot node's memory helps, two in a row keep it hot; schednuma copies more bytes
-/// and faults less. Single runs scatter (AutoNUMA's 0.58 to 0.76 of the baseline), so times are means of six. Of point 2 (0.85
-/// to 1.0) only the sign holds at this length, which is a miss: 0.61 to 0.82.
+/// and faults less. Single runs scatter (AutoNUMA's 0.58 to 0.76 of the baseline), so times are means of six.
 #[test]
 fn shared_memory_on_a_hot_node() {
     let params = [("loops", "12")];
     let runs = [VANILLA, AUTONUMA, SCHEDNUMA]
         .map(|r| (1..=6).map(|seed| go_seeded(&kernel(r), "numa01", &params, seed)).collect::<Vec<_>>());
     let [v, a, s] = runs.each_ref().map(|o| o.iter().map(|o| scalar(o, "elapsed_s")).sum::<f64>() / 6.0);
-    assert!(a < 0.7 * v, "{a} of {v}");
-    assert!(s < v && a < s, "{s} of {v}");
-    assert!(s < 0.85 * v, "the miss is gone; say so above");
+    assert!(a < 0.75 * v, "{a} of {v}");
+    assert!(s < v && s > 0.85 * v, "{s} of {v}");
     let [v, a, s] = runs.each_ref().map(|o| &o[2]);
-    assert!(scalar(s, "system_s") > scalar(a, "system_s"));
+    // Point 6 has six times AutoNUMA's, which is a miss: threads that spin for the page-table lock are not modelled.
+    assert!(scalar(s, "system_s") < scalar(a, "system_s"), "the miss is gone; say so above");
+    assert!(scalar(s, "system_s") > 2.0 * scalar(v, "system_s"));
     assert!(scalar(a, "system_s") > 3.0 * scalar(v, "system_s"));
     assert!(counter(a, "numa_hint_faults") > 4 * counter(s, "numa_hint_faults"), "512 a trap against one");
     assert!(reason(s, "design.copies_lost") > 0, "copies are lost to concurrent faults");
@@ -126,7 +126,7 @@ fn who_meets_a_page_by_page_move_sleeps() {
     // not, but for the huge pages at their edges; a huge page that moves whole is never left half-way. khugepaged, which faults
     // wait for as well, comes too late for these runs.
     let late = ("autonuma.khugepaged_scan_sleep_millisecs", "86400000");
-    let autonuma = kernel_set(AUTONUMA, &[late]);
+    let autonuma = kernel_set(AUTONUMA, &[late, ("autonuma.anon_vma_mutex", "false")]);
     let shared = go(&autonuma, "numa01", &[("loops", "6")]);
     let share = |o: &Outcome| scalar(o, "blocked_s") / counter(o, "thp_split") as f64;
     // 23 others, each for less than the 0.1 ms that a base page takes.
@@ -137,6 +137,36 @@ fn who_meets_a_page_by_page_move_sleeps() {
     assert_eq!(scalar(&whole, "blocked_s"), 0.0);
     let vanilla = go(&kernel(VANILLA), "numa01", &[("loops", "3")]);
     assert_eq!(scalar(&vanilla, "blocked_s"), 0.0);
+}
+
+/// Moves of one mapping take turns: threads sleep for each other's, and the memory of numa02 is sorted later.
+#[test]
+fn moves_of_one_mapping_take_turns() {
+    let late = ("autonuma.khugepaged_scan_sleep_millisecs", "86400000");
+    let with = |mutex| {
+        let k = kernel_set(AUTONUMA, &[late, ("autonuma.anon_vma_mutex", mutex)]);
+        let o = go(&k, "numa02_SMT", &[("loops", "120")]);
+        (scalar(&o, "blocked_s"), scalar(&o, "elapsed_s"), counter(&o, "thp_split"))
+    };
+    let ((turns_s, later_s, splits), (free_s, sooner_s, _)) = (with("true"), with("false"));
+    assert!(turns_s > 10.0 * free_s && turns_s > 0.02 * splits as f64, "{turns_s} and {free_s} s for {splits} splits");
+    assert!(later_s > 1.02 * sooner_s, "{later_s} {sooner_s}");
+}
+
+/// 14 and 22/31: a huge page that a hint fault leaves where it is is restored read-only, and the store that follows takes a
+/// fault that flushes the TLBs of all CPUs of the process: most of what a scan costs.
+#[test]
+fn huge_pages_lose_their_write_permission() {
+    let with = |loses| {
+        let k = kernel_set(SCHEDNUMA, &[("schednuma.huge_loses_write", loses)]);
+        let o = go(&k, "numa02_SMT", &[("loops", "120")]);
+        (counter(&o, "numa_hint_faults_local"), counter(&o, "pgreuse"), scalar(&o, "system_s"))
+    };
+    let ((stays, reused, system_s), (_, none, less_s)) = (with("true"), with("false"));
+    // Base pages, at the edges of the buffer, keep theirs.
+    assert!(reused > 1000 && reused < stays && none == 0, "{reused} of {stays}, {none}");
+    // 24 CPUs: some 0.1 ms each, for who flushes and for those who are interrupted.
+    assert!(system_s - less_s > 0.05e-3 * reused as f64, "{system_s} and {less_s} s with {reused} faults");
 }
 
 /// Section 8.4: native migration of huge pages needs neither splits nor joins and costs less.

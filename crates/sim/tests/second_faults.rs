@@ -61,6 +61,23 @@ fn the_more_threads_go_together_the_more_moves_are_met() {
     assert!(many > few + 10.0 && many < 100.0, "{few} {many}");
 }
 
+/// Section 17.1: whoever comes to a page under migration sleeps until it has moved, in mappings of one process as well. Without
+/// balancing, alone, and in a guest whose CPUs take turns nobody sleeps.
+#[test]
+fn whoever_comes_to_a_page_under_migration_sleeps() {
+    let blocked = |shape: &str, k: &SimConfig| {
+        let o = run(&machine(shape), &inline(IN_STEP, &machine(shape), 1, &[]), k, 1);
+        (scalar(&o, "blocked_s"), counter(&o, "numa_pages_migrated") as f64)
+    };
+    let (slept, moves) = blocked("2x1x4x1", &kernel("6.7"));
+    // Seven others at most, each for less than the time of a move and of seven wake-ups before its own.
+    assert!(slept > 1e-6 * moves && slept < 7.0 * 60e-6 * moves, "{slept} s behind {moves} moves");
+    let worker = kernel("6.7").with_harness(numalab_sim::Harness::Worker);
+    let (slept, moves) = blocked("2x1x4x1", &worker);
+    assert!(slept == 0.0 && moves > 0.0, "{slept} {moves}");
+    assert_eq!(blocked("2x1x4x1", &kernel("off")).0, 0.0);
+}
+
 /// Eight threads on two nodes, each over a slice of its own: nobody comes to a page of another's.
 #[test]
 fn a_sweep_ends_with_its_slice() {

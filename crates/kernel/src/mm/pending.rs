@@ -65,6 +65,16 @@ impl Vma {
             ChunkKind::Small => !self.blocks[c.index as usize].present.get(page),
         }
     }
+    /// Whether the entry of the page is marked.
+    #[inline]
+    pub fn is_marked(&self, chunk: usize, page: usize) -> bool {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Empty => false,
+            ChunkKind::Huge => c.huge_marked,
+            ChunkKind::Small => c.marked > 0 && self.blocks[c.index as usize].marked.get(page),
+        }
+    }
     /// Whether any access to the page faults (a read, or a store): it is absent, marked or being migrated, or for a store
     /// read-only.
     #[inline]

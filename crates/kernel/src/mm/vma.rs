@@ -399,7 +399,10 @@ impl Vma {
     #[inline]
     pub fn set_read_only(&mut self, chunk: usize, page: usize) {
         let c = &mut self.chunks[chunk];
-        if c.kind == ChunkKind::Small {
+        if c.kind == ChunkKind::Huge {
+            c.read_only = CHUNK_PAGES as u16;
+            self.write_protected = true;
+        } else if c.kind == ChunkKind::Small {
             let b = &mut self.blocks[c.index as usize];
             if !b.read_only.get(page) {
                 b.read_only.set(page);

@@ -93,7 +93,11 @@ impl Capture {
                     let simulated = of.rows.iter().find(|r| r.name == name).unwrap().simulated;
                     let [min, median, max] = ["min", "median", "max"].map(|key| row[key].as_f64().unwrap());
                     cells += 1;
-                    hits += usize::from(table::Row { name, min, median, max, simulated }.off_by() <= table::CLOSE);
+                    let row = table::Row { name, min, median, max, simulated };
+                    hits += usize::from(row.off_by() <= table::CLOSE);
+                    if row.off_by() > table::CLOSE && fitted {
+                        println!("  thp {thp}, {}, {}: {min} to {max}, simulated {simulated}", of.name, row.name);
+                    }
                 }
             }
         }

@@ -51,6 +51,9 @@ crate::tunables! {
         process_weights: bool = true, "", "model";
         /// Huge pages migrate as a whole instead of being split (a port of November 2012).
         native_huge: bool = false, "", "model";
+        /// Moves of split huge pages of one mapping wait for each other: `try_to_unmap` and `remove_migration_ptes` of 3.7
+        /// hold the mutex of its `anon_vma`, the flush in between included.
+        anon_vma_mutex: bool = true, "", "model";
         /// khugepaged's sleep between rounds while AutoNUMA is on.
         khugepaged_scan_sleep_millisecs: u32 = 100, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
             range 1..=86_400_000;

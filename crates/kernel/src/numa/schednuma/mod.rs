@@ -44,11 +44,14 @@ crate::tunables! {
         own_period_gate: bool = false, "", "model";
         /// Pages that may move into one node per 100 ms; 0 is no limit.
         migrate_limit_pages: u32 = 0, "pages", "model", range 0..=2_147_483_647;
-        /// System time of a scan for each huge page it passes that its known parts do not explain (section 2.7,
-        /// unresolved), on idle memory; it grows with the latency of the scanned memory. 10 ms for 256 MB, calibrated
-        /// on one cell of mail 002 (System of numa01_THREAD_ALLOC). Small pages have none: the mail's system time of
-        /// SPECjbb is explained by its faults and migrations.
-        huge_residue_us: u32 = 78, "us", "model", range 0..=10_000_000;
+        /// A hint fault that leaves a huge page where it is takes its write permission away (14 and 22/31 restore
+        /// `vm_page_prot`, which has none for private memory), so that the store that caused it takes a second fault,
+        /// which flushes the TLBs of all CPUs of the process.
+        huge_loses_write: bool = true, "", "model";
+        /// System time of a scan for each huge page it passes that its known parts do not explain (section 2.7), on idle
+        /// memory; it grows with the latency of the scanned memory. Nothing is left to explain since the second faults
+        /// (`huge_loses_write`) are known: until then it was 78, calibrated on one cell of mail 002.
+        huge_residue_us: u32 = 0, "us", "model", range 0..=10_000_000;
     }
 }
 
