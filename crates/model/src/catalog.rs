@@ -270,6 +270,9 @@ impl kernel::Lookup for Catalog {
     fn kernel_names(&self) -> Vec<String> {
         self.names(Kind::Kernel).map(str::to_string).collect()
     }
+    fn built_in(&self, name: &str) -> Option<String> {
+        Self::embedded().get(Kind::Kernel, name).map(|file| file.label.clone())
+    }
 }
 
 /// Refuses what nothing reads but was meant to be read: a folder with TOML files or nearly of a known name, and a file
