@@ -311,7 +311,7 @@ fn irregular_machines_must_hang_together() {
             "kind",
             vec!["no memory kind", "did you mean `cxl`"],
         ),
-        (one(&node("0-3").replace("cpus", "memory = \"0 B\"\ncpus")), "name", vec!["no memory"]),
+        (one(&node("0-3").replace("cpus", "memory = \"0 B\"\ncpus")), "memory = ", vec!["no memory"]),
     ] {
         refused(&text, holds, &parts);
     }
