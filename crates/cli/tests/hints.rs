@@ -30,6 +30,17 @@ fn a_file_that_does_not_parse_is_told_of_as_what_it_looks_like() {
 }
 
 #[test]
+fn a_counter_and_a_time_are_said_to_be_one() {
+    let lab = Lab::new();
+    lab.refused("show numa_hit", &["`numa_hit` is a counter; expected `numalab counters numa_hit`"]);
+    for time in ["elapsed", "user_s"] {
+        let part = format!("`{time}` is a time that every run measures, no counter; expected a counter");
+        lab.refused(&format!("counters {time}"), &[&part, "`numalab compare` has the times"]);
+    }
+    lab.ok("counters numa_hit");
+}
+
+#[test]
 fn a_catalog_kernel_that_is_hidden_by_a_users_own() {
     let lab = Lab::new();
     let own = "name = \"6.7\"\ntitle = \"mine\"\nextends = \"6.12\"\n";
