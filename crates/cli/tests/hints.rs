@@ -41,6 +41,17 @@ fn a_counter_and_a_time_are_said_to_be_one() {
 }
 
 #[test]
+fn an_empty_list_of_rungs() {
+    let lab = Lab::new();
+    let ladder = ["explain", "ladder", "--machine", "2x1x2x1", "--policy", "ladder_custom", "--ladder"];
+    for list in ["", " "] {
+        let args = [&ladder[..], &[list]].concat();
+        lab.refused_args(&args, &["numalab: --ladder: the list is empty; expected a list like \"D0 THP | D0 4k"]);
+    }
+    lab.refused_args(&[&ladder[..], &["x"]].concat(), &["numalab: --ladder x: `thp.ladder` is x; expected a list"]);
+}
+
+#[test]
 fn a_catalog_kernel_that_is_hidden_by_a_users_own() {
     let lab = Lab::new();
     let own = "name = \"6.7\"\ntitle = \"mine\"\nextends = \"6.12\"\n";
