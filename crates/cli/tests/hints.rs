@@ -52,6 +52,14 @@ fn an_empty_list_of_rungs() {
 }
 
 #[test]
+fn a_column_that_no_option_could_select() {
+    let lab = Lab::new();
+    let column = "[[column]]\nname = \"a,b\"\nexpr = \"pgfault\"\nunit = \"x\"\nbetter = \"lower\"\ndoc = \"Own.\"\n";
+    lab.write("c/columns.toml", column);
+    lab.refused("--catalog c list", &["c/columns.toml:2:8: `a,b` has a comma in it; expected a name without one"]);
+}
+
+#[test]
 fn a_catalog_kernel_that_is_hidden_by_a_users_own() {
     let lab = Lab::new();
     let own = "name = \"6.7\"\ntitle = \"mine\"\nextends = \"6.12\"\n";
