@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use numalab_kernel::registry;
 use numalab_model::catalog::Catalog;
 use numalab_model::kernel::Vocabulary;
-use numalab_model::spec::Spot;
+use numalab_model::spec::{Doc, SpecError, Spot};
 use numalab_report::columns::{self, Column};
 use std::path::Path;
 
@@ -29,11 +29,28 @@ impl Context {
             catalog.overlay(folder)?;
         }
         let columns = match catalog.columns() {
-            Some((label, text)) => columns::laid_over(label, text)?,
+            Some((label, text)) => {
+                let columns = columns::laid_over(label, text)?;
+                refuse_commas(label, text)?;
+                columns
+            }
             None => columns::built_in()?,
         };
         Ok(Self { catalog, vocabulary: registry::vocabulary(), columns })
     }
+}
+
+/// Refuses a column whose name no option could select, as their lists are divided at commas.
+fn refuse_commas(label: &str, text: &str) -> Result<(), SpecError> {
+    let doc = Doc::parse(label, text)?;
+    for column in doc.root().tables("column")? {
+        let name = column.str("name")?;
+        if name.value.contains(',') {
+            let expected = "a name without one, as `--metric` takes names with commas between them";
+            return Err(name.error(format!("`{}` has a comma in it", name.value), expected));
+        }
+    }
+    Ok(())
 }
 
 /// A name given on the command line.

@@ -8,6 +8,7 @@ use numalab_model::experiment::Cell;
 use numalab_model::record::Store;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Once};
@@ -35,8 +36,11 @@ pub fn watch(store: &Store, cells: &[Cell]) {
         *present = Some(Present { dir: store.dir().into(), records, replaces: store.replaces() });
     }
     HANDLER.call_once(|| {
+        // What whoever started the program wants ignored (a job in the background of a script) stays ignored.
+        let inherited = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let heeded: Vec<c_int> = [SIGINT, SIGTERM].into_iter().filter(|s| !ignored(&inherited, *s)).collect();
         // Where no handler can be set, the signal ends the program as ever, only without the sentence.
-        let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+        let Ok(mut signals) = Signals::new(&heeded) else { return };
         let watcher = std::thread::Builder::new().spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 if let Some(text) = PRESENT.lock().ok().and_then(|p| p.as_ref().map(kept)) {
@@ -47,7 +51,7 @@ pub fn watch(store: &Store, cells: &[Cell]) {
         });
         if watcher.is_err() {
             // Nobody looks at the signals: they end the program as ever.
-            for signal in [SIGINT, SIGTERM] {
+            for signal in heeded {
                 let _ = signal_hook::flag::register_conditional_default(signal, Arc::new(AtomicBool::new(true)));
             }
         }
@@ -61,4 +65,23 @@ fn kept(present: &Present) -> String {
     let before = if *replaces { ", whose comparison stays as it was until all have" } else { "" };
     let (all, dir) = (records.len(), dir.display());
     format!("\nnumalab: interrupted: {done} of {all} runs have their record in {dir}{before}; the same command resumes")
+}
+
+/// Whether a process ignores a signal, by its `/proc/PID/status`: bit N - 1 of the mask `SigIgn` is signal N.
+fn ignored(status: &str, signal: c_int) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_their_mask() {
+        let status = "Name:\tx\nSigBlk:\t0000000000004002\nSigIgn:\t0000000000001002\n";
+        assert_eq!([SIGINT, SIGTERM].map(|s| ignored(status, s)), [true, false]);
+        assert!(!ignored("", SIGINT), "elsewhere nothing is known");
+    }
 }

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use numalab_model::plan::{PlanId, PlanInput};
 use numalab_model::record::events::{Events, Header};
 use numalab_model::record::why::{Why, WhyFile};
+use numalab_model::record::Record;
 use numalab_sim::{Observers, Sink};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -141,6 +142,19 @@ pub fn read_why(record: &Path) -> Result<WhyFile, Failure> {
             "an unchanged file (remove it; `numalab run` with the same arguments and --explain writes it again)";
         Failure::environment(format!("{}: {e}; expected {expected}", path.display()))
     })
+}
+
+/// Refuses the record of a run that cannot have a log, whatever it is asked for: only the simulator writes them.
+///
+/// # Errors
+/// It is a real kernel's.
+pub fn refuse_unlogged(record: &Record) -> Result<(), Failure> {
+    let backend = record.manifest.plan.backend.as_str();
+    if backend == "sim" {
+        return Ok(());
+    }
+    let what = format!("a run of backend `{backend}`, which has no logs");
+    Err(Failure::usage(format!("{}: {what}; expected a simulated run", record.path.display())))
 }
 
 /// A log that was never asked for.

@@ -59,3 +59,19 @@ fn the_running_kernel_has_a_name_and_a_file_of_its_series_is_one_too() {
     let hint = "`host` is the kernel that this machine runs; expected a kernel of the catalog";
     assert!(elsewhere.err.contains(hint) && elsewhere.err.contains("--backend host"), "only there: {}", elsewhere.err);
 }
+
+#[test]
+fn a_run_of_this_machine_has_no_logs_and_is_not_asked_for_any() {
+    let lab = lab();
+    let ended = run(&lab, "host,off");
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let summary: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let record = |i: usize| format!("d/{}", summary["runs"][i]["record"].as_str().unwrap());
+    let what = format!("{}: a run of backend `host`, which has no logs; expected a simulated run", record(0));
+    let pair = format!("explain diff {} {}", record(0), record(1));
+    for line in [format!("explain {} --vma", record(0)), format!("trace {} --out t", record(0)), pair] {
+        let refused = lab.run(&line);
+        assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{line}: {refused:?}");
+        assert!(refused.err.contains(&what), "{line}: {}", refused.err);
+    }
+}

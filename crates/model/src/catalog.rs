@@ -11,6 +11,7 @@ use crate::kernel::{self, KernelSpec};
 use crate::spec::{nearest, position, SpecError, Spot};
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// (folder, name, text) of every embedded file.
@@ -148,6 +149,7 @@ impl Catalog {
             self.columns = Some(text_of(&columns, "a TOML file of report columns", FILE_BYTES_MAX)?);
         }
         if !found {
+            refuse_unreadable(dir)?;
             let e = no_folder(dir, "no catalog here".into());
             let folders: Vec<_> = Kind::ALL.iter().map(|k| k.folder()).collect();
             return Err(SpecError { expected: format!("a folder with any of {}, {COLUMNS}", folders.join(", ")), ..e });
@@ -230,7 +232,7 @@ impl Catalog {
 
 /// Adds the TOML files of `folder` to `files`, in place of those of the same kind and name.
 fn lay_over(files: &mut Vec<File>, kind: Kind, folder: &Path) -> Result<(), SpecError> {
-    let bad = |e: std::io::Error| no_folder(folder, e.to_string());
+    let bad = |e: std::io::Error| no_folder(folder, reason(&e));
     for entry in std::fs::read_dir(folder).map_err(bad)? {
         let path = entry.map_err(bad)?.path();
         if path.extension().is_some_and(|e| e == "toml") {
@@ -240,6 +242,18 @@ fn lay_over(files: &mut Vec<File>, kind: Kind, folder: &Path) -> Result<(), Spec
         }
     }
     Ok(())
+}
+
+/// Refuses a folder that may be a catalog but cannot be looked into.
+fn refuse_unreadable(dir: &Path) -> Result<(), SpecError> {
+    // A folder without the right to search it can be listed, but nothing in it can be found.
+    let looked = std::fs::read_dir(dir).and_then(|_| std::fs::metadata(dir.join(".")));
+    match looked {
+        Err(e) if ![ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&e.kind()) => {
+            Err(no_folder(dir, reason(&e)))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn no_folder(path: &Path, what: String) -> SpecError {
@@ -255,6 +269,9 @@ impl kernel::Lookup for Catalog {
     }
     fn kernel_names(&self) -> Vec<String> {
         self.names(Kind::Kernel).map(str::to_string).collect()
+    }
+    fn built_in(&self, name: &str) -> Option<String> {
+        Self::embedded().get(Kind::Kernel, name).map(|file| file.label.clone())
     }
 }
 
@@ -324,8 +341,8 @@ fn text_of(path: &Path, expected: &str, most: u64) -> Result<(String, String), S
 
 fn reason(e: &std::io::Error) -> String {
     match e.kind() {
-        std::io::ErrorKind::NotFound => "no such file".into(),
-        std::io::ErrorKind::PermissionDenied => "not readable (permission denied)".into(),
+        ErrorKind::NotFound => "no such file".into(),
+        ErrorKind::PermissionDenied => "not readable (permission denied)".into(),
         _ => e.to_string(),
     }
 }
@@ -423,6 +440,28 @@ mod tests {
         std::fs::remove_dir_all(other).unwrap();
         std::fs::write(folder.join("bin.toml"), [0xff, 0xfe]).unwrap();
         assert!(c.overlay(dir.path()).unwrap_err().to_string().contains("not UTF-8"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_folder_that_cannot_be_read_is_not_called_empty() {
+        use std::os::unix::fs::{symlink, PermissionsExt};
+        let dir = tempfile::tempdir().unwrap();
+        let refusal = |path: &Path| Catalog::embedded().overlay(path).unwrap_err().to_string();
+        let circle = dir.path().join("circle");
+        symlink(&circle, &circle).unwrap();
+        let e = refusal(&circle);
+        assert!(!e.contains("no catalog here") && e.contains("expected a catalog folder"), "{e}");
+        let closed = dir.path().join("closed");
+        std::fs::create_dir_all(closed.join("kernels")).unwrap();
+        for mode in [0o000, 0o400] {
+            std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(mode)).unwrap();
+            // Nothing is closed to root.
+            if std::fs::metadata(closed.join("kernels")).is_err() {
+                assert!(refusal(&closed).contains("closed: not readable (permission denied)"), "{}", refusal(&closed));
+            }
+        }
+        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
     }
 
     #[test]

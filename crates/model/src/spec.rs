@@ -6,6 +6,7 @@
 //! for, and [`Table::finish`] refuses every other one, offering the nearest of those asked for.
 
 mod places;
+mod syntax;
 #[cfg(test)]
 mod tests;
 
@@ -48,22 +49,33 @@ impl SpecError {
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.line > 0 {
-            write!(f, "{}:{}:{}: ", self.file, self.line, self.column)?;
+            write!(f, "{}:{}:{}: ", OneLine(&self.file), self.line, self.column)?;
         } else {
-            write!(f, "{}: ", self.file)?;
+            write!(f, "{}: ", OneLine(&self.file))?;
         }
-        write!(f, "{}", self.what)?;
+        write!(f, "{}", OneLine(&self.what))?;
         if !self.expected.is_empty() {
-            write!(f, "; expected {}", self.expected)?;
+            write!(f, "; expected {}", OneLine(&self.expected))?;
         }
         if let Some(n) = &self.nearest {
-            write!(f, "; did you mean `{n}`?")?;
+            write!(f, "; did you mean `{}`?", OneLine(n))?;
         }
         Ok(())
     }
 }
 
 impl std::error::Error for SpecError {}
+
+/// Text with its line breaks escaped: a message is one line, whatever it quotes.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = self.0.split('\n');
+        f.write_str(parts.next().unwrap_or_default())?;
+        parts.try_for_each(|part| write!(f, "\\n{part}"))
+    }
+}
 
 /// Nearest of `names`: by Jaro-Winkler similarity, if at least 0.75, or else one a single slip away (a letter more,
 /// less, other, or two exchanged) from a name of three letters or more. Names of more than twice the length count only
@@ -115,7 +127,7 @@ impl Doc {
         let parsed = ImDocument::parse(text.to_string()).map_err(|e| {
             let at = e.span().map_or(0, |s| s.start);
             let (line, column) = position(text, at);
-            let (what, expected) = unquoted(text, at).unwrap_or_else(|| syntax(e.message()));
+            let (what, expected) = syntax::wrong(text, at, e.message());
             SpecError { file: file.into(), line, column, what, expected, nearest: None }
         })?;
         Ok(Self { file: file.into(), text: text.into(), parsed, places: Places::of(text) })
@@ -221,14 +233,16 @@ impl<'a> Table<'a> {
     /// A string, if present.
     ///
     /// # Errors
-    /// Present but not a string, or one that would steer a terminal.
+    /// Present but not a string, or one that would steer a terminal; a `name`, which stands in tables, of several lines.
     pub fn opt_str(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
+        let refused = |c: char| if key == "name" { c.is_control() } else { unprintable(c) };
         match self.item(key) {
             None => Ok(None),
             Some(i) => match i.as_str() {
-                Some(s) if s.contains(unprintable) => {
+                Some(s) if s.contains(refused) => {
                     let what = format!("`{}` has a control character in it", self.full(key));
-                    Err(self.doc.error(i.span(), what, "text that can be printed".to_string()))
+                    let lines = if key == "name" { "one line of " } else { "" };
+                    Err(self.doc.error(i.span(), what, format!("{lines}text that can be printed")))
                 }
                 Some(s) => Ok(Some(self.spot(i, s.to_string()))),
                 None => Err(self.wrong(key, i, "a string")),
@@ -521,31 +535,6 @@ impl<'a> Table<'a> {
         }
         Ok(())
     }
-}
-
-/// What to say of text without quotes that begins like a number: the parser complains of what follows the number.
-fn unquoted(text: &str, at: usize) -> Option<(String, String)> {
-    let inside = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
-    let (before, behind) = text.split_at_checked(at)?;
-    let start = before.trim_end_matches(inside).len();
-    let word = &text[start..at + behind.find(|c| !inside(c)).unwrap_or(behind.len())];
-    let value = text[..start].trim_end().ends_with(['=', '[', ',']);
-    let digit = word.starts_with(|c: char| c.is_ascii_digit());
-    (value && digit && word.contains(char::is_alphabetic))
-        .then(|| (format!("`{word}` is no number"), format!("text in quotes: \"{word}\"")))
-}
-
-/// What is wrong and what was expected, of a message of the parser: the reason may be in its later lines.
-fn syntax(message: &str) -> (String, String) {
-    let mut lines = message.lines().map(str::trim).filter(|l| !l.is_empty());
-    let (mut what, mut expected) = (lines.next().unwrap_or("syntax error").to_string(), "valid TOML".to_string());
-    for line in lines {
-        match line.strip_prefix("expected ") {
-            Some(wanted) => expected = format!("{expected}: {wanted}"),
-            None => what = format!("{what}: {line}"),
-        }
-    }
-    (what, expected)
 }
 
 /// Refuses a title that is not one line of 1 to 200 characters.

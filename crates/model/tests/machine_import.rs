@@ -326,6 +326,18 @@ fn numactl_of_a_virtual_machine_without_distances() {
 }
 
 #[test]
+fn numactl_without_a_size_says_that_it_is_assumed() {
+    let text = "available: 3 nodes (0-2)\nnode 0 cpus: 0 1\nnode 0 size: 4698 MB\nnode 1 cpus: 2 3\nnode 2 cpus: 4 5\n";
+    let toml = import::numactl("n.txt", text, "vm").unwrap();
+    let m = machine(Ok(toml));
+    let want = "no size in the source for node 1-2: 64 GiB of memory each";
+    assert!(m.warnings.iter().any(|w| w.contains(want)), "{:?}", m.warnings);
+    let whole = text.replace("2 3\n", "2 3\nnode 1 size: 1 MB\n") + "node 2 size: 1 MB\n";
+    let m = machine(import::numactl("n.txt", &whole, "vm"));
+    assert!(!m.warnings.iter().any(|w| w.contains("no size")), "{:?}", m.warnings);
+}
+
+#[test]
 fn numactl_errors_have_line_and_column() {
     let good = data("numactl-naples.txt");
     for (old, new, line, column, parts) in [

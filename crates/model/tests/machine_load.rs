@@ -285,6 +285,11 @@ fn irregular_machines_with_sparse_ids_are_legal() {
 }
 
 #[test]
+fn a_machine_without_memory_is_told_where_its_size_stands() {
+    refused(&with("per_node = \"16 GiB\"", "per_node = \"0 GiB\""), "per_node", &["the machine has no memory"]);
+}
+
+#[test]
 fn irregular_machines_must_hang_together() {
     let node = |cpus: &str| format!("[[node]]\nid = 0\nsocket = 0\ncpus = \"{cpus}\"\n\n");
     let one = |nodes: &str| irregular(nodes, "matrix = [[10]]", "matrix_ns = [[100]]", "");
@@ -311,7 +316,7 @@ fn irregular_machines_must_hang_together() {
             "kind",
             vec!["no memory kind", "did you mean `cxl`"],
         ),
-        (one(&node("0-3").replace("cpus", "memory = \"0 B\"\ncpus")), "name", vec!["no memory"]),
+        (one(&node("0-3").replace("cpus", "memory = \"0 B\"\ncpus")), "memory = ", vec!["no memory"]),
     ] {
         refused(&text, holds, &parts);
     }

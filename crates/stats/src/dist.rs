@@ -1,6 +1,6 @@
 //! Distribution functions, computed in process (mmtests asks an external program and mis-stars without it, §1.6).
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, Normal, StudentsT};
 
 /// Two-sided probability `2 P(T_df > |t|)`; 1 when `df` is not positive.
 pub fn t_two_sided(t: f64, df: f64) -> f64 {
@@ -23,6 +23,21 @@ pub fn normal_two_sided(z: f64) -> f64 {
 /// Quantile of the standard normal distribution.
 pub fn normal_quantile(p: f64) -> f64 {
     Normal::new(0.0, 1.0).map_or(f64::NAN, |d| d.inverse_cdf(p))
+}
+
+/// Probability `P(Z > z)` of the standard normal distribution.
+pub fn normal_above(z: f64) -> f64 {
+    Normal::new(0.0, 1.0).map_or(f64::NAN, |d| d.sf(z))
+}
+
+/// Quantile of the chi-square distribution, `P(X <= x) = p`; infinite when `df` is not positive.
+pub fn chi_square_quantile(p: f64, df: f64) -> f64 {
+    ChiSquared::new(df).map_or(f64::INFINITY, |d| d.inverse_cdf(p))
+}
+
+/// Quantile of the beta distribution, `P(X <= x) = p`; not a number when `a` or `b` is not positive.
+pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
+    Beta::new(a, b).map_or(f64::NAN, |d| d.inverse_cdf(p))
 }
 
 /// Quantile of the binomial distribution: the smallest k with `P(B(n, chance) <= k) >= p`.
@@ -69,6 +84,12 @@ mod tests {
         assert!((normal_quantile(0.975) - 1.959_964).abs() < 1e-6);
         assert!((normal_quantile(0.80) - 0.841_621).abs() < 1e-6);
         assert!((normal_two_sided(1.959_964) - 0.05).abs() < 1e-6);
+        assert!((normal_above(1.959_964) - 0.025).abs() < 1e-6);
+        // Chi-square at 95 % for 1 and 10 degrees; the median of two equal sides is a half.
+        assert!((chi_square_quantile(0.95, 1.0) - 3.841).abs() < 5e-4);
+        assert!((chi_square_quantile(0.95, 10.0) - 18.307).abs() < 5e-4);
+        assert!((beta_quantile(0.5, 3.0, 3.0) - 0.5).abs() < 1e-4);
+        assert!((beta_quantile(0.75, 1.0, 2.0) - 0.5).abs() < 1e-4);
     }
 
     #[test]

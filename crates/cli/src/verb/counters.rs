@@ -3,11 +3,15 @@
 use crate::context::Context;
 use crate::failure::{Done, Failure};
 use numalab_model::spec::SpecError;
+use numalab_report::collect::metric_name;
 use numalab_report::columns::Column;
 use numalab_report::counters::{self, CounterDoc};
 use numalab_report::html::reasons::REASONS;
 use numalab_stats::Better;
 use serde_json::{json, Value};
+
+/// Times that every run has beside its counters, as reports call them.
+const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
 
 /// Arguments of `counters`.
 #[derive(Debug, clap::Args)]
@@ -31,6 +35,11 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let derived: Vec<_> = context.columns.iter().filter(|c| asked(&c.name)).collect();
     let reasons: Vec<_> = REASONS.iter().filter(|r| asked(r.0)).collect();
     if found.is_empty() && derived.is_empty() && reasons.is_empty() {
+        if TIMES.contains(&metric_name(pattern)) {
+            let what = format!("`{pattern}` is a time that every run measures, no counter");
+            let expected = "a counter (`numalab counters` lists them); `numalab compare` has the times";
+            return Err(SpecError::plain("counters", what, expected).into());
+        }
         let columns = context.columns.iter().map(|c| c.name.as_str());
         let names = counters::all().map(|c| c.name).chain(REASONS.iter().map(|r| r.0)).chain(columns);
         let e = SpecError::plain(

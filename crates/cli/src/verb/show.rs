@@ -4,14 +4,16 @@ use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
 use crate::verb::list::{entries, word, Kind};
-use numalab_model::catalog::{is_path, Kind as Folder};
+use numalab_model::catalog::{self, is_path, Kind as Folder};
 use numalab_model::experiment::Param;
 use numalab_model::kernel::{Kernel, RoleInfo, Setting, TunableInfo};
-use numalab_model::spec::{SpecError, Spot};
+use numalab_model::spec::{Doc, SpecError, Spot};
 use numalab_model::workload::WorkloadSpec;
 use numalab_model::{experiment, machine, published};
+use numalab_report::counters;
 use serde_json::{json, Value};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
@@ -82,15 +84,57 @@ fn of_any_kind(context: &Context, name: &str) -> Result<Vec<Kind>, Failure> {
     if kinds.is_empty() {
         kinds = beside_catalog(context, name);
     }
-    if kinds.is_empty() {
-        let expected = match std::path::Path::new(name).is_file() {
-            true => format!("the kind before a file (`numalab show workloads {name}`)"),
-            false => "a kind of entry or the name of one (`numalab list`)".to_string(),
-        };
-        let error = named("show", name).error(format!("there is no `{name}`"), expected);
-        return Err(error.near(name, near.iter().map(String::as_str)).into());
+    match kinds.is_empty() {
+        true => Err(nothing(context, name, &near)),
+        false => Ok(kinds),
     }
-    Ok(kinds)
+}
+
+/// Why nothing can be shown of a name: what is wrong with the file it means, or what else it is called.
+fn nothing(context: &Context, name: &str, near: &[String]) -> Failure {
+    let place = named("show", name);
+    let there = Path::new(name).exists();
+    if there && is_path(name) {
+        return unreadable(context, &place);
+    }
+    let what = format!("there is no `{name}`");
+    if there {
+        return place.error(what, format!("a path that ends in .toml or has a `/` (./{name})")).into();
+    }
+    if counters::find(name).is_some() {
+        let expected = format!("`numalab counters {name}`, which says what it counts");
+        return place.error(format!("`{name}` is a counter"), expected).into();
+    }
+    let error = place.error(what, "a kind of entry or the name of one (`numalab list`)");
+    error.near(name, near.iter().map(String::as_str)).into()
+}
+
+/// Keys of the top level that files of one kind have and those of the others have not.
+const OWN_KEYS: [(Kind, &[&str]); 5] = [
+    (Kind::Machines, &["class", "layout", "node", "llc", "cores", "memory", "cache", "clock", "distance", "latency"]),
+    (Kind::Kernels, &["roles", "tunables", "alias_of", "since", "image"]),
+    (Kind::Workloads, &["process", "require", "score", "channel", "barrier", "policy", "limit"]),
+    (Kind::Experiments, &["machines", "kernels", "workloads", "iterations", "set"]),
+    (Kind::Published, &["blocks", "columns", "expect"]),
+];
+
+/// What is wrong with a file that is of no kind: its text, or what it lacks of the kind that it looks like.
+fn unreadable(context: &Context, place: &Spot<String>) -> Failure {
+    // The kind only says what was expected of a file that cannot be read at all, and a machine's may be the largest.
+    let doc = catalog::read(Folder::Machine, Path::new(&place.value)).and_then(|f| Doc::parse(&f.label, &f.text));
+    let keys: Vec<String> = match &doc {
+        Ok(doc) => doc.root().keys().into_iter().map(|k| k.value).collect(),
+        Err(e) => return SpecError { expected: e.expected.replace(" of the machine", ""), ..e.clone() }.into(),
+    };
+    let own = |list: &[&str]| keys.iter().filter(|k| list.contains(&k.as_str())).count();
+    // `max_by_key` takes the last of several, which all say something; without any key of its own no kind does.
+    let (kind, count) =
+        OWN_KEYS.map(|(kind, list)| (kind, own(list))).into_iter().max_by_key(|k| k.1).unwrap_or((Kind::Machines, 0));
+    if let (1.., Err(failure)) = (count, entry(context, kind, place)) {
+        return failure;
+    }
+    let expected = format!("the kind before the file (`numalab show workloads {}`)", place.value);
+    place.error("cannot tell what kind of file it is", expected).into()
 }
 
 /// Shows the entries named, or all of them if none is. As JSON, one name gives an object and anything

@@ -30,6 +30,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Done, Failure> {
     options::refuse_both_on_stdout(&args.out, args.json)?;
     let record = records::find(&args.run)?;
+    logs::refuse_unlogged(&record)?;
     let log = logs::path_of(&record.path, EVENTS);
     if !log.exists() {
         return Err(logs::absent(&record.path, "event log", "--trace"));

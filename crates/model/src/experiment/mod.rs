@@ -19,6 +19,8 @@ use std::sync::Arc;
 /// Iterations an experiment may ask for at most.
 pub const ITERATIONS_MAX: u32 = 100_000;
 
+/// What messages call the place of a seed that is in no file.
+const SEED: &str = "seed";
 /// Largest seed: what every reader of a record's JSON can hold.
 pub const SEED_MAX: u64 = i64::MAX as u64;
 
@@ -67,6 +69,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
     let name = root.str("name")?;
+    let seed = root.opt_int("seed", 0..=i64::MAX)?;
     let experiment = Experiment {
         name: name.value.clone(),
         title: root.title()?,
@@ -76,12 +79,17 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
         workloads: some(&root, "workloads")?,
         baseline: root.opt_str("baseline")?,
         iterations: root.opt_int("iterations", 1..=i64::from(ITERATIONS_MAX))?.map_or(1, |n| n.value as u32),
-        seed: root.opt_int("seed", 0..=i64::MAX)?.map_or(1, |n| n.value as u64),
+        seed: seed.as_ref().map_or(1, |n| n.value as u64),
         sets: root.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default(),
         params: root.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default(),
     };
     root.finish()?;
-    experiment.check()?;
+    // Only the file knows where its seed stands.
+    let placed = |e: SpecError| match &seed {
+        Some(at) if e.file == SEED => at.error(e.what, e.expected),
+        _ => e,
+    };
+    experiment.check().map_err(placed)?;
     Ok((name, experiment))
 }
 
@@ -180,7 +188,7 @@ impl Experiment {
         let after_first = u64::from(self.iterations.saturating_sub(1));
         if self.seed.checked_add(after_first).is_none_or(|last| last > SEED_MAX) {
             let what = format!("the last of {} runs from seed {} has one above {SEED_MAX}", self.iterations, self.seed);
-            return Err(SpecError::plain("seed", what, format!("a first seed of at most {}", SEED_MAX - after_first)));
+            return Err(SpecError::plain(SEED, what, format!("a first seed of at most {}", SEED_MAX - after_first)));
         }
         // Before they are read: a list of one name a thousand times would be read a thousand times.
         for names in [&self.machines, &self.workloads] {

@@ -122,6 +122,12 @@ fn a_file_is_read_in_full() {
 }
 
 #[test]
+fn a_seed_that_grows_too_large_is_refused_at_its_place() {
+    let e = parse("x.toml", &FILE.replace("seed = 10", "seed = 9223372036854775807")).unwrap_err();
+    assert!(e.to_string().starts_with("x.toml:9:8: the last of 3 runs from seed 9223372036854775807"), "{e}");
+}
+
+#[test]
 fn kernels_boot_without_numa_balancing_on_one_node() {
     for cell in experiment().cells(&Memory::default(), BACKEND).unwrap() {
         let value = if cell.input.machine.nodes.len() > 1 { "1" } else { "0" };

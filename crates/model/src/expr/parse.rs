@@ -239,7 +239,9 @@ impl Parser<'_> {
                 let known = SIZES.iter().chain(&TIMES).map(|(n, _)| *n);
                 let expected = format!("one of {}", known.clone().collect::<Vec<_>>().join(", "));
                 let mut e = ExprError::new(suffix_at, format!("unknown unit `{s}`"), expected);
-                e.nearest = nearest(s, known);
+                // Units that differ in the case of letters alone are what was meant, however short.
+                let same = known.clone().find(|n| n.eq_ignore_ascii_case(s)).map(str::to_string);
+                e.nearest = same.or_else(|| nearest(s, known));
                 e
             })?,
         };

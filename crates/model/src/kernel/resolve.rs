@@ -15,6 +15,10 @@ pub trait Lookup {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError>;
     /// Names of all kernels, for messages.
     fn kernel_names(&self) -> Vec<String>;
+    /// The name of the built-in file of that kernel, for messages; `None` if there is none.
+    fn built_in(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// Resolves several kernels with the same overrides, as one experiment uses them.
@@ -76,12 +80,12 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
     let mut chain = vec![top];
     while let Some(next) = chain.last().and_then(|s| s.alias_of.clone().or_else(|| s.extends.clone())) {
         if chain.iter().any(|s| s.name.value == next.value) {
-            return Err(closed(&chain, &next));
+            return Err(closed(&chain, &next, lookup));
         }
         let spec = find(&next, lookup)?;
         // A file that is named by its path comes back under that path, not under its name.
         if chain.iter().any(|s| s.name == spec.name) {
-            return Err(closed(&chain, &next));
+            return Err(closed(&chain, &next, lookup));
         }
         if let Some(other) = chain.iter().find(|s| s.name.value == spec.name.value) {
             let what = format!("{} and {} are both called {}", other.name.file, spec.name.file, spec.name.value);
@@ -121,9 +125,16 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
     Ok(kernel)
 }
 
-fn closed(chain: &[KernelSpec], next: &Spot<String>) -> SpecError {
+fn closed(chain: &[KernelSpec], next: &Spot<String>, lookup: &dyn Lookup) -> SpecError {
     let names: Vec<&str> = chain.iter().map(|s| s.name.value.as_str()).collect();
     let what = format!("the chain {} -> {} closes on itself", names.join(" -> "), next.value);
+    // The catalog's own files close no chain, so it is not theirs to be changed.
+    let hides = |s: &&KernelSpec| lookup.built_in(&s.name.value).is_some_and(|file| file != s.name.file);
+    if let Some(own) = chain.iter().find(hides) {
+        let name = &own.name.value;
+        let what = format!("{what}: its name hides the catalog kernel {name}, which the chain needs");
+        return own.name.error(what, "a name that no kernel of the catalog has");
+    }
     next.error(what, "a kernel that does not extend this one")
 }
 

@@ -96,6 +96,31 @@ fn an_alias_below_another_kernel_is_noted_too() {
 }
 
 #[test]
+fn a_chain_that_a_users_name_closes_is_refused_at_that_name() {
+    struct Hidden(Files);
+    impl Lookup for Hidden {
+        fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
+            self.0.kernel_spec(name)
+        }
+        fn kernel_names(&self) -> Vec<String> {
+            self.0.kernel_names()
+        }
+        fn built_in(&self, name: &str) -> Option<String> {
+            Some(if name == "6.7" { "catalog/kernels/6.7.toml".into() } else { format!("{name}.toml") })
+        }
+    }
+    let files = Hidden(Files(vec![
+        ("6.7", "name = \"6.7\"\ntitle = \"mine\"\nextends = \"6.12\"\n"),
+        ("6.12", "name = \"6.12\"\ntitle = \"t\"\nextends = \"6.7\"\n"),
+    ]));
+    for (top, chain) in [("6.7", "6.7 -> 6.12 -> 6.7"), ("6.12", "6.12 -> 6.7 -> 6.12")] {
+        let e = resolve(&spots(&[top]), &files, &vocabulary(), &[]).unwrap_err().to_string();
+        let want = format!("6.7.toml:1:8: the chain {chain} closes on itself: its name hides the catalog kernel 6.7");
+        assert!(e.starts_with(&want), "{e}");
+    }
+}
+
+#[test]
 fn cycles_unknown_names_and_duplicates_are_refused() {
     let cycle = Files(vec![
         ("a", "name = \"a\"\ntitle = \"t\"\nextends = \"b\"\n"),

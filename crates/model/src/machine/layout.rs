@@ -68,7 +68,10 @@ pub(super) fn read(root: &Layers, llc_bytes: u64) -> Result<Layout, SpecError> {
         return Err(root.error("the machine has no CPU", "a `[layout]`, or a `[[node]]` with `cpus`"));
     }
     if draft.nodes.values().all(|n| n.memory.bytes == 0) {
-        return Err(root.error("the machine has no memory", "at least one node with `memory` above 0"));
+        // A size of 0 stands somewhere; nodes without CPUs may have one beside it.
+        let place = draft.nodes.values().next().map(|n| n.memory_at.clone());
+        let what = ("the machine has no memory", "at least one node with `memory` above 0");
+        return Err(place.map_or_else(|| root.error(what.0, what.1), |at| at.error(what.0, what.1)));
     }
     draft.refuse_too_much_memory()?;
     draft.build()

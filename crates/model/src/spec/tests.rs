@@ -46,6 +46,25 @@ fn titles_are_one_printable_line() {
 }
 
 #[test]
+fn names_are_one_line_and_so_is_every_message() {
+    let doc = Doc::parse("a.toml", "name = \"a\\nb\"\nabout = \"a\\nb\"\n").unwrap();
+    let e = doc.root().str("name").unwrap_err().to_string();
+    assert_eq!(e, "a.toml:1:8: `name` has a control character in it; expected one line of text that can be printed");
+    assert_eq!(doc.root().str("about").unwrap().value, "a\nb", "prose may have several");
+    let e = SpecError::plain("a\n.toml", "no kernel `x\ny`", "one\nof").near("a\nb", ["a\nc"]);
+    assert_eq!(e.to_string(), "a\\n.toml: no kernel `x\\ny`; expected one\\nof; did you mean `a\\nc`?");
+}
+
+#[test]
+fn whole_numbers_that_no_key_can_hold_say_what_can_be() {
+    for (number, size) in [("99999999999999999999", "large"), ("-99999999999999999999", "small")] {
+        let e = Doc::parse("a.toml", &format!("iterations = {number}\n")).unwrap_err().to_string();
+        let range = "a whole number from -9223372036854775808 to 9223372036854775807";
+        assert_eq!(e, format!("a.toml:1:14: `{number}` is too {size}; expected {range}"));
+    }
+}
+
+#[test]
 fn lists_say_which_of_them_is_wrong() {
     let doc = Doc::parse("a.toml", "k = [\"6.1\", 6.12]\n").unwrap();
     let e = doc.root().strs("k").unwrap_err().to_string();

@@ -70,7 +70,7 @@ struct Arrivals {
 ///
 /// # Errors
 /// A barrier whose threads arrive unequally often, a channel with more waits than messages, a loop bounded
-/// by time that outlasts the limit.
+/// by time that lasts as long as the limit or longer.
 pub(super) fn check(w: &mut Workload, tables: &Tables, limit: Option<&Formula>, file: &str) -> Result<(), SpecError> {
     let mut arrivals: Vec<Option<Arrivals>> = tables.barrier_uses.iter().map(|_| None).collect();
     let (mut waits, mut signals) = (BTreeMap::new(), BTreeMap::new());
@@ -102,7 +102,8 @@ pub(super) fn check(w: &mut Workload, tables: &Tables, limit: Option<&Formula>, 
         }
     }
     w.barrier_widths = arrivals.iter().map(|a| a.as_ref().map_or(0, |a| a.threads)).collect();
-    if longest_ns > w.limit_ns {
+    // A run whose limit is reached has timed out, also if its loops end at that moment.
+    if longest_ns >= w.limit_ns {
         let what = format!("the loops bounded by time last {}, the limit is {}", time(longest_ns), time(w.limit_ns));
         let expected = "a longer `limit` or a shorter run";
         return Err(limit.map_or_else(|| SpecError::plain(file, &what, expected), |l| l.spot().error(&what, expected)));

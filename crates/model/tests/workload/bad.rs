@@ -102,6 +102,7 @@ fn unknown_keys_and_words_come_with_the_nearest_one() {
 fn expressions_are_placed_inside_their_text() {
     phase("count = \"2 * ^cpsu\"\naccess = \"buffer\"\n", &["`cpsu` is not known here", "did you mean `cpus`?"]);
     phase("compute = \"5 * 3^uss\"\n", &["unknown unit `uss`", "did you mean `us`?"]);
+    phase("compute = \"5 * 3^mib\"\n", &["unknown unit `mib`", "did you mean `MiB`?"]);
     phase("count = \"cpus ^/ (nodes - 4)\"\naccess = \"buffer\"\n", &["division by zero"]);
     phase("count = ^1.5\naccess = \"buffer\"\n", &["`count` is 1.5", "a whole number", "floor()"]);
     phase("count = ^-3\naccess = \"buffer\"\n", &["`count` is -3", "at least 0"]);
@@ -354,6 +355,10 @@ fn runs_that_would_hang_are_refused() {
     body(
         "limit = \"^5s\"\n[[process]]\nname = \"p\"\n[[process.phase]]\ntime = \"9s\"\ncompute = \"1us\"\n",
         &["the loops bounded by time last 9s, the limit is 5s"],
+    );
+    body(
+        "limit = \"^9s\"\n[[process]]\nname = \"p\"\n[[process.phase]]\ntime = \"9s\"\ncompute = \"1us\"\n",
+        &["the loops bounded by time last 9s, the limit is 9s; expected a longer `limit`"],
     );
 }
 

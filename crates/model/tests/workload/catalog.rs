@@ -487,3 +487,15 @@ fn first_touch_refuses_slices_that_stay_in_a_core() {
     let e = with("15MiB").expect_err("256 threads").to_string();
     assert!(e.contains("64 KiB of `memory` per thread"), "{e}");
 }
+
+#[test]
+fn numa02_smt_wants_two_cpus() {
+    let on = |machine: &str, params: &[(String, String)]| {
+        let machine = numalab_model::machine::Machine::from_shorthand(machine).unwrap_or_else(|e| panic!("{e}"));
+        spec("numa02_SMT").resolve(&machine, 1, params).map(|w| w.processes[0].threads.len())
+    };
+    let e = on("1x1x1x1", &[]).expect_err("one CPU").to_string();
+    assert!(e.contains("expected at least two CPUs, as there is one thread for every two"), "{e}");
+    assert_eq!(on("1x1x1x1", &[("threads_per_process".into(), "1".into())]), Ok(2));
+    assert_eq!(on("1x1x2x1", &[]), Ok(2), "one node will do");
+}

@@ -11,7 +11,7 @@ use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_model::kernel::Setting;
 use numalab_model::machine::Machine;
-use numalab_model::spec::SpecError;
+use numalab_model::spec::{SpecError, Spot};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -120,7 +120,12 @@ fn config(context: &Context, args: &Args) -> Result<MmConfig, Failure> {
         sets.push(Setting { name: named("--policy", "thp_locality"), value: rule.clone() });
     }
     if let Some(list) = &args.ladder {
-        sets.push(Setting { name: named("--ladder", "thp.ladder"), value: list.clone() });
+        if list.trim().is_empty() {
+            let expected = "a list like \"D0 THP | D0 4k | D1 THP\"";
+            return Err(SpecError::plain("--ladder", "the list is empty", expected).into());
+        }
+        let name = Spot { value: "thp.ladder".to_string(), ..named("--ladder", list) };
+        sets.push(Setting { name, value: list.clone() });
     }
     let kernel = sources::kernels(context, &[named("--kernel", &args.kernel)], &sets)?.remove(0);
     let cfg = registry::mm_config(&kernel);

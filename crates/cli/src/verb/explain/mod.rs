@@ -75,6 +75,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         return Err(Failure::usage("command line: no run; expected a record's directory"));
     };
     let record = records::find(pick)?;
+    logs::refuse_unlogged(&record)?;
     let why = logs::read_why(&record.path)?;
     let s = &args.subject;
     let text = match (&s.vma, &s.page, &s.task, &s.node) {
@@ -100,6 +101,7 @@ fn parted(a: &Path, b: &Path) -> Result<Done, Failure> {
     }
     let mut logs = Vec::new();
     for r in &records {
+        logs::refuse_unlogged(r)?;
         let path = logs::path_of(&r.path, DECISIONS);
         if !path.exists() {
             return Err(logs::absent(&r.path, "decision log", "--explain"));

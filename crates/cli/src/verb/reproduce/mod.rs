@@ -9,6 +9,7 @@ use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{self, Done, Exit, Failure};
 use crate::figures::{self, Means};
+use crate::interrupt;
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
@@ -221,6 +222,7 @@ impl Work<'_> {
             let sources = CatalogSources::new(self.context, &experiment.workloads)?;
             let runs = experiment.cells(&sources, self.executor.backend.name())?;
             let store = Store::create(dir, &experiment, &runs)?;
+            interrupt::watch(&store, &runs);
             let finished = execute(&store, &runs, &self.executor)?;
             for f in &finished {
                 let m = &f.record.manifest;
@@ -325,6 +327,7 @@ impl Work<'_> {
             let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
             runs.iter_mut().zip(steps.len() as u32..).for_each(|(r, n)| r.iteration = n);
             let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
+            interrupt::watch(&store, &runs);
             let finished = execute(&store, &runs, &self.executor)?;
             steps.extend(runs);
             if let Some(f) = finished.iter().find(|f| f.record.outcome.status != Status::Completed) {

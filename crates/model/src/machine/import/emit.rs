@@ -50,6 +50,7 @@ impl Found {
         let distance = self.distances();
         let latency = self.latencies(&distance);
         let sockets = self.sockets(&distance);
+        self.note_memory();
         let mut out = String::new();
         self.head(name, &cores, &mut out);
         self.nodes(&sockets, &mut out);
@@ -146,6 +147,16 @@ impl Found {
             self.notes.push("no distances in the source: 10 and 20, as Linux does without a table".into());
         }
         (0..n).map(|i| (0..n).map(|j| if i == j { 10 } else { 20 }).collect()).collect()
+    }
+
+    /// Says which nodes have a size that the source does not state.
+    fn note_memory(&mut self) {
+        let unsized_nodes = self.nodes.iter().filter(|n| n.memory_bytes.is_none()).map(|n| n.id);
+        let ids: Vec<u32> = unsized_nodes.collect();
+        if !ids.is_empty() {
+            let (which, size) = (cpulist::format(&ids), size::exact(NODE_BYTES));
+            self.notes.push(format!("no size in the source for node {which}: {size} of memory each"));
+        }
     }
 
     /// Latencies as read. What is missing scales with the distance from what a target would take at distance

@@ -1,0 +1,61 @@
+//! What a signal does to runs: which of them are kept is said, and one that was to be ignored is.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::{Lab, QUICK, SWEEP};
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+
+/// A command that carries out runs into `d`, as soon as it has finished one of them.
+fn started(lab: &Lab, command: &mut Command) -> Child {
+    let mut child = command.current_dir(lab.path(".")).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let recorded = |dir: std::fs::ReadDir| dir.flatten().any(|e| e.path().join("manifest.json").is_file());
+    while !std::fs::read_dir(lab.path("d")).is_ok_and(recorded) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended without a record");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child
+}
+
+/// What it says until it ends, and its exit code.
+fn ended(mut child: Child) -> (String, Option<i32>) {
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (said, child.wait().unwrap().code())
+}
+
+fn interrupt(child: &Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn a_table_that_is_interrupted_says_what_is_kept() {
+    let lab = Lab::new();
+    lab.write("catalog/workloads/sweep.toml", SWEEP);
+    let table = "name = \"own\"\ntitle = \"t\"\nsource = \"s\"\nbaseline = \"a\"\n\
+         [[columns]]\nname = \"a\"\nkernel = \"off\"\n[[columns]]\nname = \"b\"\nkernel = \"6.12\"\n\
+         [[blocks]]\ngroup = \"g\"\nmachine = \"2x1x2x1\"\nworkload = \"sweep\"\niterations = 1000\n\
+         rows = [{ id = \"hit\", metric = \"numa_hit\", unit = \"pages\", better = \"lower\", values = [3.0, 3.0] }]\n";
+    lab.write("own.toml", table);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
+    let child = started(&lab, command.args("reproduce own.toml --catalog catalog --jobs 1 --out d".split(' ')));
+    interrupt(&child);
+    let (said, code) = ended(child);
+    assert_eq!(code, Some(130), "{said}");
+    let kept = said.lines().find_map(|l| l.strip_prefix("numalab: interrupted: "));
+    let kept = kept.unwrap_or_else(|| panic!("{said}"));
+    assert!(kept.ends_with(" of 2000 runs have their record in d; the same command resumes"), "{kept}");
+}
+
+#[test]
+fn a_signal_that_was_to_be_ignored_is() {
+    let lab = Lab::new();
+    lab.write("sweep.toml", SWEEP);
+    let line = format!("trap '' INT; exec \"$0\" {QUICK} --kernel off --iterations 40 --jobs 1 --out d");
+    let mut command = Command::new("sh");
+    let child = started(&lab, command.args(["-c", &line, env!("CARGO_BIN_EXE_numalab")]));
+    interrupt(&child);
+    let (said, code) = ended(child);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.matches(" seed ").count(), 40, "{said}");
+}
