@@ -102,7 +102,7 @@ fn unseen(c: &Comparison) -> Vec<String> {
             let place = format!("{} {} on {}: no clear difference", a.workload, a.metric, a.kernel);
             let often = 100.0 * POWER;
             Some(format!(
-                "{place}; with {n0} and {n1} runs a change of {percent} % would be seen {often:.0} times in 100"
+                "{place}; with {n0} and {n1} runs a change of {percent} % would be seen {often:.0} times in 100 by one test alone"
             ))
         })
         .collect();

@@ -6,6 +6,7 @@
 //!
 //! Definitions. *Within X*: both ratios exist, are positive, and the larger over the smaller is at most X; or both are 0.
 //! *Direction right*: both ratios are on the same side of 1; a published ratio of exactly 1 wants a simulated one within 1 %.
+//! Where the baseline has none of something, the ratio of whoever has some is without limit, which is above 1.
 //! Ratios themselves are given, not computed here: what a cell's baseline is belongs to the published table.
 
 use serde::Serialize;
@@ -71,7 +72,7 @@ impl Cell {
         match self.ratios()? {
             // Neither happened at all.
             (0.0, 0.0) => Some(1.0),
-            (p, s) if p > 0.0 && s > 0.0 => Some((p / s).max(s / p)),
+            (p, s) if p > 0.0 && s > 0.0 => Some((p / s).max(s / p)).filter(|f| f.is_finite()),
             _ => None,
         }
     }
@@ -270,10 +271,18 @@ fn values(c: &Cell) -> [String; 3] {
 }
 
 fn ratios(c: &Cell) -> [String; 3] {
-    let ratio = |r: Option<f64>| {
-        r.map_or_else(|| "-".to_string(), |x| if x >= 100.0 { readable(x) } else { format!("{x:.3}") })
-    };
+    let ratio =
+        |r: Option<f64>| r.map_or_else(|| "-".to_string(), |x| if x >= 100.0 { any(x) } else { format!("{x:.3}") });
     [ratio(c.published_ratio), ratio(c.simulated_ratio), c.sign().to_string()]
+}
+
+/// A ratio, also to nothing at all.
+fn any(x: f64) -> String {
+    if x.is_finite() {
+        readable(x)
+    } else {
+        "∞".to_string()
+    }
 }
 
 fn number(x: Option<f64>) -> String {
@@ -287,7 +296,7 @@ fn miss(c: &Cell) -> String {
         (Some((p, s)), factor) => {
             let wrong = if c.direction_right() { "" } else { ", direction wrong" };
             let by = factor.map_or_else(String::new, |f| format!(", off by {f:.2}"));
-            format!("ratio {} published, {} simulated{by}{wrong}", readable(p), readable(s))
+            format!("ratio {} published, {} simulated{by}{wrong}", any(p), any(s))
         }
     };
     let note = if c.note.is_empty() { "no mechanism suspected yet" } else { &c.note };
@@ -316,6 +325,15 @@ mod tests {
 
     fn predicted(p: f64, s: f64) -> Cell {
         cell("k", Role::Predicted, Some(p), Some(s))
+    }
+
+    #[test]
+    fn more_than_nothing_goes_up() {
+        let up = predicted(289.0, f64::INFINITY);
+        assert!(up.direction_right() && !up.within(2.0) && up.factor().is_none());
+        assert_eq!(ratios(&up), ["289.0", "∞", ">"].map(str::to_string));
+        assert!(miss(&up).contains("ratio 289.0 published, ∞ simulated; "), "{}", miss(&up));
+        assert!(!predicted(0.5, f64::INFINITY).direction_right());
     }
 
     #[test]

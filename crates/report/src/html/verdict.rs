@@ -187,7 +187,7 @@ fn sentence(m: &Metric, a: &Assessment, (base, name): (&str, &str), at: (usize, 
         let often = 100.0 * POWER;
         // Runs that are all but the same would be given a change that nobody can imagine.
         let d = if d < NOTHING_PERCENT { format!("less than {NOTHING_PERCENT}") } else { readable(d) };
-        format!("with {n0} and {n1} runs a change of {d} % would be seen {often:.0} times in 100")
+        format!("with {n0} and {n1} runs a change of {d} % would be seen {often:.0} times in 100 by one test alone")
     });
     let would = would.unwrap_or_default();
     match call(m, a, percent) {

@@ -42,8 +42,8 @@ pub fn table(c: &Comparison) -> String {
     let often = 100.0 * POWER;
     out.push_str(&format!(
         "change: of the arithmetic mean, plus means it grew. p Holm is corrected for all rows tested; clear below {LEVEL},\n\
-         unless the change is 0.00 %. detectable: the change that would be seen {often:.0} times in 100 with these runs and\n\
-         this spread. –: too few runs, a baseline of 0, or the same in every run.\n"
+         unless the change is 0.00 %. detectable: the change that would be seen {often:.0} times in 100 by one test alone\n\
+         with these runs and this spread. –: too few runs, a baseline of 0, or the same in every run.\n"
     ));
     if all.iter().any(|a| a.too_short) {
         out.push_str(&format!(

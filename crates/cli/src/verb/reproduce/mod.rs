@@ -457,8 +457,10 @@ fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
     figures::figure(&figures::means(&[outcome]), metric)
 }
 
+/// A figure over that of the baseline: without limit if that is nothing, so that the direction can still be judged; none if
+/// both are.
 fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
-    value.zip(baseline.filter(|b| *b != 0.0)).map(|(v, b)| v / b)
+    value.zip(baseline).map(|(v, b)| v / b).filter(|r| !r.is_nan())
 }
 
 #[cfg(test)]
