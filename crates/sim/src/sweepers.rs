@@ -36,34 +36,43 @@ impl Sweeper {
     }
 }
 
-/// What a CPU's task sweeps, as of the end of its slice.
-#[derive(Clone, Copy, Debug)]
+/// What the tasks of all CPUs sweep, as of the end of their slices. What rejects nearly everybody lies together.
+#[derive(Clone, Debug, Default)]
 struct Known {
-    /// Its process, [`NOBODY`] if the task sweeps nothing.
-    process: u32,
-    vma: u32,
-    /// `at_ns` without what the CPU owes.
-    sweeper: Sweeper,
+    /// By CPU: process and mapping, [`NOTHING`] if the task sweeps nothing.
+    mapping: Vec<(u32, u32)>,
+    /// By CPU: when it would have been at place 0, ns, and its time per byte.
+    line: Vec<(f64, f64)>,
+    /// By CPU, `at_ns` without what the CPU owes.
+    sweeper: Vec<Sweeper>,
 }
 
-/// Process of a CPU whose task sweeps nothing.
-const NOBODY: u32 = u32::MAX;
+/// Mapping of a CPU whose task sweeps nothing.
+const NOTHING: (u32, u32) = (u32::MAX, u32::MAX);
 
 impl Known {
-    const NOBODY: Self = Self {
-        process: NOBODY,
-        vma: 0,
-        sweeper: Sweeper { task: 0, cpu: 0, writes: false, at: 0, end: 0, at_ns: 0.0, ns_per_byte: 0.0 },
-    };
+    fn new(cpus: usize) -> Self {
+        let nobody = Sweeper { task: 0, cpu: 0, writes: false, at: 0, end: 0, at_ns: 0.0, ns_per_byte: 0.0 };
+        Self { mapping: vec![NOTHING; cpus], line: vec![(0.0, 0.0); cpus], sweeper: vec![nobody; cpus] }
+    }
+    fn set(&mut self, cpu: usize, sweep: Option<((u32, u32), Sweeper)>) {
+        self.mapping[cpu] = NOTHING;
+        if let Some((mapping, s)) = sweep {
+            self.mapping[cpu] = mapping;
+            self.line[cpu] = (s.at_ns - real(s.at) * s.ns_per_byte, s.ns_per_byte);
+            self.sweeper[cpu] = s;
+        }
+    }
 }
 
 /// Everybody's sweeps, and the other sweepers of a mapping who may come near during one slice of a task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sweepers {
-    /// By CPU.
-    known: Vec<Known>,
+    known: Known,
     /// By CPU: planned anew since it was last looked at.
-    stale: Vec<bool>,
+    is_stale: Vec<bool>,
+    /// Those CPUs.
+    stale: Vec<u32>,
     /// Task, start of its slice and mapping that `near` is for.
     of: (u32, u64, usize),
     /// Those who may come to one of `near_places` before `near_until_ns`, by CPU.
@@ -81,12 +90,16 @@ const NEAR_NS: f64 = 128_000.0;
 impl Sweepers {
     /// Of a machine with so many CPUs.
     pub fn new(cpus: usize) -> Self {
-        Self { known: vec![Known::NOBODY; cpus], stale: vec![true; cpus], ..Self::default() }
+        let stale = Vec::with_capacity(cpus);
+        Self { known: Known::new(cpus), is_stale: vec![false; cpus], stale, ..Self::default() }
     }
     /// The task of `cpu` has a new slice.
     #[inline]
     pub fn planned(&mut self, cpu: usize) {
-        self.stale[cpu] = true;
+        if !self.is_stale[cpu] {
+            self.is_stale[cpu] = true;
+            self.stale.push(cpu as u32);
+        }
     }
     /// The `i`-th of those near waits at `place` until then, in what follows of the slice as well.
     pub fn holds_up(&mut self, i: usize, place: u64, until_ns: f64) {
@@ -114,24 +127,20 @@ impl Sweepers {
         self.near_places = place..place + NEAR_BYTES;
         self.near_until_ns = before_ns + NEAR_NS;
         self.near.clear();
-        for (cpu, known) in self.known.iter().enumerate() {
-            let s = &known.sweeper;
-            if known.process != process
-                || known.vma != vma
-                || s.task == first
-                || s.at >= place + NEAR_BYTES
-                || s.end <= place
-            {
+        let Known { mapping, line, sweeper } = &self.known;
+        let from = real(place);
+        for (cpu, (of, (zero_ns, ns_per_byte))) in mapping.iter().zip(line).enumerate() {
+            // Nobody comes to a later place sooner; most are too far away, or elsewhere.
+            if *of != (process, vma) || zero_ns + from * ns_per_byte >= self.near_until_ns {
                 continue;
             }
-            // Nobody comes to a later place sooner, nor before what its CPU owes is done.
-            let way_ns = real(place.saturating_sub(s.at)) * s.ns_per_byte;
-            let from_ns = s.at_ns.max(now_ns);
-            if from_ns + way_ns >= self.near_until_ns {
+            let s = &sweeper[cpu];
+            if s.task == first || s.at >= place + NEAR_BYTES || s.end <= place {
                 continue;
             }
-            let at_ns = from_ns + owes_ns(cpu) as f64;
-            if at_ns + way_ns < self.near_until_ns {
+            // Nor before what its CPU owes is done.
+            let at_ns = s.at_ns.max(now_ns) + owes_ns(cpu) as f64;
+            if at_ns + real(place.saturating_sub(s.at)) * s.ns_per_byte < self.near_until_ns {
                 self.near.push(Sweeper { at_ns, ..*s });
             }
         }
@@ -153,16 +162,13 @@ impl World<'_> {
             self.sweepers.near.clear();
             return;
         }
-        let mut sweepers = std::mem::take(&mut self.sweepers);
-        for cpu in 0..self.cpus.len() {
-            if sweepers.stale[cpu] {
-                sweepers.stale[cpu] = false;
-                sweepers.known[cpu] = self.sweep_of(cpu);
-            }
+        while let Some(cpu) = self.sweepers.stale.pop() {
+            let sweep = self.sweep_of(cpu as usize);
+            self.sweepers.is_stale[cpu as usize] = false;
+            self.sweepers.known.set(cpu as usize, sweep);
         }
         let (now_ns, cpus) = (self.now_ns as f64, &self.cpus);
-        sweepers.look_near((process, first, vma as u32), (place, before_ns), now_ns, |cpu| cpus[cpu].debt_ns);
-        self.sweepers = sweepers;
+        self.sweepers.look_near((process, first, vma as u32), (place, before_ns), now_ns, |cpu| cpus[cpu].debt_ns);
     }
 
     /// Place of a page in its mapping, bytes.
@@ -173,13 +179,13 @@ impl World<'_> {
         (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
     }
 
-    /// What the task of `cpu` sweeps.
-    fn sweep_of(&self, cpu: usize) -> Known {
-        let Some(task) = self.cpus[cpu].task else { return Known::NOBODY };
+    /// What the task of `cpu` sweeps, and in which mapping of which process.
+    fn sweep_of(&self, cpu: usize) -> Option<((u32, u32), Sweeper)> {
+        let task = self.cpus[cpu].task?;
         let t = &self.tasks[task as usize];
-        let Some(Op::Access(a)) = t.ops.get(t.pc) else { return Known::NOBODY };
+        let Op::Access(a) = t.ops.get(t.pc)? else { return None };
         if t.activity != Activity::Running || t.ns_per_byte == 0.0 || a.pattern != Pattern::Sequential {
-            return Known::NOBODY;
+            return None;
         }
         let sweeper = Sweeper {
             task,
@@ -190,11 +196,8 @@ impl World<'_> {
             at_ns: t.ahead_ns as f64,
             ns_per_byte: t.ns_per_byte,
         };
-        Known {
-            process: t.process,
-            vma: self.processes[t.process as usize].region_vma[a.span.region as usize],
-            sweeper,
-        }
+        let vma = self.processes[t.process as usize].region_vma[a.span.region as usize];
+        Some(((t.process, vma), sweeper))
     }
 }
 
@@ -216,9 +219,10 @@ mod tests {
             };
             let mut sweepers = Sweepers::new(40);
             let list: Vec<Sweeper> = (0..40).map(|task| sweeper(task, &mut rng)).collect();
-            sweepers.known = list.iter().map(|&sweeper| Known { process: 1, vma: 2, sweeper }).collect();
-            // One is of another process, one is the thread that asks, and every CPU owes something.
-            sweepers.known[7].process = 3;
+            for (cpu, &s) in list.iter().enumerate() {
+                // One is of another process, one is the thread that asks, and every CPU owes something.
+                sweepers.known.set(cpu, Some(((if cpu == 7 { 3 } else { 1 }, 2), s)));
+            }
             let owes = |cpu: usize| cpu as u64 * 1000;
             let (mut place, mut now_ns, slice) = (rng.below(1 << 20), 1e6, (9, 0, 2));
             for _ in 0..400 {
