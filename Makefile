@@ -8,9 +8,9 @@ CARGO ?= cargo
 build:
 	$(CARGO) build --release --bin numalab
 
-# Three kernels of the 2023 disjoint-VMA thread, published beside simulated, and the same as a page: report.html.
+# Three kernels of the 2023 disjoint-VMA thread, published beside simulated, one run of each, and the same as a page: report.html.
 demo: build
-	./target/release/numalab reproduce 000
+	./target/release/numalab reproduce 000 --iterations 1
 
 test: lint unit debug python browser vm
 
