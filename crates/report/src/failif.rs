@@ -173,7 +173,15 @@ impl FailIf {
             let what = format!("`{}` has no runs to compare", self.metric);
             return error(self.metric_column, &what, "runs of the baseline and of another kernel");
         }
-        let what = format!("no metric `{}`", self.metric);
+        let others = c.workloads.iter().filter(|w| !named(w) && every_metric(w).iter().any(|m| m.name == self.metric));
+        let others: Vec<&str> = others.map(|w| w.name.as_str()).collect();
+        let what = match &self.workload {
+            Some(name) if !others.is_empty() => {
+                let have = if others.len() == 1 { "has" } else { "have" };
+                format!("{name} has no metric `{}`; {} {have}", self.metric, others.join(", "))
+            }
+            _ => format!("no metric `{}`", self.metric),
+        };
         let e = error(self.metric_column, &what, "a metric, derived column or counter of this comparison");
         e.near(&self.metric, metrics.iter().map(|m| m.name.as_str()))
     }
@@ -250,6 +258,17 @@ mod tests {
         assert_eq!(failing("numa01/elapsed > 3 %"), ["b"]);
         // From a baseline of 0 any growth is beyond any bound; staying at 0 is not.
         assert_eq!(failing("pswpout > +1000%"), ["b"]);
+    }
+
+    #[test]
+    fn a_metric_of_another_workload_is_said_to_be_its() {
+        let mut c = comparison();
+        let metrics = vec![Metric::new("accesses", "Maccesses/s", true, vec![vec![1.0]])];
+        c.workloads.push(Workload { name: "random-shared".into(), metrics, ..Workload::default() });
+        let told = |text: &str| FailIf::parse(text).unwrap().check(&c).unwrap_err().to_string();
+        let of_other = told("numa01/accesses < -1%");
+        assert!(of_other.contains("numa01 has no metric `accesses`; random-shared has; expected"), "{of_other}");
+        assert!(told("acesses < -1%").contains("no metric `acesses`; expected"), "{}", told("acesses < -1%"));
     }
 
     #[test]

@@ -18,9 +18,16 @@ struct Case {
     params: &'static [(&'static str, &'static str)],
 }
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     Case {
         title: "256 CPUs, every thread computes (nothing but ticks and balancing)",
+        machine: "zen3-2s-256",
+        kernel: "6.1",
+        workload: "coremark",
+        params: &[("contexts", "256"), ("batch", "4000")],
+    },
+    Case {
+        title: "256 CPUs, every thread computes and touches its memory once a tick",
         machine: "zen3-2s-256",
         kernel: "6.1",
         workload: "coremark",
