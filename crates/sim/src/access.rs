@@ -432,8 +432,7 @@ impl World<'_> {
                 if *clock >= end {
                     break;
                 }
-                let marked = self.processes[process].space.vma(id).is_marked(chunk, p);
-                if marked && self.comes_late(task, id, chunk, p, *clock) {
+                if self.comes_late(task, id, chunk, p, *clock) {
                     out = Step::Stop(Pending::Resume);
                     break;
                 }

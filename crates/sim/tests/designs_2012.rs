@@ -24,7 +24,8 @@ fn reason(o: &Outcome, name: &str) -> u64 {
     o.reasons.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1
 }
 
-/// Points 4, 8 and 12 of section 8.1: both designs converge, AutoNUMA by splitting and joining, schednuma whole.
+/// Points 4, 8 and 12 of section 8.1: both designs converge, AutoNUMA by splitting and joining, schednuma whole. AutoNUMA's
+/// moves take turns, so 120 passes are over before half of the gain is there (0.66 of the baseline).
 #[test]
 fn private_slices_converge_under_both_designs() {
     let params = [("loops", "200")];
@@ -44,7 +45,9 @@ fn private_slices_converge_under_both_designs() {
 }
 
 /// Points 1, 2, 14 and 16: one spread of a hot node's memory helps, two in a row keep it hot; schednuma copies more bytes
-/// and faults less. Single runs scatter (AutoNUMA's 0.58 to 0.76 of the baseline), so times are means of six.
+/// and faults less. Single runs scatter (AutoNUMA's 0.58 to 0.76 of the baseline), so times are means of six. AutoNUMA
+/// takes 0.71 of the baseline at this length since its moves take turns, and took less than 0.7 before: a miss against the
+/// published 0.46 that has grown.
 #[test]
 fn shared_memory_on_a_hot_node() {
     let params = [("loops", "12")];

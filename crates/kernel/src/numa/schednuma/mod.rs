@@ -49,8 +49,9 @@ crate::tunables! {
         /// which flushes the TLBs of all CPUs of the process.
         huge_loses_write: bool = true, "", "model";
         /// System time of a scan for each huge page it passes that its known parts do not explain (section 2.7), on idle
-        /// memory; it grows with the latency of the scanned memory. Nothing is left to explain since the second faults
-        /// (`huge_loses_write`) are known: until then it was 78, calibrated on one cell of mail 002.
+        /// memory; it grows with the latency of the scanned memory. None is charged since the second faults
+        /// (`huge_loses_write`) are known, though mail 002 has more system time than they explain; until then it was 78,
+        /// calibrated on one cell of it.
         huge_residue_us: u32 = 0, "us", "model", range 0..=10_000_000;
     }
 }
