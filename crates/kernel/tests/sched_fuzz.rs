@@ -78,7 +78,7 @@ impl Run {
             }
             for e in &events {
                 match *e {
-                    Event::Resched { cpu } if self.s.need_resched(cpu) => {
+                    Event::Resched { cpu } if self.s.need_resched(cpu) && self.s.looks_ns(cpu).is_none() => {
                         let next = self.s.pick_next(cpu, self.now, &View);
                         self.note(u64::from(next.unwrap_or(u32::MAX)) << 32 | u64::from(cpu));
                         self.watch();
@@ -98,6 +98,14 @@ impl Run {
         // Stoppers run a little later, when the task to push may be gone.
         while let Some((from, to)) = self.asked.pop() {
             self.s.push(from, to, self.now);
+        }
+        // So do passes of CPUs that have run dry: others act while they look.
+        for cpu in (0..cpus).filter(|_| rng.below(2) == 0) {
+            if self.s.looks_ns(cpu).is_some() {
+                let found = self.s.pick_next(cpu, self.now, &View);
+                self.note(u64::from(found.unwrap_or(u32::MAX)) << 32 | u64::from(cpu));
+                self.watch();
+            }
         }
         match rng.below(12) {
             0 if self.live.len() < 3 * cpus as usize => {

@@ -80,8 +80,8 @@ impl World<'_> {
                 t.advance();
                 Step::Go
             }
-            Op::Barrier { id, spin } => self.barrier(task, *id as usize, *spin, *clock),
-            Op::Signal { channel } => self.signal(cpu, task, *channel as usize, *clock),
+            Op::Barrier { id, spin } => self.barrier(task, *id as usize, *spin, clock),
+            Op::Signal { channel } => self.signal(cpu, task, *channel as usize, clock),
             Op::Wait { channel } => {
                 if self.channels[*channel as usize].wait(task) {
                     self.tasks[task as usize].advance();
@@ -138,7 +138,8 @@ impl World<'_> {
         Step::Stop(Pending::Wait)
     }
 
-    fn barrier(&mut self, task: u32, id: usize, spin: bool, now: u64) -> Step {
+    fn barrier(&mut self, task: u32, id: usize, spin: bool, clock: &mut u64) -> Step {
+        let now = *clock;
         let t = &mut self.tasks[task as usize];
         t.advance();
         t.activity = if spin { Activity::Spinning { since_ns: now } } else { Activity::Asleep };
@@ -154,8 +155,20 @@ impl World<'_> {
                 } else {
                     self.tasks[last.task as usize].activity = Activity::Running;
                 }
+                let mut at = last.since_ns;
                 for w in released.drain(..) {
-                    self.release(w, last.since_ns, last.task);
+                    if !w.spin {
+                        at += self.costs.waking_ns() as u64;
+                    }
+                    self.release(w, at, last.task);
+                }
+                // Who opens the barrier wakes one after the other, which takes its own time.
+                let woke_ns = at - last.since_ns;
+                if last.task == task {
+                    *clock += woke_ns;
+                    self.charge_system(task, woke_ns);
+                } else {
+                    self.cpus[self.sched.cpu_of(last.task) as usize].debt_ns += woke_ns;
                 }
             }
             self.released = released;

@@ -31,7 +31,7 @@ impl World<'_> {
         true
     }
     /// Carries out a signal: creates a thread if one waits for that, else posts the message.
-    pub(crate) fn signal(&mut self, cpu: usize, task: u32, channel: usize, now: u64) -> Step {
+    pub(crate) fn signal(&mut self, cpu: usize, task: u32, channel: usize, clock: &mut u64) -> Step {
         if !self.unborn.0[channel].is_empty() {
             return Step::Stop(Pending::Birth);
         }
@@ -39,7 +39,10 @@ impl World<'_> {
         if let Some(w) = self.channels[channel].signal(cpu) {
             self.tasks[w as usize].message = true;
             let sleep = self.tasks[w as usize].sleep;
-            self.queue.push(now, crate::event::Event::Wake { task: w, waker: task, sleep });
+            let ns = self.costs.waking_ns() as u64;
+            *clock += ns;
+            self.charge_system(task, ns);
+            self.queue.push(*clock, crate::event::Event::Wake { task: w, waker: task, sleep });
             // Whoever is woken may take this CPU, and what follows must not have happened then.
             if self.sched.cpu_of(w) == cpu as u32 || self.sched.nr_running(cpu as u32) > 1 {
                 return Step::Stop(Pending::Resume);

@@ -13,6 +13,9 @@ impl World<'_> {
             let next = self.sched.pick_next(id, now, &self.numa);
             self.after_sched();
             self.switch(cpu, next);
+            if let Some(ns) = self.sched.looks_ns(id) {
+                return self.plan(cpu, now + ns, Pending::Search);
+            }
         } else if self.cpus[cpu].task != self.sched.current(id) {
             let next = self.sched.current(id);
             self.switch(cpu, next);

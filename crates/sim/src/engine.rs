@@ -31,7 +31,7 @@ use numalab_kernel::hw::tlb::TlbModel;
 use numalab_kernel::mm::thp::Ladders;
 use numalab_kernel::mm::{LruBatches, NodeMemory, PageRef, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
-use numalab_kernel::sched::{Event as SchedEvent, Scheduler};
+use numalab_kernel::sched::{Event as SchedEvent, Scheduler, Why as SchedWhy};
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
 use numalab_model::workload::Workload;
@@ -61,6 +61,8 @@ pub enum Pending {
     Migration,
     /// The current task busy-waits alone on this CPU up to the tick, or until its barrier opens.
     Spin,
+    /// The CPU has nothing to run and looks at others.
+    Search,
 }
 
 impl Pending {
@@ -399,6 +401,8 @@ impl<'a> World<'a> {
                         let ns = self.costs.balance_ns(cpus) + self.costs.switch_ns(false);
                         self.queue.push(self.now_ns + ns as u64, Event::Push { from, to });
                     }
+                    // That time has passed, and no task had the CPU.
+                    SchedEvent::Balanced { why: SchedWhy::Newidle, .. } => {}
                     SchedEvent::Balanced { cpu, cpus, stretch, .. } => self.balanced(cpu, cpus, stretch),
                 }
             }
@@ -406,8 +410,7 @@ impl<'a> World<'a> {
         self.events = events;
     }
 
-    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that, as does the one that it finds; what an idle CPU
-    /// does passes while it is idle, and work that arrives ends it after the `stretch` at hand (`_nohz_idle_balance`).
+    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that; what an idle CPU does passes while it is idle, and work that arrives ends it after the `stretch` at hand (`_nohz_idle_balance`).
     fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
         let ns = |cpus: u32| self.costs.balance_ns(cpus) as u64;
         let (all, stretch) = (ns(cpus), ns(stretch));
@@ -441,7 +444,7 @@ impl<'a> World<'a> {
             Pending::Stage => self.next_stage(cpu),
             Pending::Birth => self.give_birth(cpu),
             Pending::Moves => self.apply_moves(cpu),
-            Pending::Resume => {}
+            Pending::Resume | Pending::Search => {}
             Pending::Migration => self.migration_phase(cpu),
         }
         self.after_sched();

@@ -20,7 +20,7 @@ impl World<'_> {
         match (self.cpus[cpu].pending, task) {
             (pending @ (Pending::None | Pending::Spin), _) if !ahead => self.plan(cpu, self.now_ns, pending),
             // Inside the kernel nobody is preempted without CONFIG_PREEMPT, and everything else there is short.
-            (Pending::Migration, _) => {}
+            (Pending::Migration | Pending::Search, _) => {}
             (_, Some(task)) if ahead && self.sched.need_resched(cpu as u32) => {
                 self.stop_slice(cpu, task);
                 // An access that goes on past the tick has kept it waiting.

@@ -33,11 +33,9 @@ impl World<'_> {
         let limit = self.look_again(process, end);
         let mut drawn = self.tasks[task as usize].drawn.take();
         while *clock < limit && done < a.accesses {
-            if let Some((chunk, page)) = drawn.take() {
+            if let Some(again) = drawn.take() {
                 done += 1;
-                if let Some(stop) =
-                    self.random_fault(cpu, task, (id, chunk, page), write, pace.span, clock, &mut kernel_ns)
-                {
+                if let Some(stop) = self.random_fault(cpu, task, id, again, pace.span, clock, &mut kernel_ns) {
                     done -= 1;
                     out = stop;
                     break;
@@ -72,11 +70,12 @@ impl World<'_> {
                 continue;
             };
             // Where only stores fault, a read goes on.
-            if a.write < 1.0 && !vma.is_pending(chunk, page, false) && self.rng.unit() >= a.write {
+            let store = write && (a.write >= 1.0 || self.rng.unit() < a.write);
+            if !store && !vma.is_pending(chunk, page, false) {
                 continue;
             }
-            if let Some(stop) = self.random_fault(cpu, task, (id, chunk, page), write, pace.span, clock, &mut kernel_ns)
-            {
+            let access = (chunk, page, store);
+            if let Some(stop) = self.random_fault(cpu, task, id, access, pace.span, clock, &mut kernel_ns) {
                 done -= 1;
                 out = stop;
                 break;
@@ -106,8 +105,8 @@ impl World<'_> {
         &mut self,
         cpu: usize,
         task: u32,
-        (id, chunk, page): (usize, usize, usize),
-        write: bool,
+        id: usize,
+        (chunk, page, write): (usize, usize, bool),
         span: u32,
         clock: &mut u64,
         kernel_ns: &mut u64,
@@ -119,7 +118,7 @@ impl World<'_> {
             *kernel_ns += ns;
             *clock += ns;
             if let Some(stop) = fate.stops() {
-                self.tasks[task as usize].drawn = Some((chunk, page));
+                self.tasks[task as usize].drawn = Some((chunk, page, write));
                 return Some(stop);
             }
             if fate != FaultEnd::Go {

@@ -105,7 +105,7 @@ pub struct Task<'a> {
     /// Since when it waits for a page under migration, ns.
     pub blocked_since_ns: Option<u64>,
     /// Page (chunk, page) that its random access has come to and still has to fault in.
-    pub drawn: Option<(usize, usize)>,
+    pub drawn: Option<(usize, usize, bool)>,
     /// Migration it carries out.
     pub migration: Option<Box<PageMigration>>,
     /// Block that its accesses by blocks are in.

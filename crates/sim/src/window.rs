@@ -94,7 +94,7 @@ impl World<'_> {
 
     /// Whoever comes to a page whose entry is a migration entry sleeps until it has moved (`migration_entry_wait`), here from
     /// the beginning of the fault, `clock`, to its end. They are woken one after the other, as they came; returns what
-    /// that takes who moved the page, which is about a switch for each of them (estimate), ns.
+    /// that takes who moved the page, ns.
     pub(crate) fn sleep_behind_move(&mut self, first: u32, f: &Found, clock: u64, until_ns: u64) -> u64 {
         if self.takes_turns() {
             return 0;
@@ -108,7 +108,7 @@ impl World<'_> {
             |(i, s): (usize, &Sweeper)| s.meets_ns(page).filter(|&at| at < until).map(|at| (at, i as u32, s.cpu));
         coming.extend(self.sweepers.near.iter().enumerate().filter_map(comes));
         coming.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let (waking_ns, woken_ns) = (self.costs.switch_ns(true), self.costs.wake_ns());
+        let (waking_ns, woken_ns) = (self.costs.waking_ns(), self.costs.wake_ns());
         for (turn, &(comes_ns, i, cpu)) in coming.iter().enumerate() {
             let wakes_ns = until + (turn + 1) as f64 * waking_ns;
             let slept = (wakes_ns - comes_ns.max(clock as f64)) as u64;

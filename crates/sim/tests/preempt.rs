@@ -241,3 +241,35 @@ steps = [{ compute = "9ms" }, { signal = "first" }, { compute = "1ms" }, { signa
         assert!(ms < 1.0, "{k}: {ms} ms");
     }
 }
+
+/// Seconds that `threads` take for 200 rounds with a barrier to which the first comes last.
+fn rounds_with_a_last(threads: u32) -> f64 {
+    let text = format!(
+        r#"
+[[barrier]]
+name = "step"
+[[process]]
+name = "team"
+threads = {threads}
+[[process.phase]]
+when = "thread == 0"
+count = 200
+steps = [{{ compute = "1ms" }}, {{ barrier = "step" }}]
+[[process.phase]]
+when = "thread > 0"
+count = 200
+barrier = "step"
+"#
+    );
+    scalar(&outcome("1x1x32x1", "6.1", &[&text]), "elapsed_s")
+}
+
+#[test]
+fn whoever_opens_a_barrier_wakes_the_sleepers_one_after_the_other() {
+    let wakes_ns = 1e9 * (rounds_with_a_last(17) - rounds_with_a_last(2)) / 200.0 / 15.0;
+    let switch_ns = machine("1x1x32x1").costs.switch_same_ns;
+    assert!(
+        (wakes_ns / switch_ns - 1.0).abs() < 0.2,
+        "{wakes_ns} ns for each further sleeper, a switch is {switch_ns}"
+    );
+}

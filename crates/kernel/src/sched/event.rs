@@ -65,7 +65,7 @@ pub enum Event {
         /// CPUs looked at, summed over the passes.
         cpus: u32,
         /// The most of them in one stretch that work arriving at `cpu` does not end: the passes on behalf of one CPU, or
-        /// one pass of a search before going idle.
+        /// one pass of a search before going idle, whose time has passed when this is reported.
         stretch: u32,
     },
 }

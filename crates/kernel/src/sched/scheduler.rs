@@ -1,5 +1,6 @@
 //! The scheduler's state and the calls that do not choose a CPU.
 
+use super::balance::newidle::Outcome;
 use super::balance::stats::GroupStats;
 use super::balance::{CacheState, DomState, Nohz};
 use super::config::{Balancer, Form, Params, SchedConfig};
@@ -233,7 +234,7 @@ impl Scheduler {
         }
     }
     /// Chooses what `cpu` runs next: puts the current task back, searches other CPUs when nothing is queued, and makes
-    /// the choice current. `None`: the CPU is idle.
+    /// the choice current. `None`: the CPU is idle, or looks for work ([`Scheduler::looks_ns`]).
     pub fn pick_next<V: NumaView>(&mut self, cpu: u32, now_ns: u64, view: &V) -> Option<TaskId> {
         self.clock(now_ns);
         // Suppresses a request to reschedule that this very call answers.
@@ -243,13 +244,23 @@ impl Scheduler {
         self.rqs[cpu as usize].need_resched = false;
         next
     }
+    /// For how long `cpu`, which has run dry, looks at other CPUs before [`Scheduler::pick_next`] must be called again; `None`
+    /// where it does not. What is queued on it meanwhile waits for that.
+    pub fn looks_ns(&self, cpu: u32) -> Option<u64> {
+        self.rqs[cpu as usize].newidle.map(|search| self.pass_ns(search.at()))
+    }
     fn choose<V: NumaView>(&mut self, cpu: u32, view: &V) -> Option<TaskId> {
         loop {
             let rq = &self.rqs[cpu as usize];
-            if rq.list.is_empty() {
-                if !rq.in_idle && self.newidle_balance(cpu, view) {
-                    continue;
+            if rq.newidle.is_some() || rq.list.is_empty() && !rq.in_idle {
+                match self.newidle_balance(cpu, view) {
+                    Outcome::Found => continue,
+                    Outcome::Looking => return None,
+                    Outcome::Nothing => {}
                 }
+            }
+            let rq = &self.rqs[cpu as usize];
+            if rq.list.is_empty() {
                 self.enter_idle(cpu);
                 return None;
             }

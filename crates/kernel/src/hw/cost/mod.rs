@@ -156,6 +156,11 @@ impl CostModel {
         self.costs.wake_ns
     }
 
+    /// What a wake-up takes who wakes: choosing the CPU, queueing, and the interrupt to it; about a context switch (estimate).
+    pub fn waking_ns(&self) -> f64 {
+        self.costs.switch_same_ns
+    }
+
     /// One scheduler tick.
     pub fn tick_ns(&self) -> f64 {
         self.costs.tick_ns

@@ -9,7 +9,7 @@
 
 pub mod decide;
 mod detach;
-mod newidle;
+pub(in crate::sched) mod newidle;
 mod nohz;
 pub(super) mod pass;
 mod periodic;

@@ -1,7 +1,8 @@
 //! Newly-idle balancing: a CPU that runs dry searches before it idles (kernel-scheduler.md §4.7).
 //!
-//! The search has a modelled cost per CPU looked at, so that CPUs with short idle periods skip the wide domains. Up to
-//! 5.15 a CPU whose idle periods are shorter than a migration is worth does not search at all ([`Newidle`]).
+//! A pass takes a modelled time per CPU looked at, so that CPUs with short idle periods skip the wide domains, and takes what it
+//! finds at its end: meanwhile others run, wake up, and pull, and the CPU is not idle for anybody who looks for one. Work that
+//! arrives waits for the end of the pass. Up to 5.15 a CPU whose idle periods are shorter than a migration is worth does not search at all ([`Newidle`]).
 
 use super::super::config::{Form, Newidle};
 use super::super::domains::{DomId, Flags};
@@ -10,77 +11,158 @@ use super::super::numa::NumaView;
 use super::super::scheduler::Scheduler;
 use super::Idle;
 
+/// A search under way: which domain is looked at, and what the search has come to.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sched) struct Search {
+    /// Domain looked at; the next ones up to `end`.
+    at: DomId,
+    end: DomId,
+    /// Average idle period when the search began, ns.
+    avg_idle_ns: u64,
+    /// Weight of a success (NI_RANDOM).
+    lot: u32,
+    /// Time of the passes that are over, ns.
+    cost_ns: u64,
+    /// When the CPU is to balance next, jiffies.
+    next: u64,
+    /// Passes that are over, CPUs looked at in all of them, and at most in one.
+    passes: u32,
+    cpus: u32,
+    stretch: u32,
+}
+
+impl Search {
+    /// Domain that is looked at.
+    pub fn at(&self) -> DomId {
+        self.at
+    }
+}
+
+/// What a CPU that has run dry has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sched) enum Outcome {
+    /// It has work.
+    Found,
+    /// A pass began.
+    Looking,
+    /// There is nothing for it.
+    Nothing,
+}
+
 impl Scheduler {
-    /// Searches for work for `cpu`, which has none; returns whether it has some now.
-    pub(in crate::sched) fn newidle_balance<V: NumaView>(&mut self, cpu: u32, view: &V) -> bool {
+    /// Searches for work for `cpu`, which has none, or goes on with the search where the pass that it had begun is over.
+    pub(in crate::sched) fn newidle_balance<V: NumaView>(&mut self, cpu: u32, view: &V) -> Outcome {
+        let mut search = match self.rqs[cpu as usize].newidle.take() {
+            None => match self.begin_search(cpu) {
+                None => return Outcome::Nothing,
+                Some(search) => search,
+            },
+            Some(mut search) => {
+                if self.end_pass(cpu, &mut search, view) {
+                    return self.end_search(cpu, &search);
+                }
+                search
+            }
+        };
+        while self.find_domain(&mut search) {
+            if self.pass_ns(search.at) > 0 {
+                self.rqs[cpu as usize].newidle = Some(search);
+                return Outcome::Looking;
+            }
+            if self.end_pass(cpu, &mut search, view) {
+                break;
+            }
+        }
+        self.end_search(cpu, &search)
+    }
+    /// Time that a pass over a domain takes, ns.
+    pub(in crate::sched) fn pass_ns(&self, dom: DomId) -> u64 {
+        self.p.balance_cpu_ps * u64::from(self.topo.domain(dom).weight) / 1000
+    }
+    fn begin_search(&mut self, cpu: u32) -> Option<Search> {
         self.rqs[cpu as usize].idle_stamp = self.now.max(1);
-        let mut next = self.jiffy + self.p.hz;
+        let next = self.jiffy + self.p.hz;
         let domains = self.topo.ids(cpu);
-        let avg_idle = self.rqs[cpu as usize].avg_idle_ns;
+        let avg_idle_ns = self.rqs[cpu as usize].avg_idle_ns;
         let lowest = domains.clone().next();
         let rule = self.p.newidle;
         let too_short = match rule {
-            Newidle::V516 => lowest.is_some_and(|d| avg_idle < self.dom[d as usize].max_newidle_cost_ns),
-            _ => (avg_idle as i64) < self.p.migration_cost_ns,
+            Newidle::V516 => lowest.is_some_and(|d| avg_idle_ns < self.dom[d as usize].max_newidle_cost_ns),
+            _ => (avg_idle_ns as i64) < self.p.migration_cost_ns,
         };
         let pointless = rule >= Newidle::V317 && !self.overload;
         if pointless || too_short {
             self.counters.newidle_skipped += 1;
             if rule >= Newidle::V317 {
-                if let Some(d) = lowest {
-                    next = next.min(self.idle_due(d));
-                }
+                let next = lowest.map_or(next, |d| next.min(self.idle_due(d)));
                 let rq = &mut self.rqs[cpu as usize];
                 rq.next_balance = rq.next_balance.min(next);
             }
-            return false;
+            return None;
         }
-        let mut cost = 0;
-        let mut work = (0, 0, 0);
-        for d in domains {
-            next = next.min(self.idle_due(d));
-            if rule >= Newidle::V313 && avg_idle < cost + self.dom[d as usize].max_newidle_cost_ns {
-                break;
+        let (at, end) = (domains.start, domains.end);
+        Some(Search { at, end, avg_idle_ns, lot: 1, cost_ns: 0, next, passes: 0, cpus: 0, stretch: 0 })
+    }
+    /// Goes on to the next domain that is to be looked at; `false` where there is none.
+    fn find_domain(&mut self, search: &mut Search) -> bool {
+        while search.at < search.end {
+            let d = search.at;
+            search.next = search.next.min(self.idle_due(d));
+            let dearest = self.dom[d as usize].max_newidle_cost_ns;
+            if self.p.newidle >= Newidle::V313 && search.avg_idle_ns < search.cost_ns + dearest {
+                return false;
             }
-            if !self.topo.domain(d).flags.has(Flags::NEWIDLE) {
-                continue;
+            if self.topo.domain(d).flags.has(Flags::NEWIDLE) {
+                if let Some(lot) = self.draw_lot(d) {
+                    search.lot = lot;
+                    return true;
+                }
             }
-            let Some(weight) = self.draw_lot(d) else { continue };
-            let pass = self.balance_pass(cpu, d, Idle::Newly, Why::Newidle, view);
-            self.settle_lot(d, weight, pass.moved > 0);
-            let cpus = self.topo.domain(d).weight;
-            let spent = self.p.balance_cpu_ps * u64::from(cpus) / 1000;
-            work = (work.0 + 1, work.1 + cpus, work.2.max(cpus));
-            cost += spent;
-            if rule >= Newidle::V313 {
-                self.remember_cost(d, spent);
-            }
-            let stop = match self.p.form {
-                Form::V61 => !self.rqs[cpu as usize].list.is_empty(),
-                Form::V612 => !pass.go_on,
-            };
-            if pass.moved > 0 || stop {
-                break;
-            }
+            search.at += 1;
         }
-        if work.0 > 0 {
-            let (passes, cpus, stretch) = work;
+        false
+    }
+    /// A pass has had its time; returns whether it ends the search.
+    fn end_pass<V: NumaView>(&mut self, cpu: u32, search: &mut Search, view: &V) -> bool {
+        let d = search.at;
+        let pass = self.balance_pass(cpu, d, Idle::Newly, Why::Newidle, view);
+        self.settle_lot(d, search.lot, pass.moved > 0);
+        let (cpus, spent) = (self.topo.domain(d).weight, self.pass_ns(d));
+        search.passes += 1;
+        search.cpus += cpus;
+        search.stretch = search.stretch.max(cpus);
+        search.cost_ns += spent;
+        if self.p.newidle >= Newidle::V313 {
+            self.remember_cost(d, spent);
+        }
+        search.at += 1;
+        let stop = match self.p.form {
+            Form::V61 => !self.rqs[cpu as usize].list.is_empty(),
+            Form::V612 => !pass.go_on,
+        };
+        pass.moved > 0 || stop
+    }
+    fn end_search(&mut self, cpu: u32, search: &Search) -> Outcome {
+        let Search { passes, cpus, stretch, next, .. } = *search;
+        if passes > 0 {
             self.events.push(Event::Balanced { cpu, why: Why::Newidle, passes, cpus, stretch });
         }
+        let rule = self.p.newidle;
         let rq = &mut self.rqs[cpu as usize];
         let found = !rq.list.is_empty();
         if rule >= Newidle::V313 {
-            rq.max_idle_cost_ns = rq.max_idle_cost_ns.max(cost);
+            rq.max_idle_cost_ns = rq.max_idle_cost_ns.max(search.cost_ns);
         }
         if rule >= Newidle::V317 {
             rq.next_balance = rq.next_balance.min(next);
         } else if found || self.jiffy > rq.next_balance {
             rq.next_balance = next;
         }
-        if found {
-            rq.idle_stamp = 0;
+        if !found {
+            return Outcome::Nothing;
         }
-        found
+        rq.idle_stamp = 0;
+        Outcome::Found
     }
     /// When the domain is due for an idle CPU, jiffies.
     fn idle_due(&self, dom: DomId) -> u64 {

@@ -8,6 +8,7 @@ pub(in crate::sched) mod cfs;
 pub(in crate::sched) mod eevdf;
 pub(in crate::sched) mod task;
 
+use super::balance::newidle::Search;
 use super::pelt::Pelt;
 use super::place::sis_prop::History;
 use task::{Task, TaskId, NONE};
@@ -72,6 +73,8 @@ pub(in crate::sched) struct Rq {
     pub idle_since: u64,
     /// The last eight idle periods, the latest in the lowest bit: 1 was shorter than a tick.
     pub short_idles: u8,
+    /// Its search for work, where it has run dry and a pass is under way.
+    pub newidle: Option<Search>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Rq, weight) == 56, "what ticks read is in one line of 64 bytes");
@@ -105,6 +108,7 @@ impl Rq {
             tickless: true,
             idle_since: 0,
             short_idles: 0,
+            newidle: None,
         }
     }
     /// Queued tasks (`nr_running`), current and delayed ones included.

@@ -9,6 +9,7 @@ use super::super::domains::DomId;
 use super::super::event::{Event, Why};
 use super::super::imbalance::Rule;
 use super::super::numa::{NoNuma, NumaView};
+use super::super::rq::task::TaskId;
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
 
@@ -152,6 +153,48 @@ fn the_last_task_of_a_queue_stays_for_idle_pullers() {
         assert_eq!(pass(&mut lab, 1, 2, Idle::Idle), (1, true));
         assert_eq!((lab.s.nr_running(0), lab.s.nr_running(1)), (1, 1));
         assert_eq!(pass(&mut lab, 1, 2, Idle::Idle).0, 0);
+    }
+}
+
+/// Two tasks on CPU 1 and one on CPU 0, which has just gone to sleep there; returns it.
+fn runs_dry(form: &'static str) -> (Lab<NoNuma>, TaskId) {
+    let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &config(form));
+    lab.fill(1, Some(&[1]), 2);
+    let slept = lab.start(0, Some(&[0]));
+    (0..2).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
+    lab.pass_time(20 * MS);
+    assert_eq!(lab.s.block_current(0, lab.now), Some(slept));
+    assert_eq!(lab.s.pick_next(0, lab.now, &lab.view), None);
+    // One pass over eight CPUs at 100 ns each.
+    assert_eq!(lab.s.looks_ns(0), Some(800));
+    (lab, slept)
+}
+
+#[test]
+fn a_search_takes_what_is_there_at_its_end() {
+    for form in FORMS {
+        let (mut lab, _) = runs_dry(form);
+        assert!(!lab.s.idle.contains(0) && lab.s.idle.contains(2), "{form}: nobody who looks for an idle CPU finds it");
+        let mut late = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
+        assert!(lab.s.pick_next(0, lab.now + 800, &lab.view).is_some(), "{form}");
+        assert_eq!((lab.s.looks_ns(0), lab.s.nr_running(1)), (None, 1));
+        // One of the two ends while it looks.
+        late.s.exit_current(1, late.now + 400);
+        late.pick(1);
+        assert_eq!(late.s.pick_next(0, late.now + 800, &late.view), None, "{form}");
+        assert_eq!((late.s.looks_ns(0), late.s.nr_running(1)), (None, 1));
+        assert!(late.s.idle.contains(0));
+    }
+}
+
+#[test]
+fn work_that_arrives_waits_for_the_end_of_the_pass() {
+    for form in FORMS {
+        let (mut lab, slept) = runs_dry(form);
+        assert_eq!(lab.s.wake(slept, None, false, lab.now + 400), 0);
+        assert_eq!((lab.s.current(0), lab.s.looks_ns(0)), (None, Some(800)), "{form}");
+        assert_eq!(lab.s.pick_next(0, lab.now + 800, &lab.view), Some(slept), "{form}");
+        assert_eq!((lab.s.nr_running(0), lab.s.nr_running(1)), (1, 2), "{form}: and nothing is pulled");
     }
 }
 
@@ -558,7 +601,7 @@ fn a_pass_at_the_top_tells_whether_anybody_has_two_tasks() {
     lab.fill(4, Some(&[4]), 2);
     assert!(lab.s.overload);
     lab.s.exit_current(4, lab.now);
-    lab.s.pick_next(4, lab.now, &lab.view);
+    lab.pick(4);
     assert!(lab.s.overload, "nobody has looked yet");
     pass(&mut lab, 0, 4, Idle::Idle);
     assert!(lab.s.overload, "a node is not the machine");

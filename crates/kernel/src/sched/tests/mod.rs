@@ -58,10 +58,17 @@ impl<V: NumaView> Lab<V> {
                 self.log.push(*e);
                 if let Event::Resched { cpu } = e {
                     if self.s.need_resched(*cpu) {
-                        self.s.pick_next(*cpu, self.now, &self.view);
+                        self.pick(*cpu);
                     }
                 }
             }
+        }
+    }
+    /// `cpu` picks what runs next; the passes of its search take no time.
+    pub fn pick(&mut self, cpu: u32) {
+        self.s.pick_next(cpu, self.now, &self.view);
+        while self.s.looks_ns(cpu).is_some() {
+            self.s.pick_next(cpu, self.now, &self.view);
         }
     }
     /// A task started on `cpu` and restricted to `affinity` afterwards.
@@ -102,7 +109,7 @@ impl<V: NumaView> Lab<V> {
     /// The current task of `cpu` sleeps.
     pub fn sleep(&mut self, cpu: u32) -> TaskId {
         let t = self.s.block_current(cpu, self.now).unwrap();
-        self.s.pick_next(cpu, self.now, &self.view);
+        self.pick(cpu);
         self.settle();
         t
     }

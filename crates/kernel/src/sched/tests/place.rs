@@ -293,7 +293,7 @@ fn forks_prefer_the_least_used_group_and_the_latest_idle_cpu() {
             lab.pass_time(5 * MS);
             // 27 exits before 24; 24 idled last.
             lab.s.exit_current(cpu, lab.now);
-            lab.s.pick_next(cpu, lab.now, &lab.view);
+            lab.pick(cpu);
             lab.settle();
         }
         let fork = |lab: &mut Lab| {

@@ -170,7 +170,7 @@ fn cfs_wakees_need_a_lead() {
         // Level them, then let `t` sleep while the hog gains `sleep_ms`.
         lab.s.tasks[t as usize].vruntime = lab.s.tasks[hog as usize].vruntime;
         lab.s.block_current(0, lab.now);
-        lab.s.pick_next(0, lab.now, &lab.view);
+        lab.pick(0);
         let (asleep, other) = if lab.s.current(0) == Some(hog) { (t, hog) } else { (hog, t) };
         lab.settle();
         lab.pass_time(sleep_ms * MS);
@@ -258,7 +258,7 @@ fn an_eevdf_wakee_preempts_when_the_running_task_has_had_its_share() {
         lab.s.deactivate(t, true);
         lab.s.tasks[t as usize].state = State::Blocked;
         lab.s.tasks[t as usize].vlag = lag;
-        lab.s.pick_next(0, lab.now, &lab.view);
+        lab.pick(0);
         lab.settle();
         lab.s.wake(t, None, false, lab.now);
         assert_eq!((lab.s.current(0), lab.s.need_resched(0)), (Some(hog), preempts), "lag {lag}");
