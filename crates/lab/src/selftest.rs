@@ -189,6 +189,7 @@ fn workload() -> Workload {
         processes: vec![process],
         barrier_widths: vec![3],
         channels: 0,
+        futexes: Vec::new(),
         scores: SCORES.iter().map(score).collect(),
         limit_ns: 30_000_000_000,
         params: vec![],

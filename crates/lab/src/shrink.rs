@@ -148,6 +148,7 @@ pub(crate) mod tests {
             processes: vec![process],
             barrier_widths: vec![],
             channels: 0,
+            futexes: Vec::new(),
             scores: vec![],
             limit_ns: 1,
             params: vec![],

@@ -85,9 +85,12 @@ impl World<'_> {
             Op::Wait { channel } => {
                 if self.channels[*channel as usize].wait(task) {
                     self.tasks[task as usize].advance();
-                    let ns = self.message_ns(self.channels[*channel as usize].from as usize, cpu);
-                    *clock += ns;
-                    self.charge_system(task, ns);
+                    let channel = &self.channels[*channel as usize];
+                    if channel.carries {
+                        let ns = self.message_ns(channel.from as usize, cpu);
+                        *clock += ns;
+                        self.charge_system(task, ns);
+                    }
                     return Step::Go;
                 }
                 self.fall_asleep(task);

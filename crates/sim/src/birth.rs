@@ -37,7 +37,7 @@ impl World<'_> {
         }
         self.tasks[task as usize].advance();
         if let Some(w) = self.channels[channel].signal(cpu) {
-            self.tasks[w as usize].message = true;
+            self.tasks[w as usize].message = self.channels[channel].carries;
             let sleep = self.tasks[w as usize].sleep;
             let ns = self.costs.waking_ns() as u64;
             *clock += ns;

@@ -262,7 +262,9 @@ impl<'a> World<'a> {
             spans,
             rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
-            channels: (0..workload.channels).map(|_| Channel::default()).collect(),
+            channels: (0..workload.channels)
+                .map(|c| Channel::new(workload.futexes.binary_search(&c).is_ok()))
+                .collect(),
             designs: Designs::new(&cfg.design, nodes, workload.processes.len()),
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],

@@ -44,11 +44,17 @@ impl Barrier {
 pub struct Channel {
     /// CPU that posted last.
     pub from: u32,
+    /// It carries messages; otherwise it only wakes up.
+    pub carries: bool,
     messages: u64,
     waiting: VecDeque<u32>,
 }
 
 impl Channel {
+    /// One that carries messages, as pipes and sockets do, or only wakes up, as a futex does.
+    pub fn new(futex: bool) -> Self {
+        Self { carries: !futex, ..Self::default() }
+    }
     /// Posts a message from a CPU; returns the task to wake, if one waits.
     pub fn signal(&mut self, cpu: usize) -> Option<u32> {
         self.from = cpu as u32;

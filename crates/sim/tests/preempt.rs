@@ -273,3 +273,45 @@ fn whoever_opens_a_barrier_wakes_the_sleepers_one_after_the_other() {
         "{wakes_ns} ns for each further sleeper, a switch is {switch_ns}"
     );
 }
+
+/// Server and client on CPUs of two nodes that may not leave them, 20,000 rounds; or free to go anywhere.
+fn rounds_by(kind: &str, affinity: [&str; 2]) -> f64 {
+    let text = format!(
+        r#"
+[[channel]]
+name = "request"
+kind = "{kind}"
+[[channel]]
+name = "reply"
+kind = "{kind}"
+[[process]]
+name = "server"
+{}
+[[process.phase]]
+count = 20000
+steps = [{{ wait = "request" }}, {{ compute = "4us" }}, {{ signal = "reply" }}]
+[[process]]
+name = "client"
+{}
+[[process.phase]]
+timed = "rounds"
+count = 20000
+steps = [{{ compute = "4us" }}, {{ signal = "request" }}, {{ wait = "reply" }}, {{ score = "rounds" }}]
+"#,
+        affinity[0], affinity[1]
+    );
+    scalar(&outcome("2x1x4x1", "6.1", &[ROUNDS, &text]), "rounds")
+}
+
+#[test]
+fn a_futex_carries_nothing_and_draws_nobody() {
+    // Apart, messages cross the nodes in a dozen lines and wake-ups alone do not.
+    let apart = ["affinity = { cpus = [0] }", "affinity = { cpus = [4] }"];
+    let lines_ns = 1e9 / rounds_by("pipe", apart) - 1e9 / rounds_by("futex", apart);
+    let remote_ns = machine("2x1x4x1").latency_ns[0][1];
+    assert!((16.0..40.0).contains(&(lines_ns / remote_ns)), "{lines_ns} ns a round, a line takes {remote_ns}");
+    // In one cache both cost the same.
+    let beside = ["affinity = { cpus = [0] }", "affinity = { cpus = [1] }"];
+    let ratio = rounds_by("pipe", beside) / rounds_by("futex", beside);
+    assert!((ratio - 1.0).abs() < 0.001, "{ratio}");
+}

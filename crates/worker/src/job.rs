@@ -248,6 +248,7 @@ pub(crate) mod tests {
             processes,
             barrier_widths: vec![],
             channels: 0,
+            futexes: Vec::new(),
             scores: vec![],
             limit_ns: 20_000_000_000,
             params: vec![],

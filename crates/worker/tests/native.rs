@@ -47,6 +47,7 @@ fn job(processes: Vec<Process>) -> Job {
         processes,
         barrier_widths: vec![],
         channels: 0,
+        futexes: Vec::new(),
         scores: vec![score("bytes", false), score("rate", true)],
         limit_ns: 20_000_000_000,
         params: vec![],

@@ -110,6 +110,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         processes: vec![process],
         barrier_widths: vec![],
         channels: 0,
+        futexes: Vec::new(),
         scores: vec![score],
         limit_ns: 600_000_000_000,
         params: vec![],

@@ -80,6 +80,7 @@ impl Sources for Memory {
             processes: vec![process],
             barrier_widths: vec![],
             channels: 0,
+            futexes: Vec::new(),
             scores: vec![],
             limit_ns: 1,
             params: vec![("loops".into(), loops.to_string())],

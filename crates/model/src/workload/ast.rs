@@ -98,6 +98,8 @@ pub(super) struct Family {
     pub over: Option<List>,
     /// Barriers only: busy-wait.
     pub spin: bool,
+    /// Channels only: no message, only a wake-up.
+    pub futex: bool,
 }
 
 /// A use of a family: its index among those of its kind, and the member.

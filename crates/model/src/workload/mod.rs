@@ -43,6 +43,9 @@ pub struct Workload {
     pub barrier_widths: Vec<u32>,
     /// Number of message channels (`Op::Signal` / `Op::Wait`).
     pub channels: u32,
+    /// Those of them that carry nothing: posting wakes up without the hint that who posts is about to wait (`WF_SYNC`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub futexes: Vec<u32>,
     /// What is scored, beside elapsed, user and system time.
     pub scores: Vec<Score>,
     /// Upper bound of model time, ns; reaching it is reported as a timeout, not as a result.

@@ -374,8 +374,10 @@ fn families(root: &Table, key: &str, cx: &Context) -> Result<Vec<Family>, SpecEr
         let name = declared(&t, key, out.iter().map(|f| &f.name))?;
         let over = cx.opt_list(&t, "over", &cx.global())?;
         let spin = key == "barrier" && t.opt_bool("spin")?.is_some_and(|b| b.value);
+        let kinds = [("pipe", false), ("futex", true)];
+        let futex = key == "channel" && word(&t, "kind", &kinds)?.unwrap_or(false);
         t.finish()?;
-        out.push(Family { name, over, spin });
+        out.push(Family { name, over, spin, futex });
     }
     Ok(out)
 }
@@ -396,7 +398,12 @@ fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
         let higher_is_better = better.ok_or_else(|| t.missing("better", "\"higher\" or \"lower\""))?;
         let per_second = t.opt_bool("per_second")?.is_some_and(|b| b.value);
         t.finish()?;
-        out.push(ScoreSpec { family: Family { name, over, spin: false }, unit, higher_is_better, per_second });
+        out.push(ScoreSpec {
+            family: Family { name, over, spin: false, futex: false },
+            unit,
+            higher_is_better,
+            per_second,
+        });
     }
     Ok(out)
 }

@@ -122,7 +122,7 @@ fn region<'a>(
     let name = declared(t, "region", taken)?;
     let over = cx.opt_list(t, "over", scope)?;
     Ok(RegionSpec {
-        family: Family { name, over, spin: false },
+        family: Family { name, over, spin: false, futex: false },
         when: cx.opt_condition(t, "when", scope)?,
         kind: word(t, "kind", &KINDS)?.unwrap_or(RegionKind::PrivateAnon),
         size: cx.need_formula(t, "size", scope)?,

@@ -33,11 +33,13 @@ const MAX_REGION_BYTES: u64 = 1 << 52;
 pub(super) struct Tables {
     pub policies: Vec<PolicySpec>,
     barriers: Vec<(Members, bool)>,
-    channels: Vec<Members>,
+    channels: Vec<(Members, bool)>,
     scores: Vec<Members>,
     /// Name and place of the first use, by id.
     pub barrier_uses: Vec<Spot<String>>,
     pub channel_uses: Vec<Spot<String>>,
+    /// Ids of the channels that are futexes.
+    futexes: Vec<u32>,
     ops_left: u64,
 }
 
@@ -45,13 +47,15 @@ impl Tables {
     fn new(spec: &WorkloadSpec, env: &Env) -> Result<Self, SpecError> {
         let all = |families: &[Family]| families.iter().map(|f| Members::new(f, env)).collect::<Result<Vec<_>, _>>();
         let spins = spec.barriers.iter().map(|f| f.spin);
+        let futexes = spec.channels.iter().map(|f| f.futex);
         Ok(Self {
             policies: spec.policies.clone(),
             barriers: all(&spec.barriers)?.into_iter().zip(spins).collect(),
-            channels: all(&spec.channels)?,
+            channels: all(&spec.channels)?.into_iter().zip(futexes).collect(),
             scores: spec.scores.iter().map(|s| Members::new(&s.family, env)).collect::<Result<_, _>>()?,
             barrier_uses: Vec::new(),
             channel_uses: Vec::new(),
+            futexes: Vec::new(),
             ops_left: MAX_OPS,
         })
     }
@@ -75,9 +79,11 @@ impl Tables {
     /// Id of a channel.
     pub fn channel(&mut self, r: &Ref, env: &Env) -> Result<u32, SpecError> {
         let mut next = self.channel_uses.len() as u32;
-        let (id, fresh) = self.channels[r.index].id(r, env, &mut next)?;
+        let (members, futex) = &mut self.channels[r.index];
+        let (id, fresh) = members.id(r, env, &mut next)?;
         if fresh {
             self.channel_uses.push(r.spot.clone());
+            self.futexes.extend(futex.then_some(id));
         }
         Ok(id)
     }
@@ -158,6 +164,7 @@ impl WorkloadSpec {
             processes: b.processes,
             barrier_widths: Vec::new(),
             channels: b.tables.channel_uses.len() as u32,
+            futexes: std::mem::take(&mut b.tables.futexes),
             scores,
             limit_ns,
             params,

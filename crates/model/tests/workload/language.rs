@@ -320,6 +320,23 @@ fn groups_barriers_and_clocks() {
 }
 
 #[test]
+fn channels_are_pipes_or_futexes() {
+    let body = |kind: &str| {
+        format!(
+            "[[channel]]\nname = \"plain\"\n[[channel]]\nname = \"lock\"\nover = \"0..1\"\nkind = \"{kind}\"\n\
+             [[process]]\nname = \"p\"\nthreads = 2\n[[process.phase]]\nwhen = \"thread == 0\"\n\
+             steps = [{{ compute = \"1us\" }}, {{ signal = \"plain\" }}, {{ signal = \"lock[1]\" }}, {{ signal = \"lock[0]\" }}]\n\
+             [[process.phase]]\nwhen = \"thread == 1\"\nsteps = [{{ wait = \"plain\" }}, {{ wait = \"lock[0]\" }}, {{ wait = \"lock[1]\" }}]\n"
+        )
+    };
+    let w = run(&body("futex"));
+    assert_eq!((w.channels, &w.futexes[..]), (3, &[1, 2][..]));
+    assert!(run(&body("pipe")).futexes.is_empty());
+    let e = parse("w.toml", &format!("{HEAD}{}", body("futexes"))).expect_err("no such kind");
+    assert!(e.to_string().contains("did you mean `futex`?"), "{e}");
+}
+
+#[test]
 fn equal_op_lists_are_shared_between_threads_and_processes() {
     let body = "[[process]]\nname = \"p\"\ncount = 50\nthreads = 50\ninitial = \"joins\"\n\
                 [[process.phase]]\ncompute = \"1us\"\n";
