@@ -62,7 +62,7 @@ impl Bench {
             for e in &events {
                 if let Event::Resched { cpu } = e {
                     if self.s.need_resched(*cpu) {
-                        pick(&mut self.s, *cpu, self.now);
+                        self.s.pick_at_once(*cpu, self.now, &NoNuma);
                     }
                 }
             }
@@ -113,7 +113,7 @@ impl Bench {
             }
             let (slept, ns): (Option<TaskId>, f64) = self.timed(|s, now| {
                 let t = s.block_current(cpu, now);
-                pick(s, cpu, now);
+                s.pick_at_once(cpu, now, &NoNuma);
                 t
             });
             sleep.add(ns);
@@ -143,14 +143,6 @@ impl Bench {
 /// What reading the clock twice costs, ns.
 fn clock_ns() -> f64 {
     Times((0..100_000).map(|_| Instant::now().elapsed().as_nanos() as f64).collect()).mean()
-}
-
-/// Picks what `cpu` runs next, passes of its search for work included.
-fn pick(s: &mut Scheduler, cpu: u32, now: u64) {
-    s.pick_next(cpu, now, &NoNuma);
-    while s.looks_ns(cpu).is_some() {
-        s.pick_next(cpu, now, &NoNuma);
-    }
 }
 
 fn main() -> Result<(), SchedError> {

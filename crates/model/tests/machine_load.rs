@@ -556,45 +556,6 @@ const TWO: &str = "[[node]]\nid = 0\nsocket = 0\ncpus = \"0\"\n[[node]]\nid = 1\
 const TWO_LATENCY: &str = "matrix_ns = [[90, 150], [150, 90]]";
 
 #[test]
-fn show_draws_everything_within_100_columns() {
-    let find = |name: &str| {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/machines");
-        let text = std::fs::read_to_string(format!("{folder}/{name}.toml")).ok()?;
-        Some((format!("{name}.toml"), text))
-    };
-    for name in ["milan-2s-nps1", "cxl-2s", "spr-8s-snc4", "x5-8-flat"] {
-        let m = machine::load(name, &find, &[]).unwrap();
-        let text = show(&m);
-        assert!(text.lines().all(|l| l.chars().count() <= 100), "{name}");
-        assert_eq!(
-            text.matches("\n| node ").count() + usize::from(text.starts_with("| node")),
-            m.nodes.len(),
-            "{name}"
-        );
-        assert_eq!(text.matches("LLC ").count() - text.matches("LLC hit").count(), m.llcs.len(), "{name}");
-        assert!(text.contains("distance (as the kernel sees it)") && text.contains("idle latency, ns"), "{name}");
-        for l in &m.links {
-            assert!(text.contains(&l.name), "{name}: {}", l.name);
-        }
-        assert_eq!(text.contains("warning: "), !m.warnings.is_empty(), "{name}");
-    }
-    let text = show(&machine::load("milan-2s-nps1", &find, &[]).unwrap());
-    for part in [
-        "2 sockets, 2 nodes, 16 LLCs, 128 cores, 256 CPUs, 512 GiB\n",
-        "| node 0    256 GiB DRAM, 171.5 GB/s (peak 204.8)",
-        "CPUs 0-63,128-191 ",
-        "LLC 15  32 MiB  120-127,248-255",
-        "\n  0 10 32\n  1 32 10\n",
-        "\n  0 110 200\n  1 200 110\n",
-        "  1 x 85 (96)           +90 ns  socket0-socket1\n",
-    ] {
-        assert!(text.contains(part), "`{part}` in\n{text}");
-    }
-    let m = Machine::from_shorthand("1000x1x1x1").unwrap();
-    assert!(show(&m).contains("1000 x 1000 values, 2 different"));
-}
-
-#[test]
 fn summary_is_json_with_the_ids_of_the_machine() {
     let s = summary(&load(&irregular(POWER, POWER_DISTANCE, POWER_LATENCY, "")).unwrap());
     assert_eq!(s["cpus"], 7);

@@ -30,7 +30,8 @@ impl World<'_> {
         self.processes[process].live_threads += 1;
         true
     }
-    /// Carries out a signal: creates a thread if one waits for that, else posts the message.
+    /// Carries out a signal at `clock`: creates a thread if one waits for that, else posts the message, and pays for waking
+    /// who sleeps for it.
     pub(crate) fn signal(&mut self, cpu: usize, task: u32, channel: usize, clock: &mut u64) -> Step {
         if !self.unborn.0[channel].is_empty() {
             return Step::Stop(Pending::Birth);

@@ -412,7 +412,8 @@ impl<'a> World<'a> {
         self.events = events;
     }
 
-    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that; what an idle CPU does passes while it is idle, and work that arrives ends it after the `stretch` at hand (`_nohz_idle_balance`).
+    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that; what an idle CPU does passes while it is idle, and
+    /// work that arrives ends it after the `stretch` at hand (`_nohz_idle_balance`).
     fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
         let ns = |cpus: u32| self.costs.balance_ns(cpus) as u64;
         let (all, stretch) = (ns(cpus), ns(stretch));

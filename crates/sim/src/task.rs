@@ -104,7 +104,7 @@ pub struct Task<'a> {
     pub message: bool,
     /// Since when it waits for a page under migration, ns.
     pub blocked_since_ns: Option<u64>,
-    /// Page (chunk, page) that its random access has come to and still has to fault in.
+    /// Page (chunk, page) that its random access has come to and still has to fault in, and whether that stores.
     pub drawn: Option<(usize, usize, bool)>,
     /// Migration it carries out.
     pub migration: Option<Box<PageMigration>>,

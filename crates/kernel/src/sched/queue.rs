@@ -199,6 +199,7 @@ impl Scheduler {
             rq.move_to_head(t);
         }
         rq.cur = t;
+        rq.left = NONE;
         if rq.in_idle {
             rq.in_idle = false;
             rq.learn_idle(self.now, self.p.jiffy_ns);

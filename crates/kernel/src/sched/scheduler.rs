@@ -249,6 +249,15 @@ impl Scheduler {
     pub fn looks_ns(&self, cpu: u32) -> Option<u64> {
         self.rqs[cpu as usize].newidle.map(|search| self.pass_ns(search.at()))
     }
+    /// [`Scheduler::pick_next`] where the passes of a search take no time, for callers whose clock stands still meanwhile.
+    pub fn pick_at_once<V: NumaView>(&mut self, cpu: u32, now_ns: u64, view: &V) -> Option<TaskId> {
+        loop {
+            let next = self.pick_next(cpu, now_ns, view);
+            if self.looks_ns(cpu).is_none() {
+                return next;
+            }
+        }
+    }
     fn choose<V: NumaView>(&mut self, cpu: u32, view: &V) -> Option<TaskId> {
         loop {
             let rq = &self.rqs[cpu as usize];
@@ -287,6 +296,7 @@ impl Scheduler {
         if t == NONE {
             return None;
         }
+        self.rqs[cpu as usize].left = t;
         let delays = self.p.form == Form::V612 && self.p.complete_eevdf;
         let stays = delays && !eevdf::eligible(&self.rqs[cpu as usize], &self.tasks, t);
         if stays {

@@ -43,20 +43,13 @@ impl<V: NumaView> World<V> {
                 self.log.push((self.now, *e));
                 match *e {
                     Event::Resched { cpu } if self.s.need_resched(cpu) => {
-                        self.pick(cpu);
+                        self.s.pick_at_once(cpu, self.now, &self.view);
                     }
                     Event::Push { from, to, .. } => self.s.push(from, to, self.now),
                     _ => {}
                 }
             }
             self.buffer = events;
-        }
-    }
-    /// `cpu` picks what runs next; the passes of its search take no time.
-    fn pick(&mut self, cpu: u32) {
-        self.s.pick_next(cpu, self.now, &self.view);
-        while self.s.looks_ns(cpu).is_some() {
-            self.s.pick_next(cpu, self.now, &self.view);
         }
     }
     /// A task forked from `parent` that runs for ever; returns it.
@@ -98,7 +91,7 @@ impl<V: NumaView> World<V> {
     }
     pub fn sleep(&mut self, cpu: u32) -> TaskId {
         let t = self.s.block_current(cpu, self.now).unwrap();
-        self.pick(cpu);
+        self.s.pick_at_once(cpu, self.now, &self.view);
         self.settle();
         t
     }

@@ -79,7 +79,7 @@ impl SearchModel {
         let pct = s.imbalance_pct as i64;
         let (src_cap, dst_cap) = (s.src.capacity as i64, s.dst.capacity as i64);
         if self == Self::V313 {
-            // The loads of nodes are per capacity, those of tasks are not ("XXX missing power terms").
+            // The loads of nodes are per capacity, those of tasks are not (its comment says that power terms are missing).
             let scaled = |load: u64, cap: i64| load as i64 * 1024 / cap.max(1);
             let (src, dst) = (scaled(s.src.load, src_cap) - load, scaled(s.dst.load, dst_cap) + load);
             return src.min(dst) * pct < src.max(dst) * 100;

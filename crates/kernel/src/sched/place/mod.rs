@@ -93,6 +93,7 @@ impl Scheduler {
         let this = waker_cpu.unwrap_or(prev);
         let chosen = match self.only_cpu(task) {
             Some(only) => only,
+            None if self.is_leaving(task, old, this) => old,
             None => self.select_wake(task, prev, this, sync),
         };
         let cpu = self.fallback_cpu(task, chosen);
@@ -107,6 +108,14 @@ impl Scheduler {
         self.activate(task, Arrival::Wake { moved });
         self.check_preempt(cpu, task);
         cpu
+    }
+    /// Whether a sleeper's last CPU looks for work since it fell asleep and has not switched away from it yet (`on_cpu`). From 5.8
+    /// on such a wake-up is left to that CPU, without a choice (`ttwu_queue_cond`, `WF_ON_CPU`), unless it has other work and shares a cache
+    /// with the waker. Before, the waker waits for the end of the search; the CPU is idle then, and mostly chosen (simplified).
+    fn is_leaving(&self, task: TaskId, last: u32, waker: u32) -> bool {
+        let rq = &self.rqs[last as usize];
+        let apart = self.topo.cache_of(last) != self.topo.cache_of(waker);
+        rq.newidle.is_some() && rq.left == task && (rq.list.is_empty() || apart) && self.allowed(task, last)
     }
     /// The single CPU a task may use.
     fn only_cpu(&self, task: TaskId) -> Option<u32> {

@@ -75,6 +75,8 @@ pub(in crate::sched) struct Rq {
     pub short_idles: u8,
     /// Its search for work, where it has run dry and a pass is under way.
     pub newidle: Option<Search>,
+    /// Who went to sleep on it last, until it runs somebody else: still on the CPU (`on_cpu`) while that looks for work.
+    pub left: TaskId,
 }
 
 const _: () = assert!(std::mem::offset_of!(Rq, weight) == 56, "what ticks read is in one line of 64 bytes");
@@ -109,6 +111,7 @@ impl Rq {
             idle_since: 0,
             short_idles: 0,
             newidle: None,
+            left: NONE,
         }
     }
     /// Queued tasks (`nr_running`), current and delayed ones included.

@@ -6,6 +6,7 @@ mod balance_v37;
 mod balance_v55;
 mod four_nodes;
 mod locality;
+mod newidle;
 mod numa;
 mod place;
 mod push;
@@ -66,10 +67,7 @@ impl<V: NumaView> Lab<V> {
     }
     /// `cpu` picks what runs next; the passes of its search take no time.
     pub fn pick(&mut self, cpu: u32) {
-        self.s.pick_next(cpu, self.now, &self.view);
-        while self.s.looks_ns(cpu).is_some() {
-            self.s.pick_next(cpu, self.now, &self.view);
-        }
+        self.s.pick_at_once(cpu, self.now, &self.view);
     }
     /// A task started on `cpu` and restricted to `affinity` afterwards.
     pub fn start(&mut self, cpu: u32, affinity: Option<&[u32]>) -> TaskId {
