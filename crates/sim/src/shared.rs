@@ -202,15 +202,18 @@ impl World<'_> {
         self.page_waiters.iter().any(|w| w.0 == at)
     }
 
-    /// Wakes all who wait for a page, in the order in which they came.
+    /// Wakes all who wait for a page, one after the other in the order in which they came; the task of `cpu` pays for that.
     pub(crate) fn wake_page_waiters(&mut self, at: PageRef, cpu: usize) {
-        let (queue, tasks, now) = (&mut self.queue, &self.tasks, self.now_ns);
+        let (queue, tasks, waking_ns) = (&mut self.queue, &self.tasks, self.costs.waking_ns() as u64);
         let waker = self.cpus[cpu].task.unwrap_or(u32::MAX);
+        let mut wakes_ns = self.now_ns;
         self.page_waiters.retain(|&(page, task)| {
             if page == at {
-                queue.push(now, Event::Wake { task, waker, sleep: tasks[task as usize].sleep });
+                wakes_ns += waking_ns;
+                queue.push(wakes_ns, Event::Wake { task, waker, sleep: tasks[task as usize].sleep });
             }
             page != at
         });
+        self.cpus[cpu].debt_ns += wakes_ns - self.now_ns;
     }
 }
