@@ -27,34 +27,32 @@ impl World<'_> {
         let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
         let fill_ns = (fault_ns as f64 - self.machine.costs.exception_ns).max(0.0);
         let there_ns = clock as f64 + fill_ns;
-        self.find_sweepers(s.task, s.vma, place, there_ns);
-        if self.sweepers.near.is_empty() {
+        self.find_comers(s.task, s.vma, place, there_ns);
+        if self.sweepers.comers.is_empty() {
             return;
         }
-        let mut coming = std::mem::take(&mut self.sweepers.coming);
-        coming.clear();
-        for other in self.sweepers.near.iter().filter(|o| o.writes) {
-            if other.meets_ns(place).is_some_and(|ns| ns < there_ns) {
-                let comes_ns = self.rng.unit() * (fill_ns + bytes as f64 * other.ns_per_byte);
-                if comes_ns < fill_ns {
-                    coming.push((comes_ns, other.task, other.cpu));
-                }
+        let mut comers = std::mem::take(&mut self.sweepers.comers);
+        comers.retain_mut(|c| {
+            if !c.writes {
+                return false;
             }
-        }
-        coming.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            c.ns = self.rng.unit() * (fill_ns + bytes as f64 * c.ns_per_byte);
+            c.ns < fill_ns
+        });
+        comers.sort_unstable_by(|a, b| a.ns.total_cmp(&b.ns).then(a.task.cmp(&b.task)));
         let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
-        for &(comes_ns, task, cpu) in &coming {
-            let cpu = cpu as usize;
-            last_ns = comes_ns.max(last_ns + self.line_ns(last_cpu, cpu));
+        for c in &comers {
+            let (task, cpu) = (c.task, c.cpu as usize);
+            last_ns = c.ns.max(last_ns + self.line_ns(last_cpu, cpu));
             last_cpu = cpu;
             if last_ns >= fill_ns {
                 break;
             }
             let ns = self.fill_in_vain(&Site { cpu, task, ..*s }, huge, clock + last_ns as u64);
             self.cpus[cpu].debt_ns += ns;
-            self.sweepers.delay(task, ns);
+            self.sweepers.delay(c.cpu, ns);
         }
-        self.sweepers.coming = coming;
+        self.sweepers.comers = comers;
     }
 
     /// A page that is allocated, filled and given back; returns the time.

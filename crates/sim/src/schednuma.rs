@@ -178,13 +178,11 @@ impl World<'_> {
         self.processes[s.process].space.vma_mut(s.vma).reuse_for_write(s.chunk, 0);
         let ns = self.machine.costs.exception_ns as u64 + self.shoot_down(s.cpu, s.task, CHUNK_PAGES);
         let (place, until_ns) = (self.place_in(s.task, s.vma, s.chunk, 0), (clock + ns) as f64);
-        self.find_sweepers(s.task, s.vma, place, until_ns);
-        for i in 0..self.sweepers.near.len() {
-            let other = self.sweepers.near[i];
-            if let Some(comes_ns) = other.meets_ns(place).filter(|&at| at < until_ns) {
-                self.cpus[other.cpu as usize].debt_ns += (until_ns - comes_ns.max(clock as f64)) as u64;
-                self.sweepers.holds_up(i, place, until_ns);
-            }
+        self.find_comers(s.task, s.vma, place, until_ns);
+        for i in 0..self.sweepers.comers.len() {
+            let c = self.sweepers.comers[i];
+            self.cpus[c.cpu as usize].debt_ns += (until_ns - c.ns.max(clock as f64)) as u64;
+            self.sweepers.holds_up(c.cpu, place, until_ns);
         }
         ns
     }

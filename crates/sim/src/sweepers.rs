@@ -2,96 +2,136 @@
 //!
 //! Problem: threads are simulated one slice after the other, and two mechanisms ask who else comes to a page while it is being
 //! handled (`window`, `race`). Approach: the answer is worked out from where each thread is in its sweep at the end of its slice
-//! and how fast it goes, which is kept by CPU; who of them can come soon is kept for the next faults of the slice. Places in bytes of a mapping,
-//! times in ns of model time.
+//! and how fast it goes. Sweeps are listed by where they are: most of a large process is too far away to come in time, and
+//! is not looked at. Places in bytes of a mapping, times in ns of model time.
 
 use crate::engine::World;
-use crate::pace::real;
+use crate::pace::{real, whole};
 use crate::task::Activity;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Op, Pattern};
-use std::ops::Range;
 
 /// A thread that sweeps a mapping.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sweeper {
+struct Sweeper {
+    /// Process and mapping.
+    of: (u32, u32),
+    task: u32,
+    /// Stores, so that a missing page is filled rather than read as zeros.
+    writes: bool,
+    /// Where it is in the mapping, bytes.
+    at: u64,
+    /// Where its sweep ends: it comes to no place from there on.
+    end: u64,
+    /// When it is there if its CPU owes nothing, ns.
+    at_ns: f64,
+    /// How fast it goes.
+    ns_per_byte: f64,
+}
+
+/// A thread that comes to a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Comer {
+    /// When, ns.
+    pub ns: f64,
     pub task: u32,
     pub cpu: u32,
-    /// Stores, so that a missing page is filled rather than read as zeros.
     pub writes: bool,
-    /// Where it is in the mapping, bytes.
-    pub at: u64,
-    /// Where its sweep ends: it comes to no place from there on.
-    pub end: u64,
-    /// When it is there, ns.
-    pub at_ns: f64,
-    /// How fast it goes.
     pub ns_per_byte: f64,
 }
 
-impl Sweeper {
-    /// When it comes to a place, ns; `None` if that is not ahead of it.
-    pub fn meets_ns(&self, place: u64) -> Option<f64> {
-        (self.at..self.end).contains(&place).then(|| self.at_ns + (place - self.at) as f64 * self.ns_per_byte)
-    }
-}
-
-/// What the tasks of all CPUs sweep, as of the end of their slices. What rejects nearly everybody lies together.
+/// Lists of CPUs by where their tasks sweep. Lists are shared by places far from each other, and by mappings.
 #[derive(Clone, Debug, Default)]
-struct Known {
-    /// By CPU: process and mapping, [`NOTHING`] if the task sweeps nothing.
-    mapping: Vec<(u32, u32)>,
-    /// By CPU: when it would have been at place 0, ns, and its time per byte.
-    line: Vec<(f64, f64)>,
-    /// By CPU, `at_ns` without what the CPU owes.
-    sweeper: Vec<Sweeper>,
+struct ByPlace {
+    /// By list, its first CPU.
+    first: Vec<u32>,
+    /// By CPU: the next and the one before on its list, and the list.
+    next: Vec<u32>,
+    previous: Vec<u32>,
+    list: Vec<u32>,
 }
 
-/// Mapping of a CPU whose task sweeps nothing.
-const NOTHING: (u32, u32) = (u32::MAX, u32::MAX);
+/// Bytes of a mapping that share a list: a few faults on base pages ahead of whoever goes slowly.
+const STRETCH_BYTES: u64 = 64 * PAGE_BYTES;
+/// Lists of places; one more is of those that go faster than [`FAST_NS_PER_BYTE`], wherever they are.
+const LISTS: u64 = 1024;
+/// 4 GB/s: who computes little and finds the data in a cache; they come from far in the time of a fault.
+const FAST_NS_PER_BYTE: f64 = 0.25;
+const NONE: u32 = u32::MAX;
 
-impl Known {
+impl ByPlace {
     fn new(cpus: usize) -> Self {
-        let nobody = Sweeper { task: 0, cpu: 0, writes: false, at: 0, end: 0, at_ns: 0.0, ns_per_byte: 0.0 };
-        Self { mapping: vec![NOTHING; cpus], line: vec![(0.0, 0.0); cpus], sweeper: vec![nobody; cpus] }
-    }
-    fn set(&mut self, cpu: usize, sweep: Option<((u32, u32), Sweeper)>) {
-        self.mapping[cpu] = NOTHING;
-        if let Some((mapping, s)) = sweep {
-            self.mapping[cpu] = mapping;
-            self.line[cpu] = (s.at_ns - real(s.at) * s.ns_per_byte, s.ns_per_byte);
-            self.sweeper[cpu] = s;
+        Self {
+            first: vec![NONE; LISTS as usize + 1],
+            next: vec![NONE; cpus],
+            previous: vec![NONE; cpus],
+            list: vec![NONE; cpus],
         }
     }
+    /// The list of a stretch of a mapping; any spread of mappings will do.
+    #[inline]
+    fn list_of(of: (u32, u32), stretch: u64) -> u64 {
+        (stretch + u64::from(of.0) * 389 + u64::from(of.1) * 97) % LISTS
+    }
+    fn remove(&mut self, cpu: u32) {
+        let list = std::mem::replace(&mut self.list[cpu as usize], NONE);
+        if list == NONE {
+            return;
+        }
+        let (next, previous) = (self.next[cpu as usize], self.previous[cpu as usize]);
+        if next != NONE {
+            self.previous[next as usize] = previous;
+        }
+        match previous {
+            NONE => self.first[list as usize] = next,
+            _ => self.next[previous as usize] = next,
+        }
+    }
+    fn insert(&mut self, cpu: u32, list: u64) {
+        let next = std::mem::replace(&mut self.first[list as usize], cpu);
+        if next != NONE {
+            self.previous[next as usize] = cpu;
+        }
+        (self.next[cpu as usize], self.previous[cpu as usize]) = (next, NONE);
+        self.list[cpu as usize] = list as u32;
+    }
 }
 
-/// Everybody's sweeps, and the other sweepers of a mapping who may come near during one slice of a task.
+/// Everybody's sweeps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sweepers {
-    known: Known,
+    /// By CPU, as of the end of its task's slice; valid where the CPU is on a list.
+    sweeper: Vec<Sweeper>,
+    by_place: ByPlace,
     /// By CPU: planned anew since it was last looked at.
     is_stale: Vec<bool>,
     /// Those CPUs.
     stale: Vec<u32>,
-    /// Task, start of its slice and mapping that `near` is for.
-    of: (u32, u64, usize),
-    /// Those who may come to one of `near_places` before `near_until_ns`, by CPU.
-    pub near: Vec<Sweeper>,
-    near_places: Range<u64>,
-    near_until_ns: f64,
-    /// Those that come while a page is being filled: how long after the fault began, ns, task and CPU.
-    pub coming: Vec<(f64, u32, u32)>,
+    /// The task whose slice is being simulated, and its start.
+    slice: (u32, u64),
+    /// CPUs whose tasks that slice holds up, where, and until when.
+    held: Vec<(u32, u64, f64)>,
+    /// By CPU, whether it is one of them.
+    is_held: Vec<bool>,
+    /// Who comes, for [`World::find_comers`].
+    pub comers: Vec<Comer>,
 }
-
-/// Places and time ahead for which those who are near are worked out at once: some tens of faults on base pages.
-const NEAR_BYTES: u64 = 32 * PAGE_BYTES;
-const NEAR_NS: f64 = 128_000.0;
 
 impl Sweepers {
     /// Of a machine with so many CPUs.
     pub fn new(cpus: usize) -> Self {
-        let stale = Vec::with_capacity(cpus);
-        Self { known: Known::new(cpus), is_stale: vec![false; cpus], stale, ..Self::default() }
+        let nobody =
+            Sweeper { of: (0, 0), task: 0, writes: false, at: 0, end: 0, at_ns: 0.0, ns_per_byte: f64::INFINITY };
+        Self {
+            sweeper: vec![nobody; cpus],
+            by_place: ByPlace::new(cpus),
+            is_stale: vec![false; cpus],
+            stale: Vec::with_capacity(cpus),
+            held: Vec::with_capacity(cpus),
+            is_held: vec![false; cpus],
+            comers: Vec::with_capacity(cpus),
+            ..Self::default()
+        }
     }
     /// The task of `cpu` has a new slice.
     #[inline]
@@ -101,74 +141,129 @@ impl Sweepers {
             self.stale.push(cpu as u32);
         }
     }
-    /// The `i`-th of those near waits at `place` until then, in what follows of the slice as well.
-    pub fn holds_up(&mut self, i: usize, place: u64, until_ns: f64) {
-        (self.near[i].at, self.near[i].at_ns) = (place, until_ns);
+    /// The task of `cpu` waits at `place` until then, in what follows of the slice as well.
+    pub fn holds_up(&mut self, cpu: u32, place: u64, until_ns: f64) {
+        if std::mem::replace(&mut self.is_held[cpu as usize], true) {
+            self.held.retain(|h| h.0 != cpu);
+        }
+        self.held.push((cpu, place, until_ns));
     }
-    /// The CPU of `task` owes more since this slice began.
-    pub fn delay(&mut self, task: u32, ns: u64) {
-        for s in self.near.iter_mut().filter(|s| s.task == task) {
-            s.at_ns += ns as f64;
+    /// `cpu` owes more since this slice began. (That of others is looked up with what else they owe.)
+    pub fn delay(&mut self, cpu: u32, ns: u64) {
+        for h in self.held.iter_mut().filter(|h| h.0 == cpu) {
+            h.2 += ns as f64;
         }
     }
-    /// Whether `near` has all who come to `place` before `before_ns` in this slice.
-    fn covers(&self, slice: (u32, u64, usize), place: u64, before_ns: f64) -> bool {
-        self.of == slice && self.near_places.contains(&place) && before_ns <= self.near_until_ns
+    fn begin_slice(&mut self, slice: (u32, u64)) {
+        if self.slice != slice {
+            self.slice = slice;
+            for (cpu, ..) in self.held.drain(..) {
+                self.is_held[cpu as usize] = false;
+            }
+        }
     }
-    /// Brings `near` up to date for those who come to `place` before `before_ns`, at `now_ns`. Most of a large process is far away from
-    /// where one of its threads faults, and is not looked at again for each of its faults.
-    fn look_near(
-        &mut self,
-        (process, first, vma): (u32, u32, u32),
+    fn set(&mut self, cpu: u32, sweeper: Option<Sweeper>) {
+        self.by_place.remove(cpu);
+        if let Some(s) = sweeper {
+            let is_fast = s.ns_per_byte < FAST_NS_PER_BYTE;
+            self.by_place.insert(cpu, if is_fast { LISTS } else { ByPlace::list_of(s.of, s.at / STRETCH_BYTES) });
+            self.sweeper[cpu as usize] = s;
+        }
+    }
+    /// Calls `f` with everybody but `first` who comes to `place` of a mapping before `before_ns`, at `now_ns`, in no order, until it is false.
+    #[inline]
+    fn each_comer(
+        &self,
+        (of, first): ((u32, u32), u32),
         (place, before_ns): (u64, f64),
         now_ns: f64,
         owes_ns: impl Fn(usize) -> u64,
+        mut f: impl FnMut(Comer) -> bool,
     ) {
-        self.near_places = place..place + NEAR_BYTES;
-        self.near_until_ns = before_ns + NEAR_NS;
-        self.near.clear();
-        let Known { mapping, line, sweeper } = &self.known;
-        let from = real(place);
-        for (cpu, (of, (zero_ns, ns_per_byte))) in mapping.iter().zip(line).enumerate() {
-            // Nobody comes to a later place sooner; most are too far away, or elsewhere.
-            if *of != (process, vma) || zero_ns + from * ns_per_byte >= self.near_until_ns {
-                continue;
+        let comer = |cpu: u32, s: &Sweeper, ns: f64| Comer {
+            ns,
+            task: s.task,
+            cpu,
+            writes: s.writes,
+            ns_per_byte: s.ns_per_byte,
+        };
+        for &(cpu, at, at_ns) in &self.held {
+            let s = &self.sweeper[cpu as usize];
+            let ns = at_ns + real(place.saturating_sub(at)) * s.ns_per_byte;
+            let comes = s.of == of && s.task != first && (at..s.end).contains(&place) && ns < before_ns;
+            if comes && !f(comer(cpu, s, ns)) {
+                return;
             }
-            let s = &sweeper[cpu];
-            if s.task == first || s.at >= place + NEAR_BYTES || s.end <= place {
-                continue;
-            }
-            // Nor before what its CPU owes is done.
-            let at_ns = s.at_ns.max(now_ns) + owes_ns(cpu) as f64;
-            if at_ns + real(place.saturating_sub(s.at)) * s.ns_per_byte < self.near_until_ns {
-                self.near.push(Sweeper { at_ns, ..*s });
+        }
+        let ahead = whole((before_ns - now_ns).max(0.0).min(1e15) / FAST_NS_PER_BYTE) + 1;
+        let (from, to) = (place.saturating_sub(ahead) / STRETCH_BYTES, place / STRETCH_BYTES);
+        let slow = (from.max((to + 1).saturating_sub(LISTS))..=to).map(|stretch| ByPlace::list_of(of, stretch));
+        for list in slow.chain([LISTS]) {
+            let mut at = self.by_place.first[list as usize];
+            while at != NONE {
+                let (cpu, s) = (at, &self.sweeper[at as usize]);
+                at = self.by_place.next[at as usize];
+                if !(s.at..s.end).contains(&place) || s.of != of || s.task == first {
+                    continue;
+                }
+                let (from_ns, sweep_ns) = (s.at_ns.max(now_ns), real(place - s.at) * s.ns_per_byte);
+                // Nor before what its CPU owes is done, which few are asked for.
+                if from_ns + sweep_ns >= before_ns || self.is_held[cpu as usize] {
+                    continue;
+                }
+                let ns = from_ns + owes_ns(cpu as usize) as f64 + sweep_ns;
+                if ns < before_ns && !f(comer(cpu, s, ns)) {
+                    return;
+                }
             }
         }
     }
 }
 
 impl World<'_> {
-    /// Finds who may come to `place` of a mapping before `before_ns` in the slice of `first` that is being simulated, and
-    /// leaves them in [`Sweepers::near`].
-    pub(crate) fn find_sweepers(&mut self, first: u32, vma: usize, place: u64, before_ns: f64) {
-        let slice = (first, self.now_ns, vma);
-        if self.sweepers.covers(slice, place, before_ns) {
-            return;
-        }
-        self.sweepers.of = slice;
-        let process = self.tasks[first as usize].process;
-        if self.processes[process as usize].live_threads < 2 {
-            (self.sweepers.near_places, self.sweepers.near_until_ns) = (0..u64::MAX, f64::INFINITY);
-            self.sweepers.near.clear();
-            return;
+    /// Brings [`Sweepers`] up to date for the slice of `first` that is being simulated; false if it is alone in its process.
+    fn look_at_sweepers(&mut self, first: u32) -> bool {
+        self.sweepers.begin_slice((first, self.now_ns));
+        if self.processes[self.tasks[first as usize].process as usize].live_threads < 2 {
+            return false;
         }
         while let Some(cpu) = self.sweepers.stale.pop() {
             let sweep = self.sweep_of(cpu as usize);
             self.sweepers.is_stale[cpu as usize] = false;
-            self.sweepers.known.set(cpu as usize, sweep);
+            self.sweepers.set(cpu, sweep);
         }
-        let (now_ns, cpus) = (self.now_ns as f64, &self.cpus);
-        self.sweepers.look_near((process, first, vma as u32), (place, before_ns), now_ns, |cpu| cpus[cpu].debt_ns);
+        true
+    }
+
+    /// Finds who comes to `place` of a mapping before `before_ns` in the slice of `first` that is being simulated, and
+    /// leaves them in [`Sweepers::comers`], by CPU.
+    pub(crate) fn find_comers(&mut self, first: u32, vma: usize, place: u64, before_ns: f64) {
+        let mut comers = std::mem::take(&mut self.sweepers.comers);
+        comers.clear();
+        if self.look_at_sweepers(first) {
+            let (cpus, of) = (&self.cpus, (self.tasks[first as usize].process, vma as u32));
+            let owes_ns = |cpu: usize| cpus[cpu].debt_ns;
+            self.sweepers.each_comer((of, first), (place, before_ns), self.now_ns as f64, owes_ns, |comer| {
+                comers.push(comer);
+                true
+            });
+            comers.sort_unstable_by_key(|c| c.cpu);
+        }
+        self.sweepers.comers = comers;
+    }
+
+    /// Whether somebody does.
+    pub(crate) fn is_anyone_coming(&mut self, first: u32, vma: usize, place: u64, before_ns: f64) -> bool {
+        let mut is_coming = false;
+        if self.look_at_sweepers(first) {
+            let (cpus, of) = (&self.cpus, (self.tasks[first as usize].process, vma as u32));
+            let owes_ns = |cpu: usize| cpus[cpu].debt_ns;
+            self.sweepers.each_comer((of, first), (place, before_ns), self.now_ns as f64, owes_ns, |_| {
+                is_coming = true;
+                false
+            });
+        }
+        is_coming
     }
 
     /// Place of a page in its mapping, bytes.
@@ -179,25 +274,23 @@ impl World<'_> {
         (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
     }
 
-    /// What the task of `cpu` sweeps, and in which mapping of which process.
-    fn sweep_of(&self, cpu: usize) -> Option<((u32, u32), Sweeper)> {
+    /// What the task of `cpu` sweeps.
+    fn sweep_of(&self, cpu: usize) -> Option<Sweeper> {
         let task = self.cpus[cpu].task?;
         let t = &self.tasks[task as usize];
         let Op::Access(a) = t.ops.get(t.pc)? else { return None };
         if t.activity != Activity::Running || t.ns_per_byte == 0.0 || a.pattern != Pattern::Sequential {
             return None;
         }
-        let sweeper = Sweeper {
+        Some(Sweeper {
+            of: (t.process, self.processes[t.process as usize].region_vma[a.span.region as usize]),
             task,
-            cpu: cpu as u32,
             writes: a.write > 0.0,
             at: a.span.offset_bytes + if t.entered { t.done } else { 0 },
             end: a.span.offset_bytes + a.span.len_bytes,
             at_ns: t.ahead_ns as f64,
             ns_per_byte: t.ns_per_byte,
-        };
-        let vma = self.processes[t.process as usize].region_vma[a.span.region as usize];
-        Some(((t.process, vma), sweeper))
+        })
     }
 }
 
@@ -206,40 +299,55 @@ mod tests {
     use super::*;
     use numalab_kernel::hw::rng::Rng;
 
-    /// A thread that faults its way through a mapping is told of everybody who comes in time, in the order of the list.
+    /// A thread that faults its way through a mapping is told of everybody who comes in time, those whom it holds up included.
     #[test]
-    fn whoever_comes_is_near() {
+    fn whoever_comes_is_found() {
         let mut rng = Rng::new(7);
-        let mut met = 0;
+        let (mut met, mut met_held) = (0, 0);
         for _ in 0..200 {
-            let sweeper = |task, rng: &mut Rng| {
-                let at = rng.below(4 << 20);
-                let (at_ns, ns_per_byte) = (rng.unit() * 1e6, 0.05 + rng.unit());
-                Sweeper { task, cpu: task, writes: true, at, end: at + rng.below(4 << 20), at_ns, ns_per_byte }
-            };
             let mut sweepers = Sweepers::new(40);
-            let list: Vec<Sweeper> = (0..40).map(|task| sweeper(task, &mut rng)).collect();
-            for (cpu, &s) in list.iter().enumerate() {
+            let mut list = Vec::new();
+            for cpu in 0..40 {
+                let at = rng.below(4 << 20);
                 // One is of another process, one is the thread that asks, and every CPU owes something.
-                sweepers.known.set(cpu, Some(((if cpu == 7 { 3 } else { 1 }, 2), s)));
+                let of = (if cpu == 7 { 3 } else { 1 }, 2);
+                let (at_ns, ns_per_byte, end) = (rng.unit() * 1e6, 0.05 + rng.unit(), at + rng.below(4 << 20));
+                let s = Sweeper { of, task: cpu, writes: true, at, end, at_ns, ns_per_byte };
+                // Planned anew, and elsewhere before.
+                sweepers.set(cpu, Some(Sweeper { at: rng.below(4 << 20), ..s }));
+                sweepers.set(cpu, if cpu == 11 { None } else { Some(s) });
+                list.push(s);
             }
             let owes = |cpu: usize| cpu as u64 * 1000;
-            let (mut place, mut now_ns, slice) = (rng.below(1 << 20), 1e6, (9, 0, 2));
-            for _ in 0..400 {
-                let comes = |s: &&Sweeper| s.meets_ns(place).is_some_and(|ns| ns < now_ns);
-                let tasks = |of: &[Sweeper]| of.iter().filter(comes).map(|s| s.task).collect::<Vec<_>>();
-                let owing = list.iter().map(|s| Sweeper { at_ns: s.at_ns + owes(s.cpu as usize) as f64, ..*s });
-                let all = tasks(&owing.filter(|s| s.task != 7 && s.task != 9).collect::<Vec<_>>());
-                if !sweepers.covers(slice, place, now_ns) {
-                    sweepers.look_near((1, 9, 2), (place, now_ns), 0.0, owes);
-                    sweepers.of = slice;
+            let (mut place, mut now_ns, before_ns) = (rng.below(1 << 20), 5e5, 20_000.0);
+            let mut held: Vec<(u32, u64, f64)> = Vec::new();
+            for turn in 0..400 {
+                let comes_ns = |cpu: u32, s: &Sweeper| {
+                    let owing_ns = s.at_ns.max(now_ns) + owes(cpu as usize) as f64;
+                    let (at, at_ns) = held.iter().find(|h| h.0 == cpu).map_or((s.at, owing_ns), |h| (h.1, h.2));
+                    (at..s.end).contains(&place).then(|| at_ns + real(place - at) * s.ns_per_byte)
+                };
+                let of_it = |&(cpu, _): &(u32, &Sweeper)| ![7, 9, 11].contains(&cpu);
+                let others = (0..).zip(&list).filter(of_it);
+                let all = others.filter(|&(cpu, s)| comes_ns(cpu, s).is_some_and(|ns| ns < now_ns + before_ns));
+                let mut found = Vec::new();
+                sweepers.each_comer(((1, 2), 9), (place, now_ns + before_ns), now_ns, owes, |c| {
+                    found.push(c.cpu);
+                    true
+                });
+                found.sort_unstable();
+                assert_eq!(found, all.map(|(cpu, _)| cpu).collect::<Vec<_>>());
+                met += found.len();
+                met_held += found.iter().filter(|&&cpu| held.iter().any(|h| h.0 == cpu)).count();
+                if let (0, Some(&cpu)) = (turn % 3, found.first()) {
+                    held.retain(|h| h.0 != cpu);
+                    held.push((cpu, place, now_ns + 30_000.0));
+                    sweepers.holds_up(cpu, place, now_ns + 30_000.0);
                 }
-                assert_eq!(tasks(&sweepers.near), all);
-                met += all.len();
                 place += rng.below(4 * PAGE_BYTES);
                 now_ns += rng.unit() * 20_000.0;
             }
         }
-        assert!(met > 10_000, "{met}");
+        assert!(met > 10_000 && met_held > 1000, "{met} {met_held}");
     }
 }

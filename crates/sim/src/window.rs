@@ -25,7 +25,6 @@ use crate::fault::Found;
 use crate::host::Host;
 use crate::log::Fault;
 use crate::policy::page_index;
-use crate::sweepers::Sweeper;
 use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::design::Faults;
@@ -78,7 +77,7 @@ impl World<'_> {
         let out = self.numa.hint_fault_done(at, facts, &decision, result, &mut host);
         let ns = self.machine.costs.hint_fault_ns as u64;
         self.cpus[cpu as usize].debt_ns += ns;
-        self.sweepers.delay(task, ns);
+        self.sweepers.delay(cpu, ns);
         if let Some(before) = before {
             let v = self.processes[process].space.vma(f.vma);
             let address = v.chunk_base(f.chunk) + f.page as u64 * PAGE_BYTES;
@@ -101,24 +100,19 @@ impl World<'_> {
         }
         let page = self.place_in(first, f.vma, f.chunk, f.page);
         let until = until_ns as f64;
-        self.find_sweepers(first, f.vma, page, until);
-        let mut coming = std::mem::take(&mut self.sweepers.coming);
-        coming.clear();
-        let comes =
-            |(i, s): (usize, &Sweeper)| s.meets_ns(page).filter(|&at| at < until).map(|at| (at, i as u32, s.cpu));
-        coming.extend(self.sweepers.near.iter().enumerate().filter_map(comes));
-        coming.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.find_comers(first, f.vma, page, until);
+        let mut comers = std::mem::take(&mut self.sweepers.comers);
+        comers.sort_unstable_by(|a, b| a.ns.total_cmp(&b.ns).then(a.cpu.cmp(&b.cpu)));
         let (waking_ns, woken_ns) = (self.costs.waking_ns(), self.costs.wake_ns());
-        for (turn, &(comes_ns, i, cpu)) in coming.iter().enumerate() {
+        for (turn, c) in comers.iter().enumerate() {
             let wakes_ns = until + (turn + 1) as f64 * waking_ns;
-            let slept = (wakes_ns - comes_ns.max(clock as f64)) as u64;
-            let task = self.sweepers.near[i as usize].task;
-            self.tasks[task as usize].slept_ns += slept;
-            self.cpus[cpu as usize].debt_ns += slept + woken_ns as u64;
-            self.sweepers.holds_up(i as usize, page, wakes_ns + woken_ns);
+            let slept = (wakes_ns - c.ns.max(clock as f64)) as u64;
+            self.tasks[c.task as usize].slept_ns += slept;
+            self.cpus[c.cpu as usize].debt_ns += slept + woken_ns as u64;
+            self.sweepers.holds_up(c.cpu, page, wakes_ns + woken_ns);
         }
-        let woke_ns = coming.len() as f64 * waking_ns;
-        self.sweepers.coming = coming;
+        let woke_ns = comers.len() as f64 * waking_ns;
+        self.sweepers.comers = comers;
         woke_ns as u64
     }
 
@@ -132,8 +126,7 @@ impl World<'_> {
             return false;
         }
         let place = self.place_in(first, vma, chunk, page);
-        self.find_sweepers(first, vma, place, clock as f64);
-        self.sweepers.near.iter().any(|s| s.meets_ns(place).is_some_and(|ns| ns < clock as f64))
+        self.is_anyone_coming(first, vma, place, clock as f64)
     }
 
     /// The first thread that comes to a page within the time that one fault takes to find it, isolate it and find its entry
@@ -142,18 +135,17 @@ impl World<'_> {
         let page = self.place_in(first, f.vma, f.chunk, f.page);
         let window_ns = self.machine.costs.hint_fault_ns;
         let until_ns = clock as f64 + window_ns;
-        self.find_sweepers(first, f.vma, page, until_ns);
+        self.find_comers(first, f.vma, page, until_ns);
         let mut found: Option<(f64, u32, u32)> = None;
-        for s in &self.sweepers.near {
-            let Some(meets_ns) = s.meets_ns(page).filter(|&ns| ns < until_ns) else { continue };
+        for c in &self.sweepers.comers {
             let comes_ns = if self.takes_turns() {
                 // Whoever has caught up is somewhere within the time of one page.
-                self.rng.unit() * (handled_ns as f64 + PAGE_BYTES as f64 * s.ns_per_byte)
+                self.rng.unit() * (handled_ns as f64 + PAGE_BYTES as f64 * c.ns_per_byte)
             } else {
-                meets_ns - clock as f64
+                c.ns - clock as f64
             };
             if comes_ns < window_ns && found.is_none_or(|(least, ..)| comes_ns < least) {
-                found = Some((comes_ns, s.task, s.cpu));
+                found = Some((comes_ns, c.task, c.cpu));
             }
         }
         found.map(|(_, task, cpu)| (task, cpu))
