@@ -195,7 +195,7 @@ impl Sweepers {
                 return;
             }
         }
-        let ahead = whole((before_ns - now_ns).max(0.0).min(1e15) / FAST_NS_PER_BYTE) + 1;
+        let ahead = whole((before_ns - now_ns).clamp(0.0, 1e15) / FAST_NS_PER_BYTE) + 1;
         let (from, to) = (place.saturating_sub(ahead) / STRETCH_BYTES, place / STRETCH_BYTES);
         let slow = (from.max((to + 1).saturating_sub(LISTS))..=to).map(|stretch| ByPlace::list_of(of, stretch));
         for list in slow.chain([LISTS]) {
