@@ -239,7 +239,7 @@ impl World<'_> {
             // Pages that still carry the mark were not touched since the last pass.
             let (seen, whole) = match c.kind {
                 ChunkKind::Empty => (0, true),
-                ChunkKind::Huge => (u64::from(c.huge_marked) * u64::from(c.present), true),
+                ChunkKind::Huge => (u64::from(c.pmd_marked) * u64::from(c.present), true),
                 ChunkKind::Small => (if tables { 0 } else { u64::from(c.marked) }, tables),
             };
             out.pages += u64::from(c.present);

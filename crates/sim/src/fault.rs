@@ -13,6 +13,7 @@ use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{ChunkKind, OwnPage, PageClass, PageState, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
+use numalab_kernel::numa::fault::FaultOutcome;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
 
@@ -73,6 +74,11 @@ impl World<'_> {
     /// The fault on a page in this state; `of_object`: it is absent and an object has it.
     fn fault_on(&mut self, s: &Site, state: PageState, of_object: bool, clock: u64) -> (u64, FaultEnd) {
         let Site { cpu, task, process, vma, chunk, page, write } = *s;
+        if self.numa.cfg.switches.table_marks && self.processes[process].space.vma_mut(vma).unmark_table(chunk) {
+            let table = self.table_fault(s, clock);
+            let (ns, end) = self.fault(cpu, task, vma, chunk, page, write, clock + table);
+            return (table + ns, end);
+        }
         match state {
             PageState::Absent => {
                 let trap = self.table_trap(s, clock);
@@ -176,8 +182,30 @@ impl World<'_> {
         self.lru_batches.add_own(s.cpu, page, &mut self.shared);
     }
 
+    /// An access under a marked page table takes one trap, in which all its marked pages are handled, in address order
+    /// (3.8, `do_pmd_numa_page`). Those of shared objects keep their own marks (simplification). Returns the time.
+    fn table_fault(&mut self, s: &Site, clock: u64) -> u64 {
+        let Site { cpu, task, process, vma, chunk, .. } = *s;
+        self.vm.pgfault += 1;
+        let (mut ns, mut from) = (self.machine.costs.hint_fault_ns as u64, 0);
+        while let Some(page) = self.processes[process].space.vma(vma).next_marked(chunk, from) {
+            let state = self.processes[process].space.vma(vma).page(chunk, page, &self.shared);
+            if let PageState::Marked { node, last, pages: 1, shared: None } = state {
+                let found = Found { vma, chunk, page, node: usize::from(node), last, pages: 1 };
+                ns += self.hint_page(cpu, task, &found, Trap::Table, clock + ns);
+            }
+            from = page + 1;
+        }
+        ns
+    }
+
     fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
         self.vm.pgfault += 1;
+        self.hint_page(cpu, task, f, Trap::Page { write }, clock)
+    }
+
+    /// Handles a marked page at `clock`, by itself or with its table; returns the time, that of its own trap included.
+    fn hint_page(&mut self, cpu: usize, task: u32, f: &Found, trap: Trap, clock: u64) -> u64 {
         let mut before = self.log_before(task);
         let process = self.tasks[task as usize].process as usize;
         let p = &mut self.processes[process];
@@ -190,7 +218,12 @@ impl World<'_> {
         let state = p.vma_numa[f.vma].as_mut();
         let decision = self.numa.hint_fault_decide(at, &mut facts, state, &policy, &self.memory);
         p.space.vma_mut(f.vma).unmark(f.chunk, f.page);
-        let mut ns = self.machine.costs.hint_fault_ns as u64;
+        let costs = &self.machine.costs;
+        let (own_ns, write) = match trap {
+            Trap::Page { write } => (costs.hint_fault_ns, write),
+            Trap::Table => (costs.hint_page_ns, false),
+        };
+        let mut ns = own_ns as u64;
         let (mut result, mut met) = (MigrateResult::NotTried, Met::Alone);
         if let Some(target) = decision.target {
             result = self.migrate_page(at, f, &facts, target, clock, &mut ns);
@@ -203,7 +236,13 @@ impl World<'_> {
         }
         let (sched, processes, moves) = (&mut self.sched, &self.processes, &mut self.moves);
         let mut host = Host { sched, processes, moves, due_moves: &self.due_moves };
-        let out = self.numa.hint_fault_done(at, &mut facts, &decision, result, &mut host);
+        // Under a table only pages with a target are recorded.
+        let recorded = trap != Trap::Table || result != MigrateResult::NotTried;
+        let out = if recorded {
+            self.numa.hint_fault_done(at, &mut facts, &decision, result, &mut host)
+        } else {
+            FaultOutcome::default()
+        };
         let vma = self.processes[process].space.vma_mut(f.vma);
         if facts.last.raw() != f.last {
             vma.set_last(f.chunk, f.page, facts.last.raw());
@@ -299,6 +338,18 @@ impl World<'_> {
         let flush: u64 = (0..flushes).map(|_| self.shoot_down(cpu, task, u64::from(f.pages))).sum();
         ns as u64 + flush
     }
+}
+
+/// What a marked page is handled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trap {
+    /// One of its own; whether by a store.
+    Page {
+        /// A store.
+        write: bool,
+    },
+    /// That of its page table.
+    Table,
 }
 
 /// A marked page that was touched.

@@ -263,7 +263,7 @@ impl World<'_> {
         let there = !p.ended && {
             let v = p.space.vma(c.vma);
             let chunk = v.chunk(c.chunk);
-            chunk.kind == ChunkKind::Huge && usize::from(chunk.node) == c.from && chunk.huge_marked
+            chunk.kind == ChunkKind::Huge && usize::from(chunk.node) == c.from && chunk.pmd_marked
         };
         let changed = !there && self.designs.cfg.schednuma.copies_lost;
         let gone = p.ended || p.space.vma(c.vma).chunk(c.chunk).kind != ChunkKind::Huge;

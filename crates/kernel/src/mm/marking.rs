@@ -1,7 +1,9 @@
 //! `change_prot_numa` on the entries of a mapping (kernel-numa-balancing.md section 7).
 //!
 //! Exclusive pages differ only in their node, so they are marked a bitmap at a time. Pages of shared objects are put
-//! to the page filter one by one: their mapcounts may differ.
+//! to the page filter one by one: their mapcounts may differ. In 3.8 a page table that holds marks and whose pages are all on one
+//! node is marked as well (`change_pmd_protnuma`). That kernel marks such a table too where no entry in it is marked, which
+//! costs one trap and is left out, as is the trap of an access to an entry of it that is not marked.
 
 use super::block::Bits512;
 use super::object::SharedMemory;
@@ -68,13 +70,13 @@ impl Vma {
             None => PageFacts::private_anon_huge(node),
         };
         let spared = shared.is_some() && rules.own_only;
-        if !whole || spared || c.huge_marked || rules.huge(&facts) != Verdict::Mark {
+        if !whole || spared || c.pmd_marked || rules.huge(&facts) != Verdict::Mark {
             out.skipped += 1;
             return;
         }
         let stamped = rules.stamp_nodes.contains(node);
         let c = &mut self.chunks[chunk];
-        c.huge_marked = true;
+        c.pmd_marked = true;
         self.marked_pages += CHUNK_PAGES;
         out.updates += CHUNK_PAGES;
         out.huge += 1;
@@ -118,6 +120,13 @@ impl Vma {
         self.marked_pages += u64::from(n);
         out.updates += u64::from(n);
         out.skipped += u64::from(seen.count() - n);
+        if rules.tables && self.chunks[chunk].marked > 0 && self.is_on_one_node(chunk) {
+            self.chunks[chunk].pmd_marked = true;
+        }
+    }
+    /// Whether all present pages of a chunk are on one node.
+    fn is_on_one_node(&self, chunk: usize) -> bool {
+        self.node_counts(chunk).iter().filter(|&&pages| pages > 0).count() == 1
     }
     /// Takes the spared exclusive pages among `own` out of `fresh`, and stamps those on slow tiers.
     fn filter_own(&mut self, chunk: usize, own: Bits512, rules: &MarkRules, fresh: &mut Bits512) {

@@ -46,7 +46,7 @@ impl Vma {
         let c = &self.chunks[chunk];
         match c.kind {
             ChunkKind::Empty => Some(from),
-            ChunkKind::Huge => (c.huge_marked || write && c.read_only > 0).then_some(from),
+            ChunkKind::Huge => (c.pmd_marked || write && c.read_only > 0).then_some(from),
             ChunkKind::Small => {
                 if c.present == CHUNK_PAGES as u16 && c.marked == 0 && (!write || c.read_only == 0) {
                     return None;
@@ -71,7 +71,7 @@ impl Vma {
         let c = &self.chunks[chunk];
         match c.kind {
             ChunkKind::Empty => false,
-            ChunkKind::Huge => c.huge_marked,
+            ChunkKind::Huge => c.pmd_marked,
             ChunkKind::Small => c.marked > 0 && self.blocks[c.index as usize].marked.get(page),
         }
     }
@@ -85,7 +85,7 @@ impl Vma {
         }
         match c.kind {
             ChunkKind::Empty => true,
-            ChunkKind::Huge => c.huge_marked || write && c.read_only > 0,
+            ChunkKind::Huge => c.pmd_marked || write && c.read_only > 0,
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
                 !b.present.get(page) || b.marked.get(page) || write && b.read_only.get(page)
@@ -132,7 +132,7 @@ impl Vma {
         let c = &self.chunks[chunk];
         let unmapped_or_marked = match c.kind {
             ChunkKind::Empty => (hi - lo) as u64,
-            ChunkKind::Huge => u64::from(c.huge_marked) * (hi - lo) as u64,
+            ChunkKind::Huge => u64::from(c.pmd_marked) * (hi - lo) as u64,
             ChunkKind::Small if lo == 0 && hi == 512 => CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked),
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
@@ -153,7 +153,7 @@ impl Vma {
         match c.kind {
             _ if c.read_only == 0 => 0,
             ChunkKind::Empty => 0,
-            ChunkKind::Huge => u64::from(!c.huge_marked) * (hi - lo) as u64,
+            ChunkKind::Huge => u64::from(!c.pmd_marked) * (hi - lo) as u64,
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
                 let unmarked = b.read_only.zip(&b.marked, |r, m| r & !m);
@@ -169,7 +169,7 @@ impl Vma {
         let c = &self.chunks[chunk];
         match c.kind {
             ChunkKind::Empty => range,
-            ChunkKind::Huge if c.huge_marked || write && c.read_only > 0 => range,
+            ChunkKind::Huge if c.pmd_marked || write && c.read_only > 0 => range,
             ChunkKind::Huge => Bits512::default(),
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];

@@ -128,7 +128,7 @@ impl Vma {
     pub fn set_migrating(&mut self, chunk: usize, page: usize) -> bool {
         let c = &mut self.chunks[chunk];
         if c.kind == ChunkKind::Huge {
-            let was = std::mem::replace(&mut c.huge_marked, true);
+            let was = std::mem::replace(&mut c.pmd_marked, true);
             self.marked_pages += if was { 0 } else { CHUNK_PAGES };
             return !was;
         }
@@ -152,7 +152,7 @@ impl Vma {
             b.layers = vec![Bits512::default(); layer];
             b.layers[layer - 1] = all;
         }
-        if c.huge_marked {
+        if c.pmd_marked {
             b.marked = all;
         }
         if c.read_only > 0 {
@@ -165,7 +165,7 @@ impl Vma {
         fresh.present = CHUNK_PAGES as u16;
         fresh.shared = CHUNK_PAGES as u16;
         fresh.touched = if c.touched != 0 { ALL_RUNS } else { 0 };
-        fresh.marked = if c.huge_marked { CHUNK_PAGES as u16 } else { 0 };
+        fresh.marked = if c.pmd_marked { CHUNK_PAGES as u16 } else { 0 };
         fresh.read_only = c.read_only;
     }
 
@@ -218,6 +218,8 @@ impl Vma {
         }
         let mut copy = self.clone();
         copy.places = self.places.forked();
+        // The child's page tables are new.
+        copy.chunks.iter_mut().filter(|c| c.kind == ChunkKind::Small).for_each(|c| c.pmd_marked = false);
         copy.all_old();
         (copy, copied)
     }

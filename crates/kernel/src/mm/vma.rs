@@ -27,8 +27,8 @@ pub struct Chunk {
     pub kind: ChunkKind,
     /// Huge: its node.
     pub node: u8,
-    /// Huge: PROT_NONE.
-    pub huge_marked: bool,
+    /// Its entry above the page tables is marked. Huge: PROT_NONE; small: the first access handles all marked pages (3.8).
+    pub pmd_marked: bool,
     /// Runs of 64 entries accessed since reclaim looked last, a bit each.
     pub(super) touched: u8,
     /// Present base pages (512 for huge).
@@ -46,7 +46,7 @@ pub struct Chunk {
 pub(super) const EMPTY: Chunk = Chunk {
     kind: ChunkKind::Empty,
     node: 0,
-    huge_marked: false,
+    pmd_marked: false,
     touched: 0,
     present: 0,
     marked: 0,
@@ -253,7 +253,7 @@ impl Vma {
                 let b = &self.blocks[c.index as usize];
                 (b.present.get(page), b.marked.get(page), b.read_only.get(page), 1)
             }
-            _ => (true, c.huge_marked, c.read_only > 0, CHUNK_PAGES as u32),
+            _ => (true, c.pmd_marked, c.read_only > 0, CHUNK_PAGES as u32),
         };
         match shared {
             _ if !present => PageState::Absent,
@@ -336,8 +336,8 @@ impl Vma {
     pub fn unmark(&mut self, chunk: usize, page: usize) {
         let c = &mut self.chunks[chunk];
         if c.kind == ChunkKind::Huge {
-            if c.huge_marked {
-                c.huge_marked = false;
+            if c.pmd_marked {
+                c.pmd_marked = false;
                 self.marked_pages -= CHUNK_PAGES;
             }
             return;
@@ -348,6 +348,12 @@ impl Vma {
             c.marked -= 1;
             self.marked_pages -= 1;
         }
+    }
+    /// Takes the mark off a page table, if it has one; returns whether it had.
+    #[inline]
+    pub fn unmark_table(&mut self, chunk: usize) -> bool {
+        let c = &mut self.chunks[chunk];
+        c.kind == ChunkKind::Small && std::mem::take(&mut c.pmd_marked)
     }
     /// Moves an exclusive page (or the huge page) to a frame of `node` with this `last_cpupid`; returns the old frame.
     #[inline]
@@ -491,7 +497,7 @@ impl Vma {
                     }
                     marked += u64::from(c.marked);
                 }
-                ChunkKind::Huge => marked += CHUNK_PAGES * u64::from(c.huge_marked),
+                ChunkKind::Huge => marked += CHUNK_PAGES * u64::from(c.pmd_marked),
                 ChunkKind::Empty => {}
             }
         }

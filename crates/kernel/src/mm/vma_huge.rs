@@ -47,12 +47,12 @@ impl Vma {
         let (fresh, block) = self.small_block(chunk);
         *block = Block {
             present: all(true),
-            marked: all(c.huge_marked),
+            marked: all(c.pmd_marked),
             read_only: all(c.read_only > 0),
             own: Some(Box::new(OwnPages { node: [c.node; 512], last: [c.index; 512] })),
             ..Block::empty()
         };
-        let (marked, read_only) = (count(c.huge_marked), count(c.read_only > 0));
+        let (marked, read_only) = (count(c.pmd_marked), count(c.read_only > 0));
         let touched = if c.touched != 0 { ALL_RUNS } else { 0 };
         *fresh = Chunk { present: CHUNK_PAGES as u16, marked, read_only, touched, ..*fresh };
         at
@@ -126,7 +126,7 @@ impl Vma {
     /// A huge entry shows nothing any more; returns the node and pageblock of its page.
     pub(super) fn clear_huge(&mut self, chunk: usize) -> (usize, Frame) {
         let c = self.chunks[chunk];
-        if c.huge_marked {
+        if c.pmd_marked {
             self.marked_pages -= CHUNK_PAGES;
         }
         let node = usize::from(c.node);
@@ -139,8 +139,8 @@ impl Vma {
     pub fn remember_collapsed(&mut self, chunk: usize, last: u32, marked: bool) {
         self.set_last(chunk, 0, last);
         let c = &mut self.chunks[chunk];
-        if marked && c.kind == ChunkKind::Huge && !c.huge_marked {
-            c.huge_marked = true;
+        if marked && c.kind == ChunkKind::Huge && !c.pmd_marked {
+            c.pmd_marked = true;
             self.marked_pages += CHUNK_PAGES;
         }
     }

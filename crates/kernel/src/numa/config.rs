@@ -90,6 +90,10 @@ crate::tunables! {
         stagger_threads: bool = true, "", "model";
         /// No scan until a work of the mm runs on a second node (3.8).
         first_nid_gate: bool = false, "", "model";
+        /// Page tables whose pages are all on one node are marked too, and their first access handles all marked pages (3.8 to 3.12: do_pmd_numa_page).
+        table_marks: bool = false, "", "model";
+        /// How many migrations of pages with several users a task passes over after a page of somebody else came from another node (3.13, 3.14); 0: none.
+        migrate_deferred: u32 = 0, "", "kernel.numa_balancing_migrate_deferred", range 0..=1_000_000;
         /// A scan work waits for the mm lock instead of giving up its period.
         scan_lock_blocks: bool = false, "", "model";
         /// Private base pages of a single-user mm that are already on the scanning node stay unmarked.

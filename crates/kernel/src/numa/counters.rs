@@ -111,6 +111,8 @@ words! {
         StaleTime = "stale_time",
         /// Last fault came from another node.
         TwoStage = "two_stage",
+        /// It has several users, and the task passes over such pages for a while (3.13).
+        Deferred = "deferred",
         /// The group uses the source node as much as this one.
         Group = "group",
     }

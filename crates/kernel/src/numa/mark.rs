@@ -27,6 +27,8 @@ pub struct MarkRules {
     pub stamp_nodes: NodeMask,
     /// Scan time in the form stored in slow-tier pages.
     pub stamp: LastCpupid,
+    /// Page tables whose pages are all on one node are marked as well (3.8).
+    pub tables: bool,
     /// Pages that other mappings can show are left alone, whatever their mapcount (the designs of 2012).
     pub own_only: bool,
 }
@@ -57,6 +59,7 @@ impl MarkRules {
             skip_dirty_file: cfg.switches.skip_dirty_file,
             stamp_nodes,
             stamp,
+            tables: cfg.switches.table_marks,
             own_only: false,
         }
     }
@@ -69,6 +72,7 @@ impl MarkRules {
         skip_dirty_file: false,
         stamp_nodes: NodeMask::EMPTY,
         stamp: LastCpupid::UNSET,
+        tables: false,
         own_only: true,
     };
 

@@ -175,6 +175,8 @@ pub struct TaskNuma {
     pub total_numa_faults: u64,
     /// Pages of remote, local and failed-migration faults since the last placement.
     pub numa_faults_locality: [u64; 3],
+    /// How many more migrations of pages with several users it passes over (3.13).
+    pub numa_migrate_deferred: u32,
     /// Pages this task's faults migrated.
     pub numa_pages_migrated: u64,
     /// Task clock of the last placement, ns; 0 before the first.

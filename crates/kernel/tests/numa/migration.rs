@@ -147,7 +147,7 @@ fn local_faults_update_the_cpupid_in_old_kernels_only() {
         let mut page = PageFacts::private_anon(1);
         assert_eq!(target(&mut n, &mut page, &DEFAULT), None);
         assert_eq!(page.last == LastCpupid::new(2, 1000), updated, "{release}");
-        assert_eq!(n.reasons.denied, [0; 6], "a local page is not a denied migration");
+        assert_eq!(n.reasons.denied, [0; Denial::ALL.len()], "a local page is not a denied migration");
     }
 }
 
@@ -214,4 +214,30 @@ fn a_new_page_keeps_its_cpupid_across_migration() {
     let d = n.hint_fault_decide(at, &mut page, None, &DEFAULT, &MockMemory::plenty());
     n.hint_fault_done(at, &mut page, &d, numalab_kernel::numa::MigrateResult::Migrated, &mut host);
     assert_eq!((page.nid, page.last), (1, LastCpupid::new(2, 1000)));
+}
+
+/// 3.13, de1c9ce6f07f: sixteen migrations of pages with several users are passed over after one came from another node.
+#[test]
+fn a_shared_page_from_elsewhere_defers_migrations_of_shared_pages() {
+    let wants = |n: &mut NumaBalancing, last: LastCpupid| {
+        let mut page = PageFacts { last, ..PageFacts::private_anon(0) };
+        let at = FaultSite { task: 0, cpu: 2, now: 1000 };
+        n.hint_fault_decide(at, &mut page, None, &DEFAULT, &MockMemory::plenty()).target.is_some()
+    };
+    let mut n = system("3.13", 1000);
+    let me = n.tasks[0].pid;
+    let (here, elsewhere) = (LastCpupid::new(3, me + 1), LastCpupid::new(0, me + 1));
+    assert!(wants(&mut n, here), "nothing deferred yet");
+    assert!(!wants(&mut n, LastCpupid::new(0, me)), "the filter");
+    assert!(wants(&mut n, here), "an own page defers nothing");
+    assert!(!wants(&mut n, elsewhere));
+    for i in 0..16 {
+        assert!(wants(&mut n, LastCpupid::new(3, me)), "own pages move all along");
+        assert!(!wants(&mut n, if i % 2 == 0 { here } else { LastCpupid::UNSET }), "{i}");
+    }
+    assert!(wants(&mut n, here), "the seventeenth");
+    assert_eq!(n.reasons.denied[Denial::Deferred as usize], 16);
+    let mut later = system("3.15", 1000);
+    assert!(!wants(&mut later, elsewhere));
+    assert!(wants(&mut later, here), "3.15 has nothing of it");
 }

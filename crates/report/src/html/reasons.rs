@@ -54,6 +54,10 @@ pub const REASONS: &[(&str, &str)] = &[
         "denied.two_stage",
         "A page on another node stayed: its last fault came from a different node, so one access is no proof.",
     ),
+    (
+        "denied.deferred",
+        "A page with several users stayed: after one that came from another node a thread passes over the next of them (3.13, 3.14).",
+    ),
     ("denied.group", "A page on another node stayed: the thread's group uses the page's node as much as this one."),
     (
         "placed.stick",

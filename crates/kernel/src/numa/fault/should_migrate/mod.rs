@@ -4,6 +4,7 @@
 //! build on each other: a two-stage filter, then group statistics (3.15), then an exception for the early life of a
 //! task (4.19: 37355bdc5a12, with the removal of the rate limit; its word, v420, is older). 3.15 from memory.
 
+pub mod deferred;
 pub mod v313;
 pub mod v315;
 pub mod v38;
@@ -96,6 +97,11 @@ impl NumaBalancing {
             return Err(Denial::StaleTime);
         }
         let group = task.numa_group.map(|g| self.groups.get(g));
-        self.cfg.migrate_rule.decide(&MigrationFacts { task, group, topo: &self.topo, last, src: page.nid, dst })
+        let facts = MigrationFacts { task, group, topo: &self.topo, last, src: page.nid, dst };
+        let verdict = self.cfg.migrate_rule.decide(&facts);
+        match self.cfg.switches.migrate_deferred {
+            0 => verdict,
+            skips => deferred::apply(skips, &mut self.tasks[at.task as usize], last, verdict),
+        }
     }
 }
