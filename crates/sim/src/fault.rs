@@ -86,15 +86,18 @@ impl World<'_> {
                 (trap + ns, end)
             }
             PageState::Marked { shared: Some(at), .. } => self.shared_hint_fault(s, at),
-            PageState::Marked { pages: 2.., .. } if !self.cfg.mm.thp.native_migration => {
-                let split = self.split_for_migration(s);
-                let (ns, end) = self.fault(cpu, task, vma, chunk, page, write, clock);
-                (split + ns, end)
-            }
             PageState::Marked { node, last, pages, .. } => {
                 let found = Found { vma, chunk, page, node: node as usize, last, pages };
                 match self.designs.cfg.faults {
-                    Faults::Kernel => (self.hint_fault(cpu, task, &found, write, clock), FaultEnd::Go),
+                    Faults::Kernel => {
+                        let ns = self.hint_fault(cpu, task, &found, write, clock);
+                        if pages == 1 || self.is_huge(s) {
+                            return (ns, FaultEnd::Go);
+                        }
+                        // It has been split, and its pages are still marked.
+                        let (more, end) = self.fault(cpu, task, vma, chunk, page, write, clock + ns);
+                        (ns + more, end)
+                    }
                     Faults::AutoNuma => (self.autonuma_fault(cpu, task, &found, clock), FaultEnd::Go),
                     Faults::SchedNuma => self.schednuma_fault(cpu, task, &found, write, clock),
                 }
@@ -119,16 +122,17 @@ impl World<'_> {
         self.policy(s).at_hint_fault(index)
     }
 
-    /// Without native migration of huge pages, one that takes a hint fault becomes base pages that fault and migrate one
-    /// by one; khugepaged may collapse them again. Returns the time.
-    fn split_for_migration(&mut self, s: &Site) -> u64 {
-        let (node, frame) = self.processes[s.process].space.vma_mut(s.vma).split_huge(s.chunk);
+    /// Without native migration of huge pages, one that should migrate becomes base pages that are marked as it was, fault and
+    /// migrate one by one; khugepaged may collapse them again. Returns the time.
+    fn split_for_migration(&mut self, cpu: usize, task: u32, f: &Found) -> u64 {
+        let process = self.tasks[task as usize].process as usize;
+        let (node, frame) = self.processes[process].space.vma_mut(f.vma).split_huge(f.chunk);
         self.memory.split_frame(node, frame);
         let e = &mut self.memory.events;
         e.thp_migration_split += 1;
         e.thp_split_page += 1;
         e.thp_split_pmd += 1;
-        self.costs.split_ns() as u64 + self.shoot_down(s.cpu, s.task, CHUNK_PAGES)
+        self.costs.split_ns() as u64 + self.shoot_down(cpu, task, CHUNK_PAGES)
     }
 
     fn first_touch(&mut self, s: &Site, clock: u64) -> (u64, FaultEnd) {
@@ -192,11 +196,25 @@ impl World<'_> {
             let state = self.processes[process].space.vma(vma).page(chunk, page, &self.shared);
             if let PageState::Marked { node, last, pages: 1, shared: None } = state {
                 let found = Found { vma, chunk, page, node: usize::from(node), last, pages: 1 };
+                if !self.numa.cfg.switches.table_faults_migrate {
+                    ns += self.let_go(cpu, process, &found);
+                    from = page + 1;
+                    continue;
+                }
                 ns += self.hint_page(cpu, task, &found, Trap::Table, clock + ns);
             }
             from = page + 1;
         }
         ns
+    }
+
+    /// A marked page is only counted and restored; returns the time.
+    fn let_go(&mut self, cpu: usize, process: usize, f: &Found) -> u64 {
+        let c = &mut self.numa.counters;
+        c.numa_hint_faults += 1;
+        c.numa_hint_faults_local += u64::from(f.node == self.cpus[cpu].node);
+        self.processes[process].space.vma_mut(f.vma).unmark(f.chunk, f.page);
+        self.machine.costs.hint_page_ns as u64
     }
 
     fn hint_fault(&mut self, cpu: usize, task: u32, f: &Found, write: bool, clock: u64) -> u64 {
@@ -217,6 +235,10 @@ impl World<'_> {
         let policy = policy.at_hint_fault(page_index(p.space.vma(f.vma), f.chunk, f.page, 0));
         let state = p.vma_numa[f.vma].as_mut();
         let decision = self.numa.hint_fault_decide(at, &mut facts, state, &policy, &self.memory);
+        if f.pages > 1 && decision.target.is_some() && !self.cfg.mm.thp.native_migration {
+            p.space.vma_mut(f.vma).set_last(f.chunk, f.page, facts.last.raw());
+            return self.machine.costs.hint_fault_ns as u64 + self.split_for_migration(cpu, task, f);
+        }
         p.space.vma_mut(f.vma).unmark(f.chunk, f.page);
         let costs = &self.machine.costs;
         let (own_ns, write) = match trap {

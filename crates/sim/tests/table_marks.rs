@@ -65,3 +65,42 @@ fn pages_that_stay_do_not_slow_scans_if_handled_together() {
     let (together, alone) = (marked("true"), marked("false"));
     assert!(together > 2 * alone, "{together} and {alone} pages marked");
 }
+
+/// Section 3.3, stage `moron`: a huge page is split and its pages move once; afterwards their table carries the mark, and
+/// they never move again. `twostage` moves them back, page by page, and 3.8 whole.
+#[test]
+fn the_first_stage_spreads_memory_once_and_freezes_it() {
+    let text = r#"
+[[channel]]
+name = "turn"
+[[process]]
+name = "main"
+threads = 2
+affinity = { nodes = "thread" }
+[[process.region]]
+name = "buffer"
+size = "64MiB"
+[[process.prologue]]
+access = "buffer"
+write = 1
+[[process.phase]]
+when = "thread == 1"
+steps = [{ time = "8s", access = "buffer", write = 1 }, { signal = "turn" }, { sleep = "8s" }]
+[[process.phase]]
+when = "thread == 0"
+steps = [{ compute = "1500ms" }, { wait = "turn" }, { time = "8s", access = "buffer", write = 1 }]
+"#;
+    let m = machine("2x1x2x1");
+    let go = |kernel| {
+        let k = kernel_set(kernel, &[("system.thp", "always"), ("khugepaged.collapse", "false")]);
+        let o = run(&m, &inline(text, &m, 1, &[]), &k, 1);
+        (
+            counter(&o, "numa_pages_migrated") / PAGES,
+            counter(&o, "thp_migration_split"),
+            counter(&o, "thp_migration_success"),
+        )
+    };
+    assert_eq!(go("3.8+moron"), (1, PAGES / 512, 0));
+    assert_eq!(go("3.8+twostage"), (2, PAGES / 512, 0));
+    assert_eq!(go("3.8"), (2, 0, 2 * PAGES / 512));
+}

@@ -54,7 +54,7 @@ crate::tunables! {
         /// Which fault statistics are kept and how they decay.
         fault_stats: Word = "v315", "", "model", choices ["none", "v313", "v315"];
         /// Whether a misplaced page migrates.
-        migrate_rule: Word = "v420", "", "model", choices ["v38", "v313", "v315", "v420"];
+        migrate_rule: Word = "v420", "", "model", choices ["moron", "v38", "v313", "v315", "v420"];
         /// How the search for a task's CPU compares nodes, CPUs and swaps: by spare capacity and loads of nodes before 4.19.
         search: Word = "v419", "", "model", choices ["v313", "v317", "v40", "v42", "v419"];
         /// NUMA imbalance the scheduler tolerates.
@@ -92,6 +92,8 @@ crate::tunables! {
         first_nid_gate: bool = false, "", "model";
         /// Page tables whose pages are all on one node are marked too, and their first access handles all marked pages (3.8 to 3.12: do_pmd_numa_page).
         table_marks: bool = false, "", "model";
+        /// Pages handled with their table can migrate, as 3.8's do. In balancenuma's first stage they were let go where they were (designs-2012.md section 3.3).
+        table_faults_migrate: bool = true, "", "model";
         /// How many migrations of pages with several users a task passes over after a page of somebody else came from another node (3.13, 3.14); 0: none.
         migrate_deferred: u32 = 0, "", "kernel.numa_balancing_migrate_deferred", range 0..=1_000_000;
         /// A scan work waits for the mm lock instead of giving up its period.

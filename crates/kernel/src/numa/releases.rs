@@ -52,6 +52,7 @@ pub const RELEASES: &[Release] = &[
             ("numa.stagger_threads", "false"),
             ("numa.first_nid_gate", "true"),
             ("numa.table_marks", "true"),
+            ("numa.table_faults_migrate", "true"),
             ("numa.migrate_deferred", "0"),
             ("numa.scan_lock_blocks", "true"),
             ("numa.single_user_shortcut", "false"),

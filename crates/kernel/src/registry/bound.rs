@@ -48,7 +48,7 @@ pub const BOUND: &[Bound] = &[
     bound(
         "design.page_migrate",
         "page_migrate",
-        &[("v38", KERNEL), ("v313", KERNEL), ("v315", KERNEL), ("v420", KERNEL)],
+        &[("moron", KERNEL), ("v38", KERNEL), ("v313", KERNEL), ("v315", KERNEL), ("v420", KERNEL)],
     ),
     bound("design.task_migrate", "task_migrate", &[("none", KERNEL), ("preferred", KERNEL)]),
     bound("sched.locality", "task_migrate", &[("none", "preferred"), ("exchange", "selected"), ("home_node", "home")]),

@@ -98,6 +98,7 @@ pub const CONDITIONS: &[Condition] = &[
     when("autonuma.pages_to_scan", "scan", &["autonuma"]),
     when("autonuma.mm_working_set", "fault_stats", &["autonuma"]),
     when("autonuma.child_inheritance", "fault_stats", &["autonuma"]),
+    when("numa.table_faults_migrate", "numa.table_marks", &["true"]),
     when("autonuma.scan_pmd", "page_migrate", &["autonuma"]),
     when("autonuma.migrate_sleep_millisecs", "page_migrate", &["autonuma"]),
     when("autonuma.pages_to_migrate", "page_migrate", &["autonuma"]),
@@ -317,6 +318,11 @@ mod tests {
     /// The row of `numa::releases` that a catalog kernel is, and the settings its own file is about.
     fn row_of(name: &str) -> (&str, &'static [&'static str]) {
         match name {
+            "3.8+moron" => (
+                "3.8",
+                &["scan.scan_period_max_ms", "numa.migrate_rule", "numa.rate_limit", "numa.table_faults_migrate"],
+            ),
+            "3.8+twostage" => ("3.8", &[]),
             // These stand for the huge-page rule of their time.
             "4.0" | "4.7" => ("4.15", &[]),
             "4.15-off" => ("4.15", &["scan.numa_balancing"]),

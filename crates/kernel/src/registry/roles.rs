@@ -98,6 +98,7 @@ pub const ROLES: &[RoleDecl] = &[
                 "After two hinting faults in a row from one node, once the thread has a home; huge pages move whole \
                  (schednuma, October 2012).",
             ),
+            is("moron", "With every hint fault from another node (balancenuma before it had a filter, 2012)."),
             is("v38", "If the last hint fault came from this node too (3.8)."),
             is("v313", "Two-stage filter on the last CPU and PID (3.13)."),
             is("v315", "As v313, then private faults, then the group's use of both nodes (3.15)."),

@@ -5,6 +5,7 @@
 //! task (4.19: 37355bdc5a12, with the removal of the rate limit; its word, v420, is older). 3.15 from memory.
 
 pub mod deferred;
+pub mod moron;
 pub mod v313;
 pub mod v315;
 pub mod v38;
@@ -23,6 +24,8 @@ use crate::numa::NumaBalancing;
 words! {
     /// The migration rules.
     pub enum MigrateRule {
+        /// balancenuma's first stage: always.
+        Moron = "moron",
         /// 3.8: the last fault came from this node.
         V38 = "v38",
         /// 3.13: two-stage filter on the last cpupid.
@@ -67,6 +70,7 @@ impl MigrateRule {
     #[inline]
     pub fn decide(self, f: &MigrationFacts<'_>) -> Result<(), Denial> {
         match self {
+            Self::Moron => moron::decide(f),
             Self::V38 => v38::decide(f),
             Self::V313 => v313::decide(f),
             Self::V315 => v315::decide(f),
