@@ -96,6 +96,8 @@ crate::tunables! {
         table_faults_migrate: bool = true, "", "model";
         /// How many migrations of pages with several users a task passes over after a page of somebody else came from another node (3.13, 3.14); 0: none.
         migrate_deferred: u32 = 0, "", "kernel.numa_balancing_migrate_deferred", range 0..=1_000_000;
+        /// A task whose busiest node is not its group's prefers the node with the most of both, by weight (3.13 to 3.16); since then its group's busiest.
+        group_prefers_both: bool = false, "", "model";
         /// A scan work waits for the mm lock instead of giving up its period.
         scan_lock_blocks: bool = false, "", "model";
         /// Private base pages of a single-user mm that are already on the scanning node stay unmarked.

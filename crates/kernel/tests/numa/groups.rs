@@ -429,3 +429,34 @@ fn a_reused_slot_leaves_group_and_mm_first() {
     assert_eq!((n.groups.get(g).nr_tasks, n.mms[0].users, n.mms[60].users), (2, 2, 1));
     assert!(n.tasks[0].faults.is_empty() && n.tasks[0].numa_group.is_none() && !n.tasks[0].exiting);
 }
+
+/// 3.13 to 3.16: where the task's busiest node is not its group's, thousandths of both are added up.
+#[test]
+fn before_3_17_a_tasks_own_faults_weigh_as_much_as_its_groups() {
+    // Own and group's pages on nodes 0 and 1 (after the decay of the pass), the preferred node before and since 3.17.
+    let rows = [
+        ("own 90 %, group's 60 %", [900, 100], [4_000, 6_000], 0, 1),
+        ("own 60 %, group's 90 %", [600, 400], [1_000, 9_000], 1, 1),
+        ("both alike", [300, 700], [4_000, 6_000], 1, 1),
+    ];
+    for (what, own, group, before, since) in rows {
+        for (release, expected) in [("3.13", before), ("3.15", before), ("3.17", since), ("4.15", since)] {
+            let (mut n, mut host) = (system(release, 1000), MockHost::new(4, 1));
+            let mut page = PageFacts { last: LastCpupid::new(2, 77), ..PageFacts::private_anon(0) };
+            fault(&mut n, &mut host, at(0), &mut page, MigrateResult::NotTried);
+            let id = n.tasks[0].numa_group.unwrap();
+            n.groups.get_mut(id).faults = vec![0; 8];
+            let t = &mut n.tasks[0];
+            t.faults = vec![0; 16];
+            t.total_numa_faults = 2 * (own[0] + own[1]);
+            for node in 0..2 {
+                // The pass halves what the task has, in its own array and in the group's.
+                t.faults[fault_index(MEM, 2, node, PRIVATE)] = 2 * own[node];
+                n.groups.get_mut(id).faults[fault_index(MEM, 2, node, PRIVATE)] = group[node] + own[node];
+            }
+            n.groups.get_mut(id).total_faults = 10_000 + own[0] + own[1];
+            place(&mut n, &mut host);
+            assert_eq!(n.tasks[0].numa_preferred_nid, Some(expected), "{what}, {release}");
+        }
+    }
+}

@@ -9,6 +9,7 @@ use crate::numa::host::TaskHost;
 use crate::numa::period::{self, Interval};
 use crate::numa::state::{fault_index, LastCpupid, TaskId, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
 use crate::numa::time::{after, Jiffies};
+use crate::numa::weights::Whose;
 use crate::numa::words::words;
 use crate::numa::NumaBalancing;
 
@@ -156,9 +157,14 @@ impl NumaBalancing {
         candidate = candidate.and_then(|n| self.topo.nearest_cpu_node(n));
         if let Some(g) = self.tasks[task as usize].numa_group {
             self.groups.get_mut(g).count_active_nodes(&self.topo);
-            candidate = self.preferred_group_nid(task, candidate);
+            let (own_max, own) = self.busiest_own_node(task);
+            candidate = if self.cfg.switches.group_prefers_both {
+                self.preferred_by_both(task, own, candidate)
+            } else {
+                self.preferred_group_nid(task, candidate)
+            };
             if !paced {
-                max = self.most_task_faults(task);
+                max = own_max;
             }
         }
         if max > 0 {
@@ -172,11 +178,32 @@ impl NumaBalancing {
         }
     }
 
-    /// Most memory faults of the task on one node.
-    fn most_task_faults(&self, task: TaskId) -> u64 {
+    /// Before 3.17 a task whose busiest node, `own`, is not its group's prefers the one that has the most of both, each in
+    /// thousandths; the first wins.
+    fn preferred_by_both(&self, task: TaskId, own: Option<usize>, of_group: Option<usize>) -> Option<usize> {
+        if own == of_group {
+            return own;
+        }
+        let far = self.topo.max_distance();
+        let weight = |nid| self.weight(Whose::Task, task, nid, far) + self.weight(Whose::Group, task, nid, far);
+        let heavier =
+            |best: (u64, Option<usize>), nid| if weight(nid) > best.0 { (weight(nid), Some(nid)) } else { best };
+        (0..self.topo.nodes()).fold((0, own), heavier).1.and_then(|n| self.topo.nearest_cpu_node(n))
+    }
+
+    /// Node with most memory faults of the task itself; the first wins.
+    fn busiest_own_node(&self, task: TaskId) -> (u64, Option<usize>) {
         let nodes = self.topo.nodes();
         let t = &self.tasks[task as usize];
-        (0..nodes).map(|nid| t.task_faults(nodes, nid)).max().unwrap_or(0)
+        let more = |best: (u64, Option<usize>), nid| {
+            let faults = t.task_faults(nodes, nid);
+            if faults > best.0 {
+                (faults, Some(nid))
+            } else {
+                best
+            }
+        };
+        (0..nodes).fold((0, None), more)
     }
 
     /// Share of CPU time since the last placement (`numa_get_avg_runtime`), in 1/65536.
@@ -227,13 +254,10 @@ impl NumaBalancing {
     /// Node with most memory faults of the group, or of the task without one; the first wins.
     fn busiest_node(&self, task: TaskId) -> (u64, Option<usize>) {
         let nodes = self.topo.nodes();
-        let t = &self.tasks[task as usize];
+        let Some(g) = self.tasks[task as usize].numa_group else { return self.busiest_own_node(task) };
         let mut best = (0, None);
         for nid in 0..nodes {
-            let faults = match t.numa_group {
-                Some(g) => self.groups.get(g).mem(nodes, nid),
-                None => t.task_faults(nodes, nid),
-            };
+            let faults = self.groups.get(g).mem(nodes, nid);
             if faults > best.0 {
                 best = (faults, Some(nid));
             }
