@@ -273,7 +273,7 @@ impl World<'_> {
             // The entry comes back as it should be: an exclusive page is written again without a fault.
             vma.restore_write(f.chunk, f.page);
         }
-        if out.write_dropped && met != Met::Writable && f.pages == 1 {
+        if out.write_dropped && met != Met::Writable {
             vma.set_read_only(f.chunk, f.page);
             if write {
                 // The store that caused the fault meets the read-only entry at once.
@@ -289,11 +289,12 @@ impl World<'_> {
         ns
     }
 
-    /// Makes a read-only entry writable again; returns the time.
+    /// Makes a read-only entry writable again; returns the time. That of a huge page counts as no reuse (`do_huge_pmd_wp_page`).
     fn write_fault(&mut self, process: usize, vma: usize, chunk: usize, page: usize) -> u64 {
         self.vm.pgfault += 1;
-        self.numa.counters.pgreuse += 1;
-        self.processes[process].space.vma_mut(vma).reuse_for_write(chunk, page);
+        let vma = self.processes[process].space.vma_mut(vma);
+        self.numa.counters.pgreuse += u64::from(vma.chunk(chunk).kind != ChunkKind::Huge);
+        vma.reuse_for_write(chunk, page);
         self.machine.costs.exception_ns as u64
     }
 

@@ -75,6 +75,10 @@ fn vector_26_a_store_to_a_huge_page_shared_by_a_fork() {
 /// A thread on node 0 fills a buffer; another on node 1 reads it just until it has
 /// moved there, then comes to it once more.
 fn moved(step: &str) -> u64 {
+    counter(&moved_on("6.7", "never", step), "pgreuse")
+}
+
+fn moved_on(kernel: &str, thp: &str, step: &str) -> Outcome {
     let text = format!(
         "[[barrier]]\nname = \"filled\"\n\
         [[process]]\nname = \"main\"\nthreads = 2\naffinity = {{ nodes = \"thread\" }}\n\
@@ -86,9 +90,9 @@ fn moved(step: &str) -> u64 {
     );
     let m = machine("2x1x1x1");
     let w = inline(&text, &m, 1, &[]);
-    let o = run(&m, &w, &kernel_set("6.7", &[("system.thp", "never")]), 1);
+    let o = run(&m, &w, &kernel_set(kernel, &[("system.thp", thp)]), 1);
     assert!(counter(&o, "numa_pages_migrated") >= PAGES / 2);
-    counter(&o, "pgreuse")
+    o
 }
 
 #[test]
@@ -98,4 +102,19 @@ fn random_stores_find_what_migration_left_read_only() {
     let at_random = moved("access = \"data\"\npattern = \"random\"\naccesses = 100_000\nwrite = 1");
     assert!(in_order > read + PAGES / 2, "{in_order} with stores, {read} without");
     assert!(at_random.abs_diff(in_order) <= PAGES / 50, "{at_random} at random, {in_order} in order");
+}
+
+/// A huge page that has moved is read-only from 6.2 on as well; its write fault (`do_huge_pmd_wp_page`) is no reuse.
+#[test]
+fn huge_pages_that_moved_take_a_write_fault_from_6_2_on() {
+    for (kernel, more) in [("6.1", 0), ("6.3", PAGES / 512), ("6.12", PAGES / 512)] {
+        let (read, wrote) = (
+            moved_on(kernel, "always", "access = \"data\""),
+            moved_on(kernel, "always", "access = \"data\"\nwrite = 1"),
+        );
+        let huge = |o: &Outcome| counter(o, "thp_migration_success");
+        assert_eq!((huge(&read), huge(&wrote)), (PAGES / 512, PAGES / 512), "{kernel}");
+        assert_eq!(counter(&wrote, "pgfault") - counter(&read, "pgfault"), more, "{kernel}");
+        assert_eq!(counter(&wrote, "pgreuse"), counter(&read, "pgreuse"), "{kernel}");
+    }
 }

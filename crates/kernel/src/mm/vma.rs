@@ -422,7 +422,9 @@ impl Vma {
     #[inline]
     pub fn restore_write(&mut self, chunk: usize, page: usize) {
         let c = &mut self.chunks[chunk];
-        if c.kind == ChunkKind::Small && c.read_only > 0 {
+        if c.kind == ChunkKind::Huge && c.shared == 0 {
+            c.read_only = 0;
+        } else if c.kind == ChunkKind::Small && c.read_only > 0 {
             let b = &mut self.blocks[c.index as usize];
             if b.read_only.get(page) && !b.shared.get(page) {
                 b.read_only.clear(page);
