@@ -216,7 +216,10 @@ fn message(args: &[OsString], e: &clap::Error) -> String {
         }
         ErrorKind::ArgumentConflict => {
             let other = of(ContextKind::PriorArg);
-            if invalid == other {
+            if invalid.is_empty() {
+                // A further word is taken for a command of the command's own, which the parser does not name.
+                (format!("a word too many beside `{other}`"), "one".into())
+            } else if invalid == other {
                 (format!("`{invalid}` is given twice"), "it once".into())
             } else {
                 (format!("`{invalid}` together with `{other}`"), "one of the two".into())
@@ -337,6 +340,7 @@ mod tests {
             ("run --seed -1 x", "is \"-1\"; expected a whole number from 0 to "),
             ("run --iterations -1 x", "is \"-1\"; expected a whole number from 1 to 100000"),
             ("run x --machine 1x1x1x1", "together with"),
+            ("explain a b", "a word too many beside `<RUN>`; expected one"),
             ("list kernel_s", "did you mean `kernels`?"),
             ("kernel diff 6.1", "is missing"),
             ("trace d --out x --seed abc", "`--seed <S>` is \"abc\"; expected a whole number, at least 0"),
