@@ -196,12 +196,11 @@ impl World<'_> {
             let state = self.processes[process].space.vma(vma).page(chunk, page, &self.shared);
             if let PageState::Marked { node, last, pages: 1, shared: None } = state {
                 let found = Found { vma, chunk, page, node: usize::from(node), last, pages: 1 };
-                if !self.numa.cfg.switches.table_faults_migrate {
-                    ns += self.let_go(cpu, process, &found);
-                    from = page + 1;
-                    continue;
-                }
-                ns += self.hint_page(cpu, task, &found, Trap::Table, clock + ns);
+                ns += if self.numa.cfg.switches.table_faults_migrate {
+                    self.hint_page(cpu, task, &found, Trap::Table, clock + ns)
+                } else {
+                    self.let_go(cpu, process, &found)
+                };
             }
             from = page + 1;
         }

@@ -75,6 +75,9 @@ const TIERING: &[&str] = &["2", "3"];
 /// Scanners that work in the threads, at the tick, as the kernel has had them from 3.8 on.
 const TASK_WORK: &[&str] = &["v38", "v313", "v317", "v40", "v414"];
 
+/// Migration rules of hint faults as the kernel has had them from 3.8 on.
+const HINT_RULES: &[&str] = &["moron", "v38", "v313", "v315", "v420"];
+
 /// When a tunable is read at all; one that is not listed always is.
 pub const CONDITIONS: &[Condition] = &[
     when("scan.*", "system.numa_balancing", ON),
@@ -93,12 +96,16 @@ pub const CONDITIONS: &[Condition] = &[
     when("numa.small_imp", "task_migrate", &["preferred"]),
     when("numa.small_imp", "numa.search", &["v419"]),
     when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
+    when("numa.table_marks", "scan", TASK_WORK),
+    when("numa.table_marks", "page_migrate", HINT_RULES),
+    when("numa.table_faults_migrate", "numa.table_marks", &["true"]),
+    when("numa.migrate_deferred", "page_migrate", HINT_RULES),
+    when("numa.group_prefers_both", "fault_stats", &["v313", "v315"]),
     when("autonuma.scan_sleep_pass_millisecs", "scan", &["autonuma"]),
     when("autonuma.scan_sleep_millisecs", "scan", &["autonuma"]),
     when("autonuma.pages_to_scan", "scan", &["autonuma"]),
     when("autonuma.mm_working_set", "fault_stats", &["autonuma"]),
     when("autonuma.child_inheritance", "fault_stats", &["autonuma"]),
-    when("numa.table_faults_migrate", "numa.table_marks", &["true"]),
     when("autonuma.scan_pmd", "page_migrate", &["autonuma"]),
     when("autonuma.migrate_sleep_millisecs", "page_migrate", &["autonuma"]),
     when("autonuma.pages_to_migrate", "page_migrate", &["autonuma"]),
