@@ -330,10 +330,12 @@ fn coremark_contexts_are_small_and_private() {
 #[test]
 fn specjbb_multi_has_the_shape_of_2012() {
     let w = resolved("specjbb-multi", "e7-4807-4s", 0, &[("first", "1"), ("warehouses", "18")]);
-    assert_eq!(w.processes.len(), 4);
+    assert_eq!(w.processes.len(), 1 + 4, "the script and the JVMs that it starts");
+    let jvms = &w.processes[1..];
     let names: Vec<&str> = w.scores.iter().map(|s| s.name.as_str()).collect();
     assert_eq!((names.len(), names[0], names[17]), (18, "tput-1", "tput-18"));
-    for p in &w.processes {
+    for p in jvms {
+        assert!(p.parent == Some(0) && p.fork == ForkPoint::BeforePrologue, "nothing of the script is inherited");
         assert_eq!(p.threads.len(), 1 + 33 + 18 * 19 / 2, "new warehouses at every point");
         let heap: u64 = p.regions.iter().map(|r| r.size_bytes).sum();
         assert!((heap as f64 / (0.8 * 64.0 / 4.0 * 1e0 * GIB as f64) - 1.0).abs() < 1e-6);
@@ -353,15 +355,32 @@ fn specjbb_multi_has_the_shape_of_2012() {
     // Warehouses allocate anywhere in their JVM's young generation, which grows with their number as long as each has
     // a core of the JVM's six: 26000 operations of 20 KiB a second for the second between two collections.
     let firsts = (0..18).map(|n| 34 + n * (n + 1) / 2);
-    let eden: Vec<u64> = firsts.map(|t| accesses(&w.processes[0].threads[t].ops)[0].span.len_bytes).collect();
+    let eden: Vec<u64> = firsts.map(|t| accesses(&jvms[0].threads[t].ops)[0].span.len_bytes).collect();
     for (i, bytes) in eden.iter().enumerate() {
         let want = 26_000 * 20 * 1024 * (i as u64 + 1).min(6);
         assert!(bytes.abs_diff(want) < 4096, "{} warehouses: {bytes}, {want} up to whole pages", i + 1);
     }
-    assert!(eden[17] < w.processes[0].regions[1].size_bytes);
+    assert!(eden[17] < jvms[0].regions[1].size_bytes);
     let small = resolved("specjbb-multi", "e7-4807-4s", 0, &[("young", "1GiB")]);
-    let last = small.processes[0].threads.last().expect("warehouses");
+    let last = small.processes[1].threads.last().expect("warehouses");
     assert_eq!(accesses(&last.ops)[0].span.len_bytes, GIB as u64, "never more than the young generation");
+}
+
+/// Mail 004 has stars, so two JVMs or more, and 1, 8, 16, … 128 warehouses in each: two, on 256 CPUs.
+#[test]
+fn specjbb_multi_has_the_points_of_2021() {
+    let set = [("first", "1"), ("next", "8"), ("step", "8")];
+    let w = resolved("specjbb-multi", "milan-2s-nps1", 0, &set);
+    assert_eq!(w.processes.len(), 1 + 2);
+    let names: Vec<&str> = w.scores.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!((names.len(), names[0], names[1], names[16]), (17, "tput-1", "tput-8", "tput-128"));
+    let warehouses = 1 + 8 * 16 * 17 / 2;
+    assert_eq!(w.processes[2].threads.len(), 1 + 163 + warehouses, "new warehouses at every point");
+    // Live data of a new warehouse lie behind those of the point before: 0, then 1, then 8.
+    let promoted = accesses(&w.processes[1].threads[1].ops);
+    let starts: Vec<u64> =
+        promoted.iter().filter(|a| a.pattern == Pattern::Sequential).map(|a| a.span.offset_bytes).collect();
+    assert_eq!(starts[..3], [0, 25_000_000, 8 * 25_000_000]);
 }
 
 #[test]
