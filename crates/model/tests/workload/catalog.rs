@@ -381,6 +381,9 @@ fn specjbb_multi_has_the_points_of_2021() {
     let starts: Vec<u64> =
         promoted.iter().filter(|a| a.pattern == Pattern::Sequential).map(|a| a.span.offset_bytes).collect();
     assert_eq!(starts[..3], [0, 25_000_000, 8 * 25_000_000]);
+    let flat = [("first".to_string(), "8".to_string()), ("next".to_string(), "8".to_string())];
+    let e = spec("specjbb-multi").resolve(&machine("milan-2s-nps1"), 0, &flat).unwrap_err();
+    assert!(e.to_string().contains("points that rise"), "{e}");
 }
 
 #[test]
