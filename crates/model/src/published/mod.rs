@@ -9,8 +9,10 @@
 //! block is calibrated, and only in the baseline column.
 
 mod expect;
+mod repeats;
 
 pub use expect::Expect;
+pub use repeats::{Repeat, RepeatedRow};
 
 use crate::kernel::{settings, Setting};
 use crate::spec::{Doc, SpecError, Spot, Table};
@@ -34,6 +36,8 @@ pub struct Published {
     pub blocks: Vec<Block>,
     /// The score below which a release has got worse, if the file says so.
     pub expect: Option<Expect>,
+    /// Other published runs of the same tests.
+    pub repeats: Vec<Repeat>,
 }
 
 /// A column.
@@ -220,6 +224,8 @@ pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
             return Err(e.near(&name.value, groups));
         }
     }
+    let repeat = |t: Table<'_>| repeats::read(t, shared.as_ref(), &blocks);
+    let repeats = root.tables("repeats")?.into_iter().map(repeat).collect::<Result<Vec<_>, _>>()?;
     let Columns { list, baseline: index } = shared.unwrap_or(Columns { list: Vec::new(), baseline: 0 });
     let published = Published {
         name: root.str("name")?,
@@ -230,6 +236,7 @@ pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
         columns: list,
         blocks,
         expect: root.opt_table("expect")?.map(expect::read).transpose()?,
+        repeats,
     };
     if published.blocks.iter().all(|b| b.rows.is_empty()) {
         return Err(root.missing("blocks.rows", "at least one block with a row: a table without figures shows nothing"));

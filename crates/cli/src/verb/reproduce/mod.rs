@@ -21,12 +21,13 @@ use numalab_model::kernel::Setting;
 use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published, Row, Stat};
 use numalab_model::record::{self, Outcome, Status, Store};
 use numalab_report::collect::metric_name;
-use numalab_report::reproduce::{gains, json, score, score_line, text, Cell, Role};
+use numalab_report::reproduce::{gains, json, repeats, score, score_line, text, Cell, Repeat, Role};
 use numalab_stats::describe;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 mod groups;
+mod repeated;
 
 /// Arguments of `reproduce`.
 #[derive(Debug, clap::Args)]
@@ -66,7 +67,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let printed = if args.json {
         failure::note(done.notes.trim_end());
         done.regression.iter().for_each(|r| failure::note(r.trim_end()));
-        json(mail, &done.cells).map_err(|e| Failure::environment(e.to_string()))?
+        json(mail, &done.cells, &done.repeats).map_err(|e| Failure::environment(e.to_string()))?
     } else {
         let mut pages = String::new();
         for dir in &done.experiments {
@@ -89,6 +90,7 @@ fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
     for name in context.catalog.names(Kind::Published) {
         let done = table(context, args, name)?;
         lines.push_str(&score_line(&format!("mail {}", done.name), &done.cells));
+        lines.push_str(&done.again);
         lines.push_str(done.regression.as_deref().unwrap_or_default());
         cells.extend(done.cells);
         exit = exit.max(done.exit);
@@ -102,6 +104,9 @@ struct DoneTable {
     name: String,
     cells: Vec<Cell>,
     notes: String,
+    /// Other published runs of its cells, and what is said of them.
+    repeats: Vec<Repeat>,
+    again: String,
     /// Where everything is.
     dir: PathBuf,
     /// The directories of the experiments below it.
@@ -153,12 +158,16 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     progress.clear();
     let mut judged: Vec<&str> = selection.blocks().filter(|b| b.gains).map(|b| b.group.as_str()).collect();
     judged.dedup();
-    for group in judged {
+    for group in &judged {
         notes.push_str(&gains(&cells, group));
     }
+    let measured = repeated::repeats(&published, &cells);
+    let again = repeats(&measured, &judged);
+    notes.push_str(&again);
     let regression = regression(&published, args.iterations, &cells).filter(|_| selection.is_all());
     exit = exit.max(if regression.is_some() { Exit::Finding } else { Exit::Ok });
-    Ok(DoneTable { name: published.name.value.clone(), cells, notes, dir: work.dir, experiments, regression, exit })
+    let (name, dir) = (published.name.value.clone(), work.dir);
+    Ok(DoneTable { name, cells, notes, repeats: measured, again, dir, experiments, regression, exit })
 }
 
 /// Folder of the runs with which an amount of work is searched.

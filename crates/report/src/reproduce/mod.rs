@@ -9,6 +9,10 @@
 //! Where the baseline has none of something, the ratio of whoever has some is without limit, which is above 1.
 //! Ratios themselves are given, not computed here: what a cell's baseline is belongs to the published table.
 
+mod repeats;
+
+pub use repeats::{repeats, Repeat};
+
 use serde::Serialize;
 
 use crate::format::readable;
@@ -151,14 +155,15 @@ struct Json<'a> {
     mail: &'a str,
     cells: &'a [Cell],
     score: Score,
+    repeats: Vec<repeats::Scores<'a>>,
 }
 
-/// The JSON form: `mail`, `cells`, `score`.
+/// The JSON form: `mail`, `cells`, `score`, `repeats`.
 ///
 /// # Errors
 /// [`JsonError`], which the types rule out but the interface does not.
-pub fn json(mail: &str, cells: &[Cell]) -> Result<String, JsonError> {
-    pretty(&Json { mail, cells, score: score(cells) })
+pub fn json(mail: &str, cells: &[Cell], repeats: &[Repeat]) -> Result<String, JsonError> {
+    pretty(&Json { mail, cells, score: score(cells), repeats: repeats.iter().map(Into::into).collect() })
 }
 
 /// The text form: one table per group with kernels as columns, the score, the misses.
@@ -183,21 +188,37 @@ pub fn text(mail: &str, cells: &[Cell]) -> String {
 }
 
 /// How the changes of a group came out, one line per column: rows whose direction is right, and the mean absolute error
-/// of the change, in points. Rows without a figure count as wrong and are left out of the mean.
+/// of the change, in points.
 pub fn gains(cells: &[Cell], group: &str) -> String {
-    let scored: Vec<&Cell> = cells.iter().filter(|c| c.group == group && c.scored()).collect();
     let mut out = String::new();
-    for kernel in unique(scored.iter().map(|c| c.kernel.as_str())) {
-        let of = || scored.iter().filter(|c| c.kernel == kernel);
-        let errors: Vec<f64> = of().filter_map(|c| c.ratios()).map(|(p, s)| 100.0 * (s - p).abs()).collect();
-        let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
-        let right = of().filter(|c| c.direction_right()).count();
+    for kernel in unique(cells.iter().map(|c| c.kernel.as_str())) {
+        let Some(c) = changes(cells, group, kernel) else { continue };
         out.push_str(&format!(
-            "{group}, {kernel}: direction right in {right} of {} rows, mean absolute error of the change {mean:.1} points\n",
-            of().count()
+            "{group}, {kernel}: direction right in {} of {} rows, mean absolute error of the change {:.1} points\n",
+            c.right, c.rows, c.points
         ));
     }
     out
+}
+
+/// How the changes of a group came out in a column.
+struct Changes {
+    rows: usize,
+    /// Of these, with the published direction.
+    right: usize,
+    /// Mean absolute error, points.
+    points: f64,
+}
+
+/// Rows without a figure count as wrong and are left out of the mean; `None` if the column has no row of the group to score.
+fn changes(cells: &[Cell], group: &str, kernel: &str) -> Option<Changes> {
+    let scored: Vec<&Cell> = cells.iter().filter(|c| c.group == group && c.kernel == kernel && c.scored()).collect();
+    let errors: Vec<f64> = scored.iter().filter_map(|c| c.ratios()).map(|(p, s)| 100.0 * (s - p).abs()).collect();
+    (!scored.is_empty()).then(|| Changes {
+        rows: scored.len(),
+        right: scored.iter().filter(|c| c.direction_right()).count(),
+        points: errors.iter().sum::<f64>() / errors.len().max(1) as f64,
+    })
 }
 
 /// One line: what, how many predictions, and how well they came out.
@@ -390,7 +411,7 @@ mod tests {
 
     #[test]
     fn json_form_is_exact() {
-        let text = json("000", &sample()[..1]).unwrap();
+        let text = json("000", &sample()[..1], &[]).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         let want = serde_json::json!({
             "mail": "000",
@@ -399,17 +420,18 @@ mod tests {
                 "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated",
                 "baseline": false
             }],
-            "score": {"predicted": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0}
+            "score": {"predicted": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0},
+            "repeats": []
         });
         assert_eq!(value, want);
-        assert!(json("000", &sample()).unwrap().contains("\"simulated_ratio\": null"));
+        assert!(json("000", &sample(), &[]).unwrap().contains("\"simulated_ratio\": null"));
     }
 
     #[test]
     fn the_score_can_be_counted_from_the_cells_of_the_json_form() {
         let mut cells = sample();
         cells.push(Cell { baseline: true, ..predicted(1.0, 1.0) });
-        let value: serde_json::Value = serde_json::from_str(&json("000", &cells).unwrap()).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&json("000", &cells, &[]).unwrap()).unwrap();
         let scored = |c: &&serde_json::Value| c["role"] == "predicted" && c["baseline"] == false;
         let count = value["cells"].as_array().unwrap().iter().filter(scored).count();
         assert_eq!(value["score"]["predicted"], count);

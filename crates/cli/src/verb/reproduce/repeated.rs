@@ -1,0 +1,33 @@
+//! Other published runs of a table's cells, beside what was simulated of them.
+
+use super::ratio;
+use numalab_model::published::{Published, Repeat as Given, RepeatedRow};
+use numalab_report::reproduce::{Cell, Repeat};
+
+/// The repeats of a table, of those cells that were simulated.
+pub fn repeats(published: &Published, cells: &[Cell]) -> Vec<Repeat> {
+    published.repeats.iter().map(|given| repeat(published, given, cells)).collect()
+}
+
+fn repeat(published: &Published, given: &Given, cells: &[Cell]) -> Repeat {
+    let (mut again, mut simulated) = (Vec::new(), Vec::new());
+    for row in &given.rows {
+        for &column in &given.columns {
+            let id = format!("{}/{}/{}", published.name.value, published.columns[column].name, row.id);
+            if let Some(cell) = cells.iter().find(|c| c.id == id && c.group == row.group) {
+                again.push(measured(published, given, row, column, cell));
+                simulated.push(cell.clone());
+            }
+        }
+    }
+    Repeat { name: given.name.clone(), source: given.source.clone(), again, simulated }
+}
+
+/// A cell with what was measured again for what was simulated. Its ratio is to the column that the row's ratios refer to.
+fn measured(published: &Published, given: &Given, row: &RepeatedRow, column: usize, cell: &Cell) -> Cell {
+    let of = |b: &&numalab_model::published::Block| b.group == row.group;
+    let base = published.blocks.iter().filter(of).flat_map(|b| &b.rows).find(|r| r.id == row.id).and_then(|r| r.base);
+    let value = given.value(row, column);
+    let to = given.value(row, base.unwrap_or(published.baseline));
+    Cell { simulated: value, simulated_ratio: ratio(value, to), ..cell.clone() }
+}
