@@ -29,7 +29,7 @@ fn show_draws_everything_within_100_columns() {
     let text = show(&machine::load("milan-2s-nps1", &find, &[]).unwrap());
     for part in [
         "2 sockets, 2 nodes, 16 LLCs, 128 cores, 256 CPUs, 512 GiB\n",
-        "| node 0    256 GiB DRAM, 171.5 GB/s (peak 204.8)",
+        "| node 0    256 GiB DRAM, 198 GB/s (peak 204.8)",
         "CPUs 0-63,128-191 ",
         "LLC 15  32 MiB  120-127,248-255",
         "\n  0 10 32\n  1 32 10\n",

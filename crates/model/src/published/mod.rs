@@ -428,8 +428,12 @@ mod tests {
         let block = &p.blocks[0];
         assert_eq!(p.columns[p.baseline].name, "base-numascan");
         assert_eq!(block.rows.len(), 10);
-        let run = block.run.as_ref().unwrap();
-        assert_eq!(run.calibrate.as_ref().map(|c| c.metric.as_str()), Some("elapsed_s"));
+        // The source's passes, and a search where they do not fit.
+        let run = |i: usize| p.blocks[i].run.as_ref().unwrap();
+        let loops = |i: usize| run(i).params.iter().map(|s| s.value.as_str()).collect::<Vec<_>>();
+        assert_eq!((loops(0), loops(1)), (vec!["1000"], vec!["50"]));
+        let searched = |i: usize| run(i).calibrate.as_ref().map(|c| c.metric.as_str());
+        assert_eq!([0, 1, 2, 3].map(searched), [None, None, Some("elapsed_s + 1.02"), Some("elapsed_s + 1.02")]);
         for (block, test) in p.blocks[1..4].iter().zip(["numa01", "numa02", "numa02_SMT"]) {
             let run = block.run.as_ref().unwrap();
             assert_eq!((run.workload.value.as_str(), run.iterations, block.rows.len()), (test, 7, 2));
