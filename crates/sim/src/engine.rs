@@ -534,9 +534,12 @@ impl<'a> World<'a> {
 
     /// Charges the busy-waiting of a task up to `now`.
     pub(crate) fn charge_spin(&mut self, task: u32, now: u64) {
-        if let Activity::Spinning { since_ns } = self.tasks[task as usize].activity {
-            self.charge_user(task, now.saturating_sub(since_ns));
-            self.tasks[task as usize].activity = Activity::Spinning { since_ns: now };
+        match self.tasks[task as usize].activity {
+            Activity::Spinning { since_ns } if since_ns < now => {
+                self.charge_user(task, now - since_ns);
+                self.tasks[task as usize].activity = Activity::Spinning { since_ns: now };
+            }
+            _ => {}
         }
     }
 }

@@ -34,8 +34,11 @@ impl World<'_> {
 
     /// The running task of `cpu` has been moved to another CPU: its slice here ends.
     pub(crate) fn taken_away(&mut self, cpu: usize, task: u32) {
-        if matches!(self.cpus[cpu].pending, Pending::None | Pending::Spin) {
-            return;
+        match self.cpus[cpu].pending {
+            Pending::None => return,
+            // It busy-waits elsewhere from now on; the CPU that it gets may look at it before this one does.
+            Pending::Spin => return self.charge_spin(task, self.now_ns),
+            _ => {}
         }
         self.stop_slice(cpu, task);
         self.plan(cpu, self.now_ns, Pending::None);
