@@ -82,6 +82,22 @@ fn the_columns_of_mail_000_differ_in_the_filter_alone() {
 }
 
 #[test]
+fn a_published_table_is_shown_with_the_runs_that_repeat_it() {
+    let lab = Lab::new();
+    let text = lab.ok("show published 004").out;
+    let (_, again) = text.split_once("\nmeasured again\n").unwrap();
+    let shown: Value = serde_json::from_str(&lab.ok("show published 004 --json").out).unwrap();
+    let repeats = shown["repeats"].as_array().unwrap();
+    assert_eq!((again.lines().count(), repeats.len()), (2, 2));
+    for (line, repeat) in again.lines().zip(repeats) {
+        assert!(line.trim_start().starts_with(repeat["name"].as_str().unwrap()), "{line}");
+        assert!(line.contains(&format!("{} rows; ", repeat["rows"].as_array().unwrap().len())), "{line}");
+        assert_eq!(repeat["rows"][0]["values"].as_array().unwrap().len(), repeat["columns"].as_array().unwrap().len());
+    }
+    assert!(!lab.ok("show published 001").out.contains("measured again"));
+}
+
+#[test]
 fn a_kernel_is_shown_with_the_origin_of_every_value() {
     let text = Lab::new().ok("kernel show 6.4-rc2").out;
     for part in

@@ -303,6 +303,15 @@ fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Val
             b.rows.iter().map(|r| (r.id.clone(), format!("{} {}{}", values(&r.values), r.unit, note(r)))).collect();
         text.push_str(&aligned(&rows));
     }
+    if !p.repeats.is_empty() {
+        let about = |r: &published::Repeat| if r.about.is_empty() { String::new() } else { format!("; {}", r.about) };
+        let rows: Vec<_> = p
+            .repeats
+            .iter()
+            .map(|r| (r.name.clone(), format!("{} rows; {}{}", r.rows.len(), r.source, about(r))))
+            .collect();
+        let _ = write!(text, "\nmeasured again\n{}", aligned(&rows));
+    }
     let row = |r: &published::Row| {
         json!({
             "id": r.id, "metric": r.metric, "unit": r.unit, "values": r.values, "formatter_only": r.formatter_only,
@@ -318,11 +327,18 @@ fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Val
         }
         value
     };
+    let repeat = |r: &published::Repeat| {
+        let columns: Vec<_> = r.columns.iter().map(|&c| &p.columns[c].name).collect();
+        let row = |x: &published::RepeatedRow| json!({"group": x.group, "id": x.id, "values": x.values});
+        let rows: Vec<_> = r.rows.iter().map(row).collect();
+        json!({"name": r.name, "source": r.source, "about": r.about, "columns": columns, "rows": rows})
+    };
     let value = json!({
         "name": p.name.value, "title": p.title, "source": p.source, "about": p.about,
         "baseline": p.columns.get(p.baseline).map(|c| &c.name),
         "columns": p.columns.iter().map(column).collect::<Vec<_>>(),
         "blocks": p.blocks.iter().map(block).collect::<Vec<_>>(),
+        "repeats": p.repeats.iter().map(repeat).collect::<Vec<_>>(),
     });
     Ok((text, value))
 }

@@ -3,7 +3,8 @@
 //! Problem: a cell that its own author does not meet again cannot be predicted, and a score says little as long as nobody
 //! knows how many such cells there are. Approach: a file may hold the figures of such runs, for some of its columns and rows;
 //! they are scored as if they were predictions (`numalab reproduce`).
-//! Invariants: the baseline is among the columns, and every row is one of the file's that is not for the formatter only.
+//! Invariants: the baseline is among the columns, every row is one of the file's that is not for the formatter only, and none
+//! stands twice, for it would count twice.
 
 use super::{index, Block, Columns};
 use crate::spec::{SpecError, Table};
@@ -44,19 +45,30 @@ impl Repeat {
 /// Reads `[[repeats]]`; `shared` are the columns of the file.
 ///
 /// # Errors
-/// A key that is missing or unknown, a column or row that the file does not have, the baseline left out, a wrong number of values,
-/// or no row.
+/// A key that is missing or unknown, a column or row that the file does not have or that stands twice, the baseline left out, a
+/// wrong number of values, or no row.
 pub(super) fn read(t: Table<'_>, shared: Option<&Columns>, blocks: &[Block]) -> Result<Repeat, SpecError> {
     let names = t.strs("columns")?;
     let Some(shared) = shared else {
         return Err(t.missing("columns", "columns of the file: those of a block cannot be repeated"));
     };
-    let columns = names.iter().map(|n| index(&shared.list, n)).collect::<Result<Vec<_>, _>>()?;
+    let mut columns = Vec::new();
+    for name in &names {
+        let column = index(&shared.list, name)?;
+        if columns.contains(&column) {
+            return Err(name.error(format!("column `{}` twice", name.value), "every column once".to_string()));
+        }
+        columns.push(column);
+    }
     if !columns.contains(&shared.baseline) {
         let baseline = &shared.list[shared.baseline].name;
         return Err(t.missing("columns", &format!("columns with the baseline `{baseline}` among them")));
     }
-    let rows = t.tables("rows")?.into_iter().map(|r| row(r, columns.len(), blocks)).collect::<Result<Vec<_>, _>>()?;
+    let mut rows = Vec::new();
+    for r in t.tables("rows")? {
+        let next = row(r, columns.len(), blocks, &rows)?;
+        rows.push(next);
+    }
     if rows.is_empty() {
         return Err(t.missing("rows", "at least one row"));
     }
@@ -71,7 +83,8 @@ pub(super) fn read(t: Table<'_>, shared: Option<&Columns>, blocks: &[Block]) -> 
     Ok(repeat)
 }
 
-fn row(t: Table<'_>, columns: usize, blocks: &[Block]) -> Result<RepeatedRow, SpecError> {
+/// One row; `before` are those above it.
+fn row(t: Table<'_>, columns: usize, blocks: &[Block], before: &[RepeatedRow]) -> Result<RepeatedRow, SpecError> {
     let (group, id) = (t.str("group")?, t.str("id")?);
     let groups: Vec<&str> = blocks.iter().map(|b| b.group.as_str()).collect();
     if !groups.contains(&group.value.as_str()) {
@@ -84,6 +97,9 @@ fn row(t: Table<'_>, columns: usize, blocks: &[Block]) -> Result<RepeatedRow, Sp
     if !ids.contains(&id.value.as_str()) {
         let e = id.error(format!("no row `{}`", id.value), format!("one of {}", ids.join(", ")));
         return Err(e.near(&id.value, ids));
+    }
+    if before.iter().any(|r| r.group == group.value && r.id == id.value) {
+        return Err(id.error(format!("row `{}` twice", id.value), "every row once".to_string()));
     }
     let expected = format!("{columns} numbers, one per repeated column");
     let values = t.opt_f64s("values")?.ok_or_else(|| t.missing("values", &expected))?;
@@ -107,13 +123,15 @@ mod tests {
         parse(&file.label, &file.text).unwrap()
     }
 
-    /// Change against the baseline column, percent, a fall of what should be low being positive.
-    fn change(p: &Published, repeat: &str, group: &str, id: &str, column: usize) -> f64 {
+    /// Change against the baseline column, percent, a fall of what should be low being positive; and by how much it may differ
+    /// from a printed one, all three figures having been rounded to hundredths.
+    fn change(p: &Published, repeat: &str, group: &str, id: &str, column: usize) -> (f64, f64) {
         let r = p.repeats.iter().find(|r| r.name.starts_with(repeat)).unwrap();
         let row = r.rows.iter().find(|x| x.group == group && x.id == id).unwrap();
         let (v, base) = (r.value(row, column).unwrap(), r.value(row, p.baseline).unwrap());
         let higher = p.blocks.iter().flat_map(|b| &b.rows).find(|x| x.id == id).unwrap().higher_is_better;
-        100.0 * if higher { v / base - 1.0 } else { 1.0 - v / base }
+        let rounding = 0.005 + 100.0 * 0.005 * (1.0 + v / base) / base;
+        (100.0 * if higher { v / base - 1.0 } else { 1.0 - v / base }, rounding)
     }
 
     /// The changes that these mails print beside their figures follow from them.
@@ -130,8 +148,8 @@ mod tests {
             ("the enhancement", "NUMA02", "Amean elsp-NUMA02", -1.52),
             ("the enhancement", "NUMA02_SMT", "Amean elsp-NUMA02_SMT", 2.92),
         ] {
-            let got = change(&p, repeat, group, id, 1);
-            assert!((got - printed).abs() < 0.32, "{repeat} {id}: {got:.2} is not {printed}");
+            let (got, rounding) = change(&p, repeat, group, id, 1);
+            assert!((got - printed).abs() <= rounding, "{repeat} {id}: {got:.2} is not {printed}");
         }
         let p = mail("004");
         for (repeat, group, id, printed) in [
@@ -144,8 +162,8 @@ mod tests {
             ("version 2", "STREAM", "MB/sec triad-16", 314.98),
             ("version 2", "SPECjbb", "Hmean tput-72", 20.84),
         ] {
-            let got = change(&p, repeat, group, id, 1);
-            assert!((got - printed).abs() < 0.006, "{repeat} {id}: {got:.2} is not {printed}");
+            let (got, rounding) = change(&p, repeat, group, id, 1);
+            assert!((got - printed).abs() <= rounding, "{repeat} {id}: {got:.2} is not {printed}");
         }
     }
 
@@ -170,6 +188,14 @@ mod tests {
             (good.replace(&format!("\"{base}\", "), ""), "with the baseline"),
             (good.replace(&format!("group = \"{group}\""), "group = \"nothing\""), "no group `nothing`"),
             (good.replace(&format!("id = \"{id}\""), "id = \"nothing\""), "no row `nothing`"),
+            (
+                good.replace(&format!("\"{base}\", "), &format!("\"{base}\", \"{base}\", ")),
+                "twice; expected every column once",
+            ),
+            (
+                good.replace(" }]", &format!(" }}, {{ group = \"{group}\", id = \"{id}\", values = [4, 5] }}]")),
+                "twice; expected every row once",
+            ),
             (good.replace("source", "sauce"), "`repeats[0].source` is missing"),
             (good.replace("rows = [", "rows = []\nother = ["), "`repeats[0].rows` is missing"),
         ] {

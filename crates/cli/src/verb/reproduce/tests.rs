@@ -53,6 +53,38 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     assert_eq!(again.cells, done.cells);
 }
 
+/// What was measured again takes the place of the simulated figure, its ratio being to the baseline of the same runs; columns
+/// and rows that were not run again are left out.
+#[test]
+fn a_repeat_is_a_list_of_cells_like_those_simulated() {
+    let context = Context::new(None).unwrap();
+    let published = published(&context);
+    let cell = |column: &str, value: f64| Cell {
+        id: format!("000/{column}/real"),
+        group: "numa01_THREAD_ALLOC".into(),
+        metric: "elapsed".into(),
+        kernel: column.into(),
+        published: Some(value),
+        simulated: Some(70.0),
+        published_ratio: Some(value / 61.507),
+        simulated_ratio: Some(1.0),
+        role: Role::Predicted,
+        baseline: column == "base-numascan",
+        note: String::new(),
+    };
+    let mut cells = vec![cell("base-numascan", 61.507), cell("base", 83.259), cell("base+fix", 60.0)];
+    // Of the same name in another group: never taken for the one of this group.
+    cells.insert(0, Cell { group: "NUMA01".into(), ..cell("base", 1.0) });
+    let list = repeated::repeats(&published, &cells);
+    assert_eq!(list.len(), published.repeats.len());
+    let rfc = &list[0];
+    assert_eq!(rfc.simulated, cells[1..3]);
+    let again: Vec<_> = rfc.again.iter().map(|c| (c.published, c.simulated, c.simulated_ratio)).collect();
+    let want = [(61.507, 63.025), (83.259, 84.163)].map(|(p, s)| (Some(p), Some(s), Some(s / 63.025)));
+    assert_eq!(again, want);
+    assert!(list[2].again.is_empty(), "that run has no row of this group");
+}
+
 #[test]
 fn a_score_below_the_expected_one_is_a_finding() {
     let context = Context::new(None).unwrap();
