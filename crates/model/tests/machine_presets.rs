@@ -192,29 +192,16 @@ const SPR4: Row = Row {
     reclaim: 30,
 };
 
+/// What both divisions of a Milan socket into nodes have in common: memory of the same socket, and of the other.
+const DIVIDED: Row = Row { ns: &[105.0, 115.0, 200.0], slit: &[10, 12, 32], ..MILAN };
+
 /// The presets of the tables and those variants that differ in a few of their columns.
 fn rows() -> Vec<Row> {
     vec![
         MILAN,
         Row { name: "zen3-2s-256", ..MILAN },
-        Row {
-            name: "zen3-2s-256-nps2",
-            nodes: 4,
-            ns: &[105.0, 115.0, 200.0],
-            slit: &[10, 12, 32],
-            dram: (102.4, 99.0),
-            gib: 128,
-            ..MILAN
-        },
-        Row {
-            name: "zen3-2s-256-nps4",
-            nodes: 8,
-            ns: &[105.0, 115.0, 200.0],
-            slit: &[10, 12, 32],
-            dram: (51.2, 49.5),
-            gib: 64,
-            ..MILAN
-        },
+        Row { name: "zen3-2s-256-nps2", nodes: 4, dram: (102.4, 99.0), gib: 128, ..DIVIDED },
+        Row { name: "zen3-2s-256-nps4", nodes: 8, dram: (51.2, 49.5), gib: 64, ..DIVIDED },
         Row { name: "zen3-2s-128", cores: 64, cpus: 128, clock: (2.95, 3.5, 4.0), ..MILAN },
         E7,
         Row { name: "e7-4807-4s-slow", ns: &[150.0, 215.0], ..E7 },

@@ -188,7 +188,7 @@ pub fn text(mail: &str, cells: &[Cell]) -> String {
 }
 
 /// How the changes of a group came out, one line per column: rows whose direction is right, and the mean absolute error
-/// of the change, in points.
+/// of the change, in points. Rows without a figure count as wrong and are left out of the mean.
 pub fn gains(cells: &[Cell], group: &str) -> String {
     let mut out = String::new();
     for kernel in unique(cells.iter().map(|c| c.kernel.as_str())) {
