@@ -16,17 +16,25 @@ fn patched() -> SimConfig {
     kernel_set("5.16+imb-v3", &[THP])
 }
 
-/// With the 25 % rule all 16 threads stay on one node; with the posted imb_numa_nr they spread, one per cache.
+/// With the 25 % rule all 16 threads stay on one node; with the posted imb_numa_nr they spread, one per cache. The table's
+/// machine meets every row; the one with half the cores, as which it may be read too, misses `add`, by a thousandth.
 #[test]
 fn stream_gains_are_within_a_quarter_of_the_published_ones() {
-    let m = machine("zen3-2s-256");
-    let w = workload("stream", &m, 1, &[]);
-    let (vanilla, patched) = (run(&m, &w, &vanilla(), 1), run(&m, &w, &patched(), 1));
-    for (row, published) in [("copy", 3.53), ("scale", 2.81), ("add", 3.85), ("triad", 3.68)] {
-        let ratio: f64 = scalar(&patched, row) / scalar(&vanilla, row);
-        let off = (ratio / published).max(published / ratio);
-        assert!(off <= 1.25, "{row}: {ratio} simulated, {published} published");
+    let mut missed = Vec::new();
+    for name in ["zen3-2s-256", "zen3-2s-128"] {
+        let m = machine(name);
+        let w = workload("stream", &m, 1, &[]);
+        let (vanilla, patched) = (run(&m, &w, &vanilla(), 1), run(&m, &w, &patched(), 1));
+        for (row, published) in [("copy", 3.53), ("scale", 2.81), ("add", 3.85), ("triad", 3.68)] {
+            let ratio: f64 = scalar(&patched, row) / scalar(&vanilla, row);
+            let off = (ratio / published).max(published / ratio);
+            println!("{name} {row}: {ratio:.3} simulated, {published} published, factor {off:.3}");
+            if off > 1.25 {
+                missed.push((name, row));
+            }
+        }
     }
+    assert_eq!(missed, [("zen3-2s-128", "add")]);
 }
 
 /// Arrays far larger than all caches, as G. R. Shenoy posted them (catalog/published/004-stream.toml): absolute figures, GB/s.
