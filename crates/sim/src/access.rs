@@ -435,12 +435,12 @@ impl World<'_> {
                 self.processes[process].space.vma_mut(id).touch(chunk, lo, reached);
                 *clock += whole(ns + 0.5);
                 if !self.designs.fronts.is_empty() {
-                    kernel_ns += self.wait_for_moves(task, (process, id, chunk), (lo, reached), clock, ns as u64);
+                    self.wait_for_moves(task, (process, id, chunk), (lo, reached), *clock, ns as u64);
                 }
                 if want > room {
                     out = Step::Go;
                 }
-                if want > room || sharing {
+                if want > room || sharing || self.is_held_up(task) {
                     break;
                 }
             }
@@ -460,7 +460,7 @@ impl World<'_> {
                     out = stop;
                     break;
                 }
-                if !self.moves.is_empty() {
+                if !self.moves.is_empty() || self.is_held_up(task) {
                     break;
                 }
             }
@@ -470,20 +470,17 @@ impl World<'_> {
         out
     }
 
-    /// Sleeps behind the moves of a chunk's pages, if a sweep that has taken `swept_ns` for them has met one; returns
-    /// the time.
+    /// Sleeps behind the moves of a chunk's pages, if a sweep that has taken `swept_ns` for them up to `clock` has met one.
     fn wait_for_moves(
         &mut self,
         task: u32,
         at: (usize, usize, usize),
         pages: (usize, usize),
-        clock: &mut u64,
+        clock: u64,
         swept_ns: u64,
-    ) -> u64 {
-        let waited = self.designs.fronts.wait_ns(at, pages, clock.saturating_sub(swept_ns), *clock);
-        self.tasks[task as usize].slept_ns += waited;
-        *clock += waited;
-        waited
+    ) {
+        let waited = self.designs.fronts.wait_ns(at, pages, clock.saturating_sub(swept_ns), clock);
+        self.sleeps(task, waited);
     }
 
     /// Bytes a sweep goes over.
@@ -559,6 +556,9 @@ impl World<'_> {
                 passed = (fate == FaultEnd::Pass).then_some(done);
                 if let Some(stop) = fate.stops() {
                     out = stop;
+                    break;
+                }
+                if self.is_held_up(task) {
                     break;
                 }
                 continue;

@@ -126,20 +126,22 @@ impl World<'_> {
         self.numa.counters.numa_pte_updates += m.huge + ptes;
     }
 
-    /// A hinting fault, with all its moves under the lock of the address space. Returns its time.
+    /// A hinting fault, with all its moves under the lock of the address space. Returns its CPU time; it may sleep as well.
     pub(crate) fn autonuma_fault(&mut self, cpu: usize, task: u32, f: &Found, clock: u64) -> u64 {
         self.vm.pgfault += 1;
         let process = self.tasks[task as usize].process as usize;
+        let slept_ns = self.tasks[task as usize].waits_ns;
         let ns = self.autonuma_pages(cpu, task, process, f, clock);
-        if ns >= LONG_FAULT_NS {
-            self.designs.long_faults.begin(process, (clock, clock + ns), self.now_ns);
+        let takes_ns = ns + self.tasks[task as usize].waits_ns - slept_ns;
+        if takes_ns >= LONG_FAULT_NS {
+            self.designs.long_faults.begin(process, (clock, clock + takes_ns), self.now_ns);
         }
         ns
     }
 
     /// The mark goes first, then every page under it is looked at by this thread.
     fn autonuma_pages(&mut self, cpu: usize, task: u32, process: usize, f: &Found, clock: u64) -> u64 {
-        let mut ns = self.machine.costs.hint_fault_ns;
+        let (mut ns, slept_ns) = (self.machine.costs.hint_fault_ns, self.tasks[task as usize].waits_ns);
         let ignored = !self.tasks[task as usize].policy.migrates_on_fault();
         if f.pages > 1 {
             self.processes[process].space.vma_mut(f.vma).unmark(f.chunk, f.page);
@@ -161,7 +163,8 @@ impl World<'_> {
             }
             if !ignored {
                 let found = Found { page: p, node, last, pages: 1, ..*f };
-                ns += self.autonuma_page(cpu, task, &found, clock + ns as u64);
+                let begins_ns = clock + ns as u64 + self.tasks[task as usize].waits_ns - slept_ns;
+                ns += self.autonuma_page(cpu, task, &found, begins_ns);
             }
             if !whole {
                 break;
@@ -265,7 +268,7 @@ impl World<'_> {
         let front = Front { process, vma, chunk, from_ns, until_ns, page_ns };
         self.designs.fronts.begin(front, self.now_ns);
         self.designs.anon_locks.hold(process, vma, until_ns, self.now_ns);
-        Some(waited as f64 + split_ns + ns)
+        Some(split_ns + ns)
     }
 
     /// How long a thread that is about to split and move a huge page sleeps until those who move others of the mapping
@@ -275,7 +278,7 @@ impl World<'_> {
             return 0;
         }
         let waited = self.designs.anon_locks.wait_ns(process, vma, clock);
-        self.tasks[task as usize].slept_ns += waited;
+        self.sleeps(task, waited);
         waited
     }
 

@@ -55,14 +55,11 @@ impl World<'_> {
         process.user_ns -= unspent.min(process.user_ns);
     }
 
-    /// Kernel time of a task, less what it slept of it.
+    /// Kernel time of a task.
     #[inline]
     pub(crate) fn charge_system(&mut self, task: u32, ns: u64) {
         let t = &mut self.tasks[task as usize];
-        let slept = std::mem::take(&mut t.slept_ns).min(ns);
-        t.system_ns += ns - slept;
-        let p = &mut self.processes[t.process as usize];
-        p.system_ns += ns - slept;
-        p.blocked_ns += slept;
+        t.system_ns += ns;
+        self.processes[t.process as usize].system_ns += ns;
     }
 }

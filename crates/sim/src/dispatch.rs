@@ -46,7 +46,9 @@ impl World<'_> {
             self.leave_cpu(cpu, p);
         }
         self.cpus[cpu].task = next;
-        self.sweepers.planned(cpu);
+        for task in [prev, next].into_iter().flatten() {
+            self.sweepers.planned(task);
+        }
         self.log_switch(cpu, prev, next);
         if prev.is_none() || next.is_none() {
             self.count_core(cpu, next.is_some());
@@ -119,8 +121,14 @@ impl World<'_> {
         clock += debt;
         self.charge_system(task, debt);
         self.end_copy_of(task);
+        if self.is_held_up(task) {
+            return (clock, self.fall_asleep_held_up(task, clock));
+        }
         if clock < end && self.designs.take_queued(task) {
             clock += self.schednuma_scan(cpu, task, clock);
+            if self.is_held_up(task) {
+                return (clock, self.fall_asleep_held_up(task, clock));
+            }
         }
         if clock < end && self.numa.tasks[task as usize].work_queued {
             clock += self.scan(cpu, task, clock, end);
@@ -141,6 +149,9 @@ impl World<'_> {
                 if own {
                     return (clock, Pending::Moves);
                 }
+            }
+            if self.is_held_up(task) {
+                return (clock, self.fall_asleep_held_up(task, clock));
             }
         }
     }

@@ -274,7 +274,7 @@ impl<'a> World<'a> {
             log: Log::new(observers, machine.cpu_count(), nodes, cfg.numa_enabled()),
             moves: Vec::new(),
             due_moves: Vec::new(),
-            sweepers: crate::sweepers::Sweepers::new(machine.cpu_count()),
+            sweepers: crate::sweepers::Sweepers::new(),
             released: Vec::new(),
             shared: SharedMemory::default(),
             lru_batches: LruBatches::new(machine.cpu_count(), cfg.mm.vm.lru_batch as usize),
@@ -356,7 +356,9 @@ impl<'a> World<'a> {
         if let Some(since) = t.blocked_since_ns.take() {
             self.processes[t.process as usize].blocked_ns += self.now_ns - since;
         }
+        (t.wakes_ns, t.waker) = (0, u32::MAX);
         let message = std::mem::take(&mut t.message);
+        self.sweepers.planned(task);
         let waker = (waker != u32::MAX).then(|| self.sched.cpu_of(waker));
         // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
         let sync = message && self.cfg.harness == Harness::Program;
@@ -430,7 +432,9 @@ impl<'a> World<'a> {
         let c = &mut self.cpus[cpu];
         c.plan += 1;
         c.pending = pending;
-        self.sweepers.planned(cpu);
+        if let Some(task) = c.task {
+            self.sweepers.planned(task);
+        }
         self.queue.push(at_ns, Event::Cpu { cpu: cpu as u32, plan: c.plan });
     }
 
@@ -515,7 +519,7 @@ impl<'a> World<'a> {
             return;
         }
         if let Some(ns) = ns {
-            self.queue.push(self.now_ns + ns, Event::Wake { task, waker: u32::MAX, sleep: t.sleep });
+            self.queue.push(self.now_ns + ns, Event::Wake { task, waker: t.waker, sleep: t.sleep });
         }
         self.sched.account(cpu as u32, self.now_ns);
         self.sched.block_current(cpu as u32, self.now_ns);

@@ -67,8 +67,7 @@ impl World<'_> {
             return (0, FaultEnd::Stop(Pending::Resume));
         }
         let waited = self.wait_for_mmap_lock(task, process, clock);
-        let (ns, end) = self.fault_on(&s, state, of_object, clock + waited);
-        (waited + ns, end)
+        self.fault_on(&s, state, of_object, clock + waited)
     }
 
     /// The fault on a page in this state; `of_object`: it is absent and an object has it.

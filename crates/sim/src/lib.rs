@@ -10,6 +10,7 @@
 
 mod access;
 mod anon_lock;
+mod asleep;
 mod autonuma;
 mod birth;
 mod charge;

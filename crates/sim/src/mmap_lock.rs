@@ -53,12 +53,12 @@ impl LongFaults {
 }
 
 impl World<'_> {
-    /// How long a fault of `task` at `clock` sleeps until it gets the lock of its address space: behind a scan of
-    /// schednuma's, which holds it for writing, or behind khugepaged.
+    /// How long a fault of `task` at `clock` sleeps until it gets the lock of its address space ([`World::sleeps`]): behind a
+    /// scan of schednuma's, which holds it for writing, or behind khugepaged.
     pub(crate) fn wait_for_mmap_lock(&mut self, task: u32, process: usize, clock: u64) -> u64 {
         let waited = self.behind_scan_ns(process, clock);
         let waited = waited + self.processes[process].write_locked.wait_ns(clock + waited);
-        self.tasks[task as usize].slept_ns += waited;
+        self.sleeps(task, waited);
         waited
     }
 }

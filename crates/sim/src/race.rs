@@ -42,7 +42,7 @@ impl World<'_> {
         comers.sort_unstable_by(|a, b| a.ns.total_cmp(&b.ns).then(a.task.cmp(&b.task)));
         let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
         for c in &comers {
-            let (task, cpu) = (c.task, c.cpu as usize);
+            let (task, cpu) = (c.task, self.sched.cpu_of(c.task) as usize);
             last_ns = c.ns.max(last_ns + self.line_ns(last_cpu, cpu));
             last_cpu = cpu;
             if last_ns >= fill_ns {
@@ -50,7 +50,7 @@ impl World<'_> {
             }
             let ns = self.fill_in_vain(&Site { cpu, task, ..*s }, huge, clock + last_ns as u64);
             self.cpus[cpu].debt_ns += ns;
-            self.sweepers.delay(c.cpu, ns);
+            self.sweepers.delay(task, ns);
         }
         self.sweepers.comers = comers;
     }

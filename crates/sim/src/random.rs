@@ -32,7 +32,7 @@ impl World<'_> {
         let uses = self.processes[process].space.vma_mut(id).random_use(from, to);
         let limit = self.look_again(process, end);
         let mut drawn = self.tasks[task as usize].drawn.take();
-        while *clock < limit && done < a.accesses {
+        while *clock < limit && done < a.accesses && !self.is_held_up(task) {
             if let Some(again) = drawn.take() {
                 done += 1;
                 if let Some(stop) = self.random_fault(cpu, task, id, again, pace.span, clock, &mut kernel_ns) {

@@ -39,7 +39,7 @@ impl World<'_> {
         }
         // The lock is taken for writing (`down_write`, patches 26 and 28 of 31): copies under way hold it for reading.
         let waited = self.designs.copies.until_ns(process).saturating_sub(clock);
-        self.tasks[task as usize].slept_ns += waited;
+        self.sleeps(task, waited);
         let mut work = ScanWork { vmas: stretches.len() as u64, ..ScanWork::default() };
         let (mut ns, mut huge_passed) = (0, 0);
         for (id, s) in stretches {
@@ -54,9 +54,9 @@ impl World<'_> {
             }
         }
         ns += self.costs.scan_ns(&work, 0.0) as u64;
-        ns += waited + huge_passed * self.huge_residue_ns(cpu, process);
+        ns += huge_passed * self.huge_residue_ns(cpu, process);
         // It is held for the whole walk: faults of the process wait ([`World::wait_for_mmap_lock`]).
-        self.processes[process].protecting_until_ns = clock + ns;
+        self.processes[process].protecting_until_ns = clock + waited + ns;
         self.designs.counters.scans += 1;
         self.charge_system(task, ns);
         ns
@@ -133,9 +133,8 @@ impl World<'_> {
         if verdict == Verdict::Misplaced {
             if let Some(copy) = copying {
                 // It goes for migration as well, and sleeps until the page is unlocked (`lock_page`, patch 22 of 31).
-                let until = (copy.until_ns - clock).max(ns);
-                self.tasks[task as usize].slept_ns += until - ns;
-                return (until, FaultEnd::Go);
+                self.sleeps(task, (copy.until_ns - clock).saturating_sub(ns));
+                return (ns, FaultEnd::Go);
             }
             if self.designs.schednuma.admit(here, self.last_tick_ms(clock), f.pages) {
                 if f.pages > 1 {
@@ -181,8 +180,9 @@ impl World<'_> {
         self.find_comers(s.task, s.vma, place, until_ns);
         for i in 0..self.sweepers.comers.len() {
             let c = self.sweepers.comers[i];
-            self.cpus[c.cpu as usize].debt_ns += (until_ns - c.ns.max(clock as f64)) as u64;
-            self.sweepers.holds_up(c.cpu, place, until_ns);
+            let cpu = self.sched.cpu_of(c.task) as usize;
+            self.cpus[cpu].debt_ns += (until_ns - c.ns.max(clock as f64)) as u64;
+            self.sweepers.holds_up(c.task, place, until_ns);
         }
         ns
     }

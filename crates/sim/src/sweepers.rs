@@ -23,7 +23,7 @@ struct Sweeper {
     at: u64,
     /// Where its sweep ends: it comes to no place from there on.
     end: u64,
-    /// When it is there if its CPU owes nothing, ns.
+    /// When it is there if neither it nor its CPU owes anything, ns.
     at_ns: f64,
     /// How fast it goes.
     ns_per_byte: f64,
@@ -35,17 +35,16 @@ pub(crate) struct Comer {
     /// When, ns.
     pub ns: f64,
     pub task: u32,
-    pub cpu: u32,
     pub writes: bool,
     pub ns_per_byte: f64,
 }
 
-/// Lists of CPUs by where their tasks sweep. Lists are shared by places far from each other, and by mappings.
+/// Lists of tasks by where they sweep. Lists are shared by places far from each other, and by mappings.
 #[derive(Clone, Debug, Default)]
 struct ByPlace {
-    /// By list, its first CPU.
+    /// By list, its first task.
     first: Vec<u32>,
-    /// By CPU: the next and the one before on its list, and the list.
+    /// By task: the next and the one before on its list, and the list.
     next: Vec<u32>,
     previous: Vec<u32>,
     list: Vec<u32>,
@@ -60,12 +59,12 @@ const FAST_NS_PER_BYTE: f64 = 0.25;
 const NONE: u32 = u32::MAX;
 
 impl ByPlace {
-    fn new(cpus: usize) -> Self {
-        Self {
-            first: vec![NONE; LISTS as usize + 1],
-            next: vec![NONE; cpus],
-            previous: vec![NONE; cpus],
-            list: vec![NONE; cpus],
+    fn new() -> Self {
+        Self { first: vec![NONE; LISTS as usize + 1], ..Self::default() }
+    }
+    fn grow(&mut self, tasks: usize) {
+        for by_task in [&mut self.next, &mut self.previous, &mut self.list] {
+            by_task.resize(tasks, NONE);
         }
     }
     /// The list of a stretch of a mapping; any spread of mappings will do.
@@ -73,12 +72,12 @@ impl ByPlace {
     fn list_of(of: (u32, u32), stretch: u64) -> u64 {
         (stretch + u64::from(of.0) * 389 + u64::from(of.1) * 97) % LISTS
     }
-    fn remove(&mut self, cpu: u32) {
-        let list = std::mem::replace(&mut self.list[cpu as usize], NONE);
+    fn remove(&mut self, task: u32) {
+        let list = std::mem::replace(&mut self.list[task as usize], NONE);
         if list == NONE {
             return;
         }
-        let (next, previous) = (self.next[cpu as usize], self.previous[cpu as usize]);
+        let (next, previous) = (self.next[task as usize], self.previous[task as usize]);
         if next != NONE {
             self.previous[next as usize] = previous;
         }
@@ -87,87 +86,87 @@ impl ByPlace {
             _ => self.next[previous as usize] = next,
         }
     }
-    fn insert(&mut self, cpu: u32, list: u64) {
-        let next = std::mem::replace(&mut self.first[list as usize], cpu);
+    fn insert(&mut self, task: u32, list: u64) {
+        let next = std::mem::replace(&mut self.first[list as usize], task);
         if next != NONE {
-            self.previous[next as usize] = cpu;
+            self.previous[next as usize] = task;
         }
-        (self.next[cpu as usize], self.previous[cpu as usize]) = (next, NONE);
-        self.list[cpu as usize] = list as u32;
+        (self.next[task as usize], self.previous[task as usize]) = (next, NONE);
+        self.list[task as usize] = list as u32;
     }
 }
 
 /// Everybody's sweeps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sweepers {
-    /// By CPU, as of the end of its task's slice; valid where the CPU is on a list.
+    /// By task, as of the end of its slice or sleep; valid where the task is on a list.
     sweeper: Vec<Sweeper>,
     by_place: ByPlace,
-    /// By CPU: planned anew since it was last looked at.
+    /// By task: planned anew since it was last looked at.
     is_stale: Vec<bool>,
-    /// Those CPUs.
+    /// Those tasks.
     stale: Vec<u32>,
     /// The task whose slice is being simulated, and its start.
     slice: (u32, u64),
-    /// CPUs whose tasks that slice holds up, where, and until when.
+    /// Tasks that that slice holds up, where, and until when.
     held: Vec<(u32, u64, f64)>,
-    /// By CPU, whether it is one of them.
+    /// By task, whether it is one of them.
     is_held: Vec<bool>,
     /// Who comes, for [`World::find_comers`].
     pub comers: Vec<Comer>,
 }
 
 impl Sweepers {
-    /// Of a machine with so many CPUs.
-    pub fn new(cpus: usize) -> Self {
+    /// Nobody's yet.
+    pub fn new() -> Self {
+        Self { by_place: ByPlace::new(), ..Self::default() }
+    }
+    fn grow(&mut self, tasks: usize) {
         let nobody =
             Sweeper { of: (0, 0), task: 0, writes: false, at: 0, end: 0, at_ns: 0.0, ns_per_byte: f64::INFINITY };
-        Self {
-            sweeper: vec![nobody; cpus],
-            by_place: ByPlace::new(cpus),
-            is_stale: vec![false; cpus],
-            stale: Vec::with_capacity(cpus),
-            held: Vec::with_capacity(cpus),
-            is_held: vec![false; cpus],
-            comers: Vec::with_capacity(cpus),
-            ..Self::default()
-        }
+        self.sweeper.resize(tasks, nobody);
+        self.is_stale.resize(tasks, false);
+        self.is_held.resize(tasks, false);
+        self.by_place.grow(tasks);
     }
-    /// The task of `cpu` has a new slice.
+    /// `task` has a new slice, or gets or leaves a CPU, or wakes up.
     #[inline]
-    pub fn planned(&mut self, cpu: usize) {
-        if !self.is_stale[cpu] {
-            self.is_stale[cpu] = true;
-            self.stale.push(cpu as u32);
+    pub fn planned(&mut self, task: u32) {
+        if task as usize >= self.is_stale.len() {
+            self.grow((task as usize + 1).next_power_of_two());
+        }
+        if !self.is_stale[task as usize] {
+            self.is_stale[task as usize] = true;
+            self.stale.push(task);
         }
     }
-    /// The task of `cpu` waits at `place` until then, in what follows of the slice as well.
-    pub fn holds_up(&mut self, cpu: u32, place: u64, until_ns: f64) {
-        if std::mem::replace(&mut self.is_held[cpu as usize], true) {
-            self.held.retain(|h| h.0 != cpu);
+    /// `task` waits at `place` until then, in what follows of the slice as well.
+    pub fn holds_up(&mut self, task: u32, place: u64, until_ns: f64) {
+        if std::mem::replace(&mut self.is_held[task as usize], true) {
+            self.held.retain(|h| h.0 != task);
         }
-        self.held.push((cpu, place, until_ns));
+        self.held.push((task, place, until_ns));
     }
-    /// `cpu` owes more since this slice began. (That of others is looked up with what else they owe.)
-    pub fn delay(&mut self, cpu: u32, ns: u64) {
-        for h in self.held.iter_mut().filter(|h| h.0 == cpu) {
+    /// `task` owes more since this slice began. (What others owe is looked up.)
+    pub fn delay(&mut self, task: u32, ns: u64) {
+        for h in self.held.iter_mut().filter(|h| h.0 == task) {
             h.2 += ns as f64;
         }
     }
     fn begin_slice(&mut self, slice: (u32, u64)) {
         if self.slice != slice {
             self.slice = slice;
-            for (cpu, ..) in self.held.drain(..) {
-                self.is_held[cpu as usize] = false;
+            for (task, ..) in self.held.drain(..) {
+                self.is_held[task as usize] = false;
             }
         }
     }
-    fn set(&mut self, cpu: u32, sweeper: Option<Sweeper>) {
-        self.by_place.remove(cpu);
+    fn set(&mut self, task: u32, sweeper: Option<Sweeper>) {
+        self.by_place.remove(task);
         if let Some(s) = sweeper {
             let is_fast = s.ns_per_byte < FAST_NS_PER_BYTE;
-            self.by_place.insert(cpu, if is_fast { LISTS } else { ByPlace::list_of(s.of, s.at / STRETCH_BYTES) });
-            self.sweeper[cpu as usize] = s;
+            self.by_place.insert(task, if is_fast { LISTS } else { ByPlace::list_of(s.of, s.at / STRETCH_BYTES) });
+            self.sweeper[task as usize] = s;
         }
     }
     /// Calls `f` with everybody but `first` who comes to `place` of a mapping before `before_ns`, at `now_ns`, in no order, until it is false.
@@ -177,21 +176,15 @@ impl Sweepers {
         (of, first): ((u32, u32), u32),
         (place, before_ns): (u64, f64),
         now_ns: f64,
-        owes_ns: impl Fn(usize) -> u64,
+        owes_ns: impl Fn(u32) -> u64,
         mut f: impl FnMut(Comer) -> bool,
     ) {
-        let comer = |cpu: u32, s: &Sweeper, ns: f64| Comer {
-            ns,
-            task: s.task,
-            cpu,
-            writes: s.writes,
-            ns_per_byte: s.ns_per_byte,
-        };
-        for &(cpu, at, at_ns) in &self.held {
-            let s = &self.sweeper[cpu as usize];
+        let comer = |s: &Sweeper, ns: f64| Comer { ns, task: s.task, writes: s.writes, ns_per_byte: s.ns_per_byte };
+        for &(task, at, at_ns) in &self.held {
+            let s = &self.sweeper[task as usize];
             let ns = at_ns + real(place.saturating_sub(at)) * s.ns_per_byte;
             let comes = s.of == of && s.task != first && (at..s.end).contains(&place) && ns < before_ns;
-            if comes && !f(comer(cpu, s, ns)) {
+            if comes && !f(comer(s, ns)) {
                 return;
             }
         }
@@ -201,18 +194,18 @@ impl Sweepers {
         for list in slow.chain([LISTS]) {
             let mut at = self.by_place.first[list as usize];
             while at != NONE {
-                let (cpu, s) = (at, &self.sweeper[at as usize]);
+                let s = &self.sweeper[at as usize];
                 at = self.by_place.next[at as usize];
                 if !(s.at..s.end).contains(&place) || s.of != of || s.task == first {
                     continue;
                 }
                 let (from_ns, sweep_ns) = (s.at_ns.max(now_ns), real(place - s.at) * s.ns_per_byte);
-                // Nor before what its CPU owes is done, which few are asked for.
-                if from_ns + sweep_ns >= before_ns || self.is_held[cpu as usize] {
+                // Nor before what it owes is done, which few are asked for.
+                if from_ns + sweep_ns >= before_ns || self.is_held[s.task as usize] {
                     continue;
                 }
-                let ns = from_ns + owes_ns(cpu as usize) as f64 + sweep_ns;
-                if ns < before_ns && !f(comer(cpu, s, ns)) {
+                let ns = from_ns + owes_ns(s.task) as f64 + sweep_ns;
+                if ns < before_ns && !f(comer(s, ns)) {
                     return;
                 }
             }
@@ -227,27 +220,39 @@ impl World<'_> {
         if self.processes[self.tasks[first as usize].process as usize].live_threads < 2 {
             return false;
         }
-        while let Some(cpu) = self.sweepers.stale.pop() {
-            let sweep = self.sweep_of(cpu as usize);
-            self.sweepers.is_stale[cpu as usize] = false;
-            self.sweepers.set(cpu, sweep);
+        while let Some(task) = self.sweepers.stale.pop() {
+            let sweep = self.sweep_of(task);
+            self.sweepers.is_stale[task as usize] = false;
+            self.sweepers.set(task, sweep);
         }
         true
     }
 
+    /// What a task and the CPU that it runs on have to do, or to sleep, before it goes on, ns.
+    fn owes_ns(&self, task: u32) -> u64 {
+        let cpu = &self.cpus[self.sched.cpu_of(task) as usize];
+        let debt_ns = if cpu.task == Some(task) { cpu.debt_ns } else { 0 };
+        debt_ns + self.tasks[task as usize].waits_ns
+    }
+
     /// Finds who comes to `place` of a mapping before `before_ns` in the slice of `first` that is being simulated, and
-    /// leaves them in [`Sweepers::comers`], by CPU.
+    /// leaves them in [`Sweepers::comers`], by CPU and task.
     pub(crate) fn find_comers(&mut self, first: u32, vma: usize, place: u64, before_ns: f64) {
         let mut comers = std::mem::take(&mut self.sweepers.comers);
         comers.clear();
         if self.look_at_sweepers(first) {
-            let (cpus, of) = (&self.cpus, (self.tasks[first as usize].process, vma as u32));
-            let owes_ns = |cpu: usize| cpus[cpu].debt_ns;
-            self.sweepers.each_comer((of, first), (place, before_ns), self.now_ns as f64, owes_ns, |comer| {
-                comers.push(comer);
-                true
-            });
-            comers.sort_unstable_by_key(|c| c.cpu);
+            let (now_ns, of) = (self.now_ns as f64, (self.tasks[first as usize].process, vma as u32));
+            self.sweepers.each_comer(
+                (of, first),
+                (place, before_ns),
+                now_ns,
+                |task| self.owes_ns(task),
+                |comer| {
+                    comers.push(comer);
+                    true
+                },
+            );
+            comers.sort_unstable_by_key(|c| (self.sched.cpu_of(c.task), c.task));
         }
         self.sweepers.comers = comers;
     }
@@ -256,12 +261,17 @@ impl World<'_> {
     pub(crate) fn is_anyone_coming(&mut self, first: u32, vma: usize, place: u64, before_ns: f64) -> bool {
         let mut is_coming = false;
         if self.look_at_sweepers(first) {
-            let (cpus, of) = (&self.cpus, (self.tasks[first as usize].process, vma as u32));
-            let owes_ns = |cpu: usize| cpus[cpu].debt_ns;
-            self.sweepers.each_comer((of, first), (place, before_ns), self.now_ns as f64, owes_ns, |_| {
-                is_coming = true;
-                false
-            });
+            let (now_ns, of) = (self.now_ns as f64, (self.tasks[first as usize].process, vma as u32));
+            self.sweepers.each_comer(
+                (of, first),
+                (place, before_ns),
+                now_ns,
+                |task| self.owes_ns(task),
+                |_| {
+                    is_coming = true;
+                    false
+                },
+            );
         }
         is_coming
     }
@@ -274,12 +284,16 @@ impl World<'_> {
         (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
     }
 
-    /// What the task of `cpu` sweeps.
-    fn sweep_of(&self, cpu: usize) -> Option<Sweeper> {
-        let task = self.cpus[cpu].task?;
+    /// What a task sweeps that has a CPU, or sleeps behind a page that moves.
+    fn sweep_of(&self, task: u32) -> Option<Sweeper> {
         let t = &self.tasks[task as usize];
+        let at_ns = match t.activity {
+            Activity::Running if self.cpus[self.sched.cpu_of(task) as usize].task == Some(task) => t.ahead_ns,
+            Activity::Asleep if t.wakes_ns > 0 => t.wakes_ns,
+            _ => return None,
+        };
         let Op::Access(a) = t.ops.get(t.pc)? else { return None };
-        if t.activity != Activity::Running || t.ns_per_byte == 0.0 || a.pattern != Pattern::Sequential {
+        if t.ns_per_byte == 0.0 || a.pattern != Pattern::Sequential {
             return None;
         }
         Some(Sweeper {
@@ -288,7 +302,7 @@ impl World<'_> {
             writes: a.write > 0.0,
             at: a.span.offset_bytes + if t.entered { t.done } else { 0 },
             end: a.span.offset_bytes + a.span.len_bytes,
-            at_ns: t.ahead_ns as f64,
+            at_ns: at_ns as f64,
             ns_per_byte: t.ns_per_byte,
         })
     }
@@ -305,44 +319,45 @@ mod tests {
         let mut rng = Rng::new(7);
         let (mut met, mut met_held) = (0, 0);
         for _ in 0..200 {
-            let mut sweepers = Sweepers::new(40);
+            let mut sweepers = Sweepers::new();
             let mut list = Vec::new();
-            for cpu in 0..40 {
+            for task in 0..40 {
+                sweepers.planned(task);
                 let at = rng.below(4 << 20);
-                // One is of another process, one is the thread that asks, and every CPU owes something.
-                let of = (if cpu == 7 { 3 } else { 1 }, 2);
+                // One is of another process, one is the thread that asks, and everybody owes something.
+                let of = (if task == 7 { 3 } else { 1 }, 2);
                 let (at_ns, ns_per_byte, end) = (rng.unit() * 1e6, 0.05 + rng.unit(), at + rng.below(4 << 20));
-                let s = Sweeper { of, task: cpu, writes: true, at, end, at_ns, ns_per_byte };
+                let s = Sweeper { of, task, writes: true, at, end, at_ns, ns_per_byte };
                 // Planned anew, and elsewhere before.
-                sweepers.set(cpu, Some(Sweeper { at: rng.below(4 << 20), ..s }));
-                sweepers.set(cpu, if cpu == 11 { None } else { Some(s) });
+                sweepers.set(task, Some(Sweeper { at: rng.below(4 << 20), ..s }));
+                sweepers.set(task, if task == 11 { None } else { Some(s) });
                 list.push(s);
             }
-            let owes = |cpu: usize| cpu as u64 * 1000;
+            let owes = |task: u32| u64::from(task) * 1000;
             let (mut place, mut now_ns, before_ns) = (rng.below(1 << 20), 5e5, 20_000.0);
             let mut held: Vec<(u32, u64, f64)> = Vec::new();
             for turn in 0..400 {
-                let comes_ns = |cpu: u32, s: &Sweeper| {
-                    let owing_ns = s.at_ns.max(now_ns) + owes(cpu as usize) as f64;
-                    let (at, at_ns) = held.iter().find(|h| h.0 == cpu).map_or((s.at, owing_ns), |h| (h.1, h.2));
+                let comes_ns = |task: u32, s: &Sweeper| {
+                    let owing_ns = s.at_ns.max(now_ns) + owes(task) as f64;
+                    let (at, at_ns) = held.iter().find(|h| h.0 == task).map_or((s.at, owing_ns), |h| (h.1, h.2));
                     (at..s.end).contains(&place).then(|| at_ns + real(place - at) * s.ns_per_byte)
                 };
-                let of_it = |&(cpu, _): &(u32, &Sweeper)| ![7, 9, 11].contains(&cpu);
+                let of_it = |&(task, _): &(u32, &Sweeper)| ![7, 9, 11].contains(&task);
                 let others = (0..).zip(&list).filter(of_it);
-                let all = others.filter(|&(cpu, s)| comes_ns(cpu, s).is_some_and(|ns| ns < now_ns + before_ns));
+                let all = others.filter(|&(task, s)| comes_ns(task, s).is_some_and(|ns| ns < now_ns + before_ns));
                 let mut found = Vec::new();
                 sweepers.each_comer(((1, 2), 9), (place, now_ns + before_ns), now_ns, owes, |c| {
-                    found.push(c.cpu);
+                    found.push(c.task);
                     true
                 });
                 found.sort_unstable();
-                assert_eq!(found, all.map(|(cpu, _)| cpu).collect::<Vec<_>>());
+                assert_eq!(found, all.map(|(task, _)| task).collect::<Vec<_>>());
                 met += found.len();
-                met_held += found.iter().filter(|&&cpu| held.iter().any(|h| h.0 == cpu)).count();
-                if let (0, Some(&cpu)) = (turn % 3, found.first()) {
-                    held.retain(|h| h.0 != cpu);
-                    held.push((cpu, place, now_ns + 30_000.0));
-                    sweepers.holds_up(cpu, place, now_ns + 30_000.0);
+                met_held += found.iter().filter(|&&task| held.iter().any(|h| h.0 == task)).count();
+                if let (0, Some(&task)) = (turn % 3, found.first()) {
+                    held.retain(|h| h.0 != task);
+                    held.push((task, place, now_ns + 30_000.0));
+                    sweepers.holds_up(task, place, now_ns + 30_000.0);
                 }
                 place += rng.below(4 * PAGE_BYTES);
                 now_ns += rng.unit() * 20_000.0;

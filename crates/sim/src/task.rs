@@ -94,8 +94,15 @@ pub struct Task<'a> {
     pub carried: Option<crate::engine::Pending>,
     /// Stage of the initial thread.
     pub stage: Stage,
-    /// Part of the kernel time to be charged next that it slept, waiting for a lock, ns.
-    pub slept_ns: u64,
+    /// Sleep that lies ahead of it, for a lock or a page under migration, ns: as soon as its step ends, or first thing in its
+    /// next slice.
+    pub waits_ns: u64,
+    /// Task that wakes it up from that (`u32::MAX` = nobody in particular).
+    pub waits_for: u32,
+    /// When it wakes up from that (0 = it does not sleep so), ns.
+    pub wakes_ns: u64,
+    /// Task that wakes it up from its current sleep, where a time ends that (`u32::MAX` = a timer).
+    pub waker: u32,
     /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
     pub released_ns: u64,
     /// Number of the current sleep.
@@ -155,7 +162,10 @@ impl<'a> Task<'a> {
             block: None,
             stretch: None,
             migration: None,
-            slept_ns: 0,
+            waits_ns: 0,
+            waits_for: u32::MAX,
+            wakes_ns: 0,
+            waker: u32::MAX,
             sleep: 0,
             marking_scans: u32::MAX,
             message: false,

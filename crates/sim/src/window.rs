@@ -77,7 +77,7 @@ impl World<'_> {
         let out = self.numa.hint_fault_done(at, facts, &decision, result, &mut host);
         let ns = self.machine.costs.hint_fault_ns as u64;
         self.cpus[cpu as usize].debt_ns += ns;
-        self.sweepers.delay(cpu, ns);
+        self.sweepers.delay(task, ns);
         if let Some(before) = before {
             let v = self.processes[process].space.vma(f.vma);
             let address = v.chunk_base(f.chunk) + f.page as u64 * PAGE_BYTES;
@@ -102,14 +102,14 @@ impl World<'_> {
         let until = until_ns as f64;
         self.find_comers(first, f.vma, page, until);
         let mut comers = std::mem::take(&mut self.sweepers.comers);
-        comers.sort_unstable_by(|a, b| a.ns.total_cmp(&b.ns).then(a.cpu.cmp(&b.cpu)));
+        comers.sort_by(|a, b| a.ns.total_cmp(&b.ns));
         let (waking_ns, woken_ns) = (self.costs.waking_ns(), self.costs.wake_ns());
         for (turn, c) in comers.iter().enumerate() {
             let wakes_ns = until + (turn + 1) as f64 * waking_ns;
-            let slept = (wakes_ns - c.ns.max(clock as f64)) as u64;
-            self.tasks[c.task as usize].slept_ns += slept;
-            self.cpus[c.cpu as usize].debt_ns += slept + woken_ns as u64;
-            self.sweepers.holds_up(c.cpu, page, wakes_ns + woken_ns);
+            let t = &mut self.tasks[c.task as usize];
+            t.waits_ns += (wakes_ns - c.ns.max(clock as f64)) as u64;
+            t.waits_for = first;
+            self.sweepers.holds_up(c.task, page, wakes_ns + woken_ns);
         }
         let woke_ns = comers.len() as f64 * waking_ns;
         self.sweepers.comers = comers;
@@ -136,7 +136,7 @@ impl World<'_> {
         let window_ns = self.machine.costs.hint_fault_ns;
         let until_ns = clock as f64 + window_ns;
         self.find_comers(first, f.vma, page, until_ns);
-        let mut found: Option<(f64, u32, u32)> = None;
+        let mut found: Option<(f64, u32)> = None;
         for c in &self.sweepers.comers {
             let comes_ns = if self.takes_turns() {
                 // Whoever has caught up is somewhere within the time of one page.
@@ -145,10 +145,10 @@ impl World<'_> {
                 c.ns - clock as f64
             };
             if comes_ns < window_ns && found.is_none_or(|(least, ..)| comes_ns < least) {
-                found = Some((comes_ns, c.task, c.cpu));
+                found = Some((comes_ns, c.task));
             }
         }
-        found.map(|(_, task, cpu)| (task, cpu))
+        found.map(|(_, task)| (task, self.sched.cpu_of(task)))
     }
 
     /// The CPUs are those of a guest: one host thread runs them by turns, half a millisecond each, while the time of all goes

@@ -78,6 +78,39 @@ fn on_one_cpu_at_a_time(trace: &[Event]) {
     assert!(on.values().all(|t| *t == NONE), "nobody is left on a CPU");
 }
 
+/// Section 17.1: a sleeper is blocked, so its CPU is free until the page has moved. Of 16 threads of two processes that zero one
+/// buffer each, none sleeps for anything else.
+#[test]
+fn whoever_sleeps_behind_a_page_leaves_its_cpu() {
+    let dir = tempfile::tempdir().unwrap();
+    let m = machine("2x1x8x1");
+    let w = workload("numa01", &m, 1, &[("loops", "4000"), ("memory", "16MiB")]);
+    let sleeps = |kernel_name: &str| {
+        let path = dir.path().join(kernel_name);
+        let sink = Sink::new(&Header::new("r", &m, &w), Box::new(File::create(&path).unwrap())).unwrap();
+        let ask = Observers { trace: Some(sink), decisions: None, why: false };
+        let o = observe(&m, &w, &kernel(kernel_name), 1, true, ask).unwrap().outcome;
+        let mut trace = Events::open(&path).unwrap();
+        let (mut sleeps, mut idle_ns, mut idle_since) = (0, 0, [None; 16]);
+        while let Some(e) = trace.next_event().unwrap() {
+            if e.kind == Kind::Switch {
+                let sleeps_now = e.code == 1;
+                sleeps += u64::from(sleeps_now);
+                let idle_from = (sleeps_now && e.task == NONE).then_some(e.time_ns);
+                let since = std::mem::replace(&mut idle_since[e.x as usize], idle_from);
+                idle_ns += since.map_or(0, |since| e.time_ns - since);
+            }
+        }
+        (sleeps, idle_ns as f64 / 1e9, scalar(&o, "blocked_s"), count(&o, "numa_pages_migrated"))
+    };
+    // The two threads that wait for the others of their process sleep once.
+    assert_eq!(sleeps("off").0, 2);
+    let (sleeps, idle, slept, moves) = sleeps("6.7");
+    assert!(sleeps > moves / 10, "{sleeps} sleeps behind {moves} moves");
+    // A sleep ends with the wake-up, its CPU's idleness when the task is on a CPU again: by then another may have come.
+    assert!(slept > 0.0 && (0.8..1.5).contains(&(idle / slept)), "CPUs idle for {idle} s of {slept} s");
+}
+
 #[test]
 fn the_counts_add_up_to_the_counters_and_reasons() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! Time series as CSV: `time_ns` and one column per quantity.
 //!
-//! Numbers are written in their shortest exact form, so reading them back gives the same bits.
+//! Numbers are written in their shortest exact form, below 10^-4 with an exponent, so reading them back gives the same bits.
 
 use super::Series;
 use std::fmt::Write as _;
@@ -27,7 +27,9 @@ pub fn to_csv(series: &Series) -> Result<String, String> {
             if !value.is_finite() {
                 return Err(format!("series {} is {value} at {t} ns", series.name));
             }
-            let _ = write!(out, ",{value}");
+            // What is left of a load long gone would take hundreds of digits.
+            let _ =
+                if value != 0.0 && value.abs() < 1e-4 { write!(out, ",{value:e}") } else { write!(out, ",{value}") };
         }
         out.push('\n');
     }
@@ -74,14 +76,14 @@ mod tests {
             unit: "pages".into(),
             columns: vec!["main.0/node0".into(), "main.0/node1".into()],
             time_ns: vec![0, 100_000_000],
-            values: vec![vec![0.0, 1536.0], vec![0.1, 1e-7]],
+            values: vec![vec![0.0, 1536.0], vec![0.1, 5.170927540337278e-80]],
         }
     }
 
     #[test]
     fn text_and_back() {
         let text = to_csv(&series()).unwrap();
-        assert_eq!(text, "time_ns,main.0/node0,main.0/node1\n0,0,0.1\n100000000,1536,0.0000001\n");
+        assert_eq!(text, "time_ns,main.0/node0,main.0/node1\n0,0,0.1\n100000000,1536,5.170927540337278e-80\n");
         assert_eq!(from_csv("node_pages", "pages", &text).unwrap(), series());
     }
 
