@@ -479,8 +479,8 @@ impl World<'_> {
         clock: u64,
         swept_ns: u64,
     ) {
-        let waited = self.designs.fronts.wait_ns(at, pages, clock.saturating_sub(swept_ns), clock);
-        self.sleeps(task, waited);
+        let (waited, mover) = self.designs.fronts.wait_ns(at, pages, clock.saturating_sub(swept_ns), clock);
+        self.sleeps(task, waited, mover);
     }
 
     /// Bytes a sweep goes over.

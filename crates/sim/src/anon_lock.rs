@@ -10,21 +10,23 @@
 //! under the mutex. They follow each other as wholes, first come, first served; the pages of two moves would take turns,
 //! which takes as long in all. Moves of single base pages neither wait nor make anybody wait. Times in ns of model time.
 
-/// Mappings whose pages are being moved: process, mapping and when the last of the moves ends. Few, so a plain list.
+use crate::asleep::NOBODY;
+
+/// Mappings whose pages are being moved: process, mapping, when the last of the moves ends, and who makes it. Few, so a plain list.
 #[derive(Clone, Debug, Default)]
-pub struct AnonLocks(Vec<(usize, usize, u64)>);
+pub struct AnonLocks(Vec<(usize, usize, u64, u32)>);
 
 impl AnonLocks {
-    /// How long a move waits at `clock` for those before it, ns.
-    pub fn wait_ns(&self, process: usize, vma: usize, clock: u64) -> u64 {
+    /// How long a move waits at `clock` for those before it, ns, and whose is the last of them.
+    pub fn wait_ns(&self, process: usize, vma: usize, clock: u64) -> (u64, u32) {
         let held = self.0.iter().find(|l| (l.0, l.1) == (process, vma));
-        held.map_or(0, |l| l.2.saturating_sub(clock))
+        held.map_or((0, NOBODY), |l| (l.2.saturating_sub(clock), l.3))
     }
-    /// A move has the mutex until then; mappings whose moves are over at `now_ns`, which no thread is behind of, are
+    /// A move of `task` has the mutex until then; mappings whose moves are over at `now_ns`, which no thread is behind of, are
     /// forgotten.
-    pub fn hold(&mut self, process: usize, vma: usize, until_ns: u64, now_ns: u64) {
+    pub fn hold(&mut self, (process, vma): (usize, usize), until_ns: u64, task: u32, now_ns: u64) {
         self.0.retain(|l| l.2 > now_ns && (l.0, l.1) != (process, vma));
-        self.0.push((process, vma, until_ns));
+        self.0.push((process, vma, until_ns, task));
     }
 }
 
@@ -35,13 +37,15 @@ mod tests {
     #[test]
     fn moves_of_one_mapping_follow_each_other() {
         let mut l = AnonLocks::default();
-        assert_eq!(l.wait_ns(0, 1, 10), 0);
-        l.hold(0, 1, 50, 10);
-        assert_eq!([l.wait_ns(0, 1, 20), l.wait_ns(0, 2, 20), l.wait_ns(1, 1, 20), l.wait_ns(0, 1, 60)], [30, 0, 0, 0]);
-        l.hold(0, 1, 90, 20);
-        l.hold(1, 1, 30, 20);
-        assert_eq!((l.wait_ns(0, 1, 20), l.0.len()), (70, 2));
-        l.hold(2, 0, 200, 95);
-        assert_eq!(l.0, [(2, 0, 200)]);
+        assert_eq!(l.wait_ns(0, 1, 10), (0, NOBODY));
+        l.hold((0, 1), 50, 7, 10);
+        let waits =
+            [(0, 1, 20), (0, 2, 20), (1, 1, 20), (0, 1, 60)].map(|(process, vma, at)| l.wait_ns(process, vma, at));
+        assert_eq!(waits, [(30, 7), (0, NOBODY), (0, NOBODY), (0, 7)]);
+        l.hold((0, 1), 90, 8, 20);
+        l.hold((1, 1), 30, 9, 20);
+        assert_eq!((l.wait_ns(0, 1, 20), l.0.len()), ((70, 8), 2));
+        l.hold((2, 0), 200, 7, 95);
+        assert_eq!(l.0, [(2, 0, 200, 7)]);
     }
 }

@@ -10,13 +10,16 @@
 use crate::engine::{Pending, World};
 use crate::task::Activity;
 
+/// Who wakes up a task that a daemon keeps waiting.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
 impl World<'_> {
-    /// `task` has to sleep for `ns` until what it waits for is free, and nobody in particular wakes it up.
+    /// `task` has to sleep for `ns` until `waker` gives back what it waits for ([`NOBODY`]: no thread of the workload).
     #[inline]
-    pub(crate) fn sleeps(&mut self, task: u32, ns: u64) {
+    pub(crate) fn sleeps(&mut self, task: u32, ns: u64, waker: u32) {
         if ns > 0 {
             let t = &mut self.tasks[task as usize];
-            (t.waits_ns, t.waits_for) = (t.waits_ns + ns, u32::MAX);
+            (t.waits_ns, t.waits_for) = (t.waits_ns + ns, waker);
         }
     }
 

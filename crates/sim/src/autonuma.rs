@@ -265,9 +265,9 @@ impl World<'_> {
         let (vma, chunk, page_ns) = (f.vma, f.chunk, ns / CHUNK_PAGES as f64);
         let from_ns = clock + waited + split_ns as u64;
         let until_ns = from_ns + ns as u64;
-        let front = Front { process, vma, chunk, from_ns, until_ns, page_ns };
+        let front = Front { task, process, vma, chunk, from_ns, until_ns, page_ns };
         self.designs.fronts.begin(front, self.now_ns);
-        self.designs.anon_locks.hold(process, vma, until_ns, self.now_ns);
+        self.designs.anon_locks.hold((process, vma), until_ns, task, self.now_ns);
         Some(split_ns + ns)
     }
 
@@ -277,8 +277,8 @@ impl World<'_> {
         if !self.designs.cfg.autonuma.anon_vma_mutex {
             return 0;
         }
-        let waited = self.designs.anon_locks.wait_ns(process, vma, clock);
-        self.sleeps(task, waited);
+        let (waited, holder) = self.designs.anon_locks.wait_ns(process, vma, clock);
+        self.sleeps(task, waited, holder);
         waited
     }
 

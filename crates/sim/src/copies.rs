@@ -46,9 +46,9 @@ impl Copies {
     pub fn iter(&self) -> impl Iterator<Item = &Copy> {
         self.0.iter()
     }
-    /// When the last copy of a process is done, 0 without one.
-    pub fn until_ns(&self, process: usize) -> u64 {
-        self.0.iter().filter(|c| c.process == process).map(|c| c.until_ns).max().unwrap_or(0)
+    /// The copy of a process that is done last: when, and who makes it.
+    pub fn last_of(&self, process: usize) -> Option<(u64, u32)> {
+        self.0.iter().filter(|c| c.process == process).map(|c| (c.until_ns, c.task)).max()
     }
     /// The copy of a chunk.
     pub fn of_chunk(&mut self, process: usize, vma: usize, chunk: usize) -> Option<&mut Copy> {
@@ -86,7 +86,7 @@ mod tests {
         let mut c = Copies::default();
         c.begin(copy(3, 7));
         c.begin(copy(4, 8));
-        assert_eq!((c.until_ns(0), c.until_ns(1)), (9, 0));
+        assert_eq!((c.last_of(0), c.last_of(1)), (Some((9, 4)), None));
         c.of_chunk(0, 1, 8).unwrap().lost = true;
         assert_eq!(c.end_of_task(4).map(|c| c.lost), Some(true));
         assert_eq!(c.end_of_chunk(0, 1, 8), None);

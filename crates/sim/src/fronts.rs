@@ -7,11 +7,14 @@
 //! waits for no more than the page it meets. Moves of single base pages are over before anybody is likely to come by, and
 //! are not looked at.
 
+use crate::asleep::NOBODY;
 use numalab_kernel::mm::CHUNK_PAGES;
 
 /// A huge page that is being moved page by page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Front {
+    /// Who moves it.
+    pub task: u32,
     /// Process.
     pub process: usize,
     /// Mapping.
@@ -41,10 +44,16 @@ impl Fronts {
         self.0.retain(|f| f.until_ns > now_ns);
         self.0.push(front);
     }
-    /// How long a thread sleeps that sweeps the pages `page..end` of a chunk from `clock` to `leaves_ns`, ns.
-    pub fn wait_ns(&self, at: (usize, usize, usize), (page, end): (usize, usize), clock: u64, leaves_ns: u64) -> u64 {
+    /// How long a thread sleeps that sweeps the pages `page..end` of a chunk from `clock` to `leaves_ns`, ns, and behind whom.
+    pub fn wait_ns(
+        &self,
+        at: (usize, usize, usize),
+        (page, end): (usize, usize),
+        clock: u64,
+        leaves_ns: u64,
+    ) -> (u64, u32) {
         let here = self.0.iter().filter(|f| (f.process, f.vma, f.chunk) == at && clock < f.until_ns);
-        here.map(|f| f.meets((page, end), clock, leaves_ns)).max().unwrap_or(0)
+        here.map(|f| (f.meets((page, end), clock, leaves_ns), f.task)).max().unwrap_or((0, NOBODY))
     }
 }
 
@@ -75,7 +84,7 @@ mod tests {
         let mut f = Fronts::default();
         // 512 pages of 60 us from 1 ms on.
         let (from_ns, until_ns, page_ns) = (1_000_000, 1_000_000 + 512 * 60_000, 60_000.0);
-        f.begin(Front { process: 0, vma: 1, chunk: 7, from_ns, until_ns, page_ns }, 0);
+        f.begin(Front { task: 3, process: 0, vma: 1, chunk: 7, from_ns, until_ns, page_ns }, 0);
         f
     }
 
@@ -84,15 +93,15 @@ mod tests {
         // After 101 moves, at 7.06 ms, the turn is page 410's, and a thread enters page 400 at 10 us a page: it comes to
         // 409 at 7.15, while that page is away, from 7.12 to 7.18.
         let at = 1_000_000 + 101 * 60_000;
-        assert_eq!(fronts().wait_ns(AT, (400, 420), at, at + 200_000), 30_000);
+        assert_eq!(fronts().wait_ns(AT, (400, 420), at, at + 200_000), (30_000, 3));
         // Swept slowly a page is taken away under the thread, which waits for all of its move.
-        assert_eq!(fronts().wait_ns(AT, (405, 415), at, at + 5_000_000), 60_000);
+        assert_eq!(fronts().wait_ns(AT, (405, 415), at, at + 5_000_000), (60_000, 3));
         // All pieces of a sweep of the chunk wait for one page together.
         let mut clock = 1_000_000;
         let mut waited = 0;
         for page in (0..512).step_by(8) {
             let leaves = clock + 8 * 10_000;
-            let wait = fronts().wait_ns(AT, (page, page + 8), clock, leaves);
+            let (wait, _) = fronts().wait_ns(AT, (page, page + 8), clock, leaves);
             (waited, clock) = (waited + wait, leaves + wait);
         }
         assert!(waited > 0 && waited <= 60_000, "{waited}");
@@ -101,18 +110,20 @@ mod tests {
     #[test]
     fn below_and_above_it_elsewhere_before_and_after_nobody_waits() {
         let f = fronts();
-        assert_eq!(f.wait_ns(AT, (0, 100), 2_000_000, 2_100_000), 0, "not moved yet");
-        assert_eq!(f.wait_ns(AT, (500, 512), 2_000_000, 2_100_000), 0, "back on their new node");
-        assert_eq!(f.wait_ns((0, 1, 8), (0, 512), 1_000_000, 32_000_000), 0);
-        assert_eq!(f.wait_ns((1, 1, 7), (0, 512), 1_000_000, 32_000_000), 0);
-        assert_eq!(f.wait_ns(AT, (0, 512), 900_000, 999_999), 0);
-        assert_eq!(f.wait_ns(AT, (0, 512), 31_720_000, 31_800_000), 0);
+        let waits = |at, pages, clock, leaves_ns| f.wait_ns(at, pages, clock, leaves_ns).0;
+        assert_eq!(waits(AT, (0, 100), 2_000_000, 2_100_000), 0, "not moved yet");
+        assert_eq!(waits(AT, (500, 512), 2_000_000, 2_100_000), 0, "back on their new node");
+        assert_eq!(waits((0, 1, 8), (0, 512), 1_000_000, 32_000_000), 0);
+        assert_eq!(waits((1, 1, 7), (0, 512), 1_000_000, 32_000_000), 0);
+        assert_eq!(waits(AT, (0, 512), 900_000, 999_999), 0);
+        assert_eq!(waits(AT, (0, 512), 31_720_000, 31_800_000), 0);
     }
 
     #[test]
     fn what_is_over_is_forgotten() {
         let mut f = fronts();
-        let later = Front { process: 1, vma: 0, chunk: 0, from_ns: 32_000_000, until_ns: 33_000_000, page_ns: 2000.0 };
+        let (from_ns, until_ns) = (32_000_000, 33_000_000);
+        let later = Front { task: 4, process: 1, vma: 0, chunk: 0, from_ns, until_ns, page_ns: 2000.0 };
         f.begin(later, 31_720_000);
         assert_eq!(f.0, [later]);
     }

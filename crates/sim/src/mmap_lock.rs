@@ -11,6 +11,7 @@
 //! a millisecond at most (a huge page cleared or moved), and their khugepaged waits for none: a simplification. Times in ns
 //! of model time.
 
+use crate::asleep::NOBODY;
 use crate::engine::World;
 
 /// When khugepaged wants or has the lock of an address space: beginnings and ends in ns, those not over yet.
@@ -56,10 +57,11 @@ impl World<'_> {
     /// How long a fault of `task` at `clock` sleeps until it gets the lock of its address space ([`World::sleeps`]): behind a
     /// scan of schednuma's, which holds it for writing, or behind khugepaged.
     pub(crate) fn wait_for_mmap_lock(&mut self, task: u32, process: usize, clock: u64) -> u64 {
-        let waited = self.behind_scan_ns(process, clock);
-        let waited = waited + self.processes[process].write_locked.wait_ns(clock + waited);
-        self.sleeps(task, waited);
-        waited
+        let scan = self.behind_scan_ns(process, clock);
+        let collapse = self.processes[process].write_locked.wait_ns(clock + scan);
+        let waker = if collapse > 0 { NOBODY } else { self.processes[process].protector };
+        self.sleeps(task, scan + collapse, waker);
+        scan + collapse
     }
 }
 

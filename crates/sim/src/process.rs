@@ -66,6 +66,8 @@ pub struct ProcessState {
     pub marking_scans: u32,
     /// A protection change of this space is in progress until this time.
     pub protecting_until_ns: u64,
+    /// Thread that does (schednuma).
+    pub protector: u32,
     /// Until when a thread clears a new huge page with the lock of the address space held for reading, ns.
     pub filling_until_ns: u64,
     /// When khugepaged wants or has the lock of the address space for writing.
@@ -105,6 +107,7 @@ impl ProcessState {
             flush_debt_ns: 0,
             marking_scans: 0,
             protecting_until_ns: 0,
+            protector: u32::MAX,
             filling_until_ns: 0,
             write_locked: WriteLocked::default(),
             user_ns: 0,

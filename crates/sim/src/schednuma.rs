@@ -1,6 +1,7 @@
 //! schednuma in the engine: scans in task context, faults, native migration of huge pages (designs-2012.md section 2).
 
 use crate::access::FaultEnd;
+use crate::asleep::NOBODY;
 use crate::copies::Copy;
 use crate::designs::Marks;
 use crate::engine::World;
@@ -38,8 +39,9 @@ impl World<'_> {
             stats.begin_pass();
         }
         // The lock is taken for writing (`down_write`, patches 26 and 28 of 31): copies under way hold it for reading.
-        let waited = self.designs.copies.until_ns(process).saturating_sub(clock);
-        self.sleeps(task, waited);
+        let (free_ns, copier) = self.designs.copies.last_of(process).unwrap_or((0, NOBODY));
+        let waited = free_ns.saturating_sub(clock);
+        self.sleeps(task, waited, copier);
         let mut work = ScanWork { vmas: stretches.len() as u64, ..ScanWork::default() };
         let (mut ns, mut huge_passed) = (0, 0);
         for (id, s) in stretches {
@@ -56,7 +58,8 @@ impl World<'_> {
         ns += self.costs.scan_ns(&work, 0.0) as u64;
         ns += huge_passed * self.huge_residue_ns(cpu, process);
         // It is held for the whole walk: faults of the process wait ([`World::wait_for_mmap_lock`]).
-        self.processes[process].protecting_until_ns = clock + waited + ns;
+        let p = &mut self.processes[process];
+        (p.protecting_until_ns, p.protector) = (clock + waited + ns, task);
         self.designs.counters.scans += 1;
         self.charge_system(task, ns);
         ns
@@ -133,7 +136,7 @@ impl World<'_> {
         if verdict == Verdict::Misplaced {
             if let Some(copy) = copying {
                 // It goes for migration as well, and sleeps until the page is unlocked (`lock_page`, patch 22 of 31).
-                self.sleeps(task, (copy.until_ns - clock).saturating_sub(ns));
+                self.sleeps(task, (copy.until_ns - clock).saturating_sub(ns), copy.task);
                 return (ns, FaultEnd::Go);
             }
             if self.designs.schednuma.admit(here, self.last_tick_ms(clock), f.pages) {

@@ -27,7 +27,6 @@ use crate::log::Fault;
 use crate::policy::page_index;
 use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::counters::Refusal;
-use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
 
 /// How a page that is about to move was met.
@@ -106,9 +105,7 @@ impl World<'_> {
         let (waking_ns, woken_ns) = (self.costs.waking_ns(), self.costs.wake_ns());
         for (turn, c) in comers.iter().enumerate() {
             let wakes_ns = until + (turn + 1) as f64 * waking_ns;
-            let t = &mut self.tasks[c.task as usize];
-            t.waits_ns += (wakes_ns - c.ns.max(clock as f64)) as u64;
-            t.waits_for = first;
+            self.sleeps(c.task, (wakes_ns - c.ns.max(clock as f64)) as u64, first);
             self.sweepers.holds_up(c.task, page, wakes_ns + woken_ns);
         }
         let woke_ns = comers.len() as f64 * waking_ns;
@@ -118,7 +115,7 @@ impl World<'_> {
 
     /// Whether another thread comes to a marked page before the one that sweeps to it at `clock`, so that the fault is its.
     pub(crate) fn comes_late(&mut self, first: u32, vma: usize, chunk: usize, page: usize, clock: u64) -> bool {
-        if self.cfg.design.faults != Faults::Kernel || self.takes_turns() || clock == self.now_ns {
+        if self.takes_turns() || clock == self.now_ns {
             return false;
         }
         let process = self.tasks[first as usize].process as usize;
