@@ -193,7 +193,6 @@ fn message(args: &[OsString], e: &clap::Error) -> String {
     let verbs = verbs.get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>().join(", ");
     let of = |kind: ContextKind| e.get(kind).map(words).unwrap_or_default();
     let invalid = of(ContextKind::InvalidArg);
-    let value = of(ContextKind::InvalidValue);
     let (what, expected) = match e.kind() {
         ErrorKind::UnknownArgument => {
             (format!("unexpected `{invalid}`"), "an option of this command (see --help)".into())
@@ -226,23 +225,7 @@ fn message(args: &[OsString], e: &clap::Error) -> String {
             }
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::WrongNumberOfValues => {
-            let valid = of(ContextKind::ValidValue);
-            let why = match std::error::Error::source(e) {
-                // The standard library says what is wrong with the number, not what was expected.
-                Some(why) if why.is::<std::num::ParseIntError>() => "a whole number, at least 0".into(),
-                why => why.map(|why| in_range(&why.to_string())).unwrap_or_default(),
-            };
-            let what = if value.is_empty() {
-                format!("`{invalid}` has no value")
-            } else {
-                format!("`{invalid}` is {value:?}")
-            };
-            let expected = match (valid.is_empty(), why.is_empty()) {
-                (false, _) => format!("one of {valid}"),
-                (true, false) => why,
-                (true, true) => "a value".into(),
-            };
-            (what, expected)
+            value_refused(e, &invalid, &of(ContextKind::InvalidValue), &of(ContextKind::ValidValue))
         }
         _ => (
             e.render().to_string().lines().next().unwrap_or("error").trim_start_matches("error: ").into(),
@@ -261,6 +244,22 @@ fn message(args: &[OsString], e: &clap::Error) -> String {
         .map(|name| format!("; did you mean `{name}`?"));
     let expected = if expected.is_empty() { expected } else { format!("; expected {expected}") };
     format!("command line: {what}{expected}{}", near.unwrap_or_default())
+}
+
+/// What is wrong with a `value` of the argument `name`, of which some may be the only `valid` ones, and what was expected.
+fn value_refused(e: &clap::Error, name: &str, value: &str, valid: &str) -> (String, String) {
+    let why = match std::error::Error::source(e) {
+        // The standard library says what is wrong with the number, not what was expected.
+        Some(why) if why.is::<std::num::ParseIntError>() => "a whole number, at least 0".into(),
+        why => why.map(|why| in_range(&why.to_string())).unwrap_or_default(),
+    };
+    let what = if value.is_empty() { format!("`{name}` has no value") } else { format!("`{name}` is {value:?}") };
+    let expected = match (valid.is_empty(), why.is_empty()) {
+        (false, _) => format!("one of {valid}"),
+        (true, false) => why,
+        (true, true) => "a value".into(),
+    };
+    (what, expected)
 }
 
 /// The parser's `-1 is not in 0..=9` as what was expected.

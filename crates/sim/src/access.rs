@@ -111,12 +111,7 @@ impl World<'_> {
             }
             Op::ScoreClock { id, run } => {
                 t.advance();
-                let c = &mut self.score_clocks[*id as usize];
-                if *run {
-                    c.start(*clock);
-                } else {
-                    c.stop(*clock);
-                }
+                self.score_clocks[*id as usize].set(*run, *clock);
                 Step::Go
             }
             Op::Discard(span) => self.discard(cpu, task, span, clock),
@@ -400,11 +395,9 @@ impl World<'_> {
         let id = self.processes[process].region_vma[a.span.region as usize] as usize;
         let (write, started) = (a.write > 0.0, *clock);
         let mut done = self.tasks[task as usize].done;
-        let mut kernel_ns = 0;
-        let mut out = Step::Go;
+        let (mut kernel_ns, mut out) = (0, Step::Go);
         let sharing = self.sharing(process);
-        let mut passed = None;
-        let mut last = Known::NONE;
+        let (mut passed, mut last) = (None, Known::NONE);
         let costs = self.sweep_costs(&pace, a);
         let all = self.sweep_bytes(a);
         while *clock < end && done < all {
@@ -456,11 +449,8 @@ impl World<'_> {
                 kernel_ns += ns;
                 *clock += ns;
                 passed = (fate == FaultEnd::Pass).then_some(p);
-                if let Some(stop) = fate.stops() {
-                    out = stop;
-                    break;
-                }
-                if !self.moves.is_empty() || self.is_held_up(task) {
+                out = fate.stops().unwrap_or(Step::Go);
+                if out != Step::Go || !self.moves.is_empty() || self.is_held_up(task) {
                     break;
                 }
             }

@@ -13,7 +13,6 @@ use crate::event::{Event, EventQueue};
 use crate::log::{Log, Observers};
 use crate::maps::Maps;
 use crate::moves::NumaMove;
-use crate::policy::allowed;
 use crate::process::ProcessState;
 use crate::rates::Rates;
 use crate::reclaim::{Hands, SwapQueue};
@@ -230,10 +229,7 @@ impl<'a> World<'a> {
         let sets = WorkingSets::new(machine, workload, &rates);
         let spans = Spans::new(sets.spans(), nodes);
         let mut rng = Rng::new(seed);
-        let next_pid = 2000 + (rng.below(20_000) as u32);
         let memory = NodeMemory::with_config(machine, &cfg.mm, seed);
-        let process = |p| ProcessState::new(nodes, allowed(p, memory.memory_nodes()));
-        let processes = workload.processes.iter().map(process).collect();
         Ok(Self {
             machine,
             workload,
@@ -242,8 +238,8 @@ impl<'a> World<'a> {
             queue: EventQueue::default(),
             sched: Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?,
             numa: NumaBalancing::new(cfg.numa, NumaTopology::new(machine).map_err(|e| e.to_string())?),
+            processes: ProcessState::all(workload, nodes, memory.memory_nodes()),
             memory,
-            processes,
             tasks: Vec::new(),
             cpus: (0..machine.cpu_count()).map(|c| CpuState::idle(machine, c)).collect(),
             costs: CostModel::new(machine),
@@ -262,9 +258,7 @@ impl<'a> World<'a> {
             spans,
             rates,
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
-            channels: (0..workload.channels)
-                .map(|c| Channel::new(workload.futexes.binary_search(&c).is_ok()))
-                .collect(),
+            channels: Channel::all(workload),
             designs: Designs::new(&cfg.design, nodes, workload.processes.len()),
             vm: VmCounters::default(),
             scores: vec![0.0; workload.scores.len()],
@@ -283,8 +277,8 @@ impl<'a> World<'a> {
             page_waiters: Vec::new(),
             migrating: Vec::new(),
             sharing_until_ns: 0,
+            next_pid: 2000 + rng.below(20_000) as u32,
             rng,
-            next_pid,
             status: Status::Completed,
             live_processes: workload.processes.len().saturating_sub(cfg.background),
             end_ns: 0,

@@ -2,7 +2,7 @@
 
 use crate::config::Harness;
 use crate::mmap_lock::WriteLocked;
-use crate::policy::compile;
+use crate::policy::{allowed, compile};
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
 use numalab_kernel::mm::{
@@ -10,7 +10,7 @@ use numalab_kernel::mm::{
 };
 use numalab_kernel::numa::topology::NodeMask;
 use numalab_kernel::numa::VmaNuma;
-use numalab_model::workload::{HugeAdvice, Process, RegionKind};
+use numalab_model::workload::{HugeAdvice, Process, RegionKind, Workload};
 
 /// Size of a thread stack mapping: the usual `ulimit -s` that glibc maps per thread.
 pub const STACK_BYTES: u64 = 8 << 20;
@@ -87,6 +87,10 @@ pub struct ProcessState {
 }
 
 impl ProcessState {
+    /// Those of a workload, none of which has started; `all` nodes have memory.
+    pub fn all(workload: &Workload, nodes: usize, all: NodeMask) -> Vec<Self> {
+        workload.processes.iter().map(|p| Self::new(nodes, allowed(p, all))).collect()
+    }
     /// A process that has not started, with the memory nodes of its cpuset.
     pub fn new(nodes: usize, mems: NodeMask) -> Self {
         Self {

@@ -12,6 +12,11 @@ use numalab_model::workload::{Access, Pattern};
 /// No access is shorter than this, ns.
 const SHORTEST_NS: f64 = 0.1;
 
+/// The pages that `len_bytes` from `start` on lie in: first address, and that behind them.
+fn whole_pages(start: u64, len_bytes: u64) -> (u64, u64) {
+    (start / PAGE_BYTES * PAGE_BYTES, (start + len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES)
+}
+
 impl World<'_> {
     /// Random accesses: the number of accesses to the next pending page is drawn from its geometric
     /// distribution, so that accesses without a fault cost nothing to simulate.
@@ -19,14 +24,11 @@ impl World<'_> {
         let mut pace = self.pace(cpu, task, a);
         let process = self.tasks[task as usize].process as usize;
         let id = self.processes[process].region_vma[a.span.region as usize] as usize;
-        let write = a.write > 0.0;
-        let started = *clock;
+        let (write, started) = (a.write > 0.0, *clock);
         let mut done = self.tasks[task as usize].done;
-        let mut kernel_ns = 0;
-        let mut out = Step::Go;
+        let (mut kernel_ns, mut out) = (0, Step::Go);
         let vma = self.processes[process].space.vma(id);
-        let from = vma.start + a.span.offset_bytes / PAGE_BYTES * PAGE_BYTES;
-        let to = (vma.start + a.span.offset_bytes + a.span.len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES;
+        let (from, to) = whole_pages(vma.start + a.span.offset_bytes, a.span.len_bytes);
         let pages = (to - from) / PAGE_BYTES;
         let walk = self.random_walk(cpu, task, a.pattern, to - from, vma.huge_share());
         let uses = self.processes[process].space.vma_mut(id).random_use(from, to);

@@ -1,5 +1,6 @@
 //! Barriers and message channels between the threads of a workload.
 
+use numalab_model::workload::Workload;
 use std::collections::VecDeque;
 
 /// A task that waits, and since when.
@@ -55,6 +56,10 @@ impl Channel {
     pub fn new(futex: bool) -> Self {
         Self { carries: !futex, ..Self::default() }
     }
+    /// Those of a workload.
+    pub fn all(workload: &Workload) -> Vec<Self> {
+        (0..workload.channels).map(|c| Self::new(workload.futexes.binary_search(&c).is_ok())).collect()
+    }
     /// Posts a message from a CPU; returns the task to wake, if one waits.
     pub fn signal(&mut self, cpu: usize) -> Option<u32> {
         self.from = cpu as u32;
@@ -85,6 +90,14 @@ pub struct ScoreClock {
 }
 
 impl ScoreClock {
+    /// A thread starts or stops its clock.
+    pub fn set(&mut self, run: bool, now_ns: u64) {
+        if run {
+            self.start(now_ns);
+        } else {
+            self.stop(now_ns);
+        }
+    }
     /// A thread starts its clock.
     pub fn start(&mut self, now_ns: u64) {
         self.used = true;

@@ -145,10 +145,6 @@ impl Balancer {
         ("v510", Self::V510),
         ("types", Self::Types),
     ];
-    /// The one named `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
-    }
     /// Loads are compared, whatever the type of the groups.
     pub fn by_load(self) -> bool {
         self < Self::V55
@@ -191,10 +187,6 @@ impl WakeAffine {
         ("v417", Self::V417),
         ("v511", Self::V511),
     ];
-    /// The one named `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
-    }
 }
 
 /// How a wake-up looks for an idle CPU in the cache of its target.
@@ -221,10 +213,6 @@ impl IdleScan {
         ("idle_groups", Self::Groups),
         ("idle_groups_v37", Self::GroupsV37),
     ];
-    /// The one named `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
-    }
 }
 
 /// Which recently used CPU a wake-up tries.
@@ -242,10 +230,6 @@ impl RecentCpu {
     /// All with their names.
     pub const NAMES: [(&'static str, Self); 3] =
         [("off", Self::Off), ("waker", Self::Waker), ("previous", Self::Previous)];
-    /// The one named `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
-    }
 }
 
 /// When a CPU that runs dry searches for work.
@@ -265,10 +249,6 @@ impl Newidle {
     /// All with their names.
     pub const NAMES: [(&'static str, Self); 4] =
         [("v37", Self::V37), ("v313", Self::V313), ("v317", Self::V317), ("v516", Self::V516)];
-    /// The one named `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
-    }
 }
 
 /// In which order balancing looks at the tasks of a queue (`cfs_tasks`).
@@ -283,10 +263,6 @@ pub enum QueueOrder {
 impl QueueOrder {
     /// All with their names.
     pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("v415", Self::V415)];
-    /// The one named `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
-    }
 }
 
 /// When a busy CPU with one task asks idle ones to balance.
@@ -302,10 +278,6 @@ pub enum NohzKick {
 impl NohzKick {
     /// All with their names.
     pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("v313", Self::V313)];
-    /// The one named `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
-    }
 }
 
 /// Resolved tunables.
@@ -384,28 +356,16 @@ impl Params {
             "v612" => Form::V612,
             other => return Err(bad_word("sched.form", other, "v61 or v612")),
         };
-        let balancer = Balancer::from_name(config.balancer)
-            .ok_or_else(|| bad_word("sched.balancer", config.balancer, &Balancer::NAMES.map(|n| n.0).join(", ")))?;
+        let balancer = word("sched.balancer", config.balancer, &Balancer::NAMES)?;
         let rule = Rule::from_name(config.imbalance)
             .ok_or_else(|| bad_word("sched.imbalance", config.imbalance, &Rule::names().join(", ")))?;
-        let idle_scan = IdleScan::from_name(config.idle_scan)
-            .ok_or_else(|| bad_word("sched.idle_scan", config.idle_scan, &IdleScan::NAMES.map(|n| n.0).join(", ")))?;
-        let recent_used_cpu = RecentCpu::from_name(config.recent_used_cpu).ok_or_else(|| {
-            bad_word("sched.recent_used_cpu", config.recent_used_cpu, &RecentCpu::NAMES.map(|n| n.0).join(", "))
-        })?;
-        let wake_affine = WakeAffine::from_name(config.wake_affine).ok_or_else(|| {
-            bad_word("sched.wake_affine", config.wake_affine, &WakeAffine::NAMES.map(|n| n.0).join(", "))
-        })?;
-        let newidle = Newidle::from_name(config.newidle)
-            .ok_or_else(|| bad_word("sched.newidle", config.newidle, &Newidle::NAMES.map(|n| n.0).join(", ")))?;
-        let queue_order = QueueOrder::from_name(config.queue_order).ok_or_else(|| {
-            bad_word("sched.queue_order", config.queue_order, &QueueOrder::NAMES.map(|n| n.0).join(", "))
-        })?;
-        let nohz_kick = NohzKick::from_name(config.nohz_kick)
-            .ok_or_else(|| bad_word("sched.nohz_kick", config.nohz_kick, &NohzKick::NAMES.map(|n| n.0).join(", ")))?;
-        let domain_constants = Constants::from_name(config.domain_constants).ok_or_else(|| {
-            bad_word("sched.domain_constants", config.domain_constants, &Constants::NAMES.map(|n| n.0).join(", "))
-        })?;
+        let idle_scan = word("sched.idle_scan", config.idle_scan, &IdleScan::NAMES)?;
+        let recent_used_cpu = word("sched.recent_used_cpu", config.recent_used_cpu, &RecentCpu::NAMES)?;
+        let wake_affine = word("sched.wake_affine", config.wake_affine, &WakeAffine::NAMES)?;
+        let newidle = word("sched.newidle", config.newidle, &Newidle::NAMES)?;
+        let queue_order = word("sched.queue_order", config.queue_order, &QueueOrder::NAMES)?;
+        let nohz_kick = word("sched.nohz_kick", config.nohz_kick, &NohzKick::NAMES)?;
+        let domain_constants = word("sched.domain_constants", config.domain_constants, &Constants::NAMES)?;
         let locality = Locality::from_name(config.locality)
             .ok_or_else(|| bad_word("sched.locality", config.locality, "preferred, selected or home"))?;
         let cpus = machine.cpu_count().clamp(1, 8) as u64;
@@ -459,6 +419,12 @@ impl Params {
     pub fn jiffies_of_ms(&self, ms: u64) -> u64 {
         (ms * self.hz).div_ceil(1000)
     }
+}
+
+/// What the word of a tunable stands for.
+fn word<T: Copy>(key: &str, word: &str, names: &[(&'static str, T)]) -> Result<T, SchedError> {
+    let known = || names.iter().map(|n| n.0).collect::<Vec<_>>().join(", ");
+    names.iter().find(|n| n.0 == word).map(|n| n.1).ok_or_else(|| bad_word(key, word, &known()))
 }
 
 fn bad_word(key: &str, word: &str, expected: &str) -> SchedError {

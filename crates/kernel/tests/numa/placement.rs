@@ -6,8 +6,7 @@ use super::topology::{boxes, set_faults};
 use numalab_kernel::numa::counters::Placement;
 use numalab_kernel::numa::host::{CpuStats, NumaDomain};
 use numalab_kernel::numa::placement::compare::{biased, swap_matters};
-use numalab_kernel::numa::placement::node_stats::{too_imbalanced, NodeStats, NodeType};
-use numalab_kernel::numa::placement::placement_imbalance_pct;
+use numalab_kernel::numa::placement::{node_stats::*, placement_imbalance_pct};
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, NumaBalancing, NumaTopology, PageFacts};
 
 #[test]

@@ -77,9 +77,6 @@ pub fn build(s: &Shape) -> Machine {
     let llcs = (0..s.nodes * s.llcs_per_node)
         .map(|l| Llc { node: l / s.llcs_per_node, size_bytes: s.llc_mib * MIB, cpus: on(&|c| c.llc == l) })
         .collect();
-    let matrix = |near: u8, far: u8| -> Vec<Vec<u8>> {
-        (0..total).map(|i| (0..total).map(|j| if i == j { near } else { far }).collect()).collect()
-    };
     Machine {
         name: s.name.into(),
         title: s.name.into(),
@@ -87,9 +84,9 @@ pub fn build(s: &Shape) -> Machine {
         nodes,
         llcs,
         cores,
-        distance: matrix(10, 32),
-        hop: matrix(0, 1),
-        latency_ns: matrix(110, 200).iter().map(|r| r.iter().map(|x| f64::from(*x)).collect()).collect(),
+        distance: matrix(total, 10, 32),
+        hop: matrix(total, 0, 1),
+        latency_ns: matrix(total, 110, 200).iter().map(|r| r.iter().map(|x| f64::from(*x)).collect()).collect(),
         links: Vec::new(),
         routes: vec![vec![Vec::new(); total]; total],
         clock: Clock { base_ghz: 2.4, sustained_ghz: 2.9, single_ghz: 3.5 },
@@ -120,6 +117,11 @@ pub fn build(s: &Shape) -> Machine {
         warnings: Vec::new(),
         cpus,
     }
+}
+
+/// `near` in the diagonal and `far` beside it.
+fn matrix(nodes: usize, near: u8, far: u8) -> Vec<Vec<u8>> {
+    (0..nodes).map(|i| (0..nodes).map(|j| if i == j { near } else { far }).collect()).collect()
 }
 
 /// No workload depends on these.

@@ -43,10 +43,6 @@ pub struct LevelConstants {
 impl Constants {
     /// All with their names.
     pub const NAMES: [(&'static str, Self); 3] = [("v37", Self::V37), ("v316", Self::V316), ("v510", Self::V510)];
-    /// The one named `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|n| n.0 == name).map(|n| n.1)
-    }
     /// Of a level whose mask has `weight` CPUs, which share a core (`smt`), a cache (`llc`) or neither.
     pub fn of(self, level: Level, weight: u32, smt: bool, llc: bool) -> LevelConstants {
         let by_weight = |factor, less, imbalance_pct| LevelConstants {
