@@ -3,7 +3,7 @@
 
 mod common;
 use common::*;
-use numalab_model::record::events::{Event, Events, Fate, Header, Kind, NONE};
+use numalab_model::record::events::{Event, Events, Fate, Header, Kind, MOVE_WORDS, NONE};
 use numalab_model::record::why::Why;
 use numalab_model::record::Outcome;
 use numalab_sim::{observe, Observers, Sink};
@@ -109,6 +109,30 @@ fn whoever_sleeps_behind_a_page_leaves_its_cpu() {
     assert!(sleeps > moves / 10, "{sleeps} sleeps behind {moves} moves");
     // A sleep ends with the wake-up, its CPU's idleness when the task is on a CPU again: by then another may have come.
     assert!(slept > 0.0 && (0.8..1.5).contains(&(idle / slept)), "CPUs idle for {idle} s of {slept} s");
+}
+
+/// designs-2012.md section 2: schednuma scans under the lock that faults take, so threads sleep for it now and then; a CPU
+/// that runs out of work that way pulls threads whose home it is. Without the pull each of 24 threads keeps its CPU, of 48.
+#[test]
+fn a_cpu_whose_thread_sleeps_for_a_lock_pulls_threads_home() {
+    let dir = tempfile::tempdir().unwrap();
+    let m = machine("e7-4807-4s");
+    let w = workload("numa02_SMT", &m, 3, &[("loops", "120")]);
+    let between_nodes = |kernel_name: &str| {
+        let path = dir.path().join(kernel_name);
+        let sink = Sink::new(&Header::new("r", &m, &w), Box::new(File::create(&path).unwrap())).unwrap();
+        let ask = Observers { trace: Some(sink), decisions: None, why: false };
+        observe(&m, &w, &kernel(kernel_name), 3, true, ask).unwrap();
+        let mut trace = Events::open(&path).unwrap();
+        let mut moves = 0;
+        while let Some(e) = trace.next_event().unwrap() {
+            let pulled = e.kind == Kind::Moved && MOVE_WORDS[usize::from(e.code)] == "active balance";
+            moves += u32::from(pulled && m.cpus[e.x as usize].node != m.cpus[e.y as usize].node);
+        }
+        moves
+    };
+    let (pulls, none) = (between_nodes("3.7-schednuma-v1r3"), between_nodes("3.7-schednuma-v1r3+no-home-pull"));
+    assert!(pulls > 24 && none < 6, "{pulls} and {none} moves between nodes");
 }
 
 #[test]
