@@ -10,7 +10,7 @@
 use crate::engine::{Pending, World};
 use crate::task::Activity;
 
-/// Who wakes up a task that a daemon keeps waiting.
+/// Who wakes up a task that waits for a timer or a daemon.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
 impl World<'_> {

@@ -4,6 +4,7 @@
 //! What the task does to memory inside a slice happens when the slice is planned (at most one tick
 //! early); everything that touches the scheduler happens at the planned end, in global time order.
 
+use crate::asleep::NOBODY;
 use crate::birth::Unborn;
 use crate::config::{Harness, SimConfig};
 use crate::counters::VmCounters;
@@ -350,10 +351,10 @@ impl<'a> World<'a> {
         if let Some(since) = t.blocked_since_ns.take() {
             self.processes[t.process as usize].blocked_ns += self.now_ns - since;
         }
-        (t.wakes_ns, t.waker) = (0, u32::MAX);
+        (t.wakes_ns, t.waker) = (0, NOBODY);
         let message = std::mem::take(&mut t.message);
         self.sweepers.planned(task);
-        let waker = (waker != u32::MAX).then(|| self.sched.cpu_of(waker));
+        let waker = (waker != NOBODY).then(|| self.sched.cpu_of(waker));
         // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
         let sync = message && self.cfg.harness == Harness::Program;
         let cpu = self.sched.wake(task, waker, sync, self.now_ns);

@@ -19,7 +19,7 @@ pub enum Event {
     Wake {
         /// Task.
         task: u32,
-        /// Task that wakes it, from wherever it is by then; `u32::MAX` for a timer.
+        /// Task that wakes it, from wherever it is by then; [`NOBODY`](crate::asleep::NOBODY) for a timer.
         waker: u32,
         /// Number of the sleep it ends; an older number is stale.
         sleep: u32,

@@ -1,5 +1,6 @@
 //! A process: its address space and what belongs to all its threads.
 
+use crate::asleep::NOBODY;
 use crate::config::Harness;
 use crate::mmap_lock::WriteLocked;
 use crate::policy::{allowed, compile};
@@ -111,7 +112,7 @@ impl ProcessState {
             flush_debt_ns: 0,
             marking_scans: 0,
             protecting_until_ns: 0,
-            protector: u32::MAX,
+            protector: NOBODY,
             filling_until_ns: 0,
             write_locked: WriteLocked::default(),
             user_ns: 0,

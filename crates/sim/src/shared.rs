@@ -4,6 +4,7 @@
 //! planned ahead ends its slice there and handles it when the run has come to that instant.
 
 use crate::access::FaultEnd;
+use crate::asleep::NOBODY;
 use crate::engine::{Pending, World};
 use crate::event::Event;
 use crate::fault::Site;
@@ -205,7 +206,7 @@ impl World<'_> {
     /// Wakes all who wait for a page, one after the other in the order in which they came; the task of `cpu` pays for that.
     pub(crate) fn wake_page_waiters(&mut self, at: PageRef, cpu: usize) {
         let (queue, tasks, waking_ns) = (&mut self.queue, &self.tasks, self.costs.waking_ns() as u64);
-        let waker = self.cpus[cpu].task.unwrap_or(u32::MAX);
+        let waker = self.cpus[cpu].task.unwrap_or(NOBODY);
         let mut wakes_ns = self.now_ns;
         self.page_waiters.retain(|&(page, task)| {
             if page == at {

@@ -128,6 +128,10 @@ impl Sweepers {
         self.is_stale.resize(tasks, false);
         self.is_held.resize(tasks, false);
         self.by_place.grow(tasks);
+        // No list is longer than there are tasks, so none grows while they run.
+        self.stale.reserve(tasks - self.stale.len());
+        self.held.reserve(tasks - self.held.len());
+        self.comers.reserve(tasks - self.comers.len());
     }
     /// `task` has a new slice, or gets or leaves a CPU, or wakes up.
     #[inline]
@@ -235,44 +239,34 @@ impl World<'_> {
         debt_ns + self.tasks[task as usize].waits_ns
     }
 
-    /// Finds who comes to `place` of a mapping before `before_ns` in the slice of `first` that is being simulated, and
-    /// leaves them in [`Sweepers::comers`], by CPU and task.
+    /// Calls `f` with everybody who comes to `place` of a mapping before `before_ns` in the slice of `first` that is being
+    /// simulated, in no order, until it is false.
+    fn each_comer(&mut self, (first, vma): (u32, usize), place: u64, before_ns: f64, f: impl FnMut(Comer) -> bool) {
+        if self.look_at_sweepers(first) {
+            let (now_ns, of) = (self.now_ns as f64, (self.tasks[first as usize].process, vma as u32));
+            self.sweepers.each_comer((of, first), (place, before_ns), now_ns, |task| self.owes_ns(task), f);
+        }
+    }
+
+    /// Finds them, and leaves them in [`Sweepers::comers`], by CPU and task.
     pub(crate) fn find_comers(&mut self, first: u32, vma: usize, place: u64, before_ns: f64) {
         let mut comers = std::mem::take(&mut self.sweepers.comers);
         comers.clear();
-        if self.look_at_sweepers(first) {
-            let (now_ns, of) = (self.now_ns as f64, (self.tasks[first as usize].process, vma as u32));
-            self.sweepers.each_comer(
-                (of, first),
-                (place, before_ns),
-                now_ns,
-                |task| self.owes_ns(task),
-                |comer| {
-                    comers.push(comer);
-                    true
-                },
-            );
-            comers.sort_unstable_by_key(|c| (self.sched.cpu_of(c.task), c.task));
-        }
+        self.each_comer((first, vma), place, before_ns, |comer| {
+            comers.push(comer);
+            true
+        });
+        comers.sort_unstable_by_key(|c| (self.sched.cpu_of(c.task), c.task));
         self.sweepers.comers = comers;
     }
 
-    /// Whether somebody does.
+    /// Whether there is anybody.
     pub(crate) fn is_anyone_coming(&mut self, first: u32, vma: usize, place: u64, before_ns: f64) -> bool {
         let mut is_coming = false;
-        if self.look_at_sweepers(first) {
-            let (now_ns, of) = (self.now_ns as f64, (self.tasks[first as usize].process, vma as u32));
-            self.sweepers.each_comer(
-                (of, first),
-                (place, before_ns),
-                now_ns,
-                |task| self.owes_ns(task),
-                |_| {
-                    is_coming = true;
-                    false
-                },
-            );
-        }
+        self.each_comer((first, vma), place, before_ns, |_| {
+            is_coming = true;
+            false
+        });
         is_coming
     }
 

@@ -1,5 +1,6 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
+use crate::asleep::NOBODY;
 use crate::migration::{PageMigration, Stretch};
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_model::workload::{Bound, Op, Span};
@@ -97,11 +98,11 @@ pub struct Task<'a> {
     /// Sleep that lies ahead of it, for a lock or a page under migration, ns: as soon as its step ends, or first thing in its
     /// next slice.
     pub waits_ns: u64,
-    /// Task that wakes it up from that (`u32::MAX` = nobody in particular).
+    /// Task that wakes it up from that ([`NOBODY`] = no thread of the workload).
     pub waits_for: u32,
     /// When it wakes up from that (0 = it does not sleep so), ns.
     pub wakes_ns: u64,
-    /// Task that wakes it up from its current sleep, where a time ends that (`u32::MAX` = a timer).
+    /// Task that wakes it up from its current sleep, where a time ends that ([`NOBODY`] = a timer).
     pub waker: u32,
     /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
     pub released_ns: u64,
@@ -163,9 +164,9 @@ impl<'a> Task<'a> {
             stretch: None,
             migration: None,
             waits_ns: 0,
-            waits_for: u32::MAX,
+            waits_for: NOBODY,
             wakes_ns: 0,
-            waker: u32::MAX,
+            waker: NOBODY,
             sleep: 0,
             marking_scans: u32::MAX,
             message: false,

@@ -25,6 +25,7 @@ use crate::fault::Found;
 use crate::host::Host;
 use crate::log::Fault;
 use crate::policy::page_index;
+use crate::sweepers::Comer;
 use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
@@ -101,7 +102,8 @@ impl World<'_> {
         let until = until_ns as f64;
         self.find_comers(first, f.vma, page, until);
         let mut comers = std::mem::take(&mut self.sweepers.comers);
-        comers.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+        let order = |c: &Comer| (self.sched.cpu_of(c.task), c.task);
+        comers.sort_unstable_by(|a, b| a.ns.total_cmp(&b.ns).then_with(|| order(a).cmp(&order(b))));
         let (waking_ns, woken_ns) = (self.costs.waking_ns(), self.costs.wake_ns());
         for (turn, c) in comers.iter().enumerate() {
             let wakes_ns = until + (turn + 1) as f64 * waking_ns;
