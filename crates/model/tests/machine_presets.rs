@@ -516,10 +516,14 @@ fn costs_scale_with_the_clock_and_ipc_but_memory_and_shootdowns_do_not() {
         );
     }
     assert_eq!((x.copy_4k_local_ns, x.copy_4k_remote_ns, x.zero_local_gbps), (900.0, 1400.0, 5.0));
-    // The 2012 machine's calibration (designs-2012.md 8.3): moving a page 15-20 us.
+    // The 2012 machine's calibration (designs-2012.md 8.3): moving a page 15-20 us; copying 2 MiB 0.7 ms from local memory,
+    // 1-1.5 ms from remote.
     let e = preset("e7-4807-4s").costs;
-    let page = e.migrate_4k_ns + e.copy_4k_local_ns;
-    assert!((15_000.0..20_000.0).contains(&page), "{page}");
+    for page in [e.migrate_4k_ns + e.copy_4k_local_ns, e.migrate_4k_ns + e.copy_4k_remote_ns] {
+        assert!((15_000.0..20_000.0).contains(&page), "{page}");
+    }
+    assert!((0.69e6..0.71e6).contains(&(512.0 * e.copy_4k_local_ns)));
+    assert!((1.0e6..1.5e6).contains(&(512.0 * e.copy_4k_remote_ns)));
 }
 
 #[test]

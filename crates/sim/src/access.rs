@@ -262,7 +262,7 @@ impl World<'_> {
     }
 
     /// What the other hardware threads of the core do.
-    fn sibling(&self, cpu: usize) -> Sibling {
+    pub(crate) fn sibling(&self, cpu: usize) -> Sibling {
         let mut out = Sibling::Idle;
         for &s in &self.cpus[cpu].siblings {
             match self.cpus[s as usize].task.map(|t| self.tasks[t as usize].activity) {

@@ -10,6 +10,7 @@ use crate::place::Placed;
 use crate::policy::page_index;
 use crate::window::Met;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
+use numalab_kernel::hw::smt::stream_share;
 use numalab_kernel::mm::{ChunkKind, OwnPage, PageClass, PageState, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
@@ -338,11 +339,13 @@ impl World<'_> {
     }
 
     /// How much longer than on the idle machine a copy by `cpu` from memory of node `from` to memory of node `to` takes: it
-    /// reads the one and writes the other, and goes as fast as the slower of them lets it.
+    /// reads the one and writes the other, and goes as fast as the slower of them lets it, with the lines in flight that a
+    /// stream beside the core's other thread has (machines.md section 7).
     pub(crate) fn copy_slowdown(&self, cpu: usize, from: usize, to: usize) -> f64 {
         let here = self.cpus[cpu].node;
         let leg = |memory| self.costs.copy_4k_ns(here, memory, self.rates.latency_factor(here, memory));
-        (leg(from).max(leg(to)) / self.costs.copy_4k_ns(from, to, 1.0)).max(1.0)
+        let slower = (leg(from).max(leg(to)) / self.costs.copy_4k_ns(from, to, 1.0)).max(1.0);
+        slower / stream_share(self.sibling(cpu))
     }
 
     /// Time to migrate a page on a hint fault at `clock`, its shoot-down included where the kernel needs one.
