@@ -6,6 +6,6 @@ into plain values. Units are those of the command: seconds, pages, counts.
 
 from numalab.lab import Comparison, Lab, LabError, LabWarning, rows
 
-__version__ = "0.23.0"
+__version__ = "0.24.0"
 
 __all__ = ["Comparison", "Lab", "LabError", "LabWarning", "__version__", "rows"]
