@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-use common::{Lab, QUICK, SWEEP};
+use common::{interruptible, Lab, QUICK, SWEEP};
 use serde_json::Value;
 use std::fs;
 
@@ -397,7 +397,7 @@ fn runs_are_said_as_they_end_and_a_signal_says_what_is_kept() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let lab = lab();
         let args = format!("{QUICK} --kernel off,6.3 --iterations 1000 --jobs 1 --out d");
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
+        let mut command = interruptible();
         command.args(args.split(' ')).current_dir(lab.path(".")).stderr(std::process::Stdio::piped());
         let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -449,7 +449,7 @@ fn runs_that_leave_the_list_are_named_and_kernels_can_be_added_to_a_named_experi
 /// A run that goes on until it is told to end: the command, as soon as it carries out runs.
 fn started(lab: &Lab, line: &str) -> std::process::Child {
     use std::io::{BufRead, BufReader};
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
+    let mut command = interruptible();
     command.args(line.split(' ')).current_dir(lab.path(".")).stderr(std::process::Stdio::piped());
     let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
     let mut reader = BufReader::new(child.stderr.take().unwrap());

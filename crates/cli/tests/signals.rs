@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-use common::{Lab, QUICK, SWEEP};
+use common::{interruptible, Lab, QUICK, SWEEP};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
@@ -37,7 +37,7 @@ fn a_table_that_is_interrupted_says_what_is_kept() {
          [[blocks]]\ngroup = \"g\"\nmachine = \"2x1x2x1\"\nworkload = \"sweep\"\niterations = 1000\n\
          rows = [{ id = \"hit\", metric = \"numa_hit\", unit = \"pages\", better = \"lower\", values = [3.0, 3.0] }]\n";
     lab.write("own.toml", table);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
+    let mut command = interruptible();
     let child = started(&lab, command.args("reproduce own.toml --catalog catalog --jobs 1 --out d".split(' ')));
     interrupt(&child);
     let (said, code) = ended(child);

@@ -120,3 +120,11 @@ cost = "1ns"
 
 /// Options of a run that takes an instant.
 pub const QUICK: &str = "run --machine 2x1x2x1 --workload sweep.toml";
+
+/// The command as a terminal starts it. Whoever runs the tests in a script's background has interrupts ignored, and what they
+/// start as well.
+pub fn interruptible() -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_numalab")]);
+    command
+}
