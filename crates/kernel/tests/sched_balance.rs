@@ -5,8 +5,8 @@ mod sched_common;
 
 use numalab_kernel::sched::balance::decide::{decide, MoveKind, Pull, PullEnv};
 use numalab_kernel::sched::balance::stats::{GroupStats, GroupType};
-use numalab_kernel::sched::config::Balancer;
 use numalab_kernel::sched::imbalance::Rule;
+use numalab_kernel::sched::rules::Balancer;
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Domains, Form, SchedConfig};
 

@@ -3,10 +3,11 @@
 //! [`SchedConfig`] is what a kernel composition and `--set sched.key=value` write; [`Params`] is the same with words
 //! turned into enums and the kernel's scaling by CPU count applied, once, before a run.
 
-use super::domains::Constants;
 use super::error::SchedError;
 use super::imbalance::Rule;
-use super::locality::Locality;
+use super::rules::{
+    Balancer, DomainConstants, Form, IdleScan, Locality, Newidle, NohzKick, QueueOrder, RecentCpu, WakeAffine,
+};
 use crate::tunable::Word;
 use numalab_model::machine::Machine;
 
@@ -81,205 +82,6 @@ crate::tunables! {
     }
 }
 
-/// Whose rules the run queue and the balancer follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// CFS and the balancer of 6.1 (also used for 5.11 to 6.5).
-    V61,
-    /// EEVDF and the balancer of 6.12.
-    V612,
-}
-
-/// How groups of CPUs are compared, each from its release on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Balancer {
-    /// By weight per power (to 3.10).
-    V37,
-    /// By the load averages of queued tasks, if there are more tasks than cores.
-    V311,
-    /// Groups have types; one that is not overloaded may be pulled from too.
-    V318,
-    /// Overloaded is who is used up, not who has many tasks.
-    V41,
-    /// The local group's tasks count too, and any idle CPU fills free capacity; forks look at blocked load.
-    V413,
-    /// Forks stay in a lightly loaded node.
-    V417,
-    /// Past loads do not count; caches of a node are evened out like nodes.
-    V420,
-    /// Threads of a core have a whole CPU's capacity each.
-    V50,
-    /// By type, then by counts or averages (5.5). What a fork sees of loaded groups is useless: it stays.
-    V55,
-    /// Of groups with as many idle CPUs the one with more tasks is pulled from (5f68eb19b571, 5.6), and a fork knows
-    /// how many CPUs a group has (289de3598481).
-    V56,
-    /// Time spent waiting counts for a group's type (070f5e860ee2, 5.7), a fork compares loads of loaded groups
-    /// (6c8116c914b6), a less loaded group is not pulled from (111688ca1c4a), nor utilisation from a CPU with one task
-    /// (c32b4308295a).
-    V57,
-    /// A fork takes the group with less utilisation of those with as many idle CPUs (3edecfef0280, 5.9; from memory).
-    V59,
-    /// Inside a cache idle CPUs take tasks, not utilisation (16b0a7a1a0af, 5.10); every failure halves what a task's load
-    /// counts for (5a7f55590467); threads of a core share its cache (ec73240b1627; from memory).
-    V510,
-    /// Running tasks are pushed only where tasks are counted (e9b9734b7465, 5.12).
-    Types,
-}
-
-impl Balancer {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 14] = [
-        ("v37", Self::V37),
-        ("v311", Self::V311),
-        ("v318", Self::V318),
-        ("v41", Self::V41),
-        ("v413", Self::V413),
-        ("v417", Self::V417),
-        ("v420", Self::V420),
-        ("v50", Self::V50),
-        ("v55", Self::V55),
-        ("v56", Self::V56),
-        ("v57", Self::V57),
-        ("v59", Self::V59),
-        ("v510", Self::V510),
-        ("types", Self::Types),
-    ];
-    /// Loads are compared, whatever the type of the groups.
-    pub fn by_load(self) -> bool {
-        self < Self::V55
-    }
-    /// What counts is the load averages of queued tasks: neither present weights nor what sleeps.
-    pub fn by_queued_load(self) -> bool {
-        self > Self::V37 && self < Self::V55
-    }
-    /// Balancing of larger domains takes past loads into account (LB_BIAS).
-    pub fn by_past_load(self) -> bool {
-        self < Self::V420
-    }
-}
-
-/// How a wake-up chooses between the waker's CPU and the previous one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WakeAffine {
-    /// The waker's, if it has no more load with the task than the previous CPU, or both together an average task's (3.7
-    /// already, by weights).
-    V311,
-    /// Only the first (05bfb65f52cb, 3.18).
-    V318,
-    /// The waker's if it is or will be idle, else by load (f2cdd9cc6c97, 4.14).
-    V414,
-    /// An idle waker must share the cache, and does not pull from an idle CPU (7332dec055f2, 4.16).
-    V416,
-    /// Equal loads do not pull (082f764a2f3f, 4.17).
-    V417,
-    /// An idle previous CPU is kept before loads are compared (d8fcb81f1acf, 5.11).
-    V511,
-}
-
-impl WakeAffine {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 6] = [
-        ("v311", Self::V311),
-        ("v318", Self::V318),
-        ("v414", Self::V414),
-        ("v416", Self::V416),
-        ("v417", Self::V417),
-        ("v511", Self::V511),
-    ];
-}
-
-/// How a wake-up looks for an idle CPU in the cache of its target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdleScan {
-    /// As far as the cache is not in use (SIS_UTIL, 6.0 on).
-    Util,
-    /// As far as the waking CPU's remembered idle time pays for it (SIS_PROP, 5.14 to 5.19).
-    Prop,
-    /// As far as a 512th of the waking CPU's average idle time pays for it (SIS_PROP, 4.13 to 5.13).
-    PropV413,
-    /// Only whole idle groups, the largest first (3.9 to 4.8).
-    Groups,
-    /// The same; a task woken elsewhere does not try its last CPU first (to 3.8).
-    GroupsV37,
-}
-
-impl IdleScan {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 5] = [
-        ("sis_util", Self::Util),
-        ("sis_prop", Self::Prop),
-        ("sis_prop_v413", Self::PropV413),
-        ("idle_groups", Self::Groups),
-        ("idle_groups_v37", Self::GroupsV37),
-    ];
-}
-
-/// Which recently used CPU a wake-up tries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecentCpu {
-    /// None.
-    Off,
-    /// The one where the task last woke another one with the choice between two CPUs (4.16 to 5.14).
-    Waker,
-    /// The one before its last (89aafd67f28c; 5.15 on, release from memory).
-    Previous,
-}
-
-impl RecentCpu {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("off", Self::Off), ("waker", Self::Waker), ("previous", Self::Previous)];
-}
-
-/// When a CPU that runs dry searches for work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Newidle {
-    /// If it idles for as long as a migration costs (to 3.12).
-    V37,
-    /// The same, and a domain only if its search pays (9bd721c55c8a, 3.13).
-    V313,
-    /// The same, and only if some CPU has two tasks (4486edd12b5a, 3.17).
-    V317,
-    /// If the lowest domain's search pays, however short the idle time (c5b0a7eefc70, 5.16).
-    V516,
-}
-
-impl Newidle {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 4] =
-        [("v37", Self::V37), ("v313", Self::V313), ("v317", Self::V317), ("v516", Self::V516)];
-}
-
-/// In which order balancing looks at the tasks of a queue (`cfs_tasks`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueOrder {
-    /// Who came last first; to run changes nothing (to 4.14).
-    V37,
-    /// Who has not run, or has not come, for longest (93824900a2e2, 4.15).
-    V415,
-}
-
-impl QueueOrder {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("v415", Self::V415)];
-}
-
-/// When a busy CPU with one task asks idle ones to balance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NohzKick {
-    /// If a second CPU of its group is busy, in any domain inside the cache: with two
-    /// threads per core, that of its core (to 3.12).
-    V37,
-    /// If a second CPU of its cache is busy (37dc6b50cee9, 3.13).
-    V313,
-}
-
-impl NohzKick {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("v313", Self::V313)];
-}
-
 /// Resolved tunables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
@@ -304,7 +106,7 @@ pub struct Params {
     /// When a busy CPU asks idle ones to balance.
     pub nohz_kick: NohzKick,
     /// Intervals and thresholds of domains.
-    pub domain_constants: Constants,
+    pub domain_constants: DomainConstants,
     /// Short idle periods keep the tick.
     pub idle_tick: bool,
     /// What the preferred node means.
@@ -365,7 +167,7 @@ impl Params {
         let newidle = word("sched.newidle", config.newidle, &Newidle::NAMES)?;
         let queue_order = word("sched.queue_order", config.queue_order, &QueueOrder::NAMES)?;
         let nohz_kick = word("sched.nohz_kick", config.nohz_kick, &NohzKick::NAMES)?;
-        let domain_constants = word("sched.domain_constants", config.domain_constants, &Constants::NAMES)?;
+        let domain_constants = word("sched.domain_constants", config.domain_constants, &DomainConstants::NAMES)?;
         let locality = Locality::from_name(config.locality)
             .ok_or_else(|| bad_word("sched.locality", config.locality, "preferred, selected or home"))?;
         let cpus = machine.cpu_count().clamp(1, 8) as u64;
@@ -449,6 +251,6 @@ mod tests {
         assert_eq!(choices("newidle"), Newidle::NAMES.map(|n| n.0));
         assert_eq!(choices("queue_order"), QueueOrder::NAMES.map(|n| n.0));
         assert_eq!(choices("nohz_kick"), NohzKick::NAMES.map(|n| n.0));
-        assert_eq!(choices("domain_constants"), Constants::NAMES.map(|n| n.0));
+        assert_eq!(choices("domain_constants"), DomainConstants::NAMES.map(|n| n.0));
     }
 }

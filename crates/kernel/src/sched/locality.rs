@@ -7,33 +7,11 @@
 
 use super::balance::pass::Env;
 use super::balance::Idle;
-use super::config::{Balancer, Params};
+use super::config::Params;
 use super::domains::{Flags, GroupId};
 use super::rq::task::{TaskId, NONE, NO_NODE};
+use super::rules::{Balancer, Locality};
 use super::scheduler::Scheduler;
-
-/// How the preferred node is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Locality {
-    /// As in 3.13 and later.
-    Preferred,
-    /// AutoNUMA's selected node.
-    Selected,
-    /// schednuma's home node.
-    Home,
-}
-
-impl Locality {
-    /// By the words of `sched.locality`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "preferred" => Some(Self::Preferred),
-            "selected" => Some(Self::Selected),
-            "home" => Some(Self::Home),
-            _ => None,
-        }
-    }
-}
 
 /// Which tasks a pass over a source queue may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,17 +53,18 @@ pub mod place;
 mod queue;
 pub mod releases;
 mod rq;
+pub mod rules;
 mod scheduler;
 pub mod shapes;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Form, SchedConfig};
+pub use config::SchedConfig;
 pub use domains::Domains;
 pub use error::SchedError;
 pub use event::{Event, Why};
-pub use locality::Locality;
 pub use numa::{NoNuma, NumaView};
 pub use rq::cfs::slice_ns;
 pub use rq::task::{weight_of_nice, State, TaskId};
+pub use rules::{Form, Locality};
 pub use scheduler::{Counters, Scheduler};

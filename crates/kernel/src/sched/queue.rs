@@ -1,9 +1,9 @@
 //! Tasks coming to and leaving run queues, and what that does to averages, counts and the running task.
 
-use super::config::{Form, QueueOrder};
 use super::event::{Event, Why};
 use super::rq::task::{State, Task, TaskId, COLD, NONE};
 use super::rq::{cfs, eevdf, Arrival, Rq};
+use super::rules::{Form, QueueOrder};
 use super::scheduler::Scheduler;
 
 /// Margin under which the estimate is left alone, units of utilisation.

@@ -36,7 +36,7 @@ const fn row(major: u32, minor: u32, changes: &'static [(&'static str, &'static 
 }
 
 /// The rows, oldest first. Loads per capacity were compared until Vincent Guittot's rework in 5.5 (0b0695f2b34a,
-/// 57abff067a08); [`Balancer`](super::config::Balancer) tells what followed; from 5.12 to 6.5 the balancer is 6.1's. What the steps before were is told in `balance::v311`.
+/// 57abff067a08); [`Balancer`](super::rules::Balancer) tells what followed; from 5.12 to 6.5 the balancer is 6.1's. What the steps before were is told in `balance::v311`.
 /// A wake-up chose between two CPUs in 3.7 as in 3.11, by weights.
 pub const RELEASES: &[Release] = &[
     row(

@@ -1,8 +1,8 @@
 //! From the busiest and the local group to what should move: find_busiest_group's second half and
 //! calculate_imbalance (kernel-scheduler.md §4.4).
 
-use super::super::config::{Balancer, Form};
 use super::super::imbalance::{PullSides, Rule};
+use super::super::rules::{Balancer, Form};
 use super::stats::{GroupStats, GroupType};
 
 /// What is counted while tasks are detached.

@@ -1,11 +1,11 @@
 //! Counting groups, choosing the source queue, and taking tasks off it (kernel-scheduler.md §4.5, §4.6).
 
-use super::super::config::{Balancer, Form};
 use super::super::domains::{DomId, Flags, GroupId};
 use super::super::event::{Event, Why};
 use super::super::locality::{passes, Wanted};
 use super::super::numa::{locality_verdict, NodePull, NumaView};
 use super::super::rq::task::{State, TaskId, NONE};
+use super::super::rules::{Balancer, Form};
 use super::super::scheduler::Scheduler;
 use super::decide::MoveKind;
 use super::pass::Env;

@@ -4,10 +4,10 @@
 //! finds at its end: meanwhile others run, wake up, and pull, and the CPU is not idle for anybody who looks for one. Work that
 //! arrives waits for the end of the pass. Up to 5.15 a CPU whose idle periods are shorter than a migration is worth does not search at all ([`Newidle`]).
 
-use super::super::config::{Form, Newidle};
 use super::super::domains::{DomId, Flags};
 use super::super::event::{Event, Why};
 use super::super::numa::NumaView;
+use super::super::rules::{Form, Newidle};
 use super::super::scheduler::Scheduler;
 use super::Idle;
 

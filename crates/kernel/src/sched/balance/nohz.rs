@@ -8,10 +8,10 @@
 //! it is the own group of each domain inside the cache that must have a second one (`nr_busy_cpus` of `sd->groups`):
 //! the threads of a core.
 
-use super::super::config::{Balancer, NohzKick};
 use super::super::domains::Flags;
 use super::super::event::{Event, Why};
 use super::super::numa::NumaView;
+use super::super::rules::{Balancer, NohzKick};
 use super::super::scheduler::Scheduler;
 use super::Idle;
 

@@ -1,11 +1,11 @@
 //! One balance pass of a CPU at a domain (load_balance, kernel-scheduler.md §4.3 and §4.8).
 
-use super::super::config::{Balancer, Form};
 use super::super::domains::{DomId, Flags, GroupId};
 use super::super::event::Why;
 use super::super::numa::NumaView;
 use super::super::place::scan_limit;
 use super::super::rq::task::NONE;
+use super::super::rules::{Balancer, Form};
 use super::super::scheduler::Scheduler;
 use super::decide::{decide, MoveKind, PullEnv};
 use super::stats::{GroupStats, GroupType};

@@ -1,7 +1,7 @@
 //! Group statistics and types (kernel-scheduler.md §2): types are compared before any count.
 
-use super::super::config::Form;
 use super::super::domains::{Flags, Group, CAPACITY};
+use super::super::rules::Form;
 
 /// How busy a group is; higher is pulled from first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -38,11 +38,11 @@
 //!
 //! [`v37`]: super::v37
 
-use super::super::config::Balancer;
 use super::super::domains::{DomId, Flags, GroupId, Level};
 use super::super::queue::queued_load;
 use super::super::rq::task::TaskId;
 use super::super::rq::Rq;
+use super::super::rules::Balancer;
 use super::super::scheduler::Scheduler;
 use super::decide::MoveKind;
 use super::pass::Env;

@@ -1,26 +1,20 @@
 //! From a machine to its towers, in the kernel's order: spans, groups, thresholds, removal of useless levels.
 
-use super::super::config::{Params, SchedConfig};
-use super::super::cpuset::CpuSet;
-use super::super::error::SchedError;
-use super::super::imbalance::{NodeShape, Rule};
-use super::constants::Constants;
 use super::degenerate::degenerate;
+use super::distances::Distances;
+use super::domain::{Cache, DomId, Domain, GroupId, Lead};
+use super::flags::Flags;
 use super::groups::GroupMaker;
-use super::levels::{levels, Distances, Layout, Level, LevelDef};
-use super::{Cache, DomId, Domain, Domains, Flags, GroupId, Lead};
+use super::layout::Layout;
+use super::levels::{levels, LevelDef};
+use super::raw::RawDomain;
+use super::towers::Domains;
+use crate::sched::config::{Params, SchedConfig};
+use crate::sched::cpuset::CpuSet;
+use crate::sched::error::SchedError;
+use crate::sched::imbalance::{NodeShape, Rule};
+use crate::sched::rules::DomainConstants;
 use numalab_model::machine::Machine;
-
-/// A domain of the complete tower; its position in the tower is its level's position in the level list.
-#[derive(Clone, Debug)]
-pub(super) struct Raw {
-    pub level: Level,
-    pub span: CpuSet,
-    pub mask_weight: u32,
-    pub flags: Flags,
-    pub groups: Vec<GroupId>,
-    pub imb_numa_nr: u32,
-}
 
 impl Domains {
     /// Builds the towers of `machine` for `config`.
@@ -53,7 +47,7 @@ impl Domains {
             thresholds(tower, params.rule, machine.node_count() as u32);
         }
         let records = levels.len() * layout.cpus;
-        let towers: Vec<Vec<Raw>> = towers.into_iter().map(|t| degenerate(t, &mut groups, params.form)).collect();
+        let towers: Vec<Vec<RawDomain>> = towers.into_iter().map(|t| degenerate(t, &mut groups, params.form)).collect();
         let mut out = Self {
             cpus: layout.cpus,
             form: params.form,
@@ -78,7 +72,7 @@ impl Domains {
         Ok(out)
     }
     /// Lays the towers out contiguously and derives the per-CPU pointers of §1.7.
-    fn finish(&mut self, towers: Vec<Vec<Raw>>, constants: Constants) {
+    fn finish(&mut self, towers: Vec<Vec<RawDomain>>, constants: DomainConstants) {
         for (cpu, tower) in towers.into_iter().enumerate() {
             let base = self.domains.len() as u32;
             self.domains.extend(tower.into_iter().map(|raw| into_domain(cpu as u32, raw, constants)));
@@ -105,11 +99,11 @@ impl Domains {
 }
 
 /// The complete tower of every CPU: levels bottom-up until one spans the machine.
-fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<Raw>>, SchedError> {
+fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<RawDomain>>, SchedError> {
     let all = CpuSet::full(layout.cpus);
     let mut towers = Vec::with_capacity(layout.cpus);
     for cpu in 0..layout.cpus as u32 {
-        let mut tower: Vec<Raw> = Vec::new();
+        let mut tower: Vec<RawDomain> = Vec::new();
         for def in levels {
             let mask = def.mask(cpu);
             let mut span = mask.clone();
@@ -118,7 +112,7 @@ fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<Raw>>, SchedErr
                 span.union_with(&child.span);
             }
             let done = span == all;
-            tower.push(Raw {
+            tower.push(RawDomain {
                 level: def.level,
                 mask_weight: mask.len(),
                 flags: def.flags,
@@ -142,8 +136,8 @@ fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<Raw>>, SchedErr
 }
 
 /// `imb_numa_nr` of one complete tower (§5.1).
-fn thresholds(tower: &mut [Raw], rule: Rule, nodes: u32) {
-    let llc = |d: &Raw| d.flags.has(Flags::SHARE_LLC);
+fn thresholds(tower: &mut [RawDomain], rule: Rule, nodes: u32) {
+    let llc = |d: &RawDomain| d.flags.has(Flags::SHARE_LLC);
     let Some(first) = (1..tower.len()).find(|&i| !llc(&tower[i]) && llc(&tower[i - 1])) else { return };
     let weight = |i: usize| tower[i].span.len();
     let shape = NodeShape { llc: weight(first - 1), node: weight(first), nodes };
@@ -157,7 +151,7 @@ fn thresholds(tower: &mut [Raw], rule: Rule, nodes: u32) {
     }
 }
 
-fn into_domain(cpu: u32, raw: Raw, constants: Constants) -> Domain {
+fn into_domain(cpu: u32, raw: RawDomain, constants: DomainConstants) -> Domain {
     let smt = raw.flags.has(Flags::SHARE_CPUCAPACITY);
     let numa = raw.flags.has(Flags::NUMA);
     let constants = constants.of(raw.level, raw.mask_weight, smt, raw.flags.has(Flags::SHARE_LLC));

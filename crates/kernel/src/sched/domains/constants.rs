@@ -5,18 +5,8 @@
 //! CPUs. 143e1e28cb40 (3.16) made one rule of the level's weight for all of them; 5.10 halved the factor and the
 //! threshold and took one jiffy off (6e7499135db7, 2208cdaa56c9, e4d32e4d5444).
 
-use super::levels::Level;
-
-/// Whose constants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Constants {
-    /// Up to 3.15.
-    V37,
-    /// 3.16 to 5.9.
-    V316,
-    /// From 5.10 on.
-    V510,
-}
+use super::level::Level;
+use crate::sched::rules::DomainConstants;
 
 /// How the intervals of a busy CPU differ from an idle one's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +30,7 @@ pub struct LevelConstants {
     pub imbalance_pct: u32,
 }
 
-impl Constants {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 3] = [("v37", Self::V37), ("v316", Self::V316), ("v510", Self::V510)];
+impl DomainConstants {
     /// Of a level whose mask has `weight` CPUs, which share a core (`smt`), a cache (`llc`) or neither.
     pub fn of(self, level: Level, weight: u32, smt: bool, llc: bool) -> LevelConstants {
         let by_weight = |factor, less, imbalance_pct| LevelConstants {
@@ -68,16 +56,16 @@ mod tests {
 
     #[test]
     fn constants_of_a_node_of_twelve_threads() {
-        let of = |c: Constants| {
+        let of = |c: DomainConstants| {
             [(Level::Smt, 2, true, true), (Level::Mc, 12, false, true), (Level::Numa(1), 48, false, false)].map(|l| {
                 let k = c.of(l.0, l.1, l.2, l.3);
                 (k.interval_ms, k.max_interval_ms, k.busy.factor, k.imbalance_pct)
             })
         };
-        assert_eq!(of(Constants::V510), [(2, 4, 16, 110), (12, 24, 16, 117), (48, 96, 16, 117)]);
-        assert_eq!(of(Constants::V316), [(2, 4, 32, 110), (12, 24, 32, 117), (48, 96, 32, 125)]);
-        assert_eq!(of(Constants::V37), [(1, 2, 64, 110), (1, 4, 64, 125), (48, 96, 32, 125)]);
-        let less = Constants::NAMES.map(|(_, c)| c.of(Level::Mc, 12, false, true).busy.less);
+        assert_eq!(of(DomainConstants::V510), [(2, 4, 16, 110), (12, 24, 16, 117), (48, 96, 16, 117)]);
+        assert_eq!(of(DomainConstants::V316), [(2, 4, 32, 110), (12, 24, 32, 117), (48, 96, 32, 125)]);
+        assert_eq!(of(DomainConstants::V37), [(1, 2, 64, 110), (1, 4, 64, 125), (48, 96, 32, 125)]);
+        let less = DomainConstants::NAMES.map(|(_, c)| c.of(Level::Mc, 12, false, true).busy.less);
         assert_eq!(less, [0, 0, 1]);
     }
 }

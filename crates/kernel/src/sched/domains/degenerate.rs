@@ -1,10 +1,11 @@
 //! Removal of levels without effect, per CPU, after groups and thresholds are known (kernel-scheduler.md §1.6).
 
-use super::super::config::Form;
-use super::build::Raw;
-use super::{Flags, Group};
+use super::domain::Group;
+use super::flags::Flags;
+use super::raw::RawDomain;
+use crate::sched::rules::Form;
 
-fn useless(d: &Raw) -> bool {
+fn sd_degenerate(d: &RawDomain) -> bool {
     if d.span.len() == 1 {
         return true;
     }
@@ -12,8 +13,8 @@ fn useless(d: &Raw) -> bool {
     !balances && !d.flags.has(Flags::WAKE_AFFINE)
 }
 
-fn parent_useless(child: &Raw, parent: &Raw) -> bool {
-    if useless(parent) {
+fn sd_parent_degenerate(child: &RawDomain, parent: &RawDomain) -> bool {
+    if sd_degenerate(parent) {
         return true;
     }
     let mut flags = parent.flags;
@@ -24,10 +25,10 @@ fn parent_useless(child: &Raw, parent: &Raw) -> bool {
 }
 
 /// Removes what is useless from one tower, adjusting group flags as the kernel of `form` does.
-pub(super) fn degenerate(mut tower: Vec<Raw>, groups: &mut [Group], form: Form) -> Vec<Raw> {
+pub(super) fn degenerate(mut tower: Vec<RawDomain>, groups: &mut [Group], form: Form) -> Vec<RawDomain> {
     let mut i = 0;
     while i + 1 < tower.len() {
-        if !parent_useless(&tower[i], &tower[i + 1]) {
+        if !sd_parent_degenerate(&tower[i], &tower[i + 1]) {
             i += 1;
             continue;
         }
@@ -41,7 +42,7 @@ pub(super) fn degenerate(mut tower: Vec<Raw>, groups: &mut [Group], form: Form) 
             tower[i].flags = tower[i].flags.with(Flags::PREFER_SIBLING);
         }
     }
-    if tower.first().is_some_and(useless) {
+    if tower.first().is_some_and(sd_degenerate) {
         tower.remove(0);
         if let Some(own) = tower.first().and_then(|d| d.groups.first()) {
             groups[*own as usize].flags = Flags(0);

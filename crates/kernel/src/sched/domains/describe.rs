@@ -1,6 +1,9 @@
 //! A CPU's tower as text, in the words of debugfs `sched/domains`.
 
-use super::{Domain, Domains, Flags, Form};
+use super::domain::Domain;
+use super::flags::Flags;
+use super::towers::Domains;
+use crate::sched::rules::Form;
 use std::fmt::Write;
 
 impl Domains {

@@ -1,6 +1,6 @@
 //! Flags of a scheduling domain, with the kernel's names.
 
-use super::super::config::Form;
+use crate::sched::rules::Form;
 
 /// A set of domain flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

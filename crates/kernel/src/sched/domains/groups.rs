@@ -1,16 +1,18 @@
 //! Groups of a domain: what is balanced against what (kernel-scheduler.md §1.5).
 
-use super::super::cpuset::CpuSet;
-use super::super::error::SchedError;
-use super::build::Raw;
-use super::levels::{Layout, LevelDef};
-use super::{Flags, Group, GroupId};
+use super::domain::{Group, GroupId};
+use super::flags::Flags;
+use super::layout::Layout;
+use super::levels::LevelDef;
+use super::raw::RawDomain;
+use crate::sched::cpuset::CpuSet;
+use crate::sched::error::SchedError;
 
 /// Makes the groups of all towers into one arena.
 pub(super) struct GroupMaker<'a> {
     pub layout: &'a Layout,
     pub levels: &'a [LevelDef],
-    pub towers: &'a [Vec<Raw>],
+    pub towers: &'a [Vec<RawDomain>],
     pub groups: Vec<Group>,
     /// Shared groups by level and first CPU.
     shared: Vec<Option<GroupId>>,
@@ -18,7 +20,7 @@ pub(super) struct GroupMaker<'a> {
 
 impl<'a> GroupMaker<'a> {
     /// For the towers of a layout; no group is made yet.
-    pub fn new(layout: &'a Layout, levels: &'a [LevelDef], towers: &'a [Vec<Raw>]) -> Self {
+    pub fn new(layout: &'a Layout, levels: &'a [LevelDef], towers: &'a [Vec<RawDomain>]) -> Self {
         let shared = vec![None; levels.len() * layout.cpus];
         Self { layout, levels, towers, groups: Vec::new(), shared }
     }

@@ -1,7 +1,7 @@
 //! 5.6 to 5.10: a source of at most two tasks is left alone (b396f52326de); a fork stays while the node has an idle CPU,
 //! since 5.5 (57abff067a08).
 
-use super::{ForkSides, PullSides, NUMA_IMBALANCE_MIN};
+use super::sides::{ForkSides, PullSides, NUMA_IMBALANCE_MIN};
 
 /// Local while it has any idle CPU: since groups are compared by type (5.5), so also before there was an allowance
 /// (kernel-scheduler.md §5.2).

@@ -2,14 +2,14 @@
 //!
 //! It floats with the size of the groups: the *source* group decides in the balancer, the whole *domain* at fork.
 
-use super::{forgive, ForkSides, PullSides};
+use super::sides::{adjust_numa_imbalance, ForkSides, PullSides};
 
 /// Local while it has fewer tasks than a quarter of the domain.
 pub(super) fn fork_stays(s: &ForkSides) -> bool {
     s.local_nr < s.span_weight / 4
 }
 
-/// Halved first; at most two are forgiven while the source is below a quarter of itself.
+/// Halved first; at most two are adjust_numa_imbalancen while the source is below a quarter of itself.
 pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
-    forgive(raw >> 1, s.busiest_nr < s.busiest_weight / 4)
+    adjust_numa_imbalance(raw >> 1, s.busiest_nr < s.busiest_weight / 4)
 }

@@ -1,6 +1,6 @@
 //! The series as merged in 5.18 (2cfb7a1b031b and e496132ebedd): one task per cache, a quarter of a one-cache node.
 
-use super::{forgive, ForkSides, NodeShape, PullSides, Threshold};
+use super::sides::{adjust_numa_imbalance, ForkSides, NodeShape, PullSides, Threshold};
 
 /// R = ⌊φ/λ⌋ caches, or a quarter of the node when it is one cache (which may be 0); scaled above the first NUMA level.
 pub(super) fn threshold(shape: NodeShape) -> Threshold {
@@ -13,7 +13,7 @@ pub(super) fn fork_stays(s: &ForkSides) -> bool {
     s.local_nr < s.imb_numa_nr
 }
 
-/// Halved first; at most two are forgiven while the destination stays within the threshold.
+/// Halved first; at most two are adjust_numa_imbalancen while the destination stays within the threshold.
 pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
-    forgive(raw >> 1, s.local_nr < s.imb_numa_nr)
+    adjust_numa_imbalance(raw >> 1, s.local_nr < s.imb_numa_nr)
 }

@@ -3,7 +3,7 @@
 //! At fork the *difference* of idle CPUs counts, so tasks spread gradually instead of filling the node first, and a
 //! task with few allowed CPUs in the local group lowers the threshold.
 
-use super::{forgive, ForkSides, NodeShape, PullSides, Threshold};
+use super::sides::{adjust_numa_imbalance, ForkSides, NodeShape, PullSides, Threshold};
 
 /// R = ⌊φ/λ⌋ caches, or an eighth of the node when it is one cache; at least 1; scaled above the first NUMA level.
 pub(super) fn threshold(shape: NodeShape) -> Threshold {
@@ -14,10 +14,10 @@ pub(super) fn threshold(shape: NodeShape) -> Threshold {
 /// Local while idle CPUs differ by at most two and, the child included, it has at most the threshold.
 pub(super) fn fork_stays(s: &ForkSides) -> bool {
     let threshold = s.imb_numa_nr.min(s.local_allowed);
-    forgive(i64::from(s.local_idle.abs_diff(s.idlest_idle)), s.local_nr < threshold) == 0
+    adjust_numa_imbalance(i64::from(s.local_idle.abs_diff(s.idlest_idle)), s.local_nr < threshold) == 0
 }
 
-/// At most a difference of two is forgiven while the destination stays within the threshold; then halved.
+/// At most a difference of two is adjust_numa_imbalancen while the destination stays within the threshold; then halved.
 pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
-    forgive(raw, s.local_nr < s.imb_numa_nr) >> 1
+    adjust_numa_imbalance(raw, s.local_nr < s.imb_numa_nr) >> 1
 }

@@ -3,7 +3,7 @@
 //! The threshold is half a cache divided by the caches of the *machine*, at least 1, the same at every level; with
 //! several caches per node it is 1 and in effect disables the allowance.
 
-use super::{forgive, ForkSides, NodeShape, PullSides, Threshold};
+use super::sides::{adjust_numa_imbalance, ForkSides, NodeShape, PullSides, Threshold};
 
 /// max(1, ⌊(λ/2) / (⌊φ/λ⌋·N)⌋), not scaled.
 pub(super) fn threshold(shape: NodeShape) -> Threshold {
@@ -16,7 +16,7 @@ pub(super) fn fork_stays(s: &ForkSides) -> bool {
     s.local_nr < s.imb_numa_nr
 }
 
-/// Halved first; at most two are forgiven while the *source* is below the threshold.
+/// Halved first; at most two are adjust_numa_imbalancen while the *source* is below the threshold.
 pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
-    forgive(raw >> 1, s.busiest_nr < s.imb_numa_nr)
+    adjust_numa_imbalance(raw >> 1, s.busiest_nr < s.imb_numa_nr)
 }

@@ -6,8 +6,8 @@
 //! 4.15, 4.19 and 5.4; the releases of 05bfb65f52cb, 082f764a2f3f and d8fcb81f1acf are from memory. 4.13, which asked
 //! for the loads of whole nodes or caches, is not modelled and has 3.18's rule.
 
-use super::super::config::{Balancer, Form, WakeAffine};
 use super::super::rq::task::TaskId;
+use super::super::rules::{Balancer, Form, WakeAffine};
 use super::super::scheduler::Scheduler;
 
 /// Whether so many partners wake each other that they should not be pulled together; `llc` is the cache's CPU count.

@@ -1,10 +1,10 @@
 //! Slow path of fork and exec: the idlest group, then the idlest CPU, level by level (kernel-scheduler.md §3.5–3.7).
 
 use super::super::balance::stats::{GroupStats, GroupType};
-use super::super::config::Balancer;
 use super::super::domains::{DomId, Flags, GroupId};
 use super::super::imbalance::ForkSides;
 use super::super::rq::task::{TaskId, NO_NODE};
+use super::super::rules::Balancer;
 use super::super::scheduler::Scheduler;
 
 /// Scale of the absolute difference of average loads below which nothing is gained.

@@ -5,9 +5,9 @@
 //! 5.11 the two are separate walks and the target's own core comes last; since then it is one walk, and the own core
 //! comes first when there is no idle one. (5.12 and 5.13 changed in between; they are here with 4.13.)
 
-use super::super::config::{IdleScan, RecentCpu};
 use super::super::domains::Flags;
 use super::super::rq::task::TaskId;
+use super::super::rules::{IdleScan, RecentCpu};
 use super::super::scheduler::Scheduler;
 
 /// CPUs an idle search may visit in a cache of `llc` CPUs with `util_sum` in use (SIS_UTIL); 0 near 85 %.

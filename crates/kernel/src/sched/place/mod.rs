@@ -13,12 +13,12 @@ pub use affine::{is_wide, load_rule, weight_rule, weight_rule_v414};
 pub use find_dst::load_leaves;
 pub use idle_sibling::scan_limit;
 
-use super::config::{Form, Newidle, RecentCpu};
 use super::domains::{DomId, Flags};
 use super::event::{Event, Why};
 use super::pelt::new_task_util;
 use super::rq::task::{State, TaskId, COLD};
 use super::rq::{cfs, Arrival};
+use super::rules::{Form, Newidle, RecentCpu};
 use super::scheduler::Scheduler;
 
 impl Scheduler {

@@ -40,7 +40,7 @@ pub(in crate::sched) struct Rq {
     pub pushing: bool,
     /// Queued tasks, current and delayed ones included, in the order in which balancing looks at them ([`QueueOrder`]).
     ///
-    /// [`QueueOrder`]: super::config::QueueOrder
+    /// [`QueueOrder`]: super::rules::QueueOrder
     pub list: Vec<TaskId>,
     /// Queued tasks with a preferred node, and those that are on it.
     pub nr_numa: u32,
@@ -65,7 +65,7 @@ pub(in crate::sched) struct Rq {
     pub search: History,
     /// Loads at past ticks, the i-th averaged over about 2^i of them (`cpu_load`, for [`Balancer::by_past_load`]).
     ///
-    /// [`Balancer::by_past_load`]: super::config::Balancer::by_past_load
+    /// [`Balancer::by_past_load`]: super::rules::Balancer::by_past_load
     pub past_load: [u64; 3],
     /// Jiffy of the last of them.
     pub past_jiffy: u64,

@@ -4,11 +4,12 @@ use super::super::balance::decide::{decide, MoveKind, PullEnv};
 use super::super::balance::pass::Env;
 use super::super::balance::stats::GroupStats;
 use super::super::balance::Idle;
-use super::super::config::{Balancer, Form, SchedConfig};
+use super::super::config::SchedConfig;
 use super::super::domains::DomId;
 use super::super::event::{Event, Why};
 use super::super::imbalance::Rule;
 use super::super::numa::{NoNuma, NumaView};
+use super::super::rules::{Balancer, Form};
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
 

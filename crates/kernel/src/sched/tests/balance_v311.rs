@@ -6,11 +6,12 @@
 use super::super::balance::pass::Env;
 use super::super::balance::v311::{cores_of, decide, Idlest, Kind, Place, Scan, Sums};
 use super::super::balance::Idle;
-use super::super::config::{Balancer, SchedConfig};
+use super::super::config::SchedConfig;
 use super::super::event::Why;
 use super::super::place::{load_rule, weight_rule, weight_rule_v414};
 use super::super::releases;
 use super::super::rq::task::COLD;
+use super::super::rules::Balancer;
 use super::super::shapes::Shape;
 use super::four_nodes::{self, dom, pass, tasks_on};
 use super::{Lab, MS};

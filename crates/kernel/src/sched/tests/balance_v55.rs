@@ -4,10 +4,11 @@ use super::super::balance::decide::{decide, MoveKind, Pull, PullEnv};
 use super::super::balance::pass::Env;
 use super::super::balance::stats::{GroupStats, GroupType};
 use super::super::balance::Idle;
-use super::super::config::{Balancer, Form, SchedConfig};
+use super::super::config::SchedConfig;
 use super::super::domains::DomId;
 use super::super::event::Why;
 use super::super::imbalance::Rule;
+use super::super::rules::{Balancer, Form};
 use super::super::shapes::Shape;
 use super::{config, Lab, MS};
 

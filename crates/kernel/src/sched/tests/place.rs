@@ -1,9 +1,9 @@
 //! Wake-ups, idle searches and exec.
 
-use super::super::config::{IdleScan, RecentCpu};
 use super::super::event::{Event, Why};
 use super::super::place::sis_prop::History;
 use super::super::rq::task::COLD;
+use super::super::rules::{IdleScan, RecentCpu};
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
 

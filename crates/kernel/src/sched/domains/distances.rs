@@ -1,0 +1,75 @@
+//! Node distances: checked, listed, classified (`sched_init_numa`, `init_numa_topology_type`).
+
+use crate::sched::error::SchedError;
+use numalab_model::machine::Machine;
+
+/// How distances relate nodes (used by NUMA balancing only).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumaTopology {
+    /// At most one remote distance.
+    Direct,
+    /// The most distant nodes have a common nearer node.
+    GluelessMesh,
+    /// They have none.
+    Backplane,
+}
+
+/// Distances between nodes that have CPUs, checked.
+pub(super) struct Distances {
+    /// Distinct values, ascending.
+    pub values: Vec<u32>,
+    /// Nodes with CPUs.
+    pub nodes: Vec<usize>,
+    /// Class for NUMA balancing.
+    pub class: NumaTopology,
+}
+
+impl Distances {
+    /// Reads and checks the distances of `machine`.
+    pub fn new(machine: &Machine) -> Result<Self, SchedError> {
+        let bad = |what: String, expected: &str| SchedError::Distances { what, expected: expected.to_string() };
+        let n = machine.node_count();
+        if machine.distance.len() != n || machine.distance.iter().any(|r| r.len() != n) {
+            return Err(bad(
+                "the distance table is not square".into(),
+                &format!("{n} rows of {n} distances, one per node"),
+            ));
+        }
+        let nodes: Vec<usize> = machine.cpu_nodes().collect();
+        let dist = |a: usize, b: usize| u32::from(machine.distance[a][b]);
+        let mut values = Vec::new();
+        for &a in &nodes {
+            for &b in &nodes {
+                if dist(a, b) < 10 {
+                    let what = format!("distance from node {} to node {} is {}", a, b, dist(a, b));
+                    return Err(bad(what, "10 (local) to 254"));
+                }
+                if a != b && dist(a, b) < dist(a, a) {
+                    let what = format!("node {b} is nearer to node {a} ({}) than node {a} itself", dist(a, b));
+                    return Err(bad(what, "the local distance to be the smallest of its row"));
+                }
+                values.push(dist(a, b));
+            }
+        }
+        values.sort_unstable();
+        values.dedup();
+        let class = classify(&nodes, &values, &dist);
+        Ok(Self { values, nodes, class })
+    }
+}
+
+fn classify(nodes: &[usize], values: &[u32], dist: &dyn Fn(usize, usize) -> u32) -> NumaTopology {
+    let max = match values.last() {
+        Some(m) if values.len() > 2 => *m,
+        _ => return NumaTopology::Direct,
+    };
+    for &a in nodes {
+        for &b in nodes {
+            if dist(a, b) >= max {
+                let between = nodes.iter().any(|&c| dist(a, c) < max && dist(b, c) < max);
+                return if between { NumaTopology::GluelessMesh } else { NumaTopology::Backplane };
+            }
+        }
+    }
+    NumaTopology::Direct
+}

@@ -1,0 +1,17 @@
+//! A domain before levels without effect are removed.
+
+use super::domain::GroupId;
+use super::flags::Flags;
+use super::level::Level;
+use crate::sched::cpuset::CpuSet;
+
+/// A domain of the complete tower; its position in the tower is its level's position in the level list.
+#[derive(Clone, Debug)]
+pub(super) struct RawDomain {
+    pub level: Level,
+    pub span: CpuSet,
+    pub mask_weight: u32,
+    pub flags: Flags,
+    pub groups: Vec<GroupId>,
+    pub imb_numa_nr: u32,
+}

@@ -1,0 +1,124 @@
+//! All towers of a machine, and the questions put to them.
+
+use super::distances::NumaTopology;
+use super::domain::{Cache, DomId, Domain, Group, GroupId, Lead};
+use crate::sched::cpuset::CpuSet;
+use crate::sched::rules::Form;
+
+/// All towers of a machine.
+#[derive(Clone, Debug)]
+pub struct Domains {
+    pub(super) cpus: usize,
+    pub(super) form: Form,
+    pub(super) ids: Vec<u32>,
+    pub(super) start: Vec<u32>,
+    pub(super) domains: Vec<Domain>,
+    pub(super) leads: Vec<Lead>,
+    pub(super) groups: Vec<Group>,
+    pub(super) records: usize,
+    pub(super) caches: Vec<Cache>,
+    pub(super) cache_of: Vec<u32>,
+    pub(super) cores: Vec<CpuSet>,
+    pub(super) core_of: Vec<u32>,
+    pub(super) nodes: Vec<CpuSet>,
+    pub(super) node_of: Vec<u32>,
+    pub(super) sd_numa: Vec<Option<DomId>>,
+    pub(super) class: NumaTopology,
+    pub(super) distance: Vec<u32>,
+    pub(super) smt: bool,
+}
+
+impl Domains {
+    /// Number of CPUs.
+    pub fn cpus(&self) -> usize {
+        self.cpus
+    }
+    /// The tower of `cpu`, bottom first; empty for an absent CPU or a one-CPU machine.
+    pub fn tower(&self, cpu: u32) -> &[Domain] {
+        self.range(cpu).and_then(|r| self.domains.get(r)).unwrap_or(&[])
+    }
+    fn range(&self, cpu: u32) -> Option<std::ops::Range<usize>> {
+        let c = cpu as usize;
+        Some(*self.start.get(c)? as usize..*self.start.get(c + 1)? as usize)
+    }
+    /// Domain indices of `cpu`, bottom first.
+    pub fn ids(&self, cpu: u32) -> std::ops::Range<DomId> {
+        self.start[cpu as usize]..self.start[cpu as usize + 1]
+    }
+    /// A domain.
+    pub fn domain(&self, id: DomId) -> &Domain {
+        &self.domains[id as usize]
+    }
+    /// Who balances for a domain's own group.
+    pub(in crate::sched) fn lead(&self, id: DomId) -> Lead {
+        self.leads[id as usize]
+    }
+    /// The next larger domain of the same CPU.
+    pub fn parent(&self, id: DomId) -> Option<DomId> {
+        (id + 1 < self.start[self.domains[id as usize].cpu as usize + 1]).then_some(id + 1)
+    }
+    /// The next smaller domain of the same CPU.
+    pub fn child(&self, id: DomId) -> Option<DomId> {
+        (id > self.start[self.domains[id as usize].cpu as usize]).then(|| id - 1)
+    }
+    /// A group.
+    pub fn group(&self, id: GroupId) -> &Group {
+        &self.groups[id as usize]
+    }
+    /// Number of domains of all CPUs.
+    pub fn domain_count(&self) -> usize {
+        self.domains.len()
+    }
+    /// Number of capacity records.
+    pub fn record_count(&self) -> usize {
+        self.records
+    }
+    /// Cache index of a CPU.
+    pub fn cache_of(&self, cpu: u32) -> u32 {
+        self.cache_of[cpu as usize]
+    }
+    /// A cache.
+    pub fn cache(&self, index: u32) -> &Cache {
+        &self.caches[index as usize]
+    }
+    /// Number of caches.
+    pub fn cache_count(&self) -> usize {
+        self.caches.len()
+    }
+    /// Whether both CPUs share the last-level cache.
+    pub fn share_cache(&self, a: u32, b: u32) -> bool {
+        self.cache_of[a as usize] == self.cache_of[b as usize]
+    }
+    /// SMT siblings of a CPU, itself included.
+    pub fn siblings(&self, cpu: u32) -> &CpuSet {
+        &self.cores[self.core_of[cpu as usize] as usize]
+    }
+    /// Whether any core has two threads.
+    pub fn has_smt(&self) -> bool {
+        self.smt
+    }
+    /// Number of nodes, memory-only ones included.
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+    /// CPUs of a node.
+    pub fn node(&self, node: u32) -> &CpuSet {
+        &self.nodes[node as usize]
+    }
+    /// Node of a CPU.
+    pub fn node_of(&self, cpu: u32) -> u32 {
+        self.node_of[cpu as usize]
+    }
+    /// Lowest NUMA domain of a CPU.
+    pub fn sd_numa(&self, cpu: u32) -> Option<DomId> {
+        self.sd_numa[cpu as usize]
+    }
+    /// Topology class.
+    pub fn class(&self) -> NumaTopology {
+        self.class
+    }
+    /// Firmware distance between nodes.
+    pub fn distance(&self, a: u32, b: u32) -> u32 {
+        self.distance[a as usize * self.nodes.len() + b as usize]
+    }
+}

@@ -1,0 +1,67 @@
+//! What an imbalance rule is asked with: the sizes of a node, the groups of a fork, the groups of a pull.
+
+/// Default tolerated imbalance while below the threshold (`NUMA_IMBALANCE_MIN`).
+pub const NUMA_IMBALANCE_MIN: i64 = 2;
+
+/// Sizes the threshold is computed from: the first domain above the shared caches and the cache below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeShape {
+    /// CPUs of a last-level cache (λ).
+    pub llc: u32,
+    /// CPUs of the first domain that is not one cache (φ, normally a node).
+    pub node: u32,
+    /// Online nodes, memory-only ones included (N).
+    pub nodes: u32,
+}
+
+/// Threshold of the first domain above the caches, and whether domains above it scale it by their size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threshold {
+    /// Value of the first domain.
+    pub base: u32,
+    /// Whether it grows with the span of the domains above.
+    pub scaled: bool,
+}
+
+/// The two groups a forked task chooses between, both with spare CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForkSides {
+    /// Tasks of the local group.
+    pub local_nr: u32,
+    /// Idle CPUs of the local group.
+    pub local_idle: u32,
+    /// Idle CPUs of the idlest other group.
+    pub idlest_idle: u32,
+    /// CPUs of the local group.
+    pub local_weight: u32,
+    /// CPUs of the local group the task may use.
+    pub local_allowed: u32,
+    /// CPUs of the domain.
+    pub span_weight: u32,
+    /// Threshold of the domain.
+    pub imb_numa_nr: u32,
+}
+
+/// The two groups of a balance pass, both with spare CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PullSides {
+    /// Tasks of the pulling group.
+    pub local_nr: u32,
+    /// CPUs of the pulling group.
+    pub local_weight: u32,
+    /// Tasks of the busiest group.
+    pub busiest_nr: u32,
+    /// CPUs of the busiest group.
+    pub busiest_weight: u32,
+    /// Threshold of the domain.
+    pub imb_numa_nr: u32,
+}
+
+/// `x` within the minimum counts as balanced while `allowed`, else it stands.
+pub(super) fn adjust_numa_imbalance(x: i64, allowed: bool) -> i64 {
+    if allowed && x <= NUMA_IMBALANCE_MIN {
+        0
+    } else {
+        x
+    }
+}

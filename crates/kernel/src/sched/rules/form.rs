@@ -1,0 +1,10 @@
+//! The generation of run queue and balancer.
+
+/// Whose rules the run queue and the balancer follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// CFS and the balancer of 6.1 (also used for 5.11 to 6.5).
+    V61,
+    /// EEVDF and the balancer of 6.12.
+    V612,
+}

@@ -1,0 +1,26 @@
+//! What a release decides, as one type per question: [`config`](super::config) resolves words to these.
+//!
+//! A rule is an enum whose variants are named after the first release that follows them; the code that asks it stands
+//! above. The NUMA imbalance rule has a folder of its own, [`imbalance`](super::imbalance).
+
+mod balancer;
+mod domain_constants;
+mod form;
+mod idle_scan;
+mod locality;
+mod newidle;
+mod nohz_kick;
+mod queue_order;
+mod recent_cpu;
+mod wake_affine;
+
+pub use balancer::Balancer;
+pub use domain_constants::DomainConstants;
+pub use form::Form;
+pub use idle_scan::IdleScan;
+pub use locality::Locality;
+pub use newidle::Newidle;
+pub use nohz_kick::NohzKick;
+pub use queue_order::QueueOrder;
+pub use recent_cpu::RecentCpu;
+pub use wake_affine::WakeAffine;
