@@ -38,7 +38,7 @@ pub enum Harness {
 }
 
 impl SimConfig {
-    /// The settings of a resolved kernel, carried out by a C program with no process in the background.
+    /// The settings of a resolved kernel, unrun_end out by a C program with no process in the background.
     ///
     /// # Errors
     /// Roles that do not work together, or a value outside its declaration, as a sentence.
@@ -60,7 +60,7 @@ impl SimConfig {
             background: 0,
         })
     }
-    /// The same carried out by another kind of program.
+    /// The same unrun_end out by another kind of program.
     pub fn with_harness(self, harness: Harness) -> Self {
         Self { harness, ..self }
     }

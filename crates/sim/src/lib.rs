@@ -2,64 +2,38 @@
 //!
 //! Problem: predict what a kernel's NUMA balancing does to a workload on a machine nobody here owns, in
 //! seconds, with the same bytes every time.
-//! Approach: [`engine`] is an event loop over CPUs; [`access`] carries out the ops of the workload against
-//! compact page tables; [`fault`] and [`scan`] call the decisions of `numalab_kernel` where the kernel
-//! does and charge what they cost; [`rates`] asks the hardware model every 4 ms how fast memory is.
+//! Folders, from the ground up; each imports only from folders before it:
+//!
+//! * [`state`]: the simulated machine at an instant, in parts: hardware, kernel, memory management, processes, CPUs.
+//! * [`record`]: logs, time series, the outcome, and the checks at the end of a run.
+//! * [`charge`]: CPU time, waits and TLB flushes.
+//! * [`mm`], [`numa`], [`numa_2012`], [`fault`]: the kernel's mechanisms. They call the decisions of `numalab_kernel` where the
+//!   kernel does, and return what that costs.
+//! * [`process`]: creation of processes and threads.
+//! * [`access`]: how tasks walk memory.
+//! * [`engine`]: the event loop over CPUs.
+//!
 //! Units: ns of model time, bytes, pages of 4 KiB.
-//! Invariants: a run is a pure function of its inputs; see `World::check` for what holds at its end.
+//! Invariants: a run is a pure function of its inputs; `record::check` holds what must be true at its end.
 
 mod access;
-mod anon_lock;
-mod asleep;
-mod autonuma;
-mod birth;
 mod charge;
 pub mod config;
-mod copies;
-mod counters;
-mod daemons;
-mod designs;
-mod dispatch;
 mod engine;
-mod event;
 mod fault;
-mod fronts;
-mod host;
-mod life;
-mod log;
-mod maps;
-mod migration;
-mod mmap_lock;
-mod moves;
-mod outcome;
-mod pace;
-mod place;
-mod policy;
-mod preempt;
+mod float;
+mod mm;
+mod numa;
+mod numa_2012;
 mod process;
-mod race;
-mod random;
-mod rates;
-mod reclaim;
-mod sample;
-mod scan;
-mod schednuma;
-mod sets;
-mod shared;
-mod spans;
-mod standstill;
-mod sweepers;
-mod sync;
-mod task;
-mod walk;
-mod why;
-mod window;
-mod zero;
+mod record;
+mod state;
 
 pub use config::{Harness, SimConfig};
-pub use log::Observers;
 pub use numalab_model::record::events::Sink;
+pub use state::log::Observers;
 
+use engine::event_loop::Engine;
 use numalab_model::machine::Machine;
 use numalab_model::record::why::Why;
 use numalab_model::record::Outcome;
@@ -156,14 +130,15 @@ pub fn observe(
     check: bool,
     observers: Observers,
 ) -> Result<Observed, SimError> {
-    let mut world = engine::World::new(machine, workload, cfg, seed, observers).map_err(SimError::Unsupported)?;
-    world.run();
+    let mut engine = Engine::new(machine, workload, cfg, seed, observers).map_err(SimError::Unsupported)?;
+    engine.run();
+    let mut sim = engine.into_simulation();
     if check {
-        world.check().map_err(SimError::Fault)?;
+        record::check::check(&sim).map_err(SimError::Fault)?;
     }
-    let why = world.finish_logs().map_err(|e| SimError::Log(e.to_string()))?;
-    let footprint = world.footprint();
-    Ok(Observed { outcome: world.outcome(), footprint, why })
+    let why = record::log::finish_logs(&mut sim).map_err(|e| SimError::Log(e.to_string()))?;
+    let footprint = record::footprint::footprint(&sim);
+    Ok(Observed { outcome: record::outcome::outcome(sim), footprint, why })
 }
 
 /// Words for the codes of a log: skips, denials, refusals, placements.

@@ -1,0 +1,292 @@
+//! How an access proceeds during a slice: which caches answer it, and what a byte costs.
+
+use crate::charge::core::{boost, sibling};
+use crate::charge::working_set::use_group;
+use crate::config::Harness;
+use crate::float::LINE_BYTES;
+use crate::process::program_pages::{touch_program, touch_stack};
+use crate::state::simulation::Simulation;
+use crate::state::working_sets::NEVER_WARM;
+use numalab_kernel::hw::cache::cyclic_hit;
+use numalab_kernel::hw::smt::{self, Sibling};
+use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
+use numalab_model::workload::{Access, Pattern};
+
+/// Enters an access if it is new, and finds out how it proceeds.
+pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access) -> AccessCost {
+    let t = &sim.tasks[task as usize];
+    let (info, fresh) = (sim.hw.working_sets.info(t.process, t.program(), t.pc), !t.entered);
+    if fresh {
+        sim.tasks[task as usize].entered = true;
+        if sim.tasks[task as usize].group != info.group {
+            use_group(sim, cpu, task, info.group);
+        }
+    }
+    // The worker looks at its clock and counters all the time, so what a scan marked of its stack and data is found at
+    // once. A program that zeroes or sums in registers calls a function now and then; its data are its regions.
+    let scans = sim.processes[sim.tasks[task as usize].process as usize].marking_scans;
+    if sim.cfg.harness == Harness::Worker && sim.tasks[task as usize].marking_scans != scans {
+        sim.tasks[task as usize].marking_scans = scans;
+        touch_program(sim, cpu, task);
+    } else if fresh {
+        touch_stack(sim, cpu, task);
+    }
+    let sibling = sibling(sim, cpu);
+    let llc = sim.cpus[cpu].llc;
+    let t = &sim.tasks[task as usize];
+    let warm = info.bit != NEVER_WARM && t.warm >> info.bit & 1 != 0;
+    let l2_bytes = sim.hw.cache.l2_share_bytes(sibling == Sibling::Working);
+    let group_bytes = sim.hw.working_sets.group_bytes(info.group);
+    let (fetched, turn_ns) = lockstep_share(sim, llc, sim.tasks[task as usize].process, info.set as usize, a);
+    let t = &mut sim.tasks[task as usize];
+    let (l2, llc) = match a.pattern {
+        _ if fetched < 1.0 || a.bypass => (0.0, 0.0),
+        // The next block is anywhere, and the span larger than what a cache would keep of it.
+        Pattern::Blocks { .. } => (0.0, 0.0),
+        Pattern::Sequential | Pattern::Strided { .. } if !warm => (0.0, 0.0),
+        Pattern::Sequential | Pattern::Strided { .. } => {
+            (cyclic_hit(group_bytes, l2_bytes), sim.hw.working_sets.loads.cyclic_hit(llc))
+        }
+        Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase | Pattern::Reuse { .. } => {
+            if fresh && !warm {
+                t.cold_lines = sim.hw.working_sets.loads.held_bytes(llc, info.set as usize) / LINE_BYTES;
+                if info.bit != NEVER_WARM {
+                    t.warm |= 1 << info.bit;
+                }
+            }
+            if let Pattern::Reuse { .. } = a.pattern {
+                // The LLC holds what the L2 does.
+                let l2 = f64::from(info.l2[usize::from(sibling == Sibling::Working)]);
+                let either = sim.hw.working_sets.loads.reuse_hit(llc, info.set as usize).max(l2);
+                (l2, (either - l2) / (1.0 - l2).max(f64::EPSILON))
+            } else {
+                let l2 = if group_bytes <= l2_bytes { 1.0 } else { l2_bytes as f64 / group_bytes as f64 };
+                (l2, sim.hw.working_sets.loads.random_hit(llc, info.set as usize))
+            }
+        }
+    };
+    let place = sim.hw.contention.place(sim.cpus[cpu].llc);
+    AccessCost {
+        kind: info.kinds.beside(sibling),
+        place,
+        span: info.span,
+        l2,
+        llc: (1.0 - l2) * llc,
+        fetched,
+        turn_ns,
+        zeros: 0.0,
+        sibling,
+        boost: boost(sim, cpu),
+    }
+}
+
+/// Threads that write one buffer in address order, begun together on one LLC, stay in step: whoever is behind finds
+/// lines in the cache and catches up, and there a line goes from core to core, written by each. So one of them
+/// fetches it from memory, and all wait for that and for their turn. Returns the share of the lines that a thread
+/// fetches, and the wait per line. Measured with two threads: docs/workloads.md, "Threads that write one buffer". As long
+/// as pages are missing the faults of whoever leads decide, and nobody is held to be in step.
+pub(crate) fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
+    let (Some(transfer_ns), Pattern::Sequential) = (sim.machine.cache.transfer_ns, a.pattern) else {
+        return (1.0, 0.0);
+    };
+    let (threads, cores) = sim.hw.working_sets.loads.users(llc, set);
+    let p = &sim.processes[process as usize];
+    let rss_pages = p.space.vma(p.region_vma[a.span.region as usize] as usize).rss_pages();
+    let missing = rss_pages * PAGE_BYTES < a.span.len_bytes;
+    if a.write == 0.0 || a.bypass || threads < 2 || missing || sim.hw.working_sets.loads.fits(llc) {
+        return (1.0, 0.0);
+    }
+    let turns = if cores > 1 { f64::from(cores) } else { 0.0 };
+    (1.0 / f64::from(threads), a.write * turns * transfer_ns)
+}
+
+/// What a sweep costs apart from where its pages lie, which stays the same for a slice.
+pub(crate) fn sweep_costs(sim: &Simulation<'_>, pace: &AccessCost, a: &Access) -> SweepCosts {
+    // A line that is written is fetched before and written back later, from memory or the LLC alike; not by a fill that
+    // goes past the caches.
+    let traffic = if a.bypass { 1.0 } else { sim.machine.cache.lines_of_write(a.write) };
+    let share = smt::stream_share(pace.sibling);
+    let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);
+    SweepCosts {
+        missing: pace.missing() * traffic,
+        fetched: pace.fetched,
+        cached: pace.llc * traffic / (sim.hw.cache.llc_gbps * share)
+            + pace.l2 / (sim.hw.cache.l2_gbps * share)
+            + pace.turn_ns / LINE_BYTES as f64,
+        zeros: 1.0 / (sim.hw.cache.l2_gbps * share),
+        alone,
+        longest: alone / smt::speed(0.0, pace.sibling),
+        sibling: pace.sibling,
+    }
+}
+
+/// How an access proceeds during a slice.
+#[derive(Clone, Copy, Debug)]
+pub struct AccessCost {
+    /// Kind of traffic.
+    pub kind: usize,
+    /// Where its requests enter the memory system.
+    pub place: usize,
+    /// Number of its span, if accessed at random.
+    pub span: u32,
+    /// Share of its lines found in the L2.
+    pub l2: f64,
+    /// Share found in the LLC.
+    pub llc: f64,
+    /// Share of its misses that it fetches itself; the others are handed on by threads that sweep along.
+    pub fetched: f64,
+    /// Time per line until it is this core's turn to write it, ns.
+    pub turn_ns: f64,
+    /// Share of the mapped pages that show zeros (random accesses).
+    pub zeros: f64,
+    /// What the other hardware thread does.
+    pub sibling: Sibling,
+    /// Clock of the core relative to the sustained one.
+    pub boost: f64,
+}
+
+impl AccessCost {
+    /// Share of its lines that come from memory.
+    pub fn missing(&self) -> f64 {
+        1.0 - self.l2 - self.llc
+    }
+}
+
+/// What a sweep meets next in the chunk that it is in.
+#[derive(Clone, Copy, Debug)]
+pub struct SweepAhead {
+    /// The chunk.
+    pub chunk: usize,
+    /// Where it begins, a virtual address.
+    pub base: u64,
+    /// First page ahead, counted in the chunk.
+    pub lo: usize,
+    /// Next page that faults, if one does before the run or the chunk ends.
+    pub fault: Option<usize>,
+    /// Up to where nothing faults, a virtual address.
+    pub clear: u64,
+}
+
+impl SweepAhead {
+    /// From `addr` on, of a run of `left` bytes; `passed` may be accessed this once.
+    #[inline]
+    pub fn of(vma: &Vma, addr: u64, left: u64, write: bool, passed: Option<usize>) -> Self {
+        let chunk = vma.chunk_of(addr);
+        let base = vma.chunk_base(chunk);
+        let stop = (base + CHUNK_BYTES).min(addr + left);
+        let lo = ((addr - base) / PAGE_BYTES) as usize;
+        let hi = (stop - base).div_ceil(PAGE_BYTES) as usize;
+        let mut fault = vma.next_fault(chunk, lo, hi, write);
+        if fault.is_some() && fault == passed {
+            fault = vma.next_fault(chunk, lo + 1, hi, write);
+        }
+        let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
+        Self { chunk, base, lo, fault, clear }
+    }
+}
+
+/// What a sweep costs apart from where its pages lie.
+#[derive(Clone, Copy, Debug)]
+pub struct SweepCosts {
+    /// Bytes of memory traffic per byte swept.
+    pub missing: f64,
+    /// Share of that which the thread fetches itself.
+    pub fetched: f64,
+    /// Time per byte on what the caches hold, ns.
+    pub cached: f64,
+    /// The same where there is no page, ns: such entries show zeros, which the L2 holds.
+    pub zeros: f64,
+    /// Computing per byte with the core alone, and beside the sibling without any wait, ns.
+    pub alone: f64,
+    /// The latter.
+    pub longest: f64,
+    /// What the other hardware thread does.
+    pub sibling: Sibling,
+}
+
+/// Times of a sweep over pages that lie in one way.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Time per byte, ns.
+    pub per_byte: f64,
+    /// The part of it spent on memory, for lines that it fetches itself.
+    pub memory: f64,
+    /// What `AccessRates::ns_of_pages` says of the pages.
+    pub of_pages: f64,
+}
+
+impl SweepCosts {
+    /// Times over `present` pages of which `ns_of_pages` is `of_pages`; over zeros if none is present.
+    #[inline]
+    pub fn times(&self, of_pages: f64, present: u16) -> Times {
+        let (memory, waiting) = if present == 0 {
+            (0.0, self.zeros)
+        } else {
+            let memory = self.missing * (of_pages / f64::from(present));
+            (memory, memory + self.cached)
+        };
+        // Computing is never slower than without a wait: usually memory alone decides.
+        if waiting >= self.longest {
+            return Times { per_byte: waiting, memory: memory * self.fetched, of_pages };
+        }
+        let stalled = smt::memory_share(self.alone, (waiting - self.alone).max(0.0));
+        let per_byte = waiting.max(self.alone / smt::speed(stalled, self.sibling));
+        Times { per_byte, memory: memory * self.fetched, of_pages }
+    }
+}
+
+/// Times of the last chunk that lay on one node, which are those of the next one there: nothing that they depend on
+/// changes inside a slice, and most chunks lie on one node.
+#[derive(Clone, Copy, Debug)]
+pub struct LastChunkTimes {
+    /// Its node and pages.
+    chunk: (usize, u16),
+    times: Times,
+}
+
+impl LastChunkTimes {
+    /// Of no chunk yet.
+    pub const NONE: Self = Self { chunk: (0, u16::MAX), times: Times { per_byte: 0.0, memory: 0.0, of_pages: 0.0 } };
+    /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known, and the node that all
+    /// of them lie on, if one does.
+    #[inline]
+    pub fn or_else(
+        &mut self,
+        counts: &[u16],
+        present: u16,
+        f: impl FnOnce(&[u16], u16) -> Times,
+    ) -> (Times, Option<usize>) {
+        let (node, pages) = self.chunk;
+        if pages == present && counts[node] == present {
+            return (self.times, Some(node));
+        }
+        let times = f(counts, present);
+        let node = counts.iter().position(|&c| c == present);
+        if let Some(node) = node {
+            *self = Self { chunk: (node, present), times };
+        }
+        (times, node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The short way is the long way wherever it is taken.
+    #[test]
+    fn memory_alone_decides_from_the_longest_time_of_computing_on() {
+        for sibling in [Sibling::Idle, Sibling::Spinning, Sibling::Working] {
+            let alone = 0.3;
+            let longest = alone / smt::speed(0.0, sibling);
+            for step in 0..2000u32 {
+                let of_pages = f64::from(step) * 0.001;
+                let c = SweepCosts { missing: 1.0, fetched: 1.0, cached: 0.01, zeros: 0.02, alone, longest, sibling };
+                let waiting = of_pages / 3.0 + 0.01;
+                let stalled = smt::memory_share(alone, (waiting - alone).max(0.0));
+                let want = waiting.max(alone / smt::speed(stalled, sibling));
+                assert_eq!(c.times(of_pages, 3).per_byte, want, "{sibling:?} {step}");
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! How tasks use memory and compute: one file per way of walking memory, and what it costs.
+
+pub(crate) mod access_cost;
+pub(crate) mod compute;
+pub(crate) mod page_walk;
+pub(crate) mod progress;
+pub(crate) mod random;
+pub(crate) mod stride;
+pub(crate) mod sweep;

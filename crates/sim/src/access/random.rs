@@ -1,0 +1,193 @@
+//! Random accesses: how long they take, and which of them fault.
+
+use crate::access::access_cost::{access_cost, AccessCost};
+use crate::access::page_walk::mean_walk;
+use crate::access::progress::{finish_step, lookahead_ns};
+use crate::charge::blocking::is_blocked;
+use crate::charge::time::charge_part;
+use crate::fault::handle_fault::handle_mm_fault;
+use crate::state::contention::EPOCH_NS;
+use crate::state::cpu::Pending;
+use crate::state::simulation::Simulation;
+use crate::state::step::{FaultEnd, Step};
+use numalab_kernel::hw::smt;
+use numalab_kernel::hw::tlb::Walk;
+use numalab_kernel::mm::PAGE_BYTES;
+use numalab_model::workload::{Access, Pattern};
+
+/// No access is shorter than this, ns.
+const SHORTEST_NS: f64 = 0.1;
+
+/// The pages that `len_bytes` from `start` on lie in: first address, and that behind them.
+fn whole_pages(start: u64, len_bytes: u64) -> (u64, u64) {
+    (start / PAGE_BYTES * PAGE_BYTES, (start + len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES)
+}
+
+/// Random accesses: the number of accesses to the next pending page is pending_access from its geometric
+/// distribution, so that accesses without a fault cost nothing to simulate.
+pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
+    let mut pace = access_cost(sim, cpu, task, a);
+    let process = sim.tasks[task as usize].process as usize;
+    let id = sim.processes[process].region_vma[a.span.region as usize] as usize;
+    let (write, started) = (a.write > 0.0, *clock);
+    let mut done = sim.tasks[task as usize].done;
+    let (mut kernel_ns, mut out) = (0, Step::Go);
+    let vma = sim.processes[process].space.vma(id);
+    let (from, to) = whole_pages(vma.start + a.span.offset_bytes, a.span.len_bytes);
+    let pages = (to - from) / PAGE_BYTES;
+    let walk = random_walk(sim, cpu, task, a.pattern, to - from, vma.huge_share());
+    let uses = sim.processes[process].space.vma_mut(id).random_use(from, to);
+    let limit = lookahead_ns(sim, process, end);
+    let mut pending_access = sim.tasks[task as usize].pending_access.take();
+    while *clock < limit && done < a.accesses && !is_blocked(sim, task) {
+        if let Some(again) = pending_access.take() {
+            done += 1;
+            if let Some(stop) = random_fault(sim, cpu, task, id, again, pace.span, clock, &mut kernel_ns) {
+                done -= 1;
+                out = stop;
+                break;
+            }
+            continue;
+        }
+        let vma = sim.processes[process].space.vma(id);
+        sim.pending_counts.look(pace.span, vma, from, to, sim.now_ns, EPOCH_NS);
+        let pending = sim.pending_counts.pending(pace.span, write);
+        pace.zeros = sim.pending_counts.zero_share(pace.span);
+        let times = random_ns(sim, &pace, a, sim.pending_counts.on_node(pace.span), vma.tables_on_node(), walk);
+        let cold = sim.tasks[task as usize].cold_lines;
+        let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
+        let room = (((limit - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
+        let to_fault = if pending == 0 { u64::MAX } else { sim.rng.geometric(pending as f64 / pages as f64) };
+        let n = to_fault.min(room).min(a.accesses - done);
+        done += n;
+        let ns = n as f64 * per_access;
+        sim.tasks[task as usize].cold_lines -= n.min(cold);
+        let on_node = sim.pending_counts.on_node(pace.span);
+        sim.hw.contention.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.line);
+        if times.table > 0.0 {
+            sim.hw.contention.occupy_pages(pace.kind, pace.place, vma.tables_on_node(), n as f64 * times.table);
+        }
+        sim.processes[process].space.vma_mut(id).touch_random(uses, n);
+        *clock += (ns + 0.5) as u64;
+        if n < to_fault {
+            continue;
+        }
+        let vma = sim.processes[process].space.vma(id);
+        let Some((chunk, page)) = sim.pending_counts.draw(pace.span, vma, (from, to), write, &mut sim.rng) else {
+            continue;
+        };
+        // Where only stores fault, a read goes on.
+        let store = write && (a.write >= 1.0 || sim.rng.unit() < a.write);
+        if !store && !vma.is_pending(chunk, page, false) {
+            continue;
+        }
+        let access = (chunk, page, store);
+        if let Some(stop) = random_fault(sim, cpu, task, id, access, pace.span, clock, &mut kernel_ns) {
+            done -= 1;
+            out = stop;
+            break;
+        }
+    }
+    if out == Step::Go && *clock >= limit && limit < end {
+        out = Step::Stop(Pending::Resume);
+    }
+    finish_step(sim, task, a, done, a.accesses);
+    charge_part(sim, task, *clock - started, kernel_ns);
+    out
+}
+
+/// Page walk of a random access to `bytes` of memory of which `huge_share` is in huge pages.
+pub(crate) fn random_walk(
+    sim: &Simulation<'_>,
+    cpu: usize,
+    task: u32,
+    pattern: Pattern,
+    bytes: u64,
+    huge_share: f64,
+) -> Walk {
+    let t = &sim.tasks[task as usize];
+    let set = sim.hw.working_sets.info(t.process, t.program(), t.pc).set;
+    let llc_share = sim.hw.working_sets.loads.held_bytes(sim.cpus[cpu].llc, set as usize);
+    let alpha = if let Pattern::Reuse { alpha } = pattern { alpha } else { 0.0 };
+    mean_walk(&sim.hw.tlb, bytes, huge_share, llc_share, alpha)
+}
+
+/// The fault of a random access, and the one after it: a store that has come to a marked page, or waited for one, may
+/// find the entry read-only. If a fault ends the step, the access comes again, to the same page.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn random_fault(
+    sim: &mut Simulation<'_>,
+    cpu: usize,
+    task: u32,
+    id: usize,
+    (chunk, page, write): (usize, usize, bool),
+    span: u32,
+    clock: &mut u64,
+    kernel_ns: &mut u64,
+) -> Option<Step> {
+    let process = sim.tasks[task as usize].process as usize;
+    loop {
+        let before = sim.processes[process].space.vma(id).pending_of_chunk(chunk);
+        let (ns, fate) = handle_mm_fault(sim, cpu, task, id, chunk, page, write, *clock);
+        *kernel_ns += ns;
+        *clock += ns;
+        if let Some(stop) = fate.stops() {
+            sim.tasks[task as usize].pending_access = Some((chunk, page, write));
+            return Some(stop);
+        }
+        if fate != FaultEnd::Go {
+            return None;
+        }
+        let vma = sim.processes[process].space.vma(id);
+        sim.pending_counts.resolved(span, &before.less(&vma.pending_of_chunk(chunk)));
+        if !vma.is_pending(chunk, page, write) {
+            return None;
+        }
+    }
+}
+
+/// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.
+pub(crate) fn random_ns(
+    sim: &Simulation<'_>,
+    pace: &AccessCost,
+    a: &Access,
+    on_node: &[u64],
+    tables: &[u64],
+    walk: Walk,
+) -> RandomTimes {
+    let in_flight =
+        if matches!(a.pattern, Pattern::Chase | Pattern::Reuse { .. }) { 1.0 } else { sim.machine.stream.lines_random };
+    let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
+    let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
+    let line = sim.hw.contention.latency_ns(pace.kind, pace.place, on_node);
+    let table = if walk.leaf_miss > 0.0 {
+        walk.leaf_miss * sim.hw.contention.latency_ns(pace.kind, pace.place, tables)
+    } else {
+        0.0
+    };
+    // The page of zeros is in the first-level cache of whoever reads it.
+    let own = 1.0 - pace.zeros;
+    let walked = (walk.fixed_ns + table) * slower;
+    let missed = (line + sim.hw.tlb.overhead_ns()) * slower;
+    let cached = (pace.llc * sim.hw.cache.llc_ns + pace.l2 * sim.hw.cache.l2_ns) * slower;
+    let floor = |ns: f64| ns.max(SHORTEST_NS);
+    RandomTimes {
+        cold: floor(own * missed + walked + compute),
+        warm: floor(own * (pace.missing() * missed + cached) + walked + compute),
+        line: own * line / in_flight,
+        table: table / in_flight,
+    }
+}
+
+/// Times of a random access, ns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RandomTimes {
+    /// Every line from memory.
+    cold: f64,
+    /// Caches loaded.
+    warm: f64,
+    /// How long a miss occupies memory. The overhead around it, and what a busy sibling takes, ask nothing of it.
+    line: f64,
+    /// The same for lines of page tables.
+    table: f64,
+}

@@ -1,0 +1,47 @@
+//! What the CPUs share: hardware threads of a core, clock rates, lines that go from cache to cache.
+
+use crate::state::simulation::Simulation;
+use crate::state::task::Activity;
+use numalab_kernel::hw::smt::{stream_share, Sibling};
+
+/// What the other hardware threads of the core do.
+pub(crate) fn sibling(sim: &Simulation<'_>, cpu: usize) -> Sibling {
+    let mut out = Sibling::Idle;
+    for &s in &sim.cpus[cpu].siblings {
+        match sim.cpus[s as usize].task.map(|t| sim.tasks[t as usize].activity) {
+            None => {}
+            Some(Activity::Spinning { .. }) if out == Sibling::Idle => out = Sibling::Spinning,
+            Some(Activity::Spinning { .. }) => {}
+            Some(_) => out = Sibling::Working,
+        }
+    }
+    out
+}
+
+/// Clock of a CPU relative to the sustained one.
+pub(crate) fn boost(sim: &Simulation<'_>, cpu: usize) -> f64 {
+    sim.hw.boost.speed(sim.hw.busy_cores[sim.machine.cpus[cpu].socket] as usize)
+}
+
+/// Lines that a receiver reads one after the other before it can go on: queue, descriptor, lock, head (estimate).
+const MESSAGE_LINES: f64 = 10.0;
+
+/// What it costs CPU `to` to read a message that CPU `from` has just written: lines that are dirty in another cache
+/// come from there, which takes about as long as from that node's memory.
+pub(crate) fn message_ns(sim: &Simulation<'_>, from: usize, to: usize) -> u64 {
+    let (from, to) = (&sim.cpus[from], &sim.cpus[to]);
+    if from.llc == to.llc {
+        return 0;
+    }
+    (MESSAGE_LINES * sim.machine.latency_ns[to.node][from.node]) as u64
+}
+
+/// How much longer than on the idle machine a copy by `cpu` from memory of node `from` to memory of node `to` takes: it
+/// reads the one and writes the other, and goes as fast as the slower of them lets it, with the lines in flight that a
+/// stream beside the core's other thread has (machines.md section 7).
+pub(crate) fn copy_slowdown(sim: &Simulation<'_>, cpu: usize, from: usize, to: usize) -> f64 {
+    let here = sim.cpus[cpu].node;
+    let leg = |memory| sim.hw.costs.copy_4k_ns(here, memory, sim.hw.contention.latency_factor(here, memory));
+    let slower = (leg(from).max(leg(to)) / sim.hw.costs.copy_4k_ns(from, to, 1.0)).max(1.0);
+    slower / stream_share(sibling(sim, cpu))
+}

@@ -1,0 +1,8 @@
+//! Who pays: CPU time, waits, TLB flushes, and what tasks that share a core or a cache take from each other.
+
+pub(crate) mod blocking;
+pub(crate) mod core;
+pub(crate) mod rewind;
+pub(crate) mod time;
+pub(crate) mod tlb_flush;
+pub(crate) mod working_set;

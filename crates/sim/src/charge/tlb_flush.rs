@@ -1,0 +1,42 @@
+//! TLB flushes: what they cost the CPU that sends them, and the CPUs that they interrupt.
+
+use crate::state::simulation::Simulation;
+
+/// Loss by shoot-downs that this task's CPU has not paid for yet.
+pub(crate) fn take_flush_debt(sim: &mut Simulation<'_>, task: u32) -> u64 {
+    let t = &mut sim.tasks[task as usize];
+    let p = &sim.processes[t.process as usize];
+    let debt = p.flush_debt_ns - t.flush_paid_ns;
+    t.flush_paid_ns = p.flush_debt_ns;
+    debt
+}
+
+/// Sends a shoot-down for `pages` base pages to every other CPU that runs this process; returns the
+/// initiator's time.
+pub(crate) fn shoot_down(sim: &mut Simulation<'_>, cpu: usize, task: u32, pages: u64) -> u64 {
+    let t = &mut sim.tasks[task as usize];
+    let p = &mut sim.processes[t.process as usize];
+    let node = sim.cpus[cpu].node;
+    sim.hw.flush_targets.copy_from_slice(&p.running_on_node);
+    sim.hw.flush_targets[node] -= 1;
+    let s = sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(node, &sim.hw.flush_targets), pages);
+    if s.targets > 0 {
+        p.flush_debt_ns += s.target_ns as u64;
+        t.flush_paid_ns += s.target_ns as u64;
+        sim.kernel.vm.nr_tlb_remote_flush += 1;
+        sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
+    }
+    s.initiator_ns as u64
+}
+
+/// A kernel thread flushes the TLBs of the CPUs that run a process; returns its time.
+pub(crate) fn flush_from_daemon(sim: &mut Simulation<'_>, process: usize, pages: u64) -> u64 {
+    let p = &mut sim.processes[process];
+    let s = sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(0, &p.running_on_node), pages);
+    if s.targets > 0 {
+        p.flush_debt_ns += s.target_ns as u64;
+        sim.kernel.vm.nr_tlb_remote_flush += 1;
+        sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
+    }
+    s.initiator_ns as u64
+}

@@ -1,0 +1,52 @@
+//! Which working set runs on which LLC: kept up to date as tasks come to CPUs, leave them, and enter loops.
+
+use crate::state::simulation::Simulation;
+use crate::state::working_sets::NO_GROUP;
+
+/// A CPU has become busy or idle: so has its core if no sibling is busy.
+pub(crate) fn count_core(sim: &mut Simulation<'_>, cpu: usize, busy: bool) {
+    let c = &sim.cpus[cpu];
+    if c.siblings.iter().any(|&s| sim.cpus[s as usize].task.is_some()) {
+        return;
+    }
+    let cores = &mut sim.hw.busy_cores[sim.machine.cpus[cpu].socket];
+    *cores = if busy { *cores + 1 } else { *cores - 1 };
+}
+
+pub(crate) fn leave_cpu(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
+    let (node, llc) = (sim.cpus[cpu].node, sim.cpus[cpu].llc);
+    let t = &sim.tasks[task as usize];
+    sim.processes[t.process as usize].running_on_node[node] -= 1;
+    let group = std::mem::replace(&mut sim.cpus[cpu].group, NO_GROUP);
+    sim.hw.working_sets.leave(llc, group, is_alone_in(sim, cpu, group));
+}
+
+/// Whether no sibling of `cpu` runs a task inside the loop of `group`.
+pub(crate) fn is_alone_in(sim: &Simulation<'_>, cpu: usize, group: u32) -> bool {
+    sim.cpus[cpu].siblings.iter().all(|&s| sim.cpus[s as usize].group != group)
+}
+
+pub(crate) fn enter_cpu(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
+    let (node, llc) = (sim.cpus[cpu].node, sim.cpus[cpu].llc);
+    let t = &mut sim.tasks[task as usize];
+    let p = &mut sim.processes[t.process as usize];
+    p.running_on_node[node] += 1;
+    t.flush_paid_ns = p.flush_debt_ns;
+    if t.llc != llc as u32 {
+        t.llc = llc as u32;
+        t.warm = 0;
+        t.cold_lines = 0;
+    }
+    let group = t.group;
+    sim.cpus[cpu].group = group;
+    sim.hw.working_sets.enter(llc, group, is_alone_in(sim, cpu, group));
+}
+
+/// The task running on `cpu` goes on to another working set.
+pub(crate) fn use_group(sim: &mut Simulation<'_>, cpu: usize, task: u32, group: u32) {
+    let c = &mut sim.cpus[cpu];
+    let (llc, old) = (c.llc, std::mem::replace(&mut c.group, group));
+    sim.tasks[task as usize].group = group;
+    sim.hw.working_sets.leave(llc, old, is_alone_in(sim, cpu, old));
+    sim.hw.working_sets.enter(llc, group, is_alone_in(sim, cpu, group));
+}

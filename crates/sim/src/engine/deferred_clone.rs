@@ -1,0 +1,49 @@
+//! Threads that are created late: by the message they start with.
+//!
+//! A further thread whose first op takes a message does not exist until the message is sent. The sender creates it, as a program
+//! does that starts threads when there is work for them. Where it starts is the fork placement of that moment, with the sender's
+//! CPU as the parent's.
+
+use crate::engine::event_loop::Engine;
+use crate::process::fork::clone_thread;
+use numalab_model::workload::Op;
+use std::collections::VecDeque;
+
+/// Threads not yet created, by the channel whose message creates them.
+#[derive(Debug)]
+pub struct DeferredClones(pub(crate) Vec<VecDeque<(u32, u32)>>);
+
+impl DeferredClones {
+    /// None, for a workload with so many channels.
+    pub fn new(channels: u32) -> Self {
+        Self((0..channels).map(|_| VecDeque::new()).collect())
+    }
+}
+
+impl Engine<'_> {
+    /// If the thread starts with a message, notes that the message creates it.
+    pub(crate) fn defer_clone(&mut self, process: usize, thread: usize) -> bool {
+        let ops = &self.sim.workload.processes[process].threads[thread].ops;
+        let Some(Op::Wait { channel }) = ops.first() else { return false };
+        self.deferred_clones.0[*channel as usize].push_back((process as u32, thread as u32));
+        // Others wait for it before its process ends.
+        self.sim.processes[process].live_threads += 1;
+        true
+    }
+
+    /// End of a slice at a signal that creates a thread.
+    pub(crate) fn clone_deferred(&mut self, cpu: usize) {
+        let Some(task) = self.sim.cpus[cpu].task else { return };
+        let t = &self.sim.tasks[task as usize];
+        let Some(Op::Signal { channel }) = t.ops.get(t.pc) else { return };
+        let born = self.deferred_clones.0[*channel as usize].pop_front();
+        self.sim.tasks[task as usize].advance();
+        let Some((process, thread)) = born else { return };
+        self.sim.processes[process as usize].live_threads -= 1;
+        clone_thread(&mut self.sim, cpu, task, process as usize, thread as usize);
+        // Its first op has taken the message already.
+        if let Some(new) = self.sim.tasks.last_mut() {
+            new.advance();
+        }
+    }
+}

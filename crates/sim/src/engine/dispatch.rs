@@ -1,0 +1,131 @@
+//! What a CPU runs: the next task is picked, switched to, and given a slice that ends at the next tick or earlier.
+
+use crate::charge::blocking::{fall_asleep_blocked, is_blocked};
+use crate::charge::time::charge_system;
+use crate::charge::tlb_flush::take_flush_debt;
+use crate::charge::working_set::{count_core, enter_cpu, leave_cpu};
+use crate::engine::event_loop::Engine;
+use crate::numa::scan::task_numa_work;
+use crate::numa_2012::schednuma_copy::end_copy_of;
+use crate::numa_2012::schednuma_scan::schednuma_scan;
+use crate::record::log::log_switch;
+use crate::state::cpu::Pending;
+use crate::state::step::Step;
+
+impl Engine<'_> {
+    /// Picks the next task of a CPU and plans its slice.
+    pub(crate) fn dispatch(&mut self, cpu: usize) {
+        let now = self.sim.now_ns;
+        let id = cpu as u32;
+        if self.sim.kernel.sched.need_resched(id) || self.sim.kernel.sched.current(id).is_none() {
+            let next = self.sim.kernel.sched.pick_next(id, now, &self.sim.kernel.numa);
+            self.after_sched();
+            self.switch(cpu, next);
+            if let Some(ns) = self.sim.kernel.sched.looks_ns(id) {
+                return self.plan(cpu, now + ns, Pending::Search);
+            }
+        } else if self.sim.cpus[cpu].task != self.sim.kernel.sched.current(id) {
+            let next = self.sim.kernel.sched.current(id);
+            self.switch(cpu, next);
+        }
+        let Some(task) = self.sim.cpus[cpu].task else {
+            if self.sim.cpus[cpu].pending != Pending::None {
+                return;
+            }
+            self.sim.cpus[cpu].pending = Pending::None;
+            self.arm_idle_tick(cpu);
+            return;
+        };
+        let t = &self.sim.tasks[task as usize];
+        let owes = t.unrun_ns > 0 || t.unrun_end.is_some();
+        let (at, pending) = if owes { self.run_unrun(cpu, task) } else { self.slice(cpu, task) };
+        self.sim.tasks[task as usize].planned_until_ns = at;
+        // What is waited for is not in the books before it has passed.
+        let at = if pending == Pending::Spin { self.next_tick(cpu) } else { at };
+        self.plan(cpu, at, pending);
+    }
+
+    pub(crate) fn switch(&mut self, cpu: usize, next: Option<u32>) {
+        let prev = self.sim.cpus[cpu].task;
+        if prev == next {
+            return;
+        }
+        if let Some(p) = prev {
+            leave_cpu(&mut self.sim, cpu, p);
+        }
+        self.sim.cpus[cpu].task = next;
+        for task in [prev, next].into_iter().flatten() {
+            self.sim.sweep_positions.planned(task);
+        }
+        log_switch(&mut self.sim, cpu, prev, next);
+        if prev.is_none() || next.is_none() {
+            count_core(&mut self.sim, cpu, next.is_some());
+        }
+        if let Some(n) = next {
+            let same = prev.is_some_and(|p| self.sim.tasks[p as usize].process == self.sim.tasks[n as usize].process);
+            let c = &mut self.sim.cpus[cpu];
+            c.debt_ns += self.sim.hw.costs.switch_ns(same) as u64;
+            c.debt_ns += std::mem::take(&mut c.busy_until_ns).saturating_sub(self.sim.now_ns).min(c.busy_stretch_ns);
+            enter_cpu(&mut self.sim, cpu, n);
+        }
+    }
+
+    /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
+    pub(crate) fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
+        let end = self.next_tick(cpu);
+        if self.sim.mm.shared_migration_until_ns > 0 {
+            self.sim.tasks[task as usize].planned_sweep = None;
+        }
+        let mut clock = self.sim.now_ns;
+        let debt = std::mem::take(&mut self.sim.cpus[cpu].debt_ns) + take_flush_debt(&mut self.sim, task);
+        clock += debt;
+        charge_system(&mut self.sim, task, debt);
+        end_copy_of(&mut self.sim, task);
+        if is_blocked(&self.sim, task) {
+            return (clock, fall_asleep_blocked(&mut self.sim, task, clock));
+        }
+        if clock < end && self.sim.kernel.numa_2012.take_queued(task) {
+            clock += schednuma_scan(&mut self.sim, cpu, task, clock);
+            if is_blocked(&self.sim, task) {
+                return (clock, fall_asleep_blocked(&mut self.sim, task, clock));
+            }
+        }
+        if clock < end && self.sim.kernel.numa.tasks[task as usize].work_queued {
+            clock += task_numa_work(&mut self.sim, cpu, task, clock, end);
+        }
+        loop {
+            if clock >= end {
+                return (clock, Pending::Tick);
+            }
+            match self.step(cpu, task, &mut clock, end) {
+                Step::Go => {}
+                Step::Stop(pending) => {
+                    return (clock, pending);
+                }
+            }
+            if !self.sim.task_migrations.decided.is_empty() {
+                let own = self.sim.task_migrations.decided.iter().any(|m| m.task == task);
+                self.sim.task_migrations.due.append(&mut self.sim.task_migrations.decided);
+                if own {
+                    return (clock, Pending::Moves);
+                }
+            }
+            if is_blocked(&self.sim, task) {
+                return (clock, fall_asleep_blocked(&mut self.sim, task, clock));
+            }
+        }
+    }
+
+    /// Next tick of a CPU strictly after now; CPUs tick at staggered offsets.
+    pub(crate) fn next_tick(&mut self, cpu: usize) -> u64 {
+        let last = self.sim.cpus[cpu].next_tick_ns;
+        if last <= self.sim.now_ns {
+            // Mostly the next one follows the last, and a division costs more than the rest of a slice's planning.
+            let next = last + self.sim.cfg.jiffy_ns();
+            let follows = last > 0 && next > self.sim.now_ns;
+            self.sim.cpus[cpu].next_tick_ns =
+                if follows { next } else { self.sim.kernel.sched.tick_at_or_after(cpu as u32, self.sim.now_ns + 1) };
+        }
+        self.sim.cpus[cpu].next_tick_ns
+    }
+}

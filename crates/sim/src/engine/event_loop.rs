@@ -1,0 +1,285 @@
+//! The event loop: CPUs run slices of their current task from one planned instant to the next.
+//!
+//! A CPU's *slice* ends at its next tick, or earlier when its task blocks, ends, forks, is moved or preempted.
+//! What the task does to memory inside a slice happens when the slice is planned (at most one tick
+//! early); everything that touches the scheduler happens at the planned end, in global time order.
+
+use crate::charge::core::message_ns;
+use crate::config::{Harness, SimConfig};
+use crate::engine::barrier::{Barrier, Channel, Waiter};
+use crate::engine::deferred_clone::DeferredClones;
+use crate::engine::standstill::Standstill;
+use crate::mm::kswapd::memory_daemons;
+use crate::numa::shared_page_migration::migration_phase;
+use crate::numa::task_migration::apply_due_migrations;
+use crate::numa_2012::hooks::{daemon, start_daemons};
+use crate::record::log::log_moved;
+use crate::record::samples::{sample, sample_now};
+use crate::state::contention::EPOCH_NS;
+use crate::state::cpu::Pending;
+use crate::state::effects::Effect;
+use crate::state::event_queue::{Event, EventQueue};
+use crate::state::log::Observers;
+use crate::state::simulation::Simulation;
+use crate::state::task::{Activity, NOBODY};
+use numalab_kernel::sched::{Event as SchedEvent, Why as SchedWhy};
+use numalab_model::machine::Machine;
+use numalab_model::record::Status;
+use numalab_model::workload::Workload;
+
+/// A run: the simulated machine, the queue of what happens next, and what threads wait for.
+pub struct Engine<'a> {
+    pub(crate) sim: Simulation<'a>,
+    pub(crate) queue: EventQueue,
+    pub(crate) barriers: Vec<Barrier>,
+    pub(crate) channels: Vec<Channel>,
+    /// Threads that a message will create.
+    pub(crate) deferred_clones: DeferredClones,
+    /// Scratch: tasks that an open barrier releases.
+    pub(crate) released: Vec<Waiter>,
+    /// Processes that keep the run alive.
+    pub(crate) live_processes: usize,
+    /// Scratch: reports of the scheduler.
+    sched_events: Vec<SchedEvent>,
+    /// Scratch: effects on their way.
+    effects: Vec<Effect>,
+}
+
+impl<'a> Engine<'a> {
+    /// A run at time 0 with the first process about to be started.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn new(
+        machine: &'a Machine,
+        workload: &'a Workload,
+        cfg: &'a SimConfig,
+        seed: u64,
+        observers: Observers,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            sim: Simulation::new(machine, workload, cfg, seed, observers)?,
+            queue: EventQueue::default(),
+            barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
+            channels: Channel::all(workload),
+            deferred_clones: DeferredClones::new(workload.channels),
+            released: Vec::new(),
+            live_processes: workload.processes.len().saturating_sub(cfg.background),
+            sched_events: Vec::new(),
+            effects: Vec::new(),
+        })
+    }
+
+    /// The simulated machine after the run.
+    pub fn into_simulation(self) -> Simulation<'a> {
+        self.sim
+    }
+
+    /// Carries out what mechanisms have noted since the last call, in their order.
+    #[inline]
+    pub(crate) fn carry_out_effects(&mut self) {
+        if self.sim.effects.is_empty() {
+            return;
+        }
+        let mut effects = std::mem::take(&mut self.effects);
+        self.sim.effects.swap(&mut effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::At(at_ns, event) => self.queue.push(at_ns, event),
+                Effect::Plan { cpu, at_ns, pending } => self.plan(cpu, at_ns, pending),
+            }
+        }
+        self.effects = effects;
+    }
+
+    /// Runs to the end of the workload, its limit, or a failure.
+    pub fn run(&mut self) {
+        self.start_roots();
+        start_daemons(&mut self.sim);
+        self.carry_out_effects();
+        self.queue.push(EPOCH_NS, Event::Epoch);
+        let mut standstill = Standstill::default();
+        while self.live_processes > 0 && self.sim.status == Status::Completed {
+            let Some((at, event)) = self.queue.pop() else { break };
+            self.sim.now_ns = at;
+            if at > self.sim.workload.limit_ns {
+                self.sim.status = Status::Timeout;
+                break;
+            }
+            if standstill.is_stuck(at) {
+                let why = format!("time stands still at {at} ns ({event:?}): a fault of the model, please report it");
+                self.sim.status = Status::Failed(why);
+                break;
+            }
+            match event {
+                Event::Epoch => self.epoch(),
+                Event::Daemon(which) => {
+                    daemon(&mut self.sim, which);
+                    self.carry_out_effects();
+                }
+                Event::IdleTick { cpu } => self.idle_tick(cpu as usize),
+                Event::Push { from, to } => {
+                    self.sim.kernel.sched.push(from, to, self.sim.now_ns);
+                    self.after_sched();
+                }
+                Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
+                Event::Cpu { cpu, plan } => {
+                    if self.sim.cpus[cpu as usize].plan == plan {
+                        self.cpu_event(cpu as usize);
+                    }
+                }
+            }
+        }
+        // A run that was cut off lasted until then, whichever of its processes had ended.
+        if self.sim.status != Status::Completed {
+            self.sim.end_ns = self.sim.now_ns.min(self.sim.workload.limit_ns);
+        }
+        sample_now(&mut self.sim, true);
+    }
+
+    pub(crate) fn epoch(&mut self) {
+        self.sim.hw.contention.end_epoch(EPOCH_NS as f64);
+        memory_daemons(&mut self.sim);
+        self.carry_out_effects();
+        sample(&mut self.sim);
+        if self.queue.is_empty() {
+            // Nobody runs and nobody will be woken.
+            self.sim.status = Status::Failed("every thread waits for another: the workload is deadlocked".into());
+        }
+        self.queue.push(self.sim.now_ns + EPOCH_NS, Event::Epoch);
+    }
+
+    pub(crate) fn wake(&mut self, task: u32, waker: u32, sleep: u32) {
+        let t = &mut self.sim.tasks[task as usize];
+        if t.sleep != sleep || t.activity != Activity::Asleep {
+            return;
+        }
+        t.activity = Activity::Running;
+        t.sleep += 1;
+        if let Some(since) = t.blocked_since_ns.take() {
+            self.sim.processes[t.process as usize].blocked_ns += self.sim.now_ns - since;
+        }
+        (t.wakes_ns, t.waker) = (0, NOBODY);
+        let message = std::mem::take(&mut t.message);
+        self.sim.sweep_positions.planned(task);
+        let waker = (waker != NOBODY).then(|| self.sim.kernel.sched.cpu_of(waker));
+        // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
+        let sync = message && self.sim.cfg.harness == Harness::Program;
+        let cpu = self.sim.kernel.sched.wake(task, waker, sync, self.sim.now_ns);
+        self.sim.cpus[cpu as usize].debt_ns += self.sim.hw.costs.wake_ns() as u64;
+        if let (true, Some(from)) = (message, waker) {
+            self.sim.cpus[cpu as usize].debt_ns += message_ns(&self.sim, from as usize, cpu as usize);
+        }
+        self.after_sched();
+    }
+
+    /// Handles what the scheduler reported: CPUs that must look for work, time spent balancing, moves.
+    pub(crate) fn after_sched(&mut self) {
+        let mut events = std::mem::take(&mut self.sched_events);
+        loop {
+            self.sim.kernel.sched.swap_events(&mut events);
+            if events.is_empty() {
+                break;
+            }
+            for e in &events {
+                match *e {
+                    SchedEvent::Resched { cpu } => self.kick(cpu as usize),
+                    SchedEvent::Moved { task, from, to, why } => {
+                        log_moved(&mut self.sim, task, from, to, why);
+                        if self.sim.cpus[from as usize].node != self.sim.cpus[to as usize].node {
+                            let rss =
+                                self.sim.processes[self.sim.tasks[task as usize].process as usize].space.rss_pages();
+                            self.sim.kernel.numa.migration_happened(task, from as usize, to as usize, rss);
+                        }
+                        if self.sim.cpus[from as usize].task == Some(task) {
+                            self.task_moved_away(from as usize, task);
+                        }
+                    }
+                    SchedEvent::Push { from, to, cpus } => {
+                        let ns = self.sim.hw.costs.balance_ns(cpus) + self.sim.hw.costs.switch_ns(false);
+                        self.queue.push(self.sim.now_ns + ns as u64, Event::Push { from, to });
+                    }
+                    // That time has passed, and no task had the CPU.
+                    SchedEvent::Balanced { why: SchedWhy::Newidle, .. } => {}
+                    SchedEvent::Balanced { cpu, cpus, stretch, .. } => self.balanced(cpu, cpus, stretch),
+                }
+            }
+        }
+        self.sched_events = events;
+    }
+
+    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that; what an idle CPU does passes while it is idle, and
+    /// work that arrives ends it after the `stretch` at hand (`_nohz_idle_balance`).
+    pub(crate) fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
+        let ns = |cpus: u32| self.sim.hw.costs.balance_ns(cpus) as u64;
+        let (all, stretch) = (ns(cpus), ns(stretch));
+        let c = &mut self.sim.cpus[cpu as usize];
+        if self.sim.kernel.sched.current(cpu).is_some() {
+            c.debt_ns += all;
+        } else {
+            c.busy_until_ns = c.busy_until_ns.max(self.sim.now_ns) + all;
+            c.busy_stretch_ns = stretch;
+        }
+    }
+
+    /// Plans the end of the slice of `cpu`: at `at_ns`, for the reason `pending`.
+    pub(crate) fn plan(&mut self, cpu: usize, at_ns: u64, pending: Pending) {
+        self.carry_out_effects();
+        let c = &mut self.sim.cpus[cpu];
+        c.plan += 1;
+        c.pending = pending;
+        if let Some(task) = c.task {
+            self.sim.sweep_positions.planned(task);
+        }
+        self.queue.push(at_ns, Event::Cpu { cpu: cpu as u32, plan: c.plan });
+    }
+
+    pub(crate) fn cpu_event(&mut self, cpu: usize) {
+        self.late_tick(cpu);
+        let pending = std::mem::replace(&mut self.sim.cpus[cpu].pending, Pending::None);
+        match pending {
+            Pending::None => {}
+            Pending::Tick => self.tick(cpu),
+            Pending::Spin => self.end_lazy_spin(cpu),
+            Pending::Sleep(ns) => self.go_to_sleep(cpu, Some(ns)),
+            Pending::Wait => self.go_to_sleep(cpu, None),
+            Pending::Exit => self.exit_task(cpu),
+            Pending::Stage => self.next_stage(cpu),
+            Pending::Birth => self.clone_deferred(cpu),
+            Pending::Moves => apply_due_migrations(&mut self.sim, cpu),
+            Pending::Resume | Pending::Search => {}
+            Pending::Migration => migration_phase(&mut self.sim, cpu),
+        }
+        self.carry_out_effects();
+        self.after_sched();
+        // A kick of this very CPU while it handled its event has planned it anew.
+        if self.sim.cpus[cpu].pending == Pending::None {
+            self.sim.cpus[cpu].plan += 1;
+            self.dispatch(cpu);
+        }
+    }
+
+    /// A slice that ended inside the kernel has gone past its tick: the interrupt comes there as well.
+    pub(crate) fn late_tick(&mut self, cpu: usize) {
+        let c = &self.sim.cpus[cpu];
+        let own_tick = matches!(c.pending, Pending::None | Pending::Tick | Pending::Spin);
+        if !own_tick && c.task.is_some() && c.next_tick_ns <= self.sim.now_ns {
+            self.tick(cpu);
+            self.next_tick(cpu);
+        }
+    }
+
+    pub(crate) fn go_to_sleep(&mut self, cpu: usize, ns: Option<u64>) {
+        let Some(task) = self.sim.cpus[cpu].task else { return };
+        let t = &self.sim.tasks[task as usize];
+        if t.activity != Activity::Asleep {
+            // Woken between the decision and now.
+            return;
+        }
+        if let Some(ns) = ns {
+            self.queue.push(self.sim.now_ns + ns, Event::Wake { task, waker: t.waker, sleep: t.sleep });
+        }
+        self.sim.kernel.sched.account(cpu as u32, self.sim.now_ns);
+        self.sim.kernel.sched.block_current(cpu as u32, self.sim.now_ns);
+    }
+}

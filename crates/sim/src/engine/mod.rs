@@ -1,0 +1,15 @@
+//! The engine: the event loop, the slices of CPUs, preemption, and what threads wait for.
+//!
+//! It alone knows the event queue. Mechanisms in the folders below change the [simulated machine](crate::state::simulation), return the
+//! time they took, and note in [`effects`](crate::state::effects) what is to happen later.
+
+pub(crate) mod barrier;
+pub(crate) mod deferred_clone;
+pub(crate) mod dispatch;
+pub(crate) mod event_loop;
+pub(crate) mod preempt;
+pub(crate) mod stages;
+pub(crate) mod standstill;
+pub(crate) mod step;
+pub(crate) mod sync;
+pub(crate) mod tick;

@@ -1,0 +1,101 @@
+//! The next op of a task's program.
+
+use crate::access::compute::compute;
+use crate::access::random::random;
+use crate::access::stride::stride;
+use crate::access::sweep::sweep;
+use crate::charge::core::message_ns;
+use crate::charge::time::charge_system;
+use crate::engine::event_loop::Engine;
+use crate::mm::discard::discard;
+use crate::state::cpu::Pending;
+use crate::state::step::Step;
+use crate::state::task::Activity;
+use numalab_model::workload::{Op, Pattern};
+
+impl Engine<'_> {
+    /// Carries out the current op of `task` for as long as the slice lasts.
+    pub(crate) fn step(&mut self, cpu: usize, task: u32, clock: &mut u64, end: u64) -> Step {
+        let t = &mut self.sim.tasks[task as usize];
+        if let Activity::Spinning { .. } = t.activity {
+            return self.spin(cpu, task, clock, end);
+        }
+        if t.pc >= t.ops.len() {
+            return Step::Stop(Pending::Stage);
+        }
+        let ops = t.ops;
+        match &ops[t.pc] {
+            Op::Access(a) => match a.pattern {
+                Pattern::Sequential | Pattern::Blocks { .. } => sweep(&mut self.sim, cpu, task, a, clock, end),
+                Pattern::Strided { stride_bytes } => stride(&mut self.sim, cpu, task, a, stride_bytes, clock, end),
+                Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase | Pattern::Reuse { .. } => {
+                    random(&mut self.sim, cpu, task, a, clock, end)
+                }
+            },
+            Op::Compute { ns } => compute(&mut self.sim, cpu, task, *ns, clock, end),
+            Op::Sleep { ns, exponential } => {
+                let ns = if *exponential { self.sim.rng.exponential(*ns as f64) as u64 } else { *ns };
+                self.fall_asleep(task);
+                Step::Stop(Pending::Sleep(ns))
+            }
+            Op::SetPolicy(p) => {
+                t.policy = crate::state::policy::compile(p, self.sim.processes[t.process as usize].mems);
+                t.advance();
+                Step::Go
+            }
+            Op::Barrier { id, spin } => self.barrier(task, *id as usize, *spin, clock),
+            Op::Signal { channel } => self.signal(cpu, task, *channel as usize, clock),
+            Op::Wait { channel } => {
+                if self.channels[*channel as usize].wait(task) {
+                    self.sim.tasks[task as usize].advance();
+                    let channel = &self.channels[*channel as usize];
+                    if channel.carries {
+                        let ns = message_ns(&self.sim, channel.from as usize, cpu);
+                        *clock += ns;
+                        charge_system(&mut self.sim, task, ns);
+                    }
+                    return Step::Go;
+                }
+                self.fall_asleep(task);
+                Step::Stop(Pending::Wait)
+            }
+            Op::LoopStart(bound) => {
+                t.open_loop(*bound, *clock);
+                Step::Go
+            }
+            Op::LoopEnd => {
+                t.close_loop(*clock);
+                Step::Go
+            }
+            Op::Score { id, amount } => {
+                t.advance();
+                self.sim.record.scores[*id as usize] += amount;
+                Step::Go
+            }
+            Op::ScoreClock { id, run } => {
+                t.advance();
+                self.sim.record.score_clocks[*id as usize].set(*run, *clock);
+                Step::Go
+            }
+            Op::Discard(span) => discard(&mut self.sim, cpu, task, span, clock),
+            Op::Join => self.join(task),
+        }
+    }
+
+    pub(crate) fn fall_asleep(&mut self, task: u32) {
+        let t = &mut self.sim.tasks[task as usize];
+        t.advance();
+        t.activity = Activity::Asleep;
+    }
+
+    pub(crate) fn join(&mut self, task: u32) -> Step {
+        let process = self.sim.tasks[task as usize].process as usize;
+        if self.sim.processes[process].live_threads == 1 {
+            self.sim.tasks[task as usize].advance();
+            return Step::Go;
+        }
+        self.sim.processes[process].joiner = Some(task);
+        self.fall_asleep(task);
+        Step::Stop(Pending::Wait)
+    }
+}

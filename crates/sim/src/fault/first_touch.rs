@@ -1,0 +1,47 @@
+//! The first access to an anonymous page, which allocates it (kernel: `do_anonymous_page`, `do_huge_pmd_anonymous_page`).
+
+use crate::fault::concurrent_first_touch::concurrent_first_touch;
+use crate::fault::zero_page::{map_zero_page, replace_zero_page};
+use crate::mm::fill::fill_ns;
+use crate::mm::lru::add_to_lru_batch;
+use crate::mm::page_alloc::{alloc_anon_folio, AllocatedFolio};
+use crate::mm::swap_in::swap_in;
+use crate::record::log::log_first_touch;
+use crate::state::page_site::PageSite;
+use crate::state::simulation::Simulation;
+use crate::state::step::FaultEnd;
+use numalab_kernel::mm::CHUNK_PAGES;
+
+pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> (u64, FaultEnd) {
+    let here = sim.cpus[s.cpu].node;
+    sim.kernel.vm.pgfault += 1;
+    if sim.processes[s.process].space.vma(s.vma).places.slot(s.chunk, s.page).is_some() {
+        return swap_in(sim, s, clock).map_or((0, FaultEnd::OutOfMemory), |ns| (ns, FaultEnd::Go));
+    }
+    if !s.write {
+        if let Some(ns) = map_zero_page(sim, s, clock) {
+            return (ns, FaultEnd::Go);
+        }
+    }
+    let mut ns = replace_zero_page(sim, s);
+    let Some(AllocatedFolio { huge, got }) = alloc_anon_folio(sim, s, clock, &mut ns) else {
+        return (ns, FaultEnd::OutOfMemory);
+    };
+    let vma = sim.processes[s.process].space.vma_mut(s.vma);
+    if huge {
+        vma.populate_huge(s.chunk, got.node, got.frame);
+        // A huge page goes to the LRU at once, and all that its CPU has gathered with it (folio_add_lru).
+        sim.mm.lru_batches.drain(s.cpu, &mut sim.mm.shared);
+    } else {
+        vma.populate(s.chunk, s.page, got.node, got.frame);
+        add_to_lru_batch(sim, s);
+    }
+    let fault = fill_ns(sim, here, got.node, huge);
+    log_first_touch(sim, got.node, if huge { CHUNK_PAGES } else { 1 });
+    concurrent_first_touch(sim, s, huge, clock, ns + fault as u64);
+    if huge && sim.cfg.mm.vm.fault_holds_mmap_lock {
+        let p = &mut sim.processes[s.process];
+        p.filling_until_ns = p.filling_until_ns.max(clock + ns + fault as u64);
+    }
+    (ns + fault as u64, FaultEnd::Go)
+}

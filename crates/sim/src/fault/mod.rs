@@ -1,0 +1,8 @@
+//! Page faults.
+
+pub(crate) mod concurrent_first_touch;
+pub(crate) mod cow_fault;
+pub(crate) mod first_touch;
+pub(crate) mod handle_fault;
+pub(crate) mod object_fault;
+pub(crate) mod zero_page;

@@ -1,0 +1,96 @@
+//! Faults on files and shared memory: an absent entry of a page that several processes may map (kernel: `do_fault`,
+//! `do_fault_around`).
+
+use crate::fault::cow_fault::copy_for_write;
+use crate::mm::fill::fill_ns;
+use crate::mm::page_alloc::alloc_base_page;
+use crate::mm::page_lock::wait_on_page;
+use crate::state::page_site::PageSite;
+use crate::state::simulation::Simulation;
+use crate::state::step::FaultEnd;
+use numalab_kernel::mm::{PageRef, VmaKind, CHUNK_BYTES, FAULT_AROUND_PAGES, NEVER, PAGE_BYTES};
+
+/// An absent entry of a mapping of a file or of shared memory.
+pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, FaultEnd) {
+    let v = sim.processes[s.process].space.vma(s.vma);
+    let (kind, object) = (v.kind, v.objects[0]);
+    let at = PageRef { object, chunk: s.chunk as u32, page: s.page as u16 };
+    if sim.mm.shared.locked(at) {
+        return wait_on_page(sim, s, at);
+    }
+    let mut ns = sim.machine.costs.exception_ns;
+    if !sim.mm.shared.object(object).resident(s.chunk, s.page) {
+        match object_page(sim, s, at) {
+            Some(fetched) => ns = fetched,
+            None => return (0, FaultEnd::OutOfMemory),
+        }
+    }
+    sim.kernel.vm.pgfault += 1;
+    if s.write && kind == VmaKind::CowData {
+        // The copy is the process's own at once; the page of the file is only read.
+        return copy_for_write(sim, s, at, false);
+    }
+    if s.write && kind.notifies_writes() {
+        sim.mm.shared.block_of(at).dirty.set(s.page);
+    }
+    let mapped = map_around(sim, s, at, !s.write && kind.is_file());
+    (ns as u64 + (mapped as f64 * sim.machine.costs.fork_pte_ns) as u64, FaultEnd::Go)
+}
+
+/// Brings a page of an object into memory: one that was left to the page cache, if that still has it, else a new one.
+/// Returns the time, `None` when memory is exhausted.
+pub(crate) fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f64> {
+    let here = sim.cpus[s.cpu].node;
+    let b = sim.mm.shared.block_of(at);
+    let mut left = None;
+    if b.cached.get(s.page) {
+        b.cached.clear(s.page);
+        let node = usize::from(b.node[s.page]);
+        left = sim.mm.physical.cache_claim(node).map(|frame| (node, frame));
+    }
+    let (node, frame, ns) = match left {
+        Some((node, frame)) => (node, frame, sim.machine.costs.exception_ns),
+        None => {
+            let (class, mut waited) = (sim.mm.shared.object(at.object).backing.class(false), 0);
+            let got = alloc_base_page(sim, s, class, sim.now_ns, &mut waited)?;
+            (got.node, got.frame, fill_ns(sim, here, got.node, false) + waited as f64)
+        }
+    };
+    let b = sim.mm.shared.block_of(at);
+    b.resident.set(s.page);
+    b.dirty.clear(s.page);
+    (b.node[s.page], b.last[s.page], b.frame[s.page]) = (node as u8, NEVER, frame);
+    sim.mm.lru_batches.add(s.cpu, at, &mut sim.mm.shared);
+    Some(ns)
+}
+
+/// Maps a page, and with `around` those of its fault-around window that are in memory; returns how many.
+pub(crate) fn map_around(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, around: bool) -> usize {
+    let v = sim.processes[s.process].space.vma_mut(s.vma);
+    let kind = v.kind;
+    let window = if around {
+        let from = s.page / FAULT_AROUND_PAGES * FAULT_AROUND_PAGES;
+        from..from + FAULT_AROUND_PAGES
+    } else {
+        s.page..s.page + 1
+    };
+    let base = v.chunk_base(s.chunk);
+    let b = sim.mm.shared.block_of(at);
+    let mut mapped = 0;
+    for page in window {
+        let addr = base + page as u64 * PAGE_BYTES;
+        let inside = addr >= v.start && addr < v.end && addr < base + CHUNK_BYTES;
+        if !inside || !b.resident.get(page) || b.locked.get(page) || !v.is_absent(s.chunk, page) {
+            continue;
+        }
+        let read_only = match kind {
+            VmaKind::SharedAnon => false,
+            VmaKind::FileShared => !b.dirty.get(page),
+            _ => true,
+        };
+        b.mapcount[page] += 1;
+        v.map_shared(s.chunk, page, usize::from(b.node[page]), read_only);
+        mapped += 1;
+    }
+    mapped
+}

@@ -1,0 +1,102 @@
+//! Which other threads come to a page soon: those that sweep the same mapping, and when each of them arrives.
+
+use crate::state::simulation::Simulation;
+use crate::state::sweep_positions::{Contender, SweepPosition};
+use crate::state::task::Activity;
+use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
+use numalab_model::workload::{Op, Pattern};
+
+/// Brings [`SweepPositions`] up to date for the slice of `first` that is being simulated; false if it is alone in its process.
+pub(crate) fn update_sweep_positions(sim: &mut Simulation<'_>, first: u32) -> bool {
+    sim.sweep_positions.begin_slice((first, sim.now_ns));
+    if sim.processes[sim.tasks[first as usize].process as usize].live_threads < 2 {
+        return false;
+    }
+    while let Some(task) = sim.sweep_positions.stale.pop() {
+        let sweep = current_sweep(sim, task);
+        sim.sweep_positions.is_stale[task as usize] = false;
+        sim.sweep_positions.set(task, sweep);
+    }
+    true
+}
+
+/// What a task and the CPU that it runs on have to do, or to sleep, before it goes on, ns.
+pub(crate) fn time_before_sweep_ns(sim: &Simulation<'_>, task: u32) -> u64 {
+    let cpu = &sim.cpus[sim.kernel.sched.cpu_of(task) as usize];
+    let debt_ns = if cpu.task == Some(task) { cpu.debt_ns } else { 0 };
+    debt_ns + sim.tasks[task as usize].block_ns
+}
+
+/// Calls `f` with everybody who comes to `place` of a mapping before `before_ns` in the slice of `first` that is being
+/// simulated, in no order, until it is false.
+pub(crate) fn each_contender(
+    sim: &mut Simulation<'_>,
+    (first, vma): (u32, usize),
+    place: u64,
+    before_ns: f64,
+    f: impl FnMut(Contender) -> bool,
+) {
+    if update_sweep_positions(sim, first) {
+        let (now_ns, of) = (sim.now_ns as f64, (sim.tasks[first as usize].process, vma as u32));
+        sim.sweep_positions.each_contender(
+            (of, first),
+            (place, before_ns),
+            now_ns,
+            |task| time_before_sweep_ns(sim, task),
+            f,
+        );
+    }
+}
+
+/// Finds them, and leaves them in [`SweepPositions::contenders`], by CPU and task.
+pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, place: u64, before_ns: f64) {
+    let mut contenders = std::mem::take(&mut sim.sweep_positions.contenders);
+    contenders.clear();
+    each_contender(sim, (first, vma), place, before_ns, |comer| {
+        contenders.push(comer);
+        true
+    });
+    contenders.sort_unstable_by_key(|c| (sim.kernel.sched.cpu_of(c.task), c.task));
+    sim.sweep_positions.contenders = contenders;
+}
+
+/// Whether there is anybody.
+pub(crate) fn has_contender(sim: &mut Simulation<'_>, first: u32, vma: usize, place: u64, before_ns: f64) -> bool {
+    let mut is_coming = false;
+    each_contender(sim, (first, vma), place, before_ns, |_| {
+        is_coming = true;
+        false
+    });
+    is_coming
+}
+
+/// Place of a page in its mapping, bytes.
+pub(crate) fn offset_in_vma(sim: &Simulation<'_>, task: u32, vma: usize, chunk: usize, page: usize) -> u64 {
+    let process = sim.tasks[task as usize].process as usize;
+    let v = sim.processes[process].space.vma(vma);
+    let lead_in = v.start - v.chunk_base(0);
+    (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
+}
+
+/// What a task sweeps that has a CPU, or sleeps behind a page that moves.
+pub(crate) fn current_sweep(sim: &Simulation<'_>, task: u32) -> Option<SweepPosition> {
+    let t = &sim.tasks[task as usize];
+    let at_ns = match t.activity {
+        Activity::Running if sim.cpus[sim.kernel.sched.cpu_of(task) as usize].task == Some(task) => t.planned_until_ns,
+        Activity::Asleep if t.wakes_ns > 0 => t.wakes_ns,
+        _ => return None,
+    };
+    let Op::Access(a) = t.ops.get(t.pc)? else { return None };
+    if t.ns_per_byte == 0.0 || a.pattern != Pattern::Sequential {
+        return None;
+    }
+    Some(SweepPosition {
+        of: (t.process, sim.processes[t.process as usize].region_vma[a.span.region as usize]),
+        task,
+        writes: a.write > 0.0,
+        at: a.span.offset_bytes + if t.entered { t.done } else { 0 },
+        end: a.span.offset_bytes + a.span.len_bytes,
+        at_ns: at_ns as f64,
+        ns_per_byte: t.ns_per_byte,
+    })
+}

@@ -1,0 +1,195 @@
+//! khugepaged: collapsing base pages into huge pages in the background (kernel: mm/khugepaged.c).
+
+use crate::charge::core::copy_slowdown;
+use crate::mm::kswapd::background_ns;
+use crate::mm::reclaim::{split_deferred_thp, ReclaimContext};
+use crate::state::contention::EPOCH_NS;
+use crate::state::memory_daemons::{Khugepaged, MS};
+use crate::state::simulation::Simulation;
+use numalab_kernel::mm::alloc::{Constraint, Request};
+use numalab_kernel::mm::khugepaged::slot::{too_far_apart, Target};
+use numalab_kernel::mm::khugepaged::{scan_slot, target_node, Pause, SlotFacts, SlotVerdict};
+use numalab_kernel::mm::thp::collapse_gfp;
+use numalab_kernel::mm::{ChunkKind, Gfp, Got, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::topology::NodeMask;
+
+/// Collapses pages of the nodes `sources` into a huge page of `node`: the entries, and the copies, which memory sees.
+/// The daemon is taken to run beside the huge page. Returns the time.
+pub(crate) fn collapse_ns(sim: &mut Simulation<'_>, sources: &[usize], node: usize) -> f64 {
+    let cpu = sim.machine.nodes[node].cpus.first().copied();
+    let slowdown = |from| cpu.map_or(1.0, |cpu| copy_slowdown(sim, cpu, from, node));
+    let copies: f64 = sources.iter().map(|&from| sim.hw.costs.copy_4k_ns(from, node, slowdown(from))).sum();
+    let ns = sim.machine.costs.collapse_ns + copies;
+    for &from in sources {
+        sim.hw.contention.copied(from, node, PAGE_BYTES, ns);
+    }
+    ns
+}
+
+pub(crate) fn collapse_in_background(sim: &mut Simulation<'_>) {
+    let t = sim.cfg.mm.khugepaged;
+    // The trees of 2012 bring their own.
+    if sim.kernel.numa_2012.active()
+        || !t.collapse
+        || sim.cfg.mm.thp.enabled == "never"
+        || sim.now_ns < sim.mm.daemons.khugepaged.awake_at_ns
+    {
+        return;
+    }
+    let mut used = 0;
+    while used < EPOCH_NS {
+        match khugepaged_step(sim, &mut used) {
+            Pause::None => {}
+            Pause::Retry(ms) | Pause::NextRound(ms) => {
+                sim.mm.daemons.khugepaged.awake_at_ns = sim.now_ns + used + u64::from(ms) * MS;
+                return;
+            }
+        }
+    }
+    // It goes on where it is when the time it has used is over.
+    sim.mm.daemons.khugepaged.awake_at_ns = sim.now_ns + used;
+}
+
+/// Looks at the next address space, mapping or slot.
+pub(crate) fn khugepaged_step(sim: &mut Simulation<'_>, used: &mut u64) -> Pause {
+    let t = &sim.cfg.mm.khugepaged;
+    let k = &mut sim.mm.daemons.khugepaged;
+    let Some(p) = sim.processes.get(k.process) else {
+        *k = Khugepaged { process: 0, entered: false, position: 0, chunk: 0, ..*k };
+        sim.mm.physical.events.full_scans += 1;
+        return k.pace.end_of_list(t);
+    };
+    if !p.started || p.ended || k.position >= p.space.len() {
+        *k = Khugepaged { process: k.process + 1, entered: false, position: 0, chunk: 0, ..*k };
+        return Pause::None;
+    }
+    if !k.entered {
+        k.entered = true;
+        return k.pace.small_step(t);
+    }
+    let id = p.space.id_at(k.position);
+    let vma = p.space.vma(id);
+    if !vma.huge_ok || vma.kind != VmaKind::PrivateAnon {
+        *k = Khugepaged { position: k.position + 1, chunk: 0, ..*k };
+        return k.pace.small_step(t);
+    }
+    if k.chunk >= vma.chunk_count() {
+        *k = Khugepaged { position: k.position + 1, chunk: 0, ..*k };
+        return Pause::None;
+    }
+    let (process, chunk) = (k.process, k.chunk);
+    k.chunk += 1;
+    if !vma.chunk_is_whole(chunk) {
+        return Pause::None;
+    }
+    let pause = k.pace.slot(t);
+    *used += sim.machine.costs.khugepaged_slot_ns as u64;
+    if collapse(sim, process, id, chunk, used) == SlotVerdict::AllocFail {
+        return sim.mm.daemons.khugepaged.pace.alloc_failed(t);
+    }
+    pause
+}
+
+/// The base pages of a chunk become the huge page `got`, and are freed; returns the nodes they were on, in order.
+pub(crate) fn collapse_into(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, got: Got) -> Vec<usize> {
+    split_deferred_thp(sim, process, id, chunk);
+    let mut from = Vec::with_capacity(CHUNK_PAGES as usize);
+    let memory = &mut sim.mm.physical;
+    let vma = sim.processes[process].space.vma_mut(id);
+    vma.collapse(chunk, got.node, got.frame, |node, frame| {
+        memory.free_page(node, frame, PageClass::Anon);
+        from.push(node);
+    });
+    from
+}
+
+/// Collapses a slot if it may be, and adds the time.
+pub(crate) fn collapse(
+    sim: &mut Simulation<'_>,
+    process: usize,
+    id: usize,
+    chunk: usize,
+    used: &mut u64,
+) -> SlotVerdict {
+    let vma = sim.processes[process].space.vma_mut(id);
+    if vma.chunk(chunk).kind != ChunkKind::Small {
+        return SlotVerdict::NothingToDo;
+    }
+    // Which node's stream settles the bits does not matter: khugepaged is one thread.
+    let referenced = vma.referenced_pages(chunk, sim.mm.clock_hands[0].rng());
+    let c = vma.chunk(chunk);
+    let swapped = u32::from(vma.places.swapped_in_chunk(chunk));
+    let facts = SlotFacts {
+        present: u32::from(c.present),
+        swapped,
+        shared: u32::from(c.shared),
+        referenced,
+        writable: c.read_only < c.present,
+        pinned: false,
+        nothing_to_do: false,
+    };
+    let verdict = scan_slot(&sim.cfg.mm.khugepaged, &facts);
+    if verdict != SlotVerdict::Collapse {
+        return verdict;
+    }
+    if c.shared > 0 || vma.has_shared_slots(chunk, &sim.mm.shared) {
+        // Pages that other processes map too would be copied; the model leaves them.
+        return SlotVerdict::ExceedShared;
+    }
+    let on_node: Vec<u32> = vma.node_counts(chunk).iter().map(|&n| u32::from(n)).collect();
+    let near = sim.machine.node_reclaim_distance;
+    let reclaims = sim.cfg.mm.vm.zone_reclaim_mode != 0;
+    if too_far_apart(reclaims, &on_node, near, |a, b| sim.mm.physical.distance(a, b)) {
+        return SlotVerdict::ScanAbort;
+    }
+    let Some(target) = target_node(&on_node) else { return SlotVerdict::NothingToDo };
+    let req = collapse_request(&sim.cfg.mm, &target);
+    let mut work = Work::default();
+    let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
+    let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
+    let got = sim.mm.physical.alloc_page(&req, &mut env, &mut work);
+    let Ok(got) = got else {
+        sim.mm.physical.events.thp_collapse_alloc_failed += 1;
+        *used += background_ns(sim, &work, *used);
+        return SlotVerdict::AllocFail;
+    };
+    sim.mm.physical.events.thp_collapse_alloc += 1;
+    let vma = sim.processes[process].space.vma_mut(id);
+    if vma.chunk(chunk).kind != ChunkKind::Small {
+        // Reclaim for the huge page has taken the last of the pages meanwhile.
+        sim.mm.physical.free_page(got.node, got.frame, PageClass::AnonHuge);
+        return SlotVerdict::NothingToDo;
+    }
+    for page in 0..512 {
+        if let Some(slot) = vma.places.take_slot(chunk, page) {
+            sim.mm.physical.swap.put(slot);
+            sim.mm.physical.events.pswpin += 1;
+            work.swapped_in += 1;
+        }
+    }
+    let from = collapse_into(sim, process, id, chunk, got);
+    let copied = collapse_ns(sim, &from, got.node) as u64;
+    sim.mm.physical.events.pages_collapsed += 1;
+    sim.processes[process].flush_debt_ns += sim.machine.costs.flush_target_ns as u64;
+    *used += background_ns(sim, &work, *used);
+    let locked_at = sim.now_ns + *used;
+    sim.processes[process].mmap_write_locks.hold((locked_at, locked_at + copied), sim.now_ns);
+    *used += copied;
+    SlotVerdict::Collapse
+}
+
+/// What khugepaged asks the allocator for.
+fn collapse_request(cfg: &MmConfig, target: &Target) -> Request {
+    let t = &cfg.khugepaged;
+    let local = t.this_node;
+    Request {
+        gfp: if local { collapse_gfp(t.defrag) | Gfp::THISNODE } else { collapse_gfp(t.defrag) },
+        huge: true,
+        here: target.node,
+        preferred: target.node,
+        allowed: if local { NodeMask::of([target.node]) } else { target.allowed },
+        class: PageClass::AnonHuge,
+        constraint: Constraint::None,
+        spread: false,
+    }
+}

@@ -1,0 +1,29 @@
+//! Pages on their way to the LRU lists: the batches of each CPU (kernel: `folio_add_lru`, `lru_add_drain`).
+
+use crate::state::page_site::{MarkedPage, PageSite};
+use crate::state::simulation::Simulation;
+use numalab_kernel::mm::OwnPage;
+
+/// A new page of a mapping's own starts in the batch of its CPU.
+#[inline]
+pub(crate) fn add_to_lru_batch(sim: &mut Simulation<'_>, s: &PageSite) {
+    let page = OwnPage { process: s.process as u32, vma: s.vma as u32, chunk: s.chunk as u32, page: s.page as u16 };
+    sim.mm.lru_batches.add_own(s.cpu, page, &mut sim.mm.shared);
+}
+
+/// Whether a base page is still on its way to the LRU.
+pub(crate) fn is_in_lru_batch(sim: &Simulation<'_>, process: usize, f: &MarkedPage) -> bool {
+    let (process, vma, chunk, page) = (process as u32, f.vma as u32, f.chunk as u32, f.page as u16);
+    f.pages == 1 && sim.mm.lru_batches.holds_own(OwnPage { process, vma, chunk, page })
+}
+
+/// An exclusive page that has moved goes to the LRU (`numa.migration_drains_lru`); a huge one is never gathered
+/// (`folio_add_lru`).
+pub(crate) fn add_migrated_to_lru(sim: &mut Simulation<'_>, cpu: usize, process: usize, f: &MarkedPage) {
+    if f.pages > 1 || sim.kernel.numa.cfg.switches.migration_drains_lru {
+        sim.mm.lru_batches.drain(cpu, &mut sim.mm.shared);
+        return;
+    }
+    let page = OwnPage { process: process as u32, vma: f.vma as u32, chunk: f.chunk as u32, page: f.page as u16 };
+    sim.mm.lru_batches.add_own(cpu, page, &mut sim.mm.shared);
+}

@@ -1,0 +1,163 @@
+//! Where the page of a fault comes from: memory policy, huge-page ladder, zones, and what reclaim and compaction on the way
+//! cost.
+
+use crate::mm::policy::{home_node, policy};
+use crate::mm::reclaim::ReclaimContext;
+use crate::mm::work::cpu_ns;
+use crate::state::page_site::PageSite;
+use crate::state::policy::page_index;
+use crate::state::simulation::Simulation;
+use numalab_kernel::mm::alloc::{AllocSite, Constraint};
+use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Locality};
+use numalab_kernel::mm::{AllocError, Gfp, Got, PageClass, Work};
+use numalab_model::record::Status;
+
+/// A page for a fault.
+#[derive(Clone, Copy, Debug)]
+pub struct AllocatedFolio {
+    /// A huge page.
+    pub huge: bool,
+    /// Node and pageblock.
+    pub got: Got,
+}
+
+/// A page for an empty entry of anonymous memory, huge if the mapping may have one there. `None` when memory is
+/// exhausted, which ends the run. Adds what the task waited for to `ns`.
+pub(crate) fn alloc_anon_folio(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    clock: u64,
+    ns: &mut u64,
+) -> Option<AllocatedFolio> {
+    let mut work = Work::default();
+    let vma = sim.processes[s.process].space.vma(s.vma);
+    let fits = vma.huge_fault_fits(s.chunk) || sim.cfg.mm.thp.zero_page_write_huge && vma.is_huge_zero(s.chunk);
+    let placed = if fits { alloc_thp(sim, s, &mut work) } else { None };
+    let out = placed.or_else(|| {
+        let got = alloc_base_or_fail(sim, s, PageClass::Anon, &mut work);
+        got.map(|got| AllocatedFolio { huge: false, got })
+    });
+    alloc_page_table(sim, s, &mut work);
+    *ns += work_ns(sim, &work, clock + *ns);
+    out
+}
+
+/// A huge page for the copy of a shared one, by the rules of a fault; `None` if there is none.
+pub(crate) fn alloc_thp_for_cow(sim: &mut Simulation<'_>, s: &PageSite, clock: u64, ns: &mut u64) -> Option<Got> {
+    let mut work = Work::default();
+    let placed = alloc_thp(sim, s, &mut work);
+    *ns += work_ns(sim, &work, clock + *ns);
+    match placed {
+        Some(AllocatedFolio { huge: true, got }) => Some(got),
+        Some(AllocatedFolio { got, .. }) => {
+            // A ladder that prefers a near base page: the caller takes one page only.
+            sim.mm.physical.free_page(got.node, got.frame, PageClass::Anon);
+            None
+        }
+        None => None,
+    }
+}
+
+/// Makes the attempts of a huge-page fault.
+pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work) -> Option<AllocatedFolio> {
+    let thp = &sim.cfg.mm.thp;
+    let here = sim.cpus[s.cpu].node;
+    let vma = sim.processes[s.process].space.vma(s.vma);
+    let own = sim.processes[s.process].vma_huge_policy[s.vma].as_ref();
+    let own = own.filter(|_| thp.locality() == Locality::MpolHuge);
+    let mut place = own.unwrap_or(policy(sim, s)).placement(here, page_index(vma, s.chunk, 0, 9));
+    place.preferred = home_node(sim, s.task).unwrap_or(place.preferred);
+    let ctx = FaultContext {
+        here,
+        place,
+        huge_rules: own.map(|_| thp.huge_rules()),
+        gfp: fault_gfp(thp, vma.advised),
+        mems: sim.processes[s.process].mems,
+        span: thp.span,
+        span_max_class: thp.span_max_class,
+        ladders: &sim.mm.ladders,
+    };
+    let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
+    let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
+    let landed = sim.mm.physical.huge_fault(thp.locality(), &ctx, &mut env, work)?;
+    Some(AllocatedFolio { huge: landed.huge, got: landed.got })
+}
+
+/// A base page of a class for an entry, under the mapping's or task's policy.
+pub(crate) fn alloc_base_page(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    class: PageClass,
+    clock: u64,
+    ns: &mut u64,
+) -> Option<Got> {
+    let mut work = Work::default();
+    let got = alloc_base_or_fail(sim, s, class, &mut work);
+    alloc_page_table(sim, s, &mut work);
+    *ns += work_ns(sim, &work, clock + *ns);
+    got
+}
+
+pub(crate) fn alloc_base_or_fail(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    class: PageClass,
+    work: &mut Work,
+) -> Option<Got> {
+    try_alloc_base(sim, s, class, work).map_err(|e| exhausted(sim, s.process, e)).ok()
+}
+
+/// A base page of a class under the mapping's or task's policy, without page table.
+pub(crate) fn try_alloc_base(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    class: PageClass,
+    work: &mut Work,
+) -> Result<Got, AllocError> {
+    let here = sim.cpus[s.cpu].node;
+    let index = page_index(sim.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
+    let mut place = policy(sim, s).placement(here, index);
+    place.preferred = home_node(sim, s.task).unwrap_or(place.preferred);
+    let site = AllocSite { here, place, mems: sim.processes[s.process].mems };
+    let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
+    let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
+    sim.mm.physical.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
+}
+
+/// The page table of a chunk, where it has none: by the task's policy, which that of the mapping does not touch.
+pub(crate) fn alloc_page_table(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work) {
+    if sim.processes[s.process].space.vma(s.vma).places.has_table(s.chunk) {
+        return;
+    }
+    let here = sim.cpus[s.cpu].node;
+    let place = sim.tasks[s.task as usize].policy.placement(here, s.chunk as u64);
+    let site = AllocSite { here, place, mems: sim.processes[s.process].mems };
+    let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
+    let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
+    if let Ok(got) = sim.mm.physical.alloc_class(Gfp::KERNEL, PageClass::PageTables, &site, &mut env, work) {
+        sim.processes[s.process].space.vma_mut(s.vma).places.set_table(s.chunk, got.node, got.frame);
+    }
+}
+
+/// Time of what an operation made the task do at `clock`: its CPU time, and its waits for the swap device, which
+/// are noted to be counted as blocked.
+pub(crate) fn work_ns(sim: &mut Simulation<'_>, work: &Work, clock: u64) -> u64 {
+    if *work == Work::default() {
+        return 0;
+    }
+    let cpu = cpu_ns(work, &sim.machine.costs);
+    let io = sim.mm.swap_queue.wait(clock + cpu, work, &sim.cfg.mm.swap);
+    sim.mm.io_wait_ns += io;
+    cpu + io
+}
+
+/// Memory is exhausted: somebody would have to be killed. The run ends.
+pub(crate) fn exhausted(sim: &mut Simulation<'_>, process: usize, e: AllocError) {
+    let name = &sim.workload.processes[process].name;
+    let limit = match e {
+        AllocError::Oom(Constraint::Mempolicy) => "none of the nodes that its memory policy allows has any left",
+        AllocError::Oom(Constraint::Cpuset) => "none of the nodes that its cpuset allows has any left",
+        _ => "no node has any left",
+    };
+    sim.status = Status::Failed(format!("out of memory: {name} touched a page and {limit}"));
+}

@@ -1,0 +1,39 @@
+//! Sleeping for a locked page, and waking its sleepers (kernel: `migration_entry_wait`, `folio_wake`).
+
+use crate::state::cpu::Pending;
+use crate::state::event_queue::Event;
+use crate::state::page_site::PageSite;
+use crate::state::simulation::Simulation;
+use crate::state::step::FaultEnd;
+use crate::state::task::{Activity, NOBODY};
+use numalab_kernel::mm::PageRef;
+
+/// The task sleeps until the migration that holds the page ends; it then meets its entry again.
+pub(crate) fn wait_on_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
+    let t = &mut sim.tasks[s.task as usize];
+    t.activity = Activity::Asleep;
+    t.blocked_since_ns = Some(sim.now_ns);
+    sim.mm.page_waiters.push((at, s.task));
+    sim.kernel.vm.pgfault += 1;
+    (0, FaultEnd::Stop(Pending::Wait))
+}
+
+/// Whether somebody waits for a page.
+pub(crate) fn has_page_waiters(sim: &Simulation<'_>, at: PageRef) -> bool {
+    sim.mm.page_waiters.iter().any(|w| w.0 == at)
+}
+
+/// Wakes all who wait for a page, one after the other in the order in which they came; the task of `cpu` pays for that.
+pub(crate) fn wake_page_waiters(sim: &mut Simulation<'_>, at: PageRef, cpu: usize) {
+    let (effects, tasks, waking_ns) = (&mut sim.effects, &sim.tasks, sim.hw.costs.waking_ns() as u64);
+    let waker = sim.cpus[cpu].task.unwrap_or(NOBODY);
+    let mut wakes_ns = sim.now_ns;
+    sim.mm.page_waiters.retain(|&(page, task)| {
+        if page == at {
+            wakes_ns += waking_ns;
+            effects.at(wakes_ns, Event::Wake { task, waker, sleep: tasks[task as usize].sleep });
+        }
+        page != at
+    });
+    sim.cpus[cpu].debt_ns += wakes_ns - sim.now_ns;
+}

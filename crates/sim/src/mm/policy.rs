@@ -1,0 +1,28 @@
+//! The memory policy of a fault: the mapping's, or else the task's (kernel: `get_vma_policy`).
+
+use crate::state::page_site::PageSite;
+use crate::state::policy::page_index;
+use crate::state::simulation::Simulation;
+use numalab_kernel::mm::policy::MemPolicy;
+use numalab_kernel::numa::design::Faults;
+use numalab_kernel::numa::fault::policy::EffectivePolicy;
+
+/// Node that an allocation of a task without policy of its own prefers.
+pub(crate) fn home_node(sim: &Simulation<'_>, task: u32) -> Option<usize> {
+    if sim.kernel.numa_2012.cfg.faults != Faults::SchedNuma || !sim.tasks[task as usize].policy.migrates_on_fault() {
+        return None;
+    }
+    sim.kernel.numa_2012.schednuma.tasks[task as usize].home.map(|n| n as usize)
+}
+
+/// The policy of a page as a hint fault sees it.
+pub(crate) fn effective_policy(sim: &Simulation<'_>, s: &PageSite) -> EffectivePolicy {
+    let index = page_index(sim.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
+    policy(sim, s).at_hint_fault(index)
+}
+
+/// The policy of a mapping, or else of the task.
+pub(crate) fn policy<'s>(sim: &'s Simulation<'_>, s: &PageSite) -> &'s MemPolicy {
+    let p = &sim.processes[s.process];
+    p.vma_policy[s.vma].as_ref().unwrap_or(&sim.tasks[s.task as usize].policy)
+}

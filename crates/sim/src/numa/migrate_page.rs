@@ -1,0 +1,70 @@
+//! Migrating the page of a hint fault (kernel: `migrate_misplaced_folio`), for pages that one process maps.
+
+use crate::charge::core::copy_slowdown;
+use crate::charge::tlb_flush::shoot_down;
+use crate::mm::kswapd::wake_kswapd_after_refusal;
+use crate::mm::lru::{add_migrated_to_lru, is_in_lru_batch};
+use crate::mm::reclaim::split_deferred_thp;
+use crate::state::page_site::MarkedPage;
+use crate::state::simulation::Simulation;
+use numalab_kernel::hw::cost::{shootdowns, FlushOp};
+use numalab_kernel::mm::{PageClass, PAGE_BYTES};
+use numalab_kernel::numa::migrate::NodeMemory as _;
+use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
+
+pub(crate) fn migrate_misplaced_folio(
+    sim: &mut Simulation<'_>,
+    at: FaultSite,
+    f: &MarkedPage,
+    facts: &PageFacts,
+    target: usize,
+    clock: u64,
+    ns: &mut u64,
+) -> MigrateResult {
+    let zones = sim.mm.physical.zones(target);
+    let process = sim.tasks[at.task as usize].process as usize;
+    let isolatable = !sim.kernel.numa.cfg.switches.migration_lru_batch || !is_in_lru_batch(sim, process, f);
+    if let Err(refusal) = sim.kernel.numa.prepare_migration(at, facts, target, zones, isolatable) {
+        wake_kswapd_after_refusal(sim, Some(refusal), target, facts.pages);
+        return MigrateResult::Refused;
+    }
+    let here = sim.cpus[at.cpu].node;
+    let pages = u64::from(f.pages);
+    // The target page is allocated within the cpuset of the faulting task (`__cpuset_zone_allowed`).
+    let allowed = sim.processes[process].mems.contains(target);
+    let Some(frame) = allowed.then(|| sim.mm.physical.alloc_on(here, target, pages)).flatten() else {
+        return MigrateResult::Failed;
+    };
+    *ns += split_deferred_thp(sim, process, f.vma, f.chunk);
+    let vma = sim.processes[process].space.vma_mut(f.vma);
+    let frame = sim.mm.physical.carry_flags(vma.frame(f.chunk, f.page), target, frame, pages);
+    let old = vma.move_page(f.chunk, f.page, target, frame, f.last);
+    add_migrated_to_lru(sim, at.cpu, process, f);
+    sim.mm.physical.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
+    let moving_ns = migration_ns(sim, at.cpu, at.task, f, target, clock);
+    sim.hw.contention.copied(f.node, target, pages * PAGE_BYTES, moving_ns as f64);
+    *ns += moving_ns;
+    MigrateResult::Migrated
+}
+
+/// Time to migrate a page on a hint fault at `clock`, its shoot-down included where the kernel needs one.
+pub(crate) fn migration_ns(
+    sim: &mut Simulation<'_>,
+    cpu: usize,
+    task: u32,
+    f: &MarkedPage,
+    target: usize,
+    clock: u64,
+) -> u64 {
+    let slowdown = copy_slowdown(sim, cpu, f.node, target);
+    let (ns, op) = if f.pages > 1 {
+        (sim.hw.costs.migrate_2m_ns(f.node, target, slowdown), FlushOp::MigrateHuge)
+    } else {
+        (sim.hw.costs.migrate_4k_ns(f.node, target, slowdown), FlushOp::HintMigrateBase)
+    };
+    let process = sim.tasks[task as usize].process as usize;
+    let protecting = sim.processes[process].protecting_until_ns > clock;
+    let flushes = shootdowns(op, &sim.cfg.flush, protecting);
+    let flush: u64 = (0..flushes).map(|_| shoot_down(sim, cpu, task, u64::from(f.pages))).sum();
+    ns as u64 + flush
+}

@@ -1,0 +1,319 @@
+//! Migrating a page that several processes map (kernel: `migrate_misplaced_page`, `migrate_pages`).
+//!
+//! What happens when is told in [`state::page_migration`](crate::state::page_migration).
+
+use crate::charge::core::copy_slowdown;
+use crate::charge::rewind::rewind_sweep;
+use crate::charge::time::charge_system;
+use crate::fault::cow_fault::shared_write_fault;
+use crate::mm::kswapd::wake_kswapd_after_refusal;
+use crate::mm::page_lock::{has_page_waiters, wake_page_waiters};
+use crate::mm::policy::effective_policy;
+use crate::numa::task_host::SchedView;
+use crate::numa::task_migration::apply_new_migrations;
+use crate::record::log::{log_before, log_fault};
+use crate::state::cpu::Pending;
+use crate::state::log::{Before, Fault};
+use crate::state::page_migration::Entry;
+use crate::state::page_migration::PlannedSweep;
+use crate::state::page_migration::{PageMigration, Phase};
+use crate::state::page_site::PageSite;
+use crate::state::simulation::Simulation;
+use crate::state::step::FaultEnd;
+use numalab_kernel::mm::pageblock::Frame;
+use numalab_kernel::mm::{Mapper, PageRef, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::fault::FaultDecision;
+use numalab_kernel::numa::migrate::NodeMemory as _;
+use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
+
+/// Attempts of one `migrate_pages`.
+const ATTEMPTS: u32 = 10;
+
+/// Cache lines that finding and replacing one more entry brings in from the other process: its VMA, the lock of its
+/// page table, the entry (model).
+const RMAP_LINES: f64 = 3.0;
+
+/// A marked entry of a shared page was touched.
+pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
+    sim.kernel.vm.pgfault += 1;
+    let before = log_before(sim, s.task);
+    let fault = FaultSite { task: s.task, cpu: s.cpu, now: sim.now_ns / sim.cfg.jiffy_ns() };
+    let policy = effective_policy(sim, s);
+    let p = &mut sim.processes[s.process];
+    let mut facts = p.space.vma(s.vma).shared_facts(at, &sim.mm.shared);
+    let state = p.vma_numa[s.vma].as_mut();
+    let decision = sim.kernel.numa.hint_fault_decide(fault, &mut facts, state, &policy, &sim.mm.physical);
+    if !sim.mm.shared.locked(at) {
+        p.space.vma_mut(s.vma).unmark(s.chunk, s.page);
+    }
+    sim.mm.shared.block_of(at).last[usize::from(at.page)] = facts.last.raw();
+    let ns = sim.machine.costs.hint_fault_ns as u64;
+    let mut result = MigrateResult::NotTried;
+    if let Some(target) = decision.target {
+        let page = usize::from(at.page);
+        let b = sim.mm.shared.block_of(at);
+        let batched = sim.kernel.numa.cfg.switches.migration_lru_batch && b.batched.get(page);
+        let isolatable = !b.locked.get(page) && !batched;
+        let zones = sim.mm.physical.zones(target);
+        result = MigrateResult::Refused;
+        let refusal = sim.kernel.numa.prepare_migration(fault, &facts, target, zones, isolatable).err();
+        wake_kswapd_after_refusal(sim, refusal, target, facts.pages);
+        if refusal.is_none() {
+            let m = PageMigration {
+                site: *s,
+                at,
+                fault,
+                facts,
+                decision,
+                target,
+                frame: Frame::UNKNOWN,
+                attempt: 0,
+                phase: Phase::Move,
+                moved: false,
+                entries: Vec::new(),
+            };
+            match start_attempt(sim, m) {
+                Some(first_ns) => return (ns + first_ns, FaultEnd::Stop(Pending::Migration)),
+                None => result = MigrateResult::Failed,
+            }
+        }
+    }
+    (ns + account_hint_fault(sim, s, at, (fault, before), &mut facts, &decision, result), FaultEnd::Go)
+}
+
+/// Records a hint fault on a shared page; returns the time of a write fault that follows at once.
+pub(crate) fn account_hint_fault(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    at: PageRef,
+    (fault, before): (FaultSite, Option<Before>),
+    facts: &mut PageFacts,
+    decision: &FaultDecision,
+    result: MigrateResult,
+) -> u64 {
+    let node = facts.nid;
+    let (sched, processes, moves) = (&mut sim.kernel.sched, &sim.processes, &mut sim.task_migrations.decided);
+    let mut host = SchedView { sched, processes, moves, due_moves: &sim.task_migrations.due };
+    let out = sim.kernel.numa.hint_fault_done(fault, facts, decision, result, &mut host);
+    let page = usize::from(at.page);
+    sim.mm.shared.block_of(at).last[page] = facts.last.raw();
+    let v = sim.processes[s.process].space.vma_mut(s.vma);
+    let address = v.chunk_base(s.chunk) + s.page as u64 * PAGE_BYTES;
+    if let Some(before) = before {
+        let (task, cpu, vma, pages, clock_ns) = (s.task, s.cpu, s.vma, facts.pages, sim.now_ns);
+        let ns = sim.machine.costs.hint_fault_ns as u64;
+        log_fault(sim, &before, &Fault { task, cpu, vma, address, node, pages, clock_ns, ns, result });
+    }
+    let v = sim.processes[s.process].space.vma_mut(s.vma);
+    if out.write_dropped && !facts.huge && v.shows(at) {
+        v.set_read_only(s.chunk, s.page);
+        if s.write {
+            return shared_write_fault(sim, s, at).0;
+        }
+    }
+    0
+}
+
+/// Allocates the target page, locks the old one and begins to replace its entries; returns the time until all are
+/// replaced, `None` without a target page.
+pub(crate) fn start_attempt(sim: &mut Simulation<'_>, mut m: PageMigration) -> Option<u64> {
+    let here = sim.cpus[m.site.cpu].node;
+    let class = sim.mm.shared.object(m.at.object).backing.class(m.facts.huge);
+    if !sim.processes[m.site.process].mems.contains(m.target) {
+        return None;
+    }
+    m.frame = sim.mm.physical.alloc_class_on(here, m.target, class)?;
+    sim.mm.shared.block_of(m.at).locked.set(usize::from(m.at.page));
+    m.attempt += 1;
+    m.phase = Phase::Move;
+    m.moved = false;
+    let unmap_ns = replace_entries(sim, &mut m);
+    let until = sim.now_ns + 2 * unmap_ns + sim.cfg.jiffy_ns();
+    sim.mm.shared_migration_until_ns = sim.mm.shared_migration_until_ns.max(until);
+    cut_planned_sweeps(sim, &m);
+    let task = m.site.task;
+    sim.mm.migrating.push((m.at, task));
+    sim.tasks[task as usize].migration = Some(Box::new(m));
+    Some(unmap_ns)
+}
+
+/// Works out when each entry is replaced, flushes included, and has their next access look; returns the time for
+/// all of them.
+pub(crate) fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
+    let here = sim.cpus[m.site.cpu].node;
+    let mut ns = 0.0;
+    m.entries.clear();
+    for mapper in &sim.mm.shared.object(m.at.object).mappers {
+        let p = &mut sim.processes[mapper.process as usize];
+        let v = p.space.vma_mut(mapper.vma as usize);
+        if !v.shows(m.at) {
+            m.entries.push(Entry { replaced_ns: u64::MAX, marked: false });
+            continue;
+        }
+        let marked = !v.set_migrating(m.site.chunk, m.site.page);
+        if mapper.process as usize != m.site.process {
+            let tables = p.table_node.unwrap_or(here);
+            ns += RMAP_LINES * sim.machine.latency_ns[here][tables] * sim.hw.contention.latency_factor(here, tables);
+            let running: u32 = p.running_on_node.iter().sum();
+            if !marked && running > 0 {
+                let targets = sim.hw.costs.targets_by_node(here, &p.running_on_node);
+                let s = sim.hw.costs.shootdown(targets, u64::from(m.facts.pages));
+                ns += s.initiator_ns;
+                p.flush_debt_ns += s.target_ns as u64;
+                sim.kernel.vm.nr_tlb_remote_flush += 1;
+                sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(running);
+            }
+        }
+        m.entries.push(Entry { replaced_ns: sim.now_ns + ns as u64, marked });
+    }
+    ns as u64
+}
+
+/// Ends sweeps that have been planned across the page, where they will meet the migration entry.
+pub(crate) fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
+    for cpu in 0..sim.cpus.len() {
+        let Some(task) = sim.cpus[cpu].task else { continue };
+        let t = &sim.tasks[task as usize];
+        let Some(s) = t.planned_sweep.filter(|s| s.chunk == m.site.chunk) else { continue };
+        let page_at = m.site.page as u64 * PAGE_BYTES;
+        if page_at <= s.at || !matches!(sim.cpus[cpu].pending, Pending::Resume | Pending::Tick) {
+            continue;
+        }
+        let meets_ns = s.from_ns + ((page_at - s.at) as f64 * s.per_byte) as u64;
+        if meets_ns <= sim.now_ns || meets_ns >= t.planned_until_ns {
+            continue;
+        }
+        let process = t.process as usize;
+        let shows = sim.processes[process].space.vma(s.vma as usize).shows(m.at);
+        if shows && meets_ns >= migration_entry(sim, m, process, s.vma).map_or(0, |e| e.replaced_ns) {
+            cut_sweep(sim, cpu, task, &s, page_at - s.at, meets_ns);
+        }
+    }
+}
+
+/// Ends a sweep after `bytes`, at `at_ns`.
+pub(crate) fn cut_sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, s: &PlannedSweep, bytes: u64, at_ns: u64) {
+    rewind_sweep(sim, task, s, bytes, at_ns);
+    sim.effects.plan(cpu, at_ns, Pending::Resume);
+}
+
+/// The entry of a process in a migration.
+pub(crate) fn migration_entry<'m>(
+    sim: &Simulation<'_>,
+    m: &'m PageMigration,
+    process: usize,
+    vma: u32,
+) -> Option<&'m Entry> {
+    m.entries.get(mapper_number(sim, m.at, process, vma)?)
+}
+
+pub(crate) fn mapper_number(sim: &Simulation<'_>, at: PageRef, process: usize, vma: u32) -> Option<usize> {
+    let mappers = &sim.mm.shared.object(at.object).mappers;
+    let is = |m: &Mapper| m.process as usize == process && m.vma == vma;
+    // Processes forked in a row follow each other.
+    let guess = process.wrapping_sub(mappers.first()?.process as usize);
+    if mappers.get(guess).is_some_and(is) {
+        return Some(guess);
+    }
+    mappers.iter().position(is)
+}
+
+/// The migrating task on `cpu` has come to the end of a phase.
+pub(crate) fn migration_phase(sim: &mut Simulation<'_>, cpu: usize) {
+    let Some(task) = sim.cpus[cpu].task else { return };
+    let Some(mut m) = sim.tasks[task as usize].migration.take() else { return };
+    let ns = match m.phase {
+        Phase::Move => {
+            let pinned = sim.kernel.numa.cfg.switches.migration_waiters_pin && has_page_waiters(sim, m.at);
+            m.phase = Phase::Restore;
+            m.moved = !pinned;
+            restore_ns(sim, &m)
+        }
+        Phase::Restore => {
+            restore_entries(sim, &m);
+            sim.mm.migrating.retain(|x| x.0 != m.at);
+            wake_page_waiters(sim, m.at, cpu);
+            if m.moved || m.attempt == ATTEMPTS {
+                end_migration(sim, cpu, task, *m);
+                return;
+            }
+            let given_up = (*m).clone();
+            match start_attempt(sim, *m) {
+                Some(ns) => stay_in_kernel(sim, cpu, task, ns),
+                None => end_migration(sim, cpu, task, given_up),
+            }
+            return;
+        }
+    };
+    sim.tasks[task as usize].migration = Some(m);
+    stay_in_kernel(sim, cpu, task, ns);
+}
+
+/// The migrating task stays in the kernel for `ns`.
+pub(crate) fn stay_in_kernel(sim: &mut Simulation<'_>, cpu: usize, task: u32, ns: u64) {
+    charge_system(sim, task, ns);
+    let at = sim.now_ns + ns;
+    sim.tasks[task as usize].planned_until_ns = at;
+    sim.effects.plan(cpu, at, Pending::Migration);
+}
+
+/// Time of copying (if the page moves) and of restoring all entries.
+pub(crate) fn restore_ns(sim: &Simulation<'_>, m: &PageMigration) -> u64 {
+    let mapcount = sim.mm.shared.object(m.at.object).block(m.site.chunk).map_or(0, |b| b.mapcount[m.at.page as usize]);
+    let entries = f64::from(mapcount) * sim.machine.costs.fork_pte_ns;
+    let (from, to) = (m.facts.nid, m.target);
+    let slowdown = copy_slowdown(sim, m.site.cpu, from, to);
+    let whole = if m.facts.huge {
+        sim.hw.costs.migrate_2m_ns(from, to, slowdown)
+    } else {
+        sim.hw.costs.migrate_4k_ns(from, to, slowdown)
+    };
+    (entries + if m.moved { whole } else { 0.0 }) as u64
+}
+
+/// Makes all entries ordinary again, on the target if the page has moved, and drops the lock.
+pub(crate) fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
+    let page = usize::from(m.at.page);
+    let object = sim.mm.shared.object_mut(m.at.object);
+    let class = object.backing.class(m.facts.huge);
+    let b = object.block_mut(m.site.chunk);
+    b.locked.clear(page);
+    let old = usize::from(b.node[page]);
+    if m.moved {
+        b.node[page] = m.target as u8;
+        let pages = if m.facts.huge { CHUNK_PAGES } else { 1 };
+        let frame = b.frame[page];
+        b.frame[page] =
+            if class.is_anon() { sim.mm.physical.carry_flags(frame, m.target, m.frame, pages) } else { m.frame };
+        sim.mm.physical.free_page(old, frame, class);
+        // Its time is over; with a page or two at a time the epoch it falls into makes no difference.
+        sim.hw.contention.copied(old, m.target, pages * PAGE_BYTES, 0.0);
+    } else {
+        sim.mm.physical.free_page(m.target, m.frame, class);
+    }
+    for mapper in &object.mappers {
+        let v = sim.processes[mapper.process as usize].space.vma_mut(mapper.vma as usize);
+        if !v.shows(m.at) {
+            continue;
+        }
+        v.unmark(m.site.chunk, m.site.page);
+        if m.moved {
+            v.shared_moved(m.site.chunk, old, m.target);
+        }
+    }
+}
+
+pub(crate) fn end_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, mut m: PageMigration) {
+    if m.facts.huge || m.moved && sim.kernel.numa.cfg.switches.migration_drains_lru {
+        sim.mm.lru_batches.drain(cpu, &mut sim.mm.shared);
+    } else {
+        sim.mm.lru_batches.add(cpu, m.at, &mut sim.mm.shared);
+    }
+    let result = if m.moved { MigrateResult::Migrated } else { MigrateResult::Failed };
+    m.facts.last = LastCpupid::from_raw(sim.mm.shared.block_of(m.at).last[usize::from(m.at.page)]);
+    let log = (m.fault, log_before(sim, task));
+    let ns = account_hint_fault(sim, &m.site, m.at, log, &mut m.facts, &m.decision, result);
+    sim.cpus[cpu].debt_ns += ns;
+    debug_assert_eq!(task, m.site.task);
+    apply_new_migrations(sim, cpu);
+}

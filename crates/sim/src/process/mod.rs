@@ -1,0 +1,4 @@
+//! Processes and threads: creation, and the pages that every program has.
+
+pub(crate) mod fork;
+pub(crate) mod program_pages;

@@ -1,0 +1,77 @@
+//! Pages that every program has beside its regions: control blocks, stacks, static data. Threads touch them now and then.
+
+use crate::config::Harness;
+use crate::fault::handle_fault::handle_mm_fault;
+use crate::state::process::{CONTROL_BLOCK, DATA_PAGES, FRAME};
+use crate::state::simulation::Simulation;
+use crate::state::task::Activity;
+use numalab_kernel::mm::CHUNK_PAGES;
+
+/// Uses the thread's control block, its stack and the program's data.
+pub(crate) fn touch_program(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
+    touch_stack_page(sim, cpu, task, CONTROL_BLOCK);
+    touch_stack(sim, cpu, task);
+    let (process, thread) = (sim.tasks[task as usize].process as usize, sim.tasks[task as usize].thread);
+    let data = sim.processes[process].data();
+    for page in 0..DATA_PAGES as usize {
+        // The initial thread sets up what the others only read.
+        use_page(sim, cpu, task, (data, 0, page), thread == 0);
+    }
+}
+
+/// A thread that starts a pass calls functions, so it touches its stack; not its control block, which only starts
+/// and ends of threads need.
+pub(crate) fn touch_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
+    touch_stack_page(sim, cpu, task, stack_frame_page(sim));
+}
+
+/// Page of a stack, counted from 1 at the top, that frames are in.
+pub(crate) fn stack_frame_page(sim: &Simulation<'_>) -> usize {
+    match sim.cfg.harness {
+        Harness::Program => FRAME,
+        // Its C library is smaller and so are its frames: a thread's stack has one page in all (read in /proc/PID/smaps).
+        Harness::Worker => CONTROL_BLOCK,
+    }
+}
+
+/// Touches a page of the thread's stack, counted from 1 at the top.
+pub(crate) fn touch_stack_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, page: usize) {
+    let (process, thread) = (sim.tasks[task as usize].process as usize, sim.tasks[task as usize].thread);
+    let p = &sim.processes[process];
+    if let Some(stack) = p.stack_of(thread) {
+        let top = p.space.vma(stack).chunk_count() - 1;
+        use_page(sim, cpu, task, (stack, top, CHUNK_PAGES as usize - page), true);
+    }
+}
+
+/// Takes the fault of one access to page (mapping, chunk, page), if there is one.
+pub(crate) fn use_page(
+    sim: &mut Simulation<'_>,
+    cpu: usize,
+    task: u32,
+    (vma, chunk, page): (usize, usize, usize),
+    write: bool,
+) {
+    let process = sim.tasks[task as usize].process as usize;
+    if sim.processes[process].space.vma(vma).next_fault(chunk, page, page + 1, write).is_some() {
+        let clock = sim.now_ns;
+        let (ns, _) = handle_mm_fault(sim, cpu, task, vma, chunk, page, write, clock);
+        sim.cpus[cpu].debt_ns += ns;
+    }
+}
+
+/// The worker's threads look at their clocks and counters all the time, so those on other CPUs meet the marks on their
+/// stacks and on the program's data while the walk goes on, in the pass that it may end.
+pub(crate) fn others_touch_program(sim: &mut Simulation<'_>, cpu: usize, process: usize) {
+    if sim.cfg.harness != Harness::Worker {
+        return;
+    }
+    for other in (0..sim.cpus.len()).filter(|&other| other != cpu) {
+        let Some(task) = sim.cpus[other].task else { continue };
+        let t = &mut sim.tasks[task as usize];
+        if t.process as usize == process && t.activity == Activity::Running {
+            t.marking_scans = sim.processes[process].marking_scans;
+            touch_program(sim, other, task);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Taking samples for the maps of a run.
+
+use crate::state::simulation::Simulation;
+use crate::state::task::Activity;
+
+/// Chunks of a stretch that are looked at, evenly spread.
+const CHUNKS_PER_ROW: usize = 64;
+
+/// A cell without a node.
+const NOWHERE: f64 = -1.0;
+
+/// Takes a sample of both maps, if it is time for one or the last chance.
+pub(crate) fn sample_maps(sim: &mut Simulation<'_>, last: bool) {
+    let maps = &mut sim.record.maps;
+    let due = maps.calls % maps.every == 0 || last;
+    maps.calls += 1;
+    if !due {
+        return;
+    }
+    maps.thin();
+    maps.pages.time_ns.push(sim.now_ns);
+    maps.tasks.time_ns.push(sim.now_ns);
+    for (row, s) in maps.stretches.iter().enumerate() {
+        let p = &sim.processes[s.process];
+        maps.votes.fill(0);
+        if let Some(&id) = p.region_vma.get(s.region).filter(|id| (**id as usize) < p.space.len()) {
+            let vma = p.space.vma(id as usize);
+            let step = (s.end - s.first).div_ceil(CHUNKS_PER_ROW).max(1);
+            for chunk in (s.first..s.end.min(vma.chunk_count())).step_by(step) {
+                for (vote, pages) in maps.votes.iter_mut().zip(vma.node_counts(chunk)) {
+                    *vote += u64::from(*pages);
+                }
+            }
+        }
+        maps.pages.values[row].push(winner(&maps.votes));
+    }
+    let before = maps.tasks.time_ns.len() - 1;
+    maps.tasks.values.iter_mut().for_each(|v| v.push(NOWHERE));
+    for (id, t) in sim.tasks.iter().enumerate() {
+        let thread = maps.first_thread[t.process as usize] + t.thread as usize;
+        if thread % maps.fold != 0 || matches!(t.activity, Activity::Asleep | Activity::Dead) {
+            continue;
+        }
+        let cpu = sim.kernel.sched.cpu_of(id as u32) as usize;
+        if let Some(v) = maps.tasks.values.get_mut(thread / maps.fold) {
+            v[before] = sim.cpus[cpu].node as f64;
+        }
+    }
+}
+
+/// The node with most pages, the lowest of several.
+fn winner(votes: &[u64]) -> f64 {
+    let best = votes.iter().enumerate().max_by_key(|(n, v)| (**v, std::cmp::Reverse(*n)));
+    best.filter(|b| *b.1 > 0).map_or(NOWHERE, |b| b.0 as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_node_with_most_pages_wins() {
+        assert_eq!(winner(&[0, 0]), NOWHERE);
+        assert_eq!(winner(&[3, 7, 7]), 1.0);
+        assert_eq!(winner(&[]), NOWHERE);
+    }
+}

@@ -1,0 +1,89 @@
+//! What a run reports.
+
+use crate::state::simulation::Simulation;
+use numalab_model::record::{Outcome, Scalar, Status, TOO_SHORT};
+
+/// A balancing run shorter than this says little: the first pass over memory takes longer.
+const SHORT_RUN_NS: u64 = 5_000_000_000;
+
+/// The outcome of a finished run; tunables are the caller's to fill in.
+pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let scalar = |name: &str, value: f64, unit: &str, higher_is_better: bool| Scalar {
+        name: name.into(),
+        value,
+        unit: unit.into(),
+        higher_is_better,
+    };
+    let sum = |f: fn(&crate::state::process::ProcessState) -> u64| sim.processes.iter().map(f).sum::<u64>();
+    let elapsed = seconds(sim.end_ns);
+    let mut scalars = vec![
+        scalar("elapsed_s", elapsed, "s", false),
+        scalar("user_s", seconds(sum(|p| p.user_ns)), "s", false),
+        scalar("system_s", seconds(sum(|p| p.system_ns)), "s", false),
+        scalar("blocked_s", seconds(sum(|p| p.blocked_ns)), "s", false),
+    ];
+    let mut warnings = Vec::new();
+    for ((spec, &value), clock) in sim.workload.scores.iter().zip(&sim.record.scores).zip(&sim.record.score_clocks) {
+        match spec.figure(value, clock.read_ns(sim.end_ns)) {
+            Ok(value) => scalars.push(scalar(&spec.name, value, &spec.unit, spec.higher_is_better)),
+            Err(why) => warnings.push(why),
+        }
+    }
+    if sim.cfg.numa_enabled() && sim.end_ns < SHORT_RUN_NS && sim.status == Status::Completed {
+        warnings.push(format!(
+            "the run took {elapsed:.2} s of model time: {TOO_SHORT}, the first scan of memory takes longer"
+        ));
+    }
+    let mut reasons: Vec<(String, u64)> =
+        sim.kernel.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
+    if sim.kernel.numa_2012.active() {
+        reasons.extend(sim.kernel.numa_2012.reasons().map(|(name, n)| (name.to_string(), n)));
+    }
+    Outcome {
+        status: sim.status.clone(),
+        scalars,
+        counters: counters(&sim),
+        reasons,
+        tunables: Vec::new(),
+        warnings,
+        series: sim.record.samples.into_series().chain(sim.record.maps.into_series()).collect(),
+    }
+}
+
+pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
+    let a = &sim.mm.physical.counters;
+    let v = &sim.kernel.vm;
+    let mut out: Vec<(String, u64)> = [
+        ("numa_hit", a.numa_hit),
+        ("numa_miss", a.numa_miss),
+        ("numa_foreign", a.numa_foreign),
+        ("numa_interleave", a.numa_interleave),
+        ("numa_local", a.numa_local),
+        ("numa_other", a.numa_other),
+        ("pgfault", v.pgfault),
+        ("nr_tlb_remote_flush", v.nr_tlb_remote_flush),
+        ("nr_tlb_remote_flush_received", v.nr_tlb_remote_flush_received),
+    ]
+    .map(|(n, x)| (n.to_string(), x))
+    .to_vec();
+    let table = numalab_kernel::numa::NumaCounters::TABLE;
+    out.extend(table.iter().zip(sim.kernel.numa.counters.values()).map(|((n, _), x)| ((*n).to_string(), x)));
+    // Compaction and reclaim move pages too, under the names that NUMA balancing counts its own moves by.
+    let events = numalab_kernel::mm::MmCounters::TABLE.iter().zip(sim.mm.physical.events.values());
+    for ((name, _), n) in events {
+        match out.iter_mut().find(|c| c.0 == *name) {
+            Some(counter) => counter.1 += n,
+            None => out.push(((*name).to_string(), n)),
+        }
+    }
+    if !sim.kernel.numa_2012.leaves_scans() {
+        for (name, n) in sim.kernel.numa_2012.named() {
+            match out.iter_mut().find(|c| c.0 == name) {
+                Some(counter) => counter.1 += n,
+                None => out.push((name.to_string(), n)),
+            }
+        }
+    }
+    out
+}

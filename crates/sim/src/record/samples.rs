@@ -1,0 +1,61 @@
+//! Taking samples for the time series of a run.
+
+use crate::record::maps::sample_maps;
+use crate::state::simulation::Simulation;
+use numalab_model::record::Series;
+
+/// Time between samples.
+const SAMPLE_NS: u64 = 200_000_000;
+
+fn push(series: &mut Series, now: u64, values: impl Iterator<Item = f64>) {
+    series.time_ns.push(now);
+    for (column, v) in series.values.iter_mut().zip(values) {
+        column.push(v);
+    }
+}
+
+/// Takes a sample if one is due.
+pub(crate) fn sample(sim: &mut Simulation<'_>) {
+    if sim.now_ns >= sim.record.samples.next_ns {
+        sim.record.samples.next_ns = sim.now_ns + SAMPLE_NS;
+        sample_now(sim, false);
+    }
+}
+
+/// Takes a sample now, unless there is one of this instant; the last one of a run is taken of everything.
+pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
+    let now = sim.now_ns;
+    if sim.record.samples.pages.time_ns.last() == Some(&now) {
+        return;
+    }
+    sample_maps(sim, last);
+    let s = &mut sim.record.samples;
+    s.pages.time_ns.push(now);
+    let nodes = s.scratch.len();
+    let pages = sim.processes.iter().map(|p| p.space.rss_pages()).sum();
+    if pages > sim.record.peak.0 {
+        let bytes = sim.processes.iter().flat_map(|p| p.space.iter()).map(|v| v.state_bytes() as u64).sum();
+        sim.record.peak = (pages, bytes);
+    }
+    for (i, p) in sim.processes.iter().enumerate() {
+        s.scratch.fill(0);
+        p.space.add_pages_on_node(&mut s.scratch);
+        for n in 0..nodes {
+            s.pages.values[i * nodes + n].push(s.scratch[n] as f64);
+        }
+    }
+    let c = &sim.kernel.numa.counters;
+    let activity = [c.numa_hint_faults, c.numa_hint_faults_local, c.numa_pages_migrated, c.numa_pte_updates];
+    let activity = activity.into_iter().chain([sim.kernel.vm.pgfault]);
+    push(&mut s.activity, now, activity.map(|v| v as f64));
+    let rates = &sim.hw.contention;
+    push(&mut s.bandwidth, now, (0..nodes).map(|n| rates.dram_gbps(n)));
+    let links = s.links.columns.len() / 2;
+    push(&mut s.links, now, (0..links).flat_map(|l| [rates.link_gbps(l, true), rates.link_gbps(l, false)]));
+    let mut ns = [0; 3];
+    for p in &sim.processes {
+        ns = [ns[0] + p.user_ns, ns[1] + p.system_ns, ns[2] + p.blocked_ns];
+    }
+    push(&mut s.cpu, now, ns.into_iter().map(|ns| ns as f64 / 1e9));
+    push(&mut s.scores, now, sim.record.scores.iter().copied());
+}

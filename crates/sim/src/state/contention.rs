@@ -1,0 +1,395 @@
+//! How fast each kind of access proceeds from each place to each node. The rates are solved anew every epoch.
+//!
+//! Threads report how long they were busy on (kind, place, page node). The average number of threads there is what the
+//! contention model needs, so slow memory holds threads longer, and the loop closes from one epoch to the next. A *place* is where
+//! requests enter the memory system: a node, or one LLC of it where the machine's LLCs have ports of limited bandwidth. The
+//! contention model sees nodes. A port that is asked for more than it lets through slows the threads behind it in proportion, and
+//! those ask that much less of the node.
+
+use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC, UTILISATION_CAP};
+use numalab_kernel::hw::smt::{stream_share, Sibling};
+use numalab_model::machine::Machine;
+use numalab_model::workload::{Access, Op, Pattern, Workload};
+use std::cell::Cell;
+
+/// Time between two solutions of the bandwidth model.
+pub const EPOCH_NS: u64 = 4_000_000;
+
+/// A kind of access that differs in what it asks of memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AccessKind {
+    /// Lines in flight per thread.
+    pub lines: f64,
+    /// Cap of one thread, GB/s of traffic.
+    pub cap_gbps: f64,
+    /// Share of the traffic that is write-back.
+    pub write: f64,
+    /// Lines written back beside each line that the thread waits for ([`Flow::back`]).
+    pub back: f64,
+    /// Random lines (bank conflicts).
+    pub random: bool,
+}
+
+impl AccessKind {
+    fn flow(&self, src: usize, dst: usize) -> Flow {
+        Flow {
+            src_node: src as u32,
+            dst_node: dst as u32,
+            llc: NO_LLC,
+            threads: 0.0,
+            crowd: 0.0,
+            lines: self.lines,
+            cap_gbps: self.cap_gbps,
+            extra_ns: 0.0,
+            write: self.write,
+            back: self.back,
+            random: self.random,
+        }
+    }
+}
+
+/// Kinds of an access by what the sibling does: nothing, spinning, working.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KindSet([u16; 3]);
+
+impl KindSet {
+    /// Kind beside `sibling`.
+    #[inline]
+    pub fn beside(self, sibling: Sibling) -> usize {
+        usize::from(match sibling {
+            Sibling::Idle => self.0[0],
+            Sibling::Spinning => self.0[1],
+            Sibling::Working => self.0[2],
+        })
+    }
+}
+
+const SIBLINGS: [Sibling; 3] = [Sibling::Idle, Sibling::Spinning, Sibling::Working];
+
+/// AccessRates of all kinds between all places and nodes.
+#[derive(Debug)]
+pub struct AccessRates {
+    nodes: usize,
+    places: usize,
+    kinds: Vec<AccessKind>,
+    /// Place of each LLC.
+    place_of_llc: Vec<u32>,
+    /// Node of each place.
+    node_of_place: Vec<u32>,
+    /// What the port of a place lets through, GB/s.
+    port_gbps: f64,
+    /// How much slower its port makes a place, at least 1.
+    slow: Vec<f64>,
+    /// The same before the last solution.
+    slow_before: Vec<f64>,
+    /// ns per byte of traffic: `[kind][place][dst]`.
+    ns_per_byte: Vec<f64>,
+    /// Effective latency, ns, same shape.
+    latency_ns: Vec<f64>,
+    /// Thread-ns spent in the current epoch, same shape.
+    occupancy_ns: Vec<f64>,
+    /// Smoothed number of threads, same shape.
+    threads: Vec<f64>,
+    /// `[kind][src node][dst]`.
+    flows: Vec<Flow>,
+    /// Bytes that the kernel copies and, after all of those, clears: `[from][to][epoch]`, where the current epoch is
+    /// `epoch` and the next ones follow.
+    copied_bytes: Vec<f64>,
+    epoch: usize,
+    copies: Vec<PageCopy>,
+    /// Latency relative to the idle machine: `[src node][dst node]`; 0 until asked for.
+    latency_factor: Vec<Cell<f64>>,
+    contention: Contention,
+    /// The last solution changed nothing: without other traffic the next one would be the same.
+    settled: bool,
+}
+
+/// Epochs over which the traffic of one copy can be spread; a slower one is taken to be done by then.
+const COPY_EPOCHS: usize = 16;
+
+/// Damping of the occupancy between epochs (machines.md section 6.2).
+const DAMPING: f64 = 0.5;
+
+/// Fewer threads than that are none. Whoever has left is halved each epoch; numbers too small for their full precision would
+/// come next, which processors are slow with, and then none. Far below the last digit of any load it joins.
+const NOBODY: f64 = 1e-300;
+
+/// No copies, or clears, between any two nodes.
+fn pairs(nodes: usize, clears: bool) -> impl Iterator<Item = PageCopy> {
+    let none =
+        move |i: usize| PageCopy { from_node: (i / nodes) as u32, to_node: (i % nodes) as u32, gbps: 0.0, clears };
+    (0..nodes * nodes).map(none)
+}
+
+/// The node with memory that answers a node soonest: itself, unless it has none.
+fn nearest_memory(machine: &Machine, node: usize) -> usize {
+    let with_memory = (0..machine.node_count()).filter(|&n| machine.nodes[n].memory_bytes > 0);
+    let latency = |n: usize| machine.latency_ns[node][n];
+    with_memory.min_by(|&a, &b| latency(a).total_cmp(&latency(b))).unwrap_or(node)
+}
+
+impl AccessRates {
+    /// AccessRates for the kinds of access that `workload` makes, with no load yet. With an `oracle` memory is always on the
+    /// node that asks for it (or the nearest one that has memory), wherever the page tables say it is.
+    pub fn new(machine: &Machine, workload: &Workload, oracle: bool) -> Self {
+        let mut kinds: Vec<AccessKind> = Vec::new();
+        let mut add = |a: &Access| {
+            for sibling in SIBLINGS {
+                let k = Self::describe(machine, a, sibling);
+                if !kinds.contains(&k) {
+                    kinds.push(k);
+                }
+            }
+        };
+        for p in &workload.processes {
+            let programs = std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops));
+            for ops in programs {
+                for op in ops.iter() {
+                    if let Op::Access(a) = op {
+                        add(a);
+                    }
+                }
+            }
+        }
+        let nodes = machine.node_count();
+        let ports = machine.cache.llc_port_gbps.is_some();
+        let place_of_llc =
+            machine.llcs.iter().enumerate().map(|(i, l)| if ports { i as u32 } else { l.node as u32 }).collect();
+        let node_of_place: Vec<u32> =
+            if ports { machine.llcs.iter().map(|l| l.node as u32).collect() } else { (0..nodes as u32).collect() };
+        let places = node_of_place.len();
+        let n = kinds.len() * places * nodes;
+        let mut flows = Vec::with_capacity(kinds.len() * nodes * nodes);
+        for k in &kinds {
+            let dst = |i: usize| if oracle { nearest_memory(machine, i / nodes) } else { i % nodes };
+            flows.extend((0..nodes * nodes).map(|i| k.flow(i / nodes, dst(i))));
+        }
+        let mut rates = Self {
+            nodes,
+            places,
+            kinds,
+            place_of_llc,
+            node_of_place,
+            port_gbps: UTILISATION_CAP * machine.cache.llc_port_gbps.unwrap_or(f64::INFINITY),
+            slow: vec![1.0; places],
+            slow_before: vec![1.0; places],
+            ns_per_byte: vec![0.0; n],
+            latency_ns: vec![0.0; n],
+            occupancy_ns: vec![0.0; n],
+            threads: vec![0.0; n],
+            flows,
+            copied_bytes: vec![0.0; 2 * nodes * nodes * COPY_EPOCHS],
+            epoch: 0,
+            copies: [false, true].into_iter().flat_map(|clears| pairs(nodes, clears)).collect(),
+            latency_factor: vec![Cell::new(0.0); nodes * nodes],
+            contention: Contention::new(machine),
+            settled: false,
+        };
+        rates.solve();
+        rates
+    }
+    fn describe(machine: &Machine, a: &Access, sibling: Sibling) -> AccessKind {
+        let share = stream_share(sibling);
+        // Latency-bound threads keep their lines beside a sibling; what they lose is in `smt::speed`.
+        let (lines, random) = match a.pattern {
+            Pattern::Sequential | Pattern::Strided { .. } | Pattern::Blocks { .. } => {
+                (machine.stream.lines_sequential * share, false)
+            }
+            Pattern::Random | Pattern::Zipf { .. } => (machine.stream.lines_random, true),
+            Pattern::Chase | Pattern::Reuse { .. } => (1.0, true),
+        };
+        if let (true, Some(fill)) = (a.bypass, machine.cache.fill) {
+            // Lines that are written and not read, and as many more of them under way than of a stream as it is faster.
+            let lines = machine.stream.lines_sequential * fill.gbps / machine.stream.cap_gbps * share;
+            return AccessKind { lines, cap_gbps: fill.gbps * share, write: 1.0, back: 0.0, random: false };
+        }
+        let written = if machine.cache.writes_back { a.write } else { 0.0 };
+        let write = written / (1.0 + written);
+        let back = if random { written } else { 0.0 };
+        AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, back, random }
+    }
+    /// Kinds of an access; those of another workload's are taken for the first.
+    pub fn kinds_of(&self, machine: &Machine, a: &Access) -> KindSet {
+        KindSet(SIBLINGS.map(|s| {
+            let k = Self::describe(machine, a, s);
+            self.kinds.iter().position(|x| *x == k).unwrap_or(0) as u16
+        }))
+    }
+    /// Place of the CPUs of an LLC.
+    #[inline]
+    pub fn place(&self, llc: usize) -> usize {
+        self.place_of_llc[llc] as usize
+    }
+    #[inline]
+    fn at(&self, kind: usize, place: usize) -> usize {
+        (kind * self.places + place) * self.nodes
+    }
+    /// ns for a byte of every page where they are spread as `counts` (present pages per node): divided by their number,
+    /// the time per byte of traffic over them.
+    #[inline]
+    pub fn ns_of_pages(&self, kind: usize, place: usize, counts: &[u16]) -> f64 {
+        let row = &self.ns_per_byte[self.at(kind, place)..][..self.nodes];
+        row.iter().zip(counts).map(|(t, &c)| t * f64::from(c)).sum()
+    }
+    /// Latency from `place` averaged over pages spread as `pages` per node.
+    pub fn latency_ns(&self, kind: usize, place: usize, pages: &[u64]) -> f64 {
+        let row = &self.latency_ns[self.at(kind, place)..][..self.nodes];
+        let total: u64 = pages.iter().sum();
+        if total == 0 {
+            return row.iter().copied().fold(f64::INFINITY, f64::min);
+        }
+        row.iter().zip(pages).map(|(t, &p)| t * p as f64).sum::<f64>() / total as f64
+    }
+    /// A thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`; with the node
+    /// that all of them are known to lie on, if one is: nothing is added for the others.
+    #[inline]
+    pub fn occupy(
+        &mut self,
+        kind: usize,
+        place: usize,
+        (counts, node): (&[u16], Option<usize>),
+        of_pages: f64,
+        ns: f64,
+    ) {
+        let at = self.at(kind, place);
+        if of_pages <= 0.0 {
+            return;
+        }
+        let scale = ns / of_pages;
+        if let Some(node) = node {
+            self.occupancy_ns[at + node] += scale * self.ns_per_byte[at + node] * f64::from(counts[node]);
+            return;
+        }
+        let row = &self.ns_per_byte[at..at + self.nodes];
+        for ((o, t), &c) in self.occupancy_ns[at..at + self.nodes].iter_mut().zip(row).zip(counts) {
+            *o += scale * t * f64::from(c);
+        }
+    }
+    /// The same for pages per node given as totals (random access to a whole range).
+    pub fn occupy_pages(&mut self, kind: usize, place: usize, pages: &[u64], ns: f64) {
+        let at = self.at(kind, place);
+        let total: f64 = (0..self.nodes).map(|n| self.latency_ns[at + n] * pages[n] as f64).sum();
+        if total <= 0.0 {
+            return;
+        }
+        for ((o, l), &p) in self.occupancy_ns[at..].iter_mut().zip(&self.latency_ns[at..]).zip(pages) {
+            *o += ns * l * p as f64 / total;
+        }
+    }
+    /// Ends an epoch of `epoch_ns`: averages the occupancy and solves for the next one.
+    pub fn end_epoch(&mut self, epoch_ns: f64) {
+        let mut same = self.settled;
+        for (t, o) in self.threads.iter_mut().zip(&mut self.occupancy_ns) {
+            let was = *t;
+            *t += DAMPING * (*o / epoch_ns - *t);
+            *t = if *t < NOBODY { 0.0 } else { *t };
+            *o = 0.0;
+            same &= *t == was;
+        }
+        for (c, epochs) in self.copies.iter_mut().zip(self.copied_bytes.chunks_mut(COPY_EPOCHS)) {
+            let was = c.gbps;
+            c.gbps = std::mem::take(&mut epochs[self.epoch]) / epoch_ns;
+            same &= c.gbps == was;
+        }
+        self.epoch = (self.epoch + 1) % COPY_EPOCHS;
+        if !same {
+            self.solve();
+        }
+    }
+    /// The kernel begins to copy `bytes` from one node to another, which takes it `ns`.
+    #[inline]
+    pub fn copied(&mut self, from: usize, to: usize, bytes: u64, ns: f64) {
+        self.spread(from * self.nodes + to, bytes, ns);
+    }
+    /// The kernel begins to clear `bytes` of a node from a CPU of `cpu_node`, which takes it `ns`.
+    #[inline]
+    pub fn cleared(&mut self, cpu_node: usize, node: usize, bytes: u64, ns: f64) {
+        self.spread((self.nodes + cpu_node) * self.nodes + node, bytes, ns);
+    }
+    #[inline]
+    fn spread(&mut self, pair: usize, bytes: u64, ns: f64) {
+        let epochs = ((ns / EPOCH_NS as f64) as usize + 1).min(COPY_EPOCHS);
+        let pair = pair * COPY_EPOCHS;
+        for later in 0..epochs {
+            self.copied_bytes[pair + (self.epoch + later) % COPY_EPOCHS] += bytes as f64 / epochs as f64;
+        }
+    }
+    fn solve(&mut self) {
+        self.flows.iter_mut().for_each(|f| f.threads = 0.0);
+        self.each(|r, at, flow, place| r.flows[flow].threads += r.threads[at] / r.slow[place]);
+        for from_node in self.flows.chunks_mut(self.nodes) {
+            let crowd = from_node.iter().map(|f| f.threads).sum();
+            from_node.iter_mut().for_each(|f| f.crowd = crowd);
+        }
+        self.contention.solve(&self.flows, &self.copies);
+        self.settled = self.contention.is_settled();
+        if self.port_gbps.is_finite() {
+            std::mem::swap(&mut self.slow, &mut self.slow_before);
+            self.slow.fill(0.0);
+            self.each(|r, at, flow, place| {
+                let gbps = r.contention.rates()[flow].gbps;
+                r.slow[place] += r.threads[at] * (1.0 + r.kinds[at / (r.places * r.nodes)].back) * gbps / r.port_gbps;
+            });
+            self.slow.iter_mut().for_each(|s| *s = s.max(1.0));
+            self.settled &= self.slow == self.slow_before;
+        }
+        self.each(|r, at, flow, place| {
+            let rate = r.contention.rates()[flow];
+            r.ns_per_byte[at] = r.slow[place] / rate.gbps;
+            r.latency_ns[at] = r.slow[place] * rate.latency_ns;
+        });
+        self.latency_factor.fill(Cell::new(0.0));
+    }
+    /// Calls `f` with every entry of the tables by place, the flow it is part of, and its place.
+    fn each(&mut self, f: impl Fn(&mut Self, usize, usize, usize)) {
+        for kind in 0..self.kinds.len() {
+            for place in 0..self.places {
+                let (at, node) = (self.at(kind, place), self.node_of_place[place] as usize);
+                let flow = (kind * self.nodes + node) * self.nodes;
+                for dst in 0..self.nodes {
+                    f(self, at + dst, flow + dst, place);
+                }
+            }
+        }
+    }
+    /// Latency of memory of a node for a CPU of `cpu_node`, relative to the idle machine, at least 1.
+    #[inline]
+    pub fn latency_factor(&self, cpu_node: usize, memory_node: usize) -> f64 {
+        // Few pairs of many are asked for.
+        let factor = &self.latency_factor[cpu_node * self.nodes + memory_node];
+        if factor.get() == 0.0 {
+            factor.set(self.contention.latency_factor(cpu_node, memory_node));
+        }
+        factor.get()
+    }
+    /// DRAM bandwidth in use on each node, GB/s.
+    pub fn dram_gbps(&self, node: usize) -> f64 {
+        self.contention.node_gbps(node)
+    }
+    /// Traffic over one direction of a link, GB/s.
+    pub fn link_gbps(&self, link: usize, forward: bool) -> f64 {
+        self.contention.link_gbps(link, forward)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numalab_kernel::sched::shapes::Shape;
+
+    #[test]
+    fn traffic_of_a_copy_lasts_as_long_as_the_copy() {
+        let machine = Shape::flat(2, 2, 1, 20).machine("two nodes");
+        let text = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n\
+                    [[process]]\nname = \"p\"\n[[process.phase]]\nsteps = [{ compute = \"1s\" }]\n";
+        let workload = numalab_model::workload::parse("w.toml", text).unwrap().resolve(&machine, 1, &[]).unwrap();
+        let mut rates = AccessRates::new(&machine, &workload, false);
+        // Two and a half epochs of 4 ms touch three.
+        rates.copied(0, 1, 12_000_000, 2.5 * EPOCH_NS as f64);
+        let gbps = (0..4).map(|_| {
+            rates.end_epoch(EPOCH_NS as f64);
+            rates.dram_gbps(0)
+        });
+        assert_eq!(gbps.collect::<Vec<_>>(), [1.0, 1.0, 1.0, 0.0]);
+    }
+}

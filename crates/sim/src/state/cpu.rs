@@ -1,0 +1,95 @@
+//! A CPU as the engine sees it: what it runs, and what it does at the end of its slice.
+
+use crate::state::working_sets::NO_GROUP;
+use numalab_model::machine::Machine;
+
+/// What a CPU does at the end of its slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pending {
+    /// Nothing planned.
+    None,
+    /// Scheduler tick.
+    Tick,
+    /// The current task goes to sleep for the time given, ns.
+    Sleep(u64),
+    /// The current task goes to sleep at a barrier or channel; the sleep number tells a wake already due.
+    Wait,
+    /// The current task ends.
+    Exit,
+    /// The current task goes on to its next stage (fork, clone).
+    Stage,
+    /// A task (its own or another) is moved by NUMA balancing.
+    Moves,
+    /// The current task creates a thread by a message.
+    Birth,
+    /// The current task goes on: what it is about to do must happen in the order of time.
+    Resume,
+    /// The current task comes to the next instant of the page migration it carries out.
+    Migration,
+    /// The current task busy-waits alone on this CPU up to the tick, or until its barrier opens.
+    Spin,
+    /// The CPU has nothing to run and looks at others.
+    Search,
+}
+
+impl Pending {
+    /// The task stops by itself at the end of its slice.
+    pub(crate) fn leaves(self) -> bool {
+        matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth | Self::Migration)
+    }
+}
+
+/// A CPU as the engine sees it. What its events look at comes first, in one line of the cache, and what others ask of it in
+/// the next.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct CpuState {
+    /// Number of the current plan.
+    pub plan: u32,
+    /// Task on the CPU since the last switch.
+    pub task: Option<u32>,
+    /// Working set its task is counted with on the LLC.
+    pub group: u32,
+    /// End of the planned slice.
+    pub pending: Pending,
+    /// Kernel time to be paid at the start of the next slice (switches, balancing), ns.
+    pub debt_ns: u64,
+    /// Its next tick, if that has not passed.
+    pub next_tick_ns: u64,
+    /// LLC.
+    pub llc: usize,
+    /// Node.
+    pub node: usize,
+    /// Sibling CPUs of the core.
+    pub siblings: Vec<u32>,
+    /// Balancing that it does while idle keeps it busy until then, ns.
+    pub busy_until_ns: u64,
+    /// The most of that which a task that arrives has to wait for, ns.
+    pub busy_stretch_ns: u64,
+    /// Latest tick asked for while idle, ns.
+    pub idle_tick_ns: u64,
+}
+
+const _: () = assert!(std::mem::offset_of!(CpuState, node) == 56, "what its events read is in one line of 64 bytes");
+
+impl CpuState {
+    /// CPU `cpu` of `machine` before anything has run on it.
+    pub(crate) fn idle(machine: &Machine, cpu: usize) -> Self {
+        let own = &machine.cpus[cpu];
+        let sibling = |&o: &usize| o != cpu && machine.cpus[o].core == own.core;
+        Self {
+            plan: 0,
+            pending: Pending::None,
+            task: None,
+            debt_ns: 0,
+            busy_until_ns: 0,
+            busy_stretch_ns: 0,
+            group: NO_GROUP,
+            next_tick_ns: 0,
+            idle_tick_ns: 0,
+            node: own.node,
+            llc: own.llc,
+            siblings: (0..machine.cpu_count()).filter(sibling).map(|o| o as u32).collect(),
+        }
+    }
+}

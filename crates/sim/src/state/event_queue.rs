@@ -1,0 +1,168 @@
+//! The event queue: events are ordered by time, then by insertion.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A kernel thread of a design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Daemon {
+    /// knuma_scand.
+    Scand,
+    /// khugepaged.
+    Khugepaged,
+}
+
+/// What happens at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// Re-solve bandwidth contention, take samples.
+    Epoch,
+    /// A kernel thread wakes up.
+    Daemon(Daemon),
+    /// The tick of a CPU that idles with its tick on; stale if it no longer does.
+    IdleTick {
+        /// CPU.
+        cpu: u32,
+    },
+    /// A sleeping task becomes runnable.
+    Wake {
+        /// Task.
+        task: u32,
+        /// Task that wakes it, from wherever it is by then; [`NOBODY`](crate::state::task::NOBODY) for a timer.
+        waker: u32,
+        /// Number of the sleep it ends; an older number is stale.
+        sleep: u32,
+    },
+    /// The stopper of a CPU pushes a task to another CPU.
+    Push {
+        /// CPU to push from.
+        from: u32,
+        /// CPU to push to.
+        to: u32,
+    },
+    /// A CPU reaches the end of what it planned.
+    Cpu {
+        /// CPU.
+        cpu: u32,
+        /// Number of the plan; an older number is stale.
+        plan: u32,
+    },
+}
+
+/// An event with its time and number.
+type Entry = Reverse<(u64, u64, Event)>;
+
+/// Width of a bucket, as a power of two in ns: about the time between two ticks of a machine with 256 CPUs.
+const BUCKET_SHIFT: u32 = 14;
+
+/// Buckets ahead: 16.8 ms, more than a tick.
+const BUCKETS: usize = 1024;
+
+/// A queue of events ordered by (time, sequence of insertion).
+///
+/// Nearly all events are one tick ahead, so they go into buckets by time and are put in order only when their bucket's
+/// turn comes; what is further away waits in a heap.
+#[derive(Debug)]
+pub struct EventQueue {
+    /// Events of the buckets up to the present one.
+    present: BinaryHeap<Entry>,
+    buckets: Vec<Vec<Entry>>,
+    far: BinaryHeap<Entry>,
+    /// Number of the present bucket.
+    at: u64,
+    /// Events in `buckets`.
+    ahead: usize,
+    sequence: u64,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self {
+            present: BinaryHeap::with_capacity(64),
+            buckets: (0..BUCKETS).map(|_| Vec::with_capacity(4)).collect(),
+            far: BinaryHeap::new(),
+            at: 0,
+            ahead: 0,
+            sequence: 0,
+        }
+    }
+}
+
+impl EventQueue {
+    /// Adds an event at `at_ns`.
+    pub fn push(&mut self, at_ns: u64, event: Event) {
+        self.sequence += 1;
+        self.put(Reverse((at_ns, self.sequence, event)));
+    }
+    fn put(&mut self, entry: Entry) {
+        let bucket = entry.0 .0 >> BUCKET_SHIFT;
+        if bucket <= self.at {
+            self.present.push(entry);
+        } else if bucket - self.at < BUCKETS as u64 {
+            self.buckets[bucket as usize % BUCKETS].push(entry);
+            self.ahead += 1;
+        } else {
+            self.far.push(entry);
+        }
+    }
+    /// Whether no event is left.
+    pub fn is_empty(&self) -> bool {
+        self.present.is_empty() && self.ahead == 0 && self.far.is_empty()
+    }
+    /// Removes the earliest event.
+    pub fn pop(&mut self) -> Option<(u64, Event)> {
+        while self.present.is_empty() {
+            self.go_on()?;
+        }
+        self.present.pop().map(|Reverse((at, _, event))| (at, event))
+    }
+    /// Goes on to the next bucket, or to the first event that is far away if no bucket has any; `None` if there is none.
+    fn go_on(&mut self) -> Option<()> {
+        self.at = if self.ahead > 0 { self.at + 1 } else { self.far.peek()?.0 .0 >> BUCKET_SHIFT };
+        let due = &mut self.buckets[self.at as usize % BUCKETS];
+        self.ahead -= due.len();
+        self.present.extend(due.drain(..));
+        let end = (self.at + BUCKETS as u64) << BUCKET_SHIFT;
+        while self.far.peek().is_some_and(|e| e.0 .0 < end) {
+            let Some(entry) = self.far.pop() else { break };
+            self.put(entry);
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plain heap is what the buckets must agree with, in bursts, with gaps and across the horizon.
+    #[test]
+    fn events_come_by_time_then_insertion() {
+        let (mut queue, mut plain) = (EventQueue::default(), BinaryHeap::new());
+        let (mut now, mut seed, mut number) = (0u64, 1u64, 0u32);
+        for round in 0..20_000 {
+            for _ in 0..1 + round % 3 {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let gap = match seed >> 61 {
+                    0 => 0,
+                    1 => seed >> 20 & 0xff,
+                    7 => seed >> 20 & 0x7fff_ffff,
+                    _ => seed >> 20 & 0x3f_ffff,
+                };
+                number += 1;
+                queue.push(now + gap, Event::Cpu { cpu: number, plan: 0 });
+                plain.push(Reverse((now + gap, number)));
+            }
+            for _ in 0..if round % 7 == 0 { 6 } else { 1 } {
+                let want = plain.pop().map(|Reverse((at, cpu))| (at, Event::Cpu { cpu, plan: 0 }));
+                assert_eq!(queue.pop(), want);
+                assert_eq!(queue.is_empty(), plain.is_empty());
+                now = want.map_or(now, |w| w.0);
+            }
+        }
+        while let Some(Reverse((at, cpu))) = plain.pop() {
+            assert_eq!(queue.pop(), Some((at, Event::Cpu { cpu, plan: 0 })));
+        }
+        assert_eq!((queue.pop(), queue.is_empty()), (None, true));
+    }
+}

@@ -1,0 +1,34 @@
+//! The simulated machine at an instant: nouns only.
+//!
+//! Each file holds one kind of state and the small rules that need nothing else. [`simulation`] puts the parts together. Whatever
+//! one part of the state does to another is a mechanism and stands in a folder above.
+
+pub(crate) mod anon_vma_lock;
+pub(crate) mod clock_hand;
+pub(crate) mod contention;
+pub(crate) mod cpu;
+pub(crate) mod effects;
+pub(crate) mod event_queue;
+pub(crate) mod inflight_thp_copy;
+pub(crate) mod log;
+pub(crate) mod maps;
+pub(crate) mod memory_daemons;
+pub(crate) mod mmap_lock;
+pub(crate) mod numa_2012;
+pub(crate) mod page_migration;
+pub(crate) mod page_site;
+pub(crate) mod pending_counts;
+pub(crate) mod policy;
+pub(crate) mod process;
+pub(crate) mod samples;
+pub(crate) mod score_clock;
+pub(crate) mod simulation;
+pub(crate) mod split_thp_migration;
+pub(crate) mod step;
+pub(crate) mod swap_queue;
+pub(crate) mod sweep_positions;
+pub(crate) mod task;
+pub(crate) mod task_migration;
+pub(crate) mod vm_counters;
+pub(crate) mod why;
+pub(crate) mod working_sets;

@@ -1,0 +1,72 @@
+//! Migrating a page that several processes map: a sequence of instants during which others may meet it.
+//!
+//! The page is locked and taken off the LRU; every entry that shows it is found through the reverse map and replaced
+//! by a migration entry, with a flush of the CPUs that may hold the translation; the page is copied; every entry is
+//! restored; the lock is dropped. The time is proportional to the number of mappings. Whoever touches a migration
+//! entry sleeps until the lock is dropped. In kernels before 5.0 the sleeper holds a reference meanwhile, which makes
+//! the move fail; it is then tried again, ten times in all. Restored entries are ordinary ones: marks are gone, in
+//! every process, whether the page has moved or not.
+//!
+//! Entries are replaced one after the other, each at its own instant: until then its process passes, afterwards it
+//! waits. A sweep that was planned across the page before the migration began is cut short where it meets it.
+
+use crate::state::page_site::PageSite;
+use numalab_kernel::mm::pageblock::Frame;
+use numalab_kernel::mm::PageRef;
+use numalab_kernel::numa::fault::FaultDecision;
+use numalab_kernel::numa::{FaultSite, PageFacts};
+
+/// What the migrating task does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// All entries are replaced: the page moves, or cannot.
+    Move,
+    /// The entries are restored.
+    Restore,
+}
+
+/// A sweep planned ahead over pages without a fault, as long as shared pages are on the move.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedSweep {
+    /// Its op.
+    pub pc: usize,
+    /// Mapping.
+    pub vma: u32,
+    /// Chunk.
+    pub chunk: usize,
+    /// Byte of the chunk where it starts.
+    pub at: u64,
+    /// Progress of the access at the start.
+    pub done: u64,
+    /// Start, ns.
+    pub from_ns: u64,
+    /// Time per byte, ns.
+    pub per_byte: f64,
+}
+
+/// An entry that shows a page under migration.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// When it is replaced by a migration entry, ns.
+    pub(crate) replaced_ns: u64,
+    /// It is PROT_NONE until then.
+    pub(crate) marked: bool,
+}
+
+/// A migration under way.
+#[derive(Clone, Debug)]
+pub struct PageMigration {
+    pub(crate) site: PageSite,
+    pub(crate) at: PageRef,
+    pub(crate) fault: FaultSite,
+    pub(crate) facts: PageFacts,
+    pub(crate) decision: FaultDecision,
+    pub(crate) target: usize,
+    /// Where the target page lies.
+    pub(crate) frame: Frame,
+    pub(crate) attempt: u32,
+    pub(crate) phase: Phase,
+    pub(crate) moved: bool,
+    /// By mapper of the object; those that came later have none.
+    pub(crate) entries: Vec<Entry>,
+}

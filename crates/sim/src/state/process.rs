@@ -1,0 +1,249 @@
+//! A process: its address space and what belongs to all its threads.
+
+use crate::config::Harness;
+use crate::state::mmap_lock::MmapWriteLocks;
+use crate::state::policy::{allowed, compile};
+use crate::state::task::NOBODY;
+use numalab_kernel::mm::policy::MemPolicy;
+use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
+use numalab_kernel::mm::{
+    AddressSpace, Copied, Mapper, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES, PAGE_BYTES,
+};
+use numalab_kernel::numa::topology::NodeMask;
+use numalab_kernel::numa::VmaNuma;
+use numalab_model::workload::{HugeAdvice, Process, RegionKind, Workload};
+
+/// Size of a thread stack mapping: the usual `ulimit -s` that glibc maps per thread.
+pub const STACK_BYTES: u64 = 8 << 20;
+
+/// The same in the worker program (`STACK_BYTES` of its process.rs).
+const WORKER_STACK_BYTES: u64 = 128 << 10;
+
+/// Page of a stack, counted from 1 at the top, that holds the thread's control block and thread-local data.
+pub const CONTROL_BLOCK: usize = 1;
+
+/// Page of a stack that its frames are in.
+pub const FRAME: usize = 2;
+
+/// Pages of static data and heap that every thread of a process uses (estimate; in guests 73 to 101 pages of eight
+/// single-threaded processes of `cow-shared` are marked that belong to no region).
+pub const DATA_PAGES: u64 = 8;
+
+/// Size of the mapping of the initial thread's stack after exec (`setup_arg_pages` of fs/exec.c: 128 KiB beyond the
+/// arguments, here one page).
+const INITIAL_STACK_BYTES: u64 = 132 << 10;
+
+/// Top of the mmap area; mappings are placed downwards from here.
+const MMAP_TOP: u64 = 0x7f00_0000_0000;
+
+/// Run-time state of a process.
+#[derive(Debug)]
+pub struct ProcessState {
+    /// Mappings.
+    pub space: AddressSpace,
+    /// NUMA state of each mapping, by mapping id.
+    pub vma_numa: Vec<Option<VmaNuma>>,
+    /// Policy of each mapping that has one of its own (`mbind`), by mapping id.
+    pub vma_policy: Vec<Option<MemPolicy>>,
+    /// The same for its huge pages, where the kernel has that (`mpol_huge`).
+    pub vma_huge_policy: Vec<Option<MemPolicy>>,
+    /// Memory nodes of its cpuset.
+    pub mems: NodeMask,
+    /// Node its page tables are taken to be on: where a fork copied them, else where it first faulted.
+    pub table_node: Option<usize>,
+    /// It maps pages that other processes may map too.
+    pub shares: bool,
+    /// Regions inherited from its parent.
+    inherited: usize,
+    /// Mapping id of each region of the workload.
+    pub region_vma: Vec<u32>,
+    /// Mapping id of the stack of each thread.
+    stacks: Vec<u32>,
+    /// Mapping id of static data and heap.
+    data: u32,
+    /// Next free address below everything mapped so far.
+    next_top: u64,
+    /// CPUs of each node that run a thread of this process now.
+    pub running_on_node: Vec<u32>,
+    /// Live threads.
+    pub live_threads: u32,
+    /// Time that shoot-downs so far cost each CPU running this process, ns; a CPU pays the part it has not paid.
+    pub flush_debt_ns: u64,
+    /// Scans of this space that marked something.
+    pub marking_scans: u32,
+    /// A protection change of this space is in progress until this time.
+    pub protecting_until_ns: u64,
+    /// Thread that does (schednuma).
+    pub protector: u32,
+    /// Until when a thread clears a new huge page with the lock of the address space held for reading, ns.
+    pub filling_until_ns: u64,
+    /// When khugepaged wants or has the lock of the address space for writing.
+    pub mmap_write_locks: MmapWriteLocks,
+    /// User time of ended and live threads, ns.
+    pub user_ns: u64,
+    /// System time, ns.
+    pub system_ns: u64,
+    /// Time blocked on pages, ns.
+    pub blocked_ns: u64,
+    /// Thread waiting for all others to end.
+    pub joiner: Option<u32>,
+    /// The initial thread exists.
+    pub started: bool,
+    /// Everything has ended.
+    pub ended: bool,
+}
+
+impl ProcessState {
+    /// Those of a workload, none of which has started; `all` nodes have memory.
+    pub fn all(workload: &Workload, nodes: usize, all: NodeMask) -> Vec<Self> {
+        workload.processes.iter().map(|p| Self::new(nodes, allowed(p, all))).collect()
+    }
+    /// A process that has not started, with the memory nodes of its cpuset.
+    pub fn new(nodes: usize, mems: NodeMask) -> Self {
+        Self {
+            mems,
+            space: AddressSpace::default(),
+            vma_numa: Vec::new(),
+            vma_policy: Vec::new(),
+            vma_huge_policy: Vec::new(),
+            table_node: None,
+            shares: false,
+            inherited: 0,
+            region_vma: Vec::new(),
+            stacks: Vec::new(),
+            data: 0,
+            next_top: MMAP_TOP,
+            running_on_node: vec![0; nodes],
+            live_threads: 0,
+            flush_debt_ns: 0,
+            marking_scans: 0,
+            protecting_until_ns: 0,
+            protector: NOBODY,
+            filling_until_ns: 0,
+            mmap_write_locks: MmapWriteLocks::default(),
+            user_ns: 0,
+            system_ns: 0,
+            blocked_ns: 0,
+            joiner: None,
+            started: false,
+            ended: false,
+        }
+    }
+    /// InflightThpCopies the mappings of its parent at the fork: all regions, or only those the parent inherited itself.
+    /// Returns what was copied.
+    pub fn inherit(
+        &mut self,
+        parent: &mut ProcessState,
+        (parent_id, id): (u32, u32),
+        all: bool,
+        (memory, store): (&mut NodeMemory, &mut SharedMemory),
+    ) -> Copied {
+        let regions = if all { parent.region_vma.len() } else { parent.inherited };
+        let ids = &parent.region_vma[..regions];
+        let copied = self.space.inherit(ids, &mut parent.space, (parent_id, id), (memory, store));
+        self.vma_policy = ids.iter().map(|&v| parent.vma_policy[v as usize].clone()).collect();
+        self.vma_huge_policy = ids.iter().map(|&v| parent.vma_huge_policy[v as usize].clone()).collect();
+        self.vma_numa.resize(regions, None);
+        self.region_vma = (0..regions as u32).collect();
+        self.inherited = regions;
+        self.next_top = parent.next_top;
+        self.shares = regions > 0;
+        parent.shares |= regions > 0;
+        copied
+    }
+    /// Maps the process's own regions: the first one lowest, all of them above later stacks.
+    pub fn map_regions(
+        &mut self,
+        id: u32,
+        spec: &Process,
+        thp: &ThpTunables,
+        at: &NodeMemory,
+        store: &mut SharedMemory,
+    ) {
+        let (nodes, mems) = (at.nodes(), self.mems);
+        let mut own: Vec<u32> = Vec::with_capacity(spec.regions.len());
+        for region in spec.regions.iter().rev() {
+            let start = self.place(region.size_bytes, region.misalign_bytes);
+            let kind = kind_of(region.kind);
+            let huge_ok = kind == VmaKind::PrivateAnon && may_have_huge(thp, region.advice);
+            let mut vma = Vma::new(start, start + region.size_bytes, kind, huge_ok, nodes);
+            if let Some(backing) = kind.backing() {
+                vma.objects.push(store.create(backing, vma.chunk_count()));
+            }
+            vma.advised = region.advice == HugeAdvice::Huge;
+            let objects = vma.objects.clone();
+            let vma_id = self.space.insert(vma) as u32;
+            for object in objects {
+                store.object_mut(object).mappers.push(Mapper { process: id, vma: vma_id });
+            }
+            self.vma_numa.push(None);
+            self.vma_policy.push(region.policy.as_ref().map(|p| compile(p, mems)));
+            self.vma_huge_policy.push(region.huge_policy.as_ref().map(|p| compile(p, mems)));
+            own.push(vma_id);
+        }
+        self.region_vma.extend(own.iter().rev());
+    }
+    /// Maps what every program has: static data with the heap, and the stack of the initial thread, above all regions.
+    /// A pass of the scanner ends with them, so a scan whose budget ends with the last region leaves them to the next one.
+    pub fn map_program(&mut self, nodes: usize) {
+        let end = MMAP_TOP + 2 * CHUNK_BYTES;
+        self.insert_stack(end - INITIAL_STACK_BYTES, end, nodes);
+        self.data =
+            self.insert(Vma::new(MMAP_TOP, MMAP_TOP + DATA_PAGES * PAGE_BYTES, VmaKind::PrivateAnon, false, nodes));
+    }
+    /// Maps the stack of the next thread: below everything else, in the worker above.
+    pub fn map_stack(&mut self, nodes: usize, harness: Harness) {
+        if harness == Harness::Worker {
+            let end = MMAP_TOP + (2 + self.stacks.len() as u64) * CHUNK_BYTES;
+            self.insert_stack(end - WORKER_STACK_BYTES, end, nodes);
+            return;
+        }
+        let start = self.place(STACK_BYTES, 0);
+        self.insert_stack(start, start + STACK_BYTES, nodes);
+    }
+    fn insert_stack(&mut self, start: u64, end: u64, nodes: usize) {
+        let id = self.insert(Vma::new(start, end, VmaKind::Stack, false, nodes));
+        self.stacks.push(id);
+    }
+    fn insert(&mut self, vma: Vma) -> u32 {
+        self.vma_numa.push(None);
+        self.vma_policy.push(None);
+        self.vma_huge_policy.push(None);
+        self.space.insert(vma) as u32
+    }
+    /// Mapping id of static data and heap.
+    pub fn data(&self) -> usize {
+        self.data as usize
+    }
+    /// Mapping id of a thread's stack.
+    pub fn stack_of(&self, thread: u32) -> Option<usize> {
+        self.stacks.get(thread as usize).map(|&v| v as usize)
+    }
+    /// Name of a mapping: the region of the workload, or the stack of a thread.
+    pub fn name_of(&self, vma: usize, spec: &Process) -> String {
+        let is = |id: &u32| *id as usize == vma;
+        if let Some(region) = self.region_vma.iter().position(is).and_then(|r| spec.regions.get(r)) {
+            return region.name.clone();
+        }
+        if vma == self.data() {
+            return "data and heap".into();
+        }
+        self.stacks.iter().position(is).map_or_else(|| format!("mapping {vma}"), |t| format!("stack of t{t}"))
+    }
+    fn place(&mut self, size: u64, misalign: u64) -> u64 {
+        let start = (self.next_top - size - CHUNK_BYTES) / CHUNK_BYTES * CHUNK_BYTES + misalign;
+        self.next_top = start / CHUNK_BYTES * CHUNK_BYTES;
+        start
+    }
+}
+
+/// A region's kind as the kernel sees the mapping.
+fn kind_of(kind: RegionKind) -> VmaKind {
+    match kind {
+        RegionKind::PrivateAnon => VmaKind::PrivateAnon,
+        RegionKind::SharedAnon => VmaKind::SharedAnon,
+        RegionKind::CowData => VmaKind::CowData,
+        RegionKind::FileRead => VmaKind::FileRead,
+        RegionKind::FileShared => VmaKind::FileShared,
+    }
+}

@@ -1,0 +1,286 @@
+//! The simulated machine at an instant, in parts.
+//!
+//! Mechanisms (`mm`, `numa`, `fault`, …) work on this and on nothing else. They cannot see the event queue, the barriers or
+//! the plans of the CPUs' slices, which belong to the [engine](crate::engine): what they want to happen later they note in
+//! [`Effects`], and the engine carries that out.
+
+use crate::config::SimConfig;
+use crate::state::clock_hand::ClockHands;
+use crate::state::contention::AccessRates;
+use crate::state::cpu::CpuState;
+use crate::state::effects::Effects;
+use crate::state::log::{Log, Observers};
+use crate::state::maps::Maps;
+use crate::state::memory_daemons::Daemons;
+use crate::state::numa_2012::Numa2012;
+use crate::state::pending_counts::PendingCounts;
+use crate::state::process::ProcessState;
+use crate::state::samples::Samples;
+use crate::state::score_clock::ScoreClock;
+use crate::state::swap_queue::SwapQueue;
+use crate::state::sweep_positions::SweepPositions;
+use crate::state::task::Task;
+use crate::state::task_migration::TaskMigrations;
+use crate::state::vm_counters::VmCounters;
+use crate::state::working_sets::WorkingSets;
+use numalab_kernel::hw::cache::CacheTimes;
+use numalab_kernel::hw::clock::Boost;
+use numalab_kernel::hw::cost::CostModel;
+use numalab_kernel::hw::rng::Rng;
+use numalab_kernel::hw::tlb::TlbModel;
+use numalab_kernel::mm::thp::locality::Locality;
+use numalab_kernel::mm::thp::Ladders;
+use numalab_kernel::mm::{LruBatches, MmConfig, NodeMemory, PageRef, SharedMemory};
+use numalab_kernel::numa::{NumaBalancing, NumaTopology};
+use numalab_kernel::sched::Scheduler;
+use numalab_model::machine::Machine;
+use numalab_model::record::Status;
+use numalab_model::workload::Workload;
+
+/// A run at an instant. Times are ns of model time.
+pub struct Simulation<'a> {
+    /// The machine that is modelled.
+    pub machine: &'a Machine,
+    /// The program that runs on it.
+    pub workload: &'a Workload,
+    /// The kernel's settings.
+    pub cfg: &'a SimConfig,
+    /// Present instant, ns.
+    pub now_ns: u64,
+    /// How fast the hardware is, and what loads it.
+    pub hw: Hardware,
+    /// The kernel's scheduler, NUMA balancing and counters.
+    pub kernel: Kernel,
+    /// The kernel's memory management.
+    pub mm: Memory,
+    /// Processes, by number in the workload.
+    pub processes: Vec<ProcessState>,
+    /// Threads, in order of creation.
+    pub tasks: Vec<Task<'a>>,
+    /// CPUs.
+    pub cpus: Vec<CpuState>,
+    /// Where each thread is in the mapping that it sweeps.
+    pub sweep_positions: SweepPositions,
+    /// Pages of each randomly accessed span: where they are, and how many would fault.
+    pub pending_counts: PendingCounts,
+    /// Task migrations that NUMA balancing has decided.
+    pub task_migrations: TaskMigrations,
+    /// What mechanisms want to happen later.
+    pub effects: Effects,
+    /// What is recorded of the run.
+    pub record: Recorder,
+    /// The run's own random stream.
+    pub rng: Rng,
+    /// How the run ended; completed as long as it goes on.
+    pub status: Status,
+    /// When the last process ended, ns.
+    pub end_ns: u64,
+}
+
+/// The hardware: fixed costs, and what depends on the present load.
+pub struct Hardware {
+    /// What kernel operations cost.
+    pub costs: CostModel,
+    /// Rates of memory accesses under the present load.
+    pub contention: AccessRates,
+    /// Working sets, and how the running tasks use every LLC.
+    pub working_sets: WorkingSets,
+    /// Latencies and rates of cache hits.
+    pub cache: CacheTimes,
+    /// TLB reach and page walks.
+    pub tlb: TlbModel,
+    /// Clock rates by number of busy cores.
+    pub boost: Boost,
+    /// Busy cores of each socket.
+    pub busy_cores: Vec<u32>,
+    /// Scratch: CPUs of each node that a TLB flush interrupts.
+    pub flush_targets: Vec<u32>,
+}
+
+/// The kernel without its memory management.
+pub struct Kernel {
+    /// The scheduler.
+    pub sched: Scheduler,
+    /// NUMA balancing of 3.8 and later.
+    pub numa: NumaBalancing,
+    /// NUMA balancing as AutoNUMA and schednuma proposed it.
+    pub numa_2012: Numa2012,
+    /// Counters that no other part keeps.
+    pub vm: VmCounters,
+    /// Buffers of the scanner.
+    pub scan_scratch: ScanScratch,
+    /// PID of the next thread.
+    pub next_pid: u32,
+}
+
+/// Buffers of the scanner, kept so that a scan allocates nothing.
+pub struct ScanScratch {
+    /// Pages of the present mapping that are still in LRU batches: chunk and page.
+    pub batched: Vec<(u32, u16)>,
+    /// Pages of each TLB flush of the present scan.
+    pub flushes: Vec<u64>,
+}
+
+/// The kernel's memory management.
+pub struct Memory {
+    /// Frames, zones and the page allocator.
+    pub physical: NodeMemory,
+    /// Pages that several processes may map.
+    pub shared: SharedMemory,
+    /// Pages that each CPU has not yet put on the LRU.
+    pub lru_batches: LruBatches,
+    /// Distance classes of the machine, and its huge-page ladders.
+    pub ladders: Ladders,
+    /// Where reclaim of anonymous pages stands, by node.
+    pub clock_hands: Vec<ClockHands>,
+    /// The swap device.
+    pub swap_queue: SwapQueue,
+    /// Waits for devices in the faults of the present step, ns.
+    pub io_wait_ns: u64,
+    /// kswapd, kcompactd and khugepaged.
+    pub daemons: Daemons,
+    /// Tasks that sleep until the migration of a page ends.
+    pub page_waiters: Vec<(PageRef, u32)>,
+    /// Shared pages under migration, and the task that migrates each.
+    pub migrating: Vec<(PageRef, u32)>,
+    /// Until then shared pages are under migration, ns; accesses of processes that share memory look often meanwhile.
+    pub shared_migration_until_ns: u64,
+}
+
+/// What is recorded of the run.
+pub struct Recorder {
+    /// Event log, first decisions and counts with reasons.
+    pub log: Log,
+    /// Time series.
+    pub samples: Samples,
+    /// Node of each stretch of memory and of each thread over time.
+    pub maps: Maps,
+    /// Scores of the workload so far.
+    pub scores: Vec<f64>,
+    /// Clocks of the scores.
+    pub score_clocks: Vec<ScoreClock>,
+    /// Most resident pages at a sample, and the bytes of page state at that sample.
+    pub peak: (u64, u64),
+    /// Scheduler ticks.
+    pub ticks: u64,
+}
+
+impl<'a> Simulation<'a> {
+    /// The machine at time 0, before the first process starts.
+    ///
+    /// # Errors
+    /// A machine that cannot be scheduled on, or `ladder_custom` without a list, as a sentence.
+    pub fn new(
+        machine: &'a Machine,
+        workload: &'a Workload,
+        cfg: &'a SimConfig,
+        seed: u64,
+        observers: Observers,
+    ) -> Result<Self, String> {
+        let nodes = machine.node_count();
+        let hw = Hardware::new(machine, workload, cfg);
+        let pending_counts = PendingCounts::new(hw.working_sets.spans(), nodes);
+        let mut rng = Rng::new(seed);
+        let next_pid = 2000 + rng.below(20_000) as u32;
+        let mm = Memory::new(machine, cfg, seed)?;
+        Ok(Self {
+            machine,
+            workload,
+            cfg,
+            now_ns: 0,
+            hw,
+            kernel: Kernel::new(machine, workload, cfg, next_pid)?,
+            processes: ProcessState::all(workload, nodes, mm.physical.memory_nodes()),
+            mm,
+            tasks: Vec::new(),
+            cpus: (0..machine.cpu_count()).map(|c| CpuState::idle(machine, c)).collect(),
+            sweep_positions: SweepPositions::new(),
+            pending_counts,
+            task_migrations: TaskMigrations::default(),
+            effects: Effects::default(),
+            record: Recorder::new(machine, workload, cfg, observers),
+            rng,
+            status: Status::Completed,
+            end_ns: 0,
+        })
+    }
+}
+
+impl Hardware {
+    fn new(machine: &Machine, workload: &Workload, cfg: &SimConfig) -> Self {
+        let contention = AccessRates::new(machine, workload, cfg.design.oracle);
+        let working_sets = WorkingSets::new(machine, workload, &contention);
+        Self {
+            costs: CostModel::new(machine),
+            contention,
+            working_sets,
+            cache: CacheTimes::new(machine),
+            tlb: TlbModel::new(machine, machine.tlb.nested),
+            boost: Boost::new(machine),
+            busy_cores: vec![0; machine.sockets.max(1)],
+            flush_targets: vec![0; machine.node_count()],
+        }
+    }
+}
+
+impl Kernel {
+    fn new(machine: &Machine, workload: &Workload, cfg: &SimConfig, next_pid: u32) -> Result<Self, String> {
+        let topology = NumaTopology::new(machine).map_err(|e| e.to_string())?;
+        Ok(Self {
+            sched: Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?,
+            numa: NumaBalancing::new(cfg.numa, topology),
+            numa_2012: Numa2012::new(&cfg.design, machine.node_count(), workload.processes.len()),
+            vm: VmCounters::default(),
+            scan_scratch: ScanScratch {
+                batched: Vec::with_capacity(cfg.mm.vm.lru_batch as usize * machine.cpu_count()),
+                flushes: Vec::with_capacity(64),
+            },
+            next_pid,
+        })
+    }
+}
+
+impl Memory {
+    fn new(machine: &Machine, cfg: &SimConfig, seed: u64) -> Result<Self, String> {
+        let nodes = machine.node_count();
+        Ok(Self {
+            physical: NodeMemory::with_config(machine, &cfg.mm, seed),
+            shared: SharedMemory::default(),
+            lru_batches: LruBatches::new(machine.cpu_count(), cfg.mm.vm.lru_batch as usize),
+            ladders: ladders(machine, &cfg.mm)?,
+            clock_hands: (0..nodes).map(|node| ClockHands::new(seed, node)).collect(),
+            swap_queue: SwapQueue::default(),
+            io_wait_ns: 0,
+            daemons: Daemons::new(nodes, &cfg.mm),
+            page_waiters: Vec::new(),
+            migrating: Vec::new(),
+            shared_migration_until_ns: 0,
+        })
+    }
+}
+
+/// What the huge-page rule needs to know of the machine.
+///
+/// # Errors
+/// `ladder_custom` without a list.
+fn ladders(machine: &Machine, cfg: &MmConfig) -> Result<Ladders, String> {
+    if cfg.thp.locality() == Locality::LadderCustom && cfg.thp.ladder.is_none() {
+        return Err("thp_locality = ladder_custom needs its list: thp.ladder=\"D0 THP | D1 THP | D0 4k\"".into());
+    }
+    Ok(Ladders::of(machine, &cfg.thp, machine.tlb.nested))
+}
+
+impl Recorder {
+    fn new(machine: &Machine, workload: &Workload, cfg: &SimConfig, observers: Observers) -> Self {
+        let nodes = machine.node_count();
+        Self {
+            log: Log::new(observers, machine.cpu_count(), nodes, cfg.numa_enabled()),
+            samples: Samples::new(workload, machine),
+            maps: Maps::new(workload, nodes),
+            scores: vec![0.0; workload.scores.len()],
+            score_clocks: vec![ScoreClock::default(); workload.scores.len()],
+            peak: (0, 0),
+            ticks: 0,
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! A thread of the workload: its program, where it is in it, what it has used.
+
+use crate::state::page_migration::PageMigration;
+use crate::state::page_migration::PlannedSweep;
+use numalab_kernel::mm::policy::MemPolicy;
+use numalab_model::workload::{Bound, Op, Span};
+
+/// Who wakes up a task that waits for a timer or a daemon.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// One open loop of a task's program.
+#[derive(Clone, Copy, Debug)]
+pub struct LoopFrame {
+    /// Op after `LoopStart`.
+    pub body: usize,
+    /// Rounds left after the current one, for counted loops.
+    pub left: u64,
+    /// End time, for timed loops (`u64::MAX` for counted ones).
+    pub until_ns: u64,
+}
+
+/// A block of an access by blocks: the next access of the thread to the same span goes on where this one ended, as a
+/// thread does with its allocation buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// What it is a block of.
+    pub span: Span,
+    /// Length, bytes.
+    pub bytes: u64,
+    /// Where in the span it begins, bytes.
+    pub start: u64,
+    /// Progress of the current access where the block began, bytes: below 0 in the accesses after that one.
+    pub begun: i64,
+}
+
+/// What the task does at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Runnable or running its program.
+    Running,
+    /// Asleep until an event.
+    Asleep,
+    /// Busy-waiting at a barrier since this time.
+    Spinning {
+        /// Arrival, ns.
+        since_ns: u64,
+    },
+    /// Ended.
+    Dead,
+}
+
+/// A thread. Its fields are in the order in which they are wanted: a machine's running tasks do not fit the L2 cache of the
+/// simulating CPU, so what every slice looks at lies together in front, and what few look at behind it.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Task<'a> {
+    /// Process (index), which is also its address space.
+    pub process: u32,
+    /// Thread number inside its process; 0 is the initial thread.
+    pub thread: u32,
+    /// Program of the current stage. Borrowed from the workload: a step must not count references.
+    pub ops: &'a [Op],
+    /// Next op.
+    pub pc: usize,
+    /// What it does.
+    pub activity: Activity,
+    /// Whether the current op has been entered.
+    pub entered: bool,
+    /// Working set of the loop it is in ([`NO_GROUP`](crate::state::working_sets::NO_GROUP) = none).
+    pub group: u32,
+    /// Bytes (sequential, strided) or accesses (random) of the current access already done.
+    pub done: u64,
+    /// End of its present or last slice: up to there it is already done what it does to memory, ns.
+    pub planned_until_ns: u64,
+    /// Time per byte of its last sweep without a fault, ns (0 before the first).
+    pub ns_per_byte: f64,
+    /// Rest of a slice in which it lost its CPU: time that it still has to run for what is done already, ns.
+    pub unrun_ns: u64,
+    /// LLC it last ran on (`u32::MAX` = none yet).
+    pub llc: u32,
+    /// PendingCounts of its program that it has loaded into this LLC, as bits.
+    pub warm: u64,
+    /// Random accesses that still have to load its part of this LLC.
+    pub cold_lines: u64,
+    /// Marking scans of its process after which it last used its stack and the program's data.
+    pub marking_scans: u32,
+    /// Shoot-down loss of its address space that its CPU has already paid for, ns.
+    pub flush_paid_ns: u64,
+    /// Open loops, innermost last.
+    pub loops: Vec<LoopFrame>,
+    /// Nanoseconds of the current compute op still to do, in units of unshared core time.
+    pub compute_left_ns: u64,
+    /// Time in user mode, ns.
+    pub user_ns: u64,
+    /// Time in the kernel, ns.
+    pub system_ns: u64,
+    /// What it is about to do once it has run for what it owes, where it lost its CPU before it got there.
+    pub unrun_end: Option<crate::state::cpu::Pending>,
+    /// Stage of the initial thread.
+    pub stage: Stage,
+    /// Sleep that lies ahead of it, for a lock or a page under migration, ns: as soon as its step ends, or first thing in its
+    /// next slice.
+    pub block_ns: u64,
+    /// Task that wakes it up from that ([`NOBODY`] = no thread of the workload).
+    pub blocked_by: u32,
+    /// When it wakes up from that (0 = it does not sleep so), ns.
+    pub wakes_ns: u64,
+    /// Task that wakes it up from its current sleep, where a time ends that ([`NOBODY`] = a timer).
+    pub waker: u32,
+    /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
+    pub released_ns: u64,
+    /// Number of the current sleep.
+    pub sleep: u32,
+    /// A message ends the current sleep.
+    pub message: bool,
+    /// Since when it waits for a page under migration, ns.
+    pub blocked_since_ns: Option<u64>,
+    /// Page (chunk, page) that its random access has come to and still has to fault in, and whether that stores.
+    pub pending_access: Option<(usize, usize, bool)>,
+    /// Migration it carries out.
+    pub migration: Option<Box<PageMigration>>,
+    /// Block that its accesses by blocks are in.
+    pub block: Option<Block>,
+    /// The sweep it is planned to make, while shared pages are on the move.
+    pub planned_sweep: Option<PlannedSweep>,
+    /// Own policy.
+    pub policy: MemPolicy,
+}
+
+/// Life stages of a thread: initial threads have all of them, others only the last two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Forking children that exist before the prologue; next child to look at.
+    ForkEarly(usize),
+    /// Prologue ops.
+    Prologue,
+    /// Forking children that inherit the prologue's memory.
+    ForkLate(usize),
+    /// Creating the other threads; next thread number.
+    Clone(usize),
+    /// Own ops.
+    Body,
+    /// Waiting for the other threads before exit.
+    Join,
+}
+
+impl<'a> Task<'a> {
+    /// A task about to run `ops`.
+    pub fn new(process: u32, thread: u32, ops: &'a [Op], stage: Stage) -> Self {
+        Self {
+            process,
+            thread,
+            ops,
+            pc: 0,
+            loops: Vec::with_capacity(4),
+            done: 0,
+            compute_left_ns: 0,
+            entered: false,
+            activity: Activity::Running,
+            released_ns: 0,
+            policy: MemPolicy::DEFAULT,
+            user_ns: 0,
+            system_ns: 0,
+            blocked_since_ns: None,
+            pending_access: None,
+            block: None,
+            planned_sweep: None,
+            migration: None,
+            block_ns: 0,
+            blocked_by: NOBODY,
+            wakes_ns: 0,
+            waker: NOBODY,
+            sleep: 0,
+            marking_scans: u32::MAX,
+            message: false,
+            flush_paid_ns: 0,
+            llc: u32::MAX,
+            warm: 0,
+            cold_lines: 0,
+            planned_until_ns: 0,
+            unrun_ns: 0,
+            ns_per_byte: 0.0,
+            group: crate::state::working_sets::NO_GROUP,
+            unrun_end: None,
+            stage,
+        }
+    }
+    /// Which program it runs: `None` for the prologue, else its thread's.
+    #[inline]
+    pub fn program(&self) -> Option<u32> {
+        (self.stage != Stage::Prologue).then_some(self.thread)
+    }
+    /// Goes to the next op.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.pc += 1;
+        self.done = 0;
+        self.pending_access = None;
+        self.entered = false;
+    }
+    /// Starts another program from its first op.
+    pub fn load(&mut self, ops: &'a [Op]) {
+        self.ops = ops;
+        self.warm = 0;
+        self.pc = 0;
+        self.loops.clear();
+        self.done = 0;
+        self.entered = false;
+    }
+    /// Enters a loop at the current op.
+    pub fn open_loop(&mut self, bound: Bound, now_ns: u64) {
+        let (left, until_ns) = match bound {
+            Bound::Count(n) => (n - 1, u64::MAX),
+            Bound::Time { ns } => (0, now_ns + ns),
+        };
+        self.loops.push(LoopFrame { body: self.pc + 1, left, until_ns });
+        self.advance();
+    }
+    /// Meets the end of the innermost loop: goes round again or leaves it.
+    pub fn close_loop(&mut self, now_ns: u64) {
+        let pc = self.pc;
+        if let Some(frame) = self.loops.last_mut() {
+            let again = if frame.until_ns == u64::MAX {
+                let more = frame.left > 0;
+                frame.left = frame.left.saturating_sub(1);
+                more
+            } else {
+                now_ns < frame.until_ns
+            };
+            if again {
+                self.pc = frame.body;
+                self.done = 0;
+                self.entered = false;
+                return;
+            }
+            self.loops.pop();
+        }
+        self.pc = pc;
+        self.advance();
+    }
+}
