@@ -85,7 +85,7 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
 /// fetches it from memory, and all wait for that and for their turn. Returns the share of the lines that a thread
 /// fetches, and the wait per line. Measured with two threads: docs/workloads.md, "Threads that write one buffer". As long
 /// as pages are missing the faults of whoever leads decide, and nobody is held to be in step.
-pub(crate) fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
+fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
     let (Some(transfer_ns), Pattern::Sequential) = (sim.machine.cache.transfer_ns, a.pattern) else {
         return (1.0, 0.0);
     };

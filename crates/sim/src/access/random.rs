@@ -97,7 +97,7 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
 }
 
 /// Page walk of a random access to `bytes` of memory of which `huge_share` is in huge pages.
-pub(crate) fn random_walk(
+fn random_walk(
     sim: &Simulation<'_>,
     cpu: usize,
     task: u32,
@@ -115,7 +115,7 @@ pub(crate) fn random_walk(
 /// The fault of a random access, and the one after it: a store that has come to a marked page, or waited for one, may
 /// find the entry read-only. If a fault ends the step, the access comes again, to the same page.
 #[allow(clippy::too_many_arguments)]
-pub(crate) fn random_fault(
+fn random_fault(
     sim: &mut Simulation<'_>,
     cpu: usize,
     task: u32,
@@ -147,7 +147,7 @@ pub(crate) fn random_fault(
 }
 
 /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.
-pub(crate) fn random_ns(
+fn random_ns(
     sim: &Simulation<'_>,
     pace: &AccessCost,
     a: &Access,

@@ -88,7 +88,7 @@ pub(crate) fn sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access,
 }
 
 /// Sleeps behind the moves of a chunk's pages, if a sweep that has taken `swept_ns` for them up to `clock` has met one.
-pub(crate) fn wait_for_moves(
+fn wait_for_moves(
     sim: &mut Simulation<'_>,
     task: u32,
     at: (usize, usize, usize),
@@ -102,7 +102,7 @@ pub(crate) fn wait_for_moves(
 }
 
 /// Bytes a sweep goes over.
-pub(crate) fn sweep_bytes(_sim: &Simulation<'_>, a: &Access) -> u64 {
+fn sweep_bytes(_sim: &Simulation<'_>, a: &Access) -> u64 {
     match a.pattern {
         Pattern::Blocks { .. } => a.accesses * LINE_BYTES,
         _ => a.span.len_bytes,
@@ -111,7 +111,7 @@ pub(crate) fn sweep_bytes(_sim: &Simulation<'_>, a: &Access) -> u64 {
 
 /// Where in its span a sweep is that has `done` of `all` bytes behind it, and how many bytes lie ahead in one run:
 /// all that is left, or the rest of a block. A block is drawn when the one before is used up.
-pub(crate) fn run_ahead(sim: &mut Simulation<'_>, task: u32, a: &Access, done: u64, all: u64) -> (u64, u64) {
+fn run_ahead(sim: &mut Simulation<'_>, task: u32, a: &Access, done: u64, all: u64) -> (u64, u64) {
     let Pattern::Blocks { block_bytes } = a.pattern else { return (done, all - done) };
     let open = sim.tasks[task as usize].block.filter(|b| b.span == a.span && b.bytes == block_bytes);
     let within = open.map_or(block_bytes, |b| (done as i64 - b.begun) as u64);

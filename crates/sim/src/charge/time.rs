@@ -26,7 +26,7 @@ pub(crate) fn charge_system(sim: &mut Simulation<'_>, task: u32, ns: u64) {
 }
 
 /// Charges time in the kernel; waits for devices in it count as blocked.
-pub(crate) fn charge_kernel(sim: &mut Simulation<'_>, task: u32, ns: u64) {
+fn charge_kernel(sim: &mut Simulation<'_>, task: u32, ns: u64) {
     let io = std::mem::take(&mut sim.mm.io_wait_ns).min(ns);
     charge_system(sim, task, ns - io);
     sim.processes[sim.tasks[task as usize].process as usize].blocked_ns += io;

@@ -22,7 +22,7 @@ pub(crate) fn leave_cpu(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
 }
 
 /// Whether no sibling of `cpu` runs a task inside the loop of `group`.
-pub(crate) fn is_alone_in(sim: &Simulation<'_>, cpu: usize, group: u32) -> bool {
+fn is_alone_in(sim: &Simulation<'_>, cpu: usize, group: u32) -> bool {
     sim.cpus[cpu].siblings.iter().all(|&s| sim.cpus[s as usize].group != group)
 }
 

@@ -7,18 +7,6 @@
 use crate::engine::event_loop::Engine;
 use crate::process::fork::clone_thread;
 use numalab_model::workload::Op;
-use std::collections::VecDeque;
-
-/// Threads not yet created, by the channel whose message creates them.
-#[derive(Debug)]
-pub struct DeferredClones(pub(crate) Vec<VecDeque<(u32, u32)>>);
-
-impl DeferredClones {
-    /// None, for a workload with so many channels.
-    pub fn new(channels: u32) -> Self {
-        Self((0..channels).map(|_| VecDeque::new()).collect())
-    }
-}
 
 impl Engine<'_> {
     /// If the thread starts with a message, notes that the message creates it.

@@ -8,6 +8,7 @@ use crate::engine::event_loop::Engine;
 use crate::numa::scan::task_numa_work;
 use crate::numa_2012::schednuma_copy::end_copy_of;
 use crate::numa_2012::schednuma_scan::schednuma_scan;
+use crate::process::program_pages::others_touch_program;
 use crate::record::log::log_switch;
 use crate::state::cpu::Pending;
 use crate::state::step::Step;
@@ -45,7 +46,7 @@ impl Engine<'_> {
         self.plan(cpu, at, pending);
     }
 
-    pub(crate) fn switch(&mut self, cpu: usize, next: Option<u32>) {
+    fn switch(&mut self, cpu: usize, next: Option<u32>) {
         let prev = self.sim.cpus[cpu].task;
         if prev == next {
             return;
@@ -91,7 +92,7 @@ impl Engine<'_> {
             }
         }
         if clock < end && self.sim.kernel.numa.tasks[task as usize].work_queued {
-            clock += task_numa_work(&mut self.sim, cpu, task, clock, end);
+            clock += task_numa_work(&mut self.sim, cpu, task, (clock, end), others_touch_program);
         }
         loop {
             if clock >= end {

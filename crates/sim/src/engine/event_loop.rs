@@ -6,10 +6,10 @@
 
 use crate::charge::core::message_ns;
 use crate::config::{Harness, SimConfig};
-use crate::engine::barrier::{Barrier, Channel, Waiter};
-use crate::engine::deferred_clone::DeferredClones;
 use crate::engine::standstill::Standstill;
-use crate::mm::kswapd::memory_daemons;
+use crate::engine::wait_objects::DeferredClones;
+use crate::engine::wait_objects::{Barrier, Channel, Waiter};
+use crate::mm::daemons::memory_daemons;
 use crate::numa::shared_page_migration::migration_phase;
 use crate::numa::task_migration::apply_due_migrations;
 use crate::numa_2012::hooks::{daemon, start_daemons};
@@ -77,7 +77,7 @@ impl<'a> Engine<'a> {
 
     /// Carries out what mechanisms have noted since the last call, in their order.
     #[inline]
-    pub(crate) fn carry_out_effects(&mut self) {
+    fn carry_out_effects(&mut self) {
         if self.sim.effects.is_empty() {
             return;
         }
@@ -149,7 +149,7 @@ impl<'a> Engine<'a> {
         self.queue.push(self.sim.now_ns + EPOCH_NS, Event::Epoch);
     }
 
-    pub(crate) fn wake(&mut self, task: u32, waker: u32, sleep: u32) {
+    fn wake(&mut self, task: u32, waker: u32, sleep: u32) {
         let t = &mut self.sim.tasks[task as usize];
         if t.sleep != sleep || t.activity != Activity::Asleep {
             return;
@@ -234,7 +234,7 @@ impl<'a> Engine<'a> {
         self.queue.push(at_ns, Event::Cpu { cpu: cpu as u32, plan: c.plan });
     }
 
-    pub(crate) fn cpu_event(&mut self, cpu: usize) {
+    fn cpu_event(&mut self, cpu: usize) {
         self.late_tick(cpu);
         let pending = std::mem::replace(&mut self.sim.cpus[cpu].pending, Pending::None);
         match pending {
@@ -260,7 +260,7 @@ impl<'a> Engine<'a> {
     }
 
     /// A slice that ended inside the kernel has gone past its tick: the interrupt comes there as well.
-    pub(crate) fn late_tick(&mut self, cpu: usize) {
+    fn late_tick(&mut self, cpu: usize) {
         let c = &self.sim.cpus[cpu];
         let own_tick = matches!(c.pending, Pending::None | Pending::Tick | Pending::Spin);
         if !own_tick && c.task.is_some() && c.next_tick_ns <= self.sim.now_ns {
@@ -269,7 +269,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    pub(crate) fn go_to_sleep(&mut self, cpu: usize, ns: Option<u64>) {
+    fn go_to_sleep(&mut self, cpu: usize, ns: Option<u64>) {
         let Some(task) = self.sim.cpus[cpu].task else { return };
         let t = &self.sim.tasks[task as usize];
         if t.activity != Activity::Asleep {

@@ -3,7 +3,6 @@
 //! It alone knows the event queue. Mechanisms in the folders below change the [simulated machine](crate::state::simulation), return the
 //! time they took, and note in [`effects`](crate::state::effects) what is to happen later.
 
-pub(crate) mod barrier;
 pub(crate) mod deferred_clone;
 pub(crate) mod dispatch;
 pub(crate) mod event_loop;
@@ -13,3 +12,4 @@ pub(crate) mod standstill;
 pub(crate) mod step;
 pub(crate) mod sync;
 pub(crate) mod tick;
+pub(crate) mod wait_objects;

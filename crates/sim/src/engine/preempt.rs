@@ -50,7 +50,7 @@ impl Engine<'_> {
     }
 
     /// Notes what a task owes whose slice on `cpu` ends now, and what was to follow.
-    pub(crate) fn stop_slice(&mut self, cpu: usize, task: u32) {
+    fn stop_slice(&mut self, cpu: usize, task: u32) {
         let pending = self.sim.cpus[cpu].pending;
         self.rewind_unrun(task);
         let t = &mut self.sim.tasks[task as usize];
@@ -63,7 +63,7 @@ impl Engine<'_> {
 
     /// Takes back what need not be owed: busy-waiting, which ends when the barrier opens, and a sweep over shared pages,
     /// which may meet a migration when it goes on.
-    pub(crate) fn rewind_unrun(&mut self, task: u32) {
+    fn rewind_unrun(&mut self, task: u32) {
         let t = &self.sim.tasks[task as usize];
         if let Activity::Spinning { since_ns } = t.activity {
             let from = since_ns.max(self.sim.now_ns).min(t.planned_until_ns);

@@ -65,7 +65,7 @@ impl Engine<'_> {
     }
 
     /// An initial thread waits for the others before it ends; others end at once.
-    pub(crate) fn end_program(&mut self, cpu: usize, task: u32) {
+    fn end_program(&mut self, cpu: usize, task: u32) {
         let process = self.sim.tasks[task as usize].process as usize;
         let initial = self.sim.tasks[task as usize].thread == 0;
         if initial && self.sim.processes[process].live_threads > 1 {

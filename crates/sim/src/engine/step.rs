@@ -82,13 +82,13 @@ impl Engine<'_> {
         }
     }
 
-    pub(crate) fn fall_asleep(&mut self, task: u32) {
+    fn fall_asleep(&mut self, task: u32) {
         let t = &mut self.sim.tasks[task as usize];
         t.advance();
         t.activity = Activity::Asleep;
     }
 
-    pub(crate) fn join(&mut self, task: u32) -> Step {
+    fn join(&mut self, task: u32) -> Step {
         let process = self.sim.tasks[task as usize].process as usize;
         if self.sim.processes[process].live_threads == 1 {
             self.sim.tasks[task as usize].advance();

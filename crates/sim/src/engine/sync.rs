@@ -1,8 +1,8 @@
 //! Barriers, messages and busy-waiting.
 
 use crate::charge::time::{charge_system, charge_user};
-use crate::engine::barrier::Waiter;
 use crate::engine::event_loop::Engine;
+use crate::engine::wait_objects::Waiter;
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
 use crate::state::simulation::Simulation;

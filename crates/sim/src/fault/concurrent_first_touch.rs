@@ -57,7 +57,7 @@ pub(crate) fn concurrent_first_touch(sim: &mut Simulation<'_>, s: &PageSite, hug
 }
 
 /// A page that is allocated, filled and given back; returns the time.
-pub(crate) fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64) -> u64 {
+fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64) -> u64 {
     let here = sim.cpus[s.cpu].node;
     sim.kernel.vm.pgfault += 1;
     let mut work = Work::default();
@@ -78,7 +78,7 @@ pub(crate) fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, 
 
 /// Time for a line that one CPU has just written to reach another: a hit of their cache, or about what memory at that
 /// distance takes; between threads of a core none.
-pub(crate) fn cache_line_transfer_ns(sim: &Simulation<'_>, from: usize, to: usize) -> f64 {
+fn cache_line_transfer_ns(sim: &Simulation<'_>, from: usize, to: usize) -> f64 {
     let (a, b) = (&sim.cpus[from], &sim.cpus[to]);
     if a.siblings.contains(&(to as u32)) {
         0.0

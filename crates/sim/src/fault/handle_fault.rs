@@ -1,14 +1,14 @@
 //! Page faults, by the state of the page that an access finds (kernel: `handle_mm_fault`, `handle_pte_fault`).
 //!
 //! A missing page goes to [`first_touch`](crate::fault::first_touch) or [`object_fault`](crate::fault::object_fault), a marked one to
-//! [`numa::hint_fault`](crate::numa::hint_fault), a write-protected one to [`cow_fault`](crate::fault::cow_fault).
+//! [`numa::hint_fault`](crate::numa::hint_fault), a write-protected one to [`cow_fault`](crate::mm::cow_fault).
 //!
 //! Faults on pages that several processes may map happen in global time order, because it matters who comes first. A task that
 //! meets one in a slice that is planned ahead ends the slice there, and handles the fault when the run has come to that instant.
 
-use crate::fault::cow_fault::shared_write_fault;
 use crate::fault::first_touch::first_touch;
 use crate::fault::object_fault::object_fault;
+use crate::mm::cow_fault::shared_write_fault;
 use crate::mm::mmap_lock::wait_for_mmap_lock;
 use crate::mm::page_lock::wait_on_page;
 use crate::mm::reuse::{is_huge, write_fault};
@@ -57,7 +57,7 @@ pub(crate) fn handle_mm_fault(
 }
 
 /// The fault on a page in this state; `of_object`: it is absent and an object has it.
-pub(crate) fn handle_pte_fault(
+fn handle_pte_fault(
     sim: &mut Simulation<'_>,
     s: &PageSite,
     state: PageState,
@@ -104,7 +104,7 @@ pub(crate) fn handle_pte_fault(
 }
 
 /// A migration entry, or one that is about to become one, was touched.
-pub(crate) fn migrating_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
+fn migrating_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
     let Some(&(_, migrator)) = sim.mm.migrating.iter().find(|m| m.0 == at) else {
         return wait_on_page(sim, s, at);
     };

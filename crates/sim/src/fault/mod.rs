@@ -1,7 +1,6 @@
 //! Page faults.
 
 pub(crate) mod concurrent_first_touch;
-pub(crate) mod cow_fault;
 pub(crate) mod first_touch;
 pub(crate) mod handle_fault;
 pub(crate) mod object_fault;

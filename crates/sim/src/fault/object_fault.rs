@@ -1,7 +1,7 @@
 //! Faults on files and shared memory: an absent entry of a page that several processes may map (kernel: `do_fault`,
 //! `do_fault_around`).
 
-use crate::fault::cow_fault::copy_for_write;
+use crate::mm::cow_fault::copy_for_write;
 use crate::mm::fill::fill_ns;
 use crate::mm::page_alloc::alloc_base_page;
 use crate::mm::page_lock::wait_on_page;
@@ -39,7 +39,7 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
 
 /// Brings a page of an object into memory: one that was left to the page cache, if that still has it, else a new one.
 /// Returns the time, `None` when memory is exhausted.
-pub(crate) fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f64> {
+fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f64> {
     let here = sim.cpus[s.cpu].node;
     let b = sim.mm.shared.block_of(at);
     let mut left = None;
@@ -65,7 +65,7 @@ pub(crate) fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -
 }
 
 /// Maps a page, and with `around` those of its fault-around window that are in memory; returns how many.
-pub(crate) fn map_around(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, around: bool) -> usize {
+fn map_around(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, around: bool) -> usize {
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     let kind = v.kind;
     let window = if around {

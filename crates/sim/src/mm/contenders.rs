@@ -7,7 +7,7 @@ use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Op, Pattern};
 
 /// Brings [`SweepPositions`] up to date for the slice of `first` that is being simulated; false if it is alone in its process.
-pub(crate) fn update_sweep_positions(sim: &mut Simulation<'_>, first: u32) -> bool {
+fn update_sweep_positions(sim: &mut Simulation<'_>, first: u32) -> bool {
     sim.sweep_positions.begin_slice((first, sim.now_ns));
     if sim.processes[sim.tasks[first as usize].process as usize].live_threads < 2 {
         return false;
@@ -21,7 +21,7 @@ pub(crate) fn update_sweep_positions(sim: &mut Simulation<'_>, first: u32) -> bo
 }
 
 /// What a task and the CPU that it runs on have to do, or to sleep, before it goes on, ns.
-pub(crate) fn time_before_sweep_ns(sim: &Simulation<'_>, task: u32) -> u64 {
+fn time_before_sweep_ns(sim: &Simulation<'_>, task: u32) -> u64 {
     let cpu = &sim.cpus[sim.kernel.sched.cpu_of(task) as usize];
     let debt_ns = if cpu.task == Some(task) { cpu.debt_ns } else { 0 };
     debt_ns + sim.tasks[task as usize].block_ns
@@ -79,7 +79,7 @@ pub(crate) fn offset_in_vma(sim: &Simulation<'_>, task: u32, vma: usize, chunk: 
 }
 
 /// What a task sweeps that has a CPU, or sleeps behind a page that moves.
-pub(crate) fn current_sweep(sim: &Simulation<'_>, task: u32) -> Option<SweepPosition> {
+fn current_sweep(sim: &Simulation<'_>, task: u32) -> Option<SweepPosition> {
     let t = &sim.tasks[task as usize];
     let at_ns = match t.activity {
         Activity::Running if sim.cpus[sim.kernel.sched.cpu_of(task) as usize].task == Some(task) => t.planned_until_ns,

@@ -1,10 +1,12 @@
 //! khugepaged: collapsing base pages into huge pages in the background (kernel: mm/khugepaged.c).
 
 use crate::charge::core::copy_slowdown;
-use crate::mm::kswapd::background_ns;
-use crate::mm::reclaim::{split_deferred_thp, ReclaimContext};
+use crate::mm::daemon_time::background_ns;
+use crate::mm::deferred_split::split_deferred_thp;
+use crate::mm::reclaim::reclaim_context;
 use crate::state::contention::EPOCH_NS;
-use crate::state::memory_daemons::{Khugepaged, MS};
+use crate::state::khugepaged_cursor::WalkStep;
+use crate::state::memory_daemons::MS;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::alloc::{Constraint, Request};
 use numalab_kernel::mm::khugepaged::slot::{too_far_apart, Target};
@@ -26,6 +28,7 @@ pub(crate) fn collapse_ns(sim: &mut Simulation<'_>, sources: &[usize], node: usi
     ns
 }
 
+/// Lets khugepaged work for an epoch, if it is awake.
 pub(crate) fn collapse_in_background(sim: &mut Simulation<'_>) {
     let t = sim.cfg.mm.khugepaged;
     // The trees of 2012 bring their own.
@@ -51,35 +54,20 @@ pub(crate) fn collapse_in_background(sim: &mut Simulation<'_>) {
 }
 
 /// Looks at the next address space, mapping or slot.
-pub(crate) fn khugepaged_step(sim: &mut Simulation<'_>, used: &mut u64) -> Pause {
+fn khugepaged_step(sim: &mut Simulation<'_>, used: &mut u64) -> Pause {
     let t = &sim.cfg.mm.khugepaged;
     let k = &mut sim.mm.daemons.khugepaged;
-    let Some(p) = sim.processes.get(k.process) else {
-        *k = Khugepaged { process: 0, entered: false, position: 0, chunk: 0, ..*k };
-        sim.mm.physical.events.full_scans += 1;
-        return k.pace.end_of_list(t);
+    let step = k.cursor.advance(&sim.processes, |vma| vma.huge_ok && vma.kind == VmaKind::PrivateAnon);
+    let (process, id, chunk) = match step {
+        WalkStep::EndOfList => {
+            sim.mm.physical.events.full_scans += 1;
+            return k.pace.end_of_list(t);
+        }
+        WalkStep::EndOfMm | WalkStep::EndOfVma => return Pause::None,
+        WalkStep::EnterMm | WalkStep::SkipVma => return k.pace.small_step(t),
+        WalkStep::Slot(process, id, chunk) => (process, id, chunk),
     };
-    if !p.started || p.ended || k.position >= p.space.len() {
-        *k = Khugepaged { process: k.process + 1, entered: false, position: 0, chunk: 0, ..*k };
-        return Pause::None;
-    }
-    if !k.entered {
-        k.entered = true;
-        return k.pace.small_step(t);
-    }
-    let id = p.space.id_at(k.position);
-    let vma = p.space.vma(id);
-    if !vma.huge_ok || vma.kind != VmaKind::PrivateAnon {
-        *k = Khugepaged { position: k.position + 1, chunk: 0, ..*k };
-        return k.pace.small_step(t);
-    }
-    if k.chunk >= vma.chunk_count() {
-        *k = Khugepaged { position: k.position + 1, chunk: 0, ..*k };
-        return Pause::None;
-    }
-    let (process, chunk) = (k.process, k.chunk);
-    k.chunk += 1;
-    if !vma.chunk_is_whole(chunk) {
+    if !sim.processes[process].space.vma(id).chunk_is_whole(chunk) {
         return Pause::None;
     }
     let pause = k.pace.slot(t);
@@ -104,13 +92,7 @@ pub(crate) fn collapse_into(sim: &mut Simulation<'_>, process: usize, id: usize,
 }
 
 /// Collapses a slot if it may be, and adds the time.
-pub(crate) fn collapse(
-    sim: &mut Simulation<'_>,
-    process: usize,
-    id: usize,
-    chunk: usize,
-    used: &mut u64,
-) -> SlotVerdict {
+fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, used: &mut u64) -> SlotVerdict {
     let vma = sim.processes[process].space.vma_mut(id);
     if vma.chunk(chunk).kind != ChunkKind::Small {
         return SlotVerdict::NothingToDo;
@@ -145,9 +127,8 @@ pub(crate) fn collapse(
     let Some(target) = target_node(&on_node) else { return SlotVerdict::NothingToDo };
     let req = collapse_request(&sim.cfg.mm, &target);
     let mut work = Work::default();
-    let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
-    let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
-    let got = sim.mm.physical.alloc_page(&req, &mut env, &mut work);
+    let (physical, mut env) = reclaim_context(sim);
+    let got = physical.alloc_page(&req, &mut env, &mut work);
     let Ok(got) = got else {
         sim.mm.physical.events.thp_collapse_alloc_failed += 1;
         *used += background_ns(sim, &work, *used);

@@ -2,7 +2,7 @@
 //! cost.
 
 use crate::mm::policy::{home_node, policy};
-use crate::mm::reclaim::ReclaimContext;
+use crate::mm::reclaim::{reclaim_context, ReclaimContext};
 use crate::mm::work::cpu_ns;
 use crate::state::page_site::PageSite;
 use crate::state::policy::page_index;
@@ -98,7 +98,7 @@ pub(crate) fn alloc_base_page(
     got
 }
 
-pub(crate) fn alloc_base_or_fail(
+fn alloc_base_or_fail(
     sim: &mut Simulation<'_>,
     s: &PageSite,
     class: PageClass,
@@ -119,9 +119,8 @@ pub(crate) fn try_alloc_base(
     let mut place = policy(sim, s).placement(here, index);
     place.preferred = home_node(sim, s.task).unwrap_or(place.preferred);
     let site = AllocSite { here, place, mems: sim.processes[s.process].mems };
-    let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
-    let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
-    sim.mm.physical.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
+    let (physical, mut env) = reclaim_context(sim);
+    physical.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
 }
 
 /// The page table of a chunk, where it has none: by the task's policy, which that of the mapping does not touch.
@@ -132,9 +131,8 @@ pub(crate) fn alloc_page_table(sim: &mut Simulation<'_>, s: &PageSite, work: &mu
     let here = sim.cpus[s.cpu].node;
     let place = sim.tasks[s.task as usize].policy.placement(here, s.chunk as u64);
     let site = AllocSite { here, place, mems: sim.processes[s.process].mems };
-    let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
-    let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
-    if let Ok(got) = sim.mm.physical.alloc_class(Gfp::KERNEL, PageClass::PageTables, &site, &mut env, work) {
+    let (physical, mut env) = reclaim_context(sim);
+    if let Ok(got) = physical.alloc_class(Gfp::KERNEL, PageClass::PageTables, &site, &mut env, work) {
         sim.processes[s.process].space.vma_mut(s.vma).places.set_table(s.chunk, got.node, got.frame);
     }
 }
@@ -152,7 +150,7 @@ pub(crate) fn work_ns(sim: &mut Simulation<'_>, work: &Work, clock: u64) -> u64 
 }
 
 /// Memory is exhausted: somebody would have to be killed. The run ends.
-pub(crate) fn exhausted(sim: &mut Simulation<'_>, process: usize, e: AllocError) {
+fn exhausted(sim: &mut Simulation<'_>, process: usize, e: AllocError) {
     let name = &sim.workload.processes[process].name;
     let limit = match e {
         AllocError::Oom(Constraint::Mempolicy) => "none of the nodes that its memory policy allows has any left",

@@ -5,11 +5,13 @@
 //! kernel puts back at the head of its list. So the page that has waited longest goes first, and all processes lose alike. A page
 //! that several processes have in common since a fork is taken from all of them when the hand meets it first.
 
+use crate::mm::move_page::move_page;
 use crate::state::clock_hand::{ClockHand, ClockHands};
 use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::reclaim::{check_references, AnonShrunk, Owners, References};
 use numalab_kernel::mm::rmap::{self, AddressSpaces, SwapOut};
+use numalab_kernel::mm::Got;
 use numalab_kernel::mm::{
     AddressSpace, Backing, ChunkKind, Frame, Mapper, NodeMemory, PageClass, PageRef, SharedMemory, Vma, Work,
     CHUNK_PAGES, NEVER,
@@ -37,6 +39,13 @@ pub struct ReclaimContext<'a> {
     pub hands: &'a mut [ClockHands],
     /// Nodes whose pages forget who faulted on them last when they are demoted.
     pub forget: NodeMask,
+}
+
+/// Physical memory, and all address spaces to be reclaimed from.
+pub(crate) fn reclaim_context<'s>(sim: &'s mut Simulation<'_>) -> (&'s mut NodeMemory, ReclaimContext<'s>) {
+    let forget = sim.kernel.numa.cpupid_forgotten_from();
+    let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
+    (&mut sim.mm.physical, ReclaimContext { processes, shared, hands, forget })
 }
 
 /// One look at a list of a node.
@@ -94,15 +103,6 @@ impl Owners for ReclaimContext<'_> {
             }
         }
     }
-}
-
-/// Splits the huge page of a chunk if it is mapped in part, before something else happens to it; returns the time.
-pub(crate) fn split_deferred_thp(sim: &mut Simulation<'_>, process: usize, vma: usize, chunk: usize) -> u64 {
-    let vma = sim.processes[process].space.vma_mut(vma);
-    if vma.partial_pages() == 0 || vma.settle(chunk, &mut sim.mm.physical).is_none() {
-        return 0;
-    }
-    sim.hw.costs.split_ns() as u64
 }
 
 impl ReclaimContext<'_> {
@@ -223,13 +223,11 @@ impl ReclaimContext<'_> {
                 // A base page may still find room there.
                 return if pages > 1 { After::Next } else { After::NoRoom };
             };
-            let frame = memory.carry_flags(vma.frame(at.chunk, at.page), to, frame, pages);
             // The copy keeps its last cpupid unless tiering is about to use the field for a time (folio_migrate_flags).
             let last = if self.forget.contains(*node) { NEVER } else { vma.last_of(at.chunk, at.page) };
             // The entry is made anew from the VMA's protection (remove_migration_pte), so its mark is gone.
             vma.unmark(at.chunk, at.page);
-            let old = vma.move_page(at.chunk, at.page, to, frame, last);
-            memory.free_page(*node, old, class);
+            move_page(memory, vma, (at.chunk, at.page), *node, Got { node: to, frame }, pages, last);
             pass.work.demoted += pages;
         } else {
             let Some(slot) = memory.swap.take() else { return After::NoRoom };

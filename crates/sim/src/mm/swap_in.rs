@@ -41,7 +41,7 @@ pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Opt
 }
 
 /// The entry of a swapped page shows the page, which is in memory again.
-pub(crate) fn show_again(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) {
+fn show_again(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) {
     let memory = &mut sim.mm.physical;
     let vma = sim.processes[s.process].space.vma_mut(s.vma);
     vma.swap_in_shared(at, &mut sim.mm.shared, &mut |gone| memory.take_back(gone));

@@ -22,16 +22,15 @@
 use crate::charge::blocking::block_task;
 use crate::config::Harness;
 use crate::mm::contenders::{find_contenders, has_contender, offset_in_vma};
-use crate::numa::task_host::SchedView;
-use crate::record::log::{log_before, log_fault};
-use crate::state::log::Fault;
+use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
+use crate::record::log::log_before;
 use crate::state::page_site::MarkedPage;
-use crate::state::policy::page_index;
+use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::sweep_positions::Contender;
 use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::counters::Refusal;
-use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
+use numalab_kernel::numa::{MigrateResult, PageFacts};
 
 /// How a page that is about to move was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +60,9 @@ pub(crate) fn concurrent_hint_fault(
     sim.kernel.vm.pgfault += 1;
     let before = log_before(sim, task);
     let process = sim.tasks[task as usize].process as usize;
-    let p = &mut sim.processes[process];
-    let at = FaultSite { task, cpu: cpu as usize, now: clock / sim.cfg.jiffy_ns() };
-    let policy = p.vma_policy[f.vma].as_ref().unwrap_or(&sim.tasks[task as usize].policy);
-    let policy = policy.at_hint_fault(page_index(p.space.vma(f.vma), f.chunk, f.page, 0));
-    let state = p.vma_numa[f.vma].as_mut();
-    let decision = sim.kernel.numa.hint_fault_decide(at, facts, state, &policy, &sim.mm.physical);
+    let s = PageSite { cpu: cpu as usize, task, process, vma: f.vma, chunk: f.chunk, page: f.page, write: false };
+    let at = fault_site(sim, &s, clock);
+    let decision = numa_migrate_check(sim, at, &s, facts);
     let result = if decision.target.is_some() {
         // The page is off the LRU, or about to be, so nobody else can isolate it.
         sim.kernel.numa.reasons.refused[Refusal::NotIsolated as usize] += 1;
@@ -74,18 +70,11 @@ pub(crate) fn concurrent_hint_fault(
     } else {
         MigrateResult::NotTried
     };
-    let (sched, processes, moves) = (&mut sim.kernel.sched, &sim.processes, &mut sim.task_migrations.decided);
-    let mut host = SchedView { sched, processes, moves, due_moves: &sim.task_migrations.due };
-    let out = sim.kernel.numa.hint_fault_done(at, facts, &decision, result, &mut host);
+    let out = task_numa_fault(sim, at, facts, &decision, result);
     let ns = sim.machine.costs.hint_fault_ns as u64;
     sim.cpus[cpu as usize].debt_ns += ns;
     sim.sweep_positions.delay(task, ns);
-    if let Some(before) = before {
-        let v = sim.processes[process].space.vma(f.vma);
-        let address = v.chunk_base(f.chunk) + f.page as u64 * PAGE_BYTES;
-        let (cpu, vma, node, pages) = (cpu as usize, f.vma, f.node, f.pages);
-        log_fault(sim, &before, &Fault { task, cpu, vma, address, node, pages, clock_ns: clock, ns, result });
-    }
+    log_hint_fault(sim, before, &s, (f.node, f.pages), (clock, ns), result);
     if out.write_dropped {
         ConcurrentFault::ReadOnly
     } else {
@@ -139,7 +128,7 @@ pub(crate) fn contender_is_first(
 
 /// The first thread that comes to a page within the time that one fault takes to find it, isolate it and find its entry
 /// again, which is taken to be that of a hint fault on a page that stays (estimate).
-pub(crate) fn first_contender(
+fn first_contender(
     sim: &mut Simulation<'_>,
     first: u32,
     f: &MarkedPage,
@@ -167,6 +156,6 @@ pub(crate) fn first_contender(
 
 /// The CPUs are those of a guest: one host thread runs them by turns, half a millisecond each, while the time of all goes
 /// on. A fault is over within a turn, so nobody sleeps behind it, and nobody keeps in step with anybody.
-pub(crate) fn one_vcpu_at_a_time(sim: &Simulation<'_>) -> bool {
+fn one_vcpu_at_a_time(sim: &Simulation<'_>) -> bool {
     sim.cfg.harness == Harness::Worker
 }

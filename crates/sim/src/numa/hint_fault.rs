@@ -7,19 +7,17 @@ use crate::charge::tlb_flush::shoot_down;
 use crate::mm::reuse::write_fault;
 use crate::numa::concurrent_hint_fault::{block_contenders, concurrent_hint_fault, ConcurrentFault};
 use crate::numa::migrate_page::migrate_misplaced_folio;
-use crate::numa::task_host::SchedView;
-use crate::record::log::{log_before, log_fault};
-use crate::state::log::Fault;
+use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
+use crate::record::log::log_before;
 use crate::state::page_site::{MarkedPage, PageSite};
-use crate::state::policy::page_index;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::{PageState, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PageState, CHUNK_PAGES};
 use numalab_kernel::numa::fault::FaultOutcome;
-use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
+use numalab_kernel::numa::{LastCpupid, MigrateResult, PageFacts};
 
 /// Without native migration of huge pages, one that should migrate becomes base pages that are marked as it was, fault and
 /// migrate one by one; khugepaged may collapse them again. Returns the time.
-pub(crate) fn split_for_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage) -> u64 {
+fn split_for_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage) -> u64 {
     let process = sim.tasks[task as usize].process as usize;
     let (node, frame) = sim.processes[process].space.vma_mut(f.vma).split_huge(f.chunk);
     sim.mm.physical.split_frame(node, frame);
@@ -52,7 +50,7 @@ pub(crate) fn do_pmd_numa_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u6
 }
 
 /// A marked page is only counted and restored; returns the time.
-pub(crate) fn restore_without_migration(sim: &mut Simulation<'_>, cpu: usize, process: usize, f: &MarkedPage) -> u64 {
+fn restore_without_migration(sim: &mut Simulation<'_>, cpu: usize, process: usize, f: &MarkedPage) -> u64 {
     let c = &mut sim.kernel.numa.counters;
     c.numa_hint_faults += 1;
     c.numa_hint_faults_local += u64::from(f.node == sim.cpus[cpu].node);
@@ -60,6 +58,7 @@ pub(crate) fn restore_without_migration(sim: &mut Simulation<'_>, cpu: usize, pr
     sim.machine.costs.hint_page_ns as u64
 }
 
+/// A hint fault on a page that one process maps; returns the time.
 pub(crate) fn hint_fault(
     sim: &mut Simulation<'_>,
     cpu: usize,
@@ -73,7 +72,7 @@ pub(crate) fn hint_fault(
 }
 
 /// Handles a marked page at `clock`, by itself or with its table; returns the time, that of its own trap included.
-pub(crate) fn do_numa_page(
+fn do_numa_page(
     sim: &mut Simulation<'_>,
     cpu: usize,
     task: u32,
@@ -83,24 +82,21 @@ pub(crate) fn do_numa_page(
 ) -> u64 {
     let mut before = log_before(sim, task);
     let process = sim.tasks[task as usize].process as usize;
-    let p = &mut sim.processes[process];
-    let at = FaultSite { task, cpu, now: clock / sim.cfg.jiffy_ns() };
+    let (own_ns, write) = match trap {
+        Trap::Page { write } => (sim.machine.costs.hint_fault_ns, write),
+        Trap::Table => (sim.machine.costs.hint_page_ns, false),
+    };
+    let s = PageSite { cpu, task, process, vma: f.vma, chunk: f.chunk, page: f.page, write };
+    let at = fault_site(sim, &s, clock);
     let mut facts = if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
     facts.last = LastCpupid::from_raw(f.last);
-    let policy = p.vma_policy[f.vma].as_ref().unwrap_or(&sim.tasks[task as usize].policy);
-    let policy = policy.at_hint_fault(page_index(p.space.vma(f.vma), f.chunk, f.page, 0));
-    let state = p.vma_numa[f.vma].as_mut();
-    let decision = sim.kernel.numa.hint_fault_decide(at, &mut facts, state, &policy, &sim.mm.physical);
+    let decision = numa_migrate_check(sim, at, &s, &mut facts);
+    let vma = sim.processes[process].space.vma_mut(f.vma);
     if f.pages > 1 && decision.target.is_some() && !sim.cfg.mm.thp.native_migration {
-        p.space.vma_mut(f.vma).set_last(f.chunk, f.page, facts.last.raw());
+        vma.set_last(f.chunk, f.page, facts.last.raw());
         return sim.machine.costs.hint_fault_ns as u64 + split_for_migration(sim, cpu, task, f);
     }
-    p.space.vma_mut(f.vma).unmark(f.chunk, f.page);
-    let costs = &sim.machine.costs;
-    let (own_ns, write) = match trap {
-        Trap::Page { write } => (costs.hint_fault_ns, write),
-        Trap::Table => (costs.hint_page_ns, false),
-    };
+    vma.unmark(f.chunk, f.page);
     let mut ns = own_ns as u64;
     let (mut result, mut met) = (MigrateResult::NotTried, ConcurrentFault::Alone);
     if let Some(target) = decision.target {
@@ -112,37 +108,41 @@ pub(crate) fn do_numa_page(
             ns += block_contenders(sim, task, f, clock, clock + ns);
         }
     }
-    let (sched, processes, moves) = (&mut sim.kernel.sched, &sim.processes, &mut sim.task_migrations.decided);
-    let mut host = SchedView { sched, processes, moves, due_moves: &sim.task_migrations.due };
     // Under a table only pages with a target are recorded.
     let recorded = trap != Trap::Table || result != MigrateResult::NotTried;
-    let out = if recorded {
-        sim.kernel.numa.hint_fault_done(at, &mut facts, &decision, result, &mut host)
-    } else {
-        FaultOutcome::default()
-    };
-    let vma = sim.processes[process].space.vma_mut(f.vma);
-    if facts.last.raw() != f.last {
-        vma.set_last(f.chunk, f.page, facts.last.raw());
+    let out = if recorded { task_numa_fault(sim, at, &mut facts, &decision, result) } else { FaultOutcome::default() };
+    ns +=
+        restore_entry(sim, &s, f.last, facts.last.raw(), result, out.write_dropped && met != ConcurrentFault::Writable);
+    log_hint_fault(sim, before, &s, (f.node, f.pages), (clock, ns), result);
+    ns
+}
+
+/// Restores the entry of a page that one process maps: its last cpupid, where it changed, and whether it may be written.
+/// Returns the time of a write fault that follows at once.
+fn restore_entry(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    was_last: u32,
+    last: u32,
+    result: MigrateResult,
+    read_only: bool,
+) -> u64 {
+    let vma = sim.processes[s.process].space.vma_mut(s.vma);
+    if last != was_last {
+        vma.set_last(s.chunk, s.page, last);
     }
     if result == MigrateResult::NotTried {
         // The entry comes back as it should be: an exclusive page is written again without a fault.
-        vma.restore_write(f.chunk, f.page);
+        vma.restore_write(s.chunk, s.page);
     }
-    if out.write_dropped && met != ConcurrentFault::Writable {
-        vma.set_read_only(f.chunk, f.page);
-        if write {
+    if read_only {
+        vma.set_read_only(s.chunk, s.page);
+        if s.write {
             // The store that caused the fault meets the read-only entry at once.
-            ns += write_fault(sim, process, f.vma, f.chunk, f.page);
+            return write_fault(sim, s.process, s.vma, s.chunk, s.page);
         }
     }
-    if let Some(before) = before {
-        let vma = sim.processes[process].space.vma(f.vma);
-        let address = vma.chunk_base(f.chunk) + f.page as u64 * PAGE_BYTES;
-        let (vma, node, pages) = (f.vma, f.node, f.pages);
-        log_fault(sim, &before, &Fault { task, cpu, vma, address, node, pages, clock_ns: clock, ns, result });
-    }
-    ns
+    0
 }
 
 /// What a marked page is handled in.

@@ -2,16 +2,18 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
+use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::kswapd::wake_kswapd_after_refusal;
 use crate::mm::lru::{add_migrated_to_lru, is_in_lru_batch};
-use crate::mm::reclaim::split_deferred_thp;
+use crate::mm::move_page::move_page;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{PageClass, PAGE_BYTES};
+use numalab_kernel::mm::{Got, PAGE_BYTES};
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
 
+/// Migrates the page of a hint fault at `clock` to node `target`, and adds the time to `ns`.
 pub(crate) fn migrate_misplaced_folio(
     sim: &mut Simulation<'_>,
     at: FaultSite,
@@ -37,10 +39,9 @@ pub(crate) fn migrate_misplaced_folio(
     };
     *ns += split_deferred_thp(sim, process, f.vma, f.chunk);
     let vma = sim.processes[process].space.vma_mut(f.vma);
-    let frame = sim.mm.physical.carry_flags(vma.frame(f.chunk, f.page), target, frame, pages);
-    let old = vma.move_page(f.chunk, f.page, target, frame, f.last);
+    let to = Got { node: target, frame };
+    move_page(&mut sim.mm.physical, vma, (f.chunk, f.page), f.node, to, pages, f.last);
     add_migrated_to_lru(sim, at.cpu, process, f);
-    sim.mm.physical.free_page(f.node, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
     let moving_ns = migration_ns(sim, at.cpu, at.task, f, target, clock);
     sim.hw.contention.copied(f.node, target, pages * PAGE_BYTES, moving_ns as f64);
     *ns += moving_ns;
@@ -48,7 +49,7 @@ pub(crate) fn migrate_misplaced_folio(
 }
 
 /// Time to migrate a page on a hint fault at `clock`, its shoot-down included where the kernel needs one.
-pub(crate) fn migration_ns(
+fn migration_ns(
     sim: &mut Simulation<'_>,
     cpu: usize,
     task: u32,

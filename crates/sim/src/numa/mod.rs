@@ -7,3 +7,4 @@ pub(crate) mod scan;
 pub(crate) mod shared_page_migration;
 pub(crate) mod task_host;
 pub(crate) mod task_migration;
+pub(crate) mod task_numa_fault;

@@ -3,11 +3,10 @@
 
 use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::shoot_down;
-use crate::process::program_pages::others_touch_program;
 use crate::record::log::log_scan;
+use crate::state::logged::Visit;
 use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
-use crate::state::why::Visit;
 use numalab_kernel::hw::cost::ScanWork;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::{AddressSpace, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES, PAGE_BYTES};
@@ -94,8 +93,15 @@ fn accounted_ns(last_ns: u64, ends_ns: u64, next_tick_ns: u64, tick_ns: u64) -> 
     next_tick_ns + after / tick_ns * tick_ns - last_ns
 }
 
-/// Runs the queued scan work of `task` on `cpu` at `clock`; returns its time. `end` is the next tick.
-pub(crate) fn task_numa_work(sim: &mut Simulation<'_>, cpu: usize, task: u32, clock: u64, end: u64) -> u64 {
+/// Runs the queued scan work of `task` on `cpu` at `clock`; returns its time. `end` is the next tick. `marked(sim, cpu,
+/// process)` is called once marks stand, before the pass is over: threads on other CPUs may meet them in between.
+pub(crate) fn task_numa_work<'a>(
+    sim: &mut Simulation<'a>,
+    cpu: usize,
+    task: u32,
+    (clock, end): (u64, u64),
+    marked: impl FnOnce(&mut Simulation<'a>, usize, usize),
+) -> u64 {
     let t = &sim.tasks[task as usize];
     let process = t.process as usize;
     let p = &mut sim.processes[process];
@@ -126,7 +132,7 @@ pub(crate) fn task_numa_work(sim: &mut Simulation<'_>, cpu: usize, task: u32, cl
     if report.updates > 0 {
         sim.processes[process].protecting_until_ns = clock + ns;
         sim.processes[process].marking_scans += 1;
-        others_touch_program(sim, cpu, process);
+        marked(sim, cpu, process);
     }
     sim.kernel.numa.scan_ends(task, &report);
     charge_system(sim, task, ns);
@@ -139,7 +145,7 @@ pub(crate) fn task_numa_work(sim: &mut Simulation<'_>, cpu: usize, task: u32, cl
 }
 
 /// Populated entries that stay as they are cost a visit; unpopulated page tables cost nothing.
-pub(crate) fn scan_cost_ns(sim: &Simulation<'_>, r: &ScanReport, skipped: u64) -> f64 {
+fn scan_cost_ns(sim: &Simulation<'_>, r: &ScanReport, skipped: u64) -> f64 {
     if r.end != ScanEnd::Walked {
         return sim.machine.costs.exception_ns;
     }

@@ -5,15 +5,14 @@
 use crate::charge::core::copy_slowdown;
 use crate::charge::rewind::rewind_sweep;
 use crate::charge::time::charge_system;
-use crate::fault::cow_fault::shared_write_fault;
+use crate::mm::cow_fault::shared_write_fault;
 use crate::mm::kswapd::wake_kswapd_after_refusal;
 use crate::mm::page_lock::{has_page_waiters, wake_page_waiters};
-use crate::mm::policy::effective_policy;
-use crate::numa::task_host::SchedView;
 use crate::numa::task_migration::apply_new_migrations;
-use crate::record::log::{log_before, log_fault};
+use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
+use crate::record::log::log_before;
 use crate::state::cpu::Pending;
-use crate::state::log::{Before, Fault};
+use crate::state::log::Before;
 use crate::state::page_migration::Entry;
 use crate::state::page_migration::PlannedSweep;
 use crate::state::page_migration::{PageMigration, Phase};
@@ -37,14 +36,11 @@ const RMAP_LINES: f64 = 3.0;
 pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
     sim.kernel.vm.pgfault += 1;
     let before = log_before(sim, s.task);
-    let fault = FaultSite { task: s.task, cpu: s.cpu, now: sim.now_ns / sim.cfg.jiffy_ns() };
-    let policy = effective_policy(sim, s);
-    let p = &mut sim.processes[s.process];
-    let mut facts = p.space.vma(s.vma).shared_facts(at, &sim.mm.shared);
-    let state = p.vma_numa[s.vma].as_mut();
-    let decision = sim.kernel.numa.hint_fault_decide(fault, &mut facts, state, &policy, &sim.mm.physical);
+    let fault = fault_site(sim, s, sim.now_ns);
+    let mut facts = sim.processes[s.process].space.vma(s.vma).shared_facts(at, &sim.mm.shared);
+    let decision = numa_migrate_check(sim, fault, s, &mut facts);
     if !sim.mm.shared.locked(at) {
-        p.space.vma_mut(s.vma).unmark(s.chunk, s.page);
+        sim.processes[s.process].space.vma_mut(s.vma).unmark(s.chunk, s.page);
     }
     sim.mm.shared.block_of(at).last[usize::from(at.page)] = facts.last.raw();
     let ns = sim.machine.costs.hint_fault_ns as u64;
@@ -82,7 +78,7 @@ pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Page
 }
 
 /// Records a hint fault on a shared page; returns the time of a write fault that follows at once.
-pub(crate) fn account_hint_fault(
+fn account_hint_fault(
     sim: &mut Simulation<'_>,
     s: &PageSite,
     at: PageRef,
@@ -92,18 +88,10 @@ pub(crate) fn account_hint_fault(
     result: MigrateResult,
 ) -> u64 {
     let node = facts.nid;
-    let (sched, processes, moves) = (&mut sim.kernel.sched, &sim.processes, &mut sim.task_migrations.decided);
-    let mut host = SchedView { sched, processes, moves, due_moves: &sim.task_migrations.due };
-    let out = sim.kernel.numa.hint_fault_done(fault, facts, decision, result, &mut host);
-    let page = usize::from(at.page);
-    sim.mm.shared.block_of(at).last[page] = facts.last.raw();
-    let v = sim.processes[s.process].space.vma_mut(s.vma);
-    let address = v.chunk_base(s.chunk) + s.page as u64 * PAGE_BYTES;
-    if let Some(before) = before {
-        let (task, cpu, vma, pages, clock_ns) = (s.task, s.cpu, s.vma, facts.pages, sim.now_ns);
-        let ns = sim.machine.costs.hint_fault_ns as u64;
-        log_fault(sim, &before, &Fault { task, cpu, vma, address, node, pages, clock_ns, ns, result });
-    }
+    let out = task_numa_fault(sim, fault, facts, decision, result);
+    sim.mm.shared.block_of(at).last[usize::from(at.page)] = facts.last.raw();
+    let ns = sim.machine.costs.hint_fault_ns as u64;
+    log_hint_fault(sim, before, s, (node, facts.pages), (sim.now_ns, ns), result);
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     if out.write_dropped && !facts.huge && v.shows(at) {
         v.set_read_only(s.chunk, s.page);
@@ -116,7 +104,7 @@ pub(crate) fn account_hint_fault(
 
 /// Allocates the target page, locks the old one and begins to replace its entries; returns the time until all are
 /// replaced, `None` without a target page.
-pub(crate) fn start_attempt(sim: &mut Simulation<'_>, mut m: PageMigration) -> Option<u64> {
+fn start_attempt(sim: &mut Simulation<'_>, mut m: PageMigration) -> Option<u64> {
     let here = sim.cpus[m.site.cpu].node;
     let class = sim.mm.shared.object(m.at.object).backing.class(m.facts.huge);
     if !sim.processes[m.site.process].mems.contains(m.target) {
@@ -139,7 +127,7 @@ pub(crate) fn start_attempt(sim: &mut Simulation<'_>, mut m: PageMigration) -> O
 
 /// Works out when each entry is replaced, flushes included, and has their next access look; returns the time for
 /// all of them.
-pub(crate) fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
+fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
     let here = sim.cpus[m.site.cpu].node;
     let mut ns = 0.0;
     m.entries.clear();
@@ -170,7 +158,7 @@ pub(crate) fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -
 }
 
 /// Ends sweeps that have been planned across the page, where they will meet the migration entry.
-pub(crate) fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
+fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
     for cpu in 0..sim.cpus.len() {
         let Some(task) = sim.cpus[cpu].task else { continue };
         let t = &sim.tasks[task as usize];
@@ -192,13 +180,13 @@ pub(crate) fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
 }
 
 /// Ends a sweep after `bytes`, at `at_ns`.
-pub(crate) fn cut_sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, s: &PlannedSweep, bytes: u64, at_ns: u64) {
+fn cut_sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, s: &PlannedSweep, bytes: u64, at_ns: u64) {
     rewind_sweep(sim, task, s, bytes, at_ns);
     sim.effects.plan(cpu, at_ns, Pending::Resume);
 }
 
 /// The entry of a process in a migration.
-pub(crate) fn migration_entry<'m>(
+fn migration_entry<'m>(
     sim: &Simulation<'_>,
     m: &'m PageMigration,
     process: usize,
@@ -250,7 +238,7 @@ pub(crate) fn migration_phase(sim: &mut Simulation<'_>, cpu: usize) {
 }
 
 /// The migrating task stays in the kernel for `ns`.
-pub(crate) fn stay_in_kernel(sim: &mut Simulation<'_>, cpu: usize, task: u32, ns: u64) {
+fn stay_in_kernel(sim: &mut Simulation<'_>, cpu: usize, task: u32, ns: u64) {
     charge_system(sim, task, ns);
     let at = sim.now_ns + ns;
     sim.tasks[task as usize].planned_until_ns = at;
@@ -258,7 +246,7 @@ pub(crate) fn stay_in_kernel(sim: &mut Simulation<'_>, cpu: usize, task: u32, ns
 }
 
 /// Time of copying (if the page moves) and of restoring all entries.
-pub(crate) fn restore_ns(sim: &Simulation<'_>, m: &PageMigration) -> u64 {
+fn restore_ns(sim: &Simulation<'_>, m: &PageMigration) -> u64 {
     let mapcount = sim.mm.shared.object(m.at.object).block(m.site.chunk).map_or(0, |b| b.mapcount[m.at.page as usize]);
     let entries = f64::from(mapcount) * sim.machine.costs.fork_pte_ns;
     let (from, to) = (m.facts.nid, m.target);
@@ -272,7 +260,7 @@ pub(crate) fn restore_ns(sim: &Simulation<'_>, m: &PageMigration) -> u64 {
 }
 
 /// Makes all entries ordinary again, on the target if the page has moved, and drops the lock.
-pub(crate) fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
+fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
     let page = usize::from(m.at.page);
     let object = sim.mm.shared.object_mut(m.at.object);
     let class = object.backing.class(m.facts.huge);
@@ -303,7 +291,7 @@ pub(crate) fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
     }
 }
 
-pub(crate) fn end_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, mut m: PageMigration) {
+fn end_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, mut m: PageMigration) {
     if m.facts.huge || m.moved && sim.kernel.numa.cfg.switches.migration_drains_lru {
         sim.mm.lru_batches.drain(cpu, &mut sim.mm.shared);
     } else {

@@ -15,15 +15,15 @@ pub struct SchedView<'a> {
     /// Processes, for their resident pages.
     pub processes: &'a [ProcessState],
     /// Decided moves.
-    pub moves: &'a mut Vec<TaskMigration>,
+    pub decided: &'a mut Vec<TaskMigration>,
     /// Moves that wait for the end of their task's slice.
-    pub due_moves: &'a [TaskMigration],
+    pub due: &'a [TaskMigration],
 }
 
 impl SchedView<'_> {
     fn note(&mut self, task: TaskId, other: Option<TaskId>, dst: u32) -> Told {
         let src = self.sched.cpu_of(task);
-        self.moves.push(TaskMigration { task, other, src, dst });
+        self.decided.push(TaskMigration { task, other, src, dst });
         Told::Later
     }
 }
@@ -65,7 +65,7 @@ impl TaskHost for SchedView<'_> {
         self.sched.is_core_idle(cpu as u32)
     }
     fn claimed(&self, cpu: usize) -> bool {
-        self.moves.iter().chain(self.due_moves).any(|m| m.dst == cpu as u32)
+        self.decided.iter().chain(self.due).any(|m| m.dst == cpu as u32)
     }
     fn idle_sibling(&mut self, task: TaskId, _src_cpu: usize, target: usize) -> usize {
         self.sched.numa_idle_sibling(task, target as u32) as usize
@@ -100,12 +100,12 @@ mod tests {
             sched.fork(cpu, task, 0);
         }
         let mut moves = Vec::new();
-        let due_moves = [TaskMigration { task: 1, other: Some(2), src: 1, dst: 2 }];
-        let mut host = SchedView { sched: &mut sched, processes: &[], moves: &mut moves, due_moves: &due_moves };
+        let due = [TaskMigration { task: 1, other: Some(2), src: 1, dst: 2 }];
+        let mut host = SchedView { sched: &mut sched, processes: &[], decided: &mut moves, due: &due };
         host.move_task(0, 3, 0);
         let claimed: Vec<usize> = (0..4).filter(|&cpu| host.claimed(cpu)).collect();
         assert_eq!(claimed, [2, 3], "the other task's CPU of a swap, and the idle one; not those they leave");
         host.swap_tasks(1, 2, 0);
-        assert_eq!(moves, [TaskMigration { task: 0, other: None, src: 0, dst: 3 }, due_moves[0]]);
+        assert_eq!(moves, [TaskMigration { task: 0, other: None, src: 0, dst: 3 }, due[0]]);
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn apply_due_migrations(sim: &mut Simulation<'_>, cpu: usize) {
 }
 
 /// The stoppers' part; returns whether a task has moved.
-pub(crate) fn carry_out(sim: &mut Simulation<'_>, m: TaskMigration) -> bool {
+fn carry_out(sim: &mut Simulation<'_>, m: TaskMigration) -> bool {
     let TaskMigration { task, other, dst, .. } = m;
     if !m.holds(&sim.kernel.sched) {
         return false;
@@ -50,7 +50,7 @@ pub(crate) fn carry_out(sim: &mut Simulation<'_>, m: TaskMigration) -> bool {
 }
 
 /// Whether a task can be moved now: alive, and not about to leave its CPU by itself.
-pub(crate) fn movable(sim: &Simulation<'_>, task: u32) -> bool {
+fn movable(sim: &Simulation<'_>, task: u32) -> bool {
     let t = &sim.tasks[task as usize];
     let leaving = sim.cpus.iter().any(|c| c.task == Some(task) && c.pending.leaves());
     t.activity != Activity::Dead && t.unrun_end.is_none() && !leaving

@@ -1,7 +1,7 @@
 //! AutoNUMA's hinting fault (`numa_hinting_fault`, `pmd_numa_fixup`; designs-2012.md section 1).
 
 use crate::numa_2012::autonuma_migrate::autonuma_migrate;
-use crate::numa_2012::hooks::last_tick_ms;
+use crate::numa_2012::timers::last_tick_ms;
 use crate::state::mmap_lock::LONG_FAULT_NS;
 use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::Simulation;
@@ -25,7 +25,7 @@ pub(crate) fn autonuma_fault(sim: &mut Simulation<'_>, cpu: usize, task: u32, f:
 }
 
 /// The mark goes first, then every page under it is looked at by this thread.
-pub(crate) fn autonuma_pages(
+fn autonuma_pages(
     sim: &mut Simulation<'_>,
     cpu: usize,
     task: u32,
@@ -77,7 +77,7 @@ pub(crate) fn table_trap(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> 
 }
 
 /// `numa_hinting_fault` for one page (or huge page); returns the time beyond the trap.
-pub(crate) fn autonuma_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, clock: u64) -> f64 {
+fn autonuma_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, clock: u64) -> f64 {
     let here = sim.cpus[cpu].node;
     let process = sim.tasks[task as usize].process as usize;
     let seen = (f.last != NEVER).then_some(f.last);
@@ -101,7 +101,7 @@ pub(crate) fn autonuma_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: 
     ns
 }
 
-pub(crate) fn autonuma_admits(sim: &mut Simulation<'_>, node: usize, pages: u32, clock: u64) -> bool {
+fn autonuma_admits(sim: &mut Simulation<'_>, node: usize, pages: u32, clock: u64) -> bool {
     if !sim.kernel.numa_2012.autonuma.admit(node, last_tick_ms(sim, clock), pages) {
         sim.kernel.numa_2012.counters.rate_limited += 1;
         return false;

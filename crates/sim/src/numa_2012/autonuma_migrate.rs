@@ -4,12 +4,13 @@
 use crate::charge::blocking::block_task;
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
-use crate::mm::reclaim::split_deferred_thp;
+use crate::mm::move_page::{move_base_page, move_page};
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use crate::state::split_thp_migration::SplitThpMigration;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{PageClass, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::Got;
+use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// Moves a page to the faulting CPU's node; a huge page is split first. Returns the time, `None` if nothing moved.
 pub(crate) fn autonuma_migrate(
@@ -22,7 +23,7 @@ pub(crate) fn autonuma_migrate(
     let process = sim.tasks[task as usize].process as usize;
     let here = sim.cpus[cpu].node;
     if f.pages == 1 {
-        if !autonuma_migrate_base(sim, cpu, task, f) {
+        if !autonuma_migrate_base(sim, process, here, f) {
             return None;
         }
         let ns = base_migration_ns(sim, cpu, task, f, here);
@@ -32,9 +33,8 @@ pub(crate) fn autonuma_migrate(
     if sim.kernel.numa_2012.cfg.autonuma.native_huge {
         let frame = sim.mm.physical.alloc_on(here, here, CHUNK_PAGES)?;
         let vma = sim.processes[process].space.vma_mut(f.vma);
-        let frame = sim.mm.physical.carry_flags(vma.frame(f.chunk, f.page), here, frame, CHUNK_PAGES);
-        let old = vma.move_page(f.chunk, f.page, here, frame, f.last);
-        sim.mm.physical.free_page(f.node, old, PageClass::AnonHuge);
+        let to = Got { node: here, frame };
+        move_page(&mut sim.mm.physical, vma, (f.chunk, f.page), f.node, to, CHUNK_PAGES, f.last);
         count_moved(sim, CHUNK_PAGES, CHUNK_PAGES);
         let slowdown = copy_slowdown(sim, cpu, f.node, here);
         let ns = sim.hw.costs.migrate_2m_ns(f.node, here, slowdown);
@@ -49,7 +49,7 @@ pub(crate) fn autonuma_migrate(
     let (mut moved, mut ns) = (0, 0.0);
     for page in 0..CHUNK_PAGES as usize {
         let found = MarkedPage { page, pages: 1, ..*f };
-        if autonuma_migrate_base(sim, cpu, task, &found) {
+        if autonuma_migrate_base(sim, process, here, &found) {
             ns += base_migration_ns(sim, cpu, task, &found, here);
             moved += 1;
         }
@@ -66,7 +66,7 @@ pub(crate) fn autonuma_migrate(
 
 /// How long a thread that is about to split and move a huge page sleeps until those who move others of the mapping
 /// are done.
-pub(crate) fn wait_for_anon_vma(sim: &mut Simulation<'_>, task: u32, process: usize, vma: usize, clock: u64) -> u64 {
+fn wait_for_anon_vma(sim: &mut Simulation<'_>, task: u32, process: usize, vma: usize, clock: u64) -> u64 {
     if !sim.kernel.numa_2012.cfg.autonuma.anon_vma_mutex {
         return 0;
     }
@@ -75,24 +75,18 @@ pub(crate) fn wait_for_anon_vma(sim: &mut Simulation<'_>, task: u32, process: us
     waited
 }
 
-pub(crate) fn autonuma_migrate_base(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage) -> bool {
-    let here = sim.cpus[cpu].node;
-    let Some(frame) = sim.mm.physical.alloc_on(here, here, 1) else {
+/// Moves a base page to node `here`; returns whether it has moved.
+fn autonuma_migrate_base(sim: &mut Simulation<'_>, process: usize, here: usize, f: &MarkedPage) -> bool {
+    if !move_base_page(sim, process, (f.vma, f.chunk, f.page), f.node, here, f.last) {
         sim.kernel.numa.counters.pgmigrate_fail += 1;
         return false;
-    };
-    let process = sim.tasks[task as usize].process as usize;
-    split_deferred_thp(sim, process, f.vma, f.chunk);
-    let vma = sim.processes[process].space.vma_mut(f.vma);
-    let frame = sim.mm.physical.carry_flags(vma.frame(f.chunk, f.page), here, frame, 1);
-    let old = vma.move_page(f.chunk, f.page, here, frame, f.last);
-    sim.mm.physical.free_page(f.node, old, PageClass::Anon);
+    }
     count_moved(sim, 1, 1);
     true
 }
 
 /// The generic path unmaps an accessible page, so each one needs its flush.
-pub(crate) fn base_migration_ns(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, here: usize) -> f64 {
+fn base_migration_ns(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, here: usize) -> f64 {
     let slowdown = copy_slowdown(sim, cpu, f.node, here);
     let flushes = shootdowns(FlushOp::MigrateBase { pages: 1 }, &sim.cfg.flush, false);
     let flush: u64 = (0..flushes).map(|_| shoot_down(sim, cpu, task, 1)).sum();

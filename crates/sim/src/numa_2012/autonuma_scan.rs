@@ -1,8 +1,8 @@
 //! knuma_scand, AutoNUMA's scanning daemon (designs-2012.md section 1).
 
 use crate::charge::tlb_flush::flush_from_daemon;
-use crate::numa_2012::hooks::sleep_daemon;
 use crate::numa_2012::mark::{mark_range, Marks};
+use crate::numa_2012::timers::sleep_daemon;
 use crate::state::event_queue::Daemon;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::CHUNK_PAGES;
@@ -42,7 +42,7 @@ pub(crate) fn knuma_scand(sim: &mut Simulation<'_>) {
 }
 
 /// Walks one process; [`Pause::None`] means that its end was reached.
-pub(crate) fn scand_burst(sim: &mut Simulation<'_>, process: usize) -> Pause {
+fn scand_burst(sim: &mut Simulation<'_>, process: usize) -> Pause {
     let knobs = sim.kernel.numa_2012.cfg.autonuma;
     let first = sim.processes[process].space.first_above(sim.kernel.numa_2012.scand.addr);
     for i in first..sim.processes[process].space.len() {
@@ -73,7 +73,7 @@ pub(crate) fn scand_burst(sim: &mut Simulation<'_>, process: usize) -> Pause {
     Pause::None
 }
 
-pub(crate) fn pay_scand(sim: &mut Simulation<'_>, process: usize, m: &Marks) {
+fn pay_scand(sim: &mut Simulation<'_>, process: usize, m: &Marks) {
     let c = &sim.machine.costs;
     let by_table = sim.kernel.numa_2012.cfg.autonuma.scan_pmd && sim.kernel.numa_2012.cfg.faults == Faults::AutoNuma;
     let (ptes, tables) = if by_table { (0, m.tables) } else { (m.ptes, 0) };

@@ -7,14 +7,10 @@
 use crate::numa_2012::autonuma_balance::autonuma_balance;
 use crate::numa_2012::autonuma_scan::knuma_scand;
 use crate::numa_2012::khugepaged::khugepaged;
-use crate::state::event_queue::{Daemon, Event};
+use crate::numa_2012::timers::sleep_daemon;
+use crate::state::event_queue::Daemon;
 use crate::state::simulation::Simulation;
 use numalab_kernel::numa::design::{Scanner, TaskMoves};
-
-/// Time of the last jiffy at `clock`, ms.
-pub(crate) fn last_tick_ms(sim: &Simulation<'_>, clock: u64) -> u64 {
-    clock / sim.cfg.jiffy_ns() * sim.cfg.jiffy_ns() / 1_000_000
-}
 
 /// Starts the daemons of the kernel, each at a random point of its sleep.
 pub(crate) fn start_daemons(sim: &mut Simulation<'_>) {
@@ -27,14 +23,10 @@ pub(crate) fn start_daemons(sim: &mut Simulation<'_>) {
         sleep_daemon(sim, Daemon::Scand, at * 1_000_000);
     }
     if sim.cfg.mm.thp.enabled != "never" {
-        let sleep = u64::from(sim.kernel.numa_2012.khugepaged.0.scan_sleep_millisecs);
+        let sleep = u64::from(sim.kernel.numa_2012.khugepaged.knobs.scan_sleep_millisecs);
         let at = sim.rng.below(sleep.max(1));
         sleep_daemon(sim, Daemon::Khugepaged, at * 1_000_000);
     }
-}
-
-pub(crate) fn sleep_daemon(sim: &mut Simulation<'_>, which: Daemon, ns: u64) {
-    sim.effects.at(sim.now_ns + ns, Event::Daemon(which));
 }
 
 /// A daemon wakes up.

@@ -2,63 +2,55 @@
 
 use crate::charge::tlb_flush::flush_from_daemon;
 use crate::mm::khugepaged::{collapse_into, collapse_ns};
-use crate::numa_2012::hooks::sleep_daemon;
+use crate::numa_2012::timers::sleep_daemon;
 use crate::state::event_queue::Daemon;
+use crate::state::khugepaged_cursor::WalkStep;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::khugepaged::{scan_slot, Pause as Nap, SlotFacts, SlotVerdict};
+use numalab_kernel::mm::khugepaged::{scan_slot, Pause, SlotFacts, SlotVerdict};
 use numalab_kernel::mm::{ChunkKind, Got, CHUNK_PAGES};
 
-/// khugepaged wakes up: looks at ranges until one has been joined, or its round is over.
+/// khugepaged wakes up: looks at slots until one has been collapsed, or its round is over.
 pub(crate) fn khugepaged(sim: &mut Simulation<'_>) {
-    let (mut naps, mut used_ns) = (0, 0);
+    let (mut steps, mut used_ns) = (0, 0);
+    let knobs = sim.kernel.numa_2012.khugepaged.knobs;
     let ms = loop {
-        let (knobs, [process, position, chunk], mut pace) = sim.kernel.numa_2012.khugepaged;
-        let nap = if process >= sim.processes.len() {
-            sim.kernel.numa_2012.khugepaged.1 = [0; 3];
-            pace.end_of_list(&knobs)
-        } else if !sim.processes[process].started || position >= sim.processes[process].space.len() {
-            sim.kernel.numa_2012.khugepaged.1 = [process + 1, 0, 0];
-            Nap::None
-        } else {
-            let space = &sim.processes[process].space;
-            let id = space.id_at(position);
-            let v = space.vma(id);
-            if !v.huge_ok || chunk >= v.chunk_count() {
-                sim.kernel.numa_2012.khugepaged.1 = [process, position + 1, 0];
-                pace.small_step(&knobs)
-            } else {
-                sim.kernel.numa_2012.khugepaged.1[2] += 1;
-                let (verdict, ns) = look_at_slot(sim, process, id, chunk);
+        let k = &mut sim.kernel.numa_2012.khugepaged;
+        let pause = match k.cursor.advance(&sim.processes, |vma| vma.huge_ok) {
+            WalkStep::EndOfList => k.pace.end_of_list(&knobs),
+            WalkStep::EndOfMm | WalkStep::EnterMm => Pause::None,
+            WalkStep::SkipVma | WalkStep::EndOfVma => k.pace.small_step(&knobs),
+            WalkStep::Slot(process, id, chunk) => {
+                let (verdict, ns) = collapse_slot(sim, process, id, chunk);
                 used_ns += ns;
+                let pace = &mut sim.kernel.numa_2012.khugepaged.pace;
                 match verdict {
                     SlotVerdict::AllocFail => pace.alloc_failed(&knobs),
                     _ => pace.slot(&knobs),
                 }
             }
         };
-        sim.kernel.numa_2012.khugepaged.2 = pace;
-        naps += 1;
-        match nap {
-            Nap::Retry(ms) | Nap::NextRound(ms) => break ms,
+        steps += 1;
+        match pause {
+            Pause::Retry(ms) | Pause::NextRound(ms) => break ms,
             // Nothing to look at anywhere.
-            Nap::None if naps > 1_000_000 => break knobs.scan_sleep_millisecs,
-            Nap::None if used_ns > 0 => break 0,
-            Nap::None => {}
+            Pause::None if steps > 1_000_000 => break knobs.scan_sleep_millisecs,
+            Pause::None if used_ns > 0 => break 0,
+            Pause::None => {}
         }
     };
-    // Its rest begins when its work is done; between two huge pages others get at the address space.
+    // It sleeps once its work is done; between two huge pages others get the lock of the address space.
     sleep_daemon(sim, Daemon::Khugepaged, used_ns + u64::from(ms) * 1_000_000);
 }
 
-/// Collapses a range if it should be, onto the node of its first page; returns the time as well.
-pub(crate) fn look_at_slot(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize) -> (SlotVerdict, u64) {
+/// Collapses a slot if it should be, onto the node of its first page; returns the time as well.
+fn collapse_slot(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize) -> (SlotVerdict, u64) {
     let v = sim.processes[process].space.vma(id);
     let c = *v.chunk(chunk);
     let present = u32::from(c.present);
     let swapped = v.places.swapped_in_chunk(chunk) > 0;
     let idle = c.kind != ChunkKind::Small || !v.chunk_is_whole(chunk) || c.shared > 0 || swapped;
     let facts = SlotFacts { present, referenced: present, writable: true, nothing_to_do: idle, ..SlotFacts::default() };
-    let verdict = scan_slot(&sim.kernel.numa_2012.khugepaged.0, &facts);
+    let verdict = scan_slot(&sim.kernel.numa_2012.khugepaged.knobs, &facts);
     let first = v.first_node(chunk).filter(|_| verdict == SlotVerdict::Collapse);
     let Some(node) = first else { return (verdict, 0) };
     let last = v.first_remembered(chunk);

@@ -10,3 +10,4 @@ pub(crate) mod mark;
 pub(crate) mod schednuma_copy;
 pub(crate) mod schednuma_fault;
 pub(crate) mod schednuma_scan;
+pub(crate) mod timers;

@@ -2,13 +2,14 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
-use crate::mm::reclaim::split_deferred_thp;
+use crate::mm::move_page::{move_base_page, move_page};
 use crate::numa_2012::autonuma_migrate::count_moved;
 use crate::state::inflight_thp_copy::InflightThpCopy;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::block::NEVER;
+use numalab_kernel::mm::Got;
 use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::TaskMoves;
 
@@ -31,16 +32,12 @@ pub(crate) fn schednuma_migrate_base(
     last: Option<u32>,
 ) -> Option<u64> {
     let here = sim.cpus[cpu].node;
-    let frame = sim.mm.physical.alloc_on(here, here, 1)?;
     let process = sim.tasks[task as usize].process as usize;
     let remembered = sim.kernel.numa_2012.schednuma.after_move().unwrap_or(NEVER);
+    if !move_base_page(sim, process, (f.vma, f.chunk, f.page), f.node, here, remembered) {
+        return None;
+    }
     sim.kernel.numa_2012.schednuma.stale.leave(f.node, last.unwrap_or(0));
-    split_deferred_thp(sim, process, f.vma, f.chunk);
-    let vma = sim.processes[process].space.vma_mut(f.vma);
-    vma.unmark(f.chunk, f.page);
-    let frame = sim.mm.physical.carry_flags(vma.frame(f.chunk, f.page), here, frame, 1);
-    let old = vma.move_page(f.chunk, f.page, here, frame, remembered);
-    sim.mm.physical.free_page(f.node, old, PageClass::Anon);
     count_moved(sim, 1, 1);
     let slowdown = copy_slowdown(sim, cpu, f.node, here);
     let flushes = shootdowns(FlushOp::HintMigrateBase, &sim.cfg.flush, false);
@@ -89,7 +86,7 @@ pub(crate) fn end_copy(sim: &mut Simulation<'_>, process: usize, vma: usize, chu
 }
 
 /// Maps the copy, or throws it away if the entry has changed.
-pub(crate) fn finish_copy(sim: &mut Simulation<'_>, c: &InflightThpCopy) {
+fn finish_copy(sim: &mut Simulation<'_>, c: &InflightThpCopy) {
     let p = &mut sim.processes[c.process];
     let there = !p.ended && {
         let v = p.space.vma(c.vma);
@@ -108,9 +105,8 @@ pub(crate) fn finish_copy(sim: &mut Simulation<'_>, c: &InflightThpCopy) {
     let remembered = sim.kernel.numa_2012.schednuma.after_move().unwrap_or(NEVER);
     let vma = p.space.vma_mut(c.vma);
     vma.unmark(c.chunk, 0);
-    let frame = sim.mm.physical.carry_flags(vma.frame(c.chunk, 0), c.to, c.frame, CHUNK_PAGES);
-    let old = vma.move_page(c.chunk, 0, c.to, frame, remembered);
-    sim.mm.physical.free_page(c.from, old, PageClass::AnonHuge);
+    let to = Got { node: c.to, frame: c.frame };
+    move_page(&mut sim.mm.physical, vma, (c.chunk, 0), c.from, to, CHUNK_PAGES, remembered);
     sim.kernel.numa_2012.schednuma.stale.leave(c.from, c.to as u32);
     let n = &mut sim.kernel.numa.counters;
     n.numa_hint_faults += 1;

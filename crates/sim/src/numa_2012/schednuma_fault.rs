@@ -3,8 +3,8 @@
 use crate::charge::blocking::block_task;
 use crate::charge::tlb_flush::shoot_down;
 use crate::mm::contenders::{find_contenders, offset_in_vma};
-use crate::numa_2012::hooks::last_tick_ms;
 use crate::numa_2012::schednuma_copy::{begin_copy, end_copy, schednuma_migrate_base, schednuma_record};
+use crate::numa_2012::timers::last_tick_ms;
 use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;

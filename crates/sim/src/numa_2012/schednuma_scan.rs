@@ -65,7 +65,7 @@ pub(crate) fn schednuma_scan(sim: &mut Simulation<'_>, cpu: usize, task: u32, cl
 
 /// What a scan takes for each huge page it passes, beyond its known parts: work that waits for memory, so it grows as
 /// memory gets slower. On idle memory it is about what looking at the 512 descriptors of its pages would take.
-pub(crate) fn huge_residue_ns(sim: &Simulation<'_>, cpu: usize, process: usize) -> u64 {
+fn huge_residue_ns(sim: &Simulation<'_>, cpu: usize, process: usize) -> u64 {
     let here = sim.cpus[cpu].node;
     let (mut pages, mut weighted) = (0, 0.0);
     for v in sim.processes[process].space.iter() {

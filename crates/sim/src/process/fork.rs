@@ -58,7 +58,7 @@ pub(crate) fn start_process(sim: &mut Simulation<'_>, process: usize, parent_cpu
     copied
 }
 
-pub(crate) fn create_task(
+fn create_task(
     sim: &mut Simulation<'_>,
     process: usize,
     thread: usize,
@@ -115,7 +115,7 @@ pub(crate) fn create_task(
 
 /// Time of one `clone` in the kernel, beside page tables. Without chance in it two processes that create threads at
 /// the same time would take strict turns, and each would get a node of its own.
-pub(crate) fn clone_ns(sim: &mut Simulation<'_>, cpu: u32) -> u64 {
+fn clone_ns(sim: &mut Simulation<'_>, cpu: u32) -> u64 {
     // The slow path of the placement looks at every CPU of every domain it descends.
     let domains = sim.kernel.sched.domains();
     let looked: u32 = domains.ids(cpu).map(|d| domains.domain(d).weight).sum();
@@ -159,7 +159,7 @@ pub(crate) fn fork_child(
 
 /// After a fork the parent goes on before the child is there, and writes to its stack first: it gets the copy, and the
 /// child keeps the page that both had, on the parent's node.
-pub(crate) fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
+fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
     let Some(vma) = sim.processes[child].stack_of(0) else { return };
     let chunk = sim.processes[child].space.vma(vma).chunk_count() - 1;
     let page = CHUNK_PAGES as usize - stack_frame_page(sim);
@@ -173,7 +173,7 @@ pub(crate) fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child
 }
 
 /// Page tables for what a fork copied into `child`, by the policy of the parent's task; adds the time to its CPU.
-pub(crate) fn fork_tables(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
+fn fork_tables(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
     let mut work = Work::default();
     for position in 0..sim.processes[child].space.len() {
         let vma = sim.processes[child].space.id_at(position);

@@ -35,7 +35,7 @@ pub(crate) fn stack_frame_page(sim: &Simulation<'_>) -> usize {
 }
 
 /// Touches a page of the thread's stack, counted from 1 at the top.
-pub(crate) fn touch_stack_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, page: usize) {
+fn touch_stack_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, page: usize) {
     let (process, thread) = (sim.tasks[task as usize].process as usize, sim.tasks[task as usize].thread);
     let p = &sim.processes[process];
     if let Some(stack) = p.stack_of(thread) {

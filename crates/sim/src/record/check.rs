@@ -18,7 +18,7 @@ pub(crate) fn in_flight<'s>(sim: &'s Simulation<'_>) -> impl Iterator<Item = (us
 }
 
 /// Every shared page is shown as often as its mapcount says.
-pub(crate) fn check_mapcounts(sim: &Simulation<'_>) -> Result<(), String> {
+fn check_mapcounts(sim: &Simulation<'_>) -> Result<(), String> {
     for (id, object) in sim.mm.shared.iter() {
         for (chunk, b) in object.blocks() {
             let mut from = 0;
@@ -51,7 +51,7 @@ pub(crate) fn check_mapcounts(sim: &Simulation<'_>) -> Result<(), String> {
 }
 
 /// Every page table belongs to one mapping, and every slot of the swap device to one mapping or one shared page.
-pub(crate) fn check_tables_and_swap(sim: &Simulation<'_>) -> Result<(), String> {
+fn check_tables_and_swap(sim: &Simulation<'_>) -> Result<(), String> {
     let vmas = || sim.processes.iter().flat_map(|p| p.space.iter());
     let tables: u64 = vmas().map(|v| v.places.tables()).sum();
     let allocated: u64 =
@@ -69,7 +69,7 @@ pub(crate) fn check_tables_and_swap(sim: &Simulation<'_>) -> Result<(), String> 
 
 /// Every nanosecond of a CPU that an ended task had was charged to it once, as user or kernel time; only what its
 /// process slept inside the kernel may be missing, for which the model keeps the CPU.
-pub(crate) fn check_cpu_time(sim: &Simulation<'_>) -> Result<(), String> {
+fn check_cpu_time(sim: &Simulation<'_>) -> Result<(), String> {
     for (number, t) in sim.tasks.iter().enumerate().filter(|(_, t)| t.activity == Activity::Dead) {
         let (charged, had) = (t.user_ns + t.system_ns, sim.kernel.sched.runtime_ns(number as u32));
         let slept = sim.processes[t.process as usize].blocked_ns;

@@ -6,7 +6,8 @@
 //! and after a call, so that the kernel's code knows nothing of logs.
 //! Invariant: a run with logs has the same outcome as one without.
 
-use crate::state::why::{Collector, Visit};
+use crate::state::logged::{Fault, Visit};
+use crate::state::why::Collector;
 use numalab_kernel::numa::counters::NumaReasons;
 use numalab_kernel::numa::MigrateResult;
 use numalab_model::record::events::{Event, Kind, Sink, NONE};
@@ -100,20 +101,6 @@ pub struct Log {
 pub struct Before {
     pub(crate) reasons: NumaReasons,
     pub(crate) preferred: Option<usize>,
-}
-
-/// A hint fault that is over.
-pub struct Fault {
-    pub task: u32,
-    pub cpu: usize,
-    pub vma: usize,
-    pub address: u64,
-    /// Node of the page before.
-    pub node: usize,
-    pub pages: u32,
-    pub clock_ns: u64,
-    pub ns: u64,
-    pub result: MigrateResult,
 }
 
 impl Log {

@@ -2,6 +2,7 @@
 
 use crate::state::anon_vma_lock::AnonVmaLocks;
 use crate::state::inflight_thp_copy::InflightThpCopies;
+use crate::state::khugepaged_cursor::KhugepagedCursor;
 use crate::state::mmap_lock::LongReadLocks;
 use crate::state::split_thp_migration::SplitThpMigrations;
 use numalab_kernel::mm::khugepaged::{KhugepagedTunables, Pace};
@@ -47,8 +48,8 @@ pub struct Numa2012 {
     pub schednuma: SchedNuma,
     /// Place and pace of the daemon.
     pub scand: Scand,
-    /// Settings of khugepaged, its place (process, mapping, chunk) and pace.
-    pub khugepaged: (KhugepagedTunables, [usize; 3], Pace),
+    /// khugepaged.
+    pub khugepaged: Khugepaged2012,
     /// InflightThpCopies of huge pages under way.
     pub inflight_thp_copies: InflightThpCopies,
     /// Huge pages being moved page by page.
@@ -63,6 +64,17 @@ pub struct Numa2012 {
     pub(crate) queued: Vec<bool>,
 }
 
+/// khugepaged: its settings, where it is, and how fast it goes.
+#[derive(Debug)]
+pub struct Khugepaged2012 {
+    /// Settings.
+    pub knobs: KhugepagedTunables,
+    /// Where it is.
+    pub cursor: KhugepagedCursor,
+    /// Pages looked at and pauses taken in this round.
+    pub pace: Pace,
+}
+
 impl Numa2012 {
     /// State for so many nodes and processes.
     pub fn new(cfg: &Design, nodes: usize, processes: usize) -> Self {
@@ -75,7 +87,7 @@ impl Numa2012 {
             autonuma: AutoNuma::new(cfg.autonuma, nodes, processes),
             schednuma: SchedNuma::new(cfg.schednuma, nodes, processes),
             scand: Scand::default(),
-            khugepaged: (kh, [0; 3], Pace::new(&kh)),
+            khugepaged: Khugepaged2012 { knobs: kh, cursor: KhugepagedCursor::default(), pace: Pace::new(&kh) },
             inflight_thp_copies: InflightThpCopies::default(),
             split_thp_migrations: SplitThpMigrations::default(),
             anon_vma_locks: AnonVmaLocks::default(),
@@ -133,7 +145,7 @@ mod tests {
     fn section_1_6_khugepaged_is_retuned_under_autonuma() {
         let sleeps = |faults| {
             let d = Numa2012::new(&Design { faults, ..Design::default() }, 2, 1);
-            (d.khugepaged.0.scan_sleep_millisecs, d.khugepaged.0.alloc_sleep_millisecs)
+            (d.khugepaged.knobs.scan_sleep_millisecs, d.khugepaged.knobs.alloc_sleep_millisecs)
         };
         assert_eq!(sleeps(Faults::AutoNuma), (100, 10_000));
         assert_eq!(sleeps(Faults::SchedNuma), (10_000, 60_000));

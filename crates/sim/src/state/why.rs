@@ -1,6 +1,6 @@
 //! Collecting the counts of the decision log ([`numalab_model::record::why`]).
 
-use crate::state::log::Fault;
+use crate::state::logged::{Fault, Visit};
 use crate::state::process::ProcessState;
 use numalab_kernel::mm::CHUNK_BYTES;
 use numalab_kernel::numa::counters::{Denial, Placement, Refusal, SkipReason};
@@ -8,17 +8,6 @@ use numalab_kernel::numa::MigrateResult;
 use numalab_model::record::events::{Fate, MOVE_WORDS};
 use numalab_model::record::why::{tally, ChunkWhy, FaultWhy, MoveWhy, NodeWhy, PreferredWhy, TaskWhy, VmaWhy, Why};
 use numalab_model::workload::Workload;
-
-/// What a scan did to a mapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Visit {
-    /// Mapping id.
-    pub vma: u32,
-    /// Why it was passed over, if it was.
-    pub skipped: Option<SkipReason>,
-    /// Pages marked.
-    pub updates: u64,
-}
 
 /// Most stretches of 2 MiB that are told apart: 32 GiB, and some 20 MB of log.
 const MAX_CHUNKS: usize = 1 << 14;

@@ -1,4 +1,4 @@
-//! Barriers and message channels between the threads of a workload.
+//! What threads of a workload wait for: barriers, messages, and the messages that create threads.
 
 use numalab_model::workload::Workload;
 use std::collections::VecDeque;
@@ -77,6 +77,17 @@ impl Channel {
         }
         self.waiting.push_back(task);
         false
+    }
+}
+
+/// Threads not yet created, by the channel whose message creates them.
+#[derive(Debug)]
+pub struct DeferredClones(pub(crate) Vec<VecDeque<(u32, u32)>>);
+
+impl DeferredClones {
+    /// None, for a workload with so many channels.
+    pub fn new(channels: u32) -> Self {
+        Self((0..channels).map(|_| VecDeque::new()).collect())
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn shared_write_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Pag
 
 /// The writer's huge page becomes base pages in every mapping (5.8 on splits only the writer's entry and keeps the
 /// huge page; model).
-pub(crate) fn split_shared(sim: &mut Simulation<'_>, at: PageRef) -> u64 {
+fn split_shared(sim: &mut Simulation<'_>, at: PageRef) -> u64 {
     rmap::split(at, &mut sim.mm.shared, &mut ProcessAddressSpaces(&mut sim.processes), &mut sim.mm.physical);
     sim.mm.physical.events.thp_split_page += 1;
     sim.mm.physical.events.thp_split_pmd += 1;
@@ -54,7 +54,7 @@ pub(crate) fn split_shared(sim: &mut Simulation<'_>, at: PageRef) -> u64 {
 }
 
 /// Gives the writer a huge page of its own with the contents of a shared one; returns the time.
-pub(crate) fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: Got) -> u64 {
+fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: Got) -> u64 {
     let old = usize::from(sim.mm.shared.block_of(at).node[0]);
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     v.break_cow_huge(s.chunk, old, (got.node, got.frame));

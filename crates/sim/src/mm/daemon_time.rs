@@ -1,0 +1,31 @@
+//! What the work of kernel threads costs, and whom: CPUs of their node, the swap device, memory bandwidth.
+
+use crate::mm::work::cpu_ns;
+use crate::state::contention::EPOCH_NS;
+use crate::state::simulation::Simulation;
+use numalab_kernel::mm::{Work, PAGE_BYTES};
+
+/// What a kernel thread of `node` copies in `ns`: pages that go to the slower tier, and those that compaction moves.
+/// (What tasks do themselves in direct reclaim loads no memory.)
+pub(crate) fn copied_by_daemon(sim: &mut Simulation<'_>, node: usize, work: &Work, ns: u64) {
+    if let Some(to) = sim.mm.physical.demotion_target(node) {
+        sim.hw.contention.copied(node, to, work.demoted * PAGE_BYTES, ns as f64);
+    }
+    sim.hw.contention.copied(node, node, work.compact_moved * PAGE_BYTES, ns as f64);
+}
+
+/// Time of a kernel thread's work, waits for the swap device included.
+pub(crate) fn background_ns(sim: &mut Simulation<'_>, work: &Work, used: u64) -> u64 {
+    let cpu = cpu_ns(work, &sim.machine.costs);
+    cpu + sim.mm.swap_queue.wait(sim.now_ns + used + cpu, work, &sim.cfg.mm.swap)
+}
+
+/// A kernel thread runs for `ns` on a CPU of the node: an idle one, else it delays a task.
+pub(crate) fn occupy_node_cpu(sim: &mut Simulation<'_>, node: usize, ns: u64) {
+    let cpus = &sim.machine.nodes[node].cpus;
+    if cpus.is_empty() || cpus.iter().any(|&c| sim.cpus[c].task.is_none()) {
+        return;
+    }
+    let turn = (sim.now_ns / EPOCH_NS) as usize % cpus.len();
+    sim.cpus[cpus[turn]].debt_ns += ns;
+}

@@ -1,0 +1,29 @@
+//! What mechanisms tell the logs.
+
+use numalab_kernel::numa::counters::SkipReason;
+use numalab_kernel::numa::MigrateResult;
+
+/// A hint fault that is over.
+pub struct Fault {
+    pub task: u32,
+    pub cpu: usize,
+    pub vma: usize,
+    pub address: u64,
+    /// Node of the page before.
+    pub node: usize,
+    pub pages: u32,
+    pub clock_ns: u64,
+    pub ns: u64,
+    pub result: MigrateResult,
+}
+
+/// What a scan did to a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// Mapping id.
+    pub vma: u32,
+    /// Why it was passed over, if it was.
+    pub skipped: Option<SkipReason>,
+    /// Pages marked.
+    pub updates: u64,
+}
