@@ -97,14 +97,7 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
 }
 
 /// Page walk of a random access to `bytes` of memory of which `huge_share` is in huge pages.
-fn random_walk(
-    sim: &Simulation<'_>,
-    cpu: usize,
-    task: u32,
-    pattern: Pattern,
-    bytes: u64,
-    huge_share: f64,
-) -> Walk {
+fn random_walk(sim: &Simulation<'_>, cpu: usize, task: u32, pattern: Pattern, bytes: u64, huge_share: f64) -> Walk {
     let t = &sim.tasks[task as usize];
     let set = sim.hw.working_sets.info(t.process, t.program(), t.pc).set;
     let llc_share = sim.hw.working_sets.loads.held_bytes(sim.cpus[cpu].llc, set as usize);

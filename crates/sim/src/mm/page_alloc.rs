@@ -98,12 +98,7 @@ pub(crate) fn alloc_base_page(
     got
 }
 
-fn alloc_base_or_fail(
-    sim: &mut Simulation<'_>,
-    s: &PageSite,
-    class: PageClass,
-    work: &mut Work,
-) -> Option<Got> {
+fn alloc_base_or_fail(sim: &mut Simulation<'_>, s: &PageSite, class: PageClass, work: &mut Work) -> Option<Got> {
     try_alloc_base(sim, s, class, work).map_err(|e| exhausted(sim, s.process, e)).ok()
 }
 

@@ -72,14 +72,7 @@ pub(crate) fn hint_fault(
 }
 
 /// Handles a marked page at `clock`, by itself or with its table; returns the time, that of its own trap included.
-fn do_numa_page(
-    sim: &mut Simulation<'_>,
-    cpu: usize,
-    task: u32,
-    f: &MarkedPage,
-    trap: Trap,
-    clock: u64,
-) -> u64 {
+fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, trap: Trap, clock: u64) -> u64 {
     let mut before = log_before(sim, task);
     let process = sim.tasks[task as usize].process as usize;
     let (own_ns, write) = match trap {

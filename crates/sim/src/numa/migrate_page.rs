@@ -49,14 +49,7 @@ pub(crate) fn migrate_misplaced_folio(
 }
 
 /// Time to migrate a page on a hint fault at `clock`, its shoot-down included where the kernel needs one.
-fn migration_ns(
-    sim: &mut Simulation<'_>,
-    cpu: usize,
-    task: u32,
-    f: &MarkedPage,
-    target: usize,
-    clock: u64,
-) -> u64 {
+fn migration_ns(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, target: usize, clock: u64) -> u64 {
     let slowdown = copy_slowdown(sim, cpu, f.node, target);
     let (ns, op) = if f.pages > 1 {
         (sim.hw.costs.migrate_2m_ns(f.node, target, slowdown), FlushOp::MigrateHuge)

@@ -186,12 +186,7 @@ fn cut_sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, s: &PlannedSweep, 
 }
 
 /// The entry of a process in a migration.
-fn migration_entry<'m>(
-    sim: &Simulation<'_>,
-    m: &'m PageMigration,
-    process: usize,
-    vma: u32,
-) -> Option<&'m Entry> {
+fn migration_entry<'m>(sim: &Simulation<'_>, m: &'m PageMigration, process: usize, vma: u32) -> Option<&'m Entry> {
     m.entries.get(mapper_number(sim, m.at, process, vma)?)
 }
 

@@ -25,14 +25,7 @@ pub(crate) fn autonuma_fault(sim: &mut Simulation<'_>, cpu: usize, task: u32, f:
 }
 
 /// The mark goes first, then every page under it is looked at by this thread.
-fn autonuma_pages(
-    sim: &mut Simulation<'_>,
-    cpu: usize,
-    task: u32,
-    process: usize,
-    f: &MarkedPage,
-    clock: u64,
-) -> u64 {
+fn autonuma_pages(sim: &mut Simulation<'_>, cpu: usize, task: u32, process: usize, f: &MarkedPage, clock: u64) -> u64 {
     let (mut ns, slept_ns) = (sim.machine.costs.hint_fault_ns, sim.tasks[task as usize].block_ns);
     let ignored = !sim.tasks[task as usize].policy.migrates_on_fault();
     if f.pages > 1 {

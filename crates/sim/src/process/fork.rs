@@ -58,13 +58,7 @@ pub(crate) fn start_process(sim: &mut Simulation<'_>, process: usize, parent_cpu
     copied
 }
 
-fn create_task(
-    sim: &mut Simulation<'_>,
-    process: usize,
-    thread: usize,
-    parent_cpu: u32,
-    parent: Option<u32>,
-) {
+fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_cpu: u32, parent: Option<u32>) {
     let first = thread == 0;
     let stage = if first { Stage::ForkEarly(0) } else { Stage::Body };
     let ops = if first { &[] } else { program(sim, process, thread) };

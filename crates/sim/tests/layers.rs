@@ -1,0 +1,173 @@
+//! The sources import in one direction: no circle between files, and none between folders.
+//!
+//! A `mod.rs` or `lib.rs` that defines nothing is a table of contents: it names its children, and is left out. One that defines
+//! something is a file like any other.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// Sources below `dir` by module path (`mm::page_alloc`), without their tests and comments.
+fn sources(dir: &Path, module: &str, out: &mut BTreeMap<String, String>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let below = |name: &str| if module.is_empty() { name.to_string() } else { format!("{module}::{name}") };
+        if entry.file_type().unwrap().is_dir() {
+            sources(&entry.path(), &below(&name), out);
+        } else if let Some(stem) = name.strip_suffix(".rs").filter(|s| !["lib", "tests"].contains(s)) {
+            let text = std::fs::read_to_string(entry.path()).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+            let lines: Vec<&str> = code.lines().map(|l| l.split("//").next().unwrap()).collect();
+            if stem != "mod" {
+                out.insert(below(stem), lines.join("\n"));
+            } else if lines.iter().any(|l| defines(l)) {
+                out.insert(module.to_string(), lines.join("\n"));
+            }
+        }
+    }
+}
+
+/// Whether a line at the left margin defines something of its own.
+fn defines(line: &str) -> bool {
+    let line = line.strip_prefix("pub(crate) ").or_else(|| line.strip_prefix("pub ")).unwrap_or(line);
+    ["fn ", "struct ", "enum ", "trait ", "impl", "const ", "static ", "type "]
+        .iter()
+        .any(|word| line.starts_with(word))
+}
+
+/// Paths of a use tree, `a::{b, c::d}` written out.
+fn leaves(prefix: &str, tree: &str, out: &mut Vec<String>) {
+    let tree = tree.trim();
+    let Some((head, list)) = tree.split_once('{') else {
+        out.push(format!("{prefix}{}", tree.split_whitespace().next().unwrap_or("")));
+        return;
+    };
+    let (mut depth, mut from) = (0, 0);
+    let list = &list[..list.rfind('}').unwrap_or(list.len())];
+    for (at, c) in list.char_indices().chain([(list.len(), ',')]) {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                if !list[from..at].trim().is_empty() {
+                    leaves(&format!("{prefix}{head}"), &list[from..at], out);
+                }
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Paths inside the crate that a source names, in use trees and in full, from the root of the crate.
+fn paths(module: &str, code: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for (root, up) in [("crate::", None), ("super::super::", Some(2)), ("super::", Some(1))] {
+        for (at, _) in code.match_indices(root) {
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+                continue;
+            }
+            let rest = &code[at + root.len()..];
+            let in_use = code[..at]
+                .rsplit(';')
+                .next()
+                .is_some_and(|s| s.trim_start().starts_with("use ") || s.contains("\nuse "));
+            let end =
+                if in_use { rest.find(';') } else { rest.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c))) };
+            let parents = match up {
+                None => String::new(),
+                Some(n) => {
+                    let parts: Vec<&str> = module.split("::").collect();
+                    parts[..parts.len().saturating_sub(n)].iter().map(|p| format!("{p}::")).collect()
+                }
+            };
+            leaves(&parents, &rest[..end.unwrap_or(rest.len())], &mut out);
+        }
+    }
+    out
+}
+
+/// Which file imports which.
+fn imports(files: &BTreeMap<String, String>) -> Graph {
+    let mut graph = Graph::new();
+    for (module, code) in files {
+        let to = graph.entry(module.clone()).or_default();
+        for path in paths(module, code) {
+            let mut path = path.as_str();
+            while !files.contains_key(path) {
+                let Some((shorter, _)) = path.rsplit_once("::") else { break };
+                path = shorter;
+            }
+            if files.contains_key(path) && path != module {
+                to.insert(path.to_string());
+            }
+        }
+    }
+    graph
+}
+
+/// A circle of the graph, if it has one.
+fn circle(graph: &Graph) -> Option<Vec<String>> {
+    fn visit(at: &str, graph: &Graph, path: &mut Vec<String>, done: &mut BTreeSet<String>) -> Option<Vec<String>> {
+        if let Some(from) = path.iter().position(|p| p == at) {
+            return Some(path[from..].to_vec());
+        }
+        if done.contains(at) {
+            return None;
+        }
+        path.push(at.to_string());
+        let found = graph.get(at).into_iter().flatten().find_map(|to| visit(to, graph, path, done));
+        path.pop();
+        done.insert(at.to_string());
+        found
+    }
+    let mut done = BTreeSet::new();
+    graph.keys().find_map(|at| visit(at, graph, &mut Vec::new(), &mut done))
+}
+
+/// The same graph between top folders (or files beside them).
+fn folders(graph: &Graph) -> Graph {
+    let top = |m: &str| m.split("::").next().unwrap().to_string();
+    let mut out = Graph::new();
+    for (from, to) in graph {
+        out.entry(top(from)).or_default().extend(to.iter().map(|t| top(t)).filter(|t| *t != top(from)));
+    }
+    out
+}
+
+fn check(source: &str) {
+    let mut files = BTreeMap::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(source), "", &mut files);
+    assert!(files.len() > 50, "{source}: {} files", files.len());
+    let graph = imports(&files);
+    assert!(graph.values().map(BTreeSet::len).sum::<usize>() > 100, "{source}: hardly any import was read");
+    assert_eq!(circle(&graph), None, "{source}: files import each other");
+    assert_eq!(circle(&folders(&graph)), None, "{source}: folders import each other");
+}
+
+#[test]
+fn the_simulator_imports_in_one_direction() {
+    check("src");
+}
+
+#[test]
+fn a_circle_is_found() {
+    let files: BTreeMap<String, String> = [
+        ("a::x", "use crate::b::{y::{f, G}, z};\nfn h() {}"),
+        ("b::y", "fn f() { super::z::g(); }"),
+        ("b::z", "fn g() { crate::a::x::h(); }"),
+    ]
+    .map(|(m, t)| (m.to_string(), t.to_string()))
+    .into();
+    let graph = imports(&files);
+    assert_eq!(graph["a::x"].iter().collect::<Vec<_>>(), ["b::y", "b::z"]);
+    assert_eq!(circle(&graph).map(|c| c.len()), Some(3));
+    assert_eq!(circle(&folders(&graph)).map(|c| c.len()), Some(2));
+    let mut one_way = graph;
+    one_way.insert("b::z".into(), BTreeSet::new());
+    assert_eq!(circle(&one_way), None);
+}
