@@ -11,7 +11,8 @@ use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 
-/// `task` has to sleep for `ns` until `waker` gives back what it waits for ([`NOBODY`]: no thread of the workload).
+/// `task` has to sleep for `ns` until `waker` releases what it waits for ([`NOBODY`](crate::state::task::NOBODY): no thread of the
+/// workload does).
 #[inline]
 pub(crate) fn block_task(sim: &mut Simulation<'_>, task: u32, ns: u64, waker: u32) {
     if ns > 0 {
@@ -20,13 +21,13 @@ pub(crate) fn block_task(sim: &mut Simulation<'_>, task: u32, ns: u64, waker: u3
     }
 }
 
-/// Whether it has.
+/// Whether `task` has to sleep for a lock or a page before it goes on.
 #[inline]
 pub(crate) fn is_blocked(sim: &Simulation<'_>, task: u32) -> bool {
     sim.tasks[task as usize].block_ns > 0
 }
 
-/// It falls asleep at `clock`, where its slice ends. It goes on where it is when it wakes up.
+/// A blocked task falls asleep at `clock`, ns, which ends its slice. When it wakes up, it goes on where it is.
 pub(crate) fn fall_asleep_blocked(sim: &mut Simulation<'_>, task: u32, clock: u64) -> Pending {
     let t = &mut sim.tasks[task as usize];
     let ns = std::mem::take(&mut t.block_ns);

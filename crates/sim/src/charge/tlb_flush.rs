@@ -2,7 +2,7 @@
 
 use crate::state::simulation::Simulation;
 
-/// Loss by shoot-downs that this task's CPU has not paid for yet.
+/// Time lost to TLB flushes of other CPUs that the task's CPU has not paid for yet, ns. It counts as paid afterwards.
 pub(crate) fn take_flush_debt(sim: &mut Simulation<'_>, task: u32) -> u64 {
     let t = &mut sim.tasks[task as usize];
     let p = &sim.processes[t.process as usize];
@@ -11,8 +11,8 @@ pub(crate) fn take_flush_debt(sim: &mut Simulation<'_>, task: u32) -> u64 {
     debt
 }
 
-/// Sends a shoot-down for `pages` base pages to every other CPU that runs this process; returns the
-/// initiator's time.
+/// Flushes `pages` base pages from the TLBs of every other CPU that runs the process of `task`. Returns the time of `cpu`, which
+/// sends the interrupts, ns.
 pub(crate) fn shoot_down(sim: &mut Simulation<'_>, cpu: usize, task: u32, pages: u64) -> u64 {
     let t = &mut sim.tasks[task as usize];
     let p = &mut sim.processes[t.process as usize];
@@ -29,7 +29,7 @@ pub(crate) fn shoot_down(sim: &mut Simulation<'_>, cpu: usize, task: u32, pages:
     s.initiator_ns as u64
 }
 
-/// A kernel thread flushes the TLBs of the CPUs that run a process; returns its time.
+/// A kernel thread flushes `pages` base pages from the TLBs of all CPUs that run a process. Returns its time, ns.
 pub(crate) fn flush_from_daemon(sim: &mut Simulation<'_>, process: usize, pages: u64) -> u64 {
     let p = &mut sim.processes[process];
     let s = sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(0, &p.running_on_node), pages);

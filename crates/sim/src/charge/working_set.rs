@@ -3,7 +3,7 @@
 use crate::state::simulation::Simulation;
 use crate::state::working_sets::NO_GROUP;
 
-/// A CPU has become busy or idle: so has its core if no sibling is busy.
+/// Counts busy cores: a CPU has become busy or idle, and so has its core if no sibling is busy.
 pub(crate) fn count_core(sim: &mut Simulation<'_>, cpu: usize, busy: bool) {
     let c = &sim.cpus[cpu];
     if c.siblings.iter().any(|&s| sim.cpus[s as usize].task.is_some()) {
@@ -42,7 +42,7 @@ pub(crate) fn enter_cpu(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     sim.hw.working_sets.enter(llc, group, is_alone_in(sim, cpu, group));
 }
 
-/// The task running on `cpu` goes on to another working set.
+/// The task running on `cpu` goes on to the working set of `group`.
 pub(crate) fn use_group(sim: &mut Simulation<'_>, cpu: usize, task: u32, group: u32) {
     let c = &mut sim.cpus[cpu];
     let (llc, old) = (c.llc, std::mem::replace(&mut c.group, group));

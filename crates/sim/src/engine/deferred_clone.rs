@@ -9,17 +9,17 @@ use crate::process::fork::clone_thread;
 use numalab_model::workload::Op;
 
 impl Engine<'_> {
-    /// If the thread starts with a message, notes that the message creates it.
+    /// Notes that a message creates the thread, if its program starts with waiting for one. Returns whether it does.
     pub(crate) fn defer_clone(&mut self, process: usize, thread: usize) -> bool {
         let ops = &self.sim.workload.processes[process].threads[thread].ops;
         let Some(Op::Wait { channel }) = ops.first() else { return false };
         self.deferred_clones.0[*channel as usize].push_back((process as u32, thread as u32));
-        // Others wait for it before its process ends.
+        // The process does not end before this thread has run.
         self.sim.processes[process].live_threads += 1;
         true
     }
 
-    /// End of a slice at a signal that creates a thread.
+    /// Creates the thread that the signal at the end of this slice starts.
     pub(crate) fn clone_deferred(&mut self, cpu: usize) {
         let Some(task) = self.sim.cpus[cpu].task else { return };
         let t = &self.sim.tasks[task as usize];

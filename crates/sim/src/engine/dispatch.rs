@@ -41,7 +41,7 @@ impl Engine<'_> {
         let owes = t.unrun_ns > 0 || t.unrun_end.is_some();
         let (at, pending) = if owes { self.run_unrun(cpu, task) } else { self.slice(cpu, task) };
         self.sim.tasks[task as usize].planned_until_ns = at;
-        // What is waited for is not in the books before it has passed.
+        // Busy-waiting is charged once it has passed.
         let at = if pending == Pending::Spin { self.next_tick(cpu) } else { at };
         self.plan(cpu, at, pending);
     }
@@ -121,7 +121,7 @@ impl Engine<'_> {
     pub(crate) fn next_tick(&mut self, cpu: usize) -> u64 {
         let last = self.sim.cpus[cpu].next_tick_ns;
         if last <= self.sim.now_ns {
-            // Mostly the next one follows the last, and a division costs more than the rest of a slice's planning.
+            // The next tick nearly always follows the last one, and a division costs more than the rest of this function.
             let next = last + self.sim.cfg.jiffy_ns();
             let follows = last > 0 && next > self.sim.now_ns;
             self.sim.cpus[cpu].next_tick_ns =

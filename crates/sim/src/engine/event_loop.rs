@@ -130,7 +130,7 @@ impl<'a> Engine<'a> {
                 }
             }
         }
-        // A run that was cut off lasted until then, whichever of its processes had ended.
+        // A run that is cut off lasts until then, even if some of its processes ended before.
         if self.sim.status != Status::Completed {
             self.sim.end_ns = self.sim.now_ns.min(self.sim.workload.limit_ns);
         }
@@ -143,12 +143,13 @@ impl<'a> Engine<'a> {
         self.carry_out_effects();
         sample(&mut self.sim);
         if self.queue.is_empty() {
-            // Nobody runs and nobody will be woken.
+            // No CPU runs a task, and no event will wake one.
             self.sim.status = Status::Failed("every thread waits for another: the workload is deadlocked".into());
         }
         self.queue.push(self.sim.now_ns + EPOCH_NS, Event::Epoch);
     }
 
+    /// `task` wakes up from its sleep number `sleep`, by `waker` or a timer ([`NOBODY`]).
     fn wake(&mut self, task: u32, waker: u32, sleep: u32) {
         let t = &mut self.sim.tasks[task as usize];
         if t.sleep != sleep || t.activity != Activity::Asleep {
@@ -163,7 +164,7 @@ impl<'a> Engine<'a> {
         let message = std::mem::take(&mut t.message);
         self.sim.sweep_positions.planned(task);
         let waker = (waker != NOBODY).then(|| self.sim.kernel.sched.cpu_of(waker));
-        // Pipes and sockets tell the scheduler that who writes is about to wait for the answer.
+        // Pipes and sockets tell the scheduler that the writer is about to wait for the answer.
         let sync = message && self.sim.cfg.harness == Harness::Program;
         let cpu = self.sim.kernel.sched.wake(task, waker, sync, self.sim.now_ns);
         self.sim.cpus[cpu as usize].debt_ns += self.sim.hw.costs.wake_ns() as u64;
@@ -199,7 +200,7 @@ impl<'a> Engine<'a> {
                         let ns = self.sim.hw.costs.balance_ns(cpus) + self.sim.hw.costs.switch_ns(false);
                         self.queue.push(self.sim.now_ns + ns as u64, Event::Push { from, to });
                     }
-                    // That time has passed, and no task had the CPU.
+                    // That time has passed already, and no task had the CPU.
                     SchedEvent::Balanced { why: SchedWhy::Newidle, .. } => {}
                     SchedEvent::Balanced { cpu, cpus, stretch, .. } => self.balanced(cpu, cpus, stretch),
                 }
@@ -208,8 +209,8 @@ impl<'a> Engine<'a> {
         self.sched_events = events;
     }
 
-    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that; what an idle CPU does passes while it is idle, and
-    /// work that arrives ends it after the `stretch` at hand (`_nohz_idle_balance`).
+    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that. An idle CPU spends the time while it is idle; work that
+    /// arrives ends the search after the present `stretch` of CPUs (`_nohz_idle_balance`).
     pub(crate) fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
         let ns = |cpus: u32| self.sim.hw.costs.balance_ns(cpus) as u64;
         let (all, stretch) = (ns(cpus), ns(stretch));
@@ -234,6 +235,7 @@ impl<'a> Engine<'a> {
         self.queue.push(at_ns, Event::Cpu { cpu: cpu as u32, plan: c.plan });
     }
 
+    /// `cpu` comes to the end of what it planned.
     fn cpu_event(&mut self, cpu: usize) {
         self.late_tick(cpu);
         let pending = std::mem::replace(&mut self.sim.cpus[cpu].pending, Pending::None);
@@ -252,14 +254,14 @@ impl<'a> Engine<'a> {
         }
         self.carry_out_effects();
         self.after_sched();
-        // A kick of this very CPU while it handled its event has planned it anew.
+        // A kick of this CPU while it handled its event has given it a new plan.
         if self.sim.cpus[cpu].pending == Pending::None {
             self.sim.cpus[cpu].plan += 1;
             self.dispatch(cpu);
         }
     }
 
-    /// A slice that ended inside the kernel has gone past its tick: the interrupt comes there as well.
+    /// A slice that ended inside the kernel may have gone past its tick: the interrupt comes at the end of the slice then.
     fn late_tick(&mut self, cpu: usize) {
         let c = &self.sim.cpus[cpu];
         let own_tick = matches!(c.pending, Pending::None | Pending::Tick | Pending::Spin);
@@ -269,11 +271,12 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// The task of `cpu` goes to sleep, for `ns` or until another task wakes it.
     fn go_to_sleep(&mut self, cpu: usize, ns: Option<u64>) {
         let Some(task) = self.sim.cpus[cpu].task else { return };
         let t = &self.sim.tasks[task as usize];
         if t.activity != Activity::Asleep {
-            // Woken between the decision and now.
+            // It was woken between its decision to sleep and now.
             return;
         }
         if let Some(ns) = ns {

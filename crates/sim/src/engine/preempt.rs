@@ -21,15 +21,15 @@ impl Engine<'_> {
         let ahead = task.is_some_and(|t| self.sim.tasks[t as usize].planned_until_ns > self.sim.now_ns);
         match (self.sim.cpus[cpu].pending, task) {
             (pending @ (Pending::None | Pending::Spin), _) if !ahead => self.plan(cpu, self.sim.now_ns, pending),
-            // Inside the kernel nobody is preempted without CONFIG_PREEMPT, and everything else there is short.
+            // Without CONFIG_PREEMPT no task is preempted inside the kernel; all other work there is short.
             (Pending::Migration | Pending::Search, _) => {}
             (_, Some(task)) if ahead && self.sim.kernel.sched.need_resched(cpu as u32) => {
                 self.stop_slice(cpu, task);
-                // An access that goes on past the tick has kept it waiting.
+                // An access that went on past the tick has delayed it.
                 let late = self.sim.cpus[cpu].next_tick_ns <= self.sim.now_ns;
                 self.plan(cpu, self.sim.now_ns, if late { Pending::Tick } else { Pending::None });
             }
-            // Its event comes at this very instant.
+            // Its own event comes at this instant.
             _ => {}
         }
     }
@@ -38,7 +38,7 @@ impl Engine<'_> {
     pub(crate) fn task_moved_away(&mut self, cpu: usize, task: u32) {
         match self.sim.cpus[cpu].pending {
             Pending::None => return,
-            // It busy-waits elsewhere from now on; the CPU that it gets may look at it before this one does.
+            // It busy-waits on its new CPU from now on, and that CPU may look at it before this one does.
             Pending::Spin => {
                 let now_ns = self.sim.now_ns;
                 return charge_spin(&mut self.sim, task, now_ns);
@@ -49,7 +49,7 @@ impl Engine<'_> {
         self.plan(cpu, self.sim.now_ns, Pending::None);
     }
 
-    /// Notes what a task owes whose slice on `cpu` ends now, and what was to follow.
+    /// Ends the slice of `task` on `cpu` now, and notes the unrun rest and what was to follow it.
     fn stop_slice(&mut self, cpu: usize, task: u32) {
         let pending = self.sim.cpus[cpu].pending;
         self.rewind_unrun(task);
@@ -61,8 +61,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes back what need not be owed: busy-waiting, which ends when the barrier opens, and a sweep over shared pages,
-    /// which may meet a migration when it goes on.
+    /// Takes back two kinds of work that need not be run later as planned: busy-waiting, which ends when the barrier opens, and
+    /// a sweep over shared pages, which may meet a migration when it goes on.
     fn rewind_unrun(&mut self, task: u32) {
         let t = &self.sim.tasks[task as usize];
         if let Activity::Spinning { since_ns } = t.activity {
@@ -75,7 +75,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A task that owes time gets the CPU: returns the end of its slice, and why it ends.
+    /// A task with unrun time gets the CPU. Returns the end of its slice, ns, and why the slice ends.
     pub(crate) fn run_unrun(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
         let end = self.next_tick(cpu);
         let debt = std::mem::take(&mut self.sim.cpus[cpu].debt_ns) + take_flush_debt(&mut self.sim, task);

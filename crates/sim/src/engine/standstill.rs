@@ -1,9 +1,9 @@
-//! Notices a run whose time stands still: events that cause each other at one instant for ever would never end.
+//! Notices a run whose time stands still: events that cause each other at one instant would never end.
 //!
-//! Whatever the model does takes time, so this is a fault of the model (or of a machine file whose operations all cost
-//! nothing). Better a run that fails with its instant than one that never answers.
+//! All that the model does takes time, so this is a fault of the model, or of a machine file whose operations cost nothing. The
+//! run fails and names the instant.
 
-/// Events of one instant, far above what the largest machine can need: a few for each of its CPUs and threads.
+/// Most events of one instant. The largest machine needs far fewer: a few for each of its CPUs and threads.
 const MOST_AT_ONCE: u32 = 10_000_000;
 
 /// Counts the events of the present instant.
@@ -14,7 +14,7 @@ pub struct Standstill {
 }
 
 impl Standstill {
-    /// Notes an event at `at_ns`; whether there have been too many of that instant for time to go on.
+    /// Notes an event at `at_ns`. Returns whether there have been too many at that instant.
     #[inline]
     pub fn is_stuck(&mut self, at_ns: u64) -> bool {
         if at_ns != self.at_ns {

@@ -30,9 +30,9 @@ impl Engine<'_> {
         if self.barriers[id].arrive(Waiter { task, since_ns: now, spin }) {
             let mut released = std::mem::take(&mut self.released);
             self.barriers[id].release(&mut released);
-            // Slices are planned ahead, so the last to arrive need not be the last that was planned.
+            // Slices are planned ahead, so the last task to arrive need not be the last that was planned.
             if let Some(last) = released.pop() {
-                // It finds the barrier open and goes on, also where its sleep has been planned.
+                // It finds the barrier open and goes on, even if its sleep has been planned.
                 if spin {
                     self.release(last, last.since_ns, last.task);
                 } else {
@@ -45,7 +45,7 @@ impl Engine<'_> {
                     }
                     self.release(w, at, last.task);
                 }
-                // Who opens the barrier wakes one after the other, which takes its own time.
+                // The task that opens the barrier wakes the others one by one, in its own time.
                 let woke_ns = at - last.since_ns;
                 if last.task == task {
                     *clock += woke_ns;
@@ -66,7 +66,7 @@ impl Engine<'_> {
         if w.spin {
             self.sim.tasks[w.task as usize].released_ns = at;
             let on = self.sim.cpus.iter().position(|c| c.task == Some(w.task) && c.pending == Pending::Spin);
-            // Later than the tick: it looks again then.
+            // If the barrier opens after the next tick, the task looks again at that tick.
             if let Some(cpu) = on.filter(|&cpu| at < self.sim.cpus[cpu].next_tick_ns) {
                 self.plan(cpu, at.max(self.sim.now_ns), Pending::Spin);
             }
@@ -77,7 +77,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A busy-waiting task: alone on its CPU it waits to the tick and is charged afterwards, otherwise it burns its slice.
+    /// A busy-waiting task. Alone on its CPU it waits up to the tick and is charged afterwards; otherwise it uses up its slice.
     pub(crate) fn spin(&mut self, cpu: usize, task: u32, clock: &mut u64, end: u64) -> Step {
         let t = &mut self.sim.tasks[task as usize];
         let Activity::Spinning { since_ns } = t.activity else { return Step::Go };
@@ -98,8 +98,8 @@ impl Engine<'_> {
         Step::Go
     }
 
-    /// Carries out a signal at `clock`: creates a thread if one waits for that, else posts the message, and pays for waking
-    /// who sleeps for it.
+    /// Carries out a signal at `clock`: creates the thread that the message starts, or else posts the message, and pays for
+    /// waking the task that sleeps for it.
     pub(crate) fn signal(&mut self, cpu: usize, task: u32, channel: usize, clock: &mut u64) -> Step {
         if !self.deferred_clones.0[channel].is_empty() {
             return Step::Stop(Pending::Birth);
@@ -112,7 +112,7 @@ impl Engine<'_> {
             *clock += ns;
             charge_system(&mut self.sim, task, ns);
             self.queue.push(*clock, Event::Wake { task: w, waker: task, sleep });
-            // Whoever is woken may take this CPU, and what follows must not have happened then.
+            // The woken task may take this CPU, and what follows the signal must not have happened by then.
             if self.sim.kernel.sched.cpu_of(w) == cpu as u32 || self.sim.kernel.sched.nr_running(cpu as u32) > 1 {
                 return Step::Stop(Pending::Resume);
             }
@@ -120,7 +120,7 @@ impl Engine<'_> {
         Step::Go
     }
 
-    /// A stretch of busy-waiting is over: at the tick, which such a CPU has like every busy one, or before it.
+    /// Ends a stretch of busy-waiting, at the tick or before it. A busy-waiting CPU ticks like every busy one.
     pub(crate) fn end_lazy_spin(&mut self, cpu: usize) {
         let Some(task) = self.sim.cpus[cpu].task else { return };
         let now_ns = self.sim.now_ns;

@@ -26,14 +26,14 @@ impl Barrier {
     pub fn new(width: u32) -> Self {
         Self { width: width as usize, waiting: Vec::with_capacity(width as usize) }
     }
-    /// A task arrives; returns whether all are there now. They are then in [`release`](Self::release). Arrivals may be
-    /// reported out of time order.
+    /// A task arrives. Returns whether all have arrived, and [`release`](Self::release) is to be called. Arrivals may be reported
+    /// out of time order.
     pub fn arrive(&mut self, waiter: Waiter) -> bool {
         self.waiting.push(waiter);
         self.waiting.len() == self.width
     }
-    /// Takes all who have arrived, in the order in which they did, into `out` and resets the barrier. The last of them opens
-    /// it and wakes the others.
+    /// Moves all arrivals into `out`, in order of arrival, and resets the barrier. The last of them opens the barrier and
+    /// wakes the others.
     pub fn release(&mut self, out: &mut Vec<Waiter>) {
         out.append(&mut self.waiting);
         out.sort_by_key(|w| w.since_ns);
@@ -45,18 +45,18 @@ impl Barrier {
 pub struct Channel {
     /// CPU that posted last.
     pub from: u32,
-    /// It carries messages; otherwise it only wakes up.
+    /// It carries messages (pipe, socket); otherwise it only wakes up (futex).
     pub carries: bool,
     messages: u64,
     waiting: VecDeque<u32>,
 }
 
 impl Channel {
-    /// One that carries messages, as pipes and sockets do, or only wakes up, as a futex does.
+    /// A channel. As a `futex` it only wakes up; otherwise it carries messages, as pipes and sockets do.
     pub fn new(futex: bool) -> Self {
         Self { carries: !futex, ..Self::default() }
     }
-    /// Those of a workload.
+    /// All channels of a workload, none of which holds a message.
     pub fn all(workload: &Workload) -> Vec<Self> {
         (0..workload.channels).map(|c| Self::new(workload.futexes.binary_search(&c).is_ok())).collect()
     }
@@ -80,12 +80,12 @@ impl Channel {
     }
 }
 
-/// Threads not yet created, by the channel whose message creates them.
+/// Threads that do not exist yet (process and thread number), by the channel whose message creates them.
 #[derive(Debug)]
 pub struct DeferredClones(pub(crate) Vec<VecDeque<(u32, u32)>>);
 
 impl DeferredClones {
-    /// None, for a workload with so many channels.
+    /// Empty lists for a workload with `channels` channels.
     pub fn new(channels: u32) -> Self {
         Self((0..channels).map(|_| VecDeque::new()).collect())
     }

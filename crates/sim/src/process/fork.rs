@@ -15,19 +15,19 @@ use numalab_kernel::numa::fork::CloneKind;
 use numalab_model::record::Status;
 use numalab_model::workload::ForkPoint;
 
-/// Kernel time of creating a thread (`clone`), beside its page-table work, ns: about ten exceptions.
+/// Kernel time of `clone` without page tables, in exceptions.
 const CLONE_EXCEPTIONS: f64 = 10.0;
 
-/// Part of all that creating a thread takes that is exponentially distributed (512 `pthread_create` on a Zen 5 core,
-/// CPU time: 5th percentile 13.5 us, median 15, mean 18, 95th 28).
+/// Share of the time of `clone` that is exponentially distributed. Source: 512 `pthread_create` on a Zen 5 core took 13.5 us at
+/// the 5th percentile, 15 at the median, 18 on average and 28 at the 95th percentile of CPU time.
 const CLONE_CHANCE: f64 = 0.25;
 
-/// Program of a process's thread.
+/// The program of a thread of a process.
 pub(crate) fn program<'a>(sim: &Simulation<'a>, process: usize, thread: usize) -> &'a [numalab_model::workload::Op] {
     &sim.workload.processes[process].threads[thread].ops
 }
 
-/// Stage of a task.
+/// The stage of life that a task is in.
 pub(crate) fn stage(sim: &Simulation<'_>, task: u32) -> Stage {
     sim.tasks[task as usize].stage
 }
@@ -99,7 +99,7 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
     if parent.is_some() {
         sim.cpus[parent_cpu as usize].debt_ns += clone_ns(sim, parent_cpu);
         if !first {
-            // The C library maps the stack first, for which it waits until no fault is in progress.
+            // The C library maps the new stack first, and waits for that until no fault holds the lock of the address space.
             let filling = sim.processes[process].filling_until_ns.saturating_sub(sim.now_ns);
             sim.cpus[parent_cpu as usize].debt_ns += filling;
         }
@@ -107,10 +107,10 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
     log_task_created(sim, id);
 }
 
-/// Time of one `clone` in the kernel, beside page tables. Without chance in it two processes that create threads at
-/// the same time would take strict turns, and each would get a node of its own.
+/// Time of one `clone` in the kernel without page tables, ns. It varies at random: two processes that create threads at the
+/// same time would otherwise take strict turns, and each would get a node of its own.
 fn clone_ns(sim: &mut Simulation<'_>, cpu: u32) -> u64 {
-    // The slow path of the placement looks at every CPU of every domain it descends.
+    // The slow path of CPU selection looks at every CPU of every domain that it descends.
     let domains = sim.kernel.sched.domains();
     let looked: u32 = domains.ids(cpu).map(|d| domains.domain(d).weight).sum();
     let mean = CLONE_EXCEPTIONS * sim.machine.costs.exception_ns + sim.hw.costs.balance_ns(looked);
@@ -151,8 +151,8 @@ pub(crate) fn fork_child(
     Some(child)
 }
 
-/// After a fork the parent goes on before the child is there, and writes to its stack first: it gets the copy, and the
-/// child keeps the page that both had, on the parent's node.
+/// After a fork the parent goes on before the child runs, and writes to its stack first. So the parent gets the copy, and the
+/// child keeps the old page on the parent's node.
 fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
     let Some(vma) = sim.processes[child].stack_of(0) else { return };
     let chunk = sim.processes[child].space.vma(vma).chunk_count() - 1;

@@ -7,29 +7,29 @@ use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use numalab_kernel::mm::CHUNK_PAGES;
 
-/// Uses the thread's control block, its stack and the program's data.
+/// Touches the thread's control block, its stack and the program's data.
 pub(crate) fn touch_program(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     touch_stack_page(sim, cpu, task, CONTROL_BLOCK);
     touch_stack(sim, cpu, task);
     let (process, thread) = (sim.tasks[task as usize].process as usize, sim.tasks[task as usize].thread);
     let data = sim.processes[process].data();
     for page in 0..DATA_PAGES as usize {
-        // The initial thread sets up what the others only read.
+        // The initial thread writes the data that the others only read.
         use_page(sim, cpu, task, (data, 0, page), thread == 0);
     }
 }
 
-/// A thread that starts a pass calls functions, so it touches its stack; not its control block, which only starts
-/// and ends of threads need.
+/// Touches the stack, as a thread does that calls functions at the start of a pass. It does not touch the control block, which
+/// only the start and the end of a thread need.
 pub(crate) fn touch_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     touch_stack_page(sim, cpu, task, stack_frame_page(sim));
 }
 
-/// Page of a stack, counted from 1 at the top, that frames are in.
+/// The page of a stack that holds its frames, counted from 1 at the top.
 pub(crate) fn stack_frame_page(sim: &Simulation<'_>) -> usize {
     match sim.cfg.harness {
         Harness::Program => FRAME,
-        // Its C library is smaller and so are its frames: a thread's stack has one page in all (read in /proc/PID/smaps).
+        // The worker's C library has small frames: a thread's stack uses one page in all (read in /proc/PID/smaps).
         Harness::Worker => CONTROL_BLOCK,
     }
 }
@@ -44,7 +44,7 @@ fn touch_stack_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, page: usize
     }
 }
 
-/// Takes the fault of one access to page (mapping, chunk, page), if there is one.
+/// Accesses the page at (mapping, chunk, page), and takes the fault if there is one.
 pub(crate) fn use_page(
     sim: &mut Simulation<'_>,
     cpu: usize,
@@ -60,8 +60,8 @@ pub(crate) fn use_page(
     }
 }
 
-/// The worker's threads look at their clocks and counters all the time, so those on other CPUs meet the marks on their
-/// stacks and on the program's data while the walk goes on, in the pass that it may end.
+/// Threads of the worker program read clocks and counters all the time. So those that run on other CPUs meet the marks on their
+/// stacks and on the program's data while the scan still walks, in the pass that the walk may end.
 pub(crate) fn others_touch_program(sim: &mut Simulation<'_>, cpu: usize, process: usize) {
     if sim.cfg.harness != Harness::Worker {
         return;
