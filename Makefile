@@ -17,6 +17,9 @@ test: lint unit debug python browser vm
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	# The simulator without the store of records, as it is for wasm32-unknown-unknown: no files, and nothing that needs them.
+	$(CARGO) clippy -p numalab-sim --no-default-features -- -D warnings
+	! $(CARGO) tree -p numalab-sim -e normal --target wasm32-unknown-unknown --prefix none | grep -E "^(rustix|libc|tempfile|getrandom) "
 
 # Tests say which program they lack, where none can be installed.
 unit: build

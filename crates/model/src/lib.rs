@@ -5,10 +5,19 @@
 //! TOML forms are parsed and validated into these types here and nowhere else.
 //! Units: the last part of a name (`_ns`, `_bytes`, `_gbps` = 10^9 bytes per second, `_ghz`).
 //! Invariant: a value of a resolved type has passed validation; backends never re-check it.
+//!
+//! The feature `store` (on by default) has everything that reads or writes files: records on disk, overlays of the catalog,
+//! paths to TOML files, and machines read from sysfs. Without it the crate asks nothing of an operating system, so that the
+//! simulator builds for `wasm32-unknown-unknown`.
 
 pub mod catalog;
 pub mod experiment;
 pub mod expr;
+#[cfg(feature = "store")]
+mod files;
+#[cfg(not(feature = "store"))]
+#[path = "no_files.rs"]
+mod files;
 pub mod kernel;
 pub mod machine;
 pub mod plan;

@@ -10,6 +10,7 @@ use super::layers::{chain, placed, Layers};
 use super::layout::GBPS;
 use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Fill, Find, Machine, Stream, Tlb};
 use crate::catalog::is_path;
+use crate::files::stream_text;
 use crate::spec::{check_title, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -93,16 +94,7 @@ pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecErro
 /// # Errors
 /// Missing, unreadable, too large or not UTF-8.
 pub fn read_text(path: &Path) -> Result<String, SpecError> {
-    use std::io::Read;
-    let file = path.display().to_string();
-    let fail = |e: std::io::Error| SpecError::plain(&file, format!("cannot be read: {e}"), "a readable text file");
-    let mut text = String::new();
-    let mut reader = std::fs::File::open(path).map_err(fail)?.take(MAX_FILE_BYTES + 1);
-    reader.read_to_string(&mut text).map_err(fail)?;
-    if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(SpecError::plain(&file, "more than 64 MiB", "a machine description"));
-    }
-    Ok(text)
+    stream_text(path, MAX_FILE_BYTES)
 }
 
 impl Machine {

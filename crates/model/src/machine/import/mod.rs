@@ -12,10 +12,12 @@ mod emit;
 mod found;
 mod hwloc;
 mod numactl;
+#[cfg(feature = "store")]
 mod sysfs;
 mod xml;
 
 use crate::spec::SpecError;
+#[cfg(feature = "store")]
 use std::path::Path;
 
 /// The machine file of the host whose root folder is `root` (`/`, or a copy holding `sys/devices/system` or
@@ -23,6 +25,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// No CPUs to be found, or distances the machine cannot have. What is merely missing is assumed, and said so.
+#[cfg(feature = "store")]
 pub fn sysfs(root: &Path, name: &str) -> Result<String, SpecError> {
     sysfs::read(root)?.into_toml(name)
 }

@@ -1,22 +1,16 @@
 //! The files of a record as serialisable types.
 
 use super::json::ordered;
-use super::{EffectiveTunable, Outcome, Scalar, Status};
 use crate::plan::Plan;
+use crate::record::{EffectiveTunable, Outcome, Scalar, Status};
 use serde::{Deserialize, Serialize};
 
 /// `format` of a manifest.
 pub const FORMAT: &str = "numalab record";
 /// Format version this program writes and reads.
 pub const VERSION: u64 = 1;
-/// Name of the manifest inside a record; written last.
-pub const MANIFEST: &str = "manifest.json";
-/// Name of the file with the figures.
-pub const SCALARS: &str = "scalars.json";
-/// Folder of the files that the plan was read from, shaped as a catalog.
-pub const SOURCES: &str = "sources";
 
-/// `manifest.json`: what was asked, with what it ran, and which files belong to it.
+/// `manifest.json`: the plan, how its run ended, and the files of the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -26,16 +20,16 @@ pub struct Manifest {
     pub format_version: u64,
     /// The plan's id, all digits.
     pub id: String,
-    /// What was asked.
+    /// The plan.
     pub plan: Plan,
     /// How the run ended: `completed`, `timeout` or `failed`.
     pub status: String,
-    /// Why it failed, if it did.
+    /// Why the run failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
-    /// What a reader must know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
-    /// Effective value of every tunable, as the backend used it.
+    /// Effective value of every tunable.
     pub tunables: Vec<TunableEntry>,
     /// Time series, one file each.
     pub series: Vec<SeriesEntry>,
@@ -43,17 +37,17 @@ pub struct Manifest {
     pub files: Vec<FileEntry>,
 }
 
-/// A tunable as the run used it.
+/// The value of a tunable that the run used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TunableEntry {
     /// `group.key`.
     pub name: String,
-    /// Value.
+    /// Value as text.
     pub value: String,
     /// Unit.
     pub unit: String,
-    /// Kernel name, or `model`.
+    /// Name the kernel gives it (sysctl, debugfs), or `model`.
     pub kernel_name: String,
 }
 
@@ -63,9 +57,9 @@ pub struct TunableEntry {
 pub struct FileEntry {
     /// Path inside the record.
     pub name: String,
-    /// Length.
+    /// Length, bytes.
     pub bytes: u64,
-    /// Digest of its contents.
+    /// SHA-256 of its contents, hexadecimal.
     pub sha256: String,
 }
 
@@ -87,10 +81,10 @@ pub struct SeriesEntry {
 pub struct Scalars {
     /// Named figures.
     pub scalars: Vec<ScalarEntry>,
-    /// vmstat deltas.
+    /// vmstat deltas under the kernel's names.
     #[serde(with = "ordered")]
     pub counters: Vec<(String, u64)>,
-    /// Skips and refusals by reason.
+    /// Counts of skips and refusals by reason.
     #[serde(with = "ordered")]
     pub reasons: Vec<(String, u64)>,
 }
@@ -124,7 +118,10 @@ impl Scalars {
             reasons: outcome.reasons.clone(),
         }
     }
-    /// Back to the figures of an outcome; what is wrong if a direction is neither word.
+    /// The figures as an outcome has them.
+    ///
+    /// # Errors
+    /// A direction that is neither `higher` nor `lower`, in words.
     pub fn into_parts(self) -> Result<Parts, String> {
         let mut scalars = Vec::new();
         for s in self.scalars {
@@ -143,13 +140,13 @@ impl Scalars {
 pub struct Parts {
     /// Named figures.
     pub scalars: Vec<Scalar>,
-    /// vmstat deltas.
+    /// vmstat deltas under the kernel's names.
     pub counters: Vec<(String, u64)>,
-    /// Skips and refusals.
+    /// Counts of skips and refusals by reason.
     pub reasons: Vec<(String, u64)>,
 }
 
-/// The word and reason of a status.
+/// The word of a status, and the reason of a failure.
 pub fn status_words(status: &Status) -> (String, Option<String>) {
     match status {
         Status::Completed => ("completed".into(), None),
@@ -158,7 +155,7 @@ pub fn status_words(status: &Status) -> (String, Option<String>) {
     }
 }
 
-/// The status of a word and reason, `None` if the word is none of the three.
+/// The status that a word and a reason stand for, `None` for an unknown word.
 pub fn status_of(word: &str, reason: Option<String>) -> Option<Status> {
     match word {
         "completed" => Some(Status::Completed),

@@ -2,6 +2,7 @@ use super::*;
 use crate::experiment::tests::{experiment, Memory};
 use crate::experiment::{Cell, Experiment};
 use crate::plan::{Backend, PlanInput, SourceFile};
+use crate::record::{EffectiveTunable, Outcome, Scalar, Series, Status};
 use std::fs;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ fn cells() -> Vec<Cell> {
     experiment().cells(&Memory::default(), BACKEND).unwrap()
 }
 
-/// What a backend might return for a plan: a function of the plan alone.
+/// An outcome that a backend might return; it depends on the plan alone.
 fn outcome(input: &PlanInput) -> Outcome {
     let scalar = |name: &str, value| Scalar { name: name.into(), value, unit: "s".into(), higher_is_better: false };
     Outcome {
@@ -44,7 +45,7 @@ fn store(dir: &Path) -> (Store, Vec<Cell>) {
     (Store::create(dir, &experiment(), &cells).unwrap(), cells)
 }
 
-/// Every file below a directory with its contents, in order.
+/// Name and contents of every file below a directory, in order.
 fn tree(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
     let mut folders = vec![dir.to_path_buf()];
@@ -75,7 +76,7 @@ fn a_record_is_read_back_as_it_was_written() {
     let mut warnings = input.machine.warnings.clone();
     assert!(!warnings.is_empty(), "a machine by shorthand has assumptions");
     warnings.push("short".into());
-    assert_eq!(read.outcome, Outcome { warnings, ..outcome(input) }, "warnings are kept once each");
+    assert_eq!(read.outcome, Outcome { warnings, ..outcome(input) }, "each warning is kept once");
     assert_eq!(store.record(&store.file().runs[0]).unwrap(), Some(read));
     assert_eq!(store.record(&store.file().runs[1]).unwrap(), None);
     let text = fs::read_to_string(dir.path().join(input.id.short()).join("scalars.json")).unwrap();
@@ -109,7 +110,7 @@ fn a_record_is_complete_or_absent() {
     let dir = tempfile::tempdir().unwrap();
     let (store, cells) = store(dir.path());
     let input = &cells[0].input;
-    // An outcome that cannot be kept leaves nothing.
+    // An outcome that cannot be written leaves no files.
     let mut bad = outcome(input);
     bad.series[0].values[0][1] = f64::INFINITY;
     assert!(store.put(input, &bad).unwrap_err().to_string().contains("cannot be kept"));
@@ -200,7 +201,7 @@ fn sources_are_part_of_a_record() {
 }
 
 #[test]
-fn damage_outside_of_records_is_mended_without_removing_any() {
+fn advice_on_damage_outside_of_records_removes_no_record() {
     let dir = tempfile::tempdir().unwrap();
     let advice = |file: &str| RecordError::damaged(&dir.path().join(file), "cut off").to_string();
     for (file, part) in [
@@ -223,7 +224,7 @@ fn damage_outside_of_records_is_mended_without_removing_any() {
 fn foreign_directories_are_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let create = |path: &Path, e: &Experiment| Store::create(path, e, &cells()).map(|_| ());
-    // Something else's files.
+    // Files of another program.
     let foreign = dir.path().join("foreign");
     fs::create_dir(&foreign).unwrap();
     fs::write(foreign.join("thesis.tex"), "precious").unwrap();
@@ -284,7 +285,7 @@ fn a_list_that_contradicts_its_records_is_refused() {
     for e in [Store::open(dir.path()).unwrap_err(), Store::create(dir.path(), &experiment(), &cells).unwrap_err()] {
         assert!(e.to_string().contains(&format!("experiment.json: it lists record {} twice", good.record)), "{e}");
     }
-    // A run that is asked for again does not stand beside itself under another name.
+    // A run that is asked for again must not be listed a second time under another name.
     fs::write(&path, text.replacen(&format!("\"kernel\": \"{}\"", good.kernel), "\"kernel\": \"other\"", 1)).unwrap();
     let e = Store::create(dir.path(), &experiment(), &cells).unwrap_err().to_string();
     assert!(e.contains(&format!("for record {}, a run of something else", good.record)), "{e}");
@@ -311,7 +312,7 @@ fn records_that_have_lost_their_list_get_a_new_one() {
     assert!(tree(dir.path()) == before, "the list is the same, and nothing else is touched");
     assert!(second.get(&cells[2].input.id).unwrap().is_some());
     drop(second);
-    // Beside a file of somebody else's the directory may be somebody else's.
+    // With a foreign file beside the records the directory may belong to another program.
     fs::remove_file(dir.path().join("experiment.json")).unwrap();
     fs::write(dir.path().join("thesis.tex"), "precious").unwrap();
     let e = Store::create(dir.path(), &experiment(), &cells).unwrap_err();
@@ -334,14 +335,18 @@ fn a_list_of_runs_grows_by_kernels_and_replaces_what_is_run_again() {
     let both = of(&[1], 1, false);
     assert_eq!((both.runs.len(), both.baseline.as_str()), (16, "a"), "adding a kernel keeps the baseline");
     let shorter = of(&[0], 1, false);
-    assert_eq!(shorter.runs.len(), 8, "runs of kernel a are those last asked for");
+    assert_eq!(shorter.runs.len(), 8, "the runs of kernel a are those asked for last");
     assert_eq!(of(&[0, 1], 1, true).baseline, "b");
     let columns = |file: ExperimentFile| {
         let mut out = file.runs.into_iter().map(|r| r.kernel).collect::<Vec<_>>();
         out.dedup();
         out
     };
-    assert_eq!(columns(of(&[0], 2, false)), columns(of(&[1, 0], 1, true)), "who has a column keeps its place");
+    assert_eq!(
+        columns(of(&[0], 2, false)),
+        columns(of(&[1, 0], 1, true)),
+        "a kernel that has a column keeps its place"
+    );
 }
 
 #[test]
@@ -358,20 +363,20 @@ fn runs_with_records_leave_the_list_when_what_replaces_them_has_records() {
     let first = seeds();
     assert_eq!((first.len(), first.iter().all(|s| [10, 11].contains(s))), (cells.len(), true));
     drop(store);
-    // Nothing has a record: nothing is lost.
+    // No run has a record, so the list can be replaced.
     let (store, cells) = asked(0, 20, 2);
     assert!(!store.replaces() && seeds().iter().all(|s| [20, 21].contains(s)));
     store.put(&cells[0].input, &outcome(&cells[0].input)).unwrap();
     drop(store);
-    // The group that has a record stays, as long as its successor is not settled, and the others go.
+    // The group that has a record stays until the runs that replace it are settled; the other groups go.
     let (store, cells) = asked(0, 30, 1);
     assert!(store.replaces());
     let listed = seeds();
     assert_eq!(listed.iter().filter(|s| **s < 30).count(), 2, "{listed:?}");
     assert_eq!(listed.iter().filter(|s| **s == 30).count(), cells.len() - 1, "{listed:?}");
     drop(store);
-    assert_eq!(seeds(), listed, "an interruption leaves it at that");
-    // Another kernel beside it is listed at once.
+    assert_eq!(seeds(), listed, "an interruption leaves the list as it is");
+    // Runs of another kernel are listed at once.
     drop(asked(1, 30, 1));
     assert_eq!(seeds().len(), listed.len() + cells.len());
     let (store, cells) = asked(0, 30, 1);
@@ -379,7 +384,7 @@ fn runs_with_records_leave_the_list_when_what_replaces_them_has_records() {
     store.settle().unwrap();
     assert!(seeds().iter().all(|s| *s == 30));
     drop(store);
-    // More of the same loses nothing, so what is missing is listed.
+    // More seeds of the same runs replace nothing, so the missing ones are listed.
     let (store, cells) = asked(0, 30, 2);
     assert!(!store.replaces());
     assert_eq!(seeds().len(), cells.len() + cells.len() / 2);
@@ -393,7 +398,7 @@ fn one_process_at_a_time_writes_into_a_directory() {
     let e = Store::create(dir.path(), &experiment(), &cells[..1]).unwrap_err();
     assert!(matches!(e, RecordError::Busy { .. }), "{e}");
     assert!(e.to_string().ends_with("expected that one to have ended, or another directory"), "{e}");
-    assert!(tree(dir.path()) == before, "the lock is no file, and the list is that of the first");
+    assert!(tree(dir.path()) == before, "the lock is no file, and the list is the first writer's");
     assert_eq!(Store::open(dir.path()).unwrap().file(), first.file(), "reading needs no lock");
     drop(first);
     assert!(Store::create(dir.path(), &experiment(), &cells[..1]).is_ok());

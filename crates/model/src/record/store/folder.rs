@@ -1,24 +1,24 @@
-//! The folder of an experiment as the file system has it: whose it is, what is in it, and who writes there.
+//! The directory of an experiment in the file system: whether it is ours, what it holds, and who may write there.
 
-use super::manifest::MANIFEST;
-use super::read::is_short_id;
-use super::store::{EXPERIMENT, PAGE};
-use super::write::PARTIAL;
-use super::RecordError;
+use super::error::RecordError;
+use super::names::{goes_with_records, is_partial, is_short_id, EXPERIMENT, MANIFEST, PARTIAL};
 use rustix::fs::{flock, FlockOperation};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// The right to write into a folder; it ends with this value, and with the process however that ends.
+/// The right to write into a directory. It ends with this value, and with the process however the process ends.
 #[derive(Debug)]
 pub(super) struct Lock(#[allow(dead_code)] File);
 
-/// Takes the right to write into `dir`, or says who has it.
+/// Takes the right to write into `dir`.
 ///
-/// The lock is on the folder itself, so that it leaves no file behind. A file system without locks gives none: there
-/// two commands can still lose each other's list of runs, never a record.
+/// The lock is on the directory itself, so it leaves no file behind. On a file system without locks every caller gets the
+/// right: there two commands can lose each other's list of runs, but never a record.
+///
+/// # Errors
+/// Another process has the right, or `dir` cannot be opened.
 pub(super) fn lock(dir: &Path) -> Result<Lock, RecordError> {
     let file = File::open(dir).map_err(|e| RecordError::unwritable(dir, &e))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -27,7 +27,10 @@ pub(super) fn lock(dir: &Path) -> Result<Lock, RecordError> {
     }
 }
 
-/// Makes `dir` ours: creates it, or takes it if it is empty or holds nothing but records and what belongs to them.
+/// Creates `dir`, or accepts it if it is empty or holds nothing but records and what belongs to them.
+///
+/// # Errors
+/// `dir` is a file or holds other files, or the file system refuses.
 pub(super) fn claim(dir: &Path) -> Result<(), RecordError> {
     if let Some(file) = dir.ancestors().find(|p| p.exists()).filter(|p| !p.is_dir()) {
         return Err(RecordError::Io { path: file.into(), why: "a file; expected a directory".into() });
@@ -53,10 +56,10 @@ pub(super) fn claim(dir: &Path) -> Result<(), RecordError> {
     }
 }
 
-/// Whether there is an experiment in `dir`: a list of runs.
+/// Whether `dir` has a list of runs.
 ///
 /// # Errors
-/// The file system does not say.
+/// The file system does not let the list be looked for.
 pub(super) fn has_list(dir: &Path) -> Result<bool, RecordError> {
     match fs::metadata(dir.join(EXPERIMENT)) {
         Ok(meta) => Ok(meta.is_file()),
@@ -64,7 +67,7 @@ pub(super) fn has_list(dir: &Path) -> Result<bool, RecordError> {
     }
 }
 
-/// Why a directory without a list of runs is none of an experiment.
+/// The error for a directory that has no list of runs.
 pub(super) fn without_list(dir: &Path) -> RecordError {
     let what = match fs::read_dir(dir) {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => return RecordError::unreadable(dir, &e),
@@ -80,31 +83,23 @@ pub(super) fn without_list(dir: &Path) -> RecordError {
     RecordError::Foreign { path: dir.into(), what: what.into(), expected }
 }
 
-/// Whether an error says that nothing is there, and not that nobody may look.
+/// Whether an error says that the path does not exist, and not that it may not be examined.
 fn is_absent(e: &io::Error) -> bool {
-    // `ErrorKind::NotADirectory` is younger than the oldest compiler.
+    // `ErrorKind::NotADirectory` is not yet in the oldest supported Rust release.
     e.kind() == io::ErrorKind::NotFound || e.raw_os_error() == Some(Errno::NOTDIR.raw_os_error())
 }
 
-/// Whether there is a record in a directory, under the name of one.
+/// Whether `dir` holds a record: a folder named as one that has a manifest.
 pub fn holds_records(dir: &Path) -> bool {
     let is_record =
         |e: fs::DirEntry| is_short_id(&e.file_name().to_string_lossy()) && e.path().join(MANIFEST).is_file();
     fs::read_dir(dir).is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(is_record)))
 }
 
-/// Whether a name beside records is one of theirs: a record, a log of one, the page, the runs of a search.
-pub fn goes_with_records(name: &str) -> bool {
-    let (record, ending) = name.split_once('.').unwrap_or((name, ""));
-    let of_record = is_short_id(record) && ["", "events", "decisions", "why.json"].contains(&ending);
-    of_record || [PAGE, "calibration"].contains(&name)
-}
-
-fn is_partial(name: &str) -> bool {
-    name.starts_with(PARTIAL)
-}
-
-/// Removes what writers that no longer run have left unfinished.
+/// Removes the unfinished records and lists of processes that no longer run.
+///
+/// # Errors
+/// The file system refuses.
 pub(super) fn remove_leftovers(dir: &Path) -> Result<(), RecordError> {
     for entry in fs::read_dir(dir).map_err(|e| RecordError::io(dir, &e))? {
         let entry = entry.map_err(|e| RecordError::io(dir, &e))?;
@@ -125,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_not_be_looked_at_is_not_taken_for_absent() {
+    fn a_path_that_may_not_be_examined_is_not_taken_for_absent() {
         let of = |e: Errno| io::Error::from_raw_os_error(e.raw_os_error());
         assert!(is_absent(&of(Errno::NOENT)) && is_absent(&of(Errno::NOTDIR)));
         assert!(!is_absent(&of(Errno::ACCESS)) && !is_absent(&of(Errno::LOOP)) && !is_absent(&of(Errno::IO)));
@@ -141,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_itself_is_refused_for_what_it_is() {
+    fn a_link_to_itself_is_refused_as_unreadable() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&link, &link).unwrap();

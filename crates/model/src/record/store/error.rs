@@ -1,79 +1,81 @@
-//! Why a record or its directory was refused.
+//! Why a record, a log or an experiment's directory was refused.
 
-use super::store::EXPERIMENT;
+use super::names::EXPERIMENT;
 use std::path::{Path, PathBuf};
 
-/// A refusal, with the path it is about.
+/// A refused record, log or directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file system said no.
+    /// The file system refused an operation.
     #[error("{}: {why}", path.display())]
     Io {
-        /// Path.
+        /// Path of the refusal.
         path: PathBuf,
-        /// What failed.
+        /// What failed, and for some paths what to do.
         why: String,
     },
-    /// Nothing of ours is there.
+    /// The path holds something that this program did not write.
     #[error("{}: {what}; expected {expected}", path.display())]
     Foreign {
-        /// Path.
+        /// Path of the refusal.
         path: PathBuf,
-        /// What is there.
+        /// What the path holds.
         what: String,
-        /// What could be used.
+        /// What was expected instead.
         expected: String,
     },
-    /// Another process carries out runs there.
+    /// Another process runs plans in the directory.
     #[error("{}: another numalab writes its runs there; expected that one to have ended, or another directory", path.display())]
     Busy {
-        /// Path.
+        /// Path of the refusal.
         path: PathBuf,
     },
-    /// Written by another version.
+    /// A file of another format version.
     #[error("{}: format version {found}; expected {supported}", path.display())]
     Version {
-        /// Path.
+        /// Path of the refusal.
         path: PathBuf,
         /// Version found.
         found: u64,
         /// Version this program reads.
         supported: u64,
     },
-    /// Ours, and not as it was written.
+    /// A file of this program that differs from what was written.
     #[error("{}: {what}; expected {expected}", path.display())]
     Damaged {
-        /// Path.
+        /// Path of the refusal.
         path: PathBuf,
         /// What is wrong.
         what: String,
-        /// What was there, and how it comes back.
+        /// What was expected, and how to restore it.
         expected: String,
     },
-    /// An outcome that cannot be kept: a backend's error.
+    /// An outcome that cannot be written; an error of the backend.
     #[error("an outcome that cannot be kept: {0}")]
     Outcome(String),
 }
 
 impl RecordError {
     /// An I/O error at a path.
-    pub(super) fn io(path: &Path, e: &std::io::Error) -> Self {
+    pub(crate) fn io(path: &Path, e: &std::io::Error) -> Self {
         Self::Io { path: path.into(), why: why(e) }
     }
-    /// An I/O error while `path` was looked at or read.
+    /// An I/O error while `path` was examined or read.
     pub(super) fn unreadable(path: &Path, e: &std::io::Error) -> Self {
         let next = "expected to be allowed to read it (`ls -ld` on it and on its folder says who is)";
         Self::Io { path: path.into(), why: format!("{}; {next}", why(e)) }
     }
-    /// An I/O error while something was written into `dir`: what it would have been called inside is nobody's business.
+    /// An I/O error while a file was written into `dir`; the name of the file inside does not matter to the user.
     pub(super) fn unwritable(dir: &Path, e: &std::io::Error) -> Self {
         let next = "expected a directory to write records in (`ls -ld` says who may, `df` what room is left; \
                     --out names another)";
         Self::Io { path: dir.into(), why: format!("{}; {next}", why(e)) }
     }
-    /// Damage found in a file, with what brings it back: only a record is a directory of its own, and removing the one
-    /// that a log or the list of runs is in would take every record with it.
-    pub(super) fn damaged(path: &Path, what: impl Into<String>) -> Self {
+    /// Damage found in a file, with how to restore it.
+    ///
+    /// The advice depends on the file: a record is a directory of its own, which may be removed. A log and the list of runs
+    /// lie in the directory of all records, which may not.
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let log = |option: &str| {
             let again = format!("`numalab run` with the same arguments and {option} writes it again");

@@ -1,11 +1,14 @@
 //! Time series as CSV: `time_ns` and one column per quantity.
 //!
-//! Numbers are written in their shortest exact form, below 10^-4 with an exponent, so reading them back gives the same bits.
+//! Numbers are written in their shortest exact form, with an exponent below 10^-4, so reading them gives the same bits.
 
-use super::Series;
+use crate::record::Series;
 use std::fmt::Write as _;
 
-/// Text of a series, or why it cannot be written.
+/// Text of a series.
+///
+/// # Errors
+/// Columns of different length, a name with a separator, or a value that is not finite, in words.
 pub fn to_csv(series: &Series) -> Result<String, String> {
     let lengths_agree = series.values.iter().all(|v| v.len() == series.time_ns.len());
     if series.values.len() != series.columns.len() || !lengths_agree {
@@ -27,7 +30,7 @@ pub fn to_csv(series: &Series) -> Result<String, String> {
             if !value.is_finite() {
                 return Err(format!("series {} is {value} at {t} ns", series.name));
             }
-            // What is left of a load long gone would take hundreds of digits.
+            // A decayed load average can be so small that it would take hundreds of digits without an exponent.
             let _ =
                 if value != 0.0 && value.abs() < 1e-4 { write!(out, ",{value:e}") } else { write!(out, ",{value}") };
         }
@@ -36,7 +39,10 @@ pub fn to_csv(series: &Series) -> Result<String, String> {
     Ok(out)
 }
 
-/// A series from its text, or what is wrong with it.
+/// The series that a text holds.
+///
+/// # Errors
+/// The text is not of the form that [`to_csv`] writes, in words.
 pub fn from_csv(name: &str, unit: &str, text: &str) -> Result<Series, String> {
     let mut lines = text.lines();
     let mut header = lines.next().unwrap_or_default().split(',');
@@ -60,7 +66,7 @@ pub fn from_csv(name: &str, unit: &str, text: &str) -> Result<Series, String> {
     Ok(Series { name: name.into(), unit: unit.into(), columns, time_ns, values })
 }
 
-/// Whether a name can be a file name everywhere.
+/// Whether a name can be a file name on every system: 1 to 100 letters, digits, `_`, `-` or `.`, and no `.` in front.
 pub fn is_plain(name: &str) -> bool {
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !name.is_empty() && name.len() <= 100 && name.chars().all(legal) && !name.starts_with('.')
@@ -88,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_or_read_is_refused() {
+    fn wrong_series_and_wrong_texts_are_refused() {
         let broken = |f: fn(&mut Series)| {
             let mut s = series();
             f(&mut s);

@@ -1,12 +1,14 @@
-//! The directory of an experiment: which runs it consists of, and their records.
+//! The directory of an experiment: the list of its runs, and their records.
 
+use super::error::RecordError;
 use super::folder::{claim, has_list, lock, remove_leftovers, without_list, Lock};
-use super::manifest::MANIFEST;
-use super::read::{check_format, is_short_id, json as parse_json, text};
-use super::write::{sync_dir, write_synced, PARTIAL};
-use super::{json, read, write, Outcome, Record, RecordError};
+use super::json;
+use super::names::{is_short_id, EXPERIMENT, MANIFEST, PARTIAL};
+use super::read::{check_format, json as parse_json, read, text, Record};
+use super::write::{sync_dir, write, write_synced};
 use crate::experiment::{Cell, Experiment};
 use crate::plan::{Plan, PlanId, PlanInput};
+use crate::record::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,16 +18,12 @@ use std::path::{Path, PathBuf};
 const FORMAT: &str = "numalab experiment";
 /// Format version this program writes and reads.
 const VERSION: u64 = 1;
-/// Name of the experiment file; a directory with it is ours.
-pub(super) const EXPERIMENT: &str = "experiment.json";
-/// Name of the page that `numalab report` writes into a directory if it is given no other place.
-pub(super) const PAGE: &str = "report.html";
 
-/// `experiment.json`: the runs that belong together.
+/// `experiment.json`: the runs of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentFile {
-    /// Always `numalab experiment`.
+    /// Always [`FORMAT`].
     pub format: String,
     /// Format version.
     pub format_version: u64,
@@ -33,13 +31,13 @@ pub struct ExperimentFile {
     pub name: String,
     /// One line for people.
     pub title: String,
-    /// Kernel that others are compared with.
+    /// Kernel with which the others are compared.
     pub baseline: String,
     /// Runs, in order.
     pub runs: Vec<Member>,
 }
 
-/// A run of an experiment and where its record is (or will be).
+/// A run of an experiment and the name of its record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Member {
@@ -49,11 +47,11 @@ pub struct Member {
     pub workload: String,
     /// Kernel.
     pub kernel: String,
-    /// Number among the runs that differ only in seed.
+    /// Number of the run among those that differ only in seed, from 0.
     pub iteration: u32,
     /// Seed.
     pub seed: u64,
-    /// Id of the plan: name of the record's directory.
+    /// Short id of the plan, which is the name of the record's directory.
     pub record: String,
 }
 
@@ -69,7 +67,7 @@ impl Member {
             record: cell.input.id.short().into(),
         }
     }
-    /// What it says of its run that the plan of its record does not, if anything.
+    /// The first difference between this entry and the plan of its record, in words.
     fn contradicts(&self, plan: &Plan) -> Option<String> {
         let (listed, own) = (self.seed.to_string(), plan.seed.to_string());
         let parts = [
@@ -81,20 +79,20 @@ impl Member {
         let (what, listed, own) = parts.into_iter().find(|(_, listed, own)| listed != own)?;
         Some(format!("it lists {what} {listed} for record {}, which has {own}", self.record))
     }
-    /// What it shares with the runs that differ from it in seed only.
+    /// Machine, workload and kernel: what it shares with the runs that differ only in seed.
     fn comparison(&self) -> (&str, &str, &str) {
         (&self.machine, &self.workload, &self.kernel)
     }
 }
 
-/// An experiment's directory, opened.
+/// An open directory of an experiment.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
     file: ExperimentFile,
-    /// The runs that are listed once every run asked for has its record.
+    /// The runs to list once every run asked for has its record.
     settled: Vec<Member>,
-    /// Held while runs are carried out; a reader has none.
+    /// The right to write; a reader has none.
     _lock: Option<Lock>,
 }
 
@@ -102,7 +100,7 @@ impl Store {
     /// Opens `dir` for reading.
     ///
     /// # Errors
-    /// It is not an experiment's directory, or of another format version, or damaged, or lists a record twice.
+    /// `dir` is not an experiment's directory, is of another format version, is damaged, or lists a record twice.
     pub fn open(dir: &Path) -> Result<Self, RecordError> {
         let path = dir.join(EXPERIMENT);
         if !has_list(dir)? {
@@ -118,13 +116,13 @@ impl Store {
         }
     }
 
-    /// Opens `dir` for the runs of an experiment, creating it if need be, and writes the list of runs. As long as the
-    /// value lives nobody else can.
+    /// Opens `dir` for the runs of an experiment, creates it if needed, and writes the list of runs. No other process can
+    /// open it for runs while the value lives.
     ///
-    /// A directory that already holds this experiment keeps what it has: runs of the same machine, workload and kernel
-    /// are replaced in the list, others stay, and no record is touched. Runs that have records are replaced by
-    /// [`Store::settle`] only, so that an interruption leaves the comparison that was there. A directory that has records
-    /// and has lost its list gets a new one.
+    /// A directory that already holds this experiment keeps what it has. Runs of the same machine, workload and kernel are
+    /// replaced in the list, other runs stay, and no record is touched. Runs that have records are replaced only by
+    /// [`Store::settle`], so that an interruption leaves the earlier comparison. A directory that has records and has lost
+    /// its list gets a new list.
     ///
     /// # Errors
     /// `dir` has foreign contents or another experiment, another process writes to it, or the file system refuses.
@@ -143,8 +141,8 @@ impl Store {
                 let expected = format!("a new directory, or one of the experiment `{}`", experiment.name);
                 return Err(RecordError::Foreign { path: dir.into(), what, expected });
             }
-            // Adding kernels to a comparison must not turn it around: only a baseline that is asked for replaces one.
-            // It may be a kernel of the directory that is not run now.
+            // Adding kernels to a comparison must not change its baseline: only a baseline that is asked for replaces
+            // the earlier one. It may be a kernel of the directory that is not run now.
             let own = |b: &str| experiment.kernels.iter().any(|k| k.value == b);
             let kept = asked.map_or(Some(file.baseline.as_str()), |b| Some(b).filter(|b| !own(b)));
             if let Some(kept) = kept.filter(|k| file.runs.iter().any(|r| r.kernel == *k)) {
@@ -167,12 +165,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether earlier runs are still listed in place of those asked for ([`Store::settle`]).
+    /// Whether earlier runs are listed in place of those asked for, until [`Store::settle`] is called.
     pub fn replaces(&self) -> bool {
         self.settled != self.file.runs
     }
 
-    /// Lists all runs asked for, now that each has its record, in place of those that they replace.
+    /// Writes the list with all runs asked for in place of those that they replace. Each of them has its record by now.
     ///
     /// # Errors
     /// The file system refuses.
@@ -193,7 +191,7 @@ impl Store {
     /// The record of a plan if it is complete, `None` if it was never written.
     ///
     /// # Errors
-    /// It is there and damaged or foreign; it is never overwritten.
+    /// The record is damaged, or its place holds something else. It is never overwritten.
     pub fn get(&self, id: &PlanId) -> Result<Option<Record>, RecordError> {
         let path = self.dir.join(id.short());
         if !is_there(&path)? {
@@ -206,26 +204,26 @@ impl Store {
         Ok(Some(record))
     }
 
-    /// Writes the record of a run.
+    /// Writes the record of a run and reads it back.
     ///
     /// # Errors
-    /// See [`write`].
+    /// Those of [`write`] and [`read`].
     pub fn put(&self, input: &PlanInput, outcome: &Outcome) -> Result<Record, RecordError> {
         let path = match write(&self.dir, input, outcome) {
             Ok(path) => path,
-            // Another process finished the same plan meanwhile; its record must be the same.
+            // Another process may have finished the same plan meanwhile; its record is the same.
             Err(e) => return self.get(&input.id)?.ok_or(e),
         };
         read(&path)
     }
 
-    /// Removes the record of a plan, complete or not, so that it can be run again; nothing happens if there is none.
+    /// Removes the record of a plan, complete or not, so that the plan can be run again. Without a record it does nothing.
     ///
     /// # Errors
     /// The file system refuses.
     pub fn forget(&self, id: &PlanId) -> Result<(), RecordError> {
         let path = self.dir.join(id.short());
-        // Under another name first: a record of which half is gone would be damage, which nothing runs again.
+        // The record is renamed first: a record that is half gone would count as damaged, and its plan would not be run again.
         let away = self.dir.join(format!("{PARTIAL}{}-{}", id.short(), std::process::id()));
         match fs::rename(&path, &away).and_then(|()| fs::remove_dir_all(&away)) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(RecordError::io(&path, &e)),
@@ -236,7 +234,7 @@ impl Store {
     /// The record of a listed run, `None` if it has not been run yet.
     ///
     /// # Errors
-    /// It is there and damaged, or its plan is not the one that is listed.
+    /// The record is damaged, or its plan is not the one that is listed.
     pub fn record(&self, member: &Member) -> Result<Option<Record>, RecordError> {
         if !is_short_id(&member.record) {
             let path = self.dir.join(EXPERIMENT);
@@ -244,13 +242,14 @@ impl Store {
         }
         let path = self.dir.join(&member.record);
         let record = is_there(&path)?.then(|| read(&path)).transpose()?;
-        // Figures are shown under the names of the list.
+        // Reports show figures under the names of the list, so the names must be right.
         match record.as_ref().and_then(|r| member.contradicts(&r.manifest.plan)) {
             Some(what) => Err(RecordError::damaged(&self.dir.join(EXPERIMENT), what)),
             None => Ok(record),
         }
     }
 
+    /// Writes the list of runs if it differs from the one on disk.
     fn save(&self, file: &ExperimentFile) -> Result<(), RecordError> {
         let path = self.dir.join(EXPERIMENT);
         let text = json::text(file).map_err(|e| RecordError::Outcome(e.to_string()))?;
@@ -270,10 +269,10 @@ fn is_there(path: &Path) -> Result<bool, RecordError> {
     path.try_exists().map_err(|e| RecordError::unreadable(path, &e))
 }
 
-/// The list of runs until all of `new` have records, and from then on.
+/// Two lists of runs: until all of `new` have records, and from then on.
 ///
-/// A group of runs that differ in seed only is replaced as a whole: seeds of two settings are no sample. Until then the
-/// old ones stay, if one that would go has a record.
+/// A group of runs that differ only in seed is replaced as a whole, because seeds of two settings are no sample. In the
+/// first list an old group stays if one of its runs that would leave the list has a record.
 fn lists(dir: &Path, old: &[Member], new: Vec<Member>) -> Result<(Vec<Member>, Vec<Member>), RecordError> {
     let again: BTreeSet<_> = new.iter().map(Member::comparison).collect();
     let asked: BTreeSet<&str> = new.iter().map(|n| n.record.as_str()).collect();
@@ -291,8 +290,8 @@ fn lists(dir: &Path, old: &[Member], new: Vec<Member>) -> Result<(Vec<Member>, V
     Ok((until, settled))
 }
 
-/// `old` with the groups that `leaves` names replaced by those of `new`, each in its place so that columns keep theirs;
-/// groups that are not in `old` follow.
+/// `old` with the groups for which `leaves` holds replaced by those of `new`. A group keeps its place, so that columns of a
+/// report keep theirs; groups that are not in `old` follow at the end.
 fn replaced(old: &[Member], new: &[Member], leaves: impl Fn(&Member) -> bool) -> Vec<Member> {
     let mut out: Vec<Member> = Vec::new();
     let mut placed = BTreeSet::new();
@@ -308,19 +307,19 @@ fn replaced(old: &[Member], new: &[Member], leaves: impl Fn(&Member) -> bool) ->
     out
 }
 
-/// Name, overrides included, of the kernel that others are compared with.
+/// Full name, overrides included, of the kernel with which the others are compared.
 fn baseline(experiment: &Experiment, cells: &[Cell]) -> String {
     let asked = experiment.baseline.as_ref().or(experiment.kernels.first());
     let index = asked.and_then(|b| experiment.kernels.iter().position(|k| k.value == b.value));
     let mut names: Vec<&str> = Vec::new();
-    // Kernels come in the experiment's order inside every workload, so the first appearance has its index.
+    // Inside every workload kernels stand in the experiment's order, so a kernel's first appearance gives its index.
     for cell in cells {
         let name = cell.input.plan.kernel.name.as_str();
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    // A kernel that was overridden may be asked for under its full name.
+    // A baseline may also be given as the full name of an overridden kernel.
     let full = || names.iter().position(|n| asked.is_some_and(|b| b.value == *n));
     names.get(index.or_else(full).unwrap_or(0)).map(|n| n.to_string()).unwrap_or_default()
 }

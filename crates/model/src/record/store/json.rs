@@ -1,11 +1,14 @@
-//! JSON helpers: objects that keep their order, and text ending in a newline.
+//! JSON as the files of a record have it: objects that keep their order, and text that ends in a newline.
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Pretty JSON with a final newline, the form of every JSON file of a record.
+/// Indented JSON with a final newline.
+///
+/// # Errors
+/// The value cannot be written as JSON.
 pub fn text<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     let mut out = serde_json::to_string_pretty(value)?;
     out.push('\n');
@@ -17,6 +20,9 @@ pub mod ordered {
     use super::*;
 
     /// Writes the pairs as an object.
+    ///
+    /// # Errors
+    /// Those of the serializer.
     pub fn serialize<S: Serializer>(pairs: &[(String, u64)], s: S) -> Result<S::Ok, S::Error> {
         let mut map = s.serialize_map(Some(pairs.len()))?;
         for (k, v) in pairs {
@@ -26,6 +32,9 @@ pub mod ordered {
     }
 
     /// Reads an object in the order of the text.
+    ///
+    /// # Errors
+    /// Those of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<(String, u64)>, D::Error> {
         struct Pairs;
         impl<'de> Visitor<'de> for Pairs {

@@ -1,24 +1,21 @@
-//! What a file would be to the records whose folder it is in, for commands that write files of their own.
+//! How a path relates to the records around it, for commands that write other files.
 
-use super::folder::{goes_with_records, holds_records};
-use super::manifest::MANIFEST;
-use super::read::is_short_id;
-use super::store::{EXPERIMENT, PAGE};
-use super::write::PARTIAL;
+use super::folder::holds_records;
+use super::names::{goes_with_records, is_partial, is_short_id, EXPERIMENT, MANIFEST, PAGE};
 use std::path::Path;
 
-/// What a path is to an experiment or a record.
+/// How a path relates to an experiment or a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// It is in no experiment's folder.
+    /// The path is in no experiment's directory.
     Elsewhere,
-    /// It lies beside an experiment's records, under a name that none of them has.
+    /// The path lies beside an experiment's records, under a name that the records do not use.
     Beside,
-    /// It is the list of runs, a file of a record or a log of one: only what runs plans may write it.
+    /// The path is the list of runs, a file of a record, or the log of one. Only a command that runs plans may write it.
     Records,
 }
 
-/// What the file at `place` is, or would be; `place` is absolute, without links.
+/// How the file at `place`, which need not exist, relates to records. `place` is absolute and without links.
 pub fn part_of(place: &Path) -> Part {
     let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else { return Part::Elsewhere };
     let name = name.to_string_lossy();
@@ -28,7 +25,7 @@ pub fn part_of(place: &Path) -> Part {
     if !folder.join(EXPERIMENT).exists() && !holds_records(folder) {
         return Part::Elsewhere;
     }
-    let written_by_runs = name == EXPERIMENT || name.starts_with(PARTIAL) || goes_with_records(&name) && name != PAGE;
+    let written_by_runs = name == EXPERIMENT || is_partial(&name) || goes_with_records(&name) && name != PAGE;
     if written_by_runs {
         Part::Records
     } else {
@@ -36,7 +33,7 @@ pub fn part_of(place: &Path) -> Part {
     }
 }
 
-/// Whether a folder is a record's: a complete one anywhere, and what has the name of one beside a list of runs.
+/// Whether a folder is a record: it has the name of one, and has a manifest or lies beside a list of runs.
 fn is_records_own(folder: &Path) -> bool {
     let named = folder.file_name().is_some_and(|n| is_short_id(&n.to_string_lossy()));
     let listed = || folder.parent().is_some_and(|p| p.join(EXPERIMENT).exists());

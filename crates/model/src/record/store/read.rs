@@ -1,8 +1,11 @@
-//! Reading a record and finding out whether it is what was written.
+//! Reading a record and checking that it is what was written.
 
-use super::manifest::{status_of, Manifest, Scalars, FORMAT, MANIFEST, SCALARS, SOURCES, VERSION};
-use super::{series, Outcome, RecordError, Series};
+use super::error::RecordError;
+use super::manifest::{status_of, Manifest, Scalars, FORMAT, VERSION};
+use super::names::{is_short_id, MANIFEST, SCALARS, SOURCES};
+use super::series;
 use crate::plan::hex;
+use crate::record::{Outcome, Series};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -14,19 +17,19 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 /// A complete record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Its directory.
+    /// Directory of the record.
     pub path: PathBuf,
-    /// What was asked and how it ended.
+    /// The plan and how its run ended.
     pub manifest: Manifest,
     /// What was measured.
     pub outcome: Outcome,
 }
 
-/// Reads the record in directory `path`, checking every digest.
+/// Reads the record in directory `path` and checks every digest.
 ///
 /// # Errors
-/// There is no record, it is of another format version, or anything in it differs from what was
-/// written: the plan from its id, the directory's name from the id, a file from its digest.
+/// There is no record, or it is of another format version, or it differs from what was written: the plan or the
+/// directory's name from the id, or a file from its digest.
 pub fn read(path: &Path) -> Result<Record, RecordError> {
     let path = &with_own_name(path);
     let manifest = manifest(path)?;
@@ -39,7 +42,7 @@ pub fn read(path: &Path) -> Result<Record, RecordError> {
         let one = series::from_csv(&s.name, &s.unit, &text);
         all.push(one.map_err(|what| RecordError::damaged(&path.join(&s.file), what))?);
     }
-    // Nothing here needs the sources, but a plan that is resolved from them again must find what it was made of.
+    // The record needs no sources, but a plan may be resolved from them again, so they must be unchanged too.
     for f in manifest.files.iter().filter(|f| f.name.starts_with(&format!("{SOURCES}/"))) {
         listed(path, &manifest, &f.name)?;
     }
@@ -57,25 +60,21 @@ pub fn read(path: &Path) -> Result<Record, RecordError> {
     Ok(Record { path: path.into(), manifest, outcome })
 }
 
-/// The path of a record under the name of its directory: `.` and a link to it have another, and both its id and the logs
-/// beside it go by that name.
+/// The path of a record with its directory's own name.
+///
+/// `.` and links have another name, but the record's id and the logs beside it are found by the directory's name.
 fn with_own_name(path: &Path) -> PathBuf {
     match fs::canonicalize(path) {
         Ok(real) if real.file_name() != path.file_name() => real,
-        // What is not there is refused when it is read.
+        // A path that does not exist is refused when it is read.
         _ => path.into(),
     }
 }
 
-/// Whether a name is one of a record: the first 16 digits of an id.
-pub fn is_short_id(name: &str) -> bool {
-    name.len() == 16 && name.chars().all(|c| c.is_ascii_hexdigit())
-}
-
-/// Reads and checks the manifest alone.
+/// Reads the manifest and checks it against its id and the name of its directory.
 fn manifest(path: &Path) -> Result<Manifest, RecordError> {
     let file = path.join(MANIFEST);
-    // What cannot be looked at is refused when it is read; only what is surely not there is no record.
+    // Only a manifest that is surely absent means "no record"; one that cannot be examined is refused when it is read.
     if matches!(file.try_exists(), Ok(false)) {
         if path.file_name().is_some_and(|n| is_short_id(&n.to_string_lossy())) {
             return Err(RecordError::damaged(path, format!("not a record any more: it has no {MANIFEST}")));
@@ -84,7 +83,7 @@ fn manifest(path: &Path) -> Result<Manifest, RecordError> {
         return Err(RecordError::Foreign { path: path.into(), what: "not a record".into(), expected });
     }
     let text = text(&file)?;
-    // The version is looked at alone first: another version may have other fields.
+    // The version is checked first: another version may have other fields.
     let loose: serde_json::Value = json(&file, &text)?;
     check_format(&file, &loose, FORMAT, VERSION)?;
     let manifest: Manifest = json(&file, &text)?;
@@ -99,6 +98,9 @@ fn manifest(path: &Path) -> Result<Manifest, RecordError> {
 }
 
 /// Refuses a JSON file of another format or version.
+///
+/// # Errors
+/// The keys `format` and `format_version` differ from `format` and `version`.
 pub fn check_format(file: &Path, value: &serde_json::Value, format: &str, version: u64) -> Result<(), RecordError> {
     if value.get("format").and_then(|f| f.as_str()) != Some(format) {
         let what = "not written by numalab".to_string();
@@ -113,7 +115,7 @@ pub fn check_format(file: &Path, value: &serde_json::Value, format: &str, versio
     }
 }
 
-/// Text of a file the manifest lists, with the length and digest it lists.
+/// Text of a file that the manifest lists, checked against the listed length and digest.
 fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordError> {
     let path = dir.join(name);
     let entry = manifest.files.iter().find(|f| f.name == name);
@@ -128,10 +130,13 @@ fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordE
     Ok(text)
 }
 
-/// Text of a file of reasonable size.
+/// Text of a regular file of at most [`FILE_BYTES_MAX`].
+///
+/// # Errors
+/// The file is missing, unreadable, not regular, too large or not UTF-8.
 pub fn text(path: &Path) -> Result<String, RecordError> {
     let meta = fs::metadata(path).map_err(|e| RecordError::unreadable(path, &e))?;
-    // A pipe would keep the reader waiting, and a device has no end.
+    // Reading a pipe could block for ever, and a device has no end.
     if !meta.is_file() {
         return Err(RecordError::damaged(path, "not a file"));
     }
@@ -142,7 +147,10 @@ pub fn text(path: &Path) -> Result<String, RecordError> {
     String::from_utf8(bytes).map_err(|_| RecordError::damaged(path, "not UTF-8 text"))
 }
 
-/// Parses a JSON file.
+/// Parses the text of the JSON file at `path`.
+///
+/// # Errors
+/// The text is not of that form.
 pub fn json<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, RecordError> {
     serde_json::from_str(text).map_err(|e| RecordError::damaged(path, e.to_string()))
 }

@@ -1,27 +1,25 @@
-//! Writing a record: all of it, or nothing.
+//! Writing a record completely or not at all.
 
-use super::manifest::{
-    status_words, FileEntry, Manifest, Scalars, SeriesEntry, FORMAT, MANIFEST, SCALARS, SOURCES, VERSION,
-};
-use super::{json, series, Outcome, RecordError};
+use super::error::RecordError;
+use super::manifest::{status_words, FileEntry, Manifest, Scalars, SeriesEntry, FORMAT, VERSION};
+use super::names::{MANIFEST, PARTIAL, SCALARS, SOURCES};
+use super::{json, series};
 use crate::plan::{hex, PlanId, PlanInput};
+use crate::record::Outcome;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Beginning of the name of a record under construction.
-pub const PARTIAL: &str = ".partial-";
-
 /// Writes the record of a run into `dir` (an experiment's directory) and returns its path.
 ///
-/// The record is built in a directory beside its place, flushed to the device and renamed, so that a
-/// crash at any moment leaves either the complete record or none.
+/// The record is built in a directory beside its place, flushed to the device and renamed. A crash at any moment leaves
+/// either the complete record or none.
 ///
 /// # Errors
-/// The file system refuses, or the outcome holds what cannot be kept (a figure that is no number, a
-/// series whose columns differ in length, a name that is no file name).
+/// The file system refuses, or the outcome cannot be written: a figure that is no number, a series whose columns differ in
+/// length, or a name that is no file name.
 pub fn write(dir: &Path, input: &PlanInput, outcome: &Outcome) -> Result<PathBuf, RecordError> {
     let files = contents(input, outcome)?;
     let place = dir.join(input.id.short());
@@ -31,18 +29,18 @@ pub fn write(dir: &Path, input: &PlanInput, outcome: &Outcome) -> Result<PathBuf
         sync_dir(dir)
     });
     if written.is_err() {
-        // The error that matters is the first one; a leftover is removed at the next opening anyway.
+        // The first error is the one to report; a leftover is removed when the directory is opened again.
         let _ = fs::remove_dir_all(&partial);
     }
     written.map(|()| place).map_err(|e| RecordError::unwritable(dir, &e))
 }
 
-/// Name of the directory a record is built in: the process keeps two writers of one plan apart.
+/// Name of the directory in which a record is built; the process id keeps two writers of one plan apart.
 fn partial_name(id: &PlanId) -> String {
     format!("{PARTIAL}{id}-{}", std::process::id())
 }
 
-/// Every file of the record, the manifest last.
+/// Name and text of every file of the record, the manifest last.
 fn contents(input: &PlanInput, outcome: &Outcome) -> Result<Vec<(String, String)>, RecordError> {
     if let Some(s) = outcome.scalars.iter().find(|s| !s.value.is_finite()) {
         return Err(RecordError::Outcome(format!("{} is {}", s.name, s.value)));
@@ -81,6 +79,7 @@ fn contents(input: &PlanInput, outcome: &Outcome) -> Result<Vec<(String, String)
     Ok(files)
 }
 
+/// Warnings of the plan and of the outcome, each once.
 fn warnings(input: &PlanInput, outcome: &Outcome) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for w in input.plan.warnings().chain(&outcome.warnings) {
@@ -91,11 +90,12 @@ fn warnings(input: &PlanInput, outcome: &Outcome) -> Vec<String> {
     out
 }
 
+/// The entry of a file in the manifest.
 fn entry(name: &str, text: &str) -> FileEntry {
     FileEntry { name: name.into(), bytes: text.len() as u64, sha256: hex(&Sha256::digest(text)) }
 }
 
-/// Makes a directory with these files, in place of what is there.
+/// Makes a directory with these files in place of an earlier one, and waits until it is on the device.
 fn fill(dir: &Path, files: &[(String, String)]) -> io::Result<()> {
     if dir.exists() {
         fs::remove_dir_all(dir)?;
@@ -119,13 +119,19 @@ fn fill(dir: &Path, files: &[(String, String)]) -> io::Result<()> {
 }
 
 /// Writes a file and waits until it is on the device.
+///
+/// # Errors
+/// The file system refuses.
 pub fn write_synced(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
 
-/// Makes the entries of a directory durable.
+/// Waits until the entries of a directory are on the device.
+///
+/// # Errors
+/// The file system refuses.
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir).and_then(|d| d.sync_all())
 }

@@ -1,0 +1,257 @@
+//! The catalog: machines, kernels, workloads, experiments and published tables by name.
+//!
+//! Problem: everything numalab knows about the world must work from a bare binary, and every piece of
+//! it must be replaceable without building anything.
+//! Approach: the TOML files are embedded at build time; `Catalog::overlay` (feature `store`) lays a folder of the same
+//! shape over them, file by file. A name that looks like a path is read from disk instead. Report columns belong to the
+//! crate `report`; only their overlay is here.
+//! Invariants: names of a kind are unique and listed in natural order (3.8 before 3.13). Code that parses a file checks
+//! the `name` inside it against the file's own with [`File::check_name`].
+
+mod natural;
+#[cfg(feature = "store")]
+mod overlay;
+
+use natural::natural;
+
+use crate::files::regular_text;
+use crate::kernel::{self, KernelSpec};
+use crate::spec::{SpecError, Spot};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// (folder, name, text) of every embedded file.
+const EMBEDDED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
+
+/// Folder of the cost classes, inside that of the machines.
+const CLASSES: &str = "classes";
+
+/// Largest catalog file read from disk, bytes: specs are written by hand, names in them are looked up one by one, and a
+/// wrong path may be anything.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The same of a machine, which may be an import with a matrix of a thousand nodes.
+const MACHINE_BYTES_MAX: u64 = 16 << 20;
+
+/// What a catalog file describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Machines.
+    Machine,
+    /// Kernels.
+    Kernel,
+    /// Workloads.
+    Workload,
+    /// Experiments.
+    Experiment,
+    /// Published tables.
+    Published,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 5] = [Kind::Machine, Kind::Kernel, Kind::Workload, Kind::Experiment, Kind::Published];
+
+    /// Folder of the catalog.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Kind::Machine => "machines",
+            Kind::Kernel => "kernels",
+            Kind::Workload => "workloads",
+            Kind::Experiment => "experiments",
+            Kind::Published => "published",
+        }
+    }
+    /// Singular noun for messages.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Kind::Machine => "machine",
+            Kind::Kernel => "kernel",
+            Kind::Workload => "workload",
+            Kind::Experiment => "experiment",
+            Kind::Published => "published table",
+        }
+    }
+}
+
+/// A catalog file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// What it describes.
+    pub kind: Kind,
+    /// Name: the file name without `.toml`.
+    pub name: String,
+    /// Where it is, for messages.
+    pub label: String,
+    /// Its text.
+    pub text: Cow<'static, str>,
+}
+
+impl File {
+    /// Refuses a file whose `name` key differs from its own name.
+    ///
+    /// # Errors
+    /// They differ.
+    pub fn check_name(&self, name: &Spot<String>) -> Result<(), SpecError> {
+        if name.value == self.name {
+            return Ok(());
+        }
+        Err(name.error(format!("`name` is {:?}", name.value), format!("{:?}, as the file is called", self.name)))
+    }
+}
+
+/// All files by kind and name.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    files: Vec<File>,
+    /// Cost classes of overlays; those the program was built with are `machine`'s.
+    classes: Vec<File>,
+    /// Place and text of an overlay's report columns.
+    columns: Option<(String, String)>,
+    /// Paths to kernels mean the files of this catalog that are called so.
+    sealed: bool,
+}
+
+impl Catalog {
+    /// The catalog the program was built with.
+    pub fn embedded() -> Self {
+        let mut files = Vec::new();
+        for kind in Kind::ALL {
+            for (_, name, text) in EMBEDDED.iter().filter(|f| f.0 == kind.folder()) {
+                let label = format!("catalog/{}/{name}.toml", kind.folder());
+                files.push(File { kind, name: (*name).into(), label, text: Cow::Borrowed(text) });
+            }
+        }
+        let mut catalog = Self { files, classes: Vec::new(), columns: None, sealed: false };
+        catalog.sort();
+        catalog
+    }
+
+    /// The same catalog as a record's sources are: a path that a kernel extends means the file kept under that name, and
+    /// nothing is read from the directory at hand.
+    pub fn sealed(self) -> Self {
+        Self { sealed: true, ..self }
+    }
+
+    /// The file of a kernel, by name or path; `None` for a name that is not there.
+    ///
+    /// # Errors
+    /// A path that cannot be read as text.
+    pub fn kernel_file(&self, name: &str) -> Result<Option<Cow<'_, File>>, SpecError> {
+        let path = Path::new(name);
+        match (is_path(name), self.sealed) {
+            (false, _) => Ok(self.get(Kind::Kernel, name).map(Cow::Borrowed)),
+            (true, false) => read(Kind::Kernel, path).map(|file| Some(Cow::Owned(file))),
+            (true, true) => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                Ok(self.get(Kind::Kernel, &stem).map(Cow::Borrowed))
+            }
+        }
+    }
+
+    /// Names of a kind, in natural order.
+    pub fn names(&self, kind: Kind) -> impl Iterator<Item = &str> {
+        self.files.iter().filter(move |f| f.kind == kind).map(|f| f.name.as_str())
+    }
+
+    /// The file of that name.
+    pub fn get(&self, kind: Kind, name: &str) -> Option<&File> {
+        self.files.iter().find(|f| f.kind == kind && f.name == name)
+    }
+
+    /// File name and text of a machine, or of a cost class as `classes/NAME`: the catalog as
+    /// [`machine::load`](crate::machine::load) looks into it.
+    pub fn machine_text(&self, name: &str) -> Option<(String, String)> {
+        let file = match name.split_once('/') {
+            Some((CLASSES, class)) => self.classes.iter().find(|f| f.name == class),
+            _ => self.get(Kind::Machine, name),
+        };
+        file.map(|f| (f.label.clone(), f.text.to_string()))
+    }
+
+    /// Place and text of the overlay's report columns, if it has any.
+    pub fn columns(&self) -> Option<(&str, &str)> {
+        self.columns.as_ref().map(|(label, text)| (label.as_str(), text.as_str()))
+    }
+
+    /// The file that `name` means: a path if it ends in `.toml` or has a `/`, else a name.
+    ///
+    /// # Errors
+    /// No such file or name (with the nearest one), or it cannot be read as text.
+    pub fn find(&self, kind: Kind, name: &Spot<String>) -> Result<Cow<'_, File>, SpecError> {
+        if is_path(&name.value) {
+            return read(kind, Path::new(&name.value)).map(Cow::Owned);
+        }
+        self.get(kind, &name.value).map(Cow::Borrowed).ok_or_else(|| self.unknown(kind, name))
+    }
+
+    /// The error for a name that is not there.
+    pub fn unknown(&self, kind: Kind, name: &Spot<String>) -> SpecError {
+        let noun = kind.noun();
+        let a = if kind == Kind::Experiment { "an" } else { "a" };
+        let expected = format!("{a} {noun} of the catalog (`numalab list {}`) or a path to a TOML file", kind.folder());
+        name.error(format!("unknown {noun} `{}`", name.value), expected).near(&name.value, self.names(kind))
+    }
+
+    fn sort(&mut self) {
+        self.files.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| natural(&a.name, &b.name)));
+    }
+}
+
+impl kernel::Lookup for Catalog {
+    fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
+        let Some(file) = self.kernel_file(name)? else { return Ok(None) };
+        let spec = kernel::parse(&file.label, &file.text)?;
+        file.check_name(&spec.name)?;
+        Ok(Some(spec))
+    }
+    fn kernel_names(&self) -> Vec<String> {
+        self.names(Kind::Kernel).map(str::to_string).collect()
+    }
+    fn built_in(&self, name: &str) -> Option<String> {
+        Self::embedded().get(Kind::Kernel, name).map(|file| file.label.clone())
+    }
+}
+
+/// Whether a name given by a person means a file.
+pub fn is_path(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains('/')
+}
+
+/// Reads a spec from disk.
+///
+/// # Errors
+/// It does not exist, is no regular file, is larger than 1 MiB (a machine: 16 MiB), or is not UTF-8.
+pub fn read(kind: Kind, path: &Path) -> Result<File, SpecError> {
+    let most = if kind == Kind::Machine { MACHINE_BYTES_MAX } else { FILE_BYTES_MAX };
+    let (label, text) = regular_text(path, &format!("a TOML file with a description of the {}", kind.noun()), most)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(File { kind, name, label, text: Cow::Owned(text) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spot(name: &str) -> Spot<String> {
+        Spot { value: name.into(), file: "--kernel".into(), line: 0, column: 0 }
+    }
+
+    #[test]
+    fn embedded_catalog_is_complete_and_in_natural_order() {
+        let c = Catalog::embedded();
+        let kernels: Vec<_> = c.names(Kind::Kernel).collect();
+        let at = |n: &str| kernels.iter().position(|k| *k == n).unwrap_or_else(|| panic!("{n} is missing"));
+        assert!(at("3.8") < at("3.13") && at("3.13") < at("4.15") && at("6.3") < at("6.12") && at("6.12") < at("off"));
+        assert!(at("6.4-rc2") < at("6.4-rc2+rfc-v3") && at("off") < at("oracle"));
+    }
+
+    #[test]
+    fn unknown_names_and_bad_paths_are_refused() {
+        let c = Catalog::embedded();
+        let e = c.find(Kind::Kernel, &spot("6.4-rc3")).unwrap_err().to_string();
+        assert!(e.contains("unknown kernel `6.4-rc3`") && e.contains("did you mean `6.4-rc2`?"), "{e}");
+        let e = c.find(Kind::Machine, &spot("nowhere/m.toml")).unwrap_err().to_string();
+        assert_eq!(e, "nowhere/m.toml: no such file; expected a TOML file with a description of the machine");
+    }
+}
