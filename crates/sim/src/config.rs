@@ -38,7 +38,7 @@ pub enum Harness {
 }
 
 impl SimConfig {
-    /// The settings of a resolved kernel, unrun_end out by a C program with no process in the background.
+    /// The settings of a resolved kernel. A C program carries out the workload, and no process is in the background.
     ///
     /// # Errors
     /// Roles that do not work together, or a value outside its declaration, as a sentence.
@@ -60,11 +60,12 @@ impl SimConfig {
             background: 0,
         })
     }
-    /// The same unrun_end out by another kind of program.
+    /// The settings with another kind of program that carries out the workload.
     pub fn with_harness(self, harness: Harness) -> Self {
         Self { harness, ..self }
     }
-    /// The same with the last processes of the workload in the background: the run ends when all others have ended.
+    /// The settings with the last `background` processes of the workload in the background: the run ends when all others have
+    /// ended.
     pub fn with_background(self, background: usize) -> Self {
         Self { background, ..self }
     }

@@ -107,10 +107,10 @@ pub fn measure(
     observe(machine, workload, cfg, seed, check, Observers::default()).map(|o| (o.outcome, o.footprint))
 }
 
-/// What a run gives to those who watched it.
+/// The result of an observed run.
 #[derive(Clone, Debug)]
 pub struct Observed {
-    /// Its outcome, the same whoever watches.
+    /// Its outcome, which does not depend on what is observed.
     pub outcome: Outcome,
     /// How much it did and held.
     pub footprint: Footprint,

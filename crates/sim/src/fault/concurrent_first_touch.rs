@@ -1,18 +1,17 @@
 //! Threads that fault on one missing page together.
 //!
-//! Problem: between the look at an empty entry and the moment a new page is put there, an anonymous fault allocates a page and
-//! fills it with zeros, without a lock that would keep others from doing the same (`do_anonymous_page`,
-//! `__do_huge_pmd_anonymous_page`: the entry is looked at again under the lock afterwards, and whoever finds it taken gives
-//! its page back). So threads that sweep untouched memory together fill every page several times: allocations count
-//! (`numa_hit`, and before 4.3 `thp_fault_alloc`), and so does the time.
+//! An anonymous fault looks at the empty entry, allocates a page, fills it with zeros, and takes the lock only then
+//! (`do_anonymous_page`, `__do_huge_pmd_anonymous_page`). A thread that finds the entry taken by then frees its own page again. So
+//! threads that sweep untouched memory together fill every page several times. Their allocations count (`numa_hit`, and
+//! `thp_fault_alloc` before 4.3), and so does their time.
 //!
-//! Approach: the thread whose fault is being simulated is the one whose page stays. The others of the process that have caught
-//! up with it by then (`sweepers`) are somewhere within the time that one page takes, filling and sweeping: nothing keeps them in
-//! step to the microsecond, so each comes at a random moment of that time, and fills a page of its own if the entry is still
-//! empty. (Threads in perfect step would all come, five for every huge page of mail 002's numa01, where its baseline allocated
-//! 1.7 more than needed.) They come one by one: a line of the page before goes from one to the next, so that nobody comes
-//! sooner after another than a line takes from core to core. Whoever comes allocates and frees a page by its own policy and
-//! pays for the fault. Times in ns of model time.
+//! The page of the thread whose fault is being simulated is the one that stays. Other threads of the process that have caught up
+//! with it ([`contenders`](crate::mm::contenders)) come at a random moment within the time of one page, because nothing keeps them
+//! in step to the microsecond. Each fills a page of its own if the entry is still empty. (Threads in perfect step would all
+//! come: five for every huge page of the published numa01 of 2012, whose baseline allocated 1.7 more than needed.)
+//!
+//! A line of the page before goes from one thread to the next, so no thread follows another sooner than a line takes from core to
+//! core. Each allocates and frees a page under its own policy, and pays for the fault. Times are ns of model time.
 
 use crate::mm::contenders::{find_contenders, offset_in_vma};
 use crate::mm::fill::fill_ns;
@@ -21,8 +20,8 @@ use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{PageClass, Work, CHUNK_BYTES, PAGE_BYTES};
 
-/// Lets whoever comes to the page of `s` fill one of their own until its entry is there, `fault_ns` after the fault began
-/// at `clock`. The first look at the entry comes as long after an exception for one as for the other.
+/// Lets other threads that come to the page of `s` fill pages of their own until its entry is set, `fault_ns` after the fault
+/// began at `clock`. All threads look at the entry equally long after their exception.
 pub(crate) fn concurrent_first_touch(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64, fault_ns: u64) {
     let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
     let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
@@ -56,7 +55,7 @@ pub(crate) fn concurrent_first_touch(sim: &mut Simulation<'_>, s: &PageSite, hug
     sim.sweep_positions.contenders = contenders;
 }
 
-/// A page that is allocated, filled and given back; returns the time.
+/// Allocates, fills and frees a page; returns the time, ns.
 fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64) -> u64 {
     let here = sim.cpus[s.cpu].node;
     sim.kernel.vm.pgfault += 1;
@@ -76,8 +75,8 @@ fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64)
     ns + fill_ns(sim, here, got.node, huge) as u64
 }
 
-/// Time for a line that one CPU has just written to reach another: a hit of their cache, or about what memory at that
-/// distance takes; between threads of a core none.
+/// Time for a line that one CPU has just written to reach another, ns: a hit of their common cache, or about the latency of
+/// memory at that distance; none between threads of a core.
 fn cache_line_transfer_ns(sim: &Simulation<'_>, from: usize, to: usize) -> f64 {
     let (a, b) = (&sim.cpus[from], &sim.cpus[to]);
     if a.siblings.contains(&(to as u32)) {

@@ -30,7 +30,7 @@ pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) ->
     let vma = sim.processes[s.process].space.vma_mut(s.vma);
     if huge {
         vma.populate_huge(s.chunk, got.node, got.frame);
-        // A huge page goes to the LRU at once, and all that its CPU has gathered with it (folio_add_lru).
+        // A huge page goes to the LRU at once, and the batch of its CPU with it (folio_add_lru).
         sim.mm.lru_batches.drain(s.cpu, &mut sim.mm.shared);
     } else {
         vma.populate(s.chunk, s.page, got.node, got.frame);

@@ -23,7 +23,7 @@ use crate::state::step::FaultEnd;
 use numalab_kernel::mm::{PageRef, PageState};
 use numalab_kernel::numa::design::Faults;
 
-/// Handles the fault on one page; returns its time in the kernel and how it ended.
+/// Handles the fault of an access to one page. Returns its time in the kernel, ns, and how it ends.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn handle_mm_fault(
     sim: &mut Simulation<'_>,
@@ -56,7 +56,7 @@ pub(crate) fn handle_mm_fault(
     handle_pte_fault(sim, &s, state, of_object, clock + waited)
 }
 
-/// The fault on a page in this state; `of_object`: it is absent and an object has it.
+/// Handles the fault on a page in this state. `of_object` tells that the page is absent and belongs to a file or shared memory.
 fn handle_pte_fault(
     sim: &mut Simulation<'_>,
     s: &PageSite,
@@ -85,7 +85,7 @@ fn handle_pte_fault(
                     if pages == 1 || is_huge(sim, s) {
                         return (ns, FaultEnd::Go);
                     }
-                    // It has been split, and its pages are still marked.
+                    // The huge page has been split, and its base pages are still marked.
                     let (more, end) = handle_mm_fault(sim, cpu, task, vma, chunk, page, write, clock + ns);
                     (ns + more, end)
                 }
@@ -103,7 +103,7 @@ fn handle_pte_fault(
     }
 }
 
-/// A migration entry, or one that is about to become one, was touched.
+/// Handles an access to a migration entry, or to an entry that is about to become one.
 fn migrating_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
     let Some(&(_, migrator)) = sim.mm.migrating.iter().find(|m| m.0 == at) else {
         return wait_on_page(sim, s, at);

@@ -10,7 +10,7 @@ use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::{PageRef, VmaKind, CHUNK_BYTES, FAULT_AROUND_PAGES, NEVER, PAGE_BYTES};
 
-/// An absent entry of a mapping of a file or of shared memory.
+/// Handles an absent entry of a mapping of a file or of shared memory. Returns the time, ns, and how the fault ends.
 pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, FaultEnd) {
     let v = sim.processes[s.process].space.vma(s.vma);
     let (kind, object) = (v.kind, v.objects[0]);
@@ -27,7 +27,7 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
     }
     sim.kernel.vm.pgfault += 1;
     if s.write && kind == VmaKind::CowData {
-        // The copy is the process's own at once; the page of the file is only read.
+        // The process gets its own copy at once; the page of the file is only read.
         return copy_for_write(sim, s, at, false);
     }
     if s.write && kind.notifies_writes() {
@@ -37,8 +37,8 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
     (ns as u64 + (mapped as f64 * sim.machine.costs.fork_pte_ns) as u64, FaultEnd::Go)
 }
 
-/// Brings a page of an object into memory: one that was left to the page cache, if that still has it, else a new one.
-/// Returns the time, `None` when memory is exhausted.
+/// Brings a page of an object into memory: from the page cache if it is still there, else as a new page. Returns the time, ns;
+/// `None` when memory is exhausted.
 fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f64> {
     let here = sim.cpus[s.cpu].node;
     let b = sim.mm.shared.block_of(at);
@@ -64,7 +64,7 @@ fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f6
     Some(ns)
 }
 
-/// Maps a page, and with `around` those of its fault-around window that are in memory; returns how many.
+/// Maps a page, and with `around` all resident pages of its fault-around window. Returns how many entries are set.
 fn map_around(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, around: bool) -> usize {
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     let kind = v.kind;

@@ -8,8 +8,8 @@ use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::Work;
 
-/// A read of an empty entry maps zeros: a huge page of them if the mapping may have huge pages there, else a base page
-/// (`do_huge_pmd_anonymous_page`, `do_anonymous_page`). Returns the time; `None` if a huge page has to be allocated.
+/// Maps zeros for a read of an empty entry: the huge zero page if the mapping may have huge pages there, else the base zero page
+/// (`do_huge_pmd_anonymous_page`, `do_anonymous_page`). Returns the time, ns; `None` if a huge page has to be allocated.
 pub(crate) fn map_zero_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Option<u64> {
     let vma = sim.processes[s.process].space.vma(s.vma);
     let huge = vma.huge_fault_fits(s.chunk);
@@ -20,7 +20,7 @@ pub(crate) fn map_zero_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) 
         let vma = sim.processes[s.process].space.vma_mut(s.vma);
         if huge {
             vma.map_huge_zero(s.chunk);
-            // The kernel allocates it once and keeps it.
+            // The kernel allocates the huge zero page once and keeps it.
             sim.mm.physical.events.thp_zero_page_alloc = 1;
         } else {
             vma.map_zero(s.chunk, s.page);
@@ -31,8 +31,8 @@ pub(crate) fn map_zero_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) 
     Some(sim.machine.costs.exception_ns as u64 + work_ns(sim, &work, clock))
 }
 
-/// A store to an entry that shows zeros: a huge one becomes base entries first, unless the kernel allocates a huge page
-/// there; others may hold the translation. Returns the time.
+/// Prepares a store to an entry that shows zeros. A huge entry becomes base entries first, unless the kernel allocates a huge
+/// page there. TLBs that may hold the translation are flushed. Returns the time, ns.
 pub(crate) fn replace_zero_page(sim: &mut Simulation<'_>, s: &PageSite) -> u64 {
     let vma = sim.processes[s.process].space.vma(s.vma);
     if !vma.shows_zeros(s.chunk, s.page) {

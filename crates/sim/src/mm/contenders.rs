@@ -6,7 +6,8 @@ use crate::state::task::Activity;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::workload::{Op, Pattern};
 
-/// Brings [`SweepPositions`] up to date for the slice of `first` that is being simulated; false if it is alone in its process.
+/// Brings [`SweepPositions`](crate::state::sweep_positions::SweepPositions) up to date for the slice of `first`, which is being
+/// simulated. Returns false if `first` is alone in its process.
 fn update_sweep_positions(sim: &mut Simulation<'_>, first: u32) -> bool {
     sim.sweep_positions.begin_slice((first, sim.now_ns));
     if sim.processes[sim.tasks[first as usize].process as usize].live_threads < 2 {
@@ -20,15 +21,15 @@ fn update_sweep_positions(sim: &mut Simulation<'_>, first: u32) -> bool {
     true
 }
 
-/// What a task and the CPU that it runs on have to do, or to sleep, before it goes on, ns.
+/// Kernel work of its CPU and sleep that lie before a task goes on with its sweep, ns.
 fn time_before_sweep_ns(sim: &Simulation<'_>, task: u32) -> u64 {
     let cpu = &sim.cpus[sim.kernel.sched.cpu_of(task) as usize];
     let debt_ns = if cpu.task == Some(task) { cpu.debt_ns } else { 0 };
     debt_ns + sim.tasks[task as usize].block_ns
 }
 
-/// Calls `f` with everybody who comes to `place` of a mapping before `before_ns` in the slice of `first` that is being
-/// simulated, in no order, until it is false.
+/// Calls `f` with every other thread that comes to byte `place` of a mapping before `before_ns`, in the slice of `first`, which
+/// is being simulated. The order is not defined. Stops when `f` returns false.
 pub(crate) fn each_contender(
     sim: &mut Simulation<'_>,
     (first, vma): (u32, usize),
@@ -48,7 +49,8 @@ pub(crate) fn each_contender(
     }
 }
 
-/// Finds them, and leaves them in [`SweepPositions::contenders`], by CPU and task.
+/// Finds the threads that come to byte `place` of a mapping before `before_ns`, and leaves them in
+/// `sim.sweep_positions.contenders`, by CPU and task.
 pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, place: u64, before_ns: f64) {
     let mut contenders = std::mem::take(&mut sim.sweep_positions.contenders);
     contenders.clear();
@@ -60,7 +62,7 @@ pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, 
     sim.sweep_positions.contenders = contenders;
 }
 
-/// Whether there is anybody.
+/// Whether any other thread comes to byte `place` of a mapping before `before_ns`.
 pub(crate) fn has_contender(sim: &mut Simulation<'_>, first: u32, vma: usize, place: u64, before_ns: f64) -> bool {
     let mut is_coming = false;
     each_contender(sim, (first, vma), place, before_ns, |_| {
@@ -70,7 +72,7 @@ pub(crate) fn has_contender(sim: &mut Simulation<'_>, first: u32, vma: usize, pl
     is_coming
 }
 
-/// Place of a page in its mapping, bytes.
+/// Offset of a page in its mapping, bytes.
 pub(crate) fn offset_in_vma(sim: &Simulation<'_>, task: u32, vma: usize, chunk: usize, page: usize) -> u64 {
     let process = sim.tasks[task as usize].process as usize;
     let v = sim.processes[process].space.vma(vma);
@@ -78,7 +80,7 @@ pub(crate) fn offset_in_vma(sim: &Simulation<'_>, task: u32, vma: usize, chunk: 
     (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
 }
 
-/// What a task sweeps that has a CPU, or sleeps behind a page that moves.
+/// The sweep of a task that has a CPU or sleeps behind a page under migration; `None` if it makes none.
 fn current_sweep(sim: &Simulation<'_>, task: u32) -> Option<SweepPosition> {
     let t = &sim.tasks[task as usize];
     let at_ns = match t.activity {

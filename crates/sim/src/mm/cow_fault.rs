@@ -12,7 +12,7 @@ use crate::state::step::FaultEnd;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{rmap, Backing, Got, PageClass, PageRef, CHUNK_BYTES, NEVER, PAGE_BYTES};
 
-/// A store met the write-protected entry of a shared page.
+/// Handles a store to the write-protected entry of a shared page. Returns the time, ns, and how the fault ends.
 pub(crate) fn shared_write_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
     sim.kernel.vm.pgfault += 1;
     let v = sim.processes[s.process].space.vma_mut(s.vma);
@@ -44,8 +44,8 @@ pub(crate) fn shared_write_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Pag
     (ns + copy, end)
 }
 
-/// The writer's huge page becomes base pages in every mapping (5.8 on splits only the writer's entry and keeps the
-/// huge page; model).
+/// Splits the writer's huge page in every mapping. (From 5.8 on the kernel splits only the writer's entry and keeps the huge page;
+/// simplification.) Returns the time, ns.
 fn split_shared(sim: &mut Simulation<'_>, at: PageRef) -> u64 {
     rmap::split(at, &mut sim.mm.shared, &mut ProcessAddressSpaces(&mut sim.processes), &mut sim.mm.physical);
     sim.mm.physical.events.thp_split_page += 1;
@@ -68,7 +68,8 @@ fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: Got) -> u
     ns + sim.machine.costs.huge_fault_ns as u64
 }
 
-/// Gives the writer a page of its own with the contents of a shared one; `mapped` if its entry shows that now.
+/// Gives the writer a page of its own with the contents of a shared one. `mapped` tells whether its entry maps the shared page
+/// now.
 pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, mapped: bool) -> (u64, FaultEnd) {
     let mut waited = 0;
     let Some(got) = alloc_base_page(sim, s, PageClass::Anon, sim.now_ns, &mut waited) else {

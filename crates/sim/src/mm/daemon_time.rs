@@ -1,12 +1,12 @@
-//! What the work of kernel threads costs, and whom: CPUs of their node, the swap device, memory bandwidth.
+//! What the work of kernel threads costs: CPU time of their node, the swap device, memory bandwidth.
 
 use crate::mm::work::cpu_ns;
 use crate::state::contention::EPOCH_NS;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{Work, PAGE_BYTES};
 
-/// What a kernel thread of `node` copies in `ns`: pages that go to the slower tier, and those that compaction moves.
-/// (What tasks do themselves in direct reclaim loads no memory.)
+/// Notes what a kernel thread of `node` copies in `ns`: pages that are demoted, and pages that compaction moves. (Copies of direct
+/// reclaim load no memory: a simplification.)
 pub(crate) fn copied_by_daemon(sim: &mut Simulation<'_>, node: usize, work: &Work, ns: u64) {
     if let Some(to) = sim.mm.physical.demotion_target(node) {
         sim.hw.contention.copied(node, to, work.demoted * PAGE_BYTES, ns as f64);

@@ -3,11 +3,11 @@
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::CHUNK_BYTES;
 
-/// The fault of a page of `node` that a CPU of `here` clears; returns its time.
+/// Time of a fault in which a CPU of node `here` clears a page of `node`, ns.
 pub(crate) fn fill_ns(sim: &mut Simulation<'_>, here: usize, node: usize, huge: bool) -> f64 {
     let slower = sim.hw.contention.latency_factor(here, node);
     if !huge {
-        // Its lines stay in the CPU's cache: who faulted finds them there, and pays for them with its own access.
+        // The lines of a base page stay in the CPU's cache. The access that faulted finds them there and pays for them.
         return sim.hw.costs.minor_fault_ns(here, node, slower);
     }
     let ns = sim.hw.costs.huge_fault_ns(here, node, slower);

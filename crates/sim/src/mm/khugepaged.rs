@@ -15,8 +15,8 @@ use numalab_kernel::mm::thp::collapse_gfp;
 use numalab_kernel::mm::{ChunkKind, Gfp, Got, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::topology::NodeMask;
 
-/// Collapses pages of the nodes `sources` into a huge page of `node`: the entries, and the copies, which memory sees.
-/// The daemon is taken to run beside the huge page. Returns the time.
+/// Time to collapse pages of the nodes `sources` into a huge page of `node`, ns: entries and copies. The copies load memory. The
+/// daemon is taken to run on the node of the huge page.
 pub(crate) fn collapse_ns(sim: &mut Simulation<'_>, sources: &[usize], node: usize) -> f64 {
     let cpu = sim.machine.nodes[node].cpus.first().copied();
     let slowdown = |from| cpu.map_or(1.0, |cpu| copy_slowdown(sim, cpu, from, node));
@@ -31,7 +31,7 @@ pub(crate) fn collapse_ns(sim: &mut Simulation<'_>, sources: &[usize], node: usi
 /// Lets khugepaged work for an epoch, if it is awake.
 pub(crate) fn collapse_in_background(sim: &mut Simulation<'_>) {
     let t = sim.cfg.mm.khugepaged;
-    // The trees of 2012 bring their own.
+    // AutoNUMA and schednuma have a khugepaged of their own.
     if sim.kernel.numa_2012.active()
         || !t.collapse
         || sim.cfg.mm.thp.enabled == "never"
@@ -49,7 +49,7 @@ pub(crate) fn collapse_in_background(sim: &mut Simulation<'_>) {
             }
         }
     }
-    // It goes on where it is when the time it has used is over.
+    // It goes on from here once the time that it has used is over.
     sim.mm.daemons.khugepaged.awake_at_ns = sim.now_ns + used;
 }
 
@@ -78,7 +78,7 @@ fn khugepaged_step(sim: &mut Simulation<'_>, used: &mut u64) -> Pause {
     pause
 }
 
-/// The base pages of a chunk become the huge page `got`, and are freed; returns the nodes they were on, in order.
+/// Makes the base pages of a chunk the huge page `got`, and frees them. Returns the nodes that they were on, in order.
 pub(crate) fn collapse_into(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, got: Got) -> Vec<usize> {
     split_deferred_thp(sim, process, id, chunk);
     let mut from = Vec::with_capacity(CHUNK_PAGES as usize);
@@ -91,13 +91,13 @@ pub(crate) fn collapse_into(sim: &mut Simulation<'_>, process: usize, id: usize,
     from
 }
 
-/// Collapses a slot if it may be, and adds the time.
+/// Collapses a slot if the rules allow it, and adds the time to `used`, ns.
 fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, used: &mut u64) -> SlotVerdict {
     let vma = sim.processes[process].space.vma_mut(id);
     if vma.chunk(chunk).kind != ChunkKind::Small {
         return SlotVerdict::NothingToDo;
     }
-    // Which node's stream settles the bits does not matter: khugepaged is one thread.
+    // khugepaged is one thread, so any node's random stream may decide the accessed bits.
     let referenced = vma.referenced_pages(chunk, sim.mm.clock_hands[0].rng());
     let c = vma.chunk(chunk);
     let swapped = u32::from(vma.places.swapped_in_chunk(chunk));
@@ -137,7 +137,7 @@ fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, u
     sim.mm.physical.events.thp_collapse_alloc += 1;
     let vma = sim.processes[process].space.vma_mut(id);
     if vma.chunk(chunk).kind != ChunkKind::Small {
-        // Reclaim for the huge page has taken the last of the pages meanwhile.
+        // Reclaim for the huge page has taken the last base page meanwhile.
         sim.mm.physical.free_page(got.node, got.frame, PageClass::AnonHuge);
         return SlotVerdict::NothingToDo;
     }

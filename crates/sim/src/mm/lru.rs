@@ -4,7 +4,7 @@ use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::OwnPage;
 
-/// A new page of a mapping's own starts in the batch of its CPU.
+/// Puts a new exclusive page into the LRU batch of its CPU.
 #[inline]
 pub(crate) fn add_to_lru_batch(sim: &mut Simulation<'_>, s: &PageSite) {
     let page = OwnPage { process: s.process as u32, vma: s.vma as u32, chunk: s.chunk as u32, page: s.page as u16 };
@@ -17,8 +17,8 @@ pub(crate) fn is_in_lru_batch(sim: &Simulation<'_>, process: usize, f: &MarkedPa
     f.pages == 1 && sim.mm.lru_batches.holds_own(OwnPage { process, vma, chunk, page })
 }
 
-/// An exclusive page that has moved goes to the LRU (`numa.migration_drains_lru`); a huge one is never gathered
-/// (`folio_add_lru`).
+/// Puts an exclusive page that has moved onto the LRU. A base page goes through the batch of the CPU, unless
+/// `numa.migration_drains_lru` is set. A huge page goes there at once, with the batch (`folio_add_lru`).
 pub(crate) fn add_migrated_to_lru(sim: &mut Simulation<'_>, cpu: usize, process: usize, f: &MarkedPage) {
     if f.pages > 1 || sim.kernel.numa.cfg.switches.migration_drains_lru {
         sim.mm.lru_batches.drain(cpu, &mut sim.mm.shared);

@@ -16,7 +16,7 @@ pub(crate) fn wait_for_mmap_lock(sim: &mut Simulation<'_>, task: u32, process: u
     scan + collapse
 }
 
-/// How long a fault at `clock` is kept out because another thread of the process is scanning, ns.
+/// How long a fault at `clock` waits because another thread of the process is scanning, ns.
 #[inline]
 fn wait_for_scan_ns(sim: &Simulation<'_>, process: usize, clock: u64) -> u64 {
     if sim.kernel.numa_2012.cfg.scan != Scanner::PerProcess {

@@ -20,8 +20,8 @@ pub(crate) fn move_page(
     physical.free_page(from, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
 }
 
-/// Allocates a base page on `to` for a CPU there, and moves the page at (mapping, chunk, page) of a process from node `from` to
-/// it. Its mark goes. Returns whether there was a page.
+/// Allocates a base page on node `to` for a CPU there, and moves the page at (mapping, chunk, page) of a process from node `from`
+/// to it. The mark of the page is removed. Returns whether the allocation succeeded.
 pub(crate) fn move_base_page(
     sim: &mut Simulation<'_>,
     process: usize,

@@ -1,5 +1,4 @@
-//! Where the page of a fault comes from: memory policy, huge-page ladder, zones, and what reclaim and compaction on the way
-//! cost.
+//! Where the page of a fault comes from: memory policy, huge-page ladder, zones; and what reclaim and compaction for it cost.
 
 use crate::mm::policy::{home_node, policy};
 use crate::mm::reclaim::{reclaim_context, ReclaimContext};
@@ -21,8 +20,8 @@ pub struct AllocatedFolio {
     pub got: Got,
 }
 
-/// A page for an empty entry of anonymous memory, huge if the mapping may have one there. `None` when memory is
-/// exhausted, which ends the run. Adds what the task waited for to `ns`.
+/// Allocates a page for an empty entry of anonymous memory, a huge one if the mapping may have it there. Returns `None` when
+/// memory is exhausted, which ends the run. Adds the time of the task to `ns`.
 pub(crate) fn alloc_anon_folio(
     sim: &mut Simulation<'_>,
     s: &PageSite,
@@ -42,7 +41,7 @@ pub(crate) fn alloc_anon_folio(
     out
 }
 
-/// A huge page for the copy of a shared one, by the rules of a fault; `None` if there is none.
+/// Allocates a huge page for the copy of a shared one, by the rules of a fault; `None` if there is none.
 pub(crate) fn alloc_thp_for_cow(sim: &mut Simulation<'_>, s: &PageSite, clock: u64, ns: &mut u64) -> Option<Got> {
     let mut work = Work::default();
     let placed = alloc_thp(sim, s, &mut work);
@@ -50,7 +49,7 @@ pub(crate) fn alloc_thp_for_cow(sim: &mut Simulation<'_>, s: &PageSite, clock: u
     match placed {
         Some(AllocatedFolio { huge: true, got }) => Some(got),
         Some(AllocatedFolio { got, .. }) => {
-            // A ladder that prefers a near base page: the caller takes one page only.
+            // The ladder prefers a near base page, but the caller needs a huge one.
             sim.mm.physical.free_page(got.node, got.frame, PageClass::Anon);
             None
         }
@@ -58,7 +57,7 @@ pub(crate) fn alloc_thp_for_cow(sim: &mut Simulation<'_>, s: &PageSite, clock: u
     }
 }
 
-/// Makes the attempts of a huge-page fault.
+/// Makes the attempts of a huge-page fault, one rung of the ladder after the other.
 pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work) -> Option<AllocatedFolio> {
     let thp = &sim.cfg.mm.thp;
     let here = sim.cpus[s.cpu].node;
@@ -83,7 +82,7 @@ pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work)
     Some(AllocatedFolio { huge: landed.huge, got: landed.got })
 }
 
-/// A base page of a class for an entry, under the mapping's or task's policy.
+/// Allocates a base page of a class for an entry, under the mapping's or the task's policy. `None` ends the run.
 pub(crate) fn alloc_base_page(
     sim: &mut Simulation<'_>,
     s: &PageSite,
@@ -102,7 +101,7 @@ fn alloc_base_or_fail(sim: &mut Simulation<'_>, s: &PageSite, class: PageClass, 
     try_alloc_base(sim, s, class, work).map_err(|e| exhausted(sim, s.process, e)).ok()
 }
 
-/// A base page of a class under the mapping's or task's policy, without page table.
+/// Allocates a base page of a class under the mapping's or the task's policy, and no page table.
 pub(crate) fn try_alloc_base(
     sim: &mut Simulation<'_>,
     s: &PageSite,
@@ -118,7 +117,7 @@ pub(crate) fn try_alloc_base(
     physical.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
 }
 
-/// The page table of a chunk, where it has none: by the task's policy, which that of the mapping does not touch.
+/// Allocates the page table of a chunk that has none, under the task's policy; the mapping's policy does not apply to it.
 pub(crate) fn alloc_page_table(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work) {
     if sim.processes[s.process].space.vma(s.vma).places.has_table(s.chunk) {
         return;
@@ -132,8 +131,7 @@ pub(crate) fn alloc_page_table(sim: &mut Simulation<'_>, s: &PageSite, work: &mu
     }
 }
 
-/// Time of what an operation made the task do at `clock`: its CPU time, and its waits for the swap device, which
-/// are noted to be counted as blocked.
+/// Time of `work` that begins at `clock`, ns: CPU time, and waits for the swap device. The waits count as blocked time later.
 pub(crate) fn work_ns(sim: &mut Simulation<'_>, work: &Work, clock: u64) -> u64 {
     if *work == Work::default() {
         return 0;
@@ -144,7 +142,7 @@ pub(crate) fn work_ns(sim: &mut Simulation<'_>, work: &Work, clock: u64) -> u64 
     cpu + io
 }
 
-/// Memory is exhausted: somebody would have to be killed. The run ends.
+/// Memory is exhausted, and the kernel would kill a process. The run ends as failed.
 fn exhausted(sim: &mut Simulation<'_>, process: usize, e: AllocError) {
     let name = &sim.workload.processes[process].name;
     let limit = match e {

@@ -8,7 +8,7 @@ use crate::state::step::FaultEnd;
 use crate::state::task::{Activity, NOBODY};
 use numalab_kernel::mm::PageRef;
 
-/// The task sleeps until the migration that holds the page ends; it then meets its entry again.
+/// Puts the task to sleep until the migration of the page ends. The task then faults again.
 pub(crate) fn wait_on_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
     let t = &mut sim.tasks[s.task as usize];
     t.activity = Activity::Asleep;
@@ -18,12 +18,12 @@ pub(crate) fn wait_on_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) 
     (0, FaultEnd::Stop(Pending::Wait))
 }
 
-/// Whether somebody waits for a page.
+/// Whether a task sleeps until the migration of a page ends.
 pub(crate) fn has_page_waiters(sim: &Simulation<'_>, at: PageRef) -> bool {
     sim.mm.page_waiters.iter().any(|w| w.0 == at)
 }
 
-/// Wakes all who wait for a page, one after the other in the order in which they came; the task of `cpu` pays for that.
+/// Wakes all tasks that wait for a page, one after the other, in order of arrival. The task of `cpu` pays for that.
 pub(crate) fn wake_page_waiters(sim: &mut Simulation<'_>, at: PageRef, cpu: usize) {
     let (effects, tasks, waking_ns) = (&mut sim.effects, &sim.tasks, sim.hw.costs.waking_ns() as u64);
     let waker = sim.cpus[cpu].task.unwrap_or(NOBODY);

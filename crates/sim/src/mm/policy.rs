@@ -7,7 +7,7 @@ use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
 
-/// Node that an allocation of a task without policy of its own prefers.
+/// The home node that schednuma makes allocations of a task prefer, if the task has one and no policy of its own.
 pub(crate) fn home_node(sim: &Simulation<'_>, task: u32) -> Option<usize> {
     if sim.kernel.numa_2012.cfg.faults != Faults::SchedNuma || !sim.tasks[task as usize].policy.migrates_on_fault() {
         return None;

@@ -33,11 +33,11 @@ impl AddressSpaces for ProcessAddressSpaces<'_> {
 pub struct ReclaimContext<'a> {
     /// The processes.
     pub processes: &'a mut [ProcessState],
-    /// What they have in common.
+    /// Pages that several processes may map.
     pub shared: &'a mut SharedMemory,
-    /// Those of each node.
+    /// Clock hands of each node.
     pub hands: &'a mut [ClockHands],
-    /// Nodes whose pages forget who faulted on them last when they are demoted.
+    /// Nodes whose pages lose their last cpupid when they are demoted.
     pub forget: NodeMask,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn reclaim_context<'s>(sim: &'s mut Simulation<'_>) -> (&'s mut NodeM
     (&mut sim.mm.physical, ReclaimContext { processes, shared, hands, forget })
 }
 
-/// One look at a list of a node.
+/// One pass over a list of a node.
 struct Pass<'a> {
     memory: &'a mut NodeMemory,
     work: &'a mut Work,
@@ -63,7 +63,7 @@ struct Pass<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Next,
-    /// No page can go anywhere any more.
+    /// Neither swap nor the slower tier has room left.
     NoRoom,
 }
 
@@ -112,7 +112,7 @@ impl ReclaimContext<'_> {
         if scan == 0 || (if pass.active { lru.active_anon } else { lru.inactive_anon }) == 0 {
             return;
         }
-        // One more, for the part of the first chunk that lies before the hand.
+        // One revolution, and one chunk more for the part of the first one that lies before the hand.
         let mut left = 1 + self.processes.iter().flat_map(|p| p.space.iter()).map(Vma::chunk_count).sum::<usize>();
         let list = usize::from(pass.active);
         while pass.out.scanned < scan && left > 0 {
@@ -136,8 +136,8 @@ impl ReclaimContext<'_> {
             }
         }
     }
-    /// Mapping id that a hand of a node points into, after moving it past the ends of mappings and processes; `None` if
-    /// nobody has memory.
+    /// Moves a hand of a node past the ends of mappings and processes. Returns the id of the mapping that it points into; `None` if
+    /// no process has memory.
     fn at(&mut self, node: usize, list: usize) -> Option<usize> {
         let hand = &mut self.hands[node].at[list];
         for _ in 0..=self.processes.len() {
@@ -160,8 +160,8 @@ impl ReclaimContext<'_> {
         self.processes[at.process].space.vma_mut(at.vma)
     }
 
-    /// Looks at the pages of one chunk that are on the node, from `spot` on, until enough of the list was seen; returns
-    /// the page to go on at.
+    /// Looks at the pages of one chunk that are on the node, from `spot` on, until `scan` pages of the list have been seen. Returns
+    /// the page to go on from.
     fn look_at_chunk(&mut self, pass: &mut Pass, spot: Spot, scan: u64) -> (usize, After) {
         let rng = self.hands[pass.node].rng();
         let vma = self.processes[spot.process].space.vma_mut(spot.vma);
@@ -196,7 +196,7 @@ impl ReclaimContext<'_> {
         (ALL_PAGES, After::Next)
     }
 
-    /// Looks at an exclusive page.
+    /// Looks at an exclusive page, and evicts it if it has not been used.
     fn look_at_own(&mut self, pass: &mut Pass, at: Spot, pages: u64) -> After {
         let frame = self.vma(at).frame(at.chunk, at.page);
         if frame.has(Frame::ACTIVE) != pass.active {
@@ -213,7 +213,7 @@ impl ReclaimContext<'_> {
         }
     }
 
-    /// Moves an exclusive page, or a huge page, to the slower tier, or a base page to a slot.
+    /// Moves an exclusive page or huge page to the slower tier, or an exclusive base page to a swap slot.
     fn evict(&mut self, pass: &mut Pass, at: Spot, pages: u64) -> After {
         let Pass { memory, node, .. } = pass;
         let class = if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
@@ -225,7 +225,7 @@ impl ReclaimContext<'_> {
             };
             // The copy keeps its last cpupid unless tiering is about to use the field for a time (folio_migrate_flags).
             let last = if self.forget.contains(*node) { NEVER } else { vma.last_of(at.chunk, at.page) };
-            // The entry is made anew from the VMA's protection (remove_migration_pte), so its mark is gone.
+            // The new entry has the protection of the VMA (remove_migration_pte), so its mark is gone.
             vma.unmark(at.chunk, at.page);
             move_page(memory, vma, (at.chunk, at.page), *node, Got { node: to, frame }, pages, last);
             pass.work.demoted += pages;
@@ -239,7 +239,7 @@ impl ReclaimContext<'_> {
         pass.out.freed += pages;
         After::Next
     }
-    /// The same for a huge page, which goes to 512 slots that lie together or is split.
+    /// Moves a huge page to the slower tier or to 512 adjacent swap slots. Without such slots it is split.
     fn evict_huge(&mut self, pass: &mut Pass, at: Spot) -> After {
         if pass.demote_to.is_some() {
             return self.evict(pass, at, CHUNK_PAGES);
@@ -271,8 +271,8 @@ impl ReclaimContext<'_> {
         }
     }
 
-    /// Looks at a page that several mappings may show, met at one of them; it is the first one's, or it would be looked at
-    /// as often in a round as there are.
+    /// Looks at a page that several mappings may show, met at one of them. Only the first of these mappings counts, so that each
+    /// revolution looks at the page once.
     fn look_at_shared(&mut self, pass: &mut Pass, met: Spot, at: PageRef) -> After {
         let object = self.shared.object(at.object);
         let Some(b) = object.block(at.chunk as usize).filter(|_| object.backing == Backing::Anon) else {
@@ -352,11 +352,12 @@ impl ReclaimContext<'_> {
 }
 
 impl Pass<'_> {
-    /// Looks at a page of the list with `young` used entries: its flags if it stays in memory, `None` if it is to go.
+    /// Judges a page of the list of which `young` entries have been used. Returns its new flags if it stays, `None` if it is to
+    /// be evicted.
     fn verdict(&mut self, young: u32, page: Frame, pages: u64) -> Option<Frame> {
         self.out.scanned += pages;
         if self.active {
-            // Used or not: whether it comes back is decided on the inactive list.
+            // Used or not, it is deactivated; the inactive list decides whether it comes back.
             self.work.rotated += 1;
             return Some(self.memory.set_active(self.node, page, pages, false).with(Frame::WORKINGSET, true));
         }

@@ -7,7 +7,7 @@ use crate::state::simulation::Simulation;
 use numalab_kernel::mm::rmap::SwapEntry;
 use numalab_kernel::mm::{PageClass, PageRef, Work};
 
-/// A page that is on the swap device comes back: to where the policy of the faulting task wants it.
+/// Brings a page back from the swap device, to where the policy of the faulting task wants it. Returns the time, ns.
 pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Option<u64> {
     let here = sim.cpus[s.cpu].node;
     let mut ns = 0;
@@ -21,7 +21,7 @@ pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Opt
     if let Some(slot) = sim.processes[s.process].space.vma(s.vma).places.slot(s.chunk, s.page) {
         got.frame = sim.mm.physical.refault(slot, got);
     }
-    // Reclaim on the way may take other pages of the chunk, never bring one back.
+    // Reclaim for the new page may evict other pages of the chunk, but never brings one back.
     match entry(sim) {
         Some(SwapEntry::Shared(at)) => {
             sim.mm.shared.read_back(at, (got.node, got.frame));
@@ -40,7 +40,7 @@ pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Opt
     Some(ns + fill_ns(sim, here, got.node, false) as u64)
 }
 
-/// The entry of a swapped page shows the page, which is in memory again.
+/// Makes the entry of a swapped page map the page, which is in memory again.
 fn show_again(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) {
     let memory = &mut sim.mm.physical;
     let vma = sim.processes[s.process].space.vma_mut(s.vma);

@@ -1,23 +1,20 @@
-//! A second hint fault on a page that is about to move.
+//! A second hint fault on a page that is about to move, and threads that sleep while it moves.
 //!
-//! Problem: between the decision to move a page and the moment its entry is replaced by a migration entry, the entry is
-//! still PROT_NONE, so another thread that comes to the page takes a hint fault of its own (`do_numa_page` since 5.13:
-//! `pte_unmap_unlock`, then `migrate_misplaced_page`). It is counted, its statistics see the first thread as the one
-//! before, which is how threads of one process find into a group, and it decides whether the page keeps its last
-//! cpupid:
+//! Between the decision to move a page and its migration entry the entry is still PROT_NONE. So another thread that comes to the
+//! page takes a hint fault of its own (`do_numa_page` since 5.13: `pte_unmap_unlock`, then `migrate_misplaced_page`). That fault is
+//! counted. Its statistics see the first thread as the last one to fault, which is how threads of one process join a group. It
+//! also decides what the entry is restored to:
 //!
-//! * it leaves the page where it is: the entry is restored as it should be, writable, and migrated as such;
-//! * it wants the page too, and cannot isolate it: the entry is restored without write permission up to 6.10.
+//! * if it leaves the page where it is, the entry is restored writable, and migrated as such;
+//! * if it wants the page too, it cannot isolate it, and up to 6.10 the entry is restored without write permission.
 //!
-//! After that the entry is a migration entry until the page has moved, and whoever comes sleeps that long. Sleepers are woken
-//! one after the other and go on together, behind who moved the page and those who passed before: threads of one sweep gather.
-//! Of those together whoever sweeps fastest comes first to the next page, often one beside the memory. So faults of sweepers are
-//! taken in the order in which they come (`comes_late`): a slice ends where another thread is due before it.
+//! After that the entry is a migration entry until the page has moved, and threads that come to it sleep that long. They are
+//! woken one after the other and go on together, so threads of one sweep gather. Of those, the thread that sweeps fastest comes
+//! first to the next page, often one that runs near the memory. So the faults of sweeping threads are taken in order of arrival
+//! ([`contender_is_first`]): a slice ends where another thread arrives earlier.
 //!
-//! Before they slept, threads of mail 000's NUMA01 swept 24 MB apart on average, each took the faults of the gap before it, near
-//! memory or not, and the program made 69 passes where the source has 50. Times in ns of model time.
-//! Source: mm/memory.c and mm/migrate.c of 6.2 to 6.10; kernel-numa-balancing.md §9.1 has one fault only, §17.1 the wait;
-//! machines.md section 5, "page-lock wait".
+//! Times are ns of model time. Sources: mm/memory.c and mm/migrate.c of 6.2 to 6.10; kernel-numa-balancing.md §9.1 (one fault
+//! only) and §17.1 (the wait); machines.md section 5, "page-lock wait".
 
 use crate::charge::blocking::block_task;
 use crate::config::Harness;
@@ -32,19 +29,19 @@ use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::{MigrateResult, PageFacts};
 
-/// How a page that is about to move was met.
+/// Whether another thread faulted on a page that is about to move, and how it restored the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConcurrentFault {
-    /// By nobody.
+    /// No other thread did.
     Alone,
-    /// By somebody who restored a writable entry: it moves as such.
+    /// One restored a writable entry, which moves as such.
     Writable,
-    /// By somebody who restored a read-only entry.
+    /// One restored a read-only entry.
     ReadOnly,
 }
 
-/// Lets whoever else comes to a page before it is unmapped take a hint fault on it. `facts` are those of the page
-/// after the decision of the first fault, at `clock`; `handled_ns` is the time of that fault with its move.
+/// Lets the first other thread that comes to a page before it is unmapped take a hint fault on it. `facts` describe the page
+/// after the decision of the first fault at `clock`; `handled_ns` is the time of that fault with its move.
 pub(crate) fn concurrent_hint_fault(
     sim: &mut Simulation<'_>,
     first: u32,
@@ -64,7 +61,7 @@ pub(crate) fn concurrent_hint_fault(
     let at = fault_site(sim, &s, clock);
     let decision = numa_migrate_check(sim, at, &s, facts);
     let result = if decision.target.is_some() {
-        // The page is off the LRU, or about to be, so nobody else can isolate it.
+        // The page is off the LRU, or about to be, so no other thread can isolate it.
         sim.kernel.numa.reasons.refused[Refusal::NotIsolated as usize] += 1;
         MigrateResult::Refused
     } else {
@@ -82,9 +79,9 @@ pub(crate) fn concurrent_hint_fault(
     }
 }
 
-/// Whoever comes to a page whose entry is a migration entry sleeps until it has moved (`migration_entry_wait`), here from
-/// the beginning of the fault, `clock`, to its end. They are woken one after the other, as they came; returns what
-/// that takes who moved the page, ns.
+/// Puts threads to sleep that come to a page while its entry is a migration entry (`migration_entry_wait`). Here that is from the
+/// beginning of the fault, `clock`, to its end. They are woken one after the other, in order of arrival. Returns the time that
+/// the waking takes the thread that moved the page, ns.
 pub(crate) fn block_contenders(sim: &mut Simulation<'_>, first: u32, f: &MarkedPage, clock: u64, until_ns: u64) -> u64 {
     if one_vcpu_at_a_time(sim) {
         return 0;
@@ -106,7 +103,7 @@ pub(crate) fn block_contenders(sim: &mut Simulation<'_>, first: u32, f: &MarkedP
     woke_ns as u64
 }
 
-/// Whether another thread comes to a marked page before the one that sweeps to it at `clock`, so that the fault is its.
+/// Whether another thread comes to a marked page before `first`, which sweeps to it at `clock`, and so takes the fault.
 pub(crate) fn contender_is_first(
     sim: &mut Simulation<'_>,
     first: u32,
@@ -126,8 +123,8 @@ pub(crate) fn contender_is_first(
     has_contender(sim, first, vma, place, clock as f64)
 }
 
-/// The first thread that comes to a page within the time that one fault takes to find it, isolate it and find its entry
-/// again, which is taken to be that of a hint fault on a page that stays (estimate).
+/// The first thread that comes to a page before its entry is replaced, and its CPU. A fault takes about as long to isolate a page
+/// and find its entry again as a hint fault on a page that stays (estimate).
 fn first_contender(
     sim: &mut Simulation<'_>,
     first: u32,
@@ -142,7 +139,7 @@ fn first_contender(
     let mut found: Option<(f64, u32)> = None;
     for c in &sim.sweep_positions.contenders {
         let comes_ns = if one_vcpu_at_a_time(sim) {
-            // Whoever has caught up is somewhere within the time of one page.
+            // A thread that has caught up is somewhere within the time of one page.
             sim.rng.unit() * (handled_ns as f64 + PAGE_BYTES as f64 * c.ns_per_byte)
         } else {
             c.ns - clock as f64
@@ -154,8 +151,8 @@ fn first_contender(
     found.map(|(_, task)| (task, sim.kernel.sched.cpu_of(task)))
 }
 
-/// The CPUs are those of a guest: one host thread runs them by turns, half a millisecond each, while the time of all goes
-/// on. A fault is over within a turn, so nobody sleeps behind it, and nobody keeps in step with anybody.
+/// Whether the CPUs are those of an emulated guest. One host thread runs them by turns, half a millisecond each, while the time of
+/// all goes on. A fault is over within a turn, so no thread sleeps behind it and threads do not keep in step.
 fn one_vcpu_at_a_time(sim: &Simulation<'_>) -> bool {
     sim.cfg.harness == Harness::Worker
 }

@@ -15,8 +15,8 @@ use numalab_kernel::mm::{PageState, CHUNK_PAGES};
 use numalab_kernel::numa::fault::FaultOutcome;
 use numalab_kernel::numa::{LastCpupid, MigrateResult, PageFacts};
 
-/// Without native migration of huge pages, one that should migrate becomes base pages that are marked as it was, fault and
-/// migrate one by one; khugepaged may collapse them again. Returns the time.
+/// Splits a huge page that should migrate, on kernels without native migration of huge pages. Its base pages keep the mark, fault
+/// and migrate one by one; khugepaged may collapse them again. Returns the time, ns.
 fn split_for_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage) -> u64 {
     let process = sim.tasks[task as usize].process as usize;
     let (node, frame) = sim.processes[process].space.vma_mut(f.vma).split_huge(f.chunk);
@@ -28,8 +28,8 @@ fn split_for_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &Mark
     sim.hw.costs.split_ns() as u64 + shoot_down(sim, cpu, task, CHUNK_PAGES)
 }
 
-/// An access under a marked page table takes one trap, in which all its marked pages are handled, in address order
-/// (3.8, `do_pmd_numa_page`). Those of shared objects keep their own marks (simplification). Returns the time.
+/// Handles an access under a marked page table: one trap for all its marked pages, in address order (3.8, `do_pmd_numa_page`).
+/// Pages of shared objects keep their own marks (simplification). Returns the time, ns.
 pub(crate) fn do_pmd_numa_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> u64 {
     let PageSite { cpu, task, process, vma, chunk, .. } = *s;
     sim.kernel.vm.pgfault += 1;
@@ -49,7 +49,7 @@ pub(crate) fn do_pmd_numa_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u6
     ns
 }
 
-/// A marked page is only counted and restored; returns the time.
+/// Counts a marked page and restores its entry, without a decision; returns the time, ns.
 fn restore_without_migration(sim: &mut Simulation<'_>, cpu: usize, process: usize, f: &MarkedPage) -> u64 {
     let c = &mut sim.kernel.numa.counters;
     c.numa_hint_faults += 1;
@@ -71,7 +71,7 @@ pub(crate) fn hint_fault(
     do_numa_page(sim, cpu, task, f, Trap::Page { write }, clock)
 }
 
-/// Handles a marked page at `clock`, by itself or with its table; returns the time, that of its own trap included.
+/// Handles a marked page at `clock`, in a trap of its own or of its table. Returns the time, ns, including its own trap.
 fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, trap: Trap, clock: u64) -> u64 {
     let mut before = log_before(sim, task);
     let process = sim.tasks[task as usize].process as usize;
@@ -96,12 +96,12 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
         result = migrate_misplaced_folio(sim, at, f, &facts, target, clock, &mut ns);
         if result == MigrateResult::Migrated {
             met = concurrent_hint_fault(sim, task, f, &mut facts, clock, ns);
-            // What the other thread's fault decided is logged as its own.
+            // The other thread's fault has logged its own decisions.
             before = log_before(sim, task);
             ns += block_contenders(sim, task, f, clock, clock + ns);
         }
     }
-    // Under a table only pages with a target are recorded.
+    // Under a marked table only pages with a target are recorded.
     let recorded = trap != Trap::Table || result != MigrateResult::NotTried;
     let out = if recorded { task_numa_fault(sim, at, &mut facts, &decision, result) } else { FaultOutcome::default() };
     ns +=
@@ -125,7 +125,7 @@ fn restore_entry(
         vma.set_last(s.chunk, s.page, last);
     }
     if result == MigrateResult::NotTried {
-        // The entry comes back as it should be: an exclusive page is written again without a fault.
+        // The entry is restored writable where the page is exclusive, so the next store does not fault.
         vma.restore_write(s.chunk, s.page);
     }
     if read_only {
@@ -138,14 +138,14 @@ fn restore_entry(
     0
 }
 
-/// What a marked page is handled in.
+/// The trap in which a marked page is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trap {
-    /// One of its own; whether by a store.
+    /// A trap of its own.
     Page {
-        /// A store.
+        /// The access is a store.
         write: bool,
     },
-    /// That of its page table.
+    /// The trap of its page table.
     Table,
 }

@@ -48,7 +48,7 @@ pub(crate) fn migrate_misplaced_folio(
     MigrateResult::Migrated
 }
 
-/// Time to migrate a page on a hint fault at `clock`, its shoot-down included where the kernel needs one.
+/// Time to migrate the page of a hint fault at `clock`, ns, with a TLB flush where the kernel needs one.
 fn migration_ns(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, target: usize, clock: u64) -> u64 {
     let slowdown = copy_slowdown(sim, cpu, f.node, target);
     let (ns, op) = if f.pages > 1 {

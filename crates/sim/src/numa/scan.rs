@@ -21,13 +21,13 @@ struct ScanView<'a> {
     shared: &'a mut SharedMemory,
     process: u32,
     batches: &'a LruBatches,
-    /// Pages of the mapping at hand that are in batches.
+    /// Pages of the present mapping that are in LRU batches.
     batched: &'a mut Vec<(u32, u16)>,
     policies: &'a [Option<MemPolicy>],
     states: &'a mut [Option<VmaNuma>],
     /// The scanning thread's own policy lacks migrate-on-fault.
     policy_without_mof: bool,
-    /// Pages of each call that changed something, which is followed by one flush of its range.
+    /// Pages of each call that changed something. One TLB flush of its range follows each of them.
     flushes: &'a mut Vec<u64>,
     /// Populated entries looked at and left alone.
     skipped: u64,
@@ -86,8 +86,8 @@ impl ScanSpace for ScanView<'_> {
     }
 }
 
-/// Runtime that a work which ends at `ends_ns` is seen to have used: the account is brought up to date at ticks only, so
-/// it grows from the last accounting before the work to the last tick inside it, and not at all without one.
+/// Runtime that a scan which ends at `ends_ns` appears to have used, ns. Runtime is accounted at ticks only. So it is the time from
+/// the last accounting before the scan to the last tick inside it, and 0 if no tick falls inside.
 fn accounted_ns(last_ns: u64, ends_ns: u64, next_tick_ns: u64, tick_ns: u64) -> u64 {
     let Some(after) = ends_ns.checked_sub(next_tick_ns) else { return 0 };
     next_tick_ns + after / tick_ns * tick_ns - last_ns

@@ -25,14 +25,13 @@ use numalab_kernel::numa::fault::FaultDecision;
 use numalab_kernel::numa::migrate::NodeMemory as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
 
-/// Attempts of one `migrate_pages`.
+/// Most attempts of one `migrate_pages`.
 const ATTEMPTS: u32 = 10;
 
-/// Cache lines that finding and replacing one more entry brings in from the other process: its VMA, the lock of its
-/// page table, the entry (model).
+/// Cache lines of another process that replacing its entry brings in: its VMA, the lock of its page table, the entry (model).
 const RMAP_LINES: f64 = 3.0;
 
-/// A marked entry of a shared page was touched.
+/// Handles an access to a marked entry of a shared page. Returns the time, ns, and how the fault ends.
 pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
     sim.kernel.vm.pgfault += 1;
     let before = log_before(sim, s.task);
@@ -77,7 +76,7 @@ pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Page
     (ns + account_hint_fault(sim, s, at, (fault, before), &mut facts, &decision, result), FaultEnd::Go)
 }
 
-/// Records a hint fault on a shared page; returns the time of a write fault that follows at once.
+/// Records a hint fault on a shared page. Returns the time of a write fault that follows at once, ns.
 fn account_hint_fault(
     sim: &mut Simulation<'_>,
     s: &PageSite,
@@ -125,8 +124,8 @@ fn start_attempt(sim: &mut Simulation<'_>, mut m: PageMigration) -> Option<u64> 
     Some(unmap_ns)
 }
 
-/// Works out when each entry is replaced, flushes included, and has their next access look; returns the time for
-/// all of them.
+/// Works out when each entry is replaced, flushes included, and makes the next access to each of them fault. Returns the time for
+/// all of them, ns.
 fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
     let here = sim.cpus[m.site.cpu].node;
     let mut ns = 0.0;
@@ -157,7 +156,7 @@ fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
     ns as u64
 }
 
-/// Ends sweeps that have been planned across the page, where they will meet the migration entry.
+/// Cuts sweeps short that have been planned across the page, at the instant when they meet the migration entry.
 fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
     for cpu in 0..sim.cpus.len() {
         let Some(task) = sim.cpus[cpu].task else { continue };
@@ -185,7 +184,7 @@ fn cut_sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, s: &PlannedSweep, 
     sim.effects.plan(cpu, at_ns, Pending::Resume);
 }
 
-/// The entry of a process in a migration.
+/// The entry of a process and mapping in a migration.
 fn migration_entry<'m>(sim: &Simulation<'_>, m: &'m PageMigration, process: usize, vma: u32) -> Option<&'m Entry> {
     m.entries.get(mapper_number(sim, m.at, process, vma)?)
 }
@@ -193,7 +192,7 @@ fn migration_entry<'m>(sim: &Simulation<'_>, m: &'m PageMigration, process: usiz
 pub(crate) fn mapper_number(sim: &Simulation<'_>, at: PageRef, process: usize, vma: u32) -> Option<usize> {
     let mappers = &sim.mm.shared.object(at.object).mappers;
     let is = |m: &Mapper| m.process as usize == process && m.vma == vma;
-    // Processes forked in a row follow each other.
+    // Mappers of processes that were forked in a row follow each other, so their distance is a good guess.
     let guess = process.wrapping_sub(mappers.first()?.process as usize);
     if mappers.get(guess).is_some_and(is) {
         return Some(guess);
@@ -269,7 +268,7 @@ fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
         b.frame[page] =
             if class.is_anon() { sim.mm.physical.carry_flags(frame, m.target, m.frame, pages) } else { m.frame };
         sim.mm.physical.free_page(old, frame, class);
-        // Its time is over; with a page or two at a time the epoch it falls into makes no difference.
+        // The copy is done already. With a page or two at a time it does not matter which epoch it falls into.
         sim.hw.contention.copied(old, m.target, pages * PAGE_BYTES, 0.0);
     } else {
         sim.mm.physical.free_page(m.target, m.frame, class);

@@ -8,15 +8,15 @@ use numalab_kernel::numa::time::Jiffies;
 use numalab_kernel::numa::TaskHost;
 use numalab_kernel::sched::Scheduler;
 
-/// NUMA balancing's view of the run. Moves are noted and take effect at the end of the slice.
+/// NUMA balancing's view of the run. Task migrations are noted and take effect at the end of the slice.
 pub struct SchedView<'a> {
     /// The scheduler.
     pub sched: &'a mut Scheduler,
     /// Processes, for their resident pages.
     pub processes: &'a [ProcessState],
-    /// Decided moves.
+    /// Task migrations decided in this slice.
     pub decided: &'a mut Vec<TaskMigration>,
-    /// Moves that wait for the end of their task's slice.
+    /// Task migrations that wait for the end of their task's slice.
     pub due: &'a [TaskMigration],
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn apply_due_migrations(sim: &mut Simulation<'_>, cpu: usize) {
     }
 }
 
-/// The stoppers' part; returns whether a task has moved.
+/// Does the work of the CPUs' stoppers. Returns whether a task has moved.
 fn carry_out(sim: &mut Simulation<'_>, m: TaskMigration) -> bool {
     let TaskMigration { task, other, dst, .. } = m;
     if !m.holds(&sim.kernel.sched) {

@@ -7,7 +7,7 @@ use numalab_kernel::numa::autonuma::{BalanceHost, Choice};
 use numalab_kernel::sched::Scheduler;
 use numalab_model::machine::Machine;
 
-/// The run queues as the hook sees them.
+/// The run queues as AutoNUMA's balancing sees them.
 struct Queues<'a> {
     sched: &'a Scheduler,
     machine: &'a Machine,
@@ -33,7 +33,7 @@ impl BalanceHost for Queues<'_> {
     }
 }
 
-/// The hook at the end of the load-balance softirq.
+/// Looks for a task to exchange with `task`, at the end of the load-balance softirq of `cpu` (`sched_autonuma_balance`).
 pub(crate) fn autonuma_balance(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     let leaving = |t: u32| sim.cpus.iter().any(|c| c.task == Some(t) && c.pending.leaves());
     let busy = |t: u32| {

@@ -12,7 +12,7 @@ use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::Got;
 use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
-/// Moves a page to the faulting CPU's node; a huge page is split first. Returns the time, `None` if nothing moved.
+/// Moves a page to the node of the faulting CPU; a huge page is split first. Returns the time, ns; `None` if nothing moved.
 pub(crate) fn autonuma_migrate(
     sim: &mut Simulation<'_>,
     cpu: usize,
@@ -64,8 +64,8 @@ pub(crate) fn autonuma_migrate(
     Some(split_ns + ns)
 }
 
-/// How long a thread that is about to split and move a huge page sleeps until those who move others of the mapping
-/// are done.
+/// How long a thread that is about to split and move a huge page sleeps until other threads have moved theirs of the same
+/// mapping, ns.
 fn wait_for_anon_vma(sim: &mut Simulation<'_>, task: u32, process: usize, vma: usize, clock: u64) -> u64 {
     if !sim.kernel.numa_2012.cfg.autonuma.anon_vma_mutex {
         return 0;
@@ -85,7 +85,7 @@ fn autonuma_migrate_base(sim: &mut Simulation<'_>, process: usize, here: usize, 
     true
 }
 
-/// The generic path unmaps an accessible page, so each one needs its flush.
+/// Time of a base page's migration, ns. The generic path unmaps an accessible page, so each page needs a TLB flush.
 fn base_migration_ns(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, here: usize) -> f64 {
     let slowdown = copy_slowdown(sim, cpu, f.node, here);
     let flushes = shootdowns(FlushOp::MigrateBase { pages: 1 }, &sim.cfg.flush, false);

@@ -27,7 +27,7 @@ pub(crate) fn knuma_scand(sim: &mut Simulation<'_>) {
         match scand_burst(sim, mm) {
             Pause::None => {
                 sim.kernel.numa_2012.autonuma.mms[mm].end_pass();
-                // Sweeps are what schednuma's statistics go by, if they are used with this scanner.
+                // schednuma's statistics, where they are used with this scanner, count passes.
                 sim.kernel.numa_2012.schednuma.mms[mm].seq += 1;
                 sim.kernel.numa_2012.scand.next_mm();
             }

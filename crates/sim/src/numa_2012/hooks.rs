@@ -37,7 +37,7 @@ pub(crate) fn daemon(sim: &mut Simulation<'_>, which: Daemon) {
     }
 }
 
-/// A task has been created.
+/// Notes that a task of `process` has been created by `parent`. Returns the node that AutoNUMA's exchange selects for it.
 pub(crate) fn fork(sim: &mut Simulation<'_>, process: usize, parent: Option<u32>) -> Option<u32> {
     if !sim.kernel.numa_2012.active() {
         return None;
@@ -49,7 +49,7 @@ pub(crate) fn fork(sim: &mut Simulation<'_>, process: usize, parent: Option<u32>
     selected.filter(|_| sim.kernel.numa_2012.cfg.moves == TaskMoves::Exchange)
 }
 
-/// The tick of a task: `balanced` says that the load-balance softirq ran.
+/// Handles the tick of a task; `balanced` tells that the load-balance softirq ran.
 pub(crate) fn tick(sim: &mut Simulation<'_>, cpu: usize, task: u32, balanced: bool) {
     if !sim.kernel.numa_2012.active() {
         return;

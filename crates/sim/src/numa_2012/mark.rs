@@ -5,7 +5,7 @@ use numalab_kernel::mm::ChunkKind;
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::mark::MarkRules;
 
-/// What marking a stretch did.
+/// What marking a range of a mapping did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marks {
     /// Present base pages passed.
@@ -20,7 +20,7 @@ pub(crate) struct Marks {
     pub tables: u64,
 }
 
-/// Takes access to `from..to` of a mapping away, and counts its pages for the process.
+/// Marks the pages of `from..to` of a mapping, and counts them for the statistics of the process.
 pub(crate) fn mark_range(sim: &mut Simulation<'_>, process: usize, id: usize, from: u64, to: u64) -> Marks {
     let d = &mut sim.kernel.numa_2012;
     let tables = d.cfg.faults == Faults::AutoNuma && d.cfg.autonuma.scan_pmd;

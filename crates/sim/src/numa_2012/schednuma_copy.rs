@@ -23,7 +23,8 @@ pub(crate) fn schednuma_record(sim: &mut Simulation<'_>, task: u32, process: usi
     }
 }
 
-/// Moves a base page; its entry is not present, so no flush is needed unless a scan is under way.
+/// Moves a base page. Its entry is not present, so no flush is needed unless a scan is under way. Returns the time, ns; `None` if
+/// there is no room.
 pub(crate) fn schednuma_migrate_base(
     sim: &mut Simulation<'_>,
     cpu: usize,
@@ -70,7 +71,7 @@ pub(crate) fn begin_copy(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &Ma
     Some(ns)
 }
 
-/// The copy a task was making is done.
+/// Ends the copy that a task makes, if it makes one.
 pub(crate) fn end_copy_of(sim: &mut Simulation<'_>, task: u32) {
     if !sim.kernel.numa_2012.inflight_thp_copies.is_empty() {
         if let Some(copy) = sim.kernel.numa_2012.inflight_thp_copies.end_of_task(task) {

@@ -12,7 +12,7 @@ use numalab_kernel::mm::block::NEVER;
 use numalab_kernel::mm::CHUNK_PAGES;
 use numalab_kernel::numa::schednuma::fault::Verdict;
 
-/// A hinting fault.
+/// Handles a hinting fault. Returns the time, ns, and how the fault ends.
 pub(crate) fn schednuma_fault(
     sim: &mut Simulation<'_>,
     cpu: usize,
@@ -47,7 +47,7 @@ pub(crate) fn schednuma_fault(
     let copying = copying.filter(|c| c.until_ns > clock && !c.lost);
     if verdict == Verdict::Misplaced {
         if let Some(copy) = copying {
-            // It goes for migration as well, and sleeps until the page is unlocked (`lock_page`, patch 22 of 31).
+            // This thread wants to migrate the page too, and sleeps until it is unlocked (`lock_page`, patch 22 of 31).
             block_task(sim, task, (copy.until_ns - clock).saturating_sub(ns), copy.task);
             return (ns, FaultEnd::Go);
         }
@@ -64,7 +64,7 @@ pub(crate) fn schednuma_fault(
             }
         }
     }
-    // Access is restored, and with it the entry is changed under a copy in progress.
+    // Access is restored. That changes the entry under a copy in progress.
     sim.processes[process].space.vma_mut(f.vma).unmark(f.chunk, f.page);
     if f.pages > 1 && sim.kernel.numa_2012.cfg.schednuma.huge_loses_write {
         sim.processes[process].space.vma_mut(f.vma).set_read_only(f.chunk, f.page);
@@ -85,9 +85,9 @@ pub(crate) fn schednuma_fault(
     (ns, FaultEnd::Go)
 }
 
-/// The first store to a huge page that a hint fault left read-only (`do_huge_pmd_wp_page`): `pmdp_set_access_flags`
-/// flushes the TLBs of all CPUs of the process until 3.8 ("x86/mm: Don't flush the TLB on #WP pmd fixups"), under the
-/// page-table lock. Whoever comes to the page meanwhile faults as well and spins for that lock. Returns the time.
+/// Handles the first store to a huge page that a hint fault left read-only (`do_huge_pmd_wp_page`). Until 3.8 ("x86/mm: Don't
+/// flush the TLB on #WP pmd fixups") `pmdp_set_access_flags` flushes the TLBs of all CPUs of the process, under the page-table
+/// lock. Other threads that come to the page meanwhile fault as well and spin for that lock. Returns the time, ns.
 pub(crate) fn huge_write_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> u64 {
     sim.kernel.vm.pgfault += 1;
     sim.kernel.numa.counters.pgreuse += 1;

@@ -10,7 +10,7 @@ use numalab_kernel::hw::cost::ScanWork;
 use numalab_kernel::mm::CHUNK_PAGES;
 use numalab_kernel::numa::schednuma::scan::walk;
 
-/// The queued scan work of `task` runs at `clock`; returns its time.
+/// Runs the queued scan work of `task` at `clock`; returns its time, ns.
 pub(crate) fn schednuma_scan(sim: &mut Simulation<'_>, cpu: usize, task: u32, clock: u64) -> u64 {
     let process = sim.tasks[task as usize].process as usize;
     let costs = sim.machine.costs;
@@ -55,7 +55,7 @@ pub(crate) fn schednuma_scan(sim: &mut Simulation<'_>, cpu: usize, task: u32, cl
     }
     ns += sim.hw.costs.scan_ns(&work, 0.0) as u64;
     ns += huge_passed * huge_residue_ns(sim, cpu, process);
-    // It is held for the whole walk: faults of the process wait ([`Simulation::wait_for_mmap_lock`]).
+    // The lock is held for the whole walk; faults of the process wait for it (`wait_for_mmap_lock`).
     let p = &mut sim.processes[process];
     (p.protecting_until_ns, p.protector) = (clock + waited + ns, task);
     sim.kernel.numa_2012.counters.scans += 1;
@@ -63,8 +63,8 @@ pub(crate) fn schednuma_scan(sim: &mut Simulation<'_>, cpu: usize, task: u32, cl
     ns
 }
 
-/// What a scan takes for each huge page it passes, beyond its known parts: work that waits for memory, so it grows as
-/// memory gets slower. On idle memory it is about what looking at the 512 descriptors of its pages would take.
+/// Time of a scan for each huge page that it passes, beyond its known parts, ns. The work waits for memory, so it grows as memory
+/// gets slower. On idle memory it is about the time to look at the 512 page descriptors.
 fn huge_residue_ns(sim: &Simulation<'_>, cpu: usize, process: usize) -> u64 {
     let here = sim.cpus[cpu].node;
     let (mut pages, mut weighted) = (0, 0.0);

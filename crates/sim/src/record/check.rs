@@ -7,7 +7,7 @@ use crate::state::task::Activity;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{Mapper, PageClass, PageRef, CHUNK_PAGES};
 
-/// Pages allocated for migrations that the end of the run cut off: node, frame, base pages, whether anonymous.
+/// Pages allocated for migrations that the end of the run has cut off: node, frame, base pages, whether anonymous.
 pub(crate) fn in_flight<'s>(sim: &'s Simulation<'_>) -> impl Iterator<Item = (usize, Frame, u64, bool)> + 's {
     let pages = |huge: bool| if huge { CHUNK_PAGES } else { 1 };
     let shared = sim.tasks.iter().filter_map(|t| t.migration.as_deref()).map(move |m| {
@@ -67,8 +67,8 @@ fn check_tables_and_swap(sim: &Simulation<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Every nanosecond of a CPU that an ended task had was charged to it once, as user or kernel time; only what its
-/// process slept inside the kernel may be missing, for which the model keeps the CPU.
+/// Every nanosecond that an ended task had a CPU was charged to it once, as user or kernel time. Only time that its process slept
+/// inside the kernel may be missing, during which the model keeps the CPU.
 fn check_cpu_time(sim: &Simulation<'_>) -> Result<(), String> {
     for (number, t) in sim.tasks.iter().enumerate().filter(|(_, t)| t.activity == Activity::Dead) {
         let (charged, had) = (t.user_ns + t.system_ns, sim.kernel.sched.runtime_ns(number as u32));

@@ -138,7 +138,7 @@ pub(crate) fn log_fault(sim: &mut Simulation<'_>, before: &Before, f: &Fault) {
     let y = (f.node as u32) << 16 | here as u32;
     let head = Event::new(f.clock_ns, Kind::Fault, f.task);
     if fate != Fate::Local {
-        // A fault on a page in its place decides nothing.
+        // A fault on a page that is local decides nothing.
         sim.record.log.decide_only(&Event { ns: f.ns, code: fate.code(), x: process, y, z: f.address, ..head });
     }
     let preferred = sim.kernel.numa.tasks[f.task as usize].numa_preferred_nid;

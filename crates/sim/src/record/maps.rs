@@ -9,7 +9,7 @@ const CHUNKS_PER_ROW: usize = 64;
 /// A cell without a node.
 const NOWHERE: f64 = -1.0;
 
-/// Takes a sample of both maps, if it is time for one or the last chance.
+/// Takes a sample of both maps, if one is due or the run ends.
 pub(crate) fn sample_maps(sim: &mut Simulation<'_>, last: bool) {
     let maps = &mut sim.record.maps;
     let due = maps.calls % maps.every == 0 || last;

@@ -22,7 +22,7 @@ pub(crate) fn sample(sim: &mut Simulation<'_>) {
     }
 }
 
-/// Takes a sample now, unless there is one of this instant; the last one of a run is taken of everything.
+/// Takes a sample now, unless there is one of this instant. The `last` sample of a run includes the maps in any case.
 pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
     let now = sim.now_ns;
     if sim.record.samples.pages.time_ns.last() == Some(&now) {

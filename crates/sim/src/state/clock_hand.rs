@@ -5,7 +5,7 @@ use numalab_kernel::hw::rng::Rng;
 /// Purpose of the random stream that decides which entries random accesses have used.
 const RNG_PURPOSE: u64 = 0x796f_756e_6700;
 
-/// Where reclaim of a node goes on.
+/// Where reclaim of one list of a node goes on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClockHand {
     pub(crate) process: usize,
@@ -15,7 +15,7 @@ pub struct ClockHand {
     pub(crate) page: usize,
 }
 
-/// ClockHands of a node.
+/// Clock hands of a node.
 #[derive(Clone, Debug)]
 pub struct ClockHands {
     /// By list: inactive, active.
@@ -24,11 +24,11 @@ pub struct ClockHands {
 }
 
 impl ClockHands {
-    /// ClockHands of node `node` at the first page of the first process, in a run with this seed.
+    /// Clock hands of `node` at the first page of the first process, in a run with this seed.
     pub fn new(seed: u64, node: usize) -> Self {
         Self { at: [ClockHand::default(); 2], rng: Rng::stream(seed, node as u64, RNG_PURPOSE) }
     }
-    /// The random stream that settles accessed bits.
+    /// The random stream that decides accessed bits.
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.rng
     }

@@ -33,14 +33,14 @@ pub enum Pending {
 }
 
 impl Pending {
-    /// The task stops by itself at the end of its slice.
+    /// Whether the task stops running by itself at the end of its slice.
     pub(crate) fn leaves(self) -> bool {
         matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth | Self::Migration)
     }
 }
 
-/// A CPU as the engine sees it. What its events look at comes first, in one line of the cache, and what others ask of it in
-/// the next.
+/// A CPU as the engine sees it. Fields that its own events read come first, in one cache line; fields that other CPUs read follow
+/// in the next.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct CpuState {
@@ -48,13 +48,13 @@ pub struct CpuState {
     pub plan: u32,
     /// Task on the CPU since the last switch.
     pub task: Option<u32>,
-    /// Working set its task is counted with on the LLC.
+    /// Working set of its task on the LLC.
     pub group: u32,
-    /// End of the planned slice.
+    /// What it does at the end of the planned slice.
     pub pending: Pending,
     /// Kernel time to be paid at the start of the next slice (switches, balancing), ns.
     pub debt_ns: u64,
-    /// Its next tick, if that has not passed.
+    /// Its next tick, ns; the last one if that has passed.
     pub next_tick_ns: u64,
     /// LLC.
     pub llc: usize,
@@ -62,9 +62,9 @@ pub struct CpuState {
     pub node: usize,
     /// Sibling CPUs of the core.
     pub siblings: Vec<u32>,
-    /// Balancing that it does while idle keeps it busy until then, ns.
+    /// Until then it is busy with balancing that it does while idle, ns.
     pub busy_until_ns: u64,
-    /// The most of that which a task that arrives has to wait for, ns.
+    /// Most of that time that a task which arrives has to wait, ns.
     pub busy_stretch_ns: u64,
     /// Latest tick asked for while idle, ns.
     pub idle_tick_ns: u64,

@@ -28,7 +28,7 @@ pub enum Event {
     Wake {
         /// Task.
         task: u32,
-        /// Task that wakes it, from wherever it is by then; [`NOBODY`](crate::state::task::NOBODY) for a timer.
+        /// Task that wakes it; [`NOBODY`](crate::state::task::NOBODY) for a timer.
         waker: u32,
         /// Number of the sleep it ends; an older number is stale.
         sleep: u32,
@@ -60,8 +60,8 @@ const BUCKETS: usize = 1024;
 
 /// A queue of events ordered by (time, sequence of insertion).
 ///
-/// Nearly all events are one tick ahead, so they go into buckets by time and are put in order only when their bucket's
-/// turn comes; what is further away waits in a heap.
+/// Nearly all events are at most one tick ahead. They go into buckets by time, which are sorted only when their turn comes.
+/// Events further ahead wait in a heap.
 #[derive(Debug)]
 pub struct EventQueue {
     /// Events of the buckets up to the present one.
@@ -116,7 +116,7 @@ impl EventQueue {
         }
         self.present.pop().map(|Reverse((at, _, event))| (at, event))
     }
-    /// Goes on to the next bucket, or to the first event that is far away if no bucket has any; `None` if there is none.
+    /// Goes on to the next bucket, or to the first event in the heap if all buckets are empty. `None` if there is no event.
     fn go_on(&mut self) -> Option<()> {
         self.at = if self.ahead > 0 { self.at + 1 } else { self.far.peek()?.0 .0 >> BUCKET_SHIFT };
         let due = &mut self.buckets[self.at as usize % BUCKETS];
@@ -135,7 +135,7 @@ impl EventQueue {
 mod tests {
     use super::*;
 
-    /// A plain heap is what the buckets must agree with, in bursts, with gaps and across the horizon.
+    /// The buckets agree with a plain heap, in bursts, with gaps and beyond the last bucket.
     #[test]
     fn events_come_by_time_then_insertion() {
         let (mut queue, mut plain) = (EventQueue::default(), BinaryHeap::new());

@@ -1,14 +1,14 @@
-//! InflightThpCopies of huge pages under way: schednuma moves a huge page without making its entry inaccessible to others first.
+//! Huge pages that schednuma is copying to another node (designs-2012.md section 2.4).
 //!
-//! While the copy lasts the entry keeps its mark, so other threads fault on it too. One that finds the page well placed
-//! restores access; the copier then finds the entry changed and throws its copy away (designs-2012.md section 2.4).
+//! schednuma does not replace the entry before it copies. The entry keeps its mark meanwhile, so other threads fault on it too. A
+//! thread that finds the page well placed restores access; the copier then finds the entry changed and throws its copy away.
 
 use numalab_kernel::mm::Frame;
 
 /// A copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InflightThpCopy {
-    /// Who copies.
+    /// Task that copies.
     pub task: u32,
     /// Process.
     pub process: usize,
@@ -28,7 +28,7 @@ pub struct InflightThpCopy {
     pub lost: bool,
 }
 
-/// All copies under way: at most one per thread, so a plain list.
+/// All copies in progress. There is at most one per thread, so this is a plain list.
 #[derive(Clone, Debug, Default)]
 pub struct InflightThpCopies(Vec<InflightThpCopy>);
 
@@ -42,11 +42,11 @@ impl InflightThpCopies {
     pub fn begin(&mut self, copy: InflightThpCopy) {
         self.0.push(copy);
     }
-    /// All of them.
+    /// All copies in progress.
     pub fn iter(&self) -> impl Iterator<Item = &InflightThpCopy> {
         self.0.iter()
     }
-    /// The copy of a process that is done last: when, and who makes it.
+    /// The copy of a process that ends last: when it ends, ns, and the task that makes it.
     pub fn last_of(&self, process: usize) -> Option<(u64, u32)> {
         self.0.iter().filter(|c| c.process == process).map(|c| (c.until_ns, c.task)).max()
     }

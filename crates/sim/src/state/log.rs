@@ -1,10 +1,8 @@
-//! What a run writes down beside its record, when asked: an event log, the first decisions, and counts with reasons.
+//! The logs of a run, written when asked for: an event log, the first decisions, and counts with reasons.
 //!
-//! Problem: a trace must not slow the runs that have none, and must not grow in memory in those that have. Approach: every
-//! call site is one line that asks [`Log::on`] first; events go into a buffer made beforehand and from there to a writer;
-//! the counts (`why`(crate::state::why)(crate::state::why)) are bounded by mappings, tasks and stretches. Reasons are read off the balancer's counters before
-//! and after a call, so that the kernel's code knows nothing of logs.
-//! Invariant: a run with logs has the same outcome as one without.
+//! A trace must not slow runs that have none, and must not grow in memory in those that have. So every call site asks [`Log::on`]
+//! first. Events go into a buffer of fixed size and from there to a writer. The counts ([`why`](crate::state::why)) are bounded by
+//! mappings, tasks and stretches of memory. A run with logs has the same outcome as one without.
 
 use crate::state::logged::{Fault, Visit};
 use crate::state::why::Collector;
@@ -71,7 +69,7 @@ impl Stream {
     }
 }
 
-/// Hint faults of a CPU that may go on.
+/// A burst of hint faults on a CPU, which may go on.
 #[derive(Clone, Copy)]
 pub(crate) struct Burst {
     task: u32,
@@ -126,12 +124,12 @@ impl Log {
             s.put(e);
         }
     }
-    /// An event that somebody decided.
+    /// An event that is a decision, for the trace and the decision log.
     pub(crate) fn decide(&mut self, e: &Event) {
         self.note(e);
         self.decide_only(e);
     }
-    /// The same, too frequent for the trace.
+    /// A decision that is too frequent for the trace, for the decision log only.
     pub(crate) fn decide_only(&mut self, e: &Event) {
         if let Some(s) = &mut self.decisions {
             s.put(e);

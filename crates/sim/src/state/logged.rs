@@ -3,13 +3,13 @@
 use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::MigrateResult;
 
-/// A hint fault that is over.
+/// A hint fault that has been handled.
 pub struct Fault {
     pub task: u32,
     pub cpu: usize,
     pub vma: usize,
     pub address: u64,
-    /// Node of the page before.
+    /// Node of the page before the fault.
     pub node: usize,
     pub pages: u32,
     pub clock_ns: u64,
@@ -22,7 +22,7 @@ pub struct Fault {
 pub struct Visit {
     /// Mapping id.
     pub vma: u32,
-    /// Why it was passed over, if it was.
+    /// Why the scan passed over the mapping, if it did.
     pub skipped: Option<SkipReason>,
     /// Pages marked.
     pub updates: u64,

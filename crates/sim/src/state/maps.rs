@@ -1,10 +1,9 @@
 //! Maps over time: which node every stretch of memory and every thread is on.
 //!
-//! Problem: "did memory follow its threads?" is a question about pages, threads and time at once, and a run may have a
-//! terabyte and an hour. Approach: regions are divided into at most [`PAGE_ROWS`] stretches, threads into at most
-//! [`TASK_ROWS`] rows, and when [`MAX_SAMPLES`] are there every other one is dropped and the time between them doubles. A
-//! stretch shows the node that holds most of its pages, judged by at most 64 of its 2 MiB chunks.
-//! Values: node, or -1 for none (no page there yet; thread asleep, ended or not born).
+//! They answer "did memory follow its threads?" for runs of any length and size. Regions are divided into at most [`PAGE_ROWS`]
+//! stretches, threads into at most [`TASK_ROWS`] rows. When there are [`MAX_SAMPLES`] samples, every other one is dropped and the
+//! time between them doubles. A stretch shows the node that holds most of its pages, judged by at most 64 of its 2 MiB chunks.
+//! Values are nodes, or -1 for none: no page there yet, or a thread that is asleep, ended or not created yet.
 
 use numalab_model::record::Series;
 use numalab_model::workload::Workload;
@@ -12,7 +11,7 @@ use numalab_model::workload::Workload;
 /// Most rows of the map of pages.
 const PAGE_ROWS: u64 = 256;
 
-/// Most rows of the map of threads; of more threads every second, third, … has one.
+/// Most rows of the map of threads. With more threads only every second, third, … thread has a row.
 const TASK_ROWS: usize = 512;
 
 /// Most samples kept.

@@ -19,7 +19,7 @@ pub struct Numa2012Counters {
     pub thp_collapse_alloc: u64,
     /// Base pages copied between nodes by the kernel, thrown-away copies included.
     pub pages_copied: u64,
-    /// InflightThpCopies of huge pages thrown away.
+    /// Copies of huge pages thrown away.
     pub copies_lost: u64,
     /// Scans done.
     pub scans: u64,
@@ -50,7 +50,7 @@ pub struct Numa2012 {
     pub scand: Scand,
     /// khugepaged.
     pub khugepaged: Khugepaged2012,
-    /// InflightThpCopies of huge pages under way.
+    /// Copies of huge pages under way.
     pub inflight_thp_copies: InflightThpCopies,
     /// Huge pages being moved page by page.
     pub split_thp_migrations: SplitThpMigrations,

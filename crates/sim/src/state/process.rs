@@ -129,7 +129,7 @@ impl ProcessState {
             ended: false,
         }
     }
-    /// InflightThpCopies the mappings of its parent at the fork: all regions, or only those the parent inherited itself.
+    /// Copies the mappings of its parent at the fork: all regions, or only those the parent inherited itself.
     /// Returns what was copied.
     pub fn inherit(
         &mut self,

@@ -49,8 +49,8 @@ pub enum Activity {
     Dead,
 }
 
-/// A thread. Its fields are in the order in which they are wanted: a machine's running tasks do not fit the L2 cache of the
-/// simulating CPU, so what every slice looks at lies together in front, and what few look at behind it.
+/// A thread. The running tasks of a large machine do not fit the L2 cache of the simulating CPU. So the fields that every slice
+/// reads lie together in front, and rarely used ones behind them.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Task<'a> {
@@ -70,21 +70,21 @@ pub struct Task<'a> {
     pub group: u32,
     /// Bytes (sequential, strided) or accesses (random) of the current access already done.
     pub done: u64,
-    /// End of its present or last slice: up to there it is already done what it does to memory, ns.
+    /// End of its present or last slice, ns. What it does to memory up to there has been carried out.
     pub planned_until_ns: u64,
     /// Time per byte of its last sweep without a fault, ns (0 before the first).
     pub ns_per_byte: f64,
-    /// Rest of a slice in which it lost its CPU: time that it still has to run for what is done already, ns.
+    /// Rest of a slice in which it lost its CPU, ns: CPU time that it still has to run for work that is carried out already.
     pub unrun_ns: u64,
     /// LLC it last ran on (`u32::MAX` = none yet).
     pub llc: u32,
-    /// PendingCounts of its program that it has loaded into this LLC, as bits.
+    /// Spans of its program that it has loaded into this LLC, as bits.
     pub warm: u64,
     /// Random accesses that still have to load its part of this LLC.
     pub cold_lines: u64,
     /// Marking scans of its process after which it last used its stack and the program's data.
     pub marking_scans: u32,
-    /// Shoot-down loss of its address space that its CPU has already paid for, ns.
+    /// Time lost to TLB flushes of its address space that its CPU has paid for, ns.
     pub flush_paid_ns: u64,
     /// Open loops, innermost last.
     pub loops: Vec<LoopFrame>,
@@ -94,18 +94,17 @@ pub struct Task<'a> {
     pub user_ns: u64,
     /// Time in the kernel, ns.
     pub system_ns: u64,
-    /// What it is about to do once it has run for what it owes, where it lost its CPU before it got there.
+    /// What was planned for the end of that slice.
     pub unrun_end: Option<crate::state::cpu::Pending>,
     /// Stage of the initial thread.
     pub stage: Stage,
-    /// Sleep that lies ahead of it, for a lock or a page under migration, ns: as soon as its step ends, or first thing in its
-    /// next slice.
+    /// Sleep for a lock or a page under migration that begins when its step ends, or first thing in its next slice, ns.
     pub block_ns: u64,
-    /// Task that wakes it up from that ([`NOBODY`] = no thread of the workload).
+    /// Task that wakes it up from that sleep ([`NOBODY`] = no thread of the workload).
     pub blocked_by: u32,
-    /// When it wakes up from that (0 = it does not sleep so), ns.
+    /// When it wakes up from that sleep, ns; 0 if it does not sleep for a lock or a page.
     pub wakes_ns: u64,
-    /// Task that wakes it up from its current sleep, where a time ends that ([`NOBODY`] = a timer).
+    /// Task that wakes it up from a sleep of fixed length ([`NOBODY`] = a timer).
     pub waker: u32,
     /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
     pub released_ns: u64,
@@ -115,13 +114,13 @@ pub struct Task<'a> {
     pub message: bool,
     /// Since when it waits for a page under migration, ns.
     pub blocked_since_ns: Option<u64>,
-    /// Page (chunk, page) that its random access has come to and still has to fault in, and whether that stores.
+    /// Page (chunk, page) that its random access still has to fault in, and whether the access is a store.
     pub pending_access: Option<(usize, usize, bool)>,
     /// Migration it carries out.
     pub migration: Option<Box<PageMigration>>,
-    /// Block that its accesses by blocks are in.
+    /// The block that its accesses by blocks are in.
     pub block: Option<Block>,
-    /// The sweep it is planned to make, while shared pages are on the move.
+    /// The sweep that is planned for it, while shared pages are under migration.
     pub planned_sweep: Option<PlannedSweep>,
     /// Own policy.
     pub policy: MemPolicy,
@@ -216,7 +215,7 @@ impl<'a> Task<'a> {
         self.loops.push(LoopFrame { body: self.pc + 1, left, until_ns });
         self.advance();
     }
-    /// Meets the end of the innermost loop: goes round again or leaves it.
+    /// Comes to the end of the innermost loop: begins the next iteration, or leaves the loop.
     pub fn close_loop(&mut self, now_ns: u64) {
         let pc = self.pc;
         if let Some(frame) = self.loops.last_mut() {

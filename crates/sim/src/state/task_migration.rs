@@ -1,27 +1,27 @@
-//! Moves that NUMA balancing decided inside a slice.
+//! Task migrations that NUMA balancing decides inside a slice.
 //!
-//! Problem: a slice is planned ahead, so a fault in it decides from the queues of its beginning, while the kernel's stopper
-//! works at once. Approach: a decided move waits for the end of its task's slice, which it cuts short, and remembers the
-//! CPUs it was decided for. If a task is elsewhere by then, it is dropped, as `migrate_swap_stop` and `migration_cpu_stop` do
-//! (6.1 kernel/sched/core.c; 3.8 to 6.12 alike).
+//! A slice is planned ahead, so a fault in it decides from the run queues of its beginning, while the kernel's stopper works at
+//! once. A task migration therefore waits for the end of its task's slice, which it cuts short, and remembers the CPUs that it
+//! was decided for. If a task is elsewhere by then, the migration is dropped, as `migrate_swap_stop` and `migration_cpu_stop` do
+//! (kernel/sched/core.c of 6.1; 3.8 to 6.12 alike).
 
 use numalab_kernel::sched::Scheduler;
 
-/// A decided move.
+/// A task migration that has been decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskMigration {
-    /// Task whose fault decided it, and which it is about.
+    /// Task whose fault decided it, and which moves.
     pub task: u32,
-    /// Task that goes the other way.
+    /// Task that goes the other way, in a swap.
     pub other: Option<u32>,
-    /// CPU of `task` when that was decided.
+    /// CPU of `task` at the decision.
     pub src: u32,
-    /// CPU it goes to; that of `other`, if any, when that was decided.
+    /// CPU that `task` goes to; in a swap the CPU of `other` at the decision.
     pub dst: u32,
 }
 
 impl TaskMigration {
-    /// Whether its tasks are where they were when it was decided.
+    /// Whether its tasks are still where they were at the decision.
     pub fn holds(&self, sched: &Scheduler) -> bool {
         sched.cpu_of(self.task) == self.src && self.other.is_none_or(|t| sched.cpu_of(t) == self.dst)
     }

@@ -1,6 +1,6 @@
 //! The vmstat counters a run reports, under the kernel's names and in the order of /proc/vmstat.
 
-/// Counters that the engine itself grows; those of NUMA balancing and allocation live with their owners.
+/// Counters that the simulator's mechanisms keep; those of NUMA balancing and allocation belong to `numalab_kernel`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VmCounters {
     /// All minor faults, hint faults included.

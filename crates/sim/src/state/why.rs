@@ -52,12 +52,12 @@ impl Collector {
         self.why.tasks.push(TaskWhy { process, thread, born_ns: now, born_cpu: cpu, ..TaskWhy::default() });
     }
 
-    /// It ended at `now` ns.
+    /// A task ended at `now` ns.
     pub fn ended(&mut self, task: u32, now: u64) {
         self.why.tasks[task as usize].ended_ns = Some(now);
     }
 
-    /// It changed its CPU.
+    /// A task changed its CPU at `time_ns`, for the reason number `why`.
     pub fn moved(
         &mut self,
         task: u32,
@@ -67,7 +67,7 @@ impl Collector {
         preferred: Option<usize>,
         time_ns: u64,
     ) {
-        // A task that is being forked is moved before it is born here.
+        // A task that is being forked may be moved before its creation is logged.
         let Some(t) = self.why.tasks.get_mut(task as usize) else { return };
         let word = MOVE_WORDS.get(usize::from(why)).unwrap_or(&"");
         tally(&mut t.by_why, word, time_ns);
@@ -114,10 +114,10 @@ impl Collector {
         }
     }
 
-    /// A scan came by a mapping at `now` ns.
+    /// A scan visited a mapping at `now` ns.
     pub fn visited(&mut self, vma: usize, v: &Visit, now: u64) {
         let entry = &mut self.why.vmas[vma];
-        // A mapping that is scanned although its thread is inactive has both.
+        // A mapping that is scanned although the thread is inactive there counts as both.
         if let Some(reason) = v.skipped {
             tally(&mut entry.skips, SkipReason::word(reason), now);
         } else {
@@ -181,14 +181,14 @@ impl Collector {
         at
     }
 
-    /// Its preferred node changed at `time_ns`.
+    /// The preferred node of a task changed at `time_ns`.
     pub fn preferred(&mut self, task: u32, from: Option<usize>, to: Option<usize>, time_ns: u64) {
         let t = &mut self.why.tasks[task as usize];
         let node = |n: Option<usize>| n.map(|n| n as u32);
         t.preferred.push(PreferredWhy { time_ns, from: node(from), to: node(to), faults: (t.faults, t.local) });
     }
 
-    /// NUMA placement or its group did something with it at `now` ns, by the number of the word for it.
+    /// NUMA placement or the task's group did something with a task at `now` ns; `placed` and `group` are numbers of words.
     pub fn placement(&mut self, task: u32, placed: Option<u8>, group: Option<u8>, now: u64) {
         let t = &mut self.why.tasks[task as usize];
         if let Some(word) = placed.and_then(|i| Placement::WORDS.get(usize::from(i))) {

@@ -113,7 +113,7 @@ impl WorkingSets {
         let at = self.base[process as usize] + thread.map_or(0, |t| t + 1);
         self.infos[self.begins[at as usize] as usize + pc]
     }
-    /// PendingCounts accessed at random.
+    /// Number of spans accessed at random.
     pub fn spans(&self) -> usize {
         self.spans
     }
