@@ -7,7 +7,7 @@ use std::{env, fs, io};
 
 /// What decides a simulated figure, relative to this crate. Machines, kernels and workloads are in every plan by
 /// their resolved values; cost classes that come with the program are read where machines are.
-const SOURCES: [&str; 4] = ["../model/src", "../kernel/src", "src", "../../catalog/machines/classes"];
+const SOURCES: [&str; 5] = ["../base/src", "../model/src", "../kernel/src", "src", "../../catalog/machines/classes"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());

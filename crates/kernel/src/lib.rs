@@ -10,4 +10,3 @@ pub mod mm;
 pub mod numa;
 pub mod registry;
 pub mod sched;
-pub mod tunable;

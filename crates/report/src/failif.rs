@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn any_text_is_parsed_or_refused_in_place() {
         let alphabet: Vec<char> = "ab/ ><=+-%x1.5é".chars().collect();
-        let mut rng = numalab_stats::rng::SplitMix64::new(2);
+        let mut rng = numalab_base::rng::SplitMix64::new(2);
         let mut parsed = 0;
         for _ in 0..20_000 {
             let length = rng.below(12);

@@ -4,8 +4,8 @@
 
 mod common;
 use common::*;
+use numalab_base::tunable::Group;
 use numalab_kernel::mm::MmConfig;
-use numalab_kernel::tunable::Group;
 use numalab_model::record::Outcome;
 use numalab_sim::SimConfig;
 

@@ -4,8 +4,8 @@
 
 mod common;
 use common::*;
+use numalab_base::tunable::Group;
 use numalab_kernel::mm::MmConfig;
-use numalab_kernel::tunable::Group;
 use numalab_model::record::Outcome;
 
 /// A parent that writes `data` and forks `children`, each of which writes `own` MiB of its own and then reads `data`.

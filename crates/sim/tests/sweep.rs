@@ -5,7 +5,7 @@
 
 mod common;
 use common::*;
-use numalab_kernel::hw::rng::Rng;
+use numalab_base::rng::Rng;
 use numalab_model::machine::Machine;
 use numalab_model::record::{Outcome, Status};
 

@@ -5,7 +5,7 @@
 //! Approach: one file per idea, every function pure over slices of `f64`; `None` where a figure does not exist
 //! (a standard deviation of one sample, a harmonic mean with a zero), never a silent 0.
 //! Units: whatever the samples are in; percentages are in percent, probabilities in 0 to 1.
-//! Invariant: the same input gives the same output everywhere; random methods take a seed and use [`rng::SplitMix64`].
+//! Invariant: the same input gives the same output everywhere; random methods take a seed and use [`SplitMix64`](numalab_base::rng::SplitMix64).
 //!
 //! Source of the mmtests rules: mmtests-report.md §1.4 to §1.6.
 
@@ -16,7 +16,6 @@ pub mod mann_whitney;
 pub mod percent;
 pub mod power;
 pub mod resample;
-pub mod rng;
 pub mod star;
 pub mod welch;
 

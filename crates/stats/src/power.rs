@@ -102,7 +102,7 @@ impl Pair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::SplitMix64;
+    use numalab_base::rng::SplitMix64;
 
     /// A draw from the standard normal distribution, by Box and Muller's method.
     fn normal(rng: &mut SplitMix64) -> f64 {

@@ -2,7 +2,7 @@
 
 use crate::describe::{self, Mean};
 use crate::dist;
-use crate::rng::SplitMix64;
+use numalab_base::rng::SplitMix64;
 
 /// Random subsets per iteration of the sub-selection mean (mmtests-report.md §1.5).
 const SELECTIONS: usize = 1000;
@@ -31,7 +31,7 @@ pub fn bootstrap(
     let mut draw = vec![0.0; samples.len()];
     let values: Option<Vec<f64>> = (0..rounds)
         .map(|_| {
-            rng.resample(samples, &mut draw);
+            resample(&mut rng, samples, &mut draw);
             statistic(&draw)
         })
         .collect();
@@ -45,13 +45,23 @@ pub fn bootstrap_ratio(base: &[f64], col: &[f64], level: f64, rounds: usize, see
     let (mut draw0, mut draw1) = (vec![0.0; base.len()], vec![0.0; col.len()]);
     let values: Option<Vec<f64>> = (0..rounds)
         .map(|_| {
-            rng.resample(base, &mut draw0);
-            rng.resample(col, &mut draw1);
+            resample(&mut rng, base, &mut draw0);
+            resample(&mut rng, col, &mut draw1);
             let b = describe::amean(&draw0)?;
             (b != 0.0).then_some(describe::amean(&draw1)? / b)
         })
         .collect();
     middle(values?, level)
+}
+
+/// Fills `out` with draws from `samples`, with replacement; leaves it as it is when there are no samples.
+fn resample(rng: &mut SplitMix64, samples: &[f64], out: &mut [f64]) {
+    if samples.is_empty() {
+        return;
+    }
+    for slot in out {
+        *slot = samples[rng.below(samples.len() as u64) as usize];
+    }
 }
 
 /// The interval that leaves `(1 - level) / 2` of the values out on each side.
@@ -95,7 +105,7 @@ pub fn sub_mean(iterations: &[&[f64]], mean: Mean, seed: u64) -> Option<SubMean>
         let mut select = |statistic: &dyn Fn(&[f64]) -> Option<f64>| -> Option<Vec<f64>> {
             (0..SELECTIONS)
                 .map(|_| {
-                    rng.resample(samples, &mut draw);
+                    resample(&mut rng, samples, &mut draw);
                     statistic(&draw)
                 })
                 .collect()

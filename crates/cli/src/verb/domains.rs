@@ -168,7 +168,7 @@ fn like(domains: &Domains, cpu: u32) -> Vec<u32> {
 
 /// The CPUs `list` in the machine's numbers, as ranges.
 fn ranges(machine: &Machine, list: &[u32]) -> String {
-    use numalab_kernel::sched::cpuset::CpuSet;
+    use numalab_base::cpu_set::CpuSet;
     let ids: Vec<u32> = machine.cpus.iter().map(|c| c.id).collect();
     CpuSet::from_iter(ids.len(), list.iter().copied()).list(&ids)
 }

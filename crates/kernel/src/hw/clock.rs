@@ -13,7 +13,7 @@
 //!
 //! Units: speeds relative to the sustained clock, at least 1 where the machine file's `single` is not lower.
 
-use super::math::powf;
+use numalab_base::math::powf;
 use numalab_model::machine::Machine;
 
 /// Speed of a core by how many cores of its socket are busy.

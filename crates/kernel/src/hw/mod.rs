@@ -6,9 +6,7 @@
 //! * [`clock`] core clock by the number of busy cores;
 //! * [`smt`] hardware threads of one core;
 //! * [`tlb`] reach, page walks, random accesses;
-//! * [`cost`] kernel operations: shoot-downs, faults, copies, migrations, scans;
-//! * [`math`] logarithm and exponential that give the same bits everywhere;
-//! * [`rng`] the project's frozen generator and the draws made from it.
+//! * [`cost`] kernel operations: shoot-downs, faults, copies, migrations, scans.
 //!
 //! Times are ns and rates GB/s (10^9 B/s), so that one GB/s is one byte per ns. Indices are the dense
 //! ones of the machine. Nothing here knows which kernel is running or what the clock says.
@@ -19,8 +17,6 @@ pub mod cache;
 pub mod clock;
 pub mod contention;
 pub mod cost;
-pub mod math;
-pub mod rng;
 pub mod smt;
 pub mod tlb;
 pub mod window;

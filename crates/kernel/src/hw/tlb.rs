@@ -15,7 +15,7 @@
 //!
 //! Units: bytes, ns.
 
-use super::math::log2;
+use numalab_base::math::log2;
 use numalab_model::machine::Machine;
 
 /// 4 KiB.

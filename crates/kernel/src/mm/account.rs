@@ -1,7 +1,7 @@
 //! What the pages of each node are used for, and their LRU lists (thp-and-allocation.md section 1.3).
 
 use super::zone::Zone;
-use crate::numa::words::words;
+use numalab_base::words;
 
 words! {
     /// Use of a page. Every page in use has exactly one.

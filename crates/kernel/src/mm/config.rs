@@ -4,10 +4,10 @@ use super::compact::CompactTunables;
 use super::khugepaged::KhugepagedTunables;
 use super::reclaim::SwapTunables;
 use super::thp::ThpTunables;
-use crate::numa::words::words;
-use crate::tunable::Word;
+use numalab_base::tunable::Word;
+use numalab_base::words;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// Allocation and reclaim.
     pub struct VmTunables: "vm" {
         /// Zones: one per node, or node 0 with a DMA32 zone below 4 GiB.
@@ -102,7 +102,7 @@ impl MmConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tunable::Group;
+    use numalab_base::tunable::Group;
 
     #[test]
     fn the_slow_path_follows_the_locality_rule_unless_told_otherwise() {

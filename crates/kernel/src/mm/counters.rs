@@ -1,6 +1,6 @@
 //! Counters of the memory side, with the names of `/proc/vmstat` (thp-and-allocation.md section 1.3).
 
-use crate::numa::counters::counters;
+use numalab_base::counters;
 
 /// Allocation statistics: events, one per allocation whatever its size (`zone_statistics`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

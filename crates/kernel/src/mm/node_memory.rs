@@ -16,9 +16,9 @@ use super::zone::watermark::{min_free_kbytes, recommended_min_free_kbytes};
 use super::zone::zonelist::{fallback_orders, NodeShape};
 use super::zone::{layout, Watermarks, Zone};
 use super::{CHUNK_PAGES, PAGE_BYTES};
-use crate::hw::rng::Rng;
 use crate::numa::migrate::{self, ZoneFacts};
-use crate::numa::topology::NodeMask;
+use numalab_base::node_mask::NodeMask;
+use numalab_base::rng::Rng;
 use numalab_model::machine::Machine;
 
 /// Purpose of the random stream of a node's memory.

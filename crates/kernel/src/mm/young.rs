@@ -11,7 +11,7 @@ use super::block::Bits512;
 use super::pageblock::Frame;
 use super::vma::{ChunkKind, Vma};
 use super::CHUNK_PAGES;
-use crate::hw::rng::Rng;
+use numalab_base::rng::Rng;
 
 /// Entries of a run, as a shift.
 const RUN: usize = 6;

@@ -15,9 +15,9 @@ use super::rate_limit::RateLimit;
 use super::tiering::TieringModel;
 use super::time::Hz;
 use super::vma_filter::VmaFilter;
-use crate::tunable::{Decl, Group, SetError, Value, Word};
+use numalab_base::tunable::{Decl, Group, SetError, Value, Word};
 
-crate::tunables! {
+numalab_base::tunables! {
     /// The kernel's own knobs (kernel-numa-balancing.md §1).
     pub struct Scan: "scan" {
         /// 0 off, 1 normal, 2 memory tiering, 3 both; 4 is on with neither bit.
@@ -39,7 +39,7 @@ crate::tunables! {
     }
 }
 
-crate::tunables! {
+numalab_base::tunables! {
     /// Behaviour switches that differ between releases (kernel-numa-balancing.md §16, §17).
     pub struct Behaviour: "numa" {
         /// Which VMAs a thread's scan work may touch.

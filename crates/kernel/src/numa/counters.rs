@@ -4,25 +4,7 @@
 //! are base pages unless a line says events. [`NumaReasons`] answers "why not": the kernel shows these
 //! only as trace points, or not at all.
 
-use super::words::words;
-
-/// Declares a struct of `u64` counters together with its table of names and descriptions.
-macro_rules! counters {
-    ($(#[$meta:meta])* pub struct $name:ident { $( #[doc = $doc:literal] $field:ident, )+ }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct $name { $( #[doc = $doc] pub $field: u64, )+ }
-        impl $name {
-            /// Name and description of every counter, in order.
-            pub const TABLE: &'static [(&'static str, &'static str)] = &[ $( (stringify!($field), $doc), )+ ];
-            /// Values in the order of [`Self::TABLE`].
-            pub fn values(&self) -> [u64; Self::TABLE.len()] {
-                [ $( self.$field, )+ ]
-            }
-        }
-    };
-}
-pub(crate) use counters;
+use numalab_base::{counters, words};
 
 counters! {
     /// The counters of `/proc/vmstat` that NUMA balancing moves.

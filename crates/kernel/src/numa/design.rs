@@ -6,10 +6,10 @@
 
 use super::autonuma::AutoNumaTunables;
 use super::schednuma::SchedNumaTunables;
-use super::words::words;
-use crate::tunable::Word;
+use numalab_base::tunable::Word;
+use numalab_base::words;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// The four roles as the designs of 2012 see them; `task_work` and `kernel` are the kernels of 3.8 and later.
     pub struct DesignWords: "design" {
         /// Who scans.

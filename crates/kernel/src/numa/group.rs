@@ -212,7 +212,8 @@ impl NumaBalancing {
             let mut max = (0, nodes);
             let mut rest = nodes;
             while let Some(a) = rest.first() {
-                let mut near = super::topology::NodeMask::of(rest.iter().filter(|&b| self.topo.distance(a, b) < dist));
+                let mut near =
+                    numalab_base::node_mask::NodeMask::of(rest.iter().filter(|&b| self.topo.distance(a, b) < dist));
                 near.insert(a);
                 let sum = near.iter().fold(0u64, |s, b| s.wrapping_add(self.faults_of(Whose::Group, task, b)));
                 if sum > max.0 {

@@ -10,7 +10,8 @@ use super::page_filter::{PageFilter, PageFilterKind, Verdict};
 use super::state::LastCpupid;
 use super::tiering;
 use super::time::Jiffies;
-use super::topology::{NodeMask, NumaTopology};
+use super::topology::NumaTopology;
+use numalab_base::node_mask::NodeMask;
 
 /// Rules of one call of `change_prot_numa`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -68,7 +68,6 @@ pub mod time;
 pub mod topology;
 pub mod vma_filter;
 pub mod weights;
-pub(crate) mod words;
 
 pub use config::{NumaConfig, NumaSettings};
 pub use counters::{NumaCounters, NumaReasons};

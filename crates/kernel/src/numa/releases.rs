@@ -4,7 +4,7 @@
 //! files, and a test of the registry holds every one of them against its row.
 
 use super::config::NumaSettings;
-use crate::tunable::SetError;
+use numalab_base::tunable::SetError;
 
 /// A release: its changes against another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use super::migrate::{NodeMemory, ZoneFacts};
 use super::page::PageFacts;
 use super::state::LastCpupid;
 use super::time::Jiffies;
-use super::topology::NodeMask;
-use super::words::words;
 use super::NumaBalancing;
+use numalab_base::node_mask::NodeMask;
+use numalab_base::words;
 
 words! {
     /// Forms of memory tiering.

@@ -3,82 +3,13 @@
 //! Built once per run from the machine model; every index is dense. Class and weights follow
 //! kernel-numa-balancing.md §11.3: levels and the largest distance are taken between nodes with CPUs.
 
-use super::words::words;
+use numalab_base::node_mask::{NodeMask, MAX_NODES};
+use numalab_base::words;
 use numalab_model::machine::Machine;
 use numalab_model::spec::SpecError;
 
 /// Distance of a node to itself.
 pub const LOCAL_DISTANCE: u8 = 10;
-/// Most nodes a [`NodeMask`] can hold.
-pub const MAX_NODES: usize = 128;
-
-/// A set of nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NodeMask(u128);
-
-impl NodeMask {
-    /// No node.
-    pub const EMPTY: Self = Self(0);
-    /// The set of the given nodes; nodes from [`MAX_NODES`] on cannot be held and are left out.
-    pub fn of(nodes: impl IntoIterator<Item = usize>) -> Self {
-        let mut mask = Self::EMPTY;
-        nodes.into_iter().for_each(|n| mask.insert(n));
-        mask
-    }
-    /// The set whose bit `n` says whether it holds node `n`.
-    #[inline]
-    pub const fn from_bits(bits: u128) -> Self {
-        Self(bits)
-    }
-    /// The nodes in both sets.
-    #[inline]
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-    /// Number of nodes.
-    #[inline]
-    pub const fn len(self) -> usize {
-        self.0.count_ones() as usize
-    }
-    /// Adds a node.
-    #[inline]
-    pub fn insert(&mut self, node: usize) {
-        if node < MAX_NODES {
-            self.0 |= 1 << node;
-        }
-    }
-    /// Removes a node.
-    #[inline]
-    pub fn remove(&mut self, node: usize) {
-        if node < MAX_NODES {
-            self.0 &= !(1 << node);
-        }
-    }
-    /// Whether a node is in the set.
-    #[inline]
-    pub fn contains(self, node: usize) -> bool {
-        node < MAX_NODES && self.0 >> node & 1 == 1
-    }
-    /// Whether the set is empty.
-    #[inline]
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-    /// Lowest node of the set.
-    #[inline]
-    pub fn first(self) -> Option<usize> {
-        (self.0 != 0).then(|| self.0.trailing_zeros() as usize)
-    }
-    /// The nodes in ascending order.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
-        let mut rest = self;
-        std::iter::from_fn(move || {
-            let n = rest.first()?;
-            rest.remove(n);
-            Some(n)
-        })
-    }
-}
 
 words! {
     /// How the nodes are connected (`sched_numa_topology_type`).

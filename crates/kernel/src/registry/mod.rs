@@ -29,7 +29,7 @@ use crate::numa::page_filter::PageFilterTunables;
 use crate::numa::period::v38::V38Tunables;
 use crate::numa::schednuma::SchedNumaTunables;
 use crate::sched::config::SchedConfig;
-use crate::tunable::{Decl, Group, SetError, Value};
+use numalab_base::tunable::{Decl, Group, SetError, Value};
 use numalab_model::kernel::{Condition, Kernel, Needs, RoleInfo, TunableInfo, Vocabulary};
 use numalab_model::record::EffectiveTunable;
 

@@ -1,8 +1,8 @@
 //! System-wide settings that belong to no single policy.
 
-use crate::tunable::Word;
+use numalab_base::tunable::Word;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// Settings an administrator makes for the whole system.
     pub struct System: "system" {
         /// Automatic NUMA balancing: 0 off, 1 normal, 2 memory tiering, 3 both, 4 on with neither bit. If nobody sets it, 0 on a machine with one node.

@@ -8,10 +8,10 @@ use super::imbalance::Rule;
 use super::rules::{
     Balancer, DomainConstants, Form, IdleScan, Locality, Newidle, NohzKick, QueueOrder, RecentCpu, WakeAffine,
 };
-use crate::tunable::Word;
+use numalab_base::tunable::Word;
 use numalab_model::machine::Machine;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// Tunables of the modelled CPU scheduler (defaults of 6.12).
     pub struct SchedConfig: "sched" {
         /// Timer interrupts per second; jiffies and every balance interval are counted in it.
@@ -236,7 +236,7 @@ fn bad_word(key: &str, word: &str, expected: &str) -> SchedError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tunable::Group;
+    use numalab_base::tunable::Group;
 
     #[test]
     fn every_choice_has_its_variant() {

@@ -41,7 +41,6 @@
 pub mod balance;
 mod check;
 pub mod config;
-pub mod cpuset;
 pub mod domains;
 pub mod error;
 pub mod event;

@@ -20,7 +20,7 @@
 //! takes the whole imbalance, until PREEMPT_DYNAMIC (5.12) gave one image all three ways and needs that option for it.
 
 use super::config::SchedConfig;
-use crate::tunable::{Group, SetError};
+use numalab_base::tunable::{Group, SetError};
 
 /// A release and what it changed against the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

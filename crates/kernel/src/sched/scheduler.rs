@@ -4,7 +4,6 @@ use super::balance::newidle::Outcome;
 use super::balance::stats::GroupStats;
 use super::balance::{CacheState, DomState, Nohz};
 use super::config::{Params, SchedConfig};
-use super::cpuset::CpuSet;
 use super::domains::Domains;
 use super::error::SchedError;
 use super::event::{Event, Why};
@@ -12,6 +11,7 @@ use super::numa::NumaView;
 use super::rq::task::{weight_of_nice, State, Task, TaskId, NONE};
 use super::rq::{cfs, eevdf, Rq};
 use super::rules::{Balancer, Form};
+use numalab_base::cpu_set::CpuSet;
 use numalab_model::machine::Machine;
 
 /// What the scheduler did, for reports.

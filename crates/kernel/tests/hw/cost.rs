@@ -1,11 +1,11 @@
 //! Vectors 6, 7, 8 and 12 of machines.md section 8.4, and the rules of sections 4 and 5.
 
 use crate::machines;
+use numalab_base::tunable::Group;
 use numalab_kernel::hw::contention::{Contention, Flow};
 use numalab_kernel::hw::cost::{
     is_full_flush, shootdowns, CostModel, FlushOp, FlushRules, ScanWork, Targets, PAGES_PER_HUGE,
 };
-use numalab_kernel::tunable::Group;
 
 #[track_caller]
 fn near(got: f64, want: f64, relative: f64) {

@@ -6,5 +6,4 @@ mod contention_properties;
 mod cost;
 mod flows;
 mod machines;
-mod rng;
 mod tlb;

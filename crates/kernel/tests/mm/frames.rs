@@ -3,7 +3,7 @@
 
 use crate::machines;
 use crate::world::config;
-use numalab_kernel::hw::rng::Rng;
+use numalab_base::rng::Rng;
 use numalab_kernel::mm::alloc::AllocSite;
 use numalab_kernel::mm::policy::Placement;
 use numalab_kernel::mm::reclaim::NoOwners;

@@ -1,12 +1,12 @@
 //! Table 16.3 and vectors 17 to 20: ladders by memory policy.
 
 use crate::world::{base_fault, naples, put, small_naples, small_page, thp, Faulting, State};
+use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::alloc::{AllocError, Constraint};
 use numalab_kernel::mm::policy::{all_nodes, MemPolicy, PolicyMode};
 use numalab_kernel::mm::reclaim::NoOwners;
 use numalab_kernel::mm::thp::{HugeRules, Locality};
 use numalab_kernel::mm::{Gfp, NodeMemory, PageClass, Work};
-use numalab_kernel::numa::topology::NodeMask;
 
 fn policy(mode: PolicyMode, nodes: &[usize]) -> MemPolicy {
     MemPolicy::new(mode, NodeMask::of(nodes.iter().copied()), all_nodes()).unwrap()

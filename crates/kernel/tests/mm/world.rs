@@ -1,12 +1,12 @@
 //! Machines and node states that the tables speak of.
 
 use crate::machines;
+use numalab_base::tunable::Group;
 use numalab_kernel::mm::alloc::AllocSite;
 use numalab_kernel::mm::policy::{MemPolicy, Placement};
 use numalab_kernel::mm::reclaim::{AnonShrunk, NoOwners, Owners};
 use numalab_kernel::mm::thp::{FaultContext, HugeRules, Ladders, Locality};
 use numalab_kernel::mm::{AllocError, Frame, Gfp, Got, MmConfig, NodeMemory, PageClass, Work};
-use numalab_kernel::tunable::Group;
 use numalab_model::machine::Machine;
 
 /// Naples with these settings (`group.key=value`).

@@ -2,13 +2,14 @@
 
 use super::faults::DEFAULT;
 use super::mock::{config, direct, settings, system, MockHost, MockMemory};
+use numalab_base::node_mask::NodeMask;
 use numalab_kernel::numa::counters::{Denial, Refusal};
 use numalab_kernel::numa::fault::policy::{EffectivePolicy, PolicyMode};
 use numalab_kernel::numa::fault::should_migrate::{MigrateRule, MigrationFacts};
 use numalab_kernel::numa::group::NumaGroup;
 use numalab_kernel::numa::migrate::{nearly_full, ZoneFacts};
 use numalab_kernel::numa::state::{fault_index, CPU, MEM, PRIVATE, SHARED};
-use numalab_kernel::numa::topology::{NodeMask, NodeParts};
+use numalab_kernel::numa::topology::NodeParts;
 use numalab_kernel::numa::{FaultSite, LastCpupid, NumaBalancing, NumaTopology, PageFacts, TaskNuma};
 
 /// A task past its early life, preferring node 1, faulting on node 1 (CPUs 2, 3); the page is on node 0.

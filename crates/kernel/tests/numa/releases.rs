@@ -1,6 +1,7 @@
 //! §16: every row resolves and has the behaviour of its release.
 
 use super::mock::settings;
+use numalab_base::tunable::SetError;
 use numalab_kernel::numa::counters::{NumaCounters, NumaReasons};
 use numalab_kernel::numa::fault::should_migrate::MigrateRule;
 use numalab_kernel::numa::fault::stats::FaultStats;
@@ -12,7 +13,6 @@ use numalab_kernel::numa::releases::{find, RELEASES};
 use numalab_kernel::numa::tiering::TieringModel;
 use numalab_kernel::numa::vma_filter::VmaFilter;
 use numalab_kernel::numa::{releases, NumaSettings};
-use numalab_kernel::tunable::SetError;
 
 #[test]
 fn every_row_resolves_on_an_earlier_base() {

@@ -133,14 +133,3 @@ fn memory_only_nodes_beyond_the_largest_distance_do_not_count_as_near() {
     let n = with_faults(topo, &[100, 0, 0, 0, 300]);
     assert_eq!(n.weight(Whose::Task, 0, 0, 31), 250, "its own faults only");
 }
-
-#[test]
-fn node_masks() {
-    use numalab_kernel::numa::topology::{NodeMask, MAX_NODES};
-    let mut m = NodeMask::of([5, 0, 127, MAX_NODES]);
-    assert_eq!(m.iter().collect::<Vec<_>>(), [0, 5, 127], "ascending; what does not fit is left out");
-    assert!(m.contains(127) && !m.contains(MAX_NODES) && !m.contains(1));
-    m.remove(0);
-    m.remove(MAX_NODES);
-    assert_eq!((m.first(), m.is_empty(), NodeMask::EMPTY.first()), (Some(5), false, None));
-}

@@ -8,12 +8,12 @@ use crate::state::contention::EPOCH_NS;
 use crate::state::khugepaged_cursor::WalkStep;
 use crate::state::memory_daemons::MS;
 use crate::state::simulation::Simulation;
+use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::alloc::{Constraint, Request};
 use numalab_kernel::mm::khugepaged::slot::{too_far_apart, Target};
 use numalab_kernel::mm::khugepaged::{scan_slot, target_node, Pause, SlotFacts, SlotVerdict};
 use numalab_kernel::mm::thp::collapse_gfp;
 use numalab_kernel::mm::{ChunkKind, Gfp, Got, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES, PAGE_BYTES};
-use numalab_kernel::numa::topology::NodeMask;
 
 /// Time to collapse pages of the nodes `sources` into a huge page of `node`, ns: entries and copies. The copies load memory. The
 /// daemon is taken to run on the node of the huge page.

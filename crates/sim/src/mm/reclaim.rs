@@ -9,6 +9,7 @@ use crate::mm::move_page::move_page;
 use crate::state::clock_hand::{ClockHand, ClockHands};
 use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
+use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::reclaim::{check_references, AnonShrunk, Owners, References};
 use numalab_kernel::mm::rmap::{self, AddressSpaces, SwapOut};
 use numalab_kernel::mm::Got;
@@ -16,7 +17,6 @@ use numalab_kernel::mm::{
     AddressSpace, Backing, ChunkKind, Frame, Mapper, NodeMemory, PageClass, PageRef, SharedMemory, Vma, Work,
     CHUNK_PAGES, NEVER,
 };
-use numalab_kernel::numa::topology::NodeMask;
 
 const ALL_PAGES: usize = CHUNK_PAGES as usize;
 

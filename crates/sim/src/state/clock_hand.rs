@@ -1,6 +1,6 @@
 //! Clock hands: where reclaim of a node stands in all address spaces.
 
-use numalab_kernel::hw::rng::Rng;
+use numalab_base::rng::Rng;
 
 /// Purpose of the random stream that decides which entries random accesses have used.
 const RNG_PURPOSE: u64 = 0x796f_756e_6700;

@@ -4,7 +4,7 @@
 //! gigabytes, so the counts are taken once per epoch and kept up with the faults handled in between. They
 //! decide the pace of accesses and when the next fault comes; which page it is, is looked up then.
 
-use numalab_kernel::hw::rng::Rng;
+use numalab_base::rng::Rng;
 use numalab_kernel::mm::{PendingPages, Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// With more pending pages than this, trying random pages of the span until one is pending is quicker than

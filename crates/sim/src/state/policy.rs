@@ -1,8 +1,8 @@
 //! Memory policies of the workload in the kernel's form.
 
+use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::{interleave_index, MemPolicy};
 use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
-use numalab_kernel::numa::topology::NodeMask;
 use numalab_model::workload::{Policy, Process};
 
 /// The policy as the kernel keeps it; nodes outside `mems` (those with memory) are left out, and a policy that loses

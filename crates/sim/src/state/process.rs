@@ -4,12 +4,12 @@ use crate::config::Harness;
 use crate::state::mmap_lock::MmapWriteLocks;
 use crate::state::policy::{allowed, compile};
 use crate::state::task::NOBODY;
+use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
 use numalab_kernel::mm::{
     AddressSpace, Copied, Mapper, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES, PAGE_BYTES,
 };
-use numalab_kernel::numa::topology::NodeMask;
 use numalab_kernel::numa::VmaNuma;
 use numalab_model::workload::{HugeAdvice, Process, RegionKind, Workload};
 

@@ -221,7 +221,7 @@ impl SweepPositions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use numalab_kernel::hw::rng::Rng;
+    use numalab_base::rng::Rng;
 
     /// A thread that faults its way through a mapping is told of everybody who comes in time, those whom it holds up included.
     #[test]

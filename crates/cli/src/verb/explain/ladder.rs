@@ -3,10 +3,10 @@
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
+use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::{all_nodes, MemPolicy, PolicyMode};
 use numalab_kernel::mm::thp::{explain_ladder, ladder_text, LadderQuery, Locality, Step};
 use numalab_kernel::mm::MmConfig;
-use numalab_kernel::numa::topology::NodeMask;
 use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_model::kernel::Setting;

@@ -16,7 +16,7 @@ pub const FULL_FLUSH_PAGES: u64 = 33;
 /// Flush of the own TLB when no other CPU runs the address space, ns.
 const LOCAL_FLUSH_NS: f64 = 200.0;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// How this kernel's page migration flushes.
     pub struct FlushRules: "flush" {
         /// Batched migration flushes inaccessible (PROT_NONE) entries too, so that every hint-fault migration pays one

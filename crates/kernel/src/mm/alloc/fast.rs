@@ -12,7 +12,7 @@ use crate::mm::reclaim::Owners;
 use crate::mm::work::Work;
 use crate::mm::zone::{watermark_ok, Urgency, ZoneState};
 use crate::mm::CHUNK_PAGES;
-use crate::numa::topology::NodeMask;
+use numalab_base::node_mask::NodeMask;
 
 /// Which watermark a walk tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

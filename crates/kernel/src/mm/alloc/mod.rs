@@ -15,7 +15,7 @@ pub use gfp::Gfp;
 use super::account::PageClass;
 use super::pageblock::Frame;
 use super::policy::Placement;
-use crate::numa::topology::NodeMask;
+use numalab_base::node_mask::NodeMask;
 
 /// A request for one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,10 +17,10 @@ pub use defer::Deferral;
 pub use scan::{CompactWork, Outcome, Scanners};
 pub use suitable::{suitable, COMPACT_GAP};
 
-use crate::numa::words::words;
-use crate::tunable::Word;
+use numalab_base::tunable::Word;
+use numalab_base::words;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// Knobs of compaction.
     pub struct CompactTunables: "compact" {
         /// Fragmentation index up to which a failed huge-page request is blamed on lack of memory.

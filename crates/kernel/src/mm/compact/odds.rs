@@ -3,8 +3,8 @@
 //! Any page is locked or under writeback with a fixed small probability `q`, so a block of `m` pages can be emptied
 //! with `(1 - q)^m`. Kept in fixed point, so that every platform draws the same.
 
-use crate::hw::rng::Rng;
 use crate::mm::CHUNK_PAGES;
+use numalab_base::rng::Rng;
 
 /// 1.0.
 const ONE: u64 = 1 << 32;
@@ -40,7 +40,7 @@ impl Odds {
 /// unmovable pages and the others are `occupancy` full (shares, 0..=1), and a page cannot be moved with probability
 /// `q`. Vector 28 of thp-and-allocation.md section 16 and nothing else: decisions draw from [`Odds`].
 pub fn expected_success(polluted: f64, occupancy: f64, q: f64, candidates: u32) -> f64 {
-    use crate::hw::math::powf;
+    use numalab_base::math::powf;
     let one = (1.0 - polluted) * powf(1.0 - q, CHUNK_PAGES as f64 * occupancy);
     1.0 - powf(1.0 - one, f64::from(candidates))
 }

@@ -5,9 +5,9 @@
 //! scanners meet, or the budget of asynchronous compaction is spent. Both remember where they stopped.
 
 use super::odds::Odds;
-use crate::hw::rng::Rng;
 use crate::mm::pageblock::Supply;
 use crate::mm::CHUNK_PAGES;
+use numalab_base::rng::Rng;
 
 /// Where the scanners of a zone stand, block indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

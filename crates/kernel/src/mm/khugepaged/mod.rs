@@ -11,7 +11,7 @@ pub mod slot;
 pub use pace::{Pace, Pause};
 pub use slot::{scan_slot, target_node, SlotFacts, SlotVerdict, Target};
 
-crate::tunables! {
+numalab_base::tunables! {
     /// Settings of khugepaged.
     pub struct KhugepagedTunables: "khugepaged" {
         /// It runs at all.

@@ -69,7 +69,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tunable::Group;
+    use numalab_base::tunable::Group;
 
     /// Seconds of sleep to look at `slots` slots once.
     fn sleeps_s(t: &KhugepagedTunables, slots: u64) -> u64 {

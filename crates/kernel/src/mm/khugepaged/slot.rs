@@ -2,8 +2,8 @@
 
 use super::KhugepagedTunables;
 use crate::mm::CHUNK_PAGES;
-use crate::numa::topology::NodeMask;
-use crate::numa::words::words;
+use numalab_base::node_mask::NodeMask;
+use numalab_base::words;
 
 /// What khugepaged sees in the 512 entries of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub fn too_far_apart(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tunable::Group;
+    use numalab_base::tunable::Group;
 
     fn facts() -> SlotFacts {
         SlotFacts { present: 512, referenced: 512, writable: true, ..SlotFacts::default() }

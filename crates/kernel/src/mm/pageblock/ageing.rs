@@ -1,8 +1,8 @@
 //! What a long-running system leaves behind, for scenarios (model; thp-and-allocation.md section 3.3).
 
 use super::{Supply, BLOCK};
-use crate::hw::rng::Rng;
 use crate::mm::CHUNK_PAGES;
+use numalab_base::rng::Rng;
 
 /// Pages that ageing has put into use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -152,7 +152,7 @@ impl BitTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hw::rng::Rng;
+    use numalab_base::rng::Rng;
     use std::collections::BTreeSet;
 
     #[test]

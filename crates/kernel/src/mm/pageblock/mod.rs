@@ -364,7 +364,7 @@ impl Supply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hw::rng::Rng;
+    use numalab_base::rng::Rng;
 
     #[test]
     fn small_pages_fill_one_block_before_the_next() {

@@ -8,7 +8,7 @@ mod interleave;
 pub use interleave::{interleave_index, node_of_index};
 
 use crate::numa::fault::policy::{EffectivePolicy, PolicyMode as FaultMode};
-use crate::numa::topology::{NodeMask, MAX_NODES};
+use numalab_base::node_mask::{NodeMask, MAX_NODES};
 pub use numalab_model::workload::PolicyMode;
 
 /// A policy of a task or a VMA.

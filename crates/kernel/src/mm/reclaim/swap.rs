@@ -4,7 +4,7 @@ use super::workingset::Shadow;
 use crate::mm::pageblock::BitTree;
 use crate::mm::{CHUNK_PAGES, PAGE_BYTES};
 
-crate::tunables! {
+numalab_base::tunables! {
     /// The swap device.
     pub struct SwapTunables: "swap" {
         /// Size, at most 1 TiB; 0 for no swap.
@@ -106,7 +106,7 @@ impl SwapDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tunable::Group;
+    use numalab_base::tunable::Group;
 
     #[test]
     fn slots_and_clusters() {

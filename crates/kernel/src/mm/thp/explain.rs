@@ -9,7 +9,7 @@ use crate::mm::alloc::Gfp;
 use crate::mm::config::{BailRule, MmConfig, SlowRules};
 use crate::mm::policy::{MemPolicy, Placement};
 use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
-use crate::numa::topology::NodeMask;
+use numalab_base::node_mask::NodeMask;
 use numalab_model::machine::Machine;
 
 /// How a step gets its page.

@@ -16,13 +16,14 @@ mod settings;
 
 pub use explain::{explain_ladder, ladder_text, Effort, LadderQuery, Step};
 pub use fault::Landed;
-pub use ladders::{Ladders, Rung, RungList};
+pub use ladders::{Ladders, Rung};
 pub use locality::{Attempt, FaultContext, HugeRules, Locality};
 pub use settings::{collapse_gfp, fault_gfp, may_have_huge};
 
-use crate::tunable::Word;
+use numalab_base::rung_list::RungList;
+use numalab_base::tunable::Word;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// Settings of transparent huge pages.
     pub struct ThpTunables: "thp" {
         /// For all anonymous memory, for advised ranges, or for none.
@@ -79,7 +80,7 @@ impl ThpTunables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tunable::Group;
+    use numalab_base::tunable::Group;
 
     #[test]
     fn the_tunable_offers_every_rule() {

@@ -43,7 +43,7 @@ pub fn collapse_gfp(defrag: bool) -> Gfp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tunable::Group;
+    use numalab_base::tunable::Group;
 
     fn thp(defrag: &str) -> ThpTunables {
         let mut t = ThpTunables::default();

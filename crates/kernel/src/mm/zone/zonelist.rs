@@ -2,7 +2,7 @@
 //!
 //! Also the distance classes D0, D1, ... that huge-page ladders are written in.
 
-use crate::numa::topology::NodeMask;
+use numalab_base::node_mask::NodeMask;
 
 /// Weight of distance against load; the kernel multiplies by `MAX_NUMNODES` where older ones did by their product.
 const DISTANCE_WEIGHT: u64 = 1024;

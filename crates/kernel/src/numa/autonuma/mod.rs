@@ -23,7 +23,7 @@ pub use limit::MigrateWindow;
 pub use scand::{Pause, Scand};
 pub use stats::{MmStats, TaskStats};
 
-crate::tunables! {
+numalab_base::tunables! {
     /// AutoNUMA's knobs (designs-2012.md section 1.3), its retuning of khugepaged, and switches to take parts of it away.
     pub struct AutoNumaTunables: "autonuma" {
         /// Sleep after all processes were walked once.

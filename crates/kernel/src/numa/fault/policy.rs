@@ -3,8 +3,8 @@
 use super::FaultSite;
 use crate::numa::migrate::NodeMemory;
 use crate::numa::page::PageFacts;
-use crate::numa::topology::NodeMask;
 use crate::numa::NumaBalancing;
+use numalab_base::node_mask::NodeMask;
 
 /// Mode of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::numa::period::{self, Interval};
 use crate::numa::state::{fault_index, LastCpupid, TaskId, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
 use crate::numa::time::{after, Jiffies};
 use crate::numa::weights::Whose;
-use crate::numa::words::words;
 use crate::numa::NumaBalancing;
+use numalab_base::words;
 
 /// Largest decayed load sum (`LOAD_AVG_MAX`): the "period" of a first placement.
 const LOAD_AVG_MAX: u64 = 47_742;

@@ -9,7 +9,7 @@ pub mod imb_numa_nr;
 pub mod quarter;
 pub mod v3;
 
-use super::words::words;
+use numalab_base::words;
 
 /// Imbalance of a pair of communicating tasks, always tolerated below the threshold.
 pub const NUMA_IMBALANCE_MIN: u32 = 2;

@@ -4,7 +4,7 @@
 use super::{PageFilter, Verdict};
 use crate::numa::page::PageFacts;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// Parameters of `mapcount_threshold`.
     pub struct PageFilterTunables: "page_filter" {
         /// T: pages mapped more often are left unmarked.

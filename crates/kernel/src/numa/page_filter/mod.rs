@@ -15,7 +15,7 @@ pub mod none;
 pub use mapcount_threshold::PageFilterTunables;
 
 use super::page::PageFacts;
-use super::words::words;
+use numalab_base::words;
 
 words! {
     /// The page filters.

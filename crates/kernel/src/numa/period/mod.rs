@@ -10,7 +10,7 @@ pub mod v40;
 pub mod v414;
 
 use super::config::{NumaConfig, Scan};
-use super::words::words;
+use numalab_base::words;
 
 /// Most the scanner may cover, MiB per second.
 pub const MAX_SCAN_WINDOW_MB: u32 = 2560;

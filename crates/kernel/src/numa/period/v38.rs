@@ -7,7 +7,7 @@
 use crate::numa::config::Scan;
 use crate::numa::time::Hz;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// Parameters of the 3.8 period.
     pub struct V38Tunables: "scan_v38" {
         /// How often the scanning task's period returns to its minimum.

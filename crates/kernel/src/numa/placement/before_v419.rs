@@ -19,8 +19,8 @@ use super::Search;
 use crate::numa::host::TaskHost;
 use crate::numa::state::TaskId;
 use crate::numa::weights::Whose;
-use crate::numa::words::words;
 use crate::numa::NumaBalancing;
+use numalab_base::words;
 
 words! {
     /// How a search compares nodes and CPUs, by release.

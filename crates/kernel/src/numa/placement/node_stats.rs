@@ -2,8 +2,8 @@
 
 use super::Search;
 use crate::numa::host::TaskHost;
-use crate::numa::words::words;
 use crate::numa::NumaBalancing;
+use numalab_base::words;
 
 words! {
     /// How loaded a node is.

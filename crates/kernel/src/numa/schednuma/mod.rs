@@ -19,7 +19,7 @@ pub use scan::MmScan;
 
 use super::autonuma::MigrateWindow;
 
-crate::tunables! {
+numalab_base::tunables! {
     /// schednuma's sysctls and scheduler features (designs-2012.md section 2.2), and switches to take parts of it away.
     pub struct SchedNumaTunables: "schednuma" {
         /// CPU time before a thread's first scan.

@@ -18,7 +18,7 @@ pub mod v67;
 pub mod v68;
 
 use super::state::VmaNuma;
-use super::words::words;
+use numalab_base::words;
 
 words! {
     /// The VMA filters.

@@ -19,7 +19,7 @@ pub mod v37;
 
 pub use periodic::interval_jiffies;
 
-use super::cpuset::CpuSet;
+use numalab_base::cpu_set::CpuSet;
 
 /// How busy the balancing CPU is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

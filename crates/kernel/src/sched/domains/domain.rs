@@ -3,7 +3,7 @@
 use super::constants::BusyPace;
 use super::flags::Flags;
 use super::level::Level;
-use crate::sched::cpuset::CpuSet;
+use numalab_base::cpu_set::CpuSet;
 
 /// Index of a domain (CPU, level) in [`Domains::domain`].
 pub type DomId = u32;

@@ -5,8 +5,8 @@ use super::flags::Flags;
 use super::layout::Layout;
 use super::levels::LevelDef;
 use super::raw::RawDomain;
-use crate::sched::cpuset::CpuSet;
 use crate::sched::error::SchedError;
+use numalab_base::cpu_set::CpuSet;
 
 /// Makes the groups of all towers into one arena.
 pub(super) struct GroupMaker<'a> {

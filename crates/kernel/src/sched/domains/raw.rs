@@ -3,7 +3,7 @@
 use super::domain::GroupId;
 use super::flags::Flags;
 use super::level::Level;
-use crate::sched::cpuset::CpuSet;
+use numalab_base::cpu_set::CpuSet;
 
 /// A domain of the complete tower; its position in the tower is its level's position in the level list.
 #[derive(Clone, Debug)]

@@ -27,8 +27,8 @@ use super::Ladders;
 use crate::mm::alloc::Gfp;
 use crate::mm::config::{BailRule, SlowRules};
 use crate::mm::policy::Placement;
-use crate::numa::topology::NodeMask;
-use crate::numa::words::words;
+use numalab_base::node_mask::NodeMask;
+use numalab_base::words;
 
 words! {
     /// The rules.

@@ -18,8 +18,8 @@ use crate::numa::migrate::NodeMemory;
 use crate::numa::page::PageFacts;
 use crate::numa::state::{LastCpupid, TaskNuma};
 use crate::numa::topology::NumaTopology;
-use crate::numa::words::words;
 use crate::numa::NumaBalancing;
+use numalab_base::words;
 
 words! {
     /// The migration rules.

@@ -25,76 +25,93 @@ impl CpuSet {
         set
     }
     /// Adds a CPU.
+    #[inline]
     pub fn insert(&mut self, cpu: u32) {
         if let Some(w) = self.words.get_mut(cpu as usize / 64) {
             *w |= 1 << (cpu % 64);
         }
     }
     /// Removes a CPU.
+    #[inline]
     pub fn remove(&mut self, cpu: u32) {
         if let Some(w) = self.words.get_mut(cpu as usize / 64) {
             *w &= !(1 << (cpu % 64));
         }
     }
     /// Whether the CPU is in the set.
+    #[inline]
     pub fn contains(&self, cpu: u32) -> bool {
         self.words.get(cpu as usize / 64).is_some_and(|w| w >> (cpu % 64) & 1 == 1)
     }
     /// Number of CPUs.
+    #[inline]
     pub fn len(&self) -> u32 {
         self.words.iter().map(|w| w.count_ones()).sum()
     }
     /// Whether there is none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|w| *w == 0)
     }
     /// Lowest CPU.
+    #[inline]
     pub fn first(&self) -> Option<u32> {
         self.iter().next()
     }
     /// Whether every CPU of `self` is in `other`.
+    #[inline]
     pub fn is_subset(&self, other: &Self) -> bool {
         self.words.iter().zip(other.words.iter()).all(|(a, b)| a & !b == 0)
     }
     /// Whether the sets share a CPU.
+    #[inline]
     pub fn intersects(&self, other: &Self) -> bool {
         self.words.iter().zip(other.words.iter()).any(|(a, b)| a & b != 0)
     }
     /// Number of CPUs in both sets.
+    #[inline]
     pub fn count_and(&self, other: &Self) -> u32 {
         self.words.iter().zip(other.words.iter()).map(|(a, b)| (a & b).count_ones()).sum()
     }
     /// Adds all CPUs of `other`.
+    #[inline]
     pub fn union_with(&mut self, other: &Self) {
         self.words.iter_mut().zip(other.words.iter()).for_each(|(a, b)| *a |= b);
     }
     /// Removes all CPUs of `other`.
+    #[inline]
     pub fn subtract(&mut self, other: &Self) {
         self.words.iter_mut().zip(other.words.iter()).for_each(|(a, b)| *a &= !b);
     }
     /// Becomes a copy of `other` without allocating; both must be sized for the same machine.
+    #[inline]
     pub fn copy_from(&mut self, other: &Self) {
         self.words.copy_from_slice(&other.words);
     }
     /// Becomes `a` ∩ `b` without allocating; all three must be sized for the same machine.
+    #[inline]
     pub fn copy_and(&mut self, a: &Self, b: &Self) {
         for (w, (x, y)) in self.words.iter_mut().zip(a.words.iter().zip(b.words.iter())) {
             *w = x & y;
         }
     }
     /// CPUs, ascending.
+    #[inline]
     pub fn iter(&self) -> Iter<'_> {
         Iter { a: &self.words, b: None, invert: 0, word: 0, bits: self.words.first().copied().unwrap_or(0) }
     }
     /// CPUs in both sets, ascending.
+    #[inline]
     pub fn iter_and<'a>(&'a self, other: &'a Self) -> Iter<'a> {
         Iter::new(&self.words, &other.words, 0)
     }
     /// CPUs of `self` that are not in `other`, ascending.
+    #[inline]
     pub fn iter_and_not<'a>(&'a self, other: &'a Self) -> Iter<'a> {
         Iter::new(&self.words, &other.words, u64::MAX)
     }
     /// CPUs from `start` on, then from 0 up to `start`.
+    #[inline]
     pub fn iter_wrap(&self, start: u32) -> impl Iterator<Item = u32> + '_ {
         let upper = Iter::from(&self.words, start);
         upper.chain(self.iter().take_while(move |c| *c < start))
@@ -139,6 +156,7 @@ pub struct Iter<'a> {
 }
 
 impl<'a> Iter<'a> {
+    #[inline]
     fn new(a: &'a [u64], b: &'a [u64], invert: u64) -> Self {
         let bits = match (a.first(), b.first()) {
             (Some(x), Some(y)) => x & (y ^ invert),
@@ -146,6 +164,7 @@ impl<'a> Iter<'a> {
         };
         Self { a, b: Some(b), invert, word: 0, bits }
     }
+    #[inline]
     fn from(a: &'a [u64], start: u32) -> Self {
         let word = start as usize / 64;
         let bits = a.get(word).map_or(0, |w| w & (u64::MAX << (start % 64)));
@@ -155,6 +174,7 @@ impl<'a> Iter<'a> {
 
 impl Iterator for Iter<'_> {
     type Item = u32;
+    #[inline]
     fn next(&mut self) -> Option<u32> {
         while self.bits == 0 {
             self.word += 1;

@@ -4,8 +4,8 @@
 //! the normal distribution with the exact mean and variance beyond [`EXACT_MEAN`], where the two cannot be told apart in
 //! a run.
 
-use super::Rng;
-use crate::hw::math::{ln, ln_1p};
+use super::xoshiro::Rng;
+use crate::math::{ln, ln_1p};
 
 /// Expected counts up to this are drawn exactly.
 const EXACT_MEAN: f64 = 32.0;

@@ -3,7 +3,7 @@
 //! [`tunables!`](crate::tunables) makes a plain struct (typed fields, documented) *and* the table of
 //! [`Decl`]s that command-line help, run manifests and docs are generated from, so the two cannot differ.
 
-use crate::mm::thp::RungList;
+use crate::rung_list::RungList;
 
 /// One of a few fixed words (the type of choice tunables).
 pub type Word = &'static str;
@@ -170,8 +170,8 @@ impl Field for RungList {
 /// Declares a group of tunables once.
 ///
 /// ```
-/// use numalab_kernel::tunable::Word;
-/// numalab_kernel::tunables! {
+/// use numalab_base::tunable::Word;
+/// numalab_base::tunables! {
 ///     /// Pace of the scanner.
 ///     pub struct Pace: "pace" {
 ///         /// Delay before the first scan; a description may
@@ -181,7 +181,7 @@ impl Field for RungList {
 ///         period_model: Word = "v414", "", "model", choices ["v38", "v313", "v414"];
 ///     }
 /// }
-/// use numalab_kernel::tunable::Group;
+/// use numalab_base::tunable::Group;
 /// let mut p = Pace::default();
 /// p.set("scan_delay_ms", "500").unwrap();
 /// assert_eq!(p.scan_delay_ms, 500);

@@ -1,4 +1,16 @@
-//! A small frozen generator (SplitMix64): the same seed gives the same resamples for ever, on every machine.
+//! SplitMix64: seeds the streams of [`Rng`](super::Rng), and is a generator of its own for statistics and tests.
+
+use super::below::below;
+
+/// Increment of the state: 2^64 divided by the golden ratio, odd.
+pub(super) const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Output function of SplitMix64, a bijection of 64-bit words.
+pub(super) fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
 
 /// SplitMix64, a public-domain 64-bit generator with one word of state.
 #[derive(Clone, Debug)]
@@ -14,36 +26,13 @@ impl SplitMix64 {
 
     /// Next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.state = self.state.wrapping_add(GOLDEN_GAMMA);
+        mix(self.state)
     }
 
-    /// Uniform integer in `0..n` without bias; 0 when `n` is 0.
-    pub fn below(&mut self, n: u64) -> u64 {
-        if n == 0 {
-            return 0;
-        }
-        // Multiply-shift; the few low products that would favour small results are drawn again.
-        let reject_below = n.wrapping_neg() % n;
-        loop {
-            let wide = u128::from(self.next_u64()) * u128::from(n);
-            if wide as u64 >= reject_below {
-                return (wide >> 64) as u64;
-            }
-        }
-    }
-
-    /// Fills `out` with draws from `samples`, with replacement; leaves it alone when there are no samples.
-    pub fn resample(&mut self, samples: &[f64], out: &mut [f64]) {
-        if samples.is_empty() {
-            return;
-        }
-        for slot in out {
-            *slot = samples[self.below(samples.len() as u64) as usize];
-        }
+    /// Uniform integer in `0..bound` without bias; 0 if `bound` is 0 (then nothing is drawn).
+    pub fn below(&mut self, bound: u64) -> u64 {
+        below(bound, || self.next_u64())
     }
 }
 

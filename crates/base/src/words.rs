@@ -3,7 +3,23 @@
 //! One list gives the variants, their words and the order in which counters of them are reported, so
 //! that the three cannot differ.
 
-/// Declares an enum whose variants have words; see the generated `ALL`, `WORDS`, `word` and `parse`.
+/// Declares an enum whose variants have words, with the constants `ALL` and `WORDS` and the methods `word` and `parse`.
+///
+/// ```
+/// numalab_base::words! {
+///     /// Size of a page.
+///     pub enum PageSize {
+///         /// 4 KiB.
+///         Base = "4k",
+///         /// 2 MiB.
+///         Huge = "thp",
+///     }
+/// }
+/// assert_eq!(PageSize::WORDS, ["4k", "thp"]);
+/// assert_eq!(PageSize::parse("thp"), Some(PageSize::Huge));
+/// assert_eq!(PageSize::Base.word(), "4k");
+/// ```
+#[macro_export]
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -28,4 +44,3 @@ macro_rules! words {
         }
     };
 }
-pub(crate) use words;

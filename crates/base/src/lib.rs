@@ -1,0 +1,18 @@
+//! The ground floor: small value types and macros that every other crate may use. Depends on no crate.
+//!
+//! * [`tunable`] tunables of policies and their values; the macro [`tunables!`];
+//! * [`rung_list`] the value of the tunable `thp.ladder`;
+//! * [`mod@words`] the macro [`words!`]: enums whose variants have a word in catalogs and on the command line;
+//! * [`mod@counters`] the macro [`counters!`]: structs of event counters with a table of names;
+//! * [`node_mask`] and [`cpu_set`] sets of NUMA nodes and of CPUs;
+//! * [`rng`] the frozen random number generators;
+//! * [`math`] logarithm and exponential with the same bits on every platform.
+
+pub mod counters;
+pub mod cpu_set;
+pub mod math;
+pub mod node_mask;
+pub mod rng;
+pub mod rung_list;
+pub mod tunable;
+pub mod words;

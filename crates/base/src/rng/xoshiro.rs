@@ -1,0 +1,69 @@
+//! xoshiro256++: the generator of the simulator, with its uniform draws.
+
+use super::below::below;
+use super::split_mix64::{mix, SplitMix64, GOLDEN_GAMMA};
+
+/// A xoshiro256++ stream: 256 bits of state, period 2^256 - 1. Not for secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rng {
+    s: [u64; 4],
+}
+
+impl Rng {
+    /// The stream of a bare seed.
+    pub fn new(seed: u64) -> Self {
+        let mut words = SplitMix64::new(seed);
+        // SplitMix64 never yields four zeros in a row, so the forbidden all-zero state cannot occur.
+        Self { s: [words.next_u64(), words.next_u64(), words.next_u64(), words.next_u64()] }
+    }
+
+    /// The stream of one purpose of one thread in one run. `thread` and `purpose` are labels chosen by
+    /// the caller; different labels give unrelated streams.
+    pub fn stream(run_seed: u64, thread: u64, purpose: u64) -> Self {
+        let mut h = mix(run_seed.wrapping_add(GOLDEN_GAMMA));
+        h = mix((h ^ thread).wrapping_add(GOLDEN_GAMMA));
+        h = mix((h ^ purpose).wrapping_add(GOLDEN_GAMMA));
+        Self::new(h)
+    }
+
+    /// A stream with the given raw state: what the published vectors of the generator start from, and nothing else. An
+    /// all-zero state, which would only yield zeros, is replaced by the stream of seed 0.
+    pub fn from_state(s: [u64; 4]) -> Self {
+        if s == [0; 4] {
+            return Self::new(0);
+        }
+        Self { s }
+    }
+
+    /// 64 uniform bits.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        let [a, b, c, d] = self.s;
+        let out = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
+        let c1 = c ^ a;
+        let d1 = d ^ b;
+        self.s = [a ^ d1, b ^ c1, c1 ^ (b << 17), d1.rotate_left(45)];
+        out
+    }
+
+    /// Uniform in `[0, 1)`, a multiple of 2^-53.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 * UNIT_STEP
+    }
+
+    /// Uniform in `(0, 1]`, a multiple of 2^-53: safe to take the logarithm of.
+    #[inline]
+    pub fn unit_positive(&mut self) -> f64 {
+        ((self.next_u64() >> 11) + 1) as f64 * UNIT_STEP
+    }
+
+    /// Uniform in `0..bound`, without bias; 0 if `bound` is 0 (then nothing is drawn).
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        below(bound, || self.next_u64())
+    }
+}
+
+/// 2^-53.
+const UNIT_STEP: f64 = 1.0 / 9_007_199_254_740_992.0;
