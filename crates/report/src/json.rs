@@ -7,51 +7,43 @@
 //!   {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
 //!     "6.1": {"n": 5, "mean": 3.1, "hmean": null, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
 //! ```
-//! Figures are of completed runs; `runs` counts those and the others. Metrics are elapsed, user, system, blocked, every
-//! score, every derived column, every counter and every skip reason, per run. `tests` holds, for every time and score on
-//! every other kernel, the probabilities, the interval of the ratio and the change that would have been seen, all of arithmetic
-//! means, and whether runs were too short to tell or did different work. `notes` are what the command says of the workload on standard error.
-//! `mean` is arithmetic; `hmean` is the harmonic mean where tables and sentences have that, of rates, else null. `ratio` is
-//! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is null for a single run.
-//! Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
+//!
+//! * `runs` counts runs by how they ended; all figures are of completed runs. Without completed runs `n` is 0 and the
+//!   figures are null.
+//! * `metrics` are elapsed, user, system and blocked time, every score, every derived column, every counter and every
+//!   skip reason, per run.
+//! * `mean` is arithmetic. `hmean` is the harmonic mean of a rate, which tables and sentences show; it is null for
+//!   other metrics. `stddev` has divisor n - 1 and is null for a single run. `ratio` is mean / baseline mean, and null
+//!   if the baseline is 0 or has no runs.
+//! * `tests` holds the tests of every time and score on every kernel but the baseline: probabilities, the interval of
+//!   the ratio, the detectable change (all of arithmetic means), and whether runs were too short or did different work.
+//! * `notes` are the sentences about the workload that the command prints on standard error.
+//!
+//! The order of keys is that of the comparison.
 
-use std::fmt;
-
-use numalab_stats::describe::{self, Better, Mean};
 use serde::ser::{SerializeMap, Serializer};
 use serde::Serialize;
 
 use crate::assess::{assess, Assessment};
-use crate::counters;
-use crate::data::{Comparison, Counter, Metric, Runs, Workload};
+use crate::data::{Comparison, Runs, Workload};
+use crate::figures::{every_metric, on_kernels, Figures};
 
-/// A report could not be written as JSON.
-#[derive(Debug)]
-pub struct JsonError(serde_json::Error);
+/// The error where a report cannot be written as JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the report as JSON: {0}")]
+pub struct JsonError(#[from] serde_json::Error);
 
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write the report as JSON: {}", self.0)
-    }
-}
-
-impl std::error::Error for JsonError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
-    }
-}
-
-/// Serialises with two-blank indentation and a final line feed.
+/// Serialises a value as JSON with two-blank indentation and a final line feed.
 pub(crate) fn pretty(value: &impl Serialize) -> Result<String, JsonError> {
-    let mut text = serde_json::to_string_pretty(value).map_err(JsonError)?;
+    let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
     Ok(text)
 }
 
-/// The whole comparison.
+/// The JSON form of a comparison.
 ///
 /// # Errors
-/// [`JsonError`], which the types rule out but the interface does not.
+/// [`JsonError`]. It cannot happen with these types, but the serialiser's interface has it.
 pub fn report(c: &Comparison) -> Result<String, JsonError> {
     pretty(&JsonComparison::new(c))
 }
@@ -65,7 +57,7 @@ pub struct JsonComparison {
     tests: Vec<JsonTest>,
 }
 
-/// How sure a difference is ([`crate::assess`]); what cannot be told is null.
+/// One row of tests ([`crate::assess`]); a figure that is not known is null.
 #[derive(Clone, Debug, Serialize)]
 struct JsonTest {
     workload: String,
@@ -94,7 +86,7 @@ impl JsonTest {
             ratio_high: finite(a.ratio_interval.map(|i| i.high)),
             detectable_percent: finite(a.detectable_percent),
             too_short: a.too_short,
-            different_work: a.unlike.is_some(),
+            different_work: a.different_work.is_some(),
             workload: a.workload,
             metric: a.metric,
             kernel: a.kernel,
@@ -114,7 +106,7 @@ struct JsonWorkload {
     metrics: Vec<JsonMetric>,
 }
 
-/// How the runs of a kernel ended.
+/// Number of runs of a kernel by how they ended.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct JsonRuns {
     completed: usize,
@@ -137,44 +129,7 @@ struct JsonMetric {
     kernels: Vec<(String, Figures)>,
 }
 
-/// Figures of one metric on one kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Figures {
-    /// Completed runs that have the figure.
-    pub n: usize,
-    /// Arithmetic mean.
-    pub mean: Option<f64>,
-    /// Harmonic mean, of a rate; `None` where tables show the arithmetic one, and if a run's rate is 0.
-    pub hmean: Option<f64>,
-    /// Smallest run.
-    pub min: Option<f64>,
-    /// Largest run.
-    pub max: Option<f64>,
-    /// Standard deviation, divisor n - 1; `None` for a single run.
-    pub stddev: Option<f64>,
-    /// Mean / baseline mean, both arithmetic; `None` when the baseline is 0 or absent.
-    pub ratio: Option<f64>,
-}
-
-impl Figures {
-    /// Of a metric on one kernel, beside the baseline.
-    pub fn new(m: &Metric, kernel: usize, baseline: usize) -> Self {
-        let (samples, baseline) = (m.of(kernel), m.of(baseline));
-        let mean = describe::amean(samples);
-        let base = describe::amean(baseline).filter(|b| *b != 0.0);
-        Self {
-            n: samples.len(),
-            mean,
-            hmean: (m.mean == Mean::Harmonic).then(|| describe::hmean(samples)).flatten(),
-            min: describe::min(samples),
-            max: describe::max(samples),
-            stddev: describe::stddev(samples),
-            ratio: mean.zip(base).map(|(m, b)| m / b),
-        }
-    }
-}
-
-/// A map that keeps the order of the kernels.
+/// Writes pairs as a map that keeps the order of the kernels.
 fn in_order<S: Serializer, T: Serialize>(list: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(list.len()))?;
     for (name, value) in list {
@@ -184,7 +139,7 @@ fn in_order<S: Serializer, T: Serialize>(list: &[(String, T)], serializer: S) ->
 }
 
 impl JsonComparison {
-    /// From the data of a report.
+    /// Builds the form from a comparison.
     pub fn new(c: &Comparison) -> Self {
         Self {
             baseline: c.baseline_name().to_string(),
@@ -219,70 +174,7 @@ fn metrics(c: &Comparison, w: &Workload) -> Vec<JsonMetric> {
             name: m.name.clone(),
             unit: m.unit.clone(),
             better: m.better.name(),
-            kernels: figures(c, m),
+            kernels: on_kernels(c, m),
         })
         .collect()
-}
-
-fn figures(c: &Comparison, m: &Metric) -> Vec<(String, Figures)> {
-    let one = |k: usize| Figures::new(m, k, c.baseline);
-    c.kernels.iter().enumerate().map(|(k, kernel)| (kernel.name.clone(), one(k))).collect()
-}
-
-/// All figures of a workload as metrics: metrics, derived columns, counters with unit and direction from the dictionary,
-/// skips by reason.
-pub fn every_metric(w: &Workload) -> Vec<Metric> {
-    let counters = w.counters.iter().chain(&w.reasons).map(counter_metric);
-    w.metrics.iter().chain(&w.derived).cloned().chain(counters).collect()
-}
-
-/// A counter as a metric; one that the dictionary does not know is a lower-is-better number of events.
-pub(crate) fn counter_metric(counter: &Counter) -> Metric {
-    let known = counters::find(&counter.name);
-    let unit = known.map_or("events", |k| k.unit.name());
-    let better = known.map_or(Better::Lower, |k| k.better);
-    Metric::counted(&counter.name, unit, better, counter.samples.clone())
-}
-
-/// A line of the long form: one metric on one kernel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CellRow {
-    /// Workload, without its machine.
-    pub workload: String,
-    /// Machine; empty if it is not known.
-    pub machine: String,
-    /// Metric.
-    pub metric: String,
-    /// Unit.
-    pub unit: String,
-    /// `higher`, `lower` or `neutral`.
-    pub better: &'static str,
-    /// Kernel.
-    pub kernel: String,
-    /// Figures.
-    pub figures: Figures,
-    /// How the kernel's runs ended.
-    pub runs: Runs,
-}
-
-/// The long form: every metric of every workload on every kernel, in order.
-pub fn cells(c: &Comparison) -> Vec<CellRow> {
-    let mut out = Vec::new();
-    for w in &c.workloads {
-        for m in every_metric(w) {
-            for (k, (kernel, figures)) in figures(c, &m).into_iter().enumerate() {
-                out.push(CellRow {
-                    workload: w.program().to_string(),
-                    machine: c.machine_of(w).to_string(),
-                    metric: m.name.clone(),
-                    unit: m.unit.clone(),
-                    better: m.better.name(),
-                    kernel,
-                    figures,
-                    runs: w.runs_of(k),
-                });
-            }
-        }
-    }
-    out
 }

@@ -1,11 +1,12 @@
 //! Why a task changed node, or did not.
 
-use super::{count, cut, reasons_text, seconds, share, times, unknown, Names};
+use super::names::Names;
+use super::words::{count, cut, reasons_text, seconds, share, times, unknown};
 use numalab_model::record::events::MOVE_WORDS;
 use numalab_model::record::why::{MoveWhy, PreferredWhy, TaskWhy, WhyFile};
 use numalab_model::spec::SpecError;
 
-/// The task `PROCESS/tTHREAD`, or a list of all if `name` is empty.
+/// Describes the task `PROCESS/tTHREAD`, or lists all tasks if `name` is empty.
 ///
 /// # Errors
 /// No task has that name.
@@ -99,7 +100,7 @@ fn nodes(out: &mut String, names: &Names<'_>, t: &TaskWhy) {
 
 fn preferred(out: &mut String, names: &Names<'_>, t: &TaskWhy) {
     if t.preferred.count == 0 {
-        out.push_str("It never came to prefer a node.\n");
+        out.push_str("It never preferred a node.\n");
         return;
     }
     out.push_str(&format!("The node it prefers changed {}:\n", count(t.preferred.count, "time")));

@@ -1,9 +1,10 @@
-//! What the skip and refusal reasons of the simulator mean.
+//! What the reasons mean that the simulator counts for skips, refusals and moves.
 //!
-//! Problem: the kernel shows most of them only as trace points, so nobody knows them by heart. Approach: one line per reason
-//! `role.word`; a test asks the kernel crate for every reason it counts. Source: kernel-numa-balancing.md §9.4, §10, §15.1.
+//! Problem: the kernel shows most of them only as trace points, so few readers know them. Approach: one line per reason
+//! `role.word`, and a test that asks the kernel crate for every reason it counts. Source: kernel-numa-balancing.md
+//! §9.4, §10, §15.1.
 
-/// Reasons and what they mean, in the order they are counted.
+/// Reasons and what they mean, in the order of the record.
 pub const REASONS: &[(&str, &str)] = &[
     (
         "skip.unsuitable",
@@ -13,7 +14,7 @@ pub const REASONS: &[(&str, &str)] = &[
     (
         "skip.shared_ro",
         "The scanner passed over a file mapping that is readable but not writable, such as a library: \
-        its pages are shared by everyone.",
+        every process that maps it shares its pages.",
     ),
     ("skip.inaccessible", "The scanner passed over a mapping that permits no access at all."),
     ("skip.scan_delay", "The scanner passed over a mapping younger than numa_balancing_scan_delay_ms."),
@@ -52,7 +53,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ),
     (
         "denied.two_stage",
-        "A page on another node stayed: its last fault came from a different node, so one access is no proof.",
+        "A page on another node stayed: its last fault came from a different node, so one access is not enough.",
     ),
     (
         "denied.deferred",
@@ -69,7 +70,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ("groups.joined", "A thread joined a group of others that touch the same pages."),
 ];
 
-/// What a reason means.
+/// The meaning of a reason; `None` if the dictionary does not know it.
 pub fn meaning(name: &str) -> Option<&'static str> {
     REASONS.iter().find(|r| r.0 == name).map(|r| r.1)
 }

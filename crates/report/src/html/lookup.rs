@@ -1,13 +1,13 @@
-//! Every figure of the JSON form, to look up: mean, spread, number of runs and ratio of every metric on every kernel.
+//! The table to look figures up: mean, spread, number of runs and ratio of every metric on every kernel, as in the JSON
+//! form.
 
-use super::answer::{human, largest, times};
 use super::glossary::Glossary;
 use super::markup::Html;
 use crate::data::Comparison;
-use crate::format::unit_for;
-use crate::json::{every_metric, Figures};
+use crate::figures::{every_metric, largest_mean, Figures};
+use crate::format::{human, ratio as ratio_text, unit_for};
 
-/// The section; the script filters its rows.
+/// The tables of all workloads. The script of the page filters their rows.
 pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
     let mut h = Html::new();
     for w in &c.workloads {
@@ -28,7 +28,7 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
         for m in &metrics {
             h.open("tr", &[("data-metric", &m.name)]).raw("<th scope=\"row\">");
             glossary.term(&mut h, &m.name);
-            let (unit, by) = unit_for(&m.unit, largest(m));
+            let (unit, by) = unit_for(&m.unit, largest_mean(m));
             h.raw("</th>").element("td", &[], unit);
             for k in 0..c.kernels.len() {
                 cell(&mut h, &Figures::new(m, k, c.baseline), (&m.unit, by), k == c.baseline);
@@ -40,13 +40,13 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
     h
 }
 
-/// A cell; figures are of `unit` and shown divided by `by`.
+/// Writes a cell. Figures are of `unit` and are shown divided by `by`.
 fn cell(h: &mut Html, f: &Figures, (unit, by): (&str, f64), baseline: bool) {
     let Some(mean) = f.mean else {
         h.raw("<td class=\"num\">–</td>");
         return;
     };
-    // The exact figure, for programs and as a tooltip.
+    // The exact figure is an attribute for programs, and a tooltip.
     let exact = mean.to_string();
     let title = format!("{exact} {unit}");
     h.open("td", &[("class", "num"), ("data-mean", &exact), ("title", title.trim_end())]);
@@ -54,7 +54,7 @@ fn cell(h: &mut Html, f: &Figures, (unit, by): (&str, f64), baseline: bool) {
     let spread = f.stddev.map_or_else(|| "–".to_string(), |sd| human(sd / by));
     h.raw(" <small>± ").text(&spread).raw(", n ").show(f.n);
     if let (Some(ratio), false) = (f.ratio, baseline) {
-        h.raw(", ×").text(&times(ratio));
+        h.raw(", ×").text(&ratio_text(ratio));
     }
     h.raw("</small></td>");
 }

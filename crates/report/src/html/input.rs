@@ -1,0 +1,71 @@
+//! The input of the page.
+
+use numalab_model::machine::Machine;
+use numalab_model::record::Outcome;
+use numalab_stats::star::StarRule;
+
+use crate::data::Comparison;
+
+/// The input of the page.
+#[derive(Clone, Debug)]
+pub struct Input<'a> {
+    /// Name of the experiment.
+    pub title: String,
+    /// The comparison, with its derived figures.
+    pub comparison: &'a Comparison,
+    /// When a cell of the tables is starred.
+    pub rule: StarRule,
+    /// What was run, as pairs of a name and a value: backend, seeds, version, ….
+    pub facts: Vec<(String, String)>,
+    /// The machines; empty if none is known.
+    pub machines: Vec<&'a Machine>,
+    /// Runs with their series, kernel by kernel, in the order of seeds.
+    pub runs: Vec<Run<'a>>,
+    /// Effective configuration per kernel, in the order of the comparison's kernels.
+    pub settings: Vec<Vec<Setting>>,
+}
+
+impl<'a> Input<'a> {
+    /// A page with nothing but a comparison.
+    pub fn new(title: &str, comparison: &'a Comparison) -> Self {
+        Self {
+            title: title.into(),
+            comparison,
+            rule: StarRule::default(),
+            facts: Vec::new(),
+            machines: Vec::new(),
+            runs: Vec::new(),
+            settings: Vec::new(),
+        }
+    }
+}
+
+/// A run, with its workload and kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// Index of its workload in the comparison.
+    pub workload: usize,
+    /// Index of its kernel in the comparison.
+    pub kernel: usize,
+    /// Seed.
+    pub seed: u64,
+    /// What the run produced.
+    pub outcome: &'a Outcome,
+}
+
+/// A role or a tunable with its value on a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setting {
+    /// Role or `group.key`.
+    pub name: String,
+    /// Value.
+    pub value: String,
+    /// Unit; empty if it has none.
+    pub unit: String,
+    /// Name in the kernel (sysctl, debugfs); empty if it has none.
+    pub kernel_name: String,
+    /// Where the value comes from; empty if unknown.
+    pub origin: String,
+    /// What it does, in one line; empty if unknown.
+    pub doc: String,
+}
