@@ -5,6 +5,7 @@
 
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::run_label::run_label;
 use numalab_model::experiment::Cell;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_model::record::{Outcome, Record, Status, Store};
@@ -83,7 +84,7 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
         if failed.load(Ordering::Relaxed) {
             return None;
         }
-        progress.say(&describe(&cell.input));
+        progress.say(&run_label(&cell.input.plan));
         let finished = run_or_reuse(store, &cell.input, backend, progress);
         if let (true, Ok(finished)) = (progress.lines, &finished) {
             progress.line(&ended(&cell.input, finished));
@@ -150,13 +151,7 @@ fn ended(input: &PlanInput, f: &Finished) -> String {
         Status::Timeout => ", ended at its limit of time".into(),
         Status::Failed(why) => format!(", failed: {why}"),
     };
-    format!("{}: {how}{more}{end}", describe(input))
-}
-
-/// A run in a few words.
-pub fn describe(input: &PlanInput) -> String {
-    let p = &input.plan;
-    format!("{} {} {} seed {}", p.machine.name, p.workload.name, p.kernel.name, p.seed)
+    format!("{}: {how}{more}{end}", run_label(&input.plan))
 }
 
 #[cfg(test)]

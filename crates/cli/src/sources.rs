@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::real;
+use crate::real_kernels;
 use numalab_kernel::mm::thp::Locality;
 use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
@@ -80,13 +80,13 @@ fn check_score(context: &Context, score: &Spot<String>) -> Result<(), SpecError>
 /// # Errors
 /// See [`kernel::resolve`]; an image, which only a real machine can run.
 pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-    if let Some(name) = names.iter().find(|n| real::is_image(&n.value)) {
+    if let Some(name) = names.iter().find(|n| real_kernels::is_image(&n.value)) {
         let what = format!("`{}` is the image of a real kernel", name.value);
         return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend vm"));
     }
     // A file of the catalog's may be called so.
     if let Some(name) =
-        names.iter().find(|n| n.value == real::HOST && context.catalog.get(Kind::Kernel, &n.value).is_none())
+        names.iter().find(|n| n.value == real_kernels::HOST && context.catalog.get(Kind::Kernel, &n.value).is_none())
     {
         let what = format!("`{}` is the kernel that this machine runs", name.value);
         return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend host"));
@@ -199,7 +199,7 @@ fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFil
 /// the kernels it is described by.
 fn kernel_files(catalog: &Catalog, name: &Spot<String>, kernel: &Kernel) -> Result<Vec<SourceFile>, SpecError> {
     let text = |file: &File| source(Kind::Kernel.folder(), &file.name, &file.text);
-    if real::is_image(&name.value) || name.value == real::HOST {
+    if real_kernels::is_image(&name.value) || name.value == real_kernels::HOST {
         return Ok(kernel.chain.iter().filter_map(|n| catalog.get(Kind::Kernel, n)).map(text).collect());
     }
     let mut out = Vec::new();

@@ -156,7 +156,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     // After everything that can still be refused: a message that a bound was passed stands for a result.
     for finding in broken.iter().map(ToString::to_string).chain(untested) {
         note(&format!("numalab: {finding}"));
-        exit = exit.max(Exit::Finding);
+        exit = exit.max(Exit::FINDING);
     }
     Ok(Done { text, exit })
 }

@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     } else {
         text(&findings, can_run)
     };
-    Ok(Done { text, exit: if can_run { Exit::Ok } else { Exit::Environment } })
+    Ok(Done { text, exit: if can_run { Exit::OK } else { Exit::ENVIRONMENT } })
 }
 
 fn word(verdict: Verdict) -> &'static str {
@@ -87,7 +87,7 @@ mod tests {
     fn a_host_without_qemu_gets_the_command_and_exit_code_3() {
         let args = |json| Args { qemu: Some("/no/such/qemu".into()), json };
         let done = run(&args(false)).unwrap();
-        assert_eq!(done.exit, Exit::Environment);
+        assert_eq!(done.exit, Exit::ENVIRONMENT);
         assert!(done.text.contains("-> apt-get install --no-install-recommends qemu-system-x86\n"), "{}", done.text);
         let json: serde_json::Value = serde_json::from_str(&run(&args(true)).unwrap().text).unwrap();
         assert_eq!(json["can_run"], false);

@@ -7,10 +7,11 @@
 
 use crate::backend::Sim;
 use crate::context::{named, Context};
-use crate::execute::{describe, Backend as _};
+use crate::execute::Backend as _;
 use crate::failure::{Done, Exit, Failure};
 use crate::progress::Progress;
 use crate::records::{self, Pick};
+use crate::run_label::run_label;
 use crate::sources::CatalogSources;
 use numalab_model::experiment::{Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -56,8 +57,8 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     }
     let again = sim.run(&input, &Progress::new(1))?.outcome;
     let differences = differences(&record.outcome, &again);
-    let exit = if differences.is_empty() { Exit::Ok } else { Exit::Finding };
-    let what = describe(&input);
+    let exit = if differences.is_empty() { Exit::OK } else { Exit::FINDING };
+    let what = run_label(&input.plan);
     let text = if args.json {
         let rows: Vec<_> =
             differences.iter().map(|(name, a, b)| json!({"name": name, "record": a, "now": b})).collect();

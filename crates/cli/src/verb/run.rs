@@ -1,10 +1,9 @@
 //! `numalab run`: carry out an experiment and keep its records.
 
-use crate::backend::{self, Place, Ready, Sim};
+use crate::backend::{self, BackendKind, GuestArgs, Ready, Sim};
 use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{note, Done, Exit, Failure};
-use crate::guest::GuestArgs;
 use crate::interrupt;
 use crate::logs::Logs;
 use crate::options;
@@ -64,7 +63,7 @@ pub struct Args {
     out: Option<PathBuf>,
     /// Where to run it
     #[arg(long, value_enum, default_value_t, value_name = "BACKEND")]
-    backend: Place,
+    backend: BackendKind,
     #[command(flatten)]
     guest: GuestArgs,
     /// Verify the simulator's own invariants at the end of every run
@@ -89,17 +88,17 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let experiment = experiment(context, args)?;
     let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
     let sim = Sim { check: args.check, again: args.check, logs, ..Sim::default() };
-    let order = Order { place: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
-    let (store, finished) = carry_out(context, &experiment, order)?;
+    let with = RunOptions { backend: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
+    let (store, finished) = carry_out(context, &experiment, with)?;
     let exit = exit(&finished);
     let text = if args.json { json(&store, &finished)? } else { table(context, &store)? };
     Ok(Done { text, exit })
 }
 
 /// How an experiment is to be carried out.
-pub struct Order<'a> {
+pub struct RunOptions<'a> {
     /// Where.
-    pub place: Place,
+    pub backend: BackendKind,
     /// Guests, if it is in guests.
     pub guest: &'a GuestArgs,
     /// What is asked of the simulator: checks and logs.
@@ -117,15 +116,15 @@ pub struct Order<'a> {
 pub fn carry_out(
     context: &Context,
     experiment: &Experiment,
-    mut order: Order<'_>,
+    mut with: RunOptions<'_>,
 ) -> Result<(Store, Vec<Finished>), Failure> {
     let mut progress = Progress::new(0);
     progress.lines = true;
     // Logs lie beside records, and only the simulator, whose directories have no suffix, writes them.
-    order.sim.logs.dir = options::directory(order.out, &experiment.name);
-    let ready = backend::prepare(context, experiment, order.place, order.guest, order.sim.clone(), &progress)?;
+    with.sim.logs.dir = options::directory(with.out, &experiment.name);
+    let ready = backend::prepare(context, experiment, with.backend, with.guest, with.sim.clone(), &progress)?;
     let Ready { backend, cells, suffix, jobs_max } = ready;
-    let dir = options::directory(order.out, &format!("{}{suffix}", experiment.name));
+    let dir = options::directory(with.out, &format!("{}{suffix}", experiment.name));
     let before = Store::open(&dir).ok();
     known_baseline(experiment, &cells, before.as_ref())?;
     let store = Store::create(&dir, experiment, &cells)?;
@@ -134,7 +133,7 @@ pub fn carry_out(
     }
     interrupt::watch(&store, &cells);
     progress.set_total(cells.len());
-    let jobs = options::jobs(order.jobs).min(jobs_max);
+    let jobs = options::jobs(with.jobs).min(jobs_max);
     let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress })?;
     progress.clear();
     // From here on others may write.
@@ -143,7 +142,7 @@ pub fn carry_out(
     if let Some(text) = before.and_then(|b| gone(&b, &store)) {
         note(&text);
     }
-    if order.sim.check {
+    if with.sim.check {
         note(&checked(finished.len()));
     }
     Ok((store, finished))
@@ -279,7 +278,7 @@ fn stem(name: &str) -> String {
 
 /// The worst that happened to any run.
 pub fn exit(finished: &[Finished]) -> Exit {
-    finished.iter().map(|f| Exit::of(&f.record.outcome.status)).max().unwrap_or(Exit::Ok)
+    finished.iter().map(|f| Exit::of(&f.record.outcome.status)).max().unwrap_or(Exit::OK)
 }
 
 /// `run --json` (docs/json.md).
@@ -331,6 +330,6 @@ fn summary_of(f: &Finished) -> Run<'_> {
 /// A damaged record.
 pub fn table(context: &Context, store: &Store) -> Result<String, Failure> {
     let loaded = records::load(context, store, None, records::Series::Drop)?;
-    loaded.unlike.iter().for_each(|text| note(text));
+    loaded.incomparable.iter().for_each(|text| note(text));
     Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
 }

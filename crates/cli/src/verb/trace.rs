@@ -2,7 +2,7 @@
 
 use crate::failure::{Done, Failure};
 use crate::logs::{self, EVENTS};
-use crate::options::{self, Target};
+use crate::output_file::{self, Target};
 use crate::records::{self, Pick};
 use numalab_model::record::events::Events;
 use numalab_report::trace::{self, TraceError};
@@ -28,7 +28,7 @@ pub struct Args {
 /// # Errors
 /// No such run, no event log beside it, a damaged log, or a file that cannot be written.
 pub fn run(args: &Args) -> Result<Done, Failure> {
-    options::refuse_both_on_stdout(&args.out, args.json)?;
+    output_file::refuse_both_on_stdout(&args.out, args.json)?;
     let record = records::find(&args.run)?;
     logs::refuse_unlogged(&record)?;
     let log = logs::path_of(&record.path, EVENTS);
@@ -58,5 +58,5 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         written.events,
         written.bytes as f64 / 1e6
     );
-    Ok(Done::text(options::said(&args.out, text)))
+    Ok(Done::text(output_file::text_beside(&args.out, text)))
 }

@@ -349,7 +349,7 @@ mod tests {
             ),
         ] {
             let failure = run(&context, &args).unwrap_err();
-            assert_eq!(failure.exit, Exit::Usage);
+            assert_eq!(failure.exit, Exit::USAGE);
             assert!(failure.message.contains(part), "{}", failure.message);
         }
     }

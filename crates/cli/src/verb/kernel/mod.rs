@@ -1,7 +1,7 @@
 //! `numalab kernel`: one kernel in full, how two differ, building one, and what a change to its source does.
 
 mod build;
-mod tree;
+mod try_tree;
 
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
@@ -22,7 +22,7 @@ enum Action {
     /// Find, fetch or build a kernel image for guests, and print where it is
     Build(build::Args),
     /// Build a changed source tree and its base, run a workload on both, compare
-    Try(Box<tree::Args>),
+    Try(Box<try_tree::Args>),
     /// Show every role and tunable with where its value comes from
     Show {
         /// Kernel: a name of the catalog or a TOML file (docs/kernels.md)
@@ -58,7 +58,7 @@ struct Difference {
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     match &args.action {
         Action::Build(args) => build::run(args),
-        Action::Try(args) => tree::run(context, args),
+        Action::Try(args) => try_tree::run(context, args),
         Action::Show { kernel, json } => show::show(context, Kind::Kernels, std::slice::from_ref(kernel), *json),
         Action::Diff { a, b, json } => diff(context, a, b, *json),
     }

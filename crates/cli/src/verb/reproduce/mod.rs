@@ -3,18 +3,24 @@
 //! The amount of work is chosen once, so that the baseline column's elapsed time comes out as published
 //! (that cell is `calibrated`); with it, every column is run and every other cell is a prediction.
 
+mod calibrate;
+mod metric;
+mod repeated;
+mod selection;
+#[cfg(test)]
+mod tests;
+
 use crate::backend::Sim;
-use crate::calibrate::{self, Range};
 use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{self, Done, Exit, Failure};
-use crate::figures::{self, Means};
 use crate::interrupt;
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use crate::verb::report;
-use groups::Selection;
+use calibrate::Range;
+use metric::Means;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -23,11 +29,9 @@ use numalab_model::record::{self, Outcome, Status, Store};
 use numalab_report::collect::metric_name;
 use numalab_report::reproduce::{gains, json, repeats, score, score_line, text, Cell, Repeat, Role};
 use numalab_stats::describe;
+use selection::Selection;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-
-mod groups;
-mod repeated;
 
 /// Arguments of `reproduce`.
 #[derive(Debug, clap::Args)]
@@ -82,7 +86,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 
 /// One line of score per table, and the total.
 fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let (mut lines, mut cells, mut exit) = (String::new(), Vec::new(), Exit::Ok);
+    let (mut lines, mut cells, mut exit) = (String::new(), Vec::new(), Exit::OK);
     if let Some(dir) = args.out.as_ref().filter(|d| d.join("experiment.json").exists()) {
         let expected = "a new directory, or one for every published table";
         return Err(Failure::usage(format!("{}: it holds an experiment; expected {expected}", dir.display())));
@@ -135,7 +139,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
     let work = Work { context, published: &published, dir, executor };
     work.refuse_foreign()?;
-    let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::Ok);
+    let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::OK);
     let mut experiments = Vec::new();
     for block in selection.blocks() {
         match &block.run {
@@ -150,7 +154,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
             }
             Err(_) if !block.sum_of.is_empty() => {
                 let sums = work.sums(block, &groups);
-                cells.extend(work.cells(block, None, &|i, row| figures::figure(&sums[i], &row.metric)));
+                cells.extend(work.cells(block, None, &|i, row| metric::evaluate(&sums[i], &row.metric)));
             }
             Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
         }
@@ -165,7 +169,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let again = repeats(&measured, &judged);
     notes.push_str(&again);
     let regression = regression(&published, args.iterations, &cells).filter(|_| selection.is_all());
-    exit = exit.max(if regression.is_some() { Exit::Finding } else { Exit::Ok });
+    exit = exit.max(if regression.is_some() { Exit::FINDING } else { Exit::OK });
     let (name, dir) = (published.name.value.clone(), work.dir);
     Ok(DoneTable { name, cells, notes, repeats: measured, again, dir, experiments, regression, exit })
 }
@@ -224,7 +228,7 @@ impl Work<'_> {
             Store::create(dir, &self.experiment(block, run, columns), &[])?;
             amount = Some(param(c, self.calibrate(block, run, c, &mut note)?));
         }
-        let (mut outcomes, mut exit) = (Vec::new(), Exit::Ok);
+        let (mut outcomes, mut exit) = (Vec::new(), Exit::OK);
         for (dir, columns) in &parts {
             let mut experiment = self.experiment(block, run, columns);
             experiment.params.extend(amount.clone());
@@ -242,7 +246,7 @@ impl Work<'_> {
             }
             outcomes.extend(by_column(finished, columns.len()));
         }
-        let means = outcomes.iter().map(|runs| figures::means(&runs.iter().collect::<Vec<_>>())).collect();
+        let means = outcomes.iter().map(|runs| metric::means(&runs.iter().collect::<Vec<_>>())).collect();
         let figure = |i: usize, row: &Row| statistic(&outcomes[i], &row.metric, row.stat);
         let cells = self.cells(block, run.calibrate.as_ref(), &figure);
         let experiments = parts.into_iter().map(|(dir, _)| dir).collect();
@@ -254,7 +258,7 @@ impl Work<'_> {
         let (list, _) = self.published.columns_of(block);
         let of = |column: usize| {
             let named = |g: &&(&str, Vec<Means>)| block.sum_of.iter().any(|s| s.value == g.0);
-            figures::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>(), block.times)
+            metric::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>(), block.times)
         };
         (0..list.len()).map(of).collect()
     }
@@ -448,8 +452,8 @@ fn param(c: &Calibrate, count: u64) -> Param {
 }
 
 /// Statistic of a scalar or counter over runs; `None` without runs or if a run lacks it.
-fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
-    let values = runs.iter().map(|o| figure(o, metric)).collect::<Option<Vec<f64>>>()?;
+fn statistic(runs: &[Outcome], expression: &str, stat: Stat) -> Option<f64> {
+    let values = runs.iter().map(|o| figure(o, expression)).collect::<Option<Vec<f64>>>()?;
     match stat {
         _ if values.is_empty() => None,
         Stat::Mean => describe::amean(&values),
@@ -462,8 +466,8 @@ fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
 }
 
 /// A figure of one run.
-fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
-    figures::figure(&figures::means(&[outcome]), metric)
+fn figure(outcome: &Outcome, expression: &str) -> Option<f64> {
+    metric::evaluate(&metric::means(&[outcome]), expression)
 }
 
 /// A figure over that of the baseline: without limit if that is nothing, so that the direction can still be judged; none if
@@ -471,6 +475,3 @@ fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
 fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
     value.zip(baseline).map(|(v, b)| v / b).filter(|r| !r.is_nan())
 }
-
-#[cfg(test)]
-mod tests;

@@ -27,7 +27,7 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     let done = work.block(block, &run).unwrap();
     // The mock takes loops/100 s, so 61.507 s are 6151 loops, within the tolerance.
     assert!(done.note.contains("loops = 61"), "{}", done.note);
-    assert_eq!(done.exit, Exit::Ok);
+    assert_eq!(done.exit, Exit::OK);
     assert_eq!(done.cells.len(), 10 * 3);
     let calibrated: Vec<&str> =
         done.cells.iter().filter(|c| c.role == Role::Calibrated).map(|c| c.id.as_str()).collect();
@@ -116,8 +116,8 @@ fn a_run_without_a_result_is_no_step_of_the_search() {
     let context = Context::new(None).unwrap();
     let published = published(&context);
     for (status, exit, why) in [
-        (Status::Timeout, Exit::Timeout, "reached its limit of time"),
-        (Status::Failed("no memory".into()), Exit::Finding, "failed (no memory)"),
+        (Status::Timeout, Exit::TIMEOUT, "reached its limit of time"),
+        (Status::Failed("no memory".into()), Exit::FINDING, "failed (no memory)"),
     ] {
         // It reports an elapsed time that would lead the search to an answer all the same.
         let mock = Mock { status, ..Mock::default() };
@@ -146,6 +146,6 @@ fn a_target_out_of_reach_is_a_finding() {
     let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
     let run = published.blocks[0].run.clone().unwrap();
     let failure = work.block(&published.blocks[0], &run).err().unwrap();
-    assert_eq!(failure.exit, Exit::Finding);
+    assert_eq!(failure.exit, Exit::FINDING);
     assert!(failure.message.contains("calibration: no count from 1 to 1000000 gives 61.507 s"), "{}", failure.message);
 }

@@ -7,9 +7,9 @@
 
 use super::{setting, Bench, Measured};
 use crate::context::named;
-use crate::execute::describe;
 use crate::failure::{Exit, Failure};
 use crate::logs::Logs;
+use crate::run_label::run_label;
 use numalab_lab::fit::divisor_of;
 use numalab_model::experiment::{Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -101,9 +101,11 @@ pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<C
         guests.push(bench.guests(&experiment, &format!("calibration/{dir}"))?);
     }
     if let Some(late) = guests.iter().flatten().find(|m| m.outcome.status == Status::Timeout) {
-        let message =
-            format!("{}: the probe reached its limit of time, so nothing can be calibrated", describe(&late.input));
-        return Err(Failure { exit: Exit::Timeout, message });
+        let message = format!(
+            "{}: the probe reached its limit of time, so nothing can be calibrated",
+            run_label(&late.input.plan)
+        );
+        return Err(Failure { exit: Exit::TIMEOUT, message });
     }
     let guest = times(&guests)?;
     let Fitted { machine, before, now } = fit(bench, &guests, &guest)?;
@@ -242,7 +244,7 @@ fn moving_ns(added: &Added, hint_ns: f64, size: f64) -> Result<f64, Failure> {
 }
 
 fn nothing(what: &str) -> Failure {
-    Failure { exit: Exit::Finding, message: format!("the probe {what}: nothing to divide by") }
+    Failure { exit: Exit::FINDING, message: format!("the probe {what}: nothing to divide by") }
 }
 
 fn added(runs: &[Measured]) -> Result<Added, Failure> {

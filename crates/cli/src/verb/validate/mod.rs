@@ -14,14 +14,15 @@ mod markdown;
 mod notes;
 mod table;
 
-use crate::backend::{self, Place, Ready, Sim};
+use crate::backend::{self, BackendKind, GuestArgs, Ready, Sim, TimingArg};
 use crate::context::{named, Context};
-use crate::execute::{describe, execute, Backend, Executor};
+use crate::execute::{execute, Backend, Executor};
 use crate::failure::{note, Done, Exit, Failure};
-use crate::guest::{GuestArgs, TimingArg};
 use crate::logs::Logs;
 use crate::options;
+use crate::output_file;
 use crate::progress::Progress;
+use crate::run_label::run_label;
 use crate::sources;
 use numalab_lab::fit::divisor_of;
 use numalab_lab::image::ImageSpec;
@@ -155,7 +156,7 @@ pub struct ThpCompared {
 /// read or written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if let Some(path) = &args.markdown {
-        options::target_for(path, markdown::INTRO)?;
+        output_file::target_for(path, markdown::INTRO)?;
     }
     let notes = args.notes.as_deref().map(notes::Notes::read).transpose()?.unwrap_or_default();
     let benches = args.image.iter().map(|image| Bench::new(context, args, image)).collect::<Result<Vec<_>, _>>()?;
@@ -168,11 +169,11 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         report.push(one_image(context, args, bench)?);
     }
     if let Some(path) = &args.markdown {
-        options::write(path, &markdown::page(&report, &notes))?;
+        output_file::write(path, &markdown::page(&report, &notes))?;
     }
     let timeouts: Vec<&String> = report.iter().flat_map(|image| &image.timeouts).collect();
     timeouts.iter().for_each(|run| note(&format!("numalab: {run} reached its limit of time and is not compared")));
-    let exit = if timeouts.is_empty() { Exit::Ok } else { Exit::Timeout };
+    let exit = if timeouts.is_empty() { Exit::OK } else { Exit::TIMEOUT };
     if args.json {
         return Ok(Done { exit, ..Done::json(&report)? });
     }
@@ -207,7 +208,7 @@ fn one_image(context: &Context, args: &Args, bench: &Bench<'_>) -> Result<Compar
 /// The runs that reached their limit of time, in words.
 fn timeouts<'a>(thp: &str, runs: impl Iterator<Item = &'a Measured>) -> Vec<String> {
     let late = runs.filter(|m| m.outcome.status == Status::Timeout);
-    late.map(|m| format!("{} with huge pages {thp}", describe(&m.input))).collect()
+    late.map(|m| format!("{} with huge pages {thp}", run_label(&m.input.plan))).collect()
 }
 
 /// A setting of an experiment made here.
@@ -288,7 +289,7 @@ impl<'a> Bench<'a> {
     pub fn guests(&self, experiment: &Experiment, name: &str) -> Result<Vec<Measured>, Failure> {
         let progress = Progress::new(0);
         let idle = Sim::default();
-        let ready = backend::prepare(self.context, experiment, Place::Vm, &self.guest, idle, &progress)?;
+        let ready = backend::prepare(self.context, experiment, BackendKind::Vm, &self.guest, idle, &progress)?;
         let Ready { backend, cells, jobs_max, .. } = ready;
         let store = Store::create(&self.out.join(name), experiment, &cells)?;
         carry_out(&store, cells, &*backend, self.jobs.min(jobs_max), &progress)
@@ -380,12 +381,12 @@ fn carry_out(
     execute(store, &cells, &Executor { backend, jobs, progress })?;
     progress.clear();
     let with_series = |cell: Cell| {
-        let what = describe(&cell.input);
+        let what = run_label(&cell.input.plan);
         let record = store.get(&cell.input.id)?;
         let outcome = record.ok_or_else(|| Failure::environment(format!("{what}: its record is gone")))?.outcome;
         match outcome.status {
             Status::Completed | Status::Timeout => Ok(Measured { input: cell.input, outcome }),
-            Status::Failed(why) => Err(Failure { exit: Exit::Finding, message: format!("{what}: {why}") }),
+            Status::Failed(why) => Err(Failure { exit: Exit::FINDING, message: format!("{what}: {why}") }),
         }
     };
     cells.into_iter().map(with_series).collect()

@@ -1,10 +1,11 @@
 //! `numalab report`: the records of an experiment as one self-contained page.
 
+mod workload_line;
+
 use crate::context::named;
 use crate::context::Context;
 use crate::failure::{note, Done, Failure};
-use crate::options;
-use crate::programs;
+use crate::output_file;
 use crate::records::{self, Loaded, Series};
 use crate::sources;
 use crate::verb::compare::Star;
@@ -46,12 +47,12 @@ pub struct Args {
 /// Not an experiment's directory, an unknown baseline, a damaged record, or a file that cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
-    options::refuse_both_on_stdout(&out, args.json)?;
+    output_file::refuse_both_on_stdout(&out, args.json)?;
     let store = Store::open(&args.dir)?;
     let loaded = records::load(context, &store, args.baseline.as_deref(), Series::Keep)?;
     loaded.remarks().iter().for_each(|r| note(r));
     let page = page(context, &store, &loaded, args.star.into(), &args.machine)?;
-    options::write(&out, &page)?;
+    output_file::write(&out, &page)?;
     let exit = loaded.exit();
     let text = if args.json {
         let runs = loaded.runs.len();
@@ -61,7 +62,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         .text
     } else {
         let text = format!("report: {} ({} runs, {} kB)\n", out.display(), loaded.runs.len(), page.len() / 1000);
-        options::said(&out, text)
+        output_file::text_beside(&out, text)
     };
     Ok(Done { text, exit })
 }
@@ -74,7 +75,7 @@ pub fn write_into(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     let store = Store::open(dir)?;
     let loaded = records::load(context, &store, None, Series::Keep)?;
     let out = dir.join("report.html");
-    options::write(&out, &page(context, &store, &loaded, StarRule::default(), &[])?)?;
+    output_file::write(&out, &page(context, &store, &loaded, StarRule::default(), &[])?)?;
     Ok(out)
 }
 
@@ -126,7 +127,7 @@ fn facts(loaded: &Loaded, origin: &Origin, plans: &[&Plan]) -> Vec<(String, Stri
     let mut all = vec![
         fact("Backend", every(&backend)),
         fact("Machine", every(&|p| p.machine.name.clone())),
-        fact("Workload", programs::line(plans)),
+        fact("Workload", workload_line::workload_line(plans)),
         fact("Runs", runs(loaded)),
         fact("Seeds", origin.seed_list()),
         fact("Version", every(&|p| made_by(&p.backend, &p.version))),

@@ -14,7 +14,7 @@ struct Program<'a> {
 }
 
 /// "numa02 (loops = 3) with off, numa02 (loops = 9) with 6.12".
-pub fn line(plans: &[&Plan]) -> String {
+pub fn workload_line(plans: &[&Plan]) -> String {
     let all = programs(plans);
     all.iter().map(|p| said(p, &all)).collect::<Vec<_>>().join(", ")
 }

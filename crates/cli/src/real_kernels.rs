@@ -180,12 +180,14 @@ pub fn images(kernels: &mut [Kernel], names: &[Spot<String>]) -> Result<Vec<Imag
             let what = format!("kernel `{}` is a model only: it has no image", name.value);
             name.error(what, "a kernel with an `image` (6.1, 6.12, off), or an image (debian-6.12, tree:DIR, …)")
         })?;
-        // What is wrong with an image is said at the place that names the kernel.
-        out.push(
-            ImageSpec::parse(text).map_err(|e| SpecError { nearest: e.nearest, ..name.error(e.what, e.expected) })?,
-        );
+        out.push(ImageSpec::parse(text).map_err(|e| image_error(name, e))?);
     }
     Ok(out)
+}
+
+/// An error about a kernel's image, with the place that names the kernel.
+pub fn image_error(name: &Spot<String>, e: SpecError) -> SpecError {
+    SpecError { nearest: e.nearest, ..name.error(e.what, e.expected) }
 }
 
 #[cfg(test)]

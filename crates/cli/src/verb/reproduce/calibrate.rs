@@ -92,7 +92,7 @@ pub fn search(
                 range.max,
                 steps.len()
             );
-            Err(Failure { exit: Exit::Finding, message })
+            Err(Failure { exit: Exit::FINDING, message })
         }
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     fn an_unreachable_target_is_a_finding() {
         let (found, calls) = run(61.507, Range { start: 10, min: 1, max: 100 }, |n| 0.001 * n);
         let failure = found.unwrap_err();
-        assert_eq!(failure.exit, Exit::Finding);
+        assert_eq!(failure.exit, Exit::FINDING);
         assert!(failure.message.contains("the nearest was 100 with 0.100 s"), "{}", failure.message);
         assert!(calls <= 4);
         assert!(run(1.0, RANGE, |_| 0.0).0.is_err());

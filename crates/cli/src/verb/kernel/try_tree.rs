@@ -1,9 +1,8 @@
 //! `numalab kernel try`: from an edited source tree to a measurement in one command.
 
-use crate::backend::{Place, Sim};
+use crate::backend::{BackendKind, GuestArgs, Sim};
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Failure};
-use crate::guest::GuestArgs;
 use crate::options;
 use crate::verb::run;
 use numalab_lab::image::{self, ImageSpec};
@@ -78,14 +77,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     note(&format!("base: {base}"));
     let experiment = experiment(args, &base, &changed)?;
     experiment.check()?;
-    let order = run::Order {
-        place: Place::Vm,
+    let with = run::RunOptions {
+        backend: BackendKind::Vm,
         guest: &args.guest,
         sim: Sim::default(),
         jobs: args.jobs,
         out: args.out.as_deref(),
     };
-    let (store, finished) = run::carry_out(context, &experiment, order)?;
+    let (store, finished) = run::carry_out(context, &experiment, with)?;
     note(&format!("{:.1} s from the start of this command", start.elapsed().as_secs_f64()));
     Ok(Done { text: run::table(context, &store)?, exit: run::exit(&finished) })
 }

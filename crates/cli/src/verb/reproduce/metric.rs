@@ -38,7 +38,7 @@ pub fn sums(groups: &[&Means], times: u32) -> Means {
 }
 
 /// The figure; `None` if a name is missing or the result is not finite.
-pub fn figure(means: &Means, metric: &str) -> Option<f64> {
+pub fn evaluate(means: &Means, metric: &str) -> Option<f64> {
     let get = |name: &str| means.get(name).or_else(|| means.get(&name.replace('_', "-"))).copied();
     if let Some(value) = get(metric) {
         return Some(value);
@@ -99,29 +99,29 @@ mod tests {
             let counts =
                 [("numa_hint_faults", faults), ("numa_pte_updates", updates), ("numa_pages_migrated", migrated)];
             let m = means(&[&outcome(&[], &counts)]);
-            assert_eq!(figure(&m, cost).map(f64::trunc), Some(printed));
+            assert_eq!(evaluate(&m, cost).map(f64::trunc), Some(printed));
         }
         let m = means(&[&outcome(&[], &[("pgmigrate_success", 7_061_327)])]);
-        assert_eq!(figure(&m, "1038 * pgmigrate_success / 1000000").map(f64::trunc), Some(7329.0));
+        assert_eq!(evaluate(&m, "1038 * pgmigrate_success / 1000000").map(f64::trunc), Some(7329.0));
     }
 
     #[test]
     fn means_sums_and_expressions() {
         let (a, b) = (outcome(&[("user_s", 2.0), ("x", 1.0)], &[]), outcome(&[("user_s", 4.0)], &[]));
         let m = means(&[&a, &b]);
-        assert_eq!((figure(&m, "user_s"), figure(&m, "x")), (Some(3.0), None), "not in every run");
+        assert_eq!((evaluate(&m, "user_s"), evaluate(&m, "x")), (Some(3.0), None), "not in every run");
         let s = sums(&[&m, &means(&[&a])], 1);
-        assert_eq!(figure(&s, "2 * user_s"), Some(10.0));
-        assert_eq!(figure(&s, "user_s / 0"), None);
-        assert_eq!(figure(&means(&[]), "user_s"), None);
+        assert_eq!(evaluate(&s, "2 * user_s"), Some(10.0));
+        assert_eq!(evaluate(&s, "user_s / 0"), None);
+        assert_eq!(evaluate(&means(&[]), "user_s"), None);
     }
 
     #[test]
     fn peaks_over_scores() {
         let points = [("tput-9", 3.0), ("tput-10", 5.0), ("tput-11", 5.0), ("tput", 9.0)];
         let m = means(&[&outcome(&points, &[])]);
-        assert_eq!((figure(&m, "max tput"), figure(&m, "argmax tput")), (Some(5.0), Some(10.0)));
-        assert_eq!(figure(&m, "tput_9 / 3"), Some(1.0));
-        assert_eq!(figure(&m, "max other"), None);
+        assert_eq!((evaluate(&m, "max tput"), evaluate(&m, "argmax tput")), (Some(5.0), Some(10.0)));
+        assert_eq!(evaluate(&m, "tput_9 / 3"), Some(1.0));
+        assert_eq!(evaluate(&m, "max other"), None);
     }
 }

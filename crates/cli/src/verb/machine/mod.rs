@@ -1,11 +1,13 @@
 //! `numalab machine`: a machine file from this host or from other tools' output, or a machine drawn.
 
+mod domains;
+
 use crate::context::Context;
 use crate::failure::{Done, Failure};
 use crate::options;
-use crate::verb::domains::{self, Request};
 use crate::verb::list::Kind;
 use crate::verb::show;
+use domains::Request;
 use numalab_model::machine::{self, import};
 use numalab_model::spec::Spot;
 use std::path::{Path, PathBuf};
