@@ -246,8 +246,8 @@ fn message(args: &[OsString], e: &clap::Error) -> String {
     format!("command line: {what}{expected}{}", near.unwrap_or_default())
 }
 
-/// What is wrong with the `value` of the argument `name`, and what was expected. `valid` lists the only valid values, or
-/// is empty.
+/// What is wrong with the `value` of the argument `name`, and what was expected. `valid` lists the only valid values,
+/// or is empty.
 fn value_refused(e: &clap::Error, name: &str, value: &str, valid: &str) -> (String, String) {
     let why = match std::error::Error::source(e) {
         // The error of the standard library does not name what was expected.

@@ -71,7 +71,8 @@ impl Backend for Host {
     }
 }
 
-/// Whether a run is worth repeating: it failed, or this process is `root` and the run lacked settings that root can make.
+/// Whether a run is worth repeating: it failed, or this process is `root` and the run lacked settings that root can
+/// make.
 fn worth_another_try(outcome: &Outcome, root: bool) -> bool {
     let unset = || outcome.warnings.iter().any(|w| w.starts_with("not set: "));
     matches!(outcome.status, Status::Failed(_)) || root && unset()

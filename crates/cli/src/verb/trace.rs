@@ -1,4 +1,4 @@
-//! `numalab trace`: a run as a Perfetto trace.
+//! `numalab trace`: the events of a run as a Perfetto trace.
 
 use crate::failure::{Done, Failure};
 use crate::logs::{self, EVENTS};
@@ -15,10 +15,10 @@ use std::path::PathBuf;
 pub struct Args {
     #[command(flatten)]
     run: Pick,
-    /// Where the trace goes, - for standard output; open it at ui.perfetto.dev, which keeps it in the browser
+    /// File to write, or - for standard output. It can be opened at ui.perfetto.dev, which processes it in the browser
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Print what was written as JSON
+    /// Print file name and sizes as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
@@ -26,7 +26,7 @@ pub struct Args {
 /// Writes the trace of a run that was made with `--trace`.
 ///
 /// # Errors
-/// No such run, no event log beside it, a damaged log, or a file that cannot be written.
+/// No such run, no event log beside its record, a damaged log, or a file that cannot be written.
 pub fn run(args: &Args) -> Result<Done, Failure> {
     output_file::refuse_both_on_stdout(&args.out, args.json)?;
     let record = records::find(&args.run)?;

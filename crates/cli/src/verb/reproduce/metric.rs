@@ -1,18 +1,18 @@
-//! The figure a published row asks of runs: a scalar, a counter, an expression of them, or an extreme over a series of
-//! scores.
+//! The metric of a published row, evaluated for runs: a score or counter, an expression of them, or an extreme of a
+//! series of scores.
 //!
-//! * `elapsed_s`, `numa_hint_faults`, `tput-12`: taken as they are;
-//! * `100 * (user_s + system_s) / elapsed_s`: arithmetic; a name with `_` also finds the score with `-`;
-//! * `max tput`, `argmax tput`: over the scores `tput-N`, the largest value and its N.
+//! * `elapsed_s`, `numa_hint_faults`, `tput-12`: the score or counter of this name;
+//! * `100 * (user_s + system_s) / elapsed_s`: arithmetic, in which `tput_12` stands for the score `tput-12`;
+//! * `max tput`, `argmax tput`: among the scores `tput-N`, the largest value, or the N that has it.
 
 use numalab_model::record::Outcome;
 use numalab_report::expr::Expr;
 use std::collections::BTreeMap;
 
-/// Mean scalars and counters of some runs, by name.
+/// Means of scores and counters over some runs, by name.
 pub type Means = BTreeMap<String, f64>;
 
-/// Means over runs of what every one of them reports; empty without runs.
+/// Means over runs of the scores and counters that every run has. Empty without runs.
 pub fn means(runs: &[&Outcome]) -> Means {
     let mut sums: BTreeMap<String, (f64, usize)> = BTreeMap::new();
     for o in runs {
@@ -27,7 +27,7 @@ pub fn means(runs: &[&Outcome]) -> Means {
     sums.into_iter().filter(|(_, (_, n))| *n == all).map(|(name, (sum, n))| (name, sum / n as f64)).collect()
 }
 
-/// Sums by name over groups, `times` runs of each; a name that one of them lacks is left out.
+/// Sums over groups by name, times `times`. A name that one of the groups lacks is left out.
 pub fn sums(groups: &[&Means], times: u32) -> Means {
     let Some((first, rest)) = groups.split_first() else { return Means::new() };
     let add = |(name, value): (&String, &f64)| {
@@ -37,7 +37,7 @@ pub fn sums(groups: &[&Means], times: u32) -> Means {
     first.iter().filter_map(add).collect()
 }
 
-/// The figure; `None` if a name is missing or the result is not finite.
+/// The value of a metric; `None` if a name is missing or the result is not finite.
 pub fn evaluate(means: &Means, metric: &str) -> Option<f64> {
     let get = |name: &str| means.get(name).or_else(|| means.get(&name.replace('_', "-"))).copied();
     if let Some(value) = get(metric) {
@@ -54,7 +54,7 @@ pub fn evaluate(means: &Means, metric: &str) -> Option<f64> {
     Some(expr.eval(&|name| get(name).unwrap_or(f64::NAN))).filter(|v| v.is_finite())
 }
 
-/// The largest of `series-N` and its N; the lowest N on ties.
+/// The N and the value of the largest score `series-N`; of equal scores, the one with the lowest N.
 fn largest(means: &Means, series: &str) -> Option<(f64, f64)> {
     let mut points: Vec<(u32, f64)> = means
         .iter()
