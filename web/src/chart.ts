@@ -1,4 +1,4 @@
-// Lines over time, drawn by uPlot, with a legend that reads the values at the shared cursor.
+// A chart of lines over time, drawn by uPlot. Its legend shows the values at the shared cursor.
 
 import uPlot from "uplot";
 import { swatch, variable } from "./colors";
@@ -7,9 +7,9 @@ import { el } from "./dom";
 import { BINARY_STEPS, human, instants, seconds, sizes, ticks } from "./format";
 import type { Timeline } from "./timeline";
 
-/** Room for the labels of the vertical axis, px; maps keep the same, so that instants stand below each other. */
+/** Width of the labels of the vertical axis, px. Maps use the same width, so that instants are aligned. */
 export const LEFT = 52;
-/** Half a label of the time axis fits: a tick may stand at the end. */
+/** Room at the right edge for half a label of the time axis, px, since the last tick may be at the edge. */
 export const RIGHT = 26;
 const HEIGHT = 190;
 const FONT = "11px system-ui, sans-serif";
@@ -24,9 +24,9 @@ export interface ChartSpec {
   title: string;
   unit: string;
   lines: ChartLine[];
-  /** Fixed top of the vertical axis; without one it follows what is in view. */
+  /** Fixed top of the vertical axis. Without it, the axis follows the values in view. */
   top?: number;
-  /** Whether the unit is one of memory, which is divided by 1024. */
+  /** Whether the unit is one of memory, whose ticks are powers of two. */
   memory?: boolean;
 }
 
@@ -36,9 +36,9 @@ export class Chart {
   private readonly values: HTMLElement[] = [];
   private readonly canvas: HTMLElement;
   private readonly spoken: HTMLElement;
-  /** True while the chart follows the others, so that it does not lead them. */
+  /** True while the chart takes over cursor and view of the timeline, so that it does not change them. */
   private following = false;
-  /** Only a chart under the pointer leads; others also hear of cursors that moved with their scale. */
+  /** Only the chart under the pointer sets the cursor: uPlot also reports cursors that moved because the scale changed. */
   private hovered = false;
   private readonly observer: ResizeObserver;
 
@@ -123,7 +123,7 @@ export class Chart {
           stroke: l.color,
           width: 1.75,
           dash: l.dash,
-          // A value between two gaps makes no line.
+          // A value between two gaps has no line, so it is drawn as a point.
           points: { show: false, fill: l.color, filter: () => alone(values[i] ?? []) },
         })),
       ],
@@ -150,19 +150,19 @@ export class Chart {
     };
   }
 
-  /** The pointer moved over this chart. */
+  /** Sets the shared cursor after the pointer has moved over this chart. */
   private lead(u: uPlot): void {
     const left = u.cursor.left ?? -1;
     if (this.hovered && !this.following && left >= 0) this.timeline.setCursor(u.posToVal(left, "x"));
   }
 
-  /** Cursor or view changed, here or elsewhere. */
+  /** Takes over the shared cursor and view. */
   private follow(): void {
     this.following = true;
     const u = this.plot;
     const [from, to] = this.timeline.view;
     const x = u.scales["x"];
-    // In a batch the scale is in force at once, and the position below is right.
+    // In a batch the new scale takes effect at once, so that the position below is right.
     if (x?.min !== from || x?.max !== to) u.batch(() => u.setScale("x", { min: from, max: to }));
     const t = this.timeline.cursor;
     const left = t === null || t < from || t > to ? -10 : u.valToPos(t, "x");
@@ -173,7 +173,7 @@ export class Chart {
       if (cell) cell.textContent = t === null ? "" : v === null ? "–" : human(v);
     });
     this.following = false;
-    // Only the chart that has the keyboard speaks.
+    // Only the chart with the keyboard focus is read out.
     this.spoken.textContent = document.activeElement === this.canvas ? this.reading() : "";
   }
 
@@ -183,7 +183,7 @@ export class Chart {
     return at === null ? null : (line.values[at] ?? null);
   }
 
-  /** What the chart says at the cursor. */
+  /** The values at the cursor as a sentence. */
   private reading(): string {
     const t = this.timeline.cursor;
     if (t === null) return "";
@@ -192,7 +192,7 @@ export class Chart {
     return `${seconds(t)}: ${parts.join(", ")} ${this.spec.unit}`;
   }
 
-  /** Takes the width of its place. */
+  /** Adapts the chart to the width of its place. */
   resize(): void {
     const width = Math.floor(this.canvas.clientWidth);
     if (width > 0 && width !== this.plot.width) {
@@ -202,7 +202,7 @@ export class Chart {
   }
 }
 
-/** Indices of values whose neighbours are none. */
+/** Indices of values without a value on either side. */
 function alone(values: (Value | undefined)[]): number[] {
   const own = values.flatMap((v, k) => (v === undefined ? [] : [k]));
   const empty = (i: number) => (values[own[i] ?? -1] ?? null) === null;

@@ -1,17 +1,17 @@
-// Colours of nodes and kernels, as the theme in force has them.
+// Colours of nodes and kernels in the current theme.
 
 const SVG = "http://www.w3.org/2000/svg";
-/** Dashes tell lines apart without colour. */
+/** Dashes of lines, so that lines can be told apart without colour. */
 const DASHES: number[][] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [12, 4], [1, 5], [8, 3, 2, 3, 2, 3]];
-/** Colours of nodes in the style; the drawing of the machine, in crates/report/src/html/machine.rs, uses the same. */
+/** Number of node colours in the style. The drawing of the machine, in crates/report/src/html/machine.rs, uses the same ones. */
 const NODES = 32;
-/** One more than there are colours of kernels: colour and dash are the same again only after 42 kernels. */
+/** Dashes of kernels: one more than there are colours, so that colour and dash together repeat only after 42 kernels. */
 const KERNEL_DASHES: number[][] = [[], [10, 4], [10, 3, 2, 3], [5, 5], [14, 3, 5, 3], [6, 2], [10, 3, 2, 3, 2, 3]];
 const KERNEL_COLORS = 6;
 
 let probe: HTMLElement | null = null;
 
-/** A colour variable of the style as `rgb(…)`; a custom property itself reads back unresolved. */
+/** A colour variable of the style as `rgb(…)`. It is read from an element, since a custom property is returned unresolved. */
 export function variable(name: string): string {
   if (!probe) {
     probe = document.createElement("span");
@@ -22,24 +22,24 @@ export function variable(name: string): string {
   return getComputedStyle(probe).color;
 }
 
-/** Colour of a node; nodes beyond those that have one begin anew. */
+/** Colour of a node. After the last colour, colours repeat. */
 export function nodeColor(node: number): string {
   return variable(`--n${node % NODES}`);
 }
 
-/** Dash of the n-th line; where colours begin anew, dashes do not. */
+/** Dash of the n-th line. Dashes do not repeat together with colours. */
 export function dash(n: number): number[] {
   return DASHES[(n + Math.floor(n / NODES)) % DASHES.length] ?? [];
 }
 
-/** Dash of a kernel; the baseline is dotted. */
+/** Dash of a kernel. The baseline is dotted. */
 export function kernelDash(kernel: number, baseline: number): number[] {
   if (kernel === baseline) return [2, 3];
   const rank = kernel < baseline ? kernel : kernel - 1;
   return KERNEL_DASHES[rank % KERNEL_DASHES.length] ?? [];
 }
 
-/** Colour of a kernel; the baseline is neutral. */
+/** Colour of a kernel. The baseline is neutral. */
 export function kernelColor(kernel: number, baseline: number): string {
   if (kernel === baseline) return variable("--k0");
   const rank = kernel < baseline ? kernel : kernel - 1;

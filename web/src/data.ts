@@ -1,4 +1,4 @@
-// What the page embeds; the same types as crates/report/src/html/payload.rs.
+// The data that the page embeds. The types are those of crates/report/src/html/payload.rs.
 
 export type Value = number | null;
 
@@ -9,7 +9,7 @@ export interface Line {
 
 export interface Process {
   name: string;
-  /** nodes[node][point], MiB. */
+  /** Memory of the process on each node at each point, as nodes[node][point], MiB. */
   nodes: Value[][];
 }
 
@@ -34,7 +34,7 @@ export interface Run {
   seed: string;
   status: string;
   points: number;
-  /** When it ended, s. */
+  /** End of the run, s. */
   end: number;
   rates: Line[];
   memory?: { processes: Process[] };
@@ -61,7 +61,7 @@ export interface Data {
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** The node a character of a map stands for, -1 for none. */
+/** The node that a character of a map stands for; -1 for none. */
 export function nodeOf(cell: string): number {
   const at = ALPHABET.indexOf(cell);
   if (at >= 0) return at;
@@ -69,33 +69,34 @@ export function nodeOf(cell: string): number {
   return code >= 0x400 ? code - 0x400 : -1;
 }
 
-/** Reads the embedded data; throws if there are none or they were cut off or changed into something that is no JSON. */
+/** Reads the embedded data. Throws if they are missing or no valid JSON. */
 export function read(): Data {
   const text = document.getElementById("data")?.textContent;
   if (!text) throw new Error("there are none");
   return JSON.parse(text) as Data;
 }
 
-/** Values over time, one per point. */
+/** Values over time, one for each point. */
 export interface Course {
   values: Value[];
-  /** Where the last point ends, s; the others are all of one width. */
+  /** End of the last point, s. All other points have the same width. */
   end: number;
 }
 
-/** Values of a run as a course: it ends with the run, unless less of it was sampled. */
+/** Values of a run as a course. It ends with the run, or earlier if fewer points were sampled. */
 export function course(run: Run, values: Value[], step: number): Course {
   return { values, end: endOf(run, values.length, step) };
 }
 
-/** Where the last of a run's points ends, s. */
+/** End of the last of `points` points of a run, s. */
 export function endOf(run: Run, points: number, step: number): number {
   return points < run.points ? points * step : run.end;
 }
 
 /**
- * Common instants of courses and the values of each there: a point stands in the middle of what it covers, the first and the
- * last one also at their outer edge. Between its points a course has `undefined`, after its end `null`.
+ * Common instants of courses, and the values of each course at these instants. A point is placed in the middle of its
+ * interval; the first and the last one are also placed at their outer edge. A course has `undefined` between its points, and
+ * `null` after its end.
  */
 export function aligned(courses: Course[], step: number): { times: number[]; values: (Value | undefined)[][] } {
   const known = courses.map(({ values, end }) => {
@@ -112,7 +113,7 @@ export function aligned(courses: Course[], step: number): { times: number[]; val
   return { times, values };
 }
 
-/** Sum of lines, null where one of them has nothing. */
+/** Sum of lines; null at points where one of them has no value. */
 export function sum(lines: Value[][]): Value[] {
   const length = Math.max(0, ...lines.map((l) => l.length));
   return Array.from({ length }, (_, k) => {
@@ -126,7 +127,7 @@ export function sum(lines: Value[][]): Value[] {
   });
 }
 
-/** Largest value of lines, at least 0. */
+/** Largest value of all lines, at least 0. */
 export function peak(lines: Value[][]): number {
   let top = 0;
   for (const l of lines) for (const v of l) if (v !== null && v > top) top = v;

@@ -1,4 +1,4 @@
-// The look-up tables: rows whose name has what is typed.
+// Filters of the look-up tables, which show the rows whose name contains the typed text.
 
 export function start(): void {
   for (const input of document.querySelectorAll<HTMLInputElement>("input.filter")) {

@@ -1,6 +1,6 @@
-// Figures for people.
+// Numbers as text for people.
 
-/** Four significant digits; from 10 000 on with k, M, G, T. */
+/** A number with four significant digits. From 10 000 on it has the suffix k, M, G or T. */
 export function human(x: number): string {
   const size = Math.abs(x);
   for (const [from, one, suffix] of [
@@ -21,7 +21,7 @@ function plain(x: number): string {
   return size >= 1000 ? x.toFixed(0) : x.toPrecision(4);
 }
 
-/** Ticks of an axis, all with the suffix of the largest one and the digits that their step needs. */
+/** Labels of an axis. All have the suffix of the largest one, and as many digits as their step needs. */
 export function ticks(values: number[]): string[] {
   const top = Math.max(...values.map(Math.abs));
   for (const [one, suffix] of [
@@ -35,23 +35,23 @@ export function ticks(values: number[]): string[] {
   return fixed(values);
 }
 
-/** Ticks of a time axis, s: never in thousands, which nobody counts seconds in. */
+/** Labels of a time axis, s, without suffix. */
 export function instants(values: number[]): string[] {
   return fixed(values).map((text) => `${text} s`);
 }
 
-/** Distances of ticks in units of memory, which halve and double: 256, 512, 768 MiB. */
+/** Distances of ticks in units of memory: powers of two, such as 256 MiB for ticks at 256, 512 and 768 MiB. */
 export const BINARY_STEPS = Array.from({ length: 31 }, (_, i) => 2 ** (i - 10));
 
-/** Ticks of an axis of memory: never in thousands, as the unit is the largest that fits. */
+/** Labels of an axis of memory, without suffix, since the unit is the largest that fits. */
 export function sizes(values: number[]): string[] {
   return fixed(values);
 }
 
-/** Most digits behind the point before a power of ten is shorter. */
+/** Largest number of decimals; with more, a power of ten is shorter. */
 const MOST_DIGITS = 6;
 
-/** Numbers that stand beside each other, with as many digits behind the point as their step needs. */
+/** Numbers of an axis, with as many decimals as their step needs. */
 function fixed(values: number[]): string[] {
   const step = Math.min(...values.map((v, i) => Math.abs(v - (values[i - 1] ?? 0))).filter((d) => d > 0));
   const whole = (x: number) => Math.abs(x - Math.round(x)) < 1e-4 * Math.min(x, 1);
@@ -60,12 +60,12 @@ function fixed(values: number[]): string[] {
   return values.map((v) => (v === 0 ? "0" : digits > MOST_DIGITS ? String(Number(v.toPrecision(3))) : v.toFixed(digits)));
 }
 
-/** Seconds since the start. */
+/** A time since the start of the run, in seconds. */
 export function seconds(t: number): string {
   return `${t < 10 ? t.toFixed(2) : t.toFixed(1)} s`;
 }
 
-/** A unit in which the largest value is easy to read, and what to divide MiB by. */
+/** A unit of memory for values up to `peakMiB`, and the divisor from MiB to it. */
 export function memoryUnit(peakMiB: number): { unit: string; by: number } {
   if (peakMiB >= 1024 ** 2) return { unit: "TiB", by: 1024 ** 2 };
   return peakMiB >= 1024 ? { unit: "GiB", by: 1024 } : { unit: "MiB", by: 1 };

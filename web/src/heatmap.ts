@@ -1,7 +1,7 @@
-// Rows over time as colours: which node held something, or how much of it.
+// A map: rows over time as colours, such as the node that holds a page, or the share of a process on a node.
 //
-// The whole map is painted once, one pixel per cell, and drawn scaled; zooming only chooses another part of it. Time is shared
-// with the charts, rows are shared by the maps of one kind.
+// The whole map is painted once, one pixel per cell, and then drawn scaled. Zooming only selects another part of it. Maps share
+// the time axis with the charts; maps of one kind share their rows.
 
 import { LEFT, RIGHT } from "./chart";
 import { variable } from "./colors";
@@ -14,31 +14,31 @@ const MAX_HEIGHT = 420;
 const AXIS = 24;
 const TOP = 6;
 const FONT = "11px system-ui, sans-serif";
-/** Rows shown at the closest zoom. */
+/** Smallest number of rows in view. */
 const MIN_ROWS = 4;
-/** Between the lines that fill the time after a run, px. */
+/** Distance of the hatching lines after the end of a run, px. */
 const HATCH = 6;
 
 export interface MapSpec {
   title: string;
   /** Label of each row. */
   rows: string[];
-  /** Short labels beside the map, where there is room for them; none if rows have no short names. */
+  /** Short labels beside the map, shown if there is room. Empty if rows have no short names. */
   short: string[];
-  /** What a row is, written beside the map if rows have no labels. */
+  /** Name of what a row stands for, written beside the map if rows have no labels. */
   rowTitle: string;
-  /** First row and name of groups: divided by lines, named inside. */
+  /** First row and name of each group. Lines separate the groups, and names are written inside. */
   groups: { first: number; name: string }[];
   columns: number;
-  /** Where the last column ends, s; the others are all as wide as a point. */
+  /** End of the last column, s. All other columns are as wide as a point. */
   end: number;
-  /** Colour of a cell as red, green, blue; null leaves it empty. */
+  /** Colour of a cell as red, green, blue; null for an empty cell. */
   color(row: number, column: number): [number, number, number] | null;
-  /** What a cell says. */
+  /** Description of a cell. */
   say(row: number, column: number): string;
 }
 
-/** The rows in view and under the cursor, common to maps beside each other. */
+/** The rows in view and the row under the cursor, shared by maps side by side. */
 export class Rows {
   view: [number, number];
   cursor: number | null = null;
@@ -157,7 +157,7 @@ export class Heatmap {
     });
     canvas.addEventListener("pointerdown", (e) => {
       this.point(e.offsetX, e.offsetY);
-      // A finger scrolls the page; it zooms with the buttons.
+      // Touch scrolls the page; buttons zoom.
       if (e.pointerType === "touch") return;
       canvas.setPointerCapture(e.pointerId);
       this.drag = { ...at(e), to: at(e) };
@@ -174,7 +174,7 @@ export class Heatmap {
     canvas.addEventListener(
       "wheel",
       (e) => {
-        // Without a key the wheel scrolls the page.
+        // Without Ctrl, the wheel scrolls the page.
         if (!e.ctrlKey) return;
         e.preventDefault();
         this.zoom(e.deltaY > 0 ? 1.25 : 0.8);
@@ -191,7 +191,7 @@ export class Heatmap {
     if (this.drag) this.schedule();
   }
 
-  /** Ends a drag: a stretch of time, and of rows if it was tall. */
+  /** Ends a drag: zooms to its interval of time, and to its rows if it is tall enough. */
   private select(): void {
     const drag = this.drag;
     this.drag = null;
@@ -237,7 +237,7 @@ export class Heatmap {
     });
   }
 
-  /** Draws at the width of its place. */
+  /** Draws the map at the width of its place. */
   resize(): void {
     this.draw();
   }
@@ -260,7 +260,7 @@ export class Heatmap {
     g.fillStyle = variable("--empty");
     g.fillRect(LEFT, TOP, end - LEFT, area.height);
     g.imageSmoothingEnabled = false;
-    // Source and target are cut to what is in view; the last column has a width of its own.
+    // Source and target are clipped to the view. The last column is drawn separately, since its width differs.
     const last = this.spec.columns - 1;
     const edge = last * this.timeline.step;
     const [c0, c1] = [t0 / this.timeline.step, Math.min(t1 / this.timeline.step, last)];
@@ -272,7 +272,7 @@ export class Heatmap {
     this.say();
   }
 
-  /** Hatches the time after the end of the run: there was no memory and no thread, which is not a state of theirs. */
+  /** Hatches the time after the end of the run, so that it differs from empty cells. */
   private after(g: CanvasRenderingContext2D, from: number, area: { width: number; height: number }): void {
     const to = LEFT + area.width;
     if (to - from < 1) return;
@@ -291,7 +291,7 @@ export class Heatmap {
     g.restore();
   }
 
-  /** Axes, labels of rows and lines between groups. */
+  /** Draws axes, labels of rows, and lines between groups. */
   private frame(g: CanvasRenderingContext2D, area: { width: number; height: number }): void {
     const [t0, t1] = this.timeline.view;
     const [r0, r1] = this.rows.view;
@@ -324,7 +324,7 @@ export class Heatmap {
     });
   }
 
-  /** Lines between groups, and their names at the first row in view. */
+  /** Draws lines between groups, and the name of each group at its first row in view. */
   private groups(g: CanvasRenderingContext2D, area: { width: number; height: number }, perRow: number): void {
     const [r0, r1] = this.rows.view;
     this.spec.groups.forEach(({ first, name }, i) => {
@@ -380,7 +380,7 @@ export class Heatmap {
     }
   }
 
-  /** What is under the cursor, in words. */
+  /** Describes the cell under the cursor. */
   private say(): void {
     const row = this.rows.cursor;
     const t = this.timeline.cursor;
@@ -392,7 +392,7 @@ export class Heatmap {
   }
 }
 
-/** Round instants in a stretch, at most `count` of them. */
+/** At most `count` round instants in an interval. */
 export function ticks(from: number, to: number, count: number): number[] {
   const rough = (to - from) / Math.max(count, 1);
   if (!(rough > 0)) return [];

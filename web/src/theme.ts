@@ -1,4 +1,4 @@
-// Light, dark, or what the system has; on paper light.
+// The theme: light, dark, or that of the system; always light on paper.
 
 import { variable } from "./colors";
 
@@ -7,7 +7,7 @@ type Mode = (typeof MODES)[number];
 const KEY = "numalab-theme";
 
 function stored(): Mode {
-  // A page opened from disk may have no storage at all.
+  // A page that was opened from disk may have no storage.
   try {
     const value = localStorage.getItem(KEY);
     return MODES.find((m) => m === value) ?? "auto";
@@ -16,7 +16,7 @@ function stored(): Mode {
   }
 }
 
-/** Makes the button work; `changed` is called after the colours are others. */
+/** Activates the button. `changed` is called after the colours have changed. */
 export function start(changed: () => void): void {
   const button = document.getElementById("theme");
   if (!button) return;
@@ -34,12 +34,12 @@ export function start(changed: () => void): void {
     try {
       localStorage.setItem(KEY, mode);
     } catch {
-      // The choice then lasts as long as the page.
+      // Without storage, the choice lasts until the page is closed.
     }
     apply();
     changed();
   });
-  // Canvases hold the colours they were drawn in: to be light on paper they are drawn anew, before and after.
+  // Canvases keep the colours in which they were drawn, so they are redrawn before and after printing.
   const paper = (printing: boolean) => {
     const before = variable("--scheme");
     document.documentElement.toggleAttribute("data-print", printing);
