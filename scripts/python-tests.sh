@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lint, type-check and test the Python package in an environment of its own under target/.
+# Lints, type-checks and tests the Python package, in a virtual environment under target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=target/python

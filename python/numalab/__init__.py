@@ -1,7 +1,7 @@
 """Run numalab plans from Python and read their comparisons.
 
-The command does the work; this package starts it and turns its documented JSON (``docs/json.md``)
-into plain values. Units are those of the command: seconds, pages, counts.
+This package starts the numalab command and turns its documented JSON (``docs/json.md``) into plain values.
+Units are those of the command: seconds, pages, counts.
 """
 
 from numalab.lab import Comparison, Lab, LabError, LabWarning, rows

@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-# What names a file: a string, or a path such as ``pathlib.Path``.
+# The name of a file or of a catalog entry: a string, or a path such as ``pathlib.Path``.
 Name = Union[str, "os.PathLike[str]"]
 
 
 class LabError(RuntimeError):
     """The command gave no result that could be returned.
 
-    ``code`` is its exit code (``docs/json.md``), the message its own, and ``output`` what it printed on
-    standard output all the same: the result, if the code is 1 or 4 to 12.
+    ``code`` is its exit code (``docs/json.md``), and ``message`` its message on standard error. ``output`` is
+    its standard output, which holds the result if the code is 1 or 4 to 12.
     """
 
     def __init__(self, code: int, message: str, output: str = "") -> None:
         """Keep the exit code and the output beside the message."""
-        # All of them: an exception is copied, and sent between processes, by what its base class was given.
+        # The base class gets all arguments, since copying and pickling an exception calls it with these.
         super().__init__(code, message, output)
         self.code = code
         self.message = message
@@ -36,12 +36,13 @@ class LabError(RuntimeError):
 
 
 class LabWarning(UserWarning):
-    """A comparison was returned, but the command said something of it.
+    """A comparison was returned, and the command printed a remark about it.
 
-    A run did not complete or has no record yet, kernels did different work and are not comparable, or runs
-    left the comparison for those of another call. The text begins with the directory: Python shows a text
-    once for each line of a program, and so shows that of every comparison of a loop.
-    To have an exception in its place: ``warnings.simplefilter("error", LabWarning)``.
+    There are three kinds of remarks. A run did not complete or has no record yet; kernels did different work
+    and are not comparable; or runs were removed from the comparison, because this call asked for other ones.
+    The text begins with the directory. Python shows equal texts once per line of a program, so the directory
+    lets it show the warning of every comparison in a loop.
+    ``warnings.simplefilter("error", LabWarning)`` raises an exception instead.
     """
 
 
@@ -49,11 +50,11 @@ class Comparison(dict[str, Any]):
     """A comparison as the command's JSON (``compare DIR --json`` in ``docs/json.md``), and how it ended.
 
     ``code`` is 0 if every run completed, else the command's exit code: 1 or 4 to 12, for example 5 if a run
-    reached its limit of time. ``message`` is what the command said on standard error: which run that was,
-    which kernels did different work, or which runs left the comparison for those of this call (then ``code``
-    can be 0); it is empty if there is nothing to say. Each
-    workload has its own part of it as ``notes``. Figures are of completed runs: one that did not complete is
-    left out, so ``n`` is smaller, and without completed runs it is 0 and the figures are ``None``.
+    reached its limit of time. ``message`` is what the command printed on standard error: which run did not
+    complete, which kernels did different work, or which runs were removed from the comparison. ``code`` may
+    be 0 with such a message. Without remarks it is empty. Each workload has its own remarks as ``notes``.
+    Figures are those of completed runs. Incomplete runs are left out, so ``n`` is smaller; without completed
+    runs ``n`` is 0 and the figures are ``None``.
     """
 
     def __init__(self, value: Mapping[str, Any], code: int = 0, message: str = "") -> None:
@@ -67,16 +68,16 @@ class Comparison(dict[str, Any]):
 class Lab:
     """A numalab command.
 
-    ``command`` is its path (default: ``numalab`` on the PATH); ``options`` go before every verb,
-    for example ``("--catalog", "mine")``. Raises ``TypeError`` for a string in place of their list.
-    Wherever the command reads a file or a directory, a ``pathlib.Path`` will do.
+    ``command`` is its path (default: ``numalab`` on the PATH). ``options`` precede every verb, for example
+    ``("--catalog", "mine")``; a string in place of this list raises ``TypeError``. A file or a directory may
+    be given as a ``pathlib.Path``.
     """
 
     command: Name = "numalab"
     options: Sequence[Name] = field(default_factory=tuple)
 
     def __post_init__(self) -> None:
-        """Refuse a string: it is a sequence too, of its letters."""
+        """Refuse a string, which is a sequence of its letters."""
         if isinstance(self.options, str):
             given = repr(self.options)
             raise TypeError(f"options is the string {given}; expected a list such as [{given}]")
@@ -84,8 +85,8 @@ class Lab:
     def call(self, *arguments: Name) -> str:
         """Run the command and return its standard output.
 
-        Raises ``LabError`` if it exits with a code other than 0, and with code 3 if it is not there. With the
-        codes 1 and 4 to 12 the result is the error's ``output``.
+        Raises ``LabError`` if it exits with a code other than 0, and with code 3 if the command does not
+        exist. With the codes 1 and 4 to 12, the error's ``output`` is the result.
         """
         done = self._start(*arguments)
         if done.returncode != 0:
@@ -93,13 +94,13 @@ class Lab:
         return done.stdout
 
     def _start(self, *arguments: Name) -> subprocess.CompletedProcess[str]:
-        """Run the command to its end, whatever its exit code; raise ``LabError`` if it is not there."""
+        """Run the command to its end, with any exit code; raise ``LabError`` if it does not exist."""
         command = os.fspath(self.command)
         path = shutil.which(command)
         if path is None:
             raise LabError(3, f"{command}: not found; build it with `make build` and name its path")
         line = [path, *self.options, *arguments]
-        # The command writes UTF-8 whatever the locale is.
+        # The command writes UTF-8 in every locale.
         return subprocess.run(line, capture_output=True, encoding="utf-8", check=False)
 
     def run(
@@ -114,16 +115,16 @@ class Lab:
         params: Mapping[str, object] | None = None,
         settings: Mapping[str, object] | None = None,
     ) -> Comparison:
-        """Run one machine and workload under some kernels into ``out``; return the comparison.
+        """Run a workload on a machine with several kernels; return the comparison of the records in ``out``.
 
-        A run that fails or reaches its limit of time ends neither the others nor this call: see ``compare``.
-        Raises ``TypeError`` for a string in place of the list of kernels and for what is no name of one,
+        If a run fails or reaches its limit of time, the other runs are still carried out; see ``compare``.
+        Raises ``TypeError`` if ``kernels`` is a string or if a name is neither a string nor a path, and
         ``LabError`` if nothing was run.
         """
-        if isinstance(kernels, str):  # A string is a sequence too: of its letters.
+        if isinstance(kernels, str):  # A string is a sequence of its letters.
             raise TypeError(f"kernels is the string {kernels!r}; expected a list such as [{kernels!r}]")
         names = ",".join(_name("a kernel", kernel) for kernel in kernels)
-        # With its option in one piece a value may begin with a hyphen.
+        # Written as --option=value, a value may begin with a hyphen.
         arguments = ["run", f"--machine={_name('machine', machine)}", f"--kernel={names}"]
         arguments += [f"--workload={_name('workload', workload)}", f"--out={_name('out', out)}"]
         arguments += [f"--iterations={iterations}", f"--seed={seed}"]
@@ -137,15 +138,15 @@ class Lab:
     def compare(self, out: Name, baseline: str | None = None) -> Comparison:
         """Return the comparison of the records in ``out``.
 
-        If a run did not complete or has no record yet, or kernels did different work, its ``message`` says
-        so, and so does a ``LabWarning``. Raises ``LabError`` if there is nothing to compare.
+        If a run did not complete or has no record yet, or if kernels did different work, the comparison's
+        ``message`` and a ``LabWarning`` say so. Raises ``LabError`` if there is nothing to compare.
         """
         return self._compare(out, baseline, [])
 
     def _compare(self, out: Name, baseline: str | None, said: list[str]) -> Comparison:
-        """``compare``, called by a public method: the warning names the line that called that one.
+        """Return what ``compare`` returns. A warning names the line that called the public method.
 
-        ``said`` are the lines that the command before has to add.
+        ``said`` are lines of the command before, which are added to the message.
         """
         directory = _name("out", out)
         chosen = [] if baseline is None else [f"--baseline={baseline}"]
@@ -156,7 +157,7 @@ class Lab:
             value = json.loads(done.stdout)
         except json.JSONDecodeError:
             raise self._no_result(done) from None
-        # `run` has said some of the same.
+        # `run` may have printed some of the same lines.
         message = "\n".join(dict.fromkeys([*said, *done.stderr.strip().splitlines()]))
         comparison = Comparison(value, done.returncode, message)
         if message or comparison.code != 0:
@@ -164,14 +165,14 @@ class Lab:
         return comparison
 
     def _no_result(self, done: subprocess.CompletedProcess[str]) -> LabError:
-        """Return the error of a command that ended without what it was asked for."""
+        """Return the error of a command that ended without a result."""
         command, code = os.fspath(self.command), done.returncode
         silent = f"{command}: no comparison came from it, and no message (exit code {code}); is it numalab?"
         return LabError(code, done.stderr.strip() or silent, done.stdout)
 
 
 def _name(what: str, value: object) -> str:
-    """Return a name or a path as text; raise ``TypeError`` for a number, which loses digits (6.10 is 6.1)."""
+    """Return a name or a path as text; raise ``TypeError`` for a number, since 6.10 would become 6.1."""
     text = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(text, str):
         raise TypeError(f"{what} is {value!r}, a {type(value).__name__}; expected a string such as '{value}'")
@@ -179,19 +180,19 @@ def _name(what: str, value: object) -> str:
 
 
 def _notices(stderr: str) -> list[str]:
-    """Return what ``run`` said of the whole: those lines name the command, lines of progress the run."""
+    """Return the remarks of ``run``: the lines that begin with the command's name, as progress does not."""
     return [line for line in stderr.splitlines() if line.startswith("numalab: ")]
 
 
 def _has_result(done: subprocess.CompletedProcess[str]) -> bool:
-    """Whether the command printed its result: 2 and 3 are refusals, 130, 143 and negative codes signals."""
+    """Whether the command printed a result: 2 and 3 are refusals; 130, 143 and negative codes are signals."""
     return done.returncode in (0, 1, *range(4, 13)) and done.stdout != ""
 
 
 def _text(value: object) -> str:
     """Write a value as the command reads it."""
     text = str(value)
-    # Truth values of numpy are no bool; a string is left as it was given.
+    # Truth values of numpy are no ``bool``, but look like one. Strings are passed on unchanged.
     truth = not isinstance(value, str) and text in ("True", "False")
     return text.lower() if truth else text
 
@@ -199,9 +200,9 @@ def _text(value: object) -> str:
 def rows(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Flatten a comparison: one row per workload, metric and kernel, ready for ``pandas.DataFrame``.
 
-    Columns, as in the comma-separated form: workload (without its machine), machine, metric, unit, better,
-    kernel, n, mean, hmean, min, max, stddev, ratio, completed, timeout, failed. The last three count the
-    kernel's runs by how they ended; figures are of the completed ones.
+    The columns are those of ``compare --style csv``: workload (without its machine), machine, metric, unit,
+    better, kernel, n, mean, hmean, min, max, stddev, ratio, completed, timeout, failed. The last three count
+    the kernel's runs by status; the figures are those of completed runs.
     """
     out: list[dict[str, Any]] = []
     for workload in comparison["workloads"]:

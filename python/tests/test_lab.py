@@ -14,7 +14,8 @@ from numalab import Lab, LabError, LabWarning, __version__, rows
 
 COMMAND = os.environ.get("NUMALAB", str(Path(__file__).parents[2] / "target/release/numalab"))
 
-# One thread fills the buffer, then each sweeps its half: 0.25 s if half of it is far, 0.21 s if all is near.
+# One thread fills the buffer, then each thread sweeps its half. That takes 0.25 s if half of the buffer is on
+# a remote node, and 0.21 s if all of it is local.
 SWEEP = """
 name = "sweep"
 title = "Two threads sweep a buffer that one of them filled"
@@ -167,7 +168,7 @@ def test_an_error_survives_copying_and_pickling() -> None:
         assert (twin.code, str(twin), twin.message, twin.output) == (3, "m", "m", "some output")
 
 
-def test_the_locale_is_none_of_the_commands_business(tmp_path: Path) -> None:
+def test_the_locale_does_not_matter(tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     Lab(COMMAND).run("2x1x2x1", ["off", "6.1"], "numa02", out, params={"loops": 3})
     script = "import sys, numalab; print(ascii(numalab.Lab(sys.argv[1]).call('compare', sys.argv[2])))"
@@ -189,7 +190,7 @@ def test_a_string_is_no_list_of_kernels(tmp_path: Path) -> None:
 
 
 class NumpyBool:
-    """As numpy.bool_: no bool, and written like one."""
+    """A truth value that is no bool, like numpy.bool_, and is printed like one."""
 
     def __str__(self) -> str:
         return "False"

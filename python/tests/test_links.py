@@ -19,18 +19,18 @@ SPECIFICATIONS = {
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 DOCUMENT = re.compile(r"(?<![\w./~$-])(?:[\w-]+/)*[\w-]+\.md\b")
-# A path that begins with a top folder. Patterns (`{a,b}`, `*`) count as far as they are plain.
+# A path that begins with a top folder. Of patterns (`{a,b}`, `*`), the plain beginning is checked.
 FOLDERS = "catalog|crates|docs|python|scripts|tests|web"
 PATH = re.compile(rf"(?<![\w./~$-])(?:{FOLDERS})(?:/[\w+-]+(?:\.[\w+-]+)*)+")
 
 
 def documents() -> list[Path]:
-    """The pages people read."""
+    """The documents for readers."""
     return [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("catalog/**/*.md")]
 
 
 def prose(file: Path) -> str:
-    """What a file says to people: of Rust the comments, of everything else the whole."""
+    """The text of a file that is checked: the comments of Rust, everything of other files."""
     text = file.read_text()
     if file.suffix != ".rs":
         return text
@@ -38,7 +38,7 @@ def prose(file: Path) -> str:
 
 
 def sources() -> list[Path]:
-    """Everything whose words are checked."""
+    """All files that are checked."""
     rust = (f for f in ROOT.glob("crates/**/*.rs") if "target" not in f.parts)
     return [*documents(), *ROOT.glob("catalog/**/*.toml"), *rust]
 
@@ -50,7 +50,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def missing(file: Path) -> Iterator[str]:
-    """What a file names and is not there."""
+    """The files that a file names and that do not exist."""
     text = prose(file)
     for name in DOCUMENT.findall(text):
         near = [ROOT, ROOT / "docs", file.parent]
@@ -61,13 +61,13 @@ def missing(file: Path) -> Iterator[str]:
             yield name
 
 
-def test_what_is_named_exists() -> None:
+def test_named_files_exist() -> None:
     files = sources()
     assert len(files) > 300
     assert [f"{f.relative_to(ROOT)}: {name}" for f in files for name in missing(f)] == []
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_have_targets() -> None:
     broken = []
     for page in documents():
         for link in LINK.findall(page.read_text()):

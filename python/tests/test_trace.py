@@ -1,4 +1,4 @@
-"""A trace, read with Perfetto's own schema instead of the one numalab writes it with."""
+"""Tests of a trace with Perfetto's own schema, not with the one that numalab writes it with."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def test_perfetto_reads_every_field_of_a_trace(tmp_path: Path) -> None:
 
 
 def unknown(message: Message) -> int:
-    """Fields of a message, and of those inside it, that its schema does not have."""
+    """Number of fields of a message, and of messages inside it, that the schema does not have."""
     count = len(UnknownFieldSet(message))
     for field, value in message.ListFields():
         if field.message_type is not None:

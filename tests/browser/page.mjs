@@ -1,4 +1,4 @@
-// A headless Chromium with the pages of the example, and what every test needs from it.
+// A headless Chromium with the pages of the example, and helpers of all tests.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ const ARGUMENTS = [
   "--disable-sync",
 ];
 
-/** Writes an example page and the same comparison as JSON; gives the folder. */
+/** Writes an example page and the same comparison as JSON. Returns the page's address, the JSON, and a function that removes both. */
 export function example(kind) {
   const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
   const cargo = process.env.CARGO ?? "cargo";
@@ -32,7 +32,7 @@ export function example(kind) {
   };
 }
 
-/** Simulates a small experiment with scans and migrations, writes its page, and the same comparison as JSON. */
+/** Simulates a small experiment with scans and migrations, and writes its page. Returns what `example` returns. */
 export function experiment() {
   const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
   const cargo = process.env.CARGO ?? "cargo";
@@ -52,12 +52,12 @@ export function experiment() {
   };
 }
 
-/** A browser with a profile of its own, made anew. */
+/** Starts a browser with a new profile. */
 export function browser() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: ARGUMENTS });
 }
 
-/** Opens a page and keeps everything that should not happen: errors, warnings, requests to anywhere else. */
+/** Opens a page, and collects everything that must not happen: errors, warnings, dialogs, requests to other addresses. */
 export async function open(b, url, { width = 1280, height = 900, scheme = "light", ...more } = {}) {
   const context = await b.newContext({ viewport: { width, height }, colorScheme: scheme, offline: true, ...more });
   const page = await context.newPage();
@@ -71,11 +71,11 @@ export async function open(b, url, { width = 1280, height = 900, scheme = "light
   return { page, trouble, close: () => context.close() };
 }
 
-/** The colours of a canvas as counts by "r,g,b", or of a part of it given in CSS px; runs in the page. */
+/** Counts the pixels of a canvas by colour ("r,g,b"). `part` is x, y, width and height in CSS px. Runs in the page. */
 export function colorsOf(canvas, part) {
   const ratio = canvas.width / canvas.clientWidth;
   const [x, y, width, height] = (part ?? [0, 0, canvas.clientWidth, canvas.clientHeight]).map((v) => Math.round(v * ratio));
-  // A copy, as the browser warns of reading from one that is drawn on.
+  // The pixels are read from a copy, since the browser warns of repeated reading from a canvas.
   const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", { willReadFrequently: true });
   copy.drawImage(canvas, -x, -y);
   const { data } = copy.getImageData(0, 0, width, height);
@@ -88,13 +88,13 @@ export function colorsOf(canvas, part) {
   return counts;
 }
 
-/** A printed figure such as "150.5 M" as a number; one of a unit of memory in MiB, as the JSON form has it. */
+/** A printed figure such as "150.5 M" as a number. A figure in GiB or TiB is returned in MiB, the unit of the JSON. */
 export function figure(text, unit = "") {
   const [number, suffix] = text.replaceAll("\u00a0", " ").trim().split(" ");
   return Number(number) * ({ k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[suffix] ?? 1) * ({ GiB: 1024, TiB: 1024 ** 2 }[unit] ?? 1);
 }
 
-/** Texts whose colour is too close to what is behind them (WCAG contrast below `least`); runs in the page. */
+/** Texts with too little contrast to their background (WCAG contrast ratio below `least`). Runs in the page. */
 export function lowContrast(least) {
   const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgba = (color) => {

@@ -1,4 +1,4 @@
-// The page of real records: simulated here and now, compared with what `numalab compare --json` says of the same records.
+// Tests of the page of newly simulated records, compared with `numalab compare --json` of the same records.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

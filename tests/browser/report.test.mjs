@@ -1,4 +1,4 @@
-// The HTML report in a browser: it renders, answers to pointer and keyboard, and says what the JSON says.
+// Tests of the HTML report in a browser: rendering, pointer, keyboard, and agreement with the JSON.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -26,13 +26,13 @@ after(async () => {
 /** The text beside the zoom buttons: cursor and view. */
 const time = (page) => page.locator("output.time").innerText();
 
-/** First and last instant in view, s; the whole run says nothing. */
+/** First and last instant in view, s; null if the whole run is in view. */
 async function view(page) {
   const match = /view ([\d.]+) s – ([\d.]+) s/.exec(await time(page));
   return match && [Number(match[1]), Number(match[2])];
 }
 
-/** Middle of an element in the window, after it was scrolled there. */
+/** Scrolls to an element, and returns its box in the window. */
 async function box(locator) {
   await locator.scrollIntoViewIfNeeded();
   const at = await locator.boundingBox();
@@ -113,7 +113,7 @@ test("every figure equals the JSON, and the tables of mmtests follow from it", a
         compared++;
       }),
     );
-    // The mean rows of the comparison table: value, and percent with plus for better.
+    // The rows of means in the comparison table: value, and percent with a plus for better.
     for (const name of ["elapsed", "system"]) {
       const metric = w.metrics.find((m) => m.name === name);
       const heading = page.locator("#tables > h3", { hasText: w.name }).first();
@@ -147,7 +147,7 @@ test("one cursor for all charts and maps, by pointer", async () => {
   assert.ok(places.length === 14 && places.every((x) => Math.abs(x - 0.5) < 0.02), places.join(" "));
   await page.mouse.move(2, 300);
   assert.equal((await page.locator(".legend .value").allInnerTexts()).join(""), "");
-  // A map says what is under the pointer.
+  // A map describes the cell under the pointer.
   const map = await box(page.locator(".map canvas").first());
   await page.mouse.move(map.x + map.width / 2, map.y + 20);
   await page.waitForFunction(() => document.querySelector(".map .readout").textContent !== "");
@@ -168,7 +168,7 @@ test("zoom by dragging, double-click, buttons and keys; charts and maps keep tog
   const [from, to] = await view(page);
   const whole = 4 * (to - from);
   assert.ok(Math.abs(from - whole / 4) < 0.5 && Math.abs(to - whole / 2) < 0.7, `${from} ${to}`);
-  // The left edge of a map is now where the view starts.
+  // The left edge of a map is the start of the view.
   const map = await box(page.locator(".map canvas").nth(1));
   await page.mouse.move(map.x + 54, map.y + 30);
   await page.waitForFunction(() => document.querySelectorAll(".map .readout")[1].textContent !== "");
@@ -182,7 +182,7 @@ test("zoom by dragging, double-click, buttons and keys; charts and maps keep tog
   assert.ok(Math.abs(z - a - whole / 2) < 1, `${a} ${z} of ${whole}`);
   await page.getByRole("button", { name: "Show the whole run" }).click();
   assert.equal(await view(page), null);
-  // By dragging on a map: time and rows.
+  // Dragging on a map zooms time and rows.
   const drag = await box(page.locator(".map canvas").first());
   await page.mouse.move(drag.x + 100, drag.y + 100);
   await page.mouse.down();
@@ -223,7 +223,7 @@ test("everything works by keyboard", async () => {
   await page.keyboard.press("Home");
   for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
   await page.waitForFunction(() => document.querySelector(".map .readout").textContent.includes("heap+64MiB"));
-  // The first stops of the tabulator: skip link, sections, theme.
+  // The Tab key reaches the skip link first.
   await page.reload();
   await page.waitForSelector("html[data-ready=true]");
   await page.keyboard.press("Tab");
@@ -259,7 +259,7 @@ test("tooltips define words, on hover, on focus and by following the link", asyn
   assert.ok(await tip.isHidden());
   await term.click();
   assert.ok(await page.locator("#def-numa_hint_faults").isVisible(), "its group was opened");
-  // Every link of the page leads somewhere.
+  // Every link within the page has a target.
   const dead = await page.evaluate(() =>
     [...document.querySelectorAll("a[href^='#']")].filter((a) => !document.getElementById(a.getAttribute("href").slice(1))).map((a) => a.href),
   );

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Tests of the HTML report: the committed bundle is what web/ gives, and the page works in headless Chromium.
-# Needs Node.js with npm. Installs the packages of web/ and tests/browser/ with npm, and Chromium where apt-get works without
-# asking; elsewhere it says why the page is not tested. CHROMIUM names a browser of another place.
+# Tests the HTML report: the committed bundle must be what web/ builds, and the page must work in headless Chromium.
+# Needs Node.js with npm. Installs the packages of web/ and tests/browser/ with npm, and Chromium if apt-get works without
+# asking. Without Chromium the script says why the page is not tested. CHROMIUM names another browser.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -11,7 +11,7 @@ if ! command -v node >/dev/null 2>&1 || ! command -v npm >/dev/null 2>&1; then
     exit 1
 fi
 
-# npm ci is slow and needs the network: once for each lock file.
+# Installs the packages of a folder, once for each version of its lock file, since npm ci is slow and needs the network.
 packages() {
     stamp="$1/node_modules/.installed"
     if ! cmp -s "$1/package-lock.json" "$stamp"; then
@@ -23,7 +23,7 @@ packages "$root/web"
 echo "bundle is fresh?"
 (cd "$root/web" && npm run --silent check)
 
-# Where Chromium is; nothing if it is nowhere.
+# Prints the path of Chromium, or nothing if there is none.
 browser() {
     for name in chromium chromium-browser google-chrome; do
         command -v "$name" && return

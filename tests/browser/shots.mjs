@@ -1,5 +1,5 @@
-// Pictures of a page for the documents: `node shots.mjs PAGE FOLDER` writes the top of it at both widths in both themes, and
-// the maps and charts.
+// Writes pictures of a page for the documentation. `node shots.mjs PAGE FOLDER` writes the top of the page at both widths and
+// in both themes, and its maps and charts.
 
 import { pathToFileURL } from "node:url";
 import { browser, open } from "./page.mjs";

@@ -1,5 +1,5 @@
-// The page of eleven kernels on twelve nodes, whose runs of half an hour end at very different times: everything that is told
-// apart by colour can be, labels stay in view, and nothing is drawn where there is nothing.
+// Tests of a page with eleven kernels on twelve nodes, whose long runs end at different times: colours can be told apart, labels
+// stay in view, and nothing is drawn after the end of a run.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -18,14 +18,14 @@ after(async () => {
   wide?.remove();
 });
 
-/** What the page embeds. */
+/** The data that the page embeds. */
 const embedded = (page) => page.evaluate(() => JSON.parse(document.getElementById("data").textContent).workloads[0]);
 
 /** Swatches of a chart's legend: colour and dash of each line. */
 const lines = (chart) =>
   chart.locator(".legend svg line").evaluateAll((list) => list.map((l) => `${l.getAttribute("stroke")} / ${l.getAttribute("stroke-dasharray")}`));
 
-/** Distance of two colours in Oklab. */
+/** Distance of two colours in the colour space Oklab. */
 function distance(a, z) {
   const lab = (color) => {
     const [r, g, blue] = color.match(/\d+/g).map((x) => (x / 255 <= 0.04045 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4));
@@ -74,7 +74,7 @@ for (const scheme of ["light", "dark"]) {
 
 test("ticks differ, and seconds have no thousands", async () => {
   const { page, trouble, close } = await open(b, wide.url);
-  // What canvases write from now on.
+  // Records the texts that canvases write from now on.
   await page.evaluate(() => {
     window.written = new Map();
     for (const name of ["fillText", "clearRect"]) {
@@ -100,7 +100,7 @@ test("ticks differ, and seconds have no thousands", async () => {
     if (moves === 0) continue;
     assert.ok(written.some((w) => w.map) && written.some((w) => !w.map));
     for (const { all } of written) {
-      // A map was drawn more than once, one axis after the other.
+      // A map may have been drawn several times, so its list may hold several axes.
       const times = all.filter((t) => / s$/.test(t));
       assert.ok(times.length > 1 && times.every((t, i) => t !== times[i - 1]), all.join(" | "));
       assert.ok(times.every((t) => /^\d+(\.\d+)? s$/.test(t)), times.join(" | "));
@@ -112,7 +112,7 @@ test("ticks differ, and seconds have no thousands", async () => {
 
 test("no label of a time axis is cut, also where a tick stands at the end", async () => {
   const { page, trouble, close } = await open(b, wide.url);
-  // Labels that canvases write from now on, with how far they reach beyond the right edge, px.
+  // Records the labels that canvases write from now on, and how far each extends beyond the right edge, px.
   await page.evaluate(() => {
     window.beyond = [];
     const real = CanvasRenderingContext2D.prototype.fillText;
@@ -195,7 +195,7 @@ test("what is after the end of a run is drawn as nothing, and named", async () =
   const count = (from, to) => canvas.evaluate(colorsOf, [from, 10, to - from, size[1] - 44]);
   const rest = await count(at(ends[early]) + 2, size[0] - 28);
   assert.equal(rest[empty.match(/\d+/g).join(",")], undefined, JSON.stringify(rest));
-  // Up to the end there are nodes, beyond it lines on the ground of the page.
+  // Up to the end of the run there are colours of nodes, and after it hatching on the background of the page.
   const before = await count(at(ends[early]) - 10, at(ends[early]) - 2);
   const node = await page.locator("#machine .node .swatch").evaluateAll((list) => list.map((e) => getComputedStyle(e).backgroundColor.match(/\d+/g).join(",")));
   assert.ok(node.some((c) => before[c] > 0), JSON.stringify(before));
@@ -239,7 +239,7 @@ test("paper is light, whatever the theme, and has the bars", async () => {
     assert.equal(adjust, "exact", kept);
   }
   await page.emulateMedia({ media: "screen" });
-  // What is drawn is drawn anew in the colours of paper, at once, and back afterwards.
+  // Canvases are redrawn in the colours of paper at once, and in the former colours afterwards.
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   const node = (n) => page.evaluate((v) => Object.assign(document.body.appendChild(document.createElement("i")), { style: `color:var(${v})` }) && getComputedStyle(document.body.lastChild).color.match(/\d+/g).join(","), `--n${n}`);
   const light = await node(0);

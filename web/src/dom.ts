@@ -1,8 +1,8 @@
-// Elements without markup: text is always set as text.
+// Elements are made without markup: text is never parsed as HTML.
 
 type Attributes = Record<string, string | number | boolean>;
 
-/** An element with attributes and children; strings become text. */
+/** An element with attributes and children. Strings become text nodes. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -25,7 +25,7 @@ export function choice(label: string, options: string[], chosen: number, pick: (
   return el("label", { class: "choice" }, label, " ", select);
 }
 
-/** A small button with a spoken name. */
+/** A small button, with a name for screen readers. */
 export function button(text: string, label: string, act: () => void): HTMLElement {
   const b = el("button", { type: "button", "aria-label": label, title: label }, text);
   b.addEventListener("click", act);

@@ -1,4 +1,4 @@
-// The report's script: everything it does is an addition to a page that can be read without it.
+// The script of the report. The page can be read without it.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -9,7 +9,7 @@ import { Section } from "./section";
 import * as theme from "./theme";
 import * as tooltip from "./tooltip";
 
-/** Draws the charts; if the embedded data cannot be read, says so in their place. */
+/** Draws the charts, or an error message if the embedded data cannot be read. */
 function charts(host: HTMLElement): Section | null {
   try {
     return new Section(host, read());
@@ -24,7 +24,7 @@ function charts(host: HTMLElement): Section | null {
 
 const host = document.getElementById("charts");
 let section: Section | null = null;
-// None of these needs the data; the theme is set before anything is drawn in its colours.
+// These parts need no data. The theme is set first, before anything is drawn in its colours.
 theme.start(() => section?.draw());
 tooltip.start();
 filter.start();

@@ -1,4 +1,4 @@
-// Which maps a run offers, and what their colours mean.
+// The kinds of maps of a run, and the meaning of their colours.
 
 import { nodeColor, variable } from "./colors";
 import { endOf, type NodeMap, nodeOf, type Process, type Run, type Workload } from "./data";
@@ -8,7 +8,7 @@ import type { MapSpec } from "./heatmap";
 export interface MapKind {
   id: string;
   title: string;
-  /** How to read it, in one or two sentences. */
+  /** How to read the map, in one or two sentences. */
   explain: string;
 }
 
@@ -40,7 +40,7 @@ const SHARE: MapKind = {
     "there. One strong row among faint ones means its memory is gathered; rows of equal strength mean it is spread.",
 };
 
-/** Kinds of map that any run of a workload has, pages first. */
+/** Kinds of maps that at least one run of a workload has, with pages first. */
 export function kinds(w: Workload): MapKind[] {
   const named = Object.values(NODES).filter((k) => w.runs.some((r) => r.maps.some((m) => m.name === k.id)));
   const share = w.runs.some((r) => r.memory) ? [SHARE] : [];
@@ -48,14 +48,14 @@ export function kinds(w: Workload): MapKind[] {
   return [...pages, ...share, ...named.filter((k) => k.id !== "page_node")];
 }
 
-/** The map of a run, null if it has none of this kind. */
+/** The map of a run; null if the run has none of this kind. */
 export function specOf(kind: MapKind, title: string, run: Run, step: number): MapSpec | null {
   const map = run.maps.find((m) => m.name === kind.id);
   const cells = kind.id === SHARE.id ? run.memory && shares(run.memory.processes) : map && nodes(map);
   return cells ? { ...cells, title, end: endOf(run, cells.columns, step) } : null;
 }
 
-/** What a map shows, apart from what it is called and where it ends. */
+/** The contents of a map, without its title and its end. */
 type Cells = Omit<MapSpec, "title" | "end">;
 
 function rgb(color: string): [number, number, number] {
@@ -104,7 +104,7 @@ function owner(row: string): string {
   return row.split("/")[0] ?? row;
 }
 
-/** Where a new group begins, and its name. */
+/** First row and name of each group. */
 function groups(names: string[]): { first: number; name: string }[] {
   return names.flatMap((name, first) => (first === 0 || name !== names[first - 1] ? [{ first, name }] : []));
 }
@@ -141,7 +141,7 @@ function shares(processes: Process[]): Cells {
   };
 }
 
-/** Swatches with their meaning; `ended` if a run ends before the axis does. */
+/** The legend: colours and their meaning. `ended` tells that a run ends before the axis does. */
 export function legend(kind: MapKind, nodeCount: number, ended: boolean): HTMLElement {
   const list = el("ul", { class: "maplegend", "aria-label": "Legend" });
   const item = (style: string, text: string) => {

@@ -9,24 +9,24 @@ import { Heatmap, Rows } from "./heatmap";
 import { kinds, legend, type MapKind, nodeCount, specOf } from "./maps";
 import { Timeline } from "./timeline";
 
-/** Counters drawn unasked, with what a point means. */
+/** Counters that are always drawn, with title and unit. */
 const ACTIVITY: [string, string, string][] = [
   ["numa_hint_faults", "Hint faults", "per s"],
   ["numa_pte_updates", "PTE updates", "pages per s"],
   ["numa_pages_migrated", "Pages migrated by hint faults", "pages per s"],
 ];
 
-/** Levels with a title of their own. */
+/** Groups of lines that have their own title and explanation. */
 const GROUPS: Record<string, { title: string; explain: string }> = {
   dram_bandwidth: { title: "Bandwidth of each node's memory", explain: "Reads and writes that each node's DRAM served, from whatever node they came." },
   link_bandwidth: { title: "Bandwidth of each link", explain: "Traffic between nodes, by link." },
   cpu_time: { title: "Thread time by kind", explain: "How many threads were in user mode, in the kernel, or blocked on a page under migration." },
 };
 
-/** Columns of `cpu_time` that have a colour of their own. */
+/** Lines of `cpu_time` that have their own colour. */
 const CPU_KINDS = ["user", "system", "blocked"];
 
-/** Top of the local-fault share, percent: a line at 100 % is drawn whole. */
+/** Top of the axis of local faults, percent: above 100, so that a line at 100 % is visible in full. */
 const SHARE_TOP = 104;
 
 interface State {
@@ -49,7 +49,7 @@ export class Section {
     this.draw();
   }
 
-  /** Draws everything anew: another choice, or other colours. */
+  /** Redraws everything, after a change of a choice or of the theme. */
   draw(): void {
     for (const p of this.parts) p.destroy();
     this.parts = [];
@@ -67,11 +67,11 @@ export class Section {
       ...this.activity(w, runs),
       ...this.groups(w, runs),
     );
-    // At once rather than when their places are seen to have a size: printing does not wait.
+    // Drawn at once, and not when the size of their places is reported, since printing does not wait.
     for (const p of this.parts) p.resize();
   }
 
-  /** The chosen run of each kernel that has one. */
+  /** The chosen run of each kernel that has a run of this number. */
   private runs(w: Workload): Run[] {
     return w.runs.filter((r) => r.run === this.state.run + 1);
   }
@@ -135,7 +135,7 @@ export class Section {
     return run.status === "completed" ? name : `${name} (${run.status})`;
   }
 
-  /** A heading, words, and one panel per kernel. */
+  /** A heading, an explanation, and one panel per kernel. */
   private block(title: string, explain: string, extra: HTMLElement[], panels: HTMLElement[]): HTMLElement[] {
     if (panels.length === 0) return [];
     return [el("h3", {}, title), el("p", { class: "note" }, explain), ...extra, el("div", { class: "grid" }, ...panels)];
@@ -264,7 +264,7 @@ export class Section {
   }
 }
 
-/** Percent of hint faults that were local; nothing where there were none. */
+/** Percentage of local hinting faults; null at points without faults. */
 export function localShare(local: Value[] | undefined, all: Value[] | undefined): Value[] {
   return (all ?? []).map((a, k) => {
     const l = local?.[k] ?? null;

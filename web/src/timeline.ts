@@ -1,11 +1,11 @@
-// The one cursor and the one view that all charts and maps share.
+// The cursor and the view that all charts and maps share.
 
 export type Listener = () => void;
 
 export class Timeline {
   /** Instant under the cursor, s; null if there is none. */
   cursor: number | null = null;
-  /** First and last instant shown, s. */
+  /** First and last instant in view, s. */
   view: [number, number];
   private listeners: Listener[] = [];
 
@@ -14,18 +14,18 @@ export class Timeline {
     readonly end: number,
     /** Width of a point, s. */
     readonly step: number,
-    /** Number of points; the last one ends with the longest run. */
+    /** Number of points. The last one ends with the longest run. */
     private readonly points: number,
   ) {
     this.view = [0, end];
   }
 
-  /** Calls back whenever cursor or view change. */
+  /** Registers a function that is called whenever cursor or view change. */
   listen(listener: Listener): void {
     this.listeners.push(listener);
   }
 
-  /** Index of the point under the cursor, of `points` points the last of which ends at `end`; null if there is none. */
+  /** Index of the point under the cursor among `points` points, the last of which ends at `end`; null if there is none. */
   index(points: number, end: number): number | null {
     if (this.cursor === null || this.cursor > end || points === 0) return null;
     return Math.min(Math.floor(this.cursor / this.step), points - 1);
@@ -48,7 +48,7 @@ export class Timeline {
     this.notify();
   }
 
-  /** Shows a stretch of time, at least four points of it. */
+  /** Shows an interval of time, of at least four points. */
   setView(from: number, to: number): void {
     const width = Math.min(Math.max(to - from, 4 * this.step), this.end);
     const start = Math.min(Math.max(from, 0), this.end - width);
@@ -61,7 +61,7 @@ export class Timeline {
     this.setView(0, this.end);
   }
 
-  /** Zooms by a factor around the cursor if it is in view, else around the middle. */
+  /** Zooms by a factor, around the cursor if it is in view, else around the middle of the view. */
   zoom(factor: number): void {
     const [a, b] = this.view;
     const c = this.cursor;
@@ -69,7 +69,7 @@ export class Timeline {
     this.setView(around - (around - a) * factor, around + (b - around) * factor);
   }
 
-  /** Moves the cursor by points, and the view with it if it would leave. */
+  /** Moves the cursor by some points. The view follows if the cursor would leave it. */
   move(points: number): void {
     const [a, b] = this.view;
     const from = this.cursor ?? (points > 0 ? a : b) - points * this.step + this.step / 2;
@@ -79,7 +79,7 @@ export class Timeline {
     this.setCursor(t);
   }
 
-  /** Keys that every chart and map answers to; true if the key was one. */
+  /** Handles the keys that charts and maps have in common. Returns whether the key was one of them. */
   key(event: KeyboardEvent): boolean {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const far = event.shiftKey ? 10 : 1;

@@ -2,7 +2,7 @@
 
 const GAP = 8;
 
-/** Makes every link of class `term` show what it links to. */
+/** Makes every link of class `term` show its target as a tooltip. */
 export function start(): void {
   const tip = document.getElementById("tip");
   if (!tip) return;
@@ -39,7 +39,7 @@ export function start(): void {
   document.addEventListener("keydown", (e) => {
     if (e.key === "Escape") hide();
   });
-  // Focus by keyboard scrolls too: the tooltip follows its word, and goes when the word leaves the window.
+  // Moving the focus by keyboard also scrolls. The tooltip follows its link, and disappears when the link leaves the window.
   const follow = () => {
     if (!shown) return;
     const at = shown.getBoundingClientRect();
@@ -55,7 +55,7 @@ export function start(): void {
   reveal(location.hash);
 }
 
-/** Opens the group a link's definition is in, so that following the link shows it. */
+/** Opens the group that contains a link's definition, so that the link leads to something visible. */
 function open(link: HTMLElement): void {
   reveal(link.getAttribute("href") ?? "");
 }
@@ -66,7 +66,7 @@ function reveal(hash: string): void {
   if (group) group.open = true;
 }
 
-/** A fragment without its escapes; as it stands if it has a per cent sign that begins none. */
+/** A fragment with its escapes decoded; unchanged if an escape is invalid. */
 function decoded(fragment: string): string {
   try {
     return decodeURIComponent(fragment);
@@ -75,7 +75,7 @@ function decoded(fragment: string): string {
   }
 }
 
-/** Below the link, or above if there is no room, and inside the window. */
+/** Places the tooltip below the link, or above it if there is no room, and inside the window. */
 function place(tip: HTMLElement, link: HTMLElement): void {
   const at = link.getBoundingClientRect();
   const size = tip.getBoundingClientRect();

@@ -1,26 +1,26 @@
-//! The command line: verbs, and one message for whatever is wrong with it.
+//! The command line: its verbs, and one message for each mistake in it.
 
 use crate::context::Context;
 use crate::failure::{Done, Failure};
 use crate::verb;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use numalab_model::spec::nearest;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What to try first, below the help.
+/// First commands to try, printed below the help.
 const FIRST_STEPS: &str = "\
 First steps:
-  numalab run first-steps         balancing off and on, where it pays and where it does not; some seconds
-  numalab report out/first-steps  the same as a page for a browser
-  numalab list                    machines, kernels, workloads and experiments";
+  numalab run first-steps         compare balancing off and on; takes some seconds
+  numalab report out/first-steps  write the comparison as a page for a browser
+  numalab list                    list machines, kernels, workloads and experiments";
 
 /// A laboratory for automatic NUMA balancing.
 ///
-/// Exit codes: 0 done, 1 done and something was found, 2 wrong command line or spec, 3 the machine at
-/// hand refuses, 4 a guest panicked, 5 a run reached its time limit, 6 to 12 other ends of a run (docs/json.md),
-/// 130 ended by Ctrl-C, 143 ended by SIGTERM.
+/// Exit codes: 0 done, 1 done with a finding, 2 wrong command line or file, 3 this machine cannot do it, 4 a guest
+/// panicked, 5 a run reached its time limit, 6 to 12 other failures of a run (docs/json.md), 130 ended by Ctrl-C,
+/// 143 ended by SIGTERM.
 #[derive(Debug, Parser)]
 #[command(name = "numalab", version = numalab_sim::VERSION, after_help = FIRST_STEPS)]
 pub struct Command {
@@ -33,52 +33,52 @@ pub struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Run an experiment, or machines × kernels × workloads given here, and keep the records
+    /// Run an experiment, or machines × kernels × workloads, and keep a record of every run
     Run(Box<verb::run::Args>),
-    /// Run a simulated record's plan again, from what the record holds, and compare
+    /// Repeat a simulated run from the files that its record keeps, and compare the outcomes
     Repeat(verb::repeat::Args),
-    /// Compare the records of an experiment: as mmtests, lkp, markdown, csv or JSON
+    /// Compare the records of an experiment, in the layout of mmtests or lkp, or as Markdown, CSV or JSON
     Compare(verb::compare::Args),
     /// Write the records of an experiment as one self-contained HTML page
     Report(verb::report::Args),
-    /// Say what a counter means, since when, and what it does not count
+    /// Explain a counter: its meaning, the release that introduced it, and what it does not count
     Counters(verb::counters::Args),
-    /// Say why a run did what it did: a mapping, a page, a task, a node, or where two runs parted
+    /// Explain decisions of a run about a mapping, a page, a task or a node, or find where two runs diverge
     Explain(verb::explain::Args),
-    /// Write a run as a Perfetto trace
+    /// Write the events of a run as a Perfetto trace
     Trace(verb::trace::Args),
-    /// List what the catalog has
+    /// List the entries of the catalog
     List(verb::list::Args),
     /// Show entries of the catalog in full
     Show(verb::show::Args),
-    /// Import a machine, or show one
+    /// Import the description of a machine, or show a machine
     Machine(verb::machine::Args),
-    /// Show a kernel, how two differ; build one, or measure what a change does
+    /// Show a kernel, compare two, build an image, or measure a change to the kernel's source
     Kernel(verb::kernel::Args),
-    /// Say what this host can do, and the command that supplies what is missing
+    /// Check what this host can run, and name the commands that install what is missing
     Doctor(verb::doctor::Args),
-    /// Run what is behind a published table and print it beside the published figures
+    /// Run the experiments of a published table, and print the results beside the published figures
     Reproduce(verb::reproduce::Args),
-    /// Hold the simulator against a real kernel, counter by counter
+    /// Compare the simulator with real kernels, counter by counter
     Validate(verb::validate::Args),
-    /// Print a script that completes commands and options in a shell
-    Completions(verb::shell::CompletionsArgs),
-    /// Print a manual page
-    Man(verb::shell::ManArgs),
+    /// Print a script with which a shell completes commands and options
+    Completions(verb::completions::Args),
+    /// Print the manual page of a command
+    Man(verb::man::Args),
 }
 
-/// What the arguments ask for.
+/// A request that the arguments make.
 pub enum Request {
-    /// A verb.
+    /// A verb with its arguments.
     Command(Box<Command>),
-    /// Help or version: text to print.
+    /// The text of `--help` or `--version`.
     Text(String),
 }
 
 /// Reads the arguments.
 ///
 /// # Errors
-/// One message naming the argument and what was expected.
+/// One message that names the argument and what was expected.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
     match Command::try_parse_from(&args).or_else(|e| with_negatives(&args, e)) {
@@ -91,15 +91,15 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request, Failur
     }
 }
 
-/// Which argument is no text: the parser only says that one is not. Paths of `--out`, `--catalog` and records may be such.
+/// The message about an argument that is not UTF-8, which the parser does not name. Paths need not be UTF-8.
 fn not_text(args: &[OsString]) -> String {
     let bad = args.iter().enumerate().skip(1).find(|(_, a)| a.to_str().is_none());
     let (place, arg) = bad.map_or((0, "".into()), |(place, a)| (place, a.to_string_lossy()));
     format!("command line: argument {place} (`{arg}`) is not UTF-8; expected text here, bytes only in paths of folders")
 }
 
-/// Reads the arguments again with `--option -1` as `--option=-1`: the parser takes `-1` for an unknown option, but the
-/// user means a value, and the option says what is wrong with it.
+/// Reads the arguments again with `--option -1` as `--option=-1`. The parser takes `-1` for an unknown option, but the
+/// user means a value, and the message about the value is the helpful one.
 fn with_negatives(args: &[OsString], e: clap::Error) -> Result<Command, clap::Error> {
     if e.kind() != ErrorKind::UnknownArgument {
         return Err(e);
@@ -127,7 +127,7 @@ fn with_negatives(args: &[OsString], e: clap::Error) -> Result<Command, clap::Er
     }
 }
 
-/// What to say of an argument beyond those a command takes.
+/// The message about an argument too many; `None` for any other mistake.
 fn surplus(args: &[OsString], e: &clap::Error) -> Option<String> {
     let invalid = e.get(ContextKind::InvalidArg).map(words)?;
     if e.kind() != ErrorKind::UnknownArgument || invalid.starts_with('-') {
@@ -144,9 +144,9 @@ fn surplus(args: &[OsString], e: &clap::Error) -> Option<String> {
     Some(format!("command line: `{invalid}` is one argument too many for `{name}`; expected {expected} (see --help)"))
 }
 
-/// The command that the arguments name, `numalab` or `kernel diff`, and what it takes.
+/// Name and description of the command that the arguments name, such as `numalab` or `kernel diff`.
 fn named(args: &[OsString]) -> (String, clap::Command) {
-    let mut command = <Command as clap::CommandFactory>::command();
+    let mut command = Command::command();
     let mut name = Vec::new();
     for arg in args.iter().skip(1) {
         if let Some(inner) = command.find_subcommand(arg).cloned() {
@@ -160,7 +160,7 @@ fn named(args: &[OsString]) -> (String, clap::Command) {
 /// Carries out a request.
 ///
 /// # Errors
-/// What the verb could not do.
+/// See the verb's own `run`.
 pub fn run(request: Request) -> Result<Done, Failure> {
     let command = match request {
         Request::Text(text) => return Ok(Done::text(text)),
@@ -182,12 +182,12 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Reproduce(args) => verb::reproduce::run(&context, &args),
         Verb::Validate(args) => verb::validate::run(&context, &args),
-        Verb::Completions(args) => verb::shell::completions(&args),
-        Verb::Man(args) => verb::shell::man(&args),
+        Verb::Completions(args) => verb::completions::run(&args, Command::command()),
+        Verb::Man(args) => verb::man::run(&args, Command::command()),
     }
 }
 
-/// A wrong command line in one line, in the form of all other messages.
+/// The message about a wrong command line, in one line and in the form of all other messages.
 fn message(args: &[OsString], e: &clap::Error) -> String {
     let (command, verbs) = named(args);
     let verbs = verbs.get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>().join(", ");
@@ -209,14 +209,14 @@ fn message(args: &[OsString], e: &clap::Error) -> String {
             }
         }
         ErrorKind::MissingRequiredArgument => {
-            // An option with a value that may be left out takes the argument behind it.
+            // An option whose value is optional takes the next argument as its value.
             let first = if invalid == "<RUN>" { ", before what is asked about it" } else { "" };
             (format!("`{invalid}` is missing"), format!("it on the command line{first} (see --help)"))
         }
         ErrorKind::ArgumentConflict => {
             let other = of(ContextKind::PriorArg);
             if invalid.is_empty() {
-                // A further word is taken for a command of the command's own, which the parser does not name.
+                // The parser takes a further word for a subcommand, and does not name it.
                 (format!("a word too many beside `{other}`"), "one".into())
             } else if invalid == other {
                 (format!("`{invalid}` is given twice"), "it once".into())
@@ -237,19 +237,20 @@ fn message(args: &[OsString], e: &clap::Error) -> String {
         .into_iter()
         .map(of)
         .find(|s| !s.is_empty())
-        // Of several names the parser gives the likest last.
+        // Of several names, the parser gives the nearest last.
         .map(|s| s.rsplit(", ").next().unwrap_or(&s).to_string())
-        // Nothing is near to no name.
+        // Without an unknown name, no name is near.
         .or_else(|| if unknown.is_empty() { None } else { nearest(&unknown, verbs.split(", ")) })
         .map(|name| format!("; did you mean `{name}`?"));
     let expected = if expected.is_empty() { expected } else { format!("; expected {expected}") };
     format!("command line: {what}{expected}{}", near.unwrap_or_default())
 }
 
-/// What is wrong with a `value` of the argument `name`, of which some may be the only `valid` ones, and what was expected.
+/// What is wrong with the `value` of the argument `name`, and what was expected. `valid` lists the only valid values,
+/// or is empty.
 fn value_refused(e: &clap::Error, name: &str, value: &str, valid: &str) -> (String, String) {
     let why = match std::error::Error::source(e) {
-        // The standard library says what is wrong with the number, not what was expected.
+        // The error of the standard library does not name what was expected.
         Some(why) if why.is::<std::num::ParseIntError>() => "a whole number, at least 0".into(),
         why => why.map(|why| in_range(&why.to_string())).unwrap_or_default(),
     };
@@ -262,12 +263,13 @@ fn value_refused(e: &clap::Error, name: &str, value: &str, valid: &str) -> (Stri
     (what, expected)
 }
 
-/// The parser's `-1 is not in 0..=9` as what was expected.
+/// The range of the parser's message `-1 is not in 0..=9` as what was expected; other messages unchanged.
 fn in_range(why: &str) -> String {
     let range = why.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
     range.map_or_else(|| why.to_string(), |(from, to)| format!("a whole number from {from} to {to}"))
 }
 
+/// The text of a part of the parser's error.
 fn words(value: &ContextValue) -> String {
     match value {
         ContextValue::String(s) => s.clone(),
@@ -298,7 +300,7 @@ mod tests {
         match parse(args) {
             Ok(_) => panic!("{line} was accepted"),
             Err(f) => {
-                assert_eq!(f.exit, crate::failure::Exit::Usage);
+                assert_eq!(f.exit, crate::failure::Exit::USAGE);
                 assert_eq!(f.message.lines().count(), 1, "one line: {}", f.message);
                 f.message
             }
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn the_definition_is_consistent() {
-        <Command as clap::CommandFactory>::command().debug_assert();
+        Command::command().debug_assert();
     }
 
     #[test]

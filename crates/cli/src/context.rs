@@ -1,4 +1,4 @@
-//! What every verb needs: the catalog in force.
+//! The catalog and the vocabulary that every verb works with.
 
 use crate::failure::Failure;
 use numalab_kernel::registry;
@@ -8,13 +8,13 @@ use numalab_model::spec::{Doc, SpecError, Spot};
 use numalab_report::columns::{self, Column};
 use std::path::Path;
 
-/// The catalog and the vocabulary of kernels.
+/// The catalog, the vocabulary of kernels, and the columns of reports.
 pub struct Context {
-    /// Built-in files with those of `--catalog` laid over them.
+    /// The built-in catalog, with the folder of `--catalog` laid over it.
     pub catalog: Catalog,
-    /// Roles and tunables.
+    /// Roles and tunables of kernels.
     pub vocabulary: Vocabulary,
-    /// Derived figures of reports.
+    /// Derived columns of reports.
     pub columns: Vec<Column>,
 }
 
@@ -40,7 +40,7 @@ impl Context {
     }
 }
 
-/// Refuses a column whose name no option could select, as their lists are divided at commas.
+/// Refuses a column with a comma in its name: options divide their lists at commas, so none could select it.
 fn refuse_commas(label: &str, text: &str) -> Result<(), SpecError> {
     let doc = Doc::parse(label, text)?;
     for column in doc.root().tables("column")? {
@@ -53,7 +53,7 @@ fn refuse_commas(label: &str, text: &str) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// A name given on the command line.
+/// A name that an option gave on the command line.
 pub fn named(option: &str, name: &str) -> Spot<String> {
     Spot { value: name.to_string(), file: format!("{option} {name}"), line: 0, column: 0 }
 }

@@ -1,10 +1,11 @@
-//! Carrying out the runs of an experiment: in parallel, resuming, each record kept as soon as it is there.
+//! Carries out the runs of an experiment in parallel, and stores each record as soon as its run has finished.
 //!
-//! Invariant: which records exist afterwards and what is in them depends on the plans only, not on the
-//! number of jobs, the order in which runs finish, or an earlier interruption.
+//! Invariant: which records exist afterwards, and their contents, depend on the plans alone. They do not depend on the
+//! number of jobs, on the order in which runs finish, or on earlier interruptions.
 
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::run_label::run_label;
 use numalab_model::experiment::Cell;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_model::record::{Outcome, Record, Status, Store};
@@ -12,31 +13,31 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Something that can carry out a plan.
+/// A backend, which carries out plans.
 pub trait Backend: Sync {
-    /// Name and version, part of every plan's identity.
+    /// Name and version, which are part of every plan's identity.
     fn name(&self) -> BackendName<'_>;
-    /// Runs a plan to its end; `progress` is told how far it is.
+    /// Runs a plan to its end, and reports how far it is to `progress`.
     ///
     /// # Errors
-    /// The machine at hand cannot run it at all; a run that goes wrong is an [`Outcome`].
+    /// This machine cannot start the run. A run that fails after that is an [`Outcome`].
     fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure>;
-    /// A log or a check that was asked for is not there: the plan is run even if it has a record.
+    /// Whether a plan must be run although it has a record, because a requested log is missing or a check is requested.
     fn lacks(&self, _input: &PlanInput) -> bool {
         false
     }
-    /// Whether a run that ended so is worth another try: its end did not depend on the plan alone.
+    /// Whether a run with this outcome is repeated, since its outcome did not depend on the plan alone.
     fn retries(&self, _outcome: &Outcome) -> bool {
         false
     }
 }
 
-/// A run as its backend leaves it.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Ran {
-    /// What it produced.
+    /// What goes into its record.
     pub outcome: Outcome,
-    /// What depends on the day and is in no record, for people: times of the host.
+    /// A remark for people that goes into no record, such as times of the host; empty if there is none.
     pub note: String,
 }
 
@@ -48,32 +49,32 @@ impl From<Outcome> for Ran {
 
 /// A run whose record is on disk.
 pub struct Finished {
-    /// Its record, without the time series, which stay on disk.
+    /// Its record without time series, which stay on disk.
     pub record: Record,
-    /// It was there already.
+    /// Whether the record existed before.
     pub reused: bool,
-    /// Wall time of the run, zero if it was reused.
+    /// Wall time of the run; zero if the record existed before.
     pub wall: Duration,
-    /// What its backend says beside the record.
+    /// The remark of [`Ran::note`].
     pub note: String,
 }
 
 /// How runs are carried out.
 pub struct Executor<'a> {
-    /// What runs them.
+    /// The backend.
     pub backend: &'a dyn Backend,
-    /// Runs at a time, at least 1.
+    /// Number of runs at a time, at least 1.
     pub jobs: usize,
-    /// Where progress is shown; every run counts one.
+    /// Where progress is shown; every run counts as one step.
     pub progress: &'a Progress,
 }
 
-/// Runs every cell that has no record yet, then lists them in place of what they replace; results are in the order of
-/// `cells`.
+/// Runs every cell that has no record yet. Then it lists the cells in the experiment, in place of the runs that they
+/// replace. The results are in the order of `cells`.
 ///
 /// # Errors
-/// A damaged record, a file system or backend that refuses. No run is started after that; records
-/// finished by then stay.
+/// A damaged record, an error of the file system or of the backend. After an error no further run is started; finished
+/// records stay.
 pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec<Finished>, Failure> {
     let Executor { backend, jobs, progress } = *with;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build();
@@ -83,7 +84,7 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
         if failed.load(Ordering::Relaxed) {
             return None;
         }
-        progress.say(&describe(&cell.input));
+        progress.say(&run_label(&cell.input.plan));
         let finished = run_or_reuse(store, &cell.input, backend, progress);
         if let (true, Ok(finished)) = (progress.lines, &finished) {
             progress.line(&ended(&cell.input, finished));
@@ -98,6 +99,7 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
     Ok(finished)
 }
 
+/// Reads the record of a plan, or runs the plan and stores its record.
 fn run_or_reuse(
     store: &Store,
     input: &PlanInput,
@@ -129,7 +131,7 @@ fn run_or_reuse(
     Ok(finished)
 }
 
-/// The record of a run that was repeated for its logs or a check; a repetition must count what the record has.
+/// The record of a run that was repeated for a log or a check. The repetition must count what the record holds.
 fn repeated(record: Record, again: &Outcome) -> Result<Record, Failure> {
     let counted = |o: &Outcome| (o.status.clone(), o.counters.clone(), o.reasons.clone());
     if counted(&record.outcome) == counted(again) {
@@ -139,24 +141,18 @@ fn repeated(record: Record, again: &Outcome) -> Result<Record, Failure> {
     Err(Failure::environment(format!("{}: {what}; remove the record to run it anew", record.path.display())))
 }
 
-/// How a run ended, in one line; wall time is not part of a record.
+/// How a run ended, in one line.
 fn ended(input: &PlanInput, f: &Finished) -> String {
     let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
     let more = if f.note.is_empty() { String::new() } else { format!(" ({})", f.note) };
     let end = match &f.record.outcome.status {
         Status::Completed => String::new(),
-        // What a guest's backend says beside the record is how it failed.
+        // The remark about a failed guest says how it failed.
         _ if !f.note.is_empty() => String::new(),
         Status::Timeout => ", ended at its limit of time".into(),
         Status::Failed(why) => format!(", failed: {why}"),
     };
-    format!("{}: {how}{more}{end}", describe(input))
-}
-
-/// A run in a few words.
-pub fn describe(input: &PlanInput) -> String {
-    let p = &input.plan;
-    format!("{} {} {} seed {}", p.machine.name, p.workload.name, p.kernel.name, p.seed)
+    format!("{}: {how}{more}{end}", run_label(&input.plan))
 }
 
 #[cfg(test)]
@@ -168,8 +164,8 @@ pub(crate) mod tests {
     use numalab_model::record::Scalar;
     use std::sync::atomic::AtomicUsize;
 
-    /// A backend that computes its figures from the plan: elapsed is a hundredth of `loops`, times a
-    /// factor per kernel.
+    /// A backend that computes its figures from the plan: the elapsed time in seconds is `loops` / 100 times a factor
+    /// of the kernel.
     #[derive(Default)]
     pub(crate) struct Mock {
         pub(crate) runs: AtomicUsize,
@@ -207,7 +203,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Three seeds of a workload on these kernels.
+    /// An experiment with three seeds of a workload on these kernels.
     pub(crate) fn cells(kernels: &[&str]) -> (Experiment, Vec<Cell>) {
         let experiment = Experiment {
             name: "x".into(),
@@ -251,7 +247,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_run_whose_end_was_the_hosts_doing_is_tried_again() {
+    fn a_run_that_failed_because_of_the_host_is_repeated() {
         let (experiment, cells) = cells(&["off"]);
         let dir = tempfile::tempdir().unwrap();
         let store = Store::create(dir.path(), &experiment, &cells).unwrap();
@@ -266,7 +262,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_backend_that_fails_ends_the_experiment_and_keeps_what_is_finished() {
+    fn an_error_of_the_backend_ends_the_experiment_and_keeps_finished_records() {
         let (experiment, cells) = cells(&["off", "6.1", "6.3"]);
         let mock = Mock { fails_on: Some("6.1"), ..Mock::default() };
         let dir = tempfile::tempdir().unwrap();

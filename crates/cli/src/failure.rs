@@ -1,71 +1,42 @@
-//! How a command ends: exit codes, and the one message of a failure.
+//! How a command ends: with a result or one message, and with an exit code.
 
 use numalab_lab::failure::Failure as GuestFailure;
 use numalab_model::record::{RecordError, Status};
 use numalab_model::spec::SpecError;
 
-/// Exit code of the program (docs/json.md).
+/// Exit code of the program (docs/json.md): 0 to 3 for the command itself, 4 to 12 for failed runs
+/// ([`GuestFailure::exit_code`]). Of several codes, a command ends with the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Exit {
-    /// Done.
-    Ok = 0,
-    /// Done, and something was found: a run failed, a record is missing.
-    Finding = 1,
-    /// The command line or a spec is wrong; nothing was run.
-    Usage = 2,
-    /// The machine at hand refuses: files, permissions, missing tools.
-    Environment = 3,
-    /// A guest kernel panicked.
-    Panic = 4,
-    /// A run reached its limit of time, or a guest its run budget.
-    Timeout = 5,
-    /// A guest stopped reporting.
-    Hang = 6,
-    /// A guest did not boot within its budget.
-    BootTimeout = 7,
-    /// A run ended for want of memory.
-    OutOfMemory = 8,
-    /// A guest's report was none.
-    Garbage = 9,
-    /// The worker could not carry out the job.
-    Refused = 10,
-    /// QEMU could not start, or ended by itself.
-    QemuFailed = 11,
-    /// QEMU was killed.
-    QemuKilled = 12,
-}
+pub struct Exit(u8);
 
 impl Exit {
-    /// What a run's end means for the command.
+    /// Done.
+    pub const OK: Self = Self(0);
+    /// Done, with a finding: a run failed, or a record is missing.
+    pub const FINDING: Self = Self(1);
+    /// The command line or a file is wrong; nothing was run.
+    pub const USAGE: Self = Self(2);
+    /// This machine cannot do it: files, permissions, missing tools.
+    pub const ENVIRONMENT: Self = Self(3);
+    /// A run reached its limit of time, or a guest its run budget.
+    pub const TIMEOUT: Self = Self(5);
+
+    /// The code of a command whose run ended with `status`.
     pub fn of(status: &Status) -> Self {
         match status {
-            Status::Completed => Exit::Ok,
-            Status::Timeout => Exit::Timeout,
-            Status::Failed(_) => GuestFailure::of_status(status).map_or(Exit::Finding, Exit::of_guest),
+            Status::Completed => Self::OK,
+            Status::Timeout => Self::TIMEOUT,
+            Status::Failed(_) => GuestFailure::of_status(status).map_or(Self::FINDING, |f| Self(f.exit_code())),
         }
     }
-    /// What a guest's failure means for the command.
-    pub fn of_guest(failure: GuestFailure) -> Self {
-        match failure {
-            GuestFailure::Panic => Exit::Panic,
-            GuestFailure::RunTimeout => Exit::Timeout,
-            GuestFailure::Hang => Exit::Hang,
-            GuestFailure::BootTimeout => Exit::BootTimeout,
-            GuestFailure::OutOfMemory => Exit::OutOfMemory,
-            GuestFailure::Garbage => Exit::Garbage,
-            GuestFailure::Refused => Exit::Refused,
-            GuestFailure::QemuFailed => Exit::QemuFailed,
-            GuestFailure::QemuKilled => Exit::QemuKilled,
-            GuestFailure::WorkerKilled => Exit::Finding,
-        }
-    }
+
     /// The number.
     pub fn code(self) -> u8 {
-        self as u8
+        self.0
     }
 }
 
-/// A command that could not do what it was asked to.
+/// Why a command could not do what it was asked to.
 #[derive(Debug)]
 pub struct Failure {
     /// Exit code.
@@ -77,11 +48,11 @@ pub struct Failure {
 impl Failure {
     /// A wrong command line.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Usage, message: message.into() }
+        Self { exit: Exit::USAGE, message: message.into() }
     }
-    /// A refusal of the machine at hand.
+    /// A refusal of this machine.
     pub fn environment(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Environment, message: message.into() }
+        Self { exit: Exit::ENVIRONMENT, message: message.into() }
     }
 }
 
@@ -94,9 +65,9 @@ impl From<SpecError> for Failure {
 impl From<RecordError> for Failure {
     fn from(e: RecordError) -> Self {
         let exit = match e {
-            RecordError::Foreign { .. } | RecordError::Version { .. } => Exit::Usage,
-            RecordError::Io { .. } | RecordError::Busy { .. } => Exit::Environment,
-            RecordError::Damaged { .. } | RecordError::Outcome(_) => Exit::Environment,
+            RecordError::Foreign { .. } | RecordError::Version { .. } => Exit::USAGE,
+            RecordError::Io { .. } | RecordError::Busy { .. } => Exit::ENVIRONMENT,
+            RecordError::Damaged { .. } | RecordError::Outcome(_) => Exit::ENVIRONMENT,
         };
         Self { exit, message: e.to_string() }
     }
@@ -108,37 +79,37 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-/// Says something on standard error that is neither the result nor a failure. If standard error is gone,
-/// nobody wanted to know.
+/// Prints a line on standard error that is neither the result nor a failure. Errors are ignored: the reader may have
+/// closed standard error.
 pub fn note(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{}", printable(text));
 }
 
-/// A message with its control characters escaped: it may quote a file that somebody else wrote.
+/// A message with its control characters escaped, since it may quote a file of unknown origin.
 pub fn printable(text: &str) -> String {
     let harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
     text.chars().map(|c| if harmless(c) { c.to_string() } else { c.escape_default().to_string() }).collect()
 }
 
-/// What a command prints when it is done.
+/// The result of a command that is done.
 #[derive(Debug)]
 pub struct Done {
-    /// For standard output; ends in a newline unless empty.
+    /// Text for standard output; it ends in a newline unless it is empty.
     pub text: String,
     /// Exit code.
     pub exit: Exit,
 }
 
 impl Done {
-    /// Text and success.
+    /// A text, with exit code 0.
     pub fn text(text: String) -> Self {
-        Self { text, exit: Exit::Ok }
+        Self { text, exit: Exit::OK }
     }
-    /// Pretty JSON and success.
+    /// A value as indented JSON, with exit code 0.
     ///
     /// # Errors
-    /// A value that has no JSON form.
+    /// The value has no JSON form.
     pub fn json<T: serde::Serialize>(value: &T) -> Result<Self, Failure> {
         let mut text = serde_json::to_string_pretty(value)?;
         text.push('\n');
@@ -152,27 +123,28 @@ mod tests {
 
     #[test]
     fn exit_codes_are_those_documented() {
-        let all = [Exit::Ok, Exit::Finding, Exit::Usage, Exit::Environment, Exit::Panic, Exit::Timeout];
-        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 5]);
+        let all = [Exit::OK, Exit::FINDING, Exit::USAGE, Exit::ENVIRONMENT, Exit::TIMEOUT];
+        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 5]);
         let failed = |why: &str| Exit::of(&Status::Failed(why.into()));
-        assert_eq!(Exit::of(&Status::Completed), Exit::Ok);
-        assert_eq!(Exit::of(&Status::Timeout), Exit::Timeout);
-        assert_eq!(failed("no such luck"), Exit::Finding);
-        assert_eq!(failed("out of memory: main touched a page"), Exit::OutOfMemory);
+        assert_eq!(Exit::of(&Status::Completed), Exit::OK);
+        assert_eq!(Exit::of(&Status::Timeout), Exit::TIMEOUT);
+        assert_eq!(failed("no such luck"), Exit::FINDING);
+        assert_eq!(failed("out of memory: main touched a page").code(), 8);
+        assert_eq!(failed("guest kernel panic: why").code(), 4);
         for guest in GuestFailure::ALL {
-            assert_eq!(failed(&format!("{}: why", guest.name())), Exit::of_guest(guest));
-            assert_eq!(Exit::of_guest(guest).code(), guest.exit_code(), "docs/vm.md and docs/json.md say so");
+            let exit = failed(&format!("{}: why", guest.name()));
+            assert_eq!(exit.code(), guest.exit_code(), "docs/vm.md and docs/json.md name these codes");
         }
     }
 
     #[test]
     fn wrong_input_and_a_refusing_machine_have_different_codes() {
         let spec = Failure::from(SpecError::plain("a.toml", "wrong", "right"));
-        assert_eq!((spec.exit, spec.message.as_str()), (Exit::Usage, "a.toml: wrong; expected right"));
+        assert_eq!((spec.exit, spec.message.as_str()), (Exit::USAGE, "a.toml: wrong; expected right"));
         let io = RecordError::Io { path: "/x".into(), why: "permission denied".into() };
-        assert_eq!(Failure::from(io).exit, Exit::Environment);
+        assert_eq!(Failure::from(io).exit, Exit::ENVIRONMENT);
         let foreign = RecordError::Foreign { path: "/x".into(), what: "w".into(), expected: "e".into() };
-        assert_eq!(Failure::from(foreign).exit, Exit::Usage);
-        assert_eq!(Failure::from(RecordError::Outcome("x is NaN".into())).exit, Exit::Environment);
+        assert_eq!(Failure::from(foreign).exit, Exit::USAGE);
+        assert_eq!(Failure::from(RecordError::Outcome("x is NaN".into())).exit, Exit::ENVIRONMENT);
     }
 }

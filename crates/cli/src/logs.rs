@@ -1,8 +1,8 @@
-//! Logs beside a record: `ID.events` (trace), `ID.decisions` and `ID.why.json` (reasons), in the experiment's
-//! directory.
+//! Logs beside a record, in the experiment's directory: `ID.events` (for traces), `ID.decisions` and `ID.why.json` (for
+//! reasons).
 //!
-//! They are no part of the record: with them or without, it has the same id and the same bytes. A log is built under a
-//! name that is removed when its run is interrupted, and renamed when the run has ended.
+//! Logs are no part of a record: a record has the same id and the same bytes with or without them. A log is written
+//! under a temporary name and renamed when its run has ended. Temporary files of interrupted runs are removed.
 
 use crate::failure::Failure;
 use numalab_model::plan::{PlanId, PlanInput};
@@ -13,25 +13,25 @@ use numalab_sim::{Observers, Sink};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// Ending of an event log.
+/// File name extension of an event log.
 pub const EVENTS: &str = "events";
-/// Ending of the log of first decisions.
+/// File name extension of the log of first decisions.
 pub const DECISIONS: &str = "decisions";
-/// Ending of the counts with reasons.
+/// File name extension of the counts by reason.
 pub const WHY: &str = "why.json";
 
-/// Which logs are wanted, and where.
+/// Which logs are written, and where.
 #[derive(Clone, Debug, Default)]
 pub struct Logs {
     /// The experiment's directory.
     pub dir: PathBuf,
-    /// Every event, for `numalab trace`.
+    /// Whether to write every event, for `numalab trace`.
     pub trace: bool,
-    /// Decisions with reasons, for `numalab explain`.
+    /// Whether to write decisions with reasons, for `numalab explain`.
     pub explain: bool,
 }
 
-/// Place of a log of the record at `record`.
+/// Path of a log of the record at `record`.
 pub fn path_of(record: &Path, ending: &str) -> PathBuf {
     let mut name = record.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{ending}"));
@@ -39,12 +39,12 @@ pub fn path_of(record: &Path, ending: &str) -> PathBuf {
 }
 
 impl Logs {
+    /// Extensions of the logs to write.
     fn wanted(&self) -> impl Iterator<Item = &'static str> + '_ {
         let explain = if self.explain { &[DECISIONS, WHY][..] } else { &[] };
         self.trace.then_some(EVENTS).into_iter().chain(explain.iter().copied())
     }
-    /// Whether a log that is wanted is not there, or not as it was written: logs are no part of a record, so one that
-    /// helps nobody is written anew.
+    /// Whether a log is to be written and is missing, damaged, or of another run. Such a log is written again.
     pub fn lack(&self, id: &PlanId) -> bool {
         let record = self.dir.join(id.short());
         self.wanted().any(|ending| match ending {
@@ -55,7 +55,7 @@ impl Logs {
     /// Opens the logs of a run.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// An error of the file system.
     pub fn open(&self, input: &PlanInput) -> Result<(Observers, Pending), Failure> {
         let [skips, denials, refusals, placements] = numalab_sim::log_words();
         let header = Header::new(input.id.full(), &input.machine, &input.workload);
@@ -71,40 +71,42 @@ impl Logs {
     }
 }
 
-/// Whether a log of events is there from its beginning to its end, and this record's.
+/// Whether a log of events is complete, and belongs to the record `id`.
 fn is_whole(path: &Path, id: &PlanId) -> bool {
     Events::check(path).is_ok_and(|header| header.record == id.full())
 }
 
-/// Logs of a run that is going on.
+/// Logs of a run in progress.
 pub struct Pending {
     header: Header,
-    /// Where each is, and where it will be.
+    /// Temporary and final path of each log.
     files: Vec<(PathBuf, PathBuf)>,
 }
 
+/// The failure for an error of the file system.
 fn io(path: &Path, e: &std::io::Error) -> Failure {
     Failure::environment(format!("{}: {e}", path.display()))
 }
 
 impl Pending {
-    /// A file under its preliminary name, which the store removes if this process does not finish it.
+    /// Temporary path of a log. The store removes such files if this process does not finish them.
     fn place(&mut self, dir: &Path, id: &PlanId, ending: &str) -> PathBuf {
         let partial = dir.join(format!(".partial-{id}.{ending}-{}", std::process::id()));
         self.files.push((partial.clone(), path_of(&dir.join(id.short()), ending)));
         partial
     }
 
+    /// Creates a log of events or decisions.
     fn create(&mut self, dir: &Path, input: &PlanInput, ending: &str) -> Result<Sink, Failure> {
         let partial = self.place(dir, &input.id, ending);
         let file = File::create(&partial).map_err(|e| io(&partial, &e))?;
         Sink::new(&self.header, Box::new(file)).map_err(|e| io(&partial, &e))
     }
 
-    /// Puts the logs in their places.
+    /// Renames the logs to their final paths.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// An error of the file system.
     pub fn finish(mut self, logs: &Logs, id: &PlanId, why: Option<Why>) -> Result<(), Failure> {
         if let Some(why) = why {
             let partial = self.place(&logs.dir, id, WHY);
@@ -117,19 +119,19 @@ impl Pending {
         Ok(())
     }
 
-    /// Removes what was written, after a run that failed.
+    /// Removes the logs of a run that failed.
     pub fn discard(self) {
         for (partial, _) in self.files {
-            // What cannot be removed now is removed when the directory is next opened.
+            // A file that cannot be removed now is removed when the directory is next opened.
             let _ = fs::remove_file(partial);
         }
     }
 }
 
-/// Reads the counts of the record at `record`.
+/// Reads the counts by reason of the record at `record`.
 ///
 /// # Errors
-/// There are none, or they cannot be read.
+/// They are missing or damaged.
 pub fn read_why(record: &Path) -> Result<WhyFile, Failure> {
     let path = path_of(record, WHY);
     let bytes = fs::read(&path).map_err(|e| match e.kind() {
@@ -144,10 +146,10 @@ pub fn read_why(record: &Path) -> Result<WhyFile, Failure> {
     })
 }
 
-/// Refuses the record of a run that cannot have a log, whatever it is asked for: only the simulator writes them.
+/// Refuses the record of a run that cannot have logs.
 ///
 /// # Errors
-/// It is a real kernel's.
+/// The run was not simulated: only the simulator writes logs.
 pub fn refuse_unlogged(record: &Record) -> Result<(), Failure> {
     let backend = record.manifest.plan.backend.as_str();
     if backend == "sim" {
@@ -157,7 +159,7 @@ pub fn refuse_unlogged(record: &Record) -> Result<(), Failure> {
     Err(Failure::usage(format!("{}: {what}; expected a simulated run", record.path.display())))
 }
 
-/// A log that was never asked for.
+/// The failure for a log that was never written; `option` is the one that writes it.
 pub fn absent(record: &Path, what: &str, option: &str) -> Failure {
     let expected = format!("`numalab run` with the same arguments and {option}, which adds it to the record");
     Failure::usage(format!("{}: it has no {what}; expected {expected}", record.display()))

@@ -1,27 +1,23 @@
-//! `numalab`: one experiment file says which machines, kernels and workloads; this runs and compares them.
+//! The command `numalab`, which runs and compares the machines, kernels and workloads of an experiment.
 //!
-//! A command is read from the arguments, carried out, and ends in one of two ways: text for standard
-//! output with an exit code, or one message on standard error with an exit code. Only this file writes
-//! either of them, so that a command can be tested as a function; a page or a trace that goes to `--out -` is written where
-//! files are (`options`).
+//! A command is read from the arguments and carried out. It ends with text for standard output, or with one message for
+//! standard error; both have an exit code. Only this file prints either of them, so that tests can call a command as a
+//! function. There is one exception: a page or a trace for `--out -` is written by `output_file`.
 
 mod backend;
-mod calibrate;
 mod command;
 mod context;
 mod execute;
 mod failure;
-mod figures;
-mod guest;
 mod interrupt;
 mod logs;
 mod options;
-mod programs;
+mod output_file;
 mod progress;
-mod real;
+mod real_kernels;
 mod records;
+mod run_label;
 mod sources;
-mod unlike;
 mod verb;
 
 use failure::{Done, Failure};
@@ -36,7 +32,7 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// Prints a result; a reader that has gone away (`numalab list kernels | head -1`) is no failure.
+/// Prints a result. A closed pipe is no failure, since the reader may want only the beginning (`numalab list | head`).
 fn print(done: &Done) -> failure::Exit {
     let mut out = std::io::stdout().lock();
     match out.write_all(done.text.as_bytes()).and_then(|()| out.flush()) {
@@ -47,8 +43,9 @@ fn print(done: &Done) -> failure::Exit {
     }
 }
 
+/// Prints the message of a failure.
 fn complain(failure: &Failure) -> failure::Exit {
-    // If standard error is gone too, the exit code still says it.
+    // If standard error is closed, the exit code still tells the failure.
     let _ = writeln!(std::io::stderr(), "numalab: {}", failure::printable(&failure.message));
     failure.exit
 }

@@ -1,6 +1,6 @@
-//! A progress bar for work that takes more than two seconds, on standard error and only if that is a terminal.
+//! Progress on standard error: a bar on a terminal, after two seconds, and otherwise a line every half minute.
 //!
-//! It must be cleared before anything else is printed.
+//! The bar must be cleared before anything else is printed.
 
 use crate::failure::note;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -9,32 +9,32 @@ use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Silence before the bar appears.
+/// Time until the bar appears.
 const DELAY: Duration = Duration::from_secs(2);
-/// Without a terminal: time between lines about something slow.
+/// Time between two lines without a terminal.
 const PULSE: Duration = Duration::from_secs(30);
-/// Time between redraws.
+/// Time between two redraws of the bar.
 const TICK: Duration = Duration::from_millis(250);
 
 /// Progress of a number of runs.
 pub struct Progress {
     bar: ProgressBar,
     stop: Mutex<Option<Sender<()>>>,
-    /// Without a terminal: when something was last said.
+    /// When the last line was printed; `None` on a terminal.
     said: Mutex<Option<Instant>>,
-    /// Every run that ends gets a line.
+    /// Whether a line is printed for every run that ends.
     pub lines: bool,
 }
 
 impl Progress {
-    /// Starts with `total` runs to do, as far as is known.
+    /// Starts with `total` runs to do, as far as that is known.
     pub fn new(total: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
         if !std::io::stderr().is_terminal() {
             return Self { bar, stop: Mutex::new(None), said: Mutex::new(Some(Instant::now())), lines: false };
         }
         let left = |state: &ProgressState, w: &mut dyn std::fmt::Write| {
-            // Until a run is finished nothing is known about the next.
+            // Before the first run has finished, the time left cannot be estimated.
             let _ = match state.pos() {
                 0 => write!(w, "time left unknown"),
                 _ => write!(w, "{} left", HumanDuration(state.eta() + Duration::from_secs(1))),
@@ -45,7 +45,7 @@ impl Progress {
         }
         let (stop, stopped) = channel::<()>();
         let shown = bar.clone();
-        // Without another thread there is no bar, and the runs go on.
+        // If the thread cannot be started, there is no bar; the runs do not need it.
         let _ = std::thread::Builder::new().spawn(move || {
             if stopped.recv_timeout(DELAY) == Err(RecvTimeoutError::Timeout) {
                 shown.set_draw_target(ProgressDrawTarget::stderr());
@@ -54,16 +54,16 @@ impl Progress {
         });
         Self { bar, stop: Mutex::new(Some(stop)), said: Mutex::new(None), lines: false }
     }
-    /// Says what is being done.
+    /// Shows a message beside the bar.
     pub fn say(&self, message: &str) {
         self.bar.set_message(message.to_string());
     }
-    /// Says how far something slow is: beside the bar, or without a terminal as a line now and then.
+    /// Shows how far a slow run is: beside the bar, or without a terminal as a line every [`PULSE`].
     pub fn pulse(&self, message: &str) {
         self.say(message);
         self.now_and_then(|| message.to_string());
     }
-    /// Without a terminal, prints a line if none was for a while.
+    /// Without a terminal, prints a line if the last one is older than [`PULSE`].
     fn now_and_then(&self, message: impl FnOnce() -> String) {
         let Ok(mut said) = self.said.lock() else { return };
         if said.as_ref().is_some_and(|s| s.elapsed() >= PULSE) {
@@ -71,26 +71,27 @@ impl Progress {
             note(&message());
         }
     }
-    /// Prints a line that stays, above the bar if there is one.
+    /// Prints a line, above the bar if there is one.
     pub fn line(&self, message: &str) {
         self.bar.suspend(|| note(message));
     }
-    /// Says how many runs there are in all, once that is known better.
+    /// Sets the number of runs, once it is known better.
     pub fn set_total(&self, total: usize) {
         self.bar.set_length(total as u64);
     }
-    /// Takes the bar away; one that has not appeared yet never will.
+    /// Removes the bar. A bar that has not appeared yet never appears.
     pub fn clear(&self) {
         if let Ok(mut stop) = self.stop.lock() {
             stop.take();
         }
         self.bar.finish_and_clear();
     }
-    /// Runs that are done.
+    /// Number of runs that are done.
     pub fn done(&self) -> usize {
         self.bar.position() as usize
     }
-    /// One more run is done; without a terminal, and where runs get no line each, that is said now and then.
+    /// Counts one more run as done. Without a terminal, and without a line for every run, a line is printed every
+    /// [`PULSE`].
     pub fn one_done(&self) {
         self.bar.inc(1);
         if !self.lines {

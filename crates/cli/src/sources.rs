@@ -1,8 +1,8 @@
-//! Resolving the names of an experiment through the catalog.
+//! The names of an experiment, resolved with the catalog.
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::real;
+use crate::real_kernels;
 use numalab_kernel::mm::thp::Locality;
 use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
@@ -21,11 +21,11 @@ use std::sync::Arc;
 /// Loads a machine by catalog name, shorthand or path.
 ///
 /// # Errors
-/// Unknown, unreadable or invalid.
+/// The machine is unknown, unreadable or invalid.
 pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecError> {
     let names: Vec<&str> = context.catalog.names(Kind::Machine).collect();
     let find = |n: &str| context.catalog.machine_text(n);
-    // The loader does not know which option, or which place of a file, named the machine.
+    // The loader does not know which option or which line of a file named the machine.
     let place = |e: SpecError| match e.file.as_str() {
         "machine" | "command line" if e.line == 0 => {
             SpecError { file: name.file.clone(), line: name.line, column: name.column, ..e }
@@ -37,10 +37,10 @@ pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecEr
     Ok(machine)
 }
 
-/// Scheduling domains of a machine; what the kernel allows in a distance table does not always give a tower.
+/// Scheduling domains of a machine.
 ///
 /// # Errors
-/// Distances from which no tower follows.
+/// Node distances from which no tower of domains follows, although a kernel accepts them.
 pub fn domains(machine: &Machine, name: &Spot<String>, config: &SchedConfig) -> Result<Domains, SpecError> {
     Domains::build(machine, config).map_err(|e| {
         let (what, expected) = e.parts();
@@ -51,7 +51,7 @@ pub fn domains(machine: &Machine, name: &Spot<String>, config: &SchedConfig) -> 
 /// Parses a workload by catalog name or path.
 ///
 /// # Errors
-/// Unknown, unreadable or invalid; a score with the name of another figure.
+/// The workload is unknown, unreadable or invalid, or one of its scores has the name of another figure.
 pub fn workload(context: &Context, name: &Spot<String>) -> Result<WorkloadSpec, SpecError> {
     let file = context.catalog.find(Kind::Workload, name)?;
     let spec = workload::parse(&file.label, &file.text)?;
@@ -60,8 +60,8 @@ pub fn workload(context: &Context, name: &Spot<String>) -> Result<WorkloadSpec, 
     Ok(spec)
 }
 
-/// Refuses a score that is called like a counter or a derived column: reports find figures by their name, and would
-/// show two rows of it and take either one for bounds, selections and formulas.
+/// Refuses a score with the name of a counter or a derived column. Reports find figures by name, so bounds, selections
+/// and formulas could mean either of the two.
 fn check_score(context: &Context, score: &Spot<String>) -> Result<(), SpecError> {
     let name = score.value.as_str();
     let taken = if counters::find(name).is_some() {
@@ -78,15 +78,15 @@ fn check_score(context: &Context, score: &Spot<String>) -> Result<(), SpecError>
 /// Kernels by name or path, with overrides.
 ///
 /// # Errors
-/// See [`kernel::resolve`]; an image, which only a real machine can run.
+/// See [`kernel::resolve`]; an image or the running kernel, which the simulator cannot run.
 pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-    if let Some(name) = names.iter().find(|n| real::is_image(&n.value)) {
+    if let Some(name) = names.iter().find(|n| real_kernels::is_image(&n.value)) {
         let what = format!("`{}` is the image of a real kernel", name.value);
         return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend vm"));
     }
-    // A file of the catalog's may be called so.
+    // The catalog may have a kernel of this name.
     if let Some(name) =
-        names.iter().find(|n| n.value == real::HOST && context.catalog.get(Kind::Kernel, &n.value).is_none())
+        names.iter().find(|n| n.value == real_kernels::HOST && context.catalog.get(Kind::Kernel, &n.value).is_none())
     {
         let what = format!("`{}` is the kernel that this machine runs", name.value);
         return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend host"));
@@ -94,7 +94,7 @@ pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> R
     kernel::resolve(names, &context.catalog, &context.vocabulary, sets)
 }
 
-/// Refuses a catalog file that calls itself something else than its file does.
+/// Refuses a catalog file whose `name` differs from its file name.
 fn check_own_name(context: &Context, kind: Kind, name: &Spot<String>, own: &str) -> Result<(), SpecError> {
     match context.catalog.get(kind, &name.value) {
         Some(File { label, .. }) if !is_path(&name.value) && name.value != own => {
@@ -105,7 +105,7 @@ fn check_own_name(context: &Context, kind: Kind, name: &Spot<String>, own: &str)
     }
 }
 
-/// The experiment's view of the catalog. Parsed workloads are kept: an experiment resolves each of them
+/// The catalog as the sources of an experiment. Parsed workloads are kept, since an experiment resolves each of them
 /// once per machine and seed.
 pub struct CatalogSources<'a> {
     context: &'a Context,
@@ -113,10 +113,10 @@ pub struct CatalogSources<'a> {
 }
 
 impl<'a> CatalogSources<'a> {
-    /// Parses the workloads an experiment names.
+    /// Parses the workloads that an experiment names.
     ///
     /// # Errors
-    /// A workload that is unknown or invalid.
+    /// See [`workload`].
     pub fn new(context: &'a Context, names: &[Spot<String>]) -> Result<Self, Failure> {
         let mut workloads: Vec<(String, WorkloadSpec)> = Vec::new();
         for name in names {
@@ -134,7 +134,7 @@ impl<'a> CatalogSources<'a> {
 impl Sources for CatalogSources<'_> {
     fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
         let machine = machine(self.context, name)?;
-        // Before the domains, whose number of steps grows with the cube of the nodes.
+        // Refuses too many nodes before the domains are built, which takes time cubic in the number of nodes.
         NumaTopology::new(&machine).map_err(|e| name.error(e.what, e.expected))?;
         domains(&machine, name, &SchedConfig::default())?;
         Ok(Arc::new(machine))
@@ -179,7 +179,7 @@ impl Sources for CatalogSources<'_> {
     }
 }
 
-/// The files a machine is read from: its own, those it extends, its cost class; none for a shorthand.
+/// The files that a machine is read from: its own, those it extends, and its cost class. A shorthand has none.
 fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFile>, SpecError> {
     let found = RefCell::new(Vec::new());
     let find = |n: &str| {
@@ -195,11 +195,11 @@ fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFil
     Ok(out)
 }
 
-/// The files a kernel is read from: its own and those it extends, whether named or given by a path; of an image those of
-/// the kernels it is described by.
+/// The files that a kernel is read from: its own and those it extends, by name or by path. For an image, they are the
+/// files of the catalog kernels that describe its settings.
 fn kernel_files(catalog: &Catalog, name: &Spot<String>, kernel: &Kernel) -> Result<Vec<SourceFile>, SpecError> {
     let text = |file: &File| source(Kind::Kernel.folder(), &file.name, &file.text);
-    if real::is_image(&name.value) || name.value == real::HOST {
+    if real_kernels::is_image(&name.value) || name.value == real_kernels::HOST {
         return Ok(kernel.chain.iter().filter_map(|n| catalog.get(Kind::Kernel, n)).map(text).collect());
     }
     let mut out = Vec::new();
@@ -212,11 +212,13 @@ fn kernel_files(catalog: &Catalog, name: &Spot<String>, kernel: &Kernel) -> Resu
     Ok(out)
 }
 
+/// A source file under its place in a catalog.
 fn source(folder: &str, name: &str, text: &str) -> SourceFile {
     SourceFile { place: format!("{folder}/{name}.toml"), text: text.into() }
 }
 
-/// A workload does not know where its parameters were given, the settings do: in an experiment's file, or by which option.
+/// Adds to an error about a parameter where the parameter was set. The workload does not know the place; the settings
+/// do.
 fn placed(e: SpecError, settings: &[Setting]) -> SpecError {
     let about = |s: &&Setting| e.what.starts_with(&format!("parameter `{}`", s.name.value));
     match settings.iter().find(about).filter(|_| e.file == "command line") {

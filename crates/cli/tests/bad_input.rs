@@ -1,18 +1,13 @@
-//! Wrong input ends with exit code 2 and one message with place, expectation and nearest name; nothing runs.
+//! Wrong input ends with exit code 2 and one message: where, what, what was expected, and the nearest name. Nothing
+//! runs.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 use common::{Lab, QUICK, SWEEP};
 
-fn lab() -> Lab {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
-    lab
-}
-
 #[test]
 fn a_wrong_key_in_any_kind_of_file() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.write("bad.toml", &SWEEP.replace("\nsize = \"size\"", "\nsise = \"size\""));
     lab.refused(
         "run --machine 2x1x2x1 --kernel 6.3 --workload bad.toml",
@@ -43,7 +38,7 @@ fn a_wrong_key_in_any_kind_of_file() {
 
 #[test]
 fn unknown_names() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     for (line, parts) in [
         (
             "run --machine 2x1x2x1 --workload sweep.toml --kernel 6.4-rc3",
@@ -78,7 +73,7 @@ fn unknown_names() {
 
 #[test]
 fn overrides() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     for (set, parts) in [
         ("roles.vma_filtr=off", ["unknown tunable `roles.vma_filtr`", "did you mean `vma_filter`?"]),
         ("swap.size_mb=16777216", ["`swap.size_mb` is 16777216", "expected a whole number from 0 to 1048576"]),
@@ -123,7 +118,7 @@ fn overrides() {
 
 #[test]
 fn parameters_and_expressions() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     for (param, parts) in [
         (
             "lops=3",
@@ -150,7 +145,7 @@ fn parameters_and_expressions() {
 
 #[test]
 fn a_score_has_a_name_of_its_own() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let score = |name: &str| {
         let step = format!("cost = \"1ns\"\n\n[[process.phase]]\nscore = \"{name}\"\n\n[[score]]\nname = \"{name}\"\n");
         let text = SWEEP.replace("cost = \"1ns\"\n", &step);
@@ -175,7 +170,7 @@ fn a_score_has_a_name_of_its_own() {
 
 #[test]
 fn command_lines() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     for (line, part) in [
         ("run", "`<EXPERIMENT>` is missing"),
         ("run --machine 2x1x2x1", "--kernel"),
@@ -200,10 +195,10 @@ fn command_lines() {
 
 #[test]
 fn a_machine_with_a_node_that_has_no_path() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/machines/x5-8.toml")).unwrap();
-    // Without its three links, socket 7 is an island.
+    // Without its three links, socket 7 is not connected.
     let island = text
         .replace("name = \"x5-8\"", "name = \"island\"")
         .replace("[6, 7], [7, 0],", "")
@@ -245,8 +240,8 @@ fn truncated_and_hostile_imports() {
 }
 
 #[test]
-fn output_directories_that_are_not_ours() {
-    let lab = lab();
+fn output_directories_of_other_programs() {
+    let lab = Lab::with_sweep();
     lab.write("thesis/chapter1.tex", "precious");
     lab.refused(
         &format!("{QUICK} --kernel 6.3 --out thesis"),
@@ -266,19 +261,19 @@ fn output_directories_that_are_not_ours() {
 
 #[test]
 fn distances_that_make_no_scheduling_domains() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let machine = |matrix: &str| {
         format!(
             "name = \"odd\"\ntitle = \"t\"\nextends = \"e7-4807-4s\"\n[latency]\nmatrix_ns = [[136, 197, 197, 197], [197, 136, 197, 197], \
              [197, 197, 136, 197], [197, 197, 197, 136]]\n[distance]\nmatrix = {matrix}\n"
         )
     };
-    // Node 0 reaches node 3 early, node 3 reaches node 0 late: no set of groups covers what node 0 sees.
+    // From node 0 to node 3 the distance is short, and back it is long: no set of groups covers the domain of node 0.
     lab.write("odd.toml", &machine("[[10, 30, 16, 12], [20, 10, 30, 30], [12, 12, 10, 12], [30, 20, 20, 10]]"));
     let parts = ["odd: the groups of CPU 0 at NUMA level 2 do not cover its domain; expected distances that are the same both ways"];
     lab.refused("machine show odd.toml --domains", &parts);
     lab.refused("run --machine odd.toml --kernel 6.3 --workload sweep.toml", &parts);
-    // Without its domains the machine can be looked at.
+    // The machine can be shown without its domains.
     lab.ok("machine show odd.toml");
     lab.write("odd.toml", &machine("[[10, 9, 20, 20], [9, 10, 20, 20], [20, 20, 10, 20], [20, 20, 20, 10]]"));
     lab.refused(
@@ -291,7 +286,7 @@ fn distances_that_make_no_scheduling_domains() {
 
 #[test]
 fn affinity_to_absent_cpus_and_too_many_threads() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let pinned =
         |list: &str| SWEEP.replace("threads = \"workers\"", &format!("threads = \"workers\"\naffinity = {{ {list} }}"));
     for (list, part) in [
@@ -316,7 +311,7 @@ fn affinity_to_absent_cpus_and_too_many_threads() {
 
 #[test]
 fn parameters_in_an_experiment_have_their_place_there() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     for (value, part) in [("nan", "is not known here"), ("\"1 / 0\"", "division by zero"), ("\"5s\"", "is a time (5s)")]
     {
         let names = "machines = [\"2x1x2x1\"]\nkernels = [\"6.3\"]\nworkloads = [\"sweep.toml\"]";
@@ -330,7 +325,7 @@ fn parameters_in_an_experiment_have_their_place_there() {
 
 #[test]
 fn more_nodes_than_are_modelled() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     for nodes in [129, 1024] {
         let line = format!("run --machine {nodes}x1x1x1 --workload sweep.toml --kernel 6.3");
         let what = format!(
@@ -342,7 +337,7 @@ fn more_nodes_than_are_modelled() {
 
 #[test]
 fn control_characters_of_a_file_do_not_reach_the_terminal() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.write("odd.toml", "name = \"a\\u001b[31mb\"\n");
     let message = lab.refused(
         "run --machine 2x1x2x1 --kernel 6.3 --workload odd.toml",
@@ -353,7 +348,7 @@ fn control_characters_of_a_file_do_not_reach_the_terminal() {
 
 #[test]
 fn picking_a_run() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let summary = lab.ok(&format!("{QUICK} --kernel 6.3 --out d --json")).out;
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
     for seed in ["abc", "-1", "1.5"] {
@@ -369,7 +364,7 @@ fn picking_a_run() {
 
 #[test]
 fn options_of_ladders_and_guests() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     for (line, part) in [
         (
             "explain ladder --machine 2x1x2x1 --mempolicy bind:9",
@@ -389,7 +384,7 @@ fn options_of_ladders_and_guests() {
         ),
         ("explain ladder --machine 2x1x2x1 --mempolicy local:1", "`local` takes no nodes"),
         ("explain ladder --machine 2x1x2x1 --mempolicy bind:0,0", "node 0 is named twice; expected each node once"),
-        // The distances of so many nodes would take minutes.
+        // Domains of so many nodes would take minutes.
         (
             "machine show 512x1x4x1 --domains",
             "machine show 512x1x4x1: 512 nodes are more than NUMA balancing is modelled for; expected at most 128",
@@ -409,7 +404,7 @@ fn options_of_ladders_and_guests() {
 
 #[test]
 fn kernel_files_that_extend_each_other() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let file = |name: &str, line: &str| {
         lab.write(&format!("{name}.toml"), &format!("name = \"{name}\"\ntitle = \"t\"\n{line}\n"))
     };
@@ -423,7 +418,7 @@ fn kernel_files_that_extend_each_other() {
         file("b", &format!("{key} = \"a.toml\""));
         lab.refused(&format!("{QUICK} --kernel a.toml"), &["b.toml:3:", "the chain a -> b -> a.toml closes on itself"]);
     }
-    // A record could not keep both.
+    // A record could not keep two files of the same name.
     lab.write("base/own.toml", "name = \"own\"\ntitle = \"t\"\nextends = \"6.3\"\n");
     file("own", "extends = \"base/own.toml\"");
     lab.refused(
@@ -434,7 +429,7 @@ fn kernel_files_that_extend_each_other() {
 
 #[test]
 fn a_misspelt_folder_of_a_catalog() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.write("cat/machines/m.toml", "name = \"m\"\ntitle = \"t\"\nextends = \"tr-1950x\"\n");
     lab.ok("list machines --catalog cat");
     lab.write("cat/workload/sweep.toml", SWEEP);
@@ -443,7 +438,7 @@ fn a_misspelt_folder_of_a_catalog() {
 
 #[test]
 fn seeds_that_grow_above_the_largest() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let line = format!("{QUICK} --kernel 6.3 --seed 9223372036854775807 --iterations 3");
     lab.refused(&line, &["the last of 3 runs", "expected a first seed of at most 9223372036854775805"]);
     lab.ok(&line.replace("--iterations 3", "--out d"));
@@ -451,7 +446,7 @@ fn seeds_that_grow_above_the_largest() {
 
 #[test]
 fn a_machine_of_an_experiment_is_refused_at_its_place() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let text = |machine: &str| {
         let rest = "kernels = [\"off\"]\nworkloads = [\"numa02\"]\n";
         format!("name = \"e\"\ntitle = \"t\"\nmachines = [\"{machine}\"]\n{rest}")
@@ -464,7 +459,7 @@ fn a_machine_of_an_experiment_is_refused_at_its_place() {
 
 #[test]
 fn a_table_is_not_reproduced_into_another_experiment() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{QUICK} --kernel off --out fs"));
     let before = lab.tree("fs");
     lab.refused("reproduce 003 --out fs", &["fs: it holds the experiment `2x1x2x1_sweep`; expected a new or empty"]);
@@ -475,14 +470,14 @@ fn a_table_is_not_reproduced_into_another_experiment() {
     assert_eq!(lab.tree("mine").len(), 1);
 }
 
-/// What is wrong with an experiment in guests is said before what the host lacks for them.
+/// Mistakes in an experiment for guests are reported before anything that the host lacks for guests.
 #[test]
 fn a_bad_spec_comes_before_a_missing_worker() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let code_of = |line: &str| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
         let command = command.args(line.split_whitespace()).current_dir(lab.path("."));
-        // Without a package tool nobody knows which kernels there are.
+        // Without a package tool, the list of packaged kernels is unknown.
         command.env("PATH", lab.path("none"));
         command.env("NUMALAB_WORKER", lab.path("no-worker")).output().unwrap().status.code()
     };
@@ -493,22 +488,21 @@ fn a_bad_spec_comes_before_a_missing_worker() {
     assert_eq!(code_of("validate --out d --machine nosuch"), Some(2));
 }
 
-/// Whether this user is held to permissions, which the superuser is not.
-fn is_held_to(dir: &std::path::Path) -> bool {
+/// Whether permissions apply to this user; they do not apply to root.
+fn must_obey_permissions(dir: &std::path::Path) -> bool {
     std::fs::read_dir(dir).is_err()
 }
 
 #[test]
 fn a_directory_that_may_not_be_read_or_written_is_named_with_what_to_do() {
     use std::os::unix::fs::PermissionsExt;
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{QUICK} --kernel 6.3 --out d"));
     let allow = |mode: u32| {
         std::fs::set_permissions(lab.path("d"), std::fs::Permissions::from_mode(mode)).unwrap();
     };
     allow(0o000);
-    if is_held_to(&lab.path("d")) {
+    if must_obey_permissions(&lab.path("d")) {
         for line in ["compare d", "report d", "explain d --vma", "repeat d"] {
             let ended = lab.run(line);
             assert_eq!((ended.code, ended.err.lines().count()), (3, 1), "{line}: {ended:?}");
@@ -527,15 +521,15 @@ fn a_directory_that_may_not_be_read_or_written_is_named_with_what_to_do() {
         );
     }
     allow(0o700);
-    // Where nobody may write, the superuser neither.
+    // Not even root may create this directory.
     let ended = lab.run(&format!("{QUICK} --kernel off --out /proc/numalab"));
     assert!(ended.code == 3 && ended.err.starts_with("numalab: /proc/numalab: "), "{ended:?}");
     assert!(ended.err.contains("expected a directory to write records in (") && ended.err.contains("--out names"));
 }
 
 #[test]
-fn what_validate_cannot_do_is_said_before_the_first_guest() {
-    let lab = lab();
+fn mistakes_of_validate_are_reported_before_the_first_guest() {
+    let lab = Lab::with_sweep();
     lab.refused(
         "validate --image debian-9.9",
         &["--image debian-9.9: the catalog has no kernel of the 9.9 series", "--kernel"],
@@ -548,8 +542,8 @@ fn what_validate_cannot_do_is_said_before_the_first_guest() {
 }
 
 #[test]
-fn all_that_is_wrong_with_a_parameter_names_the_option() {
-    let lab = lab();
+fn messages_about_a_parameter_name_the_option() {
+    let lab = Lab::with_sweep();
     let line = format!("{QUICK} --kernel 6.3 --param");
     lab.refused(&format!("{line} size=64"), &["numalab: --param size=64: parameter `size` is a plain number"]);
     lab.refused(&format!("{line} szie=64"), &["numalab: --param szie=64: no parameter `szie`"]);
@@ -559,7 +553,7 @@ fn all_that_is_wrong_with_a_parameter_names_the_option() {
 
 #[test]
 fn the_version_is_the_one_that_records_carry() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let version = lab.ok("--version").out;
     lab.ok(&format!("{QUICK} --kernel off --out d"));
     let compared = lab.ok("compare d").out;
@@ -568,7 +562,7 @@ fn the_version_is_the_one_that_records_carry() {
 
 #[test]
 fn a_published_table_of_another_name_is_not_listed() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/published/001.toml"));
     std::fs::create_dir_all(lab.path("p/published")).unwrap();
     lab.write("p/published/001.toml", &text.unwrap().replacen("name = \"001\"", "name = \"x\"", 1));

@@ -21,7 +21,7 @@ fn everything_can_be_listed_and_shown() {
         assert_eq!(names(&shown), names(&entries), "{kind}");
         let first = entries[0]["name"].as_str().unwrap();
         assert!(lab.ok(&format!("show {kind} {first}")).out.contains(first));
-        // The singular is understood too.
+        // The singular is accepted, too.
         lab.ok(&format!("show {} {first}", kind.strip_suffix('s').unwrap_or(kind)));
     }
 }
@@ -112,7 +112,7 @@ fn every_experiment_of_the_catalog_resolves() {
     let lab = Lab::new();
     let list = lab.ok("list experiments").out;
     for name in list.lines().filter_map(|l| l.split_whitespace().next()) {
-        // A directory that is not ours is refused after everything else has been found right.
+        // A foreign directory is refused after everything else has been found valid.
         lab.write("taken/file", "");
         let ended = lab.run(&format!("run {name} --out taken"));
         assert_eq!(ended.code, 2, "{name}: {ended:?}");

@@ -1,23 +1,11 @@
-//! Every form of `numalab compare`, through the real command.
+//! Tests of `numalab compare` in all its styles.
 #![allow(clippy::unwrap_used)]
 
 mod common;
-use common::{Lab, QUICK, SWEEP};
+use common::{json, Lab, QUICK, SWEEP};
 use serde_json::Value;
 
-/// Two kernels, three seeds each, in directory `d`.
-fn lab() -> Lab {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
-    lab.ok(&format!("{QUICK} --kernel off,6.3 --iterations 3 --param loops=7000 --out d"));
-    lab
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
-/// Mean of a metric on a kernel, from the JSON form.
+/// Mean of a metric on a kernel, from the JSON of a comparison.
 fn mean(c: &Value, metric: &str, kernel: &str) -> f64 {
     let list = c["workloads"][0]["metrics"].as_array().unwrap();
     list.iter().find(|m| m["name"] == metric).unwrap()["kernels"][kernel]["mean"].as_f64().unwrap()
@@ -25,7 +13,7 @@ fn mean(c: &Value, metric: &str, kernel: &str) -> f64 {
 
 #[test]
 fn all_styles_tell_the_same_figures() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     let c = json(&lab.ok("compare d --style json").out);
     assert_eq!(lab.ok("compare d --json").out, lab.ok("compare d --style json").out);
     let elapsed = ["off", "6.3"].map(|k| mean(&c, "elapsed", k));
@@ -44,7 +32,7 @@ fn all_styles_tell_the_same_figures() {
     let changed = lab.ok("compare d --style lkp").out;
     assert!(changed.len() < lkp.len(), "only what changed is listed");
     assert!(changed.contains("\nNot listed of ") && changed.contains(" (--all lists them).\n"), "{changed}");
-    // What was picked is shown, however small.
+    // A selected metric is shown even if it is unchanged.
     let picked = lab.ok("compare d --style lkp --metric system").out;
     assert!(picked.lines().any(|l| l.ends_with("  sweep.time.system_time")), "{picked}");
 
@@ -59,7 +47,7 @@ fn all_styles_tell_the_same_figures() {
 
 #[test]
 fn a_text_report_begins_with_what_was_run_and_ends_with_the_answer() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     let text = lab.ok("compare d").out;
     let version = env!("CARGO_PKG_VERSION");
     let head: Vec<&str> = text.lines().take(4).collect();
@@ -69,14 +57,14 @@ fn a_text_report_begins_with_what_was_run_and_ends_with_the_answer() {
     assert_eq!(head[2..], ["", "sweep"], "the name of an experiment that no file has says nothing more");
     let short = text.split("\nIn short (means of a run, off first)\n").nth(1).unwrap();
     assert!(short.starts_with("sweep: ") && short.contains("\n    system time "), "{short}");
-    // Of runs of three seconds no verdict follows, here and on the page.
+    // Runs of three seconds are too short for a verdict, in the text and on the page.
     let verdict = "Cannot tell 6.3 from off: the runs are too short for balancing to act";
     assert!(short.starts_with(&format!("sweep: {verdict}. elapsed ")), "{short}");
     lab.ok("report d");
     assert!(std::fs::read_to_string(lab.path("d/report.html")).unwrap().contains(verdict));
     let markdown = lab.ok("compare d --style markdown").out;
     assert!(markdown.contains("\nmachine 2x1x2x1; kernels off, 6.3; workload sweep; 3 runs each, "), "{markdown}");
-    // A file has a title, several machines are named once above the blocks that carry them.
+    // An experiment file has a title. Several machines are named once, above their blocks.
     lab.write(
         "e.toml",
         "name = \"e\"\ntitle = \"Which?\"\nmachines = [\"2x1x2x1\", \"1x1x2x1\"]\nkernels = [\"6.3\"]\n\
@@ -89,8 +77,7 @@ fn a_text_report_begins_with_what_was_run_and_ends_with_the_answer() {
 
 #[test]
 fn of_several_machines_each_is_named_where_it_belongs() {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
+    let lab = Lab::with_sweep();
     lab.write("other.toml", &SWEEP.replace("\"sweep\"", "\"other\""));
     lab.ok("run --machine 2x1x2x1,1x1x2x1 --workload sweep.toml,other.toml --kernel off,6.3 --out d");
     lab.ok("report d");
@@ -108,7 +95,7 @@ fn of_several_machines_each_is_named_where_it_belongs() {
 
 #[test]
 fn report_columns_of_a_catalog_are_used() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     let column = |name: &str, expr: &str| {
         format!("[[column]]\nname = \"{name}\"\nexpr = \"{expr}\"\nunit = \"x\"\nbetter = \"lower\"\ndoc = \"Own.\"\n")
     };
@@ -133,7 +120,7 @@ fn report_columns_of_a_catalog_are_used() {
 
 #[test]
 fn the_baseline_can_be_chosen_and_turns_the_comparison_around() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     let ratio = |line: &str, kernel: &str| {
         let c = json(&lab.ok(line).out);
         let list = c["workloads"][0]["metrics"].as_array().unwrap().clone();
@@ -147,7 +134,7 @@ fn the_baseline_can_be_chosen_and_turns_the_comparison_around() {
 
 #[test]
 fn metrics_are_selected_and_counters_get_statistics() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     let text = lab.ok("compare d --metric pgfault,sweep/elapsed").out;
     let amean: Vec<&str> = text.lines().filter(|l| l.starts_with("Amean")).collect();
     assert_eq!(amean.len(), 2, "{text}");
@@ -164,10 +151,10 @@ fn metrics_are_selected_and_counters_get_statistics() {
 }
 
 #[test]
-fn a_bound_that_is_passed_ends_with_1_and_names_the_row() {
-    let lab = lab();
+fn an_exceeded_bound_ends_with_1_and_names_the_row() {
+    let lab = Lab::with_experiment();
     let c = json(&lab.ok("compare d --json").out);
-    // The scanner marks pages on 6.3 and nothing on off: growth from 0 is beyond every bound.
+    // The scanner marks pages on 6.3 and none on off: growth from 0 exceeds every bound.
     assert!(mean(&c, "numa_pte_updates", "6.3") > 0.0 && mean(&c, "numa_pte_updates", "off") == 0.0);
     let hit = lab.args(&["compare", "d", "--json", "--fail-if", "numa_pte_updates > +3%"]);
     assert_eq!(hit.code, 1);
@@ -191,8 +178,7 @@ fn a_bound_that_is_passed_ends_with_1_and_names_the_row() {
 
 #[test]
 fn columns_of_different_work_have_no_winner() {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
+    let lab = Lab::with_sweep();
     let line = |kernel: &str, loops: u32| {
         format!("{QUICK} --kernel {kernel} --iterations 2 --param loops={loops} --param workers=1 --out d")
     };
@@ -212,7 +198,7 @@ fn columns_of_different_work_have_no_winner() {
     let values = |loops: u32| format!("sweep (loops = {loops}, size = 16MiB, workers = 1)");
     let workload = format!("<dd>{} with off, {} with 6.3</dd>", values(7000), values(9000));
     assert!(page.contains(&workload), "each kernel's parameters");
-    // No bound is kept by figures of other work.
+    // A bound is not tested with figures of different work.
     for bound in ["elapsed > +3%", "elapsed > 100x"] {
         let ended = lab.args(&["compare", "d", "--fail-if", bound]);
         let said = format!("sweep elapsed on 6.3: `{bound}` is not tested: different work, as loops is 9000, not 7000");
@@ -222,7 +208,7 @@ fn columns_of_different_work_have_no_winner() {
 
 #[test]
 fn star_rules_and_layouts_can_be_chosen() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     for (star, legend) in [
         ("b", "* p < 0.10, two-sample t"),
         ("c", "* intervals mean +- 1.96 standard deviations do not touch"),
@@ -241,7 +227,7 @@ fn star_rules_and_layouts_can_be_chosen() {
 
 #[test]
 fn an_option_that_the_style_does_not_read_is_refused() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     for (options, parts) in [
         (
             "--style csv --star c",
@@ -270,7 +256,7 @@ fn an_option_that_the_style_does_not_read_is_refused() {
 
 #[test]
 fn the_tests_beside_the_star_are_printed_and_in_the_json() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     let text = lab.ok("compare d --tests").out;
     let line = text.lines().find(|l| l.starts_with("sweep user ")).unwrap();
     assert!(line.contains("3/3"), "{line}");
@@ -283,7 +269,7 @@ fn the_tests_beside_the_star_are_printed_and_in_the_json() {
         assert_eq!(p.is_some(), holm.is_some(), "{t}");
         assert!(p.unwrap_or(0.0) <= holm.unwrap_or(0.0), "{t}");
         assert!(t["too_short"].is_boolean(), "{t}");
-        // Nothing blocks there: such a row is no test, and no other row pays for it.
+        // No thread blocks, so this row has no test, and does not count for the correction of the others.
         assert!(t["metric"] != "blocked" || (p.is_none() && t["p_mann_whitney"].is_null()), "{t}");
     }
 }
@@ -305,7 +291,7 @@ fn runs_that_did_not_complete_are_findings() {
             lab.run(&format!("run --machine 2x1x2x1 --workload {workload}.toml --kernel off,6.3 --out {workload}"));
         assert_eq!(ended.code, code, "{ended:?}");
         assert!(ended.err.lines().all(|l| l.contains(why)), "{}", ended.err);
-        // A figure of such a run says nothing, so no script may take it for a pass.
+        // Figures of incomplete runs prove nothing, so the exit code must not be 0.
         for verb in ["compare", "report"] {
             let ended = lab.run(&format!("{verb} {workload}"));
             assert_eq!(ended.code, code, "{ended:?}");
@@ -321,7 +307,7 @@ fn runs_that_did_not_complete_are_findings() {
         let bound = lab.args(&["compare", workload, "--fail-if", "elapsed > +3%"]);
         assert_eq!(bound.code, code);
         assert!(bound.err.contains("6.3: `elapsed > +3%` is not tested: no run of off completed"), "{}", bound.err);
-        // Nor is it a sample in any form; the rows stay, and the run is counted.
+        // Incomplete runs are counted and their rows stay, but they give no sample in any style.
         let c = json(&lab.run(&format!("compare {workload} --json")).out);
         let w = &c["workloads"][0];
         let ends = if code == 5 { ("timeout", "failed", "1,0") } else { ("failed", "timeout", "0,1") };
@@ -348,7 +334,7 @@ fn runs_that_did_not_complete_are_findings() {
 
 #[test]
 fn an_experiment_without_records_says_that_nothing_was_run() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     for (path, _) in lab.tree("d").iter().filter(|(path, _)| path.ends_with("manifest.json")) {
         std::fs::remove_dir_all(lab.path("d").join(path).parent().unwrap()).unwrap();
     }
@@ -364,7 +350,7 @@ fn an_experiment_without_records_says_that_nothing_was_run() {
 
 #[test]
 fn runs_without_a_record_are_noted_in_the_json() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     assert_eq!(json(&lab.ok("compare d --json").out)["workloads"][0]["notes"], Value::Array(Vec::new()));
     let tree = lab.tree("d");
     let (record, _) = tree.iter().find(|(path, _)| path.ends_with("manifest.json")).unwrap();
@@ -376,7 +362,7 @@ fn runs_without_a_record_are_noted_in_the_json() {
 
 #[test]
 fn an_experiment_file_that_was_changed_is_named() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     let path = lab.path("d/experiment.json");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("\"baseline\": \"off\"", "\"baseline\": \"of\"")).unwrap();
@@ -385,7 +371,7 @@ fn an_experiment_file_that_was_changed_is_named() {
 
 #[test]
 fn a_list_of_runs_that_does_not_fit_its_records_is_damage() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     let path = lab.path("d/experiment.json");
     let text = std::fs::read_to_string(&path).unwrap();
     let list: Value = json(&text);
@@ -402,7 +388,7 @@ fn a_list_of_runs_that_does_not_fit_its_records_is_damage() {
         std::fs::write(&path, changed).unwrap();
         for line in ["compare d", "report d --out page.html", "explain d --kernel off --vma", "repeat d --kernel 6.7"] {
             let ended = lab.run(line);
-            // What picks a run looks at that one alone.
+            // Commands about one run check only its own entry.
             let other = ended.code == 2 && !line.starts_with("compare") && !line.starts_with("report");
             assert!(other || ended.code == 3 && ended.err.contains(part), "{line}: {ended:?}");
             assert_eq!(ended.out, "", "{line}");
@@ -414,13 +400,12 @@ fn a_list_of_runs_that_does_not_fit_its_records_is_damage() {
 
 #[test]
 fn a_long_name_keeps_its_distance_from_the_one_before() {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
+    let lab = Lab::with_sweep();
     let out = lab.ok(&format!("{QUICK} --kernel 6.12,off --set scan.scan_size_mb=512")).out;
     let names: Vec<&str> = out.lines().filter(|l| l.contains("6.12[") && l.starts_with(' ')).collect();
     assert!(names.len() > 2 && names.iter().all(|l| l.contains("6.12[scan.scan_size_mb=512]")), "{out}");
     assert!(names.iter().all(|l| l.split_whitespace().count() == 2), "{names:?}");
-    // Every name ends where its figures end.
+    // Every name is aligned with the right edge of its figures.
     let lines: Vec<&str> = out.lines().collect();
     for table in lines.windows(3).filter(|w| w[0].contains("6.12[") && w[0].starts_with(' ')) {
         assert_eq!(table[0].trim_end().len(), table[2].trim_end().len(), "{table:#?}");
@@ -432,8 +417,7 @@ fn a_long_name_keeps_its_distance_from_the_one_before() {
 
 #[test]
 fn the_machine_has_a_column_of_its_own_in_comma_separated_values() {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
+    let lab = Lab::with_sweep();
     lab.ok("run --machine 2x1x2x1,1x1x2x1 --workload sweep.toml --kernel off --out d");
     let csv = lab.ok("compare d --style csv").out;
     assert!(csv.starts_with("workload,machine,metric,"), "{csv}");

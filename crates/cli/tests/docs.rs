@@ -1,4 +1,4 @@
-//! The examples of the documentation run, and it names every key that there is.
+//! The examples of the documentation run, and the documentation names every key of the files.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -9,7 +9,7 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).unwrap()
 }
 
-/// Writes every TOML example that has a name under that name; the names in order.
+/// Writes every TOML example that has a name to a file of that name. Returns the names in order.
 fn examples(lab: &Lab, text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for block in text.split("```toml\n").skip(1) {
@@ -22,7 +22,7 @@ fn examples(lab: &Lab, text: &str) -> Vec<String> {
     names
 }
 
-/// The keys that a parser knows, from what it says about one that it does not.
+/// The keys that a parser knows, taken from its message about an unknown key.
 fn keys(message: &str) -> Vec<String> {
     let list = message.split("expected one of ").nth(1).unwrap().split([';', '\n']).next().unwrap();
     list.split(", ").map(str::to_string).collect()
@@ -96,9 +96,9 @@ fn a_published_table_of_ones_own_runs_and_every_key_is_there() {
     }
 }
 
-/// The oldest compiler that README and manifest name can build what the lock file pins.
+/// The oldest compiler that README and manifest name can build every dependency that the lock file pins.
 #[test]
-fn locked_dependencies_build_with_the_compiler_that_is_named() {
+fn locked_dependencies_build_with_the_named_compiler() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut cargo = std::process::Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
     let out = cargo

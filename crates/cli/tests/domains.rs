@@ -1,25 +1,27 @@
-//! `machine show --domains` against the towers of kernel-scheduler.md §1.8 and the thresholds of §5.1.
+//! `machine show --domains`, compared with the domains of kernel-scheduler.md §1.8 and the thresholds of §5.1.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 use common::Lab;
 use serde_json::Value;
 
-/// Catalog machine, weights bottom up, groups, and `imb_numa_nr` of the NUMA domains for v3, 5.18 and 6.0.
+/// Catalog machine, weights from the lowest domain upwards, numbers of groups, and `imb_numa_nr` of the NUMA domains
+/// for the rules of v3, 5.18 and 6.0.
 type Tower = (&'static str, &'static [u64], &'static [usize], [&'static [u64]; 3]);
 
 const TOWERS: [Tower; 7] = [
-    // T1.
+    // Machine T1 of §1.8.
     ("zen3-2s-256", &[2, 16, 128, 256], &[2, 8, 8, 2], [&[1], &[8], &[8]]),
-    // The same with 8 CPUs per cache: lambda 8, phi 64, so ⌊4/16⌋ and R = 8.
+    // T1 with 8 CPUs per cache: lambda 8, phi 64, so ⌊4/16⌋ and R = 8.
     ("zen3-2s-128", &[2, 8, 64, 128], &[2, 4, 8, 2], [&[1], &[8], &[8]]),
-    // T5.
+    // Machine T5 of §1.8.
     ("tr-1950x", &[2, 8, 16, 32], &[2, 4, 2, 2], [&[1], &[2], &[2]]),
     // Naples 2S of §5.1.
     ("naples-2s", &[2, 8, 16, 64, 128], &[2, 4, 2, 4, 2], [&[1, 1], &[2, 4], &[2, 4]]),
-    // Like T2 with four nodes of 12 CPUs: a node is one cache, so PKG and NODE are gone.
+    // T2 with four nodes of 12 CPUs. A node is one cache, so PKG and NODE are degenerate.
     ("e7-4807-4s", &[2, 12, 48], &[2, 6, 4], [&[1], &[3], &[1]]),
-    // A ring with chords, neighbours at 21, others at 31. Node 0's upper groups: {0,1,4,7}, {1,2,3,6}, {1,4,5,6}.
+    // A ring with chords: neighbours at distance 21, others at 31. Upper groups of node 0: {0,1,4,7}, {1,2,3,6},
+    // {1,4,5,6}.
     ("x5-8", &[2, 36, 144, 288], &[2, 18, 4, 3], [&[2, 2], &[9, 18], &[4, 8]]),
     // Three caches of 16 CPUs per node, four nodes per socket: R = 3.
     ("genoa-2s-nps4", &[2, 16, 48, 192, 384], &[2, 8, 3, 4, 2], [&[1, 1], &[3, 6], &[3, 6]]),
@@ -71,7 +73,7 @@ fn the_tower_of_mail_004_as_text() {
 #[test]
 fn towers_that_differ_from_cpu_to_cpu() {
     let lab = Lab::new();
-    // Nodes in a line, as in vector 16: the inner nodes have fewer levels than the outer ones.
+    // Nodes in a line, as in vector 16 of kernel-scheduler.md: inner nodes have fewer levels than outer ones.
     lab.write(
         "line.toml",
         "name = \"line\"\ntitle = \"t\"\nextends = \"e7-4807-4s\"\n[latency]\nby_hop_ns = [136, 197, 250, 300]\n[distance]\nmatrix = [[10, 20, 30, 40], [20, 10, 20, 30], \

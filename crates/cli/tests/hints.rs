@@ -1,11 +1,11 @@
-//! What is said of names and files that are nearly right: where the mistake is and what was meant.
+//! Messages about names and files that are nearly right: they locate the mistake and suggest what was meant.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 use common::{Lab, QUICK, SWEEP};
 
 #[test]
-fn a_file_that_does_not_parse_is_told_of_as_what_it_looks_like() {
+fn the_message_about_a_broken_file_is_of_the_kind_that_it_looks_like() {
     let lab = Lab::new();
     let names = "name = \"a\"\ntitle = \"t\"\n";
     for (text, part) in [
@@ -30,7 +30,7 @@ fn a_file_that_does_not_parse_is_told_of_as_what_it_looks_like() {
 }
 
 #[test]
-fn a_counter_and_a_time_are_said_to_be_one() {
+fn the_name_of_a_counter_or_a_time_is_recognized() {
     let lab = Lab::new();
     lab.refused("show numa_hit", &["`numa_hit` is a counter; expected `numalab counters numa_hit`"]);
     for time in ["elapsed", "user_s"] {

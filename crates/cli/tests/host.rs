@@ -1,5 +1,5 @@
-//! The `host` backend without its worker's work: a program that answers as the worker does stands in for it, so that
-//! no setting of the machine that runs the tests is changed.
+//! Tests of the backend `host`. A script takes the place of the worker, so that no setting of the machine that runs the
+//! tests is changed.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -8,7 +8,7 @@ use numalab_model::record::Outcome;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// This machine as `mine.toml`, and a worker that keeps its job and measures nothing.
+/// A directory with this machine as `mine.toml`, and a worker that appends its job to `jobs` and measures nothing.
 fn lab() -> Lab {
     let lab = Lab::new();
     let machine = lab.ok("machine import --host").out;
@@ -20,6 +20,7 @@ fn lab() -> Lab {
     lab
 }
 
+/// Runs the workload on this machine with these kernels.
 fn run(lab: &Lab, kernels: &str) -> Ended {
     let args = ["run", "--backend", "host", "--machine", "mine.toml", "--workload", "sweep.toml", "--kernel", kernels];
     let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
@@ -29,7 +30,7 @@ fn run(lab: &Lab, kernels: &str) -> Ended {
     Ended { code: done.status.code().unwrap(), out: text(done.stdout), err: text(done.stderr) }
 }
 
-/// Series of the kernel that runs here.
+/// Series of the running kernel.
 fn series() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     release.trim().split(['.', '-']).take(2).collect::<Vec<_>>().join(".")
@@ -61,7 +62,7 @@ fn the_running_kernel_has_a_name_and_a_file_of_its_series_is_one_too() {
 }
 
 #[test]
-fn a_run_of_this_machine_has_no_logs_and_is_not_asked_for_any() {
+fn a_run_on_this_machine_has_no_logs() {
     let lab = lab();
     let ended = run(&lab, "host,off");
     assert_eq!(ended.code, 0, "{ended:?}");

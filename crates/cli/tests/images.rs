@@ -1,5 +1,5 @@
-//! Kernel images and workers that cannot be, through the real command: what the user got wrong is said first, and
-//! nothing is fetched or made for it.
+//! Invalid kernel images and workers: mistakes of the user are reported first, and nothing is fetched or built for
+//! them.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// A directory whose package tool knows one kernel and one source, and has no other program.
+/// A directory with a package tool that knows one kernel and one source, and with no other program.
 fn lab() -> Lab {
     let lab = Lab::new();
     let list = "#!/bin/sh\ncase $3 in *source*) echo linux-source-6.1;; *) echo linux-image-6.1.0-9-amd64;; esac\n";
@@ -18,7 +18,7 @@ fn lab() -> Lab {
     lab
 }
 
-/// Exit code and message.
+/// Runs the command with the programs of the directory alone. Returns its exit code and message.
 fn run(lab: &Lab, line: &str, worker: &str) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
     command.args(line.split_whitespace()).current_dir(lab.path(""));
@@ -29,7 +29,7 @@ fn run(lab: &Lab, line: &str, worker: &str) -> (i32, String) {
 }
 
 #[test]
-fn images_that_cannot_be_are_refused_before_the_host_is_looked_at() {
+fn invalid_images_are_refused_before_the_host_is_examined() {
     let lab = lab();
     let guest = "run --backend vm --machine 2x1x2x1 --workload numa02 --kernel";
     for (line, parts) in [
@@ -60,7 +60,7 @@ fn missing_build_tools_are_named_before_the_source_is_fetched() {
 }
 
 #[test]
-fn a_worker_that_is_none_is_named() {
+fn an_invalid_worker_is_named() {
     let lab = lab();
     let mut kernel = vec![0u8; 0x210];
     kernel[0x202..0x206].copy_from_slice(b"HdrS");

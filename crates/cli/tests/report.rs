@@ -1,17 +1,10 @@
-//! The page, and the dictionary of counters, through the real command.
+//! Tests of `numalab report` and `numalab counters`.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 use common::{Lab, QUICK, SWEEP};
 use serde_json::Value;
 use std::fs;
-
-fn lab() -> Lab {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
-    lab.ok(&format!("{QUICK} --kernel off,6.3 --iterations 3 --param loops=7000 --out d"));
-    lab
-}
 
 /// The series that the page embeds.
 fn data(page: &str) -> Value {
@@ -21,7 +14,7 @@ fn data(page: &str) -> Value {
 
 #[test]
 fn a_page_answers_everything_from_real_records() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     let said = lab.ok("report d").out;
     assert!(said.starts_with("report: d/report.html (6 runs, "), "{said}");
     let page = fs::read_to_string(lab.path("d/report.html")).unwrap();
@@ -31,7 +24,7 @@ fn a_page_answers_everything_from_real_records() {
     assert!(page.contains("<h1>Is 6.3 better than off on sweep?</h1>"));
     assert!(page.contains("a model&#39;s predictions, not measurements"), "the page says what it is");
     assert!(page.contains("AutoNUMA cost (mmtests)") && page.contains("AutoNUMA cost with copies"));
-    // The machine is the run's, found again by its name; the settings are those of the manifests.
+    // The machine is found by its name, and the settings are those of the manifests.
     assert_eq!(page.matches("class=\"node\"").count(), 2);
     assert!(page.contains("scan.scan_size_mb") && page.contains("What differs between the kernels"));
     let d = data(&page);
@@ -44,7 +37,7 @@ fn a_page_answers_everything_from_real_records() {
     assert_eq!(names(&runs[0]["maps"]), ["page_node", "task_node"]);
     assert_eq!(names(&runs[0]["memory"]["processes"]), ["main.0"]);
     assert!(names(&runs[3]["rates"]).contains(&"numa_hint_faults_local".to_string()));
-    // 16 MiB are eight stretches of 2 MiB, all on some node at the end; two threads were on nodes.
+    // 16 MiB are eight chunks of 2 MiB. At the end every one is on a node.
     let pages = runs[3]["maps"][0]["cells"].as_array().unwrap();
     assert_eq!(pages.len(), 8);
     assert!(pages.iter().all(|row| matches!(row.as_str().unwrap().chars().last(), Some('0' | '1'))), "{pages:?}");
@@ -52,9 +45,8 @@ fn a_page_answers_everything_from_real_records() {
 
 #[test]
 fn every_counter_that_runs_record_is_in_the_dictionary() {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
-    // The designs of 2012 count what no other kernel does.
+    let lab = Lab::with_sweep();
+    // The designs of 2012 have counters of their own.
     lab.ok(&format!("{QUICK} --kernel off,6.12,3.7-autonuma-v27,3.7-schednuma-v1r3 --out d"));
     let known: Vec<Value> = serde_json::from_str(&lab.ok("counters --json").out).unwrap();
     let known: Vec<&str> = known.iter().map(|c| c["name"].as_str().unwrap()).collect();
@@ -73,7 +65,7 @@ fn every_counter_that_runs_record_is_in_the_dictionary() {
 
 #[test]
 fn figures_of_the_page_are_those_of_the_json_form() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     lab.ok("report d --out p.html --star welch");
     let page = fs::read_to_string(lab.path("p.html")).unwrap();
     assert!(page.contains("Welch&#39;s t test; never with fewer than two runs a side"));
@@ -96,7 +88,7 @@ fn figures_of_the_page_are_those_of_the_json_form() {
 
 #[test]
 fn the_page_is_the_same_twice_and_needs_an_experiment() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     lab.ok("report d --out a.html");
     lab.ok("report d --out b.html");
     assert!(lab
@@ -120,7 +112,7 @@ fn the_page_is_the_same_twice_and_needs_an_experiment() {
 
 #[test]
 fn what_a_link_points_to_is_written_and_a_pipe_stays_a_pipe() {
-    let lab = lab();
+    let lab = Lab::with_experiment();
     lab.ok("report d --out plain.html");
     let page = fs::read(lab.path("plain.html")).unwrap();
     lab.write("www/today.html", "old");
@@ -143,8 +135,7 @@ fn what_a_link_points_to_is_written_and_a_pipe_stays_a_pipe() {
 
 #[test]
 fn a_machine_that_cannot_be_found_again_is_not_drawn() {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
+    let lab = Lab::with_sweep();
     lab.write("mine.toml", &lab.ok("machine import --host --name mine").out);
     lab.ok("run --machine mine.toml --workload sweep.toml --kernel 6.3 --out d");
     let said = lab.ok("report d");
@@ -182,8 +173,7 @@ fn counters_are_explained() {
 
 #[test]
 fn a_page_or_a_trace_never_overwrites_records() {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{QUICK} --kernel 6.3 --trace --out d"));
     lab.write("d/notes.md", "precious");
     lab.write("d/mine.html", "<!DOCTYPE html>\n<html><title>precious</title>");
@@ -208,7 +198,7 @@ fn a_page_or_a_trace_never_overwrites_records() {
         }
     }
     assert!(lab.tree("d") == before, "nothing was touched");
-    // Their own files are replaced, also there, and foreign ones elsewhere, as with any tool.
+    // A command replaces its own files everywhere, and files of others outside of experiments.
     lab.write("elsewhere", "something");
     for _ in 0..2 {
         for line in ["report d", "report d --out d/other.html", "trace d --out d/a.pftrace", "trace d --out elsewhere"]
@@ -223,12 +213,11 @@ fn a_page_or_a_trace_never_overwrites_records() {
 #[test]
 fn a_dash_means_standard_output() {
     use std::process::{Command, Stdio};
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{QUICK} --kernel 6.3 --trace --out d"));
     lab.ok("report d");
     lab.ok("trace d --out t");
-    // Into a file, as a shell does it; a trace is no text.
+    // Standard output goes to a file, since a trace is binary.
     let piped = |line: &str| {
         let file = fs::File::create(lab.path("piped")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
@@ -243,7 +232,7 @@ fn a_dash_means_standard_output() {
         assert!(bytes == fs::read(lab.path(file)).unwrap(), "{line}");
         assert!(err.contains(said), "{line}: {err}");
         lab.refused(&format!("{line} --json"), &["`--json` together with `--out -`; expected one on standard output"]);
-        // A reader that goes away is no failure.
+        // A closed pipe is no failure.
         let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
         command.args(line.split(' ')).current_dir(lab.path(".")).stderr(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();

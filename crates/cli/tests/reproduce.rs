@@ -1,11 +1,12 @@
-//! What `numalab reproduce` ends with, on a table that takes an instant.
+//! Tests of `numalab reproduce` on a small table.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
 use common::{Lab, SWEEP};
 
-/// A table whose one prediction simulates a ratio of 1 where `second` to 3 was published, and the score it expects.
+/// A table with one predicted cell. The simulated ratio is 1, the published one is `second` / 3. `expect` is the line
+/// with the expected score.
 fn table(second: f64, expect: &str) -> String {
     format!(
         "name = \"own\"\ntitle = \"t\"\nsource = \"s\"\nbaseline = \"a\"\n{expect}\n\
@@ -23,7 +24,7 @@ fn a_score_below_the_expected_one_ends_with_1() {
     let reproduce = "reproduce own.toml --catalog catalog";
     lab.write("own.toml", &table(3.0, all));
     assert!(!lab.ok(reproduce).out.contains("worse"), "as good as expected");
-    // A miss alone is part of the result.
+    // A miss is part of the result if no score is expected.
     lab.write("own.toml", &table(9.0, ""));
     assert!(lab.ok(reproduce).out.contains("direction right 0"));
     lab.write("own.toml", &table(9.0, all));
@@ -34,11 +35,11 @@ fn a_score_below_the_expected_one_ends_with_1() {
     let json = lab.run(&format!("{reproduce} --json"));
     assert_eq!(json.code, 1, "{json:?}");
     assert!(json.err.contains(worse) && serde_json::from_str::<serde_json::Value>(&json.out).is_ok(), "{json:?}");
-    // Fewer runs than the file asks for scatter more, and say nothing.
+    // With fewer runs than the file asks for, the score is not judged.
     lab.ok(&format!("{reproduce} --iterations 1"));
 }
 
-/// A table of three groups, the last of which sums the first two.
+/// A table of three groups, and a fourth that sums the first and the third.
 fn groups(expect: &str) -> String {
     let block = |group: &str, rest: &str| {
         format!(
@@ -58,7 +59,7 @@ fn groups(expect: &str) -> String {
 fn a_group_is_run_alone_and_a_sum_with_what_it_sums() {
     let lab = Lab::new();
     lab.write("catalog/workloads/sweep.toml", SWEEP);
-    // Nobody could expect that of a part.
+    // The expected score applies to the whole table only.
     lab.write("own.toml", &groups("expect = { direction_right = 4, within_1_25 = 4, within_2 = 4 }"));
     let reproduce = "reproduce own.toml --catalog catalog --iterations 1";
     let shown = |args: &[&str]| {

@@ -1,24 +1,14 @@
-//! Running, resuming and comparing through the real command.
+//! Tests of `numalab run` and `numalab repeat`: running, resuming, replacing and repeating.
 #![allow(clippy::unwrap_used)]
 
 mod common;
-use common::{interruptible, Lab, QUICK, SWEEP};
+use common::{interruptible, json, Lab, QUICK, SLOW, SWEEP};
 use serde_json::Value;
 use std::fs;
 
-fn lab() -> Lab {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
-    lab
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
 #[test]
 fn the_same_plans_give_the_same_bytes_with_any_number_of_jobs() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     for (out, jobs) in [("a", 1), ("b", 2), ("c", 7)] {
         lab.ok(&format!("{QUICK} --kernel off,6.3,6.4-rc2 --iterations 3 --jobs {jobs} --out {out}"));
     }
@@ -29,12 +19,12 @@ fn the_same_plans_give_the_same_bytes_with_any_number_of_jobs() {
 
 #[test]
 fn an_interrupted_experiment_resumes_and_repeats_nothing() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let line = format!("{QUICK} --kernel off,6.3 --iterations 2 --out d --json");
     let first = lab.ok(&line);
     assert_eq!(first.err.matches("had a record").count(), 0);
     let whole = lab.tree("d");
-    // As if it had been killed after three records, in the middle of the fourth.
+    // The state after a kill in the middle of the fourth run.
     let runs = json(&first.out)["runs"].as_array().unwrap().clone();
     let gone = runs[2]["record"].as_str().unwrap();
     fs::remove_dir_all(lab.path("d").join(gone)).unwrap();
@@ -54,7 +44,7 @@ fn an_interrupted_experiment_resumes_and_repeats_nothing() {
 
 #[test]
 fn a_damaged_record_is_refused_and_never_overwritten() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let line = format!("{QUICK} --kernel 6.3 --out d --json");
     let id = json(&lab.ok(&line).out)["runs"][0]["record"].as_str().unwrap().to_string();
     let path = lab.path("d").join(&id).join("scalars.json");
@@ -69,7 +59,7 @@ fn a_damaged_record_is_refused_and_never_overwritten() {
 
 #[test]
 fn an_experiment_that_has_lost_its_list_resumes() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let line = format!("{QUICK} --kernel off,6.3 --out d");
     lab.ok(&line);
     lab.ok("report d");
@@ -87,7 +77,7 @@ fn an_experiment_that_has_lost_its_list_resumes() {
 
 #[test]
 fn another_experiment_is_refused_and_another_kernel_added() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{QUICK} --kernel 6.3 --out d"));
     let ended = lab.run("run --machine 2x1x2x2 --workload sweep.toml --kernel 6.3 --out d");
     assert_eq!(ended.code, 2);
@@ -100,7 +90,7 @@ fn another_experiment_is_refused_and_another_kernel_added() {
 
 #[test]
 fn compare_json_has_the_documented_form() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{QUICK} --kernel off,6.3 --iterations 2 --out d"));
     let c = json(&lab.ok("compare d --json --baseline 6.3").out);
     assert_eq!(c["baseline"], "6.3");
@@ -130,7 +120,7 @@ fn compare_json_has_the_documented_form() {
 
 #[test]
 fn a_manifest_says_what_was_used() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let line = format!("{QUICK} --kernel off,6.3 --set scan.scan_size_mb=512 --set thp.span_over_exec=false --param loops=2 --seed 5 --out d --json");
     let summary = json(&lab.ok(&line).out);
     let runs = summary["runs"].as_array().unwrap();
@@ -162,7 +152,7 @@ fn a_manifest_says_what_was_used() {
 
 #[test]
 fn an_experiment_file_runs_and_the_command_line_overrides_it() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.write(
         "e.toml",
         "name = \"e\"\ntitle = \"t\"\nmachines = [\"2x1x2x1\", \"1x1x2x1\"]\nkernels = [\"off\", \"6.3\"]\n\
@@ -178,7 +168,7 @@ fn an_experiment_file_runs_and_the_command_line_overrides_it() {
 
 #[test]
 fn a_catalog_folder_is_laid_over_the_built_in_one() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.write("cat/workloads/sweep.toml", SWEEP);
     lab.write(
         "cat/kernels/mine.toml",
@@ -192,7 +182,7 @@ fn a_catalog_folder_is_laid_over_the_built_in_one() {
     lab.write("cat/kernels/wrong.toml", "name = \"other\"\ntitle = \"t\"\nextends = \"6.3\"\n");
     let ended = lab.run("show kernels wrong --catalog cat");
     assert!(ended.code == 2 && ended.err.contains("`name` is \"other\"; expected \"wrong\""), "{ended:?}");
-    // Cost classes are part of the catalog's machines.
+    // Cost classes belong to the machines of a catalog.
     let machine = include_str!("../../../catalog/machines/milan-2s-nps1.toml").replace("\"modern\"", "\"mine\"");
     lab.write("m.toml", &machine);
     let ended = lab.run("machine show m.toml");
@@ -206,7 +196,7 @@ fn a_catalog_folder_is_laid_over_the_built_in_one() {
 
 #[test]
 fn an_alias_says_what_it_runs_as() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.write("cat/kernels/7.0.toml", "name = \"7.0\"\ntitle = \"Not modelled yet\"\nalias_of = \"6.12\"\n");
     assert!(lab.ok("list kernels --catalog cat").out.contains("Not modelled yet (alias of 6.12)"));
     assert!(lab.ok("kernel show 7.0 --catalog cat").out.contains("note: kernel 7.0 is an alias: it runs as 6.12"));
@@ -217,7 +207,7 @@ fn an_alias_says_what_it_runs_as() {
 
 #[test]
 fn a_run_that_reaches_its_limit_says_so() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.write("sweep.toml", &SWEEP.replace("about = \"For tests.\"", "about = \"For tests.\"\nlimit = \"2ms\""));
     let ended = lab.run(&format!("{QUICK} --kernel 6.3 --param loops=100000 --out d --json"));
     assert_eq!(ended.code, 5, "{ended:?}");
@@ -226,18 +216,18 @@ fn a_run_that_reaches_its_limit_says_so() {
 
 #[test]
 fn this_host_can_be_imported_and_simulated() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let toml = lab.ok("machine import --host --name here").out;
     lab.write("m.toml", &toml);
     lab.ok("machine show m.toml");
-    // The issue's own example; numa02 with less work so that the test is quick.
+    // numa02 has less work than by default, so that the test is quick.
     let ended = lab.run("run --machine m.toml --kernel 6.12 --workload numa02 --param loops=2 --out d");
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
 #[test]
 fn a_parameter_of_one_workload_names_it_by_path_or_name() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let ids = ["sweep.loops=4", "sweep.toml.loops=4", "loops=4"].map(|param| {
         let out = lab.ok(&format!("{QUICK} --kernel 6.3 --param {param} --out {param} --json")).out;
         json(&out)["runs"][0]["record"].clone()
@@ -247,13 +237,13 @@ fn a_parameter_of_one_workload_names_it_by_path_or_name() {
 
 #[test]
 fn a_record_is_run_again_from_its_own_sources() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let machine = "name = \"mine\"\ntitle = \"a copy\"\nextends = \"naples-2s\"\n[stream]\ncap_gbps = 9.0\n";
     lab.write("mine.toml", machine);
     let line = "run --machine ./mine.toml --kernel off,6.3 --set scan.scan_size_mb=512 --workload ./sweep.toml \
                 --param loops=3 --out d --json";
     let runs = json(&lab.ok(line).out)["runs"].as_array().unwrap().clone();
-    // Neither file is there any more as it was.
+    // One file is changed and the other removed.
     lab.write("mine.toml", &machine.replace("9.0", "5.0"));
     fs::remove_file(lab.path("sweep.toml")).unwrap();
     for run in &runs {
@@ -262,7 +252,7 @@ fn a_record_is_run_again_from_its_own_sources() {
         assert_eq!(said["identical"], true, "{said}");
         assert_eq!(said["version"], said["version_now"]);
     }
-    // Sources that say something else are not the plan's.
+    // Changed sources are refused.
     let record = lab.path("d").join(runs[1]["record"].as_str().unwrap());
     let source = record.join("sources/machines/mine.toml");
     fs::write(&source, machine.replace("9.0", "5.0")).unwrap();
@@ -274,13 +264,13 @@ fn a_record_is_run_again_from_its_own_sources() {
     for line in [line.as_str(), "compare d"] {
         damaged(line, "sources/machines/mine.toml: the contents differ from their digest");
     }
-    // Nor are they without their digest.
+    // Changed sources without their digest in the manifest are refused, too.
     let manifest = fs::read_to_string(record.join("manifest.json")).unwrap();
     let mut without = json(&manifest);
     without["files"].as_array_mut().unwrap().retain(|f| f["name"] != "sources/machines/mine.toml");
     fs::write(record.join("manifest.json"), without.to_string()).unwrap();
     lab.refused(&line, &["the machine that its sources give now is not the plan's"]);
-    // What is missing is not taken from the built-in catalog instead.
+    // A missing source is not replaced by the built-in catalog.
     fs::write(record.join("manifest.json"), manifest).unwrap();
     fs::write(&source, machine).unwrap();
     fs::remove_file(record.join("sources/kernels/6.3.toml")).unwrap();
@@ -291,7 +281,7 @@ fn a_record_is_run_again_from_its_own_sources() {
 
 #[test]
 fn a_plan_names_the_sources_of_the_simulator() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let runs = json(&lab.ok(&format!("{QUICK} --kernel off --out d --json")).out)["runs"].as_array().unwrap().clone();
     let record = lab.path("d").join(runs[0]["record"].as_str().unwrap());
     let manifest = json(&fs::read_to_string(record.join("manifest.json")).unwrap());
@@ -306,19 +296,19 @@ fn a_plan_names_the_sources_of_the_simulator() {
 
 #[test]
 fn options_of_the_simulator_are_not_listed_under_guests() {
-    let help = lab().ok("run --help").out;
+    let help = Lab::with_sweep().ok("run --help").out;
     let (before, guests) = help.split_once("Guests (--backend vm):").unwrap();
     for option in ["--check", "--trace", "--explain", "--json"] {
         assert!(before.contains(&format!("{option}\n")) && !guests.contains(&format!("{option}\n")), "{option}");
     }
     assert!(guests.contains("--timing") && guests.contains("--boot-option"));
-    let validate = lab().ok("validate --help").out;
+    let validate = Lab::with_sweep().ok("validate --help").out;
     assert!(!validate.split_once("Guests (--backend vm):").unwrap().1.contains("--json\n"), "{validate}");
 }
 
 #[test]
 fn columns_of_different_work_are_named_with_what_differs() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d"));
     let ended = lab.ok(&format!("{QUICK} --kernel 6.7 --iterations 2 --param loops=9 --out d"));
     let said = "sweep: 6.7 is not comparable with 6.3: loops is 9, not 3";
@@ -335,14 +325,14 @@ fn columns_of_different_work_are_named_with_what_differs() {
     assert!(!ended.err.contains("loops is"), "{}", ended.err);
     lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d"));
     assert!(!lab.ok("compare d").err.contains("not comparable"), "both ran the same again");
-    // Another number of runs is no other work.
+    // A different number of runs is no different work.
     let ended = lab.ok(&format!("{QUICK} --kernel 6.1 --seed 2 --out d"));
     assert!(!ended.err.contains("not comparable"), "{}", ended.err);
 }
 
 #[test]
 fn columns_without_a_common_seed_are_held_against_each_other_too() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d"));
     let at = |kernel: &str, more: &str| lab.ok(&format!("{QUICK} --kernel {kernel} --seed 5 {more} --out d")).err;
     let err = at("6.7", "--iterations 2 --param loops=9");
@@ -352,7 +342,7 @@ fn columns_without_a_common_seed_are_held_against_each_other_too() {
     let err = at("6.7", "");
     assert!(err.contains("6.7 is not comparable with 6.3: the workload's file has changed"), "{err}");
     assert!(!lab.ok(&format!("{QUICK} --kernel 6.3 --iterations 2 --out d")).err.contains("not comparable"));
-    // What follows the seed is no other work, whether a region or a parameter does.
+    // Work that depends on the seed is comparable, whether a region or a parameter depends on it.
     let sized = SWEEP.replace("size = \"size\"", "size = \"size * (1 + seed % 3)\"");
     let odd = "[params]\nodd = { value = \"seed % 3\", about = \"Odd\" }";
     let counted = SWEEP.replace("[params]", odd).replace("count = \"loops\"", "count = \"loops + odd\"");
@@ -366,7 +356,7 @@ fn columns_without_a_common_seed_are_held_against_each_other_too() {
 
 #[test]
 fn a_machine_that_was_edited_between_two_runs_is_named() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let machine =
         |ghz: &str| format!("name = \"m\"\ntitle = \"t\"\nextends = \"tr-1950x\"\n[clock]\nsustained_ghz = {ghz}\n");
     lab.write("m.toml", &machine("3.5"));
@@ -379,7 +369,7 @@ fn a_machine_that_was_edited_between_two_runs_is_named() {
 
 #[test]
 fn a_check_runs_again_what_has_a_record_and_says_so() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let line = format!("{QUICK} --kernel off,6.3 --out d");
     let checked = "numalab: checked 2 runs: every invariant of the simulator holds";
     assert!(lab.ok(&format!("{line} --check")).err.contains(checked));
@@ -392,11 +382,11 @@ fn a_check_runs_again_what_has_a_record_and_says_so() {
 }
 
 #[test]
-fn runs_are_said_as_they_end_and_a_signal_says_what_is_kept() {
+fn runs_are_reported_as_they_end_and_a_signal_says_what_is_kept() {
     use std::io::{BufRead, BufReader};
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
-        let lab = lab();
-        let args = format!("{QUICK} --kernel off,6.3 --iterations 1000 --jobs 1 --out d");
+        let lab = Lab::with_sweep();
+        let args = format!("{QUICK} {SLOW} --kernel off,6.3 --iterations 1000 --jobs 1 --out d");
         let mut command = interruptible();
         command.args(args.split(' ')).current_dir(lab.path(".")).stderr(std::process::Stdio::piped());
         let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
@@ -415,9 +405,9 @@ fn runs_are_said_as_they_end_and_a_signal_says_what_is_kept() {
         let compare = lab.run("compare d");
         let missing = compare.err.split(" of 2000 runs have no record yet").next().unwrap();
         let missing: usize = missing.rsplit(' ').next().unwrap().parse().unwrap();
-        // A record may have been finished while the sentence was said.
+        // A record may have been finished while the message was printed.
         assert!(kept > 0 && kept + missing <= 2000 && compare.code == 1, "{kept}: {}", compare.err);
-        let resumed = lab.ok(&args.replace("1000", "1"));
+        let resumed = lab.ok(&args.replace("--iterations 1000", "--iterations 1"));
         assert_eq!(resumed.err.matches("had a record").count(), 1, "{}", resumed.err);
         assert!(lab.tree("d").iter().all(|f| !f.0.contains(".partial")), "nothing half-written is left");
         let help = lab.ok("--help").out;
@@ -427,7 +417,7 @@ fn runs_are_said_as_they_end_and_a_signal_says_what_is_kept() {
 
 #[test]
 fn runs_that_leave_the_list_are_named_and_kernels_can_be_added_to_a_named_experiment() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let experiment =
         "title = \"t\"\nmachines = [\"2x1x2x1\"]\nkernels = [\"off\", \"6.3\"]\nworkloads = [\"sweep.toml\"]\n";
     lab.write("e.toml", &format!("name = \"e\"\n{experiment}iterations = 3\n"));
@@ -446,7 +436,7 @@ fn runs_that_leave_the_list_are_named_and_kernels_can_be_added_to_a_named_experi
     assert!(lab.run("run e.toml --kernel 6.7 --workload numa02").err.contains("`--workload"));
 }
 
-/// A run that goes on until it is told to end: the command, as soon as it carries out runs.
+/// Starts a command and waits until it has printed the line of its first run.
 fn started(lab: &Lab, line: &str) -> std::process::Child {
     use std::io::{BufRead, BufReader};
     let mut command = interruptible();
@@ -456,17 +446,17 @@ fn started(lab: &Lab, line: &str) -> std::process::Child {
     let mut first = String::new();
     reader.read_line(&mut first).unwrap();
     assert!(first.contains(" seed "), "{first}");
-    // Kept open: a command whose standard error is closed goes on, but its sentences must not be lost to the test.
+    // Standard error stays open, so that the test can read the messages that follow.
     child.stderr = Some(reader.into_inner());
     child
 }
 
 #[test]
 fn an_interrupted_replacement_leaves_the_comparison_that_was_there() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{QUICK} --kernel 6.3 --param loops=2 --iterations 2 --out d"));
     let (list, text) = (fs::read(lab.path("d/experiment.json")).unwrap(), lab.ok("compare d").out);
-    let other = format!("{QUICK} --kernel 6.3 --param loops=5 --jobs 1 --out d");
+    let other = format!("{QUICK} {SLOW} --kernel 6.3 --jobs 1 --out d");
     let mut child = started(&lab, &format!("{other} --iterations 1000"));
     let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
@@ -477,7 +467,7 @@ fn an_interrupted_replacement_leaves_the_comparison_that_was_there() {
     assert!(said.contains(part), "{said}");
     assert_eq!(fs::read(lab.path("d/experiment.json")).unwrap(), list);
     assert_eq!(lab.ok("compare d").out, text);
-    // The same setting again repeats nothing that was finished, and is listed when it is done.
+    // The same command resumes, and its runs are listed when all are done.
     let done = lab.ok(&format!("{other} --iterations 2"));
     assert!(done.err.contains("had a record"), "{}", done.err);
     assert!(done.err.contains("numalab: 2 of 2 runs leave the comparison of d"), "{}", done.err);
@@ -487,8 +477,8 @@ fn an_interrupted_replacement_leaves_the_comparison_that_was_there() {
 
 #[test]
 fn a_second_run_into_the_same_directory_is_refused_while_the_first_lives() {
-    let lab = lab();
-    let mut child = started(&lab, &format!("{QUICK} --kernel 6.3 --iterations 3000 --jobs 1 --out d"));
+    let lab = Lab::with_sweep();
+    let mut child = started(&lab, &format!("{QUICK} {SLOW} --kernel 6.3 --iterations 1000 --jobs 1 --out d"));
     let list = fs::read(lab.path("d/experiment.json")).unwrap();
     let second = lab.run(&format!("{QUICK} --kernel off --out d"));
     assert!(child.try_wait().unwrap().is_none(), "the first still runs");
@@ -507,7 +497,7 @@ fn a_second_run_into_the_same_directory_is_refused_while_the_first_lives() {
 
 #[test]
 fn a_baseline_stays_unless_another_is_asked_for_and_is_the_first_column() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let kernels = || {
         let c = json(&lab.ok("compare d --json").out);
         (c["baseline"].as_str().unwrap().to_string(), c["kernels"].clone())
@@ -522,7 +512,7 @@ fn a_baseline_stays_unless_another_is_asked_for_and_is_the_first_column() {
     assert!(!asked.err.contains("baseline"), "{}", asked.err);
     assert_eq!(kernels(), ("6.3".into(), serde_json::json!(["6.3", "off"])));
     assert!(asked.out.contains("kernels 6.3, off;"), "{}", asked.out);
-    // One of the directory that is not run now, also under the name that an override gives it.
+    // The baseline may be a kernel of the directory that is not run now, by its name with overrides.
     lab.ok(&format!("{QUICK} --kernel 6.4-rc2 --set scan.scan_size_mb=512 --out d"));
     lab.ok(&format!("{QUICK} --kernel off --baseline 6.4-rc2[scan.scan_size_mb=512] --out d"));
     assert_eq!(kernels().0, "6.4-rc2[scan.scan_size_mb=512]");

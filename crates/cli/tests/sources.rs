@@ -1,4 +1,4 @@
-//! A record keeps the very files that its run was made from, and is repeated from them alone.
+//! A record keeps the files that its run was made from, and can be repeated from them alone.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -7,12 +7,12 @@ use std::path::Path;
 
 const REST: &str = "--workload first-touch --param duration=0.1s --param memory=16MiB --jobs 1";
 
-/// Text of a catalog file.
+/// Text of a file of the built-in catalog.
 fn catalog(place: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog").join(place)).unwrap()
 }
 
-/// The only record of a directory.
+/// Path of the only record in a directory.
 fn record(lab: &Lab, dir: &str) -> String {
     let places = std::fs::read_dir(lab.path(dir)).unwrap().map(|e| e.unwrap().path());
     let records: Vec<_> = places.filter(|p| p.join("manifest.json").is_file()).collect();
@@ -20,6 +20,7 @@ fn record(lab: &Lab, dir: &str) -> String {
     format!("{dir}/{}", records[0].file_name().unwrap().to_str().unwrap())
 }
 
+/// Text of a file that a record keeps.
 fn kept(lab: &Lab, record: &str, place: &str) -> String {
     std::fs::read_to_string(lab.path(&format!("{record}/sources/{place}"))).unwrap_or_else(|e| panic!("{place}: {e}"))
 }
@@ -64,7 +65,7 @@ fn a_cost_class_of_ones_own_runs_and_is_kept() {
     let own = record(&lab, "own");
     assert_eq!(kept(&lab, &own, "machines/classes/mine.toml"), class);
     lab.ok(&format!("repeat {own}"));
-    // One that replaces a class of the program.
+    // A class that replaces a built-in one.
     let dearer = class.replace("hint_fault_ns = 1500", "hint_fault_ns = 150000");
     assert_ne!(dearer, class);
     lab.write("two/machines/classes/modern.toml", &dearer);
@@ -84,10 +85,10 @@ fn a_machine_that_extends_its_own_name_is_refused() {
     assert!(!lab.path("d").exists());
 }
 
-/// A pipe would never end the reading, and a device would never end.
+/// Reading a pipe or a device could go on for ever.
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_in_a_record_is_damage() {
+fn a_device_in_a_record_is_damage() {
     let lab = Lab::new();
     lab.ok(&format!("run --machine 2x1x2x1 --kernel 6.12 {REST} --out d"));
     let manifest = lab.path(&format!("{}/manifest.json", record(&lab, "d")));
@@ -99,7 +100,7 @@ fn what_is_no_file_in_a_record_is_damage() {
 }
 
 #[test]
-fn a_machine_file_of_which_no_run_is_leaves_a_word() {
+fn a_machine_file_without_a_run_is_noted() {
     let lab = Lab::new();
     lab.ok(&format!("run --machine 2x1x2x1 --kernel 6.12 {REST} --out d"));
     let ended = lab.ok("report d --machine haswell-2s --out x.html");

@@ -1,4 +1,4 @@
-//! Event logs, traces and reasons, through the real command.
+//! Tests of event logs, `numalab trace` and `numalab explain`.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -9,23 +9,26 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// A run in which memory starts on one node and threads are on two.
+/// A run whose memory starts on one node and whose threads are on two.
 const RUN: &str =
     "run --machine 2x1x4x1 --workload numa01_THREAD_ALLOC --param memory=64MiB --param loops=12000 --out d";
 
+/// Runs [`RUN`] with more options, and returns its summary.
 fn run(lab: &Lab, rest: &str) -> Value {
     serde_json::from_str(&lab.ok(&format!("{RUN} --json {rest}")).out).unwrap()
 }
 
-/// Path of the only record.
+/// Path of the record of the `i`-th run.
 fn record(summary: &Value, i: usize) -> String {
     format!("d/{}", summary["runs"][i]["record"].as_str().unwrap())
 }
 
+/// Scores and counters of a record.
 fn figures(lab: &Lab, record: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(lab.path(record).join("scalars.json")).unwrap()).unwrap()
 }
 
+/// Value of an annotation of an event.
 fn number(e: &TrackEvent, name: &str) -> u64 {
     e.debug_annotations.iter().find(|a| a.name.as_deref() == Some(name)).unwrap().uint_value.unwrap()
 }
@@ -51,7 +54,7 @@ fn a_trace_holds_what_the_counters_count() {
     assert_eq!(slices("faults").map(|e| number(e, "pages migrated")).sum::<u64>(), counters["numa_pages_migrated"]);
     assert_eq!(slices("scan").map(|e| number(e, "pages marked")).sum::<u64>(), counters["numa_pte_updates"]);
 
-    // Every event is on a track that has been described before, and every slice that begins ends.
+    // Every event is on a track that was described before it, and every slice that begins also ends.
     let mut known = BTreeSet::new();
     let mut open: BTreeMap<u64, i64> = BTreeMap::new();
     for p in &packets {
@@ -80,7 +83,7 @@ fn a_trace_holds_what_the_counters_count() {
     threads_are_on_cpus(&packets, figures(&lab, &r)["scalars"][0]["value"].as_f64().unwrap());
 }
 
-/// Switches form a chain on every CPU, name threads that exist, and cover the time that threads ran.
+/// Context switches are consistent on every CPU, name known threads, and cover the time that threads ran.
 fn threads_are_on_cpus(packets: &[numalab_report::trace::proto::TracePacket], elapsed_s: f64) {
     let mut tids = BTreeSet::from([0]);
     let mut on: BTreeMap<u32, (i32, u64)> = BTreeMap::new();
@@ -97,7 +100,7 @@ fn threads_are_on_cpus(packets: &[numalab_report::trace::proto::TracePacket], el
         }
     }
     assert_eq!(tids.len(), 1 + 2 * 5, "the idle task, and two processes of an initial thread and four others");
-    // Two processes of four threads each on eight CPUs: most of the time all are busy.
+    // Two processes of four threads each run on eight CPUs: most of the time all CPUs are busy.
     let busy = busy_ns as f64 / 1e9 / (8.0 * elapsed_s);
     assert!((0.5..=1.0).contains(&busy), "{busy}");
 }
@@ -135,7 +138,7 @@ fn logs_are_added_to_records_without_changing_them() {
     fs::remove_file(&why).unwrap();
     lab.ok(&format!("{RUN} --kernel 6.3 --explain"));
     lab.ok("explain d --vma");
-    // Whose bits have changed are of no use either.
+    // A log with a changed bit is damaged, too.
     for (ending, line) in [("why.json", "explain d --vma"), ("events", "trace d --out bit.pftrace")] {
         let log = lab.path(&format!("{r}.{ending}"));
         let good = fs::read(&log).unwrap();
@@ -149,7 +152,7 @@ fn logs_are_added_to_records_without_changing_them() {
         fs::write(&log, &good).unwrap();
     }
     assert!(!lab.path("bit.pftrace").exists());
-    // A log that was cut off gives no trace.
+    // A truncated log gives no trace.
     let log = lab.path(&format!("{r}.events"));
     let bytes = fs::read(&log).unwrap();
     fs::write(&log, &bytes[..bytes.len() - 100]).unwrap();
@@ -160,7 +163,7 @@ fn logs_are_added_to_records_without_changing_them() {
 }
 
 #[test]
-fn damaged_logs_beside_a_record_are_written_anew() {
+fn damaged_logs_beside_a_record_are_written_again() {
     let lab = Lab::new();
     let r = record(&run(&lab, "--kernel 6.3 --trace --explain"), 0);
     let before = lab.tree("d");
@@ -170,10 +173,10 @@ fn damaged_logs_beside_a_record_are_written_anew() {
         let path = lab.path(&format!("{r}.{ending}"));
         let good = fs::read(&path).unwrap();
         let mut broken = good.clone();
-        // The kind of an event in the middle.
+        // Overwrites the kind of an event in the middle.
         let middle = good.iter().position(|b| *b == b'\n').unwrap_or(good.len() / 2) + 1 + 16;
         broken[middle..middle + 2].fill(0xff);
-        // One bit of a time, or of a figure.
+        // Flips a bit of a time or of a figure.
         let mut bit = good.clone();
         bit[good.len() - 60] ^= 1;
         for damage in [broken.as_slice(), &good[..good.len() - 40], b"", bit.as_slice()] {
@@ -183,7 +186,7 @@ fn damaged_logs_beside_a_record_are_written_anew() {
             assert!(lab.tree("d") == before, "{ending}");
         }
     }
-    // A whole log of another run.
+    // A complete log of another run.
     let other = record(&run(&lab, "--kernel 6.12 --trace --explain"), 0);
     let before = lab.tree("d");
     fs::copy(lab.path(&format!("{other}.events")), lab.path(&format!("{r}.events"))).unwrap();
@@ -198,7 +201,7 @@ fn reasons_are_said_in_sentences_that_agree_with_the_counts() {
     let (off, on) = (record(&summary, 0), record(&summary, 1));
     let counts = figures(&lab, &on);
     let none = lab.ok(&format!("explain {off} --vma main.0/buffer")).out;
-    // From inside the record or through a link it has another name; the logs are found beside the record all the same.
+    // The logs are found beside the record even if its path leads through the record itself or through a link.
     assert_eq!(lab.ok(&format!("explain {off}/series/.. --vma main.0/buffer")).out, none);
     std::os::unix::fs::symlink(lab.path(&off), lab.path("latest")).unwrap();
     assert_eq!(lab.ok("explain latest --vma main.0/buffer").out, none);
@@ -238,7 +241,7 @@ fn reasons_are_said_in_sentences_that_agree_with_the_counts() {
 }
 
 #[test]
-fn two_runs_part_where_the_log_says() {
+fn two_runs_diverge_where_the_log_says() {
     let lab = Lab::new();
     let summary = run(&lab, "--kernel 6.3,6.4-rc2 --explain");
     let (a, b) = (record(&summary, 0), record(&summary, 1));
@@ -312,8 +315,7 @@ fn subjects_and_runs_that_are_not_there_are_refused() {
 
 #[test]
 fn the_run_that_was_taken_of_several_seeds_is_named_and_so_is_how_many_are_not_listed() {
-    let lab = Lab::new();
-    lab.write("sweep.toml", common::SWEEP);
+    let lab = Lab::with_sweep();
     lab.ok(&format!("{} --kernel off,6.3,6.7 --iterations 3 --seed 4 --trace --explain --out d", common::QUICK));
     for line in ["trace d --kernel 6.7 --out t.pftrace", "explain d --kernel 6.7 --vma"] {
         let err = lab.ok(line).err;

@@ -1,24 +1,12 @@
-//! The backend `vm` through the real command. `make vm` runs what needs a guest; plain `cargo test` lists it as
-//! ignored.
+//! Tests of the backend `vm`. Tests that need a guest are ignored by `cargo test`; `make vm` runs them.
 #![allow(clippy::unwrap_used)]
 
 mod common;
-use common::{Lab, SWEEP};
-use serde_json::Value;
+use common::{json, Lab};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-fn lab() -> Lab {
-    let lab = Lab::new();
-    lab.write("sweep.toml", SWEEP);
-    lab
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
-/// A QEMU that says its version and then does what `script` says.
+/// A script that prints the version of QEMU on request, and otherwise runs `script`.
 fn qemu(lab: &Lab, script: &str) -> String {
     let text = format!("#!/bin/sh\ncase $1 in --version) echo 'QEMU emulator version 7.2.22'; exit;; esac\n{script}\n");
     lab.write("qemu", &text);
@@ -29,7 +17,7 @@ fn qemu(lab: &Lab, script: &str) -> String {
 
 #[test]
 fn what_has_no_effect_on_a_backend_is_refused() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let line = "run --machine 2x1x2x1 --workload sweep.toml --kernel 6.3";
     lab.refused(&format!("{line} --timing modelled"), &["--timing: has no effect with --backend sim"]);
     lab.refused(&format!("{line} --guest-memory 2GiB --backend host"), &["--guest-memory: has no effect"]);
@@ -44,8 +32,8 @@ fn what_has_no_effect_on_a_backend_is_refused() {
 
 #[test]
 fn a_host_without_qemu_is_told_what_to_do() {
-    let lab = lab();
-    // A kernel that is there whatever the host's package lists have.
+    let lab = Lab::with_sweep();
+    // A kernel that does not depend on the host's package lists.
     let mut kernel = vec![0u8; 0x210];
     kernel[0x202..0x206].copy_from_slice(b"HdrS");
     fs::write(lab.path("k"), kernel).unwrap();
@@ -60,7 +48,7 @@ fn a_host_without_qemu_is_told_what_to_do() {
 #[test]
 #[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
 fn wrong_experiments_are_refused_before_anything_is_fetched() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let line = "run --backend vm --machine 2x1x2x1 --workload sweep.toml";
     lab.refused(&format!("{line} --kernel 4.15"), &["kernel `4.15` is a model only", "an image"]);
     lab.refused(&format!("{line} --kernel debian-6.12 --set vma_filter=off"), &["`vma_filter` is compiled into"]);
@@ -73,7 +61,7 @@ fn wrong_experiments_are_refused_before_anything_is_fetched() {
 #[test]
 #[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
 fn the_same_experiment_file_runs_on_both_backends() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     lab.write(
         "e.toml",
         "name = \"e\"\ntitle = \"t\"\nmachines = [\"2x1x1x1\"]\nkernels = [\"off\", \"6.12\"]\n\
@@ -90,7 +78,7 @@ fn the_same_experiment_file_runs_on_both_backends() {
         let m = metrics.iter().find(|m| m["name"] == name).unwrap_or_else(|| panic!("{directory}: no {name}"));
         m["kernels"][kernel]["mean"].as_f64().unwrap()
     };
-    // 4096 pages on one node, half of them swept by the other: what the model predicts the kernel does.
+    // 4096 pages are on one node, and a thread of the other node sweeps half of them. Model and kernel migrate alike.
     for directory in ["out/e", "out/e-vm-counters"] {
         assert_eq!(counter(directory, "off", "numa_hint_faults"), 0.0, "{directory}");
         let moved = counter(directory, "6.12", "numa_pages_migrated");
@@ -114,7 +102,7 @@ fn the_same_experiment_file_runs_on_both_backends() {
 #[test]
 #[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
 fn ways_to_fail_have_their_own_exit_codes_and_are_tried_again() {
-    let lab = lab();
+    let lab = Lab::with_sweep();
     let line = "run --backend vm --no-kvm --machine 1x1x1x1 --kernel debian-6.12 --workload first-touch \
                 --param memory=4MiB --param duration=30s --json --out d";
     let killed = qemu(&lab, "kill -9 $$");
@@ -133,7 +121,7 @@ fn ways_to_fail_have_their_own_exit_codes_and_are_tried_again() {
     assert_eq!(lab.run(&format!("{line} --qemu {panic}")).code, 4);
     let silent = qemu(&lab, "exec sleep 60");
     assert_eq!(lab.run(&format!("{line} --boot-budget 1 --qemu {silent}")).code, 7);
-    // A real guest that is given less time than it needs, and in the end enough.
+    // A real guest gets too little time at first, and then enough.
     assert_eq!(lab.run(&format!("{line} --run-budget 2")).code, 5);
     let ended = lab.run(&line.replace("=30s", "=0.1s"));
     assert_eq!(ended.code, 0, "{ended:?}");

@@ -1,41 +1,41 @@
-//! The machine at hand, with the kernel it runs.
+//! The backend `host`: this machine, with the kernel that it runs.
 //!
-//! A kernel of the experiment stands for the running one if it is called `host`, if it is of the same series, or if it
-//! is only a setting of any kernel (`off`). Settings are made before a run and undone after it, which needs root.
+//! A kernel of an experiment stands for the running one in three cases: it is called `host`; it is of the same series,
+//! such as 6.12; or it only changes settings of any kernel, as `off` does. Settings are made before a run and undone
+//! after it, which needs root.
 
+use super::real_sources::{RealKernels, RealSources};
 use super::Ready;
 use crate::context::Context;
-use crate::execute::{describe, Backend, Ran};
+use crate::execute::{Backend, Ran};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::real;
+use crate::real_kernels;
+use crate::run_label::run_label;
 use crate::sources::CatalogSources;
 use numalab_lab::host::Host as Worker;
 use numalab_lab::image::ImageSpec;
 use numalab_lab::knobs;
-use numalab_model::experiment::{Experiment, Sources};
+use numalab_model::experiment::Experiment;
 use numalab_model::kernel::{Kernel, Setting, SAME_IMAGE};
-use numalab_model::machine::Machine;
-use numalab_model::plan::{Backend as BackendName, PlanInput, SourceFile};
+use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_model::record::{Outcome, Status};
 use numalab_model::spec::{SpecError, Spot};
-use numalab_model::workload::Workload;
 use std::os::unix::fs::MetadataExt;
-use std::sync::Arc;
 
 /// This machine.
 struct Host {
     worker: Worker,
-    /// Release and worker, which decide what is measured, and the kernel that runs.
+    /// Version of a plan: release of numalab, digest of the worker, release of the running kernel.
     version: String,
-    /// Settings can be made.
+    /// Whether this process is root, which may make settings.
     root: bool,
 }
 
 /// Resolves an experiment for this machine.
 ///
 /// # Errors
-/// A kernel that this machine does not run, or no worker.
+/// A kernel that this machine does not run, or a missing worker.
 pub fn prepare(context: &Context, experiment: &Experiment) -> Result<Ready, Failure> {
     let worker = Worker::open().map_err(Failure::environment)?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
@@ -45,10 +45,10 @@ pub fn prepare(context: &Context, experiment: &Experiment) -> Result<Ready, Fail
     let version = format!("{}+{} {release}", env!("CARGO_PKG_VERSION"), &digest[..12]);
     let root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     let host = Host { worker, version, root };
-    let sources = HostSources { catalog: CatalogSources::new(context, &experiment.workloads)?, context, release };
+    let catalog = CatalogSources::new(context, &experiment.workloads)?;
+    let sources = RealSources { catalog, backend: RunningKernel { context, release } };
     let cells = experiment.cells(&sources, host.name())?;
-    drop(sources);
-    // Two runs at a time would measure each other.
+    // Two runs at a time would disturb each other's measurements.
     Ok(Ready { backend: Box::new(host), cells, suffix: "-host", jobs_max: 1 })
 }
 
@@ -58,7 +58,7 @@ impl Backend for Host {
     }
     fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure> {
         let knobs = knobs::of(&input.kernel).map_err(|e| Failure::usage(e.to_string()))?;
-        let what = describe(input);
+        let what = run_label(&input.plan);
         let say = &mut |ns: u64| progress.pulse(&format!("{what}: {:.1} s", ns as f64 / 1e9));
         let ran = self.worker.run(&input.machine, &input.workload, &knobs, input.seed, say);
         Ok(match ran {
@@ -71,39 +71,37 @@ impl Backend for Host {
     }
 }
 
-/// A run that failed is; with `root` also one whose settings could not be made, presumably without.
+/// Whether a run is worth repeating: it failed, or this process is `root` and the run lacked settings that root can
+/// make.
 fn worth_another_try(outcome: &Outcome, root: bool) -> bool {
     let unset = || outcome.warnings.iter().any(|w| w.starts_with("not set: "));
     matches!(outcome.status, Status::Failed(_)) || root && unset()
 }
 
-/// Whether a kernel stands for the one of `release`: by its image, or without one by its name.
+/// Whether a kernel stands for the one of `release`: by its image, or by its name if it has no image.
 fn runs_here(kernel: &Kernel, release: &str) -> Result<bool, SpecError> {
     let wanted = match kernel.image.as_deref() {
         Some(SAME_IMAGE) => return Ok(true),
         Some(image) => ImageSpec::parse(image)?.series(),
-        None => kernel.chain.first().map(|name| real::series(name)),
+        None => kernel.chain.first().map(|name| real_kernels::series(name)),
     };
-    Ok(wanted == Some(real::series(release)))
+    Ok(wanted == Some(real_kernels::series(release)))
 }
 
-/// An experiment's names as this machine has them.
-struct HostSources<'a> {
-    catalog: CatalogSources<'a>,
+/// The running kernel, as an experiment names it.
+struct RunningKernel<'a> {
     context: &'a Context,
+    /// Release of the running kernel, as in `/proc/sys/kernel/osrelease`.
     release: String,
 }
 
-impl Sources for HostSources<'_> {
-    fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
-        self.catalog.machine(name)
-    }
+impl RealKernels for RunningKernel<'_> {
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-        let mut kernels = real::kernels_here(self.context, names, sets, &self.release)?;
+        let mut kernels = real_kernels::kernels_here(self.context, names, sets, &self.release)?;
         for (kernel, name) in kernels.iter_mut().zip(names) {
             if !runs_here(kernel, &self.release)? {
                 let what = format!("this machine runs {}, not `{}`", self.release, name.value);
-                let series = real::series(&self.release);
+                let series = real_kernels::series(&self.release);
                 let expected =
                     format!("`host` (the running kernel), `off`, a kernel of the series {series}, or --backend vm");
                 return Err(name.error(what, expected));
@@ -111,26 +109,6 @@ impl Sources for HostSources<'_> {
             kernel.image = Some(format!("running {}", self.release));
         }
         Ok(kernels)
-    }
-    fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
-        self.catalog.params_of(workload)
-    }
-    fn files(
-        &self,
-        machine: &Spot<String>,
-        kernel: (&Spot<String>, &Kernel),
-        workload: &Spot<String>,
-    ) -> Result<Vec<SourceFile>, SpecError> {
-        self.catalog.files(machine, kernel, workload)
-    }
-    fn workload(
-        &self,
-        name: &Spot<String>,
-        machine: &Machine,
-        seed: u64,
-        params: &[Setting],
-    ) -> Result<Workload, SpecError> {
-        self.catalog.workload(name, machine, seed, params)
     }
 }
 
@@ -151,7 +129,7 @@ mod tests {
     #[test]
     fn series_of_releases() {
         for (release, wanted) in [("6.1.0-9-amd64", "6.1"), ("6.12-rc3", "6.12"), ("7.0", "7.0")] {
-            assert_eq!(real::series(release), wanted);
+            assert_eq!(real_kernels::series(release), wanted);
         }
     }
 }

@@ -1,29 +1,31 @@
-//! The backends a run can use: the simulator, real kernels in virtual machines, the machine at hand.
+//! The backends of a run: the simulator, real kernels in virtual machines, and this machine.
 //!
-//! An experiment is the same for all of them; only what its names resolve to differs ([`prepare`]).
+//! The same experiment runs on all of them. Only what its names resolve to differs ([`prepare`]).
 
+mod guest_args;
 mod host;
+mod real_sources;
 mod sim;
 mod vm;
 
+pub use guest_args::{GuestArgs, TimingArg};
 pub use sim::Sim;
 pub use vm::check as check_guests;
 
 use crate::context::Context;
 use crate::execute::Backend;
 use crate::failure::Failure;
-use crate::guest::GuestArgs;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use numalab_model::experiment::{Cell, Experiment};
 
-/// Where an experiment runs.
+/// Which backend runs an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Place {
+pub enum BackendKind {
     /// The deterministic simulator
     #[default]
     Sim,
-    /// Real kernels in QEMU
+    /// Real kernels in QEMU guests (docs/vm.md)
     Vm,
     /// This machine, with the kernel it runs (--kernel host,off; docs/host.md)
     Host,
@@ -31,29 +33,29 @@ pub enum Place {
 
 /// An experiment resolved for a backend.
 pub struct Ready {
-    /// What carries it out.
+    /// The backend that carries out its runs.
     pub backend: Box<dyn Backend>,
-    /// Its runs.
+    /// The runs, with everything they name resolved.
     pub cells: Vec<Cell>,
-    /// What is added to the name of the directory, so that backends do not meet in one.
+    /// Suffix of the default directory's name, so that every backend has a directory of its own.
     pub suffix: &'static str,
-    /// Runs at a time at most.
+    /// Largest number of runs at a time.
     pub jobs_max: usize,
 }
 
-/// Resolves everything an experiment names, and makes ready what its kernels need.
+/// Resolves everything that an experiment names, and prepares what its kernels need.
 ///
 /// # Errors
 /// A wrong name or setting (before anything is fetched or built); a missing tool; a kernel that does not build.
 pub fn prepare(
     context: &Context,
     experiment: &Experiment,
-    place: Place,
+    kind: BackendKind,
     guest: &GuestArgs,
     sim: Sim,
     progress: &Progress,
 ) -> Result<Ready, Failure> {
-    if place != Place::Sim {
+    if kind != BackendKind::Sim {
         let asked = [("--check", sim.check), ("--trace", sim.logs.trace), ("--explain", sim.logs.explain)];
         if let Some((option, _)) = asked.iter().find(|a| a.1) {
             return Err(Failure::usage(format!(
@@ -61,15 +63,15 @@ pub fn prepare(
             )));
         }
     }
-    match place {
-        Place::Sim => {
+    match kind {
+        BackendKind::Sim => {
             guest.refuse("sim")?;
             let sources = CatalogSources::new(context, &experiment.workloads)?;
             let cells = experiment.cells(&sources, sim.name())?;
             Ok(Ready { backend: Box::new(sim), cells, suffix: "", jobs_max: usize::MAX })
         }
-        Place::Vm => vm::prepare(context, experiment, guest, progress),
-        Place::Host => {
+        BackendKind::Vm => vm::prepare(context, experiment, guest, progress),
+        BackendKind::Host => {
             guest.refuse("host")?;
             host::prepare(context, experiment)
         }

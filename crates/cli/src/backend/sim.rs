@@ -1,9 +1,10 @@
-//! The simulator.
+//! The backend `sim`: the deterministic simulator.
 
 use crate::execute::{Backend, Ran};
 use crate::failure::{Exit, Failure};
 use crate::logs::Logs;
 use crate::progress::Progress;
+use crate::run_label::run_label;
 use numalab_kernel::registry;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_sim::{Harness, SimConfig, SimError};
@@ -11,20 +12,21 @@ use numalab_sim::{Harness, SimConfig, SimError};
 /// The deterministic simulator.
 #[derive(Clone, Debug, Default)]
 pub struct Sim {
-    /// Verify the engine's invariants at the end of every run.
+    /// Verify the simulator's invariants at the end of every run.
     pub check: bool,
-    /// Run plans that have a record too, and hold what they count against it.
+    /// Run plans that have a record again, and compare their counts with the record's.
     pub again: bool,
     /// Logs to write beside records.
     pub logs: Logs,
-    /// What carries out the workload.
+    /// Which program carries out the workload in the model.
     pub harness: Harness,
-    /// Processes, the last ones of the workload, that end with the others.
+    /// Number of background processes: the last ones of the workload, which end when all others have ended.
     pub background: usize,
 }
 
 impl Sim {
-    /// What it adds to the plans of programs that are not run plainly: their harness, and how many others run beside.
+    /// Conditions that are part of a plan's identity: the harness, and the number of background processes. Empty for an
+    /// ordinary run.
     pub fn conditions(&self) -> Vec<(String, String)> {
         let harness = match self.harness {
             Harness::Program => None,
@@ -63,14 +65,14 @@ impl Backend for Sim {
     }
 }
 
-/// What the simulator refuses, in the words of a command.
+/// The failure of the command for an error of the simulator.
 fn failure(input: &PlanInput, e: SimError) -> Failure {
-    let what = crate::execute::describe(input);
+    let what = run_label(&input.plan);
     match e {
         SimError::Unsupported(why) | SimError::Log(why) => Failure::environment(format!("{what}: {why}")),
         SimError::Fault(why) => {
             let message = format!("{what}: the simulator found a fault of its own: {why}");
-            Failure { exit: Exit::Finding, message }
+            Failure { exit: Exit::FINDING, message }
         }
     }
 }

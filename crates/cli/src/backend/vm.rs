@@ -1,12 +1,14 @@
-//! Real kernels in virtual machines.
+//! The backend `vm`: real kernels in virtual machines.
 
+use super::guest_args::GuestArgs;
+use super::real_sources::{RealKernels, RealSources, ResolveWorkload};
 use super::Ready;
 use crate::context::Context;
-use crate::execute::{describe, Backend, Ran};
+use crate::execute::{Backend, Ran};
 use crate::failure::Failure;
-use crate::guest::GuestArgs;
 use crate::progress::Progress;
-use crate::real;
+use crate::real_kernels;
+use crate::run_label::run_label;
 use crate::sources::CatalogSources;
 use numalab_lab::backend::{Lab, Plan};
 use numalab_lab::fit::{self, FitError, Limits};
@@ -15,10 +17,10 @@ use numalab_lab::knobs;
 use numalab_lab::qemu::Timing;
 use numalab_lab::shape::ShapeError;
 use numalab_lab::vm::Progress as GuestProgress;
-use numalab_model::experiment::{Experiment, Sources};
+use numalab_model::experiment::Experiment;
 use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
-use numalab_model::plan::{Backend as BackendName, PlanInput, SourceFile};
+use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_model::record::{Outcome, Status};
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::Workload;
@@ -27,11 +29,11 @@ use std::sync::Arc;
 /// Guests of one laboratory.
 struct Vm {
     lab: Lab,
-    /// Image of each kernel, by its name in plans.
+    /// The image of each kernel, by the kernel's name in plans.
     images: Vec<(String, Image)>,
 }
 
-/// Opens the laboratory, finds or builds the images, proves the timing mode, and resolves the experiment.
+/// Opens the laboratory, finds or builds the images, tests the timing mode, and resolves the experiment.
 ///
 /// # Errors
 /// See [`super::prepare`].
@@ -48,12 +50,12 @@ pub fn prepare(
     };
     let mut sources = checked(context, experiment, settings.limits)?;
     let lab = Lab::open(settings).map_err(|e| Failure::environment(format!("{e} (`numalab doctor` says more)")))?;
-    sources.lab = Some(&lab);
+    sources.backend.lab = Some(&lab);
     let version = lab.version().to_string();
     let name = BackendName { name: "vm", version: &version };
-    let mut kernels = real::kernels(context, &experiment.kernels, &experiment.sets)?;
+    let mut kernels = real_kernels::kernels(context, &experiment.kernels, &experiment.sets)?;
     let mut images: Vec<(ImageSpec, Image)> = Vec::new();
-    for spec in real::images(&mut kernels, &experiment.kernels)? {
+    for spec in real_kernels::images(&mut kernels, &experiment.kernels)? {
         if images.iter().any(|i| i.0 == spec) {
             continue;
         }
@@ -64,14 +66,14 @@ pub fn prepare(
         lab.check_timing(&image).map_err(Failure::environment)?;
         images.push((spec, image));
     }
-    sources.images = images;
+    sources.backend.images = images;
     let cells = experiment.cells(&sources, name)?;
-    let by_kernel = sources.by_kernel(kernels, experiment)?;
+    let by_kernel = sources.backend.by_kernel(kernels, experiment)?;
     drop(sources);
     Ok(Ready { backend: Box::new(Vm { lab, images: by_kernel }), cells, suffix, jobs_max: usize::MAX })
 }
 
-/// What is wrong with an experiment in guests, as far as that shows without a laboratory.
+/// Checks an experiment for guests, as far as that is possible without a laboratory.
 ///
 /// # Errors
 /// A bad option for guests, or anything wrong in the experiment.
@@ -79,16 +81,21 @@ pub fn check(context: &Context, experiment: &Experiment, guest: &GuestArgs) -> R
     checked(context, experiment, guest.settings()?.limits).map(drop)
 }
 
-/// The sources of an experiment that has been resolved with them once, without laboratory and images: what is wrong
-/// with it is said before what the host lacks, and nothing is fetched or built for it.
-fn checked<'a>(context: &'a Context, experiment: &Experiment, limits: Limits) -> Result<GuestSources<'a>, Failure> {
+/// Resolves an experiment once without laboratory and images, and returns its sources. Errors in the experiment are
+/// thus reported before anything that the host lacks, and before anything is fetched or built.
+fn checked<'a>(
+    context: &'a Context,
+    experiment: &Experiment,
+    limits: Limits,
+) -> Result<RealSources<'a, GuestKernels<'a>>, Failure> {
     let catalog = CatalogSources::new(context, &experiment.workloads)?;
-    let sources = GuestSources { catalog, context, limits, lab: None, images: Vec::new() };
+    let backend = GuestKernels { context, limits, lab: None, images: Vec::new() };
+    let sources = RealSources { catalog, backend };
     experiment.cells(&sources, BackendName { name: "vm", version: "" })?;
-    let mut kernels = real::kernels(context, &experiment.kernels, &experiment.sets)?;
-    let images = real::images(&mut kernels, &experiment.kernels)?;
+    let mut kernels = real_kernels::kernels(context, &experiment.kernels, &experiment.sets)?;
+    let images = real_kernels::images(&mut kernels, &experiment.kernels)?;
     for (image, name) in images.iter().zip(&experiment.kernels) {
-        image.check().map_err(|e| SpecError { nearest: e.nearest, ..name.error(e.what, e.expected) })?;
+        image.check().map_err(|e| real_kernels::image_error(name, e))?;
     }
     Ok(sources)
 }
@@ -99,7 +106,7 @@ impl Backend for Vm {
     }
 
     fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure> {
-        let what = describe(input);
+        let what = run_label(&input.plan);
         let image = self.images.iter().find(|i| i.0 == input.kernel.name).map(|i| &i.1);
         let image = image.ok_or_else(|| Failure::environment(format!("{what}: no image")))?;
         let knobs = knobs::of(&input.kernel).map_err(|e| Failure::usage(e.to_string()))?;
@@ -121,11 +128,12 @@ impl Backend for Vm {
     }
 
     fn retries(&self, outcome: &Outcome) -> bool {
-        // How a guest fails may be the host's doing: its load, its memory, someone who kills QEMU.
+        // A guest may fail because of its host: load, want of memory, a killed QEMU.
         matches!(outcome.status, Status::Failed(_))
     }
 }
 
+/// Virtual and wall time of a running guest, for the progress line.
 fn times(guest_ns: Option<u64>, wall_s: f64) -> String {
     match guest_ns {
         Some(ns) => format!("{:.1} s virtual, {wall_s:.0} s wall", ns as f64 / 1e9),
@@ -133,16 +141,16 @@ fn times(guest_ns: Option<u64>, wall_s: f64) -> String {
     }
 }
 
+/// Virtual time of a finished workload, for the note beside its record.
 fn virtual_time(outcome: &Outcome) -> String {
     let elapsed = outcome.scalars.iter().find(|s| s.name == "elapsed_s");
     elapsed.map(|s| format!(" for {:.2} s of the workload", s.value)).unwrap_or_default()
 }
 
-/// An experiment's names as guests have them: machines and workloads that fit, kernels with images.
-struct GuestSources<'a> {
-    catalog: CatalogSources<'a>,
+/// Kernels, machines and workloads as guests can run them: kernels with images, machines and workloads that fit.
+struct GuestKernels<'a> {
     context: &'a Context,
-    /// What guests may have.
+    /// Largest machine and workload of a guest.
     limits: Limits,
     /// The laboratory, once it is open.
     lab: Option<&'a Lab>,
@@ -150,10 +158,10 @@ struct GuestSources<'a> {
     images: Vec<(ImageSpec, Image)>,
 }
 
-impl GuestSources<'_> {
-    /// The image of each kernel under its name in plans.
+impl GuestKernels<'_> {
+    /// The image of each kernel, under the kernel's name in plans.
     fn by_kernel(&self, mut kernels: Vec<Kernel>, experiment: &Experiment) -> Result<Vec<(String, Image)>, SpecError> {
-        let specs = real::images(&mut kernels, &experiment.kernels)?;
+        let specs = real_kernels::images(&mut kernels, &experiment.kernels)?;
         let found = |spec: &ImageSpec| self.images.iter().find(|i| i.0 == *spec).map(|i| i.1.clone());
         Ok(kernels.iter().zip(&specs).filter_map(|(k, spec)| Some((k.name.clone(), found(spec)?))).collect())
     }
@@ -163,46 +171,34 @@ fn shape_error(name: &Spot<String>, e: ShapeError) -> SpecError {
     name.error(e.what, e.possible)
 }
 
-impl Sources for GuestSources<'_> {
-    fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
-        let machine = self.catalog.machine(name)?;
-        let fitted = match self.lab {
-            Some(lab) => lab.fit_machine(&machine),
-            None => fit::fit_machine(&machine, self.limits),
-        };
-        fitted.map(Arc::new).map_err(|e| shape_error(name, e))
-    }
+impl RealKernels for GuestKernels<'_> {
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-        let mut kernels = real::kernels(self.context, names, sets)?;
-        let specs = real::images(&mut kernels, names)?;
+        let mut kernels = real_kernels::kernels(self.context, names, sets)?;
+        let specs = real_kernels::images(&mut kernels, names)?;
         for (kernel, spec) in kernels.iter_mut().zip(&specs) {
-            // Which file it was is part of what was run.
+            // The plan names the very file that is booted.
             if let Some((_, image)) = self.images.iter().find(|i| i.0 == *spec) {
                 kernel.image = Some(format!("{} sha256:{}", image.origin, image.sha256));
             }
         }
         Ok(kernels)
     }
-    fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
-        self.catalog.params_of(workload)
+
+    fn machine(&self, name: &Spot<String>, machine: Arc<Machine>) -> Result<Arc<Machine>, SpecError> {
+        let fitted = match self.lab {
+            Some(lab) => lab.fit_machine(&machine),
+            None => fit::fit_machine(&machine, self.limits),
+        };
+        fitted.map(Arc::new).map_err(|e| shape_error(name, e))
     }
-    fn files(
-        &self,
-        machine: &Spot<String>,
-        kernel: (&Spot<String>, &Kernel),
-        workload: &Spot<String>,
-    ) -> Result<Vec<SourceFile>, SpecError> {
-        self.catalog.files(machine, kernel, workload)
-    }
+
     fn workload(
         &self,
         name: &Spot<String>,
         machine: &Machine,
-        seed: u64,
-        params: &[Setting],
+        resolve: &mut ResolveWorkload<'_>,
     ) -> Result<Workload, SpecError> {
-        let resolve = &mut |m: &Machine| self.catalog.workload(name, m, seed, params);
-        fit::fit_workload(machine, self.limits, resolve).map_err(|e| match e {
+        fit::fit_workload(machine, self.limits, &mut |m: &Machine| resolve(m)).map_err(|e| match e {
             FitError::Workload(e) => e,
             FitError::Shape(e) => shape_error(name, e),
         })

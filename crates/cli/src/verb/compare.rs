@@ -1,4 +1,4 @@
-//! `numalab compare`: the records of an experiment as one report.
+//! `numalab compare`: the records of an experiment as a report.
 
 use crate::context::Context;
 use crate::failure::{note, Done, Exit, Failure};
@@ -18,34 +18,34 @@ use std::path::PathBuf;
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Directory that `numalab run` wrote
+    /// Directory of the experiment, as `numalab run` wrote it
     dir: PathBuf,
-    /// Kernel to compare with; the experiment's own baseline if not given
+    /// Kernel that the others are compared with [default: the experiment's baseline]
     #[arg(long, value_name = "K")]
     baseline: Option<String>,
-    /// Layout of the report; plus is better in mmtests and markdown, plus is larger in lkp
+    /// Layout of the report. A plus means better in mmtests and markdown, and larger in lkp
     #[arg(long, value_name = "STYLE", default_value = "mmtests")]
     style: Style,
-    /// The same as --style json (docs/json.md)
+    /// Print as JSON, as --style json does (docs/json.md)
     #[arg(long, conflicts_with = "style")]
     json: bool,
-    /// Only these metrics, derived columns, counters or reasons, or WORKLOAD/METRIC
+    /// Show only these metrics, derived columns, counters or reasons. WORKLOAD/METRIC is a metric of one workload
     #[arg(long, value_delimiter = ',', value_name = "M,…")]
     metric: Vec<String>,
-    /// Exit with 1 if a kernel goes beyond this bound, e.g. 'elapsed > +3%'; may be given several times
+    /// Exit with code 1 if a kernel exceeds this bound, such as 'elapsed > +3%'. May be repeated
     #[arg(long, value_name = "BOUND")]
     fail_if: Vec<String>,
-    /// When a cell is starred in mmtests and markdown (docs/reports.md); b, or c with --layout 2026
+    /// Rule by which a cell of mmtests or markdown gets a star (docs/reports.md) [default: b; with --layout 2026: c]
     #[arg(long, value_name = "RULE")]
     star: Option<Star>,
-    /// Widths and labels of mmtests: as from 2018 to 2025, or as of 2026; 2018 if not given
+    /// Widths and labels of mmtests: as in its releases of 2018 to 2025, or as in 2026 [default: 2018]
     #[arg(long, value_name = "YEAR")]
     layout: Option<Layout>,
-    /// Add the tests beside the star: probabilities, Holm's correction, interval, detectable change; always part of
-    /// JSON
+    /// Add a table of statistical tests: probabilities, Holm's correction, confidence interval, smallest detectable
+    /// change. JSON always has them
     #[arg(long)]
     tests: bool,
-    /// Every row: zero vmstat rows in mmtests, unchanged metrics in lkp
+    /// Show every row: in mmtests also vmstat rows of zeros, in lkp also unchanged metrics
     #[arg(long)]
     all: bool,
 }
@@ -53,20 +53,20 @@ pub struct Args {
 /// Layout of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Style {
-    /// What kernel mailing lists read
+    /// Tables of mmtests, as posted to kernel mailing lists
     Mmtests,
-    /// What the kernel test robot sends
+    /// Table of the kernel test robot
     Lkp,
-    /// For issues and commit messages
+    /// Markdown, for issues and commit messages
     Markdown,
-    /// For spreadsheets and data frames
+    /// Comma-separated values, for spreadsheets and data frames
     Csv,
-    /// For programs
+    /// JSON, for programs (docs/json.md)
     Json,
 }
 
 impl Args {
-    /// The layout asked for.
+    /// The style of the report, with `--json` resolved.
     fn style(&self) -> Style {
         if self.json {
             Style::Json
@@ -80,7 +80,7 @@ impl Args {
         use Style::{Lkp, Markdown, Mmtests};
         let takers: [(&str, bool, &[Style]); 4] = [
             ("--star", self.star.is_some(), &[Mmtests, Markdown]),
-            // The year also chooses the rule of the stars, which markdown has.
+            // The year also chooses the rule for stars, which markdown has, too.
             ("--layout", self.layout.is_some(), &[Mmtests, Markdown]),
             ("--tests", self.tests, &[Mmtests, Lkp, Markdown]),
             ("--all", self.all, &[Mmtests, Lkp]),
@@ -95,18 +95,18 @@ impl Args {
 }
 
 impl Style {
-    /// As the command line spells it.
+    /// The name on the command line.
     fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |v| v.get_name().to_string())
     }
 }
 
-/// When a cell is starred.
+/// Rule by which a cell gets a star.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Star {
-    /// p < 0.10 as mmtests had it from 2018 to 2024
+    /// p < 0.10, as in mmtests from 2018 to 2024
     B,
-    /// Intervals of 1.96 deviations apart, as mmtests has it since November 2024
+    /// Intervals of mean ± 1.96 standard deviations do not overlap, as in mmtests since November 2024
     C,
     /// Welch's test, p < 0.05
     Welch,
@@ -133,11 +133,11 @@ pub enum Layout {
     Y2026,
 }
 
-/// Prints the comparison; a run without a record, one that did not complete and a bound that is passed are findings.
+/// Prints the comparison. A run without a record, an incomplete run and an exceeded bound are findings.
 ///
 /// # Errors
-/// Not an experiment's directory, an unknown baseline or metric, a bound that tests nothing, an option that the style
-/// does not read, or a damaged record.
+/// The directory has no experiment; an unknown baseline or metric; a bound that tests nothing; an option that the style
+/// does not read; a damaged record.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     args.refuse_ineffective()?;
     let bounds = args.fail_if.iter().map(|b| FailIf::parse(b)).collect::<Result<Vec<_>, _>>()?;
@@ -153,25 +153,26 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     }
     let shown = if args.metric.is_empty() { loaded.comparison } else { select(&loaded.comparison, &args.metric)? };
     let text = render(args, &shown)?;
-    // After everything that can still be refused: a message that a bound was passed stands for a result.
+    // Findings are printed last: they are part of a result, so nothing may fail after them.
     for finding in broken.iter().map(ToString::to_string).chain(untested) {
         note(&format!("numalab: {finding}"));
-        exit = exit.max(Exit::Finding);
+        exit = exit.max(Exit::FINDING);
     }
     Ok(Done { text, exit })
 }
 
+/// The report in the chosen style.
 fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {
     let table = table_options(args);
     let tests = if args.tests { assessment::table(c) } else { String::new() };
-    // Figures that were picked are not what a workload is judged by.
+    // A workload is not judged by a selection of its figures.
     let summary = args.metric.is_empty();
     Ok(match args.style() {
         Style::Mmtests => {
             let vmstat = if args.all { VmstatRows::All } else { VmstatRows::NonZero };
             mmtests::report(c, &mmtests::Options { table, vmstat, summary, ..mmtests::Options::default() }) + &tests
         }
-        // Metrics that were picked are shown, changed or not.
+        // Selected metrics are shown even if they are unchanged.
         Style::Lkp => lkp::report(c, lkp::Options { all: args.all || !args.metric.is_empty() }) + &tests,
         Style::Markdown if tests.is_empty() => markdown::report(c, &table, summary),
         Style::Markdown => markdown::report(c, &table, summary) + &format!("\n```{tests}```\n"),
@@ -180,6 +181,7 @@ fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {
     })
 }
 
+/// Widths, labels and rule for stars.
 fn table_options(args: &Args) -> TableOptions {
     let layout = match args.layout {
         None | Some(Layout::Y2018) => TableOptions::default(),

@@ -1,4 +1,4 @@
-//! `numalab counters`: what every counter means, since when, and what it does not count.
+//! `numalab counters`: the meaning of every counter, the release that introduced it, and what it does not count.
 
 use crate::context::Context;
 use crate::failure::{Done, Failure};
@@ -15,21 +15,21 @@ use serde_json::{json, Value};
 /// Arguments of `counters`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A counter, derived column or reason, or part of the name of some; all counters if not given
+    /// Name, or part of the name, of counters, derived columns or reasons [default: all counters]
     name: Option<String>,
-    /// Print as JSON
+    /// Print as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
 
-/// Prints the dictionary, or what matches a name.
+/// Prints the dictionary of counters, or the entries whose names contain the argument.
 ///
 /// # Errors
-/// Nothing has the name.
+/// No entry matches.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let pattern = args.name.as_deref().unwrap_or("");
     let found: Vec<&CounterDoc> = counters::all().filter(|c| c.name.contains(pattern)).collect();
-    // Figures that are not counters are asked for by name only: the bare dictionary is that of the kernel.
+    // Without a name only counters are listed, so derived columns and reasons need one.
     let asked = |name: &str| !pattern.is_empty() && name.contains(pattern);
     let derived: Vec<_> = context.columns.iter().filter(|c| asked(&c.name)).collect();
     let reasons: Vec<_> = REASONS.iter().filter(|r| asked(r.0)).collect();
@@ -74,7 +74,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     Ok(Done::text(text))
 }
 
-/// "%, higher is better".
+/// Unit and direction of a column: `%, higher is better`.
 fn unit(c: &Column) -> String {
     let better = match c.better {
         Better::Neutral => "neutral".to_string(),
@@ -83,10 +83,12 @@ fn unit(c: &Column) -> String {
     [c.unit.clone(), better].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
+/// Description and formula of a column.
 fn meaning(c: &Column) -> String {
     format!("{}\n      = {}", c.doc, c.formula)
 }
 
+/// A counter as JSON.
 fn counter(c: &CounterDoc) -> Value {
     json!({
         "name": c.name, "kind": c.kind.name(), "unit": c.unit.name(), "better": dictionary::better(c).name(),

@@ -1,4 +1,4 @@
-//! `numalab doctor`: what this host can do, and the command that supplies what is missing.
+//! `numalab doctor`: what this host can run, and the commands that install what is missing.
 
 use crate::failure::{Done, Exit, Failure};
 use numalab_lab::doctor::{self, Finding, Verdict};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// QEMU program to look at
+    /// QEMU program to check [default: qemu-system-x86_64]
     #[arg(long, value_name = "PROGRAM")]
     qemu: Option<PathBuf>,
     /// Print as JSON (docs/json.md)
@@ -33,10 +33,10 @@ struct Line<'a> {
     command: &'a str,
 }
 
-/// Prints every finding; exit code 3 if guests cannot be run.
+/// Prints every finding. The exit code is 3 if guests cannot be run here.
 ///
 /// # Errors
-/// None in practice.
+/// Never in practice.
 pub fn run(args: &Args) -> Result<Done, Failure> {
     let program = args.qemu.clone().unwrap_or_else(qemu::default_program);
     let findings = doctor::examine(&program);
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     } else {
         text(&findings, can_run)
     };
-    Ok(Done { text, exit: if can_run { Exit::Ok } else { Exit::Environment } })
+    Ok(Done { text, exit: if can_run { Exit::OK } else { Exit::ENVIRONMENT } })
 }
 
 fn word(verdict: Verdict) -> &'static str {
@@ -87,7 +87,7 @@ mod tests {
     fn a_host_without_qemu_gets_the_command_and_exit_code_3() {
         let args = |json| Args { qemu: Some("/no/such/qemu".into()), json };
         let done = run(&args(false)).unwrap();
-        assert_eq!(done.exit, Exit::Environment);
+        assert_eq!(done.exit, Exit::ENVIRONMENT);
         assert!(done.text.contains("-> apt-get install --no-install-recommends qemu-system-x86\n"), "{}", done.text);
         let json: serde_json::Value = serde_json::from_str(&run(&args(true)).unwrap().text).unwrap();
         assert_eq!(json["can_run"], false);

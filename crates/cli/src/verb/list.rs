@@ -1,4 +1,4 @@
-//! `numalab list`: what the catalog and the vocabulary have.
+//! `numalab list`: names and titles of the catalog, of roles and of tunables.
 
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
@@ -10,14 +10,14 @@ use serde::Serialize;
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to list; without it, everything
+    /// What to list [default: everything]
     kind: Option<Kind>,
-    /// Print as JSON
+    /// Print as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
 
-/// What can be listed and shown.
+/// Kinds of entries that can be listed and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
     /// Machines of the catalog
@@ -32,12 +32,12 @@ pub enum Kind {
     /// Experiments of the catalog
     #[value(alias = "experiment")]
     Experiments,
-    /// Published tables
+    /// Published tables, which `reproduce` runs
     Published,
-    /// Roles of a kernel and what can fill them
+    /// Roles of a kernel, and their implementations
     #[value(alias = "role")]
     Roles,
-    /// Tunables: what `--set` takes
+    /// Tunables of a kernel, which `--set` overrides
     #[value(alias = "tunable")]
     Tunables,
 }
@@ -47,14 +47,14 @@ pub enum Kind {
 pub struct Entry {
     /// Name.
     pub name: String,
-    /// One line.
+    /// Title, in one line.
     pub title: String,
 }
 
 /// Prints names and titles.
 ///
 /// # Errors
-/// A catalog file that is invalid.
+/// An invalid file of the catalog.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if let Some(kind) = args.kind {
         let entries = entries(context, kind)?;
@@ -71,7 +71,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     Ok(Done::text(parts.join("\n")))
 }
 
-/// A kind as the command line spells it.
+/// The name of a kind on the command line.
 pub fn word(kind: Kind) -> String {
     clap::ValueEnum::to_possible_value(&kind).map(|v| v.get_name().to_string()).unwrap_or_default()
 }
@@ -81,10 +81,10 @@ fn lines(entries: &[Entry], indent: &str) -> String {
     entries.iter().map(|e| format!("{indent}{:width$}  {}", e.name, e.title).trim_end().to_string() + "\n").collect()
 }
 
-/// Names and titles of a kind, in order.
+/// Names and titles of a kind, in the order of the catalog.
 ///
 /// # Errors
-/// A catalog file that is invalid.
+/// An invalid file of the catalog.
 pub fn entries(context: &Context, kind: Kind) -> Result<Vec<Entry>, Failure> {
     let folder = match kind {
         Kind::Machines => Folder::Machine,

@@ -1,16 +1,17 @@
-//! `numalab repeat`: run the plan of a record again, from what the record itself holds, and compare.
+//! `numalab repeat`: repeat a simulated run from the files that its record keeps, and compare the outcomes.
 //!
-//! Problem: a figure that cannot be made again is hearsay, and files of machines and workloads change.
-//! Approach: a record keeps the files it was read from in the shape of a catalog ([`SOURCES`]). They are laid over the
-//! built-in catalog, the plan is resolved anew, run in the simulator, and its outcome held against the record's.
+//! Problem: a figure must be reproducible, but the files of machines and workloads change.
+//! Approach: a record keeps the files it was made from in the layout of a catalog ([`SOURCES`]). They are laid over the
+//! built-in catalog. The plan is resolved again, simulated, and its outcome is compared with the record's.
 //! Invariant: nothing is written.
 
 use crate::backend::Sim;
 use crate::context::{named, Context};
-use crate::execute::{describe, Backend as _};
+use crate::execute::Backend as _;
 use crate::failure::{Done, Exit, Failure};
 use crate::progress::Progress;
 use crate::records::{self, Pick};
+use crate::run_label::run_label;
 use crate::sources::CatalogSources;
 use numalab_model::experiment::{Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -24,18 +25,18 @@ use serde_json::json;
 pub struct Args {
     #[command(flatten)]
     run: Pick,
-    /// Verify the simulator's own invariants at the end of the run
+    /// Verify the simulator's invariants at the end of the run
     #[arg(long)]
     check: bool,
-    /// Print the differences as JSON
+    /// Print the differences as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the plan of a simulated record again and says what came out otherwise.
+/// Repeats a simulated run and prints in what its outcome differs from the record.
 ///
 /// # Errors
-/// No such record, one of a real kernel, or one whose sources do not give its plan any more.
+/// A missing record, a record of a real kernel, or a record whose sources no longer give its plan.
 pub fn run(args: &Args) -> Result<Done, Failure> {
     let record = records::find(&args.run)?;
     let place = record.path.display().to_string();
@@ -56,8 +57,8 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     }
     let again = sim.run(&input, &Progress::new(1))?.outcome;
     let differences = differences(&record.outcome, &again);
-    let exit = if differences.is_empty() { Exit::Ok } else { Exit::Finding };
-    let what = describe(&input);
+    let exit = if differences.is_empty() { Exit::OK } else { Exit::FINDING };
+    let what = run_label(&input.plan);
     let text = if args.json {
         let rows: Vec<_> =
             differences.iter().map(|(name, a, b)| json!({"name": name, "record": a, "now": b})).collect();
@@ -70,7 +71,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     Ok(Done { text, exit })
 }
 
-/// The plan of a record from its own sources.
+/// The plan of a record, resolved from its own sources.
 fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
     let plan = &record.manifest.plan;
     let sources = record.path.join(SOURCES);
@@ -106,7 +107,7 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
     Ok(cell.input)
 }
 
-/// A kernel's name and the overrides that it carries: `6.3[a=1,b=2]`.
+/// The name of a kernel and the overrides in it: `6.3` and `a=1`, `b=2` for `6.3[a=1,b=2]`.
 fn overrides(name: &str) -> (&str, Vec<&str>) {
     match name.strip_suffix(']').and_then(|n| n.split_once('[')) {
         Some((kernel, sets)) => (kernel, sets.split(',').collect()),
@@ -114,7 +115,7 @@ fn overrides(name: &str) -> (&str, Vec<&str>) {
     }
 }
 
-/// Which parts of a plan are others now.
+/// The parts in which two plans differ.
 fn changed(then: &Plan, now: &Plan) -> Vec<&'static str> {
     let parts = [
         ("version", then.version != now.version),
@@ -125,10 +126,10 @@ fn changed(then: &Plan, now: &Plan) -> Vec<&'static str> {
     parts.into_iter().filter(|p| p.1).map(|p| p.0).collect()
 }
 
-/// A figure with its values then and now.
+/// The name of a figure, its value in the record, and its value now.
 type Difference = (String, String, String);
 
-/// What two outcomes of one plan differ in: how they ended, figures, counters, reasons, and names of time series.
+/// The differences between two outcomes of a plan: in status, scores, counters, reasons and time series.
 fn differences(then: &Outcome, now: &Outcome) -> Vec<Difference> {
     let mut out = Vec::new();
     let mut differ = |name: &str, a: String, b: String| {
@@ -162,6 +163,7 @@ fn differences(then: &Outcome, now: &Outcome) -> Vec<Difference> {
     out
 }
 
+/// The differences as text.
 fn table(what: &str, (then, now): (&str, &str), differences: &[Difference]) -> String {
     let versions = if then == now { format!("version {now}") } else { format!("version {then}, now {now}") };
     if differences.is_empty() {
@@ -180,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernels_name_gives_back_its_overrides() {
+    fn overrides_are_read_from_a_kernels_name() {
         assert_eq!(overrides("6.3"), ("6.3", vec![]));
         let (kernel, sets) = overrides("6.3[scan.scan_size_mb=512,vma_filter=v612]");
         assert_eq!((kernel, sets), ("6.3", vec!["scan.scan_size_mb=512", "vma_filter=v612"]));

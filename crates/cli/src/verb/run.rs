@@ -1,10 +1,9 @@
-//! `numalab run`: carry out an experiment and keep its records.
+//! `numalab run`: carry out an experiment and store its records.
 
-use crate::backend::{self, Place, Ready, Sim};
+use crate::backend::{self, BackendKind, GuestArgs, Ready, Sim};
 use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{note, Done, Exit, Failure};
-use crate::guest::GuestArgs;
 use crate::interrupt;
 use crate::logs::Logs;
 use crate::options;
@@ -24,50 +23,50 @@ use std::path::{Path, PathBuf};
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Experiment: a name of the catalog or a TOML file (docs/experiments.md)
+    /// Experiment: a name of the catalog, or a TOML file (docs/experiments.md)
     #[arg(required_unless_present = "machine", conflicts_with_all = ["machine", "workload"])]
     experiment: Option<String>,
     /// Machines: names of the catalog, TOML files, or NODESxLLCSxCORESxTHREADS
     #[arg(long, value_delimiter = ',', requires = "kernel", requires = "workload", value_name = "M,…")]
     machine: Vec<String>,
-    /// Kernels to compare, the first is the baseline of a new comparison (--baseline changes that of one that is there):
-    /// names of the catalog, TOML files (docs/kernels.md), or with
-    /// --backend vm images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE.
-    /// Beside an experiment: kernels added to its own
+    /// Kernels to compare; the first is the baseline of a new comparison (see --baseline): names of the catalog, TOML
+    /// files (docs/kernels.md), or, with --backend vm, images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE,
+    /// tree:DIR, NAME=source:6.12+patch:FILE. Beside an experiment, kernels to add to those of the experiment
     #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
     kernel: Vec<String>,
     /// Workloads: names of the catalog or TOML files (docs/workloads.md)
     #[arg(long, value_delimiter = ',', requires = "machine", value_name = "W,…")]
     workload: Vec<String>,
-    /// Kernel that others are compared with, the first column: one of this command, or one that the directory has; a
-    /// comparison that is there keeps its own if not given
+    /// Kernel that the others are compared with: one of this command, or one that already has records in the directory
+    /// [default: the one of the existing comparison; of a new one, the experiment's, or the first kernel]
     #[arg(long, value_name = "K")]
     baseline: Option<String>,
-    /// Runs per machine, kernel and workload, with seeds S, S+1, …
+    /// Number of runs per machine, kernel and workload, with seeds S, S+1, … (see --seed) [default: the experiment's,
+    /// or 1]
     #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
-    /// Runs at a time (results do not depend on it); one per CPU if not given
+    /// Number of runs at a time, which does not affect the results [default: one per CPU of this host]
     #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
-    /// Seed of the first run
+    /// Seed S of the first run [default: the experiment's, or 1]
     #[arg(long, value_name = "S", value_parser = options::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel; may be repeated
+    /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Set a parameter of every workload that has it (WORKLOAD.NAME: of one) to an expression of the machine; may be
-    /// repeated
+    /// Set a parameter of every workload that has it, or of one workload (WORKLOAD.NAME=EXPRESSION), to an expression
+    /// of the machine, such as cpus/2. May be repeated
     #[arg(long, value_name = "NAME=EXPRESSION")]
     param: Vec<String>,
-    /// Where the records go; out/NAME if not given
+    /// Directory of the records [default: out/NAME of the experiment; with --backend vm or host, NAME has a suffix]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Where to run it
+    /// What runs the experiment
     #[arg(long, value_enum, default_value_t, value_name = "BACKEND")]
-    backend: Place,
+    backend: BackendKind,
     #[command(flatten)]
     guest: GuestArgs,
-    /// Verify the simulator's own invariants at the end of every run
+    /// Verify the simulator's invariants at the end of every run, also of runs that have a record
     #[arg(long)]
     check: bool,
     /// Write the event log of every run beside its record, for `numalab trace`
@@ -76,7 +75,7 @@ pub struct Args {
     /// Write the decision log of every run beside its record, for `numalab explain`
     #[arg(long)]
     explain: bool,
-    /// Print what was run as JSON instead of the comparison
+    /// Print the list of runs as JSON (docs/json.md) instead of the comparison
     #[arg(long)]
     json: bool,
 }
@@ -84,48 +83,48 @@ pub struct Args {
 /// Carries out the runs that have no record yet, then compares all of them.
 ///
 /// # Errors
-/// Anything wrong in what was asked (before the first run), or the machine at hand refuses.
+/// A mistake in the request, reported before the first run; or this machine cannot carry out the runs.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let experiment = experiment(context, args)?;
     let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
     let sim = Sim { check: args.check, again: args.check, logs, ..Sim::default() };
-    let order = Order { place: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
-    let (store, finished) = carry_out(context, &experiment, order)?;
+    let with = RunOptions { backend: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
+    let (store, finished) = carry_out(context, &experiment, with)?;
     let exit = exit(&finished);
     let text = if args.json { json(&store, &finished)? } else { table(context, &store)? };
     Ok(Done { text, exit })
 }
 
-/// How an experiment is to be carried out.
-pub struct Order<'a> {
-    /// Where.
-    pub place: Place,
-    /// Guests, if it is in guests.
+/// How an experiment is carried out.
+pub struct RunOptions<'a> {
+    /// What runs it.
+    pub backend: BackendKind,
+    /// Options of guests, for the backend `vm`.
     pub guest: &'a GuestArgs,
-    /// What is asked of the simulator: checks and logs.
+    /// Checks and logs of the simulator.
     pub sim: Sim,
-    /// Runs at a time, if asked for.
+    /// Number of runs at a time, if the user chose it.
     pub jobs: Option<NonZeroUsize>,
-    /// Where the records go, if asked for.
+    /// Directory of the records, if the user chose it.
     pub out: Option<&'a Path>,
 }
 
-/// Carries out the runs of an experiment that have no record yet, and says so on standard error.
+/// Carries out the runs of an experiment that have no record yet, and reports them on standard error.
 ///
 /// # Errors
 /// See [`run`].
 pub fn carry_out(
     context: &Context,
     experiment: &Experiment,
-    mut order: Order<'_>,
+    mut with: RunOptions<'_>,
 ) -> Result<(Store, Vec<Finished>), Failure> {
     let mut progress = Progress::new(0);
     progress.lines = true;
-    // Logs lie beside records, and only the simulator, whose directories have no suffix, writes them.
-    order.sim.logs.dir = options::directory(order.out, &experiment.name);
-    let ready = backend::prepare(context, experiment, order.place, order.guest, order.sim.clone(), &progress)?;
+    // Only the simulator writes logs, and the name of its default directory has no suffix.
+    with.sim.logs.dir = options::directory(with.out, &experiment.name);
+    let ready = backend::prepare(context, experiment, with.backend, with.guest, with.sim.clone(), &progress)?;
     let Ready { backend, cells, suffix, jobs_max } = ready;
-    let dir = options::directory(order.out, &format!("{}{suffix}", experiment.name));
+    let dir = options::directory(with.out, &format!("{}{suffix}", experiment.name));
     let before = Store::open(&dir).ok();
     known_baseline(experiment, &cells, before.as_ref())?;
     let store = Store::create(&dir, experiment, &cells)?;
@@ -134,22 +133,22 @@ pub fn carry_out(
     }
     interrupt::watch(&store, &cells);
     progress.set_total(cells.len());
-    let jobs = options::jobs(order.jobs).min(jobs_max);
+    let jobs = options::jobs(with.jobs).min(jobs_max);
     let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress })?;
     progress.clear();
-    // From here on others may write.
+    // Releases the lock on the directory.
     drop(store);
     let store = Store::open(&dir)?;
-    if let Some(text) = before.and_then(|b| gone(&b, &store)) {
+    if let Some(text) = before.and_then(|b| delisted(&b, &store)) {
         note(&text);
     }
-    if order.sim.check {
+    if with.sim.check {
         note(&checked(finished.len()));
     }
     Ok((store, finished))
 }
 
-/// Refuses a baseline that is neither run nor in the directory.
+/// Refuses a baseline that is neither among the kernels of this command nor in the directory.
 fn known_baseline(experiment: &Experiment, cells: &[Cell], before: Option<&Store>) -> Result<(), SpecError> {
     let Some(asked) = &experiment.baseline else { return Ok(()) };
     let listed = before.iter().flat_map(|b| &b.file().runs).map(|r| r.kernel.as_str());
@@ -162,7 +161,7 @@ fn known_baseline(experiment: &Experiment, cells: &[Cell], before: Option<&Store
     Err(asked.error(what, format!("one of {}", known.join(", "))).near(&asked.value, known))
 }
 
-/// That the comparison of a directory keeps its baseline, though the first kernel of this command is another.
+/// The note that a comparison keeps its baseline although the first kernel of this command is another.
 fn baseline_stays(experiment: &Experiment, store: &Store, cells: &[Cell]) -> Option<String> {
     let first = cells.first()?.input.plan.kernel.name.as_str();
     let (stays, dir) = (store.file().baseline.as_str(), store.dir().display());
@@ -172,14 +171,15 @@ fn baseline_stays(experiment: &Experiment, store: &Store, cells: &[Cell]) -> Opt
     })
 }
 
-/// What `--check` found: a run that broke an invariant, or counted other than its record, has ended the command.
+/// The note that `--check` found no error. A broken invariant, or a count that differs from the record, ends the
+/// command before.
 fn checked(runs: usize) -> String {
     let runs = if runs == 1 { "1 run".to_string() } else { format!("{runs} runs") };
     format!("numalab: checked {runs}: every invariant of the simulator holds, and each counts what its record has")
 }
 
-/// The runs that a shorter experiment takes from the list of its directory, in a sentence.
-fn gone(before: &Store, now: &Store) -> Option<String> {
+/// The note about runs that this command removed from the comparison of the directory.
+fn delisted(before: &Store, now: &Store) -> Option<String> {
     let listed = |r: &str| now.file().runs.iter().any(|m| m.record == r);
     let lost: Vec<_> = before.file().runs.iter().filter(|m| !listed(&m.record)).collect();
     let first = lost.first()?;
@@ -195,6 +195,7 @@ fn gone(before: &Store, now: &Store) -> Option<String> {
     ))
 }
 
+/// The experiment that the arguments ask for.
 fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
     let mut experiment = match &args.experiment {
         Some(name) => with_more(from_catalog(context, name)?, &args.kernel),
@@ -204,7 +205,7 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
     experiment.seed = args.seed.unwrap_or(experiment.seed);
     for text in &args.set {
         let s = Setting::from_argument("--set", text)?;
-        // What is said on the command line replaces what the file says, but not what it says itself.
+        // The command line overrides the file; two values on the command line are an error, found by `check`.
         experiment.sets.retain(|old| old.name.value != s.name.value || old.name.line == 0);
         experiment.sets.push(s);
     }
@@ -217,16 +218,16 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
         experiment.params.push(p);
     }
     experiment.check()?;
-    // Whether there is such a kernel the directory decides, too.
+    // The baseline is checked later, since it may be a kernel of the directory.
     experiment.baseline = args.baseline.as_ref().map(|b| named("--baseline", b)).or(experiment.baseline);
     Ok(experiment)
 }
 
-/// `NAME=EXPRESSION` for every workload, `WORKLOAD.NAME=EXPRESSION` for one.
+/// Reads `NAME=EXPRESSION`, for every workload, or `WORKLOAD.NAME=EXPRESSION`, for one.
 fn param(text: &str, workloads: &[Spot<String>]) -> Result<Param, Failure> {
     let mut setting = Setting::from_argument("--param", text)?;
     let name = setting.name.value.clone();
-    // A file's workload is meant by its path or by its name.
+    // A workload in a file may be named by its path or by its name.
     let rest = |of: &str| name.strip_prefix(of)?.strip_prefix('.').map(str::to_string);
     let one = workloads.iter().find_map(|w| Some((w, rest(&w.value).or_else(|| rest(&stem(&w.value)))?)));
     let workload = one.map(|(w, rest)| {
@@ -236,6 +237,7 @@ fn param(text: &str, workloads: &[Spot<String>]) -> Result<Param, Failure> {
     Ok(Param { workload, setting })
 }
 
+/// Reads an experiment by catalog name or path.
 fn from_catalog(context: &Context, name: &str) -> Result<Experiment, Failure> {
     let file = context.catalog.find(Kind::Experiment, &named("run", name))?;
     let (own, experiment) = experiment::parse(&file.label, &file.text)?;
@@ -243,7 +245,7 @@ fn from_catalog(context: &Context, name: &str) -> Result<Experiment, Failure> {
     Ok(experiment)
 }
 
-/// An experiment with more kernels, each after its own; the baseline stays.
+/// The experiment with more kernels after its own. The baseline stays.
 fn with_more(mut experiment: Experiment, kernels: &[String]) -> Experiment {
     for name in kernels {
         if !experiment.kernels.iter().any(|k| k.value == *name) {
@@ -253,6 +255,7 @@ fn with_more(mut experiment: Experiment, kernels: &[String]) -> Experiment {
     experiment
 }
 
+/// An experiment of the machines, kernels and workloads on the command line.
 fn ad_hoc(args: &Args) -> Experiment {
     let spots = |option: &str, list: &[String]| list.iter().map(|n| named(option, n)).collect();
     let stems = |list: &[String]| list.iter().map(|n| stem(n)).collect::<Vec<_>>().join("+");
@@ -271,15 +274,15 @@ fn ad_hoc(args: &Args) -> Experiment {
     }
 }
 
-/// Name of a file without folder and `.toml`, for the name of an experiment.
+/// Name of a file without its folder and `.toml`.
 fn stem(name: &str) -> String {
     let file = Path::new(name).file_name().map_or_else(|| name.into(), |f| f.to_string_lossy().into_owned());
     file.strip_suffix(".toml").map(str::to_string).unwrap_or(file)
 }
 
-/// The worst that happened to any run.
+/// The largest exit code of the runs.
 pub fn exit(finished: &[Finished]) -> Exit {
-    finished.iter().map(|f| Exit::of(&f.record.outcome.status)).max().unwrap_or(Exit::Ok)
+    finished.iter().map(|f| Exit::of(&f.record.outcome.status)).max().unwrap_or(Exit::OK)
 }
 
 /// `run --json` (docs/json.md).
@@ -302,6 +305,7 @@ struct Run<'a> {
     warnings: &'a [String],
 }
 
+/// The list of runs as JSON.
 fn json(store: &Store, finished: &[Finished]) -> Result<String, Failure> {
     let summary = Summary {
         experiment: &store.file().name,
@@ -325,12 +329,12 @@ fn summary_of(f: &Finished) -> Run<'_> {
     }
 }
 
-/// The comparison, and where the records are.
+/// The comparison as text, and the directory of the records.
 ///
 /// # Errors
 /// A damaged record.
 pub fn table(context: &Context, store: &Store) -> Result<String, Failure> {
     let loaded = records::load(context, store, None, records::Series::Drop)?;
-    loaded.unlike.iter().for_each(|text| note(text));
+    loaded.incomparable.iter().for_each(|text| note(text));
     Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
 }

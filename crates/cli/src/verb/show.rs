@@ -18,17 +18,17 @@ use std::path::Path;
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to show: machines, kernels, workloads, experiments, published, roles or tunables, or simply a
-    /// name, the path of a file or a machine's shape
+    /// Kind of entry (machines, kernels, workloads, experiments, published, roles or tunables); or the name of an
+    /// entry, the path of a file, or a machine as NODESxLLCSxCORESxTHREADS
     what: String,
-    /// Which ones; all of a kind if none is named
+    /// Names of entries [default: all of the kind]
     names: Vec<String>,
-    /// Print as JSON
+    /// Print as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
 
-/// Prints one or more entries.
+/// Prints the entries that the arguments name.
 ///
 /// # Errors
 /// An unknown name or an invalid file.
@@ -50,7 +50,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     Ok(if args.json { shown } else { Done::text(heads + &shown.text) })
 }
 
-/// Kinds of which a file can be.
+/// Kinds that a file can have, with their nouns.
 const OF_FILES: [(Kind, &str); 5] = [
     (Kind::Machines, "a machine"),
     (Kind::Kernels, "a kernel"),
@@ -59,7 +59,7 @@ const OF_FILES: [(Kind, &str); 5] = [
     (Kind::Published, "a published table"),
 ];
 
-/// What is not in the catalog and can be shown all the same: a file, as whatever it can be read, or a machine's shape.
+/// The kinds of a name that is not in the catalog: those as which a file can be read, or a machine for a shorthand.
 fn beside_catalog(context: &Context, name: &str) -> Vec<Kind> {
     let can = |kind: &Kind| entry(context, *kind, &named("show", name)).is_ok();
     match is_path(name) {
@@ -85,13 +85,13 @@ fn of_any_kind(context: &Context, name: &str) -> Result<Vec<Kind>, Failure> {
         kinds = beside_catalog(context, name);
     }
     match kinds.is_empty() {
-        true => Err(nothing(context, name, &near)),
+        true => Err(no_entry(context, name, &near)),
         false => Ok(kinds),
     }
 }
 
-/// Why nothing can be shown of a name: what is wrong with the file it means, or what else it is called.
-fn nothing(context: &Context, name: &str, near: &[String]) -> Failure {
+/// The failure for a name without an entry: what is wrong with the file that it names, or the nearest name.
+fn no_entry(context: &Context, name: &str, near: &[String]) -> Failure {
     let place = named("show", name);
     let there = Path::new(name).exists();
     if there && is_path(name) {
@@ -109,7 +109,7 @@ fn nothing(context: &Context, name: &str, near: &[String]) -> Failure {
     error.near(name, near.iter().map(String::as_str)).into()
 }
 
-/// Keys of the top level that files of one kind have and those of the others have not.
+/// Keys of the top level that only files of one kind have.
 const OWN_KEYS: [(Kind, &[&str]); 5] = [
     (Kind::Machines, &["class", "layout", "node", "llc", "cores", "memory", "cache", "clock", "distance", "latency"]),
     (Kind::Kernels, &["roles", "tunables", "alias_of", "since", "image"]),
@@ -118,16 +118,16 @@ const OWN_KEYS: [(Kind, &[&str]); 5] = [
     (Kind::Published, &["blocks", "columns", "expect"]),
 ];
 
-/// What is wrong with a file that is of no kind: its text, or what it lacks of the kind that it looks like.
+/// The failure for a file that cannot be read as any kind: a syntax error, or the error of the kind that it looks like.
 fn unreadable(context: &Context, place: &Spot<String>) -> Failure {
-    // The kind only says what was expected of a file that cannot be read at all, and a machine's may be the largest.
+    // Read as a machine, which has the largest limit of size; the kind is removed from the message below.
     let doc = catalog::read(Folder::Machine, Path::new(&place.value)).and_then(|f| Doc::parse(&f.label, &f.text));
     let keys: Vec<String> = match &doc {
         Ok(doc) => doc.root().keys().into_iter().map(|k| k.value).collect(),
         Err(e) => return SpecError { expected: e.expected.replace(" of the machine", ""), ..e.clone() }.into(),
     };
     let own = |list: &[&str]| keys.iter().filter(|k| list.contains(&k.as_str())).count();
-    // `max_by_key` takes the last of several, which all say something; without any key of its own no kind does.
+    // Among kinds with equally many keys, any error is helpful. Without such a key, none is.
     let (kind, count) =
         OWN_KEYS.map(|(kind, list)| (kind, own(list))).into_iter().max_by_key(|k| k.1).unwrap_or((Kind::Machines, 0));
     if let (1.., Err(failure)) = (count, entry(context, kind, place)) {
@@ -137,8 +137,8 @@ fn unreadable(context: &Context, place: &Spot<String>) -> Failure {
     place.error("cannot tell what kind of file it is", expected).into()
 }
 
-/// Shows the entries named, or all of them if none is. As JSON, one name gives an object and anything
-/// else a list.
+/// Prints the entries with these names, or all entries of the kind without a name. As JSON, one name gives an object,
+/// and everything else a list.
 ///
 /// # Errors
 /// An unknown name or an invalid file.
@@ -151,7 +151,7 @@ pub fn show(context: &Context, kind: Kind, names: &[String], as_json: bool) -> R
     print(context, &all, as_json, names.len() == 1)
 }
 
-/// Prints entries; as JSON a list of objects, or one that was asked for `alone`.
+/// Prints entries. As JSON they are a list of objects, or the only object if `alone` is set.
 fn print(context: &Context, what: &[(Kind, Spot<String>)], as_json: bool, alone: bool) -> Result<Done, Failure> {
     let shown = what.iter().map(|(kind, name)| entry(context, *kind, name)).collect::<Result<Vec<_>, _>>()?;
     match (as_json, shown.as_slice()) {
@@ -161,6 +161,7 @@ fn print(context: &Context, what: &[(Kind, Spot<String>)], as_json: bool, alone:
     }
 }
 
+/// An entry as text and as JSON.
 fn entry(context: &Context, kind: Kind, name: &Spot<String>) -> Result<(String, Value), Failure> {
     Ok(match kind {
         Kind::Machines => {
@@ -176,6 +177,7 @@ fn entry(context: &Context, kind: Kind, name: &Spot<String>) -> Result<(String, 
     })
 }
 
+/// The role or tunable with a name.
 fn find<'a, T>(list: &'a [T], name: &Spot<String>, noun: &str, key: fn(&T) -> &str) -> Result<&'a T, SpecError> {
     list.iter().find(|t| key(t) == name.value).ok_or_else(|| {
         let expected = format!("a {noun} (`numalab list {noun}s`)");
@@ -183,7 +185,7 @@ fn find<'a, T>(list: &'a [T], name: &Spot<String>, noun: &str, key: fn(&T) -> &s
     })
 }
 
-/// Lines of `left  right`, the left side padded to the widest.
+/// Lines of two columns, aligned.
 pub fn aligned(rows: &[(String, String)]) -> String {
     let width = rows.iter().map(|r| r.0.chars().count()).max().unwrap_or(0);
     rows.iter().fold(String::new(), |mut out, (left, right)| {

@@ -1,8 +1,8 @@
-//! `numalab trace`: a run as a Perfetto trace.
+//! `numalab trace`: the events of a run as a Perfetto trace.
 
 use crate::failure::{Done, Failure};
 use crate::logs::{self, EVENTS};
-use crate::options::{self, Target};
+use crate::output_file::{self, Target};
 use crate::records::{self, Pick};
 use numalab_model::record::events::Events;
 use numalab_report::trace::{self, TraceError};
@@ -15,10 +15,10 @@ use std::path::PathBuf;
 pub struct Args {
     #[command(flatten)]
     run: Pick,
-    /// Where the trace goes, - for standard output; open it at ui.perfetto.dev, which keeps it in the browser
+    /// File to write, or - for standard output. It can be opened at ui.perfetto.dev, which processes it in the browser
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Print what was written as JSON
+    /// Print file name and sizes as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
@@ -26,9 +26,9 @@ pub struct Args {
 /// Writes the trace of a run that was made with `--trace`.
 ///
 /// # Errors
-/// No such run, no event log beside it, a damaged log, or a file that cannot be written.
+/// No such run, no event log beside its record, a damaged log, or a file that cannot be written.
 pub fn run(args: &Args) -> Result<Done, Failure> {
-    options::refuse_both_on_stdout(&args.out, args.json)?;
+    output_file::refuse_both_on_stdout(&args.out, args.json)?;
     let record = records::find(&args.run)?;
     logs::refuse_unlogged(&record)?;
     let log = logs::path_of(&record.path, EVENTS);
@@ -58,5 +58,5 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         written.events,
         written.bytes as f64 / 1e6
     );
-    Ok(Done::text(options::said(&args.out, text)))
+    Ok(Done::text(output_file::text_beside(&args.out, text)))
 }

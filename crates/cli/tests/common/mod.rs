@@ -1,15 +1,16 @@
-//! Running the real command in a directory of its own.
+//! The real command, run in a directory of its own.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A fresh directory and the command in it.
+/// A new directory in which the command runs.
 pub struct Lab {
     dir: tempfile::TempDir,
 }
 
-/// What a command did.
+/// The end of a command.
 #[derive(Debug)]
 pub struct Ended {
     /// Exit code.
@@ -25,17 +26,29 @@ impl Lab {
     pub fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
-    /// A path inside it.
+    /// A directory with the workload [`SWEEP`] as `sweep.toml`.
+    pub fn with_sweep() -> Self {
+        let lab = Self::new();
+        lab.write("sweep.toml", SWEEP);
+        lab
+    }
+    /// A directory with the experiment `d`: the workload [`SWEEP`] on two kernels, with three seeds each.
+    pub fn with_experiment() -> Self {
+        let lab = Self::with_sweep();
+        lab.ok(&format!("{QUICK} --kernel off,6.3 --iterations 3 --param loops=7000 --out d"));
+        lab
+    }
+    /// A path inside the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
-    /// Writes a file, with its folders.
+    /// Writes a file and creates its folders.
     pub fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    /// Runs `numalab` with arguments separated by blanks.
+    /// Runs `numalab` with arguments that are separated by blanks.
     pub fn run(&self, line: &str) -> Ended {
         self.args(&line.split_whitespace().collect::<Vec<_>>())
     }
@@ -51,11 +64,11 @@ impl Lab {
         assert_eq!(ended.code, 0, "{line}: {ended:?}");
         ended
     }
-    /// Runs `numalab` and expects exit code 2 and one message with every part.
+    /// Runs `numalab` and expects exit code 2 and one message that contains every part.
     pub fn refused(&self, line: &str, parts: &[&str]) -> String {
         self.refused_args(&line.split_whitespace().collect::<Vec<_>>(), parts)
     }
-    /// As [`Lab::refused`], for arguments with blanks.
+    /// Does what [`Lab::refused`] does, for arguments that contain blanks.
     pub fn refused_args(&self, args: &[&str], parts: &[&str]) -> String {
         let ended = self.args(args);
         assert_eq!(ended.code, 2, "{args:?}: {ended:?}");
@@ -68,7 +81,7 @@ impl Lab {
         assert!(!self.path("out").exists(), "{args:?} left something in out/");
         ended.err
     }
-    /// Every file below a directory with its contents, in order.
+    /// Every file below a directory with its contents, in the order of their names.
     pub fn tree(&self, name: &str) -> Vec<(String, Vec<u8>)> {
         let root = self.path(name);
         let mut out = Vec::new();
@@ -89,7 +102,7 @@ fn collect(root: &Path, dir: &Path, out: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// A workload that runs for an instant: every thread sweeps its slice of a small buffer.
+/// A workload that runs for milliseconds: every thread sweeps its slice of a small buffer.
 pub const SWEEP: &str = r#"name = "sweep"
 title = "Two threads sweep a buffer"
 about = "For tests."
@@ -118,11 +131,19 @@ write = 1
 cost = "1ns"
 "#;
 
-/// Options of a run that takes an instant.
+/// The beginning of a command line whose runs take milliseconds.
 pub const QUICK: &str = "run --machine 2x1x2x1 --workload sweep.toml";
 
-/// The command as a terminal starts it. Whoever runs the tests in a script's background has interrupts ignored, and what they
-/// start as well.
+/// Options of a run that takes about a tenth of a second, for tests that must act before many runs have ended.
+pub const SLOW: &str = "--param loops=100000";
+
+/// Reads JSON.
+pub fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// The command as a terminal starts it. In the background of a script, tests and the commands that they start would
+/// ignore interrupts.
 pub fn interruptible() -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_numalab")]);

@@ -1,4 +1,4 @@
-//! `numalab explain ladder`: the order in which a huge-page fault tries distances and page sizes.
+//! `numalab explain ladder`: the order in which a huge-page fault tries nodes and page sizes.
 
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
@@ -21,13 +21,13 @@ pub struct Args {
     /// Machine: a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
     #[arg(long)]
     machine: String,
-    /// Huge-page locality (an implementation of the role `thp_locality`); the kernel's own if not given
+    /// Rule of huge-page locality: an implementation of the role `thp_locality` [default: the kernel's]
     #[arg(long, value_name = "RULE")]
     policy: Option<String>,
-    /// Kernel whose other settings hold: a name of the catalog or a TOML file
+    /// Kernel with the other settings: a name of the catalog, or a TOML file
     #[arg(long, default_value = "6.12")]
     kernel: String,
-    /// Override a role or tunable of the kernel; may be repeated
+    /// Override a tunable (group.key=value) or a role (role=implementation) of the kernel. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// Node of the faulting CPU
@@ -36,19 +36,19 @@ pub struct Args {
     /// Memory policy of the range, such as `default`, `bind:0,1` or `interleave:0-3`
     #[arg(long, value_name = "MODE[:NODES]", default_value = "default")]
     mempolicy: String,
-    /// Policy of the range's huge pages alone, with the rule `mpol_huge`
+    /// Memory policy of the range's huge pages alone, for --policy mpol_huge
     #[arg(long, value_name = "MODE[:NODES]")]
     huge_mempolicy: Option<String>,
-    /// The range has no advice (MADV_HUGEPAGE)
+    /// Assume a range without the advice MADV_HUGEPAGE
     #[arg(long)]
     plain: bool,
-    /// Latencies as a guest of the machine sees them (two-dimensional page walks)
+    /// Print latencies as a guest of the machine sees them, with nested page walks
     #[arg(long)]
     guest: bool,
-    /// The list of the policy `ladder_custom`, such as `D0 THP | D1 THP | D0 4k`: short for --set thp.ladder=LIST
+    /// List for --policy ladder_custom, such as `D0 THP | D1 THP | D0 4k`. Short for --set thp.ladder=LIST
     #[arg(long, value_name = "LIST")]
     ladder: Option<String>,
-    /// Print as JSON
+    /// Print as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
@@ -56,11 +56,11 @@ pub struct Args {
 /// Prints the ladder.
 ///
 /// # Errors
-/// An unknown machine, kernel, rule, policy or node; a list that cannot be read.
+/// An unknown machine, kernel, rule, policy or node; a list that cannot be parsed.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let name = named("--machine", &args.machine);
     let machine = sources::machine(context, &name)?;
-    // A set of nodes holds no more than are modelled, and would drop the others.
+    // A `NodeMask` would silently drop nodes beyond the largest number that is modelled.
     NumaTopology::new(&machine).map_err(|e| name.error(e.what, e.expected))?;
     let cfg = config(context, args)?;
     if machine.nodes.get(args.node).is_none_or(|n| n.cpus.is_empty()) {
@@ -106,6 +106,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     Ok(Done::text(answer.text()))
 }
 
+/// The memory-management settings that the arguments describe.
 fn config(context: &Context, args: &Args) -> Result<MmConfig, Failure> {
     let mut sets = args.set.iter().map(|s| Setting::from_argument("--set", s)).collect::<Result<Vec<_>, _>>()?;
     if let Some(rule) = &args.policy {
@@ -136,6 +137,7 @@ fn config(context: &Context, args: &Args) -> Result<MmConfig, Failure> {
     Ok(cfg)
 }
 
+/// Modes of a memory policy, by name.
 const MODES: [(&str, PolicyMode); 7] = [
     ("default", PolicyMode::Default),
     ("local", PolicyMode::Local),
@@ -146,7 +148,7 @@ const MODES: [(&str, PolicyMode); 7] = [
     ("weighted_interleave", PolicyMode::WeightedInterleave),
 ];
 
-/// Reads `MODE[:NODES]`, given with `option`.
+/// Reads a memory policy `MODE[:NODES]` that `option` gave.
 fn mempolicy(option: &str, text: &str, machine: &Machine) -> Result<MemPolicy, SpecError> {
     let (word, nodes) = text.split_once(':').unwrap_or((text, ""));
     let Some((_, mode)) = MODES.iter().find(|m| m.0 == word) else {
@@ -162,7 +164,7 @@ fn mempolicy(option: &str, text: &str, machine: &Machine) -> Result<MemPolicy, S
         let what = format!("node {bad} is not there or has no memory");
         return Err(wrong(what, &format!("some of {}", there.join(", "))));
     }
-    // What a set of nodes would drop in silence.
+    // A `NodeMask` would silently drop the second one.
     if let Some(twice) = nodes.iter().enumerate().find(|(i, n)| nodes[..*i].contains(n)) {
         return Err(wrong(format!("node {} is named twice", twice.1), "each node once"));
     }
@@ -180,7 +182,7 @@ fn mempolicy(option: &str, text: &str, machine: &Machine) -> Result<MemPolicy, S
     MemPolicy::new(*mode, NodeMask::of(nodes), all_nodes()).map_err(|e| wrong(e.to_string(), &some()))
 }
 
-/// Numbers of a list like `0,2-3`; a range may hold 4096 of them.
+/// Reads a list of numbers such as `0,2-3`; `None` if it is malformed or a range holds more than 4096 numbers.
 fn numbers(text: &str) -> Option<Vec<usize>> {
     let mut out = Vec::new();
     for part in text.split(',').filter(|p| !p.is_empty()) {
@@ -349,7 +351,7 @@ mod tests {
             ),
         ] {
             let failure = run(&context, &args).unwrap_err();
-            assert_eq!(failure.exit, Exit::Usage);
+            assert_eq!(failure.exit, Exit::USAGE);
             assert!(failure.message.contains(part), "{}", failure.message);
         }
     }

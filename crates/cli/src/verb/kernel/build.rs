@@ -1,4 +1,4 @@
-//! `numalab kernel build`: an image, made ready for guests.
+//! `numalab kernel build`: find, fetch or build a kernel image for guests.
 
 use crate::failure::{note, Done, Failure};
 use numalab_lab::cache::Cache;
@@ -11,11 +11,12 @@ use std::time::Instant;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Image: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, tree:DIR@REVISION, source:6.12+patch:FILE…
+    /// (docs/vm.md)
     image: String,
-    /// Look for a newer package of debian-SERIES or source:SERIES, and keep that one from now on
+    /// Fetch the newest package of debian-SERIES or source:SERIES, and use it from now on
     #[arg(long)]
     refresh: bool,
-    /// Print as JSON
+    /// Print as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
@@ -34,10 +35,10 @@ struct Built {
     dirty: Option<bool>,
 }
 
-/// Builds, and says how long it took on standard error.
+/// Prepares the image, and prints the time it took on standard error.
 ///
 /// # Errors
-/// A text that is no image; a refresh of what is no package; a missing tool; a kernel that does not build.
+/// A text that names no image; a refresh of an image that is no package; a missing tool; a kernel that does not build.
 pub fn run(args: &Args) -> Result<Done, Failure> {
     let spec = ImageSpec::parse(&args.image)?;
     if args.refresh && !spec.is_packaged() {

@@ -1,7 +1,7 @@
-//! `numalab kernel`: one kernel in full, how two differ, building one, and what a change to its source does.
+//! `numalab kernel`: show a kernel, compare two, build an image, or measure a change to the kernel's source.
 
 mod build;
-mod tree;
+mod try_tree;
 
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
@@ -21,29 +21,29 @@ pub struct Args {
 enum Action {
     /// Find, fetch or build a kernel image for guests, and print where it is
     Build(build::Args),
-    /// Build a changed source tree and its base, run a workload on both, compare
-    Try(Box<tree::Args>),
-    /// Show every role and tunable with where its value comes from
+    /// Build a changed source tree and its base, run a workload on both, and compare
+    Try(Box<try_tree::Args>),
+    /// Show every role and tunable of a kernel, and where its value comes from
     Show {
-        /// Kernel: a name of the catalog or a TOML file (docs/kernels.md)
+        /// Kernel: a name of the catalog, or a TOML file (docs/kernels.md)
         kernel: String,
-        /// Print as JSON
+        /// Print as JSON (docs/json.md)
         #[arg(long)]
         json: bool,
     },
     /// List the roles and tunables in which two kernels differ
     Diff {
-        /// One kernel
+        /// First kernel: a name of the catalog, or a TOML file
         a: String,
-        /// The other
+        /// Second kernel
         b: String,
-        /// Print as JSON
+        /// Print as JSON (docs/json.md)
         #[arg(long)]
         json: bool,
     },
 }
 
-/// A role or tunable with two values.
+/// A role or tunable in which two kernels differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Difference {
     name: String,
@@ -54,18 +54,19 @@ struct Difference {
 /// Carries out the action.
 ///
 /// # Errors
-/// An unknown or invalid kernel.
+/// See the action's own `run`; an unknown or invalid kernel.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     match &args.action {
         Action::Build(args) => build::run(args),
-        Action::Try(args) => tree::run(context, args),
+        Action::Try(args) => try_tree::run(context, args),
         Action::Show { kernel, json } => show::show(context, Kind::Kernels, std::slice::from_ref(kernel), *json),
         Action::Diff { a, b, json } => diff(context, a, b, *json),
     }
 }
 
+/// Prints the roles and tunables in which two kernels differ.
 fn diff(context: &Context, a: &str, b: &str, as_json: bool) -> Result<Done, Failure> {
-    // One at a time: a kernel may be compared with itself.
+    // Resolved separately, since one call refuses the same name twice.
     let left = sources::kernels(context, &[named("kernel diff", a)], &[])?.remove(0);
     let right = sources::kernels(context, &[named("kernel diff", b)], &[])?.remove(0);
     let roles = left.roles.iter().zip(&right.roles).map(|(x, y)| (&x.role, &x.implementation, &y.implementation));

@@ -1,20 +1,26 @@
-//! `numalab reproduce`: run what is behind a published table and print it beside the published figures.
+//! `numalab reproduce`: run the experiments of a published table, and print the results beside the published figures.
 //!
-//! The amount of work is chosen once, so that the baseline column's elapsed time comes out as published
-//! (that cell is `calibrated`); with it, every column is run and every other cell is a prediction.
+//! The amount of work may be chosen so that the elapsed time of the baseline column comes out as published; that cell
+//! is `calibrated`. Every column is run with the same amount of work, and every other cell is a prediction.
+
+mod calibrate;
+mod metric;
+mod repeated;
+mod selection;
+#[cfg(test)]
+mod tests;
 
 use crate::backend::Sim;
-use crate::calibrate::{self, Range};
 use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{self, Done, Exit, Failure};
-use crate::figures::{self, Means};
 use crate::interrupt;
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use crate::verb::report;
-use groups::Selection;
+use calibrate::Range;
+use metric::Means;
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -23,32 +29,30 @@ use numalab_model::record::{self, Outcome, Status, Store};
 use numalab_report::collect::metric_name;
 use numalab_report::reproduce::{gains, json, repeats, score, score_line, text, Cell, Repeat, Role};
 use numalab_stats::describe;
+use selection::Selection;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-
-mod groups;
-mod repeated;
 
 /// Arguments of `reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Published table: a name, e.g. 000 (see `numalab list published`), or a TOML file (docs/published.md)
+    /// Published table: a name such as 000 (see `numalab list published`), or a TOML file (docs/published.md)
     #[arg(required_unless_present = "all")]
     table: Option<String>,
-    /// Every published table: a line of score each, and their total
+    /// Run every published table, and print one line of score for each and for the total
     #[arg(long, conflicts_with_all = ["table", "json"])]
     all: bool,
-    /// Only this group of the table, as it is printed above its rows; may be repeated. A group of sums brings
-    /// those it sums
+    /// Run only this group of the table, by the name above its rows. A group of sums includes the groups that it sums.
+    /// May be repeated
     #[arg(long, value_name = "GROUP", conflicts_with = "all")]
     group: Vec<String>,
-    /// Runs per column; as the table says if not given
+    /// Number of runs per column [default: the table's]
     #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
-    /// Runs at a time (results do not depend on it); one per CPU if not given
+    /// Number of runs at a time, which does not affect the results [default: one per CPU of this host]
     #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
-    /// Where the records go; out/reproduce-TABLE if not given
+    /// Directory of the records [default: out/reproduce-TABLE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print cells and score as JSON (docs/json.md)
@@ -56,10 +60,11 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs and prints the table; misses are part of the result, not a failure, unless the file expects fewer of them.
+/// Runs and prints the table. Misses are part of the result. They are a finding only if the table expects fewer of
+/// them.
 ///
 /// # Errors
-/// An unknown table, a calibration that finds no amount of work, or the machine at hand refuses.
+/// An unknown table or group; a calibration that finds no amount of work; an error of the file system.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let Some(name) = &args.table else { return all(context, args) };
     let done = table(context, args, name)?;
@@ -80,9 +85,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     Ok(Done { text: printed, exit: done.exit })
 }
 
-/// One line of score per table, and the total.
+/// Runs all tables and prints one line of score for each, and for the total.
 fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let (mut lines, mut cells, mut exit) = (String::new(), Vec::new(), Exit::Ok);
+    let (mut lines, mut cells, mut exit) = (String::new(), Vec::new(), Exit::OK);
     if let Some(dir) = args.out.as_ref().filter(|d| d.join("experiment.json").exists()) {
         let expected = "a new directory, or one for every published table";
         return Err(Failure::usage(format!("{}: it holds an experiment; expected {expected}", dir.display())));
@@ -99,30 +104,33 @@ fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
     Ok(Done { text: lines, exit })
 }
 
-/// A table carried out.
+/// The result of a table.
 struct DoneTable {
     name: String,
     cells: Vec<Cell>,
     notes: String,
-    /// Other published runs of its cells, and what is said of them.
+    /// Further published measurements of its cells.
     repeats: Vec<Repeat>,
+    /// The lines about them.
     again: String,
-    /// Where everything is.
+    /// Directory of all its records.
     dir: PathBuf,
-    /// The directories of the experiments below it.
+    /// Directories of its experiments, below `dir`.
     experiments: Vec<PathBuf>,
-    /// What came out worse than the file expects.
+    /// The message that the score is worse than the table expects.
     regression: Option<String>,
     exit: Exit,
 }
 
-/// What a score lacks of what the file expects, if it is of the runs that the file asks for: fewer scatter more.
+/// The message about a score that is worse than the table expects. `None` with fewer runs than the table asks for,
+/// since the mean of fewer runs varies more.
 fn regression(published: &Published, iterations: Option<u32>, cells: &[Cell]) -> Option<String> {
     let asked = published.blocks.iter().filter_map(|b| b.run.as_ref().ok()).map(|r| r.iterations);
     let enough = asked.max().is_none_or(|most| iterations.is_none_or(|n| n >= most));
     published.expect.filter(|_| enough).and_then(|e| score(cells).regression(&e))
 }
 
+/// Runs a table and compares it.
 fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failure> {
     let file = context.catalog.find(Kind::Published, &named("reproduce", name))?;
     let published = published::parse(&file.label, &file.text)?;
@@ -135,7 +143,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
     let work = Work { context, published: &published, dir, executor };
     work.refuse_foreign()?;
-    let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::Ok);
+    let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::OK);
     let mut experiments = Vec::new();
     for block in selection.blocks() {
         match &block.run {
@@ -150,7 +158,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
             }
             Err(_) if !block.sum_of.is_empty() => {
                 let sums = work.sums(block, &groups);
-                cells.extend(work.cells(block, None, &|i, row| figures::figure(&sums[i], &row.metric)));
+                cells.extend(work.cells(block, None, &|i, row| metric::evaluate(&sums[i], &row.metric)));
             }
             Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
         }
@@ -165,15 +173,15 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let again = repeats(&measured, &judged);
     notes.push_str(&again);
     let regression = regression(&published, args.iterations, &cells).filter(|_| selection.is_all());
-    exit = exit.max(if regression.is_some() { Exit::Finding } else { Exit::Ok });
+    exit = exit.max(if regression.is_some() { Exit::FINDING } else { Exit::OK });
     let (name, dir) = (published.name.value.clone(), work.dir);
     Ok(DoneTable { name, cells, notes, repeats: measured, again, dir, experiments, regression, exit })
 }
 
-/// Folder of the runs with which an amount of work is searched.
+/// Folder of the runs that search the amount of work.
 const CALIBRATION: &str = "calibration";
 
-/// What all blocks of a table share.
+/// A table in progress: what all of its blocks share.
 struct Work<'a> {
     context: &'a Context,
     published: &'a Published,
@@ -181,18 +189,18 @@ struct Work<'a> {
     executor: Executor<'a>,
 }
 
-/// Steps that a calibration is expected to take, for the progress bar.
+/// Typical number of steps of a calibration, for the progress bar.
 const CALIBRATION_STEPS: usize = 4;
 
-/// "1 run", "7 runs".
+/// A number of runs in words: `1 run`, `7 runs`.
 fn runs_of(n: u32) -> String {
     format!("{n} run{}", if n == 1 { "" } else { "s" })
 }
 
-/// A block carried out.
+/// The result of a block.
 struct DoneBlock {
     cells: Vec<Cell>,
-    /// Means of all figures, by column.
+    /// Means of all scores and counters, by column.
     means: Vec<Means>,
     /// Directories of its experiments.
     experiments: Vec<PathBuf>,
@@ -201,6 +209,7 @@ struct DoneBlock {
 }
 
 impl Work<'_> {
+    /// Runs a block, with a calibration first if the block asks for one.
     fn block(&self, block: &Block, run: &BlockRun) -> Result<DoneBlock, Failure> {
         let (list, _) = self.published.columns_of(block);
         let mut note = String::new();
@@ -209,7 +218,7 @@ impl Work<'_> {
         progress.set_total(
             progress.done() + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_STEPS * run.iterations as usize),
         );
-        // A kernel stands in an experiment once: columns of their own are an experiment each.
+        // An experiment has each kernel once, so a block with its own columns has one experiment per column.
         let home = self.home(block);
         let parts: Vec<(PathBuf, Vec<&Column>)> = if block.columns.is_some() {
             let dir = home;
@@ -219,12 +228,12 @@ impl Work<'_> {
         };
         let mut amount = None;
         if let Some(c) = &run.calibrate {
-            // Claims the directory before the calibration puts its own below it.
+            // Creates the directory before the calibration creates its own below it.
             let (dir, columns) = &parts[0];
             Store::create(dir, &self.experiment(block, run, columns), &[])?;
             amount = Some(param(c, self.calibrate(block, run, c, &mut note)?));
         }
-        let (mut outcomes, mut exit) = (Vec::new(), Exit::Ok);
+        let (mut outcomes, mut exit) = (Vec::new(), Exit::OK);
         for (dir, columns) in &parts {
             let mut experiment = self.experiment(block, run, columns);
             experiment.params.extend(amount.clone());
@@ -242,24 +251,24 @@ impl Work<'_> {
             }
             outcomes.extend(by_column(finished, columns.len()));
         }
-        let means = outcomes.iter().map(|runs| figures::means(&runs.iter().collect::<Vec<_>>())).collect();
+        let means = outcomes.iter().map(|runs| metric::means(&runs.iter().collect::<Vec<_>>())).collect();
         let figure = |i: usize, row: &Row| statistic(&outcomes[i], &row.metric, row.stat);
         let cells = self.cells(block, run.calibrate.as_ref(), &figure);
         let experiments = parts.into_iter().map(|(dir, _)| dir).collect();
         Ok(DoneBlock { cells, means, experiments, note, exit })
     }
 
-    /// Sums of the groups a block names, by column.
+    /// Sums over the groups that a block names, by column.
     fn sums(&self, block: &Block, groups: &[(&str, Vec<Means>)]) -> Vec<Means> {
         let (list, _) = self.published.columns_of(block);
         let of = |column: usize| {
             let named = |g: &&(&str, Vec<Means>)| block.sum_of.iter().any(|s| s.value == g.0);
-            figures::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>(), block.times)
+            metric::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>(), block.times)
         };
         (0..list.len()).map(of).collect()
     }
 
-    /// Refuses a directory with anything else than this table's experiments, before any of them is put there.
+    /// Refuses a directory that holds anything but experiments of this table, before the first of them is created.
     fn refuse_foreign(&self) -> Result<(), Failure> {
         let foreign = |what: String| {
             let expected = format!("a new or empty directory, or one of `reproduce {}`", self.published.name.value);
@@ -273,7 +282,7 @@ impl Work<'_> {
         let mut known: Vec<PathBuf> = self.published.blocks.iter().map(|b| self.home(b)).collect();
         known.push(self.dir.join(CALIBRATION));
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return Ok(()) };
-        // Records that have lost their list get a new one.
+        // Records without their `experiment.json` are listed again.
         let lost = record::holds_records(&self.dir);
         let own = |name: &str| name.starts_with('.') || lost && record::goes_with_records(name);
         let mut others = entries.flatten().filter(|e| !own(&e.file_name().to_string_lossy())).map(|e| e.path());
@@ -283,7 +292,8 @@ impl Work<'_> {
         }
     }
 
-    /// Where a block's records go: a folder of its own if there are several, or columns of its own.
+    /// Directory of a block's records: a folder of its own if the table has several blocks or the block its own
+    /// columns.
     fn home(&self, block: &Block) -> PathBuf {
         let simulated: Vec<&Block> = self.published.blocks.iter().filter(|b| b.run.is_ok()).collect();
         if simulated.len() < 2 && block.columns.is_none() {
@@ -295,6 +305,7 @@ impl Work<'_> {
         self.dir.join(format!("{}{nth}", file_name(&block.group)))
     }
 
+    /// The experiment of some columns of a block.
     fn experiment(&self, block: &Block, run: &BlockRun, columns: &[&Column]) -> Experiment {
         let p = self.published;
         let own = |f: fn(&Column) -> &Vec<Setting>| columns.iter().flat_map(move |c| f(c).iter().cloned());
@@ -314,7 +325,7 @@ impl Work<'_> {
         }
     }
 
-    /// The amount of work at which the baseline's runs take as long as published, on average.
+    /// The amount of work for which the baseline's runs take as long as published, on average.
     fn calibrate(&self, block: &Block, run: &BlockRun, c: &Calibrate, note: &mut String) -> Result<u64, Failure> {
         let p = self.published;
         let (list, baseline) = p.columns_of(block);
@@ -360,7 +371,7 @@ impl Work<'_> {
         Ok(found.count)
     }
 
-    /// The cells of a block; `figure` gives what was simulated for a column and row.
+    /// The cells of a block; `figure` gives the simulated value of a column and row.
     fn cells(
         &self,
         block: &Block,
@@ -396,7 +407,7 @@ impl Work<'_> {
     }
 }
 
-/// A run of the search that was cut off or failed: how long its work takes is not known, so it gives no next guess.
+/// The failure of a calibration whose run did not complete, so that the search has no time for this amount of work.
 fn unmeasured(guess: &str, f: &Finished) -> Failure {
     let (plan, status) = (&f.record.manifest.plan, &f.record.outcome.status);
     let why = match status {
@@ -413,7 +424,7 @@ fn unmeasured(guess: &str, f: &Finished) -> Failure {
     Failure { exit: Exit::of(status), message }
 }
 
-/// Name of a row in the printed table: the metric's, or the published one where it is more than the metric's mean.
+/// Name of a row in the printed table: the metric's if the row is the metric's mean, else the published name.
 fn row_name(row: &Row) -> String {
     let plain = row.metric.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if plain && row.form == Form::Value && row.stat == Stat::Mean {
@@ -423,12 +434,12 @@ fn row_name(row: &Row) -> String {
     }
 }
 
-/// Outcomes by column; a run that did not complete counts for nothing.
+/// Outcomes by column, without incomplete runs.
 fn by_column(finished: Vec<Finished>, columns: usize) -> Vec<Vec<Outcome>> {
     let mut out = vec![Vec::new(); columns];
     let per_column = (finished.len() / columns.max(1)).max(1);
     for (i, f) in finished.into_iter().enumerate() {
-        // One machine and one workload: runs are ordered by kernel, then iteration.
+        // With one machine and one workload, runs are ordered by kernel, then iteration.
         if f.record.outcome.status == Status::Completed {
             out[(i / per_column).min(columns - 1)].push(f.record.outcome);
         }
@@ -436,20 +447,20 @@ fn by_column(finished: Vec<Finished>, columns: usize) -> Vec<Vec<Outcome>> {
     out
 }
 
-/// A title as the name of a directory.
+/// A title as the name of a directory: other characters than letters, digits and `._+-` become `_`.
 fn file_name(title: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '_' };
     title.chars().map(plain).collect()
 }
 
-/// `WORKLOAD PARAMETER = count`, as an experiment has it.
+/// The parameter of a calibration, set to `count`.
 fn param(c: &Calibrate, count: u64) -> Param {
     Param { workload: None, setting: Setting { name: c.parameter.clone(), value: count.to_string() } }
 }
 
-/// Statistic of a scalar or counter over runs; `None` without runs or if a run lacks it.
-fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
-    let values = runs.iter().map(|o| figure(o, metric)).collect::<Option<Vec<f64>>>()?;
+/// A statistic of a metric over runs; `None` without runs, or if a run lacks the metric.
+fn statistic(runs: &[Outcome], expression: &str, stat: Stat) -> Option<f64> {
+    let values = runs.iter().map(|o| figure(o, expression)).collect::<Option<Vec<f64>>>()?;
     match stat {
         _ if values.is_empty() => None,
         Stat::Mean => describe::amean(&values),
@@ -461,16 +472,13 @@ fn statistic(runs: &[Outcome], metric: &str, stat: Stat) -> Option<f64> {
     }
 }
 
-/// A figure of one run.
-fn figure(outcome: &Outcome, metric: &str) -> Option<f64> {
-    figures::figure(&figures::means(&[outcome]), metric)
+/// A metric of one run.
+fn figure(outcome: &Outcome, expression: &str) -> Option<f64> {
+    metric::evaluate(&metric::means(&[outcome]), expression)
 }
 
-/// A figure over that of the baseline: without limit if that is nothing, so that the direction can still be judged; none if
-/// both are.
+/// The ratio of a figure to that of the baseline. It is infinite if only the baseline is 0, which still shows the
+/// direction. `None` if both are 0 or one is missing.
 fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
     value.zip(baseline).map(|(v, b)| v / b).filter(|r| !r.is_nan())
 }
-
-#[cfg(test)]
-mod tests;

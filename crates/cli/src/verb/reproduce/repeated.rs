@@ -1,10 +1,10 @@
-//! Other published runs of a table's cells, beside what was simulated of them.
+//! Further published measurements of a table's cells, beside the simulated values.
 
 use super::ratio;
 use numalab_model::published::{Published, Repeat as Given, RepeatedRow};
 use numalab_report::reproduce::{Cell, Repeat};
 
-/// The repeats of a table, of those cells that were simulated.
+/// The repeated measurements of a table, reduced to cells that were simulated.
 pub fn repeats(published: &Published, cells: &[Cell]) -> Vec<Repeat> {
     published.repeats.iter().map(|given| repeat(published, given, cells)).collect()
 }
@@ -23,7 +23,8 @@ fn repeat(published: &Published, given: &Given, cells: &[Cell]) -> Repeat {
     Repeat { name: given.name.clone(), source: given.source.clone(), again, simulated }
 }
 
-/// A cell with what was measured again for what was simulated. Its ratio is to the column that the row's ratios refer to.
+/// A cell with the repeated measurement in place of the simulated value. Its ratio refers to the same column as the
+/// other ratios of the row.
 fn measured(published: &Published, given: &Given, row: &RepeatedRow, column: usize, cell: &Cell) -> Cell {
     let of = |b: &&numalab_model::published::Block| b.group == row.group;
     let base = published.blocks.iter().filter(of).flat_map(|b| &b.rows).find(|r| r.id == row.id).and_then(|r| r.base);

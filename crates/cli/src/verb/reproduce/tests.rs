@@ -1,4 +1,4 @@
-//! Tests of `reproduce` with runs that take an instant.
+//! Tests of `reproduce` with a backend that computes its figures.
 
 use super::*;
 use crate::execute::tests::Mock;
@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 const COLUMNS: [(&str, f64); 3] = [("6.4-rc2-numascan", 1.0), ("6.4-rc2", 1.5), ("6.4-rc2+rfc-v3", 0.5)];
 
-/// Mail 000, the amount of work of its first block being searched for.
+/// Mail 000, with a calibration of its first block.
 fn published(context: &Context) -> Published {
     let file = context.catalog.get(Kind::Published, "000").unwrap();
     let searched = r#"calibrate = { parameter = "loops", metric = "elapsed_s", start = 1000, min = 1, max = 1000000 }"#;
@@ -27,7 +27,7 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     let done = work.block(block, &run).unwrap();
     // The mock takes loops/100 s, so 61.507 s are 6151 loops, within the tolerance.
     assert!(done.note.contains("loops = 61"), "{}", done.note);
-    assert_eq!(done.exit, Exit::Ok);
+    assert_eq!(done.exit, Exit::OK);
     assert_eq!(done.cells.len(), 10 * 3);
     let calibrated: Vec<&str> =
         done.cells.iter().filter(|c| c.role == Role::Calibrated).map(|c| c.id.as_str()).collect();
@@ -42,7 +42,7 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     assert!((real.simulated_ratio.unwrap() - 1.5).abs() < 1e-12);
     assert!((cell("000/base-numascan/real").simulated.unwrap() / 61.507 - 1.0).abs() < 0.003);
     assert_eq!(cell("000/base+fix/numa_pte_updates").simulated, Some(500.0));
-    // A counter the backend does not have is no figure, never a zero.
+    // A counter that the backend does not have is no figure, and not 0.
     assert_eq!(cell("000/base/numa_hint_faults").simulated, None);
 
     let runs = mock.runs.load(Ordering::Relaxed);
@@ -53,8 +53,8 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     assert_eq!(again.cells, done.cells);
 }
 
-/// What was measured again takes the place of the simulated figure, its ratio being to the baseline of the same runs; columns
-/// and rows that were not run again are left out.
+/// A repeated measurement takes the place of the simulated value. Its ratio refers to the baseline of the same
+/// measurement. Columns and rows without one are left out.
 #[test]
 fn a_repeat_is_a_list_of_cells_like_those_simulated() {
     let context = Context::new(None).unwrap();
@@ -73,7 +73,7 @@ fn a_repeat_is_a_list_of_cells_like_those_simulated() {
         note: String::new(),
     };
     let mut cells = vec![cell("base-numascan", 61.507), cell("base", 83.259), cell("base+fix", 60.0)];
-    // Of the same name in another group: never taken for the one of this group.
+    // A row with the same name in another group is not mixed up with this one.
     cells.insert(0, Cell { group: "NUMA01".into(), ..cell("base", 1.0) });
     let list = repeated::repeats(&published, &cells);
     assert_eq!(list.len(), published.repeats.len());
@@ -112,14 +112,14 @@ fn a_score_below_the_expected_one_is_a_finding() {
 }
 
 #[test]
-fn a_run_without_a_result_is_no_step_of_the_search() {
+fn an_incomplete_run_ends_the_search() {
     let context = Context::new(None).unwrap();
     let published = published(&context);
     for (status, exit, why) in [
-        (Status::Timeout, Exit::Timeout, "reached its limit of time"),
-        (Status::Failed("no memory".into()), Exit::Finding, "failed (no memory)"),
+        (Status::Timeout, Exit::TIMEOUT, "reached its limit of time"),
+        (Status::Failed("no memory".into()), Exit::FINDING, "failed (no memory)"),
     ] {
-        // It reports an elapsed time that would lead the search to an answer all the same.
+        // The run has an elapsed time, with which the search could go on.
         let mock = Mock { status, ..Mock::default() };
         let dir = tempfile::tempdir().unwrap();
         let progress = Progress::new(0);
@@ -146,6 +146,6 @@ fn a_target_out_of_reach_is_a_finding() {
     let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
     let run = published.blocks[0].run.clone().unwrap();
     let failure = work.block(&published.blocks[0], &run).err().unwrap();
-    assert_eq!(failure.exit, Exit::Finding);
+    assert_eq!(failure.exit, Exit::FINDING);
     assert!(failure.message.contains("calibration: no count from 1 to 1000000 gives 61.507 s"), "{}", failure.message);
 }

@@ -1,15 +1,15 @@
-//! Speeds of a guest, measured with probes, put into the machine that the simulator runs on.
+//! Calibration: speeds of a guest, measured with probes, are put into the simulated machine.
 //!
-//! A guest's CPU is many times slower than the machine file's, and its kernel code costs instructions, not what the
-//! file's class says. Three probe workloads measure times of single operations in the guest and in the simulator
-//! ([`NAMES`]). Then the machine's latencies and costs are changed until the simulator takes the same times. Counts are
-//! not looked at, except to divide by them.
+//! A guest's CPU is many times slower than that of the machine file. Its kernel code costs as much as its instructions
+//! take, not the costs of the file. Three probe workloads measure times of single operations in the guest and in the
+//! simulator ([`NAMES`]). Then latencies and costs of the machine are changed until the simulator takes the same times.
+//! Counts serve as divisors only.
 
 use super::{setting, Bench, Measured};
 use crate::context::named;
-use crate::execute::describe;
 use crate::failure::{Exit, Failure};
 use crate::logs::Logs;
+use crate::run_label::run_label;
 use numalab_lab::fit::divisor_of;
 use numalab_model::experiment::{Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -18,17 +18,20 @@ use numalab_model::record::Status;
 use numalab_model::spec::Spot;
 use serde::Serialize;
 
-/// Rounds of changing the machine; times are nearly linear in what is changed, so the later ones only polish.
+/// Number of rounds in which the machine is adjusted. Times are nearly linear in what is adjusted, so the later rounds
+/// change little.
 const ROUNDS: usize = 6;
+/// Size of a cache line, bytes.
 const LINE_BYTES: f64 = 64.0;
+/// Base pages of 4 KiB in a huge page.
 const HUGE_PAGES: f64 = 512.0;
-/// Computing in which `probe-scan` expects the first pass, ms; the probe gets it as a parameter.
+/// CPU time within which `probe-scan` expects the first pass of the scanner, ms; a parameter of the probe.
 const FIRST_PASS_MS: f64 = 3000.0;
 
-/// Factor on the bandwidth of links that stands for no limit.
+/// Factor on the bandwidth of links that removes their limit.
 const UNLIMITED: f64 = 1e6;
 
-/// What is measured, in the order of [`Times`]; the last two only where huge pages are used.
+/// Name and unit of each time, in the order of [`Times`]. The last two are measured only with huge pages.
 const NAMES: [(&str, &str); 9] = [
     ("near line", "ns"),
     ("far line", "ns"),
@@ -40,9 +43,9 @@ const NAMES: [(&str, &str); 9] = [
     ("first touch of a huge page", "ns"),
     ("hint fault, huge page moves", "ns"),
 ];
-/// Times that need no huge pages.
+/// Number of times that need no huge pages.
 const BASE: usize = 7;
-/// What is run to measure them: directory, workload, its parameters, huge pages. The first [`BASE_PROBES`] need none.
+/// Runs that measure them: directory, workload, its parameters, and setting of huge pages.
 const PROBES: [(&str, &str, &[&str], &str); 6] = [
     ("probe-memory", "probe-memory", &[], "never"),
     ("probe-faults-near", "probe-faults", &["home=0"], "never"),
@@ -51,34 +54,35 @@ const PROBES: [(&str, &str, &[&str], &str); 6] = [
     ("huge-memory", "probe-memory", &[], "always"),
     ("huge-faults-far", "probe-faults", &["home=nodes - 1"], "always"),
 ];
+/// Number of probes that need no huge pages; they are the first.
 const BASE_PROBES: usize = 4;
 
 /// A machine with the speeds of a guest.
 pub struct Calibration {
-    /// The machine, caches undivided.
+    /// The machine, with undivided caches.
     pub machine: Machine,
-    /// What was measured.
+    /// The measured times.
     pub figures: Vec<Figure>,
-    /// Release and hash of the guests' image.
+    /// Release and SHA-256 digest of the guests' image.
     pub release: String,
 }
 
 /// One measured time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// What takes it.
+    /// The operation.
     pub name: &'static str,
     /// Unit.
     pub unit: &'static str,
-    /// In the guest.
+    /// Time in the guest.
     pub guest: f64,
-    /// In the simulator on the machine file as it is.
+    /// Time in the simulator on the machine of the file.
     pub file: f64,
-    /// In the simulator on the calibrated machine.
+    /// Time in the simulator on the calibrated machine.
     pub calibrated: f64,
 }
 
-/// The figures as lines.
+/// The figures as a table.
 pub fn text(figures: &[Figure]) -> String {
     let mut out = format!("\n{:<30}{:>10}{:>14}{:>14}\n", "calibration", "guest", "machine file", "calibrated");
     for f in figures {
@@ -91,7 +95,7 @@ pub fn text(figures: &[Figure]) -> String {
 /// Times of single operations, ns, in the order of [`NAMES`].
 pub type Times = Vec<f64>;
 
-/// Measures in guests, then fits the machine; `huge` measures huge pages too.
+/// Measures in guests, then fits the machine. `huge` adds the times of huge pages.
 ///
 /// # Errors
 /// A probe that fails, that reaches its limit of time, or in which nothing was scanned or faulted.
@@ -101,9 +105,11 @@ pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<C
         guests.push(bench.guests(&experiment, &format!("calibration/{dir}"))?);
     }
     if let Some(late) = guests.iter().flatten().find(|m| m.outcome.status == Status::Timeout) {
-        let message =
-            format!("{}: the probe reached its limit of time, so nothing can be calibrated", describe(&late.input));
-        return Err(Failure { exit: Exit::Timeout, message });
+        let message = format!(
+            "{}: the probe reached its limit of time, so nothing can be calibrated",
+            run_label(&late.input.plan)
+        );
+        return Err(Failure { exit: Exit::TIMEOUT, message });
     }
     let guest = times(&guests)?;
     let Fitted { machine, before, now } = fit(bench, &guests, &guest)?;
@@ -114,17 +120,17 @@ pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<C
     Ok(Calibration { machine, figures: figures.collect(), release })
 }
 
-/// What [`fit`] arrives at.
+/// The result of [`fit`].
 pub struct Fitted {
     /// The machine.
     pub machine: Machine,
-    /// Simulated times on the machine file as it is.
+    /// Simulated times on the machine of the file.
     pub before: Times,
     /// Simulated times on the fitted machine.
     pub now: Times,
 }
 
-/// Changes the machine of the probes' plans until the simulator takes the times `guest` for them.
+/// Adjusts the machine of the probes' plans until the simulator takes the times `guest`.
 ///
 /// # Errors
 /// No plans, or a probe in which nothing was scanned or faulted.
@@ -148,7 +154,7 @@ pub fn fit(bench: &Bench<'_>, guests: &[Vec<Measured>], guest: &[f64]) -> Result
     Ok(Fitted { machine, before, now })
 }
 
-/// Directory and experiment of every probe; those of huge pages only if `huge`.
+/// Directory and experiment of every probe. Probes of huge pages are included if `huge` is set.
 ///
 /// # Errors
 /// Never with the built-in probes.
@@ -164,7 +170,8 @@ pub fn probes(
         .collect()
 }
 
-/// A probe, with balancing on and off where the difference counts.
+/// The experiment of a probe. It has a kernel with balancing on and one with balancing off if their difference is
+/// needed.
 fn experiment(
     bench: &Bench<'_>,
     machines: &[Spot<String>],
@@ -207,11 +214,11 @@ fn times(runs: &[Vec<Measured>]) -> Result<Times, Failure> {
     if pages == 0.0 {
         return Err(nothing("marked no pages"));
     }
-    // Beside the later passes of the same run: how long a turn of computing takes is measured anew in every run.
+    // The first pass is compared with later passes of the same run, since the speed of computing differs between runs.
     let lost = |m: &Measured| 1e3 / scalar(m, "marking") - 1e3 / scalar(m, "passing");
     let mark_ns = (lost(with) - lost(without)) * FIRST_PASS_MS * 1e6 / pages;
     let [near_ns, far_ns, random_ns, touch_ns] = ["near", "far", "random", "touch"].map(|name| per(memory, name));
-    // The guest makes as many accesses less as it has less memory; what it scores for them is not divided.
+    // The number of accesses in the guest is divided as its memory is, but its score is not.
     let random_ns = random_ns * divisor_of(&memory.input.workload) as f64;
     let mut out = vec![near_ns, far_ns, random_ns, touch_ns, hint_ns, move_ns, mark_ns];
     if let [huge_memory, huge_far] = &runs[BASE_PROBES..] {
@@ -231,7 +238,7 @@ struct Added {
     pages: f64,
 }
 
-/// Time of a hint fault that moves its page, of `size` base pages, ns.
+/// Time of a hinting fault that moves its page, ns. The page has `size` base pages.
 fn moving_ns(added: &Added, hint_ns: f64, size: f64) -> Result<f64, Failure> {
     let moved = added.pages / size;
     if added.faults == 0.0 || moved == 0.0 {
@@ -241,10 +248,12 @@ fn moving_ns(added: &Added, hint_ns: f64, size: f64) -> Result<f64, Failure> {
     Ok((added.system_ns - hint_ns * (added.faults - moved).max(0.0)) / moved)
 }
 
+/// The failure of a probe in which nothing was counted.
 fn nothing(what: &str) -> Failure {
-    Failure { exit: Exit::Finding, message: format!("the probe {what}: nothing to divide by") }
+    Failure { exit: Exit::FINDING, message: format!("the probe {what}: nothing to divide by") }
 }
 
+/// The difference between the runs with balancing on and off.
 fn added(runs: &[Measured]) -> Result<Added, Failure> {
     let (with, without) = (on(runs)?, off(runs)?);
     Ok(Added {
@@ -254,29 +263,34 @@ fn added(runs: &[Measured]) -> Result<Added, Failure> {
     })
 }
 
+/// A score; NaN if the run has none of the name.
 fn scalar(m: &Measured, name: &str) -> f64 {
     m.outcome.scalars.iter().find(|s| s.name == name).map_or(f64::NAN, |s| s.value)
 }
 
+/// A counter; 0 if the run has none of the name.
 fn counter(m: &Measured, name: &str) -> f64 {
     m.outcome.counters.iter().find(|c| c.0 == name).map_or(0.0, |c| c.1 as f64)
 }
 
+/// Whether the kernel of a run had balancing on.
 fn balancing(m: &Measured) -> bool {
     m.input.kernel.tunable("system.numa_balancing") != Some("0")
 }
 
+/// The run with balancing on.
 fn on(runs: &[Measured]) -> Result<&Measured, Failure> {
     runs.iter().find(|m| balancing(m)).ok_or_else(|| Failure::environment("the probe has no run with balancing on"))
 }
 
+/// The run with balancing off.
 fn off(runs: &[Measured]) -> Result<&Measured, Failure> {
     runs.iter().find(|m| !balancing(m)).ok_or_else(|| Failure::environment("the probe has no run with balancing off"))
 }
 
-/// The machine as the plugin of timing `modelled` sees it (docs/vm.md): a CPU has one line in flight, no page walk is
-/// charged, links are not modelled, a write weighs as much as a read, and a node still saturates with as many streaming
-/// threads as in the file.
+/// The machine as the plugin of timing `modelled` implements it (docs/vm.md). A CPU has one cache line in flight, page
+/// walks cost nothing, links have no limit, and a write costs as much as a read. A node saturates with as many
+/// streaming threads as in the file.
 fn one_line_at_a_time(file: &Machine, near_ns: f64) -> Machine {
     let mut m = file.clone();
     let factor = LINE_BYTES / near_ns / m.stream.cap_gbps;
@@ -294,14 +308,14 @@ fn one_line_at_a_time(file: &Machine, near_ns: f64) -> Machine {
         link.peak_gbps *= UNLIMITED;
         link.sustained_gbps *= UNLIMITED;
     }
-    // What a line costs beside its miss is instructions, wherever it is found.
+    // A line costs its latency and the instructions of the loop, wherever it is found.
     let instructions_ns = (near_ns - m.latency_ns[0][0]).max(1.0);
     m.cache.llc_stream_gbps = LINE_BYTES / (instructions_ns + m.cache.llc_latency_ns);
     m.cache.l2_cycles = instructions_ns * m.clock.sustained_ghz;
     m
 }
 
-/// Changes latencies in proportion and costs by the difference, so that `now` becomes `wanted`.
+/// Changes latencies in proportion and costs by the difference, so that the times `now` become `wanted`.
 fn adjust(m: &mut Machine, wanted: &[f64], now: &[f64]) {
     let ratio = |i: usize| if now[i] > 0.0 && wanted[i].is_finite() { wanted[i] / now[i] } else { 1.0 };
     for (i, row) in m.latency_ns.iter_mut().enumerate() {
@@ -319,7 +333,7 @@ fn adjust(m: &mut Machine, wanted: &[f64], now: &[f64]) {
     add(&mut m.costs.migrate_4k_batched_ns, moving);
     let marked_ns = m.costs.pte_mark_ns;
     add(&mut m.costs.pte_mark_ns, missing(6));
-    // Too small to measure; the same loop over the same entries.
+    // Too small to measure. It is scaled like the cost of marking, which is the same loop over the same entries.
     m.costs.pte_skip_ns *= m.costs.pte_mark_ns / marked_ns.max(1e-9);
     if wanted.len() > BASE {
         add(&mut m.costs.huge_fault_ns, missing(7));
@@ -354,7 +368,7 @@ mod tests {
         let file = numalab_model::machine::load("2x1x2x1", &|_| None, &[]).unwrap();
         let m = one_line_at_a_time(&file, 150.0);
         let threads = |m: &Machine, thread_gbps: f64| m.nodes[0].dram_sustained_gbps / thread_gbps;
-        // A line is one line, read or written; on the machine itself a written one is two.
+        // A written line counts as one line here, and as two on the machine of the file.
         assert_eq!((m.cache.lines_of_write(1.0), file.cache.lines_of_write(1.0)), (1.0, 2.0));
         let close = threads(&m, LINE_BYTES / 150.0) / threads(&file, file.stream.cap_gbps);
         assert!((close - 1.0).abs() < 1e-9, "{close}");

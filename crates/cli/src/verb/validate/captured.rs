@@ -1,5 +1,6 @@
-//! The simulator against kernels whose side was captured: what `numalab validate --json` printed, reduced to the times
-//! of the guest and the four counters (`crates/cli/tests/captured`). No guest is needed, so `make test` runs it.
+//! Tests that compare the simulator with captured results of real kernels. A capture is the output of `numalab validate
+//! --json`, reduced to the times of the guest and the four counters (`crates/cli/tests/captured`). These tests need no
+//! guest, so `make test` runs them.
 
 use super::{calibrate, experiment_of, setting, table, Args, Bench, Measured};
 use crate::context::{named, Context};
@@ -21,7 +22,7 @@ struct Line {
     args: Args,
 }
 
-/// The plans of an experiment as a guest gets them, without outcomes.
+/// The plans of an experiment, fitted to a guest, with empty outcomes.
 pub(super) fn plans(context: &Context, experiment: &Experiment) -> Vec<Measured> {
     let sources = CatalogSources::new(context, &experiment.workloads).unwrap();
     let cells = experiment.cells(&sources, Backend { name: "captured", version: "1" }).unwrap();
@@ -37,7 +38,7 @@ pub(super) fn plans(context: &Context, experiment: &Experiment) -> Vec<Measured>
     cells.into_iter().map(|c| as_in_guest(c.input)).collect()
 }
 
-/// A capture and what is needed to simulate its plans.
+/// A capture, and what its plans need to be simulated.
 struct Capture {
     file: Value,
     context: Context,
@@ -56,13 +57,13 @@ impl Capture {
         Self { file, context: Context::new(None).unwrap(), args, image, _out: out }
     }
 
-    /// Plans of an experiment whose kernel is an image, on the catalog's kernel of that image.
+    /// Plans of an experiment with the catalog's kernel in place of the image.
     fn on_catalog_kernel(&self, mut experiment: Experiment) -> Vec<Measured> {
         experiment.kernels[0] = named("captured", self.file["kernel"].as_str().unwrap());
         plans(&self.context, &experiment)
     }
 
-    /// Share of the cells that the simulator hits; `fitted` puts the guest's speeds into the machine.
+    /// Share of the cells that the simulator hits. `fitted` calibrates the machine with the guest's times.
     fn score(&self, fitted: bool) -> f64 {
         let bench = Bench::new(&self.context, &self.args, &self.image).unwrap();
         let mut experiment = experiment_of(&self.context, &self.args, &self.image).unwrap();
@@ -84,7 +85,7 @@ impl Capture {
             let model = bench
                 .simulate(&self.on_catalog_kernel(some), &machine, &format!("{thp}-{fitted}"), &Logs::default())
                 .unwrap();
-            // Against itself: only the simulated column counts.
+            // The simulated runs stand for the kernel's, too: only the simulated column is used.
             let model = table::compare(&model, &model);
             for workload in side["workloads"].as_array().unwrap() {
                 let of = model.iter().find(|w| w.name == workload["name"].as_str().unwrap()).unwrap();
@@ -106,9 +107,9 @@ impl Capture {
     }
 }
 
-/// The guests of docs/fidelity.md, and the first ones that were run, whose worker read a workload in another way; a change
-/// that loses more than a few of the cells has broken a mechanism. One set is a known miss: 6.12's first guests, of which the
-/// model hit 0.85 and more until its threads met the marks on their stacks before a pass ends (docs/vm.md).
+/// The captures are the guests of docs/fidelity.md, and earlier ones whose worker read a workload in another way. A
+/// change that loses more than a few cells has broken a mechanism. The bound for the earlier guests of 6.12 is low: the
+/// model's threads meet the marks on their stacks before a pass ends, which costs some of their cells (docs/vm.md).
 #[test]
 fn the_simulator_still_counts_as_captured_kernels_do() {
     let sets = [
@@ -123,9 +124,9 @@ fn the_simulator_still_counts_as_captured_kernels_do() {
     }
 }
 
-/// `--explain` and `--trace` of `validate`: logs beside the records of the simulated runs.
+/// `--explain` and `--trace` of `validate` write logs beside the records of the simulated runs.
 #[test]
-fn simulated_runs_have_the_logs_that_are_wanted() {
+fn simulated_runs_have_the_requested_logs() {
     let capture = Capture::read("debian-6.12.json");
     let bench = Bench::new(&capture.context, &capture.args, &capture.image).unwrap();
     let mut experiment = experiment_of(&capture.context, &capture.args, &capture.image).unwrap();
@@ -149,8 +150,8 @@ fn simulated_runs_have_the_logs_that_are_wanted() {
     }
 }
 
-/// The cells are no easy target: on the machine file as it is, whose scans and faults cost a tenth or less, they are
-/// missed.
+/// The cells are not hit by chance. On the machine of the file, whose scans and faults cost a tenth or less of the
+/// guest's, most of them are missed.
 #[test]
 fn captured_counts_are_missed_without_the_guests_speeds() {
     let score = Capture::read("debian-6.12.json").score(false);

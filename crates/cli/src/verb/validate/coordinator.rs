@@ -1,22 +1,23 @@
-//! The program that watches a guest, in the simulator.
+//! The model of the coordinator, the task that samples a guest.
 //!
-//! Problem: in a guest a ninth task wakes every second on a machine of eight CPUs that are all busy, to read the
-//! kernel's files; whoever runs there waits, and idle CPUs appear for moments. A simulator without it is held against
-//! another machine. Approach: the same task with the CPU time that it was seen to use. It runs as long as the programs
-//! do and counts as one of them nowhere else.
+//! Problem: in a guest, the coordinator wakes every second to read the kernel's files, on a machine whose CPUs are all
+//! busy. The task that it preempts waits, and CPUs become idle for moments. A simulation without it would be compared
+//! with another machine. Approach: the simulator runs the same task, with the CPU time that was measured in a guest.
+//! The task ends with the programs, and does not delay the end of the run.
 
 use numalab_model::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
 use numalab_worker::run::LOOK_NS;
 use std::sync::Arc;
 
-/// Looks ([`LOOK_NS`] apart) between two samples, the sample's own not counted.
+/// Number of polls between two samples. Polls are [`LOOK_NS`] apart; the poll of the sample itself is not counted.
 const LOOKS: u64 = 3;
-/// CPU time of a look, ns. This and the next two: `CLOCK_PROCESS_CPUTIME_ID` of the coordinator in a guest of Debian
-/// 6.1, timing modelled, nine tasks of `cow-shared`: 68 ms for 24 looks.
+/// CPU time of a poll, ns. Source of this and the next two constants: `CLOCK_PROCESS_CPUTIME_ID` of the coordinator in
+/// a guest of Debian 6.1 with timing `modelled` and the nine tasks of `cow-shared`; 24 polls took 68 ms.
 const LOOK_CPU_NS: u64 = 2_800_000;
-/// CPU time of a sample, ns (28.3 to 29.2 ms).
+/// CPU time of a sample, ns (measured: 28.3 to 29.2 ms).
 const SAMPLE_CPU_NS: u64 = 28_700_000;
-/// CPU time of a sample that also reads where pages are, every other one, ns (50.7 to 52.2 ms).
+/// CPU time of a sample that also reads the placement of pages, which every other sample does, ns (measured: 50.7 to
+/// 52.2 ms).
 const PLACEMENT_CPU_NS: u64 = 51_600_000;
 
 /// The workload with the coordinator as its last process.

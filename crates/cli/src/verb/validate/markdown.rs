@@ -1,4 +1,4 @@
-//! The comparison as a page: the score, every cell, the placement, the calibration, and why cells miss.
+//! The comparison as a Markdown page: score, cells, placement, misses with their explanations, and calibration.
 
 use super::notes::Notes;
 use super::table::{Row, Workload, CLOSE};
@@ -6,13 +6,13 @@ use super::{Compared, ThpCompared};
 use numalab_model::counters::BALANCING;
 use numalab_report::order::unique;
 
-/// Share of cells that must be hits: a chosen bar, no derived one. Where threads are first placed hangs on single pages
-/// and ticks (docs/vm.md), so some cells miss by chance with every mechanism in place; below four of five, mechanisms
-/// are missing. It is far from free: on a machine file without the guest's speeds fewer than two of five are hit (a
-/// test of [`super`] says so).
+/// Share of cells that must be hits, in percent. It is chosen, not derived. The first placement of threads depends on
+/// single pages and ticks (docs/vm.md), so some cells miss by chance even if every mechanism is modelled. Below four of
+/// five, mechanisms are missing. On a machine file without the guest's speeds fewer than two of five cells are hits,
+/// which a test of [`super`] checks.
 const TARGET_PERCENT: f64 = 80.0;
 
-/// How every page begins.
+/// The beginning of every page.
 pub const INTRO: &str = "\
 # The simulator against real kernels
 
@@ -43,7 +43,7 @@ const NOT_COMPARED: &str = "\
   fullest, and so on.
 ";
 
-/// The whole page.
+/// The page.
 pub fn page(report: &[Compared], notes: &Notes) -> String {
     let mut used = Vec::new();
     let misses = misses(report, notes, &mut used);
@@ -69,7 +69,7 @@ pub fn page(report: &[Compared], notes: &Notes) -> String {
     out + "\n" + NOT_COMPARED
 }
 
-/// A cell and where it stands.
+/// A cell with its image, setting of huge pages, and workload.
 struct CellOf<'a> {
     image: &'a Compared,
     side: &'a ThpCompared,
@@ -77,6 +77,7 @@ struct CellOf<'a> {
     row: &'a Row,
 }
 
+/// All cells that are judged.
 fn all(report: &[Compared]) -> Vec<CellOf<'_>> {
     let mut out = Vec::new();
     for image in report {
@@ -90,10 +91,12 @@ fn all(report: &[Compared]) -> Vec<CellOf<'_>> {
     out
 }
 
+/// Whether a cell is a hit.
 fn hit(row: &Row) -> bool {
     row.off_by() <= CLOSE
 }
 
+/// The section with the score.
 fn score(report: &[Compared]) -> String {
     let cells = all(report);
     let line = |name: &str, of: &dyn Fn(&CellOf<'_>) -> bool| -> String {
@@ -126,6 +129,7 @@ fn score(report: &[Compared]) -> String {
     out
 }
 
+/// The table of cells.
 fn cells(side: &ThpCompared) -> String {
     let mut out = String::from(
         "| workload | counter | min | median | max | simulated | ratio | |\n|---|---|--:|--:|--:|--:|--:|---|\n",
@@ -145,6 +149,7 @@ fn cells(side: &ThpCompared) -> String {
     out
 }
 
+/// The table of pages per node.
 fn placement(side: &ThpCompared) -> String {
     let nodes = side.workloads.iter().map(|w| w.placement.len()).max().unwrap_or(0);
     let mut out = String::from("| workload |");
@@ -163,6 +168,7 @@ fn placement(side: &ThpCompared) -> String {
     out
 }
 
+/// The list of misses with their notes. The indices of the notes are added to `used`.
 fn misses(report: &[Compared], notes: &Notes, used: &mut Vec<usize>) -> String {
     let mut out = String::new();
     for c in all(report).iter().filter(|c| !hit(c.row)) {
@@ -186,6 +192,7 @@ fn misses(report: &[Compared], notes: &Notes, used: &mut Vec<usize>) -> String {
     out
 }
 
+/// The section about the calibration.
 fn calibration(report: &[Compared]) -> String {
     let mut out = String::from("\n## Calibration\n\n");
     out += "Times of single operations, measured in the guest and put into the machine that is simulated.\n";
@@ -237,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_stand_beside_their_misses_and_stale_ones_are_named() {
+    fn notes_are_printed_with_their_misses_and_unused_ones_are_listed() {
         let notes = "[[note]]\nworkload = \"w\"\nwhy = \"because\"\n[[note]]\nworkload = \"x\"\nwhy = \"gone\"\n";
         let notes = Notes::parse("notes", notes).unwrap();
         let page = page(&report(0.0), &notes);

@@ -1,10 +1,10 @@
-//! `numalab validate`: the simulator against a real kernel, counter by counter.
+//! `numalab validate`: the simulator compared with real kernels, counter by counter.
 //!
-//! Problem: a simulator that was never held against the real thing is an opinion. Approach: the same plans run in
-//! guests (timing `modelled`, so that time is the guest's own and repeatable) and in the simulator, on a machine whose
-//! speeds were measured in such a guest ([`calibrate`]); what is compared are the kernel's counters, its decisions and
-//! where every page lies at the end. Invariant: only times of single operations are calibrated, never a count; nothing
-//! in the simulator knows that it is being compared.
+//! Problem: a simulator must be checked against the real system. Approach: the same plans run in guests and in the
+//! simulator. The guests use timing `modelled`, in which time is virtual and repeatable. The simulator uses a machine
+//! whose speeds were measured in such a guest ([`calibrate`]). The kernel's counters, its decisions and the final
+//! placement of pages are compared. Invariant: only times of single operations are calibrated, never a count. Nothing
+//! in the simulator depends on the comparison.
 
 mod calibrate;
 #[cfg(test)]
@@ -14,14 +14,15 @@ mod markdown;
 mod notes;
 mod table;
 
-use crate::backend::{self, Place, Ready, Sim};
+use crate::backend::{self, BackendKind, GuestArgs, Ready, Sim, TimingArg};
 use crate::context::{named, Context};
-use crate::execute::{describe, execute, Backend, Executor};
+use crate::execute::{execute, Backend, Executor};
 use crate::failure::{note, Done, Exit, Failure};
-use crate::guest::{GuestArgs, TimingArg};
 use crate::logs::Logs;
 use crate::options;
+use crate::output_file;
 use crate::progress::Progress;
+use crate::run_label::run_label;
 use crate::sources;
 use numalab_lab::fit::divisor_of;
 use numalab_lab::image::ImageSpec;
@@ -41,37 +42,37 @@ use std::sync::Arc;
 /// Arguments of `validate`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Kernel images to hold the simulator against (as for `run --backend vm`)
+    /// Kernel images to compare the simulator with, as for `run --backend vm`
     #[arg(long, value_delimiter = ',', value_name = "IMAGE,…", default_value = "debian-6.12")]
     image: Vec<String>,
-    /// Simulated kernel; the catalog's kernel of the image's series if not given
+    /// Kernel to simulate [default: the catalog's kernel of the image's series]
     #[arg(long, value_name = "KERNEL")]
     kernel: Option<String>,
-    /// Huge pages (transparent_hugepage/enabled) in guests and simulator
+    /// Settings of huge pages (transparent_hugepage/enabled) in guests and simulator
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WORD,…", default_value = "never")]
     thp: Vec<Thp>,
-    /// Machine; the experiment's if not given
+    /// Machine [default: the first of the experiment]
     #[arg(long, value_name = "M")]
     machine: Option<String>,
-    /// Only these workloads of the experiment
+    /// Workloads of the experiment to run [default: all]
     #[arg(long, value_delimiter = ',', value_name = "W,…")]
     workloads: Vec<String>,
-    /// Experiment with the programs and their sizes: a name of the catalog or a TOML file
+    /// Experiment with the workloads and their sizes: a name of the catalog, or a TOML file
     #[arg(long, value_name = "EXPERIMENT", default_value = "validate")]
     experiment: String,
-    /// Runs of each workload, with different seeds
+    /// Number of runs of each workload, with different seeds [default: the experiment's]
     #[arg(long, value_name = "N", value_parser = options::iterations, allow_negative_numbers = true)]
     iterations: Option<u32>,
-    /// Guests at a time; one per CPU if not given
+    /// Largest number of guests and of simulated runs at a time [default: one per CPU of this host]
     #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
-    /// Where the records go; out/validate if not given
+    /// Directory of the records [default: out/validate]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the four counters of automatic NUMA balancing, their score and the final placement to this file
+    /// Write the four counters of NUMA balancing, their score and the final placement to this Markdown file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Why a cell misses, for `--markdown` (docs/fidelity-notes.toml)
+    /// TOML file of notes on misses, for --markdown (such as docs/fidelity-notes.toml)
     #[arg(long, value_name = "FILE", requires = "markdown")]
     notes: Option<PathBuf>,
     /// Write the decision log of every simulated run beside its record, for `numalab explain`
@@ -87,7 +88,7 @@ pub struct Args {
     json: bool,
 }
 
-/// `transparent_hugepage/enabled`.
+/// Setting of `transparent_hugepage/enabled`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Thp {
     /// 4 KiB pages everywhere
@@ -99,7 +100,7 @@ pub enum Thp {
 }
 
 impl Thp {
-    /// The kernel's word.
+    /// The kernel's word for it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Never => "never",
@@ -109,57 +110,57 @@ impl Thp {
     }
 }
 
-/// Settings in which the plans of one image differ; the simulated kernel gets them from the guest's.
+/// Settings in which the plans of one image differ. The simulated kernel takes their values from the guest's plan.
 const VARIED: [&str; 2] = ["system.numa_balancing", "system.thp"];
 
 /// A run and what it measured.
 pub struct Measured {
-    /// What was asked.
+    /// The plan.
     pub input: PlanInput,
-    /// What came out, time series included.
+    /// The outcome, with its time series.
     pub outcome: Outcome,
 }
 
-/// An image, its model, and how they compare.
+/// The comparison of an image with its model.
 #[derive(Serialize)]
 pub struct Compared {
-    /// Image as asked for.
+    /// Image, as the user named it.
     pub image: String,
     /// Release and hash of the image.
     pub release: String,
-    /// Simulated kernel.
+    /// Name of the simulated kernel.
     pub kernel: String,
-    /// Machine.
+    /// Name of the machine.
     pub machine: String,
-    /// Times put into the machine.
+    /// Measured times that the simulated machine was given.
     pub calibration: Vec<calibrate::Figure>,
-    /// The comparison, by setting of huge pages.
+    /// Results by setting of huge pages.
     pub thp: Vec<ThpCompared>,
-    /// Runs of both sides that reached their limit of time: they have no result and are left out of the comparison.
+    /// Runs of both sides that reached their limit of time. They have no result and are not compared.
     pub timeouts: Vec<String>,
 }
 
-/// The comparison under one setting of huge pages.
+/// The comparison with one setting of huge pages.
 #[derive(Serialize)]
 pub struct ThpCompared {
-    /// `transparent_hugepage/enabled`.
+    /// Setting of `transparent_hugepage/enabled`.
     pub thp: &'static str,
-    /// Programs in order.
+    /// Workloads in the order of the experiment.
     pub workloads: Vec<table::Workload>,
 }
 
-/// Runs both sides and prints them beside each other; runs that reached their limit of time are named.
+/// Runs both sides and prints the comparison. Runs that reached their limit of time are named.
 ///
 /// # Errors
-/// Anything wrong in what was asked, a machine that cannot run guests, a guest that failed, a file that cannot be
-/// read or written.
+/// A mistake in the request, a host that cannot run guests, a guest that failed, or a file that cannot be read or
+/// written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if let Some(path) = &args.markdown {
-        options::target_for(path, markdown::INTRO)?;
+        output_file::target_for(path, markdown::INTRO)?;
     }
     let notes = args.notes.as_deref().map(notes::Notes::read).transpose()?.unwrap_or_default();
     let benches = args.image.iter().map(|image| Bench::new(context, args, image)).collect::<Result<Vec<_>, _>>()?;
-    // All of what is asked, before the first guest.
+    // Every experiment is checked before the first guest runs.
     for bench in &benches {
         backend::check_guests(context, &experiment_of(context, args, bench.image)?, &bench.guest)?;
     }
@@ -168,11 +169,11 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         report.push(one_image(context, args, bench)?);
     }
     if let Some(path) = &args.markdown {
-        options::write(path, &markdown::page(&report, &notes))?;
+        output_file::write(path, &markdown::page(&report, &notes))?;
     }
     let timeouts: Vec<&String> = report.iter().flat_map(|image| &image.timeouts).collect();
     timeouts.iter().for_each(|run| note(&format!("numalab: {run} reached its limit of time and is not compared")));
-    let exit = if timeouts.is_empty() { Exit::Ok } else { Exit::Timeout };
+    let exit = if timeouts.is_empty() { Exit::OK } else { Exit::TIMEOUT };
     if args.json {
         return Ok(Done { exit, ..Done::json(&report)? });
     }
@@ -180,6 +181,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     Ok(Done { text: report.iter().map(table::text).collect::<String>() + &records, exit })
 }
 
+/// Calibrates and compares one image.
 fn one_image(context: &Context, args: &Args, bench: &Bench<'_>) -> Result<Compared, Failure> {
     let mut experiment = experiment_of(context, args, bench.image)?;
     let huge = args.thp.iter().any(|t| *t != Thp::Never);
@@ -204,17 +206,18 @@ fn one_image(context: &Context, args: &Args, bench: &Bench<'_>) -> Result<Compar
     Ok(compared)
 }
 
-/// The runs that reached their limit of time, in words.
+/// Descriptions of the runs that reached their limit of time.
 fn timeouts<'a>(thp: &str, runs: impl Iterator<Item = &'a Measured>) -> Vec<String> {
     let late = runs.filter(|m| m.outcome.status == Status::Timeout);
-    late.map(|m| format!("{} with huge pages {thp}", describe(&m.input))).collect()
+    late.map(|m| format!("{} with huge pages {thp}", run_label(&m.input.plan))).collect()
 }
 
-/// A setting of an experiment made here.
+/// A setting that this verb makes.
 fn setting(name: &str, value: &str) -> Result<Setting, Failure> {
     Ok(Setting::from_argument("validate", &format!("{name}={value}"))?)
 }
 
+/// The experiment for one image.
 fn experiment_of(context: &Context, args: &Args, image: &str) -> Result<Experiment, Failure> {
     let file = context.catalog.find(Kind::Experiment, &named("--experiment", &args.experiment))?;
     let (own, mut out) = experiment::parse(&file.label, &file.text)?;
@@ -241,14 +244,14 @@ fn experiment_of(context: &Context, args: &Args, image: &str) -> Result<Experime
     Ok(out)
 }
 
-/// What both sides need to run something.
+/// One image, its model, and everything that is needed to run both.
 pub struct Bench<'a> {
     context: &'a Context,
     image: &'a str,
     guest: GuestArgs,
     jobs: usize,
     out: PathBuf,
-    /// Logs of the simulated runs that are compared.
+    /// Logs to write of the simulated runs that are compared.
     logs: Logs,
     /// The simulated kernel.
     pub model: Kernel,
@@ -276,26 +279,26 @@ impl<'a> Bench<'a> {
         Ok(Self { context, image, guest, jobs: options::jobs(args.jobs), out, logs, model })
     }
 
-    /// Name of the image, for experiments made here.
+    /// The image, as the user named it.
     pub fn image(&self) -> &str {
         self.image
     }
 
-    /// Runs an experiment in guests; records go to `name` below the output directory.
+    /// Runs an experiment in guests. The records go to `name` below the output directory.
     ///
     /// # Errors
     /// See [`backend::prepare`]; a guest that failed.
     pub fn guests(&self, experiment: &Experiment, name: &str) -> Result<Vec<Measured>, Failure> {
         let progress = Progress::new(0);
         let idle = Sim::default();
-        let ready = backend::prepare(self.context, experiment, Place::Vm, &self.guest, idle, &progress)?;
+        let ready = backend::prepare(self.context, experiment, BackendKind::Vm, &self.guest, idle, &progress)?;
         let Ready { backend, cells, jobs_max, .. } = ready;
         let store = Store::create(&self.out.join(name), experiment, &cells)?;
         carry_out(&store, cells, &*backend, self.jobs.min(jobs_max), &progress)
     }
 
-    /// Runs the plans of guests in the simulator, on `machine` with its caches divided as the guests' were; records and the
-    /// logs that are wanted go to `name` below the output directory.
+    /// Runs the plans of guests in the simulator, on `machine` with its caches divided as the guests' were. Records and
+    /// logs go to `name` below the output directory.
     ///
     /// # Errors
     /// The simulator refuses a plan, or its records cannot be written.
@@ -307,7 +310,7 @@ impl<'a> Bench<'a> {
         logs: &Logs,
     ) -> Result<Vec<Measured>, Failure> {
         let dir = self.out.join(name);
-        // As in the guests, whose coordinator is one task more.
+        // In a guest, the coordinator runs as a background task.
         let logs = Logs { dir: dir.clone(), ..logs.clone() };
         let sim = Sim { check: true, logs, harness: Harness::Worker, background: 1, ..Sim::default() };
         let kernel = |m: &Measured| -> Kernel {
@@ -315,8 +318,7 @@ impl<'a> Bench<'a> {
             for t in kernel.tunables.iter_mut().filter(|t| VARIED.contains(&t.name.as_str())) {
                 t.value = m.input.kernel.tunable(&t.name).unwrap_or(&t.value).to_string();
             }
-            // Nothing but the programs and their coordinator runs in a guest, so nobody else fills the batches of new
-            // pages.
+            // In a guest, only the programs and their coordinator add pages to the per-CPU LRU batches.
             for t in kernel.tunables.iter_mut().filter(|t| t.name == "numa.migration_lru_batch") {
                 t.value = "true".into();
             }
@@ -329,7 +331,7 @@ impl<'a> Bench<'a> {
             let input = PlanInput::new(sim.name(), machine, Arc::new(kernel(m)), workload, m.input.seed)
                 .and_then(|input| input.under(sim.conditions()))
                 .map_err(|e| Failure::environment(e.to_string()))?;
-            // The calibrated machine is in no file: its text is what the plan has the fingerprint of.
+            // The calibrated machine is in no file. The record keeps the text that the plan's fingerprint is made of.
             let text = format!("{:#?}\n", input.machine).into();
             let input = input.with_sources([SourceFile { place: "machine.txt".into(), text }].into());
             cells.push(Cell { iteration: i as u32, input });
@@ -339,7 +341,7 @@ impl<'a> Bench<'a> {
         carry_out(&store, cells, &sim, self.jobs, &Progress::new(guests.len()))
     }
 
-    /// A description of simulated plans for their directory.
+    /// The experiment that describes simulated plans in their directory.
     fn experiment_over(&self, guests: &[Measured]) -> Experiment {
         let mut workloads: Vec<&str> = guests.iter().map(|m| m.input.plan.workload.name.as_str()).collect();
         workloads.dedup();
@@ -359,6 +361,7 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// The machine with its L2 and last-level caches divided, to at least 4 KiB.
 fn with_divided_caches(machine: &Machine, divisor: u64) -> Machine {
     let mut out = machine.clone();
     let divisor = divisor.max(1);
@@ -369,6 +372,7 @@ fn with_divided_caches(machine: &Machine, divisor: u64) -> Machine {
     out
 }
 
+/// Carries out plans and reads their outcomes with time series.
 fn carry_out(
     store: &Store,
     cells: Vec<Cell>,
@@ -380,12 +384,12 @@ fn carry_out(
     execute(store, &cells, &Executor { backend, jobs, progress })?;
     progress.clear();
     let with_series = |cell: Cell| {
-        let what = describe(&cell.input);
+        let what = run_label(&cell.input.plan);
         let record = store.get(&cell.input.id)?;
         let outcome = record.ok_or_else(|| Failure::environment(format!("{what}: its record is gone")))?.outcome;
         match outcome.status {
             Status::Completed | Status::Timeout => Ok(Measured { input: cell.input, outcome }),
-            Status::Failed(why) => Err(Failure { exit: Exit::Finding, message: format!("{what}: {why}") }),
+            Status::Failed(why) => Err(Failure { exit: Exit::FINDING, message: format!("{what}: {why}") }),
         }
     };
     cells.into_iter().map(with_series).collect()

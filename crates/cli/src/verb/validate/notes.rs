@@ -1,4 +1,5 @@
-//! Why a cell misses: sentences written by people, printed beside the misses they explain.
+//! Notes: sentences, written by hand, that explain why cells miss. The page prints each beside the misses that it
+//! explains.
 //!
 //! ```toml
 //! [[note]]
@@ -8,8 +9,7 @@
 //! counters = ["numa_pte_updates"]       # any if absent
 //! why = "…"
 //! ```
-//! The first note that fits a miss is its reason. One that fits none is named, so that notes do not outlive their
-//! cause.
+//! The first note that matches a miss explains it. Notes that match no miss are listed, so that they can be removed.
 
 use crate::failure::Failure;
 use crate::options;
@@ -20,7 +20,7 @@ use std::path::Path;
 #[derive(Debug, Default)]
 pub struct Notes(Vec<Note>);
 
-/// What a note is about, and what it says.
+/// A note and the cells that it is about.
 #[derive(Debug)]
 struct Note {
     workload: String,
@@ -34,7 +34,7 @@ impl Notes {
     /// Reads a file of notes.
     ///
     /// # Errors
-    /// It cannot be read, or is not of the form above.
+    /// The file cannot be read, or does not have the form above.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         Ok(Self::parse(&path.display().to_string(), &options::read(path)?)?)
     }
@@ -51,7 +51,7 @@ impl Notes {
         Ok(Self(notes))
     }
 
-    /// Number and text of the first note about a miss.
+    /// Index and text of the first note that matches a miss.
     pub fn about(&self, image: &str, thp: &str, workload: &str, counter: &str) -> Option<(usize, &str)> {
         let fits = |n: &&Note| {
             n.workload == workload
@@ -63,7 +63,7 @@ impl Notes {
         Some((index, &self.0[index].why))
     }
 
-    /// Workloads and beginnings of the notes whose number is not among `used`.
+    /// Workload and beginning of each note whose index is not in `used`.
     pub fn unused(&self, used: &[usize]) -> Vec<String> {
         let rest = self.0.iter().enumerate().filter(|(i, _)| !used.contains(i));
         rest.map(|(_, n)| format!("{}: {}", n.workload, n.why.chars().take(60).collect::<String>())).collect()

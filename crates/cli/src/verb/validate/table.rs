@@ -1,4 +1,5 @@
-//! The comparison itself: for every counter, decision and place the kernel's runs, the simulator's, and their ratio.
+//! The comparison of a kernel with the simulator: for every counter, reason and node, the values of both and their
+//! ratio.
 
 use super::{calibrate, Compared, Measured};
 use numalab_model::counters::BALANCING;
@@ -7,7 +8,7 @@ use numalab_report::order::unique;
 use numalab_stats::describe;
 use serde::Serialize;
 
-/// Counters worth comparing, in order; those that one side does not have are left out.
+/// Counters to compare, in the order of the table. A counter that one side lacks is left out.
 const COUNTERS: [&str; 15] = [
     "numa_pte_updates",
     "numa_huge_pte_updates",
@@ -25,15 +26,15 @@ const COUNTERS: [&str; 15] = [
     "pgreuse",
     "thp_fault_alloc",
 ];
-/// "Within" of the score: how far outside the kernel's own range still counts as close.
+/// Largest factor outside the kernel's own range at which a figure counts as close.
 pub const CLOSE: f64 = 1.25;
-/// The same for near.
+/// Largest factor outside the kernel's own range at which a figure counts as near.
 pub const NEAR: f64 = 2.0;
 
-/// One figure on both sides.
+/// A figure of the kernel and of the simulator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Counter, reason, scalar, or `pages on nodeN`.
+    /// Counter, reason, score, or `pages on nodeN`.
     pub name: String,
     /// Smallest of the kernel's runs.
     pub min: f64,
@@ -46,11 +47,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Simulated over the kernel's median; `None` where the kernel has none.
+    /// The simulated value divided by the kernel's median; `None` if the median is 0.
     pub fn ratio(&self) -> Option<f64> {
         (self.median != 0.0).then(|| self.simulated / self.median)
     }
-    /// How far off the simulated figure is: 1 inside the kernel's own range, else the distance from its nearer end.
+    /// Distance of the simulated value from the kernel's own range: 1 inside the range, else the factor to its nearer
+    /// end.
     pub fn off_by(&self) -> f64 {
         let (low, high) = (self.min, self.max);
         if (low..=high).contains(&self.simulated) {
@@ -64,7 +66,7 @@ impl Row {
             f64::INFINITY
         }
     }
-    /// One character: inside, close, near, or further off.
+    /// The distance as a character: `=` inside, `+` close, `~` near, `!` further off.
     pub fn mark(&self) -> char {
         match self.off_by() {
             1.0 => '=',
@@ -80,13 +82,13 @@ impl Row {
 pub struct Workload {
     /// Name.
     pub name: String,
-    /// Figures that both sides have and that are not zero on both.
+    /// Figures that both sides have, without those that are 0 on both.
     pub rows: Vec<Row>,
-    /// Pages at the end of each process on the fullest node, the next, and so on.
+    /// Pages at the end of each process, on the fullest node, the next one, and so on.
     pub placement: Vec<Row>,
 }
 
-/// Lines up the completed runs of both sides by workload.
+/// Compares the completed runs of both sides by workload.
 pub fn compare(kernel: &[Measured], model: &[Measured]) -> Vec<Workload> {
     let names = unique(kernel.iter().map(|m| m.input.plan.workload.name.as_str()));
     let counts =
@@ -103,6 +105,7 @@ pub fn compare(kernel: &[Measured], model: &[Measured]) -> Vec<Workload> {
     names.iter().map(workload).collect()
 }
 
+/// The rows of the figures that both sides have.
 fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row> {
     let values = |side: &[Vec<(String, f64)>], name: &str| -> Vec<f64> {
         side.iter().filter_map(|run| run.iter().find(|f| f.0 == name)).map(|f| f.1).collect()
@@ -119,7 +122,7 @@ fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row>
     first.iter().filter_map(|f| row(&f.0)).collect()
 }
 
-/// Everything of an outcome that can be compared, by name.
+/// Every figure of an outcome that can be compared, by name.
 fn figures(o: &Outcome) -> Vec<(String, f64)> {
     let mut out: Vec<(String, f64)> = o.scalars.iter().map(|s| (format!("{} [{}]", s.name, s.unit), s.value)).collect();
     let counter = |name: &&str| o.counters.iter().find(|c| c.0 == **name).map(|c| (c.0.clone(), c.1 as f64));
@@ -129,8 +132,8 @@ fn figures(o: &Outcome) -> Vec<(String, f64)> {
     out
 }
 
-/// Pages of the workload on each node at the end of each of its processes: exact placement where a kernel was asked, else
-/// the process's last sample with pages.
+/// Pages of the workload on each node at the end of each process: the kernel's own placement if it was read, else the
+/// last sample of the process that has pages.
 fn pages_on_nodes(o: &Outcome) -> Vec<(String, f64)> {
     let find = |name: &str| o.series.iter().find(|s| s.name == name);
     let Some(series) = find("placement").or_else(|| find("process_pages")) else { return Vec::new() };
@@ -146,15 +149,15 @@ fn pages_on_nodes(o: &Outcome) -> Vec<(String, f64)> {
     sums
 }
 
-/// Pages of the workload at the end, fullest node first: which node is which is chance.
+/// Pages of the workload at the end, with the fullest node first, since chance decides which node that is.
 fn by_fullness(o: &Outcome) -> Vec<(String, f64)> {
     let mut pages: Vec<f64> = pages_on_nodes(o).into_iter().map(|p| p.1).collect();
     pages.sort_by(|a, b| b.total_cmp(a));
     pages.into_iter().enumerate().map(|(i, p)| (format!("{}", i + 1), p)).collect()
 }
 
-/// Node and value at the end of every column that counts pages of a node. The columns of one owner (a process, or a region
-/// of one), which stand together, are read at the last sample in which any has pages: a process that has ended has none.
+/// Node and last value of every column that counts pages on a node. The columns of one owner (a process, or a region of
+/// one) are adjacent. They are read at the last sample in which one of them has pages, since an ended process has none.
 fn last_by_node(series: &Series) -> Vec<(&str, f64)> {
     let of_nodes = series.columns.iter().zip(&series.values).filter_map(|(name, values)| {
         let (owner, node) = name.rsplit_once('/').filter(|n| n.1.starts_with("node"))?;
@@ -183,6 +186,7 @@ pub fn text(of: &Compared) -> String {
     out
 }
 
+/// The rows of every workload, and the score.
 fn tables(report: &[Workload]) -> String {
     let mut out = String::new();
     for w in report {
@@ -208,6 +212,7 @@ fn tables(report: &[Workload]) -> String {
     out + "= inside the range   + within 1.25 of it   ~ within 2   ! further off\n"
 }
 
+/// A figure with two decimals, or none if it is whole or large.
 fn short(v: f64) -> String {
     if v.fract() == 0.0 || v.abs() >= 1e5 {
         format!("{v:.0}")
@@ -253,7 +258,7 @@ mod tests {
         assert_eq!((rows[0].min, rows[0].median, rows[0].max, rows[0].ratio()), (1.0, 2.0, 3.0, Some(1.25)));
     }
 
-    /// Two runs of a workload that took 5 s of user time; the second one as given.
+    /// Two runs of a workload. The first completed and took 5 s of user time; the second is as given.
     fn side(second: Status, user_s: f64) -> Vec<Measured> {
         let context = Context::new(None).unwrap();
         let file = context.catalog.get(Kind::Experiment, "validate").unwrap();
@@ -271,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_cut_off_is_named_and_not_compared() {
+    fn a_run_that_reached_its_limit_is_named_and_not_compared() {
         let (cut, whole) = (side(Status::Timeout, 1.0), side(Status::Completed, 5.0));
         for (kernel, model) in [(&cut, &whole), (&whole, &cut)] {
             let row = &compare(kernel, model)[0].rows[0];
@@ -294,7 +299,8 @@ mod tests {
         assert_eq!(pages_on_nodes(&o), [("pages on node0".to_string(), 3.0), ("pages on node1".into(), 4.0)]);
     }
 
-    /// A worker counts the pages of a process when that process ends; the last sample of a run has those of the last one only.
+    /// A worker counts the pages of a process when that process ends. The last sample of a run has only the pages of
+    /// the last process.
     #[test]
     fn pages_of_a_process_that_ends_early_count() {
         let series = Series {

@@ -1,30 +1,32 @@
-//! Which workloads ran with which parameters, in one line for the page's heading.
+//! The line at the head of a page that names the workloads and their parameters.
 //!
-//! A workload that had other values on another machine, or with another kernel, is named once for each with where that was.
+//! A workload whose parameters differ between machines or kernels is named once for each set of values, with the
+//! machines or kernels that had them.
 
 use numalab_model::plan::Plan;
 use numalab_report::order::unique;
 
-/// A workload with one set of values, and where it ran with them.
-struct Program<'a> {
+/// A workload with one set of values, and the machines and kernels that ran it so.
+struct Variant<'a> {
     name: &'a str,
     params: &'a [(String, String)],
     machines: Vec<&'a str>,
     kernels: Vec<&'a str>,
 }
 
-/// "numa02 (loops = 3) with off, numa02 (loops = 9) with 6.12".
-pub fn line(plans: &[&Plan]) -> String {
-    let all = programs(plans);
-    all.iter().map(|p| said(p, &all)).collect::<Vec<_>>().join(", ")
+/// The line, such as `numa02 (loops = 3) with off, numa02 (loops = 9) with 6.12`.
+pub fn workload_line(plans: &[&Plan]) -> String {
+    let all = variants(plans);
+    all.iter().map(|p| describe(p, &all)).collect::<Vec<_>>().join(", ")
 }
 
-fn programs<'a>(plans: &[&'a Plan]) -> Vec<Program<'a>> {
-    let mut out: Vec<Program<'a>> = Vec::new();
+/// The variants of all plans, in the order of the plans.
+fn variants<'a>(plans: &[&'a Plan]) -> Vec<Variant<'a>> {
+    let mut out: Vec<Variant<'a>> = Vec::new();
     for p in plans {
         let (name, params) = (p.workload.name.as_str(), p.workload.params.as_slice());
         let at = out.iter().position(|o| (o.name, o.params) == (name, params)).unwrap_or_else(|| {
-            out.push(Program { name, params, machines: Vec::new(), kernels: Vec::new() });
+            out.push(Variant { name, params, machines: Vec::new(), kernels: Vec::new() });
             out.len() - 1
         });
         let own = &mut out[at];
@@ -40,10 +42,10 @@ fn add<'a>(list: &mut Vec<&'a str>, name: &'a str) {
     }
 }
 
-/// One of them; where it ran only as far as that tells it from others of its name.
-fn said(p: &Program<'_>, all: &[Program<'_>]) -> String {
+/// One variant. Machines and kernels are named only if another variant of the workload has others.
+fn describe(p: &Variant<'_>, all: &[Variant<'_>]) -> String {
     let twins = || all.iter().filter(|o| o.name == p.name);
-    let place = |lead: &str, of: &dyn Fn(&Program<'_>) -> String| {
+    let place = |lead: &str, of: &dyn Fn(&Variant<'_>) -> String| {
         if unique(twins().map(of)).len() > 1 {
             format!(" {lead} {}", of(p))
         } else {
@@ -57,10 +59,11 @@ fn said(p: &Program<'_>, all: &[Program<'_>]) -> String {
     format!("{} ({values}){on}{with}", p.name)
 }
 
-/// Longest text of a value that is shown as it stands.
+/// Longest text of a value that is shown unchanged, in bytes.
 const SHORT: usize = 8;
 
-/// A value as people read it: one that was worked out, such as `82463372083.2B`, to four digits and in a unit that fits.
+/// A value for people. A long number that was computed, such as `82463372083.2B`, is rounded to four digits in a
+/// suitable unit.
 fn value(text: &str) -> String {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
@@ -80,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_were_worked_out_are_rounded_and_others_stay() {
+    fn computed_values_are_rounded_and_others_stay() {
         let got = ["82463372083.2B", "800MiB", "400", "123456789", "333333333.25ns", "0.8333333333333334", "first"];
         let want = ["76.80 GiB", "800MiB", "400", "123456789", "333.3 ms", "0.8333", "first"];
         assert_eq!(got.map(value), want);

@@ -1,9 +1,8 @@
-//! `numalab kernel try`: from an edited source tree to a measurement in one command.
+//! `numalab kernel try`: build a changed source tree and its base, run a workload on both in guests, and compare.
 
-use crate::backend::{Place, Sim};
+use crate::backend::{BackendKind, GuestArgs, Sim};
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Failure};
-use crate::guest::GuestArgs;
 use crate::options;
 use crate::verb::run;
 use numalab_lab::image::{self, ImageSpec};
@@ -16,19 +15,20 @@ use std::time::Instant;
 /// Arguments of `kernel try`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Changed source tree; nothing is written into it
+    /// Changed source tree of Linux. Nothing is written into it
     #[arg(long, value_name = "DIR")]
     tree: PathBuf,
-    /// Workload to run
+    /// Workload to run: a name of the catalog, or a TOML file
     #[arg(long, value_name = "W")]
     workload: String,
-    /// What the tree is compared with; if not given, its last commit, or the packaged source of its series
+    /// Image that the tree is compared with [default: the last commit of the tree, or the packaged source of its
+    /// series]
     #[arg(long, value_name = "IMAGE")]
     base: Option<String>,
-    /// Machine of the guests
+    /// Machine of the guests: a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
     #[arg(long, value_name = "M", default_value = "4x1x2x1")]
     machine: String,
-    /// Runs per kernel, with seeds S, S+1, …
+    /// Number of runs per kernel, with seeds S, S+1, … (see --seed)
     #[arg(
         long,
         value_name = "N",
@@ -37,29 +37,29 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     iterations: u32,
-    /// Seed of the first run
+    /// Seed S of the first run
     #[arg(long, value_name = "S", value_parser = options::seed, default_value = "1", allow_negative_numbers = true)]
     seed: u64,
-    /// Override a setting of both kernels; may be repeated
+    /// Override a setting of both kernels. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Set a workload parameter to an expression of the machine; may be repeated
+    /// Set a parameter of the workload to an expression of the machine, such as cpus/2. May be repeated
     #[arg(long, value_name = "NAME=EXPRESSION")]
     param: Vec<String>,
-    /// Guests at a time; as many as the host has room for if not given
+    /// Largest number of guests at a time [default: as many as this host has CPUs and memory for]
     #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
-    /// Where the records go; out/try if not given
+    /// Directory of the records [default: out/try with a suffix for the timing mode]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
     guest: GuestArgs,
 }
 
-/// Builds both, boots both, compares.
+/// Builds both kernels, runs the workload on both, and compares.
 ///
 /// # Errors
-/// Not a source tree, a kernel that does not build, or whatever `run --backend vm` refuses.
+/// The folder is no source tree of Linux; a kernel that does not build; see [`run::carry_out`].
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let start = Instant::now();
     let base = args.base.as_deref().map(ImageSpec::parse).transpose()?;
@@ -78,18 +78,19 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     note(&format!("base: {base}"));
     let experiment = experiment(args, &base, &changed)?;
     experiment.check()?;
-    let order = run::Order {
-        place: Place::Vm,
+    let with = run::RunOptions {
+        backend: BackendKind::Vm,
         guest: &args.guest,
         sim: Sim::default(),
         jobs: args.jobs,
         out: args.out.as_deref(),
     };
-    let (store, finished) = run::carry_out(context, &experiment, order)?;
+    let (store, finished) = run::carry_out(context, &experiment, with)?;
     note(&format!("{:.1} s from the start of this command", start.elapsed().as_secs_f64()));
     Ok(Done { text: run::table(context, &store)?, exit: run::exit(&finished) })
 }
 
+/// The experiment of both kernels.
 fn experiment(args: &Args, base: &ImageSpec, changed: &ImageSpec) -> Result<Experiment, Failure> {
     let sets = args.set.iter().map(|s| Setting::from_argument("--set", s)).collect::<Result<_, _>>()?;
     let param =

@@ -1,12 +1,12 @@
-//! Kernels that really run: from the names of an experiment to images and settings.
+//! Real kernels: from the names of an experiment to images and settings.
 //!
-//! Problem: the simulator and real kernels must take the same experiment file. A catalog kernel describes a
-//! model, a real one is a file that boots and has only the settings it has.
-//! Approach: a catalog kernel names its image (`image = "debian-6.12"`); an image may also be named directly
-//! (`debian-6.12`, `tree:DIR`, `NAME=source:6.12+patch:FILE`). Of the model only what a real kernel can be told
-//! remains: roles are compiled in, and a setting that a running kernel has no file for is refused.
-//! Invariant: a kernel called [`SAME`] in its `image` never adds an image to an experiment that has another one, so
-//! that `off` beside `6.1` differs from it in nothing but the setting.
+//! Problem: the simulator and real kernels must take the same experiment file. A catalog kernel describes a model; a
+//! real kernel is a file that boots, and it has only its own settings. Approach: a catalog kernel names its image
+//! (`image = "debian-6.12"`). An experiment may also name an image directly (`debian-6.12`, `tree:DIR`,
+//! `NAME=source:6.12+patch:FILE`). Of the model only the settings remain that a real kernel has a file for. Other
+//! settings are refused, and so are roles, which are compiled into a real kernel. Invariant: a kernel whose image is
+//! [`SAME`] uses the image of another kernel of the experiment. So `off` beside `6.1` differs from `6.1` in the setting
+//! alone.
 
 use crate::context::Context;
 use numalab_lab::image::ImageSpec;
@@ -15,17 +15,17 @@ use numalab_model::catalog::{Catalog, Kind};
 use numalab_model::kernel::{self, Kernel, KernelSpec, Lookup, Setting, TunableChoice, Vocabulary, SAME_IMAGE as SAME};
 use numalab_model::spec::{SpecError, Spot};
 
-/// Image of a [`SAME`] kernel that stands alone.
-const ALONE: &str = "debian-6.12";
-/// Catalog kernel whose settings an image has whose series the catalog does not know.
-const NEWEST: &str = "6.12";
-/// Origin of what was set on the command line or in the experiment.
+/// Image of a [`SAME`] kernel if no other kernel of the experiment has an image.
+const DEFAULT_IMAGE: &str = "debian-6.12";
+/// Catalog kernel with the settings of an image whose series is not in the catalog.
+const FALLBACK: &str = "6.12";
+/// Origin of a setting that was made on the command line or in the experiment.
 const SET: &str = "--set";
-/// Value of a setting that is left to the kernel.
-const OWN: &str = "the kernel's own";
+/// Value of a setting that keeps the kernel's default.
+const KERNEL_DEFAULT: &str = "the kernel's own";
 
-/// Name and image of `NAME=IMAGE` or `IMAGE`; `None` for what is no image.
-fn as_image(text: &str) -> Option<(&str, &str)> {
+/// Name and image of `NAME=IMAGE` or `IMAGE`; `None` if the text names no image.
+fn split_image(text: &str) -> Option<(&str, &str)> {
     let (name, image) = match text.split_once('=') {
         Some((name, image)) if !name.is_empty() && !name.contains(':') => (name, image),
         _ => (text, text),
@@ -33,33 +33,33 @@ fn as_image(text: &str) -> Option<(&str, &str)> {
     ImageSpec::is_one(image).then_some((name, image))
 }
 
-/// Whether a name of an experiment means an image.
+/// Whether the name of a kernel means an image.
 pub fn is_image(name: &str) -> bool {
-    as_image(name).is_some()
+    split_image(name).is_some()
 }
 
-/// Name of the kernel that the machine at hand runs, with balancing on.
+/// Name of the kernel that this machine runs, with NUMA balancing on.
 pub const HOST: &str = "host";
 
-/// Series of a release: `6.1` of `6.1.0-9-amd64`.
+/// The series of a release: `6.1` for `6.1.0-9-amd64`.
 pub fn series(release: &str) -> String {
     release.split(['.', '-']).take(2).collect::<Vec<_>>().join(".")
 }
 
-/// The catalog, images under their own names, and the running kernel if it is one of the choices.
+/// The kernels of the catalog, images, and the running kernel if the backend offers it.
 struct WithImages<'a> {
     catalog: &'a Catalog,
-    /// Release of the running kernel.
+    /// Release of the running kernel; `None` if the backend does not offer it.
     running: Option<&'a str>,
 }
 
 impl WithImages<'_> {
-    /// The settings an image or the running kernel has are those of its series, else of the newest kernel known.
-    fn like(&self, series: String) -> String {
+    /// The catalog kernel with the settings of a series: the one of the series itself, or [`FALLBACK`].
+    fn settings_of(&self, series: String) -> String {
         if self.catalog.get(Kind::Kernel, &series).is_some() {
             series
         } else {
-            NEWEST.to_string()
+            FALLBACK.to_string()
         }
     }
 }
@@ -67,13 +67,13 @@ impl WithImages<'_> {
 impl Lookup for WithImages<'_> {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
         if let Some(release) = self.running.filter(|_| name == HOST) {
-            let like = self.like(series(release));
+            let like = self.settings_of(series(release));
             let title = format!("the running kernel {release}, with NUMA balancing on");
             let text = format!("name = {HOST:?}\nextends = {like:?}\ntitle = {title:?}\nimage = {SAME:?}\n");
             return kernel::parse(name, &(text + "[tunables]\nsystem.numa_balancing = 1\n")).map(Some);
         }
-        let Some((short, image)) = as_image(name) else { return self.catalog.kernel_spec(name) };
-        let like = self.like(ImageSpec::parse(image)?.series().unwrap_or_default());
+        let Some((short, image)) = split_image(name) else { return self.catalog.kernel_spec(name) };
+        let like = self.settings_of(ImageSpec::parse(image)?.series().unwrap_or_default());
         let text = format!(
             "name = {short:?}\nextends = {like:?}\ntitle = {:?}\nimage = {image:?}\n",
             format!("the kernel image {image}")
@@ -89,41 +89,41 @@ impl Lookup for WithImages<'_> {
 /// Kernels by catalog name, path or image, as a real machine runs them.
 ///
 /// # Errors
-/// See [`kernel::resolve`]; a role or a setting of the model that was asked for.
+/// See [`kernel::resolve`]; an override of a role, or of a setting that only the model has.
 pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-    of(context, names, sets, None)
+    resolve_kernels(context, names, sets, None)
 }
 
-/// The same, and the kernel of `release`, which runs here, under the name [`HOST`].
+/// Kernels as [`kernels`] resolves them, and the running kernel of `release` under the name [`HOST`].
 ///
 /// # Errors
-/// As [`kernels`].
+/// See [`kernels`].
 pub fn kernels_here(
     context: &Context,
     names: &[Spot<String>],
     sets: &[Setting],
     release: &str,
 ) -> Result<Vec<Kernel>, SpecError> {
-    of(context, names, sets, Some(release))
+    resolve_kernels(context, names, sets, Some(release))
 }
 
-fn of(
+fn resolve_kernels(
     context: &Context,
     names: &[Spot<String>],
     sets: &[Setting],
     running: Option<&str>,
 ) -> Result<Vec<Kernel>, SpecError> {
     let full = &context.vocabulary;
-    // Which setting is read depends on other settings here, never on a role; and everything is implemented.
+    // On a real kernel, whether a setting is read never depends on a role, and every setting is implemented.
     let conditions = full.conditions.iter().filter(|c| c.subject.contains('.')).copied().collect();
     let vocabulary = Vocabulary { conditions, unread: Vec::new(), ..full.clone() };
     let found = kernel::resolve(names, &WithImages { catalog: &context.catalog, running }, &vocabulary, sets)?;
-    sets.iter().try_for_each(|s| can_be_told(context, s))?;
+    sets.iter().try_for_each(|s| refuse_model_only(context, s))?;
     found.into_iter().zip(names).map(|(k, name)| without_model(k, name, sets, &vocabulary)).collect()
 }
 
-/// Refuses what only the model can be told.
-fn can_be_told(context: &Context, set: &Setting) -> Result<(), SpecError> {
+/// Refuses an override that only the model can take.
+fn refuse_model_only(context: &Context, set: &Setting) -> Result<(), SpecError> {
     let name = &set.name.value;
     if !name.contains('.') {
         let what = format!("`{name}` is compiled into a real kernel");
@@ -139,6 +139,7 @@ fn can_be_told(context: &Context, set: &Setting) -> Result<(), SpecError> {
     }
 }
 
+/// The kernel without roles and without settings that a real kernel does not have.
 fn without_model(
     mut kernel: Kernel,
     name: &Spot<String>,
@@ -148,7 +149,7 @@ fn without_model(
     kernel.roles.clear();
     kernel.tunables.retain(|t| knobs::settable(&t.kernel_name));
     for set in sets {
-        // The model's default need not be the kernel's: what was asked for is written even where they are the same.
+        // The model's default may differ from the kernel's, so an override is written even if it equals the model's.
         let wanted = (vocabulary.check)(&set.name.value, &set.value).ok();
         let same = |t: &&mut TunableChoice| t.name == set.name.value && wanted.as_ref() == Some(&t.value);
         if let Some(t) = kernel.tunables.iter_mut().find(same) {
@@ -158,19 +159,19 @@ fn without_model(
     let written = knobs::of(&kernel).map_err(|e| name.error(e.what, e.expected))?;
     for t in &mut kernel.tunables {
         if !written.iter().any(|k| k.name == t.name && !k.value.is_empty()) {
-            t.value = OWN.into();
+            t.value = KERNEL_DEFAULT.into();
         }
     }
     Ok(kernel)
 }
 
-/// The image of each kernel.
+/// The image of each kernel. Kernels whose image is [`SAME`] get the image of the first other kernel.
 ///
 /// # Errors
-/// A kernel without one.
+/// A kernel without an image, or an image that cannot be parsed.
 pub fn images(kernels: &mut [Kernel], names: &[Spot<String>]) -> Result<Vec<ImageSpec>, SpecError> {
     let own = |k: &Kernel| k.image.clone().filter(|i| i != SAME);
-    let first = kernels.iter().find_map(own).unwrap_or_else(|| ALONE.to_string());
+    let first = kernels.iter().find_map(own).unwrap_or_else(|| DEFAULT_IMAGE.to_string());
     let mut out = Vec::new();
     for (kernel, name) in kernels.iter_mut().zip(names) {
         if kernel.image.as_deref() == Some(SAME) {
@@ -180,12 +181,14 @@ pub fn images(kernels: &mut [Kernel], names: &[Spot<String>]) -> Result<Vec<Imag
             let what = format!("kernel `{}` is a model only: it has no image", name.value);
             name.error(what, "a kernel with an `image` (6.1, 6.12, off), or an image (debian-6.12, tree:DIR, …)")
         })?;
-        // What is wrong with an image is said at the place that names the kernel.
-        out.push(
-            ImageSpec::parse(text).map_err(|e| SpecError { nearest: e.nearest, ..name.error(e.what, e.expected) })?,
-        );
+        out.push(ImageSpec::parse(text).map_err(|e| image_error(name, e))?);
     }
     Ok(out)
+}
+
+/// An error about a kernel's image, with the place that names the kernel.
+pub fn image_error(name: &Spot<String>, e: SpecError) -> SpecError {
+    SpecError { nearest: e.nearest, ..name.error(e.what, e.expected) }
 }
 
 #[cfg(test)]
@@ -225,7 +228,7 @@ mod tests {
         assert_eq!(k.name, "6.12[system.zone_reclaim_mode=1,scan.scan_delay_ms=10]");
         assert!(k.roles.is_empty() && k.warnings.is_empty(), "{k:?}");
         assert_eq!(k.tunable("scan.scan_delay_ms"), Some("10"));
-        assert_eq!(k.tunable("scan.scan_size_mb"), Some(OWN));
+        assert_eq!(k.tunable("scan.scan_size_mb"), Some(KERNEL_DEFAULT));
         assert_eq!(k.tunable("system.numa_balancing"), Some("1"), "the same on every backend");
         assert_eq!(k.tunable("system.hz"), None);
         let refused = |set: &str| resolve(&["6.12"], &[set]).unwrap_err().to_string();

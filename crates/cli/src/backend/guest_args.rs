@@ -1,4 +1,4 @@
-//! Options of the backend `vm`: which timing, how large a guest may be, how long it may take.
+//! Options of the backend `vm`: the timing mode, the size of a guest, and its time budgets.
 
 use crate::failure::Failure;
 use numalab_lab::backend::Settings;
@@ -7,74 +7,79 @@ use numalab_model::machine::size;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How time passes in a guest, as written on the command line.
+/// How time passes in a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum TimingArg {
-    /// Fast; the kernel's counters and the placement are valid, times are not
+    /// Fast: the kernel's counters and the placement of pages are valid, times are not
     Counters,
-    /// Deterministic virtual time in which remote memory costs what the machine file says
+    /// Deterministic virtual time, in which an access to remote memory takes as long as the machine file says
     Modelled,
 }
 
-/// Heading in `--help`. Given to each option: a heading of the whole group would also hold what follows it.
+/// Heading of these options in `--help`. Every option names it, since a heading of the whole group would also apply to
+/// the options that follow.
 const HEADING: &str = "Guests (--backend vm)";
 
-/// What can be chosen about guests; nothing given means the usual settings of the timing mode.
+/// Options of guests. Options that are not given have the default of the timing mode.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct GuestArgs {
-    /// How time passes in a guest; `counters` if not given (`validate`: `modelled`)
+    /// How time passes in a guest [default: counters; with `validate`: modelled]
     #[arg(help_heading = HEADING, long, value_enum, value_name = "MODE")]
     pub timing: Option<TimingArg>,
-    /// QEMU program; qemu-system-x86_64 if not given
+    /// QEMU program [default: qemu-system-x86_64]
     #[arg(help_heading = HEADING, long, value_name = "PROGRAM")]
     pub qemu: Option<PathBuf>,
-    /// Most CPUs of a guest, 64 if not given; a larger machine is scaled down
+    /// Largest number of CPUs of a guest. A larger machine is scaled down [default: 64]
     #[arg(help_heading = HEADING, long, value_name = "N", value_parser = cpus)]
     pub guest_cpus: Option<usize>,
-    /// Most memory of a guest, 8GiB if not given; 8GB is decimal
+    /// Largest memory of a guest, such as 8GiB, or 8GB for 8e9 bytes [default: 8GiB]
     #[arg(help_heading = HEADING, long, value_name = "SIZE", value_parser = size::read_option)]
     pub guest_memory: Option<u64>,
-    /// Most memory the workload may fill, 2GiB if not given (`modelled`: 256MiB); a larger one is divided
+    /// Largest memory that the workload may fill. A larger workload is divided [default: 2GiB; with --timing modelled:
+    /// 256MiB]
     #[arg(help_heading = HEADING, long, value_name = "SIZE", value_parser = size::read_option)]
     pub workload_memory: Option<u64>,
-    /// Seconds of wall time until a guest must have booted; 120 if not given (`modelled`: 480)
+    /// Longest wall time until a guest has booted, in seconds [default: 120; with --timing modelled: 480]
     #[arg(help_heading = HEADING, long, value_name = "S", value_parser = duration)]
     pub boot_budget: Option<u64>,
-    /// Seconds of wall time from there to the end of a run; 3600 if not given (`modelled`: 14400)
+    /// Longest wall time from the end of booting to the end of a run, in seconds [default: 3600; with --timing
+    /// modelled: 14400]
     #[arg(help_heading = HEADING, long, value_name = "S", value_parser = duration)]
     pub run_budget: Option<u64>,
-    /// Seconds of wall time that a running guest may be silent; 300 if not given (`modelled`: 1200)
+    /// Longest wall time without a report from a running guest, in seconds [default: 300; with --timing modelled: 1200]
     #[arg(help_heading = HEADING, long, value_name = "S", value_parser = duration)]
     pub silence_budget: Option<u64>,
-    /// Milliseconds of guest time between samples; 1000 if not given
+    /// Guest time between two samples, in milliseconds [default: 1000]
     #[arg(help_heading = HEADING, long, value_name = "MS", value_parser = duration)]
     pub sample_ms: Option<u64>,
-    /// Count local and remote cache misses in `counters` too, at half the speed
+    /// Count local and remote cache misses with --timing counters, which halves the speed
     #[arg(help_heading = HEADING, long)]
     pub count_misses: bool,
-    /// Emulate even where KVM works
+    /// Emulate the CPUs even if KVM works here
     #[arg(help_heading = HEADING, long)]
     pub no_kvm: bool,
-    /// One more word for the guest kernel's command line; may be repeated
+    /// Word to add to the command line of the guest's kernel. May be repeated
     #[arg(help_heading = HEADING, long, value_name = "WORD", value_parser = word)]
     pub boot_option: Vec<String>,
 }
 
+/// Reads a whole number from 1 to `max`; `what` names it in the message.
 fn positive(text: &str, max: u64, what: &str) -> Result<u64, String> {
     let number = text.parse::<u64>().ok().filter(|n| (1..=max).contains(n));
     number.ok_or_else(|| format!("{what} from 1 to {max}"))
 }
 
+/// Reads a number of CPUs.
 fn cpus(text: &str) -> Result<usize, String> {
     positive(text, numalab_lab::shape::MAX_CPUS as u64, "a whole number").map(|n| n as usize)
 }
 
-/// A number of seconds or milliseconds, as the option says.
+/// Reads a duration, in the unit of its option.
 fn duration(text: &str) -> Result<u64, String> {
     positive(text, 1_000_000, "a whole number")
 }
 
-/// A word of the kernel's command line.
+/// Reads a word of the kernel's command line.
 fn word(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(char::is_whitespace) {
         return Err("one word without blanks; every further word has a --boot-option of its own".into());
@@ -83,7 +88,7 @@ fn word(text: &str) -> Result<String, String> {
 }
 
 impl GuestArgs {
-    /// The timing mode asked for.
+    /// The timing mode.
     pub fn timing(&self) -> Timing {
         match self.timing {
             Some(TimingArg::Modelled) => Timing::Modelled,
@@ -91,10 +96,10 @@ impl GuestArgs {
         }
     }
 
-    /// The settings asked for.
+    /// The settings of the laboratory.
     ///
     /// # Errors
-    /// Options that have no effect together.
+    /// Two options of which one has no effect beside the other.
     pub fn settings(&self) -> Result<Settings, Failure> {
         let timing = self.timing();
         if timing == Timing::Modelled && (self.count_misses || self.no_kvm) {
@@ -118,10 +123,10 @@ impl GuestArgs {
         Ok(s)
     }
 
-    /// Refuses options of guests where there is no guest.
+    /// Refuses options of guests for a backend without guests.
     ///
     /// # Errors
-    /// The first option given.
+    /// The first option that was given.
     pub fn refuse(&self, backend: &str) -> Result<(), Failure> {
         let given = [
             ("--timing", self.timing.is_some()),
@@ -151,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_replaces_the_usual_settings() {
+    fn given_options_replace_defaults() {
         let usual = GuestArgs::default().settings().unwrap();
         assert_eq!((usual.timing, usual.kvm), (Timing::Counters, true));
         let args = GuestArgs {

@@ -1,26 +1,26 @@
-//! Finding the amount of work at which a run takes as long as a published one.
+//! Searches the amount of work for which a run takes as long as a published one.
 //!
-//! Problem: a published table seldom says how much work was done, and every other figure depends on it.
-//! Approach: elapsed time grows with the count, so the target is bracketed (by proportion, at most four
-//! times further each step) and the bracket narrowed by interpolation, with a bisection whenever
-//! interpolation left more than half of it. Every step is an ordinary run with an ordinary record, so a
-//! repeated search costs nothing.
+//! Problem: a published table seldom says how much work was done, and every other figure depends on it. Approach:
+//! elapsed time grows with the count. The search first brackets the target: each step scales the count in proportion,
+//! by a factor of at most four. Then it narrows the bracket by interpolation. It bisects whenever interpolation left
+//! more than half of the bracket. Every step is an ordinary run with an ordinary record, so a repeated search reads
+//! records and runs nothing.
 
 use crate::failure::{Exit, Failure};
 
-/// Steps of a search at most.
+/// Largest number of steps of a search.
 const STEPS_MAX: usize = 24;
-/// A result this near to the target, relative, is good enough.
+/// Relative error at which the search stops.
 const TOLERANCE: f64 = 0.002;
-/// A result further than this from the target is no calibration.
+/// Largest relative error of a usable result.
 const USABLE: f64 = 0.02;
-/// How much further one step may go while the target is not bracketed.
-const STRIDE_MAX: f64 = 4.0;
+/// Largest factor between two counts while the target is not bracketed.
+const FACTOR_MAX: f64 = 4.0;
 
-/// Where a search starts and may go.
+/// Start and limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
-    /// First count tried.
+    /// First count to try.
     pub start: u64,
     /// Smallest count allowed.
     pub min: u64,
@@ -28,24 +28,24 @@ pub struct Range {
     pub max: u64,
 }
 
-/// A count and what it gave.
+/// A count and the value measured for it.
 type Step = (u64, f64);
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The count.
     pub count: u64,
-    /// What it gave.
+    /// The value measured for it.
     pub value: f64,
     /// Every step, in order.
     pub steps: Vec<Step>,
 }
 
-/// Searches the count at which `measure` gives `target`.
+/// Searches the count for which `measure` gives `target`, in seconds.
 ///
 /// # Errors
-/// What `measure` fails with; or a finding if no count of the range comes within 2 % of the target.
+/// An error of `measure`; or a finding if no count of the range comes within 2 % of the target.
 pub fn search(
     target: f64,
     range: Range,
@@ -92,18 +92,19 @@ pub fn search(
                 range.max,
                 steps.len()
             );
-            Err(Failure { exit: Exit::Finding, message })
+            Err(Failure { exit: Exit::FINDING, message })
         }
     }
 }
 
+/// Relative error of a value.
 fn error(value: f64, target: f64) -> f64 {
     (value / target - 1.0).abs()
 }
 
-/// A count strictly between two that bracket the target, `None` if they are neighbours.
+/// A count strictly between two that bracket the target; `None` if they are adjacent.
 fn inside(low: Step, high: Step, target: f64, bisect: bool) -> Option<u64> {
-    // A measure that falls with the count somewhere leaves a bracket with its ends exchanged.
+    // The lower value may belong to the larger count, since the measure need not grow everywhere.
     let (a, b) = (low.0.min(high.0), low.0.max(high.0));
     if b - a < 2 {
         return None;
@@ -113,11 +114,11 @@ fn inside(low: Step, high: Step, target: f64, bisect: bool) -> Option<u64> {
     Some((at.round() as u64).clamp(a + 1, b - 1))
 }
 
-/// A count further on in the direction of the target, `None` at the end of the range.
+/// A count that is nearer to the target by proportion; `None` at the end of the range.
 fn outward(count: u64, value: f64, target: f64, range: Range) -> Option<u64> {
-    let factor = if value > 0.0 { (target / value).clamp(1.0 / STRIDE_MAX, STRIDE_MAX) } else { STRIDE_MAX };
+    let factor = if value > 0.0 { (target / value).clamp(1.0 / FACTOR_MAX, FACTOR_MAX) } else { FACTOR_MAX };
     let next = (count as f64 * factor).round() as u64;
-    // By proportion alone a small difference might not move at all.
+    // The rounded proportion may equal the count, which must change by at least 1.
     let next = if value < target { next.max(count + 1) } else { next.min(count.saturating_sub(1)) };
     let next = next.clamp(range.min, range.max);
     (next != count).then_some(next)
@@ -180,7 +181,7 @@ mod tests {
     fn an_unreachable_target_is_a_finding() {
         let (found, calls) = run(61.507, Range { start: 10, min: 1, max: 100 }, |n| 0.001 * n);
         let failure = found.unwrap_err();
-        assert_eq!(failure.exit, Exit::Finding);
+        assert_eq!(failure.exit, Exit::FINDING);
         assert!(failure.message.contains("the nearest was 100 with 0.100 s"), "{}", failure.message);
         assert!(calls <= 4);
         assert!(run(1.0, RANGE, |_| 0.0).0.is_err());

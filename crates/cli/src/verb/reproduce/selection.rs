@@ -1,21 +1,22 @@
-//! The groups of a published table that are asked for.
+//! The groups of a published table that `--group` selects.
 
 use crate::failure::Failure;
 use numalab_model::published::{Block, Published};
 use numalab_model::spec::nearest;
 
-/// Blocks of a table: all of them, or those of some groups.
+/// The blocks of a published table, or those of some groups.
 pub struct Selection<'a> {
     published: &'a Published,
-    /// Names of the groups; none stands for all.
+    /// Names of the groups; empty for all.
     groups: Vec<&'a str>,
 }
 
 impl<'a> Selection<'a> {
-    /// The groups called `names`, and for a group of sums those it sums; everything without names.
+    /// Selects the groups called `names`, and the groups that a selected group sums. Without names, everything is
+    /// selected.
     ///
     /// # Errors
-    /// A name that no group of the table has: the nearest one, or all of them.
+    /// A name that no group of the table has. The message lists all groups and the nearest name.
     pub fn new(published: &'a Published, names: &'a [String]) -> Result<Self, Failure> {
         let mut groups: Vec<&str> = Vec::new();
         for name in names {
@@ -29,17 +30,18 @@ impl<'a> Selection<'a> {
         Ok(Self { published, groups })
     }
 
-    /// Whether nothing is left out.
+    /// Whether the whole table is selected.
     pub fn is_all(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// The blocks, in the order of the table.
+    /// The selected blocks, in the order of the table.
     pub fn blocks(&self) -> impl Iterator<Item = &'a Block> + '_ {
         self.published.blocks.iter().filter(|b| self.is_all() || self.groups.contains(&b.group.as_str()))
     }
 }
 
+/// The failure for an unknown group.
 fn unknown(published: &Published, name: &str) -> Failure {
     let mut groups: Vec<&str> = published.blocks.iter().map(|b| b.group.as_str()).collect();
     groups.dedup();

@@ -1,28 +1,28 @@
-//! Columns that cannot be compared: they did other work, or ran on another machine, than the first beside them.
+//! Kernels of a comparison whose runs are not comparable, because they did other work or ran on another machine.
 //!
-//! Runs of one seed are held against each other in everything but the kernel. Columns without a common seed are held
-//! against each other in what a seed does not decide: the machine, and those parameters and workloads that are the same in
-//! every run of a column, since a workload may follow its seed.
+//! The runs of every kernel are compared with those of the first kernel of their workload. Runs of the same seed must
+//! agree in everything but the kernel. Without a common seed, only that is compared which a seed does not decide: the
+//! machine, and those parameters and workloads that are the same in every run of a kernel.
 
-use crate::records::Run;
+use crate::records::run::Run;
 use numalab_model::plan::Plan;
 use numalab_report::order::unique;
 
-/// A column that did not do what the first of its block did.
+/// A kernel whose runs are not comparable with those of the first kernel of the same workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unlike {
+pub struct Incomparable {
     /// Index of the workload.
     pub workload: usize,
     /// Index of the kernel.
     pub kernel: usize,
-    /// What differs: `loops is 9, not 3`.
-    pub what: String,
-    /// The sentence for a reader.
-    pub text: String,
+    /// What differs, such as `loops is 9, not 3`.
+    pub difference: String,
+    /// The difference as a sentence that names both kernels and the remedy.
+    pub sentence: String,
 }
 
-/// All such columns, by workload, then kernel; `workloads` is how many there are.
-pub fn unlike(workloads: usize, kernels: &[&str], runs: &[Run]) -> Vec<Unlike> {
+/// All kernels that are not comparable, by workload, then kernel. `workloads` is the number of workloads.
+pub fn incomparable(workloads: usize, kernels: &[&str], runs: &[Run]) -> Vec<Incomparable> {
     let mut out = Vec::new();
     for workload in 0..workloads {
         let of = |kernel: usize| -> Vec<&Run> {
@@ -30,41 +30,42 @@ pub fn unlike(workloads: usize, kernels: &[&str], runs: &[Run]) -> Vec<Unlike> {
         };
         let Some(first) = (0..kernels.len()).find(|k| !of(*k).is_empty()) else { continue };
         for kernel in first + 1..kernels.len() {
-            out.extend(difference(&of(first), &of(kernel)).map(|what| {
+            out.extend(difference(&of(first), &of(kernel)).map(|difference| {
                 let (name, first) = (kernels[kernel], kernels[first]);
-                let text = format!("{name} is not comparable with {first}: {what}; `numalab run` again for both");
-                Unlike { workload, kernel, what, text }
+                let sentence =
+                    format!("{name} is not comparable with {first}: {difference}; `numalab run` again for both");
+                Incomparable { workload, kernel, difference, sentence }
             }));
         }
     }
     out
 }
 
-/// What two columns differ in besides their kernel; `None` if nothing, or if one has no runs.
+/// What the runs of two kernels differ in besides the kernel. `None` if they agree, or if one kernel has no runs.
 fn difference(first: &[&Run], other: &[&Run]) -> Option<String> {
     let seed = |r: &Run| r.manifest.plan.seed;
     let twin = |r: &Run| first.iter().copied().find(|f| seed(f) == seed(r));
     let mut pairs = other.iter().filter_map(|r| Some((twin(r)?, *r))).peekable();
     if pairs.peek().is_none() {
-        return whatever_the_seed(first, other);
+        return without_common_seed(first, other);
     }
-    pairs.find_map(|(f, r)| of_one_seed(&f.manifest.plan, &r.manifest.plan))
+    pairs.find_map(|(f, r)| with_same_seed(&f.manifest.plan, &r.manifest.plan))
 }
 
-/// What two runs of one seed differ in.
-fn of_one_seed(a: &Plan, b: &Plan) -> Option<String> {
+/// What two runs of the same seed differ in.
+fn with_same_seed(a: &Plan, b: &Plan) -> Option<String> {
     if a.machine.sha256 != b.machine.sha256 {
         return Some(another_machine(a));
     }
     if a.workload.sha256 == b.workload.sha256 {
         return None;
     }
-    let changed = changed(&[a], &[b]);
+    let changed = changed_parameters(&[a], &[b]);
     Some(if changed.is_empty() { CHANGED.into() } else { changed.join(", ") })
 }
 
-/// What all runs of two columns without a common seed differ in.
-fn whatever_the_seed(first: &[&Run], other: &[&Run]) -> Option<String> {
+/// What the runs of two kernels without a common seed differ in.
+fn without_common_seed(first: &[&Run], other: &[&Run]) -> Option<String> {
     let plans = |runs: &[&Run]| -> Vec<_> { runs.iter().map(|r| r.manifest.plan.clone()).collect() };
     let (a, b) = (plans(first), plans(other));
     let (a, b): (Vec<&Plan>, Vec<&Plan>) = (a.iter().collect(), b.iter().collect());
@@ -72,36 +73,36 @@ fn whatever_the_seed(first: &[&Run], other: &[&Run]) -> Option<String> {
     if differ(&|p| p.machine.sha256.clone()) {
         return a.first().map(|p| another_machine(p));
     }
-    let changed = changed(&a, &b);
+    let changed = changed_parameters(&a, &b);
     if !changed.is_empty() {
         return Some(changed.join(", "));
     }
-    // Of one file, another seed may still give other work.
+    // Another seed may give other work from the same file, so the files must differ too.
     let edited = source(first.first()?) != source(other.first()?);
     (edited && differ(&|p| p.workload.sha256.clone())).then(|| CHANGED.into())
 }
 
-/// What is said where neither machine nor parameters explain it.
+/// The difference if neither the machine nor the parameters explain it.
 const CHANGED: &str = "the workload's file has changed";
 
 fn another_machine(plan: &Plan) -> String {
     format!("another machine is called {} there", plan.machine.name)
 }
 
-/// Digest of the file that a run's workload was read from.
+/// SHA-256 digest of the file that a run's workload was read from.
 fn source(run: &Run) -> Option<&str> {
     let file = run.manifest.files.iter().find(|f| f.name.starts_with("sources/workloads/"))?;
     Some(&file.sha256)
 }
 
-/// The value that all share; `None` if they differ, or there is none.
+/// The value that all items share. `None` if they differ, or if there are no items.
 fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     let first = values.next()?;
     values.all(|v| v == first).then_some(first)
 }
 
-/// The parameters of which each column has one value, and not the same.
-fn changed(a: &[&Plan], b: &[&Plan]) -> Vec<String> {
+/// The parameters that have one value in all runs of `a` and another one in all runs of `b`.
+fn changed_parameters(a: &[&Plan], b: &[&Plan]) -> Vec<String> {
     let all = || a.iter().chain(b).flat_map(|p| &p.workload.params);
     let one = |of: &[&Plan], name: &str| {
         same(of.iter().map(|p| p.workload.params.iter().find(|x| x.0 == name).map(|x| x.1.clone())))

@@ -1,5 +1,5 @@
-//! `numalab machine show X --domains`: a CPU's tower of scheduling domains, as the kernel's debugfs shows it, and how
-//! uneven each version of the kernel lets its nodes be.
+//! `numalab machine show X --domains`: the scheduling domains of a CPU, as the kernel's debugfs shows them, and the
+//! NUMA imbalance that each kernel release allows.
 
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
@@ -16,41 +16,41 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Kernel whose names and flags are printed if none is asked for.
-const NEWEST: &str = "6.12";
+/// Default kernel, which decides the names and flags of domains.
+const DEFAULT_KERNEL: &str = "6.12";
 
 /// What to print.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// Machine: catalog name, file or shorthand.
     pub machine: &'a str,
-    /// CPU, as the machine numbers it.
+    /// CPU, by the machine's numbering; `None` for the first.
     pub cpu: Option<u32>,
-    /// Kernel.
+    /// Kernel; `None` for the default.
     pub kernel: Option<&'a str>,
-    /// As JSON.
+    /// Whether to print JSON.
     pub json: bool,
 }
 
-/// A rule of the role `imbalance` on this tower.
+/// An implementation of the role `imbalance`, applied to the domains of the CPU.
 #[derive(Clone, Debug, Serialize)]
 struct RuleRow {
-    /// Word of the role.
+    /// Name of the implementation.
     implementation: &'static str,
-    /// Catalog kernels composed with it.
+    /// Kernels of the catalog that have it.
     kernels: Vec<String>,
-    /// Threshold of every NUMA domain, bottom up.
+    /// What it allows in every NUMA domain, from the lowest upwards.
     allowed: Vec<Allowed>,
 }
 
-/// What a rule tolerates in one NUMA domain.
+/// The imbalance that a rule allows in one NUMA domain.
 #[derive(Clone, Debug, Serialize)]
 struct Allowed {
-    /// Position in the tower.
+    /// Index of the domain, 0 for the lowest.
     domain: usize,
-    /// `imb_numa_nr`, for the rules that have one.
+    /// `imb_numa_nr`, for rules that use it.
     imb_numa_nr: Option<u32>,
-    /// In words, with the tasks at which it ends.
+    /// The rule in words, with its limit in tasks.
     meaning: String,
 }
 
@@ -80,16 +80,16 @@ struct Json<'a> {
     rules: Vec<RuleRow>,
 }
 
-/// Prints the tower.
+/// Prints the domains.
 ///
 /// # Errors
-/// An unknown machine or kernel, an absent CPU, distances from which no tower follows.
+/// An unknown machine or kernel, an absent CPU, or distances from which no domains follow.
 pub fn run(context: &Context, request: &Request<'_>) -> Result<Done, Failure> {
     let option = named("machine show", request.machine);
     let machine = sources::machine(context, &option)?;
-    // Before the domains, whose number of steps grows with the cube of the nodes.
+    // Refuses too many nodes before the domains are built, which takes time cubic in the number of nodes.
     NumaTopology::new(&machine).map_err(|e| option.error(e.what, e.expected))?;
-    let kernel = named("--kernel", request.kernel.unwrap_or(NEWEST));
+    let kernel = named("--kernel", request.kernel.unwrap_or(DEFAULT_KERNEL));
     let kernel = sources::kernels(context, &[kernel], &[])?.remove(0);
     let config: SchedConfig = registry::group(&kernel);
     let build = |config: &SchedConfig| sources::domains(&machine, &option, config).map_err(Failure::from);
@@ -102,7 +102,7 @@ pub fn run(context: &Context, request: &Request<'_>) -> Result<Done, Failure> {
     Ok(Done::text(text(&machine, &kernel, &domains, cpu, &rules)))
 }
 
-/// Dense index of the CPU numbered `cpu`; the first CPU if none is asked for.
+/// Index of the CPU with the number `cpu`; 0 without a number.
 fn index_of(machine: &Machine, cpu: Option<u32>) -> Result<u32, Failure> {
     let Some(cpu) = cpu else { return Ok(0) };
     let found = machine.cpus.iter().position(|c| c.id == cpu);
@@ -113,7 +113,7 @@ fn index_of(machine: &Machine, cpu: Option<u32>) -> Result<u32, Failure> {
     })
 }
 
-/// Every implementation of the role, what it allows on this CPU's tower, and who uses it.
+/// Every implementation of the role `imbalance`: what it allows for this CPU, and which kernels have it.
 fn rules(
     context: &Context,
     domains: &Domains,
@@ -140,7 +140,7 @@ fn rules(
     Ok(out)
 }
 
-/// What the rule called `word` tolerates in a domain.
+/// What the rule called `word` allows in a domain (kernel-scheduler.md §5.1).
 fn allowed(word: &str, domain: usize, d: &Domain, domains: &Domains, imb_numa_nr: u32) -> Allowed {
     let own = d.groups.first().map_or(0, |g| domains.group(*g).weight);
     let (value, meaning) = match word {
@@ -156,8 +156,8 @@ fn allowed(word: &str, domain: usize, d: &Domain, domains: &Domains, imb_numa_nr
     Allowed { domain, imb_numa_nr: value, meaning }
 }
 
-/// CPUs whose tower looks the same: levels, sizes, flags and thresholds.
-fn like(domains: &Domains, cpu: u32) -> Vec<u32> {
+/// CPUs whose domains have the same levels, sizes, flags and thresholds.
+fn same_shape(domains: &Domains, cpu: u32) -> Vec<u32> {
     let shape = |c: u32| {
         let of = |d: &Domain| (d.level, d.weight, d.flags, domains.own_group_flags(d), d.groups.len(), d.imb_numa_nr);
         domains.tower(c).iter().map(of).collect::<Vec<_>>()
@@ -166,7 +166,7 @@ fn like(domains: &Domains, cpu: u32) -> Vec<u32> {
     (0..domains.cpus() as u32).filter(|c| shape(*c) == own).collect()
 }
 
-/// The CPUs `list` in the machine's numbers, as ranges.
+/// CPUs, given by index, as ranges of the machine's numbers.
 fn ranges(machine: &Machine, list: &[u32]) -> String {
     use numalab_base::cpu_set::CpuSet;
     let ids: Vec<u32> = machine.cpus.iter().map(|c| c.id).collect();
@@ -175,7 +175,7 @@ fn ranges(machine: &Machine, list: &[u32]) -> String {
 
 fn text(machine: &Machine, kernel: &Kernel, domains: &Domains, cpu: u32, rules: &[RuleRow]) -> String {
     let id = machine.cpus[cpu as usize].id;
-    let same = like(domains, cpu);
+    let same = same_shape(domains, cpu);
     let mut out = format!(
         "{}, kernel {}: /sys/kernel/debug/sched/domains/cpu{id} (span, groups and imb_numa_nr are not files there)\n",
         machine.name, kernel.name
@@ -224,7 +224,7 @@ fn json<'a>(machine: &'a Machine, kernel: &'a Kernel, domains: &Domains, cpu: u3
         machine: &machine.name,
         kernel: &kernel.name,
         cpu: machine.cpus[cpu as usize].id,
-        like: ranges(machine, &like(domains, cpu)),
+        like: ranges(machine, &same_shape(domains, cpu)),
         domains: domains.tower(cpu).iter().enumerate().map(one).collect(),
         rules,
     }

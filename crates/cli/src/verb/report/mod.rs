@@ -1,10 +1,11 @@
 //! `numalab report`: the records of an experiment as one self-contained page.
 
+mod workload_line;
+
 use crate::context::named;
 use crate::context::Context;
 use crate::failure::{note, Done, Failure};
-use crate::options;
-use crate::programs;
+use crate::output_file;
 use crate::records::{self, Loaded, Series};
 use crate::sources;
 use crate::verb::compare::Star;
@@ -21,37 +22,37 @@ use std::path::{Path, PathBuf};
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Directory that `numalab run` wrote
+    /// Directory of the experiment, as `numalab run` wrote it
     dir: PathBuf,
-    /// Where the page goes, - for standard output; DIR/report.html if not given
+    /// File to write, or - for standard output [default: DIR/report.html]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Kernel to compare with; the experiment's own baseline if not given
+    /// Kernel that the others are compared with [default: the experiment's baseline]
     #[arg(long, value_name = "K")]
     baseline: Option<String>,
-    /// When a cell is starred (docs/reports.md)
+    /// Rule by which a cell gets a star (docs/reports.md)
     #[arg(long, value_name = "RULE", default_value = "b")]
     star: Star,
-    /// TOML file of a machine that is not in the catalog, so that it can be drawn; may be given several times
+    /// TOML file of a machine that is not in the catalog, so that the page can draw it. May be repeated
     #[arg(long, value_name = "FILE")]
     machine: Vec<String>,
-    /// Print where the page is and what it holds as JSON
+    /// Print file name, size and number of runs as JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
 
-/// Writes the page; a run without a record and one that did not complete are findings.
+/// Writes the page. A run without a record and an incomplete run are findings.
 ///
 /// # Errors
-/// Not an experiment's directory, an unknown baseline, a damaged record, or a file that cannot be written.
+/// The directory has no experiment; an unknown baseline; a damaged record; a file that cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
-    options::refuse_both_on_stdout(&out, args.json)?;
+    output_file::refuse_both_on_stdout(&out, args.json)?;
     let store = Store::open(&args.dir)?;
     let loaded = records::load(context, &store, args.baseline.as_deref(), Series::Keep)?;
     loaded.remarks().iter().for_each(|r| note(r));
     let page = page(context, &store, &loaded, args.star.into(), &args.machine)?;
-    options::write(&out, &page)?;
+    output_file::write(&out, &page)?;
     let exit = loaded.exit();
     let text = if args.json {
         let runs = loaded.runs.len();
@@ -61,12 +62,12 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         .text
     } else {
         let text = format!("report: {} ({} runs, {} kB)\n", out.display(), loaded.runs.len(), page.len() / 1000);
-        options::said(&out, text)
+        output_file::text_beside(&out, text)
     };
     Ok(Done { text, exit })
 }
 
-/// Writes the page of an experiment into its directory; returns where.
+/// Writes the page of an experiment into its directory, and returns its path.
 ///
 /// # Errors
 /// See [`run`].
@@ -74,10 +75,11 @@ pub fn write_into(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     let store = Store::open(dir)?;
     let loaded = records::load(context, &store, None, Series::Keep)?;
     let out = dir.join("report.html");
-    options::write(&out, &page(context, &store, &loaded, StarRule::default(), &[])?)?;
+    output_file::write(&out, &page(context, &store, &loaded, StarRule::default(), &[])?)?;
     Ok(out)
 }
 
+/// The page as HTML.
 fn page(
     context: &Context,
     store: &Store,
@@ -105,6 +107,7 @@ fn page(
     }))
 }
 
+/// The title of the page.
 fn title(store: &Store) -> String {
     let file = store.file();
     if file.title.is_empty() {
@@ -114,7 +117,7 @@ fn title(store: &Store) -> String {
     }
 }
 
-/// What was run, in the order a reader asks.
+/// The facts at the head of the page: what was run, where, and how often.
 fn facts(loaded: &Loaded, origin: &Origin, plans: &[&Plan]) -> Vec<(String, String)> {
     let every = |of: &dyn Fn(&Plan) -> String| unique(plans.iter().map(|p| of(p))).join(", ");
     let backend = |p: &Plan| match p.backend.as_str() {
@@ -126,17 +129,17 @@ fn facts(loaded: &Loaded, origin: &Origin, plans: &[&Plan]) -> Vec<(String, Stri
     let mut all = vec![
         fact("Backend", every(&backend)),
         fact("Machine", every(&|p| p.machine.name.clone())),
-        fact("Workload", programs::line(plans)),
+        fact("Workload", workload_line::workload_line(plans)),
         fact("Runs", runs(loaded)),
         fact("Seeds", origin.seed_list()),
         fact("Version", every(&|p| made_by(&p.backend, &p.version))),
     ];
-    // Without a record nothing is known but what was asked for.
+    // Facts that are read from records are unknown without one.
     all.retain(|(_, value)| !value.is_empty());
     all
 }
 
-/// "4 of 4", and how many of them did not complete.
+/// How many runs have a record, such as `4 of 4`, and how many of them completed.
 fn runs(loaded: &Loaded) -> String {
     let recorded = loaded.runs.len();
     let all = recorded + loaded.missing;
@@ -147,8 +150,8 @@ fn runs(loaded: &Loaded) -> String {
     }
 }
 
-/// The machines of the plans, as far as they can be found again: by name, and by file where that is given. One that
-/// has changed since the run is not drawn.
+/// The machines of the plans, found by name in the catalog or in the given files. A machine that has changed since the
+/// run is left out, with a note.
 fn machines(context: &Context, plans: &[&Plan], files: &[String]) -> Result<Vec<Machine>, Failure> {
     let given =
         files.iter().map(|f| sources::machine(context, &named("--machine", f))).collect::<Result<Vec<_>, _>>()?;
@@ -180,7 +183,7 @@ fn machines(context: &Context, plans: &[&Plan], files: &[String]) -> Result<Vec<
     Ok(out)
 }
 
-/// Roles, then tunables, with what the vocabulary says of them.
+/// Roles, then tunables, with their descriptions.
 fn settings(context: &Context, kernel: &KernelPlan) -> Vec<Setting> {
     let v = &context.vocabulary;
     let role_doc = |role: &str, implementation: &str| {

@@ -1,11 +1,13 @@
-//! `numalab machine`: a machine file from this host or from other tools' output, or a machine drawn.
+//! `numalab machine`: import a machine from this host or from the output of other tools, or show one.
+
+mod domains;
 
 use crate::context::Context;
 use crate::failure::{Done, Failure};
 use crate::options;
-use crate::verb::domains::{self, Request};
 use crate::verb::list::Kind;
 use crate::verb::show;
+use domains::Request;
 use numalab_model::machine::{self, import};
 use numalab_model::spec::Spot;
 use std::path::{Path, PathBuf};
@@ -19,22 +21,22 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Print a machine file for --machine, made from what another tool or this host says
+    /// Print a machine file for --machine, made from this host or from the output of another tool
     Import(Import),
-    /// Draw nodes, caches and CPUs, and print the matrices
+    /// Draw nodes, caches and CPUs of a machine, and print its matrices of distances, latencies and bandwidths
     Show {
         /// Machine: a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
         machine: String,
-        /// Print as JSON
+        /// Print as JSON (docs/json.md)
         #[arg(long)]
         json: bool,
-        /// Print a CPU's scheduling domains instead, as /sys/kernel/debug/sched/domains has them
+        /// Print the scheduling domains of a CPU instead, as in /sys/kernel/debug/sched/domains
         #[arg(long)]
         domains: bool,
-        /// CPU of --domains; the first one if not given
+        /// CPU of --domains, by the machine's numbering [default: the first CPU]
         #[arg(long, value_name = "N", requires = "domains")]
         cpu: Option<u32>,
-        /// Kernel of --domains; 6.12 if not given
+        /// Kernel of --domains [default: 6.12]
         #[arg(long, value_name = "KERNEL", requires = "domains")]
         kernel: Option<String>,
     },
@@ -44,7 +46,7 @@ enum Action {
 struct Import {
     #[command(flatten)]
     source: Source,
-    /// Name of the machine
+    /// Name of the new machine [default: host with --host, else imported]
     #[arg(long)]
     name: Option<String>,
 }
@@ -52,16 +54,16 @@ struct Import {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Source {
-    /// This host
+    /// Import this host
     #[arg(long)]
     host: bool,
-    /// A copy of another host's sysfs: the folder that holds sys/devices/system or devices/system
+    /// Import a copy of another host's sysfs: the folder with sys/devices/system or devices/system in it
     #[arg(long, value_name = "DIR")]
     sysfs: Option<PathBuf>,
-    /// An hwloc XML export (version 2 or 3)
+    /// Import an XML export of hwloc, version 2 or 3
     #[arg(long, value_name = "FILE")]
     hwloc: Option<PathBuf>,
-    /// The output of `numactl -H`
+    /// Import the output of `numactl -H`
     #[arg(long, value_name = "FILE")]
     numactl: Option<PathBuf>,
 }
@@ -69,7 +71,7 @@ struct Source {
 /// Carries out the action.
 ///
 /// # Errors
-/// A source that cannot be read or makes no machine.
+/// An unknown machine; a source that cannot be read or describes no machine.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     match &args.action {
         Action::Import(import) => Ok(Done::text(toml(import)?)),
@@ -80,6 +82,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     }
 }
 
+/// The machine file of an import.
 fn toml(args: &Import) -> Result<String, Failure> {
     if let Some(name) = &args.name {
         machine::check_name(&Spot { value: name.clone(), file: "--name".into(), line: 0, column: 0 })?;

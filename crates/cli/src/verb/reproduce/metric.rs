@@ -1,18 +1,18 @@
-//! The figure a published row asks of runs: a scalar, a counter, an expression of them, or an extreme over a series of
-//! scores.
+//! The metric of a published row, evaluated for runs: a score or counter, an expression of them, or an extreme of a
+//! series of scores.
 //!
-//! * `elapsed_s`, `numa_hint_faults`, `tput-12`: taken as they are;
-//! * `100 * (user_s + system_s) / elapsed_s`: arithmetic; a name with `_` also finds the score with `-`;
-//! * `max tput`, `argmax tput`: over the scores `tput-N`, the largest value and its N.
+//! * `elapsed_s`, `numa_hint_faults`, `tput-12`: the score or counter of this name;
+//! * `100 * (user_s + system_s) / elapsed_s`: arithmetic, in which `tput_12` stands for the score `tput-12`;
+//! * `max tput`, `argmax tput`: among the scores `tput-N`, the largest value, or the N that has it.
 
 use numalab_model::expr::Expr;
 use numalab_model::record::Outcome;
 use std::collections::BTreeMap;
 
-/// Mean scalars and counters of some runs, by name.
+/// Means of scores and counters over some runs, by name.
 pub type Means = BTreeMap<String, f64>;
 
-/// Means over runs of what every one of them reports; empty without runs.
+/// Means over runs of the scores and counters that every run has. Empty without runs.
 pub fn means(runs: &[&Outcome]) -> Means {
     let mut sums: BTreeMap<String, (f64, usize)> = BTreeMap::new();
     for o in runs {
@@ -27,7 +27,7 @@ pub fn means(runs: &[&Outcome]) -> Means {
     sums.into_iter().filter(|(_, (_, n))| *n == all).map(|(name, (sum, n))| (name, sum / n as f64)).collect()
 }
 
-/// Sums by name over groups, `times` runs of each; a name that one of them lacks is left out.
+/// Sums over groups by name, times `times`. A name that one of the groups lacks is left out.
 pub fn sums(groups: &[&Means], times: u32) -> Means {
     let Some((first, rest)) = groups.split_first() else { return Means::new() };
     let add = |(name, value): (&String, &f64)| {
@@ -37,8 +37,8 @@ pub fn sums(groups: &[&Means], times: u32) -> Means {
     first.iter().filter_map(add).collect()
 }
 
-/// The figure; `None` if a name is missing or the result is not finite.
-pub fn figure(means: &Means, metric: &str) -> Option<f64> {
+/// The value of a metric; `None` if a name is missing or the result is not finite.
+pub fn evaluate(means: &Means, metric: &str) -> Option<f64> {
     let get = |name: &str| means.get(name).or_else(|| means.get(&name.replace('_', "-"))).copied();
     if let Some(value) = get(metric) {
         return Some(value);
@@ -50,7 +50,7 @@ pub fn figure(means: &Means, metric: &str) -> Option<f64> {
     Expr::parse(metric).ok()?.eval_plain(get).ok()
 }
 
-/// The largest of `series-N` and its N; the lowest N on ties.
+/// The N and the value of the largest score `series-N`; of equal scores, the one with the lowest N.
 fn largest(means: &Means, series: &str) -> Option<(f64, f64)> {
     let mut points: Vec<(u32, f64)> = means
         .iter()
@@ -95,29 +95,29 @@ mod tests {
             let counts =
                 [("numa_hint_faults", faults), ("numa_pte_updates", updates), ("numa_pages_migrated", migrated)];
             let m = means(&[&outcome(&[], &counts)]);
-            assert_eq!(figure(&m, cost).map(f64::trunc), Some(printed));
+            assert_eq!(evaluate(&m, cost).map(f64::trunc), Some(printed));
         }
         let m = means(&[&outcome(&[], &[("pgmigrate_success", 7_061_327)])]);
-        assert_eq!(figure(&m, "1038 * pgmigrate_success / 1000000").map(f64::trunc), Some(7329.0));
+        assert_eq!(evaluate(&m, "1038 * pgmigrate_success / 1000000").map(f64::trunc), Some(7329.0));
     }
 
     #[test]
     fn means_sums_and_expressions() {
         let (a, b) = (outcome(&[("user_s", 2.0), ("x", 1.0)], &[]), outcome(&[("user_s", 4.0)], &[]));
         let m = means(&[&a, &b]);
-        assert_eq!((figure(&m, "user_s"), figure(&m, "x")), (Some(3.0), None), "not in every run");
+        assert_eq!((evaluate(&m, "user_s"), evaluate(&m, "x")), (Some(3.0), None), "not in every run");
         let s = sums(&[&m, &means(&[&a])], 1);
-        assert_eq!(figure(&s, "2 * user_s"), Some(10.0));
-        assert_eq!(figure(&s, "user_s / 0"), None);
-        assert_eq!(figure(&means(&[]), "user_s"), None);
+        assert_eq!(evaluate(&s, "2 * user_s"), Some(10.0));
+        assert_eq!(evaluate(&s, "user_s / 0"), None);
+        assert_eq!(evaluate(&means(&[]), "user_s"), None);
     }
 
     #[test]
     fn peaks_over_scores() {
         let points = [("tput-9", 3.0), ("tput-10", 5.0), ("tput-11", 5.0), ("tput", 9.0)];
         let m = means(&[&outcome(&points, &[])]);
-        assert_eq!((figure(&m, "max tput"), figure(&m, "argmax tput")), (Some(5.0), Some(10.0)));
-        assert_eq!(figure(&m, "tput_9 / 3"), Some(1.0));
-        assert_eq!(figure(&m, "max other"), None);
+        assert_eq!((evaluate(&m, "max tput"), evaluate(&m, "argmax tput")), (Some(5.0), Some(10.0)));
+        assert_eq!(evaluate(&m, "tput_9 / 3"), Some(1.0));
+        assert_eq!(evaluate(&m, "max other"), None);
     }
 }

@@ -1,0 +1,87 @@
+//! The names of an experiment, resolved for a backend that runs real kernels.
+//!
+//! Parameters and files come from the catalog, as they do for the simulator. What differs between the backends is in
+//! [`RealKernels`]: which kernels they can run, and how a machine or a workload is fitted to what they have.
+
+use crate::sources::CatalogSources;
+use numalab_model::experiment::Sources;
+use numalab_model::kernel::{Kernel, Setting};
+use numalab_model::machine::Machine;
+use numalab_model::plan::SourceFile;
+use numalab_model::spec::{SpecError, Spot};
+use numalab_model::workload::Workload;
+use std::sync::Arc;
+
+/// Resolves a workload of the catalog on a machine.
+pub type ResolveWorkload<'a> = dyn FnMut(&Machine) -> Result<Workload, SpecError> + 'a;
+
+/// What a backend with real kernels resolves in its own way.
+pub trait RealKernels {
+    /// Kernels by name, image or path, as the backend runs them.
+    ///
+    /// # Errors
+    /// An unknown kernel, a setting that a real kernel does not have, or a kernel that the backend cannot run.
+    fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError>;
+
+    /// The machine that the backend provides for the catalog's machine `name`.
+    ///
+    /// # Errors
+    /// The backend cannot provide such a machine.
+    fn machine(&self, _name: &Spot<String>, machine: Arc<Machine>) -> Result<Arc<Machine>, SpecError> {
+        Ok(machine)
+    }
+
+    /// The workload that the backend runs; `resolve` reads it from the catalog for a machine.
+    ///
+    /// # Errors
+    /// The workload is invalid, or the backend cannot run it.
+    fn workload(
+        &self,
+        _name: &Spot<String>,
+        machine: &Machine,
+        resolve: &mut ResolveWorkload<'_>,
+    ) -> Result<Workload, SpecError> {
+        resolve(machine)
+    }
+}
+
+/// Sources of an experiment on a backend with real kernels.
+pub struct RealSources<'a, R> {
+    /// The catalog.
+    pub catalog: CatalogSources<'a>,
+    /// What the backend resolves in its own way.
+    pub backend: R,
+}
+
+impl<R: RealKernels> Sources for RealSources<'_, R> {
+    fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
+        self.backend.machine(name, self.catalog.machine(name)?)
+    }
+
+    fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
+        self.backend.kernels(names, sets)
+    }
+
+    fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
+        self.catalog.params_of(workload)
+    }
+
+    fn files(
+        &self,
+        machine: &Spot<String>,
+        kernel: (&Spot<String>, &Kernel),
+        workload: &Spot<String>,
+    ) -> Result<Vec<SourceFile>, SpecError> {
+        self.catalog.files(machine, kernel, workload)
+    }
+
+    fn workload(
+        &self,
+        name: &Spot<String>,
+        machine: &Machine,
+        seed: u64,
+        params: &[Setting],
+    ) -> Result<Workload, SpecError> {
+        self.backend.workload(name, machine, &mut |m| self.catalog.workload(name, m, seed, params))
+    }
+}

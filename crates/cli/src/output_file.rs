@@ -1,0 +1,182 @@
+//! Files that a command writes where an option names them, and standard output in place of such a file.
+
+use crate::failure::{note, Failure};
+use numalab_model::record::{self, Part};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+/// Number of bytes of a file that are read to find out its kind.
+const HEAD_BYTES: u64 = 128;
+/// Number of bytes at the beginning that all texts of one kind share. In an HTML page they end before the title.
+const KIND_BYTES: usize = 60;
+
+/// The name that means standard output.
+const STDOUT: &str = "-";
+
+/// Whether a path means standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new(STDOUT)
+}
+
+/// Refuses to write both a file and the text of `--json` to standard output.
+///
+/// # Errors
+/// `json` is set and `out` means standard output.
+pub fn refuse_both_on_stdout(out: &Path, json: bool) -> Result<(), Failure> {
+    if json && is_stdout(out) {
+        return Err(Failure::usage("command line: `--json` together with `--out -`; expected one on standard output"));
+    }
+    Ok(())
+}
+
+/// The text that a command prints after it has written `out`. If the file went to standard output, the text goes to
+/// standard error instead, and the result is empty.
+pub fn text_beside(out: &Path, text: String) -> String {
+    if !is_stdout(out) {
+        return text;
+    }
+    note(&format!("numalab: {}", text.trim_end()));
+    String::new()
+}
+
+/// A file given on the command line, while it is written. A regular file is written under another name in the same
+/// folder and then renamed, so that a reader never sees half of it. Of a symbolic link, the file it points to is
+/// written. A pipe, a device or standard output (`-`) is written directly.
+pub struct Target {
+    /// Name for messages.
+    shown: PathBuf,
+    /// Path without symbolic links.
+    place: PathBuf,
+    /// Path of the unfinished file, if it is renamed when it is complete.
+    partial: Option<PathBuf>,
+}
+
+impl Target {
+    /// Finds out how `path` can be written. `own` tells from the first bytes of a file whether this command may have
+    /// written it: in an experiment's folder only such files are replaced.
+    ///
+    /// # Errors
+    /// The path is a directory, or its folder does not exist; it is part of an experiment's records; it is a file of
+    /// another kind in an experiment's folder.
+    pub fn new(path: &Path, own: &dyn Fn(&[u8]) -> bool) -> Result<Self, Failure> {
+        if is_stdout(path) {
+            return Ok(Self { shown: "standard output".into(), place: path.into(), partial: None });
+        }
+        let known = fs::metadata(path).ok();
+        if known.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(Failure::environment(format!("{}: a directory; expected a file", path.display())));
+        }
+        refuse_absent_folder(path)?;
+        let place = without_links(path);
+        refuse_records(path, &place, own)?;
+        let partial = known.is_none_or(|m| m.is_file()).then(|| {
+            let mut partial = place.as_os_str().to_owned();
+            partial.push(format!(".partial-{}", std::process::id()));
+            PathBuf::from(partial)
+        });
+        Ok(Self { shown: path.into(), place, partial })
+    }
+    /// Opens the file for writing.
+    ///
+    /// # Errors
+    /// An error of the file system.
+    pub fn open(&self) -> Result<File, Failure> {
+        let opened = match &self.partial {
+            _ if is_stdout(&self.place) => std::io::stdout().as_fd().try_clone_to_owned().map(File::from),
+            Some(partial) => File::create(partial),
+            None => OpenOptions::new().write(true).open(&self.place),
+        };
+        opened.map_err(|e| self.refused(&e))
+    }
+    /// Whether an error means that the reader of standard output has closed it, which is no failure.
+    pub fn is_unread(&self, e: &std::io::Error) -> bool {
+        is_stdout(&self.place) && e.kind() == std::io::ErrorKind::BrokenPipe
+    }
+    /// Renames the complete file to its own name.
+    ///
+    /// # Errors
+    /// An error of the file system.
+    pub fn keep(&self) -> Result<(), Failure> {
+        self.partial.as_ref().map_or(Ok(()), |p| fs::rename(p, &self.place)).map_err(|e| self.refused(&e))
+    }
+    /// Removes an incomplete file. Errors are ignored: the error that made it incomplete is the one to report.
+    pub fn discard(&self) {
+        if let Some(partial) = &self.partial {
+            let _ = fs::remove_file(partial);
+        }
+    }
+    /// The failure for an error of the file system, with the name that was given.
+    pub fn refused(&self, e: &std::io::Error) -> Failure {
+        Failure::environment(format!("{}: {e}", self.shown.display()))
+    }
+}
+
+/// The path without symbolic links. Of a file that does not exist yet, only its folder can have any.
+fn without_links(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let absent = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    fs::canonicalize(path).ok().or_else(absent).unwrap_or_else(|| path.into())
+}
+
+/// Refuses a path that belongs to an experiment's records, and a file beside them that this command has not written.
+fn refuse_records(path: &Path, place: &Path, own: &dyn Fn(&[u8]) -> bool) -> Result<(), Failure> {
+    let what = match record::part_of(place) {
+        Part::Records => "part of an experiment's records, which are never overwritten",
+        Part::Beside if !may_replace(place, own) => {
+            "a file in an experiment's folder that this command has not written"
+        }
+        _ => return Ok(()),
+    };
+    let expected = "another name, such as a new one beside experiment.json";
+    Err(Failure::usage(format!("{}: {what}; expected {expected}", path.display())))
+}
+
+/// Whether a file may be replaced: it does not exist, it is empty, or `own` accepts its first bytes.
+fn may_replace(place: &Path, own: &dyn Fn(&[u8]) -> bool) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(place).map(|f| f.take(HEAD_BYTES).read_to_end(&mut head));
+    match read {
+        Err(e) => e.kind() == std::io::ErrorKind::NotFound,
+        Ok(read) => read.is_ok() && (head.is_empty() || own(&head)),
+    }
+}
+
+/// Refuses a file whose folder does not exist. The error of the file system would not name the folder.
+fn refuse_absent_folder(path: &Path) -> Result<(), Failure> {
+    // A name alone has an empty parent, which means the current directory.
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.is_dir());
+    let Some(folder) = folder else { return Ok(()) };
+    let what = match folder.try_exists() {
+        Ok(true) => "is no directory",
+        Ok(false) => "is not there",
+        // Opening the file gives the reason.
+        Err(_) => return Ok(()),
+    };
+    let (path, folder) = (path.display(), folder.display());
+    Err(Failure::environment(format!("{path}: {folder} {what}; expected a directory to write in")))
+}
+
+/// Finds out how a text file can be written of which only the beginning, `text`, is known yet.
+///
+/// # Errors
+/// See [`Target::new`].
+pub fn target_for(path: &Path, text: &str) -> Result<Target, Failure> {
+    let kind = &text.as_bytes()[..text.len().min(KIND_BYTES)];
+    Target::new(path, &|head| head.starts_with(kind))
+}
+
+/// Writes a text file given on the command line (see [`Target`]). Files with the same beginning are of the same kind.
+///
+/// # Errors
+/// See [`Target::new`]; an error of the file system.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let target = target_for(path, text)?;
+    let mut file = target.open()?;
+    let written = match file.write_all(text.as_bytes()) {
+        Err(e) if !target.is_unread(&e) => Err(target.refused(&e)),
+        _ => target.keep(),
+    };
+    written.inspect_err(|_| target.discard())
+}
