@@ -30,7 +30,7 @@ fn split_image(text: &str) -> Option<(&str, &str)> {
         Some((name, image)) if !name.is_empty() && !name.contains(':') => (name, image),
         _ => (text, text),
     };
-    ImageSpec::is_one(image).then_some((name, image))
+    ImageSpec::looks_like_image(image).then_some((name, image))
 }
 
 /// Whether the name of a kernel means an image.

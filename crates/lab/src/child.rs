@@ -1,11 +1,11 @@
-//! Programs that are not to outlive the one that started them.
+//! Child processes that must not outlive their parent.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Makes a program get `signal` when the thread that starts it ends, however it ends.
+/// Sets `PR_SET_PDEATHSIG`: the child gets `signal` when the thread that starts it ends, however it ends.
 pub fn ends_with_parent(command: &mut Command, signal: i32) -> &mut Command {
-    // SAFETY: prctl is async-signal-safe, and touches nothing but the new process.
+    // SAFETY: prctl is async-signal-safe, and changes nothing but the new process.
     unsafe {
         command.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, signal, 0, 0, 0);
@@ -15,13 +15,36 @@ pub fn ends_with_parent(command: &mut Command, signal: i32) -> &mut Command {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use std::io::Write;
     use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    /// Creates an executable shell script. A child process writes it, because a file that is open for writing cannot be
+    /// executed (`ETXTBSY`), and a child that another test forks at that moment inherits the open file.
+    pub(crate) fn script(path: &Path, text: &str) {
+        let mut command = Command::new("sh");
+        command.args(["-c", "cat >\"$0\" && chmod +x \"$0\""]).arg(path).stdin(Stdio::piped());
+        let mut writer = command.spawn().unwrap();
+        writer.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{text}\n").as_bytes()).unwrap();
+        assert!(writer.wait().unwrap().success());
+    }
+
+    /// Whether a condition becomes true within five minutes. Only a failing test takes that long.
+    pub(crate) fn comes_true(it: &dyn Fn() -> bool) -> bool {
+        let limit = Instant::now() + Duration::from_secs(300);
+        while !it() && Instant::now() < limit {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        it()
+    }
 
     #[test]
     fn a_program_ends_with_the_thread_that_started_it() {
-        let start = || ends_with_parent(Command::new("sleep").arg("60"), libc::SIGTERM).spawn();
+        let start = || ends_with_parent(Command::new("sleep").arg("3600"), libc::SIGTERM).spawn();
         let mut child = std::thread::spawn(start).join().unwrap().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     }

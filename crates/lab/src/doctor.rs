@@ -1,77 +1,61 @@
-//! What this host can do, and the command that supplies what is missing.
+//! Examines this host: what it can do, and the command that supplies each missing part.
 
 use crate::cache::Cache;
+use crate::image::build_tools::{self, apt_get_install};
 use crate::image::source;
 use crate::{plugin, probe, worker};
 use std::path::Path;
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There.
+    /// Present.
     Good,
-    /// Missing or unfit; something works less well.
+    /// Missing or unsuitable, but only some functions suffer.
     Partly,
-    /// Missing; something cannot be done.
+    /// Missing, and guests cannot run without it.
     Missing,
 }
 
-/// One thing looked at.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// Name of what was checked.
     pub name: &'static str,
     /// Verdict.
     pub verdict: Verdict,
-    /// What was found.
+    /// Version, path or error that was found.
     pub found: String,
-    /// What it is for.
+    /// Purpose of what was checked.
     pub purpose: &'static str,
-    /// The command that supplies it; empty if nothing is missing.
+    /// Command that supplies it; empty if nothing is missing.
     pub remedy: String,
 }
 
-/// The QEMU series on which charging was verified.
+/// QEMU series on which the timing mode `modelled` was verified.
 pub const QEMU_VERIFIED: (u32, u32) = (7, 2);
-/// Least memory for a useful guest, bytes.
+/// Least free memory for a useful guest, bytes.
 const LEAST_MEMORY: u64 = 3 << 30;
 
-/// Programs that kernel builds need, and the packages they are in.
-const BUILD_TOOLS: [(&str, &str); 9] = [
-    ("make", "make"),
-    ("gcc", "gcc"),
-    ("flex", "flex"),
-    ("bison", "bison"),
-    ("bc", "bc"),
-    ("rsync", "rsync"),
-    ("patch", "patch"),
-    ("xz", "xz-utils"),
-    ("tar", "tar"),
-];
-
-/// Looks at everything, the most needed first.
+/// All findings, the most important first.
 pub fn examine(qemu_program: &Path) -> Vec<Finding> {
     vec![
         find_qemu(qemu_program),
         find_worker(),
         find_compiler(),
-        find_unpacker(),
+        find_tool("xz", "unpacking packaged kernels", "xz-utils"),
         find_fetcher(),
         find_build_tools(),
-        find_ccache(),
+        find_tool("ccache", "building changed kernels in seconds", "ccache"),
         find_source(),
         find_kvm(qemu_program),
         find_memory(),
     ]
 }
 
-/// Whether guests can be run at all.
+/// Whether guests can run.
 pub fn can_run(findings: &[Finding]) -> bool {
     findings.iter().all(|f| f.verdict != Verdict::Missing)
-}
-
-fn apt(packages: &str) -> String {
-    format!("apt-get install --no-install-recommends {packages}")
 }
 
 fn finding(name: &'static str, purpose: &'static str, verdict: Verdict, found: String, remedy: String) -> Finding {
@@ -81,7 +65,7 @@ fn finding(name: &'static str, purpose: &'static str, verdict: Verdict, found: S
 fn find_qemu(program: &Path) -> Finding {
     let purpose = "running guests";
     match probe::qemu_version(program) {
-        Err(e) => finding("QEMU", purpose, Verdict::Missing, e, apt("qemu-system-x86")),
+        Err(e) => finding("QEMU", purpose, Verdict::Missing, e, apt_get_install("qemu-system-x86")),
         Ok((major, minor, patch)) if (major, minor) == QEMU_VERIFIED => {
             finding("QEMU", purpose, Verdict::Good, format!("{major}.{minor}.{patch}"), String::new())
         }
@@ -106,15 +90,15 @@ fn find_compiler() -> Finding {
     let built = Cache::open().map_err(|e| e.to_string()).and_then(|c| plugin::library(&c));
     match built {
         Ok(path) => finding("plugin", purpose, Verdict::Good, path.display().to_string(), String::new()),
-        Err(e) => finding("plugin", purpose, Verdict::Partly, e, apt("gcc libc6-dev")),
+        Err(e) => finding("plugin", purpose, Verdict::Partly, e, apt_get_install("gcc libc6-dev")),
     }
 }
 
-fn find_unpacker() -> Finding {
-    let purpose = "unpacking packaged kernels";
-    match probe::find_program(Path::new("xz")) {
-        Some(path) => finding("xz", purpose, Verdict::Good, path.display().to_string(), String::new()),
-        None => finding("xz", purpose, Verdict::Partly, "not found".into(), apt("xz-utils")),
+/// Finding for a program that is useful and not necessary.
+fn find_tool(program: &'static str, purpose: &'static str, package: &str) -> Finding {
+    match probe::find_program(Path::new(program)) {
+        Some(path) => finding(program, purpose, Verdict::Good, path.display().to_string(), String::new()),
+        None => finding(program, purpose, Verdict::Partly, "not found".into(), apt_get_install(package)),
     }
 }
 
@@ -130,56 +114,14 @@ fn find_fetcher() -> Finding {
     }
 }
 
-/// What a kernel build needs and this host lacks, and the command that installs it.
-struct Lack {
-    names: Vec<&'static str>,
-    remedy: String,
-}
-
-fn lack_of_build_tools() -> Option<Lack> {
-    let gone: Vec<&(&str, &str)> =
-        BUILD_TOOLS.iter().filter(|t| probe::find_program(Path::new(t.0)).is_none()).collect();
-    // The kernel's own build programs read ELF files.
-    let header = Path::new("/usr/include/libelf.h").exists();
-    if gone.is_empty() && header {
-        return None;
-    }
-    let mut names: Vec<&str> = gone.iter().map(|t| t.0).collect();
-    let mut packages: Vec<&str> = gone.iter().map(|t| t.1).collect();
-    if !header {
-        names.push("libelf.h");
-        packages.push("libelf-dev");
-    }
-    Some(Lack { names, remedy: apt(&packages.join(" ")) })
-}
-
-/// Whether a kernel can be built here; to be asked before anything is fetched for it.
-///
-/// # Errors
-/// What is missing, and the command that installs it.
-pub fn build_tools() -> Result<(), String> {
-    match lack_of_build_tools() {
-        None => Ok(()),
-        Some(lack) => Err(format!("building a kernel needs {}; `{}`", lack.names.join(", "), lack.remedy)),
-    }
-}
-
 fn find_build_tools() -> Finding {
     let purpose = "building kernels";
-    match lack_of_build_tools() {
+    match build_tools::missing() {
         None => finding("build tools", purpose, Verdict::Good, "all there".into(), String::new()),
-        Some(lack) => {
-            let found = format!("missing: {}", lack.names.join(", "));
-            finding("build tools", purpose, Verdict::Partly, found, lack.remedy)
+        Some(tools) => {
+            let found = format!("missing: {}", tools.names.join(", "));
+            finding("build tools", purpose, Verdict::Partly, found, tools.remedy)
         }
-    }
-}
-
-fn find_ccache() -> Finding {
-    let purpose = "building changed kernels in seconds";
-    match probe::find_program(Path::new("ccache")) {
-        Some(path) => finding("ccache", purpose, Verdict::Good, path.display().to_string(), String::new()),
-        None => finding("ccache", purpose, Verdict::Partly, "not found".into(), apt("ccache")),
     }
 }
 

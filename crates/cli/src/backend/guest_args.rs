@@ -1,8 +1,8 @@
 //! Options of the backend `vm`: the timing mode, the size of a guest, and its time budgets.
 
 use crate::failure::Failure;
-use numalab_lab::backend::Settings;
 use numalab_lab::qemu::Timing;
+use numalab_lab::vm_backend::Settings;
 use numalab_model::machine::size;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn positive(text: &str, max: u64, what: &str) -> Result<u64, String> {
 
 /// Reads a number of CPUs.
 fn cpus(text: &str) -> Result<usize, String> {
-    positive(text, numalab_lab::shape::MAX_CPUS as u64, "a whole number").map(|n| n as usize)
+    positive(text, numalab_lab::topology::MAX_CPUS as u64, "a whole number").map(|n| n as usize)
 }
 
 /// Reads a duration, in the unit of its option.

@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::real_kernels;
 use crate::run_label::run_label;
 use crate::sources::CatalogSources;
-use numalab_lab::host::Host as Worker;
+use numalab_lab::host_backend::Host as Worker;
 use numalab_lab::image::ImageSpec;
 use numalab_lab::knobs;
 use numalab_model::experiment::Experiment;

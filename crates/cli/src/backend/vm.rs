@@ -10,13 +10,13 @@ use crate::progress::Progress;
 use crate::real_kernels;
 use crate::run_label::run_label;
 use crate::sources::CatalogSources;
-use numalab_lab::backend::{Lab, Plan};
 use numalab_lab::fit::{self, FitError, Limits};
+use numalab_lab::guest::Progress as GuestProgress;
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::knobs;
 use numalab_lab::qemu::Timing;
-use numalab_lab::shape::ShapeError;
-use numalab_lab::vm::Progress as GuestProgress;
+use numalab_lab::topology::TopologyError;
+use numalab_lab::vm_backend::{Lab, Plan};
 use numalab_model::experiment::Experiment;
 use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
@@ -167,7 +167,7 @@ impl GuestKernels<'_> {
     }
 }
 
-fn shape_error(name: &Spot<String>, e: ShapeError) -> SpecError {
+fn topology_error(name: &Spot<String>, e: TopologyError) -> SpecError {
     name.error(e.what, e.possible)
 }
 
@@ -200,7 +200,7 @@ impl RealKernels for GuestKernels<'_> {
     ) -> Result<Workload, SpecError> {
         fit::fit_workload(machine, self.limits, &mut |m: &Machine| resolve(m)).map_err(|e| match e {
             FitError::Workload(e) => e,
-            FitError::Shape(e) => shape_error(name, e),
+            FitError::Topology(e) => topology_error(name, e),
         })
     }
 }

@@ -1,8 +1,8 @@
-//! `/proc/vmstat`: event counters and their growth.
+//! `/proc/vmstat`: event counters and their growth during a run.
 
 use numalab_model::counters::ALWAYS_RECORDED;
 
-/// A reading: counters in the kernel's order, gauges (`nr_…`) left out.
+/// The counters at one time, in the kernel's order, without gauges (`nr_…`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vmstat {
     values: Vec<(String, u64)>,
@@ -17,7 +17,7 @@ impl Vmstat {
         Ok(Self::parse(&std::fs::read_to_string("/proc/vmstat")?))
     }
 
-    /// Parses the file's text; lines of another form are skipped.
+    /// Parses the file's text. Lines of another form are skipped.
     pub fn parse(text: &str) -> Self {
         let counter = |line: &str| {
             let (name, value) = line.split_once(' ')?;
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_lists_numa_counters_first_and_skips_gauges() {
+    fn growth_has_the_balancing_counters_first_and_no_gauges() {
         let a = Vmstat::parse("nr_free_pages 10\nnuma_hit 5\nnuma_hint_faults 7\npgfault 1\nbogus\n");
         let b = Vmstat::parse("nr_free_pages 90\nnuma_hit 9\nnuma_hint_faults 7\npgfault 4\noom_kill 0\n");
         let want = [("numa_hint_faults", 0), ("pgfault", 3), ("numa_hit", 4)];
