@@ -189,7 +189,7 @@ impl RealKernels for GuestKernels<'_> {
             Some(lab) => lab.fit_machine(&machine),
             None => fit::fit_machine(&machine, self.limits),
         };
-        fitted.map(Arc::new).map_err(|e| shape_error(name, e))
+        fitted.map(Arc::new).map_err(|e| topology_error(name, e))
     }
 
     fn workload(

@@ -1,11 +1,12 @@
-//! What the scheduler refuses.
+//! Errors of the scheduler.
 
-use std::fmt;
+use thiserror::Error;
 
-/// A machine or request the modelled scheduler cannot work with: what, and what was expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A machine or request that the modelled scheduler cannot work with.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SchedError {
     /// A machine without CPUs, or tables whose sizes do not match.
+    #[error("{what}; expected {expected}")]
     Machine {
         /// What is wrong.
         what: String,
@@ -13,20 +14,23 @@ pub enum SchedError {
         expected: String,
     },
     /// Node distances from which no domain tower can be built.
+    #[error("{what}; expected {expected}")]
     Distances {
         /// What is wrong.
         what: String,
         /// What was expected.
         expected: String,
     },
-    /// An affinity that names an absent CPU, or none.
+    /// An affinity that names an absent CPU, or no CPU.
+    #[error("{what}; expected {expected}")]
     Affinity {
         /// What is wrong.
         what: String,
         /// What was expected.
         expected: String,
     },
-    /// A tunable out of its choices (only reachable when a configuration is built in code).
+    /// A tunable whose word is not a choice. This occurs only when a configuration is built in code.
+    #[error("{what}; expected {expected}")]
     Tunable {
         /// What is wrong.
         what: String,
@@ -46,12 +50,3 @@ impl SchedError {
         }
     }
 }
-
-impl fmt::Display for SchedError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, expected) = self.parts();
-        write!(f, "{what}; expected {expected}")
-    }
-}
-
-impl std::error::Error for SchedError {}

@@ -4,6 +4,7 @@ use super::super::config::SchedConfig;
 use super::super::releases;
 use super::super::rq::task::State;
 use super::super::shapes::Shape;
+use super::next_resched::next_resched_ns;
 use super::{config, Lab, MS};
 
 fn lab(form: &'static str) -> Lab {
@@ -20,7 +21,7 @@ fn the_first_request_is_half_a_slice() {
     let mut before = Lab::new(&Shape::flat(1, 8, 1, 10), &releases::settings(6, 11).unwrap());
     let first = before.start(0, None);
     let task = &before.s.tasks[first as usize];
-    assert_eq!(task.deadline - task.vruntime, before.s.p.base_slice_ns);
+    assert_eq!(task.deadline - task.vruntime, before.s.params.base_slice_ns);
     lab.pass_time(2 * MS);
     lab.s.account(0, lab.now);
     let task = &lab.s.tasks[t as usize];
@@ -73,7 +74,7 @@ fn eevdf_of_6_6_to_6_11_delays_nobody_and_keeps_no_deadline() {
         let before = of(&lab);
         lab.s.migrate(t, 3, lab.now);
         lab.settle();
-        let slice = lab.s.p.base_slice_ns;
+        let slice = lab.s.params.base_slice_ns;
         assert!(before < slice - MS as i64 / 2);
         assert_eq!(of(&lab), if complete { before } else { slice }, "6.{minor}");
         // One that was alone keeps the CPU until its request is used up, or yields once it has had its share.
@@ -117,12 +118,12 @@ fn lag_survives_sleep_and_arrival() {
         lab.tick(0);
     }
     // Make `a` current and let it sleep while it is owed service, then bring it back.
-    let owed = super::super::rq::eevdf::lag(&lab.s.p, &lab.s.rqs[0], &lab.s.tasks, a);
-    lab.s.deactivate(a, true);
+    let owed = super::super::rq::eevdf::entity_lag(&lab.s.params, &lab.s.rqs[0], &lab.s.tasks, a);
+    lab.s.deactivate_task(a, true);
     lab.s.tasks[a as usize].state = State::Blocked;
     assert_eq!(lab.s.tasks[a as usize].vlag, owed);
     lab.wake(a, None);
-    let now = super::super::rq::eevdf::lag(&lab.s.p, &lab.s.rqs[0], &lab.s.tasks, a);
+    let now = super::super::rq::eevdf::entity_lag(&lab.s.params, &lab.s.rqs[0], &lab.s.tasks, a);
     assert!(now.abs_diff(owed) <= 2, "{now} after {owed}");
 }
 
@@ -140,7 +141,7 @@ fn a_task_that_was_alone_yields_at_the_tick_that_finds_its_share_used() {
     lab.pass_time(MS / 2);
     lab.wake(sleeper, None);
     assert_eq!(lab.s.current(0), Some(hog), "an equal that is no sooner due does not pre-empt");
-    assert_eq!(lab.s.next_resched_ns(0), 10 * MS);
+    assert_eq!(next_resched_ns(&lab.s, 0), 10 * MS);
     lab.pass_time(MS / 2);
     lab.tick(0);
     assert_eq!(lab.s.current(0), Some(sleeper));
@@ -184,11 +185,11 @@ fn promised_reschedules_are_kept() {
     for (form, at) in [("v61", 16 * MS), ("v612", 4 * MS)] {
         let mut lab = lab(form);
         lab.start(0, Some(&[0]));
-        assert_eq!(lab.s.next_resched_ns(0), u64::MAX, "alone");
+        assert_eq!(next_resched_ns(&lab.s, 0), u64::MAX, "alone");
         let b = lab.start(0, Some(&[0]));
         lab.s.tasks[b as usize].vruntime = lab.s.tasks[0].vruntime;
         // 6.1: 12 ms slice, strictly exceeded at the tick of 16 ms; 6.12: half a slice of 1.4 ms, first tick at 4 ms.
-        assert_eq!(lab.s.next_resched_ns(0), at, "{form}");
+        assert_eq!(next_resched_ns(&lab.s, 0), at, "{form}");
     }
 }
 
@@ -214,7 +215,7 @@ fn nothing_is_descheduled_before_the_promise() {
         }
         let mut kept = 0;
         for _ in 0..2000 {
-            let (promise, current) = (lab.s.next_resched_ns(0), lab.s.current(0));
+            let (promise, current) = (next_resched_ns(&lab.s, 0), lab.s.current(0));
             lab.pass_time(lab.s.tick_ns());
             lab.s.tick(0, lab.now, &lab.view);
             assert_eq!(lab.s.need_resched(0), lab.now >= promise, "{form} {hz} Hz at {}", lab.now);
@@ -255,7 +256,7 @@ fn an_eevdf_wakee_preempts_when_the_running_task_has_had_its_share() {
         let mut lab = lab("v612");
         let hog = lab.start(0, Some(&[0]));
         let t = lab.start(0, Some(&[0]));
-        lab.s.deactivate(t, true);
+        lab.s.deactivate_task(t, true);
         lab.s.tasks[t as usize].state = State::Blocked;
         lab.s.tasks[t as usize].vlag = lag;
         lab.pick(0);
