@@ -168,7 +168,7 @@ pub fn json(mail: &str, cells: &[Cell], repeats: &[Repeat]) -> Result<String, Js
 
 /// The text form: one table per group with kernels as columns, the score, the misses.
 pub fn text(mail: &str, cells: &[Cell]) -> String {
-    let mut out = format!("Mail {mail}: published beside simulated\n");
+    let mut out = format!("{mail}: published beside simulated\n");
     for group in unique(cells.iter().map(|c| c.group.as_str())) {
         let members: Vec<&Cell> = cells.iter().filter(|c| c.group == group).collect();
         out.push_str(&format!("\n{group}\n"));
@@ -450,7 +450,7 @@ mod tests {
     #[test]
     fn text_form() {
         let want = "\
-Mail 000: published beside simulated
+000: published beside simulated
 
 manual run
                  base-numascan                    base                base+fix                     off
