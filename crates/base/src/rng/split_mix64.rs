@@ -19,7 +19,7 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// A stream that depends on nothing but `seed`.
+    /// A stream that depends on `seed` alone.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }

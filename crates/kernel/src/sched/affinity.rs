@@ -1,6 +1,6 @@
 //! Adding tasks, and the CPUs a task may use (`set_cpus_allowed_ptr`, `select_fallback_rq`).
 
-use crate::sched::cpuset::CpuSet;
+use numalab_base::cpu_set::CpuSet;
 use crate::sched::error::SchedError;
 use crate::sched::event::Why;
 use crate::sched::rq::task::{weight_of_nice, Task, TaskId};

@@ -36,7 +36,7 @@ use std::path::PathBuf;
 /// Arguments of `reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Published table: a name such as 000 (see `numalab list published`), or a TOML file (docs/published.md)
+    /// Published table: a name, e.g. disjoint-vma-2023 or 000 (see `numalab list published`), or a TOML file (docs/published.md)
     #[arg(required_unless_present = "all")]
     table: Option<String>,
     /// Run every published table, and print one line of score for each and for the total
@@ -94,7 +94,7 @@ fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
     }
     for name in context.catalog.names(Kind::Published) {
         let done = table(context, args, name)?;
-        lines.push_str(&score_line(&format!("mail {}", done.name), &done.cells));
+        lines.push_str(&score_line(&done.name, &done.cells));
         lines.push_str(&done.again);
         lines.push_str(done.regression.as_deref().unwrap_or_default());
         cells.extend(done.cells);

@@ -1,6 +1,6 @@
 //! Tickless idle CPUs (kernel: `nohz`).
 
-use crate::sched::cpuset::CpuSet;
+use numalab_base::cpu_set::CpuSet;
 
 /// The tickless idle CPUs, and when a busy CPU next has them balanced.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use super::domain_state::DomState;
 use super::nohz::Nohz;
 use super::sg_lb_stats::SgLbStats;
 use crate::sched::config::{Params, SchedConfig};
-use crate::sched::cpuset::CpuSet;
+use numalab_base::cpu_set::CpuSet;
 use crate::sched::domains::Domains;
 use crate::sched::error::SchedError;
 use crate::sched::event::Event;

@@ -1,0 +1,27 @@
+//! Places in a text, and how messages show numbers and text.
+
+/// Line and column of a byte offset, both from 1.
+pub fn position(text: &str, offset: usize) -> (usize, usize) {
+    let offset = (0..=offset.min(text.len())).rev().find(|&o| text.is_char_boundary(o)).unwrap_or(0);
+    let before = &text[..offset];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+    (line, column)
+}
+
+/// A number as a message shows it: with an exponent if it would have many digits without.
+pub(crate) fn shown(x: f64) -> String {
+    match x.abs() {
+        size if size != 0.0 && !(1e-6..1e16).contains(&size) => format!("{x:e}"),
+        _ => x.to_string(),
+    }
+}
+
+/// Shortens user text for a message: at most 60 characters, control characters replaced.
+pub(crate) fn clip(text: &str) -> String {
+    let mut out: String = text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(60).is_some() {
+        out.push_str("...");
+    }
+    out
+}
