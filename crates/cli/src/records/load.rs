@@ -7,8 +7,8 @@ use crate::records::run::Run;
 use numalab_model::record::{Member, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
-use numalab_report::derive;
 use numalab_report::data::{Comparison, Kernel};
+use numalab_report::derive;
 use numalab_report::order::unique;
 use numalab_report::origin::{made_by, Origin};
 

@@ -1,9 +1,9 @@
 //! `numalab explain diff`: where two runs diverge.
 
-use numalab_model::counters::BALANCING;
 use crate::failure::{Done, Failure};
 use crate::logs::{self, DECISIONS};
 use crate::records;
+use numalab_model::counters::BALANCING;
 use numalab_model::record::events::Events;
 use numalab_model::record::{Outcome, Record};
 use numalab_report::explain::diff::{explain, Side};
