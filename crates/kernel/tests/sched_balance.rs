@@ -3,11 +3,12 @@
 
 mod sched_common;
 
-use numalab_kernel::sched::balance::decide::{decide, MoveKind, Pull, PullEnv};
-use numalab_kernel::sched::balance::stats::{GroupStats, GroupType};
+use numalab_kernel::sched::balance::calculate_imbalance::{decide, Imbalance, ImbalanceEnv};
+use numalab_kernel::sched::balance::migration_type::MigrationType;
 use numalab_kernel::sched::imbalance::Rule;
 use numalab_kernel::sched::rules::Balancer;
 use numalab_kernel::sched::shapes::Shape;
+use numalab_kernel::sched::state::sg_lb_stats::{GroupType, SgLbStats};
 use numalab_kernel::sched::{Domains, Form, SchedConfig};
 
 const RULES: [&str; 5] = ["k511", "k517s", "v3", "k518", "k60"];
@@ -16,8 +17,8 @@ const RULES: [&str; 5] = ["k511", "k517s", "v3", "k518", "k60"];
 type Outcome = Option<i64>;
 
 /// A group of `weight` CPUs with `nr` tasks, one per CPU, at `util` each.
-fn group(weight: u32, nr: u32, util: u64) -> GroupStats {
-    let mut s = GroupStats {
+fn group(weight: u32, nr: u32, util: u64) -> SgLbStats {
+    let mut s = SgLbStats {
         nr,
         weight,
         cores: weight.div_ceil(2),
@@ -26,14 +27,14 @@ fn group(weight: u32, nr: u32, util: u64) -> GroupStats {
         util: util * u64::from(nr),
         runnable: util * u64::from(nr),
         load: 1024 * u64::from(nr),
-        ..GroupStats::default()
+        ..SgLbStats::default()
     };
-    s.kind = s.classify(117);
+    s.kind = s.group_classify(117);
     s
 }
 
-fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> PullEnv {
-    PullEnv {
+fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> ImbalanceEnv {
+    ImbalanceEnv {
         form: if rule == "k60" { Form::V612 } else { Form::V61 },
         balancer: Balancer::Types,
         rule: Rule::from_name(rule).unwrap(),
@@ -50,14 +51,14 @@ fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> PullEnv {
 }
 
 /// Whether the group tests before calculate_imbalance pass: a rule that moves everything shows it.
-fn reaches_calculation(e: &PullEnv, l: &GroupStats, b: &GroupStats) -> bool {
-    decide(&PullEnv { rule: Rule::None, ..*e }, l, b).is_some()
+fn reaches_calculation(e: &ImbalanceEnv, l: &SgLbStats, b: &SgLbStats) -> bool {
+    decide(&ImbalanceEnv { rule: Rule::None, ..*e }, l, b).is_some()
 }
 
-fn outcome(e: &PullEnv, l: &GroupStats, b: &GroupStats) -> Outcome {
+fn outcome(e: &ImbalanceEnv, l: &SgLbStats, b: &SgLbStats) -> Outcome {
     match decide(e, l, b) {
-        Some(Pull { kind, amount }) => {
-            assert_eq!(kind, MoveKind::Tasks);
+        Some(Imbalance { kind, amount }) => {
+            assert_eq!(kind, MigrationType::Task);
             Some(amount)
         }
         None if reaches_calculation(e, l, b) => Some(0),
@@ -139,15 +140,15 @@ fn v57_second_numa_level_counts_idle_cpus() {
 #[test]
 fn v58_pkg_level_has_no_allowance() {
     for rule in ["k518", "k60"] {
-        let e = PullEnv { numa: false, ..env(rule, 8, true) };
+        let e = ImbalanceEnv { numa: false, ..env(rule, 8, true) };
         let pull = |b: u32, util| decide(&e, &group(16, 0, 300), &group(16, b, util)).map(|p| p.amount);
         assert_eq!([pull(1, 300), pull(2, 300), pull(3, 300)], [None, Some(1), Some(1)]);
         assert_eq!(group(16, 16, 1024).kind, GroupType::FullyBusy);
         assert_eq!(pull(16, 1024), Some(8));
         // A busy CPU balances for a group without an idle CPU.
-        let busy = PullEnv { idle: false, ..e };
-        let (local, source) = (group(16, 16, 100), GroupStats { nr: 20, ..group(16, 16, 125) });
-        assert_eq!((local.kind, source.classify(117)), (GroupType::HasSpare, GroupType::HasSpare));
+        let busy = ImbalanceEnv { idle: false, ..e };
+        let (local, source) = (group(16, 16, 100), SgLbStats { nr: 20, ..group(16, 16, 125) });
+        assert_eq!((local.kind, source.group_classify(117)), (GroupType::HasSpare, GroupType::HasSpare));
         let want = if e.form == Form::V61 { Some(2) } else { None };
         assert_eq!(decide(&busy, &local, &source).map(|p| p.amount), want);
     }
@@ -157,20 +158,20 @@ fn v58_pkg_level_has_no_allowance() {
 fn v59_overloaded_source_fills_spare_capacity() {
     let mut source = group(128, 160, 1024);
     source.util = 131_072;
-    source.kind = source.classify(117);
+    source.kind = source.group_classify(117);
     assert_eq!(source.kind, GroupType::Overloaded);
-    let local = GroupStats { util: 60_000, ..group(128, 70, 857) };
+    let local = SgLbStats { util: 60_000, ..group(128, 70, 857) };
     assert_eq!(local.kind, GroupType::HasSpare);
     for rule in RULES {
         let pull = decide(&env(rule, 8, true), &local, &source);
-        assert_eq!(pull, Some(Pull { kind: MoveKind::Util, amount: 71_072 }), "{rule}");
+        assert_eq!(pull, Some(Imbalance { kind: MigrationType::Util, amount: 71_072 }), "{rule}");
     }
 }
 
 #[test]
 fn v60_smt_groups_inside_a_cache_move_tasks() {
     let core = |nr, util, idle| {
-        let mut s = GroupStats {
+        let mut s = SgLbStats {
             nr,
             weight: 2,
             cores: 1,
@@ -180,33 +181,33 @@ fn v60_smt_groups_inside_a_cache_move_tasks() {
             idle_cpus: idle,
             smt: true,
             smt_balance: nr > 1,
-            ..GroupStats::default()
+            ..SgLbStats::default()
         };
-        s.kind = s.classify(117);
+        s.kind = s.group_classify(117);
         s
     };
     let (source, local) = (core(3, 2048, 0), core(0, 0, 2));
     assert_eq!((source.kind, local.kind), (GroupType::Overloaded, GroupType::HasSpare));
     for rule in ["k518", "k60"] {
-        let e = PullEnv { numa: false, share_llc: true, ..env(rule, 0, true) };
-        assert_eq!(decide(&e, &local, &source), Some(Pull { kind: MoveKind::Tasks, amount: 1 }), "{rule}");
+        let e = ImbalanceEnv { numa: false, share_llc: true, ..env(rule, 0, true) };
+        assert_eq!(decide(&e, &local, &source), Some(Imbalance { kind: MigrationType::Task, amount: 1 }), "{rule}");
     }
 }
 
-fn overloaded_pair(local: u64, source: u64) -> Option<Pull> {
-    let full = |load: u64| GroupStats {
+fn overloaded_pair(local: u64, source: u64) -> Option<Imbalance> {
+    let full = |load: u64| SgLbStats {
         load,
         kind: GroupType::Overloaded,
         avg_load: load * 1024 / 16_384,
         ..group(16, 20, 820)
     };
-    let e = PullEnv { numa: false, total_load: local + source, total_capacity: 32_768, ..env("k60", 0, true) };
+    let e = ImbalanceEnv { numa: false, total_load: local + source, total_capacity: 32_768, ..env("k60", 0, true) };
     decide(&e, &full(local), &full(source))
 }
 
 #[test]
 fn v61_two_overloaded_groups_move_load() {
-    assert_eq!(overloaded_pair(24_576, 40_960), Some(Pull { kind: MoveKind::Load, amount: 8192 }));
+    assert_eq!(overloaded_pair(24_576, 40_960), Some(Imbalance { kind: MigrationType::Load, amount: 8192 }));
 }
 
 #[test]
@@ -217,7 +218,7 @@ fn v62_two_overloaded_groups_within_the_margin() {
 /// A full group of 16 CPUs beside an overloaded one and a third, lighter: loads of 1100, 1200 and 700 per CPU.
 #[test]
 fn a_full_group_above_the_average_pulls_nothing_from_6_3_on() {
-    let full = |kind, per_cpu: u64| GroupStats {
+    let full = |kind, per_cpu: u64| SgLbStats {
         load: 16 * per_cpu,
         kind,
         avg_load: if kind == GroupType::Overloaded { per_cpu } else { 0 },
@@ -226,18 +227,18 @@ fn a_full_group_above_the_average_pulls_nothing_from_6_3_on() {
     let (local, busiest) = (full(GroupType::FullyBusy, 1100), full(GroupType::Overloaded, 1200));
     let pull = |below_average, third: u64| {
         let (total_load, total_capacity) = (16 * (1100 + 1200 + third), 3 * 16_384);
-        let e = PullEnv { numa: false, below_average, total_load, total_capacity, ..env("k518", 0, false) };
+        let e = ImbalanceEnv { numa: false, below_average, total_load, total_capacity, ..env("k518", 0, false) };
         decide(&e, &local, &busiest).map(|p| (p.kind, p.amount))
     };
     assert_eq!(pull(true, 700), None);
     // Down to the average of 1000; that the local group is above it bounds nothing.
-    assert_eq!(pull(false, 700), Some((MoveKind::Load, 200 * 16)));
+    assert_eq!(pull(false, 700), Some((MigrationType::Load, 200 * 16)));
     // With an average of 1150 both sides count, before as since.
-    assert_eq!([false, true].map(|b| pull(b, 1150)), [Some((MoveKind::Load, 50 * 16)); 2]);
+    assert_eq!([false, true].map(|b| pull(b, 1150)), [Some((MigrationType::Load, 50 * 16)); 2]);
 }
 
 fn typed(nr: u32, util: u64, runnable: u64) -> GroupType {
-    GroupStats { nr, weight: 16, capacity: 16_384, util, runnable, ..GroupStats::default() }.classify(117)
+    SgLbStats { nr, weight: 16, capacity: 16_384, util, runnable, ..SgLbStats::default() }.group_classify(117)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod sched_common;
 
-use numalab_kernel::sched::place::load_leaves;
+use numalab_kernel::sched::select_cpu::load_leaves;
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{releases, NoNuma, Scheduler};
 use sched_common::{config, World, MS};

@@ -3,8 +3,9 @@
 
 mod sched_common;
 
+use numalab_kernel::sched::balance::scan_limit;
 use numalab_kernel::sched::pelt::{decay, new_task_util, Pelt};
-use numalab_kernel::sched::place::{is_wide, scan_limit, weight_rule};
+use numalab_kernel::sched::select_cpu::{is_wide, weight_rule};
 use numalab_kernel::sched::shapes::Shape;
 use sched_common::{config, World, MS};
 

@@ -3,10 +3,10 @@
 
 mod sched_common;
 
-use numalab_kernel::sched::balance::interval_jiffies;
-use numalab_kernel::sched::domains::BusyPace;
+use numalab_kernel::sched::balance::get_sd_balance_interval;
+use numalab_kernel::sched::domains::BusyInterval;
 use numalab_kernel::sched::shapes::Shape;
-use numalab_kernel::sched::{slice_ns, Event, SchedConfig, Scheduler, TaskId, Why};
+use numalab_kernel::sched::{sched_slice, Event, SchedConfig, Scheduler, TaskId, Why};
 use sched_common::{config, World, MS};
 
 #[test]
@@ -23,8 +23,8 @@ fn v76_intervals() {
     for (weight, want) in table {
         for (i, (idle, busy)) in want.into_iter().enumerate() {
             let (hz, ms) = (if i < 2 { 250 } else { 1000 }, weight * (1 + i as u64 % 2));
-            let pace = BusyPace { factor: 16, less: 1 };
-            let at = |busy: bool| interval_jiffies(ms, busy.then_some(pace), hz, 256) * 1000 / hz;
+            let pace = BusyInterval { factor: 16, less: 1 };
+            let at = |busy: bool| get_sd_balance_interval(ms, busy.then_some(pace), hz, 256) * 1000 / hz;
             assert_eq!((at(false), at(true)), (idle, busy), "weight {weight}, column {i}");
         }
     }
@@ -145,10 +145,10 @@ fn quanta(form: &'static str, hz: u32, n: usize) -> Vec<u64> {
 #[test]
 fn v80_slices_of_6_1() {
     let s = Scheduler::new(&Shape::flat(1, 8, 1, 10).machine("m"), &config("v61", "k60")).unwrap();
-    let slice = |n: u64| slice_ns(s.params(), n as u32, 1024, 1024 * n);
+    let slice = |n: u64| sched_slice(s.params(), n as u32, 1024, 1024 * n);
     assert_eq!((slice(2), slice(8), slice(16)), (12_000_000, 3_000_000, 3_000_000));
     // The period is the slice of who has all the weight.
-    assert_eq!([8, 16].map(|n| slice_ns(s.params(), n, 1024, 1024)), [24_000_000, 48_000_000]);
+    assert_eq!([8, 16].map(|n| sched_slice(s.params(), n, 1024, 1024)), [24_000_000, 48_000_000]);
     for (hz, n, most) in [(250, 2, [12, 16]), (1000, 2, [12, 13]), (250, 10, [4, 4]), (1000, 10, [3, 4])] {
         let q = quanta("v61", hz, n);
         // A second of them, without the first 2 n and what they may have lasted.

@@ -1,8 +1,8 @@
 //! What the load balancer and NUMA balancing tell each other (kernel-numa-balancing.md §14.6).
 //!
 //! The balancer asks through [`NumaView`]; what it does with the answers is in `sched`:
-//! [`locality_verdict`](crate::sched::numa::locality_verdict) for a task and
-//! [`numa_class`](crate::sched::balance::stats::numa_class) for queues and groups.
+//! [`migrate_degrades_locality`](crate::sched::balance::migrate_degrades_locality::migrate_degrades_locality) for a task and
+//! [`fbq_classify`](crate::sched::state::sg_lb_stats::fbq_classify) for queues and groups.
 
 use super::state::TaskId;
 use super::NumaBalancing;

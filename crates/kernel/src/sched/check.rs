@@ -1,7 +1,7 @@
 //! A checker outside the engine: recounts from scratch what the scheduler keeps up to date.
 
 use super::rq::task::{State, NONE, NO_NODE};
-use super::scheduler::Scheduler;
+use super::state::Scheduler;
 
 /// Tolerated difference per task between a queue's averages and the sum of its tasks'.
 const ROUNDING: u64 = 3;

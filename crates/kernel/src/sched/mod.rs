@@ -38,33 +38,41 @@
 //!
 //! Source: kernel-scheduler.md; sections are named where a rule is implemented.
 
+mod affinity;
 pub mod balance;
+mod capacity;
 mod check;
 pub mod config;
 pub mod cpuset;
 pub mod domains;
+mod enqueue;
 pub mod error;
 pub mod event;
 pub mod imbalance;
-pub mod locality;
-pub mod numa;
+mod numa;
+mod numa_view;
 pub mod pelt;
-pub mod place;
-mod queue;
+mod preferred_node;
 pub mod releases;
 mod rq;
 pub mod rules;
-mod scheduler;
+mod schedule;
+pub mod select_cpu;
 pub mod shapes;
+pub mod state;
 #[cfg(test)]
 mod tests;
+mod tick;
+mod update_curr;
+mod wake_up;
 
 pub use config::SchedConfig;
 pub use domains::Domains;
 pub use error::SchedError;
 pub use event::{Event, Why};
-pub use numa::{NoNuma, NumaView};
-pub use rq::cfs::slice_ns;
-pub use rq::task::{weight_of_nice, State, TaskId};
+pub use numa::CpuLoad;
+pub use numa_view::{NoNuma, NumaView};
+pub use rq::cfs::sched_slice;
+pub use rq::task::{State, TaskId};
 pub use rules::{Form, Locality};
-pub use scheduler::{Counters, Scheduler};
+pub use state::{Counters, Scheduler};

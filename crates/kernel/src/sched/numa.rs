@@ -1,75 +1,10 @@
 //! What the scheduler and NUMA balancing ask of each other (kernel-scheduler.md §4.6, §5.4;
 //! kernel-numa-balancing.md §14).
 
-use super::balance::Idle;
-use super::event::Why;
-use super::pelt::Pelt;
-use super::rq::task::{TaskId, NO_NODE};
-use super::scheduler::Scheduler;
-
-/// What the balancer needs to know of NUMA balancing. Preferred nodes are the scheduler's own state
-/// ([`Scheduler::set_preferred_nid`]), because queues count them.
-pub trait NumaView {
-    /// NUMA balancing is switched on.
-    fn enabled(&self) -> bool;
-    /// The task has fault statistics.
-    fn has_faults(&self, task: TaskId) -> bool;
-    /// Weight of `node` for the task at `distance`: the group's if it is in one, else its own.
-    fn node_weight(&self, task: TaskId, node: u32, distance: u32) -> i64;
-}
-
-/// NUMA balancing switched off.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoNuma;
-
-impl NumaView for NoNuma {
-    fn enabled(&self) -> bool {
-        false
-    }
-    fn has_faults(&self, _task: TaskId) -> bool {
-        false
-    }
-    fn node_weight(&self, _task: TaskId, _node: u32, _distance: u32) -> i64 {
-        0
-    }
-}
-
-/// A pull that the load balancer considers, in a domain that spans nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodePull {
-    /// Node of the source queue.
-    pub src: u32,
-    /// Node of the CPU that pulls.
-    pub dst: u32,
-    /// Distance between the two (10 is local).
-    pub distance: u32,
-    /// Queued tasks of the source queue.
-    pub nr: u32,
-    /// Of these, on their preferred node.
-    pub nr_preferred: u32,
-    /// How busy the CPU is that pulls.
-    pub idle: Idle,
-}
-
-/// Whether a pull degrades the locality of `task` (1: only after more failures than `cache_nice_tries`), keeps or
-/// improves it (0), or NUMA balancing has no opinion (−1: the cache decides). `preferred` is the task's preferred node
-/// (`migrate_degrades_locality`, kernel-numa-balancing.md §14.6).
-pub fn locality_verdict<V: NumaView>(task: TaskId, preferred: Option<u32>, pull: &NodePull, view: &V) -> i32 {
-    let NodePull { src, dst, distance, .. } = *pull;
-    if src == dst || !view.enabled() || !view.has_faults(task) {
-        return -1;
-    }
-    if preferred == Some(src) {
-        return if pull.nr > pull.nr_preferred { 1 } else { -1 };
-    }
-    if preferred == Some(dst) {
-        return 0;
-    }
-    if pull.idle == Idle::Idle {
-        return -1;
-    }
-    i32::from(view.node_weight(task, dst, distance) < view.node_weight(task, src, distance))
-}
+use crate::sched::event::Why;
+use crate::sched::pelt::Pelt;
+use crate::sched::rq::task::TaskId;
+use crate::sched::state::Scheduler;
 
 /// Load figures of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,24 +52,6 @@ impl Scheduler {
     pub fn is_core_idle(&self, cpu: u32) -> bool {
         self.topo.siblings(cpu).is_subset(&self.idle)
     }
-    /// Preferred node of a task.
-    pub fn preferred_nid(&self, task: TaskId) -> Option<u32> {
-        let nid = self.tasks[task as usize].preferred_nid;
-        (nid != NO_NODE).then_some(nid)
-    }
-    /// Sets or clears the preferred node and keeps the queue's counts true.
-    pub fn set_preferred_nid(&mut self, task: TaskId, node: Option<u32>) {
-        let t = &mut self.tasks[task as usize];
-        let on_node = self.topo.node_of(t.cpu);
-        let rq = &mut self.rqs[t.cpu as usize];
-        if t.on_rq() {
-            rq.count_numa(t, on_node, false);
-        }
-        t.preferred_nid = node.unwrap_or(NO_NODE);
-        if t.on_rq() {
-            rq.count_numa(t, on_node, true);
-        }
-    }
     /// Moves a queued or running task to `dst`, as the stopper does for NUMA balancing; returns whether it moved (not
     /// if it sleeps, is there already or may not run there).
     pub fn migrate(&mut self, task: TaskId, dst: u32, now_ns: u64) -> bool {
@@ -149,7 +66,7 @@ impl Scheduler {
     /// Where a NUMA move of a running task to `target` goes: there, or to an idle CPU sharing its cache.
     pub fn numa_idle_sibling(&mut self, task: TaskId, target: u32) -> u32 {
         let here = self.tasks[task as usize].cpu;
-        self.idle_sibling(task, here, target, here)
+        self.select_idle_sibling(task, here, target, here)
     }
     /// Exchanges two tasks on different CPUs; returns whether it happened (each must be allowed on the other's CPU). One
     /// that sleeps does not move, but wakes up as if it had slept on the other's CPU (`__migrate_swap_task`).
@@ -175,10 +92,10 @@ impl Scheduler {
                 self.resched(cpu);
             }
         }
-        self.take(a);
-        self.take(b);
-        self.give(a, ca, cb, Why::Numa);
-        self.give(b, cb, ca, Why::Numa);
+        self.detach_task(a);
+        self.detach_task(b);
+        self.attach_task(a, ca, cb, Why::Numa);
+        self.attach_task(b, cb, ca, Why::Numa);
         true
     }
     /// The half of a swap that is left when `other` sleeps or is about to: `task` moves to its CPU, and it is to wake up on

@@ -3,9 +3,9 @@
 use super::mock::{config, direct, mib_pages, system};
 use super::topology::set_faults;
 use numalab_kernel::numa::NumaBalancing;
-use numalab_kernel::sched::balance::stats::numa_class;
-use numalab_kernel::sched::balance::Idle;
-use numalab_kernel::sched::numa::{locality_verdict, NodePull};
+use numalab_kernel::sched::balance::migrate_degrades_locality::{migrate_degrades_locality, NodePull};
+use numalab_kernel::sched::state::sg_lb_stats::fbq_classify;
+use numalab_kernel::sched::state::CpuIdleType;
 
 const NO_OPINION: i32 = -1;
 const MOVE: i32 = 0;
@@ -20,22 +20,22 @@ fn task(preferred: Option<usize>, faults: &[u64]) -> NumaBalancing {
 }
 
 /// From node 0 to node 1.
-const PULL: NodePull = NodePull { src: 0, dst: 1, distance: 20, nr: 2, nr_preferred: 2, idle: Idle::Newly };
+const PULL: NodePull = NodePull { src: 0, dst: 1, distance: 20, nr: 2, nr_preferred: 2, idle: CpuIdleType::NewlyIdle };
 
 fn verdict(n: &NumaBalancing, pull: &NodePull) -> i32 {
-    locality_verdict(0, n.tasks[0].numa_preferred_nid.map(|node| node as u32), pull, n)
+    migrate_degrades_locality(0, n.tasks[0].numa_preferred_nid.map(|node| node as u32), pull, n)
 }
 
 #[test]
 fn opinions_on_a_pull() {
-    for idle in [Idle::Newly, Idle::Busy] {
+    for idle in [CpuIdleType::NewlyIdle, CpuIdleType::NotIdle] {
         let pull = NodePull { idle, ..PULL };
         let ask = |preferred, faults: &[u64], pull: NodePull| verdict(&task(preferred, faults), &pull);
         let resist = NodePull { nr: 3, ..pull };
         assert_eq!(ask(Some(0), &[9, 1, 0], resist), RESIST, "others could go instead");
         assert_eq!(ask(Some(0), &[9, 1, 0], pull), NO_OPINION, "all prefer to be here");
         assert_eq!(ask(Some(1), &[9, 1, 0], pull), MOVE);
-        assert_eq!(ask(Some(2), &[9, 1, 0], NodePull { idle: Idle::Idle, ..pull }), NO_OPINION);
+        assert_eq!(ask(Some(2), &[9, 1, 0], NodePull { idle: CpuIdleType::Idle, ..pull }), NO_OPINION);
         assert_eq!(ask(Some(2), &[9, 1, 0], pull), RESIST, "less weight there");
         assert_eq!(ask(Some(2), &[5, 5, 0], pull), MOVE, "equal weight is no loss");
         assert_eq!(ask(None, &[1, 9, 0], pull), MOVE);
@@ -52,10 +52,10 @@ fn opinions_on_a_pull() {
 /// Regular, remote, all, in the kernel's order.
 #[test]
 fn queue_classes() {
-    assert_eq!(numa_class(3, 2, 2), 0, "has tasks without a preferred node");
-    assert_eq!(numa_class(3, 3, 2), 1, "has tasks off their preferred node");
-    assert_eq!(numa_class(3, 3, 3), 2, "all at home");
-    assert_eq!(numa_class(0, 0, 0), 2);
+    assert_eq!(fbq_classify(3, 2, 2), 0, "has tasks without a preferred node");
+    assert_eq!(fbq_classify(3, 3, 2), 1, "has tasks off their preferred node");
+    assert_eq!(fbq_classify(3, 3, 3), 2, "all at home");
+    assert_eq!(fbq_classify(0, 0, 0), 2);
 }
 
 /// Period after a move from node 0 to node 1.

@@ -6,7 +6,7 @@
 //! faulting CPU's node at once ([`fault`], [`limit`]). A hook at the end of the load-balance softirq compares threads by
 //! their own statistics inside a process and by those of their processes across processes ([`stats`]), and exchanges the
 //! running task with one that runs where it would rather be ([`balance`]). CFS keeps a soft preference for the node
-//! chosen ([`sched::locality`](crate::sched::locality)).
+//! chosen ([`sched::Locality`](crate::sched::Locality)).
 //!
 //! The daemon is the only source of events: without it nothing of this runs.
 //!

@@ -5,7 +5,7 @@
 //! space inaccessible, at most every 200 ms per process ([`scan`]). Faults record the page's node per thread; once per
 //! sweep a thread takes the node with most of them as its *home* ([`placement`]). Allocation prefers the home, misplaced
 //! pages follow the faulting CPU once the thread has a home ([`fault`]), and the load balancer pulls tasks towards their
-//! homes ([`sched::locality`](crate::sched::locality)). There are no statistics per process and there is no exchange.
+//! homes ([`sched::Locality`](crate::sched::Locality)). There are no statistics per process and there is no exchange.
 //!
 //! Units: ms of wall time or of CPU time as said, bytes of virtual space, pages of 4 KiB.
 

@@ -7,102 +7,24 @@
 //! loads: [`v37`] and [`v311`] find and weigh groups in their place.
 //! Invariants: interval, last balance and failures are per (CPU, domain); a running task moves only after failures.
 
-pub mod decide;
-mod detach;
+mod active_balance;
+pub mod calculate_imbalance;
+mod can_migrate_task;
+mod detach_tasks;
+mod find_src;
+mod idle_scan;
+pub(in crate::sched) mod lb_env;
+mod locality;
+pub mod migrate_degrades_locality;
+pub mod migration_type;
 pub(in crate::sched) mod newidle;
+mod newidle_cost;
 mod nohz;
-pub(super) mod pass;
 mod periodic;
-pub mod stats;
+mod sched_balance_rq;
+mod update_sd_lb_stats;
 pub mod v311;
 pub mod v37;
 
-pub use periodic::interval_jiffies;
-
-use super::cpuset::CpuSet;
-
-/// How busy the balancing CPU is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Idle {
-    /// It runs a task.
-    Busy,
-    /// It is idle.
-    Idle,
-    /// It is about to go idle.
-    Newly,
-}
-
-/// Run-time fields of a domain of one CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DomState {
-    /// Current interval of an idle CPU, ms.
-    pub interval_ms: u64,
-    /// Jiffy of the last pass.
-    pub last_balance: u64,
-    pub nr_balance_failed: u32,
-    pub max_newidle_cost_ns: u64,
-    /// Jiffy of the last decay of that cost.
-    pub last_decay: u64,
-    pub newidle_call: u32,
-    pub newidle_success: u32,
-    pub newidle_ratio: u32,
-}
-
-impl DomState {
-    /// A domain that has not balanced yet; its interval is `interval_ms`.
-    pub fn new(interval_ms: u32) -> Self {
-        Self {
-            interval_ms: u64::from(interval_ms),
-            last_balance: 0,
-            nr_balance_failed: 0,
-            max_newidle_cost_ns: 0,
-            last_decay: 0,
-            newidle_call: 512,
-            newidle_success: 256,
-            newidle_ratio: 512,
-        }
-    }
-}
-
-/// What the CPUs of a cache share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CacheState {
-    /// CPUs that are not tickless.
-    pub nr_busy: u32,
-    pub has_idle_cores: bool,
-    /// CPUs an idle search may visit.
-    pub nr_idle_scan: u32,
-}
-
-impl CacheState {
-    /// A fresh machine is idle: whole cores are free and searches may visit all `size` CPUs.
-    pub fn new(size: u32) -> Self {
-        Self { nr_busy: 0, has_idle_cores: true, nr_idle_scan: size }
-    }
-}
-
-/// Tickless idle CPUs and when they are next served.
-#[derive(Clone, Debug)]
-pub(super) struct Nohz {
-    pub set: CpuSet,
-    /// Copy of `set` while it is walked.
-    pub walk: CpuSet,
-    pub next_balance: u64,
-    pub next_blocked: u64,
-    pub has_blocked: bool,
-    pub needs_update: bool,
-}
-
-impl Nohz {
-    /// All of `cpus` CPUs idle with their tick stopped.
-    pub fn new(cpus: usize) -> Self {
-        Self {
-            set: CpuSet::full(cpus),
-            walk: CpuSet::empty(cpus),
-            next_balance: 0,
-            next_blocked: 0,
-            has_blocked: false,
-            needs_update: false,
-        }
-    }
-}
+pub use idle_scan::scan_limit;
+pub use periodic::get_sd_balance_interval;

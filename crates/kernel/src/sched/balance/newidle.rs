@@ -4,39 +4,12 @@
 //! finds at its end: meanwhile others run, wake up, and pull, and the CPU is not idle for anybody who looks for one. Work that
 //! arrives waits for the end of the pass. Up to 5.15 a CPU whose idle periods are shorter than a migration is worth does not search at all ([`Newidle`]).
 
-use super::super::domains::{DomId, Flags};
-use super::super::event::{Event, Why};
-use super::super::numa::NumaView;
-use super::super::rules::{Form, Newidle};
-use super::super::scheduler::Scheduler;
-use super::Idle;
-
-/// A search under way: which domain is looked at, and what the search has come to.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sched) struct Search {
-    /// Domain looked at; the next ones up to `end`.
-    at: DomId,
-    end: DomId,
-    /// Average idle period when the search began, ns.
-    avg_idle_ns: u64,
-    /// Weight of a success (NI_RANDOM).
-    lot: u32,
-    /// Time of the passes that are over, ns.
-    cost_ns: u64,
-    /// When the CPU is to balance next, jiffies.
-    next: u64,
-    /// Passes that are over, CPUs looked at in all of them, and at most in one.
-    passes: u32,
-    cpus: u32,
-    stretch: u32,
-}
-
-impl Search {
-    /// Domain that is looked at.
-    pub fn at(&self) -> DomId {
-        self.at
-    }
-}
+use crate::sched::domains::{DomId, Flags};
+use crate::sched::event::{Event, Why};
+use crate::sched::numa_view::NumaView;
+use crate::sched::rq::newidle_search::NewidleSearch;
+use crate::sched::rules::{Form, Newidle};
+use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// What a CPU that has run dry has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +24,7 @@ pub(in crate::sched) enum Outcome {
 
 impl Scheduler {
     /// Searches for work for `cpu`, which has none, or goes on with the search where the pass that it had begun is over.
-    pub(in crate::sched) fn newidle_balance<V: NumaView>(&mut self, cpu: u32, view: &V) -> Outcome {
+    pub(in crate::sched) fn sched_balance_newidle<V: NumaView>(&mut self, cpu: u32, view: &V) -> Outcome {
         let mut search = match self.rqs[cpu as usize].newidle.take() {
             None => match self.begin_search(cpu) {
                 None => return Outcome::Nothing,
@@ -77,18 +50,18 @@ impl Scheduler {
     }
     /// Time that a pass over a domain takes, ns.
     pub(in crate::sched) fn pass_ns(&self, dom: DomId) -> u64 {
-        self.p.balance_cpu_ps * u64::from(self.topo.domain(dom).weight) / 1000
+        self.params.balance_cpu_ps * u64::from(self.topo.domain(dom).weight) / 1000
     }
-    fn begin_search(&mut self, cpu: u32) -> Option<Search> {
+    fn begin_search(&mut self, cpu: u32) -> Option<NewidleSearch> {
         self.rqs[cpu as usize].idle_stamp = self.now.max(1);
-        let next = self.jiffy + self.p.hz;
+        let next = self.jiffy + self.params.hz;
         let domains = self.topo.ids(cpu);
         let avg_idle_ns = self.rqs[cpu as usize].avg_idle_ns;
         let lowest = domains.clone().next();
-        let rule = self.p.newidle;
+        let rule = self.params.newidle;
         let too_short = match rule {
             Newidle::V516 => lowest.is_some_and(|d| avg_idle_ns < self.dom[d as usize].max_newidle_cost_ns),
-            _ => (avg_idle_ns as i64) < self.p.migration_cost_ns,
+            _ => (avg_idle_ns as i64) < self.params.migration_cost_ns,
         };
         let pointless = rule >= Newidle::V317 && !self.overload;
         if pointless || too_short {
@@ -101,15 +74,15 @@ impl Scheduler {
             return None;
         }
         let (at, end) = (domains.start, domains.end);
-        Some(Search { at, end, avg_idle_ns, lot: 1, cost_ns: 0, next, passes: 0, cpus: 0, stretch: 0 })
+        Some(NewidleSearch { at, end, avg_idle_ns, lot: 1, cost_ns: 0, next, passes: 0, cpus: 0, stretch: 0 })
     }
     /// Goes on to the next domain that is to be looked at; `false` where there is none.
-    fn find_domain(&mut self, search: &mut Search) -> bool {
+    fn find_domain(&mut self, search: &mut NewidleSearch) -> bool {
         while search.at < search.end {
             let d = search.at;
             search.next = search.next.min(self.idle_due(d));
             let dearest = self.dom[d as usize].max_newidle_cost_ns;
-            if self.p.newidle >= Newidle::V313 && search.avg_idle_ns < search.cost_ns + dearest {
+            if self.params.newidle >= Newidle::V313 && search.avg_idle_ns < search.cost_ns + dearest {
                 return false;
             }
             if self.topo.domain(d).flags.has(Flags::NEWIDLE) {
@@ -123,31 +96,31 @@ impl Scheduler {
         false
     }
     /// A pass has had its time; returns whether it ends the search.
-    fn end_pass<V: NumaView>(&mut self, cpu: u32, search: &mut Search, view: &V) -> bool {
+    fn end_pass<V: NumaView>(&mut self, cpu: u32, search: &mut NewidleSearch, view: &V) -> bool {
         let d = search.at;
-        let pass = self.balance_pass(cpu, d, Idle::Newly, Why::Newidle, view);
+        let pass = self.sched_balance_rq(cpu, d, CpuIdleType::NewlyIdle, Why::Newidle, view);
         self.settle_lot(d, search.lot, pass.moved > 0);
         let (cpus, spent) = (self.topo.domain(d).weight, self.pass_ns(d));
         search.passes += 1;
         search.cpus += cpus;
         search.stretch = search.stretch.max(cpus);
         search.cost_ns += spent;
-        if self.p.newidle >= Newidle::V313 {
-            self.remember_cost(d, spent);
+        if self.params.newidle >= Newidle::V313 {
+            self.update_newidle_cost(d, spent);
         }
         search.at += 1;
-        let stop = match self.p.form {
+        let stop = match self.params.form {
             Form::V61 => !self.rqs[cpu as usize].list.is_empty(),
             Form::V612 => !pass.go_on,
         };
         pass.moved > 0 || stop
     }
-    fn end_search(&mut self, cpu: u32, search: &Search) -> Outcome {
-        let Search { passes, cpus, stretch, next, .. } = *search;
+    fn end_search(&mut self, cpu: u32, search: &NewidleSearch) -> Outcome {
+        let NewidleSearch { passes, cpus, stretch, next, .. } = *search;
         if passes > 0 {
             self.events.push(Event::Balanced { cpu, why: Why::Newidle, passes, cpus, stretch });
         }
-        let rule = self.p.newidle;
+        let rule = self.params.newidle;
         let rq = &mut self.rqs[cpu as usize];
         let found = !rq.list.is_empty();
         if rule >= Newidle::V313 {
@@ -166,24 +139,11 @@ impl Scheduler {
     }
     /// When the domain is due for an idle CPU, jiffies.
     fn idle_due(&self, dom: DomId) -> u64 {
-        self.dom[dom as usize].last_balance + self.interval_jiffies(dom, false)
-    }
-    /// Keeps the largest cost of a newly-idle pass; from 5.16 on one that costs no more lets the memory of it fade
-    /// (e60b56e46b38), before only the tick does.
-    pub(in crate::sched) fn remember_cost(&mut self, dom: DomId, cost_ns: u64) {
-        let state = &mut self.dom[dom as usize];
-        if cost_ns > state.max_newidle_cost_ns {
-            state.max_newidle_cost_ns = cost_ns;
-            if self.p.newidle == Newidle::V516 {
-                state.last_decay = self.jiffy;
-            }
-        } else if self.p.newidle == Newidle::V516 {
-            self.decay_newidle_cost(dom);
-        }
+        self.dom[dom as usize].last_balance + self.get_sd_balance_interval(dom, false)
     }
     /// NI_RANDOM: `None` to skip the domain this time, else the weight of a success.
     fn draw_lot(&mut self, dom: DomId) -> Option<u32> {
-        if !self.p.ni_random {
+        if !self.params.ni_random {
             return Some(1);
         }
         // xorshift64*: any generator will do, it must only be our own and frozen.
@@ -199,7 +159,7 @@ impl Scheduler {
         Some(weight)
     }
     fn settle_lot(&mut self, dom: DomId, weight: u32, pulled: bool) {
-        if self.p.ni_random {
+        if self.params.ni_random {
             self.count_newidle(dom, if pulled { (1024 + weight / 2) / weight } else { 0 });
         }
     }

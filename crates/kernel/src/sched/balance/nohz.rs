@@ -8,12 +8,11 @@
 //! it is the own group of each domain inside the cache that must have a second one (`nr_busy_cpus` of `sd->groups`):
 //! the threads of a core.
 
-use super::super::domains::Flags;
-use super::super::event::{Event, Why};
-use super::super::numa::NumaView;
-use super::super::rules::{Balancer, NohzKick};
-use super::super::scheduler::Scheduler;
-use super::Idle;
+use crate::sched::domains::Flags;
+use crate::sched::event::{Event, Why};
+use crate::sched::numa_view::NumaView;
+use crate::sched::rules::{Balancer, NohzKick};
+use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// Period of a request for fresh blocked load, ms.
 const STATS_PERIOD_MS: u64 = 32;
@@ -37,7 +36,7 @@ impl Scheduler {
         rq.refresh(self.now);
         rq.in_idle = true;
         rq.idle_since = self.now;
-        let keeps_tick = !rq.tickless && self.p.idle_tick && rq.expects_short_idle();
+        let keeps_tick = !rq.tickless && self.params.idle_tick && rq.expects_short_idle();
         self.idle.insert(cpu);
         let cache = &mut self.caches[self.topo.cache_of(cpu) as usize];
         if !cache.has_idle_cores && self.topo.siblings(cpu).is_subset(&self.idle) {
@@ -46,9 +45,9 @@ impl Scheduler {
         if keeps_tick {
             return;
         }
-        self.stop_tick(cpu);
+        self.nohz_balance_enter_idle(cpu);
     }
-    fn stop_tick(&mut self, cpu: u32) {
+    fn nohz_balance_enter_idle(&mut self, cpu: u32) {
         let rq = &mut self.rqs[cpu as usize];
         if !rq.tickless {
             rq.tickless = true;
@@ -71,7 +70,7 @@ impl Scheduler {
             return;
         }
         if self.jiffy >= self.rqs[cpu as usize].next_balance {
-            self.periodic_balance(cpu, view);
+            self.sched_balance_softirq(cpu, view);
         }
         let rq = &mut self.rqs[cpu as usize];
         if !rq.list.is_empty() {
@@ -80,11 +79,11 @@ impl Scheduler {
         rq.idle_since = self.now;
         rq.short_idles <<= 1;
         if !rq.expects_short_idle() {
-            self.stop_tick(cpu);
+            self.nohz_balance_enter_idle(cpu);
         }
     }
     /// What the tick of the busy `cpu` asks for on behalf of idle CPUs. Its first tick ends its own idleness.
-    pub(in crate::sched) fn nohz_kick(&mut self, cpu: u32) -> Option<Kick> {
+    pub(in crate::sched) fn nohz_balancer_kick(&mut self, cpu: u32) -> Option<Kick> {
         let cache = self.topo.cache_of(cpu);
         let rq = &mut self.rqs[cpu as usize];
         if rq.tickless {
@@ -103,7 +102,7 @@ impl Scheduler {
     }
     /// Whether enough CPUs beside `cpu` are busy for an idle one to have something to pull.
     fn crowded(&self, cpu: u32) -> bool {
-        match self.p.nohz_kick {
+        match self.params.nohz_kick {
             NohzKick::V37 => {
                 let domains = self.topo.ids(cpu).map(|d| self.topo.domain(d));
                 let mut groups = domains.take_while(|d| d.flags.has(Flags::SHARE_LLC)).filter_map(|d| d.groups.first());
@@ -117,7 +116,7 @@ impl Scheduler {
         }
     }
     /// Carries a request out on the lowest idle CPU.
-    pub(in crate::sched) fn nohz_balance<V: NumaView>(&mut self, kick: Kick, view: &V) {
+    pub(in crate::sched) fn nohz_idle_balance<V: NumaView>(&mut self, kick: Kick, view: &V) {
         if kick.balance {
             self.nohz.next_balance = self.jiffy + 1;
         }
@@ -137,7 +136,7 @@ impl Scheduler {
         let mut work = (0, 0, 0);
         // Before 4.1 the CPU that was asked balanced for itself first, and for the others only if it found nothing
         // (run_rebalance_domains; d4573c3e1c9b).
-        let own_first = matches!(self.p.balancer, Balancer::V37 | Balancer::V311 | Balancer::V318);
+        let own_first = matches!(self.params.balancer, Balancer::V37 | Balancer::V311 | Balancer::V318);
         let others = walk.iter_wrap(if own_first { 0 } else { balancer + 1 }).filter(|c| !own_first || *c != balancer);
         for c in own_first.then_some(balancer).into_iter().chain(others) {
             if !self.idle.contains(c) {
@@ -155,7 +154,7 @@ impl Scheduler {
                 blocked |= !rq.pelt.is_zero();
             }
             if kick.balance && self.jiffy >= self.rqs[c as usize].next_balance {
-                let (passes, cpus) = self.balance_domains(c, Idle::Idle, Why::Nohz, view);
+                let (passes, cpus) = self.sched_balance_domains(c, CpuIdleType::Idle, Why::Nohz, view);
                 work = (work.0 + passes, work.1 + cpus, work.2.max(cpus));
             }
             let next = self.rqs[c as usize].next_balance;
@@ -164,10 +163,10 @@ impl Scheduler {
         self.nohz.walk = walk;
         if !aborted {
             if let Some(next) = earliest {
-                self.nohz.next_balance = next.min(self.jiffy + 60 * self.p.hz);
+                self.nohz.next_balance = next.min(self.jiffy + 60 * self.params.hz);
             }
             if kick.stats {
-                self.nohz.next_blocked = self.jiffy + self.p.jiffies_of_ms(STATS_PERIOD_MS);
+                self.nohz.next_blocked = self.jiffy + self.params.jiffies_of_ms(STATS_PERIOD_MS);
             }
         }
         self.nohz.has_blocked |= blocked;

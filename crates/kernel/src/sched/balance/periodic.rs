@@ -1,14 +1,13 @@
 //! Periodic balancing of all domains of a CPU (kernel-scheduler.md §4.1).
 
-use super::super::domains::{BusyPace, DomId};
-use super::super::event::{Event, Why};
-use super::super::numa::NumaView;
-use super::super::scheduler::Scheduler;
-use super::Idle;
+use crate::sched::domains::{BusyInterval, DomId};
+use crate::sched::event::{Event, Why};
+use crate::sched::numa_view::NumaView;
+use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// Jiffies between passes of a domain whose interval is `ms`, on a machine of `cpus` CPUs: longer by its factor and
 /// perhaps a jiffy less while the CPU is `busy`, at least one and at most a tenth of a second per CPU.
-pub fn interval_jiffies(ms: u64, busy: Option<BusyPace>, hz: u64, cpus: u64) -> u64 {
+pub fn get_sd_balance_interval(ms: u64, busy: Option<BusyInterval>, hz: u64, cpus: u64) -> u64 {
     let jiffies = |ms: u64| (ms * hz).div_ceil(1000);
     let wanted = busy.map_or(jiffies(ms), |b| jiffies(ms * b.factor).saturating_sub(b.less));
     wanted.clamp(1, (hz * cpus / 10).max(1))
@@ -16,20 +15,26 @@ pub fn interval_jiffies(ms: u64, busy: Option<BusyPace>, hz: u64, cpus: u64) -> 
 
 impl Scheduler {
     /// Interval of a domain, jiffies.
-    pub(in crate::sched) fn interval_jiffies(&self, dom: DomId, busy: bool) -> u64 {
+    pub(in crate::sched) fn get_sd_balance_interval(&self, dom: DomId, busy: bool) -> u64 {
         let busy = busy.then_some(self.topo.domain(dom).busy);
-        interval_jiffies(self.dom[dom as usize].interval_ms, busy, self.p.hz, self.topo.cpus() as u64)
+        get_sd_balance_interval(self.dom[dom as usize].interval_ms, busy, self.params.hz, self.topo.cpus() as u64)
     }
     /// Balances the domains of the ticking `cpu` that are due.
-    pub(in crate::sched) fn periodic_balance<V: NumaView>(&mut self, cpu: u32, view: &V) {
-        let idle = if self.idle.contains(cpu) { Idle::Idle } else { Idle::Busy };
-        let (passes, cpus) = self.balance_domains(cpu, idle, Why::Periodic, view);
+    pub(in crate::sched) fn sched_balance_softirq<V: NumaView>(&mut self, cpu: u32, view: &V) {
+        let idle = if self.idle.contains(cpu) { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
+        let (passes, cpus) = self.sched_balance_domains(cpu, idle, Why::Periodic, view);
         if passes > 0 {
             self.events.push(Event::Balanced { cpu, why: Why::Periodic, passes, cpus, stretch: cpus });
         }
     }
     /// Balances the domains of `cpu` that are due; returns the passes made and the CPUs they looked at.
-    pub(super) fn balance_domains<V: NumaView>(&mut self, cpu: u32, idle: Idle, why: Why, view: &V) -> (u32, u32) {
+    pub(super) fn sched_balance_domains<V: NumaView>(
+        &mut self,
+        cpu: u32,
+        idle: CpuIdleType,
+        why: Why,
+        view: &V,
+    ) -> (u32, u32) {
         let mut idle = idle;
         let mut go_on = true;
         let mut next: Option<u64> = None;
@@ -45,41 +50,35 @@ impl Scheduler {
                 }
                 break;
             }
-            let mut interval = self.interval_jiffies(d, idle == Idle::Busy);
+            let mut interval = self.get_sd_balance_interval(d, idle == CpuIdleType::NotIdle);
             if self.jiffy >= self.dom[d as usize].last_balance + interval {
                 let before = self.counters.passes;
-                let pass = self.balance_pass(cpu, d, idle, why, view);
+                let pass = self.sched_balance_rq(cpu, d, idle, why, view);
                 if self.counters.passes > before {
                     work.0 += 1;
                     work.1 += self.topo.domain(d).weight;
                 }
                 go_on = pass.go_on;
                 if pass.moved > 0 {
-                    idle = if self.idle.contains(cpu) { Idle::Idle } else { Idle::Busy };
+                    idle = if self.idle.contains(cpu) { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
                 }
                 self.dom[d as usize].last_balance = self.jiffy;
-                interval = self.interval_jiffies(d, idle == Idle::Busy);
+                interval = self.get_sd_balance_interval(d, idle == CpuIdleType::NotIdle);
             }
             let due = self.dom[d as usize].last_balance + interval;
             next = Some(next.map_or(due, |n| n.min(due)));
         }
         let rq = &mut self.rqs[cpu as usize];
         if decayed {
-            rq.max_idle_cost_ns = (self.p.migration_cost_ns.max(0) as u64).max(max_cost);
+            rq.max_idle_cost_ns = (self.params.migration_cost_ns.max(0) as u64).max(max_cost);
         }
         if let Some(next) = next {
-            rq.next_balance = next.min(self.jiffy + 60 * self.p.hz);
+            rq.next_balance = next.min(self.jiffy + 60 * self.params.hz);
         }
         work
     }
-    /// Once a second the remembered cost of newly-idle passes shrinks a little; returns whether it did.
-    pub(super) fn decay_newidle_cost(&mut self, dom: DomId) -> bool {
-        let state = &mut self.dom[dom as usize];
-        let due = self.jiffy > state.last_decay + self.p.hz;
-        if due {
-            state.max_newidle_cost_ns = state.max_newidle_cost_ns * 253 / 256;
-            state.last_decay = self.jiffy;
-        }
-        due
+    /// Whether the periodic balance of a CPU is due at its tick: the softirq that AutoNUMA's hook is at the end of.
+    pub fn balance_due(&self, cpu: u32, now_ns: u64) -> bool {
+        now_ns / self.params.jiffy_ns >= self.rqs[cpu as usize].next_balance
     }
 }

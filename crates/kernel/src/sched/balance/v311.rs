@@ -22,7 +22,7 @@
 //! so children go from node to node; from 4.17 on it stays until the node has a quarter task per CPU more
 //! (2c83362734da). 3.11 to 3.17 then take the lightest CPU of the group, later releases the one that idled last.
 //!
-//! Approach: [`Sums`] of each group, [`Scan`] of the domain, then [`decide`] in the kernel's unsigned arithmetic.
+//! Approach: [`SgLbStats`] of each group, [`SdLbStats`] of the domain, then [`decide`] in the kernel's unsigned arithmetic.
 //! Units: 1024 for a nice-0 task and for the capacity of a whole CPU.
 //!
 //! Read in `kernel/sched/fair.c`: all of the balancer and of placement in trees of 3.18 or little later, 4.15, 4.19 and
@@ -38,17 +38,14 @@
 //!
 //! [`v37`]: super::v37
 
-use super::super::domains::{DomId, Flags, GroupId, Level};
-use super::super::queue::queued_load;
-use super::super::rq::task::TaskId;
-use super::super::rq::Rq;
-use super::super::rules::Balancer;
-use super::super::scheduler::Scheduler;
-use super::decide::MoveKind;
-use super::pass::Env;
-use super::stats::numa_class;
-use super::v37::{capacity, cpu_power, fork_leaves, load_index, uses_more};
-use super::Idle;
+use super::lb_env::LbEnv;
+use super::migration_type::MigrationType;
+use super::v37::{load_index, uses_more};
+use crate::sched::capacity::{capacity, cores_of, util_of};
+use crate::sched::domains::{DomId, Flags, GroupId, Level};
+use crate::sched::rules::Balancer;
+use crate::sched::state::sg_lb_stats::fbq_classify;
+use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// How busy a group is; higher is pulled from first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,9 +59,9 @@ pub enum Kind {
     Overloaded,
 }
 
-/// Sums over the CPUs of a group that a pass may consider; weight and capacity are of the full group.
+/// SgLbStats over the CPUs of a group that a pass may consider; weight and capacity are of the full group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct SgLbStats {
     /// Σ loads, past or present.
     pub load: u64,
     /// Σ loads at present.
@@ -93,7 +90,7 @@ pub struct Sums {
     pub nr_preferred: u32,
 }
 
-impl Sums {
+impl SgLbStats {
     /// Load per capacity.
     pub fn average(&self) -> u64 {
         self.load * 1024 / self.capacity.max(1)
@@ -124,7 +121,7 @@ impl Sums {
         };
     }
     /// A domain below prefers siblings: this group counts as overloaded if the `local` one can take tasks of it.
-    pub fn make_way(&mut self, rules: Balancer, local: &Sums) {
+    pub fn prefer_sibling(&mut self, rules: Balancer, local: &SgLbStats) {
         if !local.room {
             return;
         }
@@ -141,7 +138,7 @@ impl Sums {
         }
     }
     /// Whether it replaces `best` as the busiest group.
-    pub fn busier(&self, best: &Sums, rules: Balancer) -> bool {
+    pub fn busier(&self, best: &SgLbStats, rules: Balancer) -> bool {
         let heavier = self.average() > best.average();
         if rules < Balancer::V318 {
             return heavier && self.kind > Kind::Other;
@@ -152,17 +149,17 @@ impl Sums {
 
 /// What a pass knows of its domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
+pub struct SdLbStats {
     /// The group of the balancing CPU.
-    pub local: Sums,
+    pub local: SgLbStats,
     /// The busiest other group.
-    pub busiest: Sums,
+    pub busiest: SgLbStats,
     /// Average load of the domain.
     pub average: u64,
 }
 
 /// How much load to pull (find_busiest_group); `None`: balanced. `pct` is the domain's threshold.
-pub fn decide(rules: Balancer, s: &Scan, idle: Idle, pct: u32) -> Option<u64> {
+pub fn decide(rules: Balancer, s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Option<u64> {
     if s.busiest.nr == 0 {
         return None;
     }
@@ -172,35 +169,35 @@ pub fn decide(rules: Balancer, s: &Scan, idle: Idle, pct: u32) -> Option<u64> {
             return None;
         }
         let near = match idle {
-            Idle::Idle if rules < Balancer::V318 => {
+            CpuIdleType::Idle if rules < Balancer::V318 => {
                 s.local.idle_cpus < s.busiest.idle_cpus && s.busiest.nr <= s.busiest.weight
             }
-            Idle::Idle => s.busiest.kind != Kind::Overloaded && s.local.idle_cpus <= s.busiest.idle_cpus + 1,
-            Idle::Busy | Idle::Newly => 100 * most <= u64::from(pct) * this,
+            CpuIdleType::Idle => s.busiest.kind != Kind::Overloaded && s.local.idle_cpus <= s.busiest.idle_cpus + 1,
+            CpuIdleType::NotIdle | CpuIdleType::NewlyIdle => 100 * most <= u64::from(pct) * this,
         };
         if near {
             return None;
         }
     }
-    Some(imbalance(rules, s)).filter(|amount| *amount > 0 || rules < Balancer::V417)
+    Some(calculate_imbalance(rules, s)).filter(|amount| *amount > 0 || rules < Balancer::V417)
 }
 
 /// Whether averages do not matter: affinity is in the way, or this group has room and the busiest one has none.
-fn forced(rules: Balancer, s: &Scan, idle: Idle) -> bool {
+fn forced(rules: Balancer, s: &SdLbStats, idle: CpuIdleType) -> bool {
     if lopsided(rules, s) {
         return true;
     }
-    let asks = if rules < Balancer::V413 { idle == Idle::Newly } else { idle != Idle::Busy };
+    let asks = if rules < Balancer::V413 { idle == CpuIdleType::NewlyIdle } else { idle != CpuIdleType::NotIdle };
     let full = if rules < Balancer::V41 { !s.busiest.room } else { s.busiest.kind == Kind::Overloaded };
     asks && s.local.room && full
 }
 
-fn lopsided(rules: Balancer, s: &Scan) -> bool {
+fn lopsided(rules: Balancer, s: &SdLbStats) -> bool {
     s.busiest.kind == Kind::Imbalanced || (rules < Balancer::V318 && s.busiest.imbalanced)
 }
 
 /// calculate_imbalance.
-fn imbalance(rules: Balancer, s: &Scan) -> u64 {
+fn calculate_imbalance(rules: Balancer, s: &SdLbStats) -> u64 {
     let (this, most) = (s.local.average(), s.busiest.average());
     let mut per_task = s.busiest.per_task();
     if lopsided(rules, s) {
@@ -208,20 +205,20 @@ fn imbalance(rules: Balancer, s: &Scan) -> u64 {
     }
     // A busiest group may be below the average and this one above it: only groups of the highest type are looked at.
     if most <= s.average || this >= s.average {
-        return small_imbalance(s, per_task).unwrap_or(0);
+        return fix_small_imbalance(s, per_task).unwrap_or(0);
     }
     let above = above_capacity(rules, s).unwrap_or(u64::MAX);
     let from = (most - s.average).min(above).saturating_mul(s.busiest.capacity);
     let to = (s.average - this).saturating_mul(s.local.capacity);
     let amount = from.min(to) / 1024;
     if amount < per_task {
-        return small_imbalance(s, per_task).unwrap_or(amount);
+        return fix_small_imbalance(s, per_task).unwrap_or(amount);
     }
     amount
 }
 
 /// Load per capacity that the busiest group has for tasks without a core (to 4.0) or CPU; `None`: that is no limit.
-fn above_capacity(rules: Balancer, s: &Scan) -> Option<u64> {
+fn above_capacity(rules: Balancer, s: &SdLbStats) -> Option<u64> {
     let both = s.busiest.kind == Kind::Overloaded && s.local.kind == Kind::Overloaded;
     let limited = if rules < Balancer::V318 { !s.busiest.imbalanced } else { both };
     if !limited {
@@ -234,7 +231,7 @@ fn above_capacity(rules: Balancer, s: &Scan) -> Option<u64> {
 }
 
 /// fix_small_imbalance: one task of load `per_task` if the groups differ by it, or if more capacity would be used.
-fn small_imbalance(s: &Scan, per_task: u64) -> Option<u64> {
+fn fix_small_imbalance(s: &SdLbStats, per_task: u64) -> Option<u64> {
     let (this, most) = (s.local.average(), s.busiest.average());
     let (full, own_full) = (s.busiest.capacity.max(1), s.local.capacity.max(1));
     let own_per_task = s.local.per_task();
@@ -244,103 +241,10 @@ fn small_imbalance(s: &Scan, per_task: u64) -> Option<u64> {
     (differ || uses_more(per_task, (most, full), own_per_task, (this, own_full))).then_some(per_task)
 }
 
-/// A group as a place for a task.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Σ loads of queued tasks per capacity.
-    pub queued: u64,
-    /// Σ loads per capacity, of sleeping tasks too.
-    pub load: u64,
-    /// Free capacity of the CPU that has most of it.
-    pub spare: u64,
-}
-
-/// The search of 4.10 to 5.4 for the idlest group (find_idlest_group).
-#[derive(Clone, Copy, Debug)]
-pub struct Idlest {
-    least: (u64, u64),
-    this: (u64, u64),
-    spare: u64,
-    own_spare: u64,
-    idlest: Option<GroupId>,
-    roomiest: Option<GroupId>,
-    slack: u64,
-    scale: u64,
-}
-
-impl Idlest {
-    /// Nothing seen yet, in a domain of this threshold.
-    pub fn new(imbalance_pct: u32) -> Self {
-        let over = u64::from(imbalance_pct) - 100;
-        let unknown = (u64::MAX, u64::MAX);
-        let slack = 1024 * over / 100;
-        let scale = 100 + over / 2;
-        Self { least: unknown, this: unknown, spare: 0, own_spare: 0, idlest: None, roomiest: None, slack, scale }
-    }
-    /// Looks at the group the task comes from.
-    pub fn see_local(&mut self, place: Place) {
-        self.this = (place.queued, place.load);
-        self.own_spare = place.spare;
-    }
-    /// Looks at another group.
-    pub fn see(&mut self, id: GroupId, place: Place) {
-        let (queued, load) = self.least;
-        if queued > place.queued + self.slack {
-            self.least = (place.queued, place.load);
-            self.idlest = Some(id);
-        } else if place.queued < queued.saturating_add(self.slack) && load.saturating_mul(100) > self.scale * place.load
-        {
-            // Queued loads are close: what sleeps counts.
-            self.least.1 = place.load;
-            self.idlest = Some(id);
-        }
-        if place.spare > self.spare {
-            self.spare = place.spare;
-            self.roomiest = Some(id);
-        }
-    }
-    /// Where the task goes; `None` to stay. `util` is its utilisation, `None` for a fork, which has none yet; `prefers_node`:
-    /// the domain crosses nodes and the kernel knows it (4.17 on).
-    pub fn choose(&self, util: Option<u64>, prefers_node: bool) -> Option<GroupId> {
-        if let Some(util) = util {
-            if self.own_spare > util / 2 && self.scale * self.own_spare > 100 * self.spare {
-                return None;
-            }
-            if self.spare > util / 2 {
-                return self.roomiest;
-            }
-        }
-        let idlest = self.idlest?;
-        let (least, this) = (self.least.0.saturating_add(self.slack), self.this.0.wrapping_add(self.slack));
-        if prefers_node && least >= self.this.0 {
-            return None;
-        }
-        // Where the task may not run in its own group the kernel's sum wraps.
-        if self.least.0 > this {
-            return None;
-        }
-        let close = self.this.0 < least && self.this.1.saturating_mul(100) < self.scale.saturating_mul(self.least.1);
-        (!close).then_some(idlest)
-    }
-}
-
 impl Scheduler {
-    /// Capacity of a CPU: threads of a core share 1178/1024 of one before 5.0 (`smt_gain`).
-    pub fn capacity_of(&self, cpu: u32) -> u64 {
-        match self.p.balancer < Balancer::V50 {
-            true => cpu_power(self.topo.siblings(cpu).len()),
-            false => 1024,
-        }
-    }
-    /// Capacity of a group of equal cores, and of each of its CPUs.
-    fn capacities(&self, group: GroupId) -> (u64, u64) {
-        let g = self.topo.group(group);
-        let each = g.span.first().map_or(1024, |c| self.capacity_of(c));
-        (u64::from(g.weight) * each, each)
-    }
     /// Whether tasks are spread over the groups of a domain before these are filled.
     fn prefers_siblings(&self, d: DomId) -> bool {
-        let rules = self.p.balancer;
+        let rules = self.params.balancer;
         let Some(child) = self.topo.child(d).map(|c| self.topo.domain(c)) else { return false };
         if child.flags.has(Flags::NUMA) {
             return false;
@@ -350,12 +254,12 @@ impl Scheduler {
         cores || rules >= Balancer::V420 || self.topo.domain(d).flags.has(Flags::NUMA)
     }
     /// The busiest group if something should move from it: sets kind and amount.
-    pub(super) fn find_source_group_v311(&mut self, env: &mut Env) -> Option<GroupId> {
-        let rules = self.p.balancer;
+    pub(super) fn find_busiest_group_v311(&mut self, env: &mut LbEnv) -> Option<GroupId> {
+        let rules = self.params.balancer;
         let spread = self.prefers_siblings(env.dom);
         let domain = self.topo.domain(env.dom);
         let (pct, numa, groups) = (domain.imbalance_pct, domain.flags.has(Flags::NUMA), domain.groups.len());
-        let mut scan = Scan::default();
+        let mut scan = SdLbStats::default();
         let mut source = None;
         let (mut load, mut full, mut stacked) = (0, 0, false);
         for i in 0..groups {
@@ -371,7 +275,7 @@ impl Scheduler {
                 continue;
             }
             if spread {
-                s.make_way(rules, &scan.local);
+                s.prefer_sibling(rules, &scan.local);
             }
             if s.busier(&scan.busiest, rules) {
                 (scan.busiest, source) = (s, Some(id));
@@ -381,48 +285,48 @@ impl Scheduler {
             self.overload = stacked;
         }
         if numa {
-            env.class = numa_class(scan.busiest.nr, scan.busiest.nr_numa, scan.busiest.nr_preferred);
+            env.class = fbq_classify(scan.busiest.nr, scan.busiest.nr_numa, scan.busiest.nr_preferred);
         }
         let source = source?;
         scan.average = load * 1024 / full.max(1);
         let amount = decide(rules, &scan, env.idle, pct)?;
-        env.kind = MoveKind::Load;
+        env.kind = MigrationType::Load;
         env.amount = amount as i64;
         Some(source)
     }
     /// Which past load a pass compares; 0: the present one.
-    fn past_index(&self, env: &Env) -> usize {
+    fn past_index(&self, env: &LbEnv) -> usize {
         let level = match self.topo.domain(env.dom).level {
             // The level of nodes has its package's constants.
             Level::Node => Level::Pkg,
             level => level,
         };
-        if self.p.balancer.by_past_load() {
+        if self.params.balancer.by_past_load() {
             load_index(level, env.idle)
         } else {
             0
         }
     }
-    /// Sums of a group without its type, and the most tasks on one of its CPUs.
-    fn sums_v311(&mut self, env: &Env, id: GroupId, local: bool) -> (Sums, u32) {
+    /// SgLbStats of a group without its type, and the most tasks on one of its CPUs.
+    fn sums_v311(&mut self, env: &LbEnv, id: GroupId, local: bool) -> (SgLbStats, u32) {
         let index = self.past_index(env);
         let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
         let (full, each) = self.capacities(id);
-        let rules = self.p.balancer;
+        let rules = self.params.balancer;
         let Self { topo, rqs, tasks, candidates, imbalanced, idle, now, jiffy, .. } = self;
         let group = topo.group(id);
         let considered = |c: &u32| !env.narrowed || candidates.contains(*c);
-        let mut s = Sums {
+        let mut s = SgLbStats {
             weight: group.weight,
             capacity: full,
             cores: cores_of(group.weight, full, core),
             imbalanced: imbalanced[group.record as usize],
-            ..Sums::default()
+            ..SgLbStats::default()
         };
         let mut most = 0;
         for c in group.span.iter().filter(considered) {
             let rq = &rqs[c as usize];
-            let queued = queued_load(rq, tasks, *now);
+            let queued = rq.queued_load(tasks, *now);
             s.load += match index {
                 0 => queued,
                 i if local => rq.past_load(i - 1, *jiffy).max(queued),
@@ -437,26 +341,26 @@ impl Scheduler {
         }
         if rules >= Balancer::V41 && s.nr >= s.weight {
             for c in group.span.iter().filter(considered) {
-                s.util += util(rules, &mut rqs[c as usize], each, *now);
+                s.util += util_of(rules, &mut rqs[c as usize], each, *now);
             }
         }
         (s, most)
     }
     /// The most loaded queue of `group`; one task that is more than should move is left alone.
-    pub(super) fn find_source_queue_v311(&mut self, env: &Env, group: GroupId) -> Option<u32> {
+    pub(super) fn find_busiest_queue_v311(&mut self, env: &LbEnv, group: GroupId) -> Option<u32> {
         let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
         let (_, each) = self.capacities(group);
         // To 4.0 a thread that is hardly a CPU may lose its only task.
-        let alone_stays = self.p.balancer >= Balancer::V41 || capacity(each, core) > 0;
+        let alone_stays = self.params.balancer >= Balancer::V41 || capacity(each, core) > 0;
         let Self { topo, rqs, tasks, candidates, now, .. } = self;
         let mut best: Option<(u64, u32)> = None;
         for c in topo.group(group).span.iter() {
             let rq = &rqs[c as usize];
             let skip = env.narrowed && !candidates.contains(c);
-            if skip || numa_class(rq.nr(), rq.nr_numa, rq.nr_preferred) > env.class {
+            if skip || fbq_classify(rq.nr(), rq.nr_numa, rq.nr_preferred) > env.class {
                 continue;
             }
-            let load = queued_load(rq, tasks, *now);
+            let load = rq.queued_load(tasks, *now);
             let alone = alone_stays && rq.nr() == 1 && load as i64 > env.amount;
             if !alone && load > best.map_or(0, |b| b.0) {
                 best = Some((load, c));
@@ -464,102 +368,4 @@ impl Scheduler {
         }
         best.map(|b| b.1)
     }
-    /// The group a fork or exec goes to, `None` to stay in that of `cpu`: loads are of all CPUs, allowed or not, and
-    /// count the task that execs (`attached`).
-    pub(in crate::sched) fn find_dst_group_v311(
-        &mut self,
-        d: DomId,
-        task: TaskId,
-        cpu: u32,
-        attached: bool,
-    ) -> Option<GroupId> {
-        let domain = self.topo.domain(d);
-        let (pct, numa, groups) = (domain.imbalance_pct, domain.flags.has(Flags::NUMA), domain.groups.len());
-        let rules = self.p.balancer;
-        let mut search = Idlest::new(pct);
-        let (mut this, mut least) = (0, None::<(u64, GroupId)>);
-        for i in 0..groups {
-            let id = self.topo.domain(d).groups[i];
-            let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
-            if !self.topo.group(id).span.intersects(allowed) {
-                continue;
-            }
-            let place = self.place_v311(id, task, attached);
-            if self.topo.group(id).span.contains(cpu) {
-                this = place.queued;
-                search.see_local(place);
-                continue;
-            }
-            search.see(id, place);
-            if least.is_none_or(|l| place.queued < l.0) {
-                least = Some((place.queued, id));
-            }
-        }
-        if rules < Balancer::V413 {
-            return least.filter(|l| fork_leaves(this, l.0, pct)).map(|l| l.1);
-        }
-        let util = attached.then(|| self.tasks[task as usize].pelt.util);
-        search.choose(util, numa && rules >= Balancer::V417)
-    }
-    /// A group as a place for a task, which runs on its CPU now if `attached`.
-    fn place_v311(&mut self, id: GroupId, task: TaskId, attached: bool) -> Place {
-        let (full, each) = self.capacities(id);
-        let rules = self.p.balancer;
-        let Self { topo, rqs, tasks, now, .. } = self;
-        let (own, own_util) = (tasks[task as usize].cpu, tasks[task as usize].pelt.util);
-        let mut place = Place::default();
-        for c in topo.group(id).span.iter() {
-            place.queued += queued_load(&rqs[c as usize], tasks, *now);
-            let mut used = util(rules, &mut rqs[c as usize], each, *now);
-            if attached && c == own {
-                used = used.saturating_sub(own_util);
-            }
-            place.load += rqs[c as usize].pelt.load;
-            place.spare = place.spare.max(each.saturating_sub(used));
-        }
-        place.queued = place.queued * 1024 / full.max(1);
-        place.load = place.load * 1024 / full.max(1);
-        place
-    }
-    /// The CPU of a group to start on: the most recently idled (from 3.18 on), else the one with the least load, `cpu`
-    /// itself among equals until 4.15.
-    pub(in crate::sched) fn find_group_cpu_v311(&mut self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
-        let rules = self.p.balancer;
-        let Self { topo, rqs, tasks, masks, idle, now, .. } = self;
-        let allowed = &masks[tasks[task as usize].allowed as usize];
-        let mut idled: Option<(u64, u32)> = None;
-        let mut lightest = (u64::MAX, cpu);
-        for c in topo.group(group).span.iter_and(allowed) {
-            if rules >= Balancer::V318 && idle.contains(c) {
-                let stamp = rqs[c as usize].idle_stamp;
-                if idled.is_none_or(|(latest, _)| stamp > latest) {
-                    idled = Some((stamp, c));
-                }
-            } else if idled.is_none() {
-                let load = queued_load(&rqs[c as usize], tasks, *now);
-                let own = load == lightest.0 && c == cpu && rules < Balancer::V417;
-                if load < lightest.0 || own {
-                    lightest = (load, c);
-                }
-            }
-        }
-        idled.map_or(lightest.1, |(_, c)| c)
-    }
-}
-
-/// Tasks a group of `weight` threads has cores for: as many as cores, nor more than its capacity has whole CPUs, but one
-/// for a thread (`core`: its domain is a core's).
-pub fn cores_of(weight: u32, full: u64, core: bool) -> u32 {
-    let threads = (1024 * u64::from(weight)).div_ceil(full.max(1)) as u32;
-    match (weight / threads.max(1)).min(((full + 512) / 1024) as u32) {
-        0 => u32::from(core),
-        n => n,
-    }
-}
-
-/// Utilisation of a CPU, at most its capacity; from 4.17 on with the estimate of its tasks.
-fn util(rules: Balancer, rq: &mut Rq, capacity: u64, now_ns: u64) -> u64 {
-    rq.refresh(now_ns);
-    let util = if rules < Balancer::V417 { rq.pelt.util } else { rq.util() };
-    util.min(capacity)
 }

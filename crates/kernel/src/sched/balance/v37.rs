@@ -4,7 +4,7 @@
 //! the Σ of its tasks' weights over its *power*, and a group may be pulled from once it has more tasks than its power
 //! has whole CPUs. Threads of a core share 1178/1024 of a CPU (`smt_gain`), so a node of six cores with two threads
 //! each counts as seven CPUs, not as twelve.
-//! Approach: [`Sums`] of each group, [`Scan`] of the domain, then `find_busiest_group` and `calculate_imbalance` with
+//! Approach: [`SgLbStats`] of each group, [`SdLbStats`] of the domain, then `find_busiest_group` and `calculate_imbalance` with
 //! `fix_small_imbalance` in the kernel's unsigned arithmetic. The amount to move is a weight.
 //! Units: 1024 for a nice-0 task's weight and for the power of a whole CPU.
 //!
@@ -17,36 +17,15 @@
 //! past load of an idle CPU fades when it is read, not when somebody balances for it. Left out: RT and frequency
 //! scaling of power; `h_load` of cgroups (a 1024th less at the root).
 
-use super::super::domains::{DomId, Domains, Flags, Group, GroupId, Level};
-use super::super::rq::task::TaskId;
-use super::super::scheduler::Scheduler;
-use super::decide::MoveKind;
-use super::pass::Env;
-use super::Idle;
+use super::lb_env::LbEnv;
+use super::migration_type::MigrationType;
+use crate::sched::capacity::{capacity, cpu_power, power_of};
+use crate::sched::domains::{DomId, Flags, Group, GroupId, Level};
+use crate::sched::state::{CpuIdleType, Scheduler};
 
-/// What all threads of a core do together, against one alone.
-const SMT_GAIN: u64 = 1178;
-
-/// Power of a CPU whose core has `threads`.
-pub fn cpu_power(threads: u32) -> u64 {
-    match threads {
-        0 | 1 => 1024,
-        n => SMT_GAIN / u64::from(n),
-    }
-}
-
-/// Whole CPUs of a group with this power; `core`: its domain is a core's.
-pub fn capacity(power: u64, core: bool) -> u32 {
-    match ((power + 512) / 1024) as u32 {
-        // Threads of a core with many of them still hold a task each.
-        0 => u32::from(core),
-        n => n,
-    }
-}
-
-/// Sums over the CPUs of a group that a pass may consider; weight and power are of the full group.
+/// SgLbStats over the CPUs of a group that a pass may consider; weight and power are of the full group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct SgLbStats {
     /// Σ loads, past or present.
     pub load: u64,
     /// Σ weights at present.
@@ -65,7 +44,7 @@ pub struct Sums {
     pub lopsided: bool,
 }
 
-impl Sums {
+impl SgLbStats {
     /// Load per power.
     pub fn average(&self) -> u64 {
         self.load * 1024 / self.power.max(1)
@@ -81,11 +60,11 @@ impl Sums {
 
 /// What a pass knows of its domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
+pub struct SdLbStats {
     /// The group of the balancing CPU.
-    pub local: Sums,
+    pub local: SgLbStats,
     /// The busiest other group that is over its capacity or lopsided.
-    pub busiest: Sums,
+    pub busiest: SgLbStats,
     /// Whether that has CPUs left, before siblings are preferred to it.
     pub busiest_has_capacity: bool,
     /// Average load of the domain.
@@ -104,26 +83,27 @@ pub enum Verdict {
 }
 
 /// Whether and how much to pull; `pct` is the domain's threshold.
-pub fn decide(s: &Scan, idle: Idle, pct: u32) -> Verdict {
+pub fn decide(s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Verdict {
     let (this, most) = (s.local.average(), s.busiest.average());
-    let forced = s.busiest.lopsided || (idle == Idle::Newly && s.local.has_capacity() && !s.busiest_has_capacity);
+    let forced =
+        s.busiest.lopsided || (idle == CpuIdleType::NewlyIdle && s.local.has_capacity() && !s.busiest_has_capacity);
     if !forced {
         if this >= most || this >= s.average {
             return Verdict::Stay;
         }
         let near = match idle {
-            Idle::Idle => s.local.idle_cpus <= s.busiest.idle_cpus + 1 && s.busiest.nr <= s.busiest.weight,
-            Idle::Busy | Idle::Newly => 100 * most <= u64::from(pct) * this,
+            CpuIdleType::Idle => s.local.idle_cpus <= s.busiest.idle_cpus + 1 && s.busiest.nr <= s.busiest.weight,
+            CpuIdleType::NotIdle | CpuIdleType::NewlyIdle => 100 * most <= u64::from(pct) * this,
         };
         if near {
             return Verdict::Near;
         }
     }
-    Verdict::Pull(imbalance(s))
+    Verdict::Pull(calculate_imbalance(s))
 }
 
 /// calculate_imbalance.
-fn imbalance(s: &Scan) -> u64 {
+fn calculate_imbalance(s: &SdLbStats) -> u64 {
     let (this, most) = (s.local.average(), s.busiest.average());
     let mut per_task = s.busiest.per_task();
     if s.busiest.lopsided {
@@ -131,7 +111,7 @@ fn imbalance(s: &Scan) -> u64 {
     }
     // Groups within their capacity are skipped when the busiest is looked for, but count in the average.
     if most < s.average {
-        return small_imbalance(s, per_task).unwrap_or(0);
+        return fix_small_imbalance(s, per_task).unwrap_or(0);
     }
     let above = match s.busiest.lopsided {
         true => u64::MAX,
@@ -142,13 +122,13 @@ fn imbalance(s: &Scan) -> u64 {
     let to = s.average.checked_sub(this).map_or(u64::MAX, |x| x.saturating_mul(s.local.power));
     let amount = from.min(to) / 1024;
     if amount < per_task {
-        return small_imbalance(s, per_task).unwrap_or(amount);
+        return fix_small_imbalance(s, per_task).unwrap_or(amount);
     }
     amount
 }
 
 /// fix_small_imbalance: one task of weight `per_task` if the groups differ by it, or if more power would be used.
-fn small_imbalance(s: &Scan, per_task: u64) -> Option<u64> {
+fn fix_small_imbalance(s: &SdLbStats, per_task: u64) -> Option<u64> {
     let (this, most) = (s.local.average(), s.busiest.average());
     let (power, own_power) = (s.busiest.power.max(1), s.local.power.max(1));
     let own_per_task = s.local.per_task();
@@ -172,37 +152,26 @@ pub(super) fn uses_more(per_task: u64, from: (u64, u64), own_per_task: u64, to: 
     then > now
 }
 
-/// Whether a fork leaves a group of average load `this` for the least loaded other one, of `least`.
-pub fn fork_leaves(this: u64, least: u64, pct: u32) -> bool {
-    100 * this >= u64::from(100 + (pct - 100) / 2) * least
-}
-
 /// Which past load a pass over a domain compares (`idle_idx`, `busy_idx`, `newidle_idx`); 0: the present one.
-pub fn load_index(level: Level, idle: Idle) -> usize {
+pub fn load_index(level: Level, idle: CpuIdleType) -> usize {
     match (level, idle) {
-        (_, Idle::Newly) | (Level::Smt | Level::Cls, _) | (Level::Mc, Idle::Idle) => 0,
-        (Level::Pkg, Idle::Idle) => 1,
-        (Level::Mc | Level::Pkg, Idle::Busy) | (Level::Node | Level::Numa(_), Idle::Idle) => 2,
-        (Level::Node | Level::Numa(_), Idle::Busy) => 3,
+        (_, CpuIdleType::NewlyIdle) | (Level::Smt | Level::Cls, _) | (Level::Mc, CpuIdleType::Idle) => 0,
+        (Level::Pkg, CpuIdleType::Idle) => 1,
+        (Level::Mc | Level::Pkg, CpuIdleType::NotIdle) | (Level::Node | Level::Numa(_), CpuIdleType::Idle) => 2,
+        (Level::Node | Level::Numa(_), CpuIdleType::NotIdle) => 3,
     }
-}
-
-/// Power of a group of equal cores.
-fn power_of(topo: &Domains, group: &Group) -> u64 {
-    let threads = group.span.first().map_or(1, |c| topo.siblings(c).len());
-    u64::from(group.weight) * cpu_power(threads)
 }
 
 impl Scheduler {
     /// The busiest group if something should move from it: sets kind and amount, and notes if it was a near thing.
-    pub(super) fn find_source_group_v37(&mut self, env: &mut Env) -> Option<GroupId> {
+    pub(super) fn find_busiest_group_v37(&mut self, env: &mut LbEnv) -> Option<GroupId> {
         let domain = self.topo.domain(env.dom);
         let numa = |d: DomId| self.topo.domain(d).flags.has(Flags::NUMA);
         let spread = numa(env.dom) && self.topo.child(env.dom).is_some_and(|c| !numa(c));
         let core = domain.flags.has(Flags::SHARE_CPUCAPACITY);
         let index = load_index(domain.level, env.idle);
         env.near = false;
-        let mut scan = Scan::default();
+        let mut scan = SdLbStats::default();
         let mut source = None;
         let (mut load, mut power, mut stacked) = (0, 0, false);
         for id in &domain.groups {
@@ -232,7 +201,7 @@ impl Scheduler {
         scan.average = load * 1024 / power.max(1);
         match decide(&scan, env.idle, pct) {
             Verdict::Pull(amount) => {
-                env.kind = MoveKind::Load;
+                env.kind = MigrationType::Load;
                 env.amount = amount as i64;
                 Some(source)
             }
@@ -242,11 +211,11 @@ impl Scheduler {
             }
         }
     }
-    /// Sums of a group, and the most tasks on one of its CPUs.
-    fn sums(&self, env: &Env, group: &Group, core: bool, index: usize) -> (Sums, u32) {
+    /// SgLbStats of a group, and the most tasks on one of its CPUs.
+    fn sums(&self, env: &LbEnv, group: &Group, core: bool, index: usize) -> (SgLbStats, u32) {
         let power = power_of(&self.topo, group);
         let local = group.span.contains(env.dst);
-        let mut s = Sums { weight: group.weight, power, capacity: capacity(power, core), ..Sums::default() };
+        let mut s = SgLbStats { weight: group.weight, power, capacity: capacity(power, core), ..SgLbStats::default() };
         let (mut heaviest, mut lightest) = ((0, 0), (u64::MAX, u32::MAX));
         for c in group.span.iter() {
             if env.narrowed && !self.candidates.contains(c) {
@@ -270,7 +239,7 @@ impl Scheduler {
         (s, heaviest.1)
     }
     /// The heaviest queue of `group`; one task that weighs more than should move is left alone.
-    pub(super) fn find_source_queue_v37(&self, env: &Env, group: GroupId) -> Option<u32> {
+    pub(super) fn find_busiest_queue_v37(&self, env: &LbEnv, group: GroupId) -> Option<u32> {
         let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
         let mut best: Option<(u64, u32)> = None;
         for c in self.topo.group(group).span.iter() {
@@ -285,35 +254,5 @@ impl Scheduler {
             }
         }
         best.map(|b| b.1)
-    }
-    /// The group a fork or exec goes to, `None` to stay in that of `cpu`: loads are of all CPUs, allowed or not, and
-    /// count the task that execs.
-    pub(in crate::sched) fn find_dst_group_v37(&self, d: DomId, task: TaskId, cpu: u32) -> Option<GroupId> {
-        let domain = self.topo.domain(d);
-        let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
-        let mut this = 0;
-        let mut least: Option<(u64, GroupId)> = None;
-        for id in &domain.groups {
-            let group = self.topo.group(*id);
-            if !group.span.intersects(allowed) {
-                continue;
-            }
-            let load: u64 = group.span.iter().map(|c| self.rqs[c as usize].weight).sum();
-            let average = load * 1024 / power_of(&self.topo, group);
-            if group.span.contains(cpu) {
-                this = average;
-            } else if least.is_none_or(|l| average < l.0) {
-                least = Some((average, *id));
-            }
-        }
-        least.filter(|l| fork_leaves(this, l.0, domain.imbalance_pct)).map(|l| l.1)
-    }
-    /// The lightest CPU of the group on the node that AutoNUMA has selected, if it has one: `cpu` itself among equals,
-    /// else the first. `None`: the group has none of that node.
-    pub(in crate::sched) fn find_group_cpu_v37(&self, group: GroupId, task: TaskId, cpu: u32) -> Option<u32> {
-        let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
-        let key = |c: u32| (self.rqs[c as usize].weight, c != cpu, c);
-        let cpus = self.topo.group(group).span.iter_and(allowed).filter(|c| self.selected_allows(task, *c));
-        cpus.min_by_key(|c| key(*c))
     }
 }

@@ -10,7 +10,7 @@ use crate::sched::rules::DomainConstants;
 
 /// How the intervals of a busy CPU differ from an idle one's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BusyPace {
+pub struct BusyInterval {
     /// Times as long (`busy_factor`).
     pub factor: u64,
     /// Then so many jiffies less, so that levels do not fall due together.
@@ -25,7 +25,7 @@ pub struct LevelConstants {
     /// Longest interval, ms, but for pinned tasks.
     pub max_interval_ms: u32,
     /// While busy.
-    pub busy: BusyPace,
+    pub busy: BusyInterval,
     /// How much busier counts as imbalanced, percent.
     pub imbalance_pct: u32,
 }
@@ -36,7 +36,7 @@ impl DomainConstants {
         let by_weight = |factor, less, imbalance_pct| LevelConstants {
             interval_ms: weight,
             max_interval_ms: 2 * weight,
-            busy: BusyPace { factor, less },
+            busy: BusyInterval { factor, less },
             imbalance_pct: if smt { 110 } else { imbalance_pct },
         };
         match self {

@@ -1,6 +1,6 @@
 //! A scheduling domain, its groups and the caches below it.
 
-use super::constants::BusyPace;
+use super::constants::BusyInterval;
 use super::flags::Flags;
 use super::level::Level;
 use crate::sched::cpuset::CpuSet;
@@ -31,7 +31,7 @@ pub struct Domain {
     /// Maximum balance interval, ms.
     pub max_interval_ms: u32,
     /// Intervals of a busy CPU.
-    pub busy: BusyPace,
+    pub busy: BusyInterval,
     /// Groups in ring order, the own one first.
     pub groups: Vec<GroupId>,
     /// How much busier counts as imbalanced, percent.

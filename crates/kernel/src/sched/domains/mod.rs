@@ -22,7 +22,7 @@ mod levels;
 mod raw;
 mod towers;
 
-pub use constants::BusyPace;
+pub use constants::BusyInterval;
 pub use distances::NumaTopology;
 pub use domain::{Cache, DomId, Domain, Group, GroupId, CAPACITY};
 pub use flags::Flags;

@@ -4,9 +4,9 @@
 //! V is the weighted mean vruntime of everything queued, the current task included. A task is eligible while its
 //! vruntime is at most V; among eligible tasks the earliest deadline runs.
 
-use super::super::config::Params;
+use super::runqueue::{Arrival, Rq};
 use super::task::{Task, TaskId, NONE};
-use super::{Arrival, Rq};
+use crate::sched::config::Params;
 
 /// Σ w·(v − v₀) and Σ w over the queue, v₀ being its minimum vruntime.
 fn sums(rq: &Rq, tasks: &[Task]) -> (i64, i64) {
@@ -18,13 +18,13 @@ fn sums(rq: &Rq, tasks: &[Task]) -> (i64, i64) {
 }
 
 /// V.
-fn mean_vruntime(rq: &Rq, tasks: &[Task]) -> i64 {
+fn avg_vruntime(rq: &Rq, tasks: &[Task]) -> i64 {
     let (s, w) = sums(rq, tasks);
     rq.min_vruntime + if w == 0 { 0 } else { s.div_euclid(w) }
 }
 
 /// Whether a queued task is owed service.
-pub(in crate::sched) fn eligible(rq: &Rq, tasks: &[Task], t: TaskId) -> bool {
+pub(in crate::sched) fn entity_eligible(rq: &Rq, tasks: &[Task], t: TaskId) -> bool {
     if rq.list.len() == 1 {
         return true;
     }
@@ -33,14 +33,14 @@ pub(in crate::sched) fn eligible(rq: &Rq, tasks: &[Task], t: TaskId) -> bool {
 }
 
 /// Lag of a queued task that leaves, clamped.
-pub(in crate::sched) fn lag(p: &Params, rq: &Rq, tasks: &[Task], t: TaskId) -> i64 {
+pub(in crate::sched) fn entity_lag(params: &Params, rq: &Rq, tasks: &[Task], t: TaskId) -> i64 {
     let task = &tasks[t as usize];
-    let limit = task.virtual_ns((2 * p.base_slice_ns).max(p.jiffy_ns as i64));
-    (mean_vruntime(rq, tasks) - task.vruntime).clamp(-limit, limit)
+    let limit = task.virtual_ns((2 * params.base_slice_ns).max(params.jiffy_ns as i64));
+    (avg_vruntime(rq, tasks) - task.vruntime).clamp(-limit, limit)
 }
 
 /// vruntime and deadline of a task that arrives with its saved lag; it is not yet in the list.
-pub(in crate::sched) fn place(p: &Params, rq: &Rq, tasks: &mut [Task], t: TaskId, arrival: Arrival) {
+pub(in crate::sched) fn place_entity(params: &Params, rq: &Rq, tasks: &mut [Task], t: TaskId, arrival: Arrival) {
     let (s, w) = sums(rq, tasks);
     let task = &mut tasks[t as usize];
     let mut lag = 0;
@@ -57,18 +57,18 @@ pub(in crate::sched) fn place(p: &Params, rq: &Rq, tasks: &mut [Task], t: TaskId
         task.relative_deadline = false;
         return;
     }
-    let slice = task.virtual_ns(p.base_slice_ns);
+    let slice = task.virtual_ns(params.base_slice_ns);
     // Until 6.11 the half that `task_fork_fair` gave was replaced when the task was first queued.
-    let halved = arrival == Arrival::Fork && p.complete_eevdf;
+    let halved = arrival == Arrival::Fork && params.complete_eevdf;
     task.deadline = task.vruntime + if halved { slice / 2 } else { slice };
 }
 
 /// Renews a used-up request; returns whether it was.
-pub(in crate::sched) fn renew_deadline(p: &Params, task: &mut Task) -> bool {
+pub(in crate::sched) fn update_deadline(params: &Params, task: &mut Task) -> bool {
     if task.vruntime < task.deadline {
         return false;
     }
-    task.deadline = task.vruntime + task.virtual_ns(p.base_slice_ns);
+    task.deadline = task.vruntime + task.virtual_ns(params.base_slice_ns);
     true
 }
 
@@ -80,12 +80,12 @@ fn is_protected(task: &Task) -> bool {
 
 /// Whether the current task, just accounted, must yield before its request is used up: it has had its share and a
 /// later request than the one it was picked with (`did_preempt_short`). One that was alone for a while is so too.
-pub(in crate::sched) fn overstays(rq: &Rq, tasks: &[Task]) -> bool {
-    !is_protected(&tasks[rq.cur as usize]) && !eligible(rq, tasks, rq.cur)
+pub(in crate::sched) fn did_preempt_short(rq: &Rq, tasks: &[Task]) -> bool {
+    !is_protected(&tasks[rq.cur as usize]) && !entity_eligible(rq, tasks, rq.cur)
 }
 
 /// Next task to run; the current one, if any, competes. May return a delayed task.
-pub(in crate::sched) fn pick(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
+pub(in crate::sched) fn pick_eevdf(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
     if rq.list.len() <= 1 {
         return rq.list.first().copied();
     }
@@ -106,13 +106,13 @@ pub(in crate::sched) fn pick(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
     }
 }
 
-/// Time until the current request is used up or the current task overstays, ns from the last accounting.
-pub(in crate::sched) fn time_left_ns(p: &Params, rq: &Rq, tasks: &[Task]) -> i64 {
+/// Time until the current request is used up or the current task did_preempt_short, ns from the last accounting.
+pub(in crate::sched) fn time_left_ns(params: &Params, rq: &Rq, tasks: &[Task]) -> i64 {
     let cur = &tasks[rq.cur as usize];
     let by_request = cur.deadline - cur.vruntime;
     let (s, w) = sums(rq, tasks);
     let others = w - cur.weight as i64;
-    if !p.complete_eevdf || is_protected(cur) || others <= 0 {
+    if !params.complete_eevdf || is_protected(cur) || others <= 0 {
         return cur.real_ns(by_request);
     }
     // V follows the task at its share of the weight; eligible up to and including V.

@@ -1,6 +1,6 @@
 //! What the scheduler knows of a task.
 
-use super::super::pelt::Pelt;
+use crate::sched::pelt::Pelt;
 
 /// Dense task number; never reused.
 pub type TaskId = u32;

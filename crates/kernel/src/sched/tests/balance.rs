@@ -1,16 +1,17 @@
 //! Passes: designation, failures, intervals, pinned tasks, newly-idle searches, tickless CPUs.
 
-use super::super::balance::decide::{decide, MoveKind, PullEnv};
-use super::super::balance::pass::Env;
-use super::super::balance::stats::GroupStats;
-use super::super::balance::Idle;
+use super::super::balance::calculate_imbalance::{decide, ImbalanceEnv};
+use super::super::balance::lb_env::LbEnv;
+use super::super::balance::migration_type::MigrationType;
 use super::super::config::SchedConfig;
 use super::super::domains::DomId;
 use super::super::event::{Event, Why};
 use super::super::imbalance::Rule;
-use super::super::numa::{NoNuma, NumaView};
+use super::super::numa_view::{NoNuma, NumaView};
 use super::super::rules::{Balancer, Form};
 use super::super::shapes::Shape;
+use super::super::state::sg_lb_stats::SgLbStats;
+use super::super::state::CpuIdleType;
 use super::{config, Lab, FORMS, MS};
 
 /// The domain of `cpu` with `weight` CPUs.
@@ -19,11 +20,11 @@ pub fn dom<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> DomId {
 }
 
 /// One pass; tasks moved and whether larger domains may follow.
-pub fn pass<V: NumaView>(lab: &mut Lab<V>, cpu: u32, weight: u32, idle: Idle) -> (u32, bool) {
+pub fn pass<V: NumaView>(lab: &mut Lab<V>, cpu: u32, weight: u32, idle: CpuIdleType) -> (u32, bool) {
     let d = dom(lab, cpu, weight);
-    let why = if idle == Idle::Newly { Why::Newidle } else { Why::Nohz };
+    let why = if idle == CpuIdleType::NewlyIdle { Why::Newidle } else { Why::Nohz };
     let Lab { s, view, .. } = lab;
-    let r = s.balance_pass(cpu, d, idle, why, view);
+    let r = s.sched_balance_rq(cpu, d, idle, why, view);
     lab.settle();
     (r.moved, r.go_on)
 }
@@ -51,16 +52,16 @@ fn first_idle_cpu_of_the_local_group_is_designated() {
     for form in FORMS {
         let mut lab = Lab::new(&Shape::t1(), &config(form));
         lab.start(16, None);
-        let who: Vec<u32> = (16..32).filter(|c| pass(&mut lab, *c, 128, Idle::Idle).1).collect();
+        let who: Vec<u32> = (16..32).filter(|c| pass(&mut lab, *c, 128, CpuIdleType::Idle).1).collect();
         // 6.1 takes CPU 17, the first idle one; 6.12 the first of a wholly idle core.
         assert_eq!(who, if form == "v61" { [17] } else { [18] });
     }
     // Without an idle core, 6.12 falls back to the first idle thread; without an idle CPU, to the group's first.
     let mut lab = Lab::new(&Shape::t1(), &config("v612"));
     (16..32).step_by(2).for_each(|c| lab.fill(c, None, 1));
-    assert!(pass(&mut lab, 17, 128, Idle::Idle).1 && !pass(&mut lab, 19, 128, Idle::Idle).1);
+    assert!(pass(&mut lab, 17, 128, CpuIdleType::Idle).1 && !pass(&mut lab, 19, 128, CpuIdleType::Idle).1);
     (17..32).step_by(2).for_each(|c| lab.fill(c, None, 1));
-    assert!(pass(&mut lab, 16, 128, Idle::Busy).1 && !pass(&mut lab, 17, 128, Idle::Busy).1);
+    assert!(pass(&mut lab, 16, 128, CpuIdleType::NotIdle).1 && !pass(&mut lab, 17, 128, CpuIdleType::NotIdle).1);
 }
 
 #[test]
@@ -68,28 +69,28 @@ fn failures_count_up_and_are_reset_by_every_other_outcome() {
     for form in FORMS {
         let mut lab = spread_node(form);
         for n in 1..=3 {
-            assert_eq!(pass(&mut lab, 128, 256, Idle::Idle), (0, true));
+            assert_eq!(pass(&mut lab, 128, 256, CpuIdleType::Idle), (0, true));
             assert_eq!((failed(&lab, 128, 256), interval(&lab, 128, 256)), (n, 256));
         }
         // A newly-idle pass that wants to move and cannot neither counts nor resets.
-        lab.s.balance_pass(128, dom(&lab, 128, 256), Idle::Newly, Why::Newidle, &lab.view);
+        lab.s.sched_balance_rq(128, dom(&lab, 128, 256), CpuIdleType::NewlyIdle, Why::Newidle, &lab.view);
         assert_eq!(failed(&lab, 128, 256), 3);
         // Another CPU has its own count; not being designated resets it and doubles the interval.
         let other = dom(&lab, 130, 256);
         lab.s.dom[other as usize].nr_balance_failed = 4;
-        assert_eq!(pass(&mut lab, 130, 256, Idle::Idle), (0, false));
+        assert_eq!(pass(&mut lab, 130, 256, CpuIdleType::Idle), (0, false));
         assert_eq!((failed(&lab, 130, 256), interval(&lab, 130, 256)), (0, 512));
         // Balanced: reset and doubled once, no further.
         for _ in 0..2 {
             let d = dom(&lab, 128, 128);
             lab.s.dom[d as usize].nr_balance_failed = 2;
-            assert_eq!(pass(&mut lab, 128, 128, Idle::Idle), (0, true));
+            assert_eq!(pass(&mut lab, 128, 128, CpuIdleType::Idle), (0, true));
             assert_eq!((failed(&lab, 128, 128), interval(&lab, 128, 128)), (0, 256));
         }
         // A balanced newly-idle pass resets too, but leaves the interval.
         let d = dom(&lab, 128, 16);
         lab.s.dom[d as usize].nr_balance_failed = 2;
-        assert_eq!(pass(&mut lab, 128, 16, Idle::Newly), (0, true));
+        assert_eq!(pass(&mut lab, 128, 16, CpuIdleType::NewlyIdle), (0, true));
         assert_eq!((failed(&lab, 128, 16), interval(&lab, 128, 16)), (0, 16));
     }
 }
@@ -105,7 +106,7 @@ fn tasks_go_to_a_sibling_cpu_when_affinity_forbids_the_balancing_one() {
             }
         }
         lab.pass_time(100 * MS);
-        let (moved, _) = pass(&mut lab, 0, 8, Idle::Idle);
+        let (moved, _) = pass(&mut lab, 0, 8, CpuIdleType::Idle);
         assert!(moved > 0, "{form}");
         assert!(lab.s.is_idle(0) && lab.s.nr_running(1) == moved);
     }
@@ -126,20 +127,20 @@ fn pinned_tasks_mark_the_parent_and_a_balanced_pass_unmarks_it() {
         let node = dom(&lab, 0, 4);
         let parent = lab.s.topo.parent(node).unwrap();
         let record = lab.s.topo.group(lab.s.topo.domain(parent).groups[0]).record as usize;
-        assert_eq!(pass(&mut lab, 0, 4, Idle::Idle), (0, true));
+        assert_eq!(pass(&mut lab, 0, 4, CpuIdleType::Idle), (0, true));
         assert!(lab.s.imbalanced[record], "{form}");
         // Everything pinned: the interval backs off beyond 2w, up to 512 ms, and failures do not count.
         for _ in 0..12 {
-            pass(&mut lab, 0, 4, Idle::Idle);
+            pass(&mut lab, 0, 4, CpuIdleType::Idle);
         }
         assert_eq!((interval(&lab, 0, 4), failed(&lab, 0, 4)), (512, 0), "{form}");
-        assert_eq!(pass(&mut lab, 0, 2, Idle::Idle), (0, true));
+        assert_eq!(pass(&mut lab, 0, 2, CpuIdleType::Idle), (0, true));
         assert!(lab.s.imbalanced[record], "a smaller domain's pass clears its own parent only");
         for t in 0..6 {
             lab.s.set_affinity(t, None, lab.now).unwrap();
         }
-        while pass(&mut lab, 0, 4, Idle::Idle).0 > 0 {}
-        pass(&mut lab, 1, 4, Idle::Idle);
+        while pass(&mut lab, 0, 4, CpuIdleType::Idle).0 > 0 {}
+        pass(&mut lab, 1, 4, CpuIdleType::Idle);
         assert!(!lab.s.imbalanced[record], "{form}");
     }
 }
@@ -150,9 +151,9 @@ fn the_last_task_of_a_queue_stays_for_idle_pullers() {
         let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &config(form));
         lab.fill(0, None, 2);
         lab.pass_time(10 * MS);
-        assert_eq!(pass(&mut lab, 1, 2, Idle::Idle), (1, true));
+        assert_eq!(pass(&mut lab, 1, 2, CpuIdleType::Idle), (1, true));
         assert_eq!((lab.s.nr_running(0), lab.s.nr_running(1)), (1, 1));
-        assert_eq!(pass(&mut lab, 1, 2, Idle::Idle).0, 0);
+        assert_eq!(pass(&mut lab, 1, 2, CpuIdleType::Idle).0, 0);
     }
 }
 
@@ -255,15 +256,15 @@ fn a_cpu_that_idles_ticking_balances_for_itself() {
 
 #[test]
 fn sibling_difference_of_unequal_cores_is_scaled() {
-    let group = |nr, cores| GroupStats {
+    let group = |nr, cores| SgLbStats {
         nr,
         cores,
         weight: 2 * cores,
         capacity: 2048 * u64::from(cores),
         idle_cpus: 2 * cores - nr,
-        ..GroupStats::default()
+        ..SgLbStats::default()
     };
-    let env = PullEnv {
+    let env = ImbalanceEnv {
         form: Form::V612,
         balancer: Balancer::Types,
         rule: Rule::K60,
@@ -279,11 +280,11 @@ fn sibling_difference_of_unequal_cores_is_scaled() {
     };
     let amount = |b, l| decide(&env, &l, &b).map(|p| (p.kind, p.amount));
     // 8 tasks on 8 cores against 1 on 4: (4·8 − 8·1) = 24, (48 + 12)/12 = 5, halved 2.
-    assert_eq!(amount(group(8, 8), group(1, 4)), Some((MoveKind::Tasks, 2)));
+    assert_eq!(amount(group(8, 8), group(1, 4)), Some((MigrationType::Task, 2)));
     // In proportion: x = (0 + 12)/12 = 1, no more than one; idle CPUs even it out too.
     assert_eq!(amount(group(8, 8), group(4, 4)), None);
     // Two tasks against none: (8·... ) at least 2, so one task moves: x = (2·8 + 12)/12 = 2.
-    assert_eq!(amount(group(2, 8), group(0, 4)), Some((MoveKind::Tasks, 1)));
+    assert_eq!(amount(group(2, 8), group(0, 4)), Some((MigrationType::Task, 1)));
 }
 
 #[test]
@@ -308,7 +309,7 @@ fn busy_intervals_of_older_releases() {
     // A node of twelve threads, three others: cores, node, machine.
     let due = |domain_constants: &'static str| {
         let lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { domain_constants, hz: 1000, ..config("v61") });
-        let both = |d| [false, true].map(|busy| lab.s.interval_jiffies(d, busy));
+        let both = |d| [false, true].map(|busy| lab.s.get_sd_balance_interval(d, busy));
         lab.s.topo.ids(0).map(both).collect::<Vec<_>>()
     };
     assert_eq!(due("v510"), [[2, 31], [12, 191], [48, 767]]);
@@ -316,9 +317,9 @@ fn busy_intervals_of_older_releases() {
     assert_eq!(due("v37"), [[1, 64], [1, 64], [48, 1536]]);
     // Undisturbed domains wait longer, inside a node up to four times as long.
     let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { domain_constants: "v37", ..config("v61") });
-    (0..5).for_each(|_| assert_eq!(pass(&mut lab, 0, 12, Idle::Idle), (0, true)));
+    (0..5).for_each(|_| assert_eq!(pass(&mut lab, 0, 12, CpuIdleType::Idle), (0, true)));
     assert_eq!(interval(&lab, 0, 12), 4);
-    (0..5).for_each(|_| assert_eq!(pass(&mut lab, 0, 48, Idle::Idle), (0, true)));
+    (0..5).for_each(|_| assert_eq!(pass(&mut lab, 0, 48, CpuIdleType::Idle), (0, true)));
     assert_eq!(interval(&lab, 0, 48), 96);
 }
 
@@ -331,9 +332,9 @@ fn large_tasks_move_once_passes_have_failed() {
         lab.fill(1, Some(&[1]), 3);
         (0..5).for_each(|t| lab.s.set_affinity(t, None, 0).unwrap());
         lab.pass_time(200 * MS);
-        assert_eq!(pass(&mut lab, 0, 2, Idle::Busy), (0, true), "{form}: 1024 is more than 512");
+        assert_eq!(pass(&mut lab, 0, 2, CpuIdleType::NotIdle), (0, true), "{form}: 1024 is more than 512");
         assert_eq!(failed(&lab, 0, 2), 1);
-        assert_eq!(pass(&mut lab, 0, 2, Idle::Busy), (1, true), "{form}: half of 1024 is not");
+        assert_eq!(pass(&mut lab, 0, 2, CpuIdleType::NotIdle), (1, true), "{form}: half of 1024 is not");
         assert_eq!((lab.s.nr_running(0), failed(&lab, 0, 2)), (3, 0));
     }
 }
@@ -351,18 +352,19 @@ fn failed_passes_let_large_utilisation_move_from_6_8_on() {
         }
         lab.sleep(0);
         (2..8).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
-        assert_eq!(pass(&mut lab, 0, 4, Idle::Idle), (0, true), "a third of a CPU is too much");
+        assert_eq!(pass(&mut lab, 0, 4, CpuIdleType::Idle), (0, true), "a third of a CPU is too much");
         let d = dom(&lab, 0, 4);
         lab.s.dom[d as usize].nr_balance_failed = 8;
-        assert_eq!(pass(&mut lab, 0, 4, Idle::Idle), (want, true), "relax_util = {relax_util}");
+        assert_eq!(pass(&mut lab, 0, 4, CpuIdleType::Idle), (want, true), "relax_util = {relax_util}");
     }
 }
 
 #[test]
 fn which_of_two_groups_is_busier() {
-    use super::super::balance::stats::GroupType;
-    let group = |kind, nr, idle_cpus, smt| GroupStats { kind, nr, idle_cpus, smt, weight: 2, ..GroupStats::default() };
-    let busier = |a: GroupStats, b: GroupStats| [Form::V61, Form::V612].map(|f| a.busier(Some(&b), f, true));
+    use super::super::state::sg_lb_stats::GroupType;
+    let group = |kind, nr, idle_cpus, smt| SgLbStats { kind, nr, idle_cpus, smt, weight: 2, ..SgLbStats::default() };
+    let busier =
+        |a: SgLbStats, b: SgLbStats| [Form::V61, Form::V612].map(|f| a.update_sd_pick_busiest(Some(&b), f, true));
     let full = |smt| group(GroupType::FullyBusy, 2, 0, smt);
     assert_eq!(busier(full(false), full(false)), [false, true], "6.12 lets a later one replace a non-SMT one");
     assert_eq!(busier(full(false), full(true)), [false, false]);
@@ -376,7 +378,7 @@ fn which_of_two_groups_is_busier() {
     let smt = |nr, idle| group(GroupType::SmtBalance, nr, idle, true);
     assert_eq!(busier(smt(3, 0), smt(2, 1)), [true; 2]);
     assert_eq!(busier(smt(3, 0), smt(2, 0)), [false; 2]);
-    assert!(!spare(0, 2, false).busier(None, Form::V612, true), "nothing to pull");
+    assert!(!spare(0, 2, false).update_sd_pick_busiest(None, Form::V612, true), "nothing to pull");
 }
 
 #[test]
@@ -396,13 +398,13 @@ fn averages_that_are_not_read_would_not_have_mattered() {
         lab.pass_time(draw(300) * MS);
         for cpu in 0..16 {
             for d in lab.s.topo.ids(cpu) {
-                let idle = if lab.s.is_idle(cpu) { Idle::Idle } else { Idle::Busy };
-                let mut quick = Env::new(cpu, d, idle, Why::Nohz);
-                let mut slow = Env { thorough: true, ..quick };
+                let idle = if lab.s.is_idle(cpu) { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
+                let mut quick = LbEnv::new(cpu, d, idle, Why::Nohz);
+                let mut slow = LbEnv { thorough: true, ..quick };
                 let loads = lab.s.rqs.iter().map(|r| r.pelt).collect::<Vec<_>>();
-                let got = lab.s.find_source_group(&mut quick);
+                let got = lab.s.sched_balance_find_src_group(&mut quick);
                 skipped += u32::from(loads == lab.s.rqs.iter().map(|r| r.pelt).collect::<Vec<_>>());
-                let want = lab.s.find_source_group(&mut slow);
+                let want = lab.s.sched_balance_find_src_group(&mut slow);
                 acted += u32::from(want.is_some());
                 assert_eq!((got, quick.kind, quick.amount), (want, slow.kind, slow.amount), "round {round} CPU {cpu}");
             }
@@ -420,8 +422,8 @@ fn a_pass_at_the_top_tells_whether_anybody_has_two_tasks() {
     lab.s.exit_current(4, lab.now);
     lab.pick(4);
     assert!(lab.s.overload, "nobody has looked yet");
-    pass(&mut lab, 0, 4, Idle::Idle);
+    pass(&mut lab, 0, 4, CpuIdleType::Idle);
     assert!(lab.s.overload, "a node is not the machine");
-    pass(&mut lab, 0, 8, Idle::Idle);
+    pass(&mut lab, 0, 8, CpuIdleType::Idle);
     assert!(!lab.s.overload);
 }

@@ -3,16 +3,17 @@
 //! Numbers in the tests of [`decide`] and [`Idlest`] are worked out by hand in the kernel's integer arithmetic: a thread
 //! has 1178/2 = 589, a node 12·589 = 7068, and `n` tasks of nice 0 are an average load of n·1024·1024/7068.
 
-use super::super::balance::pass::Env;
-use super::super::balance::v311::{cores_of, decide, Idlest, Kind, Place, Scan, Sums};
-use super::super::balance::Idle;
+use super::super::balance::lb_env::LbEnv;
+use super::super::balance::v311::{decide, Kind, SdLbStats, SgLbStats};
+use super::super::capacity::cores_of;
 use super::super::config::SchedConfig;
 use super::super::event::Why;
-use super::super::place::{load_rule, weight_rule, weight_rule_v414};
 use super::super::releases;
 use super::super::rq::task::COLD;
 use super::super::rules::Balancer;
+use super::super::select_cpu::{load_rule, weight_rule, weight_rule_v414, GroupLoads, Idlest};
 use super::super::shapes::Shape;
+use super::super::state::CpuIdleType;
 use super::four_nodes::{self, dom, pass, tasks_on};
 use super::{Lab, MS};
 use Balancer::{V311, V318, V41, V413, V417, V420, V50};
@@ -36,11 +37,11 @@ fn hogs(lab: &mut Lab, node: u32, nr: u32) {
 }
 
 /// A group of `weight` threads with `nr` tasks that run as much as they can.
-fn group(rules: Balancer, weight: u32, nr: u32) -> Sums {
+fn group(rules: Balancer, weight: u32, nr: u32) -> SgLbStats {
     let thread = if rules < V50 { 589 } else { 1024 };
     let capacity = u64::from(weight) * thread;
     let load = u64::from(nr) * 1024;
-    let mut s = Sums {
+    let mut s = SgLbStats {
         load,
         queued: load,
         util: u64::from(nr.min(weight)) * thread,
@@ -49,24 +50,24 @@ fn group(rules: Balancer, weight: u32, nr: u32) -> Sums {
         weight,
         capacity,
         cores: cores_of(weight, capacity, weight == 2),
-        ..Sums::default()
+        ..SgLbStats::default()
     };
     s.classify(rules, 125);
     s
 }
 
-fn node(rules: Balancer, nr: u32) -> Sums {
+fn node(rules: Balancer, nr: u32) -> SgLbStats {
     group(rules, 12, nr)
 }
 
 /// This group and the busiest one of `groups`, whose other ones are like this one, where siblings are preferred.
-fn scan(rules: Balancer, local: Sums, mut busiest: Sums, groups: u64) -> Scan {
-    busiest.make_way(rules, &local);
+fn scan(rules: Balancer, local: SgLbStats, mut busiest: SgLbStats, groups: u64) -> SdLbStats {
+    busiest.prefer_sibling(rules, &local);
     let total = local.load * (groups - 1) + busiest.load;
-    Scan { local, busiest, average: total * 1024 / (local.capacity * groups) }
+    SdLbStats { local, busiest, average: total * 1024 / (local.capacity * groups) }
 }
 
-fn nodes(rules: Balancer, this: u32, busiest: u32, count: u64) -> Scan {
+fn nodes(rules: Balancer, this: u32, busiest: u32, count: u64) -> SdLbStats {
     scan(rules, node(rules, this), node(rules, busiest), count)
 }
 
@@ -83,12 +84,12 @@ fn how_full_a_group_is() {
         [(true, Kind::Other), (false, Kind::Other), (false, Kind::Overloaded)]
     );
     let used = |util| {
-        let mut s = Sums { util, ..node(V413, 13) };
+        let mut s = SgLbStats { util, ..node(V413, 13) };
         s.classify(V413, 125);
         (s.room, s.kind)
     };
     assert_eq!([5654, 5655].map(used), [(true, Kind::Other), (false, Kind::Overloaded)]);
-    let mut pinned = Sums { imbalanced: true, ..node(V413, 12) };
+    let mut pinned = SgLbStats { imbalanced: true, ..node(V413, 12) };
     pinned.classify(V413, 125);
     assert_eq!(pinned.kind, Kind::Imbalanced);
 }
@@ -98,12 +99,12 @@ fn an_idle_node_takes_its_share() {
     // 12 tasks on one of four nodes: averages 1780, 0 and 445. 445·7068/1024 fill this one to the average; what exceeds
     // one core, 11·1024·1024/7068 = 1631, is more.
     for rules in [V311, V318, V41, V413, V417, V420] {
-        assert_eq!(decide(rules, &nodes(rules, 0, 12, 4), Idle::Idle, 125), Some(3071), "{rules:?}");
+        assert_eq!(decide(rules, &nodes(rules, 0, 12, 4), CpuIdleType::Idle, 125), Some(3071), "{rules:?}");
     }
     // With whole CPUs 1024, 0 and 256: 256·12.
-    assert_eq!(decide(V50, &nodes(V50, 0, 12, 4), Idle::Idle, 125), Some(3072));
+    assert_eq!(decide(V50, &nodes(V50, 0, 12, 4), CpuIdleType::Idle, 125), Some(3072));
     // Three tasks: 111·7068/1024 = 766 is less than a task, but 444 + 148 ≥ 2·148, so one of them.
-    assert_eq!(decide(V413, &nodes(V413, 0, 3, 4), Idle::Idle, 125), Some(1024));
+    assert_eq!(decide(V413, &nodes(V413, 0, 3, 4), CpuIdleType::Idle, 125), Some(1024));
 }
 
 #[test]
@@ -111,37 +112,37 @@ fn only_from_4_13_on_five_threads_on_four_cores_are_left_alone() {
     // 05b40e057734 tells of them: averages 890 and 1780, of the domain 1112. 222·1178/1024 = 255 is less than a task,
     // but 1780 + 890 ≥ 890 + 2·890.
     let cores = |rules| scan(rules, group(rules, 2, 1), group(rules, 2, 2), 4);
-    assert_eq!(decide(V41, &cores(V41), Idle::Idle, 117), Some(1024));
+    assert_eq!(decide(V41, &cores(V41), CpuIdleType::Idle, 117), Some(1024));
     for rules in [V413, V417, V420, V50] {
-        assert_eq!(decide(rules, &cores(rules), Idle::Idle, 117), None, "{rules:?}");
+        assert_eq!(decide(rules, &cores(rules), CpuIdleType::Idle, 117), None, "{rules:?}");
     }
     // Two tasks beside an idle core: all of them.
     let cores = |rules| scan(rules, group(rules, 2, 0), group(rules, 2, 2), 4);
     for rules in [V41, V413, V417, V420, V50] {
-        assert_eq!(decide(rules, &cores(rules), Idle::Idle, 117), Some(1024), "{rules:?}");
+        assert_eq!(decide(rules, &cores(rules), CpuIdleType::Idle, 117), Some(1024), "{rules:?}");
     }
 }
 
 #[test]
 fn busy_cpus_wait_for_a_quarter_more() {
     // Averages 1186 and 1335, 1186 and 1631; that of both nodes is 1409 then, and 222·7068/1024 may go.
-    assert_eq!(decide(V413, &nodes(V413, 8, 9, 2), Idle::Busy, 125), None);
-    assert_eq!(decide(V413, &nodes(V413, 8, 11, 2), Idle::Busy, 125), Some(1532));
-    assert_eq!(decide(V413, &nodes(V413, 8, 8, 2), Idle::Busy, 125), None);
+    assert_eq!(decide(V413, &nodes(V413, 8, 9, 2), CpuIdleType::NotIdle, 125), None);
+    assert_eq!(decide(V413, &nodes(V413, 8, 11, 2), CpuIdleType::NotIdle, 125), Some(1532));
+    assert_eq!(decide(V413, &nodes(V413, 8, 8, 2), CpuIdleType::NotIdle, 125), None);
     // Both overloaded: two of fourteen tasks have no CPU, 13·1024 against 7068 of capacity is no limit on that.
-    assert_eq!(decide(V413, &nodes(V413, 13, 14, 2), Idle::Busy, 125), None);
+    assert_eq!(decide(V413, &nodes(V413, 13, 14, 2), CpuIdleType::NotIdle, 125), None);
 }
 
 #[test]
 fn equal_or_heavier_groups_stay() {
     for rules in [V311, V318, V41, V413, V417, V420, V50] {
         for nr in 0..16 {
-            for idle in [Idle::Busy, Idle::Idle] {
+            for idle in [CpuIdleType::NotIdle, CpuIdleType::Idle] {
                 let s = nodes(rules, nr, nr, 4);
                 assert_eq!(decide(rules, &s, idle, 125), None, "{rules:?} {nr}");
             }
         }
-        assert_eq!(decide(rules, &nodes(rules, 9, 8, 2), Idle::Idle, 125), None, "{rules:?}");
+        assert_eq!(decide(rules, &nodes(rules, 9, 8, 2), CpuIdleType::Idle, 125), None, "{rules:?}");
     }
 }
 
@@ -150,10 +151,13 @@ fn free_capacity_is_filled_whatever_the_loads() {
     // Two tasks of 3121 here, thirteen of 335 there: averages 904, 630 and 767. Moving one uses 8883 of capacity
     // instead of 8551.
     let s = |rules| {
-        let local = Sums { load: 6242, queued: 6242, ..node(rules, 2) };
-        scan(rules, local, Sums { load: 4355, queued: 4355, ..node(rules, 13) }, 2)
+        let local = SgLbStats { load: 6242, queued: 6242, ..node(rules, 2) };
+        scan(rules, local, SgLbStats { load: 4355, queued: 4355, ..node(rules, 13) }, 2)
     };
-    let of = |rules| [Idle::Busy, Idle::Idle, Idle::Newly].map(|idle| decide(rules, &s(rules), idle, 125));
+    let of = |rules| {
+        [CpuIdleType::NotIdle, CpuIdleType::Idle, CpuIdleType::NewlyIdle]
+            .map(|idle| decide(rules, &s(rules), idle, 125))
+    };
     assert_eq!(of(V41), [None, None, Some(335)]);
     assert_eq!(of(V413), [None, Some(335), Some(335)]);
 }
@@ -164,21 +168,22 @@ fn idle_cpus_are_compared_unless_the_other_group_is_overloaded() {
     let s = |rules, this, busiest| {
         let (local, busiest) = (node(rules, this), node(rules, busiest));
         let average = (local.load + busiest.load) * 1024 / (2 * 7068);
-        Scan { local, busiest, average }
+        SdLbStats { local, busiest, average }
     };
-    assert_eq!(decide(V413, &s(V413, 5, 6), Idle::Idle, 125), None);
-    assert_eq!(decide(V413, &s(V413, 4, 6), Idle::Idle, 125), Some(1024));
+    assert_eq!(decide(V413, &s(V413, 5, 6), CpuIdleType::Idle, 125), None);
+    assert_eq!(decide(V413, &s(V413, 4, 6), CpuIdleType::Idle, 125), Some(1024));
     // 3.13 wants as many idle CPUs here; a group within its cores is not even looked at.
-    assert_eq!(decide(V311, &s(V311, 6, 7), Idle::Idle, 125), Some(1024));
-    assert!(!node(V311, 6).busier(&Sums::default(), V311) && node(V318, 6).busier(&Sums::default(), V318));
+    assert_eq!(decide(V311, &s(V311, 6, 7), CpuIdleType::Idle, 125), Some(1024));
+    assert!(!node(V311, 6).busier(&SgLbStats::default(), V311) && node(V318, 6).busier(&SgLbStats::default(), V318));
 }
 
 #[test]
 fn passes_with_nothing_to_move_fail_before_4_17() {
     // Pinned tasks there, but as many here: 890 less one task (capped at the average) gains nothing.
-    let s = |rules| Scan { busiest: Sums { kind: Kind::Imbalanced, ..node(rules, 6) }, ..nodes(rules, 6, 6, 2) };
-    assert_eq!(decide(V413, &s(V413), Idle::Idle, 125), Some(0));
-    assert_eq!(decide(V417, &s(V417), Idle::Idle, 125), None);
+    let s =
+        |rules| SdLbStats { busiest: SgLbStats { kind: Kind::Imbalanced, ..node(rules, 6) }, ..nodes(rules, 6, 6, 2) };
+    assert_eq!(decide(V413, &s(V413), CpuIdleType::Idle, 125), Some(0));
+    assert_eq!(decide(V417, &s(V417), CpuIdleType::Idle, 125), None);
 }
 
 #[test]
@@ -186,8 +191,8 @@ fn forks_leave_for_anything_lighter_and_then_only_from_loaded_nodes() {
     // `n` tasks here, none there; 25 % of a task is 256 per capacity.
     let leaves = |own: u64, other: u64, prefers_node| {
         let mut search = Idlest::new(125);
-        search.see_local(Place { queued: own, load: own, spare: 0 });
-        search.see(1, Place { queued: other, load: other, spare: 0 });
+        search.see_local(GroupLoads { queued: own, load: own, spare: 0 });
+        search.see(1, GroupLoads { queued: other, load: other, spare: 0 });
         search.choose(None, prefers_node).is_some()
     };
     // One task is 148, two 296.
@@ -198,10 +203,10 @@ fn forks_leave_for_anything_lighter_and_then_only_from_loaded_nodes() {
     assert!(!leaves(148, 148, false));
     // The group with less asleep is chosen among close ones.
     let mut search = Idlest::new(125);
-    search.see_local(Place { queued: 900, load: 900, spare: 0 });
-    search.see(1, Place { queued: 300, load: 400, spare: 0 });
-    search.see(2, Place { queued: 310, load: 350, spare: 0 });
-    search.see(3, Place { queued: 290, load: 340, spare: 0 });
+    search.see_local(GroupLoads { queued: 900, load: 900, spare: 0 });
+    search.see(1, GroupLoads { queued: 300, load: 400, spare: 0 });
+    search.see(2, GroupLoads { queued: 310, load: 350, spare: 0 });
+    search.see(3, GroupLoads { queued: 290, load: 340, spare: 0 });
     assert_eq!(search.choose(None, true), Some(2), "100·400 > 112·350, and 100·350 ≤ 112·340");
 }
 
@@ -209,8 +214,8 @@ fn forks_leave_for_anything_lighter_and_then_only_from_loaded_nodes() {
 fn exec_goes_where_most_capacity_is_free() {
     let choose = |own: u64, other: u64, util| {
         let mut search = Idlest::new(117);
-        search.see_local(Place { queued: 0, load: 0, spare: own });
-        search.see(1, Place { queued: 0, load: 0, spare: other });
+        search.see_local(GroupLoads { queued: 0, load: 0, spare: own });
+        search.see(1, GroupLoads { queued: 0, load: 0, spare: other });
         search.choose(Some(util), true)
     };
     assert_eq!(choose(589, 589, 400), None);
@@ -275,7 +280,7 @@ fn two_tasks_beside_idle_cpus_are_parted() {
         hogs(&mut lab, 0, 1);
         lab.pass_time(20 * MS);
         // CPU 2 balances for its core, idle.
-        assert_eq!(pass(&mut lab, 2, 12, Idle::Idle), 1, "{release:?}");
+        assert_eq!(pass(&mut lab, 2, 12, CpuIdleType::Idle), 1, "{release:?}");
         assert_eq!([0, 2].map(|c| lab.s.nr_running(c)), [1, 1], "{release:?}");
     }
 }
@@ -286,7 +291,7 @@ fn a_waiting_task_is_pulled_to_another_node() {
         let mut lab = lab(release);
         hogs(&mut lab, 0, 14);
         lab.pass_time(20 * MS);
-        assert_eq!(pass(&mut lab, 12, 48, Idle::Idle), 1, "{release:?}");
+        assert_eq!(pass(&mut lab, 12, 48, CpuIdleType::Idle), 1, "{release:?}");
         assert_eq!((tasks_on(&lab, 0), tasks_on(&lab, 1)), (13, 1), "{release:?}");
     }
 }
@@ -300,11 +305,11 @@ fn tasks_with_a_cpu_each_are_pushed() {
         let state = |lab: &Lab| (tasks_on(lab, 1), lab.s.dom[d].nr_balance_failed, lab.s.dom[d].interval_ms);
         for failed in 1..5 {
             lab.pass_time(50 * MS);
-            assert_eq!(pass(&mut lab, 12, 48, Idle::Idle), 0);
+            assert_eq!(pass(&mut lab, 12, 48, CpuIdleType::Idle), 0);
             assert_eq!(state(&lab), (0, failed, 48), "{release:?}");
         }
         lab.pass_time(50 * MS);
-        pass(&mut lab, 12, 48, Idle::Idle);
+        pass(&mut lab, 12, 48, CpuIdleType::Idle);
         // The pass counts three failures; from 4.10 on the push resets them afterwards.
         let failed = if release < (4, 13) { 3 } else { 0 };
         assert_eq!(state(&lab), (1, failed, 96), "{release:?}");
@@ -320,7 +325,7 @@ fn a_balanced_machine_stays() {
         for cpu in 0..48 {
             for d in lab.s.topo.ids(cpu) {
                 let weight = lab.s.topo.domain(d).weight;
-                assert_eq!(pass(&mut lab, cpu, weight, Idle::Busy), 0, "{release:?}");
+                assert_eq!(pass(&mut lab, cpu, weight, CpuIdleType::NotIdle), 0, "{release:?}");
             }
         }
         assert_eq!(lab.s.counters().active, 0, "{release:?}");
@@ -340,8 +345,8 @@ fn short_waits_are_seen_across_nodes_from_4_20_on() {
         lab.s.enter_idle(23);
         lab.s.rqs[23].past_jiffy = lab.s.jiffy;
         let d = dom(&lab, 23, 48);
-        let mut env = Env::new(23, d, Idle::Idle, Why::Periodic);
-        let seen = lab.s.find_source_group(&mut env).is_some() && env.amount > 0;
+        let mut env = LbEnv::new(23, d, CpuIdleType::Idle, Why::Periodic);
+        let seen = lab.s.sched_balance_find_src_group(&mut env).is_some() && env.amount > 0;
         assert_eq!(seen, release >= (4, 20), "{release:?}: at the last ticks both had twelve");
     }
 }

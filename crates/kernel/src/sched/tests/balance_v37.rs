@@ -1,12 +1,14 @@
 //! The balancer of 3.7: loads per power on four nodes of six cores with two threads each.
 
-use super::super::balance::pass::Env;
-use super::super::balance::v37::{capacity, cpu_power, decide, fork_leaves, load_index, Scan, Sums, Verdict};
-use super::super::balance::Idle;
+use super::super::balance::lb_env::LbEnv;
+use super::super::balance::v37::{decide, load_index, SdLbStats, SgLbStats, Verdict};
+use super::super::capacity::{capacity, cpu_power};
 use super::super::config::SchedConfig;
 use super::super::domains::Level;
 use super::super::event::Why;
+use super::super::select_cpu::fork_leaves;
 use super::super::shapes::Shape;
+use super::super::state::CpuIdleType;
 use super::four_nodes::{dom, hogs, pass, tasks_on};
 use super::{config, Lab, MS};
 
@@ -26,20 +28,20 @@ fn lab() -> Lab {
 }
 
 /// A node of the machine with `nr` tasks, of which others may use all but one CPU where siblings are preferred.
-fn node(nr: u32, spread: bool) -> Sums {
+fn node(nr: u32, spread: bool) -> SgLbStats {
     let power = 12 * cpu_power(2);
     let capacity = if spread { 1 } else { capacity(power, false) };
     let idle_cpus = 12u32.saturating_sub(nr);
     let load = u64::from(nr) * 1024;
-    Sums { load, queued: load, nr, idle_cpus, weight: 12, power, capacity, lopsided: false }
+    SgLbStats { load, queued: load, nr, idle_cpus, weight: 12, power, capacity, lopsided: false }
 }
 
 /// This node and the busiest one of `nodes`, whose other ones are like this one.
-fn scan(this: u32, busiest: u32, nodes: u32) -> Scan {
+fn scan(this: u32, busiest: u32, nodes: u32) -> SdLbStats {
     let local = node(this, false);
     let total = u64::from(this * (nodes - 1) + busiest) * 1024;
     let average = total * 1024 / (local.power * u64::from(nodes));
-    Scan { local, busiest: node(busiest, this < 7), busiest_has_capacity: busiest < 7, average }
+    SdLbStats { local, busiest: node(busiest, this < 7), busiest_has_capacity: busiest < 7, average }
 }
 
 #[test]
@@ -52,49 +54,51 @@ fn six_cores_with_two_threads_count_as_seven_cpus() {
 #[test]
 fn an_idle_node_takes_its_share() {
     // 12 tasks on one of four nodes: (1780 − 445)·power is more than the 445·power that fill this one to the average.
-    assert_eq!(decide(&scan(0, 12, 4), Idle::Idle, 125), Verdict::Pull(445 * 7068 / 1024));
+    assert_eq!(decide(&scan(0, 12, 4), CpuIdleType::Idle, 125), Verdict::Pull(445 * 7068 / 1024));
     // Three on one node: 766 would be too little for a task, so one of them.
-    assert_eq!(decide(&scan(0, 3, 4), Idle::Idle, 125), Verdict::Pull(1024));
+    assert_eq!(decide(&scan(0, 3, 4), CpuIdleType::Idle, 125), Verdict::Pull(1024));
 }
 
 #[test]
 fn idle_cpus_leave_nodes_alone_that_have_as_many() {
-    assert_eq!(decide(&scan(5, 6, 2), Idle::Idle, 125), Verdict::Near);
-    assert!(matches!(decide(&scan(4, 6, 2), Idle::Idle, 125), Verdict::Pull(_)));
+    assert_eq!(decide(&scan(5, 6, 2), CpuIdleType::Idle, 125), Verdict::Near);
+    assert!(matches!(decide(&scan(4, 6, 2), CpuIdleType::Idle, 125), Verdict::Pull(_)));
     // More tasks than CPUs: idle CPUs of both do not matter.
-    let crowded =
-        Scan { busiest: Sums { nr: 13, load: 13 * 1024, queued: 13 * 1024, ..node(12, true) }, ..scan(12, 12, 2) };
+    let crowded = SdLbStats {
+        busiest: SgLbStats { nr: 13, load: 13 * 1024, queued: 13 * 1024, ..node(12, true) },
+        ..scan(12, 12, 2)
+    };
     let average = 25 * 1024 * 1024 / (2 * 7068);
-    assert!(matches!(decide(&Scan { average, ..crowded }, Idle::Idle, 125), Verdict::Pull(_)));
+    assert!(matches!(decide(&SdLbStats { average, ..crowded }, CpuIdleType::Idle, 125), Verdict::Pull(_)));
 }
 
 #[test]
 fn busy_cpus_wait_for_a_quarter_more() {
-    assert_eq!(decide(&scan(8, 9, 2), Idle::Busy, 125), Verdict::Near);
+    assert_eq!(decide(&scan(8, 9, 2), CpuIdleType::NotIdle, 125), Verdict::Near);
     // To the average: 1631 − 1409, which one task of 1024 fits in and a second does not.
-    assert_eq!(decide(&scan(8, 11, 2), Idle::Busy, 125), Verdict::Pull(222 * 7068 / 1024));
-    assert_eq!(decide(&scan(8, 8, 2), Idle::Busy, 125), Verdict::Stay);
-    assert_eq!(decide(&scan(9, 8, 2), Idle::Idle, 125), Verdict::Stay);
+    assert_eq!(decide(&scan(8, 11, 2), CpuIdleType::NotIdle, 125), Verdict::Pull(222 * 7068 / 1024));
+    assert_eq!(decide(&scan(8, 8, 2), CpuIdleType::NotIdle, 125), Verdict::Stay);
+    assert_eq!(decide(&scan(9, 8, 2), CpuIdleType::Idle, 125), Verdict::Stay);
 }
 
 #[test]
 fn newly_idle_cpus_of_a_node_with_room_do_not_wait() {
     let s = scan(6, 7, 2);
-    assert_eq!([Idle::Idle, Idle::Busy].map(|i| decide(&s, i, 125)), [Verdict::Near; 2]);
-    assert_eq!(decide(&s, Idle::Newly, 125), Verdict::Pull(1024));
-    assert_eq!(decide(&scan(7, 8, 2), Idle::Newly, 125), Verdict::Near, "this node has no room");
-    assert_eq!(decide(&scan(5, 6, 2), Idle::Newly, 125), Verdict::Near, "that one has room too");
+    assert_eq!([CpuIdleType::Idle, CpuIdleType::NotIdle].map(|i| decide(&s, i, 125)), [Verdict::Near; 2]);
+    assert_eq!(decide(&s, CpuIdleType::NewlyIdle, 125), Verdict::Pull(1024));
+    assert_eq!(decide(&scan(7, 8, 2), CpuIdleType::NewlyIdle, 125), Verdict::Near, "this node has no room");
+    assert_eq!(decide(&scan(5, 6, 2), CpuIdleType::NewlyIdle, 125), Verdict::Near, "that one has room too");
 }
 
 #[test]
 fn a_lopsided_group_is_pulled_from_by_any_cpu() {
     let s = scan(8, 9, 2);
-    assert_eq!(decide(&s, Idle::Busy, 125), Verdict::Near);
-    let s = Scan { busiest: Sums { lopsided: true, ..s.busiest }, ..s };
-    assert_eq!(decide(&s, Idle::Busy, 125), Verdict::Pull(1024));
+    assert_eq!(decide(&s, CpuIdleType::NotIdle, 125), Verdict::Near);
+    let s = SdLbStats { busiest: SgLbStats { lopsided: true, ..s.busiest }, ..s };
+    assert_eq!(decide(&s, CpuIdleType::NotIdle, 125), Verdict::Pull(1024));
     // With as many tasks here nothing would be gained, and the pass fails.
-    let s = Scan { busiest: Sums { lopsided: true, ..scan(6, 6, 2).busiest }, ..scan(6, 6, 2) };
-    assert_eq!(decide(&s, Idle::Busy, 125), Verdict::Pull(0));
+    let s = SdLbStats { busiest: SgLbStats { lopsided: true, ..scan(6, 6, 2).busiest }, ..scan(6, 6, 2) };
+    assert_eq!(decide(&s, CpuIdleType::NotIdle, 125), Verdict::Pull(0));
 }
 
 #[test]
@@ -120,7 +124,7 @@ fn a_waiting_task_is_pulled_to_another_node() {
     hogs(&mut lab, 0, 14);
     lab.pass_time(20 * MS);
     // Node 1 is idle: fourteen tasks are to become three and a half each; every queue has one or two, so one moves.
-    assert_eq!(pass(&mut lab, 12, 48, Idle::Idle), 1);
+    assert_eq!(pass(&mut lab, 12, 48, CpuIdleType::Idle), 1);
     assert_eq!((tasks_on(&lab, 0), tasks_on(&lab, 1)), (13, 1));
 }
 
@@ -132,11 +136,11 @@ fn tasks_with_a_cpu_each_are_pushed_and_then_more_slowly() {
     let state = |lab: &Lab| (tasks_on(lab, 1), lab.s.dom[d].nr_balance_failed, lab.s.dom[d].interval_ms);
     for failed in 1..5 {
         lab.pass_time(50 * MS);
-        assert_eq!(pass(&mut lab, 12, 48, Idle::Idle), 0);
+        assert_eq!(pass(&mut lab, 12, 48, CpuIdleType::Idle), 0);
         assert_eq!(state(&lab), (0, failed, 48));
     }
     lab.pass_time(50 * MS);
-    pass(&mut lab, 12, 48, Idle::Idle);
+    pass(&mut lab, 12, 48, CpuIdleType::Idle);
     assert_eq!(state(&lab), (1, 3, 96));
 }
 
@@ -150,7 +154,7 @@ fn a_balanced_machine_stays() {
     for cpu in 0..48 {
         for d in lab.s.topo.ids(cpu) {
             let weight = lab.s.topo.domain(d).weight;
-            assert_eq!(pass(&mut lab, cpu, weight, Idle::Busy), 0);
+            assert_eq!(pass(&mut lab, cpu, weight, CpuIdleType::NotIdle), 0);
         }
     }
     assert_eq!(lab.s.counters().active, 0);
@@ -170,8 +174,8 @@ fn short_waits_are_not_seen_across_nodes() {
     lab.s.enter_idle(23);
     let d = dom(&lab, 23, 48);
     let find = |lab: &mut Lab| {
-        let mut env = Env::new(23, d, Idle::Idle, Why::Periodic);
-        lab.s.find_source_group(&mut env).is_some()
+        let mut env = LbEnv::new(23, d, CpuIdleType::Idle, Why::Periodic);
+        lab.s.sched_balance_find_src_group(&mut env).is_some()
     };
     lab.s.rqs[23].past_jiffy = lab.s.jiffy;
     assert!(!find(&mut lab), "at the last ticks both had twelve");
@@ -183,7 +187,7 @@ fn short_waits_are_not_seen_across_nodes() {
 
 #[test]
 fn which_past_load_is_compared() {
-    let of = |l| [Idle::Idle, Idle::Busy, Idle::Newly].map(|i| load_index(l, i));
+    let of = |l| [CpuIdleType::Idle, CpuIdleType::NotIdle, CpuIdleType::NewlyIdle].map(|i| load_index(l, i));
     let levels = [Level::Smt, Level::Mc, Level::Pkg, Level::Numa(1)];
     assert_eq!(levels.map(of), [[0, 0, 0], [0, 2, 0], [1, 2, 0], [2, 3, 0]]);
 }
@@ -198,7 +202,7 @@ fn hot_tasks_stay_even_in_their_core() {
         lab.pass_time(MS);
         // Both ran just now.
         (0..2).for_each(|t| lab.s.tasks[t].exec_start = lab.now as i64 - 100_000);
-        assert_eq!(pass(&mut lab, 1, 2, Idle::Idle), want, "{balancer}");
+        assert_eq!(pass(&mut lab, 1, 2, CpuIdleType::Idle), want, "{balancer}");
     }
 }
 
@@ -243,7 +247,7 @@ fn a_newly_idle_cpu_that_finds_balance_waits_longer_too() {
         lab.pass_time(20 * MS);
         let d = dom(&lab, 0, 48);
         let before = lab.s.dom[d as usize].interval_ms;
-        lab.s.balance_pass(0, d, Idle::Newly, Why::Newidle, &lab.view);
+        lab.s.sched_balance_rq(0, d, CpuIdleType::NewlyIdle, Why::Newidle, &lab.view);
         lab.s.dom[d as usize].interval_ms / before
     };
     assert_eq!(["v37", "v417", "v420"].map(interval), [2, 2, 1]);

@@ -1,15 +1,16 @@
 //! What the balancers of 5.5 to 5.11 do otherwise than the one since 5.12.
 
-use super::super::balance::decide::{decide, MoveKind, Pull, PullEnv};
-use super::super::balance::pass::Env;
-use super::super::balance::stats::{GroupStats, GroupType};
-use super::super::balance::Idle;
+use super::super::balance::calculate_imbalance::{decide, Imbalance, ImbalanceEnv};
+use super::super::balance::lb_env::LbEnv;
+use super::super::balance::migration_type::MigrationType;
 use super::super::config::SchedConfig;
 use super::super::domains::DomId;
 use super::super::event::Why;
 use super::super::imbalance::Rule;
 use super::super::rules::{Balancer, Form};
 use super::super::shapes::Shape;
+use super::super::state::sg_lb_stats::{GroupType, SgLbStats};
+use super::super::state::CpuIdleType;
 use super::{config, Lab, MS};
 
 fn lab(shape: &Shape, balancer: &'static str) -> Lab {
@@ -23,7 +24,7 @@ fn dom(lab: &Lab, cpu: u32, weight: u32) -> DomId {
 /// Tasks moved by a pass of idle CPU 0 over `weight` CPUs.
 fn pass(lab: &mut Lab, weight: u32) -> u32 {
     let d = dom(lab, 0, weight);
-    let moved = lab.s.balance_pass(0, d, Idle::Idle, Why::Nohz, &lab.view).moved;
+    let moved = lab.s.sched_balance_rq(0, d, CpuIdleType::Idle, Why::Nohz, &lab.view).moved;
     lab.settle();
     moved
 }
@@ -36,8 +37,8 @@ fn settle_averages(lab: &mut Lab, cpus: u32) {
     }
 }
 
-fn env(balancer: Balancer, share_llc: bool) -> PullEnv {
-    PullEnv {
+fn env(balancer: Balancer, share_llc: bool) -> ImbalanceEnv {
+    ImbalanceEnv {
         form: Form::V61,
         balancer,
         rule: Rule::None,
@@ -55,29 +56,30 @@ fn env(balancer: Balancer, share_llc: bool) -> PullEnv {
 
 #[test]
 fn inside_a_cache_idle_cpus_take_tasks_from_5_10_on() {
-    let local = GroupStats { weight: 2, capacity: 2048, util: 48, idle_cpus: 2, ..GroupStats::default() };
-    let busiest = GroupStats { kind: GroupType::Overloaded, nr: 5, weight: 2, capacity: 2048, ..GroupStats::default() };
+    let local = SgLbStats { weight: 2, capacity: 2048, util: 48, idle_cpus: 2, ..SgLbStats::default() };
+    let busiest = SgLbStats { kind: GroupType::Overloaded, nr: 5, weight: 2, capacity: 2048, ..SgLbStats::default() };
     let what = |b, llc| decide(&env(b, llc), &local, &busiest).map(|p| (p.kind, p.amount));
-    assert_eq!(what(Balancer::V59, true), Some((MoveKind::Util, 2000)));
-    assert_eq!(what(Balancer::V510, true), Some((MoveKind::Tasks, 2)));
-    assert_eq!(what(Balancer::V510, false), Some((MoveKind::Util, 2000)));
+    assert_eq!(what(Balancer::V59, true), Some((MigrationType::Util, 2000)));
+    assert_eq!(what(Balancer::V510, true), Some((MigrationType::Task, 2)));
+    assert_eq!(what(Balancer::V510, false), Some((MigrationType::Util, 2000)));
 }
 
 #[test]
 fn before_5_7_a_full_group_pulls_from_a_less_loaded_one_too() {
     // Averages 2048 here, 1600 there, 1824 of the domain: both differences are negative, and unsigned.
-    let full = GroupStats { nr: 2, weight: 2, capacity: 2048, load: 4096, ..GroupStats::default() };
-    let local = GroupStats { kind: GroupType::FullyBusy, ..full };
-    let busiest = GroupStats { kind: GroupType::Overloaded, nr: 3, load: 3200, avg_load: 1600, ..full };
+    let full = SgLbStats { nr: 2, weight: 2, capacity: 2048, load: 4096, ..SgLbStats::default() };
+    let local = SgLbStats { kind: GroupType::FullyBusy, ..full };
+    let busiest = SgLbStats { kind: GroupType::Overloaded, nr: 3, load: 3200, avg_load: 1600, ..full };
     let what = |b| decide(&env(b, false), &local, &busiest);
-    assert!(matches!(what(Balancer::V56), Some(Pull { kind: MoveKind::Load, amount: 0x1_0000_0000.. })));
+    assert!(matches!(what(Balancer::V56), Some(Imbalance { kind: MigrationType::Load, amount: 0x1_0000_0000.. })));
     assert_eq!(what(Balancer::V57), None);
 }
 
 #[test]
 fn from_5_6_on_tasks_decide_between_as_many_idle_cpus() {
-    let group = |nr, idle_cpus| GroupStats { nr, idle_cpus, weight: 4, ..GroupStats::default() };
-    let busier = |a: GroupStats, b: GroupStats| [false, true].map(|ties| a.busier(Some(&b), Form::V61, ties));
+    let group = |nr, idle_cpus| SgLbStats { nr, idle_cpus, weight: 4, ..SgLbStats::default() };
+    let busier =
+        |a: SgLbStats, b: SgLbStats| [false, true].map(|ties| a.update_sd_pick_busiest(Some(&b), Form::V61, ties));
     assert_eq!(busier(group(3, 2), group(2, 2)), [false, true]);
     assert_eq!(busier(group(2, 1), group(3, 2)), [true, true]);
 }
@@ -91,7 +93,8 @@ fn until_5_9_half_a_load_may_move_and_any_after_failures() {
         lab.pass_time(10 * MS);
         let d = dom(&lab, 0, 2);
         lab.s.dom[d as usize].nr_balance_failed = failed;
-        let mut env = Env { src: 1, kind: MoveKind::Load, amount, ..Env::new(0, d, Idle::Idle, Why::Nohz) };
+        let mut env =
+            LbEnv { src: 1, kind: MigrationType::Load, amount, ..LbEnv::new(0, d, CpuIdleType::Idle, Why::Nohz) };
         lab.s.detach_tasks(&mut env, &lab.view)
     };
     // A load of about 1024; one failure more than the domain's tries.
@@ -109,18 +112,18 @@ fn a_waiting_task_has_the_size_it_came_with() {
     lab.pass_time(64 * MS);
     let other = lab.start(1, Some(&[1]));
     lab.wake(sleeper, None);
-    lab.s.put_prev(1);
-    lab.s.set_next(1, other);
+    lab.s.put_prev_task(1);
+    lab.s.set_next_task(1, other);
     let came = lab.s.tasks[sleeper as usize].pelt.load;
     assert!((200..400).contains(&came), "{came}");
     // Runnable, it gains half of what is missing in 32 ms, which nobody has looked at.
     lab.pass_time(32 * MS);
     let d = dom(&lab, 0, 2);
     let amount = |kind| {
-        let env = Env { src: 1, kind, amount: 5000, ..Env::new(0, d, Idle::Idle, Why::Nohz) };
+        let env = LbEnv { src: 1, kind, amount: 5000, ..LbEnv::new(0, d, CpuIdleType::Idle, Why::Nohz) };
         lab.s.size_of(&env, sleeper)
     };
-    assert_eq!(amount(MoveKind::Load), Some(came as i64));
+    assert_eq!(amount(MigrationType::Load), Some(came as i64));
     assert!((1600..1700).contains(&lab.s.queued_load(1)), "of a queue it is part");
     assert_eq!(lab.s.tasks[sleeper as usize].pelt.load, came, "and asking for that changes nothing");
 }
@@ -147,10 +150,10 @@ fn until_5_6_waiting_makes_no_group_overloaded() {
         let rq = &mut lab.s.rqs[2];
         (rq.pelt.runnable, rq.pelt.util) = (runnable, 300);
         let d = dom(&lab, 0, 4);
-        let env = Env { thorough: true, ..Env::new(0, d, Idle::Idle, Why::Nohz) };
-        lab.s.group_stats = (0..2).map(|i| lab.s.count_group(&env, i).0).collect();
+        let env = LbEnv { thorough: true, ..LbEnv::new(0, d, CpuIdleType::Idle, Why::Nohz) };
+        lab.s.sg_lb_stats = (0..2).map(|i| lab.s.count_group(&env, i).0).collect();
         lab.s.load_group(&env, 1);
-        lab.s.group_stats[1].classify(125)
+        lab.s.sg_lb_stats[1].group_classify(125)
     };
     assert_eq!(["v56", "v57"].map(|b| kind(b, 4000)), [GroupType::HasSpare, GroupType::Overloaded]);
 }

@@ -1,9 +1,9 @@
 //! Four nodes of six cores with two threads each, for the tests of the older balancers.
 
-use super::super::balance::Idle;
 use super::super::domains::DomId;
 use super::super::event::Why;
 use super::super::rq::task::TaskId;
+use super::super::state::CpuIdleType;
 use super::Lab;
 
 /// The domain of `cpu` that has `weight` CPUs.
@@ -12,9 +12,9 @@ pub fn dom(lab: &Lab, cpu: u32, weight: u32) -> DomId {
 }
 
 /// A periodic pass over that domain, and what it has moved.
-pub fn pass(lab: &mut Lab, cpu: u32, weight: u32, idle: Idle) -> u32 {
+pub fn pass(lab: &mut Lab, cpu: u32, weight: u32, idle: CpuIdleType) -> u32 {
     let d = dom(lab, cpu, weight);
-    let moved = lab.s.balance_pass(cpu, d, idle, Why::Periodic, &lab.view).moved;
+    let moved = lab.s.sched_balance_rq(cpu, d, idle, Why::Periodic, &lab.view).moved;
     lab.settle();
     moved
 }

@@ -1,9 +1,9 @@
 //! The pull towards homes (designs-2012.md section 2.6): when it is tried, what it may push, and what a refusal counts.
 
 use super::*;
-use crate::sched::balance::pass::Env;
-use crate::sched::balance::Idle;
+use crate::sched::balance::lb_env::LbEnv;
 use crate::sched::event::Why;
+use crate::sched::state::CpuIdleType;
 
 /// Three nodes of four CPUs; `counts[n]` CPUs of node n run a task each, with homes as given by node.
 fn nodes(counts: [u32; 3], homes: [Option<u32>; 3]) -> Lab {
@@ -28,7 +28,7 @@ fn on((width, smt): (usize, usize), balancer: &'static str, counts: [u32; 3], ho
 /// for its node although the last CPU there may be idle.
 fn pass(lab: &mut Lab) -> u32 {
     let d = lab.s.topo.sd_numa(4).unwrap();
-    let mut env = Env::new(4, d, Idle::Busy, Why::Periodic);
+    let mut env = LbEnv::new(4, d, CpuIdleType::NotIdle, Why::Periodic);
     lab.s.pull(&mut env, &lab.view);
     lab.settle();
     lab.s.nr_running(4)
@@ -212,7 +212,7 @@ fn what_is_off_its_home_is_asked_once() {
         of.count() as u64
     });
     let d = lab.s.topo.ids(4).last().unwrap();
-    let mut env = Env::new(4, d, Idle::Busy, Why::Periodic);
+    let mut env = LbEnv::new(4, d, CpuIdleType::NotIdle, Why::Periodic);
     (env.src, env.amount) = (0, 100);
     assert_eq!(lab.s.detach_tasks(&mut env, &lab.view), 0);
     // Four looks at each list, of which the running one's count for nothing.

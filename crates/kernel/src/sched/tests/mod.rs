@@ -8,16 +8,16 @@ mod four_nodes;
 mod locality;
 mod newidle;
 mod numa;
-mod place;
 mod push;
 mod queue;
+mod select_cpu;
 
 use super::config::SchedConfig;
 use super::event::Event;
-use super::numa::{NoNuma, NumaView};
+use super::numa_view::{NoNuma, NumaView};
 use super::rq::task::TaskId;
-use super::scheduler::Scheduler;
 use super::shapes::Shape;
+use super::state::Scheduler;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const FORMS: [&str; 2] = ["v61", "v612"];

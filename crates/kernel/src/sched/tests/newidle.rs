@@ -2,7 +2,7 @@
 
 use super::super::config::SchedConfig;
 use super::super::event::{Event, Why};
-use super::super::numa::NoNuma;
+use super::super::numa_view::NoNuma;
 use super::super::rq::task::TaskId;
 use super::super::shapes::Shape;
 use super::balance::dom;
@@ -191,14 +191,14 @@ fn a_cheaper_newly_idle_pass_lets_the_remembered_cost_fade() {
     let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &config("v612"));
     let d = dom(&lab, 0, 8);
     let cost = |lab: &Lab| lab.s.dom[d as usize].max_newidle_cost_ns;
-    lab.s.remember_cost(d, 1000);
+    lab.s.update_newidle_cost(d, 1000);
     lab.pass_time(1000 * MS);
-    lab.s.remember_cost(d, 1000);
+    lab.s.update_newidle_cost(d, 1000);
     assert_eq!(cost(&lab), 1000, "not before a second has passed");
     lab.pass_time(4 * MS);
-    lab.s.remember_cost(d, 500);
+    lab.s.update_newidle_cost(d, 500);
     assert_eq!(cost(&lab), 1000 * 253 / 256);
-    lab.s.remember_cost(d, 500);
+    lab.s.update_newidle_cost(d, 500);
     assert_eq!(cost(&lab), 988, "once a second");
 }
 

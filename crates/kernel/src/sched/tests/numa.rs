@@ -1,10 +1,12 @@
 //! Hooks of NUMA balancing: verdicts, load figures, moves.
 
-use super::super::balance::Idle;
+use super::super::balance::migrate_degrades_locality::{migrate_degrades_locality, NodePull};
 use super::super::config::SchedConfig;
 use super::super::event::{Event, Why};
-use super::super::numa::{locality_verdict, CpuLoad, NodePull, NumaView};
+use super::super::numa::CpuLoad;
+use super::super::numa_view::NumaView;
 use super::super::shapes::Shape;
+use super::super::state::CpuIdleType;
 use super::{config, Lab, FORMS, MS};
 
 /// Everybody has faults; weight of node n is `self.0[n]`.
@@ -27,19 +29,19 @@ fn locality_verdicts() {
     let near = Weights([700, 300]);
     let v = |preferred, (src, dst), others, idle, view: &Weights| {
         let pull = NodePull { src, dst, distance: 20, nr: 2 + u32::from(others), nr_preferred: 2, idle };
-        locality_verdict(0, Some(preferred), &pull, view)
+        migrate_degrades_locality(0, Some(preferred), &pull, view)
     };
     // Away from the preferred node: resisted if others there would rather leave, else no opinion.
-    assert_eq!(v(0, (0, 1), true, Idle::Newly, &near), 1);
-    assert_eq!(v(0, (0, 1), false, Idle::Newly, &near), -1);
+    assert_eq!(v(0, (0, 1), true, CpuIdleType::NewlyIdle, &near), 1);
+    assert_eq!(v(0, (0, 1), false, CpuIdleType::NewlyIdle, &near), -1);
     // Towards it: welcome.
-    assert_eq!(v(1, (0, 1), true, Idle::Busy, &near), 0);
+    assert_eq!(v(1, (0, 1), true, CpuIdleType::NotIdle, &near), 0);
     // Neither: the fully idle class has no opinion, others compare weights; equal weights do not degrade.
-    assert_eq!(v(7, (0, 1), true, Idle::Idle, &near), -1);
-    assert_eq!(v(7, (0, 1), true, Idle::Newly, &near), 1);
-    assert_eq!(v(7, (1, 0), true, Idle::Newly, &near), 0);
-    assert_eq!(v(7, (0, 1), true, Idle::Newly, &Weights([5, 5])), 0);
-    assert_eq!(v(7, (1, 1), true, Idle::Newly, &near), -1);
+    assert_eq!(v(7, (0, 1), true, CpuIdleType::Idle, &near), -1);
+    assert_eq!(v(7, (0, 1), true, CpuIdleType::NewlyIdle, &near), 1);
+    assert_eq!(v(7, (1, 0), true, CpuIdleType::NewlyIdle, &near), 0);
+    assert_eq!(v(7, (0, 1), true, CpuIdleType::NewlyIdle, &Weights([5, 5])), 0);
+    assert_eq!(v(7, (1, 1), true, CpuIdleType::NewlyIdle, &near), -1);
 }
 
 /// Queued tasks of a CPU with a preferred node, and those that are on it.
@@ -109,7 +111,7 @@ fn queues_of_a_higher_class_are_not_pulled_from() {
         (0..3).for_each(|t| lab.s.set_preferred_nid(t, Some(1)));
         (0..5).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
         let d = lab.s.topo.sd_numa(0).unwrap();
-        lab.s.balance_pass(0, d, Idle::Idle, Why::Nohz, &lab.view);
+        lab.s.sched_balance_rq(0, d, CpuIdleType::Idle, Why::Nohz, &lab.view);
         lab.settle();
         // CPU 4 has more tasks, but they are at home while the group has some that have none.
         assert_eq!((lab.s.nr_running(0), lab.s.nr_running(4), lab.s.nr_running(5)), (1, 3, 1), "{form}");

@@ -1,7 +1,7 @@
 //! Pushes of running tasks: when stoppers are asked, and what they do.
 
-use super::super::balance::Idle;
 use super::super::event::{Event, Why};
+use super::super::state::CpuIdleType;
 use super::balance::{dom, failed, interval, pass, spread_node};
 use super::FORMS;
 
@@ -10,10 +10,10 @@ fn the_push_comes_with_the_failure_after_tries_plus_two_and_resets() {
     for form in FORMS {
         let mut lab = spread_node(form);
         for _ in 0..4 {
-            pass(&mut lab, 128, 256, Idle::Idle);
+            pass(&mut lab, 128, 256, CpuIdleType::Idle);
         }
         assert_eq!((failed(&lab, 128, 256), lab.s.counters().active), (4, 0));
-        pass(&mut lab, 128, 256, Idle::Idle);
+        pass(&mut lab, 128, 256, CpuIdleType::Idle);
         assert_eq!((failed(&lab, 128, 256), lab.s.counters().active), (0, 1));
         let moved = Event::Moved { task: 0, from: 0, to: 128, why: Why::Active };
         assert!(lab.log.contains(&moved) && lab.s.current(128) == Some(0) && lab.s.is_idle(0));
@@ -28,7 +28,7 @@ fn a_search_before_idling_moves_no_running_task_at_once() {
         let d = dom(&lab, 128, 256);
         lab.s.dom[d as usize].nr_balance_failed = 9;
         // The stopper is asked once, whatever asks again before it runs.
-        for idle in [Idle::Newly, Idle::Newly, Idle::Idle] {
+        for idle in [CpuIdleType::NewlyIdle, CpuIdleType::NewlyIdle, CpuIdleType::Idle] {
             assert_eq!(pass(&mut lab, 128, 256, idle).0, 0);
             assert_eq!((lab.s.current(0), lab.s.current(128)), (Some(0), None));
             assert_eq!(lab.asked().collect::<Vec<_>>(), [(0, 128)]);
@@ -44,7 +44,7 @@ fn a_pinned_running_task_blocks_the_push_but_not_the_count() {
         let mut lab = spread_node(form);
         lab.s.set_affinity(0, Some(&[0, 1]), lab.now).unwrap();
         for n in 1..=6 {
-            pass(&mut lab, 128, 256, Idle::Idle);
+            pass(&mut lab, 128, 256, CpuIdleType::Idle);
             assert_eq!(failed(&lab, 128, 256), n);
         }
         assert_eq!(lab.s.counters().active, 0);

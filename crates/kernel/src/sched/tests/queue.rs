@@ -20,7 +20,7 @@ fn the_first_request_is_half_a_slice() {
     let mut before = Lab::new(&Shape::flat(1, 8, 1, 10), &releases::settings(6, 11).unwrap());
     let first = before.start(0, None);
     let task = &before.s.tasks[first as usize];
-    assert_eq!(task.deadline - task.vruntime, before.s.p.base_slice_ns);
+    assert_eq!(task.deadline - task.vruntime, before.s.params.base_slice_ns);
     lab.pass_time(2 * MS);
     lab.s.account(0, lab.now);
     let task = &lab.s.tasks[t as usize];
@@ -73,7 +73,7 @@ fn eevdf_of_6_6_to_6_11_delays_nobody_and_keeps_no_deadline() {
         let before = of(&lab);
         lab.s.migrate(t, 3, lab.now);
         lab.settle();
-        let slice = lab.s.p.base_slice_ns;
+        let slice = lab.s.params.base_slice_ns;
         assert!(before < slice - MS as i64 / 2);
         assert_eq!(of(&lab), if complete { before } else { slice }, "6.{minor}");
         // One that was alone keeps the CPU until its request is used up, or yields once it has had its share.
@@ -117,12 +117,12 @@ fn lag_survives_sleep_and_arrival() {
         lab.tick(0);
     }
     // Make `a` current and let it sleep while it is owed service, then bring it back.
-    let owed = super::super::rq::eevdf::lag(&lab.s.p, &lab.s.rqs[0], &lab.s.tasks, a);
-    lab.s.deactivate(a, true);
+    let owed = super::super::rq::eevdf::entity_lag(&lab.s.params, &lab.s.rqs[0], &lab.s.tasks, a);
+    lab.s.deactivate_task(a, true);
     lab.s.tasks[a as usize].state = State::Blocked;
     assert_eq!(lab.s.tasks[a as usize].vlag, owed);
     lab.wake(a, None);
-    let now = super::super::rq::eevdf::lag(&lab.s.p, &lab.s.rqs[0], &lab.s.tasks, a);
+    let now = super::super::rq::eevdf::entity_lag(&lab.s.params, &lab.s.rqs[0], &lab.s.tasks, a);
     assert!(now.abs_diff(owed) <= 2, "{now} after {owed}");
 }
 
@@ -255,7 +255,7 @@ fn an_eevdf_wakee_preempts_when_the_running_task_has_had_its_share() {
         let mut lab = lab("v612");
         let hog = lab.start(0, Some(&[0]));
         let t = lab.start(0, Some(&[0]));
-        lab.s.deactivate(t, true);
+        lab.s.deactivate_task(t, true);
         lab.s.tasks[t as usize].state = State::Blocked;
         lab.s.tasks[t as usize].vlag = lag;
         lab.pick(0);

@@ -1,32 +1,28 @@
 //! Tasks coming to and leaving run queues, and what that does to averages, counts and the running task.
 
-use super::event::{Event, Why};
-use super::rq::task::{State, Task, TaskId, COLD, NONE};
-use super::rq::{cfs, eevdf, Arrival, Rq};
-use super::rules::{Form, QueueOrder};
-use super::scheduler::Scheduler;
+use crate::sched::event::{Event, Why};
+use crate::sched::rq::runqueue::Arrival;
+use crate::sched::rq::task::{State, TaskId, COLD, NONE};
+use crate::sched::rq::{cfs, eevdf};
+use crate::sched::rules::{Form, QueueOrder};
+use crate::sched::state::Scheduler;
 
 /// Margin under which the estimate is left alone, units of utilisation.
 const UTIL_EST_MARGIN: u64 = 10;
 
-/// Σ load averages of the tasks queued on a CPU, brought to now (`runnable_load_avg`): what sleeps there is not in it.
-pub(super) fn queued_load(rq: &Rq, tasks: &[Task], now_ns: u64) -> u64 {
-    rq.list.iter().map(|t| tasks[*t as usize].average_at(now_ns, rq.cur == *t).load).sum()
-}
-
 impl Scheduler {
     /// Brings a task's averages to now.
-    pub(super) fn refresh_task(&mut self, t: TaskId) {
+    pub(in crate::sched) fn refresh_task(&mut self, t: TaskId) {
         let task = &mut self.tasks[t as usize];
         let running = self.rqs[task.cpu as usize].cur == t;
         task.refresh(self.now, running);
     }
-    /// [`queued_load`] of a CPU.
-    pub(super) fn queued_load(&self, cpu: u32) -> u64 {
-        queued_load(&self.rqs[cpu as usize], &self.tasks, self.now)
+    /// Load of the tasks queued on a CPU, as [`Rq::queued_load`](crate::sched::rq::runqueue::Rq::queued_load).
+    pub(in crate::sched) fn queued_load(&self, cpu: u32) -> u64 {
+        self.rqs[cpu as usize].queued_load(&self.tasks, self.now)
     }
     /// Takes a task's averages off the queue of its CPU.
-    pub(super) fn detach_load(&mut self, t: TaskId) {
+    pub(in crate::sched) fn detach_entity_load_avg(&mut self, t: TaskId) {
         if !self.tasks[t as usize].attached {
             return;
         }
@@ -38,16 +34,16 @@ impl Scheduler {
         task.attached = false;
     }
     /// Puts a task on the queue of its CPU (`task.cpu`).
-    pub(super) fn activate(&mut self, t: TaskId, arrival: Arrival) {
+    pub(in crate::sched) fn activate_task(&mut self, t: TaskId, arrival: Arrival) {
         let cpu = self.tasks[t as usize].cpu;
         self.update_curr(cpu);
         let node = self.topo.node_of(cpu);
         let rq = &mut self.rqs[cpu as usize];
         rq.refresh(self.now);
         self.tasks[t as usize].refresh(self.now, false);
-        match self.p.form {
-            Form::V61 => cfs::place(&self.p, rq, &mut self.tasks[t as usize], arrival),
-            Form::V612 => eevdf::place(&self.p, rq, &mut self.tasks, t, arrival),
+        match self.params.form {
+            Form::V61 => cfs::place_entity(&self.params, rq, &mut self.tasks[t as usize], arrival),
+            Form::V612 => eevdf::place_entity(&self.params, rq, &mut self.tasks, t, arrival),
         }
         let task = &mut self.tasks[t as usize];
         if !task.attached {
@@ -59,7 +55,7 @@ impl Scheduler {
         rq.util_est_add(task);
         rq.count_numa(task, node, true);
         rq.weight += task.weight;
-        match self.p.queue_order {
+        match self.params.queue_order {
             QueueOrder::V37 => rq.list.insert(0, t),
             QueueOrder::V415 => rq.list.push(t),
         }
@@ -70,24 +66,24 @@ impl Scheduler {
         }
     }
     /// Takes a task off its queue; `sleep` unless it moves. A current task stops being current.
-    pub(super) fn deactivate(&mut self, t: TaskId, sleep: bool) {
+    pub(in crate::sched) fn deactivate_task(&mut self, t: TaskId, sleep: bool) {
         let cpu = self.tasks[t as usize].cpu;
         self.update_curr(cpu);
         let node = self.topo.node_of(cpu);
         self.refresh_task(t);
         let rq = &mut self.rqs[cpu as usize];
         rq.refresh(self.now);
-        let lag = match self.p.form {
+        let lag = match self.params.form {
             Form::V61 => 0,
-            Form::V612 => eevdf::lag(&self.p, rq, &self.tasks, t),
+            Form::V612 => eevdf::entity_lag(&self.params, rq, &self.tasks, t),
         };
         let task = &mut self.tasks[t as usize];
-        match self.p.form {
+        match self.params.form {
             Form::V61 if !sleep => task.vruntime -= rq.min_vruntime,
             Form::V61 => {}
             Form::V612 => {
                 task.vlag = lag;
-                if !sleep && self.p.complete_eevdf {
+                if !sleep && self.params.complete_eevdf {
                     task.deadline -= task.vruntime;
                     task.relative_deadline = true;
                 }
@@ -102,12 +98,12 @@ impl Scheduler {
         rq.count_numa(task, node, false);
         rq.weight -= task.weight;
         rq.list.retain(|x| *x != t);
-        rq.raise_min_vruntime(&self.tasks);
+        rq.update_min_vruntime(&self.tasks);
         if rq.cur == t {
             rq.cur = NONE;
         }
         if sleep {
-            self.update_estimate(t);
+            self.util_est_update(t);
         }
         let rq = &self.rqs[cpu as usize];
         if rq.is_idle() {
@@ -115,13 +111,13 @@ impl Scheduler {
         }
     }
     /// Estimated utilisation at the end of an activation (§6.5).
-    fn update_estimate(&mut self, t: TaskId) {
+    fn util_est_update(&mut self, t: TaskId) {
         let task = &mut self.tasks[t as usize];
         if task.state == State::Delayed || !task.util_changed {
             return;
         }
         let (u, e) = (task.pelt.util, task.util_est);
-        if self.p.form == Form::V61 {
+        if self.params.form == Form::V61 {
             task.util_enqueued = u;
         }
         if u >= e {
@@ -129,18 +125,18 @@ impl Scheduler {
             return;
         }
         let close = e - u < UTIL_EST_MARGIN;
-        let waited = self.p.form == Form::V612 && u + UTIL_EST_MARGIN < task.pelt.runnable;
+        let waited = self.params.form == Form::V612 && u + UTIL_EST_MARGIN < task.pelt.runnable;
         if !close && !waited {
             task.util_est = (4 * e - (e - u)) / 4;
         }
     }
     /// A sleeping task that is owed nothing stays queued until its lag is worked off (6.12).
-    pub(super) fn delay(&mut self, cpu: u32, t: TaskId) {
+    pub(in crate::sched) fn set_delayed(&mut self, cpu: u32, t: TaskId) {
         self.refresh_task(t);
         let rq = &mut self.rqs[cpu as usize];
         rq.refresh(self.now);
         rq.util_est_remove(&mut self.tasks[t as usize]);
-        self.update_estimate(t);
+        self.util_est_update(t);
         let rq = &mut self.rqs[cpu as usize];
         let task = &mut self.tasks[t as usize];
         task.state = State::Delayed;
@@ -149,25 +145,25 @@ impl Scheduler {
         rq.cur = NONE;
     }
     /// A delayed task was picked: now it really leaves, without credit.
-    pub(super) fn finish_delayed(&mut self, t: TaskId) {
-        self.deactivate(t, true);
+    pub(in crate::sched) fn dequeue_delayed(&mut self, t: TaskId) {
+        self.deactivate_task(t, true);
         let task = &mut self.tasks[t as usize];
         task.vlag = task.vlag.min(0);
         task.state = State::Blocked;
     }
     /// A delayed task was woken: it becomes runnable where it is, without credit.
-    pub(super) fn requeue_delayed(&mut self, t: TaskId) {
+    pub(in crate::sched) fn requeue_delayed_entity(&mut self, t: TaskId) {
         let cpu = self.tasks[t as usize].cpu;
         self.update_curr(cpu);
         self.refresh_task(t);
         let rq = &mut self.rqs[cpu as usize];
         rq.refresh(self.now);
-        let lag = eevdf::lag(&self.p, rq, &self.tasks, t);
+        let lag = eevdf::entity_lag(&self.params, rq, &self.tasks, t);
         if lag > 0 {
             let at = rq.list.iter().position(|x| *x == t).unwrap_or(0);
             rq.list.remove(at);
             self.tasks[t as usize].vlag = 0;
-            eevdf::place(&self.p, rq, &mut self.tasks, t, Arrival::Wake { moved: false });
+            eevdf::place_entity(&self.params, rq, &mut self.tasks, t, Arrival::Wake { moved: false });
             rq.list.insert(at, t);
         }
         let task = &mut self.tasks[t as usize];
@@ -177,7 +173,7 @@ impl Scheduler {
         rq.util_est_add(task);
     }
     /// The current task goes back among the waiting ones.
-    pub(super) fn put_prev(&mut self, cpu: u32) {
+    pub(in crate::sched) fn put_prev_task(&mut self, cpu: u32) {
         let t = self.rqs[cpu as usize].cur;
         if t == NONE {
             return;
@@ -190,19 +186,19 @@ impl Scheduler {
         rq.cur = NONE;
     }
     /// Makes a queued task current.
-    pub(super) fn set_next(&mut self, cpu: u32, t: TaskId) {
+    pub(in crate::sched) fn set_next_task(&mut self, cpu: u32, t: TaskId) {
         self.refresh_task(t);
         let rq = &mut self.rqs[cpu as usize];
         rq.refresh(self.now);
         rq.clear_buddies(t);
-        if self.p.queue_order == QueueOrder::V415 {
+        if self.params.queue_order == QueueOrder::V415 {
             rq.move_to_head(t);
         }
         rq.cur = t;
         rq.left = NONE;
         if rq.in_idle {
             rq.in_idle = false;
-            rq.learn_idle(self.now, self.p.jiffy_ns);
+            rq.learn_idle(self.now, self.params.jiffy_ns);
         }
         let task = &mut self.tasks[t as usize];
         task.exec_start = self.now as i64;
@@ -210,7 +206,7 @@ impl Scheduler {
         task.picked_deadline = Some(task.deadline);
     }
     /// Asks `cpu` to reschedule if the newly queued `t` should run now.
-    pub(super) fn check_preempt(&mut self, cpu: u32, t: TaskId) {
+    pub(in crate::sched) fn wakeup_preempt(&mut self, cpu: u32, t: TaskId) {
         let rq = &self.rqs[cpu as usize];
         if rq.cur == NONE {
             self.resched(cpu);
@@ -221,16 +217,16 @@ impl Scheduler {
         }
         self.update_curr(cpu);
         let rq = &mut self.rqs[cpu as usize];
-        let preempts = match self.p.form {
-            Form::V61 => cfs::wakeup_preempts(&self.p, rq, &self.tasks, t),
-            Form::V612 => eevdf::pick(rq, &self.tasks) == Some(t),
+        let preempts = match self.params.form {
+            Form::V61 => cfs::check_preempt_wakeup(&self.params, rq, &self.tasks, t),
+            Form::V612 => eevdf::pick_eevdf(rq, &self.tasks) == Some(t),
         };
         if preempts {
             self.resched(cpu);
         }
     }
     /// Moves a queued or running task to the queue of `dst`. Its old CPU must reschedule if it was running.
-    pub(super) fn move_task(&mut self, t: TaskId, dst: u32, why: Why) {
+    pub(in crate::sched) fn move_task(&mut self, t: TaskId, dst: u32, why: Why) {
         let from = self.tasks[t as usize].cpu;
         if from == dst || !self.tasks[t as usize].on_rq() {
             return;
@@ -238,23 +234,23 @@ impl Scheduler {
         let was_current = self.rqs[from as usize].cur == t;
         // A stopper does it, a second task there (add_nr_running counts it).
         self.overload |= was_current || why == Why::Numa;
-        self.take(t);
+        self.detach_task(t);
         if was_current {
             self.resched(from);
         }
-        self.give(t, from, dst, why);
+        self.attach_task(t, from, dst, why);
     }
     /// First half of a move: off the queue, averages and all.
-    pub(super) fn take(&mut self, t: TaskId) {
-        self.deactivate(t, false);
-        self.detach_load(t);
+    pub(in crate::sched) fn detach_task(&mut self, t: TaskId) {
+        self.deactivate_task(t, false);
+        self.detach_entity_load_avg(t);
     }
     /// Second half: onto the queue of `dst`.
-    pub(super) fn give(&mut self, t: TaskId, from: u32, dst: u32, why: Why) {
+    pub(in crate::sched) fn attach_task(&mut self, t: TaskId, from: u32, dst: u32, why: Why) {
         let delayed = self.tasks[t as usize].state == State::Delayed;
         let task = &mut self.tasks[t as usize];
         (task.cpu, task.wake_cpu, task.exec_start) = (dst, None, COLD);
-        self.activate(t, Arrival::Move);
+        self.activate_task(t, Arrival::Move);
         if delayed {
             let rq = &mut self.rqs[dst as usize];
             let task = &mut self.tasks[t as usize];
@@ -264,7 +260,7 @@ impl Scheduler {
         }
         self.events.push(Event::Moved { task: t, from, to: dst, why });
         if !delayed {
-            self.check_preempt(dst, t);
+            self.wakeup_preempt(dst, t);
         } else if self.rqs[dst as usize].cur == NONE {
             self.resched(dst);
         }

@@ -1,7 +1,7 @@
 //! Wake-ups, idle searches and exec.
 
 use super::super::event::{Event, Why};
-use super::super::place::sis_prop::History;
+use super::super::rq::sis_prop::SisProp;
 use super::super::rq::task::COLD;
 use super::super::rules::{IdleScan, RecentCpu};
 use super::super::shapes::Shape;
@@ -64,11 +64,11 @@ fn before_6_0_the_waker_pays_for_the_search() {
     let busy = [16, 18, 20, 21, 22, 23, 24, 26, 28, 30];
     for (idle_ns, cost_ns, want) in [(0, 0, 20), (500_000, 999_999, 25), (500_000, 2_000_000, 20)] {
         let (mut lab, t) = asleep("v61", 20, busy);
-        lab.s.p.idle_scan = IdleScan::Prop;
+        lab.s.params.idle_scan = IdleScan::Prop;
         // The use of the cache counts for nothing.
         (lab.s.caches[1].has_idle_cores, lab.s.caches[1].nr_idle_scan) = (false, 0);
-        let jiffy = lab.now / lab.s.p.jiffy_ns;
-        lab.s.rqs[16].search = History { stamp: jiffy + 1, idle_ns, cost_ns };
+        let jiffy = lab.now / lab.s.params.jiffy_ns;
+        lab.s.rqs[16].search = SisProp { stamp: jiffy + 1, idle_ns, cost_ns };
         // Visited in order: 21 to 24 busy, 25 idle. Three visits are too few, eight enough.
         assert_eq!(lab.wake(t, Some(16)), want, "{idle_ns} {cost_ns}");
     }
@@ -79,7 +79,7 @@ fn before_5_12_the_own_core_comes_last() {
     let busy = [16, 18, 20, 22, 23, 24, 26, 28, 30];
     for (avg_idle_ns, cost_ns, want) in [(0, 0, 21), (512 * 1000, 999, 25), (512 * 1000, 100_000, 21)] {
         let (mut lab, t) = asleep("v61", 21, busy.into_iter().chain([21]));
-        lab.s.p.idle_scan = IdleScan::PropV413;
+        lab.s.params.idle_scan = IdleScan::PropV413;
         lab.s.caches[1].has_idle_cores = false;
         let rq = &mut lab.s.rqs[16];
         (rq.avg_idle_ns, rq.search.cost_ns) = (avg_idle_ns, cost_ns);
@@ -88,13 +88,13 @@ fn before_5_12_the_own_core_comes_last() {
     }
     // The same with the other thread of the core idle: the walk is too short, the own core is what remains.
     let (mut lab, t) = asleep("v61", 20, [16, 18, 20, 22, 24, 26, 28, 30]);
-    lab.s.p.idle_scan = IdleScan::PropV413;
+    lab.s.params.idle_scan = IdleScan::PropV413;
     lab.s.caches[1].has_idle_cores = false;
     lab.s.rqs[16].avg_idle_ns = 0;
     assert_eq!(lab.wake(t, Some(16)), 21);
     // An idle core is found however short the walk may be.
     let (mut lab, t) = asleep("v61", 20, [16, 18, 20, 22, 24, 26, 28]);
-    lab.s.p.idle_scan = IdleScan::PropV413;
+    lab.s.params.idle_scan = IdleScan::PropV413;
     lab.s.rqs[16].avg_idle_ns = 0;
     assert_eq!(lab.wake(t, Some(16)), 30);
 }
@@ -104,15 +104,15 @@ fn before_4_9_only_whole_groups_are_taken() {
     for scan in [IdleScan::Groups, IdleScan::GroupsV37] {
         // A whole core is idle.
         let (mut lab, t) = asleep("v61", 20, [16, 18, 20, 22, 24, 26, 28]);
-        lab.s.p.idle_scan = scan;
+        lab.s.params.idle_scan = scan;
         assert_eq!(lab.wake(t, Some(16)), 30);
         // Every core is half busy: only the own core's other thread will do.
         let (mut lab, t) = asleep("v61", 20, (16..32).step_by(2));
-        lab.s.p.idle_scan = scan;
+        lab.s.params.idle_scan = scan;
         assert_eq!(lab.wake(t, Some(16)), 21);
         // That one busy too: the task is stacked although seven CPUs of its cache are idle.
         let (mut lab, t) = asleep("v61", 20, (16..32).step_by(2).chain([21]));
-        lab.s.p.idle_scan = scan;
+        lab.s.params.idle_scan = scan;
         assert_eq!(lab.wake(t, None), 20);
         assert_eq!(lab.s.nr_running(20), 2);
     }
@@ -123,15 +123,15 @@ fn since_3_9_the_last_cpu_is_tried_before_the_groups() {
     // Woken synchronously from CPU 16 of the same cache: the target is 16, the last CPU idles on a half-busy core.
     for (scan, want) in [(IdleScan::GroupsV37, 18), (IdleScan::Groups, 21)] {
         let (mut lab, t) = asleep("v61", 21, [16, 20]);
-        lab.s.p.idle_scan = scan;
-        assert_eq!(lab.s.idle_sibling(t, 21, 16, 16), want);
+        lab.s.params.idle_scan = scan;
+        assert_eq!(lab.s.select_idle_sibling(t, 21, 16, 16), want);
     }
 }
 
 #[test]
 fn before_4_16_recent_cpus_are_not_tried() {
     let (mut lab, t) = asleep("v61", 20, (16..32).filter(|c| *c != 27));
-    lab.s.p.recent_used_cpu = RecentCpu::Off;
+    lab.s.params.recent_used_cpu = RecentCpu::Off;
     lab.s.tasks[t as usize].recent_used_cpu = 27;
     lab.s.caches[1].nr_idle_scan = 0;
     assert_eq!(lab.wake(t, None), 20);
@@ -141,7 +141,7 @@ fn before_4_16_recent_cpus_are_not_tried() {
 fn up_to_5_14_the_recent_cpu_is_where_the_task_last_woke_another() {
     // The task last slept on 20, which is busy like the whole cache but CPU 27.
     let (mut lab, t) = asleep("v61", 20, (16..32).filter(|c| *c != 27));
-    lab.s.p.recent_used_cpu = RecentCpu::Waker;
+    lab.s.params.recent_used_cpu = RecentCpu::Waker;
     lab.s.caches[1].nr_idle_scan = 0;
     let recent = |lab: &Lab, t: u32| lab.s.tasks[t as usize].recent_used_cpu;
     lab.s.tasks[t as usize].recent_used_cpu = 16;
@@ -151,7 +151,7 @@ fn up_to_5_14_the_recent_cpu_is_where_the_task_last_woke_another() {
     assert_eq!((recent(&lab, t), recent(&lab, waker)), (16, 18));
     // Found: the task goes there and remembers where it was before.
     let (mut lab, t) = asleep("v61", 20, (16..32).filter(|c| *c != 27));
-    lab.s.p.recent_used_cpu = RecentCpu::Waker;
+    lab.s.params.recent_used_cpu = RecentCpu::Waker;
     lab.s.caches[1].nr_idle_scan = 0;
     lab.s.tasks[t as usize].recent_used_cpu = 27;
     assert_eq!(lab.wake(t, None), 27);
@@ -195,7 +195,7 @@ fn many_partners_are_not_pulled_together() {
     }
     // Before 3.12 nobody asks.
     let (mut lab, t) = asleep("v61", 130, [2, 130, 130, 130]);
-    lab.s.p.wake_wide = false;
+    lab.s.params.wake_wide = false;
     let waker = lab.s.current(2).unwrap();
     (lab.s.tasks[waker as usize].wakee_flips, lab.s.tasks[t as usize].wakee_flips) = (300, 17);
     lab.wake(t, Some(2));

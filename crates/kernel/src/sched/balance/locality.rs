@@ -5,13 +5,12 @@
 //! cache-hot, puts those off it on a list that pulls look at first, and lets the balancer pull one of them at random
 //! when everything else is balanced.
 
-use super::balance::pass::Env;
-use super::balance::Idle;
-use super::config::Params;
-use super::domains::{Flags, GroupId};
-use super::rq::task::{TaskId, NONE, NO_NODE};
-use super::rules::{Balancer, Locality};
-use super::scheduler::Scheduler;
+use super::lb_env::LbEnv;
+use crate::sched::config::Params;
+use crate::sched::domains::{Flags, GroupId};
+use crate::sched::rq::task::{TaskId, NONE, NO_NODE};
+use crate::sched::rules::{Balancer, Locality};
+use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// Which tasks a pass over a source queue may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +22,8 @@ pub(super) enum Wanted {
 }
 
 /// Passes over a source queue.
-pub(super) fn passes(p: &Params) -> &'static [Wanted] {
-    match p.locality {
+pub(super) fn passes(params: &Params) -> &'static [Wanted] {
+    match params.locality {
         Locality::Preferred => &[Wanted::Any],
         Locality::Selected | Locality::Home => &[Wanted::First, Wanted::Any],
     }
@@ -32,11 +31,11 @@ pub(super) fn passes(p: &Params) -> &'static [Wanted] {
 
 impl Scheduler {
     /// Whether a pass on behalf of `dst`, which is this `idle`, may look at a task at all.
-    pub(super) fn in_pass(&self, (dst, idle): (u32, Idle), task: TaskId, pass: Wanted) -> bool {
-        match self.p.locality {
+    pub(super) fn in_pass(&self, (dst, idle): (u32, CpuIdleType), task: TaskId, pass: Wanted) -> bool {
+        match self.params.locality {
             Locality::Preferred => true,
             Locality::Selected => {
-                let strict = self.p.locality_strict && idle == Idle::Busy;
+                let strict = self.params.locality_strict && idle == CpuIdleType::NotIdle;
                 self.selected_allows(task, dst) || (pass == Wanted::Any && !strict)
             }
             Locality::Home => self.off_home(task) == (pass == Wanted::First),
@@ -44,36 +43,25 @@ impl Scheduler {
     }
     /// Place in the queue of the next task that a pass looks at: the first, or with schednuma the first of the list that the
     /// pass is about (`offnode_tasks`, then `cfs_tasks`).
-    pub(super) fn next_in_queue(&self, env: &Env, pass: Wanted) -> Option<usize> {
+    pub(super) fn next_in_queue(&self, env: &LbEnv, pass: Wanted) -> Option<usize> {
         let list = &self.rqs[env.src as usize].list;
-        list.iter().position(|t| self.p.locality != Locality::Home || self.in_pass((env.dst, env.idle), *t, pass))
-    }
-    /// Whether a task has a home and is not on it.
-    pub(super) fn off_home(&self, task: TaskId) -> bool {
-        let t = &self.tasks[task as usize];
-        t.preferred_nid != NO_NODE && t.preferred_nid != self.topo.node_of(t.cpu)
+        list.iter().position(|t| self.params.locality != Locality::Home || self.in_pass((env.dst, env.idle), *t, pass))
     }
     /// NUMA_HOT: whether non-idle balancing must treat the task as cache-hot.
-    pub(super) fn home_hot(&self, env: &Env, task: TaskId) -> bool {
+    pub(super) fn home_hot(&self, env: &LbEnv, task: TaskId) -> bool {
         let home = self.tasks[task as usize].preferred_nid;
-        if self.p.locality != Locality::Home || env.idle != Idle::Busy || home == NO_NODE {
+        if self.params.locality != Locality::Home || env.idle != CpuIdleType::NotIdle || home == NO_NODE {
             return false;
         }
         let (src, dst) = (self.topo.node_of(env.src), self.topo.node_of(env.dst));
         self.topo.distance(dst, home) >= self.topo.distance(src, home)
     }
-    /// `task_autonuma_cpu`: whether a CPU is on the node that AutoNUMA has selected for the task, if it has one. Forks and
-    /// execs start on no other CPU, and a wake-up looks at the waker's side only if its CPU is one.
-    pub(super) fn selected_allows(&self, task: TaskId, cpu: u32) -> bool {
-        let node = self.tasks[task as usize].preferred_nid;
-        self.p.locality != Locality::Selected || node == NO_NODE || node == self.topo.node_of(cpu)
-    }
     /// NUMA_PULL_BIAS: with everything balanced, a random queue with a task off its home, in another group of a domain
     /// that crosses nodes, provided this group has a task to trade (off its home, or without one) and is less loaded than
     /// the domain and its busiest group, if not by enough to balance: patch 23 of the posting sends a group that is at or
     /// above either past the bias.
-    pub(super) fn pull_bias(&mut self, env: &Env) -> Option<u32> {
-        if self.p.locality != Locality::Home {
+    pub(super) fn pull_bias(&mut self, env: &LbEnv) -> Option<u32> {
+        if self.params.locality != Locality::Home {
             return None;
         }
         let domain = self.topo.domain(env.dom);
@@ -82,7 +70,7 @@ impl Scheduler {
         }
         let own = *domain.groups.first()?;
         let width = domain.weight / self.topo.group(own).weight.max(1);
-        let better_off = match self.p.balancer {
+        let better_off = match self.params.balancer {
             Balancer::V37 => env.near,
             _ => self.least_loaded_side(env),
         };
@@ -119,21 +107,21 @@ impl Scheduler {
         draw(&mut self.lots) % u64::from(n.max(1)) == 0
     }
     /// Whether the balancing group's average load is below that of the domain and of its busiest other group.
-    fn least_loaded_side(&mut self, env: &Env) -> bool {
-        self.group_stats.clear();
+    fn least_loaded_side(&mut self, env: &LbEnv) -> bool {
+        self.sg_lb_stats.clear();
         let (mut load, mut capacity, mut busiest) = (0, 0, 0);
         for i in 0..self.topo.domain(env.dom).groups.len() {
             let (s, _) = self.count_group(env, i);
-            self.group_stats.push(s);
+            self.sg_lb_stats.push(s);
             self.load_group(env, i);
-            let s = &self.group_stats[i];
+            let s = &self.sg_lb_stats[i];
             load += s.load;
             capacity += s.capacity;
             if i > 0 {
                 busiest = busiest.max(s.load * 1024 / s.capacity.max(1));
             }
         }
-        let own = &self.group_stats[0];
+        let own = &self.sg_lb_stats[0];
         let own = own.load * 1024 / own.capacity.max(1);
         own < busiest && own < load * 1024 / capacity.max(1)
     }
@@ -142,13 +130,9 @@ impl Scheduler {
     }
     /// Whether `src` runs one task, which is off its home: it is pushed here wherever its home is, because the stopper
     /// moves it as for an idle CPU, which NUMA_HOT does not refuse.
-    pub(super) fn lone_off_home(&self, env: &Env) -> bool {
+    pub(super) fn lone_off_home(&self, env: &LbEnv) -> bool {
         let rq = &self.rqs[env.src as usize];
         rq.nr() == 1 && rq.cur != NONE && self.off_home(rq.cur) && self.allowed(rq.cur, env.cpu)
-    }
-    /// Whether the periodic balance of a CPU is due at its tick: the softirq that AutoNUMA's hook is at the end of.
-    pub fn balance_due(&self, cpu: u32, now_ns: u64) -> bool {
-        now_ns / self.p.jiffy_ns >= self.rqs[cpu as usize].next_balance
     }
 }
 

@@ -1,25 +1,13 @@
-//! Placement: the CPU a task starts on at fork, exec and wake-up (kernel-scheduler.md §3).
-//!
-//! Fork and exec walk down from the highest domain reachable through domains with the flag, choosing the idlest
-//! group at each level (`find_dst`). A wake-up chooses between the previous CPU and the waker's (`affine`) and then
-//! searches that CPU's cache only (`idle_sibling`).
+//! Fork, exec and wake-up: from the choice of a CPU to its queue (`wake_up_new_task`, `sched_exec`, `try_to_wake_up`).
 
-mod affine;
-mod find_dst;
-mod idle_sibling;
-pub(in crate::sched) mod sis_prop;
-
-pub use affine::{is_wide, load_rule, weight_rule, weight_rule_v414};
-pub use find_dst::load_leaves;
-pub use idle_sibling::scan_limit;
-
-use super::domains::{DomId, Flags};
-use super::event::{Event, Why};
-use super::pelt::new_task_util;
-use super::rq::task::{State, TaskId, COLD};
-use super::rq::{cfs, Arrival};
-use super::rules::{Form, Newidle, RecentCpu};
-use super::scheduler::Scheduler;
+use crate::sched::domains::Flags;
+use crate::sched::event::{Event, Why};
+use crate::sched::pelt::new_task_util;
+use crate::sched::rq::cfs;
+use crate::sched::rq::runqueue::Arrival;
+use crate::sched::rq::task::{State, TaskId, COLD};
+use crate::sched::rules::{Form, Newidle};
+use crate::sched::state::Scheduler;
 
 impl Scheduler {
     /// Starts `child` (added before, never run) from `parent_cpu`: chooses its CPU and queues it there. Returns the CPU.
@@ -29,30 +17,30 @@ impl Scheduler {
         if self.tasks[child as usize].state != State::New {
             return self.tasks[child as usize].cpu;
         }
-        if self.p.form == Form::V61 {
+        if self.params.form == Form::V61 {
             self.update_curr(parent_cpu);
             let rq = &self.rqs[parent_cpu as usize];
-            let v = cfs::fork_vruntime(&self.p, rq, &self.tasks, &self.tasks[child as usize]);
+            let v = cfs::task_fork_fair(&self.params, rq, &self.tasks, &self.tasks[child as usize]);
             self.tasks[child as usize].vruntime = v;
         }
         self.tasks[child as usize].recent_used_cpu = parent_cpu;
         let chosen = match self.only_cpu(child) {
             Some(only) => only,
-            None => self.select_slow(child, parent_cpu, Flags::FORK, false),
+            None => self.select_task_rq_fork(child, parent_cpu, Flags::FORK, false),
         };
-        let cpu = self.fallback_cpu(child, chosen);
-        self.init_util(child, cpu);
+        let cpu = self.select_fallback_rq(child, chosen);
+        self.post_init_entity_util_avg(child, cpu);
         self.tasks[child as usize].cpu = cpu;
-        self.activate(child, Arrival::Fork);
+        self.activate_task(child, Arrival::Fork);
         self.events.push(Event::Moved { task: child, from: parent_cpu, to: cpu, why: Why::Fork });
-        self.check_preempt(cpu, child);
+        self.wakeup_preempt(cpu, child);
         cpu
     }
     /// First averages of a new task, from the queue it starts on (§6.4).
-    fn init_util(&mut self, child: TaskId, cpu: u32) {
+    fn post_init_entity_util_avg(&mut self, child: TaskId, cpu: u32) {
         let rq = &mut self.rqs[cpu as usize];
         rq.refresh(self.now);
-        let unscaled = if self.p.form == Form::V61 { 1024 * 1024 } else { 1024 };
+        let unscaled = if self.params.form == Form::V61 { 1024 * 1024 } else { 1024 };
         let task = &mut self.tasks[child as usize];
         let util = new_task_util(rq.pelt.util, rq.pelt.load, unscaled);
         task.pelt.load = task.weight;
@@ -67,7 +55,7 @@ impl Scheduler {
         if self.rqs[cpu as usize].cur != task {
             return cpu;
         }
-        let chosen = self.select_slow(task, cpu, Flags::EXEC, true);
+        let chosen = self.select_task_rq_fork(task, cpu, Flags::EXEC, true);
         if chosen != cpu && self.allowed(task, chosen) {
             self.move_task(task, chosen, Why::Exec);
             return chosen;
@@ -83,8 +71,8 @@ impl Scheduler {
         match self.tasks[task as usize].state {
             State::Blocked => {}
             State::Delayed => {
-                self.requeue_delayed(task);
-                self.check_preempt(old, task);
+                self.requeue_delayed_entity(task);
+                self.wakeup_preempt(old, task);
                 return old;
             }
             _ => return old,
@@ -94,9 +82,9 @@ impl Scheduler {
         let chosen = match self.only_cpu(task) {
             Some(only) => only,
             None if self.is_leaving(task, old, this) => old,
-            None => self.select_wake(task, prev, this, sync),
+            None => self.select_task_rq_wakeup(task, prev, this, sync),
         };
-        let cpu = self.fallback_cpu(task, chosen);
+        let cpu = self.select_fallback_rq(task, chosen);
         let moved = cpu != old;
         if moved {
             self.leave_asleep(task, old);
@@ -105,8 +93,8 @@ impl Scheduler {
             self.events.push(Event::Moved { task, from: old, to: cpu, why: Why::Wake });
         }
         self.end_idle(cpu);
-        self.activate(task, Arrival::Wake { moved });
-        self.check_preempt(cpu, task);
+        self.activate_task(task, Arrival::Wake { moved });
+        self.wakeup_preempt(cpu, task);
         cpu
     }
     /// Whether a sleeper's last CPU looks for work since it fell asleep and has not switched away from it yet (`on_cpu`). From 5.8
@@ -124,10 +112,10 @@ impl Scheduler {
     }
     /// A sleeping task gives up its share of its last CPU's averages and virtual time.
     fn leave_asleep(&mut self, task: TaskId, prev: u32) {
-        self.detach_load(task);
+        self.detach_entity_load_avg(task);
         let t = &mut self.tasks[task as usize];
         t.exec_start = COLD;
-        if self.p.form == Form::V61 {
+        if self.params.form == Form::V61 {
             t.vruntime -= self.rqs[prev as usize].min_vruntime;
         }
     }
@@ -139,39 +127,11 @@ impl Scheduler {
             let avg = rq.avg_idle_ns as i64;
             let max = 2 * rq.max_idle_cost_ns;
             rq.avg_idle_ns = ((avg + (idle - avg) / 8).max(0) as u64).min(max);
-            if self.p.newidle == Newidle::V37 && idle as u64 > max {
+            if self.params.newidle == Newidle::V37 && idle as u64 > max {
                 rq.avg_idle_ns = max;
             }
             rq.idle_stamp = 0;
             rq.search.woken(self.jiffy, rq.avg_idle_ns);
         }
-    }
-    fn select_wake(&mut self, task: TaskId, prev: u32, this: u32, sync: bool) -> u32 {
-        if let Some(waker) = self.current(this) {
-            self.record_wakee(waker, task);
-        }
-        // AutoNUMA (18/33): without a choice between two CPUs 3.7 does not look for an idle one either.
-        if !self.selected_allows(task, this) {
-            return prev;
-        }
-        let mut target = prev;
-        let affine = self.allowed(task, this) && !(self.p.wake_wide && self.wake_wide(this, task));
-        if affine && this != prev {
-            let both = |d: DomId| {
-                let domain = self.topo.domain(d);
-                domain.flags.has(Flags::WAKE_AFFINE) && domain.span.contains(prev)
-            };
-            if let Some(d) = self.topo.ids(this).find(|d| both(*d)) {
-                let pct = self.topo.domain(d).imbalance_pct;
-                target = self.wake_affine(pct, task, this, prev, sync);
-            }
-        }
-        let chosen = self.idle_sibling(task, prev, target, this);
-        if affine && self.p.recent_used_cpu == RecentCpu::Waker {
-            if let Some(waker) = self.current(this) {
-                self.tasks[waker as usize].recent_used_cpu = this;
-            }
-        }
-        chosen
     }
 }

@@ -5,35 +5,27 @@
 //! 5.11 the two are separate walks and the target's own core comes last; since then it is one walk, and the own core
 //! comes first when there is no idle one. (5.12 and 5.13 changed in between; they are here with 4.13.)
 
-use super::super::domains::Flags;
-use super::super::rq::task::TaskId;
-use super::super::rules::{IdleScan, RecentCpu};
-use super::super::scheduler::Scheduler;
-
-/// CPUs an idle search may visit in a cache of `llc` CPUs with `util_sum` in use (SIS_UTIL); 0 near 85 %.
-pub fn scan_limit(util_sum: u64, llc: u32, imbalance_pct: u32) -> u32 {
-    let (llc, pct) = (u64::from(llc.max(1)), u64::from(imbalance_pct));
-    let mean = util_sum / llc;
-    let used = (mean * mean * pct * pct / (10_000 * 1024)).min(1024);
-    ((1024 - used) * llc / 1024) as u32
-}
+use crate::sched::domains::Flags;
+use crate::sched::rq::task::TaskId;
+use crate::sched::rules::{IdleScan, RecentCpu};
+use crate::sched::state::Scheduler;
 
 impl Scheduler {
     /// `target` or an idle CPU sharing its cache; `this` is the CPU that wakes.
-    pub(in crate::sched) fn idle_sibling(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> u32 {
+    pub(in crate::sched) fn select_idle_sibling(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> u32 {
         let shares = |cpu: u32| self.topo.share_cache(cpu, target);
         if self.idle.contains(target) {
             return target;
         }
-        let scan = self.p.idle_scan;
+        let scan = self.params.idle_scan;
         if scan != IdleScan::GroupsV37 && prev != target && shares(prev) && self.idle.contains(prev) {
             return prev;
         }
-        if self.p.recent_used_cpu != RecentCpu::Off {
+        if self.params.recent_used_cpu != RecentCpu::Off {
             let recent = self.tasks[task as usize].recent_used_cpu;
             let usable = recent != prev && recent != target && self.idle.contains(recent) && self.allowed(task, recent);
             let usable = usable && self.topo.share_cache(recent, target);
-            if usable || self.p.recent_used_cpu == RecentCpu::Previous {
+            if usable || self.params.recent_used_cpu == RecentCpu::Previous {
                 self.tasks[task as usize].recent_used_cpu = prev;
             }
             if usable {
@@ -44,14 +36,14 @@ impl Scheduler {
             return target;
         }
         let found = match scan {
-            IdleScan::Util | IdleScan::Prop => self.search_core_or_cpu(task, prev, target, this),
-            IdleScan::PropV413 => self.search_core_then_cpu(task, target, this),
+            IdleScan::Util | IdleScan::Prop => self.search_cache_v514(task, prev, target, this),
+            IdleScan::PropV413 => self.search_cache_v413(task, target, this),
             IdleScan::Groups | IdleScan::GroupsV37 => self.search_groups(task, target),
         };
         found.unwrap_or(target)
     }
     /// From 5.14 on: the own core first if no core is known to be idle, then one walk.
-    fn search_core_or_cpu(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> Option<u32> {
+    fn search_cache_v514(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> Option<u32> {
         let cache = self.topo.cache_of(target);
         let whole_core = self.topo.has_smt() && self.caches[cache as usize].has_idle_cores;
         if self.topo.has_smt() && !whole_core && self.topo.share_cache(prev, target) {
@@ -62,15 +54,15 @@ impl Scheduler {
                 return free;
             }
         }
-        self.search_cache(task, target, this, whole_core)
+        self.select_idle_cpu(task, target, this, whole_core)
     }
     /// 4.13 to 5.13: an idle core, then an idle thread as far as the waker can pay, then one of the target's core.
-    fn search_core_then_cpu(&mut self, task: TaskId, target: u32, this: u32) -> Option<u32> {
+    fn search_cache_v413(&mut self, task: TaskId, target: u32, this: u32) -> Option<u32> {
         let cache = self.topo.cache_of(target);
         let allowed = self.tasks[task as usize].allowed as usize;
         if self.topo.has_smt() && self.caches[cache as usize].has_idle_cores {
             self.unvisited.copy_and(&self.topo.cache(cache).span, &self.masks[allowed]);
-            let (core, _) = self.search_idle_core(task, target, cache);
+            let (core, _) = self.select_idle_core(task, target, cache);
             if core.is_some() {
                 return core;
             }
@@ -109,9 +101,9 @@ impl Scheduler {
         }
         None
     }
-    fn search_cache(&mut self, task: TaskId, target: u32, this: u32, whole_core: bool) -> Option<u32> {
+    fn select_idle_cpu(&mut self, task: TaskId, target: u32, this: u32, whole_core: bool) -> Option<u32> {
         let cache = self.topo.cache_of(target);
-        let prop = self.p.idle_scan == IdleScan::Prop;
+        let prop = self.params.idle_scan == IdleScan::Prop;
         let limit = if prop { u32::MAX } else { self.caches[cache as usize].nr_idle_scan };
         if limit == 0 {
             return None;
@@ -119,17 +111,17 @@ impl Scheduler {
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
         self.unvisited.copy_and(&self.topo.cache(cache).span, allowed);
         if !whole_core && prop {
-            return self.search_paid(target, this);
+            return self.select_idle_cpu_prop(target, this);
         }
         if !whole_core {
             let mut visited = self.unvisited.iter_wrap(target + 1).take(limit as usize);
             return visited.find(|c| self.idle.contains(*c));
         }
-        let (core, single) = self.search_idle_core(task, target, cache);
+        let (core, single) = self.select_idle_core(task, target, cache);
         core.or(single)
     }
     /// The first idle one of `unvisited`, as far as the waking CPU can pay for the search (SIS_PROP).
-    fn search_paid(&mut self, target: u32, this: u32) -> Option<u32> {
+    fn select_idle_cpu_prop(&mut self, target: u32, this: u32) -> Option<u32> {
         let history = &mut self.rqs[this as usize].search;
         let limit = history.visits(self.jiffy, self.topo.cache(self.topo.cache_of(target)).size);
         let mut visited = 0;
@@ -149,7 +141,7 @@ impl Scheduler {
     }
     /// A CPU of a wholly idle core of `unvisited`, and the first idle CPU met on the way; not finding a core is
     /// remembered.
-    fn search_idle_core(&mut self, task: TaskId, target: u32, cache: u32) -> (Option<u32>, Option<u32>) {
+    fn select_idle_core(&mut self, task: TaskId, target: u32, cache: u32) -> (Option<u32>, Option<u32>) {
         let Self { topo, idle, masks, tasks, unvisited, caches, .. } = self;
         let allowed = &masks[tasks[task as usize].allowed as usize];
         let mut single = None;

@@ -6,9 +6,9 @@
 //! 4.15, 4.19 and 5.4; the releases of 05bfb65f52cb, 082f764a2f3f and d8fcb81f1acf are from memory. 4.13, which asked
 //! for the loads of whole nodes or caches, is not modelled and has 3.18's rule.
 
-use super::super::rq::task::TaskId;
-use super::super::rules::{Balancer, Form, WakeAffine};
-use super::super::scheduler::Scheduler;
+use crate::sched::rq::task::TaskId;
+use crate::sched::rules::{Balancer, Form, WakeAffine};
+use crate::sched::state::Scheduler;
 
 /// Whether so many partners wake each other that they should not be pulled together; `llc` is the cache's CPU count.
 pub fn is_wide(waker_flips: u32, wakee_flips: u32, llc: u32) -> bool {
@@ -63,7 +63,7 @@ impl Scheduler {
     pub(super) fn record_wakee(&mut self, waker: TaskId, wakee: TaskId) {
         let jiffy = self.jiffy;
         let w = &mut self.tasks[waker as usize];
-        if jiffy > w.flips_decayed_jiffy + self.p.hz {
+        if jiffy > w.flips_decayed_jiffy + self.params.hz {
             w.wakee_flips >>= 1;
             w.flips_decayed_jiffy = jiffy;
         }
@@ -80,11 +80,11 @@ impl Scheduler {
     }
     /// `this` or `prev`, by the rules of the release; `pct` is of the lowest domain that holds both.
     pub(in crate::sched) fn wake_affine(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
-        let rules = self.p.wake_affine;
+        let rules = self.params.wake_affine;
         if rules < WakeAffine::V414 {
             let waker = sync.then(|| self.current(this).map_or(0, |w| self.tasks[w as usize].weight));
             let weight = self.tasks[task as usize].weight;
-            let [here, there] = [this, prev].map(|cpu| match self.p.balancer {
+            let [here, there] = [this, prev].map(|cpu| match self.params.balancer {
                 Balancer::V37 => self.rqs[cpu as usize].weight,
                 _ => self.queued_load(cpu),
             });
@@ -92,11 +92,11 @@ impl Scheduler {
             let pull = load_rule((here, nr), there, weight, waker, pct, rules < WakeAffine::V318);
             return if pull { this } else { prev };
         }
-        self.idle_rule(this, prev, sync).unwrap_or_else(|| self.lighter(pct, task, this, prev, sync))
+        self.wake_affine_idle(this, prev, sync).unwrap_or_else(|| self.wake_affine_weight(pct, task, this, prev, sync))
     }
     /// The CPU that is idle or will be.
-    fn idle_rule(&self, this: u32, prev: u32, sync: bool) -> Option<u32> {
-        let rules = self.p.wake_affine;
+    fn wake_affine_idle(&self, this: u32, prev: u32, sync: bool) -> Option<u32> {
+        let rules = self.params.wake_affine;
         let prev_idle = self.idle.contains(prev);
         if self.idle.contains(this) {
             if rules < WakeAffine::V416 {
@@ -107,19 +107,19 @@ impl Scheduler {
             }
         }
         let rq = &self.rqs[this as usize];
-        let delayed = if self.p.form == Form::V612 { rq.delayed } else { 0 };
+        let delayed = if self.params.form == Form::V612 { rq.delayed } else { 0 };
         if sync && rq.nr() - delayed == 1 {
             return Some(this);
         }
         (prev_idle && rules >= WakeAffine::V511).then_some(prev)
     }
     /// The CPU with less load. The task's own is the one it fell asleep with: nothing has brought it up to date yet.
-    fn lighter(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
+    fn wake_affine_weight(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
         let waker = self.current(this).filter(|_| sync);
         if let Some(w) = waker {
             self.refresh_task(w);
         }
-        let loads = [this, prev].map(|cpu| match self.p.balancer.by_queued_load() {
+        let loads = [this, prev].map(|cpu| match self.params.balancer.by_queued_load() {
             true => self.queued_load(cpu),
             false => {
                 self.rqs[cpu as usize].refresh(self.now);
@@ -129,7 +129,7 @@ impl Scheduler {
         let of = |t: TaskId| self.tasks[t as usize].pelt.load;
         // An idle waker (a timer) has no load of its own.
         let waker = if sync { Some(waker.map_or(0, of)) } else { None };
-        let rule = if self.p.wake_affine < WakeAffine::V417 { weight_rule_v414 } else { weight_rule };
+        let rule = if self.params.wake_affine < WakeAffine::V417 { weight_rule_v414 } else { weight_rule };
         if rule(loads[0], loads[1], of(task), waker, pct) {
             this
         } else {

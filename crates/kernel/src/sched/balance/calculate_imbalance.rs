@@ -1,24 +1,14 @@
 //! From the busiest and the local group to what should move: find_busiest_group's second half and
 //! calculate_imbalance (kernel-scheduler.md §4.4).
 
-use super::super::imbalance::{PullSides, Rule};
-use super::super::rules::{Balancer, Form};
-use super::stats::{GroupStats, GroupType};
-
-/// What is counted while tasks are detached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MoveKind {
-    /// Load averages.
-    Load,
-    /// Utilisation.
-    Util,
-    /// Tasks.
-    Tasks,
-}
+use super::migration_type::MigrationType;
+use crate::sched::imbalance::{PullSides, Rule};
+use crate::sched::rules::{Balancer, Form};
+use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
 
 /// The domain and CPU a pass is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PullEnv {
+pub struct ImbalanceEnv {
     /// Whose rules.
     pub form: Form,
     /// Release of its steps, 5.5 or later.
@@ -47,15 +37,15 @@ pub struct PullEnv {
 
 /// What to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pull {
+pub struct Imbalance {
     /// Counted as.
-    pub kind: MoveKind,
+    pub kind: MigrationType,
     /// How much.
     pub amount: i64,
 }
 
 /// Difference in tasks between sibling groups.
-fn sibling_imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> i64 {
+fn sibling_imbalance(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> i64 {
     let (nb, nl) = (i64::from(busiest.nr), i64::from(local.nr));
     if env.form == Form::V61 {
         return (nb - nl).max(0);
@@ -77,12 +67,12 @@ fn sibling_imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) ->
 }
 
 /// Average load of the domain.
-fn domain_average(env: &PullEnv) -> u64 {
+fn domain_average(env: &ImbalanceEnv) -> u64 {
     env.total_load * 1024 / env.total_capacity.max(1)
 }
 
 /// What the pass should move from `busiest` to `local` (both classified; `avg_load` set if overloaded); `None`: balanced.
-pub fn decide(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Option<Pull> {
+pub fn decide(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> Option<Imbalance> {
     if busiest.kind != GroupType::Imbalanced {
         if local.kind > busiest.kind {
             return None;
@@ -100,11 +90,11 @@ pub fn decide(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Option
             return None;
         }
     }
-    Some(imbalance(env, local, busiest)).filter(|p| p.amount > 0)
+    Some(calculate_imbalance(env, local, busiest)).filter(|p| p.amount > 0)
 }
 
 /// The tests on a source that is not overloaded.
-fn worth_it(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> bool {
+fn worth_it(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> bool {
     if busiest.kind == GroupType::Overloaded {
         return true;
     }
@@ -118,8 +108,8 @@ fn worth_it(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> bool {
     !even && busiest.nr != 1
 }
 
-fn imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Pull {
-    let tasks = |amount| Pull { kind: MoveKind::Tasks, amount };
+fn calculate_imbalance(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> Imbalance {
+    let tasks = |amount| Imbalance { kind: MigrationType::Task, amount };
     if matches!(busiest.kind, GroupType::SmtBalance | GroupType::Imbalanced) {
         return tasks(1);
     }
@@ -130,12 +120,12 @@ fn imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Pull {
             let amount = local.capacity.saturating_sub(local.util) as i64;
             return match amount {
                 0 if env.idle => tasks(1),
-                amount => Pull { kind: MoveKind::Util, amount },
+                amount => Imbalance { kind: MigrationType::Util, amount },
             };
         }
         return tasks(spare_tasks(env, local, busiest));
     }
-    let load = |amount| Pull { kind: MoveKind::Load, amount };
+    let load = |amount| Imbalance { kind: MigrationType::Load, amount };
     let average = domain_average(env);
     let mut local_avg = local.avg_load;
     if local.kind < GroupType::Overloaded {
@@ -147,14 +137,14 @@ fn imbalance(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> Pull {
     }
     // The kernel's arithmetic is unsigned: a domain busier than its busiest group, or less busy than the local one, puts
     // no bound on that side (up to 6.2 on the latter; "Fix imbalance overflow", 91dcf1e8068e). Before 5.7 both can hold.
-    let room = |above: Option<u64>, g: &GroupStats| above.map_or(u64::MAX, |x| x.saturating_mul(g.capacity));
+    let room = |above: Option<u64>, g: &SgLbStats| above.map_or(u64::MAX, |x| x.saturating_mul(g.capacity));
     let from = room(busiest.avg_load.checked_sub(average), busiest);
     let to = room(average.checked_sub(local_avg), local);
     load((from.min(to) / 1024) as i64)
 }
 
 /// Tasks to move between groups that both have CPUs to spare, or to one that has.
-fn spare_tasks(env: &PullEnv, local: &GroupStats, busiest: &GroupStats) -> i64 {
+fn spare_tasks(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> i64 {
     let raw = if busiest.weight == 1 || env.prefer_sibling {
         sibling_imbalance(env, local, busiest)
     } else {

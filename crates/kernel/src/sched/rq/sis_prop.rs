@@ -11,7 +11,7 @@ pub const VISIT_NS: u64 = 30;
 
 /// What a CPU remembers of idling and searching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct History {
+pub struct SisProp {
     /// Jiffy up to which `idle_ns` has been aged.
     pub stamp: u64,
     /// Idle time it may hope for (`wake_avg_idle`), ns.
@@ -20,7 +20,7 @@ pub struct History {
     pub cost_ns: u64,
 }
 
-impl History {
+impl SisProp {
     /// A wake-up on this CPU ended an idle period; `avg_idle_ns` is its average with this one.
     pub fn woken(&mut self, jiffy: u64, avg_idle_ns: u64) {
         self.stamp = jiffy;
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_remembered_idle_time_pays_for_the_visits() {
-        let mut h = History::default();
+        let mut h = SisProp::default();
         assert_eq!(h.visits(0, 16), 3, "never less");
         h.woken(100, 1_000_000);
         assert_eq!((h.idle_ns, h.stamp), (500_000, 100));
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn before_5_14_a_512th_of_the_average_idle_time_pays() {
-        let h = History { stamp: 0, idle_ns: 0, cost_ns: 999 };
+        let h = SisProp { stamp: 0, idle_ns: 0, cost_ns: 999 };
         assert_eq!(h.visits_v413(512 * 1000, 16), 15);
         assert_eq!(h.visits_v413(512 * 250, 16), 3, "4 is not more than 4");
         assert_eq!(h.visits_v413(0, 16), 3);
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn searches_use_the_time_up_and_set_its_price() {
-        let mut h = History { stamp: 5, idle_ns: 500, cost_ns: 0 };
+        let mut h = SisProp { stamp: 5, idle_ns: 500, cost_ns: 0 };
         h.searched(8);
         assert_eq!((h.idle_ns, h.cost_ns), (500 - 8 * VISIT_NS, VISIT_NS));
         h.searched(16);

@@ -1,11 +1,11 @@
 //! Slow path of fork and exec: the idlest group, then the idlest CPU, level by level (kernel-scheduler.md §3.5–3.7).
 
-use super::super::balance::stats::{GroupStats, GroupType};
-use super::super::domains::{DomId, Flags, GroupId};
-use super::super::imbalance::ForkSides;
-use super::super::rq::task::{TaskId, NO_NODE};
-use super::super::rules::Balancer;
-use super::super::scheduler::Scheduler;
+use crate::sched::domains::{DomId, Flags, GroupId};
+use crate::sched::imbalance::ForkSides;
+use crate::sched::rq::task::{TaskId, NO_NODE};
+use crate::sched::rules::Balancer;
+use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
+use crate::sched::state::Scheduler;
 
 /// Scale of the absolute difference of average loads below which nothing is gained.
 const LOAD_SCALE: u64 = 1024;
@@ -14,11 +14,11 @@ const LOAD_SCALE: u64 = 1024;
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     group: GroupId,
-    stats: GroupStats,
+    stats: SgLbStats,
 }
 
 /// Whether `new` is strictly idler than `best`. `ties`: utilisation decides between as many idle CPUs (5.9 on).
-fn idler(new: &GroupStats, best: &GroupStats, ties: bool) -> bool {
+fn update_pick_idlest(new: &SgLbStats, best: &SgLbStats, ties: bool) -> bool {
     if new.kind != best.kind {
         return new.kind < best.kind;
     }
@@ -43,7 +43,7 @@ pub fn load_leaves(local: u64, idlest: u64, imbalance_pct: u32, numa: bool) -> b
 
 impl Scheduler {
     /// CPU for a fork (`flag` FORK) or exec from `cpu`; `attached`: the task runs on `cpu` and is left out of the count.
-    pub(super) fn select_slow(&mut self, task: TaskId, cpu: u32, flag: Flags, attached: bool) -> u32 {
+    pub(in crate::sched) fn select_task_rq_fork(&mut self, task: TaskId, cpu: u32, flag: Flags, attached: bool) -> u32 {
         let mut start = None;
         for d in self.topo.ids(cpu) {
             if !self.topo.domain(d).flags.has(flag) {
@@ -52,11 +52,11 @@ impl Scheduler {
             start = Some(d);
         }
         match start {
-            Some(top) => self.find_dst_cpu(task, cpu, top, flag, attached),
+            Some(top) => self.sched_balance_find_dst_cpu(task, cpu, top, flag, attached),
             None => cpu,
         }
     }
-    fn find_dst_cpu(&mut self, task: TaskId, from: u32, top: DomId, flag: Flags, attached: bool) -> u32 {
+    fn sched_balance_find_dst_cpu(&mut self, task: TaskId, from: u32, top: DomId, flag: Flags, attached: bool) -> u32 {
         let mask = self.tasks[task as usize].allowed as usize;
         if !self.topo.domain(top).span.intersects(&self.masks[mask]) {
             return from;
@@ -72,9 +72,9 @@ impl Scheduler {
                 at = self.topo.child(d);
                 continue;
             }
-            let group = self.find_dst_group(d, task, cpu, attached);
+            let group = self.sched_balance_find_dst_group(d, task, cpu, attached);
             if let Some(g) = group {
-                chosen = self.find_group_cpu(g, task, cpu);
+                chosen = self.sched_balance_find_dst_group_cpu(g, task, cpu);
             }
             let Some(next) = chosen.filter(|c| group.is_some() && *c != cpu) else {
                 at = self.topo.child(d);
@@ -88,11 +88,11 @@ impl Scheduler {
         chosen.unwrap_or(from)
     }
     /// The group to go to, `None` to stay in the one of `cpu`.
-    fn find_dst_group(&mut self, d: DomId, task: TaskId, cpu: u32, attached: bool) -> Option<GroupId> {
-        if self.p.balancer.by_load() {
-            return match self.p.balancer {
-                Balancer::V37 => self.find_dst_group_v37(d, task, cpu),
-                _ => self.find_dst_group_v311(d, task, cpu, attached),
+    fn sched_balance_find_dst_group(&mut self, d: DomId, task: TaskId, cpu: u32, attached: bool) -> Option<GroupId> {
+        if self.params.balancer.by_load() {
+            return match self.params.balancer {
+                Balancer::V37 => self.find_idlest_group_v37(d, task, cpu),
+                _ => self.find_idlest_group_v311(d, task, cpu, attached),
             };
         }
         let mut local: Option<Choice> = None;
@@ -103,11 +103,13 @@ impl Scheduler {
             if !self.topo.group(group).span.intersects(&self.masks[mask]) {
                 continue;
             }
-            let stats = self.dst_stats(d, group, task, attached);
+            let stats = self.update_sg_wakeup_stats(d, group, task, attached);
             let choice = Choice { group, stats };
             if self.topo.group(group).span.contains(cpu) {
                 local = Some(choice);
-            } else if idlest.is_none_or(|best| idler(&stats, &best.stats, self.p.balancer >= Balancer::V59)) {
+            } else if idlest
+                .is_none_or(|best| update_pick_idlest(&stats, &best.stats, self.params.balancer >= Balancer::V59))
+            {
                 idlest = Some(choice);
             }
         }
@@ -148,10 +150,10 @@ impl Scheduler {
         }
     }
     /// Whether the version's NUMA allowance keeps the task local (§5.2).
-    fn fork_allowance(&self, d: DomId, task: TaskId, local: &Choice, idlest: &GroupStats) -> bool {
+    fn fork_allowance(&self, d: DomId, task: TaskId, local: &Choice, idlest: &SgLbStats) -> bool {
         let domain = self.topo.domain(d);
         let mask = &self.masks[self.tasks[task as usize].allowed as usize];
-        self.p.rule.fork_stays(&ForkSides {
+        self.params.rule.fork_stays(&ForkSides {
             local_nr: local.stats.nr,
             local_idle: local.stats.idle_cpus,
             idlest_idle: idlest.idle_cpus,
@@ -162,13 +164,13 @@ impl Scheduler {
         })
     }
     /// Statistics of a group without the task itself: over the CPUs it may use (82d6e01a0699, 6.18), or over all.
-    fn dst_stats(&mut self, d: DomId, group: GroupId, task: TaskId, attached: bool) -> GroupStats {
+    fn update_sg_wakeup_stats(&mut self, d: DomId, group: GroupId, task: TaskId, attached: bool) -> SgLbStats {
         let pct = self.topo.domain(d).imbalance_pct;
-        let Self { p, topo, rqs, tasks, masks, idle, imbalanced, now, .. } = self;
+        let Self { params, topo, rqs, tasks, masks, idle, imbalanced, now, .. } = self;
         let g = topo.group(group);
         let t = &tasks[task as usize];
-        let counted = if p.fork_counts_allowed { &masks[t.allowed as usize] } else { &g.span };
-        let mut s = GroupStats::of(g, imbalanced[g.record as usize]);
+        let counted = if params.fork_counts_allowed { &masks[t.allowed as usize] } else { &g.span };
+        let mut s = SgLbStats::of(g, imbalanced[g.record as usize]);
         for c in g.span.iter_and(counted) {
             let rq = &mut rqs[c as usize];
             rq.refresh(*now);
@@ -189,33 +191,33 @@ impl Scheduler {
             s.nr += rq.nr();
             s.idle_cpus += u32::from(idle.contains(c));
         }
-        if p.balancer < Balancer::V57 {
+        if params.balancer < Balancer::V57 {
             s.runnable = 0;
         }
         // Before 5.6 the number of CPUs is not filled in for forks: who has a task may be overloaded.
-        let weight = if p.balancer < Balancer::V56 { 0 } else { s.weight };
-        s.kind = GroupStats { weight, ..s }.classify(pct);
+        let weight = if params.balancer < Balancer::V56 { 0 } else { s.weight };
+        s.kind = SgLbStats { weight, ..s }.group_classify(pct);
         // Before 5.7 it is for groups with CPUs to spare that the average is worked out, and not used.
         let loaded = matches!(s.kind, GroupType::FullyBusy | GroupType::Overloaded);
-        if loaded && p.balancer >= Balancer::V57 {
+        if loaded && params.balancer >= Balancer::V57 {
             s.avg_load = s.load * 1024 / s.capacity;
         }
         s
     }
     /// The CPU of a group to start on: the most recently idled, else the least loaded (`cpu` if none is lighter). `None`:
     /// AutoNUMA has selected a node that the group has no CPU of, and the walk goes on inside the group of `cpu`.
-    fn find_group_cpu(&mut self, group: GroupId, task: TaskId, cpu: u32) -> Option<u32> {
-        if self.p.balancer == Balancer::V37 {
-            return self.find_group_cpu_v37(group, task, cpu);
+    fn sched_balance_find_dst_group_cpu(&mut self, group: GroupId, task: TaskId, cpu: u32) -> Option<u32> {
+        if self.params.balancer == Balancer::V37 {
+            return self.find_idlest_cpu_v37(group, task, cpu);
         }
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
         let mut cpus = self.topo.group(group).span.iter_and(allowed);
-        cpus.any(|c| self.selected_allows(task, c)).then(|| match self.p.balancer.by_load() {
-            true => self.find_group_cpu_v311(group, task, cpu),
-            false => self.find_group_cpu_by_idleness(group, task, cpu),
+        cpus.any(|c| self.selected_allows(task, c)).then(|| match self.params.balancer.by_load() {
+            true => self.find_idlest_cpu_v311(group, task, cpu),
+            false => self.find_dst_group_cpu_by_idleness(group, task, cpu),
         })
     }
-    fn find_group_cpu_by_idleness(&mut self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
+    fn find_dst_group_cpu_by_idleness(&mut self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
         let Self { topo, rqs, tasks, masks, idle, now, .. } = self;
         let g = topo.group(group);
         if g.weight == 1 {

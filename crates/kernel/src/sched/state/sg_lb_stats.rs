@@ -1,7 +1,7 @@
 //! Group statistics and types (kernel-scheduler.md §2): types are compared before any count.
 
-use super::super::domains::{Flags, Group, CAPACITY};
-use super::super::rules::Form;
+use crate::sched::domains::{Flags, Group, CAPACITY};
+use crate::sched::rules::Form;
 
 /// How busy a group is; higher is pulled from first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +21,7 @@ pub enum GroupType {
 
 /// Sums over the CPUs of a group that a decision may consider; weight and capacity are of the full group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GroupStats {
+pub struct SgLbStats {
     /// Σ load averages.
     pub load: u64,
     /// Σ CPU utilisation.
@@ -54,7 +54,7 @@ pub struct GroupStats {
     pub avg_load: u64,
 }
 
-impl GroupStats {
+impl SgLbStats {
     /// Empty sums of a group.
     pub fn of(group: &Group, imbalanced: bool) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl GroupStats {
         }
     }
     /// Type for a domain of the given `imbalance_pct`.
-    pub fn classify(&self, imbalance_pct: u32) -> GroupType {
+    pub fn group_classify(&self, imbalance_pct: u32) -> GroupType {
         let pct = u64::from(imbalance_pct);
         let waits = self.capacity * pct < self.runnable * 100;
         if self.nr > self.weight && (self.capacity * 100 < self.util * pct || waits) {
@@ -86,17 +86,17 @@ impl GroupStats {
             GroupType::FullyBusy
         }
     }
-    /// NUMA class of the group; see [`numa_class`].
-    pub fn numa_class(&self) -> u8 {
-        numa_class(self.nr, self.nr_numa, self.nr_preferred)
+    /// NUMA class of the group; see [`fbq_classify`].
+    pub fn fbq_classify_group(&self) -> u8 {
+        fbq_classify(self.nr, self.nr_numa, self.nr_preferred)
     }
     /// Whether `self` replaces `best` as the busiest group (`None`: nothing chosen yet). `ties`: of groups with as many idle
     /// CPUs the one with more tasks is busier (5.6 on).
-    pub fn busier(&self, best: Option<&GroupStats>, form: Form, ties: bool) -> bool {
+    pub fn update_sd_pick_busiest(&self, best: Option<&SgLbStats>, form: Form, ties: bool) -> bool {
         if self.nr == 0 {
             return false;
         }
-        let none = GroupStats { idle_cpus: u32::MAX, ..GroupStats::default() };
+        let none = SgLbStats { idle_cpus: u32::MAX, ..SgLbStats::default() };
         let current = best.unwrap_or(&none);
         if self.kind != current.kind {
             return self.kind > current.kind;
@@ -114,7 +114,7 @@ impl GroupStats {
             }
         }
     }
-    fn fewer_idle(&self, current: &GroupStats) -> bool {
+    fn fewer_idle(&self, current: &SgLbStats) -> bool {
         self.idle_cpus < current.idle_cpus || (self.idle_cpus == current.idle_cpus && self.nr > current.nr)
     }
 }
@@ -122,7 +122,7 @@ impl GroupStats {
 /// NUMA class of a queue or group with `nr` tasks, of which `nr_numa` have a preferred node and `nr_preferred` are on
 /// it: 0 has tasks without preference, 1 has tasks off their preferred node, 2 all are at home (`fbq_classify_rq`,
 /// kernel-numa-balancing.md §14.6).
-pub fn numa_class(nr: u32, nr_numa: u32, nr_preferred: u32) -> u8 {
+pub fn fbq_classify(nr: u32, nr_numa: u32, nr_preferred: u32) -> u8 {
     if nr > nr_numa {
         0
     } else if nr > nr_preferred {

@@ -1,0 +1,67 @@
+//! Pushes of running tasks (kernel-scheduler.md §4.8).
+
+use super::lb_env::LbEnv;
+use super::locality::{passes, Wanted};
+use crate::sched::domains::DomId;
+use crate::sched::event::{Event, Why};
+use crate::sched::rq::task::{State, TaskId, NONE};
+use crate::sched::rules::Balancer;
+use crate::sched::state::{CpuIdleType, Scheduler};
+
+impl Scheduler {
+    /// Has the stopper of the source push a task. It runs while a periodic pass goes on to other domains and CPUs, so that
+    /// comes at once. A search before idling is over first: two CPUs that run dry with failures left from before would
+    /// otherwise hand one task to each other for ever in no time.
+    pub(super) fn push_from(&mut self, env: &LbEnv) {
+        if env.idle == CpuIdleType::NewlyIdle {
+            self.ask_stopper(env);
+        } else if !self.rqs[env.src as usize].pushing {
+            self.active_load_balance_cpu_stop(env.src, env.cpu);
+        }
+    }
+    /// Asks the stopper of the source to push a task, unless it has been asked already.
+    pub(super) fn ask_stopper(&mut self, env: &LbEnv) {
+        let asked = std::mem::replace(&mut self.rqs[env.src as usize].pushing, true);
+        if !asked {
+            let cpus = self.topo.domain(env.dom).weight;
+            self.events.push(Event::Push { from: env.src, to: env.cpu, cpus });
+        }
+    }
+    /// The stopper that [`Event::Push`] was about runs: pushes a task of `from`, if there still is one, to `to`.
+    pub fn push(&mut self, from: u32, to: u32, now_ns: u64) {
+        self.clock(now_ns);
+        self.update_curr(from);
+        self.update_curr(to);
+        self.rqs[from as usize].pushing = false;
+        self.active_load_balance_cpu_stop(from, to);
+    }
+    /// Pushes the running (or any) task of `src` to `dst`: the stopper pre-empts it, then only affinity counts, and what
+    /// locality puts first (`move_one_task`: both designs of 2012 go over the queue twice, as for an idle CPU). From 4.10 on
+    /// that is a success of the lowest domain that spans both.
+    fn active_load_balance_cpu_stop(&mut self, src: u32, dst: u32) {
+        let spanning = |d: &DomId| self.topo.domain(*d).span.contains(src);
+        let Some(dom) = self.topo.ids(dst).find(spanning) else { return };
+        if self.rqs[src as usize].list.is_empty() {
+            return;
+        }
+        // The stopper is a second task there (add_nr_running counts it).
+        self.overload = true;
+        let running = self.rqs[src as usize].cur;
+        self.put_prev_task(src);
+        let may =
+            |t: &&TaskId, pass: Wanted| self.allowed(**t, dst) && self.in_pass((dst, CpuIdleType::Idle), **t, pass);
+        let list = &self.rqs[src as usize].list;
+        let pushed = passes(&self.params).iter().find_map(|pass| list.iter().find(|t| may(t, *pass))).copied();
+        if let Some(t) = pushed {
+            self.detach_task(t);
+            self.attach_task(t, src, dst, Why::Active);
+            if self.params.balancer >= Balancer::V413 {
+                self.dom[dom as usize].nr_balance_failed = 0;
+            }
+            self.counters.active += 1;
+        }
+        if running != NONE && self.rqs[src as usize].cur == NONE && self.tasks[running as usize].state != State::Dead {
+            self.resched(src);
+        }
+    }
+}

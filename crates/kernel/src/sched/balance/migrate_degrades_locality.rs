@@ -1,0 +1,42 @@
+//! What NUMA balancing says of a pull (kernel-scheduler.md §4.6, kernel-numa-balancing.md §14.6).
+
+use crate::sched::numa_view::NumaView;
+use crate::sched::rq::task::TaskId;
+use crate::sched::state::CpuIdleType;
+
+/// A pull that the load balancer considers, in a domain that spans nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodePull {
+    /// Node of the source queue.
+    pub src: u32,
+    /// Node of the CPU that pulls.
+    pub dst: u32,
+    /// Distance between the two (10 is local).
+    pub distance: u32,
+    /// Queued tasks of the source queue.
+    pub nr: u32,
+    /// Of these, on their preferred node.
+    pub nr_preferred: u32,
+    /// How busy the CPU is that pulls.
+    pub idle: CpuIdleType,
+}
+
+/// Whether a pull degrades the locality of `task` (1: only after more failures than `cache_nice_tries`), keeps or
+/// improves it (0), or NUMA balancing has no opinion (−1: the cache decides). `preferred` is the task's preferred node
+/// (`migrate_degrades_locality`, kernel-numa-balancing.md §14.6).
+pub fn migrate_degrades_locality<V: NumaView>(task: TaskId, preferred: Option<u32>, pull: &NodePull, view: &V) -> i32 {
+    let NodePull { src, dst, distance, .. } = *pull;
+    if src == dst || !view.enabled() || !view.has_faults(task) {
+        return -1;
+    }
+    if preferred == Some(src) {
+        return if pull.nr > pull.nr_preferred { 1 } else { -1 };
+    }
+    if preferred == Some(dst) {
+        return 0;
+    }
+    if pull.idle == CpuIdleType::Idle {
+        return -1;
+    }
+    i32::from(view.node_weight(task, dst, distance) < view.node_weight(task, src, distance))
+}

@@ -1,0 +1,230 @@
+//! One balance pass of a CPU at a domain (load_balance, kernel-scheduler.md §4.3 and §4.8).
+
+use super::lb_env::{LbEnv, PassResult};
+use super::migration_type::MigrationType;
+use crate::sched::domains::{DomId, Flags};
+use crate::sched::event::Why;
+use crate::sched::numa_view::NumaView;
+use crate::sched::rq::task::NONE;
+use crate::sched::rules::{Balancer, Form};
+use crate::sched::state::{CpuIdleType, Scheduler};
+
+/// Limit of the interval while everything is pinned, ms.
+const MAX_PINNED_INTERVAL_MS: u64 = 512;
+
+/// Mean weight of a task off its home: tasks have no other nice value than 0 here.
+const TASK_LOAD: i64 = 1024;
+
+/// How a pass ends without having moved anything it wanted to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    Balanced,
+    AllPinned,
+    OnePinned,
+}
+
+impl Scheduler {
+    /// Makes one pass.
+    pub(in crate::sched) fn sched_balance_rq<V: NumaView>(
+        &mut self,
+        cpu: u32,
+        dom: DomId,
+        idle: CpuIdleType,
+        why: Why,
+        view: &V,
+    ) -> PassResult {
+        let mut env = LbEnv::new(cpu, dom, idle, why);
+        if !self.should_we_balance(&env) {
+            self.counters.not_designated += 1;
+            self.rest(&env, Rest::Balanced);
+            return PassResult { moved: 0, go_on: false };
+        }
+        self.counters.passes += 1;
+        let moved = self.pull(&mut env, view);
+        PassResult { moved, go_on: true }
+    }
+    /// Whether this CPU balances for its group.
+    fn should_we_balance(&self, env: &LbEnv) -> bool {
+        if env.idle == CpuIdleType::NewlyIdle {
+            return self.rqs[env.cpu as usize].list.is_empty();
+        }
+        let Some(balance_cpu) = self.topo.lead(env.dom).balance_cpu else { return false };
+        if self.idle.is_empty() {
+            return balance_cpu == env.cpu;
+        }
+        let domain = self.topo.domain(env.dom);
+        let group = self.topo.group(domain.groups[0]);
+        let mut idle = group.balance_mask.iter_and(&self.idle);
+        let single = match self.params.form {
+            Form::V61 => idle.next(),
+            Form::V612 if domain.flags.has(Flags::SHARE_CPUCAPACITY) => idle.next(),
+            Form::V612 => {
+                let mut half = None;
+                for c in idle {
+                    if self.topo.siblings(c).is_subset(&self.idle) {
+                        return c == env.cpu;
+                    }
+                    half = half.or(Some(c));
+                }
+                half
+            }
+        };
+        single.unwrap_or(balance_cpu) == env.cpu
+    }
+    /// Finds the source and moves tasks until balanced.
+    pub(in crate::sched) fn pull<V: NumaView>(&mut self, env: &mut LbEnv, view: &V) -> u32 {
+        loop {
+            let Some(group) = self.sched_balance_find_src_group(env) else {
+                return match self.pull_bias(env) {
+                    Some(src) => self.pull_home(env, src, view),
+                    None => self.rest(env, Rest::Balanced),
+                };
+            };
+            let Some(src) = self.sched_balance_find_src_rq(env, group) else {
+                return self.rest(env, Rest::Balanced);
+            };
+            env.src = src;
+            env.all_pinned = true;
+            env.examined = 0;
+            let mut moved = 0;
+            if self.rqs[src as usize].nr() > 1 {
+                moved = self.move_tasks(env, view);
+                if env.all_pinned {
+                    self.narrow(env, src);
+                    let domain = self.topo.domain(env.dom);
+                    let own = &self.topo.group(domain.groups[0]).balance_mask;
+                    if !self.candidates.is_subset(own) {
+                        continue;
+                    }
+                    return self.rest(env, Rest::AllPinned);
+                }
+            }
+            return self.conclude(env, moved);
+        }
+    }
+    /// Takes a task that is off its home from `src` although everything is balanced. What NUMA_HOT refuses counts as a
+    /// failure like what the cache does, and is taken after some.
+    fn pull_home<V: NumaView>(&mut self, env: &mut LbEnv, src: u32, view: &V) -> u32 {
+        env.src = src;
+        env.kind = MigrationType::Load;
+        env.amount = TASK_LOAD;
+        env.all_pinned = false;
+        env.examined = 0;
+        let moved = self.move_tasks(env, view);
+        let (shortest, longest, tries) = {
+            let domain = self.topo.domain(env.dom);
+            (u64::from(domain.interval_ms), u64::from(domain.max_interval_ms), domain.cache_nice_tries)
+        };
+        let dom = env.dom as usize;
+        if moved > 0 {
+            self.dom[dom].nr_balance_failed = 0;
+        } else {
+            self.dom[dom].nr_balance_failed += u32::from(env.idle != CpuIdleType::NewlyIdle);
+            if self.lone_off_home(env) {
+                self.ask_stopper(env);
+                self.dom[dom].nr_balance_failed = tries + 1;
+                if self.dom[dom].interval_ms < longest {
+                    self.dom[dom].interval_ms *= 2;
+                }
+                return 0;
+            }
+        }
+        self.dom[dom].interval_ms = shortest;
+        moved
+    }
+    /// Detaches and attaches, going on with another CPU of the group for tasks that may not run on the first.
+    fn move_tasks<V: NumaView>(&mut self, env: &mut LbEnv, view: &V) -> u32 {
+        let mut moved = 0;
+        loop {
+            let got = self.detach_tasks(env, view);
+            moved += got;
+            while let Some(t) = self.detached.pop() {
+                self.attach_task(t, env.src, env.dst, env.why);
+            }
+            match env.other_dst.take() {
+                Some(dst) if env.amount > 0 => {
+                    self.narrow(env, env.dst);
+                    env.dst = dst;
+                    env.examined = 0;
+                }
+                _ => break,
+            }
+        }
+        if env.some_pinned && env.amount > 0 {
+            self.set_parent_imbalanced(env.dom, true);
+        }
+        self.counters.pulled += u64::from(moved);
+        moved
+    }
+    fn narrow(&mut self, env: &mut LbEnv, without: u32) {
+        if !env.narrowed {
+            self.candidates.copy_from(&self.topo.domain(env.dom).span);
+            env.narrowed = true;
+        }
+        self.candidates.remove(without);
+    }
+    fn set_parent_imbalanced(&mut self, dom: DomId, value: bool) {
+        if let Some(record) = self.topo.lead(dom).parent_record {
+            self.imbalanced[record as usize] = value;
+        }
+    }
+    /// Counters and interval after tasks were looked for on a source queue; may push a running task.
+    fn conclude(&mut self, env: &mut LbEnv, moved: u32) -> u32 {
+        let dom = env.dom as usize;
+        let mut push = false;
+        if moved == 0 {
+            if env.idle != CpuIdleType::NewlyIdle {
+                self.dom[dom].nr_balance_failed += 1;
+            }
+            let tries = self.topo.domain(env.dom).cache_nice_tries;
+            let pushes = env.kind == MigrationType::Task || self.params.balancer < Balancer::Types;
+            if pushes && self.dom[dom].nr_balance_failed > tries + 2 {
+                let cur = self.rqs[env.src as usize].cur;
+                if cur != NONE && !self.allowed(cur, env.cpu) {
+                    return self.rest(env, Rest::OnePinned);
+                }
+                env.all_pinned = false;
+                push = true;
+            }
+        } else {
+            self.dom[dom].nr_balance_failed = 0;
+        }
+        let interval = self.dom[dom].interval_ms;
+        self.dom[dom].interval_ms = u64::from(self.topo.domain(env.dom).interval_ms);
+        if push {
+            if self.params.balancer < Balancer::Types {
+                self.back_off(env.dom, interval);
+            }
+            self.push_from(env);
+        }
+        moved
+    }
+    /// Having asked for a push, kernels before 5.12 wait longer, and are about to ask again until something moves.
+    fn back_off(&mut self, dom: DomId, interval_ms: u64) {
+        let domain = self.topo.domain(dom);
+        let state = &mut self.dom[dom as usize];
+        state.nr_balance_failed = domain.cache_nice_tries + 1;
+        let longer = interval_ms < u64::from(domain.max_interval_ms);
+        state.interval_ms = if longer { 2 * interval_ms } else { interval_ms };
+    }
+    /// Ends a pass that found nothing to do (or nothing it may do).
+    fn rest(&mut self, env: &LbEnv, how: Rest) -> u32 {
+        if how == Rest::Balanced && !env.all_pinned {
+            self.set_parent_imbalanced(env.dom, false);
+        }
+        let max = u64::from(self.topo.domain(env.dom).max_interval_ms);
+        let state = &mut self.dom[env.dom as usize];
+        if how != Rest::OnePinned {
+            state.nr_balance_failed = 0;
+        }
+        // A newly idle CPU's pass counts too until 4.20 (3f130a37c442, release from memory).
+        let counts = self.params.balancer < Balancer::V420;
+        if env.idle != CpuIdleType::NewlyIdle || counts {
+            let pinned = env.all_pinned && state.interval_ms < MAX_PINNED_INTERVAL_MS;
+            if pinned || state.interval_ms < max {
+                state.interval_ms *= 2;
+            }
+        }
+        0
+    }
+}

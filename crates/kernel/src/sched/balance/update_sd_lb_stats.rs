@@ -1,0 +1,147 @@
+//! Statistics of the groups of a domain (kernel-scheduler.md §2, §4.4).
+
+use super::idle_scan::scan_limit;
+use super::lb_env::LbEnv;
+use crate::sched::domains::GroupId;
+use crate::sched::rules::{Balancer, Form};
+use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
+use crate::sched::state::{CpuIdleType, Scheduler};
+
+impl Scheduler {
+    pub(super) fn update_sd_lb_stats(&mut self, env: &LbEnv) -> SdLbStats {
+        let domain = self.topo.domain(env.dom);
+        let count = domain.groups.len();
+        let top = self.topo.parent(env.dom).is_none();
+        let cache = self.topo.cache_of(env.dst);
+        let teach_scan = env.idle != CpuIdleType::NewlyIdle && domain.weight == self.topo.cache(cache).size;
+        let pct = domain.imbalance_pct;
+        let mut tally = Tally::default();
+        self.sg_lb_stats.clear();
+        for i in 0..count {
+            let (s, most) = self.count_group(env, i);
+            let group = self.topo.domain(env.dom).groups[i];
+            tally.add(&s, most, self.topo.group(group).span.contains(env.dst));
+            self.sg_lb_stats.push(s);
+        }
+        if top {
+            self.overload = tally.stacked;
+        }
+        let full = teach_scan || env.thorough || tally.needs_averages();
+        if !full && tally.others == 0 {
+            return SdLbStats::default();
+        }
+        let mut scan = SdLbStats::default();
+        let mut util = 0;
+        for i in 0..count {
+            let group = self.topo.domain(env.dom).groups[i];
+            if full {
+                self.load_group(env, i);
+            }
+            let mut s = self.sg_lb_stats[i];
+            let local = self.topo.group(group).span.contains(env.dst);
+            s.smt_balance =
+                self.params.form == Form::V612 && env.idle != CpuIdleType::NotIdle && !local && s.smt && s.nr > 1;
+            s.kind = s.group_classify(pct);
+            if s.kind == GroupType::Overloaded {
+                s.avg_load = s.load * 1024 / s.capacity;
+            }
+            scan.load += s.load;
+            scan.capacity += s.capacity;
+            util += s.util;
+            if local {
+                scan.local = s;
+            } else if s.update_sd_pick_busiest(
+                scan.busiest.as_ref().map(|b| &b.1),
+                self.params.form,
+                self.params.balancer >= Balancer::V56,
+            ) {
+                scan.busiest = Some((group, s));
+            }
+        }
+        if teach_scan {
+            let llc = self.topo.cache(cache).size;
+            self.caches[cache as usize].nr_idle_scan = scan_limit(util, llc, pct);
+        }
+        scan
+    }
+    /// Tasks and idle CPUs of the `i`-th group, and the most tasks on one CPU. No averages yet.
+    pub(in crate::sched) fn count_group(&self, env: &LbEnv, i: usize) -> (SgLbStats, u32) {
+        let domain = self.topo.domain(env.dom);
+        let g = self.topo.group(domain.groups[i]);
+        let mut s = SgLbStats::of(g, self.imbalanced[g.record as usize]);
+        s.idle_cpus = g.span.count_and(&self.idle);
+        let mut most = 0;
+        if env.narrowed {
+            s.idle_cpus = g.span.iter_and(&self.idle).filter(|c| self.candidates.contains(*c)).count() as u32;
+        }
+        for c in g.span.iter_and_not(&self.idle) {
+            if env.narrowed && !self.candidates.contains(c) {
+                continue;
+            }
+            let rq = &self.rqs[c as usize];
+            s.nr += rq.nr();
+            s.nr_numa += rq.nr_numa;
+            s.nr_preferred += rq.nr_preferred;
+            most = most.max(rq.nr());
+        }
+        (s, most)
+    }
+    /// Adds the averages of the `i`-th group to its counts.
+    pub(in crate::sched) fn load_group(&mut self, env: &LbEnv, i: usize) {
+        let Self { params, topo, rqs, candidates, sg_lb_stats, now, .. } = self;
+        let s = &mut sg_lb_stats[i];
+        let waiting = params.balancer >= Balancer::V57;
+        for c in topo.group(topo.domain(env.dom).groups[i]).span.iter() {
+            if env.narrowed && !candidates.contains(c) {
+                continue;
+            }
+            let rq = &mut rqs[c as usize];
+            rq.refresh(*now);
+            s.load += rq.pelt.load;
+            s.util += rq.util();
+            s.runnable += if waiting { rq.pelt.runnable } else { 0 };
+        }
+    }
+}
+
+/// What a pass knows of its domain.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SdLbStats {
+    pub local: SgLbStats,
+    pub busiest: Option<(GroupId, SgLbStats)>,
+    pub load: u64,
+    pub capacity: u64,
+}
+
+/// Counts that tell whether averages matter at all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// Some CPU has two tasks.
+    stacked: bool,
+    /// Some group has more tasks than CPUs.
+    crowded: bool,
+    /// The local group has no CPU to spare by count.
+    local_full: bool,
+    /// Other groups that have tasks.
+    others: u32,
+    /// One of them has as many tasks as CPUs.
+    others_full: bool,
+}
+
+impl Tally {
+    fn add(&mut self, s: &SgLbStats, most: u32, local: bool) {
+        self.stacked |= most > 1;
+        self.crowded |= s.nr > s.weight;
+        if local {
+            self.local_full = s.nr >= s.weight;
+        } else {
+            self.others += u32::from(s.nr > 0);
+            self.others_full |= s.nr >= s.weight;
+        }
+    }
+    /// Averages only tell overloaded groups from others, and fully busy ones from ones with CPUs to spare. The latter
+    /// changes nothing when the local group has CPUs to spare and there is but one group to pull from.
+    fn needs_averages(&self) -> bool {
+        self.crowded || self.local_full || (self.others_full && self.others > 1)
+    }
+}

@@ -1,0 +1,37 @@
+//! A task's preferred node: kept here because run queues count it.
+
+use crate::sched::rq::task::{TaskId, NO_NODE};
+use crate::sched::rules::Locality;
+use crate::sched::state::Scheduler;
+
+impl Scheduler {
+    /// Preferred node of a task.
+    pub fn preferred_nid(&self, task: TaskId) -> Option<u32> {
+        let nid = self.tasks[task as usize].preferred_nid;
+        (nid != NO_NODE).then_some(nid)
+    }
+    /// Sets or clears the preferred node and keeps the queue's counts true.
+    pub fn set_preferred_nid(&mut self, task: TaskId, node: Option<u32>) {
+        let t = &mut self.tasks[task as usize];
+        let on_node = self.topo.node_of(t.cpu);
+        let rq = &mut self.rqs[t.cpu as usize];
+        if t.on_rq() {
+            rq.count_numa(t, on_node, false);
+        }
+        t.preferred_nid = node.unwrap_or(NO_NODE);
+        if t.on_rq() {
+            rq.count_numa(t, on_node, true);
+        }
+    }
+    /// Whether a task has a home and is not on it.
+    pub(in crate::sched) fn off_home(&self, task: TaskId) -> bool {
+        let t = &self.tasks[task as usize];
+        t.preferred_nid != NO_NODE && t.preferred_nid != self.topo.node_of(t.cpu)
+    }
+    /// `task_autonuma_cpu`: whether a CPU is on the node that AutoNUMA has selected for the task, if it has one. Forks and
+    /// execs start on no other CPU, and a wake-up looks at the waker's side only if its CPU is one.
+    pub(in crate::sched) fn selected_allows(&self, task: TaskId, cpu: u32) -> bool {
+        let node = self.tasks[task as usize].preferred_nid;
+        self.params.locality != Locality::Selected || node == NO_NODE || node == self.topo.node_of(cpu)
+    }
+}

@@ -1,0 +1,265 @@
+//! Run queues: what is queued on a CPU, in which order it runs, and its averages.
+//!
+//! A queue is a plain vector in the balancer's order (front: least recently run; before 4.15: the last to come). Queues are short, so the leftmost
+//! task or the earliest eligible deadline is found by looking at all of them; that is faster than a tree below some
+//! dozens of tasks. [`cfs`](super::cfs) holds the rules of 6.1, [`eevdf`](super::eevdf) those of 6.12 (kernel-scheduler.md §7).
+
+use super::newidle_search::NewidleSearch;
+use super::sis_prop::SisProp;
+use super::task::{Task, TaskId, NONE, NO_NODE};
+use crate::sched::pelt::Pelt;
+
+/// How a task comes onto a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sched) enum Arrival {
+    /// First activation.
+    Fork,
+    /// Woken; whether on another CPU than it slept on.
+    Wake { moved: bool },
+    /// Moved while queued.
+    Move,
+}
+
+/// Run queue of a CPU. Its fields are in the order in which they are wanted: what ticks and counts of groups look at comes
+/// first, in one line of the cache, since the queues of a large machine do not fit the cache of the simulating CPU.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(in crate::sched) struct Rq {
+    /// Running task.
+    pub cur: TaskId,
+    /// The idle task runs (not merely: nothing was picked yet).
+    pub in_idle: bool,
+    pub need_resched: bool,
+    /// In the set of tickless idle CPUs.
+    pub tickless: bool,
+    /// Its stopper has been asked to push a task.
+    pub pushing: bool,
+    /// Queued tasks, current and delayed ones included, in the order in which balancing looks at them ([`QueueOrder`]).
+    ///
+    /// [`QueueOrder`]: crate::sched::rules::QueueOrder
+    pub list: Vec<TaskId>,
+    /// Queued tasks with a preferred node, and those that are on it.
+    pub nr_numa: u32,
+    pub nr_preferred: u32,
+    /// Earliest jiffy of the next periodic balance.
+    pub next_balance: u64,
+    pub min_vruntime: i64,
+    /// Σ weights of `list`.
+    pub weight: u64,
+    pub pelt: Pelt,
+    pub util_est: u64,
+    pub delayed: u32,
+    /// Buddies of 6.1: preferred next, and the last one pre-empted.
+    pub next_buddy: TaskId,
+    pub last_buddy: TaskId,
+    pub seq: u64,
+    /// When it went idle, ns; 0 for none.
+    pub idle_stamp: u64,
+    pub avg_idle_ns: u64,
+    pub max_idle_cost_ns: u64,
+    /// For idle searches before 6.0.
+    pub search: SisProp,
+    /// Loads at past ticks, the i-th averaged over about 2^i of them (`cpu_load`, for [`Balancer::by_past_load`]).
+    ///
+    /// [`Balancer::by_past_load`]: crate::sched::rules::Balancer::by_past_load
+    pub past_load: [u64; 3],
+    /// Jiffy of the last of them.
+    pub past_jiffy: u64,
+    /// When the present idle period, or the part of it since its last tick, began.
+    pub idle_since: u64,
+    /// The last eight idle periods, the latest in the lowest bit: 1 was shorter than a tick.
+    pub short_idles: u8,
+    /// Its search for work, where it has run dry and a pass is under way.
+    pub newidle: Option<NewidleSearch>,
+    /// Who went to sleep on it last, until it runs somebody else: still on the CPU (`on_cpu`) while that looks for work.
+    pub left: TaskId,
+}
+
+const _: () = assert!(std::mem::offset_of!(Rq, weight) == 56, "what ticks read is in one line of 64 bytes");
+
+impl Rq {
+    /// An empty run queue, whose average idle time starts at twice this cost of a migration, ns.
+    pub fn new(migration_cost_ns: u64) -> Self {
+        Self {
+            cur: NONE,
+            in_idle: true,
+            need_resched: false,
+            pushing: false,
+            list: Vec::with_capacity(16),
+            delayed: 0,
+            weight: 0,
+            min_vruntime: 0,
+            next_buddy: NONE,
+            last_buddy: NONE,
+            seq: 0,
+            pelt: Pelt::default(),
+            util_est: 0,
+            nr_numa: 0,
+            nr_preferred: 0,
+            next_balance: 0,
+            idle_stamp: 0,
+            avg_idle_ns: 2 * migration_cost_ns,
+            max_idle_cost_ns: migration_cost_ns,
+            search: SisProp::default(),
+            past_load: [0; 3],
+            past_jiffy: 0,
+            tickless: true,
+            idle_since: 0,
+            short_idles: 0,
+            newidle: None,
+            left: NONE,
+        }
+    }
+    /// Queued tasks (`nr_running`), current and delayed ones included.
+    pub fn nr(&self) -> u32 {
+        self.list.len() as u32
+    }
+    /// Whether it runs the idle task and nothing waits.
+    pub fn is_idle(&self) -> bool {
+        self.in_idle && self.list.is_empty()
+    }
+    /// Brings the averages to `now_ns`.
+    pub fn refresh(&mut self, now_ns: u64) {
+        if self.list.is_empty() && self.pelt.is_zero() {
+            self.pelt.skip_to(now_ns);
+            return;
+        }
+        let runnable = u64::from(self.nr() - self.delayed);
+        self.pelt.update(now_ns, 1, self.weight, runnable, self.cur != NONE);
+    }
+    /// The averages as [`Self::refresh`] would leave them.
+    pub fn averages_at(&self, now_ns: u64) -> Pelt {
+        let mut pelt = self.pelt;
+        let runnable = u64::from(self.nr() - self.delayed);
+        pelt.update(now_ns, 1, self.weight, runnable, self.cur != NONE);
+        pelt
+    }
+    /// Σ load averages of the tasks queued here, brought to `now_ns` (`runnable_load_avg`). Sleeping tasks do not count.
+    pub fn queued_load(&self, tasks: &[Task], now_ns: u64) -> u64 {
+        self.list.iter().map(|t| tasks[*t as usize].average_at(now_ns, self.cur == *t).load).sum()
+    }
+    /// Utilisation as group statistics count it. Refresh first.
+    pub fn util(&self) -> u64 {
+        self.pelt.util.max(self.util_est).min(1024)
+    }
+    /// A tick adds the present load to the past ones; ticks that were missed found the CPU idle.
+    pub fn update_cpu_load(&mut self, load: u64, jiffy: u64) {
+        if jiffy == self.past_jiffy {
+            return;
+        }
+        for i in 0..self.past_load.len() {
+            let old = faded(self.past_load[i], i, jiffy - self.past_jiffy - 1);
+            let keep = (1 << i) - 1;
+            // Rounded up while it grows.
+            let new = if load > old { load + keep } else { load };
+            self.past_load[i] = (old * keep + new) >> i;
+        }
+        self.past_jiffy = jiffy;
+    }
+    /// The `i`-th average of past loads; that of an idle CPU fades.
+    pub fn past_load(&self, i: usize, jiffy: u64) -> u64 {
+        let missed = if self.list.is_empty() { jiffy.saturating_sub(self.past_jiffy) } else { 0 };
+        faded(self.past_load[i], i, missed)
+    }
+    /// Makes `t` the most recently run or arrived.
+    pub fn move_to_head(&mut self, t: TaskId) {
+        if self.list.last() == Some(&t) {
+            return;
+        }
+        if let Some(i) = self.list.iter().position(|x| *x == t) {
+            self.list[i..].rotate_left(1);
+        }
+    }
+    /// Moves the task at a place of the queue to the end (it was looked at and stays).
+    pub fn requeue_tail(&mut self, at: usize) {
+        if at < self.list.len() {
+            self.list[at..].rotate_left(1);
+        }
+    }
+    /// An idle period is over. (One that only a tick interrupts counts as long: the menu governor notes it so.)
+    pub fn learn_idle(&mut self, now_ns: u64, tick_ns: u64) {
+        let short = now_ns - self.idle_since < tick_ns;
+        self.short_idles = self.short_idles << 1 | u8::from(short);
+    }
+    /// Whether the next idle period is expected to be shorter than a tick: six of the last eight were, as many as the
+    /// menu governor asks for in a pattern.
+    pub fn expects_short_idle(&self) -> bool {
+        self.short_idles.count_ones() >= 6
+    }
+    /// The next number that orders tasks of equal keys.
+    pub fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+    /// Lowest vruntime queued raises the queue's minimum.
+    pub fn update_min_vruntime(&mut self, tasks: &[Task]) {
+        if let Some(v) = self.list.iter().map(|t| tasks[*t as usize].vruntime).min() {
+            self.min_vruntime = self.min_vruntime.max(v);
+        }
+    }
+    /// Forgets that `t` was to run next (`clear_buddies`).
+    pub fn clear_buddies(&mut self, t: TaskId) {
+        if self.next_buddy == t {
+            self.next_buddy = NONE;
+        }
+        if self.last_buddy == t {
+            self.last_buddy = NONE;
+        }
+    }
+    /// Adds the estimate of a task that becomes runnable here.
+    pub fn util_est_add(&mut self, t: &mut Task) {
+        t.util_est_queued = t.util_est.max(t.util_enqueued);
+        t.util_changed = false;
+        self.util_est += t.util_est_queued;
+    }
+    /// Takes the estimated utilisation of a task off the queue (`util_est_dequeue`).
+    pub fn util_est_remove(&mut self, t: &mut Task) {
+        self.util_est = self.util_est.saturating_sub(t.util_est_queued);
+        t.util_est_queued = 0;
+    }
+    /// Counts a task in or out of those with a preferred node, and of those on it (`account_numa_enqueue`, `_dequeue`).
+    pub fn count_numa(&mut self, t: &Task, node: u32, add: bool) {
+        if t.preferred_nid == NO_NODE {
+            return;
+        }
+        let home = u32::from(t.preferred_nid == node);
+        if add {
+            self.nr_numa += 1;
+            self.nr_preferred += home;
+        } else {
+            self.nr_numa = self.nr_numa.saturating_sub(1);
+            self.nr_preferred = self.nr_preferred.saturating_sub(home);
+        }
+    }
+}
+
+/// A past load after `ticks` more without any; beyond 32 nothing is left of one that matters.
+fn faded(load: u64, i: usize, ticks: u64) -> u64 {
+    if ticks > 32 || (i == 0 && ticks > 0) {
+        return 0;
+    }
+    (0..ticks).fold(load, |x, _| (x * ((1 << i) - 1)) >> i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_loads_follow_by_halves_and_quarters() {
+        let mut rq = Rq::new(500_000);
+        rq.list.push(0);
+        rq.update_cpu_load(2048, 1);
+        assert_eq!(rq.past_load, [2048, 1024, 512]);
+        rq.update_cpu_load(2048, 1);
+        assert_eq!(rq.past_load, [2048, 1024, 512], "once a jiffy");
+        rq.update_cpu_load(2048, 2);
+        assert_eq!(rq.past_load, [2048, 1536, 896]);
+        assert_eq!(rq.past_load(1, 9), 1536, "a busy CPU's stays");
+        rq.list.clear();
+        assert_eq!([0, 1, 2].map(|i| rq.past_load(i, 4)), [0, 384, 504]);
+        rq.past_load = [1024; 3];
+        rq.update_cpu_load(1024, 100);
+        assert_eq!(rq.past_load, [1024, 512, 256], "what was before a long idle period is forgotten");
+    }
+}

@@ -1,0 +1,37 @@
+//! The CPU of a task that wakes up (`select_task_rq_fair`, kernel-scheduler.md §3.1).
+
+use crate::sched::domains::{DomId, Flags};
+use crate::sched::rq::task::TaskId;
+use crate::sched::rules::RecentCpu;
+use crate::sched::state::Scheduler;
+
+impl Scheduler {
+    pub(in crate::sched) fn select_task_rq_wakeup(&mut self, task: TaskId, prev: u32, this: u32, sync: bool) -> u32 {
+        if let Some(waker) = self.current(this) {
+            self.record_wakee(waker, task);
+        }
+        // AutoNUMA (18/33): without a choice between two CPUs 3.7 does not look for an idle one either.
+        if !self.selected_allows(task, this) {
+            return prev;
+        }
+        let mut target = prev;
+        let affine = self.allowed(task, this) && !(self.params.wake_wide && self.wake_wide(this, task));
+        if affine && this != prev {
+            let both = |d: DomId| {
+                let domain = self.topo.domain(d);
+                domain.flags.has(Flags::WAKE_AFFINE) && domain.span.contains(prev)
+            };
+            if let Some(d) = self.topo.ids(this).find(|d| both(*d)) {
+                let pct = self.topo.domain(d).imbalance_pct;
+                target = self.wake_affine(pct, task, this, prev, sync);
+            }
+        }
+        let chosen = self.select_idle_sibling(task, prev, target, this);
+        if affine && self.params.recent_used_cpu == RecentCpu::Waker {
+            if let Some(waker) = self.current(this) {
+                self.tasks[waker as usize].recent_used_cpu = this;
+            }
+        }
+        chosen
+    }
+}

@@ -1,0 +1,33 @@
+//! What changes about a scheduling domain while the system runs.
+
+/// Run-time fields of a domain of one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sched) struct DomState {
+    /// Current interval of an idle CPU, ms.
+    pub interval_ms: u64,
+    /// Jiffy of the last pass.
+    pub last_balance: u64,
+    pub nr_balance_failed: u32,
+    pub max_newidle_cost_ns: u64,
+    /// Jiffy of the last decay of that cost.
+    pub last_decay: u64,
+    pub newidle_call: u32,
+    pub newidle_success: u32,
+    pub newidle_ratio: u32,
+}
+
+impl DomState {
+    /// A domain that has not balanced yet; its interval is `interval_ms`.
+    pub fn new(interval_ms: u32) -> Self {
+        Self {
+            interval_ms: u64::from(interval_ms),
+            last_balance: 0,
+            nr_balance_failed: 0,
+            max_newidle_cost_ns: 0,
+            last_decay: 0,
+            newidle_call: 512,
+            newidle_success: 256,
+            newidle_ratio: 512,
+        }
+    }
+}

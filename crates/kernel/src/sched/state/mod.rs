@@ -1,0 +1,14 @@
+//! The scheduler's state. What changes it stands above: run queues, placement, balancing.
+
+mod cache_state;
+mod counters;
+mod domain_state;
+
+mod idle_type;
+mod nohz;
+mod scheduler;
+pub mod sg_lb_stats;
+
+pub use counters::Counters;
+pub use idle_type::CpuIdleType;
+pub use scheduler::Scheduler;

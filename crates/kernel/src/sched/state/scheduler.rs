@@ -1,0 +1,165 @@
+//! The scheduler's state and the calls that do not choose a CPU.
+
+use super::cache_state::CacheState;
+use super::counters::Counters;
+use super::domain_state::DomState;
+use super::nohz::Nohz;
+use super::sg_lb_stats::SgLbStats;
+use crate::sched::config::{Params, SchedConfig};
+use crate::sched::cpuset::CpuSet;
+use crate::sched::domains::Domains;
+use crate::sched::error::SchedError;
+use crate::sched::event::Event;
+use crate::sched::rq::runqueue::Rq;
+use crate::sched::rq::task::{State, Task, TaskId, NONE};
+use numalab_model::machine::Machine;
+
+/// The modelled scheduler of one machine: a deterministic state machine without a clock of its own.
+///
+/// Every call takes the current time; it must not decrease. Calls that change other CPUs leave [`Event`]s, to be
+/// taken with [`Scheduler::swap_events`]. A CPU named in [`Event::Resched`] must call [`Scheduler::pick_next`].
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    pub(in crate::sched) params: Params,
+    pub(in crate::sched) topo: Domains,
+    pub(in crate::sched) rqs: Vec<Rq>,
+    pub(in crate::sched) tasks: Vec<Task>,
+    /// Interned affinity masks; 0 is every CPU.
+    pub(in crate::sched) masks: Vec<CpuSet>,
+    pub(in crate::sched) dom: Vec<DomState>,
+    /// `imbalance` flag of each capacity record.
+    pub(in crate::sched) imbalanced: Vec<bool>,
+    pub(in crate::sched) caches: Vec<CacheState>,
+    /// CPUs that run the idle task and have nothing queued.
+    pub(in crate::sched) idle: CpuSet,
+    pub(in crate::sched) nohz: Nohz,
+    /// Some CPU had two tasks when last looked (root domain's flag).
+    pub(in crate::sched) overload: bool,
+    pub(in crate::sched) now: u64,
+    pub(in crate::sched) jiffy: u64,
+    jiffy_end_ns: u64,
+    pub(in crate::sched) events: Vec<Event>,
+    /// CPUs a pass may still pull from.
+    pub(in crate::sched) candidates: CpuSet,
+    /// CPUs an idle search has still to visit.
+    pub(in crate::sched) unvisited: CpuSet,
+    /// Statistics of the groups of the pass at hand.
+    pub(in crate::sched) sg_lb_stats: Vec<SgLbStats>,
+    pub(in crate::sched) detached: Vec<TaskId>,
+    pub(in crate::sched) lots: u64,
+    pub(in crate::sched) counters: Counters,
+}
+
+impl Scheduler {
+    /// A scheduler of `machine` with all CPUs idle and no task.
+    ///
+    /// # Errors
+    /// As [`Domains::build`].
+    pub fn new(machine: &Machine, config: &SchedConfig) -> Result<Self, SchedError> {
+        let params = Params::new(machine, config)?;
+        let topo = Domains::with_params(machine, &params)?;
+        let cpus = topo.cpus();
+        let cost = params.migration_cost_ns.max(0) as u64;
+        let dom = (0..topo.domain_count() as u32).map(|d| DomState::new(topo.domain(d).interval_ms)).collect();
+        let caches = (0..topo.cache_count() as u32).map(|c| CacheState::new(topo.cache(c).size)).collect();
+        Ok(Self {
+            rqs: vec![Rq::new(cost); cpus],
+            tasks: Vec::new(),
+            masks: vec![CpuSet::full(cpus)],
+            dom,
+            imbalanced: vec![false; topo.record_count()],
+            caches,
+            idle: CpuSet::full(cpus),
+            nohz: Nohz::new(cpus),
+            overload: false,
+            now: 0,
+            jiffy: 0,
+            jiffy_end_ns: params.jiffy_ns,
+            events: Vec::with_capacity(256),
+            candidates: CpuSet::empty(cpus),
+            unvisited: CpuSet::empty(cpus),
+            sg_lb_stats: Vec::with_capacity(64),
+            detached: Vec::with_capacity(64),
+            lots: 0x9e37_79b9_7f4a_7c15,
+            counters: Counters::default(),
+            params,
+            topo,
+        })
+    }
+    pub(in crate::sched) fn clock(&mut self, now_ns: u64) {
+        self.now = self.now.max(now_ns);
+        if self.now >= self.jiffy_end_ns {
+            self.jiffy = self.now / self.params.jiffy_ns;
+            self.jiffy_end_ns = (self.jiffy + 1) * self.params.jiffy_ns;
+        }
+    }
+    pub(in crate::sched) fn resched(&mut self, cpu: u32) {
+        let rq = &mut self.rqs[cpu as usize];
+        if !rq.need_resched {
+            rq.need_resched = true;
+            self.events.push(Event::Resched { cpu });
+        }
+    }
+    /// Running task of `cpu`.
+    pub fn current(&self, cpu: u32) -> Option<TaskId> {
+        let cur = self.rqs[cpu as usize].cur;
+        (cur != NONE).then_some(cur)
+    }
+    /// Whether `cpu` should call [`Scheduler::pick_next`].
+    pub fn need_resched(&self, cpu: u32) -> bool {
+        self.rqs[cpu as usize].need_resched
+    }
+    /// Shift of the CPU's ticks, ns: an equal share of a jiffy per CPU, so that they do not all balance at once.
+    pub fn tick_offset_ns(&self, cpu: u32) -> u64 {
+        u64::from(cpu) * (self.params.jiffy_ns / self.topo.cpus() as u64)
+    }
+    /// Length of a tick, ns.
+    pub fn tick_ns(&self) -> u64 {
+        self.params.jiffy_ns
+    }
+    /// Tasks added so far.
+    pub fn task_count(&self) -> u32 {
+        self.tasks.len() as u32
+    }
+    /// CPU time charged to a task, ns.
+    pub fn runtime_ns(&self, task: TaskId) -> u64 {
+        self.tasks[task as usize].runtime_ns
+    }
+    /// CPU a task runs or waits on, or ran on last.
+    pub fn cpu_of(&self, task: TaskId) -> u32 {
+        self.tasks[task as usize].cpu
+    }
+    /// Where a task is in its life.
+    pub fn state(&self, task: TaskId) -> State {
+        self.tasks[task as usize].state
+    }
+    /// Whether the task may run on the CPU.
+    pub fn allowed(&self, task: TaskId, cpu: u32) -> bool {
+        self.masks[self.tasks[task as usize].allowed as usize].contains(cpu)
+    }
+    /// Tasks queued on `cpu`, the running one and, in 6.12, delayed sleepers included.
+    pub fn nr_running(&self, cpu: u32) -> u32 {
+        self.rqs[cpu as usize].nr()
+    }
+    /// Whether `cpu` runs the idle task with nothing queued.
+    pub fn is_idle(&self, cpu: u32) -> bool {
+        self.idle.contains(cpu)
+    }
+    /// The towers.
+    pub fn domains(&self) -> &Domains {
+        &self.topo
+    }
+    /// Resolved tunables.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+    /// What was done so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+    /// Exchanges the filled event buffer for `empty`, which is cleared first. Nothing is allocated once both have grown.
+    pub fn swap_events(&mut self, empty: &mut Vec<Event>) {
+        empty.clear();
+        std::mem::swap(&mut self.events, empty);
+    }
+}
