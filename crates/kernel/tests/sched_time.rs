@@ -6,7 +6,7 @@ mod sched_common;
 use numalab_kernel::sched::balance::get_sd_balance_interval;
 use numalab_kernel::sched::domains::BusyInterval;
 use numalab_kernel::sched::shapes::Shape;
-use numalab_kernel::sched::{sched_slice, Event, SchedConfig, Scheduler, TaskId, Why};
+use numalab_kernel::sched::{sched_slice, Event, SchedConfig, Scheduler, State, TaskId, Why};
 use sched_common::{config, World, MS};
 
 #[test]
@@ -164,4 +164,26 @@ fn v80_quantum_of_6_12() {
     assert!(q250.len() > 200 && q250.iter().all(|q| *q == 4), "{q250:?}");
     let q1000 = quanta("v612", 1000, 2);
     assert!(q1000.len() > 300 && q1000.iter().all(|q| *q == 3), "{q1000:?}");
+}
+
+#[test]
+fn fair_shares_on_one_cpu() {
+    // Three hogs of nice 0, 0 and −5 on one CPU: shares follow the weights 1024, 1024 and 3121.
+    for form in ["v61", "v612"] {
+        let mut w = World::new(&Shape::flat(1, 8, 1, 10), &config(form, "k60"));
+        let hogs = [0, 0, -5].map(|nice| {
+            let t = w.s.add_task(Some(&[3]), nice).unwrap();
+            w.s.fork(3, t, 0);
+            w.settle();
+            t
+        });
+        w.run_until(20_000 * MS);
+        let total: u64 = hogs.iter().map(|t| w.s.runtime_ns(*t)).sum();
+        for (t, weight) in hogs.iter().zip([1024, 1024, 3121]) {
+            let share = w.s.runtime_ns(*t) * 1000 / total;
+            let want = weight * 1000 / (1024 + 1024 + 3121);
+            assert!(share.abs_diff(want) <= 20, "{form}: task {t} got {share} of {want} per mille");
+            assert_eq!(w.s.state(*t), State::Queued);
+        }
+    }
 }

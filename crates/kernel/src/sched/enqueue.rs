@@ -195,7 +195,7 @@ impl Scheduler {
             rq.move_to_head(t);
         }
         rq.cur = t;
-        rq.left = NONE;
+        rq.last_sleeper = NONE;
         if rq.in_idle {
             rq.in_idle = false;
             rq.learn_idle(self.now, self.params.jiffy_ns);

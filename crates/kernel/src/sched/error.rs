@@ -1,11 +1,12 @@
 //! What the scheduler refuses.
 
-use std::fmt;
+use thiserror::Error;
 
 /// A machine or request the modelled scheduler cannot work with: what, and what was expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SchedError {
     /// A machine without CPUs, or tables whose sizes do not match.
+    #[error("{what}; expected {expected}")]
     Machine {
         /// What is wrong.
         what: String,
@@ -13,6 +14,7 @@ pub enum SchedError {
         expected: String,
     },
     /// Node distances from which no domain tower can be built.
+    #[error("{what}; expected {expected}")]
     Distances {
         /// What is wrong.
         what: String,
@@ -20,6 +22,7 @@ pub enum SchedError {
         expected: String,
     },
     /// An affinity that names an absent CPU, or none.
+    #[error("{what}; expected {expected}")]
     Affinity {
         /// What is wrong.
         what: String,
@@ -27,6 +30,7 @@ pub enum SchedError {
         expected: String,
     },
     /// A tunable out of its choices (only reachable when a configuration is built in code).
+    #[error("{what}; expected {expected}")]
     Tunable {
         /// What is wrong.
         what: String,
@@ -46,12 +50,3 @@ impl SchedError {
         }
     }
 }
-
-impl fmt::Display for SchedError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, expected) = self.parts();
-        write!(f, "{what}; expected {expected}")
-    }
-}
-
-impl std::error::Error for SchedError {}

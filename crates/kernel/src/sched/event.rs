@@ -4,13 +4,12 @@ use super::rq::task::TaskId;
 
 /// Why a task changed CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u16)]
 pub enum Why {
     /// Placed at fork.
-    Fork,
-    /// Placed at exec.
-    Exec,
+    Fork = 0,
     /// Placed at wake-up.
-    Wake,
+    Wake = 2,
     /// Pulled by a busy or idle CPU's periodic balance.
     Periodic,
     /// Pulled by a CPU about to go idle.

@@ -9,7 +9,7 @@ use crate::sched::state::Scheduler;
 
 impl Scheduler {
     /// Chooses what `cpu` runs next: puts the current task back, searches other CPUs when nothing is queued, and makes
-    /// the choice current. `None`: the CPU is idle, or looks for work ([`Scheduler::looks_ns`]).
+    /// the choice current. `None`: the CPU is idle, or looks for work ([`Scheduler::newidle_pass_ns`]).
     pub fn pick_next<V: NumaView>(&mut self, cpu: u32, now_ns: u64, view: &V) -> Option<TaskId> {
         self.clock(now_ns);
         // Suppresses a request to reschedule that this very call answers.
@@ -21,14 +21,14 @@ impl Scheduler {
     }
     /// For how long `cpu`, which has run dry, looks at other CPUs before [`Scheduler::pick_next`] must be called again; `None`
     /// where it does not. What is queued on it meanwhile waits for that.
-    pub fn looks_ns(&self, cpu: u32) -> Option<u64> {
+    pub fn newidle_pass_ns(&self, cpu: u32) -> Option<u64> {
         self.rqs[cpu as usize].newidle.map(|search| self.pass_ns(search.at))
     }
     /// [`Scheduler::pick_next`] where the passes of a search take no time, for callers whose clock stands still meanwhile.
     pub fn pick_at_once<V: NumaView>(&mut self, cpu: u32, now_ns: u64, view: &V) -> Option<TaskId> {
         loop {
             let next = self.pick_next(cpu, now_ns, view);
-            if self.looks_ns(cpu).is_none() {
+            if self.newidle_pass_ns(cpu).is_none() {
                 return next;
             }
         }
@@ -71,7 +71,7 @@ impl Scheduler {
         if t == NONE {
             return None;
         }
-        self.rqs[cpu as usize].left = t;
+        self.rqs[cpu as usize].last_sleeper = t;
         let delays = self.params.form == Form::V612 && self.params.complete_eevdf;
         let stays = delays && !eevdf::entity_eligible(&self.rqs[cpu as usize], &self.tasks, t);
         if stays {

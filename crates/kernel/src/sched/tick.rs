@@ -1,8 +1,8 @@
 //! The timer interrupt of a busy CPU (`sched_tick`, `task_tick_fair`).
 
 use crate::sched::numa_view::NumaView;
+use crate::sched::rq::cfs;
 use crate::sched::rq::task::NONE;
-use crate::sched::rq::{cfs, eevdf};
 use crate::sched::rules::{Balancer, Form};
 use crate::sched::state::Scheduler;
 
@@ -34,24 +34,6 @@ impl Scheduler {
         if let Some(kick) = kick {
             self.nohz_idle_balance(kick, view);
         }
-    }
-    /// Earliest time at which a tick would take `cpu` from its current task if nothing else happens: `u64::MAX` when
-    /// the task is alone or there is none, now when a reschedule is pending. A second way to the same answer, against
-    /// which tests hold every tick; runs only tick.
-    pub fn next_resched_ns(&self, cpu: u32) -> u64 {
-        let rq = &self.rqs[cpu as usize];
-        if rq.need_resched {
-            return self.now;
-        }
-        if rq.cur == NONE || rq.nr() < 2 {
-            return u64::MAX;
-        }
-        let left = match self.params.form {
-            Form::V61 => cfs::time_left_ns(&self.params, rq, &self.tasks),
-            Form::V612 => eevdf::time_left_ns(&self.params, rq, &self.tasks),
-        };
-        let at = (self.tasks[rq.cur as usize].exec_start + left.max(0)).max(0) as u64;
-        self.tick_at_or_after(cpu, at.max(self.now))
     }
     /// First tick of `cpu` at or after `at_ns`: ticks come every jiffy, shifted by [`Scheduler::tick_offset_ns`].
     pub fn tick_at_or_after(&self, cpu: u32, at_ns: u64) -> u64 {

@@ -1,6 +1,5 @@
 //! Fork, exec and wake-up: from the choice of a CPU to its queue (`wake_up_new_task`, `sched_exec`, `try_to_wake_up`).
 
-use crate::sched::domains::Flags;
 use crate::sched::event::{Event, Why};
 use crate::sched::pelt::new_task_util;
 use crate::sched::rq::cfs;
@@ -26,7 +25,7 @@ impl Scheduler {
         self.tasks[child as usize].recent_used_cpu = parent_cpu;
         let chosen = match self.only_cpu(child) {
             Some(only) => only,
-            None => self.select_task_rq_fork(child, parent_cpu, Flags::FORK, false),
+            None => self.select_task_rq_fork(child, parent_cpu),
         };
         let cpu = self.select_fallback_rq(child, chosen);
         self.post_init_entity_util_avg(child, cpu);
@@ -46,21 +45,6 @@ impl Scheduler {
         task.pelt.load = task.weight;
         task.pelt.util = util;
         task.pelt.runnable = util;
-    }
-    /// The running `task` execs: it may move to an idler CPU at once. Returns its CPU. Part of §3.5 (slow path with the
-    /// task itself left out); programs of a workload start as they are, so no run calls it.
-    pub fn exec(&mut self, task: TaskId, now_ns: u64) -> u32 {
-        self.clock(now_ns);
-        let cpu = self.tasks[task as usize].cpu;
-        if self.rqs[cpu as usize].cur != task {
-            return cpu;
-        }
-        let chosen = self.select_task_rq_fork(task, cpu, Flags::EXEC, true);
-        if chosen != cpu && self.allowed(task, chosen) {
-            self.move_task(task, chosen, Why::Exec);
-            return chosen;
-        }
-        cpu
     }
     /// Wakes `task` from `waker_cpu` (the CPU whose current task, or whose timer, does it; `None`: the task's own last
     /// CPU). `sync`: the waker is about to sleep. Returns the CPU the task is queued on; a task that is not asleep
@@ -103,7 +87,7 @@ impl Scheduler {
     fn is_leaving(&self, task: TaskId, last: u32, waker: u32) -> bool {
         let rq = &self.rqs[last as usize];
         let apart = self.topo.cache_of(last) != self.topo.cache_of(waker);
-        rq.newidle.is_some() && rq.left == task && (rq.list.is_empty() || apart) && self.allowed(task, last)
+        rq.newidle.is_some() && rq.last_sleeper == task && (rq.list.is_empty() || apart) && self.allowed(task, last)
     }
     /// The single CPU a task may use.
     fn only_cpu(&self, task: TaskId) -> Option<u32> {
@@ -131,7 +115,7 @@ impl Scheduler {
                 rq.avg_idle_ns = max;
             }
             rq.idle_stamp = 0;
-            rq.search.woken(self.jiffy, rq.avg_idle_ns);
+            rq.sis_prop.woken(self.jiffy, rq.avg_idle_ns);
         }
     }
 }

@@ -22,7 +22,7 @@ impl Engine<'_> {
             let next = self.sim.kernel.sched.pick_next(id, now, &self.sim.kernel.numa);
             self.after_sched();
             self.switch(cpu, next);
-            if let Some(ns) = self.sim.kernel.sched.looks_ns(id) {
+            if let Some(ns) = self.sim.kernel.sched.newidle_pass_ns(id) {
                 return self.plan(cpu, now + ns, Pending::Search);
             }
         } else if self.sim.cpus[cpu].task != self.sim.kernel.sched.current(id) {

@@ -12,16 +12,16 @@ impl Scheduler {
     /// Has the stopper of the source push a task. It runs while a periodic pass goes on to other domains and CPUs, so that
     /// comes at once. A search before idling is over first: two CPUs that run dry with failures left from before would
     /// otherwise hand one task to each other for ever in no time.
-    pub(super) fn push_from(&mut self, env: &LbEnv) {
+    pub(super) fn start_active_balance(&mut self, env: &LbEnv) {
         if env.idle == CpuIdleType::NewlyIdle {
             self.ask_stopper(env);
-        } else if !self.rqs[env.src as usize].pushing {
+        } else if !self.rqs[env.src as usize].active_balance {
             self.active_load_balance_cpu_stop(env.src, env.cpu);
         }
     }
     /// Asks the stopper of the source to push a task, unless it has been asked already.
     pub(super) fn ask_stopper(&mut self, env: &LbEnv) {
-        let asked = std::mem::replace(&mut self.rqs[env.src as usize].pushing, true);
+        let asked = std::mem::replace(&mut self.rqs[env.src as usize].active_balance, true);
         if !asked {
             let cpus = self.topo.domain(env.dom).weight;
             self.events.push(Event::Push { from: env.src, to: env.cpu, cpus });
@@ -32,7 +32,7 @@ impl Scheduler {
         self.clock(now_ns);
         self.update_curr(from);
         self.update_curr(to);
-        self.rqs[from as usize].pushing = false;
+        self.rqs[from as usize].active_balance = false;
         self.active_load_balance_cpu_stop(from, to);
     }
     /// Pushes the running (or any) task of `src` to `dst`: the stopper pre-empts it, then only affinity counts, and what

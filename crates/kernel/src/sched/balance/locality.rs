@@ -104,16 +104,16 @@ impl Scheduler {
     }
     /// `pick_numa_rand`: true in one case of `n`.
     fn one_in(&mut self, n: u32) -> bool {
-        draw(&mut self.lots) % u64::from(n.max(1)) == 0
+        draw(&mut self.random_state) % u64::from(n.max(1)) == 0
     }
     /// Whether the balancing group's average load is below that of the domain and of its busiest other group.
     fn least_loaded_side(&mut self, env: &LbEnv) -> bool {
         self.sg_lb_stats.clear();
         let (mut load, mut capacity, mut busiest) = (0, 0, 0);
         for i in 0..self.topo.domain(env.dom).groups.len() {
-            let (s, _) = self.count_group(env, i);
+            let (s, _) = self.count_group_tasks(env, i);
             self.sg_lb_stats.push(s);
-            self.load_group(env, i);
+            self.add_group_averages(env, i);
             let s = &self.sg_lb_stats[i];
             load += s.load;
             capacity += s.capacity;

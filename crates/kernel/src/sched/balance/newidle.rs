@@ -74,7 +74,7 @@ impl Scheduler {
             return None;
         }
         let (at, end) = (domains.start, domains.end);
-        Some(NewidleSearch { at, end, avg_idle_ns, lot: 1, cost_ns: 0, next, passes: 0, cpus: 0, stretch: 0 })
+        Some(NewidleSearch { at, end, avg_idle_ns, weight: 1, cost_ns: 0, next, passes: 0, cpus: 0, stretch: 0 })
     }
     /// Goes on to the next domain that is to be looked at; `false` where there is none.
     fn find_domain(&mut self, search: &mut NewidleSearch) -> bool {
@@ -86,8 +86,8 @@ impl Scheduler {
                 return false;
             }
             if self.topo.domain(d).flags.has(Flags::NEWIDLE) {
-                if let Some(lot) = self.draw_lot(d) {
-                    search.lot = lot;
+                if let Some(weight) = self.newidle_random(d) {
+                    search.weight = weight;
                     return true;
                 }
             }
@@ -99,7 +99,7 @@ impl Scheduler {
     fn end_pass<V: NumaView>(&mut self, cpu: u32, search: &mut NewidleSearch, view: &V) -> bool {
         let d = search.at;
         let pass = self.sched_balance_rq(cpu, d, CpuIdleType::NewlyIdle, Why::Newidle, view);
-        self.settle_lot(d, search.lot, pass.moved > 0);
+        self.count_newidle_random(d, search.weight, pass.moved > 0);
         let (cpus, spent) = (self.topo.domain(d).weight, self.pass_ns(d));
         search.passes += 1;
         search.cpus += cpus;
@@ -142,15 +142,15 @@ impl Scheduler {
         self.dom[dom as usize].last_balance + self.get_sd_balance_interval(dom, false)
     }
     /// NI_RANDOM: `None` to skip the domain this time, else the weight of a success.
-    fn draw_lot(&mut self, dom: DomId) -> Option<u32> {
+    fn newidle_random(&mut self, dom: DomId) -> Option<u32> {
         if !self.params.ni_random {
             return Some(1);
         }
         // xorshift64*: any generator will do, it must only be our own and frozen.
-        self.lots ^= self.lots >> 12;
-        self.lots ^= self.lots << 25;
-        self.lots ^= self.lots >> 27;
-        let draw = (self.lots.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 54) as u32;
+        self.random_state ^= self.random_state >> 12;
+        self.random_state ^= self.random_state << 25;
+        self.random_state ^= self.random_state >> 27;
+        let draw = (self.random_state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 54) as u32;
         let weight = 1 + self.dom[dom as usize].newidle_ratio;
         if draw > weight {
             self.count_newidle(dom, 0);
@@ -158,7 +158,7 @@ impl Scheduler {
         }
         Some(weight)
     }
-    fn settle_lot(&mut self, dom: DomId, weight: u32, pulled: bool) {
+    fn count_newidle_random(&mut self, dom: DomId, weight: u32, pulled: bool) {
         if self.params.ni_random {
             self.count_newidle(dom, if pulled { (1024 + weight / 2) / weight } else { 0 });
         }

@@ -84,13 +84,7 @@ impl Scheduler {
     }
     /// What the tick of the busy `cpu` asks for on behalf of idle CPUs. Its first tick ends its own idleness.
     pub(in crate::sched) fn nohz_balancer_kick(&mut self, cpu: u32) -> Option<Kick> {
-        let cache = self.topo.cache_of(cpu);
-        let rq = &mut self.rqs[cpu as usize];
-        if rq.tickless {
-            rq.tickless = false;
-            self.nohz.set.remove(cpu);
-            self.caches[cache as usize].nr_busy += 1;
-        }
+        self.nohz_balance_exit_idle(cpu);
         let due = self.jiffy >= self.nohz.next_balance;
         let stale = self.nohz.has_blocked && self.jiffy > self.nohz.next_blocked;
         if !(due || stale || self.nohz.needs_update) || self.nohz.set.is_empty() {
@@ -99,6 +93,14 @@ impl Scheduler {
         let balance = due && (self.rqs[cpu as usize].nr() >= 2 || self.crowded(cpu));
         let kick = Kick { asker: cpu, stats: balance || stale, balance, next: self.nohz.needs_update };
         (kick.stats || kick.next).then_some(kick)
+    }
+    fn nohz_balance_exit_idle(&mut self, cpu: u32) {
+        let rq = &mut self.rqs[cpu as usize];
+        if rq.tickless {
+            rq.tickless = false;
+            self.nohz.set.remove(cpu);
+            self.caches[self.topo.cache_of(cpu) as usize].nr_busy += 1;
+        }
     }
     /// Whether enough CPUs beside `cpu` are busy for an idle one to have something to pull.
     fn crowded(&self, cpu: u32) -> bool {

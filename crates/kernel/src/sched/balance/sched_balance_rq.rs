@@ -17,7 +17,7 @@ const TASK_LOAD: i64 = 1024;
 
 /// How a pass ends without having moved anything it wanted to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rest {
+enum PassEnd {
     Balanced,
     AllPinned,
     OnePinned,
@@ -36,7 +36,7 @@ impl Scheduler {
         let mut env = LbEnv::new(cpu, dom, idle, why);
         if !self.should_we_balance(&env) {
             self.counters.not_designated += 1;
-            self.rest(&env, Rest::Balanced);
+            self.finish_pass(&env, PassEnd::Balanced);
             return PassResult { moved: 0, go_on: false };
         }
         self.counters.passes += 1;
@@ -76,12 +76,12 @@ impl Scheduler {
         loop {
             let Some(group) = self.sched_balance_find_src_group(env) else {
                 return match self.pull_bias(env) {
-                    Some(src) => self.pull_home(env, src, view),
-                    None => self.rest(env, Rest::Balanced),
+                    Some(src) => self.pull_towards_home(env, src, view),
+                    None => self.finish_pass(env, PassEnd::Balanced),
                 };
             };
             let Some(src) = self.sched_balance_find_src_rq(env, group) else {
-                return self.rest(env, Rest::Balanced);
+                return self.finish_pass(env, PassEnd::Balanced);
             };
             env.src = src;
             env.all_pinned = true;
@@ -90,21 +90,21 @@ impl Scheduler {
             if self.rqs[src as usize].nr() > 1 {
                 moved = self.move_tasks(env, view);
                 if env.all_pinned {
-                    self.narrow(env, src);
+                    self.exclude_cpu(env, src);
                     let domain = self.topo.domain(env.dom);
                     let own = &self.topo.group(domain.groups[0]).balance_mask;
                     if !self.candidates.is_subset(own) {
                         continue;
                     }
-                    return self.rest(env, Rest::AllPinned);
+                    return self.finish_pass(env, PassEnd::AllPinned);
                 }
             }
-            return self.conclude(env, moved);
+            return self.update_after_pull(env, moved);
         }
     }
     /// Takes a task that is off its home from `src` although everything is balanced. What NUMA_HOT refuses counts as a
     /// failure like what the cache does, and is taken after some.
-    fn pull_home<V: NumaView>(&mut self, env: &mut LbEnv, src: u32, view: &V) -> u32 {
+    fn pull_towards_home<V: NumaView>(&mut self, env: &mut LbEnv, src: u32, view: &V) -> u32 {
         env.src = src;
         env.kind = MigrationType::Load;
         env.amount = TASK_LOAD;
@@ -143,7 +143,7 @@ impl Scheduler {
             }
             match env.other_dst.take() {
                 Some(dst) if env.amount > 0 => {
-                    self.narrow(env, env.dst);
+                    self.exclude_cpu(env, env.dst);
                     env.dst = dst;
                     env.examined = 0;
                 }
@@ -156,7 +156,7 @@ impl Scheduler {
         self.counters.pulled += u64::from(moved);
         moved
     }
-    fn narrow(&mut self, env: &mut LbEnv, without: u32) {
+    fn exclude_cpu(&mut self, env: &mut LbEnv, without: u32) {
         if !env.narrowed {
             self.candidates.copy_from(&self.topo.domain(env.dom).span);
             env.narrowed = true;
@@ -169,7 +169,7 @@ impl Scheduler {
         }
     }
     /// Counters and interval after tasks were looked for on a source queue; may push a running task.
-    fn conclude(&mut self, env: &mut LbEnv, moved: u32) -> u32 {
+    fn update_after_pull(&mut self, env: &mut LbEnv, moved: u32) -> u32 {
         let dom = env.dom as usize;
         let mut push = false;
         if moved == 0 {
@@ -181,7 +181,7 @@ impl Scheduler {
             if pushes && self.dom[dom].nr_balance_failed > tries + 2 {
                 let cur = self.rqs[env.src as usize].cur;
                 if cur != NONE && !self.allowed(cur, env.cpu) {
-                    return self.rest(env, Rest::OnePinned);
+                    return self.finish_pass(env, PassEnd::OnePinned);
                 }
                 env.all_pinned = false;
                 push = true;
@@ -195,7 +195,7 @@ impl Scheduler {
             if self.params.balancer < Balancer::Types {
                 self.back_off(env.dom, interval);
             }
-            self.push_from(env);
+            self.start_active_balance(env);
         }
         moved
     }
@@ -208,13 +208,13 @@ impl Scheduler {
         state.interval_ms = if longer { 2 * interval_ms } else { interval_ms };
     }
     /// Ends a pass that found nothing to do (or nothing it may do).
-    fn rest(&mut self, env: &LbEnv, how: Rest) -> u32 {
-        if how == Rest::Balanced && !env.all_pinned {
+    fn finish_pass(&mut self, env: &LbEnv, how: PassEnd) -> u32 {
+        if how == PassEnd::Balanced && !env.all_pinned {
             self.set_parent_imbalanced(env.dom, false);
         }
         let max = u64::from(self.topo.domain(env.dom).max_interval_ms);
         let state = &mut self.dom[env.dom as usize];
-        if how != Rest::OnePinned {
+        if how != PassEnd::OnePinned {
             state.nr_balance_failed = 0;
         }
         // A newly idle CPU's pass counts too until 4.20 (3f130a37c442, release from memory).

@@ -18,7 +18,7 @@ impl Scheduler {
         let mut tally = Tally::default();
         self.sg_lb_stats.clear();
         for i in 0..count {
-            let (s, most) = self.count_group(env, i);
+            let (s, most) = self.count_group_tasks(env, i);
             let group = self.topo.domain(env.dom).groups[i];
             tally.add(&s, most, self.topo.group(group).span.contains(env.dst));
             self.sg_lb_stats.push(s);
@@ -34,17 +34,8 @@ impl Scheduler {
         let mut util = 0;
         for i in 0..count {
             let group = self.topo.domain(env.dom).groups[i];
-            if full {
-                self.load_group(env, i);
-            }
-            let mut s = self.sg_lb_stats[i];
             let local = self.topo.group(group).span.contains(env.dst);
-            s.smt_balance =
-                self.params.form == Form::V612 && env.idle != CpuIdleType::NotIdle && !local && s.smt && s.nr > 1;
-            s.kind = s.group_classify(pct);
-            if s.kind == GroupType::Overloaded {
-                s.avg_load = s.load * 1024 / s.capacity;
-            }
+            let s = self.update_sg_lb_stats(env, i, local, full);
             scan.load += s.load;
             scan.capacity += s.capacity;
             util += s.util;
@@ -64,8 +55,22 @@ impl Scheduler {
         }
         scan
     }
+    /// Averages, if they are wanted, and type of the `i`-th group, whose tasks have been counted.
+    fn update_sg_lb_stats(&mut self, env: &LbEnv, i: usize, local: bool, averages: bool) -> SgLbStats {
+        if averages {
+            self.add_group_averages(env, i);
+        }
+        let mut s = self.sg_lb_stats[i];
+        let idle = env.idle != CpuIdleType::NotIdle;
+        s.smt_balance = self.params.form == Form::V612 && idle && !local && s.smt && s.nr > 1;
+        s.kind = s.group_classify(self.topo.domain(env.dom).imbalance_pct);
+        if s.kind == GroupType::Overloaded {
+            s.avg_load = s.load * 1024 / s.capacity;
+        }
+        s
+    }
     /// Tasks and idle CPUs of the `i`-th group, and the most tasks on one CPU. No averages yet.
-    pub(in crate::sched) fn count_group(&self, env: &LbEnv, i: usize) -> (SgLbStats, u32) {
+    pub(in crate::sched) fn count_group_tasks(&self, env: &LbEnv, i: usize) -> (SgLbStats, u32) {
         let domain = self.topo.domain(env.dom);
         let g = self.topo.group(domain.groups[i]);
         let mut s = SgLbStats::of(g, self.imbalanced[g.record as usize]);
@@ -87,7 +92,7 @@ impl Scheduler {
         (s, most)
     }
     /// Adds the averages of the `i`-th group to its counts.
-    pub(in crate::sched) fn load_group(&mut self, env: &LbEnv, i: usize) {
+    pub(in crate::sched) fn add_group_averages(&mut self, env: &LbEnv, i: usize) {
         let Self { params, topo, rqs, candidates, sg_lb_stats, now, .. } = self;
         let s = &mut sg_lb_stats[i];
         let waiting = params.balancer >= Balancer::V57;

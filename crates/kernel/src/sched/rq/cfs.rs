@@ -56,7 +56,7 @@ pub(in crate::sched) fn check_preempt_wakeup(params: &Params, rq: &mut Rq, tasks
     true
 }
 
-fn leftmost(rq: &Rq, tasks: &[Task], but: TaskId) -> Option<TaskId> {
+pub(in crate::sched) fn leftmost(rq: &Rq, tasks: &[Task], but: TaskId) -> Option<TaskId> {
     let key = |t: &TaskId| (tasks[*t as usize].vruntime, tasks[*t as usize].seq);
     rq.list.iter().copied().filter(|t| *t != but).min_by_key(key)
 }
@@ -93,18 +93,4 @@ pub(in crate::sched) fn check_preempt_tick(params: &Params, rq: &mut Rq, tasks: 
         return false;
     }
     leftmost(rq, tasks, rq.cur).is_some_and(|l| cur.vruntime - tasks[l as usize].vruntime > slice)
-}
-
-/// Earliest instant at which a tick would take the CPU, not yet rounded to a tick: ns from the last accounting.
-pub(in crate::sched) fn time_left_ns(params: &Params, rq: &Rq, tasks: &[Task]) -> i64 {
-    let cur = &tasks[rq.cur as usize];
-    let slice = sched_slice(params, rq.nr(), cur.weight, rq.weight);
-    let ran = (cur.runtime_ns - cur.picked_runtime_ns) as i64;
-    // Both conditions are strict, hence the extra nanosecond.
-    let by_slice = slice - ran + 1;
-    let by_lead = leftmost(rq, tasks, rq.cur).map_or(i64::MAX, |l| {
-        let lead = cur.vruntime - tasks[l as usize].vruntime;
-        cur.real_ns(slice - lead + 1).max(params.min_granularity_ns - ran)
-    });
-    by_slice.min(by_lead)
 }

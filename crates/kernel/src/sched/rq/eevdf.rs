@@ -9,7 +9,7 @@ use super::task::{Task, TaskId, NONE};
 use crate::sched::config::Params;
 
 /// Σ w·(v − v₀) and Σ w over the queue, v₀ being its minimum vruntime.
-fn sums(rq: &Rq, tasks: &[Task]) -> (i64, i64) {
+pub(in crate::sched) fn sums(rq: &Rq, tasks: &[Task]) -> (i64, i64) {
     rq.list.iter().fold((0, 0), |(s, w), t| {
         let task = &tasks[*t as usize];
         let weight = task.weight as i64;
@@ -74,7 +74,7 @@ pub(in crate::sched) fn update_deadline(params: &Params, task: &mut Task) -> boo
 
 /// Whether the current task keeps the CPU while it is eligible: its request is the one it was picked with
 /// (RUN_TO_PARITY).
-fn is_protected(task: &Task) -> bool {
+pub(in crate::sched) fn is_protected(task: &Task) -> bool {
     task.picked_deadline == Some(task.deadline)
 }
 
@@ -104,19 +104,4 @@ pub(in crate::sched) fn pick_eevdf(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
         // Somebody is always at or below the mean.
         None => rq.list.first().copied(),
     }
-}
-
-/// Time until the current request is used up or the current task did_preempt_short, ns from the last accounting.
-pub(in crate::sched) fn time_left_ns(params: &Params, rq: &Rq, tasks: &[Task]) -> i64 {
-    let cur = &tasks[rq.cur as usize];
-    let by_request = cur.deadline - cur.vruntime;
-    let (s, w) = sums(rq, tasks);
-    let others = w - cur.weight as i64;
-    if !params.complete_eevdf || is_protected(cur) || others <= 0 {
-        return cur.real_ns(by_request);
-    }
-    // V follows the task at its share of the weight; eligible up to and including V.
-    let ahead = s - (cur.vruntime - rq.min_vruntime) * w;
-    let by_share = ahead.div_euclid(others) + 1;
-    cur.real_ns(by_request.min(by_share.max(0)))
 }

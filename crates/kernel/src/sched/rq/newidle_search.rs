@@ -11,7 +11,7 @@ pub(in crate::sched) struct NewidleSearch {
     /// Average idle period when the search began, ns.
     pub avg_idle_ns: u64,
     /// Weight of a success (NI_RANDOM).
-    pub lot: u32,
+    pub weight: u32,
     /// Time of the passes that are over, ns.
     pub cost_ns: u64,
     /// When the CPU is to balance next, jiffies.

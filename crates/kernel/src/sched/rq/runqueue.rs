@@ -33,7 +33,7 @@ pub(in crate::sched) struct Rq {
     /// In the set of tickless idle CPUs.
     pub tickless: bool,
     /// Its stopper has been asked to push a task.
-    pub pushing: bool,
+    pub active_balance: bool,
     /// Queued tasks, current and delayed ones included, in the order in which balancing looks at them ([`QueueOrder`]).
     ///
     /// [`QueueOrder`]: crate::sched::rules::QueueOrder
@@ -58,7 +58,7 @@ pub(in crate::sched) struct Rq {
     pub avg_idle_ns: u64,
     pub max_idle_cost_ns: u64,
     /// For idle searches before 6.0.
-    pub search: SisProp,
+    pub sis_prop: SisProp,
     /// Loads at past ticks, the i-th averaged over about 2^i of them (`cpu_load`, for [`Balancer::by_past_load`]).
     ///
     /// [`Balancer::by_past_load`]: crate::sched::rules::Balancer::by_past_load
@@ -72,7 +72,7 @@ pub(in crate::sched) struct Rq {
     /// Its search for work, where it has run dry and a pass is under way.
     pub newidle: Option<NewidleSearch>,
     /// Who went to sleep on it last, until it runs somebody else: still on the CPU (`on_cpu`) while that looks for work.
-    pub left: TaskId,
+    pub last_sleeper: TaskId,
 }
 
 const _: () = assert!(std::mem::offset_of!(Rq, weight) == 56, "what ticks read is in one line of 64 bytes");
@@ -84,7 +84,7 @@ impl Rq {
             cur: NONE,
             in_idle: true,
             need_resched: false,
-            pushing: false,
+            active_balance: false,
             list: Vec::with_capacity(16),
             delayed: 0,
             weight: 0,
@@ -100,14 +100,14 @@ impl Rq {
             idle_stamp: 0,
             avg_idle_ns: 2 * migration_cost_ns,
             max_idle_cost_ns: migration_cost_ns,
-            search: SisProp::default(),
+            sis_prop: SisProp::default(),
             past_load: [0; 3],
             past_jiffy: 0,
             tickless: true,
             idle_since: 0,
             short_idles: 0,
             newidle: None,
-            left: NONE,
+            last_sleeper: NONE,
         }
     }
     /// Queued tasks (`nr_running`), current and delayed ones included.

@@ -127,15 +127,6 @@ impl Task {
             (i128::from(ns) * 1024 / i128::from(self.weight)) as i64
         }
     }
-    /// Virtual time to real time, rounded up.
-    pub fn real_ns(&self, virtual_ns: i64) -> i64 {
-        if self.weight == 1024 {
-            virtual_ns
-        } else {
-            let scaled = i128::from(virtual_ns) * i128::from(self.weight);
-            (scaled.div_euclid(1024) + i128::from(scaled.rem_euclid(1024) != 0)) as i64
-        }
-    }
     /// Brings the averages to `now_ns`; `running` tells whether it was current until now.
     pub fn refresh(&mut self, now_ns: u64, running: bool) {
         let runnable = u64::from(self.state == State::Queued);

@@ -42,37 +42,20 @@ pub fn load_leaves(local: u64, idlest: u64, imbalance_pct: u32, numa: bool) -> b
 }
 
 impl Scheduler {
-    /// CPU for a fork (`flag` FORK) or exec from `cpu`; `attached`: the task runs on `cpu` and is left out of the count.
-    pub(in crate::sched) fn select_task_rq_fork(&mut self, task: TaskId, cpu: u32, flag: Flags, attached: bool) -> u32 {
-        let mut start = None;
-        for d in self.topo.ids(cpu) {
-            if !self.topo.domain(d).flags.has(flag) {
-                break;
-            }
-            start = Some(d);
-        }
-        match start {
-            Some(top) => self.sched_balance_find_dst_cpu(task, cpu, top, flag, attached),
-            None => cpu,
-        }
-    }
-    fn sched_balance_find_dst_cpu(&mut self, task: TaskId, from: u32, top: DomId, flag: Flags, attached: bool) -> u32 {
+    pub(super) fn sched_balance_find_dst_cpu(&mut self, task: TaskId, from: u32, top: DomId) -> u32 {
         let mask = self.tasks[task as usize].allowed as usize;
         if !self.topo.domain(top).span.intersects(&self.masks[mask]) {
             return from;
-        }
-        if attached {
-            self.refresh_task(task);
         }
         let mut cpu = from;
         let mut chosen = Some(from);
         let mut at = Some(top);
         while let Some(d) = at {
-            if !self.topo.domain(d).flags.has(flag) {
+            if !self.topo.domain(d).flags.has(Flags::FORK) {
                 at = self.topo.child(d);
                 continue;
             }
-            let group = self.sched_balance_find_dst_group(d, task, cpu, attached);
+            let group = self.sched_balance_find_dst_group(d, task, cpu);
             if let Some(g) = group {
                 chosen = self.sched_balance_find_dst_group_cpu(g, task, cpu);
             }
@@ -83,16 +66,16 @@ impl Scheduler {
             cpu = next;
             let limit = self.topo.domain(d).weight;
             let below = self.topo.ids(cpu).take_while(|d| self.topo.domain(*d).weight < limit);
-            at = below.filter(|d| self.topo.domain(*d).flags.has(flag)).last();
+            at = below.filter(|d| self.topo.domain(*d).flags.has(Flags::FORK)).last();
         }
         chosen.unwrap_or(from)
     }
     /// The group to go to, `None` to stay in the one of `cpu`.
-    fn sched_balance_find_dst_group(&mut self, d: DomId, task: TaskId, cpu: u32, attached: bool) -> Option<GroupId> {
+    fn sched_balance_find_dst_group(&mut self, d: DomId, task: TaskId, cpu: u32) -> Option<GroupId> {
         if self.params.balancer.by_load() {
             return match self.params.balancer {
                 Balancer::V37 => self.find_idlest_group_v37(d, task, cpu),
-                _ => self.find_idlest_group_v311(d, task, cpu, attached),
+                _ => self.find_idlest_group_v311(d, task, cpu),
             };
         }
         let mut local: Option<Choice> = None;
@@ -103,7 +86,7 @@ impl Scheduler {
             if !self.topo.group(group).span.intersects(&self.masks[mask]) {
                 continue;
             }
-            let stats = self.update_sg_wakeup_stats(d, group, task, attached);
+            let stats = self.update_sg_wakeup_stats(d, group, task);
             let choice = Choice { group, stats };
             if self.topo.group(group).span.contains(cpu) {
                 local = Some(choice);
@@ -164,7 +147,7 @@ impl Scheduler {
         })
     }
     /// Statistics of a group without the task itself: over the CPUs it may use (82d6e01a0699, 6.18), or over all.
-    fn update_sg_wakeup_stats(&mut self, d: DomId, group: GroupId, task: TaskId, attached: bool) -> SgLbStats {
+    fn update_sg_wakeup_stats(&mut self, d: DomId, group: GroupId, task: TaskId) -> SgLbStats {
         let pct = self.topo.domain(d).imbalance_pct;
         let Self { params, topo, rqs, tasks, masks, idle, imbalanced, now, .. } = self;
         let g = topo.group(group);
@@ -174,17 +157,6 @@ impl Scheduler {
         for c in g.span.iter_and(counted) {
             let rq = &mut rqs[c as usize];
             rq.refresh(*now);
-            if attached && t.cpu == c {
-                // The task alone on its CPU leaves it idle.
-                let nr = rq.nr() - 1;
-                let util = rq.pelt.util.saturating_sub(t.pelt.util);
-                s.load += rq.pelt.load.saturating_sub(t.pelt.load);
-                s.util += util.max(rq.util_est.saturating_sub(t.util_est_queued)).min(1024);
-                s.runnable += rq.pelt.runnable.saturating_sub(t.pelt.runnable);
-                s.nr += nr;
-                s.idle_cpus += u32::from(nr == 0);
-                continue;
-            }
             s.load += rq.pelt.load;
             s.util += rq.util();
             s.runnable += rq.pelt.runnable;

@@ -1,7 +1,6 @@
 //! The idlest group and CPU from 3.11 to 5.4: by load averages.
 
 use super::find_idlest_v37::fork_leaves;
-use crate::sched::capacity::util_of;
 use crate::sched::domains::{DomId, Flags, GroupId};
 use crate::sched::rq::task::TaskId;
 use crate::sched::rules::Balancer;
@@ -14,8 +13,6 @@ pub struct GroupLoads {
     pub queued: u64,
     /// Σ loads per capacity, of sleeping tasks too.
     pub load: u64,
-    /// Free capacity of the CPU that has most of it.
-    pub spare: u64,
 }
 
 /// The search of 4.10 to 5.4 for the idlest group (find_idlest_group).
@@ -23,10 +20,7 @@ pub struct GroupLoads {
 pub struct Idlest {
     least: (u64, u64),
     this: (u64, u64),
-    spare: u64,
-    own_spare: u64,
     idlest: Option<GroupId>,
-    roomiest: Option<GroupId>,
     slack: u64,
     scale: u64,
 }
@@ -38,12 +32,11 @@ impl Idlest {
         let unknown = (u64::MAX, u64::MAX);
         let slack = 1024 * over / 100;
         let scale = 100 + over / 2;
-        Self { least: unknown, this: unknown, spare: 0, own_spare: 0, idlest: None, roomiest: None, slack, scale }
+        Self { least: unknown, this: unknown, idlest: None, slack, scale }
     }
     /// Looks at the group the task comes from.
     pub fn see_local(&mut self, loads: GroupLoads) {
         self.this = (loads.queued, loads.load);
-        self.own_spare = loads.spare;
     }
     /// Looks at another group.
     pub fn see(&mut self, id: GroupId, loads: GroupLoads) {
@@ -57,22 +50,10 @@ impl Idlest {
             self.least.1 = loads.load;
             self.idlest = Some(id);
         }
-        if loads.spare > self.spare {
-            self.spare = loads.spare;
-            self.roomiest = Some(id);
-        }
     }
     /// Where the task goes; `None` to stay. `util` is its utilisation, `None` for a fork, which has none yet; `prefers_node`:
     /// the domain crosses nodes and the kernel knows it (4.17 on).
-    pub fn choose(&self, util: Option<u64>, prefers_node: bool) -> Option<GroupId> {
-        if let Some(util) = util {
-            if self.own_spare > util / 2 && self.scale * self.own_spare > 100 * self.spare {
-                return None;
-            }
-            if self.spare > util / 2 {
-                return self.roomiest;
-            }
-        }
+    pub fn choose(&self, prefers_node: bool) -> Option<GroupId> {
         let idlest = self.idlest?;
         let (least, this) = (self.least.0.saturating_add(self.slack), self.this.0.wrapping_add(self.slack));
         if prefers_node && least >= self.this.0 {
@@ -90,13 +71,7 @@ impl Idlest {
 impl Scheduler {
     /// The group a fork or exec goes to, `None` to stay in that of `cpu`: loads are of all CPUs, allowed or not, and
     /// count the task that execs (`attached`).
-    pub(in crate::sched) fn find_idlest_group_v311(
-        &mut self,
-        d: DomId,
-        task: TaskId,
-        cpu: u32,
-        attached: bool,
-    ) -> Option<GroupId> {
+    pub(in crate::sched) fn find_idlest_group_v311(&mut self, d: DomId, task: TaskId, cpu: u32) -> Option<GroupId> {
         let domain = self.topo.domain(d);
         let (pct, numa, groups) = (domain.imbalance_pct, domain.flags.has(Flags::NUMA), domain.groups.len());
         let rules = self.params.balancer;
@@ -108,7 +83,7 @@ impl Scheduler {
             if !self.topo.group(id).span.intersects(allowed) {
                 continue;
             }
-            let loads = self.group_loads_v311(id, task, attached);
+            let loads = self.group_loads_v311(id);
             if self.topo.group(id).span.contains(cpu) {
                 this = loads.queued;
                 search.see_local(loads);
@@ -122,24 +97,17 @@ impl Scheduler {
         if rules < Balancer::V413 {
             return least.filter(|l| fork_leaves(this, l.0, pct)).map(|l| l.1);
         }
-        let util = attached.then(|| self.tasks[task as usize].pelt.util);
-        search.choose(util, numa && rules >= Balancer::V417)
+        search.choose(numa && rules >= Balancer::V417)
     }
     /// A group as a place for a task, which runs on its CPU now if `attached`.
-    fn group_loads_v311(&mut self, id: GroupId, task: TaskId, attached: bool) -> GroupLoads {
-        let (full, each) = self.capacities(id);
-        let rules = self.params.balancer;
+    fn group_loads_v311(&mut self, id: GroupId) -> GroupLoads {
+        let (full, _) = self.capacities(id);
         let Self { topo, rqs, tasks, now, .. } = self;
-        let (own, own_util) = (tasks[task as usize].cpu, tasks[task as usize].pelt.util);
         let mut loads = GroupLoads::default();
         for c in topo.group(id).span.iter() {
             loads.queued += rqs[c as usize].queued_load(tasks, *now);
-            let mut used = util_of(rules, &mut rqs[c as usize], each, *now);
-            if attached && c == own {
-                used = used.saturating_sub(own_util);
-            }
+            rqs[c as usize].refresh(*now);
             loads.load += rqs[c as usize].pelt.load;
-            loads.spare = loads.spare.max(each.saturating_sub(used));
         }
         loads.queued = loads.queued * 1024 / full.max(1);
         loads.load = loads.load * 1024 / full.max(1);

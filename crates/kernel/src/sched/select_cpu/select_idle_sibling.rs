@@ -69,18 +69,18 @@ impl Scheduler {
         }
         let rq = &mut self.rqs[this as usize];
         let size = self.topo.cache(cache).size;
-        let limit = rq.search.visits_v413(rq.avg_idle_ns, size) as usize;
+        let limit = rq.sis_prop.visits_v413(rq.avg_idle_ns, size) as usize;
         let mut visited = 0;
         // The target is visited again, and a CPU that is not allowed counts too.
         for cpu in self.topo.cache(cache).span.iter_wrap(target).take(limit) {
             visited += 1;
             if self.idle.contains(cpu) && self.masks[allowed].contains(cpu) {
-                self.rqs[this as usize].search.searched(visited);
+                self.rqs[this as usize].sis_prop.searched(visited);
                 return Some(cpu);
             }
         }
         if visited == size {
-            self.rqs[this as usize].search.searched(visited);
+            self.rqs[this as usize].sis_prop.searched(visited);
         }
         self.topo.siblings(target).iter_and(&self.idle).find(|c| self.allowed(task, *c))
     }
@@ -122,7 +122,7 @@ impl Scheduler {
     }
     /// The first idle one of `unvisited`, as far as the waking CPU can pay for the search (SIS_PROP).
     fn select_idle_cpu_prop(&mut self, target: u32, this: u32) -> Option<u32> {
-        let history = &mut self.rqs[this as usize].search;
+        let history = &mut self.rqs[this as usize].sis_prop;
         let limit = history.visits(self.jiffy, self.topo.cache(self.topo.cache_of(target)).size);
         let mut visited = 0;
         let mut found = None;
@@ -136,7 +136,7 @@ impl Scheduler {
                 break;
             }
         }
-        self.rqs[this as usize].search.searched(visited);
+        self.rqs[this as usize].sis_prop.searched(visited);
         found
     }
     /// A CPU of a wholly idle core of `unvisited`, and the first idle CPU met on the way; not finding a core is

@@ -6,6 +6,20 @@ use crate::sched::rules::RecentCpu;
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
+    /// The CPU for a task forked on `cpu`: the walk starts at the highest domain reachable through domains with SD_BALANCE_FORK.
+    pub(in crate::sched) fn select_task_rq_fork(&mut self, task: TaskId, cpu: u32) -> u32 {
+        let mut start = None;
+        for d in self.topo.ids(cpu) {
+            if !self.topo.domain(d).flags.has(Flags::FORK) {
+                break;
+            }
+            start = Some(d);
+        }
+        match start {
+            Some(top) => self.sched_balance_find_dst_cpu(task, cpu, top),
+            None => cpu,
+        }
+    }
     pub(in crate::sched) fn select_task_rq_wakeup(&mut self, task: TaskId, prev: u32, this: u32, sync: bool) -> u32 {
         if let Some(waker) = self.current(this) {
             self.record_wakee(waker, task);

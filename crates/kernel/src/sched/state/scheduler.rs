@@ -46,7 +46,7 @@ pub struct Scheduler {
     /// Statistics of the groups of the pass at hand.
     pub(in crate::sched) sg_lb_stats: Vec<SgLbStats>,
     pub(in crate::sched) detached: Vec<TaskId>,
-    pub(in crate::sched) lots: u64,
+    pub(in crate::sched) random_state: u64,
     pub(in crate::sched) counters: Counters,
 }
 
@@ -80,7 +80,7 @@ impl Scheduler {
             unvisited: CpuSet::empty(cpus),
             sg_lb_stats: Vec::with_capacity(64),
             detached: Vec::with_capacity(64),
-            lots: 0x9e37_79b9_7f4a_7c15,
+            random_state: 0x9e37_79b9_7f4a_7c15,
             counters: Counters::default(),
             params,
             topo,
@@ -116,10 +116,6 @@ impl Scheduler {
     /// Length of a tick, ns.
     pub fn tick_ns(&self) -> u64 {
         self.params.jiffy_ns
-    }
-    /// Tasks added so far.
-    pub fn task_count(&self) -> u32 {
-        self.tasks.len() as u32
     }
     /// CPU time charged to a task, ns.
     pub fn runtime_ns(&self, task: TaskId) -> u64 {

@@ -191,9 +191,9 @@ fn forks_leave_for_anything_lighter_and_then_only_from_loaded_nodes() {
     // `n` tasks here, none there; 25 % of a task is 256 per capacity.
     let leaves = |own: u64, other: u64, prefers_node| {
         let mut search = Idlest::new(125);
-        search.see_local(GroupLoads { queued: own, load: own, spare: 0 });
-        search.see(1, GroupLoads { queued: other, load: other, spare: 0 });
-        search.choose(None, prefers_node).is_some()
+        search.see_local(GroupLoads { queued: own, load: own });
+        search.see(1, GroupLoads { queued: other, load: other });
+        search.choose(prefers_node).is_some()
     };
     // One task is 148, two 296.
     assert_eq!([148, 296].map(|n| leaves(n, 0, false)), [true, true]);
@@ -203,24 +203,11 @@ fn forks_leave_for_anything_lighter_and_then_only_from_loaded_nodes() {
     assert!(!leaves(148, 148, false));
     // The group with less asleep is chosen among close ones.
     let mut search = Idlest::new(125);
-    search.see_local(GroupLoads { queued: 900, load: 900, spare: 0 });
-    search.see(1, GroupLoads { queued: 300, load: 400, spare: 0 });
-    search.see(2, GroupLoads { queued: 310, load: 350, spare: 0 });
-    search.see(3, GroupLoads { queued: 290, load: 340, spare: 0 });
-    assert_eq!(search.choose(None, true), Some(2), "100·400 > 112·350, and 100·350 ≤ 112·340");
-}
-
-#[test]
-fn exec_goes_where_most_capacity_is_free() {
-    let choose = |own: u64, other: u64, util| {
-        let mut search = Idlest::new(117);
-        search.see_local(GroupLoads { queued: 0, load: 0, spare: own });
-        search.see(1, GroupLoads { queued: 0, load: 0, spare: other });
-        search.choose(Some(util), true)
-    };
-    assert_eq!(choose(589, 589, 400), None);
-    assert_eq!(choose(100, 589, 400), Some(1), "half of it does not fit here");
-    assert_eq!([539, 540].map(|other| choose(500, other, 400)), [None, Some(1)], "108·500 = 100·540 is not more");
+    search.see_local(GroupLoads { queued: 900, load: 900 });
+    search.see(1, GroupLoads { queued: 300, load: 400 });
+    search.see(2, GroupLoads { queued: 310, load: 350 });
+    search.see(3, GroupLoads { queued: 290, load: 340 });
+    assert_eq!(search.choose(true), Some(2), "100·400 > 112·350, and 100·350 ≤ 112·340");
 }
 
 #[test]

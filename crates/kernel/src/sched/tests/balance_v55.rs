@@ -151,8 +151,8 @@ fn until_5_6_waiting_makes_no_group_overloaded() {
         (rq.pelt.runnable, rq.pelt.util) = (runnable, 300);
         let d = dom(&lab, 0, 4);
         let env = LbEnv { thorough: true, ..LbEnv::new(0, d, CpuIdleType::Idle, Why::Nohz) };
-        lab.s.sg_lb_stats = (0..2).map(|i| lab.s.count_group(&env, i).0).collect();
-        lab.s.load_group(&env, 1);
+        lab.s.sg_lb_stats = (0..2).map(|i| lab.s.count_group_tasks(&env, i).0).collect();
+        lab.s.add_group_averages(&env, 1);
         lab.s.sg_lb_stats[1].group_classify(125)
     };
     assert_eq!(["v56", "v57"].map(|b| kind(b, 4000)), [GroupType::HasSpare, GroupType::Overloaded]);

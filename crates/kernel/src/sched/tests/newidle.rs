@@ -18,7 +18,7 @@ fn runs_dry(form: &'static str) -> (Lab<NoNuma>, TaskId) {
     assert_eq!(lab.s.block_current(0, lab.now), Some(slept));
     assert_eq!(lab.s.pick_next(0, lab.now, &lab.view), None);
     // One pass over eight CPUs at 100 ns each.
-    assert_eq!(lab.s.looks_ns(0), Some(800));
+    assert_eq!(lab.s.newidle_pass_ns(0), Some(800));
     (lab, slept)
 }
 
@@ -29,12 +29,12 @@ fn a_search_takes_what_is_there_at_its_end() {
         assert!(!lab.s.idle.contains(0) && lab.s.idle.contains(2), "{form}: nobody who looks for an idle CPU finds it");
         let mut late = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
         assert!(lab.s.pick_next(0, lab.now + 800, &lab.view).is_some(), "{form}");
-        assert_eq!((lab.s.looks_ns(0), lab.s.nr_running(1)), (None, 1));
+        assert_eq!((lab.s.newidle_pass_ns(0), lab.s.nr_running(1)), (None, 1));
         // One of the two ends while it looks.
         late.s.exit_current(1, late.now + 400);
         late.pick(1);
         assert_eq!(late.s.pick_next(0, late.now + 800, &late.view), None, "{form}");
-        assert_eq!((late.s.looks_ns(0), late.s.nr_running(1)), (None, 1));
+        assert_eq!((late.s.newidle_pass_ns(0), late.s.nr_running(1)), (None, 1));
         assert!(late.s.idle.contains(0));
     }
 }
@@ -44,7 +44,7 @@ fn work_that_arrives_waits_for_the_end_of_the_pass() {
     for form in FORMS {
         let (mut lab, slept) = runs_dry(form);
         assert_eq!(lab.s.wake(slept, None, false, lab.now + 400), 0);
-        assert_eq!((lab.s.current(0), lab.s.looks_ns(0)), (None, Some(800)), "{form}");
+        assert_eq!((lab.s.current(0), lab.s.newidle_pass_ns(0)), (None, Some(800)), "{form}");
         assert_eq!(lab.s.pick_next(0, lab.now + 800, &lab.view), Some(slept), "{form}");
         assert_eq!((lab.s.nr_running(0), lab.s.nr_running(1)), (1, 2), "{form}: and nothing is pulled");
     }
@@ -69,7 +69,7 @@ fn who_wakes_up_while_its_cpu_looks_for_work_stays_there() {
         assert_ne!(lab.s.wake(slept, Some(1), false, lab.now + 400), 0, "{form}");
         // It slept there before, but not last.
         let (mut lab, slept) = anywhere();
-        lab.s.rqs[0].left = slept + 100;
+        lab.s.rqs[0].last_sleeper = slept + 100;
         assert_ne!(lab.s.wake(slept, Some(1), false, lab.now + 400), 0, "{form}");
     }
 }

@@ -4,6 +4,7 @@ use super::super::config::SchedConfig;
 use super::super::releases;
 use super::super::rq::task::State;
 use super::super::shapes::Shape;
+use super::next_resched::next_resched_ns;
 use super::{config, Lab, MS};
 
 fn lab(form: &'static str) -> Lab {
@@ -140,7 +141,7 @@ fn a_task_that_was_alone_yields_at_the_tick_that_finds_its_share_used() {
     lab.pass_time(MS / 2);
     lab.wake(sleeper, None);
     assert_eq!(lab.s.current(0), Some(hog), "an equal that is no sooner due does not pre-empt");
-    assert_eq!(lab.s.next_resched_ns(0), 10 * MS);
+    assert_eq!(next_resched_ns(&lab.s, 0), 10 * MS);
     lab.pass_time(MS / 2);
     lab.tick(0);
     assert_eq!(lab.s.current(0), Some(sleeper));
@@ -184,11 +185,11 @@ fn promised_reschedules_are_kept() {
     for (form, at) in [("v61", 16 * MS), ("v612", 4 * MS)] {
         let mut lab = lab(form);
         lab.start(0, Some(&[0]));
-        assert_eq!(lab.s.next_resched_ns(0), u64::MAX, "alone");
+        assert_eq!(next_resched_ns(&lab.s, 0), u64::MAX, "alone");
         let b = lab.start(0, Some(&[0]));
         lab.s.tasks[b as usize].vruntime = lab.s.tasks[0].vruntime;
         // 6.1: 12 ms slice, strictly exceeded at the tick of 16 ms; 6.12: half a slice of 1.4 ms, first tick at 4 ms.
-        assert_eq!(lab.s.next_resched_ns(0), at, "{form}");
+        assert_eq!(next_resched_ns(&lab.s, 0), at, "{form}");
     }
 }
 
@@ -214,7 +215,7 @@ fn nothing_is_descheduled_before_the_promise() {
         }
         let mut kept = 0;
         for _ in 0..2000 {
-            let (promise, current) = (lab.s.next_resched_ns(0), lab.s.current(0));
+            let (promise, current) = (next_resched_ns(&lab.s, 0), lab.s.current(0));
             lab.pass_time(lab.s.tick_ns());
             lab.s.tick(0, lab.now, &lab.view);
             assert_eq!(lab.s.need_resched(0), lab.now >= promise, "{form} {hz} Hz at {}", lab.now);

@@ -1,6 +1,5 @@
 //! Wake-ups, idle searches and exec.
 
-use super::super::event::{Event, Why};
 use super::super::rq::sis_prop::SisProp;
 use super::super::rq::task::COLD;
 use super::super::rules::{IdleScan, RecentCpu};
@@ -68,7 +67,7 @@ fn before_6_0_the_waker_pays_for_the_search() {
         // The use of the cache counts for nothing.
         (lab.s.caches[1].has_idle_cores, lab.s.caches[1].nr_idle_scan) = (false, 0);
         let jiffy = lab.now / lab.s.params.jiffy_ns;
-        lab.s.rqs[16].search = SisProp { stamp: jiffy + 1, idle_ns, cost_ns };
+        lab.s.rqs[16].sis_prop = SisProp { stamp: jiffy + 1, idle_ns, cost_ns };
         // Visited in order: 21 to 24 busy, 25 idle. Three visits are too few, eight enough.
         assert_eq!(lab.wake(t, Some(16)), want, "{idle_ns} {cost_ns}");
     }
@@ -82,7 +81,7 @@ fn before_5_12_the_own_core_comes_last() {
         lab.s.params.idle_scan = IdleScan::PropV413;
         lab.s.caches[1].has_idle_cores = false;
         let rq = &mut lab.s.rqs[16];
-        (rq.avg_idle_ns, rq.search.cost_ns) = (avg_idle_ns, cost_ns);
+        (rq.avg_idle_ns, rq.sis_prop.cost_ns) = (avg_idle_ns, cost_ns);
         // Three looks from 21 on find 21, 22 and 23 busy; fifteen reach 25. Nothing is idle on the own core.
         assert_eq!(lab.wake(t, Some(16)), want, "{avg_idle_ns} {cost_ns}");
     }
@@ -215,22 +214,6 @@ fn a_far_waker_does_not_pull() {
     lab.pass_time(50 * MS);
     lab.s.wake(t, Some(2), true, lab.now);
     assert_eq!(lab.s.domains().node_of(lab.s.cpu_of(t)), 1);
-}
-
-#[test]
-fn exec_leaves_a_crowded_node() {
-    for form in FORMS {
-        let mut lab = Lab::new(&Shape::t1(), &config(form));
-        let t = lab.start(0, None);
-        assert_eq!(lab.s.exec(t, lab.now), 0, "alone: the empty local group has as many idle CPUs");
-        (1..40).for_each(|c| lab.fill(c, None, 1));
-        lab.pass_time(10 * MS);
-        let to = lab.s.exec(t, lab.now);
-        lab.settle();
-        assert_eq!(lab.s.domains().node_of(to), 1, "{form}");
-        assert_eq!(lab.s.current(to), Some(t));
-        assert!(lab.log.contains(&Event::Moved { task: t, from: 0, to, why: Why::Exec }));
-    }
 }
 
 #[test]
