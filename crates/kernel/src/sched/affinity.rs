@@ -1,4 +1,4 @@
-//! Tasks and the CPUs they may use.
+//! Adding tasks, and the CPUs a task may use (`set_cpus_allowed_ptr`, `select_fallback_rq`).
 
 use crate::sched::cpuset::CpuSet;
 use crate::sched::error::SchedError;
@@ -7,10 +7,10 @@ use crate::sched::rq::task::{weight_of_nice, Task, TaskId};
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
-    /// Adds a task that does not run yet; `affinity` `None` is every CPU, `nice` is clamped to −20..=19.
+    /// Adds a task that does not run yet. Without `affinity` it may use every CPU; `nice` is clamped to −20..=19.
     ///
     /// # Errors
-    /// [`SchedError::Affinity`] for an empty list or a CPU the machine does not have.
+    /// [`SchedError::Affinity`] for an empty list or for a CPU that the machine does not have.
     pub fn add_task(&mut self, affinity: Option<&[u32]>, nice: i32) -> Result<TaskId, SchedError> {
         let (mask, count, first) = self.intern(affinity)?;
         self.tasks.push(Task::new(weight_of_nice(nice), mask, count, first));
@@ -39,10 +39,11 @@ impl Scheduler {
         }
         Ok((index as u32, count, first))
     }
-    /// Restricts (or frees, `None`) a task; one that is queued where it may no longer run moves at once.
+    /// Restricts a task to the CPUs of `affinity`, or frees it (`None`). A task that is queued on a CPU it may no
+    /// longer use moves at once.
     ///
     /// # Errors
-    /// As [`Scheduler::add_task`].
+    /// [`SchedError::Affinity`] for an empty list or for a CPU that the machine does not have.
     pub fn set_affinity(&mut self, task: TaskId, affinity: Option<&[u32]>, now_ns: u64) -> Result<(), SchedError> {
         self.clock(now_ns);
         let (mask, count, _) = self.intern(affinity)?;
@@ -55,7 +56,7 @@ impl Scheduler {
         }
         Ok(())
     }
-    /// `cpu` if `task` may run there, else the lowest allowed CPU of its node, else the lowest allowed one.
+    /// `cpu` if `task` may run there, else the lowest allowed CPU of its node, else the lowest allowed CPU.
     pub(super) fn select_fallback_rq(&self, task: TaskId, cpu: u32) -> u32 {
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
         if allowed.contains(cpu) {

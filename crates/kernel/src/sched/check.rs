@@ -1,16 +1,16 @@
-//! A checker outside the engine: recounts from scratch what the scheduler keeps up to date.
+//! A checker that recounts from scratch what the scheduler keeps up to date.
 
 use super::rq::task::{State, NONE, NO_NODE};
 use super::state::Scheduler;
 
-/// Tolerated difference per task between a queue's averages and the sum of its tasks'.
+/// Tolerated difference per task between a queue's averages and the sum of its tasks' averages.
 const ROUNDING: u64 = 3;
 
 impl Scheduler {
-    /// Verifies every redundant count; for tests and `--check` runs, O(tasks × CPUs).
+    /// Verifies every redundant count, in O(tasks × CPUs). For tests.
     ///
     /// # Errors
-    /// The first violation, in words.
+    /// A description of the first violation.
     pub fn check(&self) -> Result<(), String> {
         let mut seen = vec![0u32; self.tasks.len()];
         for cpu in 0..self.topo.cpus() as u32 {
@@ -32,7 +32,7 @@ impl Scheduler {
         }
         self.check_load()
     }
-    /// Queue averages are the sums of their tasks', sleeping ones included, up to rounding.
+    /// Checks that queue averages are the sums over their tasks, sleeping ones included, up to rounding.
     fn check_load(&self) -> Result<(), String> {
         let mut sums = vec![(0, 0, 0, 1); self.rqs.len()];
         for (t, task) in self.tasks.iter().enumerate().filter(|(_, t)| t.attached) {

@@ -1,7 +1,7 @@
 //! Tunables of the scheduler, and their resolved form.
 //!
-//! [`SchedConfig`] is what a kernel composition and `--set sched.key=value` write; [`Params`] is the same with words
-//! turned into enums and the kernel's scaling by CPU count applied, once, before a run.
+//! A kernel composition and `--set sched.key=value` write [`SchedConfig`]. [`Params`] holds the same values once
+//! resolved on a machine: words are enums, and the kernel's scaling by CPU count is applied.
 
 use super::error::SchedError;
 use super::imbalance::Rule;
@@ -82,34 +82,34 @@ crate::tunables! {
     }
 }
 
-/// Resolved tunables.
+/// Tunables as resolved on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Whose rules.
+    /// Generation of the run queue and the balancer.
     pub form: Form,
     /// How groups are compared.
     pub balancer: Balancer,
     /// NUMA imbalance rule.
     pub rule: Rule,
-    /// How wake-ups look for an idle CPU.
+    /// How a wake-up looks for an idle CPU.
     pub idle_scan: IdleScan,
-    /// Which recently used CPU wake-ups try.
+    /// Which recently used CPU a wake-up tries.
     pub recent_used_cpu: RecentCpu,
-    /// Wakers of many partners do not pull them.
+    /// A waker of many partners does not pull them.
     pub wake_wide: bool,
-    /// How wake-ups choose between waker and previous CPU.
+    /// How a wake-up chooses between the waker's and the previous CPU.
     pub wake_affine: WakeAffine,
-    /// When a CPU that runs dry searches.
+    /// When a newly idle CPU searches for work.
     pub newidle: Newidle,
     /// In which order balancing looks at queued tasks.
     pub queue_order: QueueOrder,
-    /// When a busy CPU asks idle ones to balance.
+    /// When a busy CPU asks idle CPUs to balance.
     pub nohz_kick: NohzKick,
     /// Intervals and thresholds of domains.
     pub domain_constants: DomainConstants,
-    /// Short idle periods keep the tick.
+    /// A CPU with short idle periods keeps its tick.
     pub idle_tick: bool,
-    /// What the preferred node means.
+    /// What a task's preferred node means to the balancer.
     pub locality: Locality,
     /// Non-idle balancing keeps tasks on their selected node.
     pub locality_strict: bool,
@@ -117,31 +117,31 @@ pub struct Params {
     pub hz: u64,
     /// Length of a jiffy, ns.
     pub jiffy_ns: u64,
-    /// EEVDF slice, ns, scaled.
+    /// EEVDF slice, ns, scaled by CPU count.
     pub base_slice_ns: i64,
-    /// EEVDF of 6.12: delayed dequeue, deadlines that move along, shares before requests.
+    /// The parts of EEVDF that 6.12 completed: DELAY_DEQUEUE, PLACE_REL_DEADLINE, PREEMPT_SHORT.
     pub complete_eevdf: bool,
-    /// CFS latency, ns, scaled.
+    /// CFS latency, ns, scaled by CPU count.
     pub latency_ns: i64,
-    /// CFS minimum granularity, ns, scaled.
+    /// CFS minimum granularity, ns, scaled by CPU count.
     pub min_granularity_ns: i64,
-    /// CFS wake-up granularity, ns, scaled.
+    /// CFS wake-up granularity, ns, scaled by CPU count.
     pub wakeup_granularity_ns: i64,
-    /// Cache-hot time, ns; negative: always hot; 0: never.
+    /// Time for which a task that ran is cache-hot, ns; negative: always; 0: never.
     pub migration_cost_ns: i64,
-    /// Most tasks one pass looks at.
+    /// Largest number of tasks that one balance pass looks at.
     pub nr_migrate: u32,
-    /// Fork and exec count allowed CPUs only.
+    /// Fork counts only those CPUs of a group that the task may use.
     pub fork_counts_allowed: bool,
-    /// Groups that are full pull only up to the domain's average.
+    /// A full group pulls only up to the average load of the domain.
     pub below_average: bool,
     /// Failed passes let tasks of large utilisation move.
     pub relax_util: bool,
-    /// Kernel built with CONFIG_PREEMPTION.
+    /// The kernel was built with CONFIG_PREEMPTION.
     pub preempt_full: bool,
-    /// NI_RANDOM.
+    /// Newly-idle balancing is randomised by past success (NI_RANDOM).
     pub ni_random: bool,
-    /// Limit of fork/exec/wake-affine.
+    /// Distance between nodes above which fork and wake-affine do not cross.
     pub node_reclaim_distance: u32,
     /// Modelled cost of a balance pass, picoseconds per CPU of the domain.
     pub balance_cpu_ps: u64,
@@ -151,7 +151,8 @@ impl Params {
     /// Resolves `config` on `machine`.
     ///
     /// # Errors
-    /// [`SchedError::Tunable`] for a word that is no choice (a `SchedConfig` set through its tunables has none).
+    /// [`SchedError::Tunable`] for a word that is not a choice. A `SchedConfig` set through its tunables has no such
+    /// word.
     pub fn new(machine: &Machine, config: &SchedConfig) -> Result<Self, SchedError> {
         let form = match config.form {
             "v61" => Form::V61,
@@ -217,13 +218,13 @@ impl Params {
             balance_cpu_ps: (machine.costs.balance_cpu_ns.clamp(0.0, 1e6) * 1000.0) as u64,
         })
     }
-    /// Milliseconds to jiffies, rounded up.
+    /// Converts milliseconds to jiffies, rounded up.
     pub fn jiffies_of_ms(&self, ms: u64) -> u64 {
         (ms * self.hz).div_ceil(1000)
     }
 }
 
-/// What the word of a tunable stands for.
+/// The value that a tunable's word stands for.
 fn word<T: Copy>(key: &str, word: &str, names: &[(&'static str, T)]) -> Result<T, SchedError> {
     let known = || names.iter().map(|n| n.0).collect::<Vec<_>>().join(", ");
     names.iter().find(|n| n.0 == word).map(|n| n.1).ok_or_else(|| bad_word(key, word, &known()))

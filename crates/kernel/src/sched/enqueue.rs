@@ -1,4 +1,5 @@
-//! Tasks coming to and leaving run queues, and what that does to averages, counts and the running task.
+//! Tasks that enter and leave run queues: averages, counts and pre-emption (kernel: `enqueue_task_fair`,
+//! `dequeue_task_fair`, `detach_task`, `attach_task`).
 
 use crate::sched::event::{Event, Why};
 use crate::sched::rq::runqueue::Arrival;
@@ -7,7 +8,7 @@ use crate::sched::rq::{cfs, eevdf};
 use crate::sched::rules::{Form, QueueOrder};
 use crate::sched::state::Scheduler;
 
-/// Margin under which the estimate is left alone, units of utilisation.
+/// Difference below which the utilisation estimate stays, units of utilisation (kernel: `UTIL_EST_MARGIN`).
 const UTIL_EST_MARGIN: u64 = 10;
 
 impl Scheduler {
@@ -17,11 +18,12 @@ impl Scheduler {
         let running = self.rqs[task.cpu as usize].cur == t;
         task.refresh(self.now, running);
     }
-    /// Load of the tasks queued on a CPU, as [`Rq::queued_load`](crate::sched::rq::runqueue::Rq::queued_load).
+    /// Σ load averages of the tasks queued on a CPU; see
+    /// [`Rq::queued_load`](crate::sched::rq::runqueue::Rq::queued_load).
     pub(in crate::sched) fn queued_load(&self, cpu: u32) -> u64 {
         self.rqs[cpu as usize].queued_load(&self.tasks, self.now)
     }
-    /// Takes a task's averages off the queue of its CPU.
+    /// Removes a task's averages from those of its CPU's queue.
     pub(in crate::sched) fn detach_entity_load_avg(&mut self, t: TaskId) {
         if !self.tasks[t as usize].attached {
             return;
@@ -33,7 +35,7 @@ impl Scheduler {
         rq.pelt.detach(&mut task.pelt, task.weight);
         task.attached = false;
     }
-    /// Puts a task on the queue of its CPU (`task.cpu`).
+    /// Enqueues a task on its CPU (`task.cpu`). Averages, counts and virtual time follow.
     pub(in crate::sched) fn activate_task(&mut self, t: TaskId, arrival: Arrival) {
         let cpu = self.tasks[t as usize].cpu;
         self.update_curr(cpu);
@@ -65,7 +67,7 @@ impl Scheduler {
             self.overload = true;
         }
     }
-    /// Takes a task off its queue; `sleep` unless it moves. A current task stops being current.
+    /// Dequeues a task, to sleep (`sleep`) or to move. A current task is no longer current afterwards.
     pub(in crate::sched) fn deactivate_task(&mut self, t: TaskId, sleep: bool) {
         let cpu = self.tasks[t as usize].cpu;
         self.update_curr(cpu);
@@ -110,7 +112,7 @@ impl Scheduler {
             self.idle.insert(cpu);
         }
     }
-    /// Estimated utilisation at the end of an activation (§6.5).
+    /// Updates the estimated utilisation of a task that goes to sleep (§6.5).
     fn util_est_update(&mut self, t: TaskId) {
         let task = &mut self.tasks[t as usize];
         if task.state == State::Delayed || !task.util_changed {
@@ -130,7 +132,7 @@ impl Scheduler {
             task.util_est = (4 * e - (e - u)) / 4;
         }
     }
-    /// A sleeping task that is owed nothing stays queued until its lag is worked off (6.12).
+    /// A task that goes to sleep with negative lag stays queued until it is eligible again (6.12, DELAY_DEQUEUE).
     pub(in crate::sched) fn set_delayed(&mut self, cpu: u32, t: TaskId) {
         self.refresh_task(t);
         let rq = &mut self.rqs[cpu as usize];
@@ -144,14 +146,14 @@ impl Scheduler {
         rq.delayed += 1;
         rq.cur = NONE;
     }
-    /// A delayed task was picked: now it really leaves, without credit.
+    /// Dequeues a delayed task that was picked. It keeps no positive lag.
     pub(in crate::sched) fn dequeue_delayed(&mut self, t: TaskId) {
         self.deactivate_task(t, true);
         let task = &mut self.tasks[t as usize];
         task.vlag = task.vlag.min(0);
         task.state = State::Blocked;
     }
-    /// A delayed task was woken: it becomes runnable where it is, without credit.
+    /// Makes a delayed task that was woken runnable on its queue. It keeps no positive lag.
     pub(in crate::sched) fn requeue_delayed_entity(&mut self, t: TaskId) {
         let cpu = self.tasks[t as usize].cpu;
         self.update_curr(cpu);
@@ -172,7 +174,7 @@ impl Scheduler {
         rq.delayed -= 1;
         rq.util_est_add(task);
     }
-    /// The current task goes back among the waiting ones.
+    /// Puts the current task back among the waiting tasks.
     pub(in crate::sched) fn put_prev_task(&mut self, cpu: u32) {
         let t = self.rqs[cpu as usize].cur;
         if t == NONE {
@@ -205,7 +207,7 @@ impl Scheduler {
         task.picked_runtime_ns = task.runtime_ns;
         task.picked_deadline = Some(task.deadline);
     }
-    /// Asks `cpu` to reschedule if the newly queued `t` should run now.
+    /// Asks `cpu` to reschedule if `t`, which was just queued there, should run now.
     pub(in crate::sched) fn wakeup_preempt(&mut self, cpu: u32, t: TaskId) {
         let rq = &self.rqs[cpu as usize];
         if rq.cur == NONE {
@@ -225,14 +227,14 @@ impl Scheduler {
             self.resched(cpu);
         }
     }
-    /// Moves a queued or running task to the queue of `dst`. Its old CPU must reschedule if it was running.
+    /// Moves a queued or running task to the queue of `dst`. If it was running, its old CPU must reschedule.
     pub(in crate::sched) fn move_task(&mut self, t: TaskId, dst: u32, why: Why) {
         let from = self.tasks[t as usize].cpu;
         if from == dst || !self.tasks[t as usize].on_rq() {
             return;
         }
         let was_current = self.rqs[from as usize].cur == t;
-        // A stopper does it, a second task there (add_nr_running counts it).
+        // The stopper task that moves it is a second task on that CPU (`add_nr_running` counts it).
         self.overload |= was_current || why == Why::Numa;
         self.detach_task(t);
         if was_current {
@@ -240,12 +242,12 @@ impl Scheduler {
         }
         self.attach_task(t, from, dst, why);
     }
-    /// First half of a move: off the queue, averages and all.
+    /// First half of a move: takes a task and its averages off its queue.
     pub(in crate::sched) fn detach_task(&mut self, t: TaskId) {
         self.deactivate_task(t, false);
         self.detach_entity_load_avg(t);
     }
-    /// Second half: onto the queue of `dst`.
+    /// Second half of a move: puts a task on the queue of `dst`.
     pub(in crate::sched) fn attach_task(&mut self, t: TaskId, from: u32, dst: u32, why: Why) {
         let delayed = self.tasks[t as usize].state == State::Delayed;
         let task = &mut self.tasks[t as usize];

@@ -1,8 +1,8 @@
-//! What the scheduler refuses.
+//! Errors of the scheduler.
 
 use thiserror::Error;
 
-/// A machine or request the modelled scheduler cannot work with: what, and what was expected.
+/// A machine or request that the modelled scheduler cannot work with.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SchedError {
     /// A machine without CPUs, or tables whose sizes do not match.
@@ -21,7 +21,7 @@ pub enum SchedError {
         /// What was expected.
         expected: String,
     },
-    /// An affinity that names an absent CPU, or none.
+    /// An affinity that names an absent CPU, or no CPU.
     #[error("{what}; expected {expected}")]
     Affinity {
         /// What is wrong.
@@ -29,7 +29,7 @@ pub enum SchedError {
         /// What was expected.
         expected: String,
     },
-    /// A tunable out of its choices (only reachable when a configuration is built in code).
+    /// A tunable whose word is not a choice. This occurs only when a configuration is built in code.
     #[error("{what}; expected {expected}")]
     Tunable {
         /// What is wrong.

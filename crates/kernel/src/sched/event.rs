@@ -1,8 +1,8 @@
-//! What a call changed on other CPUs; the caller drains it after each call.
+//! What a call changed on other CPUs. The caller drains these events after each call.
 
 use super::rq::task::TaskId;
 
-/// Why a task changed CPU.
+/// Why a task changed CPU. The values are the codes of the event records; code 1 is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum Why {
@@ -10,13 +10,13 @@ pub enum Why {
     Fork = 0,
     /// Placed at wake-up.
     Wake = 2,
-    /// Pulled by a busy or idle CPU's periodic balance.
+    /// Pulled by periodic balancing, for a busy or idle CPU.
     Periodic,
-    /// Pulled by a CPU about to go idle.
+    /// Pulled by a CPU that was about to go idle.
     Newidle,
-    /// Pulled for a tickless idle CPU.
+    /// Pulled on behalf of a tickless idle CPU.
     Nohz,
-    /// Pushed while running, after repeated failures.
+    /// Pushed by active balance while it was running.
     Active,
     /// Moved or swapped by NUMA balancing.
     Numa,
@@ -24,47 +24,48 @@ pub enum Why {
     Affinity,
 }
 
-/// One change.
+/// A change that a call made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A task changed CPU.
     Moved {
-        /// Task.
+        /// The task.
         task: TaskId,
-        /// CPU before (fork: the parent's).
+        /// Its CPU before; at fork, the parent's CPU.
         from: u32,
-        /// CPU after.
+        /// Its CPU after.
         to: u32,
-        /// Reason.
+        /// The reason.
         why: Why,
     },
     /// The CPU must call `pick_next` now: it has something to start, or its current task must yield.
     Resched {
-        /// CPU.
+        /// The CPU.
         cpu: u32,
     },
-    /// The stopper of `from` was asked to push a task to `to`: [`push`](super::Scheduler::push) is to be called once it
-    /// runs.
+    /// The stopper of `from` was asked to push a task to `to`. The caller calls [`push`](super::Scheduler::push) once
+    /// the stopper runs.
     Push {
-        /// CPU to push from.
+        /// The CPU to push from.
         from: u32,
-        /// CPU to push to.
+        /// The CPU to push to.
         to: u32,
         /// CPUs that the pass looked at before it asked.
         cpus: u32,
     },
-    /// Balance work was done on a CPU, for charging time.
+    /// A CPU did balance work, which the caller charges as time.
     Balanced {
-        /// CPU that did the work.
+        /// The CPU that did the work.
         cpu: u32,
-        /// Kind: [`Why::Periodic`], [`Why::Newidle`] or [`Why::Nohz`].
+        /// The kind of balancing: [`Why::Periodic`], [`Why::Newidle`] or [`Why::Nohz`].
         why: Why,
-        /// Passes that looked at their groups.
+        /// Number of passes that looked at their groups.
         passes: u32,
         /// CPUs looked at, summed over the passes.
         cpus: u32,
-        /// The most of them in one stretch that work arriving at `cpu` does not end: the passes on behalf of one CPU, or
-        /// one pass of a search before going idle, whose time has passed when this is reported.
+        /// The most CPUs looked at in one stretch that new work on `cpu` does not interrupt. A stretch is the passes on
+        /// behalf of one CPU, or one pass of a newly-idle search. The time of such a pass is over when this is
+        /// reported.
         stretch: u32,
     },
 }

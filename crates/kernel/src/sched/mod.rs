@@ -1,20 +1,31 @@
 //! The modelled CPU scheduler: which CPU, cache and node a task runs on, and when.
 //!
-//! **Problem.** NUMA placement is mostly decided by code that knows nothing of memory: fork spreads tasks over idle
-//! CPUs, wake-ups stay in one cache, idle CPUs pull from busy groups at intervals that grow with the machine, and one
-//! rule says how lopsided two nodes may be. Results published for NUMA patches depend on those details: types before
-//! counts, per-CPU failure counts, resets, the rounding of intervals.
+//! **Problem.** Most NUMA placement is decided by code that knows nothing of memory. Fork spreads tasks over idle CPUs.
+//! Wake-ups stay in one cache. Idle CPUs pull from busy groups at intervals that grow with the machine. One rule says
+//! how uneven two nodes may be. Results published for NUMA patches depend on the details: group types before counts,
+//! failure counts per CPU, resets, the rounding of intervals.
 //!
-//! **Approach.** A deterministic state machine, [`Scheduler`], without clock or I/O. [`domains`] builds every CPU's
-//! tower from the machine; run queues follow CFS (6.1) or EEVDF (6.12); [`place`] answers fork, exec and wake-up;
-//! [`balance`] pulls; [`imbalance`] holds the NUMA rule, one file per variant; [`numa`] is the boundary with NUMA
-//! balancing. Load averages ([`pelt`]) are exact but lazy: a tick costs tens of nanoseconds because nothing is averaged
-//! until somebody reads it.
+//! **Approach.** [`Scheduler`] is a deterministic state machine without clock or I/O. The folders, from the bottom up:
 //!
-//! **Driving it.** The caller owns time. It calls [`Scheduler::tick`] for busy CPUs at `tick_offset_ns + k·tick_ns`
-//! (idle CPUs are tickless), [`Scheduler::block_current`], [`Scheduler::wake`], [`Scheduler::fork`] and so on as tasks
-//! act, and after each call drains the [`Event`]s: a CPU named in [`Event::Resched`] calls [`Scheduler::pick_next`].
-//! Time must not decrease; CPU and task numbers must exist.
+//! | module | what it holds | kernel |
+//! |---|---|---|
+//! | [`rules`], [`imbalance`] | what a release decides, one file per question | |
+//! | [`config`] | tunables as written, and resolved on a machine | |
+//! | [`domains`] | every CPU's scheduling domains, built from the machine | `topology.c` |
+//! | [`pelt`], `rq` | load averages; run queues of CFS (6.1) and EEVDF (6.12) | `pelt.c`, `fair.c` |
+//! | [`state`] | the struct [`Scheduler`] and what it holds | `sched.h` |
+//! | `update_curr`, `enqueue`, `preferred_node`, `capacity` | steps that others are made of | `enqueue_task_fair` |
+//! | [`select_cpu`] | the CPU of a task at fork and wake-up | `select_task_rq_fair` |
+//! | [`balance`] | periodic, newly-idle and nohz balancing, active balance | `sched_balance_rq` |
+//! | `wake_up`, `schedule`, `tick`, `affinity`, `numa` | the calls of the event loop | `try_to_wake_up`, `__schedule` |
+//!
+//! Load averages are exact but lazy: a tick costs tens of nanoseconds because averages are computed only when they are
+//! read.
+//!
+//! **Use.** The caller owns time. It calls [`Scheduler::tick`] for busy CPUs at `tick_offset_ns + k·tick_ns`; idle CPUs
+//! are tickless. It calls [`Scheduler::block_current`], [`Scheduler::wake`], [`Scheduler::fork`] and so on as tasks
+//! act. After each call it drains the [`Event`]s: a CPU named in [`Event::Resched`] calls [`Scheduler::pick_next`].
+//! Time must not decrease. CPU and task numbers must exist.
 //!
 //! ```
 //! use numalab_kernel::sched::{shapes::Shape, Event, NoNuma, SchedConfig, Scheduler};
@@ -33,10 +44,11 @@
 //!
 //! **Units.** ns for time, jiffies for balance intervals, 1024 for a CPU's capacity and a nice-0 task's weight.
 //!
-//! **Invariants** ([`Scheduler::check`] recounts them): a task is on one queue at most; idle sets, weights and NUMA
-//! counts match the queues; a running task changes CPU only by exec, affinity, active balance or NUMA balancing.
+//! **Invariants.** A task is on one queue at most. Idle sets, weights and NUMA counts match the queues. A running task
+//! changes CPU only by a change of affinity, active balance or NUMA balancing. [`Scheduler::check`] recounts all of
+//! these.
 //!
-//! Source: kernel-scheduler.md; sections are named where a rule is implemented.
+//! Source: kernel-scheduler.md; each rule names its section.
 
 mod affinity;
 pub mod balance;

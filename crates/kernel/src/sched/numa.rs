@@ -1,5 +1,5 @@
-//! What the scheduler and NUMA balancing ask of each other (kernel-scheduler.md §4.6, §5.4;
-//! kernel-numa-balancing.md §14).
+//! What NUMA balancing reads of the scheduler, and its moves (kernel-scheduler.md §4.6, §5.4; kernel-numa-balancing.md
+//! §14; kernel: `migrate_task_to`, `migrate_swap`).
 
 use crate::sched::event::Why;
 use crate::sched::pelt::Pelt;
@@ -15,28 +15,28 @@ pub struct CpuLoad {
     pub runnable: u64,
     /// Utilisation, at most 1024.
     pub util: u64,
-    /// Queued tasks.
+    /// Number of queued tasks.
     pub nr_running: u32,
 }
 
 impl Scheduler {
-    /// Load figures of `cpu`, its averages as they would be at the time of the last call.
+    /// Load figures of `cpu`. Averages are brought to the time of the last call.
     pub fn cpu_load(&self, cpu: u32) -> CpuLoad {
         let rq = &self.rqs[cpu as usize];
         let pelt = rq.averages_at(self.now);
         let util = pelt.util.max(rq.util_est).min(1024);
         CpuLoad { load: pelt.load, runnable: pelt.runnable, util, nr_running: rq.nr() }
     }
-    /// Instant of the task's last accounting, ns; 0 if it has not run since it was moved (`exec_start`).
+    /// Time of the task's last accounting, ns; 0 if it has not run since it was moved (`exec_start`).
     pub fn exec_start_ns(&self, task: TaskId) -> u64 {
         self.tasks[task as usize].exec_start.max(0) as u64
     }
-    /// Load average of a task. That of one that runs is kept up by every tick (`entity_tick`), so it is as it would be at
-    /// the time of the last call; any other's is as of its last update.
+    /// Load average of a task. Ticks keep a running task's average up to date (`entity_tick`), so it is brought to the
+    /// time of the last call. The average of another task is as of its last update.
     pub fn task_load_now(&self, task: TaskId) -> u64 {
         self.running_average(task).load
     }
-    /// Decayed load sum of a task, at most 47742 (`se.avg.load_sum`), of the same age.
+    /// Decayed load sum of a task, at most 47742 (`se.avg.load_sum`). It is as recent as [`Scheduler::task_load_now`].
     pub fn load_sum(&self, task: TaskId) -> u64 {
         self.running_average(task).load_sum()
     }
@@ -48,12 +48,12 @@ impl Scheduler {
             t.pelt
         }
     }
-    /// Whether every hardware thread of the CPU's core is idle.
+    /// Whether every hardware thread of the core of `cpu` is idle.
     pub fn is_core_idle(&self, cpu: u32) -> bool {
         self.topo.siblings(cpu).is_subset(&self.idle)
     }
-    /// Moves a queued or running task to `dst`, as the stopper does for NUMA balancing; returns whether it moved (not
-    /// if it sleeps, is there already or may not run there).
+    /// Moves a queued or running task to `dst`, as the stopper does for NUMA balancing. Returns whether it moved: a
+    /// task stays if it sleeps, is on `dst` already or may not run there.
     pub fn migrate(&mut self, task: TaskId, dst: u32, now_ns: u64) -> bool {
         self.clock(now_ns);
         let t = &self.tasks[task as usize];
@@ -63,13 +63,14 @@ impl Scheduler {
         self.move_task(task, dst, Why::Numa);
         true
     }
-    /// Where a NUMA move of a running task to `target` goes: there, or to an idle CPU sharing its cache.
+    /// Where a NUMA move of a running task to `target` ends: there, or on an idle CPU that shares its cache
+    /// (`select_idle_sibling`).
     pub fn numa_idle_sibling(&mut self, task: TaskId, target: u32) -> u32 {
         let here = self.tasks[task as usize].cpu;
         self.select_idle_sibling(task, here, target, here)
     }
-    /// Exchanges two tasks on different CPUs; returns whether it happened (each must be allowed on the other's CPU). One
-    /// that sleeps does not move, but wakes up as if it had slept on the other's CPU (`__migrate_swap_task`).
+    /// Exchanges two tasks on different CPUs and returns whether it did. Each must be allowed on the other's CPU. A
+    /// sleeping task does not move, but wakes up as if it had slept on the other's CPU (`__migrate_swap_task`).
     pub fn swap(&mut self, a: TaskId, b: TaskId, now_ns: u64) -> bool {
         self.clock(now_ns);
         let (ta, tb) = (&self.tasks[a as usize], &self.tasks[b as usize]);
@@ -85,7 +86,7 @@ impl Scheduler {
                 _ => false,
             };
         }
-        // By the stoppers of both CPUs, which add_nr_running counts.
+        // The stoppers of both CPUs do it, and `add_nr_running` counts them.
         self.overload = true;
         for cpu in [ca, cb] {
             if self.rqs[cpu as usize].cur == a || self.rqs[cpu as usize].cur == b {
@@ -98,8 +99,8 @@ impl Scheduler {
         self.attach_task(b, cb, ca, Why::Numa);
         true
     }
-    /// The half of a swap that is left when `other` sleeps or is about to: `task` moves to its CPU, and it is to wake up on
-    /// that of `task`.
+    /// The exchange of `task` with `other`, which sleeps or is about to: `task` moves to the CPU of `other`, and
+    /// `other` is to wake up on the CPU of `task`.
     pub fn half_swap(&mut self, task: TaskId, other: TaskId, now_ns: u64) -> bool {
         let (from, to) = (self.tasks[task as usize].cpu, self.tasks[other as usize].cpu);
         if !self.allowed(other, from) || !self.migrate(task, to, now_ns) {

@@ -2,14 +2,15 @@
 
 use crate::sched::rq::task::TaskId;
 
-/// What the balancer needs to know of NUMA balancing. Preferred nodes are the scheduler's own state
-/// ([`Scheduler::set_preferred_nid`]), because queues count them.
+/// Questions of the load balancer to NUMA balancing. Preferred nodes are the scheduler's own state
+/// ([`Scheduler::set_preferred_nid`](crate::sched::Scheduler::set_preferred_nid)), because queues count them.
 pub trait NumaView {
-    /// NUMA balancing is switched on.
+    /// Whether NUMA balancing is switched on.
     fn enabled(&self) -> bool;
-    /// The task has fault statistics.
+    /// Whether the task has fault statistics.
     fn has_faults(&self, task: TaskId) -> bool;
-    /// Weight of `node` for the task at `distance`: the group's if it is in one, else its own.
+    /// Weight of `node` at `distance`: that of the task's NUMA group, or of the task if it is in no group
+    /// (`group_weight`, `task_weight`).
     fn node_weight(&self, task: TaskId, node: u32, distance: u32) -> i64;
 }
 

@@ -1,13 +1,16 @@
-//! Per-entity load tracking in the kernel's integer arithmetic (kernel-scheduler.md §6).
+//! Per-entity load tracking in the kernel's integer arithmetic (kernel-scheduler.md §6; kernel: `pelt.c`).
 //!
-//! Problem: load, runnable time and utilisation are geometric averages with a half-life of 32 periods, which the
-//! kernel refreshes at every tick; a tick here must cost nanoseconds.
-//! Approach: the state of an entity (weight, runnable count, running or not) is constant between scheduling events, so
-//! one update over the whole interval gives the same sums as many small ones (up to rounding, one unit). Entities are
-//! refreshed only when their state changes or somebody reads them.
-//! Units: time in ns, internally in 1024 ns; a period is 1024 of those. Averages: 1024 is one CPU, or nice-0 weight.
+//! Problem: load, runnable time and utilisation are geometric averages with a half-life of 32 periods. The kernel
+//! refreshes them at every tick; here a tick must cost nanoseconds.
+//!
+//! Approach: the state of an entity (weight, runnable count, running or not) is constant between scheduling events. One
+//! update over the whole interval gives the same sums as many small ones, up to one unit of rounding. Entities are
+//! refreshed only when their state changes or their averages are read.
+//!
+//! Units: time in ns, internally in 1024 ns; a period is 1024 of those. In averages 1024 is one CPU, or the weight of
+//! nice 0.
 
-/// Sum of an always-active signal after an infinite time.
+/// Sum of a signal that has been active for an infinite time.
 pub const LOAD_AVG_MAX: u64 = 47_742;
 /// Smallest divisor of an average (phase 0).
 const MIN_DIVIDER: u64 = LOAD_AVG_MAX - 1024;
@@ -48,7 +51,7 @@ const INVERSE: [u32; 32] = [
     0x82cd_8698,
 ];
 
-/// `v` decayed by `n` periods.
+/// `v` decayed by `n` periods (`decay_load`).
 pub fn decay(v: u64, n: u64) -> u64 {
     if n > 2016 {
         return 0;
@@ -57,7 +60,7 @@ pub fn decay(v: u64, n: u64) -> u64 {
     ((u128::from(shifted) * u128::from(INVERSE[(n % 32) as usize])) >> 32) as u64
 }
 
-/// Tracked signals of a task or of a queue.
+/// The tracked signals of a task or a queue (`struct sched_avg`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pelt {
     last_ns: u64,
@@ -74,17 +77,17 @@ pub struct Pelt {
 }
 
 impl Pelt {
-    /// Signals with the given averages, their sums in phase 0 as for an entity of `weight` attached at `now_ns`.
+    /// Signals with the given averages. Their sums are in phase 0, for an entity of `weight` attached at `now_ns`.
     pub fn with_averages(now_ns: u64, weight: u64, load: u64, runnable: u64, util: u64) -> Self {
         let mut p = Self { last_ns: now_ns, load, runnable, util, ..Self::default() };
         p.set_sums(weight);
         p
     }
-    /// PELT-µs (1024 ns) into the current period of 1024, as of the last update.
+    /// Position in the current period at the last update, in 1024 ns; a period has 1024 of them.
     pub fn phase(&self) -> u64 {
         self.phase
     }
-    /// Decayed load sum; of a task at most 47742.
+    /// Decayed load sum; at most 47742 for a task.
     pub fn load_sum(&self) -> u64 {
         self.load_sum
     }
@@ -97,9 +100,9 @@ impl Pelt {
         self.runnable_sum = self.runnable * v;
         self.load_sum = (self.load * v / weight.max(1)).max(1);
     }
-    /// Accounts the time up to `now_ns`, in which the entity had `load` (queue: Σ weights; task: 0 or 1), `runnable`
-    /// tasks and `running`. Averages change only when a period boundary was crossed; `weight` is the task's (queue: 1).
-    /// Returns whether they changed.
+    /// Accounts the time up to `now_ns` (`___update_load_sum`). In that time the entity had `load` (Σ weights of a
+    /// queue, 0 or 1 of a task), `runnable` tasks and was `running` or not. `weight` is that of the task, 1 for a
+    /// queue. Returns whether the averages changed; they change only when a period boundary was crossed.
     pub fn update(&mut self, now_ns: u64, weight: u64, load: u64, runnable: u64, running: bool) -> bool {
         let elapsed = now_ns.saturating_sub(self.last_ns) >> 10;
         if elapsed == 0 {
@@ -130,25 +133,27 @@ impl Pelt {
         self.settle(weight);
         true
     }
-    /// Recomputes the averages from the sums. Updates do it at period boundaries only, so two entities that were read
-    /// at different times inside a period may differ by up to 22 units although their sums agree.
+    /// Computes the averages from the sums (`___update_load_avg`). Updates do so at period boundaries only. Two
+    /// entities that were read at different times inside a period may differ by up to 22 units although their sums
+    /// agree.
     pub fn settle(&mut self, weight: u64) {
         let v = self.divider();
         self.load = weight * self.load_sum / v;
         self.runnable = self.runnable_sum / v;
         self.util = self.util_sum / v;
     }
-    /// Whether nothing is left to decay.
+    /// Whether all sums are 0, so that there is nothing to decay.
     pub fn is_zero(&self) -> bool {
         self.load_sum == 0 && self.runnable_sum == 0 && self.util_sum == 0
     }
-    /// Moves the clock of an all-zero entity, for which the time before `now_ns` is of no consequence.
+    /// Moves the clock of an all-zero entity to `now_ns`; the time before does not matter.
     pub fn skip_to(&mut self, now_ns: u64) {
         let elapsed = now_ns.saturating_sub(self.last_ns) >> 10;
         self.last_ns += elapsed << 10;
         self.phase = (self.phase + elapsed) & 1023;
     }
-    /// Adds `task` (of `weight`) to this queue; aligns the task's phase with the queue. Both must be up to date.
+    /// Adds `task`, of `weight`, to this queue, and aligns its phase (`attach_entity_load_avg`). Both must be up to
+    /// date.
     pub fn attach(&mut self, task: &mut Pelt, weight: u64) {
         task.last_ns = self.last_ns;
         task.phase = self.phase;
@@ -160,7 +165,7 @@ impl Pelt {
         self.util += task.util;
         self.util_sum += task.util_sum;
     }
-    /// Removes `task` (of `weight`) from this queue. Both must be up to date.
+    /// Removes `task`, of `weight`, from this queue (`detach_entity_load_avg`). Both must be up to date.
     pub fn detach(&mut self, task: &mut Pelt, weight: u64) {
         self.settle(1);
         task.settle(weight);
@@ -175,8 +180,8 @@ impl Pelt {
     }
 }
 
-/// First utilisation of a new task on a queue with averages `util` and `load`; `unscaled_weight` is 1024·1024 in 6.1
-/// and 1024 in 6.12, where the bound by the queue's own ratio therefore really binds (§6.4).
+/// First utilisation of a new task on a queue with averages `util` and `load` (`post_init_entity_util_avg`, §6.4).
+/// `unscaled_weight` is 1024·1024 in 6.1. It is 1024 in 6.12, where the queue's own ratio therefore limits the result.
 pub fn new_task_util(util: u64, load: u64, unscaled_weight: u64) -> u64 {
     let cap = (1024 - util as i64) / 2;
     if cap <= 0 {

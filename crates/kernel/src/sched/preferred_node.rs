@@ -1,4 +1,4 @@
-//! A task's preferred node: kept here because run queues count it.
+//! The preferred node of a task (kernel: `numa_preferred_nid`, `sched_setnuma`). Run queues count tasks by it.
 
 use crate::sched::rq::task::{TaskId, NO_NODE};
 use crate::sched::rules::Locality;
@@ -10,7 +10,7 @@ impl Scheduler {
         let nid = self.tasks[task as usize].preferred_nid;
         (nid != NO_NODE).then_some(nid)
     }
-    /// Sets or clears the preferred node and keeps the queue's counts true.
+    /// Sets or clears the preferred node of a task, and updates the counts of its queue.
     pub fn set_preferred_nid(&mut self, task: TaskId, node: Option<u32>) {
         let t = &mut self.tasks[task as usize];
         let on_node = self.topo.node_of(t.cpu);
@@ -23,13 +23,14 @@ impl Scheduler {
             rq.count_numa(t, on_node, true);
         }
     }
-    /// Whether a task has a home and is not on it.
+    /// Whether a task has a home node and is on another one (schednuma).
     pub(in crate::sched) fn off_home(&self, task: TaskId) -> bool {
         let t = &self.tasks[task as usize];
         t.preferred_nid != NO_NODE && t.preferred_nid != self.topo.node_of(t.cpu)
     }
-    /// `task_autonuma_cpu`: whether a CPU is on the node that AutoNUMA has selected for the task, if it has one. Forks and
-    /// execs start on no other CPU, and a wake-up looks at the waker's side only if its CPU is one.
+    /// Whether a CPU is on the node that AutoNUMA has selected for the task, or the task has none
+    /// (`task_autonuma_cpu`). Forks start on no other CPU. A wake-up looks at the waker's side only if the waker's CPU
+    /// is on that node.
     pub(in crate::sched) fn selected_allows(&self, task: TaskId, cpu: u32) -> bool {
         let node = self.tasks[task as usize].preferred_nid;
         self.params.locality != Locality::Selected || node == NO_NODE || node == self.topo.node_of(cpu)

@@ -1,4 +1,4 @@
-//! What a CPU runs next (`__schedule`, `pick_next_task_fair`), and the ends of a run: sleep and exit.
+//! What a CPU runs next (kernel: `__schedule`, `pick_next_task_fair`), and how a task leaves its CPU: sleep and exit.
 
 use crate::sched::balance::newidle::Outcome;
 use crate::sched::numa_view::NumaView;
@@ -8,23 +8,24 @@ use crate::sched::rules::Form;
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
-    /// Chooses what `cpu` runs next: puts the current task back, searches other CPUs when nothing is queued, and makes
-    /// the choice current. `None`: the CPU is idle, or looks for work ([`Scheduler::newidle_pass_ns`]).
+    /// Chooses what `cpu` runs next and makes it current. If nothing is queued, the CPU first searches others
+    /// (`sched_balance_newidle`). Returns `None` if the CPU is idle, or if its search takes time
+    /// ([`Scheduler::newidle_pass_ns`]).
     pub fn pick_next<V: NumaView>(&mut self, cpu: u32, now_ns: u64, view: &V) -> Option<TaskId> {
         self.clock(now_ns);
-        // Suppresses a request to reschedule that this very call answers.
+        // Suppresses a request to reschedule, which this call answers.
         self.rqs[cpu as usize].need_resched = true;
         self.update_curr(cpu);
         let next = self.pick_next_task_fair(cpu, view);
         self.rqs[cpu as usize].need_resched = false;
         next
     }
-    /// For how long `cpu`, which has run dry, looks at other CPUs before [`Scheduler::pick_next`] must be called again; `None`
-    /// where it does not. What is queued on it meanwhile waits for that.
+    /// How long the pass of `cpu`'s newly-idle search takes, ns; `None` if no search is under way. The caller calls
+    /// [`Scheduler::pick_next`] again when that time is over. Tasks queued on the CPU meanwhile wait.
     pub fn newidle_pass_ns(&self, cpu: u32) -> Option<u64> {
         self.rqs[cpu as usize].newidle.map(|search| self.pass_ns(search.at))
     }
-    /// [`Scheduler::pick_next`] where the passes of a search take no time, for callers whose clock stands still meanwhile.
+    /// [`Scheduler::pick_next`] with searches that take no time, for callers whose clock does not advance meanwhile.
     pub fn pick_at_once<V: NumaView>(&mut self, cpu: u32, now_ns: u64, view: &V) -> Option<TaskId> {
         loop {
             let next = self.pick_next(cpu, now_ns, view);
@@ -63,7 +64,7 @@ impl Scheduler {
             return Some(next);
         }
     }
-    /// The current task goes to sleep; call [`Scheduler::pick_next`] afterwards. Returns it.
+    /// Puts the current task of `cpu` to sleep and returns it. Call [`Scheduler::pick_next`] afterwards.
     pub fn block_current(&mut self, cpu: u32, now_ns: u64) -> Option<TaskId> {
         self.clock(now_ns);
         self.update_curr(cpu);
@@ -82,7 +83,7 @@ impl Scheduler {
         }
         Some(t)
     }
-    /// The current task exits; call [`Scheduler::pick_next`] afterwards. Returns it.
+    /// Ends the current task of `cpu` and returns it. Call [`Scheduler::pick_next`] afterwards.
     pub fn exit_current(&mut self, cpu: u32, now_ns: u64) -> Option<TaskId> {
         self.clock(now_ns);
         self.update_curr(cpu);

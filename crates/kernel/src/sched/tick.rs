@@ -1,4 +1,4 @@
-//! The timer interrupt of a busy CPU (`sched_tick`, `task_tick_fair`).
+//! The timer interrupt of a busy CPU (kernel: `sched_tick`, `task_tick_fair`).
 
 use crate::sched::numa_view::NumaView;
 use crate::sched::rq::cfs;
@@ -7,8 +7,8 @@ use crate::sched::rules::{Balancer, Form};
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
-    /// Timer interrupt of a busy CPU: accounting, fair tick, periodic balance when due, help for tickless idle CPUs.
-    /// Does nothing on an idle CPU (they are tickless).
+    /// Timer interrupt of a busy CPU: accounting, pre-emption by the fair class, periodic balance when due, and a kick
+    /// for tickless idle CPUs. Does nothing on an idle CPU.
     pub fn tick<V: NumaView>(&mut self, cpu: u32, now_ns: u64, view: &V) {
         self.clock(now_ns);
         if self.rqs[cpu as usize].cur == NONE {
@@ -35,7 +35,7 @@ impl Scheduler {
             self.nohz_idle_balance(kick, view);
         }
     }
-    /// First tick of `cpu` at or after `at_ns`: ticks come every jiffy, shifted by [`Scheduler::tick_offset_ns`].
+    /// First tick of `cpu` at or after `at_ns`. Ticks come every jiffy, shifted by [`Scheduler::tick_offset_ns`].
     pub fn tick_at_or_after(&self, cpu: u32, at_ns: u64) -> u64 {
         let offset = self.tick_offset_ns(cpu);
         let jiffy = self.params.jiffy_ns;

@@ -1,4 +1,4 @@
-//! Accounting of the running task (`update_curr`).
+//! Accounting of the running task (kernel: `update_curr`).
 
 use crate::sched::rq::eevdf;
 use crate::sched::rq::task::NONE;
@@ -6,9 +6,9 @@ use crate::sched::rules::Form;
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
-    /// Charges the current task of `cpu` up to now; returns the ns charged since the last accounting.
+    /// Charges the current task of `cpu` up to now. Returns the time since the last accounting, ns.
     ///
-    /// Other calls account too (ticks, wake-ups onto the CPU, moves), so use [`Scheduler::runtime_ns`] for totals.
+    /// Ticks, wake-ups onto the CPU and moves account too. Use [`Scheduler::runtime_ns`] for totals.
     pub fn account(&mut self, cpu: u32, now_ns: u64) -> u64 {
         self.clock(now_ns);
         self.update_curr(cpu)

@@ -1,4 +1,4 @@
-//! Fork, exec and wake-up: from the choice of a CPU to its queue (`wake_up_new_task`, `sched_exec`, `try_to_wake_up`).
+//! Fork and wake-up, from the choice of a CPU to its queue (kernel: `wake_up_new_task`, `try_to_wake_up`).
 
 use crate::sched::event::{Event, Why};
 use crate::sched::pelt::new_task_util;
@@ -9,8 +9,8 @@ use crate::sched::rules::{Form, Newidle};
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
-    /// Starts `child` (added before, never run) from `parent_cpu`: chooses its CPU and queues it there. Returns the CPU.
-    /// A thread's inherited preferred node must have been set with [`Scheduler::set_preferred_nid`].
+    /// Starts `child`, which was added and has not run, from `parent_cpu`: chooses its CPU, queues it and returns the
+    /// CPU. If a thread inherits a preferred node, call [`Scheduler::set_preferred_nid`] before.
     pub fn fork(&mut self, parent_cpu: u32, child: TaskId, now_ns: u64) -> u32 {
         self.clock(now_ns);
         if self.tasks[child as usize].state != State::New {
@@ -35,7 +35,7 @@ impl Scheduler {
         self.wakeup_preempt(cpu, child);
         cpu
     }
-    /// First averages of a new task, from the queue it starts on (§6.4).
+    /// Sets the first averages of a new task, from those of the queue it starts on (§6.4).
     fn post_init_entity_util_avg(&mut self, child: TaskId, cpu: u32) {
         let rq = &mut self.rqs[cpu as usize];
         rq.refresh(self.now);
@@ -46,9 +46,9 @@ impl Scheduler {
         task.pelt.util = util;
         task.pelt.runnable = util;
     }
-    /// Wakes `task` from `waker_cpu` (the CPU whose current task, or whose timer, does it; `None`: the task's own last
-    /// CPU). `sync`: the waker is about to sleep. Returns the CPU the task is queued on; a task that is not asleep
-    /// stays where it is.
+    /// Wakes `task` and returns the CPU it is queued on. `waker_cpu` is the CPU whose current task or timer wakes it;
+    /// `None` stands for the task's last CPU. `sync`: the waker is about to sleep. A task that is not asleep stays
+    /// where it is.
     pub fn wake(&mut self, task: TaskId, waker_cpu: Option<u32>, sync: bool, now_ns: u64) -> u32 {
         self.clock(now_ns);
         let old = self.tasks[task as usize].cpu;
@@ -81,20 +81,21 @@ impl Scheduler {
         self.wakeup_preempt(cpu, task);
         cpu
     }
-    /// Whether a sleeper's last CPU looks for work since it fell asleep and has not switched away from it yet (`on_cpu`). From 5.8
-    /// on such a wake-up is left to that CPU, without a choice (`ttwu_queue_cond`, `WF_ON_CPU`), unless it has other work and shares a cache
-    /// with the waker. Before, the waker waits for the end of the search; the CPU is idle then, and mostly chosen (simplified).
+    /// Whether a sleeper's last CPU is still in the newly-idle search after it, and so has not switched away from it
+    /// (`on_cpu`). From 5.8 on such a wake-up stays on that CPU (`ttwu_queue_cond`, `WF_ON_CPU`), unless the CPU has
+    /// other work and shares a cache with the waker. Before 5.8 the waker waits for the end of the search; the CPU is
+    /// idle then and mostly chosen (simplified to the rule of 5.8).
     fn is_leaving(&self, task: TaskId, last: u32, waker: u32) -> bool {
         let rq = &self.rqs[last as usize];
         let apart = self.topo.cache_of(last) != self.topo.cache_of(waker);
         rq.newidle.is_some() && rq.last_sleeper == task && (rq.list.is_empty() || apart) && self.allowed(task, last)
     }
-    /// The single CPU a task may use.
+    /// The CPU of a task that may use only one.
     fn only_cpu(&self, task: TaskId) -> Option<u32> {
         let t = &self.tasks[task as usize];
         (t.nr_allowed == 1).then(|| self.masks[t.allowed as usize].first()).flatten()
     }
-    /// A sleeping task gives up its share of its last CPU's averages and virtual time.
+    /// Removes a sleeping task from the averages and the virtual time of its last CPU.
     fn leave_asleep(&mut self, task: TaskId, prev: u32) {
         self.detach_entity_load_avg(task);
         let t = &mut self.tasks[task as usize];
@@ -103,7 +104,7 @@ impl Scheduler {
             t.vruntime -= self.rqs[prev as usize].min_vruntime;
         }
     }
-    /// A wake-up ends an idle period: learn its length.
+    /// Ends an idle period of `cpu` at a wake-up, and adds its length to the average.
     fn end_idle(&mut self, cpu: u32) {
         let rq = &mut self.rqs[cpu as usize];
         if rq.idle_stamp != 0 {

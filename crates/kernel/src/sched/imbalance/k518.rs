@@ -2,18 +2,19 @@
 
 use super::sides::{adjust_numa_imbalance, ForkSides, NodeShape, PullSides, Threshold};
 
-/// R = ⌊φ/λ⌋ caches, or a quarter of the node when it is one cache (which may be 0); scaled above the first NUMA level.
+/// R = ⌊φ/λ⌋ caches, or a quarter of a node that is one cache, which may be 0. Scaled above the first NUMA level.
 pub(super) fn threshold(shape: NodeShape) -> Threshold {
     let caches = shape.node / shape.llc.max(1);
     Threshold { base: if caches == 1 { shape.node >> 2 } else { caches }, scaled: true }
 }
 
-/// Local while, the child included, it has at most the threshold.
+/// Stays local while the local group, with the child, has at most as many tasks as the threshold.
 pub(super) fn fork_stays(s: &ForkSides) -> bool {
     s.local_nr < s.imb_numa_nr
 }
 
-/// Halved first; at most two are adjust_numa_imbalancen while the destination stays within the threshold.
+/// Half of the difference. Up to two are tolerated while the destination, with one more task, stays within the
+/// threshold.
 pub(super) fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
     adjust_numa_imbalance(raw >> 1, s.local_nr < s.imb_numa_nr)
 }

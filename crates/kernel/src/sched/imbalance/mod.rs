@@ -1,16 +1,17 @@
 //! How many tasks more than its share a node may keep: the "load-balancer NUMA rule".
 //!
-//! Problem: communicating tasks should stay on one node, bandwidth-hungry ones should spread; the kernel cannot tell
-//! them apart and changed its mind five times between 5.6 and 6.0. Three questions make a rule; each variant answers
-//! them in its own file and [`Rule`] is the visible list:
-//! * what is a domain's threshold `imb_numa_nr` (from the *undegenerated* tower, kernel-scheduler.md §5.1);
-//! * does a forked task stay on the local node (§5.2);
-//! * how many tasks does the balancer move between nodes (§5.3).
+//! Problem: communicating tasks should stay on one node and bandwidth-hungry ones should spread. The kernel cannot tell
+//! them apart, and its rule changed five times between 5.6 and 6.0. A rule answers three questions, each in its own
+//! file:
 //!
-//! A fourth, whether NUMA balancing may move a task to an idle CPU of another node at once (§5.4), is answered by
-//! [`numa::imbalance`](crate::numa::imbalance).
+//! * What is a domain's threshold `imb_numa_nr`? It comes from the *undegenerated* tower (kernel-scheduler.md §5.1).
+//! * Does a forked task stay on the local node (§5.2; kernel: `allow_numa_imbalance`)?
+//! * How many tasks does the balancer move between nodes (§5.3; kernel: `adjust_numa_imbalance`)?
 //!
-//! Units: tasks and CPUs. Invariant: rules are pure and only ever see both sides having spare CPUs.
+//! A fourth question is whether NUMA balancing may move a task to an idle CPU of another node at once (§5.4);
+//! [`numa::imbalance`](crate::numa::imbalance) answers it.
+//!
+//! Units: tasks and CPUs. Invariants: rules are pure, and both sides have CPUs to spare.
 
 mod fixed2;
 mod k511;

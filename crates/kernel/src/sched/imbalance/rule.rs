@@ -1,12 +1,12 @@
-//! The NUMA imbalance rules by name; each answers in its own file.
+//! The NUMA imbalance rules by name.
 
 use super::sides::{ForkSides, NodeShape, PullSides, Threshold};
 use super::{fixed2, k511, k517s, k518, k60, none, v3};
 
-/// The variants, oldest first.
+/// The NUMA imbalance rules, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Nothing is tolerated; but from 5.5 on a fork stays while the node has an idle CPU.
+    /// Nothing is tolerated in the balancer. From 5.5 on a fork stays while the node has an idle CPU.
     None,
     /// 5.6 to 5.10: two tasks.
     Fixed2,
@@ -23,7 +23,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Every variant with the word that selects it.
+    /// Every variant with its word.
     pub const ALL: [(&'static str, Rule); 7] = [
         ("none", Rule::None),
         ("fixed2", Rule::Fixed2),
@@ -37,11 +37,11 @@ impl Rule {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, r)| *r)
     }
-    /// The words, in order.
+    /// The words, in the order of [`Rule::ALL`].
     pub fn names() -> [&'static str; 7] {
         Self::ALL.map(|(n, _)| n)
     }
-    /// Threshold from the sizes of a node; `None` for rules without one (their `imb_numa_nr` is 0).
+    /// Threshold from the sizes of a node; `None` for rules without one, whose `imb_numa_nr` is 0.
     pub fn threshold(self, shape: NodeShape) -> Option<Threshold> {
         match self {
             Rule::None | Rule::Fixed2 | Rule::K511 | Rule::K517s => None,
@@ -50,7 +50,7 @@ impl Rule {
             Rule::K60 => Some(k60::threshold(shape)),
         }
     }
-    /// Whether a forked or exec'ed task stays local although the other node may have more idle CPUs.
+    /// Whether a forked task stays local although the other node may have more idle CPUs.
     pub fn fork_stays(self, s: &ForkSides) -> bool {
         match self {
             Rule::None | Rule::Fixed2 => fixed2::fork_stays(s),
@@ -61,7 +61,7 @@ impl Rule {
             Rule::K60 => k60::fork_stays(s),
         }
     }
-    /// Tasks to move between nodes when the raw difference (tasks, or idle CPUs) is `raw`.
+    /// Number of tasks to move between nodes when the difference, in tasks or idle CPUs, is `raw`.
     pub fn tasks_to_move(self, raw: i64, s: &PullSides) -> i64 {
         match self {
             Rule::None => none::tasks_to_move(raw),
@@ -96,7 +96,7 @@ mod tests {
             span_weight: 16,
             imb_numa_nr: 0,
         };
-        // find_idlest_group has stayed with an idle CPU since groups have types (57abff067a08, 5.5).
+        // find_idlest_group stays with an idle CPU since groups have types (57abff067a08, 5.5).
         for rule in [Rule::None, Rule::Fixed2] {
             assert!(rule.fork_stays(&fork), "{rule:?}: until 5.10 any idle CPU keeps a fork on its node");
             assert!(!rule.fork_stays(&ForkSides { local_idle: 0, ..fork }), "{rule:?}");

@@ -1,29 +1,29 @@
-//! What an imbalance rule is asked with: the sizes of a node, the groups of a fork, the groups of a pull.
+//! The arguments of an imbalance rule: the sizes of a node, the groups of a fork, the groups of a pull.
 
-/// Default tolerated imbalance while below the threshold (`NUMA_IMBALANCE_MIN`).
+/// Imbalance tolerated below the threshold, in tasks or idle CPUs (`NUMA_IMBALANCE_MIN`).
 pub const NUMA_IMBALANCE_MIN: i64 = 2;
 
-/// Sizes the threshold is computed from: the first domain above the shared caches and the cache below it.
+/// The sizes a threshold is computed from: the first domain above the shared caches, and the cache below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeShape {
     /// CPUs of a last-level cache (λ).
     pub llc: u32,
-    /// CPUs of the first domain that is not one cache (φ, normally a node).
+    /// CPUs of the first domain that is not one cache (φ), normally a node.
     pub node: u32,
-    /// Online nodes, memory-only ones included (N).
+    /// Online nodes, including memory-only ones (N).
     pub nodes: u32,
 }
 
-/// Threshold of the first domain above the caches, and whether domains above it scale it by their size.
+/// Threshold of the first domain above the caches, and whether the domains above scale it by their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threshold {
-    /// Value of the first domain.
+    /// Threshold of the first domain.
     pub base: u32,
-    /// Whether it grows with the span of the domains above.
+    /// Whether the threshold grows with the span of the domains above.
     pub scaled: bool,
 }
 
-/// The two groups a forked task chooses between, both with spare CPUs.
+/// The two groups a forked task chooses between. Both have CPUs to spare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForkSides {
     /// Tasks of the local group.
@@ -42,7 +42,7 @@ pub struct ForkSides {
     pub imb_numa_nr: u32,
 }
 
-/// The two groups of a balance pass, both with spare CPUs.
+/// The two groups of a balance pass. Both have CPUs to spare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PullSides {
     /// Tasks of the pulling group.
@@ -57,7 +57,7 @@ pub struct PullSides {
     pub imb_numa_nr: u32,
 }
 
-/// `x` within the minimum counts as balanced while `allowed`, else it stands.
+/// 0 if the imbalance `x` is within the minimum and `allowed`, else `x`.
 pub(super) fn adjust_numa_imbalance(x: i64, allowed: bool) -> i64 {
     if allowed && x <= NUMA_IMBALANCE_MIN {
         0

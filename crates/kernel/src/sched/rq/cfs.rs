@@ -7,21 +7,21 @@ use crate::sched::config::Params;
 /// Queue length from which the period grows and the pre-empted task is remembered (`sched_nr_latency`).
 const NR_LATENCY: u32 = 8;
 
-/// Slice of a task of `weight` among `nr` tasks of Σ `total`, ns.
+/// Slice, ns, of a task of `weight` among `nr` tasks with weights of `total`.
 pub fn sched_slice(params: &Params, nr: u32, weight: u64, total: u64) -> i64 {
     let period = if nr <= NR_LATENCY { params.latency_ns } else { i64::from(nr) * params.min_granularity_ns };
     let share = i128::from(period) * i128::from(weight) / i128::from(total.max(1));
     (share as i64).max(params.min_granularity_ns)
 }
 
-/// vruntime of a new task relative to the queue it was forked on: behind one slice of everybody there (START_DEBIT).
+/// vruntime of a new task, relative to the minimum of the queue it was forked on: one slice behind (START_DEBIT).
 pub(in crate::sched) fn task_fork_fair(params: &Params, rq: &Rq, tasks: &[Task], child: &Task) -> i64 {
     let start = if rq.cur == NONE { 0 } else { tasks[rq.cur as usize].vruntime };
     let slice = sched_slice(params, rq.nr() + 1, child.weight, rq.weight + child.weight);
     start.max(rq.min_vruntime + child.virtual_ns(slice)) - rq.min_vruntime
 }
 
-/// vruntime on arrival; a woken task gets at most half a latency of credit.
+/// Sets the vruntime of an arriving task. A woken task gets a credit of at most half the latency.
 pub(in crate::sched) fn place_entity(params: &Params, rq: &Rq, task: &mut Task, arrival: Arrival) {
     match arrival {
         Arrival::Fork | Arrival::Move => task.vruntime += rq.min_vruntime,
@@ -44,7 +44,7 @@ fn wakeup_preempt_entity(params: &Params, cur: &Task, se: &Task) -> i32 {
     }
 }
 
-/// Whether the arrival of `wakee` pre-empts the current task; remembers buddies.
+/// Whether the arrival of `wakee` pre-empts the current task. Remembers buddies.
 pub(in crate::sched) fn check_preempt_wakeup(params: &Params, rq: &mut Rq, tasks: &[Task], wakee: TaskId) -> bool {
     if wakeup_preempt_entity(params, &tasks[rq.cur as usize], &tasks[wakee as usize]) != 1 {
         return false;
@@ -61,7 +61,7 @@ pub(in crate::sched) fn leftmost(rq: &Rq, tasks: &[Task], but: TaskId) -> Option
     rq.list.iter().copied().filter(|t| *t != but).min_by_key(key)
 }
 
-/// Next task to run; the current one, if any, competes.
+/// The next task to run. The current task, if any, competes.
 pub(in crate::sched) fn pick_next_entity(params: &Params, rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
     let task = |t: TaskId| &tasks[t as usize];
     let left = match leftmost(rq, tasks, rq.cur) {

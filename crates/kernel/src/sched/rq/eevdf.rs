@@ -1,14 +1,14 @@
-//! EEVDF as in 6.12: lag, deadlines, eligibility, delayed dequeue (kernel-scheduler.md §7.2); 6.6 to 6.11 lack what
-//! `complete_eevdf` names.
+//! EEVDF as in 6.12: lag, deadlines, eligibility, delayed dequeue (kernel-scheduler.md §7.2). 6.6 to 6.11 lack what the
+//! tunable `complete_eevdf` names.
 //!
-//! V is the weighted mean vruntime of everything queued, the current task included. A task is eligible while its
-//! vruntime is at most V; among eligible tasks the earliest deadline runs.
+//! V is the weighted mean vruntime of all queued tasks, including the current one. A task is eligible while its
+//! vruntime is at most V. Of the eligible tasks the one with the earliest deadline runs.
 
 use super::runqueue::{Arrival, Rq};
 use super::task::{Task, TaskId, NONE};
 use crate::sched::config::Params;
 
-/// Σ w·(v − v₀) and Σ w over the queue, v₀ being its minimum vruntime.
+/// Σ w·(v − v₀) and Σ w over the queue; v₀ is its minimum vruntime.
 pub(in crate::sched) fn sums(rq: &Rq, tasks: &[Task]) -> (i64, i64) {
     rq.list.iter().fold((0, 0), |(s, w), t| {
         let task = &tasks[*t as usize];
@@ -17,13 +17,13 @@ pub(in crate::sched) fn sums(rq: &Rq, tasks: &[Task]) -> (i64, i64) {
     })
 }
 
-/// V.
+/// V of the queue.
 fn avg_vruntime(rq: &Rq, tasks: &[Task]) -> i64 {
     let (s, w) = sums(rq, tasks);
     rq.min_vruntime + if w == 0 { 0 } else { s.div_euclid(w) }
 }
 
-/// Whether a queued task is owed service.
+/// Whether a queued task is eligible.
 pub(in crate::sched) fn entity_eligible(rq: &Rq, tasks: &[Task], t: TaskId) -> bool {
     if rq.list.len() == 1 {
         return true;
@@ -39,7 +39,7 @@ pub(in crate::sched) fn entity_lag(params: &Params, rq: &Rq, tasks: &[Task], t: 
     (avg_vruntime(rq, tasks) - task.vruntime).clamp(-limit, limit)
 }
 
-/// vruntime and deadline of a task that arrives with its saved lag; it is not yet in the list.
+/// Sets vruntime and deadline of an arriving task from its saved lag. The task is not in the list yet.
 pub(in crate::sched) fn place_entity(params: &Params, rq: &Rq, tasks: &mut [Task], t: TaskId, arrival: Arrival) {
     let (s, w) = sums(rq, tasks);
     let task = &mut tasks[t as usize];
@@ -47,7 +47,7 @@ pub(in crate::sched) fn place_entity(params: &Params, rq: &Rq, tasks: &mut [Task
     let mut mean = rq.min_vruntime;
     if w > 0 {
         mean += s.div_euclid(w);
-        // Arriving shifts V towards the task; inflate so that the lag is what was saved.
+        // The arrival shifts V towards the task. The lag is inflated so that it ends as the saved one.
         let weight = task.weight as i64;
         lag = (i128::from(task.vlag) * i128::from(w + weight) / i128::from(w)) as i64;
     }
@@ -58,12 +58,12 @@ pub(in crate::sched) fn place_entity(params: &Params, rq: &Rq, tasks: &mut [Task
         return;
     }
     let slice = task.virtual_ns(params.base_slice_ns);
-    // Until 6.11 the half that `task_fork_fair` gave was replaced when the task was first queued.
+    // Up to 6.11 the half that `task_fork_fair` gave is replaced by a full slice when the task is first queued.
     let halved = arrival == Arrival::Fork && params.complete_eevdf;
     task.deadline = task.vruntime + if halved { slice / 2 } else { slice };
 }
 
-/// Renews a used-up request; returns whether it was.
+/// Gives the task a new deadline if its request is used up; returns whether it did.
 pub(in crate::sched) fn update_deadline(params: &Params, task: &mut Task) -> bool {
     if task.vruntime < task.deadline {
         return false;
@@ -78,13 +78,13 @@ pub(in crate::sched) fn is_protected(task: &Task) -> bool {
     task.picked_deadline == Some(task.deadline)
 }
 
-/// Whether the current task, just accounted, must yield before its request is used up: it has had its share and a
-/// later request than the one it was picked with (`did_preempt_short`). One that was alone for a while is so too.
+/// Whether the current task, just accounted, must yield before its request is used up. It must if it is not eligible
+/// and its request is a later one than it was picked with. That also applies to a task that was alone for a while.
 pub(in crate::sched) fn did_preempt_short(rq: &Rq, tasks: &[Task]) -> bool {
     !is_protected(&tasks[rq.cur as usize]) && !entity_eligible(rq, tasks, rq.cur)
 }
 
-/// Next task to run; the current one, if any, competes. May return a delayed task.
+/// The next task to run. The current task, if any, competes. The result may be a delayed task.
 pub(in crate::sched) fn pick_eevdf(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
     if rq.list.len() <= 1 {
         return rq.list.first().copied();
@@ -101,7 +101,7 @@ pub(in crate::sched) fn pick_eevdf(rq: &Rq, tasks: &[Task]) -> Option<TaskId> {
         Some(best) if cur != NONE && tasks[cur as usize].deadline < tasks[best as usize].deadline => Some(cur),
         Some(best) => Some(best),
         None if cur != NONE => Some(cur),
-        // Somebody is always at or below the mean.
+        // Some task is always at or below the mean.
         None => rq.list.first().copied(),
     }
 }

@@ -1,22 +1,22 @@
-//! A search for work that a newly idle CPU has under way.
+//! The newly-idle search that a CPU has under way.
 
 use crate::sched::domains::DomId;
 
-/// A search under way: which domain is looked at, and what the search has come to.
+/// The newly-idle search that a CPU has under way.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sched) struct NewidleSearch {
-    /// Domain looked at; the next ones up to `end`.
+    /// Domain that is being searched; the domains up to `end` follow.
     pub at: DomId,
     pub end: DomId,
     /// Average idle period when the search began, ns.
     pub avg_idle_ns: u64,
     /// Weight of a success (NI_RANDOM).
     pub weight: u32,
-    /// Time of the passes that are over, ns.
+    /// Time of the finished passes, ns.
     pub cost_ns: u64,
     /// When the CPU is to balance next, jiffies.
     pub next: u64,
-    /// Passes that are over, CPUs looked at in all of them, and at most in one.
+    /// Number of finished passes, CPUs looked at in all of them, and the most in one.
     pub passes: u32,
     pub cpus: u32,
     pub stretch: u32,

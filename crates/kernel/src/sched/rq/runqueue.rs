@@ -1,44 +1,47 @@
-//! Run queues: what is queued on a CPU, in which order it runs, and its averages.
+//! A run queue: the tasks of a CPU, their order for balancing, and their averages (kernel: `struct rq`, `struct
+//! cfs_rq`).
 //!
-//! A queue is a plain vector in the balancer's order (front: least recently run; before 4.15: the last to come). Queues are short, so the leftmost
-//! task or the earliest eligible deadline is found by looking at all of them; that is faster than a tree below some
-//! dozens of tasks. [`cfs`](super::cfs) holds the rules of 6.1, [`eevdf`](super::eevdf) those of 6.12 (kernel-scheduler.md §7).
+//! The tasks are a plain vector in the order in which balancing looks at them. Queues are short, so the leftmost task
+//! or the earliest eligible deadline is found by a look at all of them. That is faster than a tree for fewer than some
+//! dozens of tasks. [`cfs`](super::cfs) holds the rules of 6.1, [`eevdf`](super::eevdf) those of 6.12
+//! (kernel-scheduler.md §7).
 
 use super::newidle_search::NewidleSearch;
 use super::sis_prop::SisProp;
 use super::task::{Task, TaskId, NONE, NO_NODE};
 use crate::sched::pelt::Pelt;
 
-/// How a task comes onto a queue.
+/// How a task enters a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sched) enum Arrival {
-    /// First activation.
+    /// The task is new.
     Fork,
-    /// Woken; whether on another CPU than it slept on.
+    /// The task wakes up; `moved`: on another CPU than it slept on.
     Wake { moved: bool },
-    /// Moved while queued.
+    /// The task moves while queued.
     Move,
 }
 
-/// Run queue of a CPU. Its fields are in the order in which they are wanted: what ticks and counts of groups look at comes
-/// first, in one line of the cache, since the queues of a large machine do not fit the cache of the simulating CPU.
+/// Run queue of a CPU. Fields that ticks and group counts read come first, in one cache line: the queues of a large
+/// machine do not fit the cache of the CPU that simulates it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(in crate::sched) struct Rq {
-    /// Running task.
+    /// The running task.
     pub cur: TaskId,
-    /// The idle task runs (not merely: nothing was picked yet).
+    /// The idle task runs. False also where no task has been picked yet.
     pub in_idle: bool,
     pub need_resched: bool,
-    /// In the set of tickless idle CPUs.
+    /// The CPU is in the set of tickless idle CPUs.
     pub tickless: bool,
-    /// Its stopper has been asked to push a task.
+    /// The CPU's stopper has been asked to push a task.
     pub active_balance: bool,
-    /// Queued tasks, current and delayed ones included, in the order in which balancing looks at them ([`QueueOrder`]).
+    /// Queued tasks, including the current and delayed ones, in the order in which balancing looks at them
+    /// ([`QueueOrder`]).
     ///
     /// [`QueueOrder`]: crate::sched::rules::QueueOrder
     pub list: Vec<TaskId>,
-    /// Queued tasks with a preferred node, and those that are on it.
+    /// Queued tasks with a preferred node (`nr_numa_running`), and those on it (`nr_preferred_running`).
     pub nr_numa: u32,
     pub nr_preferred: u32,
     /// Earliest jiffy of the next periodic balance.
@@ -49,36 +52,37 @@ pub(in crate::sched) struct Rq {
     pub pelt: Pelt,
     pub util_est: u64,
     pub delayed: u32,
-    /// Buddies of 6.1: preferred next, and the last one pre-empted.
+    /// Buddies of 6.1: the task to run next, and the task pre-empted last.
     pub next_buddy: TaskId,
     pub last_buddy: TaskId,
     pub seq: u64,
-    /// When it went idle, ns; 0 for none.
+    /// Time at which the CPU became idle, ns; 0 if it is not idle.
     pub idle_stamp: u64,
     pub avg_idle_ns: u64,
     pub max_idle_cost_ns: u64,
-    /// For idle searches before 6.0.
+    /// Idle time and search cost, for idle searches before 6.0.
     pub sis_prop: SisProp,
-    /// Loads at past ticks, the i-th averaged over about 2^i of them (`cpu_load`, for [`Balancer::by_past_load`]).
+    /// Loads at past ticks; the i-th is an average over about 2^i ticks (`cpu_load`, for [`Balancer::by_past_load`]).
     ///
     /// [`Balancer::by_past_load`]: crate::sched::rules::Balancer::by_past_load
     pub past_load: [u64; 3],
-    /// Jiffy of the last of them.
+    /// Jiffy of the last update of `past_load`.
     pub past_jiffy: u64,
-    /// When the present idle period, or the part of it since its last tick, began.
+    /// Start of the present idle period, or of its part since the last tick, ns.
     pub idle_since: u64,
-    /// The last eight idle periods, the latest in the lowest bit: 1 was shorter than a tick.
+    /// The last eight idle periods, the latest in the lowest bit; 1: shorter than a tick.
     pub short_idles: u8,
-    /// Its search for work, where it has run dry and a pass is under way.
+    /// The newly-idle search, if the CPU has nothing to run and a pass is under way.
     pub newidle: Option<NewidleSearch>,
-    /// Who went to sleep on it last, until it runs somebody else: still on the CPU (`on_cpu`) while that looks for work.
+    /// The task that last went to sleep here, until another one runs. It is still on the CPU (`on_cpu`) during the
+    /// CPU's newly-idle search.
     pub last_sleeper: TaskId,
 }
 
 const _: () = assert!(std::mem::offset_of!(Rq, weight) == 56, "what ticks read is in one line of 64 bytes");
 
 impl Rq {
-    /// An empty run queue, whose average idle time starts at twice this cost of a migration, ns.
+    /// An empty run queue. Its average idle time starts at twice `migration_cost_ns`.
     pub fn new(migration_cost_ns: u64) -> Self {
         Self {
             cur: NONE,
@@ -110,11 +114,11 @@ impl Rq {
             last_sleeper: NONE,
         }
     }
-    /// Queued tasks (`nr_running`), current and delayed ones included.
+    /// Number of queued tasks (`nr_running`), including current and delayed ones.
     pub fn nr(&self) -> u32 {
         self.list.len() as u32
     }
-    /// Whether it runs the idle task and nothing waits.
+    /// Whether the idle task runs and no task waits.
     pub fn is_idle(&self) -> bool {
         self.in_idle && self.list.is_empty()
     }
@@ -134,15 +138,16 @@ impl Rq {
         pelt.update(now_ns, 1, self.weight, runnable, self.cur != NONE);
         pelt
     }
-    /// Σ load averages of the tasks queued here, brought to `now_ns` (`runnable_load_avg`). Sleeping tasks do not count.
+    /// Σ load averages of the tasks queued here, brought to `now_ns` (`runnable_load_avg`). Sleeping tasks do not
+    /// count.
     pub fn queued_load(&self, tasks: &[Task], now_ns: u64) -> u64 {
         self.list.iter().map(|t| tasks[*t as usize].average_at(now_ns, self.cur == *t).load).sum()
     }
-    /// Utilisation as group statistics count it. Refresh first.
+    /// Utilisation as group statistics count it (`cpu_util_cfs`). Call [`Self::refresh`] before.
     pub fn util(&self) -> u64 {
         self.pelt.util.max(self.util_est).min(1024)
     }
-    /// A tick adds the present load to the past ones; ticks that were missed found the CPU idle.
+    /// Adds the present load to the averages of past loads, at a tick. In missed ticks the CPU was idle.
     pub fn update_cpu_load(&mut self, load: u64, jiffy: u64) {
         if jiffy == self.past_jiffy {
             return;
@@ -156,12 +161,12 @@ impl Rq {
         }
         self.past_jiffy = jiffy;
     }
-    /// The `i`-th average of past loads; that of an idle CPU fades.
+    /// The `i`-th average of past loads. That of an idle CPU decays.
     pub fn past_load(&self, i: usize, jiffy: u64) -> u64 {
         let missed = if self.list.is_empty() { jiffy.saturating_sub(self.past_jiffy) } else { 0 };
         faded(self.past_load[i], i, missed)
     }
-    /// Makes `t` the most recently run or arrived.
+    /// Makes `t` the task that was run or queued last.
     pub fn move_to_head(&mut self, t: TaskId) {
         if self.list.last() == Some(&t) {
             return;
@@ -170,34 +175,34 @@ impl Rq {
             self.list[i..].rotate_left(1);
         }
     }
-    /// Moves the task at a place of the queue to the end (it was looked at and stays).
+    /// Moves the task at index `at` to the end, since it was looked at and stays.
     pub fn requeue_tail(&mut self, at: usize) {
         if at < self.list.len() {
             self.list[at..].rotate_left(1);
         }
     }
-    /// An idle period is over. (One that only a tick interrupts counts as long: the menu governor notes it so.)
+    /// Ends an idle period. A period that only a tick interrupts counts as long, as in the menu governor.
     pub fn learn_idle(&mut self, now_ns: u64, tick_ns: u64) {
         let short = now_ns - self.idle_since < tick_ns;
         self.short_idles = self.short_idles << 1 | u8::from(short);
     }
-    /// Whether the next idle period is expected to be shorter than a tick: six of the last eight were, as many as the
-    /// menu governor asks for in a pattern.
+    /// Whether the next idle period is expected to be shorter than a tick: at least six of the last eight were. The
+    /// menu governor asks for as many in a pattern.
     pub fn expects_short_idle(&self) -> bool {
         self.short_idles.count_ones() >= 6
     }
-    /// The next number that orders tasks of equal keys.
+    /// The next number that orders tasks with equal keys.
     pub fn next_seq(&mut self) -> u64 {
         self.seq += 1;
         self.seq
     }
-    /// Lowest vruntime queued raises the queue's minimum.
+    /// Raises the queue's minimum vruntime to the lowest queued one.
     pub fn update_min_vruntime(&mut self, tasks: &[Task]) {
         if let Some(v) = self.list.iter().map(|t| tasks[*t as usize].vruntime).min() {
             self.min_vruntime = self.min_vruntime.max(v);
         }
     }
-    /// Forgets that `t` was to run next (`clear_buddies`).
+    /// Forgets `t` as a buddy.
     pub fn clear_buddies(&mut self, t: TaskId) {
         if self.next_buddy == t {
             self.next_buddy = NONE;
@@ -206,18 +211,18 @@ impl Rq {
             self.last_buddy = NONE;
         }
     }
-    /// Adds the estimate of a task that becomes runnable here.
+    /// Adds the utilisation estimate of a task that becomes runnable here (`util_est_enqueue`).
     pub fn util_est_add(&mut self, t: &mut Task) {
         t.util_est_queued = t.util_est.max(t.util_enqueued);
         t.util_changed = false;
         self.util_est += t.util_est_queued;
     }
-    /// Takes the estimated utilisation of a task off the queue (`util_est_dequeue`).
+    /// Removes the utilisation estimate of a task (`util_est_dequeue`).
     pub fn util_est_remove(&mut self, t: &mut Task) {
         self.util_est = self.util_est.saturating_sub(t.util_est_queued);
         t.util_est_queued = 0;
     }
-    /// Counts a task in or out of those with a preferred node, and of those on it (`account_numa_enqueue`, `_dequeue`).
+    /// Adds or removes a task in the counts by preferred node (`account_numa_enqueue`, `account_numa_dequeue`).
     pub fn count_numa(&mut self, t: &Task, node: u32, add: bool) {
         if t.preferred_nid == NO_NODE {
             return;
@@ -233,7 +238,7 @@ impl Rq {
     }
 }
 
-/// A past load after `ticks` more without any; beyond 32 nothing is left of one that matters.
+/// A past load after `ticks` more ticks without load. After more than 32 ticks it is taken as 0.
 fn faded(load: u64, i: usize, ticks: u64) -> u64 {
     if ticks > 32 || (i == 0 && ticks > 0) {
         return 0;

@@ -1,32 +1,35 @@
 //! How far an idle search goes before 6.0: SIS_PROP (4.13 to 5.19).
 //!
 //! A search should cost no more than the idle time it can hope to use. Every CPU remembers half its average idle time
-//! at the last wake-up that ended an idle period, loses half of it per jiffy since, pays for the searches it makes as
-//! waker, and learns what such a search costs it. The search visits as many CPUs as the remembered time of the
-//! whole cache pays for, at least three. A search for a whole idle core is not limited. That is the form of 5.14 on;
-//! 4.13 to 5.13 take a 512th of the average idle time instead, which nothing ages and no search uses up.
+//! as of the last wake-up that ended an idle period. The remembered time halves every jiffy, and each search that the
+//! CPU makes as waker takes its cost from it. The CPU also learns what a search costs. A search visits as many CPUs as
+//! the remembered time, multiplied by the size of the cache, pays for, and at least three. A search for a whole idle
+//! core is not limited.
+//!
+//! This is the form of 5.14 and later. 4.13 to 5.13 use a 512th of the average idle time, which neither time nor
+//! searches reduce.
 
 /// Time to look at one CPU, ns: two cache lines of its run queue (estimate).
 pub const VISIT_NS: u64 = 30;
 
-/// What a CPU remembers of idling and searching.
+/// What a CPU remembers of idle time and searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SisProp {
-    /// Jiffy up to which `idle_ns` has been aged.
+    /// Jiffy up to which `idle_ns` has been aged (`wake_stamp`).
     pub stamp: u64,
-    /// Idle time it may hope for (`wake_avg_idle`), ns.
+    /// Remembered idle time (`wake_avg_idle`), ns.
     pub idle_ns: u64,
-    /// Average cost of a search it made (`avg_scan_cost` of its cache's domain), ns.
+    /// Average cost of a search by this CPU, ns (`avg_scan_cost` of its cache's domain).
     pub cost_ns: u64,
 }
 
 impl SisProp {
-    /// A wake-up on this CPU ended an idle period; `avg_idle_ns` is its average with this one.
+    /// Ends an idle period at a wake-up on this CPU; `avg_idle_ns` is the average idle time including it.
     pub fn woken(&mut self, jiffy: u64, avg_idle_ns: u64) {
         self.stamp = jiffy;
         self.idle_ns = avg_idle_ns / 2;
     }
-    /// CPUs that a search started by this CPU may visit in a cache of `llc` CPUs.
+    /// Number of CPUs that a search by this CPU may visit in a cache of `llc` CPUs.
     pub fn visits(&mut self, jiffy: u64, llc: u32) -> u32 {
         if self.stamp < jiffy {
             let halvings = (jiffy - self.stamp).min(63);
@@ -37,17 +40,17 @@ impl SisProp {
         }
         self.paid(self.idle_ns, llc)
     }
-    /// The same in 4.13 to 5.13, from the CPU's average idle time.
+    /// As [`Self::visits`] for 4.13 to 5.13, from the CPU's average idle time.
     pub fn visits_v413(&self, avg_idle_ns: u64, llc: u32) -> u32 {
         self.paid(avg_idle_ns / 512, llc)
     }
     fn paid(&self, idle_ns: u64, llc: u32) -> u32 {
         let (span, cost) = (u64::from(llc) * idle_ns, self.cost_ns + 1);
         let nr = if span > 4 * cost { span / cost } else { 4 };
-        // The count is taken down before each look.
+        // The kernel decrements the count before each look.
         u32::try_from(nr - 1).unwrap_or(u32::MAX)
     }
-    /// It has searched `visited` CPUs. A search that was cut short teaches nothing.
+    /// Records a search that visited `visited` CPUs. A search that was cut short is not recorded.
     pub fn searched(&mut self, visited: u32) {
         let time = u64::from(visited) * VISIT_NS;
         self.idle_ns -= self.idle_ns.min(time);
@@ -66,7 +69,7 @@ mod tests {
         h.woken(100, 1_000_000);
         assert_eq!((h.idle_ns, h.stamp), (500_000, 100));
         h.cost_ns = 999_999;
-        // 16 * 500,000 / 1,000,000 = 8, of which the first is counted off before it is looked at.
+        // 16 * 500,000 / 1,000,000 = 8; the count is decremented before the first look.
         assert_eq!(h.visits(100, 16), 7);
         assert_eq!(h.visits(101, 16), 3, "half of it is gone after a jiffy: 4 is not more than 4");
         h.cost_ns = 99;

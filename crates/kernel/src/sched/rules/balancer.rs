@@ -1,44 +1,44 @@
-//! How groups of CPUs are compared, release by release.
+//! How the balancer and fork compare groups of CPUs, by release.
 
-/// How groups of CPUs are compared, each from its release on.
+/// How groups of CPUs are compared. Each variant holds from its release on and adds to the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Balancer {
-    /// By weight per power (to 3.10).
+    /// By weight per capacity (to 3.10).
     V37,
-    /// By the load averages of queued tasks, if there are more tasks than cores.
+    /// By the load averages of queued tasks; a group is pulled from once it has more tasks than cores.
     V311,
-    /// Groups have types; one that is not overloaded may be pulled from too.
+    /// Groups have types. A group that is not overloaded may be pulled from too.
     V318,
-    /// Overloaded is who is used up, not who has many tasks.
+    /// A group is overloaded when its capacity is used up, not when it has many tasks.
     V41,
-    /// The local group's tasks count too, and any idle CPU fills free capacity; forks look at blocked load.
+    /// The tasks of the local group count too, any idle CPU fills free capacity, and forks look at blocked load.
     V413,
     /// Forks stay in a lightly loaded node.
     V417,
-    /// Past loads do not count; caches of a node are evened out like nodes.
+    /// Past loads do not count. Tasks are spread over the caches of a node as over nodes.
     V420,
-    /// Threads of a core have a whole CPU's capacity each.
+    /// Each thread of a core has the capacity of a whole CPU.
     V50,
-    /// By type, then by counts or averages (5.5). What a fork sees of loaded groups is useless: it stays.
+    /// By type, then by counts or averages (5.5). A fork knows no load of loaded groups and stays.
     V55,
-    /// Of groups with as many idle CPUs the one with more tasks is pulled from (5f68eb19b571, 5.6), and a fork knows
+    /// Of two groups with as many idle CPUs, the one with more tasks is pulled from (5f68eb19b571, 5.6). A fork knows
     /// how many CPUs a group has (289de3598481).
     V56,
-    /// Time spent waiting counts for a group's type (070f5e860ee2, 5.7), a fork compares loads of loaded groups
-    /// (6c8116c914b6), a less loaded group is not pulled from (111688ca1c4a), nor utilisation from a CPU with one task
-    /// (c32b4308295a).
+    /// Waiting time counts for a group's type (070f5e860ee2, 5.7). A fork compares the loads of loaded groups
+    /// (6c8116c914b6). A less loaded group is not pulled from (111688ca1c4a). No utilisation is pulled from a CPU with
+    /// one task (c32b4308295a).
     V57,
-    /// A fork takes the group with less utilisation of those with as many idle CPUs (3edecfef0280, 5.9; from memory).
+    /// Of groups with as many idle CPUs, a fork takes the one with less utilisation (3edecfef0280, 5.9; from memory).
     V59,
-    /// Inside a cache idle CPUs take tasks, not utilisation (16b0a7a1a0af, 5.10); every failure halves what a task's load
-    /// counts for (5a7f55590467); threads of a core share its cache (ec73240b1627; from memory).
+    /// Inside a cache idle CPUs pull tasks, not utilisation (16b0a7a1a0af, 5.10). Every failed pass halves what a
+    /// task's load counts for (5a7f55590467). Threads of a core share its cache (ec73240b1627; from memory).
     V510,
     /// Running tasks are pushed only where tasks are counted (e9b9734b7465, 5.12).
     Types,
 }
 
 impl Balancer {
-    /// All with their names.
+    /// Every variant with its word.
     pub const NAMES: [(&'static str, Self); 14] = [
         ("v37", Self::V37),
         ("v311", Self::V311),
@@ -55,15 +55,15 @@ impl Balancer {
         ("v510", Self::V510),
         ("types", Self::Types),
     ];
-    /// Loads are compared, whatever the type of the groups.
+    /// Whether loads are compared, not types.
     pub fn by_load(self) -> bool {
         self < Self::V55
     }
-    /// What counts is the load averages of queued tasks: neither present weights nor what sleeps.
+    /// Whether load is the load averages of queued tasks, without sleeping tasks.
     pub fn by_queued_load(self) -> bool {
         self > Self::V37 && self < Self::V55
     }
-    /// Balancing of larger domains takes past loads into account (LB_BIAS).
+    /// Whether balancing of larger domains takes past loads into account (LB_BIAS).
     pub fn by_past_load(self) -> bool {
         self < Self::V420
     }

@@ -1,6 +1,6 @@
-//! Intervals and thresholds of domains, release by release.
+//! Intervals and thresholds of domains, by release.
 
-/// Whose constants.
+/// Which release's intervals and thresholds domains have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DomainConstants {
     /// Up to 3.15.
@@ -12,6 +12,6 @@ pub enum DomainConstants {
 }
 
 impl DomainConstants {
-    /// All with their names.
+    /// Every variant with its word.
     pub const NAMES: [(&'static str, Self); 3] = [("v37", Self::V37), ("v316", Self::V316), ("v510", Self::V510)];
 }

@@ -1,6 +1,6 @@
 //! The generation of run queue and balancer.
 
-/// Whose rules the run queue and the balancer follow.
+/// Which kernel's run queue and balancer are modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// CFS and the balancer of 6.1 (also used for 5.11 to 6.5).

@@ -1,22 +1,22 @@
-//! How a wake-up looks for an idle CPU, release by release.
+//! How far a wake-up searches for an idle CPU, by release.
 
-/// How a wake-up looks for an idle CPU in the cache of its target.
+/// How a wake-up searches the cache of its target for an idle CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleScan {
-    /// As far as the cache is not in use (SIS_UTIL, 6.0 on).
+    /// The less the cache is in use, the more CPUs are visited (SIS_UTIL, 6.0 on).
     Util,
-    /// As far as the waking CPU's remembered idle time pays for it (SIS_PROP, 5.14 to 5.19).
+    /// As many CPUs as the waking CPU's remembered idle time pays for (SIS_PROP, 5.14 to 5.19).
     Prop,
-    /// As far as a 512th of the waking CPU's average idle time pays for it (SIS_PROP, 4.13 to 5.13).
+    /// As many CPUs as a 512th of the waking CPU's average idle time pays for (SIS_PROP, 4.13 to 5.13).
     PropV413,
     /// Only whole idle groups, the largest first (3.9 to 4.8).
     Groups,
-    /// The same; a task woken elsewhere does not try its last CPU first (to 3.8).
+    /// As `Groups`, but a task woken elsewhere does not try its last CPU first (to 3.8).
     GroupsV37,
 }
 
 impl IdleScan {
-    /// All with their names.
+    /// Every variant with its word.
     pub const NAMES: [(&'static str, Self); 5] = [
         ("sis_util", Self::Util),
         ("sis_prop", Self::Prop),

@@ -1,9 +1,9 @@
 //! What a task's preferred node means to the balancer.
 
-/// How the preferred node is used.
+/// What a task's preferred node means to the balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locality {
-    /// As in 3.13 and later.
+    /// The preferred node of 3.13 and later.
     Preferred,
     /// AutoNUMA's selected node.
     Selected,
@@ -12,7 +12,7 @@ pub enum Locality {
 }
 
 impl Locality {
-    /// By the words of `sched.locality`.
+    /// The variant for a word of `sched.locality`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "preferred" => Some(Self::Preferred),

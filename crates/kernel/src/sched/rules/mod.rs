@@ -1,7 +1,7 @@
-//! What a release decides, as one type per question: [`config`](super::config) resolves words to these.
+//! What a release decides: one type per question. [`config`](super::config) resolves tunables to these types.
 //!
-//! A rule is an enum whose variants are named after the first release that follows them; the code that asks it stands
-//! above. The NUMA imbalance rule has a folder of its own, [`imbalance`](super::imbalance).
+//! A rule is an enum; its variants are named after the first release that follows them. The code that asks a rule
+//! stands above this folder. The NUMA imbalance rule has a folder of its own, [`imbalance`](super::imbalance).
 
 mod balancer;
 mod domain_constants;

@@ -1,15 +1,15 @@
-//! In which order balancing looks at queued tasks, release by release.
+//! In which order balancing looks at queued tasks, by release.
 
 /// In which order balancing looks at the tasks of a queue (`cfs_tasks`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueOrder {
-    /// Who came last first; to run changes nothing (to 4.14).
+    /// The task that was queued last comes first. Running does not change the order (to 4.14).
     V37,
-    /// Who has not run, or has not come, for longest (93824900a2e2, 4.15).
+    /// The task that has not run or been queued for longest comes first (93824900a2e2, 4.15).
     V415,
 }
 
 impl QueueOrder {
-    /// All with their names.
+    /// Every variant with its word.
     pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("v415", Self::V415)];
 }

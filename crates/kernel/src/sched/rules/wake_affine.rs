@@ -1,14 +1,14 @@
-//! How a wake-up chooses between two CPUs, release by release.
+//! How a wake-up chooses between the waker's CPU and the previous CPU, by release.
 
-/// How a wake-up chooses between the waker's CPU and the previous one.
+/// How a wake-up chooses between the waker's CPU and the previous CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WakeAffine {
-    /// The waker's, if it has no more load with the task than the previous CPU, or both together an average task's (3.7
-    /// already, by weights).
+    /// The waker's CPU, if its load with the task is at most that of the previous CPU, or if both CPUs together have no
+    /// more load than an average task. 3.7 does the same with weights.
     V311,
-    /// Only the first (05bfb65f52cb, 3.18).
+    /// As `V311`, without the second condition (05bfb65f52cb, 3.18).
     V318,
-    /// The waker's if it is or will be idle, else by load (f2cdd9cc6c97, 4.14).
+    /// The waker's CPU if it is or will be idle, else by load (f2cdd9cc6c97, 4.14).
     V414,
     /// An idle waker must share the cache, and does not pull from an idle CPU (7332dec055f2, 4.16).
     V416,
@@ -19,7 +19,7 @@ pub enum WakeAffine {
 }
 
 impl WakeAffine {
-    /// All with their names.
+    /// Every variant with its word.
     pub const NAMES: [(&'static str, Self); 6] = [
         ("v311", Self::V311),
         ("v318", Self::V318),

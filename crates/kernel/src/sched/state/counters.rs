@@ -1,20 +1,20 @@
-//! What the scheduler did.
+//! Counters of what the scheduler did.
 
-/// What the scheduler did, for reports.
+/// Counters since the start. They change nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Balance passes that looked at their groups.
     pub passes: u64,
-    /// Passes whose CPU was not the designated one.
+    /// Balance passes that ended because another CPU balances for the group (`should_we_balance`).
     pub not_designated: u64,
-    /// Tasks pulled by passes.
+    /// Tasks pulled by balance passes.
     pub pulled: u64,
-    /// Running tasks pushed after failed passes.
+    /// Running tasks pushed by active balance.
     pub active: u64,
     /// Balance runs on behalf of tickless idle CPUs.
     pub nohz_runs: u64,
-    /// Times a CPU went idle without searching.
+    /// Times a CPU went idle without a newly-idle search.
     pub newidle_skipped: u64,
-    /// Times a task waiting on a queue was refused as cache-hot or for NUMA locality.
+    /// Times a queued task was refused as cache-hot or for its NUMA locality.
     pub hot_refused: u64,
 }

@@ -1,15 +1,15 @@
-//! What changes about a scheduling domain while the system runs.
+//! The fields of a scheduling domain that change while the system runs.
 
-/// Run-time fields of a domain of one CPU.
+/// Run-time state of one domain of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sched) struct DomState {
-    /// Current interval of an idle CPU, ms.
+    /// Present balance interval of an idle CPU, ms.
     pub interval_ms: u64,
-    /// Jiffy of the last pass.
+    /// Jiffy of the last balance pass.
     pub last_balance: u64,
     pub nr_balance_failed: u32,
     pub max_newidle_cost_ns: u64,
-    /// Jiffy of the last decay of that cost.
+    /// Jiffy at which `max_newidle_cost_ns` last decayed or grew.
     pub last_decay: u64,
     pub newidle_call: u32,
     pub newidle_success: u32,
@@ -17,7 +17,7 @@ pub(in crate::sched) struct DomState {
 }
 
 impl DomState {
-    /// A domain that has not balanced yet; its interval is `interval_ms`.
+    /// The state before the first balance pass; `interval_ms` is the domain's shortest interval.
     pub fn new(interval_ms: u32) -> Self {
         Self {
             interval_ms: u64::from(interval_ms),

@@ -1,12 +1,12 @@
-//! How busy a balancing CPU is.
+//! How busy a balancing CPU is (kernel: `enum cpu_idle_type`).
 
-/// How busy the balancing CPU is.
+/// How busy a balancing CPU is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuIdleType {
-    /// It runs a task.
+    /// The CPU runs a task.
     NotIdle,
-    /// It is idle.
+    /// The CPU is idle.
     Idle,
-    /// It is about to go idle.
+    /// The CPU has nothing queued and is about to go idle.
     NewlyIdle,
 }

@@ -1,4 +1,4 @@
-//! The scheduler's state. What changes it stands above: run queues, placement, balancing.
+//! The scheduler's state. The modules that change it stand above: enqueue, wake-up, placement, balancing.
 
 mod cache_state;
 mod counters;

@@ -1,12 +1,12 @@
-//! Tickless idle CPUs (`nohz`).
+//! Tickless idle CPUs (kernel: `nohz`).
 
 use crate::sched::cpuset::CpuSet;
 
-/// Tickless idle CPUs and when they are next served.
+/// The tickless idle CPUs, and when a busy CPU next has them balanced.
 #[derive(Clone, Debug)]
 pub(in crate::sched) struct Nohz {
     pub set: CpuSet,
-    /// Copy of `set` while it is walked.
+    /// Copy of `set`, used while `nohz_idle_balance` walks it.
     pub walk: CpuSet,
     pub next_balance: u64,
     pub next_blocked: u64,
@@ -15,7 +15,7 @@ pub(in crate::sched) struct Nohz {
 }
 
 impl Nohz {
-    /// All of `cpus` CPUs idle with their tick stopped.
+    /// The state at boot: all of `cpus` CPUs are idle with their tick stopped.
     pub fn new(cpus: usize) -> Self {
         Self {
             set: CpuSet::full(cpus),

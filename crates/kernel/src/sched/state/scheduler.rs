@@ -1,4 +1,4 @@
-//! The scheduler's state and the calls that do not choose a CPU.
+//! The scheduler's state, its clock and its getters.
 
 use super::cache_state::CacheState;
 use super::counters::Counters;
@@ -16,34 +16,34 @@ use numalab_model::machine::Machine;
 
 /// The modelled scheduler of one machine: a deterministic state machine without a clock of its own.
 ///
-/// Every call takes the current time; it must not decrease. Calls that change other CPUs leave [`Event`]s, to be
-/// taken with [`Scheduler::swap_events`]. A CPU named in [`Event::Resched`] must call [`Scheduler::pick_next`].
+/// Every call takes the current time, which must not decrease. Calls that change other CPUs leave [`Event`]s, which the
+/// caller takes with [`Scheduler::swap_events`]. A CPU named in [`Event::Resched`] must call [`Scheduler::pick_next`].
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     pub(in crate::sched) params: Params,
     pub(in crate::sched) topo: Domains,
     pub(in crate::sched) rqs: Vec<Rq>,
     pub(in crate::sched) tasks: Vec<Task>,
-    /// Interned affinity masks; 0 is every CPU.
+    /// Distinct affinity masks; tasks hold an index. Mask 0 is every CPU.
     pub(in crate::sched) masks: Vec<CpuSet>,
     pub(in crate::sched) dom: Vec<DomState>,
-    /// `imbalance` flag of each capacity record.
+    /// The `imbalance` flag of each capacity record (kernel: `sgc->imbalance`).
     pub(in crate::sched) imbalanced: Vec<bool>,
     pub(in crate::sched) caches: Vec<CacheState>,
     /// CPUs that run the idle task and have nothing queued.
     pub(in crate::sched) idle: CpuSet,
     pub(in crate::sched) nohz: Nohz,
-    /// Some CPU had two tasks when last looked (root domain's flag).
+    /// Some CPU had two tasks when the whole machine was last looked at (kernel: `rd->overload`).
     pub(in crate::sched) overload: bool,
     pub(in crate::sched) now: u64,
     pub(in crate::sched) jiffy: u64,
     jiffy_end_ns: u64,
     pub(in crate::sched) events: Vec<Event>,
-    /// CPUs a pass may still pull from.
+    /// CPUs from which the present balance pass may still pull.
     pub(in crate::sched) candidates: CpuSet,
-    /// CPUs an idle search has still to visit.
+    /// CPUs that the present idle search has still to visit.
     pub(in crate::sched) unvisited: CpuSet,
-    /// Statistics of the groups of the pass at hand.
+    /// Statistics of the groups of the present balance pass.
     pub(in crate::sched) sg_lb_stats: Vec<SgLbStats>,
     pub(in crate::sched) detached: Vec<TaskId>,
     pub(in crate::sched) random_state: u64,
@@ -54,7 +54,7 @@ impl Scheduler {
     /// A scheduler of `machine` with all CPUs idle and no task.
     ///
     /// # Errors
-    /// As [`Domains::build`].
+    /// The errors of [`Domains::build`].
     pub fn new(machine: &Machine, config: &SchedConfig) -> Result<Self, SchedError> {
         let params = Params::new(machine, config)?;
         let topo = Domains::with_params(machine, &params)?;
@@ -100,7 +100,7 @@ impl Scheduler {
             self.events.push(Event::Resched { cpu });
         }
     }
-    /// Running task of `cpu`.
+    /// The running task of `cpu`.
     pub fn current(&self, cpu: u32) -> Option<TaskId> {
         let cur = self.rqs[cpu as usize].cur;
         (cur != NONE).then_some(cur)
@@ -109,7 +109,8 @@ impl Scheduler {
     pub fn need_resched(&self, cpu: u32) -> bool {
         self.rqs[cpu as usize].need_resched
     }
-    /// Shift of the CPU's ticks, ns: an equal share of a jiffy per CPU, so that they do not all balance at once.
+    /// Shift of the ticks of `cpu`, ns. Each CPU has an equal share of a jiffy, so that not all of them balance at
+    /// once.
     pub fn tick_offset_ns(&self, cpu: u32) -> u64 {
         u64::from(cpu) * (self.params.jiffy_ns / self.topo.cpus() as u64)
     }
@@ -121,39 +122,40 @@ impl Scheduler {
     pub fn runtime_ns(&self, task: TaskId) -> u64 {
         self.tasks[task as usize].runtime_ns
     }
-    /// CPU a task runs or waits on, or ran on last.
+    /// The CPU on which a task runs or waits, or ran last.
     pub fn cpu_of(&self, task: TaskId) -> u32 {
         self.tasks[task as usize].cpu
     }
-    /// Where a task is in its life.
+    /// Run state of a task.
     pub fn state(&self, task: TaskId) -> State {
         self.tasks[task as usize].state
     }
-    /// Whether the task may run on the CPU.
+    /// Whether the affinity of `task` includes `cpu`.
     pub fn allowed(&self, task: TaskId, cpu: u32) -> bool {
         self.masks[self.tasks[task as usize].allowed as usize].contains(cpu)
     }
-    /// Tasks queued on `cpu`, the running one and, in 6.12, delayed sleepers included.
+    /// Tasks queued on `cpu`, including the running one and, in 6.12, delayed sleepers.
     pub fn nr_running(&self, cpu: u32) -> u32 {
         self.rqs[cpu as usize].nr()
     }
-    /// Whether `cpu` runs the idle task with nothing queued.
+    /// Whether `cpu` runs the idle task and has nothing queued.
     pub fn is_idle(&self, cpu: u32) -> bool {
         self.idle.contains(cpu)
     }
-    /// The towers.
+    /// The scheduling domains of all CPUs.
     pub fn domains(&self) -> &Domains {
         &self.topo
     }
-    /// Resolved tunables.
+    /// The tunables as resolved on this machine.
     pub fn params(&self) -> &Params {
         &self.params
     }
-    /// What was done so far.
+    /// Counters of what was done so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
-    /// Exchanges the filled event buffer for `empty`, which is cleared first. Nothing is allocated once both have grown.
+    /// Exchanges the filled event buffer for `empty`, which is cleared first. Once both buffers have grown, nothing is
+    /// allocated.
     pub fn swap_events(&mut self, empty: &mut Vec<Event>) {
         empty.clear();
         std::mem::swap(&mut self.events, empty);

@@ -1,25 +1,26 @@
-//! Group statistics and types (kernel-scheduler.md §2): types are compared before any count.
+//! Statistics and types of groups (kernel: `struct sg_lb_stats`, kernel-scheduler.md §2). Types are compared before
+//! counts.
 
 use crate::sched::domains::{Flags, Group, CAPACITY};
 use crate::sched::rules::Form;
 
-/// How busy a group is; higher is pulled from first.
+/// How busy a group is (kernel: `enum group_type`). A higher type is pulled from first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupType {
-    /// Has CPUs to spare.
+    /// The group has CPUs to spare.
     #[default]
     HasSpare,
-    /// Every CPU is used, nobody waits much.
+    /// Every CPU is used and tasks hardly wait.
     FullyBusy,
-    /// A core with several tasks while the balancing CPU is idle (6.12).
+    /// The group is a core with several tasks, and the balancing CPU is idle (6.12).
     SmtBalance,
     /// Affinity kept a lower level from balancing.
     Imbalanced,
-    /// More work than CPUs.
+    /// The group has more work than CPUs.
     Overloaded,
 }
 
-/// Sums over the CPUs of a group that a decision may consider; weight and capacity are of the full group.
+/// Sums over those CPUs of a group that a decision may consider. Weight and capacity are those of the full group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SgLbStats {
     /// Σ load averages.
@@ -30,32 +31,32 @@ pub struct SgLbStats {
     pub runnable: u64,
     /// Σ queued tasks.
     pub nr: u32,
-    /// CPUs that are idle.
+    /// Number of idle CPUs.
     pub idle_cpus: u32,
-    /// CPUs.
+    /// Number of CPUs.
     pub weight: u32,
-    /// SMT cores.
+    /// Number of SMT cores.
     pub cores: u32,
-    /// 1024 per CPU.
+    /// Capacity: 1024 per CPU.
     pub capacity: u64,
     /// Queued tasks with a preferred node.
     pub nr_numa: u32,
-    /// Those that are on it.
+    /// Queued tasks that are on their preferred node.
     pub nr_preferred: u32,
-    /// The capacity record's `imbalance` flag.
+    /// The `imbalance` flag of the capacity record.
     pub imbalanced: bool,
-    /// The group is one SMT core (its flags have SHARE_CPUCAPACITY).
+    /// The group is one SMT core (its flags include SHARE_CPUCAPACITY).
     pub smt: bool,
-    /// To be classified as [`GroupType::SmtBalance`] if nothing stronger holds.
+    /// The group is classified as [`GroupType::SmtBalance`] unless a higher type applies.
     pub smt_balance: bool,
-    /// Type, once classified.
+    /// Type of the group, once classified.
     pub kind: GroupType,
-    /// ⌊load·1024/capacity⌋, only where a decision needs it.
+    /// ⌊load·1024/capacity⌋; set only where a decision needs it.
     pub avg_load: u64,
 }
 
 impl SgLbStats {
-    /// Empty sums of a group.
+    /// The statistics of `group` before any CPU is counted.
     pub fn of(group: &Group, imbalanced: bool) -> Self {
         Self {
             weight: group.weight,
@@ -66,7 +67,7 @@ impl SgLbStats {
             ..Self::default()
         }
     }
-    /// Type for a domain of the given `imbalance_pct`.
+    /// Type of the group in a domain with the given `imbalance_pct`.
     pub fn group_classify(&self, imbalance_pct: u32) -> GroupType {
         let pct = u64::from(imbalance_pct);
         let waits = self.capacity * pct < self.runnable * 100;
@@ -86,12 +87,12 @@ impl SgLbStats {
             GroupType::FullyBusy
         }
     }
-    /// NUMA class of the group; see [`fbq_classify`].
+    /// NUMA class of the group (`fbq_classify_group`); see [`fbq_classify`].
     pub fn fbq_classify_group(&self) -> u8 {
         fbq_classify(self.nr, self.nr_numa, self.nr_preferred)
     }
-    /// Whether `self` replaces `best` as the busiest group (`None`: nothing chosen yet). `ties`: of groups with as many idle
-    /// CPUs the one with more tasks is busier (5.6 on).
+    /// Whether `self` replaces `best` as the busiest group; `best` is `None` while no group has been chosen. With
+    /// `ties`, the group with more tasks is the busier of two with as many idle CPUs (5.6 on).
     pub fn update_sd_pick_busiest(&self, best: Option<&SgLbStats>, form: Form, ties: bool) -> bool {
         if self.nr == 0 {
             return false;
@@ -119,9 +120,9 @@ impl SgLbStats {
     }
 }
 
-/// NUMA class of a queue or group with `nr` tasks, of which `nr_numa` have a preferred node and `nr_preferred` are on
-/// it: 0 has tasks without preference, 1 has tasks off their preferred node, 2 all are at home (`fbq_classify_rq`,
-/// kernel-numa-balancing.md §14.6).
+/// NUMA class of a queue or group with `nr` tasks, `nr_numa` of them with a preferred node and `nr_preferred` on it
+/// (`fbq_classify_rq`, kernel-numa-balancing.md §14.6). Class 0 has tasks without a preferred node. Class 1 has tasks
+/// off their preferred node. In class 2 all tasks are on their preferred node.
 pub fn fbq_classify(nr: u32, nr_numa: u32, nr_preferred: u32) -> u8 {
     if nr > nr_numa {
         0
