@@ -1,17 +1,17 @@
 //! Bare machine shapes: the topology of the reference machines, without hardware figures.
 //!
-//! The scheduler reads CPUs, caches, nodes, distances and two costs of a [`Machine`]; tests, benches and "what would
-//! the domains look like" need nothing else. Latencies and bandwidths of these machines are zero: they are not for
-//! simulation runs. CPUs are numbered node by node, cache by cache, the threads of a core together.
+//! The scheduler reads CPUs, caches, nodes, distances and two costs of a [`Machine`]. Tests, benches and listings of
+//! domains need nothing else. Latencies and bandwidths of these machines are zero, so they are not for simulation runs.
+//! CPUs are numbered node by node and cache by cache, the threads of a core together.
 
 use numalab_model::machine::{Cache, Clock, Cpu, KernelCosts, Llc, Machine, MemoryKind, Node, Stream, Tlb};
 
 /// A symmetric topology.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    /// Packages.
+    /// Number of packages.
     pub sockets: usize,
-    /// Nodes with CPUs per package.
+    /// Nodes with CPUs, per package.
     pub nodes_per_socket: usize,
     /// Last-level caches per node.
     pub llcs_per_node: usize,
@@ -21,14 +21,14 @@ pub struct Shape {
     pub smt: usize,
     /// Distances between all nodes, memory-only ones last.
     pub distance: Vec<Vec<u8>>,
-    /// Nodes without CPUs, after the others.
+    /// Nodes without CPUs; they follow the other nodes.
     pub memory_only_nodes: usize,
-    /// Limit of fork/exec/wake-affine (30 generic, 32 Zen).
+    /// Distance above which fork and wake-affine do not cross nodes (30 generic, 32 Zen).
     pub node_reclaim_distance: u8,
 }
 
 impl Shape {
-    /// `nodes` nodes in as many sockets, one cache of `cpus` CPUs each, all `remote` apart.
+    /// `nodes` nodes in as many sockets, with one cache of `cpus` CPUs each, at distance `remote` from each other.
     pub fn flat(nodes: usize, cpus: usize, smt: usize, remote: u8) -> Self {
         Self {
             sockets: nodes,
@@ -53,7 +53,7 @@ impl Shape {
     pub fn t3() -> Self {
         Self::flat(8, 56, 2, 21)
     }
-    /// T3b: the same as a cube, neighbours at 21, the others at 31.
+    /// T3b: T3 as a cube, with neighbours at distance 21 and others at 31.
     pub fn t3b() -> Self {
         let near = |a: usize, b: usize| if (a ^ b).is_power_of_two() { 21 } else { 31 };
         Self { distance: table(8, near), ..Self::t3() }
@@ -67,7 +67,7 @@ impl Shape {
     pub fn t5() -> Self {
         Self { sockets: 1, nodes_per_socket: 2, llcs_per_node: 2, node_reclaim_distance: 32, ..Self::flat(2, 8, 2, 16) }
     }
-    /// T5u: the same interleaved, one node.
+    /// T5u: T5 interleaved, as one node.
     pub fn t5u() -> Self {
         Self { sockets: 1, nodes_per_socket: 1, llcs_per_node: 4, distance: vec![vec![10]], ..Self::t5() }
     }

@@ -1,4 +1,4 @@
-//! What the levels are made of: the cores, caches and nodes of a machine as sets of CPUs.
+//! The cores, caches and nodes of a machine as sets of CPUs, from which levels are made.
 
 use crate::sched::cpuset::CpuSet;
 use crate::sched::error::SchedError;
