@@ -5,8 +5,8 @@
 //! * `100 * (user_s + system_s) / elapsed_s`: arithmetic; a name with `_` also finds the score with `-`;
 //! * `max tput`, `argmax tput`: over the scores `tput-N`, the largest value and its N.
 
+use numalab_model::expr::Expr;
 use numalab_model::record::Outcome;
-use numalab_report::expr::Expr;
 use std::collections::BTreeMap;
 
 /// Mean scalars and counters of some runs, by name.
@@ -47,11 +47,7 @@ pub fn figure(means: &Means, metric: &str) -> Option<f64> {
         let (n, value) = largest(means, series)?;
         return Some(if how == "max" { value } else { n });
     }
-    let expr = Expr::parse(metric).ok()?;
-    if expr.names().iter().any(|n| get(n).is_none()) {
-        return None;
-    }
-    Some(expr.eval(&|name| get(name).unwrap_or(f64::NAN))).filter(|v| v.is_finite())
+    Expr::parse(metric).ok()?.eval_plain(get).ok()
 }
 
 /// The largest of `series-N` and its N; the lowest N on ties.

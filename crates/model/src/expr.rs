@@ -16,6 +16,7 @@
 //! sum        = term { ("+" | "-") term }
 //! term       = unary { ("*" | "/" | "//" | "%") unary }                  // and % round down
 //! unary      = "-" unary | number [unit] | name | function "(" … ")" | "(" expression ")"
+//! name       = word { "." word }
 //! unit       = B KiB MiB GiB TiB KB MB GB TB | ns us ms s
 //! function   = min max floor ceil round log2 if
 //! ```
@@ -137,7 +138,7 @@ impl Func {
 /// A node of the tree, with the byte offset errors of it are reported at.
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
-    Number(Value),
+    Number(Value, usize),
     Name(String, usize),
     Negate(Box<Node>),
     Not(Box<Node>, usize),
@@ -145,6 +146,22 @@ enum Node {
     Logic(bool, Box<Node>, Box<Node>, usize),
     Binary(Op, Box<Node>, Box<Node>, usize),
     Call(Func, Vec<Node>, usize),
+}
+
+impl Node {
+    /// Visits the nodes in the order of the text, a parent before its parts.
+    fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Node)) {
+        visit(self);
+        match self {
+            Node::Number(..) | Node::Name(..) => {}
+            Node::Negate(a) | Node::Not(a, _) => a.walk(visit),
+            Node::Binary(_, a, b, _) | Node::Logic(_, a, b, _) => {
+                a.walk(visit);
+                b.walk(visit);
+            }
+            Node::Call(_, args, _) => args.iter().for_each(|a| a.walk(visit)),
+        }
+    }
 }
 
 /// A parsed expression.
@@ -164,20 +181,12 @@ impl Expr {
     }
     /// The names the expression uses, with their byte offsets, in order of the text.
     pub fn names(&self) -> Vec<(&str, usize)> {
-        fn walk<'a>(node: &'a Node, out: &mut Vec<(&'a str, usize)>) {
-            match node {
-                Node::Number(_) => {}
-                Node::Name(name, offset) => out.push((name, *offset)),
-                Node::Negate(a) | Node::Not(a, _) => walk(a, out),
-                Node::Binary(_, a, b, _) | Node::Logic(_, a, b, _) => {
-                    walk(a, out);
-                    walk(b, out);
-                }
-                Node::Call(_, args, _) => args.iter().for_each(|a| walk(a, out)),
-            }
-        }
         let mut out = Vec::new();
-        walk(&self.root, &mut out);
+        self.root.walk(&mut |node| {
+            if let Node::Name(name, offset) = node {
+                out.push((name.as_str(), *offset));
+            }
+        });
         out
     }
     /// Whether the expression uses `name`.
@@ -195,6 +204,38 @@ impl Expr {
             }
         }
         Ok(())
+    }
+    /// Refuses numbers with a unit, such as `4KiB`: for expressions whose names are all plain numbers.
+    ///
+    /// # Errors
+    /// The first number with a unit.
+    pub fn check_plain(&self) -> Result<(), ExprError> {
+        let mut first = Ok(());
+        self.root.walk(&mut |node| match node {
+            Node::Number(value, offset) if value.unit != Unit::NONE && first.is_ok() => {
+                let what = format!("`{value}` is {}", value.unit.describe());
+                first = Err(ExprError::new(*offset, what, "a number without a unit"));
+            }
+            _ => {}
+        });
+        first
+    }
+    /// The value as a plain number, with `lookup` giving the plain number behind each name.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`]; a name without a number is unknown, and a value with a unit is refused.
+    pub fn eval_plain(&self, lookup: impl Fn(&str) -> Option<f64>) -> Result<f64, ExprError> {
+        let mut env = Env::default();
+        for (name, _) in self.names() {
+            if let Some(number) = lookup(name) {
+                env.set(name, Value::plain(number));
+            }
+        }
+        let value = self.eval(&env)?;
+        if value.unit != Unit::NONE {
+            return Err(ExprError::new(0, format!("the value is {}", value.unit.describe()), "a plain number"));
+        }
+        Ok(value.number)
     }
     /// The value in `env`.
     ///

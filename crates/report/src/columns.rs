@@ -1,15 +1,16 @@
 //! Derived columns: figures computed from counters, declared in `catalog/columns.toml`.
 //!
 //! Problem: a new figure must not need new code. Approach: one entry per column with an expression over counters and
-//! the run's times; [`crate::expr`] evaluates it run by run, so a derived figure has samples like any other.
+//! the run's times; it is one of [`numalab_model::expr`] over plain numbers, evaluated run by run, so a derived figure has
+//! samples like any other.
 //! Invariant: a counter that a kernel does not have counts as 0; a division by zero gives no figure for that run.
 
-use numalab_model::spec::{Doc, SpecError, Table};
+use numalab_model::expr::{shift, Expr};
+use numalab_model::spec::{Doc, SpecError, Spot, Table};
 use numalab_stats::Better;
 
 use crate::counters;
 use crate::data::{Comparison, Metric, Workload};
-use crate::expr::Expr;
 use crate::html::reasons;
 
 /// The columns that come with numalab.
@@ -104,27 +105,25 @@ fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
         other => return Err(better.error(format!("`better` is `{other}`"), "higher or lower")),
     };
     let doc = table.str("doc")?.value;
-    let text = table.str("expr")?;
-    // The span of a string starts at its opening quote.
-    let expr = Expr::parse(&text.value).map_err(|e| SpecError {
-        file: text.file.clone(),
-        line: text.line,
-        column: text.column + e.column,
-        what: e.what,
-        expected: e.expected,
-        nearest: None,
-    })?;
-    for used in expr.names() {
-        let known = TIMES.contains(&used) || counters::find(used).is_some() || before.iter().any(|c| c.name == used);
-        if !known {
-            let names = counters::all().map(|c| c.name).chain(TIMES).chain(before.iter().map(|c| c.name.as_str()));
-            let e = text
-                .error(format!("unknown name `{used}` in the expression"), "a counter, a time or an earlier column");
-            return Err(e.near(used, names));
-        }
-    }
+    let text = table.opt_text("expr")?.ok_or_else(|| table.missing("expr", "an expression"))?;
+    let expr = expression(&text, before)?;
     table.finish()?;
     Ok(Column { name: name.value, title, unit, better, doc, formula: text.value, expr })
+}
+
+/// The expression of a column; `before` are the columns whose names it may use.
+fn expression(text: &Spot<String>, before: &[Column]) -> Result<Expr, SpecError> {
+    let expr = Expr::parse(&text.value).and_then(|e| e.check_plain().map(|()| e)).map_err(|e| e.at(text))?;
+    for (name, offset) in expr.names() {
+        let known = TIMES.contains(&name) || counters::find(name).is_some() || before.iter().any(|c| c.name == name);
+        if !known {
+            let names = counters::all().map(|c| c.name).chain(TIMES).chain(before.iter().map(|c| c.name.as_str()));
+            let expected = "a counter, a time or an earlier column";
+            let e = shift(text, offset).error(format!("unknown name `{name}` in the expression"), expected);
+            return Err(e.near(name, names));
+        }
+    }
+    Ok(expr)
 }
 
 /// Whether reports have a metric of this name without any column: a time, a counter or a reason.
@@ -149,10 +148,10 @@ pub fn apply(c: &mut Comparison, columns: &[Column]) {
 }
 
 fn derive(w: &Workload, column: &Column, kernels: usize) -> Option<Metric> {
-    let names = column.expr.names();
+    let names = column.expr.names().into_iter().map(|(name, _)| name);
     let recorded = |n: &str| w.counter(n).is_some() || w.metric(n).is_some();
     // A time that was not recorded is not 0, and times alone do not make a figure of counters that nobody recorded.
-    let (times, counted): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|n| TIMES.contains(n));
+    let (times, counted): (Vec<&str>, Vec<&str>) = names.partition(|n| TIMES.contains(n));
     let any_counted = counted.is_empty() || counted.iter().any(|n| recorded(n));
     let taken = w.metrics.iter().any(|m| m.name == column.name);
     if taken || !any_counted || !times.iter().all(|n| recorded(n)) {
@@ -174,10 +173,9 @@ fn value(w: &Workload, column: &Column, kernel: usize, run: usize) -> Option<f64
             Some(counter) => counter.of(kernel),
             None => w.metric(name).map_or(&[][..], |m| m.of(kernel)),
         };
-        samples.get(run).copied().unwrap_or(0.0)
+        Some(samples.get(run).copied().unwrap_or(0.0))
     };
-    let value = column.expr.eval(&lookup);
-    value.is_finite().then_some(value)
+    column.expr.eval_plain(lookup).ok()
 }
 
 #[cfg(test)]
@@ -263,6 +261,10 @@ mod tests {
         assert_eq!((e.line, e.column), (3, 13), "{e}");
         let e = place(&column("numa_hint_fault / 2", "lower"));
         assert_eq!(e.nearest.as_deref(), Some("numa_hint_faults"), "{e}");
+        let e = place(&column("elapsed + 4KiB", "lower"));
+        assert_eq!((e.column, e.what.as_str()), (19, "`4KiB` is a size in bytes"), "{e}");
+        let e = place(&column("elapsed * c.d", "lower"));
+        assert_eq!((e.column, e.what.as_str()), (19, "unknown name `c.d` in the expression"), "{e}");
         assert_eq!(place(&column("1", "more")).line, 4);
         assert!(place("[[column]]\nname = \"a\"\n").what.contains("`column[0].better` is missing"));
         assert_eq!(place("[[columm]]\n").nearest.as_deref(), Some("column"));

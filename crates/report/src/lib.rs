@@ -17,7 +17,6 @@ pub mod columns;
 pub mod counters;
 pub mod data;
 pub mod explain;
-pub mod expr;
 pub mod failif;
 pub mod format;
 pub mod html;

@@ -35,7 +35,7 @@ impl Env {
 
 pub(super) fn eval(node: &Node, env: &Env) -> Result<Value, ExprError> {
     match node {
-        Node::Number(v) => Ok(*v),
+        Node::Number(v, _) => Ok(*v),
         Node::Name(name, offset) => env.get(name).ok_or_else(|| unknown(name, *offset, &env.names())),
         Node::Negate(a) => eval(a, env).map(|v| Value { number: -v.number, ..v }),
         Node::Not(a, at) => Ok(Value::plain(f64::from(u8::from(!truth(eval(a, env)?, *at)?)))),

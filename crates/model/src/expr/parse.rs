@@ -252,12 +252,16 @@ impl Parser<'_> {
         if suffix.is_empty() {
             self.at = end;
         }
-        Ok(Node::Number(value))
+        Ok(Node::Number(value, start))
     }
     fn name(&mut self) -> Result<Node, ExprError> {
         let start = self.at;
-        let name = self.word(start).to_string();
-        self.at += name.len();
+        self.at += self.word(start).len();
+        // Dots join words only: in `a..b` and `a.5` they are no part of the name.
+        while self.rest().starts_with('.') && self.word(self.at + 1).starts_with(|c: char| !c.is_ascii_digit()) {
+            self.at += 1 + self.word(self.at + 1).len();
+        }
+        let name = self.text[start..self.at].to_string();
         if !self.take("(") {
             return Ok(Node::Name(name, start));
         }

@@ -116,11 +116,32 @@ fn errors_name_the_place_and_the_nearest_name() {
         ("1KiB*1KiB*1KiB*1KiB*1KiB", 20, "too high a power"),
         ("über", 1, "unexpected `ü`"),
         ("1 $ 2", 3, "unexpected `$`"),
+        ("cpus + a.b", 8, "`a.b` is not known here"),
+        ("cpus.5", 5, "unexpected `.`"),
+        ("cpus.", 5, "unexpected `.`"),
     ] {
         let (at, message, _) = refused(text);
         assert!(message.contains(what), "{text}: {message}");
         assert_eq!(at, column, "{text}: {message}");
     }
+}
+
+#[test]
+fn plain_numbers_stand_for_names_and_units_are_refused() {
+    let expr = |text: &str| Expr::parse(text).expect(text);
+    let lookup = |name: &str| match name {
+        "a" => Some(6.0),
+        "b.c" => Some(3.0),
+        _ => None,
+    };
+    assert_eq!(expr("a / b.c * 100").eval_plain(lookup), Ok(200.0));
+    assert_eq!(expr("b.c / (a + b.c)").names(), [("b.c", 0), ("a", 7), ("b.c", 11)]);
+    assert_eq!(expr("a + x").eval_plain(lookup).map_err(|e| e.offset), Err(4));
+    assert_eq!(expr("a / 0").eval_plain(lookup).map_err(|e| e.what), Err("division by zero".into()));
+    assert_eq!(expr("a * 4KiB").eval_plain(lookup).map_err(|e| e.what), Err("the value is a size in bytes".into()));
+    let e = expr("a * (1 + 4KiB)").check_plain().expect_err("a unit");
+    assert_eq!((e.offset, e.what.as_str()), (9, "`4KiB` is a size in bytes"));
+    assert_eq!(expr("max(a, 1) // 2").check_plain(), Ok(()));
 }
 
 #[test]
