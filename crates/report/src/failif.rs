@@ -8,6 +8,7 @@
 use numalab_model::spec::SpecError;
 
 use crate::data::{Comparison, Metric, Workload};
+use crate::format::readable;
 use crate::json::every_metric;
 
 /// What messages call the place of a bound.
@@ -35,7 +36,9 @@ pub struct Checked {
 }
 
 /// A kernel that went beyond a bound.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{workload} {metric} on {kernel}: {} against {} ({}) fails `{bound}`",
+    readable(*.value), readable(*.baseline), change(*.change_percent))]
 pub struct Failure {
     /// The bound as given.
     pub bound: String,
@@ -51,22 +54,6 @@ pub struct Failure {
     pub value: f64,
     /// Change in percent; `None` from a baseline of 0.
     pub change_percent: Option<f64>,
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let change = self.change_percent.map_or_else(|| "from 0".to_string(), |c| format!("{c:+.2}%"));
-        write!(
-            f,
-            "{} {} on {}: {} against {} ({change}) fails `{}`",
-            self.workload,
-            self.metric,
-            self.kernel,
-            crate::format::readable(self.value),
-            crate::format::readable(self.baseline),
-            self.bound
-        )
-    }
 }
 
 impl FailIf {
@@ -197,6 +184,11 @@ fn lost(c: &Comparison, w: &Workload, kernel: usize) -> Option<String> {
 /// The mean that tables show; 0 of a rate that is 0 in some run, as its harmonic mean nears that, so that a bound sees it.
 fn mean(m: &Metric, kernel: usize) -> Option<f64> {
     (!m.of(kernel).is_empty()).then(|| m.mean_of(kernel).unwrap_or(0.0))
+}
+
+/// "+4.00%", or "from 0" where there is no percentage.
+fn change(percent: Option<f64>) -> String {
+    percent.map_or_else(|| "from 0".to_string(), |p| format!("{p:+.2}%"))
 }
 
 /// The bound as a ratio to the baseline.

@@ -15,8 +15,6 @@
 //! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is null for a single run.
 //! Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
 
-use std::fmt;
-
 use numalab_stats::describe::{self, Better, Mean};
 use serde::ser::{SerializeMap, Serializer};
 use serde::Serialize;
@@ -26,24 +24,13 @@ use crate::counters;
 use crate::data::{Comparison, Counter, Metric, Runs, Workload};
 
 /// A report could not be written as JSON.
-#[derive(Debug)]
-pub struct JsonError(serde_json::Error);
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write the report as JSON: {}", self.0)
-    }
-}
-
-impl std::error::Error for JsonError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
-    }
-}
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the report as JSON: {0}")]
+pub struct JsonError(#[from] serde_json::Error);
 
 /// Serialises with two-blank indentation and a final line feed.
 pub(crate) fn pretty(value: &impl Serialize) -> Result<String, JsonError> {
-    let mut text = serde_json::to_string_pretty(value).map_err(JsonError)?;
+    let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
     Ok(text)
 }

@@ -16,7 +16,6 @@ use proto::{
     CounterDescriptor, DebugAnnotation, EventType, FtraceEvent, FtraceEventBundle, Process, ProcessDescriptor,
     ProcessTree, SchedSwitch, Thread, ThreadDescriptor, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
-use std::fmt;
 use std::io::{self, Write};
 
 /// Sequence that all packets are on.
@@ -59,36 +58,15 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// A trace could not be made.
-#[derive(Debug)]
+/// Why a trace could not be made.
+#[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The log is damaged or cannot be read.
-    Log(RecordError),
+    #[error(transparent)]
+    Log(#[from] RecordError),
     /// The trace cannot be written.
-    Write(io::Error),
-}
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TraceError::Log(e) => e.fmt(f),
-            TraceError::Write(e) => write!(f, "the trace cannot be written: {e}"),
-        }
-    }
-}
-
-impl std::error::Error for TraceError {}
-
-impl From<RecordError> for TraceError {
-    fn from(e: RecordError) -> Self {
-        TraceError::Log(e)
-    }
-}
-
-impl From<io::Error> for TraceError {
-    fn from(e: io::Error) -> Self {
-        TraceError::Write(e)
-    }
+    #[error("the trace cannot be written: {0}")]
+    Write(#[from] io::Error),
 }
 
 /// Writes the trace of a run from its event log and its time series.
