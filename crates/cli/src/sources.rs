@@ -8,13 +8,13 @@ use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, Catalog, File, Kind};
+use numalab_model::counters;
 use numalab_model::experiment::Sources;
 use numalab_model::kernel::{self, Kernel, Setting};
 use numalab_model::machine::{self, Machine};
 use numalab_model::plan::SourceFile;
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::{self, Workload, WorkloadSpec};
-use numalab_report::counters;
 use std::cell::RefCell;
 use std::sync::Arc;
 

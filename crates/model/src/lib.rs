@@ -11,6 +11,7 @@
 //! simulator builds for `wasm32-unknown-unknown`.
 
 pub mod catalog;
+pub mod counters;
 pub mod experiment;
 pub mod expr;
 #[cfg(feature = "store")]

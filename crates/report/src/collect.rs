@@ -4,12 +4,9 @@
 //! were of each is kept. A scalar or counter seen in any run gets an entry for every kernel, so no row or column
 //! vanishes; the order is that of first appearance, kernel by kernel, so the same records give the same report.
 
-use numalab_model::record::{Outcome, Scalar, Status, TOO_SHORT};
+use numalab_model::record::{Outcome, Scalar, Status, TIMES, TOO_SHORT};
 
 use crate::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
-
-/// Scalars that every backend reports in seconds; reports call them without the unit.
-const TIMES: [&str; 4] = ["elapsed_s", "user_s", "system_s", "blocked_s"];
 
 /// All runs of one workload: `runs[kernel]` are the outcomes of that kernel, in seed order.
 #[derive(Clone, Debug)]
@@ -28,11 +25,7 @@ pub fn collect(kernels: Vec<Kernel>, baseline: usize, workloads: &[WorkloadRuns<
 
 /// Name of a scalar in reports: `elapsed_s` is `elapsed`, a score keeps its name.
 pub fn metric_name(scalar: &str) -> &str {
-    if TIMES.contains(&scalar) {
-        &scalar[..scalar.len() - 2]
-    } else {
-        scalar
-    }
+    scalar.strip_suffix("_s").filter(|name| TIMES.contains(name)).unwrap_or(scalar)
 }
 
 fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {

@@ -5,19 +5,17 @@
 //! samples like any other.
 //! Invariant: a counter that a kernel does not have counts as 0; a division by zero gives no figure for that run.
 
+use numalab_model::counters;
 use numalab_model::expr::{shift, Expr};
+use numalab_model::record::TIMES;
 use numalab_model::spec::{Doc, SpecError, Spot, Table};
 use numalab_stats::Better;
 
-use crate::counters;
 use crate::data::{Comparison, Metric, Workload};
 use crate::html::reasons;
 
 /// The columns that come with numalab.
 const BUILT_IN: &str = include_str!("../../../catalog/columns.toml");
-
-/// Names that an expression may use besides counters: the times of a run, s.
-const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
 
 /// A derived column.
 #[derive(Clone, Debug, PartialEq)]

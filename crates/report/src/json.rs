@@ -15,13 +15,14 @@
 //! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is null for a single run.
 //! Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
 
+use numalab_model::counters;
 use numalab_stats::describe::{self, Better, Mean};
 use serde::ser::{SerializeMap, Serializer};
 use serde::Serialize;
 
 use crate::assess::{assess, Assessment};
-use crate::counters;
 use crate::data::{Comparison, Counter, Metric, Runs, Workload};
+use crate::dictionary;
 
 /// A report could not be written as JSON.
 #[derive(Debug, thiserror::Error)]
@@ -227,7 +228,7 @@ pub fn every_metric(w: &Workload) -> Vec<Metric> {
 pub(crate) fn counter_metric(counter: &Counter) -> Metric {
     let known = counters::find(&counter.name);
     let unit = known.map_or("events", |k| k.unit.name());
-    let better = known.map_or(Better::Lower, |k| k.better);
+    let better = known.map_or(Better::Lower, dictionary::better);
     Metric::counted(&counter.name, unit, better, counter.samples.clone())
 }
 

@@ -5,7 +5,7 @@
 //! builds it from records); [`tables`] turns it into rows and cells; [`text`] and [`json`] only place them.
 //!
 //! [`html`] the page · [`trace`] for the Perfetto viewer · [`explain`] reasons in sentences · [`columns`] derived
-//! figures from `catalog/columns.toml` · [`counters`] the dictionary · [`failif`] bounds for scripts · [`reproduce`]
+//! figures from `catalog/columns.toml` · [`dictionary`] of counters · [`failif`] bounds for scripts · [`reproduce`]
 //! published beside simulated · [`select`] some figures only · [`assess`] tests beside the star · [`origin`] what was
 //! run · [`legend`] what a reader must know.
 //!
@@ -14,8 +14,8 @@
 pub mod assess;
 pub mod collect;
 pub mod columns;
-pub mod counters;
 pub mod data;
+pub mod dictionary;
 pub mod explain;
 pub mod failif;
 pub mod format;

@@ -1,13 +1,14 @@
 //! Documents that are written from tables must be what the tables say.
 #![allow(clippy::unwrap_used)]
 
+use numalab_model::counters;
 use numalab_model::published::{self, Form};
-use numalab_report::counters;
+use numalab_report::dictionary;
 
 #[test]
 fn the_counters_page_is_fresh() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/counters.md");
-    let want = counters::markdown();
+    let want = dictionary::markdown();
     if std::env::var_os("NUMALAB_DOCS").is_some_and(|v| v == "write") {
         std::fs::write(path, &want).unwrap();
     }

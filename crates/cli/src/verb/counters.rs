@@ -2,16 +2,15 @@
 
 use crate::context::Context;
 use crate::failure::{Done, Failure};
+use numalab_model::counters::{self, CounterDoc};
+use numalab_model::record::TIMES;
 use numalab_model::spec::SpecError;
 use numalab_report::collect::metric_name;
 use numalab_report::columns::Column;
-use numalab_report::counters::{self, CounterDoc};
+use numalab_report::dictionary;
 use numalab_report::html::reasons::REASONS;
 use numalab_stats::Better;
 use serde_json::{json, Value};
-
-/// Times that every run has beside its counters, as reports call them.
-const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
 
 /// Arguments of `counters`.
 #[derive(Debug, clap::Args)]
@@ -58,7 +57,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         list.extend(reasons.iter().map(|r| json!({"name": r.0, "kind": "reason", "unit": "events", "meaning": r.1})));
         return Done::json(&list);
     }
-    let mut text = counters::text(pattern);
+    let mut text = dictionary::text(pattern);
     for (title, lines) in [
         ("derived figures", derived.iter().map(|c| (c.name.clone(), unit(c), meaning(c))).collect::<Vec<_>>()),
         ("reasons", reasons.iter().map(|r| (r.0.to_string(), "events".to_string(), r.1.to_string())).collect()),
@@ -90,7 +89,7 @@ fn meaning(c: &Column) -> String {
 
 fn counter(c: &CounterDoc) -> Value {
     json!({
-        "name": c.name, "kind": c.kind.name(), "unit": c.unit.name(), "better": c.better.name(),
+        "name": c.name, "kind": c.kind.name(), "unit": c.unit.name(), "better": dictionary::better(c).name(),
         "since": c.since.to_string(), "until": c.until, "meaning": c.meaning, "not_counted": c.not_counted,
     })
 }

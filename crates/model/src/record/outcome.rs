@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Text in every warning that a run is too short; a report gives no verdict on such a run.
 pub const TOO_SHORT: &str = "too short to tell";
 
+/// Times of every run, as reports call them. Scalars of a record have the same names with their unit: `elapsed_s`.
+pub const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
+
 /// Everything a backend measured in one run of one plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {

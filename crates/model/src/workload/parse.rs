@@ -4,6 +4,7 @@ use super::ast::{Family, List, ListItem, ParamSpec, PolicySpec, Ref, Require, Sc
 use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
 use super::PolicyMode;
 use crate::expr::{shift, Formula};
+use crate::record::TIMES;
 use crate::spec::{Doc, SpecError, Spot, Table};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -382,13 +383,11 @@ fn families(root: &Table, key: &str, cx: &Context) -> Result<Vec<Family>, SpecEr
     Ok(out)
 }
 
-/// Every run reports them in seconds (`elapsed_s`), tables without the unit, so no score may have their names.
-const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
-
 fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
     let mut out: Vec<ScoreSpec> = Vec::new();
     for t in root.tables("score")? {
         let name = declared(&t, "score", out.iter().map(|s| &s.family.name))?;
+        // Tables call the times of a run without their unit, so a score may have neither form of the name.
         if TIMES.contains(&name.value.strip_suffix("_s").unwrap_or(&name.value)) {
             return Err(name.error(format!("`{}` is a figure of every run", name.value), "another name"));
         }

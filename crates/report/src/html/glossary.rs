@@ -2,12 +2,13 @@
 //!
 //! Problem: half of the questions about a NUMA report are about what a figure means. Approach: one list of definitions
 //! at the foot of the page; a word that has one is a link to it, so it works without a script, and the script shows the
-//! same text as a tooltip. Counters come from [`crate::counters`], derived figures from their declaration, settings
+//! same text as a tooltip. Counters come from [`numalab_model::counters`], derived figures from their declaration, settings
 //! from the caller; `Ops` rows are explained by the counters that move them, found by moving each one.
+
+use numalab_model::counters::{self, CounterDoc};
 
 use super::markup::{slug, Html};
 use super::{reasons, Input};
-use crate::counters::{self, CounterDoc};
 use crate::tables::vmstat::{Deltas, CORRECTED, ROWS};
 use crate::tables::Table;
 

@@ -15,12 +15,12 @@
 
 use std::cmp::Ordering;
 
+use numalab_model::counters;
 use numalab_model::record::{Outcome, Series, Status};
 
 use super::bins::{spacing, Axis};
 use super::payload::{cell, nums, Data, Group, Limits, Line, Map, Memory, Process, RunData, WorkloadData};
 use super::{Input, Run};
-use crate::counters;
 
 /// Pages of 4 KiB in a MiB.
 const PAGES_PER_MIB: f64 = 256.0;

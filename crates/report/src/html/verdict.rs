@@ -10,10 +10,9 @@ use crate::assess::{self, Assessment, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Runs, Workload};
 use crate::format::{readable, shows, significant};
 use crate::order::unique;
+use numalab_model::record::TIMES;
 use numalab_stats::{Better, Mean};
 
-/// Times of a run: what it cost, not what it was asked for.
-const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
 /// Without a clear difference, a comparison that could have missed a change of this size cannot tell, percent.
 const BLIND_PERCENT: f64 = 5.0;
 /// Below this a detectable change is not named, percent.

@@ -1,22 +1,6 @@
 //! `/proc/vmstat`: event counters and their growth.
 
-/// Counters that are reported even when they did not move, in the order of reports.
-pub const ALWAYS: [&str; 14] = [
-    "numa_pte_updates",
-    "numa_huge_pte_updates",
-    "numa_hint_faults",
-    "numa_hint_faults_local",
-    "numa_pages_migrated",
-    "pgmigrate_success",
-    "pgmigrate_fail",
-    "thp_migration_success",
-    "thp_migration_fail",
-    "thp_migration_split",
-    "pgfault",
-    "pgmajfault",
-    "pgpromote_candidate",
-    "pgpromote_success",
-];
+use numalab_model::counters::ALWAYS_RECORDED;
 
 /// A reading: counters in the kernel's order, gauges (`nr_…`) left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,11 +32,11 @@ impl Vmstat {
         self.values.iter().find(|v| v.0 == name).map(|v| v.1)
     }
 
-    /// Growth since `start`: [`ALWAYS`] first (those this kernel has), then every other one that grew.
+    /// Growth since `start`: [`ALWAYS_RECORDED`] first (those this kernel has), then every other one that grew.
     pub fn since(&self, start: &Vmstat) -> Vec<(String, u64)> {
         let growth = |name: &str, now: u64| now.saturating_sub(start.get(name).unwrap_or(0));
-        let first = ALWAYS.iter().filter_map(|n| self.get(n).map(|v| (n.to_string(), growth(n, v))));
-        let others = self.values.iter().filter(|v| !ALWAYS.contains(&v.0.as_str()));
+        let first = ALWAYS_RECORDED.iter().filter_map(|n| self.get(n).map(|v| (n.to_string(), growth(n, v))));
+        let others = self.values.iter().filter(|v| !ALWAYS_RECORDED.contains(&v.0.as_str()));
         let others = others.map(|(n, v)| (n.clone(), growth(n, *v))).filter(|v| v.1 > 0);
         first.chain(others).collect()
     }

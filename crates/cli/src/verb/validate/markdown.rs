@@ -1,8 +1,9 @@
 //! The comparison as a page: the score, every cell, the placement, the calibration, and why cells miss.
 
 use super::notes::Notes;
-use super::table::{Row, Workload, BALANCING, CLOSE};
+use super::table::{Row, Workload, CLOSE};
 use super::{Compared, ThpCompared};
+use numalab_model::counters::BALANCING;
 use numalab_report::order::unique;
 
 /// Share of cells that must be hits: a chosen bar, no derived one. Where threads are first placed hangs on single pages

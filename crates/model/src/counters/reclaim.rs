@@ -1,12 +1,12 @@
 //! Counters of reclaim, swap and block transfers (thp-and-allocation.md §4, mmtests-report.md §2.2).
 
-use super::{entry, CounterDoc, Kind, Since, Unit};
+use super::{CounterDoc, Kind, Since, Unit};
 
 use Kind::{Reclaim, Transfer};
 
 /// In print order.
 pub(super) const COUNTERS: &[CounterDoc] = &[
-    entry(
+    CounterDoc::new(
         "pgscan_kswapd",
         Unit::Pages,
         Reclaim,
@@ -14,7 +14,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that kswapd considered for reclaim.",
         "pages it freed. Kernels before 4.8 count per zone (pgscan_kswapd_normal and so on).",
     ),
-    entry(
+    CounterDoc::new(
         "pgscan_direct",
         Unit::Pages,
         Reclaim,
@@ -22,7 +22,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that allocating tasks considered for reclaim.",
         "node reclaim's failures (zone_reclaim_failed). Kernels before 4.8 count per zone.",
     ),
-    entry(
+    CounterDoc::new(
         "pgsteal_kswapd",
         Unit::Pages,
         Reclaim,
@@ -30,7 +30,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that kswapd freed.",
         "pages demoted to another node instead. Kernels before 4.8 count per zone.",
     ),
-    entry(
+    CounterDoc::new(
         "pgsteal_direct",
         Unit::Pages,
         Reclaim,
@@ -38,7 +38,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that allocating tasks freed.",
         "pages demoted to another node instead. Kernels before 4.8 count per zone.",
     ),
-    entry(
+    CounterDoc::new(
         "pgrefill",
         Unit::Pages,
         Reclaim,
@@ -46,7 +46,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages of the active lists that reclaim looked at.",
         "which of them it deactivated (pgdeactivate). Kernels before 4.8 count per zone.",
     ),
-    entry(
+    CounterDoc::new(
         "pgdeactivate",
         Unit::Pages,
         Reclaim,
@@ -54,7 +54,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages moved from an active list to an inactive one.",
         "pages that start on an inactive list.",
     ),
-    entry(
+    CounterDoc::new(
         "pgactivate",
         Unit::Pages,
         Reclaim,
@@ -62,7 +62,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages moved to an active list: found used twice by reclaim, or read again.",
         "refaults that are activated at once (workingset_activate_anon).",
     ),
-    entry(
+    CounterDoc::new(
         "workingset_refault_anon",
         Unit::Pages,
         Reclaim,
@@ -70,7 +70,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Anonymous pages read back from swap whose eviction was remembered.",
         "pages read again from files (workingset_refault_file).",
     ),
-    entry(
+    CounterDoc::new(
         "workingset_activate_anon",
         Unit::Pages,
         Reclaim,
@@ -78,7 +78,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Refaults so soon after the eviction that the page went straight to the active list.",
         "later ones.",
     ),
-    entry(
+    CounterDoc::new(
         "workingset_restore_anon",
         Unit::Pages,
         Reclaim,
@@ -86,7 +86,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Activated refaults of pages that had been on the active list before.",
         "pages activated for the first time.",
     ),
-    entry(
+    CounterDoc::new(
         "zone_reclaim_success",
         Unit::Events,
         Reclaim,
@@ -94,7 +94,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Node-reclaim attempts (zone_reclaim_mode) that freed enough pages.",
         "attempts that found too little to try.",
     ),
-    entry(
+    CounterDoc::new(
         "zone_reclaim_failed",
         Unit::Events,
         Reclaim,
@@ -102,7 +102,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Node-reclaim attempts (zone_reclaim_mode) that freed too little.",
         "attempts that were not made because the request could not wait.",
     ),
-    entry(
+    CounterDoc::new(
         "pageoutrun",
         Unit::Events,
         Reclaim,
@@ -110,7 +110,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Times that kswapd set out to bring a node above its watermarks (balance_pgdat).",
         "wake-ups while it was at work.",
     ),
-    entry(
+    CounterDoc::new(
         "oom_kill",
         Unit::Events,
         Reclaim,
@@ -118,7 +118,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Processes killed because no memory could be found.",
         "allocations that failed without a kill.",
     ),
-    entry(
+    CounterDoc::new(
         "nr_vmscan_write",
         Unit::Pages,
         Reclaim,
@@ -126,7 +126,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that reclaim itself wrote out, file and anonymous.",
         "pages written by the flusher threads on reclaim's behalf.",
     ),
-    entry(
+    CounterDoc::new(
         "nr_vmscan_immediate_reclaim",
         Unit::Pages,
         Reclaim,
@@ -134,7 +134,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages marked to be freed as soon as their write-back ends.",
         "",
     ),
-    entry(
+    CounterDoc::new(
         "slabs_scanned",
         Unit::Objects,
         Reclaim,
@@ -142,7 +142,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Kernel objects (inodes, directory entries, …) considered for freeing.",
         "objects freed.",
     ),
-    entry(
+    CounterDoc::new(
         "pginodesteal",
         Unit::Pages,
         Reclaim,
@@ -150,7 +150,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Page-cache pages freed because their inode was dropped by an allocating task.",
         "",
     ),
-    entry(
+    CounterDoc::new(
         "kswapd_inodesteal",
         Unit::Pages,
         Reclaim,
@@ -158,7 +158,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Page-cache pages freed because their inode was dropped by kswapd.",
         "",
     ),
-    entry(
+    CounterDoc::new(
         "kswapd_steal",
         Unit::Pages,
         Reclaim,
@@ -167,7 +167,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "pages freed by allocating tasks.",
     )
     .until("3.4"),
-    entry(
+    CounterDoc::new(
         "kswapd_skip_congestion_wait",
         Unit::Events,
         Reclaim,
@@ -176,7 +176,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "",
     )
     .until("3.10"),
-    entry(
+    CounterDoc::new(
         "pgrescued",
         Unit::Pages,
         Reclaim,
@@ -184,7 +184,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages rescued from immediate reclaim; proposed in 2011.",
         "anything on a released kernel; the row stays 0.",
     ),
-    entry(
+    CounterDoc::new(
         "pswpin",
         Unit::Pages,
         Transfer,
@@ -192,7 +192,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages read from swap, readahead included.",
         "swap-ins that found the page still in memory.",
     ),
-    entry(
+    CounterDoc::new(
         "pswpout",
         Unit::Pages,
         Transfer,
@@ -200,7 +200,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages written to swap; a huge page counts 512.",
         "pages dropped because their copy on swap was still good.",
     ),
-    entry(
+    CounterDoc::new(
         "pgpgin",
         Unit::KiB,
         Transfer,
@@ -208,7 +208,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Kibibytes read from block devices; mmtests calls them Sector Reads (2012: Page Ins).",
         "network file systems.",
     ),
-    entry(
+    CounterDoc::new(
         "pgpgout",
         Unit::KiB,
         Transfer,

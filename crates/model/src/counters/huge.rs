@@ -1,12 +1,12 @@
 //! Counters of transparent huge pages and compaction (thp-and-allocation.md).
 
-use super::{entry, CounterDoc, Kind, Since, Unit};
+use super::{CounterDoc, Kind, Since, Unit};
 
 use Kind::{Compaction, HugePages};
 
 /// In print order.
 pub(super) const COUNTERS: &[CounterDoc] = &[
-    entry(
+    CounterDoc::new(
         "thp_fault_alloc",
         Unit::HugePages,
         HugePages,
@@ -15,7 +15,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "which node they are on; the shared huge zero page.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "thp_fault_fallback",
         Unit::Events,
         HugePages,
@@ -23,7 +23,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Page faults that wanted a huge page and got a small one.",
         "the other 511 small faults of the same range, which make no further attempt.",
     ),
-    entry(
+    CounterDoc::new(
         "thp_collapse_alloc",
         Unit::HugePages,
         HugePages,
@@ -32,7 +32,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "whether the collapse then went through.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "thp_collapse_alloc_failed",
         Unit::Events,
         HugePages,
@@ -40,7 +40,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Ranges that khugepaged could not collapse for lack of a huge page.",
         "ranges it refused for other reasons.",
     ),
-    entry(
+    CounterDoc::new(
         "thp_split",
         Unit::HugePages,
         HugePages,
@@ -49,7 +49,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "splits of the mapping alone, which did not exist then.",
     )
     .until("4.4"),
-    entry(
+    CounterDoc::new(
         "thp_split_page",
         Unit::HugePages,
         HugePages,
@@ -57,7 +57,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge pages split into 512 independent small pages.",
         "splits of the mapping alone (thp_split_pmd).",
     ),
-    entry(
+    CounterDoc::new(
         "thp_split_page_failed",
         Unit::Events,
         HugePages,
@@ -65,7 +65,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Attempts to split a huge page that failed, usually because something held a reference.",
         "",
     ),
-    entry(
+    CounterDoc::new(
         "thp_split_pmd",
         Unit::Events,
         HugePages,
@@ -73,7 +73,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge mappings replaced by 512 small ones, for a partial unmap, protection change or copy-on-write.",
         "splits of the page itself; memory is not freed by this.",
     ),
-    entry(
+    CounterDoc::new(
         "thp_zero_page_alloc",
         Unit::HugePages,
         HugePages,
@@ -81,7 +81,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations of the huge page of zeros that read faults share.",
         "the mappings of it.",
     ),
-    entry(
+    CounterDoc::new(
         "thp_deferred_split_page",
         Unit::HugePages,
         HugePages,
@@ -89,7 +89,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge pages listed to be split when memory gets short, because a part of them was unmapped.",
         "the splits, if they come to it (thp_split_page).",
     ),
-    entry(
+    CounterDoc::new(
         "thp_swpout",
         Unit::HugePages,
         HugePages,
@@ -97,7 +97,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge pages written to swap whole; each also counts 512 in pswpout.",
         "huge pages that were split first.",
     ),
-    entry(
+    CounterDoc::new(
         "thp_swpout_fallback",
         Unit::HugePages,
         HugePages,
@@ -105,7 +105,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge pages split before they were swapped out, as swap had no room in one piece.",
         "their small pages.",
     ),
-    entry(
+    CounterDoc::new(
         "pages_collapsed",
         Unit::HugePages,
         HugePages,
@@ -114,7 +114,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "huge pages it allocated in vain (thp_collapse_alloc).",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "full_scans",
         Unit::Events,
         HugePages,
@@ -122,7 +122,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Times that khugepaged went through all address spaces; in the same folder.",
         "scans that are under way.",
     ),
-    entry(
+    CounterDoc::new(
         "compact_stall",
         Unit::Events,
         Compaction,
@@ -130,7 +130,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations that ran compaction themselves; equals successes plus failures.",
         "attempts that were deferred or skipped, and kcompactd's runs.",
     ),
-    entry(
+    CounterDoc::new(
         "compact_success",
         Unit::Events,
         Compaction,
@@ -138,7 +138,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Compactions by the allocating task that produced the block.",
         "blocks that kcompactd produced.",
     ),
-    entry(
+    CounterDoc::new(
         "compact_fail",
         Unit::Events,
         Compaction,
@@ -146,7 +146,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Compactions by the allocating task that did not produce the block.",
         "attempts that were deferred or skipped.",
     ),
-    entry(
+    CounterDoc::new(
         "compact_migrate_scanned",
         Unit::Pages,
         Compaction,
@@ -154,7 +154,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that the migration scanner of compaction looked at.",
         "pages it moved (pgmigrate_success, together with all other migrations).",
     ),
-    entry(
+    CounterDoc::new(
         "compact_free_scanned",
         Unit::Pages,
         Compaction,
@@ -162,7 +162,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that the free-page scanner of compaction looked at.",
         "free pages it took.",
     ),
-    entry(
+    CounterDoc::new(
         "compact_isolated",
         Unit::Pages,
         Compaction,
@@ -170,7 +170,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that compaction took off their lists, on either side.",
         "pages isolated for other migrations.",
     ),
-    entry(
+    CounterDoc::new(
         "compact_daemon_wake",
         Unit::Events,
         Compaction,
@@ -178,7 +178,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Times that kcompactd was woken for a request.",
         "proactive runs.",
     ),
-    entry(
+    CounterDoc::new(
         "compact_daemon_migrate_scanned",
         Unit::Pages,
         Compaction,
@@ -186,7 +186,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "The part of compact_migrate_scanned that kcompactd did.",
         "",
     ),
-    entry(
+    CounterDoc::new(
         "compact_daemon_free_scanned",
         Unit::Pages,
         Compaction,

@@ -1,12 +1,12 @@
 //! Counters of allocation policy, faults and the page allocator (thp-and-allocation.md §1.3).
 
-use super::{entry, CounterDoc, Kind, Since, Unit};
+use super::{CounterDoc, Kind, Since, Unit};
 
 use Kind::{AllocationPolicy, Allocator, Faults};
 
 /// In print order.
 pub(super) const COUNTERS: &[CounterDoc] = &[
-    entry(
+    CounterDoc::new(
         "numa_hit",
         Unit::Allocations,
         AllocationPolicy,
@@ -15,7 +15,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "accesses and hinting faults: these counters say where memory was allocated, not where it is used.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "numa_miss",
         Unit::Allocations,
         AllocationPolicy,
@@ -23,7 +23,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations on this node that had preferred another one.",
         "remote accesses.",
     ),
-    entry(
+    CounterDoc::new(
         "numa_foreign",
         Unit::Allocations,
         AllocationPolicy,
@@ -31,7 +31,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations that preferred this node and got another one; in the sum over nodes equal to numa_miss.",
         "remote accesses.",
     ),
-    entry(
+    CounterDoc::new(
         "numa_interleave",
         Unit::Allocations,
         AllocationPolicy,
@@ -40,7 +40,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "interleaved allocations that fell back to another node.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "numa_local",
         Unit::Allocations,
         AllocationPolicy,
@@ -49,7 +49,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "whether the thread stayed there.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "numa_other",
         Unit::Allocations,
         AllocationPolicy,
@@ -57,7 +57,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations on another node than that of the CPU that asked.",
         "remote accesses; most are remote by policy, not for lack of memory.",
     ),
-    entry(
+    CounterDoc::new(
         "pgfault",
         Unit::Faults,
         Faults,
@@ -65,7 +65,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Page faults of every kind, hinting faults among them.",
         "faults that the kernel resolved for itself outside user addresses.",
     ),
-    entry(
+    CounterDoc::new(
         "pgmajfault",
         Unit::Faults,
         Faults,
@@ -73,7 +73,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Page faults that had to wait for a device.",
         "waits for a page under migration.",
     ),
-    entry(
+    CounterDoc::new(
         "pgreuse",
         Unit::Events,
         Faults,
@@ -81,7 +81,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Write-protection faults resolved by making the page writable again, among them writes after a migration.",
         "faults that copied the page.",
     ),
-    entry(
+    CounterDoc::new(
         "pgalloc_dma",
         Unit::Pages,
         Allocator,
@@ -90,7 +90,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "pages handed out from per-CPU lists a second time without going back to the zone.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "pgalloc_dma32",
         Unit::Pages,
         Allocator,
@@ -99,9 +99,16 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "which node: DMA32 is normally on node 0 only.",
     )
     .neutral(),
-    entry("pgalloc_normal", Unit::Pages, Allocator, Since::Always, "Pages allocated from zone Normal.", "which node.")
-        .neutral(),
-    entry(
+    CounterDoc::new(
+        "pgalloc_normal",
+        Unit::Pages,
+        Allocator,
+        Since::Always,
+        "Pages allocated from zone Normal.",
+        "which node.",
+    )
+    .neutral(),
+    CounterDoc::new(
         "pgalloc_movable",
         Unit::Pages,
         Allocator,
@@ -110,7 +117,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "movable pages in other zones.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "allocstall",
         Unit::Events,
         Allocator,
@@ -119,7 +126,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "how long they took.",
     )
     .until("4.7"),
-    entry(
+    CounterDoc::new(
         "allocstall_dma",
         Unit::Events,
         Allocator,
@@ -127,7 +134,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations limited to zone DMA that had to reclaim memory themselves.",
         "allocations that could use a higher zone.",
     ),
-    entry(
+    CounterDoc::new(
         "allocstall_dma32",
         Unit::Events,
         Allocator,
@@ -135,7 +142,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations limited to zone DMA32 that had to reclaim memory themselves.",
         "allocations that could use a higher zone.",
     ),
-    entry(
+    CounterDoc::new(
         "allocstall_normal",
         Unit::Events,
         Allocator,
@@ -143,7 +150,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations up to zone Normal that had to reclaim memory themselves.",
         "user pages, which could use zone Movable.",
     ),
-    entry(
+    CounterDoc::new(
         "allocstall_movable",
         Unit::Events,
         Allocator,
@@ -151,7 +158,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Allocations of user pages that had to reclaim memory themselves, whether or not there is a zone Movable.",
         "how long they took.",
     ),
-    entry(
+    CounterDoc::new(
         "fragment_stall",
         Unit::Events,
         Allocator,

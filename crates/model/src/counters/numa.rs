@@ -1,12 +1,12 @@
 //! Counters of NUMA balancing, tiering and page migration (kernel-numa-balancing.md §15.2).
 
-use super::{entry, CounterDoc, Kind, Since, Unit};
+use super::{CounterDoc, Kind, Since, Unit};
 
 use Kind::{Caches, Migration, NumaBalancing, Tiering, Tlb};
 
 /// In print order.
 pub(super) const COUNTERS: &[CounterDoc] = &[
-    entry(
+    CounterDoc::new(
         "numa_pte_updates",
         Unit::Pages,
         NumaBalancing,
@@ -14,7 +14,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Base pages that the scanner made inaccessible, so that the next access takes a hinting fault; a huge page counts 512.",
         "entries that were visited but skipped or already marked; the cost of the walk. In 3.12 a huge page counted 1 (from memory).",
     ),
-    entry(
+    CounterDoc::new(
         "numa_huge_pte_updates",
         Unit::HugePages,
         NumaBalancing,
@@ -22,7 +22,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge entries that the scanner marked as a whole; each also counts 512 in numa_pte_updates.",
         "huge pages that are mapped by small entries.",
     ),
-    entry(
+    CounterDoc::new(
         "numa_hint_faults",
         Unit::Faults,
         NumaBalancing,
@@ -30,7 +30,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Hinting faults that found a real page and an unchanged entry; a fault on a huge page counts 1.",
         "faults that lost a race, faults on device memory, and pages: per-task statistics add 512 for a huge page, this adds 1.",
     ),
-    entry(
+    CounterDoc::new(
         "numa_hint_faults_local",
         Unit::Faults,
         NumaBalancing,
@@ -39,7 +39,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "pages that became local because the fault migrated them; accesses that took no fault, which are most of them.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "numa_pages_migrated",
         Unit::Pages,
         NumaBalancing,
@@ -47,7 +47,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that a hinting fault moved to another node; a huge page counts 512.",
         "attempts that were refused or failed; pages moved by compaction, mbind or tiering demotion.",
     ),
-    entry(
+    CounterDoc::new(
         "numa_scans",
         Unit::Events,
         NumaBalancing,
@@ -55,7 +55,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Scans of address spaces begun in the designs of 2012 (docs/designs-2012.md).",
         "pages that they marked (numa_pte_updates).",
     ),
-    entry(
+    CounterDoc::new(
         "pgpromote_success",
         Unit::Pages,
         Tiering,
@@ -64,7 +64,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "moves between nodes of one tier; since 6.12 moves outside the tiering mode.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "pgpromote_candidate",
         Unit::Pages,
         Tiering,
@@ -72,7 +72,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that were hot enough to be promoted, whether or not the rate limit let them.",
         "promotions that needed no threshold because the fast tier had room.",
     ),
-    entry(
+    CounterDoc::new(
         "pgdemote_kswapd",
         Unit::Pages,
         Tiering,
@@ -80,7 +80,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that kswapd moved to a slower tier instead of freeing them.",
         "pages freed (pgsteal_kswapd).",
     ),
-    entry(
+    CounterDoc::new(
         "pgdemote_direct",
         Unit::Pages,
         Tiering,
@@ -88,7 +88,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages that allocating tasks moved to a slower tier instead of freeing them.",
         "pages freed (pgsteal_direct).",
     ),
-    entry(
+    CounterDoc::new(
         "pgmigrate_success",
         Unit::Pages,
         Migration,
@@ -96,7 +96,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages migrated for any reason: NUMA balancing, compaction, mbind, hotplug, tiering; a huge page counts 512.",
         "the reason; subtract numa_pages_migrated to see what was not NUMA balancing.",
     ),
-    entry(
+    CounterDoc::new(
         "pgmigrate_fail",
         Unit::Pages,
         Migration,
@@ -104,7 +104,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Pages whose migration was tried and failed; a huge page counts 512.",
         "pages refused before the attempt, such as for a full target node.",
     ),
-    entry(
+    CounterDoc::new(
         "thp_migration_success",
         Unit::HugePages,
         Migration,
@@ -112,7 +112,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge pages migrated as a whole; each also counts 512 in pgmigrate_success.",
         "huge pages that were split first.",
     ),
-    entry(
+    CounterDoc::new(
         "thp_migration_fail",
         Unit::HugePages,
         Migration,
@@ -120,7 +120,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge pages that could neither be migrated nor split for migration.",
         "huge pages refused before the attempt.",
     ),
-    entry(
+    CounterDoc::new(
         "thp_migration_split",
         Unit::HugePages,
         Migration,
@@ -128,7 +128,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Huge pages that were split so that their small pages could be migrated.",
         "NUMA hinting migrations: they give up instead of splitting.",
     ),
-    entry(
+    CounterDoc::new(
         "nr_tlb_remote_flush",
         Unit::Events,
         Tlb,
@@ -136,7 +136,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Shoot-downs: times that a CPU interrupted others to flush their TLBs, for the marks of a scan, a migration or an unmapping. Kernels count it with CONFIG_DEBUG_TLBFLUSH; the simulator always does.",
         "the CPUs interrupted (nr_tlb_remote_flush_received). Guests and hosts do not record it: names with nr_ are taken for gauges.",
     ),
-    entry(
+    CounterDoc::new(
         "nr_tlb_remote_flush_received",
         Unit::Events,
         Tlb,
@@ -144,7 +144,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Interrupts of shoot-downs that CPUs received, summed over CPUs: what a scan costs those that do not scan.",
         "flushes of the CPU that asked for them.",
     ),
-    entry(
+    CounterDoc::new(
         "local_misses",
         Unit::Events,
         Caches,
@@ -153,7 +153,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "accesses of the simulator, which has no such model.",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "remote_misses",
         Unit::Events,
         Caches,
@@ -161,7 +161,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "Misses of the last cache in a guest that went to memory of another node.",
         "the distance.",
     ),
-    entry(
+    CounterDoc::new(
         "llc_hits",
         Unit::Events,
         Caches,
@@ -170,7 +170,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "",
     )
     .neutral(),
-    entry(
+    CounterDoc::new(
         "node_load_store_misses",
         Unit::Events,
         Caches,

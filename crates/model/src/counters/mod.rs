@@ -1,0 +1,86 @@
+//! The dictionary of counters: what every counter means, since when it exists, and what it does *not* count.
+//!
+//! Problem: the same name means different things to different readers ("pages migrated" by whom?), and half of the
+//! questions about a NUMA report are about its counters. Approach: one table. `numalab counters`, `docs/counters.md`, the
+//! tooltips of the page and the units and directions of reports are made from it. A new counter is one entry here and the
+//! place where it increments. Units: see [`Unit`]. Sources: kernel-numa-balancing.md §15.2, thp-and-allocation.md §1.3 and
+//! mmtests-report.md §2.2; releases that were not checked there are marked [`Since::About`].
+
+mod allocation;
+mod doc;
+mod huge;
+mod numa;
+mod reclaim;
+
+pub use doc::{CounterDoc, Kind, Since, Unit};
+
+/// Counters of automatic NUMA balancing by which runs are compared, in the order of reports.
+pub const BALANCING: [&str; 4] =
+    ["numa_pte_updates", "numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated"];
+
+/// Counters of `/proc/vmstat` that guests and hosts record even when they did not grow, in the order of records.
+pub const ALWAYS_RECORDED: [&str; 14] = [
+    "numa_pte_updates",
+    "numa_huge_pte_updates",
+    "numa_hint_faults",
+    "numa_hint_faults_local",
+    "numa_pages_migrated",
+    "pgmigrate_success",
+    "pgmigrate_fail",
+    "thp_migration_success",
+    "thp_migration_fail",
+    "thp_migration_split",
+    "pgfault",
+    "pgmajfault",
+    "pgpromote_candidate",
+    "pgpromote_success",
+];
+
+/// Every counter, by kind.
+pub fn all() -> impl Iterator<Item = &'static CounterDoc> {
+    numa::COUNTERS.iter().chain(allocation::COUNTERS).chain(huge::COUNTERS).chain(reclaim::COUNTERS)
+}
+
+/// A counter by its kernel name.
+pub fn find(name: &str) -> Option<&'static CounterDoc> {
+    all().find(|c| c.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_documented_and_kinds_are_together() {
+        let list: Vec<_> = all().collect();
+        for (i, c) in list.iter().enumerate() {
+            assert!(list[..i].iter().all(|d| d.name != c.name), "{} twice", c.name);
+            assert!(c.meaning.ends_with('.') && c.meaning.len() > 20, "{}", c.name);
+            assert!(c.not_counted.is_empty() || c.not_counted.ends_with('.'), "{}", c.name);
+        }
+        let mut kinds: Vec<Kind> = list.iter().map(|c| c.kind).collect();
+        kinds.dedup();
+        let mut once = kinds.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(kinds.len(), once.len(), "{kinds:?}");
+    }
+
+    #[test]
+    fn counters_of_the_references_are_known() {
+        let named = "numa_pte_updates numa_huge_pte_updates numa_hint_faults numa_hint_faults_local numa_pages_migrated \
+            pgmigrate_success pgmigrate_fail thp_migration_success thp_migration_fail thp_migration_split pgreuse \
+            pgpromote_candidate pgpromote_success numa_hit numa_miss numa_local numa_other numa_foreign numa_interleave \
+            thp_fault_alloc thp_fault_fallback thp_collapse_alloc thp_collapse_alloc_failed thp_split_page thp_split_pmd \
+            compact_stall compact_fail compact_success compact_migrate_scanned compact_free_scanned compact_isolated \
+            zone_reclaim_success zone_reclaim_failed pgscan_kswapd pgscan_direct pgsteal_kswapd pgsteal_direct pswpin pswpout \
+            allocstall pgactivate pgdeactivate pgrefill workingset_refault_anon";
+        for name in named.split_whitespace() {
+            assert!(find(name).is_some(), "{name}");
+        }
+        for name in BALANCING.iter().chain(&ALWAYS_RECORDED) {
+            assert!(find(name).is_some(), "{name}");
+        }
+        assert!(find("numa_hint_fault").is_none());
+    }
+}
