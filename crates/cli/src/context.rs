@@ -30,7 +30,7 @@ impl Context {
         }
         let columns = match catalog.columns() {
             Some((label, text)) => {
-                let columns = columns::laid_over(label, text)?;
+                let columns = columns::with_own(label, text)?;
                 refuse_commas(label, text)?;
                 columns
             }

@@ -6,8 +6,8 @@ use crate::unlike::{unlike, Unlike};
 use numalab_model::record::{self, Manifest, Outcome, Record, Status, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
-use numalab_report::columns;
 use numalab_report::data::{Comparison, Kernel};
+use numalab_report::derive;
 use numalab_report::order::unique;
 use numalab_report::origin::{made_by, Origin};
 use std::path::{Path, PathBuf};
@@ -136,15 +136,15 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
     for (w, machine) in comparison.workloads.iter_mut().zip(places) {
         w.machine = machine;
     }
-    columns::apply(&mut comparison, &context.columns);
+    derive::apply(&mut comparison, &context.columns);
     comparison.origin = Some(origin(store, &runs));
     comparison.axes.push(("machine".into(), machines.join(", ")));
     let unlike = unlike(names.len(), &kernels, &runs);
     for u in &unlike {
         let w = &mut comparison.workloads[u.workload];
         w.warnings.push(u.text.clone());
-        w.unlike.resize(kernels.len(), None);
-        w.unlike[u.kernel] = Some(u.what.clone());
+        w.different_work.resize(kernels.len(), None);
+        w.different_work[u.kernel] = Some(u.what.clone());
     }
     for (index, (w, (missing, all))) in comparison.workloads.iter_mut().zip(gaps).enumerate() {
         w.notes = notes(index, &unlike, (missing, all), &runs);

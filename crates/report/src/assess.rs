@@ -45,9 +45,9 @@ pub struct Assessment {
     /// A run on one of the two was too short for balancing to act, so that no verdict follows from the figures.
     pub too_short: bool,
     /// In what the kernel did other work than the baseline: then no verdict follows either.
-    pub unlike: Option<String>,
+    pub different_work: Option<String>,
     /// Every run of both, at least two a side, gave the same number: there is nothing to test, and nothing differs.
-    pub same: bool,
+    pub identical: bool,
 }
 
 impl Assessment {
@@ -56,8 +56,8 @@ impl Assessment {
         self.runs.0 > 0 && self.runs.1 > 0
     }
     /// Whether the figures can be judged: of runs that were too short, or did different work, a test says nothing.
-    pub fn tells(&self) -> bool {
-        !self.too_short && self.unlike.is_none()
+    pub fn can_judge(&self) -> bool {
+        !self.too_short && self.different_work.is_none()
     }
 }
 
@@ -96,8 +96,8 @@ fn one(c: &Comparison, w: &Workload, m: &Metric, kernel: usize) -> Assessment {
         ratio_interval: enough.then(|| bootstrap_ratio(base, col, 1.0 - LEVEL, ROUNDS, SEED)).flatten(),
         detectable_percent: detectable.map(|(d, (base, _))| 100.0 * d / base.abs()),
         too_short: w.too_short(c.baseline) || w.too_short(kernel),
-        unlike: w.unlike(kernel).map(str::to_string),
-        same: enough && equal,
+        different_work: w.different_work(kernel).map(str::to_string),
+        identical: enough && equal,
     }
 }
 
@@ -137,14 +137,14 @@ mod tests {
             assess(&Comparison { kernels, workloads: vec![w], ..Comparison::default() })
         };
         let got = of(vec![tested, m("blocked", 0.0, 0.0), m("system", 0.1, 0.1), m("user", 1.0, 2.0)]);
-        assert_eq!(got.iter().map(|a| a.same).collect::<Vec<_>>(), [false, true, true, false]);
+        assert_eq!(got.iter().map(|a| a.identical).collect::<Vec<_>>(), [false, true, true, false]);
         for a in &got[1..3] {
             assert_eq!((a.p_welch, a.p_holm, a.p_mann_whitney, a.change_percent), (None, None, None, Some(0.0)));
         }
         // Two rows were tested, and the other one has p = 0.
         assert!(got[0].p_welch.is_some_and(|p| p > 0.0) && got[0].p_holm == got[0].p_welch, "{:?}", got[0]);
         assert_eq!((got[3].p_welch, got[3].p_holm), (Some(0.0), Some(0.0)), "constant and different: tested");
-        assert!(!of(vec![Metric::new("one", "s", false, vec![vec![5.0], vec![5.0]])])[0].same, "single runs");
+        assert!(!of(vec![Metric::new("one", "s", false, vec![vec![5.0], vec![5.0]])])[0].identical, "single runs");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use numalab_stats::{percent, Better, Mean};
 
 use crate::columns::Column;
 use crate::origin::Origin;
-use crate::tables::rows::Family;
+use crate::statistics::Family;
 
 /// Kernels compared on workloads.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,7 +97,7 @@ pub struct Workload {
     /// Kernels of which a completed run was too short for balancing to act; empty if none is known to be.
     pub too_short: Vec<bool>,
     /// By kernel, in what its runs did other work than the baseline's (`loops is 9, not 3`); empty if none is known to have.
-    pub unlike: Vec<Option<String>>,
+    pub different_work: Vec<Option<String>>,
     /// What a reader must know, in order.
     pub warnings: Vec<String>,
     /// What keeps the figures from being those of all runs of the same work, one sentence each; the command says it too.
@@ -127,8 +127,8 @@ impl Workload {
         self.too_short.get(kernel).copied().unwrap_or(false)
     }
     /// In what a kernel did other work than the baseline, so that nothing can be told from its figures.
-    pub fn unlike(&self, kernel: usize) -> Option<&str> {
-        self.unlike.get(kernel)?.as_deref()
+    pub fn different_work(&self, kernel: usize) -> Option<&str> {
+        self.different_work.get(kernel)?.as_deref()
     }
     /// Whether a kernel has any figure; it has none if none of its runs completed.
     pub fn measured(&self, kernel: usize) -> bool {

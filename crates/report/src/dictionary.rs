@@ -3,7 +3,7 @@
 use numalab_model::counters::{self, CounterDoc};
 use numalab_stats::Better;
 
-use crate::{columns, html::reasons};
+use crate::{columns, reasons};
 
 /// Direction of a counter: less is better, or neither more nor less.
 pub fn better(counter: &CounterDoc) -> Better {

@@ -93,6 +93,28 @@ pub fn unit_for(unit: &str, largest: f64) -> (&str, f64) {
     fits.unwrap_or((unit, 1.0))
 }
 
+/// A ratio: two decimals from 0.1 on, one digit more below.
+pub fn ratio(x: f64) -> String {
+    if x == 0.0 || x.abs() >= 0.1 {
+        format!("{x:.2}")
+    } else {
+        readable(x)
+    }
+}
+
+/// A figure at a glance: four significant digits, from 10 000 on with k, M, G, T.
+pub fn human(x: f64) -> String {
+    for (from, one, suffix) in [(1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")] {
+        if x.abs() >= from {
+            return format!("{}\u{a0}{suffix}", significant(x / one));
+        }
+    }
+    if x.fract() == 0.0 {
+        return format!("{x:.0}");
+    }
+    significant(x)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +167,12 @@ mod tests {
     fn readable_keeps_about_four_digits() {
         let got = [0.0, 12_345.6, 123.45, 1.234, 0.1234, 0.000_123].map(readable);
         assert_eq!(got, ["0", "12346", "123.5", "1.23", "0.1234", "0.000123"]);
+    }
+
+    #[test]
+    fn figures_at_a_glance() {
+        let got = [150_531_983.0, 12_345.0, 9_999.0, 0.5, -2.0e9, 0.0].map(human);
+        assert_eq!([0.369_04, 1.0, 0.0123, 12.0, 0.0].map(ratio), ["0.37", "1.00", "0.0123", "12.00", "0.00"]);
+        assert_eq!(got, ["150.5\u{a0}M", "12.35\u{a0}k", "9999", "0.5000", "-2.000\u{a0}G", "0"]);
     }
 }

@@ -15,14 +15,12 @@
 //! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is null for a single run.
 //! Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
 
-use numalab_model::counters;
-use numalab_stats::describe::{self, Better, Mean};
 use serde::ser::{SerializeMap, Serializer};
 use serde::Serialize;
 
 use crate::assess::{assess, Assessment};
-use crate::data::{Comparison, Counter, Metric, Runs, Workload};
-use crate::dictionary;
+use crate::data::{Comparison, Runs, Workload};
+use crate::figures::{every_metric, on_kernels, Figures};
 
 /// A report could not be written as JSON.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +80,7 @@ impl JsonTest {
             ratio_high: finite(a.ratio_interval.map(|i| i.high)),
             detectable_percent: finite(a.detectable_percent),
             too_short: a.too_short,
-            different_work: a.unlike.is_some(),
+            different_work: a.different_work.is_some(),
             workload: a.workload,
             metric: a.metric,
             kernel: a.kernel,
@@ -123,43 +121,6 @@ struct JsonMetric {
     better: &'static str,
     #[serde(serialize_with = "in_order")]
     kernels: Vec<(String, Figures)>,
-}
-
-/// Figures of one metric on one kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Figures {
-    /// Completed runs that have the figure.
-    pub n: usize,
-    /// Arithmetic mean.
-    pub mean: Option<f64>,
-    /// Harmonic mean, of a rate; `None` where tables show the arithmetic one, and if a run's rate is 0.
-    pub hmean: Option<f64>,
-    /// Smallest run.
-    pub min: Option<f64>,
-    /// Largest run.
-    pub max: Option<f64>,
-    /// Standard deviation, divisor n - 1; `None` for a single run.
-    pub stddev: Option<f64>,
-    /// Mean / baseline mean, both arithmetic; `None` when the baseline is 0 or absent.
-    pub ratio: Option<f64>,
-}
-
-impl Figures {
-    /// Of a metric on one kernel, beside the baseline.
-    pub fn new(m: &Metric, kernel: usize, baseline: usize) -> Self {
-        let (samples, baseline) = (m.of(kernel), m.of(baseline));
-        let mean = describe::amean(samples);
-        let base = describe::amean(baseline).filter(|b| *b != 0.0);
-        Self {
-            n: samples.len(),
-            mean,
-            hmean: (m.mean == Mean::Harmonic).then(|| describe::hmean(samples)).flatten(),
-            min: describe::min(samples),
-            max: describe::max(samples),
-            stddev: describe::stddev(samples),
-            ratio: mean.zip(base).map(|(m, b)| m / b),
-        }
-    }
 }
 
 /// A map that keeps the order of the kernels.
@@ -207,70 +168,7 @@ fn metrics(c: &Comparison, w: &Workload) -> Vec<JsonMetric> {
             name: m.name.clone(),
             unit: m.unit.clone(),
             better: m.better.name(),
-            kernels: figures(c, m),
+            kernels: on_kernels(c, m),
         })
         .collect()
-}
-
-fn figures(c: &Comparison, m: &Metric) -> Vec<(String, Figures)> {
-    let one = |k: usize| Figures::new(m, k, c.baseline);
-    c.kernels.iter().enumerate().map(|(k, kernel)| (kernel.name.clone(), one(k))).collect()
-}
-
-/// All figures of a workload as metrics: metrics, derived columns, counters with unit and direction from the dictionary,
-/// skips by reason.
-pub fn every_metric(w: &Workload) -> Vec<Metric> {
-    let counters = w.counters.iter().chain(&w.reasons).map(counter_metric);
-    w.metrics.iter().chain(&w.derived).cloned().chain(counters).collect()
-}
-
-/// A counter as a metric; one that the dictionary does not know is a lower-is-better number of events.
-pub(crate) fn counter_metric(counter: &Counter) -> Metric {
-    let known = counters::find(&counter.name);
-    let unit = known.map_or("events", |k| k.unit.name());
-    let better = known.map_or(Better::Lower, dictionary::better);
-    Metric::counted(&counter.name, unit, better, counter.samples.clone())
-}
-
-/// A line of the long form: one metric on one kernel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CellRow {
-    /// Workload, without its machine.
-    pub workload: String,
-    /// Machine; empty if it is not known.
-    pub machine: String,
-    /// Metric.
-    pub metric: String,
-    /// Unit.
-    pub unit: String,
-    /// `higher`, `lower` or `neutral`.
-    pub better: &'static str,
-    /// Kernel.
-    pub kernel: String,
-    /// Figures.
-    pub figures: Figures,
-    /// How the kernel's runs ended.
-    pub runs: Runs,
-}
-
-/// The long form: every metric of every workload on every kernel, in order.
-pub fn cells(c: &Comparison) -> Vec<CellRow> {
-    let mut out = Vec::new();
-    for w in &c.workloads {
-        for m in every_metric(w) {
-            for (k, (kernel, figures)) in figures(c, &m).into_iter().enumerate() {
-                out.push(CellRow {
-                    workload: w.program().to_string(),
-                    machine: c.machine_of(w).to_string(),
-                    metric: m.name.clone(),
-                    unit: m.unit.clone(),
-                    better: m.better.name(),
-                    kernel,
-                    figures,
-                    runs: w.runs_of(k),
-                });
-            }
-        }
-    }
-    out
 }

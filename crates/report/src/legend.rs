@@ -95,7 +95,7 @@ fn unseen(c: &Comparison) -> Vec<String> {
     let interesting = |metric: &str| !matches!(metric, "user" | "system" | "blocked");
     let mut out: Vec<String> = assess::assess(c)
         .iter()
-        .filter(|a| interesting(&a.metric) && a.tells() && a.p_holm.is_some_and(|p| p >= LEVEL))
+        .filter(|a| interesting(&a.metric) && a.can_judge() && a.p_holm.is_some_and(|p| p >= LEVEL))
         .filter_map(|a| {
             let percent = readable(a.detectable_percent.filter(|d| d.is_finite() && *d >= SEEN_PERCENT)?);
             let (n0, n1) = a.runs;

@@ -6,7 +6,7 @@
 use numalab_model::spec::{nearest, SpecError};
 
 use crate::data::{Comparison, Metric, Workload};
-use crate::json::every_metric;
+use crate::figures::every_metric;
 
 /// What messages call the place of a name.
 const PLACE: &str = "--metric";

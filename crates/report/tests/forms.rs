@@ -4,7 +4,7 @@
 use numalab_report::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
 use numalab_report::select::select;
 use numalab_report::text::{csv, lkp, markdown, mmtests};
-use numalab_report::{columns, html, json};
+use numalab_report::{columns, derive, html, json};
 use numalab_stats::star::StarRule;
 use serde_json::json;
 
@@ -112,11 +112,11 @@ fn json_and_csv_have_both_means_of_a_rate_and_say_what_the_command_says() {
     w.metrics = vec![Metric::new("ops", "ops/s", true, vec![vec![500.0, 505.0, 495.0], vec![300.0, 420.0, 900.0]])];
     w.counters[1].samples[0] = vec![0.0; 3];
     w.too_short = vec![false, true];
-    w.unlike = vec![None, Some("loops is 9, not 3".into())];
+    w.different_work = vec![None, Some("loops is 9, not 3".into())];
     w.notes = vec!["6.7 is not comparable with 6.1".into()];
     w.name = "numa01 on x".into();
     w.machine = Some("x".into());
-    columns::apply(&mut c, &columns::built_in().unwrap());
+    derive::apply(&mut c, &columns::built_in().unwrap());
     let value: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
     let w = &value["workloads"][0];
     assert_eq!((&w["name"], &w["program"], &w["machine"]), (&json!("numa01 on x"), &json!("numa01"), &json!("x")));
@@ -141,7 +141,7 @@ fn json_and_csv_have_both_means_of_a_rate_and_say_what_the_command_says() {
 fn picked_counts_and_shares_have_arithmetic_means_and_only_shares_a_direction() {
     let mut c = comparison();
     c.workloads[0].counters[1].samples = vec![vec![0.0; 3], vec![6000.0, 5000.0, 7000.0]];
-    columns::apply(&mut c, &columns::built_in().unwrap());
+    derive::apply(&mut c, &columns::built_in().unwrap());
     let picked = ["numa_hint_faults_local", "numa_local_percent", "ops"].map(String::from);
     let c = select(&c, &picked).unwrap();
     let text = mmtests::report(&c, &mmtests::Options { summary: false, ..Default::default() });
@@ -172,7 +172,7 @@ fn picked_counts_and_shares_have_arithmetic_means_and_only_shares_a_direction() 
 #[test]
 fn markdown_shows_means_and_says_what_bold_means() {
     let mut c = comparison();
-    columns::apply(&mut c, &columns::built_in().unwrap());
+    derive::apply(&mut c, &columns::built_in().unwrap());
     let got = markdown::report(&c, &Default::default(), true);
     let want = "\
 ### numa01
@@ -202,7 +202,7 @@ fn whole_text_report_in_order() {
     let mut c = comparison();
     let samples = vec![vec![1.0, 2.0, 3.0], vec![]];
     c.workloads[0].reasons = vec![Counter { name: "skip.pid_inactive".into(), samples }];
-    columns::apply(&mut c, &columns::built_in().unwrap());
+    derive::apply(&mut c, &columns::built_in().unwrap());
     let got = mmtests::report(&c, &Default::default());
     let heads: Vec<&str> = got.lines().map(|l| l.split("  ").next().unwrap_or("")).filter(|l| !l.is_empty()).collect();
     let at = |text: &str| heads.iter().position(|l| l.starts_with(text)).unwrap_or_else(|| panic!("{text}\n{got}"));
@@ -400,7 +400,7 @@ fn nothing_completed(at: usize) -> Comparison {
     w.counters.iter_mut().for_each(|m| m.samples[at].clear());
     w.runs[at] = Runs { total: 3, timeout: 3, failed: 0 };
     w.durations[at] = None;
-    columns::apply(&mut c, &columns::built_in().unwrap());
+    derive::apply(&mut c, &columns::built_in().unwrap());
     c
 }
 
@@ -504,7 +504,7 @@ fn the_spread_of_one_run_and_a_share_of_nothing_are_no_figures() {
     w.metrics[0].samples[1].truncate(1);
     w.counters[0].samples[0] = vec![0.0; 3];
     w.counters[1].samples[0] = vec![0.0; 3];
-    columns::apply(&mut c, &columns::built_in().unwrap());
+    derive::apply(&mut c, &columns::built_in().unwrap());
     let text = mmtests::report(&c, &Default::default());
     let row = |text: &str, start: &str| squeezed(text.lines().find(|l| l.starts_with(start)).unwrap());
     assert_eq!(row(&text, "Stddev    elapsed"), "Stddev elapsed 2.00 ( 0.00%) -");

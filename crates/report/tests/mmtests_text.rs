@@ -3,8 +3,8 @@
 #![allow(clippy::approx_constant, clippy::unwrap_used)]
 
 use numalab_report::data::{Comparison, Counter, Duration, Kernel, Metric, Workload};
+use numalab_report::statistics::{Family, Labels};
 use numalab_report::tables::monitor::{self, VmstatRows};
-use numalab_report::tables::rows::{Family, Labels};
 use numalab_report::tables::{comparison_tables, TableOptions};
 use numalab_report::text::mmtests::{self, LongNames};
 use numalab_stats::star::StarRule;

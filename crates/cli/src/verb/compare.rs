@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use numalab_model::record::Store;
 use numalab_model::spec::SpecError;
 use numalab_report::data::Comparison;
-use numalab_report::failif::FailIf;
+use numalab_report::fail_if::FailIf;
 use numalab_report::select::select;
 use numalab_report::tables::monitor::VmstatRows;
 use numalab_report::tables::TableOptions;

@@ -8,7 +8,7 @@ use numalab_model::spec::SpecError;
 use numalab_report::collect::metric_name;
 use numalab_report::columns::Column;
 use numalab_report::dictionary;
-use numalab_report::html::reasons::REASONS;
+use numalab_report::reasons::REASONS;
 use numalab_stats::Better;
 use serde_json::{json, Value};
 

@@ -1,7 +1,8 @@
 //! Where two runs parted: the first decision in which they differ.
 
-use super::{count, seconds, Names};
-use crate::html::reasons;
+use super::names::Names;
+use super::words::{count, seconds};
+use crate::reasons;
 use numalab_model::record::events::{Event, Events, Fate, Kind, MOVE_WORDS};
 use numalab_model::record::why::WhyFile;
 use numalab_model::record::RecordError;

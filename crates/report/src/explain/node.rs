@@ -1,6 +1,7 @@
 //! What came to a node and what left it.
 
-use super::{bytes, count, share, unknown, Names};
+use super::names::Names;
+use super::words::{bytes, count, share, unknown};
 use numalab_model::record::why::WhyFile;
 use numalab_model::spec::SpecError;
 

@@ -1,6 +1,8 @@
 //! Why a page moved, did not move, or went back and forth.
 
-use super::{bytes, count, cut, reasons_text, seconds, share, unknown, vma, Names};
+use super::names::Names;
+use super::vma;
+use super::words::{bytes, count, cut, reasons_text, seconds, share, unknown};
 use numalab_model::record::events::Fate;
 use numalab_model::record::why::{ChunkWhy, FaultWhy, VmaWhy, WhyFile};
 use numalab_model::spec::SpecError;

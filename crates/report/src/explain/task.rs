@@ -1,6 +1,7 @@
 //! Why a task changed node, or did not.
 
-use super::{count, cut, reasons_text, seconds, share, times, unknown, Names};
+use super::names::Names;
+use super::words::{count, cut, reasons_text, seconds, share, times, unknown};
 use numalab_model::record::events::MOVE_WORDS;
 use numalab_model::record::why::{MoveWhy, PreferredWhy, TaskWhy, WhyFile};
 use numalab_model::spec::SpecError;

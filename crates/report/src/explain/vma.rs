@@ -1,6 +1,7 @@
 //! Why a mapping was scanned, or was not.
 
-use super::{bytes, count, reasons_text, seconds, times, unknown, Names};
+use super::names::Names;
+use super::words::{bytes, count, reasons_text, seconds, times, unknown};
 use numalab_model::record::why::{VmaWhy, WhyFile};
 use numalab_model::spec::SpecError;
 

@@ -8,7 +8,8 @@
 use numalab_model::counters::{self, CounterDoc};
 
 use super::markup::{slug, Html};
-use super::{reasons, Input};
+use super::Input;
+use crate::reasons;
 use crate::tables::vmstat::{Deltas, CORRECTED, ROWS};
 use crate::tables::Table;
 

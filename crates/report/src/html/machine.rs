@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(text.matches("<i></i>").count(), 2 * 2 * 4 * 2);
         // Two matrices of 2 x 2: local is the nearest shade, remote the farthest.
         assert_eq!((text.matches("class=\"s0\"").count(), text.matches("class=\"s5\"").count()), (4, 4));
-        assert!(render(&[]).is_empty());
+        assert_eq!(render(&[]).into_string(), "");
     }
 
     #[test]

@@ -72,10 +72,6 @@ impl Html {
         }
         self
     }
-    /// Whether nothing was written.
-    pub fn is_empty(&self) -> bool {
-        self.out.is_empty()
-    }
     /// The markup.
     pub fn into_string(self) -> String {
         self.out

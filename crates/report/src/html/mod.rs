@@ -13,26 +13,24 @@
 //! Invariants: a pure function of its input; foreign text never becomes markup; the policy in the page's head lets no other
 //! script run than the bundle and nothing be loaded.
 
-pub mod answer;
-pub mod bins;
-pub mod config;
-pub mod figures;
-mod fold;
-pub mod glossary;
-pub mod machine;
-pub mod markup;
-pub mod payload;
-pub mod reasons;
-pub mod snapshot;
-pub mod tables;
-pub mod timeline;
-pub mod verdict;
+mod answer;
+mod bars;
+mod chart_data;
+mod config;
+mod cost;
+mod glossary;
+mod headline;
+mod input;
+mod lookup;
+mod machine;
+mod markup;
+mod snapshot;
+mod tables;
+mod time_axis;
+mod timeline;
 
-use numalab_model::machine::Machine;
-use numalab_model::record::Outcome;
-use numalab_stats::star::StarRule;
+pub use input::{Input, Run, Setting};
 
-use crate::data::Comparison;
 use glossary::Glossary;
 use markup::Html;
 
@@ -42,75 +40,6 @@ const SCRIPT: &str = include_str!("bundle.js");
 const STYLE: &str = include_str!("bundle.css");
 /// SHA-256 of the script in base64, for the policy in the head.
 const SCRIPT_SHA256: &str = include_str!("bundle.sha256");
-
-/// Below the comparison tables.
-const STAR_NOTE: &str =
-    "As in mmtests: plus is better in every row, whatever its direction. A star and a coloured cell mark a \
-                         significant mean; the rule is named below.";
-
-/// What the page is about.
-#[derive(Clone, Debug)]
-pub struct Input<'a> {
-    /// Name of the experiment.
-    pub title: String,
-    /// The comparison, with derived figures applied.
-    pub comparison: &'a Comparison,
-    /// When a cell of the tables is starred.
-    pub rule: StarRule,
-    /// What was run: backend, seeds, version, …, in order.
-    pub facts: Vec<(String, String)>,
-    /// Machines, if they are known.
-    pub machines: Vec<&'a Machine>,
-    /// Runs with their series, kernel by kernel in seed order.
-    pub runs: Vec<Run<'a>>,
-    /// Effective configuration per kernel, in the order of the comparison's kernels.
-    pub settings: Vec<Vec<Setting>>,
-}
-
-impl<'a> Input<'a> {
-    /// A page with nothing but a comparison.
-    pub fn new(title: &str, comparison: &'a Comparison) -> Self {
-        Self {
-            title: title.into(),
-            comparison,
-            rule: StarRule::default(),
-            facts: Vec::new(),
-            machines: Vec::new(),
-            runs: Vec::new(),
-            settings: Vec::new(),
-        }
-    }
-}
-
-/// A run and where it belongs.
-#[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
-    /// Index of its workload in the comparison.
-    pub workload: usize,
-    /// Index of its kernel in the comparison.
-    pub kernel: usize,
-    /// Seed.
-    pub seed: u64,
-    /// What it produced.
-    pub outcome: &'a Outcome,
-}
-
-/// A policy or a tunable as a kernel had it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Setting {
-    /// Role or `group.key`.
-    pub name: String,
-    /// Value.
-    pub value: String,
-    /// Unit, empty if none.
-    pub unit: String,
-    /// Kernel name (sysctl, debugfs), empty if none.
-    pub kernel_name: String,
-    /// Where the value comes from, empty if unknown.
-    pub origin: String,
-    /// One line, empty if unknown.
-    pub doc: String,
-}
 
 /// The whole page. It holds everything it needs and loads nothing.
 pub fn render(input: &Input<'_>) -> String {
@@ -132,7 +61,7 @@ pub fn render(input: &Input<'_>) -> String {
         .raw(". ")
         .text(input.rule.legend())
         .raw(".</p>");
-    h.push(&snapshot::render(input)).push(&figures::render(input.comparison, &glossary)).raw("</section>");
+    h.push(&snapshot::render(input)).push(&lookup::render(input.comparison, &glossary)).raw("</section>");
     h.push(&machine::render(&input.machines));
     h.push(&config::render(input, &glossary));
     h.raw("<section id=\"definitions\"><h2>Definitions</h2>").push(&glossary.render()).raw("</section></main>");
@@ -187,7 +116,7 @@ fn foot(h: &mut Html, input: &Input<'_>) {
     h.raw("<div id=\"tip\" role=\"tooltip\" hidden></div>");
     if timeline::any(input) {
         h.raw("<script type=\"application/json\" id=\"data\">");
-        h.json(&payload::fit(|limits| timeline::data(input, limits))).raw("</script>");
+        h.json(&chart_data::fit(|limits| timeline::data(input, limits))).raw("</script>");
     }
     // Not even a line feed may stand around it: the policy names the hash of exactly these bytes.
     h.raw("<script>").raw(SCRIPT).raw("</script></body></html>\n");

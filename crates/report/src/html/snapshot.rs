@@ -3,9 +3,9 @@
 //! Problem: some backends read where pages and faults ended up only when the workload has ended, which is no chart. Approach:
 //! one folded table per workload and series, a row per column of the series, the first completed run of each kernel beside each other.
 
-use super::answer::human;
 use super::markup::Html;
 use super::{Input, Run};
+use crate::format::human;
 use crate::order::unique;
 use numalab_model::record::{Series, Status};
 

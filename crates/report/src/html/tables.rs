@@ -5,12 +5,17 @@
 
 use super::glossary::Glossary;
 use super::markup::Html;
-use super::{Input, STAR_NOTE};
+use super::Input;
 use crate::data::{Comparison, Workload};
 use crate::format::{fixed, shows};
 use crate::tables::monitor::{self, Of, VmstatRows};
 use crate::tables::{comparison_tables, Cell, Row, Table, TableOptions};
 use numalab_stats::Better;
+
+/// Below the comparison tables.
+const STAR_NOTE: &str =
+    "As in mmtests: plus is better in every row, whatever its direction. A star and a coloured cell mark a \
+                         significant mean; the rule is named below.";
 
 /// The tables of a workload with their titles; the first ones are open.
 pub struct Block {

@@ -18,8 +18,8 @@ use std::cmp::Ordering;
 use numalab_model::counters;
 use numalab_model::record::{Outcome, Series, Status};
 
-use super::bins::{spacing, Axis};
-use super::payload::{cell, nums, Data, Group, Limits, Line, Map, Memory, Process, RunData, WorkloadData};
+use super::chart_data::{cell, nums, Data, Group, Limits, Line, Map, Memory, Process, RunData, WorkloadData};
+use super::time_axis::{spacing, TimeAxis};
 use super::{Input, Run};
 
 /// Pages of 4 KiB in a MiB.
@@ -56,7 +56,7 @@ fn workload(input: &Input<'_>, index: usize, limits: &Limits) -> Option<Workload
     let longest = series().filter_map(|s| s.time_ns.last().copied()).max().unwrap_or(0);
     // The finest series decides; coarser ones are bridged.
     let usual = series().map(|s| spacing(&s.time_ns)).filter(|s| *s > 0).min().unwrap_or(0);
-    let axis = Axis::new(longest, usual, limits.points);
+    let axis = TimeAxis::new(longest, usual, limits.points);
     Some(WorkloadData {
         name,
         step: axis.step_ns as f64 / 1e9,
@@ -67,7 +67,7 @@ fn workload(input: &Input<'_>, index: usize, limits: &Limits) -> Option<Workload
     })
 }
 
-fn run(r: &Run<'_>, number: u32, axis: &Axis, limits: &Limits) -> RunData {
+fn run(r: &Run<'_>, number: u32, axis: &TimeAxis, limits: &Limits) -> RunData {
     let longest = r.outcome.series.iter().filter(|s| s.time_ns.len() > 1).max_by_key(|s| s.time_ns.last());
     let times: &[u64] = longest.map_or(&[], |s| &s.time_ns);
     let mut out = RunData {
@@ -113,7 +113,7 @@ fn lines(s: &Series, binned: &dyn Fn(&[f64]) -> Vec<f64>) -> Vec<Line> {
 }
 
 /// The columns with the highest peaks, in their order.
-fn levels(s: &Series, axis: &Axis, limits: &Limits) -> Group {
+fn levels(s: &Series, axis: &TimeAxis, limits: &Limits) -> Group {
     let kept = largest(&s.values, limits.columns);
     let one = |&c: &usize| Line { name: s.columns[c].clone(), values: nums(axis.level(&s.time_ns, &s.values[c])) };
     let kept: Vec<usize> = kept.into_iter().filter(|c| *c < s.columns.len()).collect();
@@ -137,7 +137,7 @@ fn process_and_node(column: &str) -> Option<(&str, usize)> {
 }
 
 /// Memory in MiB; `None` if no column names a process and a node.
-fn memory(s: &Series, axis: &Axis, limits: &Limits) -> Option<Memory> {
+fn memory(s: &Series, axis: &TimeAxis, limits: &Limits) -> Option<Memory> {
     let mut names: Vec<&str> = Vec::new();
     let mut columns: Vec<(usize, usize, &Vec<f64>)> = Vec::new();
     for (column, values) in s.columns.iter().zip(&s.values) {
@@ -173,7 +173,7 @@ fn memory(s: &Series, axis: &Axis, limits: &Limits) -> Option<Memory> {
 }
 
 /// A map of nodes; neighbouring columns become one row that shows what most of them show.
-fn map(s: &Series, axis: &Axis, limits: &Limits) -> Map {
+fn map(s: &Series, axis: &TimeAxis, limits: &Limits) -> Map {
     let columns = s.columns.len().min(s.values.len());
     let fold = columns.div_ceil(limits.rows.max(1)).max(1);
     let at = axis.sampled(&s.time_ns);
@@ -211,7 +211,7 @@ pub fn any(input: &Input<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::payload::Num;
+    use super::super::chart_data::Num;
     use super::*;
 
     const LIMITS: Limits = Limits { points: 100, rows: 2, columns: 2, runs: 9 };
@@ -227,8 +227,8 @@ mod tests {
         }
     }
 
-    fn axis() -> Axis {
-        Axis { step_ns: 1_000_000_000, points: 3, end_ns: 3_000_000_000 }
+    fn axis() -> TimeAxis {
+        TimeAxis { step_ns: 1_000_000_000, points: 3, end_ns: 3_000_000_000 }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Approach: a repeat is a list of cells like any other, whose `simulated` figures are those that were measured again; beside
 //! it stands the simulation, of the same cells. So both have the same score, and one can be held against the other.
 
-use super::{changes, score, Cell, Score};
+use super::cell::Cell;
+use super::score::{changes, score, Score};
 use crate::order::unique;
 use serde::Serialize;
 

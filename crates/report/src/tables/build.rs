@@ -4,11 +4,11 @@ use numalab_stats::describe::{self, Better, Mean};
 use numalab_stats::percent;
 use numalab_stats::star::{self, Figure, Span, StarRule, Verdict};
 
-use super::rows::{self, Family, Labels, Stat};
-use super::{Cell, Row, Table};
+use super::table::{Cell, Row, Table};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::shows;
 use crate::order::unique;
+use crate::statistics::{self, Family, Labels, Stat};
 
 /// What a comparison table shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ fn table(
     // Grouped by statistic, not by operation: all Min, then all Amean, and so on.
     // The best of what has no direction would be the least.
     let shown = |stat: &Stat| better != Better::Neutral || !matches!(stat, Stat::BestMean(_));
-    for stat in rows::rows(family, options.labels).into_iter().filter(shown) {
+    for stat in statistics::rows(family, options.labels).into_iter().filter(shown) {
         for m in metrics {
             let label = stat.label(mean, options.labels, options.harmonic_spread(), &m.unit);
             table.stat_width = table.stat_width.max(label.chars().count());
@@ -195,7 +195,7 @@ impl<'a> Columns<'a> {
     fn span(&self, stat: Stat, sorted: &[f64]) -> Option<Span> {
         match stat {
             Stat::Percentile(p) => star::percentile_span(sorted, f64::from(p)),
-            _ => rows::sub_mean(sorted, self.metric.mean).map(|s| Span {
+            _ => statistics::sub_mean(sorted, self.metric.mean).map(|s| Span {
                 value: s.mean,
                 low: s.mean - s.half_width,
                 high: s.mean + s.half_width,

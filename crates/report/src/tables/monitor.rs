@@ -4,8 +4,8 @@
 //! runs without a result are left out; where that leaves columns unequal, all of them are divided by their runs and the
 //! labels say `/run`. Shares and paces are the same in both.
 
+use super::table::{Cell, Row, Table};
 use super::vmstat::{Deltas, OpsRow, CORRECTED, ROWS};
-use super::{Cell, Row, Table};
 use crate::data::{Comparison, Metric, Workload};
 use numalab_stats::describe;
 

@@ -10,7 +10,7 @@ use crate::format::readable;
 /// Mark of runs that nothing can be told from.
 const TOO_SHORT: char = '!';
 /// Mark of a kernel that did other work than the baseline.
-const UNLIKE: char = '≠';
+const DIFFERENT_WORK: char = '≠';
 
 /// Headings of the columns; all but the first are right-aligned.
 const HEADINGS: [&str; 9] =
@@ -50,9 +50,9 @@ pub fn table(c: &Comparison) -> String {
             "{TOO_SHORT} behind the runs: too short for balancing to act, so nothing is clear, whatever p is.\n"
         ));
     }
-    if all.iter().any(|a| a.unlike.is_some()) {
+    if all.iter().any(|a| a.different_work.is_some()) {
         out.push_str(&format!(
-            "{UNLIKE} behind the runs: different work (see the notes), so nothing is clear, whatever p is.\n"
+            "{DIFFERENT_WORK} behind the runs: different work (see the notes), so nothing is clear, whatever p is.\n"
         ));
     }
     out
@@ -60,7 +60,7 @@ pub fn table(c: &Comparison) -> String {
 
 /// What keeps a row from being judged, behind its runs.
 fn marks(a: &Assessment) -> String {
-    let marks = [(a.too_short, TOO_SHORT), (a.unlike.is_some(), UNLIKE)];
+    let marks = [(a.too_short, TOO_SHORT), (a.different_work.is_some(), DIFFERENT_WORK)];
     marks.iter().filter(|m| m.0).map(|m| format!(" {}", m.1)).collect()
 }
 
@@ -134,7 +134,7 @@ mod tests {
             got.ends_with("! behind the runs: too short for balancing to act, so nothing is clear, whatever p is.\n")
         );
         let mut c = c;
-        c.workloads[0].unlike = vec![None, Some("loops is 9, not 3".into()), None];
+        c.workloads[0].different_work = vec![None, Some("loops is 9, not 3".into()), None];
         let got = table(&c);
         assert!(got.contains("w elapsed  b       3/3 ≠  +90.91 %   0.0003"), "{got}");
         assert!(

@@ -1,7 +1,7 @@
 //! Comma-separated values in long form: one line per workload, machine, metric and kernel, unrounded.
 
 use crate::data::Comparison;
-use crate::json::{cells, CellRow};
+use crate::figures::{cells, CellRow};
 
 /// Heading of the columns.
 const HEADING: &str =

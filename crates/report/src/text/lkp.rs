@@ -165,7 +165,7 @@ fn lines(w: &Workload) -> Vec<Line<'_>> {
         Line { name, metric: Cow::Borrowed(m), counter: false, key: !time, floor }
     };
     let counter = |c, group: &str| {
-        let m = crate::json::counter_metric(c);
+        let m = crate::figures::counter_metric(c);
         let name = format!("{group}.{}", m.name);
         Line { name, metric: Cow::Owned(m), counter: true, key: false, floor: COUNT_FLOOR }
     };

@@ -4,8 +4,8 @@ use numalab_stats::star::StarRule;
 
 use crate::data::{Comparison, Workload};
 use crate::legend;
+use crate::statistics::Stat;
 use crate::tables::monitor::{self, VmstatRows};
-use crate::tables::rows::Stat;
 use crate::tables::{comparison_tables, Cell, Table, TableOptions};
 use crate::text::mmtests::heading_lines;
 use crate::text::summary;

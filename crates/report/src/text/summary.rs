@@ -1,13 +1,13 @@
 //! The answer in short, below the tables of a text report: who wins on each workload, and what it cost.
 //!
-//! The sentences are those at the top of the page ([`crate::html::verdict`]), without the figures of the tests.
+//! The sentences are those at the top of the page ([`crate::verdict`]), without the figures of the tests.
 
 use numalab_stats::describe;
 
 use crate::data::{Comparison, Metric, Workload};
+use crate::figures::every_metric;
 use crate::format::{significant, unit_for};
-use crate::html::verdict::{findings, headline, Finding};
-use crate::json::every_metric;
+use crate::verdict::{findings, headline, Finding};
 
 /// Most answers; a large comparison has one for every workload and kernel.
 const MAX_ANSWERS: usize = 12;
@@ -49,7 +49,7 @@ fn answer(c: &Comparison, w: &Workload, kernel: usize, own: &[Finding]) -> Strin
     let at = c.others().position(|k| k == kernel).unwrap_or(0);
     let said = headline(c, own).into_iter().nth(at).map(|h| h.1).unwrap_or_default();
     let mut out = format!("{}: {}\n", w.name, short(&said));
-    if w.unlike(kernel).is_some() {
+    if w.different_work(kernel).is_some() {
         // Of different work a change is no change.
         return out;
     }
@@ -125,7 +125,7 @@ numa02: No clear difference between x and off: elapsed 10.00 → 10.00 s, the sa
     #[test]
     fn different_work_has_no_answer_and_no_cost() {
         let mut c = comparison();
-        c.workloads[0].unlike = vec![None, Some("loops is 9, not 3".into()), None];
+        c.workloads[0].different_work = vec![None, Some("loops is 9, not 3".into()), None];
         let want = "first)\nnuma02: Cannot tell 6.12 from off: different work, as loops is 9, not 3\nnuma02: No clear";
         assert!(text(&c).contains(want), "{}", text(&c));
     }

@@ -10,6 +10,7 @@ use numalab_model::record::{Outcome, Scalar, Series, Status};
 use numalab_report::collect::{collect, WorkloadRuns};
 use numalab_report::columns;
 use numalab_report::data::{Comparison, Kernel};
+use numalab_report::derive;
 use numalab_report::html::{Input, Run, Setting};
 
 /// How a made-up experiment looks.
@@ -201,7 +202,7 @@ fn compare(shape: &Shape, outcomes: &[(usize, usize, u64, Outcome)]) -> Comparis
         })
         .collect();
     let mut c = collect(kernels, 0, &runs);
-    columns::apply(&mut c, &columns::built_in().unwrap());
+    derive::apply(&mut c, &columns::built_in().unwrap());
     c
 }
 

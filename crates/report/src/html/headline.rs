@@ -4,8 +4,8 @@
 //! below it. Invariant: every kernel but the baseline is counted once.
 
 use super::markup::Html;
-use super::verdict::Call;
 use crate::data::Comparison;
+use crate::verdict::Call;
 
 /// Most sentences at the top of the page.
 pub const MAX_LINES: usize = 6;
@@ -13,7 +13,7 @@ pub const MAX_LINES: usize = 6;
 const MAX_NAMES: usize = 6;
 
 /// The headline: a line for each kernel, or what they come to with the lines below it.
-pub fn headline(h: &mut Html, c: &Comparison, lines: &[(Option<Call>, String)]) {
+pub fn render(h: &mut Html, c: &Comparison, lines: &[(Option<Call>, String)]) {
     h.raw("<div class=\"headline\">");
     if lines.len() > MAX_LINES {
         let (call, text) = counted(c, lines);
@@ -81,7 +81,7 @@ mod tests {
         let c = Comparison { kernels, ..Comparison::default() };
         let lines: Vec<_> = calls.iter().map(|call| (*call, "Said.".to_string())).collect();
         let mut h = Html::new();
-        headline(&mut h, &c, &lines);
+        render(&mut h, &c, &lines);
         h.into_string()
     }
 

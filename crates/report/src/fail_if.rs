@@ -8,8 +8,8 @@
 use numalab_model::spec::SpecError;
 
 use crate::data::{Comparison, Metric, Workload};
+use crate::figures::every_metric;
 use crate::format::readable;
-use crate::json::every_metric;
 
 /// What messages call the place of a bound.
 const PLACE: &str = "--fail-if";
@@ -105,7 +105,7 @@ impl FailIf {
                         out.untested.extend(lost(c, w, k).map(|why| self.untested(c, w, k, &why)));
                         continue;
                     };
-                    if let Some(what) = w.unlike(k) {
+                    if let Some(what) = w.different_work(k) {
                         out.untested.push(self.untested(c, w, k, &format!("different work, as {what}")));
                         continue;
                     }
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_kernel_that_did_different_work_passes_no_bound() {
         let mut c = comparison();
-        c.workloads[0].unlike = vec![None, Some("loops is 9, not 3".into()), None];
+        c.workloads[0].different_work = vec![None, Some("loops is 9, not 3".into()), None];
         for bound in ["elapsed > +3%", "elapsed > +500%"] {
             let got = FailIf::parse(bound).unwrap().check(&c).unwrap();
             let want = format!("numa01 elapsed on b: `{bound}` is not tested: different work, as loops is 9, not 3");

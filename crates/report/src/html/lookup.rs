@@ -1,11 +1,10 @@
 //! Every figure of the JSON form, to look up: mean, spread, number of runs and ratio of every metric on every kernel.
 
-use super::answer::{human, largest, times};
 use super::glossary::Glossary;
 use super::markup::Html;
 use crate::data::Comparison;
-use crate::format::unit_for;
-use crate::json::{every_metric, Figures};
+use crate::figures::{every_metric, largest_mean, Figures};
+use crate::format::{human, ratio as ratio_text, unit_for};
 
 /// The section; the script filters its rows.
 pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
@@ -28,7 +27,7 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
         for m in &metrics {
             h.open("tr", &[("data-metric", &m.name)]).raw("<th scope=\"row\">");
             glossary.term(&mut h, &m.name);
-            let (unit, by) = unit_for(&m.unit, largest(m));
+            let (unit, by) = unit_for(&m.unit, largest_mean(m));
             h.raw("</th>").element("td", &[], unit);
             for k in 0..c.kernels.len() {
                 cell(&mut h, &Figures::new(m, k, c.baseline), (&m.unit, by), k == c.baseline);
@@ -54,7 +53,7 @@ fn cell(h: &mut Html, f: &Figures, (unit, by): (&str, f64), baseline: bool) {
     let spread = f.stddev.map_or_else(|| "–".to_string(), |sd| human(sd / by));
     h.raw(" <small>± ").text(&spread).raw(", n ").show(f.n);
     if let (Some(ratio), false) = (f.ratio, baseline) {
-        h.raw(", ×").text(&times(ratio));
+        h.raw(", ×").text(&ratio_text(ratio));
     }
     h.raw("</small></td>");
 }

@@ -5,12 +5,12 @@
 //! from the start of the run; a level becomes its mean over the bin, a count since the start becomes the rate between the
 //! edges of the bin, so that nothing that was counted is lost. A run seldom ends at the edge of a bin: its last bin ends with
 //! its last sample and covers between half a bin and one and a half, since a figure over a sliver of one would say as much
-//! as the others. Units: ns in, values per second out of [`Axis::rate`].
+//! as the others. Units: ns in, values per second out of [`TimeAxis::rate`].
 //! Invariant: a run has no bins after its last sample; a bin before its first sample is NaN.
 
 /// Bins that start at 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Axis {
+pub struct TimeAxis {
     /// Width of a bin, ns, at least 1.
     pub step_ns: u64,
     /// Number of bins, at least 1.
@@ -19,7 +19,7 @@ pub struct Axis {
     pub end_ns: u64,
 }
 
-impl Axis {
+impl TimeAxis {
     /// Bins over `longest_ns`, at most `max_points`, not narrower than `sample_ns`, the usual time between samples.
     pub fn new(longest_ns: u64, sample_ns: u64, max_points: usize) -> Self {
         let step_ns = longest_ns.div_ceil(max_points.max(1) as u64).max(sample_ns).max(1);
@@ -127,18 +127,18 @@ mod tests {
 
     #[test]
     fn axis_is_wide_enough_and_not_too_fine() {
-        assert_eq!(Axis::new(1000, 0, 100), Axis { step_ns: 10, points: 100, end_ns: 1000 });
-        assert_eq!(Axis::new(1000, 250, 100), Axis { step_ns: 250, points: 4, end_ns: 1000 });
-        assert_eq!(Axis::new(1001, 0, 100), Axis { step_ns: 11, points: 91, end_ns: 1001 });
-        assert_eq!(Axis::new(0, 0, 100), Axis { step_ns: 1, points: 1, end_ns: 0 });
+        assert_eq!(TimeAxis::new(1000, 0, 100), TimeAxis { step_ns: 10, points: 100, end_ns: 1000 });
+        assert_eq!(TimeAxis::new(1000, 250, 100), TimeAxis { step_ns: 250, points: 4, end_ns: 1000 });
+        assert_eq!(TimeAxis::new(1001, 0, 100), TimeAxis { step_ns: 11, points: 91, end_ns: 1001 });
+        assert_eq!(TimeAxis::new(0, 0, 100), TimeAxis { step_ns: 1, points: 1, end_ns: 0 });
         // What is left over after whole bins is a bin of its own only if it is half of one.
-        assert_eq!(Axis::new(1020, 100, 100).points, 10);
-        assert_eq!(Axis::new(1060, 100, 100).points, 11);
+        assert_eq!(TimeAxis::new(1020, 100, 100).points, 10);
+        assert_eq!(TimeAxis::new(1060, 100, 100).points, 11);
     }
 
     #[test]
     fn the_end_of_a_run_is_no_sliver() {
-        let axis = Axis { step_ns: 100, points: 3, end_ns: 304 };
+        let axis = TimeAxis { step_ns: 100, points: 3, end_ns: 304 };
         // 50 per ns all along, then 400 in the last 4 ns: over 104 ns that is little more.
         let rates = axis.rate(&[0, 100, 200, 300, 304], &[0.0, 5000.0, 10_000.0, 15_000.0, 15_400.0]);
         assert_eq!(rates[..2], [5e10, 5e10]);
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn levels_are_means_and_bridge_gaps() {
-        let axis = Axis { step_ns: 10, points: 5, end_ns: 50 };
+        let axis = TimeAxis { step_ns: 10, points: 5, end_ns: 50 };
         let got = axis.level(&[0, 5, 12, 30], &[2.0, 4.0, 10.0, 28.0]);
         // The sample at 30 ends the third bin.
         assert_eq!(got, [3.0, 10.0, 28.0]);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn rates_lose_nothing() {
-        let axis = Axis::new(1_000_000_000, 0, 7);
+        let axis = TimeAxis::new(1_000_000_000, 0, 7);
         let times: Vec<u64> = (0..=100).map(|i| i * 10_000_000).collect();
         let count: Vec<f64> = (0..=100).map(|i| f64::from(i * i)).collect();
         let rates = axis.rate(&times, &count);
@@ -173,23 +173,23 @@ mod tests {
             total += rate * (to - from) as f64 / 1e9;
         }
         assert!((total - 10_000.0).abs() < 1e-6, "{total}");
-        let reset = Axis { step_ns: 10, points: 2, end_ns: 20 }.rate(&[0, 10, 20], &[5.0, 9.0, 1.0]);
+        let reset = TimeAxis { step_ns: 10, points: 2, end_ns: 20 }.rate(&[0, 10, 20], &[5.0, 9.0, 1.0]);
         assert_eq!(reset, [4.0e8, 0.0]);
-        let late = Axis { step_ns: 10, points: 3, end_ns: 30 }.rate(&[15, 30], &[0.0, 15.0]);
+        let late = TimeAxis { step_ns: 10, points: 3, end_ns: 30 }.rate(&[15, 30], &[0.0, 15.0]);
         assert!(late[0].is_nan());
         assert_eq!(late[1..], [1e9, 1e9]);
     }
 
     #[test]
     fn a_shorter_run_has_fewer_bins() {
-        let axis = Axis::new(100, 0, 10);
+        let axis = TimeAxis::new(100, 0, 10);
         assert_eq!(axis.used(&[0, 50]), 5);
         assert_eq!(axis.used(&[0]), 1);
         assert_eq!(axis.used(&[]), 0);
         assert_eq!(axis.used(&[0, 500]), 10);
         assert_eq!(axis.sampled(&[0, 5, 11, 20]), [Some(1), Some(3)]);
         assert_eq!(axis.sampled(&[12, 30]), [None, Some(0), Some(1)]);
-        let whole = Axis { step_ns: 10, points: 2, end_ns: 20 };
+        let whole = TimeAxis { step_ns: 10, points: 2, end_ns: 20 };
         assert_eq!(whole.sampled(&[0, 10, 20]), [Some(0), Some(2)]);
     }
 

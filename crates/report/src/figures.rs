@@ -1,0 +1,118 @@
+//! Every figure of a comparison, for the forms that list them all: JSON, comma-separated values and the look-up table of the
+//! page.
+//!
+//! Whatever a figure is (score, time, derived column, counter, reason), it is treated as a metric with a unit and a
+//! direction. The statistics of a metric on a kernel are a [`Figures`], a line of the long form is a [`CellRow`].
+
+use numalab_model::counters;
+use numalab_stats::describe::{self, Better, Mean};
+use serde::Serialize;
+
+use crate::data::{Comparison, Counter, Metric, Runs, Workload};
+use crate::dictionary;
+
+/// All figures of a workload as metrics: metrics, derived columns, counters with unit and direction from the dictionary,
+/// skips by reason.
+pub fn every_metric(w: &Workload) -> Vec<Metric> {
+    let counters = w.counters.iter().chain(&w.reasons).map(counter_metric);
+    w.metrics.iter().chain(&w.derived).cloned().chain(counters).collect()
+}
+
+/// A counter as a metric; one that the dictionary does not know is a lower-is-better number of events.
+pub(crate) fn counter_metric(counter: &Counter) -> Metric {
+    let known = counters::find(&counter.name);
+    let unit = known.map_or("events", |k| k.unit.name());
+    let better = known.map_or(Better::Lower, dictionary::better);
+    Metric::counted(&counter.name, unit, better, counter.samples.clone())
+}
+
+/// Figures of one metric on one kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Completed runs that have the figure.
+    pub n: usize,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Harmonic mean, of a rate; `None` where tables show the arithmetic one, and if a run's rate is 0.
+    pub hmean: Option<f64>,
+    /// Smallest run.
+    pub min: Option<f64>,
+    /// Largest run.
+    pub max: Option<f64>,
+    /// Standard deviation, divisor n - 1; `None` for a single run.
+    pub stddev: Option<f64>,
+    /// Mean / baseline mean, both arithmetic; `None` when the baseline is 0 or absent.
+    pub ratio: Option<f64>,
+}
+
+impl Figures {
+    /// Of a metric on one kernel, beside the baseline.
+    pub fn new(m: &Metric, kernel: usize, baseline: usize) -> Self {
+        let (samples, baseline) = (m.of(kernel), m.of(baseline));
+        let mean = describe::amean(samples);
+        let base = describe::amean(baseline).filter(|b| *b != 0.0);
+        Self {
+            n: samples.len(),
+            mean,
+            hmean: (m.mean == Mean::Harmonic).then(|| describe::hmean(samples)).flatten(),
+            min: describe::min(samples),
+            max: describe::max(samples),
+            stddev: describe::stddev(samples),
+            ratio: mean.zip(base).map(|(m, b)| m / b),
+        }
+    }
+}
+
+/// Largest mean of a metric's kernels, at least 0.
+pub fn largest_mean(m: &Metric) -> f64 {
+    m.samples.iter().filter_map(|s| describe::amean(s)).fold(0.0, f64::max)
+}
+
+/// The statistics of a metric on every kernel, in the order of the comparison.
+pub(crate) fn on_kernels(c: &Comparison, m: &Metric) -> Vec<(String, Figures)> {
+    let one = |k: usize| Figures::new(m, k, c.baseline);
+    c.kernels.iter().enumerate().map(|(k, kernel)| (kernel.name.clone(), one(k))).collect()
+}
+
+/// A line of the long form: one metric on one kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellRow {
+    /// Workload, without its machine.
+    pub workload: String,
+    /// Machine; empty if it is not known.
+    pub machine: String,
+    /// Metric.
+    pub metric: String,
+    /// Unit.
+    pub unit: String,
+    /// `higher`, `lower` or `neutral`.
+    pub better: &'static str,
+    /// Kernel.
+    pub kernel: String,
+    /// Figures.
+    pub figures: Figures,
+    /// How the kernel's runs ended.
+    pub runs: Runs,
+}
+
+/// The long form: every metric of every workload on every kernel, in order.
+pub fn cells(c: &Comparison) -> Vec<CellRow> {
+    let mut out = Vec::new();
+    for w in &c.workloads {
+        for m in every_metric(w) {
+            for (k, (kernel, figures)) in on_kernels(c, &m).into_iter().enumerate() {
+                out.push(CellRow {
+                    workload: w.program().to_string(),
+                    machine: c.machine_of(w).to_string(),
+                    metric: m.name.clone(),
+                    unit: m.unit.clone(),
+                    better: m.better.name(),
+                    kernel,
+                    figures,
+                    runs: w.runs_of(k),
+                });
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,95 @@
+//! How well predictions came out: counts of cells, and the error of changes.
+
+use super::cell::{Cell, NEAR, WIDE};
+use crate::order::unique;
+use numalab_model::published::Expect;
+use serde::Serialize;
+
+/// How well the predictions came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Score {
+    /// Predicted cells.
+    pub predicted: usize,
+    /// Of these, direction right.
+    pub direction_right: usize,
+    /// Of these, ratio within 1.25.
+    pub within_1_25: usize,
+    /// Of these, ratio within 2.
+    pub within_2: usize,
+}
+
+/// Counts the predicted cells outside the baseline column, whose ratios say nothing.
+pub fn score(cells: &[Cell]) -> Score {
+    let mut out = Score::default();
+    for c in cells.iter().filter(|c| c.scored()) {
+        out.predicted += 1;
+        out.direction_right += usize::from(c.direction_right());
+        out.within_1_25 += usize::from(c.within(NEAR));
+        out.within_2 += usize::from(c.within(WIDE));
+    }
+    out
+}
+
+impl Score {
+    /// Which counts are below those a published file expects, as a line; `None` if none is.
+    pub fn regression(&self, expect: &Expect) -> Option<String> {
+        let counts = [
+            ("direction right", self.direction_right, expect.direction_right),
+            ("within 1.25", self.within_1_25, expect.within_1_25),
+            ("within 2", self.within_2, expect.within_2),
+        ];
+        let worse: Vec<String> =
+            counts.iter().filter(|c| c.1 < c.2).map(|(what, got, want)| format!("{what} {got} of {want}")).collect();
+        (!worse.is_empty()).then(|| format!("worse than the file expects: {}\n", worse.join(", ")))
+    }
+}
+
+/// One line: what, how many predictions, and how well they came out.
+pub fn score_line(what: &str, cells: &[Cell]) -> String {
+    let s = score(cells);
+    let percent = |n: usize| if s.predicted == 0 { 0.0 } else { 100.0 * n as f64 / s.predicted as f64 };
+    format!(
+        "{what}: predicted {}, direction right {} ({:.0} %), within 1.25 {} ({:.0} %), within 2 {} ({:.0} %)\n",
+        s.predicted,
+        s.direction_right,
+        percent(s.direction_right),
+        s.within_1_25,
+        percent(s.within_1_25),
+        s.within_2,
+        percent(s.within_2),
+    )
+}
+
+/// How the changes of a group came out, one line per column: rows whose direction is right, and the mean absolute error
+/// of the change, in points. Rows without a figure count as wrong and are left out of the mean.
+pub fn gains(cells: &[Cell], group: &str) -> String {
+    let mut out = String::new();
+    for kernel in unique(cells.iter().map(|c| c.kernel.as_str())) {
+        let Some(c) = changes(cells, group, kernel) else { continue };
+        out.push_str(&format!(
+            "{group}, {kernel}: direction right in {} of {} rows, mean absolute error of the change {:.1} points\n",
+            c.right, c.rows, c.points
+        ));
+    }
+    out
+}
+
+/// How the changes of a group came out in a column.
+pub(super) struct Changes {
+    pub(super) rows: usize,
+    /// Of these, with the published direction.
+    pub(super) right: usize,
+    /// Mean absolute error, points.
+    pub(super) points: f64,
+}
+
+/// Rows without a figure count as wrong and are left out of the mean; `None` if the column has no row of the group to score.
+pub(super) fn changes(cells: &[Cell], group: &str, kernel: &str) -> Option<Changes> {
+    let scored: Vec<&Cell> = cells.iter().filter(|c| c.group == group && c.kernel == kernel && c.scored()).collect();
+    let errors: Vec<f64> = scored.iter().filter_map(|c| c.ratios()).map(|(p, s)| 100.0 * (s - p).abs()).collect();
+    (!scored.is_empty()).then(|| Changes {
+        rows: scored.len(),
+        right: scored.iter().filter(|c| c.direction_right()).count(),
+        points: errors.iter().sum::<f64>() / errors.len().max(1) as f64,
+    })
+}

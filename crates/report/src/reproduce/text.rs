@@ -1,0 +1,114 @@
+//! The text form: published and simulated values side by side, the score, and every miss.
+
+use super::cell::Cell;
+use super::score::score;
+use crate::format::readable;
+use crate::order::unique;
+
+/// The text form: one table per group with kernels as columns, the score, the misses.
+pub fn text(mail: &str, cells: &[Cell]) -> String {
+    let mut out = format!("Mail {mail}: published beside simulated\n");
+    for group in unique(cells.iter().map(|c| c.group.as_str())) {
+        let members: Vec<&Cell> = cells.iter().filter(|c| c.group == group).collect();
+        out.push_str(&format!("\n{group}\n"));
+        out.push_str(&table(&members));
+    }
+    let s = score(cells);
+    out.push_str(&format!(
+        "\nPredicted {}: direction right {}, ratio within 1.25 {}, within 2 {}\n",
+        s.predicted, s.direction_right, s.within_1_25, s.within_2
+    ));
+    out.push_str("c calibrated   = within 1.25   ~ within 2   > direction only   ! direction wrong or no figure\n");
+    let misses: Vec<String> = cells.iter().filter(|c| c.missed()).map(miss).collect();
+    if !misses.is_empty() {
+        out.push_str(&format!("\nMisses ({})\n{}", misses.len(), misses.concat()));
+    }
+    out
+}
+
+/// Two lines per metric: values, then ratios to the baseline with the sign of the prediction.
+fn table(cells: &[&Cell]) -> String {
+    let kernels = unique(cells.iter().map(|c| c.kernel.as_str()));
+    let metrics = unique(cells.iter().map(|c| c.metric.as_str()));
+    let mut lines: Vec<(String, Vec<[String; 3]>)> = Vec::new();
+    for metric in metrics {
+        let of = |kernel: &str| cells.iter().find(|c| c.metric == metric && c.kernel == kernel);
+        let values = kernels.iter().map(|k| of(k).map_or_else(empty, |c| values(c)));
+        lines.push((metric.to_string(), values.collect()));
+        let ratios = kernels.iter().map(|k| of(k).map_or_else(empty, |c| ratios(c)));
+        lines.push(("  ratio".into(), ratios.collect()));
+    }
+    let heading = vec![["published".into(), "simulated".into(), String::new()]; kernels.len()];
+    lines.insert(0, (String::new(), heading));
+    render(&kernels, &lines)
+}
+
+fn render(kernels: &[&str], lines: &[(String, Vec<[String; 3]>)]) -> String {
+    let chars = |s: &str| s.chars().count();
+    let label = lines.iter().map(|l| chars(&l.0)).max().unwrap_or(0);
+    let width = |k: usize, part: usize| lines.iter().map(|l| chars(&l.1[k][part])).max().unwrap_or(0);
+    let widths: Vec<(usize, usize)> = kernels
+        .iter()
+        .enumerate()
+        .map(|(k, name)| {
+            let (a, b) = (width(k, 0), width(k, 1));
+            // A long kernel name widens the first part of its column.
+            (a.max(chars(name).saturating_sub(b + 2)), b)
+        })
+        .collect();
+    let mut out = " ".repeat(label);
+    for (name, (a, b)) in kernels.iter().zip(&widths) {
+        out.push_str(&format!("  {name:>w$}  ", w = a + b + 2));
+    }
+    out = format!("{}\n", out.trim_end());
+    for (name, parts) in lines {
+        let mut line = format!("{name:<label$}");
+        for ([p, s, sign], (a, b)) in parts.iter().zip(&widths) {
+            line.push_str(&format!("  {p:>a$}  {s:>b$} {sign:1}"));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn empty() -> [String; 3] {
+    ["".into(), "".into(), "".into()]
+}
+
+fn values(c: &Cell) -> [String; 3] {
+    [number(c.published), number(c.simulated), String::new()]
+}
+
+pub(super) fn ratios(c: &Cell) -> [String; 3] {
+    let ratio =
+        |r: Option<f64>| r.map_or_else(|| "-".to_string(), |x| if x >= 100.0 { any(x) } else { format!("{x:.3}") });
+    [ratio(c.published_ratio), ratio(c.simulated_ratio), c.sign().to_string()]
+}
+
+/// A ratio, also to nothing at all.
+fn any(x: f64) -> String {
+    if x.is_finite() {
+        readable(x)
+    } else {
+        "∞".to_string()
+    }
+}
+
+fn number(x: Option<f64>) -> String {
+    x.map_or_else(|| "-".to_string(), readable)
+}
+
+/// One line per miss: where, how far, and what is suspected.
+pub(super) fn miss(c: &Cell) -> String {
+    let far = match (c.ratios(), c.factor()) {
+        (None, _) => "no figure".to_string(),
+        (Some((p, s)), factor) => {
+            let wrong = if c.direction_right() { "" } else { ", direction wrong" };
+            let by = factor.map_or_else(String::new, |f| format!(", off by {f:.2}"));
+            format!("ratio {} published, {} simulated{by}{wrong}", any(p), any(s))
+        }
+    };
+    let note = if c.note.is_empty() { "no mechanism suspected yet" } else { &c.note };
+    format!("  {} {} {} on {}: {far}; {note}\n", c.id, c.group, c.metric, c.kernel)
+}

@@ -1,0 +1,23 @@
+//! Which kernel wins, in words.
+//!
+//! Problem: a reader wants an answer before a table, and an honest one. "Cannot tell" is an answer; a difference without a
+//! spread is not. Approach: a *measurement* is a score of a workload, or its elapsed time if it has no score. Every
+//! measurement on every kernel gets one [`Call`] from Welch's test after Holm's correction over all rows of the report
+//! ([`crate::assess`]). Sentences are made of that call and its figures, and of nothing else.
+//! Units: those of the metrics, and percent.
+//! Invariant: a call of better or worse has at least two runs a side, all of the same work, and none too short for
+//! balancing to act.
+
+mod call;
+mod finding;
+mod headline;
+mod question;
+mod sentence;
+#[cfg(test)]
+mod tests;
+
+pub use call::Call;
+pub use finding::{findings, measurements, Finding};
+pub use headline::{headline, more_than_headline};
+pub use question::question;
+pub use sentence::growth;

@@ -1,0 +1,35 @@
+//! The question that a comparison answers, in words.
+
+use crate::data::{Comparison, Workload};
+use crate::order::unique;
+
+/// Most kernels that the question names.
+const MAX_ASKED: usize = 6;
+
+/// What was asked, as a question.
+pub fn question(c: &Comparison) -> String {
+    let on = on(c);
+    let others: Vec<&str> = c.others().map(|k| c.kernels[k].name.as_str()).collect();
+    let base = c.baseline_name();
+    match others.as_slice() {
+        [] => format!("How does {base} do{on}?"),
+        [one] => format!("Is {one} better than {base}{on}?"),
+        [first, second] => format!("Is {first} or {second} better than {base}{on}?"),
+        many if many.len() > MAX_ASKED => format!("Which of {} kernels is better than {base}{on}?", many.len()),
+        [first @ .., last] => format!("Is {} or {last} better than {base}{on}?", first.join(", ")),
+    }
+}
+
+/// Where it was asked: " on numa01 and numa02", " on 2 workloads on 2 machines".
+fn on(c: &Comparison) -> String {
+    let programs = unique(c.workloads.iter().map(Workload::program));
+    let machines = unique(c.workloads.iter().filter_map(|w| w.machine.as_deref()));
+    // Two names are spelled out where no other list stands beside them.
+    let list = |names: &[&str], others: &[&str], noun: &str| match names {
+        [] => String::new(),
+        [only] => format!(" on {only}"),
+        [a, b] if others.len() < 2 => format!(" on {a} and {b}"),
+        more => format!(" on {} {noun}", more.len()),
+    };
+    list(&programs, &machines, "workloads") + &list(&machines, &programs, "machines")
+}
