@@ -1,4 +1,4 @@
-//! How sure is a difference? Tests that stand beside mmtests' star, with their probabilities.
+//! How sure a difference is: statistical tests that stand beside the star of mmtests, with their probabilities.
 
 use numalab_stats::holm::holm;
 use numalab_stats::mann_whitney::mann_whitney;
@@ -9,59 +9,61 @@ use numalab_stats::{describe, percent};
 
 use crate::data::{Comparison, Metric, Workload};
 
-/// Level of a clear difference, after Holm's correction over all rows of the report.
+/// Significance level of a clear difference, after Holm's correction over all rows of the report.
 pub const LEVEL: f64 = 0.05;
-/// Share of differences of the detectable size that would be found.
+/// Power: the share of differences of the detectable size that a test finds.
 pub const POWER: f64 = 0.8;
-/// Resamples of a bootstrap interval.
+/// Number of resamples of a bootstrap interval.
 const ROUNDS: usize = 2000;
-/// Seed of the bootstrap; fixed, so that a report can be repeated.
+/// Seed of the bootstrap. It is fixed, so that a report can be repeated.
 const SEED: u64 = 1;
 
-/// A metric of a workload on one kernel against the baseline.
+/// The tests of one metric of a workload, on one kernel against the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
-    /// Workload.
+    /// Name of the workload.
     pub workload: String,
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Kernel.
+    /// Name of the kernel.
     pub kernel: String,
-    /// Completed runs of the baseline and of the kernel; without any nothing else is known.
+    /// Number of completed runs of the baseline and of the kernel. If either is 0, nothing below is known.
     pub runs: (usize, usize),
-    /// Change of the arithmetic mean (the one that is tested), percent, plus means the number grew; `None` from a baseline
-    /// of 0 and without runs.
+    /// Change of the arithmetic mean, which is the one that is tested, percent; plus means that the number grew. `None`
+    /// from a baseline of 0 and without runs.
     pub change_percent: Option<f64>,
-    /// Probability by Welch's test; `None` with fewer than two runs a side, and where all runs are the same.
+    /// Probability by Welch's test. `None` with fewer than two runs a side, and where all runs gave the same number.
     pub p_welch: Option<f64>,
-    /// The same after Holm's correction over all rows of the report.
+    /// `p_welch` after Holm's correction over all rows of the report.
     pub p_holm: Option<f64>,
-    /// Probability by the Mann-Whitney test; `None` without runs, and where all runs are the same.
+    /// Probability by the Mann-Whitney test. `None` without runs, and where all runs gave the same number.
     pub p_mann_whitney: Option<f64>,
-    /// 95 % bootstrap interval of the ratio of means; `None` with fewer than two runs a side.
+    /// 95 % bootstrap interval of the ratio of means. `None` with fewer than two runs a side.
     pub ratio_interval: Option<Interval>,
-    /// Smallest change that would probably have been found, percent of the baseline mean.
+    /// Smallest change that a test with these runs finds with probability [`POWER`], percent of the baseline mean.
     pub detectable_percent: Option<f64>,
-    /// A run on one of the two was too short for balancing to act, so that no verdict follows from the figures.
+    /// Whether a run of the baseline or of the kernel was too short for balancing to act. No verdict follows from such
+    /// figures.
     pub too_short: bool,
-    /// In what the kernel did other work than the baseline: then no verdict follows either.
+    /// How the work of the kernel differed from that of the baseline, if it did. No verdict follows from such figures.
     pub different_work: Option<String>,
-    /// Every run of both, at least two a side, gave the same number: there is nothing to test, and nothing differs.
+    /// Whether every run of both sides, at least two a side, gave the same number. Then there is nothing to test, and
+    /// nothing differs.
     pub identical: bool,
 }
 
 impl Assessment {
-    /// Whether both sides have a run, so that there is something to compare.
+    /// Whether both sides have a completed run, so that there is something to compare.
     pub fn has_runs(&self) -> bool {
         self.runs.0 > 0 && self.runs.1 > 0
     }
-    /// Whether the figures can be judged: of runs that were too short, or did different work, a test says nothing.
+    /// Whether a verdict may follow from the tests: the runs were long enough and did the same work.
     pub fn can_judge(&self) -> bool {
         !self.too_short && self.different_work.is_none()
     }
 }
 
-/// Every metric of every workload on every kernel but the baseline, in print order.
+/// Tests every metric of every workload on every kernel but the baseline, in print order.
 pub fn assess(c: &Comparison) -> Vec<Assessment> {
     let mut out = Vec::new();
     for w in &c.workloads {
@@ -118,7 +120,7 @@ mod tests {
         let c = Comparison { kernels, workloads: vec![w], ..Comparison::default() };
         let got = assess(&c);
         assert_eq!(got.len(), 4);
-        // Two rows have a p; the smaller one is doubled.
+        // Two rows have a probability; the smaller one is doubled.
         assert_eq!(got[0].p_holm, got[0].p_welch.map(|p| 2.0 * p));
         assert_eq!(got[2].p_holm, got[2].p_welch);
         assert_eq!((got[1].p_welch, got[1].ratio_interval, got[1].detectable_percent), (None, None, None));
@@ -141,7 +143,7 @@ mod tests {
         for a in &got[1..3] {
             assert_eq!((a.p_welch, a.p_holm, a.p_mann_whitney, a.change_percent), (None, None, None, Some(0.0)));
         }
-        // Two rows were tested, and the other one has p = 0.
+        // Two rows were tested, and the other row has p = 0.
         assert!(got[0].p_welch.is_some_and(|p| p > 0.0) && got[0].p_holm == got[0].p_welch, "{:?}", got[0]);
         assert_eq!((got[3].p_welch, got[3].p_holm), (Some(0.0), Some(0.0)), "constant and different: tested");
         assert!(!of(vec![Metric::new("one", "s", false, vec![vec![5.0], vec![5.0]])])[0].identical, "single runs");

@@ -1,29 +1,30 @@
-//! From records to a comparison.
+//! Builds a comparison from records.
 //!
-//! Invariants: only completed runs give samples, since a run that was cut off or failed has no result; how many there
-//! were of each is kept. A scalar or counter seen in any run gets an entry for every kernel, so no row or column
-//! vanishes; the order is that of first appearance, kernel by kernel, so the same records give the same report.
+//! Invariants: only completed runs give samples, since a run that was cut off or failed has no result; the others are
+//! counted. A scalar or counter that any run has gets an entry for every kernel, so no row or column vanishes. The
+//! order is that of first appearance, kernel by kernel, so the same records give the same report.
 
 use numalab_model::record::{Outcome, Scalar, Status, TIMES, TOO_SHORT};
 
 use crate::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
 
-/// All runs of one workload: `runs[kernel]` are the outcomes of that kernel, in seed order.
+/// All runs of one workload.
 #[derive(Clone, Debug)]
 pub struct WorkloadRuns<'a> {
     /// Name of the workload.
     pub name: String,
-    /// Outcomes by kernel.
+    /// Outcomes: `runs[kernel]` are those of a kernel, in the order of seeds.
     pub runs: Vec<Vec<&'a Outcome>>,
 }
 
-/// Builds a comparison; `baseline` is an index into `kernels`.
+/// Builds a comparison from the runs of each workload; `baseline` is an index into `kernels`.
 pub fn collect(kernels: Vec<Kernel>, baseline: usize, workloads: &[WorkloadRuns<'_>]) -> Comparison {
     let workloads = workloads.iter().map(|w| workload(w, &kernels)).collect();
     Comparison { kernels, baseline, workloads, ..Comparison::default() }
 }
 
-/// Name of a scalar in reports: `elapsed_s` is `elapsed`, a score keeps its name.
+/// Name of a scalar in reports: the times of a run lose their unit (`elapsed_s` becomes `elapsed`), a score keeps its
+/// name.
 pub fn metric_name(scalar: &str) -> &str {
     scalar.strip_suffix("_s").filter(|name| TIMES.contains(name)).unwrap_or(scalar)
 }
@@ -49,13 +50,13 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
             for text in outcome.warnings.iter().filter(|text| !common.contains(&text.as_str())) {
                 warn(&mut out.warnings, format!("{}: {text}", kernel.name));
             }
-            // A run without a result still names the rows, which are then empty rather than missing.
+            // A run without a result still adds its rows, which are then empty rather than missing.
             let column = completed.then_some(k);
             add_scalars(&mut out.metrics, &outcome.scalars, column, columns);
             add_counters(&mut out.counters, &outcome.counters, column, columns);
             add_counters(&mut out.reasons, &outcome.reasons, column, columns);
         }
-        if let Some(text) = lost(count) {
+        if let Some(text) = missing_runs(count) {
             warn(&mut out.warnings, format!("{}: {text}", kernel.name));
         }
         out.runs.push(count);
@@ -65,13 +66,13 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
     out
 }
 
-/// Whether a run gave figures from which nothing can be told.
+/// Whether a completed run was too short for a verdict.
 fn too_short(outcome: &Outcome) -> bool {
     outcome.status == Status::Completed && outcome.warnings.iter().any(|text| text.contains(TOO_SHORT))
 }
 
-/// What is missing from a column's figures, and why; `None` if nothing is.
-fn lost(runs: Runs) -> Option<String> {
+/// Warning about the runs of a kernel that are missing from its figures, and why; `None` if all completed.
+fn missing_runs(runs: Runs) -> Option<String> {
     let why = || {
         let part = |n: usize, what: &str| (n > 0).then(|| format!("{n} {what}"));
         let parts = [part(runs.timeout, "reached the time limit"), part(runs.failed, "failed")];
@@ -87,7 +88,8 @@ fn lost(runs: Runs) -> Option<String> {
     }
 }
 
-/// Warnings that every run of every kernel gives: what they say is of the machine or the workload, not of a kernel.
+/// Warnings that every run of every kernel gives. They are about the machine or the workload, so no kernel is named
+/// with them.
 fn common_warnings<'a>(w: &WorkloadRuns<'a>) -> Vec<&'a str> {
     let mut runs = w.runs.iter().flatten();
     let Some(first) = runs.next() else { return Vec::new() };
@@ -104,7 +106,7 @@ fn warn(warnings: &mut Vec<String>, text: String) {
     }
 }
 
-/// Adds scalars as samples of a kernel; without one only their names.
+/// Adds scalars as samples of a kernel. With `None`, only rows of their names are added.
 fn add_scalars(metrics: &mut Vec<Metric>, scalars: &[Scalar], kernel: Option<usize>, columns: usize) {
     for s in scalars {
         let name = metric_name(&s.name);
@@ -118,7 +120,7 @@ fn add_scalars(metrics: &mut Vec<Metric>, scalars: &[Scalar], kernel: Option<usi
     }
 }
 
-/// As [`add_scalars`], for counters.
+/// Adds counters as [`add_scalars`] adds scalars.
 fn add_counters(counters: &mut Vec<Counter>, values: &[(String, u64)], kernel: Option<usize>, columns: usize) {
     for (name, value) in values {
         let at = counters.iter().position(|c| c.name == *name).unwrap_or_else(|| {
@@ -126,13 +128,14 @@ fn add_counters(counters: &mut Vec<Counter>, values: &[(String, u64)], kernel: O
             counters.len() - 1
         });
         if let Some(kernel) = kernel {
-            // Exact up to 2^53, which a page counter does not reach.
+            // The conversion is exact up to 2^53, which a counter of pages does not reach.
             counters[at].samples[kernel].push(*value as f64);
         }
     }
 }
 
-/// Sums over the completed runs of a kernel; 0 of what none of them reports.
+/// Sums of the times over the completed runs of a kernel; a time that no run reports counts as 0. `None` without
+/// completed runs.
 fn duration(runs: &[&Outcome]) -> Option<Duration> {
     let completed = || runs.iter().filter(|o| o.status == Status::Completed);
     completed().next()?;

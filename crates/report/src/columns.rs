@@ -12,25 +12,25 @@ use numalab_stats::Better;
 
 use crate::reasons;
 
-/// The columns that come with numalab.
+/// Text of `catalog/columns.toml`.
 const BUILT_IN: &str = include_str!("../../../catalog/columns.toml");
 
-/// A derived column.
+/// The declaration of a derived column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Name, unique.
+    /// Name; no other metric has it.
     pub name: String,
     /// Short title for headings.
     pub title: String,
     /// Unit, empty if none.
     pub unit: String,
-    /// Direction.
+    /// Whether more or less of it is better.
     pub better: Better,
-    /// One line.
+    /// What it tells, in one line.
     pub doc: String,
-    /// How it is computed, as it is written.
+    /// The expression as it is written.
     pub formula: String,
-    /// The same, ready to use.
+    /// The parsed expression.
     pub expr: Expr,
 }
 
@@ -45,8 +45,8 @@ pub fn built_in() -> Result<Vec<Column>, SpecError> {
 /// Reads columns from TOML text; `file` is used in messages.
 ///
 /// # Errors
-/// A [`SpecError`] with the place of the first mistake: syntax, an unknown key, a wrong direction, a bad expression, a
-/// name that is neither a counter nor a time nor an earlier column, or a name that another metric has.
+/// A [`SpecError`] with the place of the first mistake: syntax, an unknown key, a wrong direction, a bad expression, an
+/// unknown name in it, or a column whose name is taken.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Column>, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
@@ -59,10 +59,11 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Column>, SpecError> {
     Ok(out)
 }
 
-/// The built-in columns and those of a file of the user: one with a built-in name takes its place, others follow.
+/// The built-in columns with those of a user's file. A column with a built-in name takes the place of that one; others
+/// follow.
 ///
 /// # Errors
-/// As [`parse`]; a column in the place of a built-in one may use the columns before that place.
+/// The errors of [`parse`]. A column in the place of a built-in one may use the columns before that place.
 pub fn with_own(file: &str, text: &str) -> Result<Vec<Column>, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
@@ -107,7 +108,7 @@ fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
     Ok(Column { name: name.value, title, unit, better, doc, formula: text.value, expr })
 }
 
-/// The expression of a column; `before` are the columns whose names it may use.
+/// Parses the expression of a column; `before` are the columns whose names it may use.
 fn expression(text: &Spot<String>, before: &[Column]) -> Result<Expr, SpecError> {
     let expr = Expr::parse(&text.value).and_then(|e| e.check_plain().map(|()| e)).map_err(|e| e.at(text))?;
     for (name, offset) in expr.names() {
@@ -122,7 +123,7 @@ fn expression(text: &Spot<String>, before: &[Column]) -> Result<Expr, SpecError>
     Ok(expr)
 }
 
-/// Whether reports have a metric of this name without any column: a time, a counter or a reason.
+/// Whether reports have a metric of this name without any column, because it is a time, a counter or a reason.
 fn built_in_metric(name: &str) -> bool {
     TIMES.contains(&name) || counters::find(name).is_some() || reasons::meaning(name).is_some()
 }

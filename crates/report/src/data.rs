@@ -1,8 +1,8 @@
 //! What a report is made of: plain data, no layout.
 //!
-//! A [`Comparison`] holds kernels (columns) and workloads; a workload holds metrics, counters and durations with one
-//! entry per kernel, in the order of [`Comparison::kernels`]. A missing entry means "no samples": it is printed as such
-//! and never dropped.
+//! A [`Comparison`] holds kernels (columns) and workloads (blocks of rows). A workload holds metrics, counters and
+//! durations with one entry per kernel, in the order of [`Comparison::kernels`]. An empty entry means that there are no
+//! samples; it is printed as such and never dropped.
 
 use numalab_stats::{percent, Better, Mean};
 
@@ -13,31 +13,32 @@ use crate::statistics::Family;
 /// Kernels compared on workloads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// Columns, in print order.
+    /// Kernels in print order: the columns of every table.
     pub kernels: Vec<Kernel>,
     /// Index of the baseline in `kernels`.
     pub baseline: usize,
-    /// Rows, grouped.
+    /// Workloads in print order: the blocks of rows.
     pub workloads: Vec<Workload>,
     /// Properties that all runs share (`machine`, `seeds`, …), printed by the lkp layout.
     pub axes: Vec<(String, String)>,
-    /// What was run, for the heading; `None` for figures that no run of numalab gave.
+    /// What was run, for the heading. `None` if the figures come from elsewhere than from runs of numalab.
     pub origin: Option<Origin>,
     /// Definitions of the derived figures.
     pub columns: Vec<Column>,
 }
 
 impl Comparison {
-    /// Name of the baseline, empty if there is none.
+    /// Name of the baseline; empty if there is none.
     pub fn baseline_name(&self) -> &str {
         self.kernels.get(self.baseline).map_or("", |k| k.name.as_str())
     }
-    /// The machine of a workload: its own if there are several, else the one that all share; empty if none is known.
+    /// The machine of a workload: its own if the comparison has several, else the one that all share. Empty if none is
+    /// known.
     pub fn machine_of<'a>(&'a self, w: &'a Workload) -> &'a str {
         let shared = || self.axes.iter().find(|a| a.0 == "machine").map(|a| a.1.as_str());
         w.machine.as_deref().or_else(shared).unwrap_or_default()
     }
-    /// Whether this is an experiment of which no run has a record.
+    /// Whether this is an experiment without any record.
     pub fn nothing_ran(&self) -> bool {
         self.origin.as_ref().is_some_and(Origin::nothing_ran)
     }
@@ -47,17 +48,18 @@ impl Comparison {
     }
 }
 
-/// A column.
+/// A kernel: a column of every table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kernel {
-    /// Run name, e.g. `6.4-rc2+rfc-v3`.
+    /// Name, e.g. `6.4-rc2+rfc-v3`.
     pub name: String,
-    /// Added to the name in headings, so that nobody takes a model for a machine: `sim`, `vm`; empty for a real host.
+    /// Added to the name in headings, so that no figure of a model is taken for one of a machine: `sim`, `vm`. Empty
+    /// for a real host.
     pub mark: String,
 }
 
 impl Kernel {
-    /// A column without a mark.
+    /// A kernel without a mark.
     pub fn named(name: &str) -> Self {
         Self { name: name.to_string(), mark: String::new() }
     }
@@ -74,33 +76,36 @@ impl Kernel {
 /// Everything measured with one workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Name, the title of its tables; of several machines `PROGRAM on MACHINE`.
+    /// Name and title of its tables. If the comparison has several machines: `PROGRAM on MACHINE`.
     pub name: String,
-    /// The machine, if the comparison has several.
+    /// The machine, if the comparison has several machines.
     pub machine: Option<String>,
-    /// Which statistics its tables show; by default several samples per cell or one, whichever the data have.
+    /// Which statistics its tables show. By default [`Family::Multi`] if a cell has several samples, else
+    /// [`Family::Single`].
     pub family: Option<Family>,
-    /// Decimals of the values (mmtests: 4 for hackbench, else 2); default 2.
+    /// Decimals of the values (mmtests prints 4 for hackbench, else 2). The default is 2.
     pub decimals: Option<usize>,
-    /// Figures with a direction.
+    /// Times and scores.
     pub metrics: Vec<Metric>,
-    /// vmstat counters, under the kernel's names.
+    /// Counters of `/proc/vmstat`, under the kernel's names.
     pub counters: Vec<Counter>,
     /// Skips and refusals by reason (`skip.pid_inactive`, …).
     pub reasons: Vec<Counter>,
-    /// Figures derived from counters ([`crate::columns`]).
+    /// Figures derived from counters ([`crate::derive`]).
     pub derived: Vec<Metric>,
-    /// Cost of all completed runs of a kernel together; `None` if there was none.
+    /// Times of all completed runs of a kernel together; `None` for a kernel without completed runs.
     pub durations: Vec<Option<Duration>>,
-    /// Runs per kernel, those without figures among them.
+    /// Number of runs of each kernel, including runs without figures.
     pub runs: Vec<Runs>,
-    /// Kernels of which a completed run was too short for balancing to act; empty if none is known to be.
+    /// Whether a completed run of each kernel was too short for balancing to act. Empty if no kernel has such runs.
     pub too_short: Vec<bool>,
-    /// By kernel, in what its runs did other work than the baseline's (`loops is 9, not 3`); empty if none is known to have.
+    /// How the work of each kernel differed from that of the baseline (`loops is 9, not 3`), if it did. Empty if it
+    /// differed for no kernel.
     pub different_work: Vec<Option<String>>,
-    /// What a reader must know, in order.
+    /// Warnings for the reader, in order.
     pub warnings: Vec<String>,
-    /// What keeps the figures from being those of all runs of the same work, one sentence each; the command says it too.
+    /// Why some figures are not those of all runs of the same work, one sentence each. The command prints them on
+    /// standard error too.
     pub notes: Vec<String>,
 }
 
@@ -118,62 +123,63 @@ impl Workload {
     pub fn counter(&self, name: &str) -> Option<&Counter> {
         self.counters.iter().find(|c| c.name == name)
     }
-    /// Runs of a kernel; none if nobody counted them.
+    /// Number of runs of a kernel; 0 if they were not counted.
     pub fn runs_of(&self, kernel: usize) -> Runs {
         self.runs.get(kernel).copied().unwrap_or_default()
     }
-    /// Whether a kernel has runs that nothing can be told from, as they were too short.
+    /// Whether a run of a kernel was too short for balancing to act, so that no verdict follows.
     pub fn too_short(&self, kernel: usize) -> bool {
         self.too_short.get(kernel).copied().unwrap_or(false)
     }
-    /// In what a kernel did other work than the baseline, so that nothing can be told from its figures.
+    /// How the work of a kernel differed from that of the baseline, if it did; then no verdict follows.
     pub fn different_work(&self, kernel: usize) -> Option<&str> {
         self.different_work.get(kernel)?.as_deref()
     }
-    /// Whether a kernel has any figure; it has none if none of its runs completed.
+    /// Whether a kernel has any figure. It has none if none of its runs completed.
     pub fn measured(&self, kernel: usize) -> bool {
         let counters = self.counters.iter().chain(&self.reasons);
         self.metrics.iter().any(|m| !m.of(kernel).is_empty()) || counters.into_iter().any(|c| !c.of(kernel).is_empty())
     }
-    /// Duration of a kernel's completed runs.
+    /// Times of the completed runs of a kernel together; `None` if there are none.
     pub fn duration(&self, kernel: usize) -> Option<Duration> {
         self.durations.get(kernel).copied().flatten()
     }
 }
 
-/// A figure with a direction.
+/// A figure with a unit, a direction and samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metric {
     /// Name, e.g. `elapsed`, `elsp-NUMA01`, `copy-16`.
     pub name: String,
     /// Unit, e.g. `s`, `MB/sec`.
     pub unit: String,
-    /// Direction.
+    /// Whether more or less of it is better.
     pub better: Better,
-    /// Which mean of its runs tables, sentences, bars and bounds show: harmonic for scores that are rates.
+    /// Which mean of its runs tables, sentences, bars and bounds show: the harmonic one for scores that are rates.
     pub mean: Mean,
     /// `samples[kernel][run]`, completed runs only.
     pub samples: Vec<Vec<f64>>,
-    /// Stars given from outside, one per kernel, instead of a computed rule (to render a published table).
+    /// Stars of a published table, one per kernel, instead of computed ones.
     pub significant: Option<Vec<bool>>,
 }
 
 impl Metric {
-    /// A time or a score, without given stars; a score is a rate if its unit is so much per something.
+    /// A time or a score. A score is a rate, with the harmonic mean, if its unit is an amount per something (`ops/s`).
     pub fn new(name: &str, unit: &str, higher_is_better: bool, samples: Vec<Vec<f64>>) -> Self {
         let rate = higher_is_better && unit.contains('/');
         let mean = if rate { Mean::Harmonic } else { Mean::Arithmetic };
         Self { mean, ..Self::counted(name, unit, Better::from_flag(higher_is_better), samples) }
     }
-    /// A count, or what is derived from counts: its mean is arithmetic, whatever its direction and unit.
+    /// A count or a figure derived from counts. Its mean is arithmetic, whatever its direction and unit.
     pub fn counted(name: &str, unit: &str, better: Better, samples: Vec<Vec<f64>>) -> Self {
         Self { name: name.into(), unit: unit.into(), better, mean: Mean::Arithmetic, samples, significant: None }
     }
-    /// The mean of a kernel's runs that reports show; `None` without runs, and for a rate if a run's is zero.
+    /// The mean of the runs of a kernel that reports show. `None` without runs, and for a rate that is 0 in some run.
     pub fn mean_of(&self, kernel: usize) -> Option<f64> {
         self.mean.of(self.of(kernel))
     }
-    /// Change of that mean, percent, plus means the number grew; `None` where a mean is missing and from a baseline of 0.
+    /// Change of [`Metric::mean_of`] against the baseline, percent; plus means that the number grew. `None` where a
+    /// mean is missing and from a baseline of 0.
     pub fn change_percent(&self, baseline: usize, kernel: usize) -> Option<f64> {
         percent::change(self.mean_of(kernel)?, self.mean_of(baseline)?)
     }
@@ -183,10 +189,10 @@ impl Metric {
     }
 }
 
-/// A vmstat counter: growth over each run.
+/// A counter: its growth over each run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counter {
-    /// Kernel name.
+    /// Name, as `/proc/vmstat` has it.
     pub name: String,
     /// `samples[kernel][run]`, completed runs only.
     pub samples: Vec<Vec<f64>>,
@@ -199,7 +205,8 @@ impl Counter {
     }
 }
 
-/// What GNU time says of all completed runs of a kernel together: CPU seconds of all descendants and wall seconds.
+/// Times as GNU time reports them, for all completed runs of a kernel together: CPU seconds of all descendants, and
+/// wall seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Duration {
     /// User CPU time, s.
@@ -210,19 +217,19 @@ pub struct Duration {
     pub elapsed_s: f64,
 }
 
-/// How many runs there were and how many of them did not complete: those have no figures.
+/// How many runs there were, and how many of them did not complete and so have no figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// All of them.
+    /// All runs.
     pub total: usize,
-    /// Ended at the time limit.
+    /// Runs that ended at the time limit.
     pub timeout: usize,
-    /// Could not go on.
+    /// Runs that failed.
     pub failed: usize,
 }
 
 impl Runs {
-    /// Runs that figures are made of.
+    /// Completed runs, which the figures are made of.
     pub fn completed(self) -> usize {
         self.total.saturating_sub(self.timeout + self.failed)
     }

@@ -1,16 +1,16 @@
 //! Derived figures: the columns of `catalog/columns.toml` computed for a comparison.
 //!
-//! An expression is evaluated run by run, so a derived figure has samples like any other. Invariant: a counter that a kernel
-//! does not have counts as 0; a division by zero gives no figure for that run.
+//! An expression is evaluated run by run, so a derived figure has samples like any other. Invariant: a counter that a
+//! kernel does not have counts as 0; a division by zero gives no figure for that run.
 
 use numalab_model::record::TIMES;
 
 use crate::columns::Column;
 use crate::data::{Comparison, Metric, Workload};
 
-/// Computes the columns for every workload of a comparison, replacing what was derived before, and keeps their
-/// definitions in it; a column of which nothing was counted is left out, and one that is called like a score of the
-/// workload: names are unique in every form.
+/// Computes the columns for every workload of a comparison, in place of those computed before, and keeps their
+/// definitions in it. A column is left out where none of its counters was recorded, and where a score of the workload
+/// has its name, since names are unique in every form.
 pub fn apply(c: &mut Comparison, columns: &[Column]) {
     c.columns = columns.to_vec();
     let kernels = c.kernels.len();
@@ -27,9 +27,9 @@ pub fn apply(c: &mut Comparison, columns: &[Column]) {
 fn derive(w: &Workload, column: &Column, kernels: usize) -> Option<Metric> {
     let names = column.expr.names().into_iter().map(|(name, _)| name);
     let recorded = |n: &str| w.counter(n).is_some() || w.metric(n).is_some();
-    // A time that was not recorded is not 0, and times alone do not make a figure of counters that nobody recorded.
-    let (times, counted): (Vec<&str>, Vec<&str>) = names.partition(|n| TIMES.contains(n));
-    let any_counted = counted.is_empty() || counted.iter().any(|n| recorded(n));
+    // A missing time is not 0. And where no counter was recorded, times alone make no figure.
+    let (times, counters): (Vec<&str>, Vec<&str>) = names.partition(|n| TIMES.contains(n));
+    let any_counted = counters.is_empty() || counters.iter().any(|n| recorded(n));
     let taken = w.metrics.iter().any(|m| m.name == column.name);
     if taken || !any_counted || !times.iter().all(|n| recorded(n)) {
         return None;
@@ -38,7 +38,7 @@ fn derive(w: &Workload, column: &Column, kernels: usize) -> Option<Metric> {
     Some(Metric::counted(&column.name, &column.unit, column.better, samples))
 }
 
-/// Number of runs of a kernel.
+/// Number of runs of a kernel that have samples.
 fn runs(w: &Workload, kernel: usize) -> usize {
     let metrics = w.metrics.iter().map(|m| m.of(kernel).len());
     metrics.chain(w.counters.iter().map(|c| c.of(kernel).len())).max().unwrap_or(0)

@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn every_ops_row_is_fed_by_known_counters() {
-        // Growth of one counter at a time: a row must move for at least one counter of the dictionary.
+        // One counter grows at a time: every row must change for at least one counter of the dictionary.
         for (name, row) in ROWS {
             let unmoved = |c: &&CounterDoc| {
                 let base: Vec<(&str, f64)> = counters::all().map(|d| (d.name, 4.0)).collect();

@@ -1,9 +1,13 @@
 //! `--fail-if 'elapsed > +3%'`: a bound on a comparison, for scripts and continuous integration.
 //!
-//! Form: `METRIC OP BOUND`. METRIC is any metric, derived column or counter, optionally `WORKLOAD/METRIC`, whose workload
-//! may have blanks (`numa01 on naples-2s/elapsed`); OP is `>` or `<`;
-//! BOUND is a percentage of change (`+3%`, `-5%`) or a factor of the baseline (`1.03`, `1.03x`), which has no sign. The mean of
-//! every kernel but the baseline is tested, the one that the tables show (harmonic for rates); a plus means the number grew, whatever the direction of the metric.
+//! Form: `METRIC OP BOUND`.
+//! * METRIC is any metric, derived column or counter. `WORKLOAD/METRIC` means that of one workload, whose name may have
+//!   blanks (`numa01 on naples-2s/elapsed`).
+//! * OP is `>` or `<`.
+//! * BOUND is a change in percent (`+3%`, `-5%`) or a factor of the baseline (`1.03`, `1.03x`), which has no sign. A
+//!   plus means that the number grew, whether or not that is better.
+//!
+//! Tested is the mean that tables show (harmonic for rates), of every kernel but the baseline.
 
 use numalab_model::spec::SpecError;
 
@@ -11,7 +15,7 @@ use crate::data::{Comparison, Metric, Workload};
 use crate::figures::every_metric;
 use crate::format::readable;
 
-/// What messages call the place of a bound.
+/// Name of the option, the place in error messages.
 const PLACE: &str = "--fail-if";
 
 /// A parsed bound.
@@ -22,31 +26,32 @@ pub struct FailIf {
     metric: String,
     metric_column: usize,
     above: bool,
-    /// Ratio to the baseline that must not be passed.
+    /// Ratio to the baseline that a mean must not pass.
     ratio: f64,
 }
 
-/// What a bound found.
+/// The result of testing a bound.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Checked {
-    /// Kernels beyond it, in print order.
+pub struct TestResult {
+    /// Kernels whose mean is beyond the bound, in print order.
     pub failures: Vec<Failure>,
-    /// Workloads and kernels it could not be tested on, as no run completed or they did different work: no pass either.
+    /// Workloads and kernels that could not be tested, and why: no run completed, or they did different work. They have
+    /// not passed.
     pub untested: Vec<String>,
 }
 
-/// A kernel that went beyond a bound.
+/// A kernel whose mean is beyond a bound.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{workload} {metric} on {kernel}: {} against {} ({}) fails `{bound}`",
     readable(*.value), readable(*.baseline), change(*.change_percent))]
 pub struct Failure {
-    /// The bound as given.
+    /// The bound as it was written.
     pub bound: String,
-    /// Workload.
+    /// Name of the workload.
     pub workload: String,
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Kernel.
+    /// Name of the kernel.
     pub kernel: String,
     /// Mean of the baseline.
     pub baseline: f64,
@@ -72,7 +77,7 @@ impl FailIf {
         if name.is_empty() {
             return Err(error(metric_column, "no metric before the comparison", "METRIC > +3%"));
         }
-        // With several machines a workload is called `NAME on MACHINE`: only the metric has no blanks.
+        // With several machines a workload is called `NAME on MACHINE`, so only the metric has no blanks.
         let (workload, metric) = match name.rsplit_once('/') {
             Some((w, m)) => (Some(w.to_string()), m.to_string()),
             None => (None, name.to_string()),
@@ -88,12 +93,12 @@ impl FailIf {
         Ok(Self { text: text.trim().to_string(), workload, metric, metric_column, above, ratio })
     }
 
-    /// Kernels beyond the bound, and those it could not be tested on.
+    /// Tests the bound on every workload that has the metric.
     ///
     /// # Errors
-    /// A [`SpecError`] if no workload has the metric, with the nearest name; a bound that tests nothing must not pass.
-    pub fn check(&self, c: &Comparison) -> Result<Checked, SpecError> {
-        let mut out = Checked::default();
+    /// A [`SpecError`] with the nearest name if no workload has the metric: a bound that tests nothing must not pass.
+    pub fn check(&self, c: &Comparison) -> Result<TestResult, SpecError> {
+        let mut out = TestResult::default();
         let mut tested = 0;
         for w in &c.workloads {
             if self.workload.as_ref().is_some_and(|name| *name != w.name) {
@@ -102,7 +107,7 @@ impl FailIf {
             for m in every_metric(w).iter().filter(|m| m.name == self.metric) {
                 for k in c.others() {
                     let (Some(base), Some(value)) = (mean(m, c.baseline), mean(m, k)) else {
-                        out.untested.extend(lost(c, w, k).map(|why| self.untested(c, w, k, &why)));
+                        out.untested.extend(no_completed_run(c, w, k).map(|why| self.untested(c, w, k, &why)));
                         continue;
                     };
                     if let Some(what) = w.different_work(k) {
@@ -128,7 +133,8 @@ impl FailIf {
     }
 
     fn beyond(&self, value: f64, base: f64) -> bool {
-        // Multiplied out, so that a baseline of 0 needs no case of its own: anything above 0 is beyond any growth.
+        // The bound is multiplied out, so that a baseline of 0 is no special case: anything above 0 is beyond any
+        // growth.
         let limit = base * self.ratio;
         if self.above {
             value > limit
@@ -174,14 +180,16 @@ impl FailIf {
     }
 }
 
-/// Why there is no figure of a kernel beside the baseline's; `None` where runs completed without it.
-fn lost(c: &Comparison, w: &Workload, kernel: usize) -> Option<String> {
+/// Why a kernel cannot be compared with the baseline: no run of one of them completed. `None` if both have completed
+/// runs.
+fn no_completed_run(c: &Comparison, w: &Workload, kernel: usize) -> Option<String> {
     let ended = |k: &usize| w.runs_of(*k).total > 0 && w.runs_of(*k).completed() == 0;
-    let lost = [c.baseline, kernel].into_iter().find(ended)?;
-    Some(format!("no run of {} completed", c.kernels.get(lost)?.name))
+    let k = [c.baseline, kernel].into_iter().find(ended)?;
+    Some(format!("no run of {} completed", c.kernels.get(k)?.name))
 }
 
-/// The mean that tables show; 0 of a rate that is 0 in some run, as its harmonic mean nears that, so that a bound sees it.
+/// The mean that tables show. For a rate that is 0 in some run it is 0, which its harmonic mean approaches, so that a
+/// bound applies to it.
 fn mean(m: &Metric, kernel: usize) -> Option<f64> {
     (!m.of(kernel).is_empty()).then(|| m.mean_of(kernel).unwrap_or(0.0))
 }
@@ -204,7 +212,7 @@ fn bound(text: &str, column: usize) -> Result<f64, SpecError> {
         _ if text.is_empty() => return Err(error(column, "no bound after the comparison", EXPECTED)),
         _ => return Err(error(column, &format!("`{text}` is no bound"), EXPECTED)),
     };
-    // `+3` is meant as a change: as a factor of 3 it would pass almost anything.
+    // `+3` is meant as a change in percent; read as a factor of 3 it would let almost anything pass.
     if !percent && number.starts_with(['+', '-']) {
         return Err(error(column, &format!("`{text}` has a sign but no percent sign"), EXPECTED));
     }
@@ -248,7 +256,7 @@ mod tests {
         assert!(failing("elapsed < -1%").is_empty());
         assert_eq!(failing("elapsed < +5%"), ["b"]);
         assert_eq!(failing("numa01/elapsed > 3 %"), ["b"]);
-        // From a baseline of 0 any growth is beyond any bound; staying at 0 is not.
+        // From a baseline of 0 any growth is beyond any bound, and staying at 0 is not.
         assert_eq!(failing("pswpout > +1000%"), ["b"]);
     }
 
@@ -273,7 +281,7 @@ mod tests {
             let c = Comparison { kernels, workloads: vec![w], ..Comparison::default() };
             FailIf::parse(text).unwrap().check(&c).unwrap().failures.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
-        // Arithmetically it would be 8 % higher.
+        // The arithmetic mean is 8 % higher.
         let want = "w accesses on b: 439.5 against 500.0 (-12.09%) fails `accesses < -5%`";
         assert_eq!(check("accesses < -5%", [300.0, 420.0, 900.0]), [want]);
         assert_eq!(check("accesses < -50%", [0.0, 500.0, 500.0]).len(), 1, "a run without any is no pass");

@@ -11,14 +11,14 @@ use serde::Serialize;
 use crate::data::{Comparison, Counter, Metric, Runs, Workload};
 use crate::dictionary;
 
-/// All figures of a workload as metrics: metrics, derived columns, counters with unit and direction from the dictionary,
-/// skips by reason.
+/// All figures of a workload as metrics: times and scores, derived columns, counters with their unit and direction from
+/// the dictionary, and reasons.
 pub fn every_metric(w: &Workload) -> Vec<Metric> {
     let counters = w.counters.iter().chain(&w.reasons).map(counter_metric);
     w.metrics.iter().chain(&w.derived).cloned().chain(counters).collect()
 }
 
-/// A counter as a metric; one that the dictionary does not know is a lower-is-better number of events.
+/// A counter as a metric. One that the dictionary does not know is a number of events, of which less is better.
 pub(crate) fn counter_metric(counter: &Counter) -> Metric {
     let known = counters::find(&counter.name);
     let unit = known.map_or("events", |k| k.unit.name());
@@ -26,27 +26,27 @@ pub(crate) fn counter_metric(counter: &Counter) -> Metric {
     Metric::counted(&counter.name, unit, better, counter.samples.clone())
 }
 
-/// Figures of one metric on one kernel.
+/// The statistics of one metric on one kernel, over completed runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// Completed runs that have the figure.
+    /// Number of completed runs that have the metric.
     pub n: usize,
     /// Arithmetic mean.
     pub mean: Option<f64>,
-    /// Harmonic mean, of a rate; `None` where tables show the arithmetic one, and if a run's rate is 0.
+    /// Harmonic mean of a rate. `None` where tables show the arithmetic mean, and if the rate is 0 in some run.
     pub hmean: Option<f64>,
-    /// Smallest run.
+    /// The smallest value of a run.
     pub min: Option<f64>,
-    /// Largest run.
+    /// The largest value of a run.
     pub max: Option<f64>,
-    /// Standard deviation, divisor n - 1; `None` for a single run.
+    /// Standard deviation with divisor n - 1; `None` for a single run.
     pub stddev: Option<f64>,
-    /// Mean / baseline mean, both arithmetic; `None` when the baseline is 0 or absent.
+    /// Ratio of the mean to that of the baseline, both arithmetic; `None` if the baseline is 0 or has no runs.
     pub ratio: Option<f64>,
 }
 
 impl Figures {
-    /// Of a metric on one kernel, beside the baseline.
+    /// The statistics of a metric on one kernel, with the ratio to the baseline.
     pub fn new(m: &Metric, kernel: usize, baseline: usize) -> Self {
         let (samples, baseline) = (m.of(kernel), m.of(baseline));
         let mean = describe::amean(samples);
@@ -63,7 +63,7 @@ impl Figures {
     }
 }
 
-/// Largest mean of a metric's kernels, at least 0.
+/// The largest mean of a metric over the kernels, at least 0.
 pub fn largest_mean(m: &Metric) -> f64 {
     m.samples.iter().filter_map(|s| describe::amean(s)).fold(0.0, f64::max)
 }
@@ -77,21 +77,21 @@ pub(crate) fn on_kernels(c: &Comparison, m: &Metric) -> Vec<(String, Figures)> {
 /// A line of the long form: one metric on one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellRow {
-    /// Workload, without its machine.
+    /// Name of the workload, without its machine.
     pub workload: String,
-    /// Machine; empty if it is not known.
+    /// Name of the machine; empty if it is not known.
     pub machine: String,
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Unit.
+    /// Unit of the metric.
     pub unit: String,
-    /// `higher`, `lower` or `neutral`.
+    /// Direction: `higher`, `lower` or `neutral`.
     pub better: &'static str,
-    /// Kernel.
+    /// Name of the kernel.
     pub kernel: String,
-    /// Figures.
+    /// Statistics of the metric on the kernel.
     pub figures: Figures,
-    /// How the kernel's runs ended.
+    /// Number of runs of the kernel by how they ended.
     pub runs: Runs,
 }
 

@@ -1,24 +1,25 @@
-//! Numbers as C prints them.
+//! Numbers as text: as C prints them for prescribed layouts, and short forms for people.
 //!
-//! Rust's `{:.N}` rounds the exact binary value half to even, as C's `printf` does; `%g` it does not have.
+//! Rust's `{:.N}` rounds the exact binary value half to even, as C's `printf` does. Rust has no `%g`; [`general`] is
+//! it.
 
-/// `%{width}.{decimals}f`; what is no finite number prints as 0 (mmtests-report.md §1.4).
+/// `%{width}.{decimals}f` of C. A value that is not finite prints as 0 (mmtests-report.md §1.4).
 pub fn fixed(x: f64, width: usize, decimals: usize) -> String {
     let x = if x.is_finite() { x } else { 0.0 };
     format!("{x:width$.decimals$}")
 }
 
-/// "1 page", "2 pages".
+/// A number of things: "1 page", "2 pages".
 pub fn count(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Whether a percentage, printed with two decimals, is anything but 0.00.
+/// Whether a percentage prints as something else than 0.00 with two decimals.
 pub fn shows(percent: f64) -> bool {
     percent.abs() >= 0.005
 }
 
-/// `%.{digits}g`: `digits` significant digits, exponent form outside 1e-4 … 10^digits, no trailing zeros.
+/// `%.{digits}g` of C: `digits` significant digits, exponent form outside 1e-4 … 10^digits, no trailing zeros.
 pub fn general(x: f64, digits: usize) -> String {
     if x == 0.0 || !x.is_finite() {
         return "0".to_string();
@@ -35,7 +36,7 @@ pub fn general(x: f64, digits: usize) -> String {
     trim(&format!("{x:.decimals$}")).to_string()
 }
 
-/// [`general`] with an explicit sign.
+/// [`general`] with a sign also for positive numbers.
 pub fn general_signed(x: f64, digits: usize) -> String {
     let text = general(x, digits);
     if text.starts_with('-') {
@@ -53,7 +54,7 @@ fn trim(text: &str) -> &str {
     }
 }
 
-/// A figure for people where no layout is prescribed: about four significant digits, never exponent form below 10^15.
+/// A figure where no layout is prescribed: about four significant digits, and no exponent form below 10^15.
 pub fn readable(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 || size >= 10_000.0 {
@@ -70,9 +71,9 @@ pub fn readable(x: f64) -> String {
     }
 }
 
-/// A measured figure for people: four significant digits, trailing zeros too, and all digits before the point.
+/// A measured figure: four significant digits with trailing zeros, and all digits before the point.
 pub fn significant(x: f64) -> String {
-    // Rounded first: 9.9999 has one digit more before the point than it seems.
+    // The exponent is that of the rounded figure: 9.9999 becomes 10.00.
     let scientific = format!("{x:.3e}");
     let exponent = scientific.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok()).unwrap_or(0);
     if x == 0.0 || !x.is_finite() {
@@ -85,15 +86,15 @@ pub fn significant(x: f64) -> String {
     format!("{x:.decimals$}")
 }
 
-/// The unit in which figures up to `largest`, given in `unit`, are easy to read, and what to divide them by: MiB become
-/// GiB from 1024 on, everything else stays.
+/// A readable unit for figures up to `largest`, and the divisor from `unit` to it: MiB become GiB from 1024 on and TiB
+/// from 1024² on. Other units stay.
 pub fn unit_for(unit: &str, largest: f64) -> (&str, f64) {
     let larger = [("TiB", 1024.0 * 1024.0), ("GiB", 1024.0)];
     let fits = larger.into_iter().find(|(_, by)| unit == "MiB" && largest.abs() >= *by);
     fits.unwrap_or((unit, 1.0))
 }
 
-/// A ratio: two decimals from 0.1 on, one digit more below.
+/// A ratio with two decimals from 0.1 on, and with more digits below.
 pub fn ratio(x: f64) -> String {
     if x == 0.0 || x.abs() >= 0.1 {
         format!("{x:.2}")
@@ -102,7 +103,7 @@ pub fn ratio(x: f64) -> String {
     }
 }
 
-/// A figure at a glance: four significant digits, from 10 000 on with k, M, G, T.
+/// A figure at a glance: four significant digits, with the suffixes k, M, G, T from 10 000 on.
 pub fn human(x: f64) -> String {
     for (from, one, suffix) in [(1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")] {
         if x.abs() >= from {
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn ties_go_to_even_as_in_c() {
-        // printf("%.2f"): 0.125 0.375 2.675 -0.001 and %.0f of 2.5.
+        // Expected values are those of printf: "%.2f" of 0.125 0.375 2.675 -0.001, and "%.0f" of 2.5.
         let got = [0.125, 0.375, 2.675, -0.001].map(|x| fixed(x, 0, 2));
         assert_eq!(got, ["0.12", "0.38", "2.67", "-0.00"]);
         assert_eq!(fixed(2.5, 4, 0), "   2");
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn general_form_as_in_c() {
-        // printf("%.4g") and printf("%.2g").
+        // Expected values are those of printf: "%.4g" and "%.2g".
         let four = [123_456_789.0, 9.5, 0.000_01, 1234.0, 0.5, 99_995.0].map(|x| general(x, 4));
         assert_eq!(four, ["1.235e+08", "9.5", "1e-05", "1234", "0.5", "1e+05"]);
         assert_eq!(general_signed(123_456.0, 2), "+1.2e+05");

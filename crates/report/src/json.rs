@@ -7,13 +7,19 @@
 //!   {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
 //!     "6.1": {"n": 5, "mean": 3.1, "hmean": null, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
 //! ```
-//! Figures are of completed runs; `runs` counts those and the others. Metrics are elapsed, user, system, blocked, every
-//! score, every derived column, every counter and every skip reason, per run. `tests` holds, for every time and score on
-//! every other kernel, the probabilities, the interval of the ratio and the change that would have been seen, all of arithmetic
-//! means, and whether runs were too short to tell or did different work. `notes` are what the command says of the workload on standard error.
-//! `mean` is arithmetic; `hmean` is the harmonic mean where tables and sentences have that, of rates, else null. `ratio` is
-//! mean / baseline mean, null when the baseline is 0 or absent. `stddev` has divisor n - 1 and is null for a single run.
-//! Without completed runs `n` is 0 and the figures are null. The order of keys is that of the comparison.
+//!
+//! * `runs` counts runs by how they ended; all figures are of completed runs. Without completed runs `n` is 0 and the
+//!   figures are null.
+//! * `metrics` are elapsed, user, system and blocked time, every score, every derived column, every counter and every
+//!   skip reason, per run.
+//! * `mean` is arithmetic. `hmean` is the harmonic mean of a rate, which tables and sentences show; it is null for
+//!   other metrics. `stddev` has divisor n - 1 and is null for a single run. `ratio` is mean / baseline mean, and null
+//!   if the baseline is 0 or has no runs.
+//! * `tests` holds the tests of every time and score on every kernel but the baseline: probabilities, the interval of
+//!   the ratio, the detectable change (all of arithmetic means), and whether runs were too short or did different work.
+//! * `notes` are the sentences about the workload that the command prints on standard error.
+//!
+//! The order of keys is that of the comparison.
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::Serialize;
@@ -22,22 +28,22 @@ use crate::assess::{assess, Assessment};
 use crate::data::{Comparison, Runs, Workload};
 use crate::figures::{every_metric, on_kernels, Figures};
 
-/// A report could not be written as JSON.
+/// The error where a report cannot be written as JSON.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the report as JSON: {0}")]
 pub struct JsonError(#[from] serde_json::Error);
 
-/// Serialises with two-blank indentation and a final line feed.
+/// Serialises a value as JSON with two-blank indentation and a final line feed.
 pub(crate) fn pretty(value: &impl Serialize) -> Result<String, JsonError> {
     let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
     Ok(text)
 }
 
-/// The whole comparison.
+/// The JSON form of a comparison.
 ///
 /// # Errors
-/// [`JsonError`], which the types rule out but the interface does not.
+/// [`JsonError`]. It cannot happen with these types, but the serialiser's interface has it.
 pub fn report(c: &Comparison) -> Result<String, JsonError> {
     pretty(&JsonComparison::new(c))
 }
@@ -51,7 +57,7 @@ pub struct JsonComparison {
     tests: Vec<JsonTest>,
 }
 
-/// How sure a difference is ([`crate::assess`]); what cannot be told is null.
+/// One row of tests ([`crate::assess`]); a figure that is not known is null.
 #[derive(Clone, Debug, Serialize)]
 struct JsonTest {
     workload: String,
@@ -100,7 +106,7 @@ struct JsonWorkload {
     metrics: Vec<JsonMetric>,
 }
 
-/// How the runs of a kernel ended.
+/// Number of runs of a kernel by how they ended.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct JsonRuns {
     completed: usize,
@@ -123,7 +129,7 @@ struct JsonMetric {
     kernels: Vec<(String, Figures)>,
 }
 
-/// A map that keeps the order of the kernels.
+/// Writes pairs as a map that keeps the order of the kernels.
 fn in_order<S: Serializer, T: Serialize>(list: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(list.len()))?;
     for (name, value) in list {
@@ -133,7 +139,7 @@ fn in_order<S: Serializer, T: Serialize>(list: &[(String, T)], serializer: S) ->
 }
 
 impl JsonComparison {
-    /// From the data of a report.
+    /// Builds the form from a comparison.
     pub fn new(c: &Comparison) -> Self {
         Self {
             baseline: c.baseline_name().to_string(),

@@ -1,4 +1,4 @@
-//! Legend and notes: which rule made the stars, what is simulated, what could not have been seen.
+//! Legend and notes: the rule of the stars, which columns are simulated, and which differences were too small to see.
 
 use numalab_stats::star::StarRule;
 use numalab_stats::Better;
@@ -7,16 +7,17 @@ use crate::assess::{self, LEVEL, POWER};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
 use crate::order::unique;
-use crate::tables::monitor::Of;
+use crate::tables::monitor::Aggregate;
 
-/// Most notes about differences too small to see; a large comparison has one for nearly every row.
-const UNSEEN_LIMIT: usize = 12;
-/// A run shorter than this says more about start-up than about the workload, s.
+/// Most notes about differences that are too small to see. A large comparison has one for nearly every row.
+const MAX_UNDETECTABLE: usize = 12;
+/// A run shorter than this measures start-up more than the workload, s.
 const SHORT_RUN_S: f64 = 1.0;
-/// Below this a note about what would have been seen says nothing: the runs are all but the same, percent.
-const SEEN_PERCENT: f64 = 0.01;
+/// Smallest detectable change that is noted, percent. Below it the runs are nearly the same, and the note would say
+/// nothing.
+const MIN_NOTED_PERCENT: f64 = 0.01;
 
-/// The lines below the tables, with a blank line before them.
+/// The legend and the notes below the tables of a text report, after a blank line.
 pub fn text(c: &Comparison, rule: StarRule) -> String {
     let mut out = String::from("\n");
     out.push_str(&format!("Baseline: {}. Positive percent = better. {}.\n", c.baseline_name(), rule.legend()));
@@ -26,8 +27,8 @@ pub fn text(c: &Comparison, rule: StarRule) -> String {
     out
 }
 
-/// What a reader must know, in order: missing and single runs, short runs, differences too small to see, warnings of
-/// the runs.
+/// Notes in order: kinds of columns, metrics without a direction, warnings of all workloads, then for each workload
+/// single and short runs, unequal numbers of runs and warnings, and last the differences that are too small to see.
 pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
     let mut out = Vec::new();
     let marks: Vec<&str> = c.kernels.iter().map(|k| k.mark.as_str()).collect();
@@ -49,7 +50,7 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
         let names: Vec<&str> = neutral.iter().map(|name| name.as_str()).collect();
         out.push(format!("of {} neither more nor less is better: there a plus only means more", names.join(", ")));
     }
-    // What is said of every workload is said of the machine or of a kernel.
+    // A warning of every workload is about the machine or a kernel, so no workload is named with it.
     let everywhere = |t: &&String| c.workloads.len() > 1 && c.workloads.iter().all(|w| w.warnings.contains(t));
     let common: Vec<&String> = c.workloads.iter().take(1).flat_map(|w| &w.warnings).filter(everywhere).collect();
     out.extend(common.iter().map(|t| (*t).clone()));
@@ -59,7 +60,7 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
         out.extend(unequal_runs(w));
         out.extend(w.warnings.iter().filter(|t| !common.contains(t)).map(|t| format!("{}: {t}", w.name)));
     }
-    out.extend(unseen(c));
+    out.extend(undetectable(c));
     out
 }
 
@@ -76,7 +77,7 @@ fn single_runs(c: &Comparison, w: &Workload, rule: StarRule) -> Option<String> {
 
 fn unequal_runs(w: &Workload) -> Option<String> {
     let sums = !w.counters.is_empty() || !w.reasons.is_empty() || w.durations.iter().any(Option::is_some);
-    (sums && Of::workload(w) == Of::OneRun).then(|| {
+    (sums && Aggregate::of(w) == Aggregate::PerRun).then(|| {
         format!("{}: kernels have different numbers of completed runs, so rows marked /run are means, not sums", w.name)
     })
 }
@@ -90,14 +91,14 @@ fn short_runs(w: &Workload) -> Option<String> {
     })
 }
 
-/// "With 5 runs a side a change of 3 % would have been seen", for elapsed times and scores without a clear difference.
-fn unseen(c: &Comparison) -> Vec<String> {
+/// Notes on the smallest change that would be seen, for elapsed times and scores without a clear difference.
+fn undetectable(c: &Comparison) -> Vec<String> {
     let interesting = |metric: &str| !matches!(metric, "user" | "system" | "blocked");
     let mut out: Vec<String> = assess::assess(c)
         .iter()
         .filter(|a| interesting(&a.metric) && a.can_judge() && a.p_holm.is_some_and(|p| p >= LEVEL))
         .filter_map(|a| {
-            let percent = readable(a.detectable_percent.filter(|d| d.is_finite() && *d >= SEEN_PERCENT)?);
+            let percent = readable(a.detectable_percent.filter(|d| d.is_finite() && *d >= MIN_NOTED_PERCENT)?);
             let (n0, n1) = a.runs;
             let place = format!("{} {} on {}: no clear difference", a.workload, a.metric, a.kernel);
             let often = 100.0 * POWER;
@@ -106,9 +107,9 @@ fn unseen(c: &Comparison) -> Vec<String> {
             ))
         })
         .collect();
-    if out.len() > UNSEEN_LIMIT {
-        let more = out.len() - UNSEEN_LIMIT;
-        out.truncate(UNSEEN_LIMIT);
+    if out.len() > MAX_UNDETECTABLE {
+        let more = out.len() - MAX_UNDETECTABLE;
+        out.truncate(MAX_UNDETECTABLE);
         out.push(format!("and {more} more rows without a clear difference"));
     }
     out

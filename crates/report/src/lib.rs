@@ -1,15 +1,20 @@
 //! Reports: tables people trust, and the same figures for programs.
 //!
 //! Problem: a comparison must be readable on a kernel mailing list, in an issue, in a spreadsheet and by a script, and
-//! must say the same in all of them. Approach: [`data`] is the plain model that everything is made of ([`collect`]
-//! builds it from records); [`tables`] turns it into rows and cells; [`text`] and [`json`] only place them.
+//! must say the same in all of them. Approach: [`data`] is the plain model that everything is made of. [`collect`]
+//! builds it from records, [`tables`] turns it into rows and cells, and [`text`], [`json`] and [`html`] only lay them
+//! out.
 //!
-//! [`html`] the page · [`trace`] for the Perfetto viewer · [`explain`] reasons in sentences · [`columns`] derived
-//! figures from `catalog/columns.toml` · [`dictionary`] of counters · [`fail_if`] bounds for scripts · [`reproduce`]
-//! published beside simulated · [`select`] some figures only · [`assess`] tests beside the star · [`origin`] what was
-//! run · [`legend`] what a reader must know.
+//! * Input: [`collect`] from records · [`columns`] declarations and [`derive`] computation of derived figures ·
+//!   [`origin`] what was run · [`select`] some figures only.
+//! * Meaning: [`dictionary`] of counters · [`reasons`] · [`assess`] tests of a difference · [`verdict`] in words ·
+//!   [`legend`] notes.
+//! * Forms: [`text`] · [`json`] · [`html`] page · [`trace`] for the Perfetto viewer · [`explain`] reasons in sentences
+//!   · [`reproduce`] published beside simulated · [`fail_if`] bounds for scripts.
+//! * Shared: [`tables`] · [`statistics`] rows · [`figures`] lists · [`format`](mod@format) of numbers · [`order`].
 //!
-//! Units: those of the metrics. Invariant: a report is a pure function of its data; no clock, no hash order, no locale.
+//! Units: those of the metrics. Invariant: a report is a pure function of its data. It depends on no clock, no hash
+//! order and no locale.
 
 pub mod assess;
 pub mod collect;

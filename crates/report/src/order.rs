@@ -1,8 +1,8 @@
-//! Names in the order in which they first appear, so that the same data give the same report.
+//! Lists without repetition, in order of first appearance, so that the same data give the same report.
 
 use std::collections::BTreeSet;
 
-/// Every item once, in order of first appearance.
+/// The items, each once, in order of first appearance.
 pub fn unique<T: Ord + Clone>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
     items.into_iter().filter(|item| seen.insert(item.clone())).collect()

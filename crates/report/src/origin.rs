@@ -1,30 +1,30 @@
-//! What was run: the heading of a text report, which its tables do not repeat.
+//! What was run, for the heading of a report.
 
 /// Machines, kernels, workloads and runs behind a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
-    /// Name and title of the experiment; empty if it was given on the command line.
+    /// Name and title of the experiment; empty if the experiment was given on the command line.
     pub title: String,
-    /// Machines, in order.
+    /// Names of the machines, in order.
     pub machines: Vec<String>,
-    /// Workloads, in order.
+    /// Names of the workloads, in order.
     pub workloads: Vec<String>,
-    /// Runs of every machine, workload and kernel, if all have as many.
+    /// Number of runs of every combination of machine, workload and kernel, if all have the same number.
     pub runs_each: Option<usize>,
-    /// Runs that have a record.
+    /// Number of runs that have a record.
     pub recorded: usize,
-    /// Runs that were asked for.
+    /// Number of runs of the experiment.
     pub asked: usize,
     /// Seeds, ascending, each once.
     pub seeds: Vec<u64>,
     /// Backends, with the timing mode where there are several: `sim`, `vm-modelled`, `host`.
     pub backends: Vec<String>,
-    /// What the backends call themselves ([`made_by`]).
+    /// What made the records, in words ([`made_by`]).
     pub versions: Vec<String>,
 }
 
-/// A record's version in words: the release of numalab, or of what a guest was asked and how (docs/vm.md), which many
-/// releases share, and what was used with it.
+/// The version of a record in words. For `vm` it is that of the protocol with the guest (docs/vm.md), which several
+/// releases of numalab share; for other backends it is the release of numalab. Other versions follow it.
 pub fn made_by(backend: &str, version: &str) -> String {
     let what = if backend == "vm" { "guest protocol" } else { "numalab" };
     format!("{what} {version}")
@@ -40,7 +40,7 @@ impl Origin {
         let named = |names: &[String], noun: &str| list(noun, &names.iter().map(String::as_str).collect::<Vec<_>>());
         let (machines, workloads) = (named(&self.machines, "machine"), named(&self.workloads, "workload"));
         out.push(format!("{machines}; {}; {workloads}", list("kernel", kernels)));
-        // Backends and versions are those of the records.
+        // Backends and versions are known from records only.
         let by = if self.nothing_ran() {
             "nothing was run yet".to_string()
         } else {

@@ -1,9 +1,10 @@
-//! What the skip and refusal reasons of the simulator mean.
+//! What the reasons mean that the simulator counts for skips, refusals and moves.
 //!
-//! Problem: the kernel shows most of them only as trace points, so nobody knows them by heart. Approach: one line per reason
-//! `role.word`; a test asks the kernel crate for every reason it counts. Source: kernel-numa-balancing.md §9.4, §10, §15.1.
+//! Problem: the kernel shows most of them only as trace points, so few readers know them. Approach: one line per reason
+//! `role.word`, and a test that asks the kernel crate for every reason it counts. Source: kernel-numa-balancing.md
+//! §9.4, §10, §15.1.
 
-/// Reasons and what they mean, in the order they are counted.
+/// Reasons and what they mean, in the order of the record.
 pub const REASONS: &[(&str, &str)] = &[
     (
         "skip.unsuitable",
@@ -69,7 +70,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ("groups.joined", "A thread joined a group of others that touch the same pages."),
 ];
 
-/// What a reason means.
+/// The meaning of a reason; `None` if the dictionary does not know it.
 pub fn meaning(name: &str) -> Option<&'static str> {
     REASONS.iter().find(|r| r.0 == name).map(|r| r.1)
 }

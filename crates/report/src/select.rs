@@ -1,20 +1,21 @@
-//! `--metric NAME`: a comparison cut down to some of its figures.
+//! `--metric NAME`: a comparison of some of the figures only.
 //!
-//! Whatever a figure was (score, time, derived column, counter, reason), it becomes a metric of the smaller comparison, so
-//! that counters get statistics, percentages and stars too. Holm's correction then counts the rows that are left.
+//! Every figure (score, time, derived column, counter, reason) becomes a metric of the smaller comparison, so counters
+//! get statistics, percentages and stars too. Holm's correction then counts the remaining rows.
 
 use numalab_model::spec::{nearest, SpecError};
 
 use crate::data::{Comparison, Metric, Workload};
 use crate::figures::every_metric;
 
-/// What messages call the place of a name.
+/// Name of the option, the place in error messages.
 const PLACE: &str = "--metric";
 
-/// The figures named, in the order they are named; `WORKLOAD/METRIC` takes one from a single workload.
+/// The comparison with the named figures only, in the order of `names`. `WORKLOAD/METRIC` takes a figure of a single
+/// workload.
 ///
 /// # Errors
-/// A name that no workload has, with the nearest one.
+/// A name that no workload has, with the nearest valid name.
 pub fn select(c: &Comparison, names: &[String]) -> Result<Comparison, SpecError> {
     let mut found = vec![false; names.len()];
     let mut workloads = Vec::new();
@@ -50,10 +51,10 @@ fn unknown(c: &Comparison, name: &str) -> SpecError {
     SpecError { nearest: suggestion(c, name), ..e }
 }
 
-/// The nearest name in the form that was given; of a workload that is none, the metric alone.
+/// The nearest valid name in the form that was given. If no workload has a similar name, the metric alone is suggested.
 fn suggestion(c: &Comparison, name: &str) -> Option<String> {
     let Some((place, metric)) = name.rsplit_once('/') else { return near(name, &c.workloads) };
-    // Of several machines a workload is called `PROGRAM on MACHINE`, which is far from PROGRAM in letters.
+    // With several machines a workload is called `PROGRAM on MACHINE`, which is not similar to PROGRAM.
     let program = nearest(place, c.workloads.iter().map(Workload::program));
     let meant = nearest(place, c.workloads.iter().map(|w| w.name.as_str()).filter(|_| place.contains(" on ")));
     let meant = c.workloads.iter().find(|w| match &meant {
@@ -66,7 +67,7 @@ fn suggestion(c: &Comparison, name: &str) -> Option<String> {
     }
 }
 
-/// The nearest metric of these workloads.
+/// The nearest name of a metric of these workloads.
 fn near<'a>(name: &str, workloads: impl IntoIterator<Item = &'a Workload>) -> Option<String> {
     let metrics: Vec<Metric> = workloads.into_iter().flat_map(every_metric).collect();
     nearest(name, metrics.iter().map(|m| m.name.as_str()))

@@ -1,9 +1,10 @@
-//! Statistics rows: which a table shows, what they are called, how they are computed (mmtests-report.md §1.5).
+//! Statistics rows of comparison tables: which ones a table shows, their labels and how they are computed
+//! (mmtests-report.md §1.5).
 
 use numalab_stats::describe::{self, Better, Mean};
 use numalab_stats::resample::{self, SubMean};
 
-/// Seed of the sub-selection rows; fixed, so that a report can be repeated.
+/// Seed of the sub-selection rows. It is fixed, so that a report can be repeated.
 const SUB_SEED: u64 = 1;
 
 /// Which statistics the tables of a workload show.
@@ -15,9 +16,9 @@ pub enum Family {
     Variable,
     /// tbench and dbench of 2026.
     Normalised,
-    /// The short form of the same.
+    /// The short form of [`Family::Normalised`].
     NormalisedShort,
-    /// Sub-selection means.
+    /// Means of sub-selections of the samples.
     SubSelection,
     /// One value per cell: the mean of the samples (STREAM until 2025).
     Single,
@@ -42,19 +43,19 @@ pub enum Stat {
     Min,
     /// Largest sample.
     Max,
-    /// Arithmetic or harmonic mean, whichever is the metric's.
+    /// Arithmetic or harmonic mean, as the metric asks.
     Mean,
     /// Standard deviation.
     Stddev,
     /// Coefficient of variation, percent.
     CoeffVar,
-    /// Mean of the best P percent.
+    /// Mean of the best samples, as many percent of them as given.
     BestMean(u8),
-    /// The sample at P percent of the best-first order.
+    /// The sample at this percentage of the order from best to worst.
     Percentile(u8),
-    /// Sub-selection mean.
+    /// Mean of sub-selections.
     SubMean,
-    /// Half width of its interval.
+    /// Half width of the confidence interval of [`Stat::SubMean`].
     SubMeanCi,
     /// The mean itself, as the only row.
     Value,
@@ -91,8 +92,8 @@ pub fn rows(family: Family, labels: Labels) -> Vec<Stat> {
 }
 
 impl Stat {
-    /// Label as printed: tables of harmonic means say H for A; `harmonic_spread` (since November 2024) also in the spread
-    /// rows. `unit` is the unit of the operation, the label of single-value rows.
+    /// Label as printed. Tables of harmonic means say H instead of A; with `harmonic_spread` (since November 2024) the
+    /// rows of the spread do too. `unit` is the unit of the operation, which decides the label of single-value rows.
     pub fn label(self, mean: Mean, labels: Labels, harmonic_spread: bool, unit: &str) -> String {
         let a = if mean == Mean::Harmonic { "H" } else { "A" };
         let h = if mean == Mean::Harmonic && harmonic_spread { "H" } else { "" };
@@ -115,7 +116,7 @@ impl Stat {
         }
     }
 
-    /// Value over samples ordered best first; `None` where the statistic does not exist.
+    /// The value over samples that are ordered best first; `None` where the statistic does not exist.
     pub fn value(self, sorted: &[f64], mean: Mean, harmonic_spread: bool) -> Option<f64> {
         if sorted.is_empty() {
             return None;
@@ -138,7 +139,7 @@ impl Stat {
         }
     }
 
-    /// Direction of the row: spreads are lower-is-better in every table.
+    /// Direction of the row. Of a spread less is better in every table.
     pub fn direction(self, better: Better) -> Better {
         match self {
             Stat::Stddev | Stat::CoeffVar | Stat::SubMeanCi => Better::Lower,
@@ -147,7 +148,7 @@ impl Stat {
     }
 }
 
-/// Sub-selection mean of one column, taken as one iteration.
+/// Sub-selection mean of one column, which counts as one iteration.
 pub(crate) fn sub_mean(sorted: &[f64], mean: Mean) -> Option<SubMean> {
     resample::sub_mean(&[sorted], mean, SUB_SEED)
 }

@@ -1,4 +1,4 @@
-//! Where two runs parted: the first decision in which they differ.
+//! The first decision in which two runs differ.
 
 use super::names::Names;
 use super::words::{count, seconds};
@@ -7,30 +7,30 @@ use numalab_model::record::events::{Event, Events, Fate, Kind, MOVE_WORDS};
 use numalab_model::record::why::WhyFile;
 use numalab_model::record::RecordError;
 
-/// Events shown on each side from the first difference on.
+/// Number of events that are shown on each side, from the first difference on.
 const SHOWN: usize = 4;
 
-/// One run of the two.
+/// One of the two runs.
 pub struct Side<'a> {
-    /// What it is called, usually its kernel.
+    /// Its name, usually that of its kernel.
     pub name: String,
-    /// Its first decisions, from the beginning.
+    /// The log of its first decisions.
     pub decisions: &'a mut Events,
-    /// Its counts, which name mappings and tasks.
+    /// The counts by reason, which name its mappings and tasks.
     pub why: &'a WhyFile,
 }
 
-/// What two runs decided alike, up to their first difference.
+/// The decisions that are the same in both runs, up to the first difference.
 #[derive(Default)]
-struct Alike {
+struct SameDecisions {
     decisions: u64,
-    /// When the last of them was, in either run, ns.
+    /// When the last of them was made, in each run, ns.
     last_ns: [u64; 2],
-    /// The first of them that differ in time or in how long they took.
+    /// The first of them that differs in time or duration, in each run.
     shifted: Option<(Event, Event)>,
 }
 
-impl Alike {
+impl SameDecisions {
     fn add(&mut self, x: Event, y: Event) {
         self.decisions += 1;
         self.last_ns = [x.time_ns, y.time_ns];
@@ -39,7 +39,8 @@ impl Alike {
         }
     }
 
-    /// "6.1 and 6.7 made the same 12 decisions, the last at 1.024 s", with where only their times differ.
+    /// The sentence: "6.1 and 6.7 made the same 12 decisions, the last at 1.024 s.", with the first difference in time
+    /// if there is one.
     fn words(&self, a: &str, b: &str) -> String {
         let [x, y] = self.last_ns.map(seconds);
         let last = if x == y { x } else { format!("{x} / {y}") };
@@ -57,26 +58,27 @@ impl Alike {
     }
 }
 
-/// Says for how long two runs decided the same, from when on at other times, and what each did then.
+/// Says how many decisions of two runs are the same, from which on their times differ, and what each run did after
+/// that.
 ///
 /// # Errors
-/// A log is damaged.
+/// A log is damaged or cannot be read.
 pub fn explain(a: Side<'_>, b: Side<'_>) -> Result<String, RecordError> {
-    let mut alike = Alike::default();
+    let mut same = SameDecisions::default();
     let firsts = loop {
         match (a.decisions.next_event()?, b.decisions.next_event()?) {
-            (Some(x), Some(y)) if decided(x) == decided(y) => alike.add(x, y),
+            (Some(x), Some(y)) if decided(x) == decided(y) => same.add(x, y),
             pair => break pair,
         }
     };
-    let same = alike.words(&a.name, &b.name);
-    let mut out = match (alike.decisions, firsts) {
+    let sentence = same.words(&a.name, &b.name);
+    let mut out = match (same.decisions, firsts) {
         (_, (None, None)) => {
-            return Ok(same
+            return Ok(sentence
                 + "\nIf their results differ, they parted after the end of the logs, which hold the first decisions only.\n");
         }
         (0, _) => format!("{} and {} differ from their first decision on.\n", a.name, b.name),
-        _ => same + " Then they part:\n",
+        _ => sentence + " Then they part:\n",
     };
     let mut said = Vec::new();
     for (side, first) in [(a, firsts.0), (b, firsts.1)] {
@@ -95,12 +97,12 @@ pub fn explain(a: Side<'_>, b: Side<'_>) -> Result<String, RecordError> {
     Ok(out)
 }
 
-/// What was decided, without when and how long it took.
+/// The decision without its time and its duration.
 fn decided(e: Event) -> Event {
     Event { time_ns: 0, ns: 0, ..e }
 }
 
-/// An event in words; the meaning of a reason is said once.
+/// An event in words. `said` are the reasons whose meaning has been said already.
 fn words(names: &Names<'_>, e: &Event, said: &mut Vec<u16>) -> String {
     let task = names.task(e.task);
     let h = &names.file.header;

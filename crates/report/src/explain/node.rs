@@ -1,11 +1,11 @@
-//! What came to a node and what left it.
+//! What arrived at a node and what left it.
 
 use super::names::Names;
 use super::words::{bytes, count, share, unknown};
 use numalab_model::record::why::WhyFile;
 use numalab_model::spec::SpecError;
 
-/// The node of that number, or all of them if `name` is empty.
+/// Describes the node with the number `name`, or all nodes if `name` is empty.
 ///
 /// # Errors
 /// No node has that number.

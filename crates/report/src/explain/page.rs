@@ -1,4 +1,4 @@
-//! Why a page moved, did not move, or went back and forth.
+//! Why a page moved, stayed, or went back and forth.
 
 use super::names::Names;
 use super::vma;
@@ -7,20 +7,20 @@ use numalab_model::record::events::Fate;
 use numalab_model::record::why::{ChunkWhy, FaultWhy, VmaWhy, WhyFile};
 use numalab_model::spec::SpecError;
 
-/// What messages call the place of a page.
+/// Name of the option, the place in error messages.
 const PLACE: &str = "--page";
-/// Bytes of a stretch.
+/// Size of a chunk, bytes.
 const CHUNK_BYTES: u64 = 2 << 20;
 
-/// The page `PROCESS/MAPPING+OFFSET` (offset with KiB, MiB, GiB or in bytes) or `PROCESS:0xADDRESS`; if `name` is empty, the
-/// stretches that moved most.
+/// Describes the page `PROCESS/MAPPING+OFFSET` (offset in bytes, or with KiB, MiB or GiB) or `PROCESS:0xADDRESS`. If
+/// `name` is empty, lists the chunks of which most pages moved.
 ///
 /// # Errors
-/// No such process, mapping or address, or an offset that is none.
+/// The process, mapping or address does not exist, or the offset is not one.
 pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
     let names = Names::new(file);
     if name.is_empty() {
-        return Ok(restless(&names));
+        return Ok(most_moved(&names));
     }
     let (v, address) = find(&names, name)?;
     let at = file
@@ -144,8 +144,8 @@ fn fault(names: &Names<'_>, f: &FaultWhy) -> String {
     format!("  {:>10}  {} on {cpu} found it on {page}: {end}\n", seconds(f.time_ns), names.task(f.task))
 }
 
-/// The stretches that moved most.
-fn restless(names: &Names<'_>) -> String {
+/// Lists the chunks of which most pages moved.
+fn most_moved(names: &Names<'_>) -> String {
     let mut chunks: Vec<&ChunkWhy> = names.why().chunks.iter().collect();
     chunks.sort_by_key(|c| (std::cmp::Reverse(c.migrated), c.vma, c.start));
     let line = |c: &&ChunkWhy| {

@@ -6,7 +6,7 @@ use numalab_model::record::events::MOVE_WORDS;
 use numalab_model::record::why::{MoveWhy, PreferredWhy, TaskWhy, WhyFile};
 use numalab_model::spec::SpecError;
 
-/// The task `PROCESS/tTHREAD`, or a list of all if `name` is empty.
+/// Describes the task `PROCESS/tTHREAD`, or lists all tasks if `name` is empty.
 ///
 /// # Errors
 /// No task has that name.

@@ -5,13 +5,14 @@ use super::words::{bytes, count, reasons_text, seconds, times, unknown};
 use numalab_model::record::why::{VmaWhy, WhyFile};
 use numalab_model::spec::SpecError;
 
-/// The mapping `PROCESS/NAME` (or `NAME` in every process that has one), or a list of all if `name` is empty.
+/// Describes the mapping `PROCESS/NAME` (or `NAME` in every process that has one), or lists all mappings if `name` is
+/// empty.
 ///
 /// # Errors
 /// No mapping has that name.
 pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
     let names = Names::new(file);
-    // Those that something happened in first, then the large ones.
+    // Mappings in which something happened come first, then the large ones.
     let mut vmas: Vec<&VmaWhy> = file.why.vmas.iter().collect();
     vmas.sort_by_key(|v| std::cmp::Reverse((v.updates, v.faults, v.end - v.start)));
     if name.is_empty() {
@@ -25,7 +26,7 @@ pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
     Ok(found.iter().map(|v| one(&names, v)).collect::<Vec<_>>().join("\n"))
 }
 
-/// How often the scanner passed over a mapping: `ignore_pid_inactive` counts scans that took place all the same.
+/// How often the scanner passed over a mapping. `ignore_pid_inactive` counts scans that took place, so it is left out.
 fn passed_over(v: &VmaWhy) -> u64 {
     v.skips.iter().filter(|s| s.0 != "ignore_pid_inactive").map(|s| s.1.count).sum()
 }
@@ -45,9 +46,10 @@ fn line(names: &Names<'_>, v: &VmaWhy) -> String {
 fn one(names: &Names<'_>, v: &VmaWhy) -> String {
     let mut out = format!("{}, {} at {:#x}.\n", names.vma(v), bytes(v.end - v.start), v.start);
     match (v.scanned.count, passed_over(v)) {
-        (0, 0) => {
-            out.push_str(&format!("It was never scanned, and the scanner never came to it: {}\n", never(names, v)))
-        }
+        (0, 0) => out.push_str(&format!(
+            "It was never scanned, and the scanner never came to it: {}\n",
+            never_reached(names, v)
+        )),
         (0, n) => out.push_str(&format!(
             "It was never scanned: the scanner came to it {} and passed over it each time.\n",
             count(n, "time")
@@ -83,8 +85,8 @@ fn one(names: &Names<'_>, v: &VmaWhy) -> String {
     out
 }
 
-/// Why no scan ever came to a mapping.
-fn never(names: &Names<'_>, v: &VmaWhy) -> String {
+/// Why the scanner never reached a mapping.
+fn never_reached(names: &Names<'_>, v: &VmaWhy) -> String {
     let why = names.why();
     if !why.balancing {
         return "NUMA balancing is off on this kernel.".into();

@@ -9,12 +9,12 @@ use numalab_model::spec::SpecError;
 /// Most lines of a list.
 const MAX_LINES: usize = 60;
 
-/// "1.024 s".
+/// An instant: "1.024 s".
 pub(super) fn seconds(ns: u64) -> String {
     format!("{:.3} s", ns as f64 / 1e9)
 }
 
-/// "12 times, first at 1.024 s, last at 8.100 s".
+/// How often and when: "12 times, first at 1.024 s, last at 8.100 s".
 pub(super) fn times(t: &Tally) -> String {
     match t.count {
         0 => "never".into(),
@@ -23,7 +23,7 @@ pub(super) fn times(t: &Tally) -> String {
     }
 }
 
-/// One line per word: count, times, meaning. `role` is what its meaning is filed under.
+/// One line per reason: its word, count and times, and its meaning. `role` is the part of its name before the word.
 pub(super) fn reasons_text(list: &Tallies, role: &str) -> String {
     let mut sorted: Vec<_> = list.iter().collect();
     sorted.sort_by_key(|r| std::cmp::Reverse(r.1.count));
@@ -36,7 +36,7 @@ pub(super) fn reasons_text(list: &Tallies, role: &str) -> String {
     out
 }
 
-/// "38.1 %" of `all`; "none" without any.
+/// A share in percent: "38.1 %"; "none" if `all` is 0.
 pub(super) fn share(part: u64, all: u64) -> String {
     if all == 0 {
         return "none".into();
@@ -48,7 +48,7 @@ pub(super) fn bytes(n: u64) -> String {
     size::short(n)
 }
 
-/// A name that fits nothing, or several.
+/// The error for an unknown name, with some valid names and the nearest one.
 pub(super) fn unknown<'a>(
     option: &str,
     name: &str,
@@ -60,7 +60,7 @@ pub(super) fn unknown<'a>(
     SpecError::plain(option, format!("no {noun} `{name}`"), expected).near(name, names)
 }
 
-/// The lines of a list, cut if there are many.
+/// The lines of a list, cut after [`MAX_LINES`].
 pub(super) fn cut(lines: &[String]) -> String {
     let mut out = lines.iter().take(MAX_LINES).fold(String::new(), |out, l| out + l + "\n");
     if lines.len() > MAX_LINES {

@@ -1,6 +1,7 @@
-//! The top of the page: the question, the answer, what it cost and what changed with it.
+//! The top of the page: the question, the answer, the costs and what else changed.
 //!
-//! Everything here is said in words and repeated as bars of the single runs, so that a reader sees the spread behind a call.
+//! Everything here stands in words and again as bars with a mark for every run, so that a reader sees the spread behind
+//! a call.
 
 use super::glossary::Glossary;
 use super::markup::Html;
@@ -9,16 +10,16 @@ use crate::data::{Comparison, Workload};
 use crate::legend;
 use crate::verdict::{self, findings, measurements, more_than_headline, question, Finding};
 
-/// Most measurements of a workload drawn as bars; the tables have all.
+/// Most measurements of a workload that are drawn as bars. The tables have all of them.
 const MAX_BARS: usize = 6;
-/// Most findings shown before the rest is folded away.
+/// Most findings that are shown at once; the others are folded away.
 const MAX_FINDINGS: usize = 12;
-/// Most notes shown before the rest is folded away.
+/// Most notes that are shown at once; the others are folded away.
 const MAX_NOTES: usize = 4;
-/// Most differing settings named at the top.
+/// Most differing settings that are named at the top.
 const MAX_NAMES: usize = 8;
 
-/// The section.
+/// The section at the top of the page.
 pub fn render(input: &Input<'_>, glossary: &Glossary) -> Html {
     let c = input.comparison;
     let all = findings(c);
@@ -50,7 +51,7 @@ fn facts(h: &mut Html, input: &Input<'_>) {
     h.raw("</dl>");
 }
 
-/// Names of the settings in which the kernels differ: the usual suspects.
+/// Names the settings in which the kernels differ, as they may explain a difference.
 fn differences(h: &mut Html, input: &Input<'_>, glossary: &Glossary) {
     let names = config::differing(input);
     if names.is_empty() {
@@ -67,7 +68,7 @@ fn differences(h: &mut Html, input: &Input<'_>, glossary: &Glossary) {
     h.raw(": see <a href=\"#config\">configuration</a>.</p>");
 }
 
-/// One line per finding, folded if there are many.
+/// Lists one line per finding; if there are many, the rest is folded away.
 fn list(h: &mut Html, c: &Comparison, findings: &[Finding]) {
     let rows = |h: &mut Html, part: &[Finding]| {
         h.raw("<ul class=\"findings\">");
@@ -91,7 +92,7 @@ fn list(h: &mut Html, c: &Comparison, findings: &[Finding]) {
 
 fn workload(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload, index: usize, all: &[Finding]) {
     h.raw("<article class=\"card\"><h2>").text(&w.name).raw("</h2>");
-    trouble(h, c, w);
+    missing_runs(h, c, w);
     h.raw("<div class=\"split\"><div>");
     let measured = measurements(w);
     for m in measured.iter().take(MAX_BARS) {
@@ -109,8 +110,8 @@ fn workload(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload, ind
     h.raw("</div></div></article>");
 }
 
-/// Runs that gave no figures.
-fn trouble(h: &mut Html, c: &Comparison, w: &Workload) {
+/// Warns of runs that gave no figures.
+fn missing_runs(h: &mut Html, c: &Comparison, w: &Workload) {
     for (k, runs) in w.runs.iter().enumerate().filter(|(_, r)| r.failed + r.timeout > 0) {
         let name = c.kernels.get(k).map_or("", |k| k.name.as_str());
         h.raw("<p class=\"warning\"><b>").text(name).raw(":</b> of ").show(runs.total).raw(" runs ");

@@ -1,4 +1,5 @@
-//! Bars of the answer: the mean of every kernel with a mark for every run, and the thread time of a run.
+//! Bars of the answer: the mean of a measurement on every kernel with a mark for every run, and the thread time per
+//! run.
 
 use super::markup::Html;
 use crate::data::{Comparison, Metric, Workload};
@@ -6,7 +7,7 @@ use crate::format::human;
 use crate::verdict::Call;
 use numalab_stats::{describe, Better, Mean};
 
-/// A bar from 0 to the mean and a mark for every run.
+/// Draws a bar from 0 to the mean for every kernel, with a mark for every run.
 pub(super) fn bars(h: &mut Html, c: &Comparison, m: &Metric, call: &dyn Fn(usize) -> Option<Call>) {
     let top = m.samples.iter().flatten().copied().fold(0.0, f64::max);
     let better = match m.better {
@@ -55,7 +56,7 @@ fn share(x: f64, top: f64) -> String {
     format!("{percent:.2}%")
 }
 
-/// User, system and blocked time of a run, stacked.
+/// Draws user, system and blocked time per run as stacked bars, one for every kernel.
 pub(super) fn thread_time(h: &mut Html, c: &Comparison, w: &Workload) {
     const PARTS: [&str; 3] = ["user", "system", "blocked"];
     let mean = |name: &str, k: usize| w.metric(name).and_then(|m| describe::amean(m.of(k)));

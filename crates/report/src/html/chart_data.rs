@@ -1,28 +1,30 @@
-//! What the script of the page draws, as JSON.
+//! The data of the charts and maps, which the script of the page reads as JSON.
 //!
-//! Problem: ten runs of a minute must fit in a file of 3 MB whatever was sampled. Approach: [`timeline`](super::timeline) builds
-//! this form for given [`Limits`]; [`fit`] tries finer ones first. Figures keep four significant digits, which no screen can
-//! show more of. `web/src/data.ts` has the same types. Invariant: the same input gives the same bytes.
+//! Problem: ten runs of a minute must fit in a file of 3 MB, whatever was sampled. Approach:
+//! [`timeline`](super::timeline) builds this form within given [`Limits`], and [`fit`] tries finer limits first.
+//! Figures keep four significant digits, as no screen can show more. `web/src/data.ts` has the same types. Invariant:
+//! the same input gives the same bytes.
 
 use serde::{Serialize, Serializer};
 
 /// Most bytes the JSON may have.
 pub const MAX_BYTES: usize = 2_000_000;
 
-/// How finely things are drawn.
+/// How finely charts and maps are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Points in time.
+    /// Number of points in time.
     pub points: usize,
-    /// Rows of a map.
+    /// Number of rows of a map.
     pub rows: usize,
-    /// Processes and columns drawn one by one; the others are added up.
+    /// Number of processes and columns that are drawn one by one. Other processes are added up; other columns are left
+    /// out.
     pub columns: usize,
-    /// Runs of each kernel on each workload.
+    /// Number of runs of each kernel on each workload.
     pub runs: usize,
 }
 
-/// From fine to coarse.
+/// Limits to try, from fine to coarse.
 const STEPS: [Limits; 8] = [
     Limits { points: 360, rows: 256, columns: 32, runs: usize::MAX },
     Limits { points: 300, rows: 192, columns: 24, runs: usize::MAX },
@@ -34,11 +36,11 @@ const STEPS: [Limits; 8] = [
     Limits { points: 60, rows: 24, columns: 4, runs: 1 },
 ];
 
-/// Builds with ever coarser limits until the JSON fits; the coarsest one is taken as it is.
+/// Builds the data with ever coarser limits until its JSON fits. The coarsest limits are used even if it does not.
 pub fn fit(build: impl Fn(&Limits) -> Data) -> String {
     let mut text = String::new();
     for limits in &STEPS {
-        // Writing plain structs to memory cannot fail.
+        // Serialising plain structs to memory cannot fail.
         text = serde_json::to_string(&build(limits)).unwrap_or_default();
         if text.len() <= MAX_BYTES {
             break;
@@ -47,12 +49,12 @@ pub fn fit(build: impl Fn(&Limits) -> Data) -> String {
     text
 }
 
-/// Everything.
+/// The data of all charts and maps.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Data {
-    /// Names as headings print them.
+    /// Names of the kernels as headings print them.
     pub kernels: Vec<String>,
-    /// Index of the baseline.
+    /// Index of the baseline in `kernels`.
     pub baseline: usize,
     /// Workloads that have samples.
     pub workloads: Vec<WorkloadData>,
@@ -67,9 +69,9 @@ pub struct WorkloadData {
     pub step: f64,
     /// Number of points of the longest run.
     pub points: usize,
-    /// End of the longest run, s; the last point of a run ends with it, not at a multiple of `step`.
+    /// End of the longest run, s. The last point of a run ends with the run, not at a multiple of `step`.
     pub end: f64,
-    /// Runs that were left out to keep the page small.
+    /// Number of runs that were left out to keep the page small.
     pub left_out: usize,
     /// Runs, kernel by kernel.
     pub runs: Vec<RunData>,
@@ -80,24 +82,24 @@ pub struct WorkloadData {
 pub struct RunData {
     /// Index of the kernel.
     pub kernel: usize,
-    /// Number among the runs that differ only in seed, from 1.
+    /// Number of the run among those of the kernel, from 1.
     pub run: u32,
-    /// Seed, as text: it may be beyond what a script counts exactly.
+    /// Seed as text, since it may be larger than the exact integers of a script.
     pub seed: String,
     /// `completed`, `timeout` or `failed`.
     pub status: &'static str,
     /// Number of points.
     pub points: usize,
-    /// When it ended, s.
+    /// When the run ended, s.
     pub end: f64,
-    /// Counters as rates.
+    /// Counters and scores as rates, per second.
     pub rates: Vec<Line>,
     /// Memory of processes on nodes, MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// Other levels over time.
+    /// Other series as levels.
     pub groups: Vec<Group>,
-    /// Which node something was on, over time.
+    /// Maps of nodes over time.
     pub maps: Vec<Map>,
 }
 
@@ -113,7 +115,7 @@ pub struct Line {
 /// Memory by process and node.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Memory {
-    /// Processes; the last one may be a sum of others.
+    /// Processes. The last one may be the sum of the others.
     pub processes: Vec<Process>,
 }
 
@@ -135,7 +137,7 @@ pub struct Group {
     pub unit: String,
     /// Lines.
     pub lines: Vec<Line>,
-    /// Columns that are not drawn.
+    /// Number of columns that are not drawn.
     pub left_out: usize,
 }
 
@@ -146,13 +148,13 @@ pub struct Map {
     pub name: String,
     /// Label of each row.
     pub rows: Vec<String>,
-    /// One character per point, see [`cell`].
+    /// One character per point ([`cell`]).
     pub cells: Vec<String>,
-    /// How many rows of the record one row stands for.
+    /// Number of columns of the series that one row stands for.
     pub fold: usize,
 }
 
-/// Character of a node in a map; `.` is none.
+/// The character of a node in a map; `.` is none.
 pub fn cell(node: Option<usize>) -> char {
     const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     match node {
@@ -162,7 +164,7 @@ pub fn cell(node: Option<usize>) -> char {
     }
 }
 
-/// A figure with four significant digits; what is no number is `null`.
+/// A figure that is written with four significant digits; one that is not finite is written as `null`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Num(pub f64);
 
@@ -172,7 +174,7 @@ impl Serialize for Num {
             return serializer.serialize_none();
         }
         let x = four_digits(self.0);
-        // A whole number is shorter without its fraction; below 2^53 the conversion is exact.
+        // A whole number is shorter without its fraction. Below 2^53 the conversion is exact.
         if x.fract() == 0.0 && x.abs() < 9e15 {
             serializer.serialize_i64(x as i64)
         } else {
@@ -188,7 +190,7 @@ fn four_digits(x: f64) -> f64 {
     format!("{x:.3e}").parse().unwrap_or(x)
 }
 
-/// Wraps values.
+/// Wraps values for serialisation.
 pub fn nums(values: Vec<f64>) -> Vec<Num> {
     values.into_iter().map(Num).collect()
 }

@@ -1,17 +1,17 @@
-//! The effective configuration: what differs between the kernels first, all of it below.
+//! The effective configuration: first the settings that differ between the kernels, then the others.
 //!
-//! Problem: a comparison is worth what is known about the kernels compared. Approach: settings are lined up by name; one that a
-//! kernel does not have is a dash, which differs from every value.
+//! Problem: a comparison is worth no more than what is known about the kernels compared. Approach: settings are lined
+//! up by name. A setting that a kernel does not have is a dash, which differs from every value.
 
 use super::glossary::Glossary;
 use super::markup::Html;
 use super::{Input, Setting};
 use crate::data::Comparison;
 
-/// A setting across kernels.
+/// A setting with its values on all kernels.
 struct Line<'a> {
     first: &'a Setting,
-    /// One per kernel.
+    /// The setting on each kernel, if the kernel has it.
     values: Vec<Option<&'a Setting>>,
 }
 
@@ -22,7 +22,7 @@ impl Line<'_> {
     }
 }
 
-/// Settings in order of first appearance.
+/// All settings, in order of first appearance.
 fn lines<'a>(input: &'a Input<'_>) -> Vec<Line<'a>> {
     let kernels = input.comparison.kernels.len();
     let mut out: Vec<Line<'a>> = Vec::new();
@@ -38,12 +38,12 @@ fn lines<'a>(input: &'a Input<'_>) -> Vec<Line<'a>> {
     out
 }
 
-/// Names of the settings that are not the same for all kernels.
+/// Names of the settings that are not the same on all kernels.
 pub fn differing<'a>(input: &'a Input<'_>) -> Vec<&'a str> {
     lines(input).iter().filter(|l| l.differs()).map(|l| l.first.name.as_str()).collect()
 }
 
-/// The section.
+/// The section of the configuration.
 pub fn render(input: &Input<'_>, glossary: &Glossary) -> Html {
     let c = input.comparison;
     let all = lines(input);

@@ -10,7 +10,7 @@ use crate::reasons;
 use crate::verdict::growth;
 use numalab_stats::{describe, percent};
 
-/// What a run cost and what changed with it: figure, words for it, what one of it is.
+/// Figures of a run's cost, with words for them.
 const COSTS: [(&str, &str); 9] = [
     ("system", "system time"),
     ("user", "user time"),
@@ -23,7 +23,7 @@ const COSTS: [(&str, &str); 9] = [
     ("numa_cost_with_copy", "AutoNUMA cost with copies"),
 ];
 
-/// What it cost, as sentences and as a table.
+/// The costs of a workload as sentences and as a table.
 pub(super) fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
     let figures = every_metric(w);
     let present: Vec<(&Metric, &str)> =
@@ -64,10 +64,10 @@ pub(super) fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workl
     h.raw("</tbody></table></div>");
 }
 
-/// A sentence for each kernel, folded away where they are many: the table has the same.
+/// A sentence for each kernel. Many sentences are folded away, as the table has the same figures.
 fn cost_sentences(h: &mut Html, c: &Comparison, w: &Workload, figures: &[Metric]) {
     let mut explained = Vec::new();
-    // Of different work a change is no change.
+    // The change between runs of different work says nothing about the kernels.
     let alike = c.others().filter(|k| w.different_work(*k).is_none());
     let said: Vec<String> = alike.filter_map(|k| cost_sentence(c, w, k, figures, &mut explained)).collect();
     let many = said.len() > MAX_LINES;
@@ -80,7 +80,8 @@ fn cost_sentences(h: &mut Html, c: &Comparison, w: &Workload, figures: &[Metric]
     h.raw(if many { "</details>" } else { "" });
 }
 
-/// "6.7 spent 127 s in the kernel per run instead of 41.0 s, 3.1 times as much; hint faults …"
+/// The sentence of a kernel: "6.7 against 6.1, per run: system time 41 → 127 s, 3.1 times as much; hint faults …".
+/// `explained` are the reasons whose meaning has been said already.
 fn cost_sentence(
     c: &Comparison,
     w: &Workload,
@@ -103,7 +104,7 @@ fn cost_sentence(
         let (unit, by) = unit_for(&m.unit, base.max(mean));
         let unit = if unit == "faults" || unit.is_empty() { String::new() } else { format!(" {unit}") };
         let change = match percent::change(mean, base) {
-            // A share is not a quantity: its growth in percent would mislead.
+            // A change of a share in percent would be misread as one in points.
             _ if m.unit == "%" => String::new(),
             Some(x) if x != 0.0 => format!(", {}", growth(x)),
             _ => String::new(),
@@ -117,7 +118,7 @@ fn cost_sentence(
     Some(format!("{name} against {}, per run: {}.{reason}", c.baseline_name(), parts.join("; ")))
 }
 
-/// The skip or refusal whose count changed most, and what it means unless that has been said.
+/// The reason whose count changed most, with its meaning unless that is in `explained`.
 fn changed_reason(c: &Comparison, w: &Workload, kernel: usize, explained: &mut Vec<String>) -> Option<String> {
     let mean = |r: &Counter, k: usize| describe::amean(r.of(k)).unwrap_or(0.0);
     let by = |r: &Counter| (mean(r, kernel) - mean(r, c.baseline)).abs();
@@ -129,7 +130,7 @@ fn changed_reason(c: &Comparison, w: &Workload, kernel: usize, explained: &mut V
     Some(format!("The reason whose count changed most: {} {base} → {now}.{meaning}", most.name))
 }
 
-/// A figure of a workload by name, if any kernel has it.
+/// A figure by name; `None` if no kernel has it.
 fn figure<'a>(figures: &'a [Metric], name: &str) -> Option<&'a Metric> {
     figures.iter().find(|m| m.name == name && m.samples.iter().any(|s| !s.is_empty()))
 }

@@ -1,9 +1,10 @@
-//! Every word of the page that needs a definition, and where it is defined.
+//! Definitions of the words, counters, rows, figures and settings of the page.
 //!
-//! Problem: half of the questions about a NUMA report are about what a figure means. Approach: one list of definitions
-//! at the foot of the page; a word that has one is a link to it, so it works without a script, and the script shows the
-//! same text as a tooltip. Counters come from [`numalab_model::counters`], derived figures from their declaration, settings
-//! from the caller; `Ops` rows are explained by the counters that move them, found by moving each one.
+//! Problem: half of the questions about a NUMA report are about the meaning of a figure. Approach: the definitions
+//! stand at the foot of the page, and a word that has one is a link to it. That works without a script; with it the
+//! definition is also a tooltip. Counters come from [`numalab_model::counters`], derived figures from their
+//! declaration, and settings from the caller. `Ops` rows are explained by the counters that change them, found by
+//! changing each counter.
 
 use numalab_model::counters::{self, CounterDoc};
 
@@ -13,7 +14,7 @@ use crate::reasons;
 use crate::tables::vmstat::{Deltas, CORRECTED, ROWS};
 use crate::tables::Table;
 
-/// Words of the page that are neither counters nor settings.
+/// Words that are neither counters nor settings.
 const WORDS: &[(&str, &str)] = &[
     ("elapsed", "Wall time of a run from its start to its end, in seconds."),
     ("user", "CPU time that the workload's threads spent outside the kernel, all threads together, in seconds."),
@@ -80,7 +81,7 @@ const STATISTICS: &[(&str, &str)] = &[
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     name: String,
-    /// Unit, kind, releases.
+    /// Unit and releases; for a setting its kernel name.
     about: String,
     meaning: String,
     not_counted: String,
@@ -99,7 +100,7 @@ pub struct Glossary {
 }
 
 impl Glossary {
-    /// Definitions of everything the page may show; `tables` are those it shows.
+    /// Definitions for a page; `tables` are the tables it shows.
     pub fn new(input: &Input<'_>, tables: &[Table]) -> Self {
         let fixed = |list: &[(&str, &str)]| list.iter().map(|(n, m)| Entry::new(n, "", *m)).collect::<Vec<_>>();
         let mut out = Self::default();
@@ -122,7 +123,7 @@ impl Glossary {
         out
     }
 
-    /// Adds definitions of names that have none yet.
+    /// Adds a group with the definitions of names that have none yet.
     fn add(&mut self, group: &str, entries: Vec<Entry>) {
         let mut new: Vec<Entry> = Vec::new();
         for e in entries {
@@ -155,7 +156,7 @@ impl Glossary {
         }
     }
 
-    /// The whole list.
+    /// The list of definitions at the foot of the page.
     pub fn render(&self) -> Html {
         let mut h = Html::new();
         for (group, entries) in &self.groups {
@@ -191,7 +192,7 @@ fn counter(c: &CounterDoc) -> Entry {
     Entry { not_counted: c.not_counted.into(), ..Entry::new(c.name, &about, c.meaning) }
 }
 
-/// Statistics whose name holds a percentage.
+/// Definition of a statistic with a percentage in its name.
 fn ranked(stat: &str) -> Option<Entry> {
     let (kind, percent) = stat.split_once(['-', '.'])?;
     let percent: u32 = percent.parse().ok()?;
@@ -204,18 +205,18 @@ fn ranked(stat: &str) -> Option<Entry> {
     Some(Entry::new(stat, "", meaning))
 }
 
-/// Rows of the vmstat table that are shown, by the counters behind them.
+/// Definitions of the vmstat rows that are shown, by the counters that change them.
 fn ops(tables: &[Table]) -> Vec<Entry> {
     let shown = |name: &str| tables.iter().flat_map(|t| &t.rows).any(|r| r.operation == name);
-    let still = Deltas::new(counters::all().map(|c| (c.name, 4.0)), 1.0);
-    let moved: Vec<(&str, Deltas)> = counters::all()
+    let base = Deltas::new(counters::all().map(|c| (c.name, 4.0)), 1.0);
+    let changed: Vec<(&str, Deltas)> = counters::all()
         .map(|c| {
             (c.name, Deltas::new(counters::all().map(|d| (d.name, if d.name == c.name { 9.0 } else { 4.0 })), 1.0))
         })
         .collect();
     let mut out = Vec::new();
     for (name, row) in ROWS.iter().chain(&CORRECTED).filter(|r| shown(r.0)) {
-        let from: Vec<&str> = moved.iter().filter(|(_, d)| row(d) != row(&still)).map(|m| m.0).collect();
+        let from: Vec<&str> = changed.iter().filter(|(_, d)| row(d) != row(&base)).map(|m| m.0).collect();
         let meaning = match from.as_slice() {
             [] => continue,
             [one] => {

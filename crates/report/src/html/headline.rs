@@ -1,18 +1,19 @@
-//! The answer where there are many kernels: a sentence for each of 22 says less than how many win.
+//! The answer at the top of the page: a sentence for each kernel, or one for all if they are many.
 //!
-//! Up to [`MAX_LINES`] kernels have their sentences at the top; of more, one sentence counts them and theirs are folded
-//! below it. Invariant: every kernel but the baseline is counted once.
+//! Sentences for 22 kernels say less than how many kernels win. So up to [`MAX_LINES`] sentences stand at the top; if
+//! there are more, one sentence counts the kernels and theirs are folded below it. Invariant: every kernel but the
+//! baseline is counted once.
 
 use super::markup::Html;
 use crate::data::Comparison;
 use crate::verdict::Call;
 
-/// Most sentences at the top of the page.
+/// Most sentences of kernels at the top of the page.
 pub const MAX_LINES: usize = 6;
-/// Most kernels named in the sentence that counts them.
+/// Most kernels that the counting sentence names.
 const MAX_NAMES: usize = 6;
 
-/// The headline: a line for each kernel, or what they come to with the lines below it.
+/// Writes a line for each kernel, or the sentence that counts them with the lines folded below it.
 pub fn render(h: &mut Html, c: &Comparison, lines: &[(Option<Call>, String)]) {
     h.raw("<div class=\"headline\">");
     if lines.len() > MAX_LINES {
@@ -36,7 +37,8 @@ fn class(call: Option<Call>) -> &'static str {
     call.map_or("several", Call::class)
 }
 
-/// "22 kernels against off: 2 better than it (a, b), 20 of which nothing can be told.", with the call that all share.
+/// The counting sentence, with the call that all kernels share if there is one: "22 kernels against off: 2 better than
+/// it (a, b), 20 of which nothing can be told."
 fn counted(c: &Comparison, lines: &[(Option<Call>, String)]) -> (Option<Call>, String) {
     let (base, all) = (c.baseline_name(), lines.len());
     if lines.iter().all(|(call, _)| *call == Some(Call::CannotTell)) {
@@ -55,7 +57,7 @@ fn counted(c: &Comparison, lines: &[(Option<Call>, String)]) -> (Option<Call>, S
         let own = c.others().zip(lines).filter(|(_, line)| line.0 == call);
         let names: Vec<&str> = own.map(|(k, _)| c.kernels[k].name.as_str()).collect();
         if !names.is_empty() {
-            // Winners and losers are what a reader looks for.
+            // Only kernels with a clear difference are named.
             let clear = !matches!(call, Some(Call::Even | Call::CannotTell));
             parts.push(format!("{} {words}{}", names.len(), if clear { named(&names) } else { String::new() }));
             found.push(call);
@@ -65,7 +67,7 @@ fn counted(c: &Comparison, lines: &[(Option<Call>, String)]) -> (Option<Call>, S
     (shared, format!("{all} kernels against {base}: {}.", parts.join(", ")))
 }
 
-/// The first names in parentheses.
+/// The first names, in parentheses.
 fn named(names: &[&str]) -> String {
     let more = if names.len() > MAX_NAMES { ", …" } else { "" };
     format!(" ({}{more})", names.iter().take(MAX_NAMES).copied().collect::<Vec<_>>().join(", "))

@@ -1,4 +1,4 @@
-//! What the page is made of.
+//! The input of the page.
 
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
@@ -6,20 +6,20 @@ use numalab_stats::star::StarRule;
 
 use crate::data::Comparison;
 
-/// What the page is about.
+/// The input of the page.
 #[derive(Clone, Debug)]
 pub struct Input<'a> {
     /// Name of the experiment.
     pub title: String,
-    /// The comparison, with derived figures applied.
+    /// The comparison, with its derived figures.
     pub comparison: &'a Comparison,
     /// When a cell of the tables is starred.
     pub rule: StarRule,
-    /// What was run: backend, seeds, version, …, in order.
+    /// What was run, as pairs of a name and a value: backend, seeds, version, ….
     pub facts: Vec<(String, String)>,
-    /// Machines, if they are known.
+    /// The machines; empty if none is known.
     pub machines: Vec<&'a Machine>,
-    /// Runs with their series, kernel by kernel in seed order.
+    /// Runs with their series, kernel by kernel, in the order of seeds.
     pub runs: Vec<Run<'a>>,
     /// Effective configuration per kernel, in the order of the comparison's kernels.
     pub settings: Vec<Vec<Setting>>,
@@ -40,7 +40,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// A run and where it belongs.
+/// A run, with its workload and kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     /// Index of its workload in the comparison.
@@ -49,23 +49,23 @@ pub struct Run<'a> {
     pub kernel: usize,
     /// Seed.
     pub seed: u64,
-    /// What it produced.
+    /// What the run produced.
     pub outcome: &'a Outcome,
 }
 
-/// A policy or a tunable as a kernel had it.
+/// A role or a tunable with its value on a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
     /// Role or `group.key`.
     pub name: String,
     /// Value.
     pub value: String,
-    /// Unit, empty if none.
+    /// Unit; empty if it has none.
     pub unit: String,
-    /// Kernel name (sysctl, debugfs), empty if none.
+    /// Name in the kernel (sysctl, debugfs); empty if it has none.
     pub kernel_name: String,
-    /// Where the value comes from, empty if unknown.
+    /// Where the value comes from; empty if unknown.
     pub origin: String,
-    /// One line, empty if unknown.
+    /// What it does, in one line; empty if unknown.
     pub doc: String,
 }

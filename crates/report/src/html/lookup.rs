@@ -1,4 +1,5 @@
-//! Every figure of the JSON form, to look up: mean, spread, number of runs and ratio of every metric on every kernel.
+//! The table to look figures up: mean, spread, number of runs and ratio of every metric on every kernel, as in the JSON
+//! form.
 
 use super::glossary::Glossary;
 use super::markup::Html;
@@ -6,7 +7,7 @@ use crate::data::Comparison;
 use crate::figures::{every_metric, largest_mean, Figures};
 use crate::format::{human, ratio as ratio_text, unit_for};
 
-/// The section; the script filters its rows.
+/// The tables of all workloads. The script of the page filters their rows.
 pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
     let mut h = Html::new();
     for w in &c.workloads {
@@ -39,13 +40,13 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
     h
 }
 
-/// A cell; figures are of `unit` and shown divided by `by`.
+/// Writes a cell. Figures are of `unit` and are shown divided by `by`.
 fn cell(h: &mut Html, f: &Figures, (unit, by): (&str, f64), baseline: bool) {
     let Some(mean) = f.mean else {
         h.raw("<td class=\"num\">–</td>");
         return;
     };
-    // The exact figure, for programs and as a tooltip.
+    // The exact figure is an attribute for programs, and a tooltip.
     let exact = mean.to_string();
     let title = format!("{exact} {unit}");
     h.open("td", &[("class", "num"), ("data-mean", &exact), ("title", title.trim_end())]);

@@ -1,20 +1,23 @@
-//! The machine, drawn: sockets hold nodes, nodes hold LLCs, LLCs hold CPUs; distances and latencies beside.
+//! The machine as a drawing: sockets hold nodes, nodes hold LLCs, LLCs hold CPUs. Distances and latencies stand beside
+//! it.
 //!
-//! Nested boxes instead of a picture: they wrap on a narrow screen and can be read aloud. Large machines show ranges of CPUs.
+//! Nested boxes are used instead of a picture: they wrap on a narrow screen and can be read aloud. Large machines show
+//! ranges of CPUs.
 
 use super::markup::Html;
 use numalab_model::machine::{cpulist, size, Machine, MemoryKind};
 
-/// Most CPUs drawn one by one.
+/// Most CPUs that are drawn one by one.
 const MAX_SQUARES: usize = 640;
-/// Most nodes whose matrices are written out.
+/// Most nodes for which matrices are shown.
 const MAX_MATRIX: usize = 64;
-/// Colours of nodes in the style, `--n0` and on; `web/src/colors.ts` has the same number. Later nodes begin anew.
+/// Number of colours of nodes in the style (`--n0` and on), as in `web/src/colors.ts`. Later nodes use them again from
+/// the first.
 const COLORS: usize = 32;
-/// Shades of a matrix, from near to far.
+/// Number of shades of a matrix, from near to far.
 const SHADES: usize = 6;
 
-/// The section; nothing if no machine is known.
+/// The section of the machines; empty if none is known.
 pub fn render(machines: &[&Machine]) -> Html {
     let mut h = Html::new();
     if machines.is_empty() {
@@ -96,7 +99,7 @@ fn node(h: &mut Html, m: &Machine, i: usize, squares: bool) {
             h.raw("</span>");
         }
         h.raw("<small>CPU");
-        // A line ends between ranges, not inside one.
+        // Lines wrap between ranges, not inside one.
         for range in ids.split_inclusive(',') {
             h.raw(" ").element("span", &[], range);
         }
@@ -167,7 +170,7 @@ mod tests {
         assert_eq!(text.matches("class=\"node\"").count(), 2);
         assert_eq!(text.matches("class=\"llc\"").count(), 4);
         assert_eq!(text.matches("<i></i>").count(), 2 * 2 * 4 * 2);
-        // Two matrices of 2 x 2: local is the nearest shade, remote the farthest.
+        // There are two matrices of 2 x 2. Local has the nearest shade, remote the farthest.
         assert_eq!((text.matches("class=\"s0\"").count(), text.matches("class=\"s5\"").count()), (4, 4));
         assert_eq!(render(&[]).into_string(), "");
     }

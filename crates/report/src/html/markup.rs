@@ -1,8 +1,8 @@
-//! HTML that cannot be broken by names.
+//! HTML whose markup no name can break.
 //!
-//! Problem: names of kernels, workloads and settings come from files of strangers. Approach: markup is only ever a
-//! `&'static str` of this program; everything else goes in through [`Html::text`] or an attribute, escaped. There is no
-//! function that takes foreign text as markup. Invariant: what was opened with [`Html::open`] is closed by name.
+//! Problem: names of kernels, workloads and settings come from files of other people. Approach: markup is always a
+//! `&'static str` of this program. Everything else goes in escaped, through [`Html::text`] or as an attribute; no
+//! function takes foreign text as markup. Invariant: what [`Html::open`] opened is closed by name.
 
 use std::fmt::{Display, Write as _};
 
@@ -13,29 +13,29 @@ pub struct Html {
 }
 
 impl Html {
-    /// Nothing yet.
+    /// An empty piece.
     pub fn new() -> Self {
         Self::default()
     }
-    /// Markup of this program.
+    /// Adds markup of this program.
     pub fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.out.push_str(markup);
         self
     }
-    /// Text, escaped.
+    /// Adds text, escaped.
     pub fn text(&mut self, text: &str) -> &mut Self {
         escape(text, &mut self.out);
         self
     }
-    /// Anything that prints, escaped.
+    /// Adds a value as text, escaped.
     pub fn show(&mut self, value: impl Display) -> &mut Self {
         self.text(&value.to_string())
     }
-    /// A number of things, the word in its plural unless there is one.
+    /// Adds a number of things; the word gets an "s" unless the number is 1.
     pub fn count(&mut self, n: usize, thing: &'static str) -> &mut Self {
         self.show(n).raw(" ").raw(thing).raw(if n == 1 { "" } else { "s" })
     }
-    /// An opening tag with attributes; values are escaped, an empty value is written as `name=""`.
+    /// Adds an opening tag with attributes. Values are escaped; an empty value is written as `name=""`.
     pub fn open(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) -> &mut Self {
         let _ = write!(self.out, "<{tag}");
         for (name, value) in attributes {
@@ -46,21 +46,21 @@ impl Html {
         self.out.push('>');
         self
     }
-    /// A closing tag.
+    /// Adds a closing tag.
     pub fn close(&mut self, tag: &'static str) -> &mut Self {
         let _ = write!(self.out, "</{tag}>");
         self
     }
-    /// An element with text.
+    /// Adds an element with text.
     pub fn element(&mut self, tag: &'static str, attributes: &[(&'static str, &str)], text: &str) -> &mut Self {
         self.open(tag, attributes).text(text).close(tag)
     }
-    /// Another piece.
+    /// Adds another piece.
     pub fn push(&mut self, other: &Html) -> &mut Self {
         self.out.push_str(&other.out);
         self
     }
-    /// A value as JSON, fit for a `script` element: no `<`, `>` or `&` remains in it.
+    /// Adds JSON for a `script` element: no `<`, `>` or `&` remains in it.
     pub(super) fn json(&mut self, json: &str) -> &mut Self {
         for c in json.chars() {
             match c {
@@ -72,14 +72,14 @@ impl Html {
         }
         self
     }
-    /// The markup.
+    /// The markup as text.
     pub fn into_string(self) -> String {
         self.out
     }
 }
 
-/// Escapes for text and for quoted attributes. Control characters, and those that turn the direction of writing and could make
-/// a name look like another one, become a visible mark.
+/// Escapes for text and for quoted attributes. Control characters become a visible mark, and so do characters that
+/// change the direction of writing, with which a name could look like another one.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -96,7 +96,8 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
-/// A name as part of an `id` or of a link to it: everything but letters, digits, `-`, `_` becomes `_` and its code.
+/// A name as part of an `id` or of a link to it: any character but a letter, a digit, `-` and `_` becomes `_` and its
+/// code.
 pub fn slug(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {

@@ -1,17 +1,18 @@
 //! The HTML report: one file that opens from disk, without network.
 //!
-//! Problem: a comparison must be understood by someone who was not there, on any computer, years later. Approach:
-//! [`render`] writes one self-contained page: the question and the verdict in words, the tables, charts, maps, the
-//! machine, the configuration and every definition. All but charts and maps is plain HTML and needs no script. The
-//! script (`web/`, built into `bundle.js`) draws the series, which [`timeline`] has thinned out so that ten runs of a
-//! minute stay below 3 MB.
+//! Problem: a comparison must be understood by a reader who did not run it, on any computer, years later. Approach:
+//! [`render`] writes one self-contained page: the question and the verdict in words, tables, charts, maps, the machine,
+//! the configuration and every definition. All but charts and maps is plain HTML and needs no script. The script
+//! (`web/`, built into `bundle.js`) draws the series, which `timeline` reduces so that ten runs of a minute stay below
+//! 3 MB.
 //!
-//! [`snapshot`] what was read once, at the end of a run. [`verdict`] calls and sentences · [`answer`] top of the page ·
-//! [`tables`], [`figures`] · [`timeline`], [`bins`], [`payload`] series · [`machine`] · [`config`] · [`glossary`],
-//! [`reasons`] definitions · [`markup`] escaping.
+//! * Top of the page: `answer` · `headline` · `bars` · `cost`.
+//! * Charts and maps: `timeline` · `time_axis` · `chart_data`; `snapshot` has series of a single sample.
+//! * Below: `tables` · `lookup` · `machine` · `config` · `glossary`.
+//! * Shared: `input` · `markup`.
 //!
-//! Invariants: a pure function of its input; foreign text never becomes markup; the policy in the page's head lets no other
-//! script run than the bundle and nothing be loaded.
+//! Invariants: the page is a pure function of its input. Foreign text never becomes markup. The policy in its head
+//! permits no script but the bundle, and no loading.
 
 mod answer;
 mod bars;
@@ -36,12 +37,12 @@ use markup::Html;
 
 /// The script, built from `web/src`.
 const SCRIPT: &str = include_str!("bundle.js");
-/// Its style.
+/// The style, built from `web/src`.
 const STYLE: &str = include_str!("bundle.css");
 /// SHA-256 of the script in base64, for the policy in the head.
 const SCRIPT_SHA256: &str = include_str!("bundle.sha256");
 
-/// The whole page. It holds everything it needs and loads nothing.
+/// The whole page. It contains everything it needs and loads nothing.
 pub fn render(input: &Input<'_>) -> String {
     let blocks: Vec<Vec<tables::Block>> = input.comparison.workloads.iter().map(|w| tables::blocks(input, w)).collect();
     let shown: Vec<_> = blocks.iter().flatten().map(|b| b.table.clone()).collect();
@@ -103,7 +104,7 @@ fn charts(h: &mut Html, input: &Input<'_>) {
     if !timeline::any(input) {
         return;
     }
-    // The script puts the charts in place of the warning.
+    // The script replaces the warning by the charts.
     h.raw("<section id=\"time\"><h2>Over time</h2><div id=\"charts\"><p class=\"warning\">The charts need a script, which did ");
     h.raw("not run; everything else does not.</p></div></section>");
 }
@@ -118,6 +119,6 @@ fn foot(h: &mut Html, input: &Input<'_>) {
         h.raw("<script type=\"application/json\" id=\"data\">");
         h.json(&chart_data::fit(|limits| timeline::data(input, limits))).raw("</script>");
     }
-    // Not even a line feed may stand around it: the policy names the hash of exactly these bytes.
+    // No line feed may stand around the script: the policy has the hash of exactly these bytes.
     h.raw("<script>").raw(SCRIPT).raw("</script></body></html>\n");
 }

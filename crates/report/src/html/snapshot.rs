@@ -1,7 +1,8 @@
-//! What was looked at once, at the end of a run: series of a single sample, as tables.
+//! Snapshots: series of a single sample, taken at the end of a run, as tables.
 //!
-//! Problem: some backends read where pages and faults ended up only when the workload has ended, which is no chart. Approach:
-//! one folded table per workload and series, a row per column of the series, the first completed run of each kernel beside each other.
+//! Problem: some backends read where pages and faults ended up only when the workload has ended, which makes no chart.
+//! Approach: one folded table per workload and series. A row is a column of the series; a column is the first completed
+//! run of each kernel.
 
 use super::markup::Html;
 use super::{Input, Run};
@@ -12,16 +13,16 @@ use numalab_model::record::{Series, Status};
 /// Most rows of a table.
 const MAX_ROWS: usize = 200;
 
-/// Whether a series is a snapshot rather than a course.
+/// Whether a series has a single sample.
 pub fn is_snapshot(s: &Series) -> bool {
     s.time_ns.len() == 1
 }
 
-/// The tables of all workloads; nothing if no run has a snapshot.
+/// The tables of all workloads; empty if no run has a snapshot.
 pub fn render(input: &Input<'_>) -> Html {
     let mut h = Html::new();
     for (w, workload) in input.comparison.workloads.iter().enumerate() {
-        // Where the pages were when a run was cut off is not where they end up.
+        // A run that was cut off has not reached its final placement.
         let completed = |r: &&Run<'_>| r.outcome.status == Status::Completed;
         let first = |kernel: usize| input.runs.iter().filter(completed).find(|r| r.workload == w && r.kernel == kernel);
         let runs: Vec<Option<&Run<'_>>> = (0..input.comparison.kernels.len()).map(first).collect();

@@ -1,31 +1,32 @@
-//! The tables of mmtests as tables of the page.
+//! The tables of the text report as tables of the page.
 //!
-//! Cells are those of [`crate::tables`], with the same figures and signs: plus is better. A star stands beside the percentage and
-//! colours the cell green or red as mmtests' own HTML does; an arrow and a hidden word say the same without colour.
+//! The cells are those of [`crate::tables`], with the same figures and signs; plus is better. A star stands beside the
+//! percentage and colours the cell green or red, as in mmtests' own HTML. An arrow and a hidden word say the same
+//! without colour.
 
 use super::glossary::Glossary;
 use super::markup::Html;
 use super::Input;
 use crate::data::{Comparison, Workload};
 use crate::format::{fixed, shows};
-use crate::tables::monitor::{self, Of, VmstatRows};
+use crate::tables::monitor::{self, Aggregate, VmstatRows};
 use crate::tables::{comparison_tables, Cell, Row, Table, TableOptions};
 use numalab_stats::Better;
 
-/// Below the comparison tables.
+/// Note below the comparison tables.
 const STAR_NOTE: &str =
     "As in mmtests: plus is better in every row, whatever its direction. A star and a coloured cell mark a \
                          significant mean; the rule is named below.";
 
-/// The tables of a workload with their titles; the first ones are open.
+/// A table of a workload with its title.
 pub struct Block {
     /// Title.
     pub title: &'static str,
-    /// One sentence below the title.
+    /// Note below the title.
     pub note: &'static str,
-    /// Whether it is shown unasked.
+    /// Whether it is open at first.
     pub open: bool,
-    /// Cells.
+    /// The table.
     pub table: Table,
 }
 
@@ -45,7 +46,7 @@ pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
         };
         add(title, STAR_NOTE, true, Some(table));
     }
-    let [duration, ops, reasons] = notes(Of::workload(w));
+    let [duration, ops, reasons] = notes(Aggregate::of(w));
     add("Duration", duration, true, monitor::duration(c, w, 12));
     add("Ops", ops, false, monitor::vmstat(c, w, VmstatRows::NonZero, true));
     add("Derived", "Figures computed from counters run by run; the mean of the runs.", false, monitor::derived(c, w));
@@ -53,15 +54,15 @@ pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
     out
 }
 
-/// What stands below the titles of durations, counters and reasons.
-fn notes(of: Of) -> [&'static str; 3] {
-    match of {
-        Of::AllRuns => [
+/// Notes below the titles of durations, counters and reasons.
+fn notes(aggregate: Aggregate) -> [&'static str; 3] {
+    match aggregate {
+        Aggregate::Sum => [
             "Seconds of all completed runs of a kernel together, all threads.",
             "Growth of kernel counters over all completed runs of a kernel together, in the order and with the names of mmtests.",
             "Skips and refusals of the simulator over all completed runs of a kernel together.",
         ],
-        Of::OneRun => [
+        Aggregate::PerRun => [
             "Seconds of one completed run on average, all threads: kernels have different numbers of completed runs.",
             "Growth of kernel counters over one completed run on average, as kernels have different numbers of them, in the order \
              and with the names of mmtests.",
@@ -70,7 +71,7 @@ fn notes(of: Of) -> [&'static str; 3] {
     }
 }
 
-/// Draws the tables of a workload.
+/// The tables of a workload as HTML.
 pub fn render(input: &Input<'_>, glossary: &Glossary, name: &str, blocks: &[Block]) -> Html {
     let mut h = Html::new();
     for b in blocks {
@@ -90,7 +91,7 @@ pub fn render(input: &Input<'_>, glossary: &Glossary, name: &str, blocks: &[Bloc
 }
 
 fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, t: &Table) {
-    // One cell for both words: it stays in place as a whole when the table is scrolled.
+    // One cell holds both words, so that it stays in place as a whole when the table is scrolled.
     h.raw("<table class=\"figures two\"><thead><tr><th scope=\"col\"><span class=\"stat\">Statistic</span> <span>Of</span></th>");
     for (k, kernel) in c.kernels.iter().enumerate() {
         h.raw("<th scope=\"col\" class=\"num\">").text(&kernel.run_name());
@@ -119,7 +120,7 @@ fn emphasised(row: &Row) -> bool {
     matches!(row.stat.as_str(), "Amean" | "Hmean")
 }
 
-/// A derived figure carries its unit in brackets behind its name.
+/// Writes an operation. A derived figure has its unit in brackets behind its name, which is not part of the term.
 fn operation(h: &mut Html, glossary: &Glossary, operation: &str) {
     let name = operation.split(" [").next().unwrap_or(operation);
     let name = if glossary.has(operation) { operation } else { name };
@@ -140,7 +141,7 @@ fn cell(h: &mut Html, cell: &Cell, t: &Table, baseline: bool) {
         h.raw(" <span class=\"p\">–</span></td>");
         return;
     };
-    // What prints as 0.00 is neither better nor worse.
+    // A change that prints as 0.00 is neither better nor worse.
     let (class, sign, word) = match percent {
         p if !shows(p) || t.better == Better::Neutral => ("same", "", ""),
         p if p > 0.0 => ("better", "▲", "better"),

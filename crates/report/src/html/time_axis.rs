@@ -1,14 +1,14 @@
-//! Samples on a common time axis.
+//! The time axis that the runs of a workload share, and samples as points on it.
 //!
-//! Problem: runs of a workload differ in length and were sampled at different instants, possibly thousands of times; a page
-//! wants a few hundred points that can be compared at one cursor. Approach: all runs of a workload share bins of equal width
-//! from the start of the run; a level becomes its mean over the bin, a count since the start becomes the rate between the
-//! edges of the bin, so that nothing that was counted is lost. A run seldom ends at the edge of a bin: its last bin ends with
-//! its last sample and covers between half a bin and one and a half, since a figure over a sliver of one would say as much
-//! as the others. Units: ns in, values per second out of [`TimeAxis::rate`].
-//! Invariant: a run has no bins after its last sample; a bin before its first sample is NaN.
+//! Problem: runs of a workload differ in length and were sampled at different instants, possibly thousands of times. A
+//! page wants a few hundred points that can be compared at one cursor. Approach: all runs of a workload share bins of
+//! equal width from the start of the run. A level becomes its mean over the bin. A count since the start becomes the
+//! rate between the edges of the bin, so that nothing counted is lost. A run seldom ends at the edge of a bin. Its last
+//! bin ends with its last sample and covers between half a bin and one and a half: a figure over a small rest of a bin
+//! would look as important as the others. Units: ns in, values per second out of [`TimeAxis::rate`]. Invariant: a run
+//! has no bins after its last sample; a bin before its first sample is NaN.
 
-/// Bins that start at 0.
+/// Bins of equal width that start at 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeAxis {
     /// Width of a bin, ns, at least 1.
@@ -20,19 +20,20 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Bins over `longest_ns`, at most `max_points`, not narrower than `sample_ns`, the usual time between samples.
+    /// Bins over `longest_ns`: at most `max_points`, and not narrower than `sample_ns`, the usual time between samples.
     pub fn new(longest_ns: u64, sample_ns: u64, max_points: usize) -> Self {
         let step_ns = longest_ns.div_ceil(max_points.max(1) as u64).max(sample_ns).max(1);
         let points = Self::bins(longest_ns, step_ns).max(1);
         Self { step_ns, points, end_ns: longest_ns }
     }
 
-    /// Bins up to an instant; the last one takes in what is left over, or is the larger part of one.
+    /// Number of bins up to an instant. A rest of half a bin or more is a bin of its own; a smaller rest belongs to the
+    /// last bin.
     fn bins(end_ns: u64, step_ns: u64) -> usize {
         (end_ns.saturating_add(step_ns / 2) / step_ns) as usize
     }
 
-    /// Bins that a series with these sample times fills.
+    /// Number of bins that a series with these sample times fills.
     pub fn used(&self, times: &[u64]) -> usize {
         let last = times.last().copied().unwrap_or(0);
         Self::bins(last, self.step_ns).clamp(usize::from(!times.is_empty()), self.points)
@@ -45,8 +46,9 @@ impl TimeAxis {
         (from, if bin + 1 == self.used(times) { last } else { from + self.step_ns })
     }
 
-    /// Mean of the samples in each bin; between samples that are farther apart than a bin, the straight line. A sample weighs
-    /// as much as the time since the one before, at most a bin: the one at the end of a run may stand for very little.
+    /// Mean of the samples in each bin; where samples are farther apart than a bin, the value on the straight line
+    /// between them. The weight of a sample is the time since the one before, at most a bin, since the sample at the
+    /// end of a run may come soon after another.
     pub fn level(&self, times: &[u64], values: &[f64]) -> Vec<f64> {
         let mut sum = vec![(0.0, 0.0); self.used(times)];
         for (i, (t, v)) in times.iter().zip(values).enumerate() {
@@ -71,7 +73,8 @@ impl TimeAxis {
         sum.iter().enumerate().map(one).collect()
     }
 
-    /// Growth per second of a count since the start, in each bin; a count that falls (a counter that was reset) counts as still.
+    /// Growth per second of a count since the start, in each bin. A count that falls (a counter that was reset) has the
+    /// rate 0.
     pub fn rate(&self, times: &[u64], values: &[f64]) -> Vec<f64> {
         let Some(&first) = times.first() else { return Vec::new() };
         let one = |k: usize| {
@@ -86,7 +89,7 @@ impl TimeAxis {
         (0..self.used(times)).map(one).collect()
     }
 
-    /// Index of the sample that stands for each bin: the last one in it, or the last one before.
+    /// Index of the sample that stands for each bin: the last one in it, or else the last one before it.
     pub fn sampled(&self, times: &[u64]) -> Vec<Option<usize>> {
         let used = self.used(times);
         let one = |k: usize| {
@@ -99,7 +102,7 @@ impl TimeAxis {
     }
 }
 
-/// Value at an instant on the straight line between samples; NaN before the first and after the last.
+/// Value at an instant on the straight line between samples; NaN before the first sample and after the last.
 fn at_time(times: &[u64], values: &[f64], t: u64) -> f64 {
     let n = times.len().min(values.len());
     let after = times[..n].partition_point(|x| *x < t);
@@ -114,7 +117,7 @@ fn at_time(times: &[u64], values: &[f64], t: u64) -> f64 {
     values[after - 1] + part * (values[after] - values[after - 1])
 }
 
-/// Usual time between samples, ns: the median, as the step to the last one may be any; 0 with fewer than two.
+/// Usual time between samples, ns: the median, as the last step may have any length. 0 with fewer than two samples.
 pub fn spacing(times: &[u64]) -> u64 {
     let mut steps: Vec<u64> = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     steps.sort_unstable();
@@ -131,7 +134,7 @@ mod tests {
         assert_eq!(TimeAxis::new(1000, 250, 100), TimeAxis { step_ns: 250, points: 4, end_ns: 1000 });
         assert_eq!(TimeAxis::new(1001, 0, 100), TimeAxis { step_ns: 11, points: 91, end_ns: 1001 });
         assert_eq!(TimeAxis::new(0, 0, 100), TimeAxis { step_ns: 1, points: 1, end_ns: 0 });
-        // What is left over after whole bins is a bin of its own only if it is half of one.
+        // A rest after whole bins is a bin of its own only if it is at least half of one.
         assert_eq!(TimeAxis::new(1020, 100, 100).points, 10);
         assert_eq!(TimeAxis::new(1060, 100, 100).points, 11);
     }
@@ -139,11 +142,11 @@ mod tests {
     #[test]
     fn the_end_of_a_run_is_no_sliver() {
         let axis = TimeAxis { step_ns: 100, points: 3, end_ns: 304 };
-        // 50 per ns all along, then 400 in the last 4 ns: over 104 ns that is little more.
+        // The rate is 50 per ns all along, then 400 in the last 4 ns; over 104 ns that is little more.
         let rates = axis.rate(&[0, 100, 200, 300, 304], &[0.0, 5000.0, 10_000.0, 15_000.0, 15_400.0]);
         assert_eq!(rates[..2], [5e10, 5e10]);
         assert!((rates[2] - 5400e9 / 104.0).abs() < 1.0, "{rates:?}");
-        // A level of the last 4 ns is not half of the point.
+        // A level of the last 4 ns has little weight in the last point.
         let level = axis.level(&[0, 100, 200, 300, 304], &[1.0, 1.0, 1.0, 1.0, 27.0]);
         assert_eq!(level, [1.0, 1.0, (100.0 + 100.0 + 4.0 * 27.0) / 204.0]);
     }

@@ -1,7 +1,7 @@
-//! From the series of runs to what the script draws.
+//! Builds the data of charts and maps from the series of runs.
 //!
 //! Problem: backends sample different things under different names. Approach: a series is recognised by its name or its
-//! columns, and what is not recognised is drawn as lines with its own name, so that nothing recorded is silently missing.
+//! columns. A series that is not recognised is drawn as lines under its own name, so that nothing recorded is missing.
 //!
 //! | series | columns | drawn as |
 //! |---|---|---|
@@ -28,12 +28,12 @@ const PAGES_PER_MIB: f64 = 256.0;
 const MEMORY: [&str; 2] = ["process_pages", "node_pages"];
 /// Series whose values are nodes.
 const MAPS: [&str; 3] = ["page_node", "task_node", "task_preferred_node"];
-/// Seconds of CPU time since the start.
+/// Series of CPU time since the start, s.
 const CPU: &str = "cpu_time";
-/// Work done since the start.
+/// Series of work done since the start.
 const SCORE: &str = "score";
 
-/// Everything to draw, within limits.
+/// The data of all charts and maps, within limits.
 pub fn data(input: &Input<'_>, limits: &Limits) -> Data {
     let c = input.comparison;
     let workloads = (0..c.workloads.len()).filter_map(|w| workload(input, w, limits)).collect();
@@ -54,7 +54,7 @@ fn workload(input: &Input<'_>, index: usize, limits: &Limits) -> Option<Workload
     }
     let series = || runs.iter().flat_map(|(_, r)| &r.outcome.series);
     let longest = series().filter_map(|s| s.time_ns.last().copied()).max().unwrap_or(0);
-    // The finest series decides; coarser ones are bridged.
+    // The finest series decides the width of a point; coarser ones are interpolated.
     let usual = series().map(|s| spacing(&s.time_ns)).filter(|s| *s > 0).min().unwrap_or(0);
     let axis = TimeAxis::new(longest, usual, limits.points);
     Some(WorkloadData {
@@ -79,7 +79,7 @@ fn run(r: &Run<'_>, number: u32, axis: &TimeAxis, limits: &Limits) -> RunData {
         end: times.last().copied().unwrap_or(0) as f64 / 1e9,
         ..RunData::default()
     };
-    // A single sample is no course: `snapshot` shows it.
+    // A single sample is no series over time; `snapshot` shows it.
     for s in r.outcome.series.iter().filter(|s| s.time_ns.len() > 1 && !s.columns.is_empty()) {
         if MEMORY.contains(&s.name.as_str()) && out.memory.is_none() {
             out.memory = memory(s, axis, limits);
@@ -112,7 +112,7 @@ fn lines(s: &Series, binned: &dyn Fn(&[f64]) -> Vec<f64>) -> Vec<Line> {
     s.columns.iter().zip(&s.values).map(|(name, v)| Line { name: name.clone(), values: nums(binned(v)) }).collect()
 }
 
-/// The columns with the highest peaks, in their order.
+/// A group of the columns with the highest peaks, in the order of the series.
 fn levels(s: &Series, axis: &TimeAxis, limits: &Limits) -> Group {
     let kept = largest(&s.values, limits.columns);
     let one = |&c: &usize| Line { name: s.columns[c].clone(), values: nums(axis.level(&s.time_ns, &s.values[c])) };
@@ -130,13 +130,13 @@ fn largest(values: &[Vec<f64>], count: usize) -> Vec<usize> {
     order
 }
 
-/// Process and node of a column `PROCESS/nodeN`.
+/// Process and node of a column `PROCESS/nodeN`; `None` if it has another form.
 fn process_and_node(column: &str) -> Option<(&str, usize)> {
     let (process, node) = column.rsplit_once("/node")?;
     Some((process, node.parse().ok().filter(|n| *n < numalab_model::machine::MAX_NODES)?))
 }
 
-/// Memory in MiB; `None` if no column names a process and a node.
+/// Memory by process and node, MiB; `None` if no column names a process and a node.
 fn memory(s: &Series, axis: &TimeAxis, limits: &Limits) -> Option<Memory> {
     let mut names: Vec<&str> = Vec::new();
     let mut columns: Vec<(usize, usize, &Vec<f64>)> = Vec::new();
@@ -152,7 +152,7 @@ fn memory(s: &Series, axis: &TimeAxis, limits: &Limits) -> Option<Memory> {
     let peaks: Vec<Vec<f64>> = (0..names.len())
         .map(|p| vec![columns.iter().filter(|c| c.0 == p).map(|c| c.2.iter().copied().fold(0.0, f64::max)).sum()])
         .collect();
-    // With one too many, the place of the sum is taken by the last one instead.
+    // If there are too many processes, the sum of the others takes the last place.
     let kept =
         if names.len() > limits.columns { largest(&peaks, limits.columns - 1) } else { (0..names.len()).collect() };
     let used = axis.used(&s.time_ns);
@@ -172,7 +172,7 @@ fn memory(s: &Series, axis: &TimeAxis, limits: &Limits) -> Option<Memory> {
     Some(Memory { processes: names.into_iter().zip(out).map(process).collect() })
 }
 
-/// A map of nodes; neighbouring columns become one row that shows what most of them show.
+/// A map of nodes. Neighbouring columns become one row, which shows the node that most of them show.
 fn map(s: &Series, axis: &TimeAxis, limits: &Limits) -> Map {
     let columns = s.columns.len().min(s.values.len());
     let fold = columns.div_ceil(limits.rows.max(1)).max(1);
@@ -190,7 +190,7 @@ fn map(s: &Series, axis: &TimeAxis, limits: &Limits) -> Map {
     Map { name: s.name.clone(), rows, cells, fold }
 }
 
-/// The node that most columns show at a sample, the lowest if several do; none if most show none.
+/// The node that most columns show at a sample, and the lowest of equals; none if most show none.
 fn majority(columns: &[Vec<f64>], sample: usize) -> Option<usize> {
     let node = |v: &Vec<f64>| v.get(sample).filter(|v| **v >= 0.0 && v.is_finite()).map(|v| *v as usize);
     let mut seen: Vec<(Option<usize>, usize)> = Vec::new();
@@ -204,7 +204,7 @@ fn majority(columns: &[Vec<f64>], sample: usize) -> Option<usize> {
     seen.first().and_then(|s| s.0)
 }
 
-/// Whether a figure is drawn at all: used by the page to leave out an empty section.
+/// Whether any run has a series that is drawn, so that the page has a section of charts.
 pub fn any(input: &Input<'_>) -> bool {
     input.runs.iter().any(|r| r.outcome.series.iter().any(|s| s.time_ns.len() > 1))
 }
@@ -247,7 +247,7 @@ mod tests {
         let values = vec![vec![0.0, 1.0], vec![1.0, 1.0], vec![1.0, -1.0], vec![-1.0, 0.0], vec![f64::NAN, 63.0]];
         let m = map(&series("page_node", &["p0", "p1", "p2", "p3", "p4"], values), &axis(), &LIMITS);
         assert_eq!((m.rows.as_slice(), m.fold), (["p0 … p2".to_string(), "p3 … p4".to_string()].as_slice(), 3));
-        // One bin: its last sample. Of 1, 1, none: 1. Of 0 and 63, once each: 0.
+        // There is one bin, shown by its last sample. Of 1, 1 and none it is 1; of 0 and 63, once each, it is 0.
         assert_eq!(m.cells, ["1", "0"]);
     }
 

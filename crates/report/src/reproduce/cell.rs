@@ -2,22 +2,22 @@
 
 use serde::Serialize;
 
-/// How near a simulated ratio must be to a published ratio of exactly 1.
+/// Largest distance of a simulated ratio from a published ratio of exactly 1.
 const UNCHANGED: f64 = 0.01;
-/// Slack of that comparison, so that 1.01 itself is near enough in binary.
+/// Tolerance of that comparison, so that 1.01 itself passes in binary.
 const SLACK: f64 = 1e-9;
-/// The near band.
+/// Bound of a near miss, as a factor between the ratios.
 pub(super) const NEAR: f64 = 1.25;
-/// The wide band.
+/// Bound of a wide miss, as a factor between the ratios.
 pub(super) const WIDE: f64 = 2.0;
 
-/// What a cell is for.
+/// Whether a cell calibrated the model or is predicted by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The amount of work was chosen so that this cell fits; not scored.
+    /// Calibrated: the amount of work was chosen so that this cell fits. It is not scored.
     Calibrated,
-    /// Came out by itself; scored.
+    /// Predicted: nothing was chosen to fit this cell. It is scored.
     Predicted,
 }
 
@@ -26,11 +26,11 @@ pub enum Role {
 pub struct Cell {
     /// Identifier in the published table.
     pub id: String,
-    /// Which table of the mail.
+    /// Name of its table in the mail.
     pub group: String,
-    /// Column.
+    /// Kernel: its column.
     pub kernel: String,
-    /// Row.
+    /// Metric: its row.
     pub metric: String,
     /// Published value.
     pub published: Option<f64>,
@@ -40,11 +40,11 @@ pub struct Cell {
     pub published_ratio: Option<f64>,
     /// Simulated value over that of the simulated baseline column.
     pub simulated_ratio: Option<f64>,
-    /// What the cell is for.
+    /// Whether the cell calibrated the model or is predicted.
     pub role: Role,
-    /// The cell belongs to the baseline column, so its ratio is 1 by definition; not scored.
+    /// Whether the cell belongs to the baseline column. Its ratio is then 1 by definition, and it is not scored.
     pub baseline: bool,
-    /// What is suspected behind a miss; not part of the JSON form.
+    /// Suspected cause of a miss; not part of the JSON form.
     #[serde(skip)]
     pub note: String,
 }
@@ -53,10 +53,11 @@ impl Cell {
     pub(super) fn ratios(&self) -> Option<(f64, f64)> {
         self.published_ratio.zip(self.simulated_ratio)
     }
-    /// How far apart the ratios are, at least 1; `None` if one is missing or not positive.
+    /// Factor between the two ratios, at least 1. `None` if a ratio is missing, or if it is not positive and they are
+    /// not both 0.
     pub fn factor(&self) -> Option<f64> {
         match self.ratios()? {
-            // Neither happened at all.
+            // Neither side has any.
             (0.0, 0.0) => Some(1.0),
             (p, s) if p > 0.0 && s > 0.0 => Some((p / s).max(s / p)).filter(|f| f.is_finite()),
             _ => None,
@@ -66,7 +67,7 @@ impl Cell {
     pub fn within(&self, bound: f64) -> bool {
         self.factor().is_some_and(|f| f <= bound)
     }
-    /// Whether the change went the published way.
+    /// Whether the direction of the change is the published one.
     pub fn direction_right(&self) -> bool {
         match self.ratios() {
             Some((1.0, s)) => (s - 1.0).abs() <= UNCHANGED + SLACK,
@@ -80,7 +81,7 @@ impl Cell {
     pub(super) fn missed(&self) -> bool {
         self.scored() && !(self.direction_right() && self.within(NEAR))
     }
-    /// One sign per cell: how well it came out.
+    /// A sign for how well the cell came out.
     pub(super) fn sign(&self) -> char {
         match self.role {
             Role::Calibrated => 'c',

@@ -14,10 +14,10 @@ struct Json<'a> {
     repeats: Vec<repeats::Scores<'a>>,
 }
 
-/// The JSON form: `mail`, `cells`, `score`, `repeats`.
+/// The JSON form of a reproduction of `mail`.
 ///
 /// # Errors
-/// [`JsonError`], which the types rule out but the interface does not.
+/// [`JsonError`]. It cannot happen with these types, but the serialiser's interface has it.
 pub fn json(mail: &str, cells: &[Cell], repeats: &[Repeat]) -> Result<String, JsonError> {
     pretty(&Json { mail, cells, score: score(cells), repeats: repeats.iter().map(Into::into).collect() })
 }

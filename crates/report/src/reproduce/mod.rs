@@ -1,13 +1,15 @@
-//! Published beside simulated: the table of `numalab reproduce`, with its score.
+//! Published figures beside simulated ones: the table of `numalab reproduce`, with its score.
 //!
-//! Problem: a reproduction is worth what it says about its misses. Approach: every published cell has a simulated one and
-//! both have a ratio to their own baseline; cells that calibrated the model count for nothing, all others are predictions
-//! and are scored, and every miss is listed with what is suspected behind it.
+//! Problem: the misses of a reproduction matter most. Approach: every published cell has a simulated one, and both have
+//! a ratio to their own baseline. Cells that calibrated the model are not scored; all others are predictions and are
+//! scored. Every miss is listed with its suspected cause.
 //!
-//! Definitions. *Within X*: both ratios exist, are positive, and the larger over the smaller is at most X; or both are 0.
-//! *Direction right*: both ratios are on the same side of 1; a published ratio of exactly 1 wants a simulated one within 1 %.
-//! Where the baseline has none of something, the ratio of whoever has some is without limit, which is above 1.
-//! Ratios themselves are given, not computed here: what a cell's baseline is belongs to the published table.
+//! Definitions:
+//! * *Within X*: both ratios are positive and the larger over the smaller is at most X, or both are 0.
+//! * *Direction right*: both ratios are on the same side of 1. If the published ratio is exactly 1, the simulated one
+//!   is within 1 % of it. If the baseline is 0, the ratio of a larger figure is infinite, which is above 1.
+//!
+//! Ratios are given by the caller, since the published table decides which cell is the baseline of another.
 
 mod cell;
 mod json;

@@ -1,27 +1,29 @@
-//! How far a measurement agrees with itself: other published runs of the same tests, scored as if they were predictions.
+//! How well a measurement agrees with itself: other published runs of the same tests, scored as if they were
+//! predictions.
 //!
-//! Approach: a repeat is a list of cells like any other, whose `simulated` figures are those that were measured again; beside
-//! it stands the simulation, of the same cells. So both have the same score, and one can be held against the other.
+//! Approach: a repeat is a list of cells like any other, in which the second measurement stands in the place of the
+//! simulated figures. The simulation of the same cells is kept beside it. Both have the same score, so they can be
+//! compared.
 
 use super::cell::Cell;
 use super::score::{changes, score, Score};
 use crate::order::unique;
 use serde::Serialize;
 
-/// Other published runs of cells of a table.
+/// Other published runs of some cells of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
-    /// What they are.
+    /// Name of the runs.
     pub name: String,
     /// Author and date.
     pub source: String,
-    /// The cells that were measured again, their new figures in the place of the simulated ones.
+    /// The cells that were measured again, with the new figures in the place of the simulated ones.
     pub again: Vec<Cell>,
-    /// The same cells, as simulated.
+    /// The same cells with their simulated figures.
     pub simulated: Vec<Cell>,
 }
 
-/// Its JSON form.
+/// The JSON form of a repeat.
 #[derive(Serialize)]
 pub(super) struct Scores<'a> {
     name: &'a str,
@@ -36,8 +38,8 @@ impl<'a> From<&'a Repeat> for Scores<'a> {
     }
 }
 
-/// The text form, a line per repeat: how many of its cells agree with the table, and in brackets how many of the simulated ones
-/// do. `judged` are the groups that are judged by their gains too, with a line each.
+/// The text form: a line per repeat with the number of its cells that agree with the table, and in brackets the number
+/// of simulated cells that do. For each group in `judged` a further line has the error of the changes.
 pub fn repeats(list: &[Repeat], judged: &[&str]) -> String {
     let list: Vec<&Repeat> = list.iter().filter(|r| score(&r.again).predicted > 0).collect();
     if list.is_empty() {

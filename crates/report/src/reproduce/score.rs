@@ -1,24 +1,24 @@
-//! How well predictions came out: counts of cells, and the error of changes.
+//! Scores: how many predicted cells came out well, and the error of predicted changes.
 
 use super::cell::{Cell, NEAR, WIDE};
 use crate::order::unique;
 use numalab_model::published::Expect;
 use serde::Serialize;
 
-/// How well the predictions came out.
+/// How many predicted cells came out well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Score {
-    /// Predicted cells.
+    /// Number of predicted cells.
     pub predicted: usize,
-    /// Of these, direction right.
+    /// Predicted cells whose direction is right.
     pub direction_right: usize,
-    /// Of these, ratio within 1.25.
+    /// Predicted cells whose ratio is within 1.25.
     pub within_1_25: usize,
-    /// Of these, ratio within 2.
+    /// Predicted cells whose ratio is within 2.
     pub within_2: usize,
 }
 
-/// Counts the predicted cells outside the baseline column, whose ratios say nothing.
+/// Scores the predicted cells outside the baseline column, where all ratios are 1.
 pub fn score(cells: &[Cell]) -> Score {
     let mut out = Score::default();
     for c in cells.iter().filter(|c| c.scored()) {
@@ -31,7 +31,7 @@ pub fn score(cells: &[Cell]) -> Score {
 }
 
 impl Score {
-    /// Which counts are below those a published file expects, as a line; `None` if none is.
+    /// A line with the counts that are below those a published file expects; `None` if none is.
     pub fn regression(&self, expect: &Expect) -> Option<String> {
         let counts = [
             ("direction right", self.direction_right, expect.direction_right),
@@ -44,7 +44,7 @@ impl Score {
     }
 }
 
-/// One line: what, how many predictions, and how well they came out.
+/// A line with the score of `cells`, called `what`.
 pub fn score_line(what: &str, cells: &[Cell]) -> String {
     let s = score(cells);
     let percent = |n: usize| if s.predicted == 0 { 0.0 } else { 100.0 * n as f64 / s.predicted as f64 };
@@ -60,7 +60,7 @@ pub fn score_line(what: &str, cells: &[Cell]) -> String {
     )
 }
 
-/// How the changes of a group came out, one line per column: rows whose direction is right, and the mean absolute error
+/// One line per column on the changes of a group: how many rows have the right direction, and the mean absolute error
 /// of the change, in points. Rows without a figure count as wrong and are left out of the mean.
 pub fn gains(cells: &[Cell], group: &str) -> String {
     let mut out = String::new();
@@ -74,16 +74,18 @@ pub fn gains(cells: &[Cell], group: &str) -> String {
     out
 }
 
-/// How the changes of a group came out in a column.
+/// Score of the changes of a group in one column.
 pub(super) struct Changes {
+    /// Rows that are scored.
     pub(super) rows: usize,
-    /// Of these, with the published direction.
+    /// Rows whose direction is right.
     pub(super) right: usize,
-    /// Mean absolute error, points.
+    /// Mean absolute error of the change, points.
     pub(super) points: f64,
 }
 
-/// Rows without a figure count as wrong and are left out of the mean; `None` if the column has no row of the group to score.
+/// Scores the changes of a group in a column. Rows without a figure count as wrong and are left out of the mean. `None`
+/// if there is no row to score.
 pub(super) fn changes(cells: &[Cell], group: &str, kernel: &str) -> Option<Changes> {
     let scored: Vec<&Cell> = cells.iter().filter(|c| c.group == group && c.kernel == kernel && c.scored()).collect();
     let errors: Vec<f64> = scored.iter().filter_map(|c| c.ratios()).map(|(p, s)| 100.0 * (s - p).abs()).collect();

@@ -5,7 +5,7 @@ use super::score::score;
 use crate::format::readable;
 use crate::order::unique;
 
-/// The text form: one table per group with kernels as columns, the score, the misses.
+/// The text form: one table per group with kernels as columns, the score and the misses.
 pub fn text(mail: &str, cells: &[Cell]) -> String {
     let mut out = format!("Mail {mail}: published beside simulated\n");
     for group in unique(cells.iter().map(|c| c.group.as_str())) {
@@ -26,7 +26,7 @@ pub fn text(mail: &str, cells: &[Cell]) -> String {
     out
 }
 
-/// Two lines per metric: values, then ratios to the baseline with the sign of the prediction.
+/// A table with two lines per metric: values, then ratios to the baseline with the sign of the cell.
 fn table(cells: &[&Cell]) -> String {
     let kernels = unique(cells.iter().map(|c| c.kernel.as_str()));
     let metrics = unique(cells.iter().map(|c| c.metric.as_str()));
@@ -86,7 +86,7 @@ pub(super) fn ratios(c: &Cell) -> [String; 3] {
     [ratio(c.published_ratio), ratio(c.simulated_ratio), c.sign().to_string()]
 }
 
-/// A ratio, also to nothing at all.
+/// A ratio, which may be infinite.
 fn any(x: f64) -> String {
     if x.is_finite() {
         readable(x)
@@ -99,7 +99,7 @@ fn number(x: Option<f64>) -> String {
     x.map_or_else(|| "-".to_string(), readable)
 }
 
-/// One line per miss: where, how far, and what is suspected.
+/// One line per miss: which cell, how far off, and the suspected cause.
 pub(super) fn miss(c: &Cell) -> String {
     let far = match (c.ratios(), c.factor()) {
         (None, _) => "no figure".to_string(),

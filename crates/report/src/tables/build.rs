@@ -1,4 +1,4 @@
-//! Comparison tables: metrics to rows, with percentages and stars.
+//! Comparison tables: rows of statistics with percentages and stars, from metrics.
 
 use numalab_stats::describe::{self, Better, Mean};
 use numalab_stats::percent;
@@ -15,13 +15,14 @@ use crate::statistics::{self, Family, Labels, Stat};
 pub struct TableOptions {
     /// Width of a value: 12 (2018 to 2025, the default) or 18 (2026).
     pub value_width: usize,
-    /// When a cell is starred; generation C also prints harmonic spreads in tables of harmonic means.
+    /// When a cell is starred. Generation C also prints harmonic spreads in tables of harmonic means.
     pub rule: StarRule,
-    /// Spelling of the statistics.
+    /// Spelling of the labels.
     pub labels: Labels,
-    /// Adds `Significant` rows: 1 or 0, and p in percent (or the interval ratio) in the parentheses.
+    /// Whether `Significant` rows are added. Their value is 1 or 0; in the parentheses is p in percent, or the interval
+    /// ratio.
     pub significant_rows: bool,
-    /// Statistics to keep (`Amean`, `Hmean`, …); empty keeps all. Column positions do not change.
+    /// Statistics to keep (`Amean`, `Hmean`, …); an empty list keeps all. The positions of columns do not change.
     pub keep: Vec<String>,
 }
 
@@ -32,7 +33,7 @@ impl Default for TableOptions {
 }
 
 impl TableOptions {
-    /// The form of 2026: 18 wide, generation C, its labels.
+    /// The layout of 2026: values 18 wide, the star rule of generation C, and the labels of that year.
     pub fn y2026() -> Self {
         Self { value_width: 18, rule: StarRule::GenC, labels: Labels::Y2026, ..Self::default() }
     }
@@ -44,7 +45,8 @@ impl TableOptions {
     }
 }
 
-/// Tables of a workload: one for each direction and kind of mean among its metrics, in order of first appearance.
+/// The comparison tables of a workload: one for each direction and kind of mean among its metrics, in order of first
+/// appearance.
 pub fn comparison_tables(c: &Comparison, w: &Workload, options: &TableOptions) -> Vec<Table> {
     let kind = |m: &Metric| (m.better, m.mean);
     unique(w.metrics.iter().map(kind))
@@ -57,7 +59,7 @@ pub fn comparison_tables(c: &Comparison, w: &Workload, options: &TableOptions) -
         .collect()
 }
 
-/// Several samples in any cell make a "Multi" table, else a single-value one.
+/// The family of a table: `Multi` if any cell has several samples, else `Single`.
 fn family_of(metrics: &[&Metric]) -> Family {
     if metrics.iter().any(|m| m.samples.iter().any(|s| s.len() > 1)) {
         Family::Multi
@@ -76,8 +78,8 @@ fn table(
 ) -> Table {
     let mut table = Table { value_width: options.value_width, decimals, percents: true, better, ..Table::default() };
     let mut significant = Vec::new();
-    // Grouped by statistic, not by operation: all Min, then all Amean, and so on.
-    // The best of what has no direction would be the least.
+    // Rows are grouped by statistic, not by operation: all Min, then all Amean, and so on. A metric without a direction
+    // has no best samples.
     let shown = |stat: &Stat| better != Better::Neutral || !matches!(stat, Stat::BestMean(_));
     for stat in statistics::rows(family, options.labels).into_iter().filter(shown) {
         for m in metrics {
@@ -99,7 +101,7 @@ fn table(
     table
 }
 
-/// Value 1 or 0; in the parentheses p in percent, or the interval ratio.
+/// A row `Significant`: value 1 or 0, and in the parentheses p in percent, or the interval ratio.
 fn significant_row(m: &Metric, verdicts: &[Verdict]) -> Row {
     let cells = verdicts.iter().map(|v| Cell {
         value: Some(f64::from(u8::from(v.starred))),
@@ -109,7 +111,7 @@ fn significant_row(m: &Metric, verdicts: &[Verdict]) -> Row {
     Row { stat: "Significant".into(), operation: m.name.clone(), cells: cells.collect() }
 }
 
-/// The columns of one operation.
+/// The samples of one metric, sorted, one column per kernel.
 struct Columns<'a> {
     metric: &'a Metric,
     better: Better,
@@ -146,13 +148,13 @@ impl<'a> Columns<'a> {
         self.sorted.iter().enumerate().map(cell).collect()
     }
 
-    /// Verdict per column if `stat` is the starred row of the family, else empty.
+    /// Verdict for each column if `stat` is the starred row of the family; else empty.
     fn verdicts(&self, stat: Stat, family: Family) -> Vec<Verdict> {
         if stat != starred_row(family, self.rule) {
             return Vec::new();
         }
         let mut list: Vec<Verdict> = self.sorted.iter().map(|col| self.judge(stat, col)).collect();
-        // Runs of fixed seeds differ so little that any difference is significant, one of 0.00 % too.
+        // Runs with fixed seeds may differ so little that a difference of 0.00 % is significant. It gets no star.
         for (v, cell) in list.iter_mut().zip(self.cells(stat, &[])) {
             v.starred &= cell.percent.is_none_or(shows);
         }
@@ -178,7 +180,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The mean that the rule tests: the printed one, but Welch's test is about arithmetic means.
+    /// The mean that the rule tests, with its spread: the printed mean, but the arithmetic one for Welch's test.
     fn figure(&self, sorted: &[f64]) -> Option<Figure> {
         let value = match self.rule {
             StarRule::Welch => describe::amean(sorted)?,
@@ -204,7 +206,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The row that carries stars: the mean, but since generation C the one that the ratio report uses.
+/// The row that carries stars: the mean, or since generation C the row that the ratio report uses.
 fn starred_row(family: Family, rule: StarRule) -> Stat {
     match (family, rule) {
         (Family::Variable, StarRule::GenC) => Stat::Percentile(95),
@@ -213,8 +215,9 @@ fn starred_row(family: Family, rule: StarRule) -> Stat {
     }
 }
 
-/// Value and percent of a cell. What is missing, no number, or mmtests' mark for that, -1, is no figure, and there is no
-/// percentage of it or against it, where mmtests prints 0.00 (§1.4); against a baseline of 0 the percentage is mmtests'.
+/// Value and percentage of a cell. Missing values, values that are not finite, and -1 (mmtests' mark for them) are no
+/// figures, and there is no percentage of them or against them. mmtests prints 0.00 there (§1.4). Against a baseline of
+/// 0 the percentage is that of mmtests.
 fn compared(value: Option<f64>, base: Option<f64>, direction: Better) -> (Option<f64>, Option<f64>) {
     let figure = |x: Option<f64>| x.filter(|v| v.is_finite() && *v != -1.0);
     let (value, base) = (figure(value), figure(base));

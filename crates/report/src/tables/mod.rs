@@ -1,8 +1,8 @@
 //! Tables before layout: rows of cells with a value, a percentage and a star.
 //!
-//! Problem: text, markdown and comma-separated reports must show the same cells.
-//! Approach: [`build`] makes comparison tables from metrics, [`monitor`] the Duration and vmstat tables; the renderers
-//! only place them. Percentages come from unrounded values.
+//! Problem: text, Markdown and HTML reports must show the same cells. Approach: [`build`] makes comparison tables from
+//! metrics, and [`monitor`] makes the tables of durations, counters and reasons. The forms only lay the cells out.
+//! Percentages come from unrounded values.
 
 pub mod build;
 pub mod monitor;

@@ -5,7 +5,7 @@ use numalab_stats::Better;
 /// A table with one column per kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Rows, in print order.
+    /// Rows in print order.
     pub rows: Vec<Row>,
     /// Width of the widest statistic label of the family, shown or not.
     pub stat_width: usize,
@@ -17,11 +17,11 @@ pub struct Table {
     pub decimals: usize,
     /// Whether cells carry a percentage (monitor tables do not).
     pub percents: bool,
-    /// Direction of its operations; without meaning where there are no percentages.
+    /// Whether more or less is better; without meaning if there are no percentages.
     pub better: Better,
 }
 
-/// A row.
+/// A row: one statistic of one operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Statistic, e.g. `Amean`, `Ops`.
@@ -32,19 +32,21 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
-/// A cell.
+/// A cell: the figure of one kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// Value, unrounded; `None` if there is none (no runs, the spread of one run, a share of nothing): a dash in every form.
+    /// Value, unrounded. `None` prints as a dash in every form: there were no runs, a single run has no spread, or a
+    /// share has no whole.
     pub value: Option<f64>,
-    /// Percent against the baseline, plus is better (in a neutral table: more); `None` if one of them has no value.
+    /// Percentage against the baseline; plus is better, or more if the table has no direction. `None` if one of the two
+    /// has no value.
     pub percent: Option<f64>,
-    /// Significant.
+    /// Whether the difference is significant.
     pub star: bool,
 }
 
 impl Table {
-    /// Sets the label widths to the widest of the present rows, if that is more.
+    /// Widens the label columns to the labels of the present rows.
     pub(crate) fn fit_labels(&mut self) {
         for row in &self.rows {
             self.stat_width = self.stat_width.max(row.stat.chars().count());

@@ -1,11 +1,11 @@
 //! The `Ops` rows of the vmstat table: order, names and computations (mmtests-report.md §2.2, §2.3).
 //!
-//! Names are mmtests' own, including `NUMA hint local faults %`, which is a count. Figures that mmtests gets wrong are
-//! offered in [`CORRECTED`], under other names.
+//! The names are those of mmtests, including `NUMA hint local faults %`, which is a count. Figures that mmtests
+//! computes wrong are computed right in [`CORRECTED`], under other names.
 
 use std::collections::BTreeMap;
 
-/// Growth of the counters over all runs of a kernel, with the wall time they took.
+/// Growth of the counters of a kernel, with the wall time of its runs.
 #[derive(Clone, Debug, Default)]
 pub struct Deltas {
     growth: BTreeMap<String, f64>,
@@ -13,23 +13,23 @@ pub struct Deltas {
 }
 
 impl Deltas {
-    /// From (kernel name, growth) pairs and the elapsed seconds.
+    /// Builds the growth from pairs of counter and growth, and the elapsed seconds.
     pub fn new<'a>(growth: impl IntoIterator<Item = (&'a str, f64)>, elapsed_s: f64) -> Self {
         Self { growth: growth.into_iter().map(|(name, by)| (name.to_string(), by)).collect(), elapsed_s }
     }
-    /// Growth of a counter; a counter that is missing counts as 0.
+    /// Growth of a counter; 0 if it was not recorded.
     pub fn get(&self, name: &str) -> f64 {
         self.growth.get(name).copied().unwrap_or(0.0)
     }
-    /// Whether the kernel has the counter.
+    /// Whether the counter was recorded.
     pub fn has(&self, name: &str) -> bool {
         self.growth.contains_key(name)
     }
-    /// Sum over the per-zone forms `name_dma`, … that older kernels have.
+    /// Sum over the counters of each zone (`name_dma`, …), where a kernel counts per zone.
     fn zones(&self, name: &str) -> f64 {
         ZONES.iter().map(|z| self.get(&format!("{name}_{z}"))).sum()
     }
-    /// Per second of wall time; 0 if no time passed.
+    /// An amount per second of wall time; 0 if no time passed.
     fn rate(&self, amount: f64) -> f64 {
         if self.elapsed_s > 0.0 {
             amount / self.elapsed_s
@@ -46,7 +46,7 @@ impl Deltas {
     fn kswapd_reclaimed(&self) -> f64 {
         self.get("pgsteal_kswapd") + self.zones("pgsteal_kswapd") + self.get("kswapd_steal")
     }
-    /// Very old kernels count all steals per zone and kswapd's share apart.
+    /// Kernels up to 3.4 count all stolen pages per zone, and those of kswapd once more.
     fn direct_reclaimed(&self) -> f64 {
         if self.has("kswapd_steal") {
             return self.zones("pgsteal") - self.get("kswapd_steal");
@@ -57,7 +57,7 @@ impl Deltas {
 
 const ZONES: [&str; 5] = ["dma", "dma32", "normal", "movable", "high"];
 
-/// `100 part / whole`, or `empty` if the whole is 0.
+/// `part` in percent of `whole`; `empty` if `whole` is 0.
 fn share(part: f64, whole: f64, empty: f64) -> f64 {
     if whole == 0.0 {
         empty
@@ -66,7 +66,7 @@ fn share(part: f64, whole: f64, empty: f64) -> f64 {
     }
 }
 
-/// Word touches of a page structure.
+/// Word touches of a page structure (mmtests-report.md §2.3).
 const TOUCH_STRUCT: f64 = 7.0;
 /// Word touches to read or write a page.
 const TOUCH_PAGE: f64 = TOUCH_STRUCT + 512.0;
@@ -75,8 +75,8 @@ const TOUCH_ISOLATE: f64 = TOUCH_STRUCT + 12.0;
 /// Word touches of a hinting fault.
 const TOUCH_FAULT: f64 = 5000.0;
 
-/// mmtests' AutoNUMA cost, in millions of 64-bit word touches. Its copy term never counted, because of a misplaced
-/// statement end; every published figure is without it.
+/// The AutoNUMA cost of mmtests, in millions of 64-bit word touches. In mmtests a statement ends too early, so the term
+/// of the copy never counts; every published figure is without it.
 pub fn autonuma_cost(d: &Deltas) -> f64 {
     let touches = TOUCH_STRUCT * d.get("numa_pte_updates")
         + TOUCH_FAULT * d.get("numa_hint_faults")
@@ -84,12 +84,13 @@ pub fn autonuma_cost(d: &Deltas) -> f64 {
     touches / 1e6
 }
 
-/// [`autonuma_cost`] with the copy term that was meant to be there.
+/// [`autonuma_cost`] with the term of the copy.
 pub fn autonuma_cost_with_copy(d: &Deltas) -> f64 {
     autonuma_cost(d) + TOUCH_PAGE * d.get("numa_pages_migrated") / 1e6
 }
 
-/// mmtests' compaction cost, in millions of 64-bit word touches; prints -0.00 on kernels without `compact_migrate_scanned`.
+/// The compaction cost of mmtests, in millions of 64-bit word touches. It is -0.0 on kernels without
+/// `compact_migrate_scanned`, as mmtests prints -0.00 there.
 pub fn compaction_cost(d: &Deltas) -> f64 {
     compaction_touches(d, d.get("pgmigrate_success"))
 }
@@ -110,7 +111,7 @@ fn compaction_touches(d: &Deltas, migrated: f64) -> f64 {
     touches / 1e6
 }
 
-/// A row: its name and how it is computed.
+/// A row: its name and its computation.
 pub type OpsRow = (&'static str, fn(&Deltas) -> f64);
 
 /// The 62 rows, in order.
@@ -182,7 +183,7 @@ pub const ROWS: [OpsRow; 62] = [
     ("AutoNUMA cost", autonuma_cost),
 ];
 
-/// Rows that mmtests gets wrong, computed right, under names of their own.
+/// Rows that mmtests computes wrong, computed right, under names of their own.
 pub const CORRECTED: [OpsRow; 3] = [
     ("AutoNUMA cost with copy", autonuma_cost_with_copy),
     ("Compaction cost w/o NUMA", compaction_cost_without_numa),
@@ -220,7 +221,7 @@ mod tests {
         for ((u, f, m), printed) in columns {
             assert_eq!(format!("{:.2}", row("AutoNUMA cost", &numa(u, f, m))), printed);
         }
-        // With the never-counted copy term the first would be 760977.18: the test for a wrong implementation.
+        // With the term of the copy, the first figure would be 760977.18.
         let with_copy = autonuma_cost_with_copy(&numa(147_858_285.0, 150_531_983.0, 13_535_786.0));
         assert_eq!(format!("{with_copy:.2}"), "760977.18");
     }

@@ -1,22 +1,22 @@
-//! How sure every difference is, as a table: the tests that stand beside mmtests' star.
+//! The table "How sure": the tests of every difference, which stand beside the star of mmtests.
 //!
-//! One line per metric and kernel: runs, change, probabilities, interval of the ratio, and the smallest change that would
-//! probably have been seen. Definitions: [`crate::assess`].
+//! One line per metric and kernel: runs, change, probabilities, interval of the ratio, and detectable change.
+//! [`crate::assess`] defines them.
 
 use crate::assess::{assess, Assessment, LEVEL, POWER};
 use crate::data::Comparison;
 use crate::format::readable;
 
-/// Mark of runs that nothing can be told from.
+/// Mark of runs that were too short for balancing to act.
 const TOO_SHORT: char = '!';
-/// Mark of a kernel that did other work than the baseline.
+/// Mark of a kernel that did different work than the baseline.
 const DIFFERENT_WORK: char = '≠';
 
-/// Headings of the columns; all but the first are right-aligned.
+/// Headings of the columns. The first two columns are left-aligned.
 const HEADINGS: [&str; 9] =
     ["", "kernel", "runs", "change", "p Welch", "p Holm", "p Mann-Whitney", "ratio 95 %", "detectable"];
 
-/// The table with a blank line before it; empty if there is nothing to compare.
+/// The table after a blank line; empty if there is nothing to compare.
 pub fn table(c: &Comparison) -> String {
     let all = assess(c);
     if all.is_empty() {
@@ -58,7 +58,7 @@ pub fn table(c: &Comparison) -> String {
     out
 }
 
-/// What keeps a row from being judged, behind its runs.
+/// The marks behind the number of runs that say why no verdict follows.
 fn marks(a: &Assessment) -> String {
     let marks = [(a.too_short, TOO_SHORT), (a.different_work.is_some(), DIFFERENT_WORK)];
     marks.iter().filter(|m| m.0).map(|m| format!(" {}", m.1)).collect()

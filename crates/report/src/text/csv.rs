@@ -7,8 +7,8 @@ use crate::figures::{cells, CellRow};
 const HEADING: &str =
     "workload,machine,metric,unit,better,kernel,n,mean,min,max,stddev,ratio,completed,timeout,failed,hmean";
 
-/// The whole comparison; a figure that does not exist is an empty field. Before the last column the
-/// kernel's runs are counted by how they ended; figures are of the completed ones. Lines end in a line feed.
+/// The comparison as comma-separated values. A figure that does not exist is an empty field. Figures are of completed
+/// runs; three columns count the runs of the kernel by how they ended. Lines end in a line feed.
 pub fn report(c: &Comparison) -> String {
     let mut out = format!("{HEADING}\n");
     for row in cells(c) {
@@ -37,7 +37,7 @@ fn line(row: &CellRow) -> String {
         row.runs.completed().to_string(),
         row.runs.timeout.to_string(),
         row.runs.failed.to_string(),
-        // At the end, so that the columns before it keep their places.
+        // This column is the last one, so that the columns before it keep their places.
         number(f.hmean),
     ]
     .join(",")

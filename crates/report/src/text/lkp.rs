@@ -1,7 +1,7 @@
 //! The lkp-tests layout, as the kernel test robot mails it (mmtests-report.md §6).
 //!
-//! Opposite philosophy to mmtests: plus means the number grew, good or bad; the standard deviation has divisor n and stands
-//! beside the mean only above 2 %; there is no star, a metric is listed only if it *changed*.
+//! It differs from mmtests in what it shows. A plus means that the number grew, good or bad. The standard deviation has
+//! divisor n and stands beside the mean only above 2 %. There is no star; a metric is listed only if it *changed*.
 
 use numalab_stats::describe;
 
@@ -18,19 +18,19 @@ const CHANGE: usize = 10;
 const FIRST: usize = MEAN + DEVIATION;
 /// Width of every further column title.
 const FURTHER: usize = CHANGE + 1 + FIRST;
-/// Times whose runs all stay below this are not listed, s.
+/// Times that stay below this in all runs are not listed, s.
 const TIME_FLOOR: f64 = 10.0;
-/// Counters and reasons whose runs all stay below this are not listed.
+/// Counters and reasons that stay below this in all runs are not listed.
 const COUNT_FLOOR: f64 = 1000.0;
 
 /// What the report shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Lists every metric, changed or not: asked for, or metrics were picked ([`crate::select`]).
+    /// Whether every metric is listed, changed or not: if asked for, or if metrics were selected ([`crate::select`]).
     pub all: bool,
 }
 
-/// The whole report: one table per workload, then what could not be told.
+/// The whole report: one table per workload, followed by the number of metrics that are not listed.
 pub fn report(c: &Comparison, options: Options) -> String {
     let mut out = String::new();
     if c.nothing_ran() {
@@ -91,7 +91,7 @@ fn why_left_out(c: &Comparison, left_out: &[&Line<'_>], all: usize) -> String {
 
 fn header<'a>(c: &'a Comparison, w: &'a Workload, order: &[usize]) -> String {
     let mut keys: Vec<&str> = c.axes.iter().map(|(k, _)| k.as_str()).collect();
-    // Of several machines a block is about its own.
+    // With several machines the block of a workload names its own machine only.
     let value = |(key, v): &'a (String, String)| w.machine.as_deref().filter(|_| key == "machine").unwrap_or(v);
     let mut values: Vec<&str> = c.axes.iter().map(value).collect();
     keys.push("testcase");
@@ -115,7 +115,7 @@ fn header<'a>(c: &'a Comparison, w: &'a Workload, order: &[usize]) -> String {
     out
 }
 
-/// Failed runs and timeouts, one line each where any kernel had some.
+/// Failed runs and timeouts, one line each if any kernel had some.
 fn failures(w: &Workload, order: &[usize]) -> String {
     let mut out = String::new();
     for kind in ["fail", "timeout"] {
@@ -142,16 +142,16 @@ fn failures(w: &Workload, order: &[usize]) -> String {
 struct Line<'a> {
     name: String,
     metric: std::borrow::Cow<'a, Metric>,
-    /// A vmstat counter.
+    /// Whether it is a counter or a reason.
     counter: bool,
-    /// A declared key metric: small changes count.
+    /// Whether it is a key metric, of which smaller changes are listed.
     key: bool,
-    /// Values that must be reached for a change to be worth a line.
+    /// Some value must reach this for a change to be listed.
     floor: f64,
 }
 
-/// Metrics under lkp names: times as `<workload>.time.*`, scores as `<workload>.*`, counters as `proc-vmstat.*`, skips as
-/// `reasons.*`.
+/// The metrics of a workload under their lkp names: times as `<workload>.time.*`, scores as `<workload>.*`, counters as
+/// `proc-vmstat.*`, skips as `reasons.*`.
 fn lines(w: &Workload) -> Vec<Line<'_>> {
     use std::borrow::Cow;
     let metric = |m| {
@@ -174,24 +174,24 @@ fn lines(w: &Workload) -> Vec<Line<'_>> {
     w.metrics.iter().chain(&w.derived).map(metric).chain(counters).chain(reasons).collect()
 }
 
-/// Groups by the first part of the name: the workload's own first, then the counters; inside by name.
+/// Sorts lines: first those of the workload, then the counters, each by name.
 fn sorted<'a>(mut lines: Vec<&'a Line<'a>>) -> Vec<&'a Line<'a>> {
     lines.sort_by(|a, b| (a.counter, &a.name).cmp(&(b.counter, &b.name)));
     lines
 }
 
 impl Line<'_> {
-    /// Whether the rule can be applied: at least one side of one comparison has 3 samples.
+    /// Whether the rule of changes can be applied: at least one side of a comparison has 3 samples.
     fn enough(&self, c: &Comparison) -> bool {
         c.others().any(|k| self.metric.of(c.baseline).len() >= 3 || self.metric.of(k).len() >= 3)
     }
 
-    /// Whether any kernel changed against the baseline enough for a line (§6.3).
+    /// Whether some kernel changed enough against the baseline to be listed (§6.3).
     fn changed(&self, c: &Comparison) -> bool {
         c.others().any(|k| self.changed_between(self.metric.of(c.baseline), self.metric.of(k)))
     }
 
-    /// The same, however small the values.
+    /// Whether some kernel changed against the baseline, even if its values are small.
     fn moved(&self, c: &Comparison) -> bool {
         c.others().any(|k| self.moved_between(self.metric.of(c.baseline), self.metric.of(k)))
     }
@@ -214,8 +214,8 @@ impl Line<'_> {
         large > small * least
     }
 
-    /// One line: means with deviations, changes, and the name at the right end; a dash for a kernel without samples, from
-    /// and to which there is no change.
+    /// One line: means with deviations, changes, and the name at the right end. A kernel without samples has a dash and
+    /// no change.
     fn text(&self, order: &[usize]) -> String {
         let absolute = self.name.ends_with('%') || self.metric.unit == "%";
         let mean = |k: usize| describe::amean(self.metric.of(k));
@@ -233,7 +233,8 @@ impl Line<'_> {
     }
 }
 
-/// Smallest, median (the upper middle one) and largest sample without outliers: n/32 at each end, at most 3.
+/// Smallest sample, median (the upper of two middle ones) and largest sample, without outliers: n/32 at each end, at
+/// most 3.
 fn range(samples: &[f64]) -> (f64, f64, f64) {
     let mut s = samples.to_vec();
     s.sort_by(f64::total_cmp);
@@ -242,7 +243,8 @@ fn range(samples: &[f64]) -> (f64, f64, f64) {
     (s[0], s[s.len() / 2], s[s.len() - 1])
 }
 
-/// Below 1000 two decimals, up to 1e8 an integer (truncated), above four significant digits.
+/// A mean as lkp prints it: two decimals below 1000, an integer (truncated) up to 1e8, and four significant digits
+/// above.
 fn mean_text(mean: f64) -> String {
     let size = mean.abs();
     if size < 1000.0 {
@@ -254,7 +256,8 @@ fn mean_text(mean: f64) -> String {
     }
 }
 
-/// Blank, plus-minus, three digits, percent sign, only above 2 %; a single run has none.
+/// A relative deviation as lkp prints it: blank, plus-minus sign, three digits, percent sign. It stays blank up to 2 %
+/// and for a single run.
 fn deviation(samples: &[f64]) -> String {
     let relative = match (describe::population_stddev(samples), describe::amean(samples)) {
         (Some(s), Some(m)) if samples.len() > 1 && m != 0.0 => 100.0 * s / m,
@@ -267,7 +270,8 @@ fn deviation(samples: &[f64]) -> String {
     }
 }
 
-/// Change in percent of the base, or in points for percentages; a zero base is replaced by 1e-100.
+/// A change as lkp prints it: percent of the base, or points if the metric is a percentage. A base of 0 is replaced by
+/// 1e-100.
 fn change(base: f64, col: f64, absolute: bool) -> String {
     let (value, sign) = if absolute {
         (col - base, "  ")
@@ -293,7 +297,7 @@ mod tests {
 
     #[test]
     fn section_6_2_deviation_only_above_two_percent() {
-        // Divisor n: 9 and 11 have a deviation of 1 on 10; 9.8 and 10.2 of 0.2.
+        // With divisor n, 9 and 11 have a deviation of 1 around 10; 9.8 and 10.2 have one of 0.2.
         assert_eq!(deviation(&[9.0, 11.0]), " ± 10%");
         assert_eq!(deviation(&[9.8, 10.2]), "      ");
         assert_eq!(deviation(&[5.0]), "      ");
@@ -322,7 +326,7 @@ mod tests {
         let l = line(false, 0.0);
         assert!(l.changed_between(&[10.0, 11.0, 12.0], &[13.0, 14.0, 15.0]));
         assert!(l.changed_between(&[13.0, 14.0, 15.0], &[10.0, 11.0, 12.0]));
-        // Ranges may overlap as long as the medians are beyond the other's range.
+        // Ranges may overlap if each median is outside the range of the other side.
         assert!(l.changed_between(&[10.0, 11.0, 12.0], &[11.5, 13.0, 14.0]));
         assert!(!l.changed_between(&[10.0, 11.0, 12.0], &[10.5, 13.0, 14.0]));
         assert!(!l.changed_between(&[10.0, 11.0], &[13.0, 14.0]), "one side needs 3");

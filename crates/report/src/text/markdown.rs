@@ -10,7 +10,7 @@ use crate::tables::{comparison_tables, Cell, Table, TableOptions};
 use crate::text::mmtests::heading_lines;
 use crate::text::summary;
 
-/// The whole report, the answer in short included if asked for; stars become bold percentages.
+/// The whole report. Stars become bold percentages; the answer in short is included if `short`.
 pub fn report(c: &Comparison, options: &TableOptions, short: bool) -> String {
     let mut out = String::new();
     for w in &c.workloads {
@@ -33,7 +33,7 @@ pub fn report(c: &Comparison, options: &TableOptions, short: bool) -> String {
     out
 }
 
-/// The answer in short as a list, what it cost below each.
+/// The answer in short as a list, with the costs as lists below.
 fn answers(c: &Comparison) -> String {
     let text = summary::text(c);
     let mut lines = text.lines().filter(|l| !l.is_empty());
@@ -63,7 +63,7 @@ fn workload(c: &Comparison, w: &Workload, options: &TableOptions) -> String {
     out
 }
 
-/// Labels of the rows that a short table keeps, whatever the kind of mean.
+/// Labels of the rows that are kept: the mean of either kind, and single values.
 fn mean_labels(options: &TableOptions) -> Vec<String> {
     use numalab_stats::Mean::{Arithmetic, Harmonic};
     let spread = options.rule == StarRule::GenC;
@@ -85,7 +85,7 @@ fn rows(t: &Table) -> String {
     out
 }
 
-/// Value and percent; a dash for what does not exist.
+/// Value and percentage; a dash if a figure does not exist.
 fn cell(cell: &Cell, t: &Table) -> String {
     let Some(value) = cell.value.filter(|v| v.is_finite()) else { return "–".into() };
     let value = crate::format::fixed(value, 0, t.decimals);
@@ -101,7 +101,7 @@ fn cell(cell: &Cell, t: &Table) -> String {
     }
 }
 
-/// A bar would end the cell.
+/// Escapes vertical bars, which would end a cell.
 fn escape(text: &str) -> String {
     text.replace('|', "\\|")
 }

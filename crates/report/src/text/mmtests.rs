@@ -1,7 +1,7 @@
-//! The mmtests layout: what kernel people read as "an mmtests comparison" (mmtests-report.md §1).
+//! The mmtests layout, which kernel developers know as "an mmtests comparison" (mmtests-report.md §1).
 //!
-//! Two heading lines, no rules; a label column of statistic and operation; cells of value and percent. Positions are
-//! exact: the golden tests compare text byte for byte.
+//! Two heading lines without rules, a column of labels (statistic and operation), and cells of value and percentage.
+//! Positions are exact: tests compare the text byte for byte.
 
 use crate::data::{Comparison, Workload};
 use crate::format::fixed;
@@ -10,25 +10,26 @@ use crate::tables::monitor::{self, VmstatRows};
 use crate::tables::{comparison_tables, Cell, Table, TableOptions};
 use crate::text::summary;
 
-/// Characters of a cell beyond the value: blank, parenthesis, percent in 7.2, percent sign, parenthesis.
+/// Characters of a cell beyond the value: blank, parenthesis, percentage as %7.2f, percent sign, parenthesis.
 const PERCENT_WIDTH: usize = 11;
 
 /// What the report shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The comparison tables.
+    /// How comparison tables are built.
     pub table: TableOptions,
-    /// Rows of the vmstat table.
+    /// Which rows the vmstat table has.
     pub vmstat: VmstatRows,
-    /// Adds the figures that mmtests gets wrong, computed right, under other names.
+    /// Whether the figures that mmtests computes wrong are added, computed right, under other names.
     pub corrected: bool,
-    /// Adds the derived columns.
+    /// Whether the derived figures are added.
     pub derived: bool,
-    /// Adds the skips and refusals by reason.
+    /// Whether the skips and refusals are added, by reason.
     pub reasons: bool,
-    /// Adds the answer in short below the tables; without meaning for figures that were picked ([`crate::select`]).
+    /// Whether the answer in short is added below the tables. It has no meaning for selected figures
+    /// ([`crate::select`]).
     pub summary: bool,
-    /// Adds what was run at the top, and the legend and the notes at the end.
+    /// Whether the heading, the legend and the notes are added.
     pub legend: bool,
 }
 
@@ -64,13 +65,14 @@ pub fn report(c: &Comparison, options: &Options) -> String {
     out
 }
 
-/// What was run, in two or three lines; nothing if it is not known.
+/// What was run, in two or three lines; empty if it is not known.
 pub fn heading_lines(c: &Comparison) -> Vec<String> {
     let kernels: Vec<&str> = c.kernels.iter().map(|k| k.name.as_str()).collect();
     c.origin.as_ref().map_or_else(Vec::new, |o| o.lines(&kernels))
 }
 
-/// One workload: name, comparison tables, Duration, vmstat, derived figures, skips by reason, each after a blank line.
+/// One workload: its name, then comparison tables, durations, vmstat rows, derived figures and reasons, each after a
+/// blank line.
 pub fn workload(c: &Comparison, w: &Workload, options: &Options) -> String {
     let mut out = format!("\n{}\n", w.name);
     let mut blocks: Vec<Table> = comparison_tables(c, w, &options.table);
@@ -87,12 +89,12 @@ pub fn workload(c: &Comparison, w: &Workload, options: &Options) -> String {
     out
 }
 
-/// What a name does that is longer than its column.
+/// What a kernel name does that is longer than its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LongNames {
-    /// It widens the column, so that all names stand over their figures.
+    /// It widens the column, so that every name stands over its figures.
     Widen,
-    /// It pushes the names to its right away from their figures, as in mmtests and so in published tables.
+    /// It pushes the names to its right away from their figures, as in mmtests and therefore in published tables.
     Push,
 }
 
@@ -102,7 +104,7 @@ pub fn table(c: &Comparison, t: &Table, long: LongNames) -> String {
     let cell_width = if t.percents { t.value_width + PERCENT_WIDTH } else { t.value_width };
     let headings: Vec<(String, String)> = c.kernels.iter().map(|k| heading(&k.run_name())).collect();
     let names = |h: &(String, String)| [h.0.chars().count(), h.1.chars().count()];
-    // Unlike in mmtests, a blank stays before every name.
+    // A blank stays before every name, which mmtests does not ensure.
     let needed = |i: usize, name: usize| cell_width.max(name + usize::from(i > 0));
     let width = |(i, h)| match long {
         LongNames::Widen => names(h).map(|n| needed(i, n)).into_iter().fold(cell_width, usize::max),
@@ -130,8 +132,8 @@ pub fn table(c: &Comparison, t: &Table, long: LongNames) -> String {
     out
 }
 
-/// Value, blank, and the percent in parentheses, or in asterisks if significant. What does not exist is a dash: mmtests
-/// prints 0.00 (0.00%), which reads as a measurement.
+/// A cell: the value, a blank, and the percentage in parentheses, or in asterisks if it is significant. A figure that
+/// does not exist is a dash; mmtests prints 0.00 (0.00%) there, which looks like a measurement.
 fn cell(cell: &Cell, t: &Table) -> String {
     let width = t.value_width;
     let Some(value) = cell.value.filter(|v| v.is_finite()) else {
@@ -151,9 +153,10 @@ fn cell(cell: &Cell, t: &Table) -> String {
     }
 }
 
-/// The two heading lines of a run name (§1.2): cut at the first hyphen; a release candidate's `-rcN` stays on line 1.
+/// The two heading lines of a run name (§1.2). The name is cut at the first hyphen, but `-rcN` of a release candidate
+/// stays on line 1.
 ///
-/// mmtests' two quirks are not kept: `-rc10` stays whole, and a name without hyphen stays whole on line 1.
+/// Two oddities of mmtests are not copied: here `-rc10` stays whole, and a name without hyphen stays whole on line 1.
 pub fn heading(name: &str) -> (String, String) {
     let Some(hyphen) = name.find('-') else { return (name.to_string(), String::new()) };
     let rest = &name[hyphen + 1..];
@@ -176,7 +179,7 @@ mod tests {
             ("5.16.0-rc1-vanilla", "5.16.0-rc1", "vanilla"),
             ("6.4.0-rc2-base+fix", "6.4.0-rc2", "base+fix"),
             ("3.7.0-stats-v2r1", "3.7.0", "stats-v2r1"),
-            // The two quirks of mmtests, dropped on purpose.
+            // The two oddities of mmtests that are not copied.
             ("6.6.0-rc10-x", "6.6.0-rc10", "x"),
             ("fast", "fast", ""),
             ("6.4-rc2+rfc-v3-sim", "6.4-rc2", "+rfc-v3-sim"),

@@ -1,4 +1,4 @@
-//! The answer in short, below the tables of a text report: who wins on each workload, and what it cost.
+//! The answer in short, below the tables of a text report: which kernel wins on each workload, and at what cost.
 //!
 //! The sentences are those at the top of the page ([`crate::verdict`]), without the figures of the tests.
 
@@ -9,17 +9,17 @@ use crate::figures::every_metric;
 use crate::format::{significant, unit_for};
 use crate::verdict::{findings, headline, Finding};
 
-/// Most answers; a large comparison has one for every workload and kernel.
+/// Most answers that are printed. A large comparison has one for every workload and kernel.
 const MAX_ANSWERS: usize = 12;
 
-/// What an answer may have cost: figure, and words for it.
+/// Figures that are printed as costs, with words for them.
 const COSTS: [(&str, &str); 3] = [
     ("system", "system time"),
     ("numa_local_percent", "local share of hint faults"),
     ("numa_migrated_mib", "memory migrated"),
 ];
 
-/// The block with a blank line before it; empty if there is nothing to compare.
+/// The whole block after a blank line; empty if there is nothing to compare.
 pub fn text(c: &Comparison) -> String {
     let all = findings(c);
     let mut answers = Vec::new();
@@ -45,12 +45,12 @@ pub fn text(c: &Comparison) -> String {
 }
 
 fn answer(c: &Comparison, w: &Workload, kernel: usize, own: &[Finding]) -> String {
-    // The kernels are asked about in print order, without the baseline.
+    // Headlines are in print order, without the baseline.
     let at = c.others().position(|k| k == kernel).unwrap_or(0);
     let said = headline(c, own).into_iter().nth(at).map(|h| h.1).unwrap_or_default();
     let mut out = format!("{}: {}\n", w.name, short(&said));
     if w.different_work(kernel).is_some() {
-        // Of different work a change is no change.
+        // The change between runs of different work says nothing about the kernels.
         return out;
     }
     let figures = every_metric(w);
@@ -61,13 +61,13 @@ fn answer(c: &Comparison, w: &Workload, kernel: usize, own: &[Finding]) -> Strin
     out
 }
 
-/// The sentence up to the figures of its test: a clear difference needs no more here, and notes have the others.
+/// The sentence without the figures of its test. A clear difference needs none here, and the notes have the others.
 fn short(sentence: &str) -> &str {
     let cut = [". The difference is ", " (p "].iter().filter_map(|mark| sentence.find(mark)).min();
     cut.map_or(sentence, |at| &sentence[..at]).trim_end_matches('.')
 }
 
-/// "system time 0.30 → 2.31 s"; `None` if neither kernel has the figure, or both have none of it.
+/// The change of a figure: "system time 0.30 → 2.31 s". `None` if it is 0 or missing on both sides.
 fn changed(c: &Comparison, figures: &[Metric], (name, words): (&str, &str), kernel: usize) -> Option<String> {
     let m = figures.iter().find(|m| m.name == name)?;
     let means = [c.baseline, kernel].map(|k| describe::amean(m.of(k)));

@@ -1,10 +1,10 @@
 //! A run as a Perfetto trace: threads on CPUs, scans, hint faults, moves with reasons, and counters of every node.
 //!
-//! Problem: who ran where, who scanned and what moved is best seen in a trace viewer, and a log may be longer than memory.
-//! Approach: one pass over the event log ([`numalab_model::record::events`]), one packet at a time; what is kept is a name
-//! per task and the task of every CPU. Threads on CPUs are `sched_switch` events, which viewers know by themselves; the rest
-//! are tracks below the threads and below the nodes. Units: ns of run time, as the boot clock of the trace.
-//! Invariant: the same log and series give the same bytes.
+//! Problem: a trace viewer shows best who ran where, who scanned and what moved, and a log may be larger than memory.
+//! Approach: one pass over the event log ([`numalab_model::record::events`]), one packet at a time. Only the name of
+//! every task and the task on every CPU are kept. Threads on CPUs are `sched_switch` events, which viewers know;
+//! everything else is on tracks below the threads and below the nodes. Units: ns of run time, as the boot clock of the
+//! trace. Invariant: the same log and series give the same bytes.
 
 pub mod proto;
 
@@ -18,18 +18,18 @@ use proto::{
 };
 use std::io::{self, Write};
 
-/// Sequence that all packets are on.
+/// Number of the packet sequence, which all packets are on.
 const SEQUENCE: u32 = 1;
-/// What the name of the first track begins with.
+/// Start of the name of the first track.
 const MACHINE: &str = "machine ";
-/// First byte of a packet of a trace: field 1, a message.
+/// First byte of a packet: field 1 of a trace, a message.
 const PACKET: u8 = 0x0a;
-/// Number of the first task's thread; the idle task is 0 and viewers keep 1 and 2 for others.
+/// Thread number of the first task. The idle task is 0, and viewers use 1 and 2 for others.
 const FIRST_TID: u32 = 1000;
 /// Ordinary priority of a task.
 const PRIORITY: i32 = 120;
 
-/// Kinds of tracks: the upper bits of their identity.
+/// Kinds of tracks. The upper bits of a track's identity are its kind.
 #[derive(Clone, Copy)]
 enum Track {
     Machine = 1,
@@ -47,14 +47,14 @@ impl Track {
     }
 }
 
-/// What was written.
+/// What [`write`] wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Events read from the log.
+    /// Number of events read from the log.
     pub events: u64,
-    /// Packets written.
+    /// Number of packets written.
     pub packets: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes: u64,
 }
 
@@ -72,7 +72,7 @@ pub enum TraceError {
 /// Writes the trace of a run from its event log and its time series.
 ///
 /// # Errors
-/// The log is damaged, or `out` refuses.
+/// The log is damaged, or `out` fails.
 pub fn write(log: &mut Events, series: &[Series], out: &mut dyn Write) -> Result<Written, TraceError> {
     let header = log.header.clone();
     let mut w =
@@ -90,18 +90,17 @@ pub fn write(log: &mut Events, series: &[Series], out: &mut dyn Write) -> Result
     Ok(w.written)
 }
 
-/// Whether a file that begins with `head` is a trace as [`write`] writes it: packets, of which the first names the
-/// machine.
+/// Whether a file that begins with `head` is a trace of [`write`]: packets, of which the first names the machine.
 pub fn begins(head: &[u8]) -> bool {
     let machine = MACHINE.as_bytes();
     head.first() == Some(&PACKET) && head.windows(machine.len()).any(|w| w == machine)
 }
 
-/// A task as the trace calls it.
+/// A task in the trace.
 struct Task {
     name: String,
     process: u32,
-    /// Tracks of scans and of hint faults that have been announced.
+    /// Whether its tracks of scans and of hint faults have been described.
     announced: [bool; 2],
 }
 
@@ -111,16 +110,17 @@ struct Writer<'a> {
     buffer: Vec<u8>,
     written: Written,
     tasks: Vec<Task>,
-    /// Task on each CPU.
+    /// The task on each CPU, [`NONE`] for the idle task.
     on: Vec<u32>,
 }
 
 impl Writer<'_> {
     fn packet(&mut self, packet: TracePacket) -> io::Result<()> {
         self.buffer.clear();
-        // Repeated messages of one field are one after the other in any order: a trace is its packets, concatenated.
+        // A trace is its packets, concatenated: the encoding of a repeated field is that of its messages one after the
+        // other.
         let one = Trace { packet: vec![TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet }] };
-        // A vector grows as needed, so there is always room.
+        // A vector grows as needed, so encoding cannot fail.
         one.encode(&mut self.buffer).map_err(io::Error::other)?;
         self.written.packets += 1;
         self.written.bytes += self.buffer.len() as u64;
@@ -133,7 +133,7 @@ impl Writer<'_> {
         self.packet(TracePacket { track_descriptor: Some(d), ..Default::default() })
     }
 
-    /// The machine and its nodes with their CPUs.
+    /// Tracks of the machine and of its nodes.
     fn topology(&mut self) -> io::Result<()> {
         let h = self.header;
         let sockets = h.cpus.iter().map(|c| c.socket + 1).max().unwrap_or(0);
@@ -150,7 +150,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A counter track per column: below its node if the column ends in one, else below the machine. Maps are no counters.
+    /// A counter track per column: below a node if the name of the column ends in one, else below the machine. Maps are
+    /// no counters.
     fn series(&mut self, s: &Series) -> io::Result<()> {
         if s.unit == "node" {
             return Ok(());
@@ -241,7 +242,7 @@ impl Writer<'_> {
         i32::try_from(FIRST_TID.saturating_add(task)).unwrap_or(i32::MAX)
     }
 
-    /// Number of a process: the one of its first thread, which is born before the others.
+    /// Number of a process: that of its first thread, which starts before the others.
     fn pid(&self, process: u32) -> i32 {
         Self::tid(self.tasks.iter().position(|t| t.process == process).unwrap_or(0) as u32)
     }
@@ -292,7 +293,7 @@ impl Writer<'_> {
         self.packet(TracePacket { ftrace_events: Some(bundle), ..Default::default() })
     }
 
-    /// Something of a task that took time, on a track of its own below its thread.
+    /// An activity of a task that took time, on a track of its own below the thread.
     fn slice(
         &mut self,
         e: &Event,

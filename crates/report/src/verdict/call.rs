@@ -1,12 +1,12 @@
-//! The call on one measurement: better, worse, no clear difference, or that nothing can be told.
+//! The call on a measurement: better, worse, no clear difference, or that nothing can be told.
 
 use crate::assess::{Assessment, LEVEL};
 use crate::data::Metric;
 use crate::format::shows;
 use numalab_stats::Better;
 
-/// Without a clear difference, the largest detectable change with which runs still count as even, percent. Runs that could
-/// have missed a larger change cannot tell.
+/// Without a clear difference, runs count as even if their detectable change is at most this, percent. Other runs could
+/// have missed such a change, so nothing can be told.
 const MAX_DETECTABLE_PERCENT: f64 = 5.0;
 
 /// What can be said about a measurement on a kernel.
@@ -16,14 +16,14 @@ pub enum Call {
     Better,
     /// Clearly worse than the baseline.
     Worse,
-    /// No clear difference, and one of more than a few percent would have been seen.
+    /// No clear difference; one of more than a few percent would have been seen.
     Even,
-    /// Too few or too short runs, too much spread, or different work.
+    /// Nothing can be told: too few runs, too much spread, runs too short for balancing to act, or different work.
     CannotTell,
 }
 
 impl Call {
-    /// As a badge shows it: a sign that is not a colour, and words.
+    /// Sign and words for a badge. The sign says the same without colour.
     pub fn badge(self) -> (&'static str, &'static str) {
         match self {
             Call::Better => ("▲", "better"),
@@ -32,7 +32,7 @@ impl Call {
             Call::CannotTell => ("?", "cannot tell"),
         }
     }
-    /// Class of its style.
+    /// Class in the style of the page.
     pub fn class(self) -> &'static str {
         match self {
             Call::Better => "better",
@@ -66,8 +66,8 @@ fn grew(change: Option<f64>) -> bool {
     change.is_none_or(|change| change > 0.0)
 }
 
-/// Whether the arithmetic means moved the other way than the means in the tables. The test is about arithmetic means, so it
-/// then says nothing of the others.
+/// Whether the arithmetic means changed the other way than the means in the tables. The test is about arithmetic means,
+/// so it says nothing about the others then.
 pub(super) fn means_disagree(a: &Assessment, change: Option<f64>) -> bool {
     change.is_some() && grew(change) != grew(a.change_percent)
 }

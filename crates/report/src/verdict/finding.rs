@@ -1,4 +1,4 @@
-//! Findings: what can be said of every measurement on every kernel.
+//! What can be said about every measurement on every kernel.
 
 use super::call::{call, Call};
 use super::sentence::sentence;
@@ -6,14 +6,14 @@ use crate::assess::{self, Assessment};
 use crate::data::{Comparison, Metric, Workload};
 use numalab_model::record::TIMES;
 
-/// A measurement on a kernel against the baseline.
+/// A measurement on one kernel against the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Index of the workload.
     pub workload: usize,
     /// Index of the kernel.
     pub kernel: usize,
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
     /// What can be said about it.
     pub call: Call,
@@ -67,7 +67,7 @@ fn finding(
     Finding { workload, kernel, metric: m.name.clone(), call, change_percent, text }
 }
 
-/// The sentence where one side has no figure: which kernels lack it, and why.
+/// The sentence if a side has no figure: which kernels lack it, and whether their runs did not complete.
 fn missing(c: &Comparison, (workload, kernel): (usize, usize), m: &Metric) -> String {
     let empty = [c.baseline, kernel].into_iter().filter(|k| m.of(*k).is_empty());
     let runs = |k: &usize| c.workloads[workload].runs_of(*k);

@@ -1,14 +1,15 @@
-//! The answer for each kernel: its one finding, or a count of its findings.
+//! The answer for each kernel: its one finding, or how many findings it has of each kind.
 
 use super::call::Call;
 use super::finding::Finding;
 use super::sentence::growth;
 use crate::data::{Comparison, Runs};
 
-/// Most clear differences named in the sentence of a kernel.
+/// Most clear differences that the sentence of a kernel names.
 const MAX_NAMED: usize = 3;
 
-/// The answer in one sentence per kernel, with the call that sums it up if there is one; a single finding speaks for itself.
+/// One sentence per kernel, with the call that sums it up if there is one. The sentence of a single finding is that
+/// finding.
 pub fn headline(c: &Comparison, findings: &[Finding]) -> Vec<(Option<Call>, String)> {
     let base = c.baseline_name();
     if c.nothing_ran() {
@@ -26,7 +27,7 @@ pub fn headline(c: &Comparison, findings: &[Finding]) -> Vec<(Option<Call>, Stri
     }
     let one = |kernel| match findings.iter().filter(|f| f.kernel == kernel).collect::<Vec<_>>().as_slice() {
         [only] => (Some(only.call), only.text.clone()),
-        // Where all lack for one reason, as no run completed, the reason says more than their number.
+        // If no finding can be told for one and the same reason, the reason says more than their number.
         [first, more @ ..] if first.call == Call::CannotTell && more.iter().all(|f| f.text == first.text) => {
             (Some(first.call), first.text.clone())
         }
@@ -35,16 +36,17 @@ pub fn headline(c: &Comparison, findings: &[Finding]) -> Vec<(Option<Call>, Stri
     c.others().map(one).collect()
 }
 
-/// Whether the headline leaves findings unsaid: some kernel has more than one.
+/// Whether the headline does not name every finding, as some kernel has more than one.
 pub fn more_than_headline(c: &Comparison, findings: &[Finding]) -> bool {
     c.others().any(|kernel| findings.iter().filter(|f| f.kernel == kernel).count() > 1)
 }
 
-/// "b wins over a: of 3 measurements clearly better in 2 (copy of stream 20.0 % higher, …), cannot tell in 1."
+/// The sentence of a kernel with several findings: "b wins over a: of 3 measurements clearly better in 2 (copy of
+/// stream 20.0 % higher, …), cannot tell in 1."
 fn summary(c: &Comparison, findings: &[Finding], kernel: usize) -> (Option<Call>, String) {
     let of = |call: Call| -> Vec<&Finding> {
         let mut list: Vec<&Finding> = findings.iter().filter(|f| f.kernel == kernel && f.call == call).collect();
-        // The largest change first; ties stay in print order.
+        // The largest change comes first; equal ones stay in print order.
         let size = |f: &Finding| f.change_percent.map_or(0.0, f64::abs);
         list.sort_by(|a, b| size(b).total_cmp(&size(a)));
         list
@@ -62,7 +64,7 @@ fn summary(c: &Comparison, findings: &[Finding], kernel: usize) -> (Option<Call>
     let words = ["clearly better in", "clearly worse in", "no clear difference in", "cannot tell in"];
     let mut parts = Vec::new();
     for (i, list) in lists.iter().enumerate().filter(|(_, l)| !l.is_empty()) {
-        // Sizes are named only where they are clear.
+        // Only clear differences are given with their size.
         let sizes = if i < 2 { sizes(c, list) } else { String::new() };
         parts.push(format!("{} {}{sizes}", words[i], list.len()));
     }
@@ -72,7 +74,7 @@ fn summary(c: &Comparison, findings: &[Finding], kernel: usize) -> (Option<Call>
     (overall, format!("{name} {verb} {}: of {all} {what} {}.", c.baseline_name(), parts.join(", ")))
 }
 
-/// The largest changes in parentheses.
+/// The largest changes, in parentheses.
 fn sizes(c: &Comparison, list: &[&Finding]) -> String {
     let one = |f: &&Finding| {
         let workload = c.workloads.get(f.workload).map_or("", |w| w.name.as_str());

@@ -6,7 +6,7 @@ use crate::order::unique;
 /// Most kernels that the question names.
 const MAX_ASKED: usize = 6;
 
-/// What was asked, as a question.
+/// The question of a comparison.
 pub fn question(c: &Comparison) -> String {
     let on = on(c);
     let others: Vec<&str> = c.others().map(|k| c.kernels[k].name.as_str()).collect();
@@ -20,11 +20,11 @@ pub fn question(c: &Comparison) -> String {
     }
 }
 
-/// Where it was asked: " on numa01 and numa02", " on 2 workloads on 2 machines".
+/// The workloads and machines of the question: " on numa01 and numa02", " on 2 workloads on 2 machines".
 fn on(c: &Comparison) -> String {
     let programs = unique(c.workloads.iter().map(Workload::program));
     let machines = unique(c.workloads.iter().filter_map(|w| w.machine.as_deref()));
-    // Two names are spelled out where no other list stands beside them.
+    // Two names are spelled out only if the other list has a single name or none.
     let list = |names: &[&str], others: &[&str], noun: &str| match names {
         [] => String::new(),
         [only] => format!(" on {only}"),

@@ -1,4 +1,4 @@
-//! One measurement on one kernel in words, with its figures and how sure they are.
+//! The sentence on a measurement: its figures, and how sure the difference is.
 
 use super::call::{call, means_disagree, Call};
 use crate::assess::{Assessment, LEVEL, POWER};
@@ -11,8 +11,8 @@ const MIN_NAMED_PERCENT: f64 = 0.01;
 /// A clear difference below this is called small, percent.
 const SMALL_PERCENT: f64 = 1.0;
 
-/// The sentence on a metric whose runs on both sides have figures; `at` are the baseline and the kernel, `rows` is the
-/// number of rows that Holm's correction is for.
+/// The sentence on a metric that has figures on both sides. `at` are the baseline and the kernel; `rows` is the number
+/// of rows that Holm's correction is for.
 pub(super) fn sentence(
     m: &Metric,
     a: &Assessment,
@@ -76,7 +76,7 @@ fn runs(n: usize, kernel: &str) -> String {
     format!("{n} {} of {kernel}", if n == 1 { "run" } else { "runs" })
 }
 
-/// "elapsed 83.6 → 61.5 s, 26.4 % lower".
+/// A change in words: "elapsed 83.6 → 61.5 s, 26.4 % lower".
 fn change(m: &Metric, percent: Option<f64>, (base, kernel): (usize, usize)) -> String {
     let mean = |k: usize| m.mean_of(k).map_or("–".into(), significant);
     let unit = if m.unit.is_empty() { String::new() } else { format!(" {}", m.unit) };
@@ -92,7 +92,7 @@ fn change(m: &Metric, percent: Option<f64>, (base, kernel): (usize, usize)) -> S
     }
 }
 
-/// "26.4 % lower", "3.1 times as much".
+/// A growth in words: "26.4 % lower", "3.1 times as much".
 pub fn growth(percent: f64) -> String {
     if percent >= 100.0 {
         format!("{} times as much", readable(1.0 + percent / 100.0))
@@ -101,7 +101,7 @@ pub fn growth(percent: f64) -> String {
     }
 }
 
-/// One decimal, or what is readable below 0.1.
+/// One decimal from 0.1 on, more digits below.
 fn tenth(x: f64) -> String {
     if x >= 0.1 {
         format!("{x:.1}")

@@ -66,7 +66,7 @@ fn of_a_rate_the_sentence_has_the_mean_of_the_table() {
 
 #[test]
 fn where_the_two_means_part_nothing_can_be_told() {
-    // Thirty runs a side: the arithmetic mean is clearly higher, and one slow run pulls the harmonic one down.
+    // The arithmetic mean of thirty runs is clearly higher, and one slow run makes the harmonic mean lower.
     let col: Vec<f64> = (0..30).map(|i| if i == 0 { 3.0 } else { 130.0 + f64::from(i % 3) }).collect();
     let f = rate(vec![(0..30).map(|i| 100.0 + f64::from(i % 3)).collect(), col]);
     assert!(f.change_percent.is_some_and(|x| x < -1.0), "{f:?}");
@@ -194,7 +194,7 @@ fn where_no_run_completed_the_answer_says_so() {
     c.workloads[0].metrics.truncate(1);
     c.workloads[0].metrics[0].samples[0] = vec![1.0, 2.0];
     assert_eq!(said(&c)[0].1, "Cannot tell: no run of 6.7 completed.");
-    // Runs that failed at once name no figures at all.
+    // Runs that failed at once have no names of figures either.
     c.workloads[0].metrics.clear();
     assert_eq!(said(&c)[0].1, "There are no figures to compare.");
     c.workloads[0].runs = vec![ended; 2];
