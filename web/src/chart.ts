@@ -38,7 +38,7 @@ export class Chart {
   private readonly spoken: HTMLElement;
   /** True while the chart follows the others, so that it does not lead them. */
   private following = false;
-  /** Only a chart under the pointer leads; others also hear of cursors that moved with their scale. */
+  /** Only the chart under the pointer leads: the hook also runs in others, when a cursor moves with their scale. */
   private hovered = false;
   private readonly observer: ResizeObserver;
 

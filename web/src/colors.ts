@@ -1,9 +1,9 @@
-// Colours of nodes and kernels, as the theme in force has them.
+// Colours of nodes and kernels in the current theme.
 
 const SVG = "http://www.w3.org/2000/svg";
 /** Dashes tell lines apart without colour. */
 const DASHES: number[][] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [12, 4], [1, 5], [8, 3, 2, 3, 2, 3]];
-/** Colours of nodes in the style; the drawing of the machine, in crates/report/src/html/machine.rs, uses the same. */
+/** Number of colours of nodes in the style; the drawing of the machine (crates/report/src/html/machine.rs) has the same. */
 const NODES = 32;
 /** One more than there are colours of kernels: colour and dash are the same again only after 42 kernels. */
 const KERNEL_DASHES: number[][] = [[], [10, 4], [10, 3, 2, 3], [5, 5], [14, 3, 5, 3], [6, 2], [10, 3, 2, 3, 2, 3]];
@@ -22,12 +22,12 @@ export function variable(name: string): string {
   return getComputedStyle(probe).color;
 }
 
-/** Colour of a node; nodes beyond those that have one begin anew. */
+/** Colour of a node. Nodes beyond the last colour use them again from the first. */
 export function nodeColor(node: number): string {
   return variable(`--n${node % NODES}`);
 }
 
-/** Dash of the n-th line; where colours begin anew, dashes do not. */
+/** Dash of the n-th line. Where colours start again from the first, dashes do not. */
 export function dash(n: number): number[] {
   return DASHES[(n + Math.floor(n / NODES)) % DASHES.length] ?? [];
 }

@@ -1,4 +1,4 @@
-// What the page embeds; the same types as crates/report/src/html/payload.rs.
+// The data that the page embeds, with the same types as crates/report/src/html/chart_data.rs.
 
 export type Value = number | null;
 
@@ -69,7 +69,7 @@ export function nodeOf(cell: string): number {
   return code >= 0x400 ? code - 0x400 : -1;
 }
 
-/** Reads the embedded data; throws if there are none or they were cut off or changed into something that is no JSON. */
+/** Reads the embedded data. Throws if there is none, or if it is not JSON. */
 export function read(): Data {
   const text = document.getElementById("data")?.textContent;
   if (!text) throw new Error("there are none");
@@ -83,7 +83,7 @@ export interface Course {
   end: number;
 }
 
-/** Values of a run as a course: it ends with the run, unless less of it was sampled. */
+/** Values of a run as a course. It ends with the run, or earlier if the run was not sampled to its end. */
 export function course(run: Run, values: Value[], step: number): Course {
   return { values, end: endOf(run, values.length, step) };
 }
@@ -112,7 +112,7 @@ export function aligned(courses: Course[], step: number): { times: number[]; val
   return { times, values };
 }
 
-/** Sum of lines, null where one of them has nothing. */
+/** Sum of lines; null where one of them has no value. */
 export function sum(lines: Value[][]): Value[] {
   const length = Math.max(0, ...lines.map((l) => l.length));
   return Array.from({ length }, (_, k) => {

@@ -1,4 +1,4 @@
-// The look-up tables: rows whose name has what is typed.
+// Filters of the look-up tables: they show the rows whose name contains what is typed.
 
 export function start(): void {
   for (const input of document.querySelectorAll<HTMLInputElement>("input.filter")) {

@@ -1,4 +1,4 @@
-// Figures for people.
+// Numbers as text.
 
 /** Four significant digits; from 10 000 on with k, M, G, T. */
 export function human(x: number): string {
@@ -35,15 +35,15 @@ export function ticks(values: number[]): string[] {
   return fixed(values);
 }
 
-/** Ticks of a time axis, s: never in thousands, which nobody counts seconds in. */
+/** Ticks of a time axis, s, without a suffix for thousands. */
 export function instants(values: number[]): string[] {
   return fixed(values).map((text) => `${text} s`);
 }
 
-/** Distances of ticks in units of memory, which halve and double: 256, 512, 768 MiB. */
+/** Distances of ticks in units of memory are powers of 2, as in 256, 512, 768 MiB. */
 export const BINARY_STEPS = Array.from({ length: 31 }, (_, i) => 2 ** (i - 10));
 
-/** Ticks of an axis of memory: never in thousands, as the unit is the largest that fits. */
+/** Ticks of an axis of memory, without a suffix for thousands, as the unit is the largest that fits. */
 export function sizes(values: number[]): string[] {
   return fixed(values);
 }

@@ -272,7 +272,7 @@ export class Heatmap {
     this.say();
   }
 
-  /** Hatches the time after the end of the run: there was no memory and no thread, which is not a state of theirs. */
+  /** Hatches the time after the end of the run, when it had neither memory nor threads. */
   private after(g: CanvasRenderingContext2D, from: number, area: { width: number; height: number }): void {
     const to = LEFT + area.width;
     if (to - from < 1) return;

@@ -1,4 +1,4 @@
-// Light, dark, or what the system has; on paper light.
+// The theme: light, dark, or that of the system; on paper it is light.
 
 import { variable } from "./colors";
 
@@ -16,7 +16,7 @@ function stored(): Mode {
   }
 }
 
-/** Makes the button work; `changed` is called after the colours are others. */
+/** Makes the button work; `changed` is called after the colours have changed. */
 export function start(changed: () => void): void {
   const button = document.getElementById("theme");
   if (!button) return;
@@ -39,7 +39,7 @@ export function start(changed: () => void): void {
     apply();
     changed();
   });
-  // Canvases hold the colours they were drawn in: to be light on paper they are drawn anew, before and after.
+  // Canvases keep the colours they were drawn with, so they are drawn again before and after printing.
   const paper = (printing: boolean) => {
     const before = variable("--scheme");
     document.documentElement.toggleAttribute("data-print", printing);

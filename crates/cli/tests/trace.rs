@@ -244,7 +244,7 @@ fn two_runs_part_where_the_log_says() {
     let (a, b) = (record(&summary, 0), record(&summary, 1));
     let text = lab.ok(&format!("explain diff {a} {b}")).out;
     assert!(text.starts_with("What differs between 6.3 and 6.4-rc2: vma_filter: "), "{text}");
-    assert!(text.contains("decisions, the last at ") && text.contains("Then they part:\n6.3:\n"), "{text}");
+    assert!(text.contains("decisions, the last at ") && text.contains("Then they differ:\n6.3:\n"), "{text}");
     assert!(text.contains("\n6.4-rc2:\n") && text.contains("In the end (6.3 / 6.4-rc2):\n  elapsed_s: "), "{text}");
     let same = lab.ok(&format!("explain diff {a} {a}")).out;
     assert!(same.starts_with("The runs were asked for the same.\n") && same.contains("made the same "), "{same}");

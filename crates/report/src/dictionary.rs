@@ -67,8 +67,8 @@ pub fn markdown() -> String {
 const MARKDOWN_HEAD: &str = "# Counters\n\nWhat every counter means, since which kernel, and what it does not count. \
     Written from the same table as `numalab counters` and the tooltips of the page; to change it, change \
     `crates/model/src/counters/` and run `NUMALAB_DOCS=write cargo test -p numalab-report --test docs`.\n\n\
-    Reports take less of a counter for better, as it is work; of a *neutral* one neither more nor less is, since it grows with good and \
-    with bad causes alike: shares (derived figures, at the end) have the direction.\n";
+    In reports less of a counter is better, as it counts work. Of a *neutral* counter neither more nor less is better, since good and \
+    bad causes alike make it grow; shares of counts (derived figures, at the end) have a direction.\n";
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();

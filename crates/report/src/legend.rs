@@ -48,7 +48,7 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
         unique(c.workloads.iter().flat_map(|w| &w.metrics).filter(|m| m.better == Better::Neutral).map(|m| &m.name));
     if !neutral.is_empty() {
         let names: Vec<&str> = neutral.iter().map(|name| name.as_str()).collect();
-        out.push(format!("of {} neither more nor less is better: there a plus only means more", names.join(", ")));
+        out.push(format!("for {} neither more nor less is better; a plus only means more", names.join(", ")));
     }
     // A warning of every workload is about the machine or a kernel, so no workload is named with it.
     let everywhere = |t: &&String| c.workloads.len() > 1 && c.workloads.iter().all(|w| w.warnings.contains(t));

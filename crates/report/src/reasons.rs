@@ -14,7 +14,7 @@ pub const REASONS: &[(&str, &str)] = &[
     (
         "skip.shared_ro",
         "The scanner passed over a file mapping that is readable but not writable, such as a library: \
-        its pages are shared by everyone.",
+        every process that maps it shares its pages.",
     ),
     ("skip.inaccessible", "The scanner passed over a mapping that permits no access at all."),
     ("skip.scan_delay", "The scanner passed over a mapping younger than numa_balancing_scan_delay_ms."),
@@ -53,7 +53,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ),
     (
         "denied.two_stage",
-        "A page on another node stayed: its last fault came from a different node, so one access is no proof.",
+        "A page on another node stayed: its last fault came from a different node, so one access is not enough.",
     ),
     (
         "denied.deferred",

@@ -110,7 +110,7 @@ fn why_a_page_goes_back_and_forth_or_stays() {
 fn why_a_task_changed_node_or_did_not() {
     let mut f = file();
     let say = |f: &WhyFile| task::explain(f, "main.0/t0").unwrap();
-    assert!(say(&f).contains("It never changed node.\nIt never came to prefer a node."), "{}", say(&f));
+    assert!(say(&f).contains("It never changed node.\nIt never preferred a node."), "{}", say(&f));
     let t = &mut f.why.tasks[0];
     t.preferred.push(PreferredWhy { time_ns: SECOND, from: None, to: Some(1), faults: (200, 50) });
     (0..5).for_each(|i| tally(&mut t.placed, "stick", i * SECOND));
@@ -160,7 +160,10 @@ fn where_two_runs_parted() {
         diff::explain(side("x", &mut a), side("y", &mut b)).unwrap()
     };
     let text = say(&[moved, scan], &[moved, skip, skip]);
-    assert!(text.starts_with("x and y made the same 1 decision, the last at 1.000 s. Then they part:\nx:\n"), "{text}");
+    assert!(
+        text.starts_with("x and y made the same 1 decision, the last at 1.000 s. Then they differ:\nx:\n"),
+        "{text}"
+    );
     assert!(
         text.contains("2.000 s  the scan of main.0/t0 goes through main.0/heap: 300 pages marked\n  nothing more"),
         "{text}"
@@ -175,14 +178,14 @@ fn where_two_runs_parted() {
     let text = say(&[moved, moved, scan], &[moved, later, skip]);
     assert!(
         text.starts_with(
-            "x and y made the same 2 decisions, the last at 1.000 s; their times part at 1.000 s, where y is 300 ns later. \
-            Then they part:\nx:\n     2.000 s  the scan of main.0/t0 goes through"
+            "x and y made the same 2 decisions, the last at 1.000 s; their times differ from 1.000 s on, where y is 300 ns later. \
+            Then they differ:\nx:\n     2.000 s  the scan of main.0/t0 goes through"
         ),
         "times alone are no decision: {text}"
     );
     let longer = Event { ns: 40, time_ns: 2 * SECOND, ..moved };
     let text = say(&[moved, longer], &[moved, Event { ns: 30, ..longer }]);
-    assert!(text.contains("their times part at 2.000 s, where y is 10 ns less long at it.\nIf their"), "{text}");
+    assert!(text.contains("their times differ from 2.000 s on, where y takes 10 ns less.\nIf their"), "{text}");
     let text = say(&[later], &[Event { time_ns: 3 * SECOND, ..moved }]);
-    assert!(text.contains("the last at 1.000 s / 3.000 s; their times part"), "{text}");
+    assert!(text.contains("the last at 1.000 s / 3.000 s; their times differ"), "{text}");
 }

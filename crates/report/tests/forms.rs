@@ -155,7 +155,7 @@ fn picked_counts_and_shares_have_arithmetic_means_and_only_shares_a_direction() 
     }
     let best = |name: &str| lines.iter().any(|l| l.starts_with(&format!("BAmean-50 {name} ")));
     assert!(best("numa_local_percent") && !best("numa_hint_faults_local"), "{text}");
-    let note = "Note: of numa_hint_faults_local neither more nor less is better: there a plus only means more\n";
+    let note = "Note: for numa_hint_faults_local neither more nor less is better; a plus only means more\n";
     assert!(text.contains(note), "{text}");
     assert!(markdown::report(&c, &Default::default(), true)
         .contains("| Amean numa_hint_faults_local | 0.00 (0.00%) | 6000.00 ("));

@@ -96,7 +96,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Allocator,
         Since::Always,
         "Pages allocated from zone DMA32.",
-        "which node: DMA32 is normally on node 0 only.",
+        "which node the pages are on; DMA32 is normally on node 0 only.",
     )
     .neutral(),
     CounterDoc::new(
@@ -105,7 +105,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Allocator,
         Since::Always,
         "Pages allocated from zone Normal.",
-        "which node.",
+        "which node the pages are on.",
     )
     .neutral(),
     CounterDoc::new(
@@ -123,7 +123,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Allocator,
         Since::Always,
         "Allocations that had to reclaim memory themselves.",
-        "how long they took.",
+        "how long the allocations took.",
     )
     .until("4.7"),
     CounterDoc::new(
@@ -156,7 +156,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Allocator,
         Since::In("4.8"),
         "Allocations of user pages that had to reclaim memory themselves, whether or not there is a zone Movable.",
-        "how long they took.",
+        "how long the allocations took.",
     ),
     CounterDoc::new(
         "fragment_stall",

@@ -88,15 +88,15 @@ impl Kind {
 /// First release that has a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// This one.
+    /// This release.
     In(&'static str),
-    /// This one or a neighbour; not checked in source.
+    /// This release or one near it; not checked in source.
     About(&'static str),
-    /// Older than every kernel that numalab models.
+    /// A release before every kernel that numalab models.
     Always,
-    /// Never in a released kernel; reports have a row for it all the same.
+    /// None: no released kernel has it, but mmtests has a row for it.
     Never,
-    /// No kernel counts it, numalab does.
+    /// None: numalab counts it, and no kernel does.
     Model,
 }
 
@@ -127,11 +127,11 @@ pub struct CounterDoc {
     pub neutral: bool,
     /// First release.
     pub since: Since,
-    /// Last release before it was removed or renamed, if it was.
+    /// Last release that has it, if it was removed or renamed.
     pub until: Option<&'static str>,
     /// What it counts.
     pub meaning: &'static str,
-    /// What a reader might think it counts, and it does not.
+    /// What a reader might think it counts, but which it does not count.
     pub not_counted: &'static str,
 }
 

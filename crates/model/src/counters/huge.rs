@@ -79,7 +79,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         HugePages,
         Since::In("3.8"),
         "Allocations of the huge page of zeros that read faults share.",
-        "the mappings of it.",
+        "mappings of that page.",
     ),
     CounterDoc::new(
         "thp_deferred_split_page",
@@ -87,7 +87,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         HugePages,
         Since::About("4.6"),
         "Huge pages listed to be split when memory gets short, because a part of them was unmapped.",
-        "the splits, if they come to it (thp_split_page).",
+        "the splits themselves (thp_split_page).",
     ),
     CounterDoc::new(
         "thp_swpout",
@@ -103,7 +103,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         HugePages,
         Since::In("4.14"),
         "Huge pages split before they were swapped out, as swap had no room in one piece.",
-        "their small pages.",
+        "the small pages that they were split into.",
     ),
     CounterDoc::new(
         "pages_collapsed",
@@ -111,7 +111,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         HugePages,
         Since::In("2.6.38"),
         "Ranges of small pages that khugepaged put together; in /sys/kernel/mm/transparent_hugepage/khugepaged, not in vmstat.",
-        "huge pages it allocated in vain (thp_collapse_alloc).",
+        "huge pages that it allocated and did not use (thp_collapse_alloc).",
     )
     .neutral(),
     CounterDoc::new(
@@ -119,7 +119,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         HugePages,
         Since::In("2.6.38"),
-        "Times that khugepaged went through all address spaces; in the same folder.",
+        "Times that khugepaged went through all address spaces; in /sys/kernel/mm/transparent_hugepage/khugepaged, not in vmstat.",
         "scans that are under way.",
     ),
     CounterDoc::new(

@@ -53,7 +53,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         NumaBalancing,
         Since::Model,
         "Scans of address spaces begun in the designs of 2012 (docs/designs-2012.md).",
-        "pages that they marked (numa_pte_updates).",
+        "pages that the scans marked (numa_pte_updates).",
     ),
     CounterDoc::new(
         "pgpromote_success",
@@ -141,7 +141,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Tlb,
         Since::About("3.12"),
-        "Interrupts of shoot-downs that CPUs received, summed over CPUs: what a scan costs those that do not scan.",
+        "Interrupts of shoot-downs that CPUs received, summed over CPUs: what a scan costs CPUs that do not scan.",
         "flushes of the CPU that asked for them.",
     ),
     CounterDoc::new(
@@ -149,7 +149,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Caches,
         Since::Model,
-        "Misses of the last cache in a guest that went to memory of the own node, counted by the model of caches under the guest (docs/vm.md).",
+        "Misses of the last cache in a guest that went to memory of the node of the CPU, counted by the model of caches under the guest (docs/vm.md).",
         "accesses of the simulator, which has no such model.",
     )
     .neutral(),
@@ -159,7 +159,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Caches,
         Since::Model,
         "Misses of the last cache in a guest that went to memory of another node.",
-        "the distance.",
+        "how far away that node is.",
     ),
     CounterDoc::new(
         "llc_hits",

@@ -76,7 +76,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Reclaim,
         Since::In("5.9"),
         "Refaults so soon after the eviction that the page went straight to the active list.",
-        "later ones.",
+        "refaults that came later.",
     ),
     CounterDoc::new(
         "workingset_restore_anon",
@@ -108,7 +108,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Reclaim,
         Since::Always,
         "Times that kswapd set out to bring a node above its watermarks (balance_pgdat).",
-        "wake-ups while it was at work.",
+        "wake-ups while it was running.",
     ),
     CounterDoc::new(
         "oom_kill",

@@ -46,13 +46,15 @@ impl SameDecisions {
         let last = if x == y { x } else { format!("{x} / {y}") };
         let mut out = format!("{a} and {b} made the same {}, the last at {last}", count(self.decisions, "decision"));
         if let Some((x, y)) = self.shifted {
-            let (from, to, than) = match x.time_ns == y.time_ns {
-                false => (x.time_ns, y.time_ns, ["later", "earlier"]),
-                true => (x.ns, y.ns, ["longer at it", "less long at it"]),
+            let by = |from: u64, to: u64, more: &str, less: &str| {
+                format!("{} ns {}", from.abs_diff(to), if to < from { less } else { more })
             };
-            let than = than[usize::from(to < from)];
-            let at = seconds(x.time_ns);
-            out.push_str(&format!("; their times part at {at}, where {b} is {} ns {than}", from.abs_diff(to)));
+            let how = if x.time_ns == y.time_ns {
+                format!("takes {}", by(x.ns, y.ns, "longer", "less"))
+            } else {
+                format!("is {}", by(x.time_ns, y.time_ns, "later", "earlier"))
+            };
+            out.push_str(&format!("; their times differ from {} on, where {b} {how}", seconds(x.time_ns)));
         }
         out + "."
     }
@@ -75,10 +77,10 @@ pub fn explain(a: Side<'_>, b: Side<'_>) -> Result<String, RecordError> {
     let mut out = match (same.decisions, firsts) {
         (_, (None, None)) => {
             return Ok(sentence
-                + "\nIf their results differ, they parted after the end of the logs, which hold the first decisions only.\n");
+                + "\nIf their results differ, their decisions do so after the end of the logs, which hold the first decisions only.\n");
         }
         (0, _) => format!("{} and {} differ from their first decision on.\n", a.name, b.name),
-        _ => sentence + " Then they part:\n",
+        _ => sentence + " Then they differ:\n",
     };
     let mut said = Vec::new();
     for (side, first) in [(a, firsts.0), (b, firsts.1)] {

@@ -100,7 +100,7 @@ fn nodes(out: &mut String, names: &Names<'_>, t: &TaskWhy) {
 
 fn preferred(out: &mut String, names: &Names<'_>, t: &TaskWhy) {
     if t.preferred.count == 0 {
-        out.push_str("It never came to prefer a node.\n");
+        out.push_str("It never preferred a node.\n");
         return;
     }
     out.push_str(&format!("The node it prefers changed {}:\n", count(t.preferred.count, "time")));

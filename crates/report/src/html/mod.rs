@@ -106,7 +106,7 @@ fn charts(h: &mut Html, input: &Input<'_>) {
     }
     // The script replaces the warning by the charts.
     h.raw("<section id=\"time\"><h2>Over time</h2><div id=\"charts\"><p class=\"warning\">The charts need a script, which did ");
-    h.raw("not run; everything else does not.</p></div></section>");
+    h.raw("not run; everything else works without it.</p></div></section>");
 }
 
 fn foot(h: &mut Html, input: &Input<'_>) {

@@ -60,7 +60,7 @@ pub(super) fn sentence(
             format!("{name} {verb} {base}: {change}. The difference is {how} ({p}, {n0} and {n1} runs{interval}).")
         }
         Call::Even if sure < LEVEL => {
-            format!("No clear difference between {name} and {base}: {change}. So little counts for none, however steady the runs.")
+            format!("No clear difference between {name} and {base}: {change}. A change this small counts as none, however steady the runs are.")
         }
         Call::Even => format!("No clear difference between {name} and {base}: {change} ({p}); {would}."),
         Call::CannotTell if sure < LEVEL && means_disagree(a, percent) => {

@@ -127,8 +127,8 @@ fn a_change_that_prints_as_nothing_is_never_clear() {
     let (_, f) = compare(vec![vec![10.0; 3], vec![10.0 + 1e-6; 3]], false);
     assert_eq!(f[0].call, Call::Even);
     let want =
-        "No clear difference between 6.7 and 6.1: elapsed 10.00 → 10.00 s, less than 0.01 % apart. So little counts \
-                for none, however steady the runs.";
+        "No clear difference between 6.7 and 6.1: elapsed 10.00 → 10.00 s, less than 0.01 % apart. A change this small \
+                counts as none, however steady the runs are.";
     assert_eq!(f[0].text, want);
     let (_, f) = compare(vec![vec![10.0; 3], vec![10.001; 3]], false);
     assert_eq!(f[0].call, Call::Worse, "0.01 %");
