@@ -1,4 +1,5 @@
-//! The dictionary of counters ([`numalab_model::counters`]) as text and as Markdown, and the direction that reports assume.
+//! The dictionary of counters ([`numalab_model::counters`]) as text and as Markdown, and the direction that reports
+//! assume.
 
 use numalab_model::counters::{self, CounterDoc};
 use numalab_stats::Better;

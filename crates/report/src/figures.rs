@@ -1,8 +1,8 @@
-//! Every figure of a comparison, for the forms that list them all: JSON, comma-separated values and the look-up table of the
-//! page.
+//! Every figure of a comparison, for the forms that list them all: JSON, comma-separated values and the look-up table
+//! of the page.
 //!
-//! Whatever a figure is (score, time, derived column, counter, reason), it is treated as a metric with a unit and a
-//! direction. The statistics of a metric on a kernel are a [`Figures`], a line of the long form is a [`CellRow`].
+//! Every figure (score, time, derived column, counter, reason) is treated as a metric with a unit and a direction. The
+//! statistics of a metric on a kernel are its [`Figures`]; a line of the long form is a [`CellRow`].
 
 use numalab_model::counters;
 use numalab_stats::describe::{self, Better, Mean};

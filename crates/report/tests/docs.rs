@@ -1,4 +1,4 @@
-//! Documents that are written from tables must be what the tables say.
+//! Documents that are written from tables are up to date.
 #![allow(clippy::unwrap_used)]
 
 use numalab_model::counters;
@@ -29,7 +29,7 @@ fn published_rows_have_the_units_of_the_counters() {
         for row in table.blocks.iter().flat_map(|b| &b.rows).filter(|r| r.form == Form::Value) {
             let Some(counter) = counters::find(&row.metric) else { continue };
             seen += 1;
-            // The kernels of 2012 count the entry of a huge page once.
+            // The kernels of 2012 count a huge entry as 1.
             let entries = (row.metric.as_str(), row.unit.as_str()) == ("numa_pte_updates", "entries");
             assert!(entries || row.unit == counter.unit.name(), "{} {}: {}", path.display(), row.id, row.unit);
         }

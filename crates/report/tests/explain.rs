@@ -1,4 +1,4 @@
-//! Sentences about made-up logs: every case that a run of the tests does not happen to have.
+//! Sentences about made-up logs, with cases that no run of the tests has.
 #![allow(clippy::unwrap_used)]
 
 use numalab_model::record::events::{CpuEntry, Event, Events, Fate, Header, Kind, ProcessEntry, NONE};

@@ -1,6 +1,10 @@
 //! The other forms: lkp, markdown, comma-separated values, JSON, and the whole text report.
 #![allow(clippy::unwrap_used)]
 
+#[path = "support/layout.rs"]
+mod layout;
+
+use layout::{lines, squeezed};
 use numalab_report::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
 use numalab_report::select::select;
 use numalab_report::text::{csv, lkp, markdown, mmtests};
@@ -67,7 +71,7 @@ fn json_form_is_exact() {
         ]}]
     });
     assert_eq!(got, want);
-    // Two rows; t = 10 / sqrt(8/3) with 4 degrees of freedom, by hand.
+    // There are two rows. By hand, t = 10 / sqrt(8/3) with 4 degrees of freedom.
     assert_eq!(tests.as_array().unwrap().len(), 2);
     let t = &tests[0];
     assert_eq!((&t["workload"], &t["metric"], &t["kernel"]), (&json!("numa01"), &json!("elapsed"), &json!("6.7")));
@@ -219,7 +223,7 @@ fn whole_text_report_in_order() {
     ];
     let places = order.map(at);
     assert!(places.windows(2).all(|w| w[0] < w[1]), "{places:?}\n{got}");
-    // A name without hyphen stays on line 1, the mark of the simulator on line 2.
+    // A name without hyphen stays on line 1; the mark of the simulator is on line 2.
     let second: Vec<&str> = got.lines().nth(3).unwrap().split_whitespace().collect();
     assert_eq!(second, ["sim", "sim"]);
     assert!(got.starts_with("\nnuma01\n"), "a blank line, then the name");
@@ -239,8 +243,8 @@ fn notes_name_what_could_not_be_seen() {
     let (_, rest) = got.split_once(before).expect(&got);
     let (percent, after) = rest.split_once(" % ").expect(rest);
     assert!(after.starts_with("would be seen 80 times in 100 by one test alone\n"), "{after}");
-    // With spreads known to be 0.3162 and 0.2881, se = 0.1913 and df = 8: (2.306 + 0.889) * se / 10.4 = 5.88 %; the test has to
-    // estimate them, which asks for somewhat more.
+    // With known spreads of 0.3162 and 0.2881, se = 0.1913 and df = 8: (2.306 + 0.889) * se / 10.4 = 5.88 %. The test
+    // has to estimate the spreads, so the change is somewhat larger.
     let percent: f64 = percent.parse().unwrap();
     assert!(percent > 5.88 && percent < 1.1 * 5.88, "{percent}");
     c.workloads[0].metrics[0].samples = vec![vec![0.5], vec![0.6]];
@@ -248,11 +252,6 @@ fn notes_name_what_could_not_be_seen() {
     assert!(got
         .contains("Note: numa01: single runs, so no spread is known; a star there only says that the values differ\n"));
     assert!(got.contains("Note: numa01: a run took only 0.5000 s; start-up may outweigh the workload\n"), "{got}");
-}
-
-/// The text behind the line break that keeps the first line of an example in its place.
-fn lines(text: &str) -> &str {
-    text.strip_prefix('\n').unwrap()
 }
 
 /// Lines without the blanks at their ends, which the reference's examples cannot show.
@@ -308,7 +307,7 @@ ec81deb6b769dc1b 6e553c6bcb7746abad29ce63e0c
     let raw: Vec<&str> = got.lines().collect();
     assert_eq!(raw[4], "commit: ");
     assert_eq!((raw[8].chars().count(), raw[9].chars().count()), (16 + 1 + 27 + 1, 16 + 1 + 27 + 1));
-    // Without three runs a side nothing can be called changed, and the report says so.
+    // Without three runs a side no metric can be called changed, and the report says so.
     let changed = lkp::report(&c, lkp::Options::default());
     assert!(changed.ends_with("No metric can be called changed: at least one side needs 3 runs.\n\n"), "{changed}");
 }
@@ -317,7 +316,8 @@ ec81deb6b769dc1b 6e553c6bcb7746abad29ce63e0c
 fn lkp_lists_what_changed_with_failures_first() {
     let got = trimmed(&lkp::report(&comparison(), lkp::Options::default()));
     let body: String = got.lines().skip(10).map(|l| format!("{l}\n")).collect();
-    // elapsed: 12 to 22, deviation 1.633 (divisor n) = 13 % and 7 %; ops keeps 0.8165/51 = 1.6 %, not shown.
+    // elapsed grows from 12 to 22; its deviation 1.633 (divisor n) is 13 % and 7 %. That of ops, 0.8165/51 = 1.6 %, is
+    // not shown.
     let want = lines(
         "
        fail:runs  %reproduction    fail:runs
@@ -392,7 +392,7 @@ fn lkp_says_what_it_leaves_out_and_why() {
     assert!(got.contains("numa01.time.system_time") && !got.contains("Not listed"), "{got}");
 }
 
-/// The comparison with a kernel whose runs all reached the time limit, `at` being its index.
+/// The comparison with a kernel, of index `at`, whose runs all reached the time limit.
 fn nothing_completed(at: usize) -> Comparison {
     let mut c = comparison();
     let w = &mut c.workloads[0];
@@ -454,11 +454,6 @@ fn against_a_baseline_without_a_completed_run_there_is_no_percentage() {
     assert!(csv::report(&c).contains("\nnuma01,naples,elapsed,s,lower,6.7,3,22,20,24,2,,3,0,1,\n"));
 }
 
-/// A line with single blanks.
-fn squeezed(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn columns_of_different_numbers_of_runs_are_per_run() {
     let mut c = comparison();
@@ -469,7 +464,7 @@ fn columns_of_different_numbers_of_runs_are_per_run() {
     assert_eq!(row(&text, "Duration Elapsed"), "Duration Elapsed 36.00 66.00", "three runs each: sums, as in mmtests");
     assert_eq!(row(&text, "Reason skip.small"), "Reason skip.small 9.00 -", "6.7 does not report it");
     let w = &mut c.workloads[0];
-    // Of the second kernel one run only completed.
+    // Only one run of the second kernel completed.
     w.runs[1] = Runs { total: 3, timeout: 2, failed: 0 };
     w.counters.iter_mut().for_each(|m| m.samples[1].truncate(1));
     w.durations[1] = Some(Duration { user_s: 1.0, system_s: 2.0, elapsed_s: 22.0 });
@@ -485,14 +480,14 @@ fn columns_of_different_numbers_of_runs_are_per_run() {
     assert!(
         markdown::report(&c, &Default::default(), true).contains("| Ops/run NUMA hint faults | 4000.00 | 8000.00 |")
     );
-    // Captions say what the figures are, and only that.
+    // The captions say which figures they are above.
     let caption = |c: &Comparison| {
         let page = html::render(&html::Input::new("x", c));
         page.split("Duration <span").nth(1).unwrap().split("</p>").next().unwrap().to_string()
     };
     assert!(caption(&c).contains("Seconds of one completed run on average"), "{}", caption(&c));
     assert!(caption(&comparison()).ends_with(">Seconds of all completed runs of a kernel together, all threads."));
-    // A column without any is a dash and leaves the others as they are.
+    // A kernel without figures is a dash and leaves the others unchanged.
     let text = mmtests::report(&nothing_completed(1), &Default::default());
     assert_eq!(row(&text, "Duration Elapsed"), "Duration Elapsed 36.00 -");
 }
@@ -512,7 +507,7 @@ fn the_spread_of_one_run_and_a_share_of_nothing_are_no_figures() {
     assert_eq!(row(&text, "CoeffVar  blocked"), "CoeffVar blocked - 0.00 ( - )", "0 of 0, and nothing to compare with");
     assert_eq!(row(&text, "Ops numa_local_percent"), "Ops numa_local_percent [%] - 75.00");
     assert!(!text.contains("efficiency"), "nothing was scanned, so nothing was scanned well: {text}");
-    // Columns do not move: a dash ends where the digits end.
+    // Columns do not move: a dash stands where the digits end.
     let line = |start: &str| text.lines().find(|l| l.starts_with(start)).unwrap();
     let (mean, spread) = (line("Amean     elapsed"), line("Stddev    elapsed"));
     assert_eq!(mean.find("22.00").or(mean.find("20.00")).unwrap() + 4, spread.rfind('-').unwrap());

@@ -1,4 +1,4 @@
-//! The page: complete, self-contained, small, and not to be broken by names.
+//! The page is complete, self-contained and small, and no name can break it.
 #![allow(clippy::unwrap_used)]
 
 #[path = "support/synthetic.rs"]
@@ -11,7 +11,7 @@ use numalab_report::json;
 /// Largest file for ten runs of a minute, bytes.
 const LIMIT: usize = 3_000_000;
 
-/// The embedded series.
+/// The data embedded in a page.
 fn data(page: &str) -> serde_json::Value {
     let start = "<script type=\"application/json\" id=\"data\">";
     let text = page.split(start).nth(1).unwrap().split("</script>").next().unwrap();
@@ -28,7 +28,7 @@ fn the_page_is_complete_and_the_same_twice() {
         assert!(page.contains(&format!("href=\"#{id}\"")), "{id} is in the navigation");
     }
     assert!(page.contains("<h1>Is 6.4-rc2 or 6.4-rc2+rfc-v3 better than 6.3 on 3 workloads?</h1>"));
-    // The policy makes scores of stream judged, the single runs of cow-counter not.
+    // stream is judged by its scores; the single runs of cow-counter cannot be judged.
     assert!(page.contains("6.4-rc2+rfc-v3 beats 6.3: elapsed "));
     assert!(page.contains("Cannot tell: 1 run of 6.3 and 1 run of 6.4-rc2 give no spread."));
     assert!(page.contains("<sup aria-hidden=\"true\">*</sup>"));
@@ -74,7 +74,7 @@ fn every_figure_of_the_json_form_is_on_the_page() {
             let want: Vec<f64> =
                 made.comparison.kernels.iter().map(|k| m["kernels"][&k.name]["mean"].as_f64().unwrap()).collect();
             assert_eq!(shown.len(), want.len(), "{}", m["name"]);
-            // The reader of JSON is off by a unit in the last place now and then.
+            // The JSON reader is sometimes off by one unit in the last place.
             let close = |(a, b): (&f64, &f64)| (a - b).abs() <= b.abs() * 1e-14;
             assert!(shown.iter().zip(&want).all(close), "{}: {shown:?} {want:?}", m["name"]);
             seen += shown.len();
@@ -91,7 +91,7 @@ fn hostile_names_stay_text() {
     let before = &page[..script];
     assert!(!before.contains("<img") && !before.contains("<script>") && !before.contains("<!--"));
     assert_eq!(before.matches("<script").count(), 1, "only the data");
-    // No attribute was left: every quote of the name is escaped, outside the data, which is not markup.
+    // No name ended an attribute: every quote is escaped outside the data, which is no markup.
     let markup = before.split("<script").next().unwrap();
     assert!(!markup.contains("' onfocus=window") && !markup.contains("\" onfocus=window"));
     assert!(before.contains("&lt;/script&gt;&lt;script&gt;window.broken=1"));
@@ -111,7 +111,7 @@ fn ten_runs_of_a_minute_stay_small() {
     let w = &d["workloads"][0];
     assert_eq!(w["runs"].as_array().unwrap().len(), 10, "no run is left out");
     assert!(w["points"].as_u64().unwrap() >= 120, "{}", w["points"]);
-    // What the thinned rates add up to is what was counted.
+    // The rates drawn add up to the number counted.
     let step = w["step"].as_f64().unwrap();
     for (run, (_, _, _, outcome)) in w["runs"].as_array().unwrap().iter().zip(&made.outcomes) {
         let rates = run["rates"].as_array().unwrap();

@@ -2,6 +2,10 @@
 // 3.14 is a run time here, and helpers of a test may unwrap like the test itself.
 #![allow(clippy::approx_constant, clippy::unwrap_used)]
 
+#[path = "support/layout.rs"]
+mod layout;
+
+use layout::lines;
 use numalab_report::data::{Comparison, Counter, Duration, Kernel, Metric, Workload};
 use numalab_report::statistics::{Family, Labels};
 use numalab_report::tables::monitor::{self, VmstatRows};
@@ -16,11 +20,6 @@ fn kernels(names: &[&str]) -> Vec<Kernel> {
 fn three(workload: Workload) -> Comparison {
     let kernels = kernels(&["6.4.0-rc2-base", "6.4.0-rc2-fixA", "6.4.0-rc2-fixB"]);
     Comparison { kernels, workloads: vec![workload], ..Comparison::default() }
-}
-
-/// The text behind the line break that keeps the first line of an example in its place.
-fn lines(text: &str) -> &str {
-    text.strip_prefix('\n').unwrap()
 }
 
 /// Text of the first comparison table with only the given statistics shown.
@@ -100,7 +99,7 @@ Duration User      403532.43   322825.94   399497.11
     );
     let first = |long| mmtests::table(&c, &table, long).lines().take(3).map(|l| format!("{l}\n")).collect::<String>();
     assert_eq!(first(LongNames::Push), want);
-    // In a report of ours all names stand over their figures.
+    // In reports of numalab every name stands over its figures.
     let want = lines(
         "
                     6.4.0-rc2   6.4.0-rc2   6.4.0-rc2
@@ -184,7 +183,7 @@ BAmean.95 elsp-NUMA02        3.15 (   0.00%)        3.09 (   1.75%)        2.73 
 ",
     );
     assert!(got.ends_with(want), "{got}");
-    // The option adds rows with 1 or 0 and the interval ratio; under B with p in percent.
+    // The option adds rows with 1 or 0 and the interval ratio; with generation B, p in percent.
     let with = |rule| TableOptions { rule, significant_rows: true, keep: vec!["none".into()], ..options.clone() };
     let rows = |rule| {
         let c = set_t();
@@ -246,9 +245,9 @@ fn mail_000() -> Comparison {
     Comparison { kernels, workloads: vec![workload], ..Comparison::default() }
 }
 
-/// The mail's archive squeezed every run of blanks to one; so do these comparisons.
+/// The text with single blanks, as the archive of the mail has it.
 fn squeezed(text: &str) -> Vec<String> {
-    text.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    text.lines().map(layout::squeezed).collect()
 }
 
 #[test]
@@ -304,7 +303,7 @@ Ops AutoNUMA cost 753952.10 91.44 212633.14",
     for line in want.lines() {
         at += got[at..].iter().position(|l| l == line).unwrap_or_else(|| panic!("{line}")) + 1;
     }
-    // Width 15 behind the widest name of all 62 rows, also when rows are cut.
+    // Values are 15 wide behind the widest name of all 62 rows, also if rows are cut.
     let widest = "NUMA base-page range updates".len();
     let cost = format!("Ops {:<widest$}{:>15}{:>15}{:>15}", "AutoNUMA cost", "753952.10", "91.44", "212633.14");
     let cost = cost.as_str();

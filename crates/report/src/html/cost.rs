@@ -10,24 +10,42 @@ use crate::reasons;
 use crate::verdict::growth;
 use numalab_stats::{describe, percent};
 
-/// Figures of a run's cost, with words for them.
-const COSTS: [(&str, &str); 9] = [
-    ("system", "system time"),
-    ("user", "user time"),
-    ("blocked", "blocked time"),
-    ("numa_pte_updates", "PTE updates"),
-    ("numa_hint_faults", "hint faults"),
-    ("numa_local_percent", "local-fault share"),
-    ("numa_migrated_mib", "memory migrated"),
-    ("numa_cost", "AutoNUMA cost (mmtests)"),
-    ("numa_cost_with_copy", "AutoNUMA cost with copies"),
+/// A figure of a run's cost.
+struct Cost {
+    /// Name of the metric.
+    metric: &'static str,
+    /// Words for it.
+    words: &'static str,
+    /// Whether the sentences have it too; the table has all.
+    in_sentence: bool,
+}
+
+const fn cost(metric: &'static str, words: &'static str) -> Cost {
+    Cost { metric, words, in_sentence: false }
+}
+
+const fn main_cost(metric: &'static str, words: &'static str) -> Cost {
+    Cost { metric, words, in_sentence: true }
+}
+
+/// Costs in print order.
+const COSTS: [Cost; 9] = [
+    main_cost("system", "system time"),
+    cost("user", "user time"),
+    cost("blocked", "blocked time"),
+    cost("numa_pte_updates", "PTE updates"),
+    main_cost("numa_hint_faults", "hint faults"),
+    main_cost("numa_local_percent", "local-fault share"),
+    main_cost("numa_migrated_mib", "memory migrated"),
+    cost("numa_cost", "AutoNUMA cost (mmtests)"),
+    cost("numa_cost_with_copy", "AutoNUMA cost with copies"),
 ];
 
 /// The costs of a workload as sentences and as a table.
 pub(super) fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
     let figures = every_metric(w);
     let present: Vec<(&Metric, &str)> =
-        COSTS.iter().filter_map(|(name, words)| figure(&figures, name).map(|m| (m, *words))).collect();
+        COSTS.iter().filter_map(|cost| figure(&figures, cost.metric).map(|m| (m, cost.words))).collect();
     if present.is_empty() {
         return;
     }
@@ -91,13 +109,8 @@ fn cost_sentence(
 ) -> Option<String> {
     let name = &c.kernels.get(kernel)?.name;
     let mut parts = Vec::new();
-    for (key, words) in [
-        ("system", "system time"),
-        ("numa_hint_faults", "hint faults"),
-        ("numa_local_percent", "local-fault share"),
-        ("numa_migrated_mib", "memory migrated"),
-    ] {
-        let Some(m) = figure(figures, key) else { continue };
+    for cost in COSTS.iter().filter(|cost| cost.in_sentence) {
+        let Some(m) = figure(figures, cost.metric) else { continue };
         let (Some(base), Some(mean)) = (describe::amean(m.of(c.baseline)), describe::amean(m.of(kernel))) else {
             continue;
         };
@@ -109,7 +122,7 @@ fn cost_sentence(
             Some(x) if x != 0.0 => format!(", {}", growth(x)),
             _ => String::new(),
         };
-        parts.push(format!("{words} {} → {}{unit}{change}", human(base / by), human(mean / by)));
+        parts.push(format!("{} {} → {}{unit}{change}", cost.words, human(base / by), human(mean / by)));
     }
     if parts.is_empty() {
         return None;

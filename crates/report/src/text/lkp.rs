@@ -49,21 +49,17 @@ pub fn workload(c: &Comparison, w: &Workload, options: Options) -> String {
     let mut out = header(c, w, &order);
     let failures = failures(w, &order);
     if !failures.is_empty() {
-        out.push_str("       fail:runs");
-        out.push_str(&"  %reproduction    fail:runs".repeat(order.len().saturating_sub(1)));
-        out.push_str("\n           |    ");
-        out.push_str(&"         |             |    ".repeat(order.len().saturating_sub(1)));
-        out.push('\n');
+        let first = ["       fail:runs", "           |    "];
+        let further = ["  %reproduction    fail:runs", "         |             |    "];
+        out.push_str(&headings(first, further, order.len()));
         out.push_str(&failures);
     }
     let lines = lines(w);
     let (listed, left_out): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|l| options.all || l.changed(c));
     if !listed.is_empty() {
-        out.push_str("         %stddev");
-        out.push_str(&"     %change         %stddev".repeat(order.len().saturating_sub(1)));
-        out.push_str("\n             \\  ");
-        out.push_str(&"        |                \\  ".repeat(order.len().saturating_sub(1)));
-        out.push('\n');
+        let first = ["         %stddev", "             \\  "];
+        let further = ["     %change         %stddev", "        |                \\  "];
+        out.push_str(&headings(first, further, order.len()));
     }
     for line in sorted(listed) {
         out.push_str(&line.text(&order));
@@ -73,6 +69,12 @@ pub fn workload(c: &Comparison, w: &Workload, options: Options) -> String {
         out.push_str(&format!("{}\n\n", why_left_out(c, &left_out, lines.len())));
     }
     out
+}
+
+/// Two heading lines above the columns of `kernels`, the first of which has no change.
+fn headings(first: [&str; 2], further: [&str; 2], kernels: usize) -> String {
+    let line = |i: usize| format!("{}{}\n", first[i], further[i].repeat(kernels.saturating_sub(1)));
+    line(0) + &line(1)
 }
 
 /// How many of `all` metrics are not listed, and why.

@@ -1,5 +1,5 @@
-//! The part of Perfetto's schema that traces use, by hand: field numbers are those of `perfetto_trace.proto` as the Python
-//! package `perfetto` 0.59 ships it. A message leaves out the fields that are never written.
+//! The part of Perfetto's schema that traces use, written by hand. Field numbers are those of `perfetto_trace.proto` in
+//! the Python package `perfetto` 0.59. Fields that are never written are left out of the messages.
 #![allow(missing_docs)] // Names and meanings are the schema's.
 
 use prost::Message;

@@ -1,12 +1,11 @@
 //! Which kernel wins, in words.
 //!
-//! Problem: a reader wants an answer before a table, and an honest one. "Cannot tell" is an answer; a difference without a
-//! spread is not. Approach: a *measurement* is a score of a workload, or its elapsed time if it has no score. Every
-//! measurement on every kernel gets one [`Call`] from Welch's test after Holm's correction over all rows of the report
-//! ([`crate::assess`]). Sentences are made of that call and its figures, and of nothing else.
-//! Units: those of the metrics, and percent.
-//! Invariant: a call of better or worse has at least two runs a side, all of the same work, and none too short for
-//! balancing to act.
+//! Problem: a reader wants an answer before a table, and an honest one. "Cannot tell" is an answer; a difference
+//! without a spread is not. Approach: a *measurement* is a score of a workload, or its elapsed time if it has no score.
+//! Every measurement on every kernel gets one [`Call`] from Welch's test after Holm's correction over all rows of the
+//! report ([`crate::assess`]). Sentences are made of that call and its figures, and of nothing else. Units: those of
+//! the metrics, and percent. Invariant: a call of better or worse has at least two runs a side, all of the same work,
+//! and none too short for balancing to act.
 
 mod call;
 mod finding;

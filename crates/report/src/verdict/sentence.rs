@@ -40,36 +40,44 @@ pub(super) fn sentence(
         return format!("{few} {change}{chance}; repeat with at least 3 runs a side.");
     };
     let p = probability(sure, rows);
-    let would = a.detectable_percent.map(|d| {
-        let often = 100.0 * POWER;
-        // Where all runs are nearly the same, the exact figure has too many zeros to mean anything.
-        let d = if d < MIN_NAMED_PERCENT { format!("less than {MIN_NAMED_PERCENT}") } else { readable(d) };
-        format!("with {n0} and {n1} runs a change of {d} % would be seen {often:.0} times in 100 by one test alone")
-    });
-    let would = would.unwrap_or_default();
     match call(m, a, percent) {
         call @ (Call::Better | Call::Worse) => {
             let verb = if call == Call::Better { "beats" } else { "loses to" };
             let small = percent.is_some_and(|x| x.abs() < SMALL_PERCENT);
             let how = if small { "clear but small" } else { "clear" };
-            let interval = a.ratio_interval.filter(|i| i.low.is_finite() && i.high.is_finite());
-            let what = if m.mean == Mean::Harmonic { "ratio of arithmetic means" } else { "ratio" };
-            let interval = interval
-                .map(|i| format!(", 95 % interval of the {what} {} to {}", readable(i.low), readable(i.high)))
-                .unwrap_or_default();
-            format!("{name} {verb} {base}: {change}. The difference is {how} ({p}, {n0} and {n1} runs{interval}).")
+            let runs = format!("{n0} and {n1} runs{}", interval(m, a));
+            format!("{name} {verb} {base}: {change}. The difference is {how} ({p}, {runs}).")
         }
         Call::Even if sure < LEVEL => {
             format!("No clear difference between {name} and {base}: {change}. A change this small counts as none, however steady the runs are.")
         }
-        Call::Even => format!("No clear difference between {name} and {base}: {change} ({p}); {would}."),
+        Call::Even => format!("No clear difference between {name} and {base}: {change} ({p}); {}.", detectable(a)),
         Call::CannotTell if sure < LEVEL && means_disagree(a, percent) => {
             format!("Cannot tell {name} from {base}: {change}. The arithmetic means, which are tested, moved the other way.")
         }
         Call::CannotTell => {
+            let would = detectable(a);
             format!("Cannot tell {name} from {base}: {change} ({p}). Too few runs or too much spread; {would}.")
         }
     }
+}
+
+/// What would have been seen: "with 3 and 3 runs a change of 2.1 % would be seen 80 times in 100 by one test alone". Empty
+/// if that is not known.
+fn detectable(a: &Assessment) -> String {
+    let Some(d) = a.detectable_percent else { return String::new() };
+    let (n0, n1) = a.runs;
+    let often = 100.0 * POWER;
+    // Where all runs are nearly the same, the exact figure has too many zeros to mean anything.
+    let d = if d < MIN_NAMED_PERCENT { format!("less than {MIN_NAMED_PERCENT}") } else { readable(d) };
+    format!("with {n0} and {n1} runs a change of {d} % would be seen {often:.0} times in 100 by one test alone")
+}
+
+/// The interval of the ratio: ", 95 % interval of the ratio 0.61 to 0.83". Empty if there is none.
+fn interval(m: &Metric, a: &Assessment) -> String {
+    let Some(i) = a.ratio_interval.filter(|i| i.low.is_finite() && i.high.is_finite()) else { return String::new() };
+    let what = if m.mean == Mean::Harmonic { "ratio of arithmetic means" } else { "ratio" };
+    format!(", 95 % interval of the {what} {} to {}", readable(i.low), readable(i.high))
 }
 
 fn runs(n: usize, kernel: &str) -> String {

@@ -1,7 +1,8 @@
-//! Made-up outcomes for tests of the page and for its example: not a simulation, only figures of a plausible shape.
+//! Made-up outcomes for tests of the page and for its example. They are no simulation; the figures only have a
+//! plausible shape.
 //!
-//! Every process starts with all its memory on one node; pages go to the node of their threads at a pace that depends on the
-//! kernel. Counters, times and series follow from that, so that they agree with each other.
+//! Every process starts with all its memory on one node. Pages go to the node of their threads at a pace that depends
+//! on the kernel. Counters, times and series follow from that, so that they agree with each other.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use numalab_model::catalog::{Catalog, Kind};
@@ -17,7 +18,7 @@ use numalab_report::html::{Input, Run, Setting};
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub machine: String,
-    /// Name, pace of convergence per second, scanner's pages per second.
+    /// Name, rate of convergence per second, and pages that the scanner marks per second.
     pub kernels: Vec<(String, f64, f64)>,
     pub workloads: Vec<Work>,
     pub processes: usize,
@@ -36,7 +37,7 @@ pub struct Work {
     pub runs: usize,
     /// Names of scores in MB/s.
     pub scores: Vec<String>,
-    /// Spread of the runs, relative.
+    /// Relative spread of the runs.
     pub noise: f64,
 }
 
@@ -95,7 +96,7 @@ pub fn wide() -> Shape {
     }
 }
 
-/// Names that try to break out of every place where a name can stand.
+/// A name that tries to break out of every place where a name can stand.
 pub const HOSTILE: &str =
     "</script><script>window.broken=1</script><img src=x onerror=window.broken=1>\"' onfocus=window.broken=1 --><!--";
 
@@ -137,7 +138,7 @@ pub fn hostile() -> Made {
     made
 }
 
-/// Outcomes with what they belong to.
+/// Made-up outcomes with their machine, settings and comparison.
 pub struct Made {
     pub machine: Machine,
     pub comparison: Comparison,
@@ -166,7 +167,7 @@ impl Made {
     }
 }
 
-/// Makes everything up.
+/// Makes the outcomes of an experiment.
 pub fn make(shape: &Shape) -> Made {
     let machine = load(&shape.machine);
     let mut outcomes = Vec::new();
@@ -174,7 +175,7 @@ pub fn make(shape: &Shape) -> Made {
         for (k, kernel) in shape.kernels.iter().enumerate() {
             for run in 0..work.runs {
                 let seed = 1 + run as u64;
-                let chance = Chance(1 + seed + 1000 * k as u64 + 100_000 * w as u64);
+                let chance = Noise(1 + seed + 1000 * k as u64 + 100_000 * w as u64);
                 outcomes.push((w, k, seed, outcome(shape, work, kernel, machine.nodes.len(), chance)));
             }
         }
@@ -231,12 +232,12 @@ fn settings(shape: &Shape, kernel: usize) -> Vec<Setting> {
     ]
 }
 
-fn outcome(shape: &Shape, work: &Work, kernel: &(String, f64, f64), nodes: usize, mut chance: Chance) -> Outcome {
+fn outcome(shape: &Shape, work: &Work, kernel: &(String, f64, f64), nodes: usize, mut chance: Noise) -> Outcome {
     let (_, pace, scan) = kernel;
     let pace = pace * (1.0 + work.noise * chance.signed());
     let dt = shape.sample_ns as f64 / 1e9;
     let mut run = Running::new(shape, nodes, dt);
-    // Remote memory makes work half as fast; the run ends when the work is done.
+    // Remote memory halves the speed of the work; the run ends when the work is done.
     while run.done < work.seconds && run.time < 40.0 * work.seconds {
         run.step(pace, *scan, &mut chance);
     }
@@ -250,7 +251,7 @@ struct Running<'a> {
     dt: f64,
     time: f64,
     done: f64,
-    /// Share of memory that is where its threads are.
+    /// Share of the memory that is on the node of its threads.
     local: f64,
     faults: f64,
     local_faults: f64,
@@ -306,7 +307,7 @@ impl<'a> Running<'a> {
         out
     }
 
-    fn step(&mut self, pace: f64, scan: f64, chance: &mut Chance) {
+    fn step(&mut self, pace: f64, scan: f64, chance: &mut Noise) {
         let dt = self.dt;
         let wave = 1.0 + 0.25 * chance.signed();
         // Scanning slows down as faults become local.
@@ -332,7 +333,7 @@ impl<'a> Running<'a> {
     fn sample(&mut self) {
         let (nodes, shape, time) = (self.nodes, self.shape, self.time);
         let pages = |p: usize, n: usize| {
-            // Started on one node; at home on the nodes p, p + processes, ….
+            // All memory starts on one node; the home nodes of a process are p, p + processes, ….
             let homes =
                 (0..nodes).filter(|h| h % shape.processes.min(nodes) == p % nodes.min(shape.processes)).count().max(1);
             let home = n % shape.processes.min(nodes) == p % nodes.min(shape.processes);
@@ -359,7 +360,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Row r of a process leaves node 0 when the local share passes a threshold of its own; some rows go back and forth.
+    /// Row r of a process leaves node 0 when the local share passes its threshold; some rows go back and forth.
     fn page_rows(&self) -> Vec<f64> {
         let (nodes, shape) = (self.nodes, self.shape);
         let mut out = Vec::new();
@@ -384,7 +385,7 @@ impl<'a> Running<'a> {
         out
     }
 
-    fn outcome(self, work: &Work, chance: &mut Chance) -> Outcome {
+    fn outcome(self, work: &Work, chance: &mut Noise) -> Outcome {
         let noise = 1.0 + work.noise * chance.signed();
         let elapsed = self.time * noise;
         let scalar = |name: &str, value: f64, unit: &str, higher_is_better: bool| Scalar {
@@ -422,11 +423,11 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Small repeatable chance.
-struct Chance(u64);
+/// A small deterministic generator of noise.
+struct Noise(u64);
 
-impl Chance {
-    /// From -1 to 1.
+impl Noise {
+    /// The next value, from -1 to 1.
     fn signed(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let x = (self.0 ^ (self.0 >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 11;
