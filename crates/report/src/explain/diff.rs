@@ -60,7 +60,7 @@ impl SameDecisions {
     }
 }
 
-/// Says how many decisions of two runs are the same, from which on their times differ, and what each run did after
+/// Says how many decisions of two runs are the same, when their times begin to differ, and what each run did after
 /// that.
 ///
 /// # Errors
