@@ -1,17 +1,17 @@
 //! Bare machine shapes: the topology of the reference machines, without hardware figures.
 //!
-//! The scheduler reads CPUs, caches, nodes, distances and two costs of a [`Machine`]; tests, benches and "what would
-//! the domains look like" need nothing else. Latencies and bandwidths of these machines are zero: they are not for
-//! simulation runs. CPUs are numbered node by node, cache by cache, the threads of a core together.
+//! The scheduler reads CPUs, caches, nodes, distances and two costs of a [`Machine`]. Tests, benches and listings of
+//! domains need nothing else. Latencies and bandwidths of these machines are zero, so they are not for simulation runs.
+//! CPUs are numbered node by node and cache by cache, the threads of a core together.
 
-use numalab_model::machine::{Cpu, KernelCosts, Machine};
+use numalab_model::machine::{Cache, Clock, Cpu, KernelCosts, Llc, Machine, MemoryKind, Node, Stream, Tlb};
 
 /// A symmetric topology.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    /// Packages.
+    /// Number of packages.
     pub sockets: usize,
-    /// Nodes with CPUs per package.
+    /// Nodes with CPUs, per package.
     pub nodes_per_socket: usize,
     /// Last-level caches per node.
     pub llcs_per_node: usize,
@@ -21,14 +21,14 @@ pub struct Shape {
     pub smt: usize,
     /// Distances between all nodes, memory-only ones last.
     pub distance: Vec<Vec<u8>>,
-    /// Nodes without CPUs, after the others.
+    /// Nodes without CPUs; they follow the other nodes.
     pub memory_only_nodes: usize,
-    /// Limit of fork/exec/wake-affine (30 generic, 32 Zen).
+    /// Distance above which fork and wake-affine do not cross nodes (30 generic, 32 Zen).
     pub node_reclaim_distance: u8,
 }
 
 impl Shape {
-    /// `nodes` nodes in as many sockets, one cache of `cpus` CPUs each, all `remote` apart.
+    /// `nodes` nodes in as many sockets, with one cache of `cpus` CPUs each, at distance `remote` from each other.
     pub fn flat(nodes: usize, cpus: usize, smt: usize, remote: u8) -> Self {
         Self {
             sockets: nodes,
@@ -53,7 +53,7 @@ impl Shape {
     pub fn t3() -> Self {
         Self::flat(8, 56, 2, 21)
     }
-    /// T3b: the same as a cube, neighbours at 21, the others at 31.
+    /// T3b: T3 as a cube, with neighbours at distance 21 and others at 31.
     pub fn t3b() -> Self {
         let near = |a: usize, b: usize| if (a ^ b).is_power_of_two() { 21 } else { 31 };
         Self { distance: table(8, near), ..Self::t3() }
@@ -67,30 +67,86 @@ impl Shape {
     pub fn t5() -> Self {
         Self { sockets: 1, nodes_per_socket: 2, llcs_per_node: 2, node_reclaim_distance: 32, ..Self::flat(2, 8, 2, 16) }
     }
-    /// T5u: the same interleaved, one node.
+    /// T5u: T5 interleaved, as one node.
     pub fn t5u() -> Self {
         Self { sockets: 1, nodes_per_socket: 1, llcs_per_node: 4, distance: vec![vec![10]], ..Self::t5() }
+    }
+    fn nodes(&self) -> Vec<Node> {
+        let (with_cpus, cpus) = (self.sockets * self.nodes_per_socket, self.llcs_per_node * self.cpus_per_llc);
+        let node = |n: usize| Node {
+            id: n as u32,
+            socket: (n / self.nodes_per_socket).min(self.sockets.saturating_sub(1)),
+            memory_bytes: 1 << 34,
+            cpus: if n < with_cpus { (n * cpus..(n + 1) * cpus).collect() } else { Vec::new() },
+            kind: MemoryKind::Dram,
+            dram_peak_gbps: 0.0,
+            dram_sustained_gbps: 0.0,
+            tier: 0,
+        };
+        (0..with_cpus + self.memory_only_nodes).map(node).collect()
     }
     /// The machine of this shape; `name` is for messages.
     pub fn machine(&self, name: &str) -> Machine {
         let cpu_nodes = self.sockets * self.nodes_per_socket;
         let per_node = self.llcs_per_node * self.cpus_per_llc;
-        let cpu = |c: usize| Cpu {
-            id: c as u32,
-            node: c / per_node,
-            llc: c / self.cpus_per_llc,
-            core: c / self.smt.max(1),
-            socket: c / (per_node * self.nodes_per_socket),
-        };
-        let cpus: Vec<Cpu> = (0..cpu_nodes * per_node).map(cpu).collect();
-        let mut bare = Machine::bare(name, cpus, cpu_nodes + self.memory_only_nodes, 1 << 34);
-        bare.nodes[cpu_nodes..].iter_mut().for_each(|n| n.socket = self.sockets.saturating_sub(1));
+        let smt = self.smt.max(1);
+        let cpus: Vec<Cpu> = (0..cpu_nodes * per_node)
+            .map(|c| Cpu {
+                id: c as u32,
+                node: c / per_node,
+                llc: c / self.cpus_per_llc,
+                core: c / smt,
+                socket: c / (per_node * self.nodes_per_socket),
+            })
+            .collect();
+        let nodes = self.nodes();
+        let llcs = (0..cpu_nodes * self.llcs_per_node)
+            .map(|l| Llc {
+                node: l / self.llcs_per_node,
+                size_bytes: 0,
+                cpus: (l * self.cpus_per_llc..(l + 1) * self.cpus_per_llc).collect(),
+            })
+            .collect();
+        let n = nodes.len();
         Machine {
-            title: format!("bare shape of {} CPUs", bare.cpus.len()),
+            name: name.to_string(),
+            title: format!("bare shape of {} CPUs", cpus.len()),
+            sockets: self.sockets,
+            cores: cpus.len().div_ceil(smt),
+            nodes,
+            llcs,
+            cpus,
             distance: self.distance.clone(),
+            hop: vec![vec![0; n]; n],
+            latency_ns: vec![vec![0.0; n]; n],
+            links: Vec::new(),
+            routes: vec![vec![Vec::new(); n]; n],
+            clock: Clock { base_ghz: 0.0, sustained_ghz: 0.0, single_ghz: 0.0 },
+            cache: Cache {
+                l2_bytes: 0,
+                l2_cycles: 0.0,
+                llc_latency_ns: 0.0,
+                llc_stream_gbps: 0.0,
+                llc_port_gbps: None,
+                source_snoop: false,
+                transfer_ns: None,
+                writes_back: true,
+                fill: None,
+            },
+            stream: Stream { lines_sequential: 0.0, lines_random: 0.0, cap_gbps: 0.0 },
+            tlb: Tlb {
+                entries_4k: 0,
+                entries_2m: 0,
+                base_ns: 0.0,
+                walk_4k_ns: 0.0,
+                walk_4k_guest_ns: 0.0,
+                leaf_miss: 0.0,
+                leaf_miss_guest: 0.0,
+                nested: false,
+            },
             costs: KernelCosts { balance_cpu_ns: 100.0, ..KernelCosts::default() },
             node_reclaim_distance: self.node_reclaim_distance,
-            ..bare
+            warnings: Vec::new(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Pushes of running tasks (kernel-scheduler.md §4.8).
+//! Active balance: pushes of running tasks (kernel-scheduler.md §4.8).
 
 use super::lb_env::LbEnv;
 use super::locality::{passes, Wanted};
@@ -9,9 +9,9 @@ use crate::sched::rules::Balancer;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
 impl Scheduler {
-    /// Has the stopper of the source push a task. It runs while a periodic pass goes on to other domains and CPUs, so that
-    /// comes at once. A search before idling is over first: two CPUs that run dry with failures left from before would
-    /// otherwise hand one task to each other for ever in no time.
+    /// Has the stopper of the source push a task. During a periodic pass the push comes at once, since the stopper runs
+    /// while the pass goes on. After a newly-idle search it comes later: otherwise two idle CPUs with old failures
+    /// could hand one task to each other for ever without time passing.
     pub(super) fn start_active_balance(&mut self, env: &LbEnv) {
         if env.idle == CpuIdleType::NewlyIdle {
             self.ask_stopper(env);
@@ -27,7 +27,7 @@ impl Scheduler {
             self.events.push(Event::Push { from: env.src, to: env.cpu, cpus });
         }
     }
-    /// The stopper that [`Event::Push`] was about runs: pushes a task of `from`, if there still is one, to `to`.
+    /// Runs the stopper that [`Event::Push`] announced: pushes a task of `from`, if there still is one, to `to`.
     pub fn push(&mut self, from: u32, to: u32, now_ns: u64) {
         self.clock(now_ns);
         self.update_curr(from);
@@ -35,16 +35,16 @@ impl Scheduler {
         self.rqs[from as usize].active_balance = false;
         self.active_load_balance_cpu_stop(from, to);
     }
-    /// Pushes the running (or any) task of `src` to `dst`: the stopper pre-empts it, then only affinity counts, and what
-    /// locality puts first (`move_one_task`: both designs of 2012 go over the queue twice, as for an idle CPU). From 4.10 on
-    /// that is a success of the lowest domain that spans both.
+    /// Pushes the running task of `src`, or another one, to `dst`. The stopper pre-empts the running task, so only
+    /// affinity and locality decide. Both designs of 2012 look over the queue twice, as for an idle CPU
+    /// (`move_one_task`). From 4.10 on a push resets the failures of the lowest domain that spans both CPUs.
     fn active_load_balance_cpu_stop(&mut self, src: u32, dst: u32) {
         let spanning = |d: &DomId| self.topo.domain(*d).span.contains(src);
         let Some(dom) = self.topo.ids(dst).find(spanning) else { return };
         if self.rqs[src as usize].list.is_empty() {
             return;
         }
-        // The stopper is a second task there (add_nr_running counts it).
+        // The stopper is a second task on that CPU (`add_nr_running` counts it).
         self.overload = true;
         let running = self.rqs[src as usize].cur;
         self.put_prev_task(src);

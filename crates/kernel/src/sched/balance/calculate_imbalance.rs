@@ -1,19 +1,19 @@
-//! From the busiest and the local group to what should move: find_busiest_group's second half and
-//! calculate_imbalance (kernel-scheduler.md §4.4).
+//! What to move from the busiest to the local group: the second half of `sched_balance_find_src_group` (before 6.10
+//! `find_busiest_group`), and `calculate_imbalance` (kernel-scheduler.md §4.4).
 
 use super::migration_type::MigrationType;
 use crate::sched::imbalance::{PullSides, Rule};
 use crate::sched::rules::{Balancer, Form};
 use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
 
-/// The domain and CPU a pass is made for.
+/// The domain and CPU that a pass is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImbalanceEnv {
-    /// Whose rules.
+    /// Generation of the balancer.
     pub form: Form,
-    /// Release of its steps, 5.5 or later.
+    /// Release of the balancer's steps, 5.5 or later.
     pub balancer: Balancer,
-    /// NUMA rule.
+    /// NUMA imbalance rule.
     pub rule: Rule,
     /// The balancing CPU is idle or about to be.
     pub idle: bool,
@@ -25,22 +25,22 @@ pub struct ImbalanceEnv {
     pub numa: bool,
     /// The domain shares a cache.
     pub share_llc: bool,
-    /// Spread evenly over sibling domains.
+    /// Tasks are spread evenly over the sibling domains.
     pub prefer_sibling: bool,
     /// Threshold of the domain.
     pub imb_numa_nr: u32,
-    /// Σ load and Σ capacity over all groups.
+    /// Σ load of all groups.
     pub total_load: u64,
-    /// See `total_load`.
+    /// Σ capacity of all groups.
     pub total_capacity: u64,
 }
 
-/// What to move.
+/// What a pass should move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Imbalance {
-    /// Counted as.
+    /// What `amount` counts.
     pub kind: MigrationType,
-    /// How much.
+    /// How much to move.
     pub amount: i64,
 }
 
@@ -71,7 +71,8 @@ fn domain_average(env: &ImbalanceEnv) -> u64 {
     env.total_load * 1024 / env.total_capacity.max(1)
 }
 
-/// What the pass should move from `busiest` to `local` (both classified; `avg_load` set if overloaded); `None`: balanced.
+/// What the pass should move from `busiest` to `local`; `None` if they are balanced. Both groups are classified, and
+/// `avg_load` is set if they are overloaded.
 pub fn decide(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> Option<Imbalance> {
     if busiest.kind != GroupType::Imbalanced {
         if local.kind > busiest.kind {
@@ -93,7 +94,7 @@ pub fn decide(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> Opt
     Some(calculate_imbalance(env, local, busiest)).filter(|p| p.amount > 0)
 }
 
-/// The tests on a source that is not overloaded.
+/// Whether a source that is not overloaded is worth pulling from.
 fn worth_it(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> bool {
     if busiest.kind == GroupType::Overloaded {
         return true;
@@ -116,7 +117,7 @@ fn calculate_imbalance(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStat
     if local.kind == GroupType::HasSpare {
         let by_tasks = env.share_llc && env.balancer >= Balancer::V510;
         if busiest.kind == GroupType::Overloaded && !by_tasks {
-            // Fill the spare capacity; no NUMA allowance on this path.
+            // Fills the spare capacity. No NUMA imbalance is tolerated on this path.
             let amount = local.capacity.saturating_sub(local.util) as i64;
             return match amount {
                 0 if env.idle => tasks(1),
@@ -135,15 +136,16 @@ fn calculate_imbalance(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStat
             return load(0);
         }
     }
-    // The kernel's arithmetic is unsigned: a domain busier than its busiest group, or less busy than the local one, puts
-    // no bound on that side (up to 6.2 on the latter; "Fix imbalance overflow", 91dcf1e8068e). Before 5.7 both can hold.
+    // The kernel's arithmetic is unsigned. A domain busier than its busiest group sets no bound on that side. Up to 6.2
+    // neither does a domain less busy than the local group ("Fix imbalance overflow", 91dcf1e8068e). Before 5.7 both
+    // can occur.
     let room = |above: Option<u64>, g: &SgLbStats| above.map_or(u64::MAX, |x| x.saturating_mul(g.capacity));
     let from = room(busiest.avg_load.checked_sub(average), busiest);
     let to = room(average.checked_sub(local_avg), local);
     load((from.min(to) / 1024) as i64)
 }
 
-/// Tasks to move between groups that both have CPUs to spare, or to one that has.
+/// Tasks to move from a group, with CPUs to spare or not, to one with CPUs to spare.
 fn spare_tasks(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> i64 {
     let raw = if busiest.weight == 1 || env.prefer_sibling {
         sibling_imbalance(env, local, busiest)

@@ -9,7 +9,7 @@ use crate::sched::rules::Balancer;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
 impl Scheduler {
-    /// The per-task filter (can_migrate_task).
+    /// Whether the pass may move the task: affinity, not running, and locality or cache heat unless passes have failed.
     pub(super) fn can_migrate_task<V: NumaView>(&mut self, env: &mut LbEnv, t: TaskId, view: &V) -> bool {
         if !self.allowed(t, env.dst) {
             env.some_pinned = true;

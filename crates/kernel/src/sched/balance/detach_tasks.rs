@@ -1,4 +1,4 @@
-//! Counting groups, choosing the source queue, and taking tasks off it (kernel-scheduler.md §4.5, §4.6).
+//! Taking tasks off the source queue (kernel-scheduler.md §4.6).
 
 use super::lb_env::LbEnv;
 use super::locality::{passes, Wanted};
@@ -9,7 +9,7 @@ use crate::sched::rules::Balancer;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
 impl Scheduler {
-    /// Takes tasks off the source queue into `self.detached`; returns how many.
+    /// Detaches tasks from the source queue into `self.detached` and returns their number.
     pub(in crate::sched) fn detach_tasks<V: NumaView>(&mut self, env: &mut LbEnv, view: &V) -> u32 {
         let limit = self.rqs[env.src as usize].nr().min(self.params.nr_migrate);
         if self.rqs[env.src as usize].nr() <= 1 {
@@ -39,7 +39,7 @@ impl Scheduler {
             let size = if !self.in_pass((env.dst, env.idle), t, pass) {
                 None
             } else if self.params.balancer == Balancer::V37 {
-                // A task that is too heavy is not even asked where it may run.
+                // 3.7 does not ask whether a task that is too heavy may migrate.
                 self.size_of(env, t).filter(|_| self.can_migrate_task(env, t, view))
             } else if self.can_migrate_task(env, t, view) {
                 self.size_of(env, t)
@@ -60,8 +60,8 @@ impl Scheduler {
         }
         count
     }
-    /// What moving the task takes off the amount; `None` if it is too large. Averages are those of when it last ran, came
-    /// or moved, as `task_h_load` and `task_util_est` read them.
+    /// How much moving the task reduces the amount; `None` if the task is too large. Averages are those of the task's
+    /// last run, arrival or move, as `task_h_load` and `task_util_est` read them.
     pub(in crate::sched) fn size_of(&self, env: &LbEnv, t: TaskId) -> Option<i64> {
         if env.kind == MigrationType::Task {
             return Some(1);
@@ -79,7 +79,7 @@ impl Scheduler {
             _ => task.util_estimate(),
         };
         if env.kind == MigrationType::Load && self.params.balancer < Balancer::V510 {
-            // 6cf82d559e1a: after some failures any task will do.
+            // 6cf82d559e1a: after some failures any task may move.
             let tries = self.topo.domain(env.dom).cache_nice_tries;
             let any = self.dom[env.dom as usize].nr_balance_failed > tries;
             return (any || (size / 2) as i64 <= env.amount).then_some(size as i64);

@@ -1,4 +1,5 @@
-//! The group and the queue to pull from.
+//! The group and the queue to pull from (before 6.10 `find_busiest_group` and `find_busiest_queue`, kernel-scheduler.md
+//! §4.4, §4.5).
 
 use super::calculate_imbalance::{decide, ImbalanceEnv};
 use super::lb_env::LbEnv;
@@ -9,7 +10,7 @@ use crate::sched::state::sg_lb_stats::fbq_classify;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
 impl Scheduler {
-    /// Statistics of all groups; the busiest one if something should move from it (sets kind and amount).
+    /// The busiest group if something should move from it; sets what and how much in `env`.
     pub(in crate::sched) fn sched_balance_find_src_group(&mut self, env: &mut LbEnv) -> Option<GroupId> {
         if self.params.balancer.by_load() {
             return match self.params.balancer {

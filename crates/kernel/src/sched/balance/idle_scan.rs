@@ -1,6 +1,7 @@
-//! How far idle searches of a cache may go from 6.0 on (SIS_UTIL, `update_idle_cpu_scan`).
+//! How many CPUs of a cache an idle search may visit from 6.0 on (SIS_UTIL, kernel: `update_idle_cpu_scan`).
 
-/// CPUs an idle search may visit in a cache of `llc` CPUs with `util_sum` in use (SIS_UTIL); 0 near 85 %.
+/// Number of CPUs that an idle search may visit in a cache of `llc` CPUs whose utilisation is `util_sum`. It is 0 near
+/// 85 %.
 pub fn scan_limit(util_sum: u64, llc: u32, imbalance_pct: u32) -> u32 {
     let (llc, pct) = (u64::from(llc.max(1)), u64::from(imbalance_pct));
     let mean = util_sum / llc;

@@ -1,31 +1,31 @@
-//! What a pass knows and does (`struct lb_env`).
+//! The state and the result of a balance pass (kernel: `struct lb_env`).
 
 use super::migration_type::MigrationType;
 use crate::sched::domains::DomId;
 use crate::sched::event::Why;
 use crate::sched::state::CpuIdleType;
 
-/// State of a pass.
+/// State of a balance pass.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sched) struct LbEnv {
-    /// CPU the pass is made for.
+    /// The CPU that the pass is made for.
     pub cpu: u32,
-    /// CPU tasks go to (another of the group when affinity forbids `cpu`).
+    /// The CPU that tasks go to: another one of the group if affinity forbids `cpu`.
     pub dst: u32,
     pub src: u32,
     pub dom: DomId,
     pub idle: CpuIdleType,
     pub why: Why,
     pub kind: MigrationType,
-    /// What is still to be moved.
+    /// How much is still to be moved.
     pub amount: i64,
-    /// Nothing moves, but this group is better off than the busiest one and than the domain (`Balancer::V37`).
+    /// Nothing moves, but the local group is less loaded than the busiest one and than the domain (`Balancer::V37`).
     pub near: bool,
-    /// Highest NUMA class of queue to pull from.
+    /// Highest NUMA class of a queue to pull from (`fbq_type`).
     pub class: u8,
-    /// Candidates are fewer than the domain's CPUs.
+    /// The candidates are fewer than the domain's CPUs.
     pub narrowed: bool,
-    /// Read averages even where they cannot change the outcome (to check that they cannot).
+    /// Averages are read even where they cannot change the outcome. A test checks that they cannot.
     pub thorough: bool,
     pub all_pinned: bool,
     pub some_pinned: bool,
@@ -34,7 +34,7 @@ pub(in crate::sched) struct LbEnv {
 }
 
 impl LbEnv {
-    /// A pass that has looked at nothing yet: for which CPU and domain, how idle the CPU is, and what caused it.
+    /// A pass that has looked at nothing yet.
     pub fn new(cpu: u32, dom: DomId, idle: CpuIdleType, why: Why) -> Self {
         Self {
             cpu,
@@ -57,10 +57,10 @@ impl LbEnv {
     }
 }
 
-/// What a pass did.
+/// Result of a balance pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sched) struct PassResult {
-    /// Tasks moved.
+    /// Number of tasks moved.
     pub moved: u32,
     /// Whether larger domains may be balanced too.
     pub go_on: bool,

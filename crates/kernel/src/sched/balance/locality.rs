@@ -1,9 +1,9 @@
-//! What the designs of 2012 taught CFS about the node a task should be on (designs-2012.md sections 1.8 and 2.6).
+//! What the designs of 2012 add to balancing: the node a task should be on (designs-2012.md sections 1.8 and 2.6).
 //!
-//! The node is the scheduler's own [preferred node](super::Scheduler::set_preferred_nid): AutoNUMA's *selected* node is
-//! a soft preference, honoured first and given up for fairness; schednuma's *home* makes tasks on it as good as
-//! cache-hot, puts those off it on a list that pulls look at first, and lets the balancer pull one of them at random
-//! when everything else is balanced.
+//! The node is the scheduler's own [preferred node](crate::sched::Scheduler::set_preferred_nid). AutoNUMA's *selected*
+//! node is a soft preference: it is tried first and given up for fairness. schednuma's *home* node makes tasks on it as
+//! good as cache-hot. Tasks off their home are on a list that pulls look at first. When everything else is balanced,
+//! the balancer pulls one of them at random.
 
 use super::lb_env::LbEnv;
 use crate::sched::config::Params;
@@ -15,13 +15,13 @@ use crate::sched::state::{CpuIdleType, Scheduler};
 /// Which tasks a pass over a source queue may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Any.
+    /// Any task.
     Any,
-    /// Those that locality puts first. Of schednuma's two lists the other pass is about the rest only.
+    /// The tasks that locality prefers. With schednuma's two lists, `Any` is then the other list only.
     First,
 }
 
-/// Passes over a source queue.
+/// The passes over a source queue.
 pub(super) fn passes(params: &Params) -> &'static [Wanted] {
     match params.locality {
         Locality::Preferred => &[Wanted::Any],
@@ -30,7 +30,7 @@ pub(super) fn passes(params: &Params) -> &'static [Wanted] {
 }
 
 impl Scheduler {
-    /// Whether a pass on behalf of `dst`, which is this `idle`, may look at a task at all.
+    /// Whether a pass may look at a task; the pass is made for CPU `dst`, whose state is `idle`.
     pub(super) fn in_pass(&self, (dst, idle): (u32, CpuIdleType), task: TaskId, pass: Wanted) -> bool {
         match self.params.locality {
             Locality::Preferred => true,
@@ -41,13 +41,13 @@ impl Scheduler {
             Locality::Home => self.off_home(task) == (pass == Wanted::First),
         }
     }
-    /// Place in the queue of the next task that a pass looks at: the first, or with schednuma the first of the list that the
-    /// pass is about (`offnode_tasks`, then `cfs_tasks`).
+    /// Index of the next task that a pass looks at: the first of the queue, or with schednuma the first of the pass's
+    /// list (`offnode_tasks`, then `cfs_tasks`).
     pub(super) fn next_in_queue(&self, env: &LbEnv, pass: Wanted) -> Option<usize> {
         let list = &self.rqs[env.src as usize].list;
         list.iter().position(|t| self.params.locality != Locality::Home || self.in_pass((env.dst, env.idle), *t, pass))
     }
-    /// NUMA_HOT: whether non-idle balancing must treat the task as cache-hot.
+    /// Whether non-idle balancing must treat the task as cache-hot (NUMA_HOT).
     pub(super) fn home_hot(&self, env: &LbEnv, task: TaskId) -> bool {
         let home = self.tasks[task as usize].preferred_nid;
         if self.params.locality != Locality::Home || env.idle != CpuIdleType::NotIdle || home == NO_NODE {
@@ -56,10 +56,10 @@ impl Scheduler {
         let (src, dst) = (self.topo.node_of(env.src), self.topo.node_of(env.dst));
         self.topo.distance(dst, home) >= self.topo.distance(src, home)
     }
-    /// NUMA_PULL_BIAS: with everything balanced, a random queue with a task off its home, in another group of a domain
-    /// that crosses nodes, provided this group has a task to trade (off its home, or without one) and is less loaded than
-    /// the domain and its busiest group, if not by enough to balance: patch 23 of the posting sends a group that is at or
-    /// above either past the bias.
+    /// A queue to pull from although everything is balanced (NUMA_PULL_BIAS): a random one with a task off its home, in
+    /// another group of a domain that crosses nodes. The local group must have a task to trade, off its home or without
+    /// one. It must also be less loaded than the domain and its busiest group, though not by enough to balance: in
+    /// patch 23 of the posting a group at or above either does not reach the bias.
     pub(super) fn pull_bias(&mut self, env: &LbEnv) -> Option<u32> {
         if self.params.locality != Locality::Home {
             return None;
@@ -87,8 +87,8 @@ impl Scheduler {
         }
         self.queue_off_home(chosen?)
     }
-    /// A queue of the group with a task off its home: the first, unless one of the later ones, each with a chance of one
-    /// in the CPUs of the group, takes its place (`find_busiest_numa_queue`).
+    /// A queue of the group with a task off its home (`find_busiest_numa_queue`). It is the first one, unless a later
+    /// one replaces it; each has a chance of one in the number of the group's CPUs.
     fn queue_off_home(&mut self, group: GroupId) -> Option<u32> {
         let mut chosen = None;
         let (first, end) = (self.topo.group(group).span.first()?, self.topo.cpus() as u32);
@@ -102,11 +102,11 @@ impl Scheduler {
         }
         chosen
     }
-    /// `pick_numa_rand`: true in one case of `n`.
+    /// True in one case of `n` (`pick_numa_rand`).
     fn one_in(&mut self, n: u32) -> bool {
         draw(&mut self.random_state) % u64::from(n.max(1)) == 0
     }
-    /// Whether the balancing group's average load is below that of the domain and of its busiest other group.
+    /// Whether the local group's average load is below that of the domain and of its busiest other group.
     fn least_loaded_side(&mut self, env: &LbEnv) -> bool {
         self.sg_lb_stats.clear();
         let (mut load, mut capacity, mut busiest) = (0, 0, 0);
@@ -128,15 +128,15 @@ impl Scheduler {
     fn group_has(&self, group: GroupId, what: impl Fn(TaskId) -> bool) -> bool {
         self.topo.group(group).span.iter().any(|c| self.rqs[c as usize].list.iter().any(|t| what(*t)))
     }
-    /// Whether `src` runs one task, which is off its home: it is pushed here wherever its home is, because the stopper
-    /// moves it as for an idle CPU, which NUMA_HOT does not refuse.
+    /// Whether `src` runs a single task that is off its home. The push goes here wherever its home is, because the
+    /// stopper moves tasks as for an idle CPU, to which NUMA_HOT does not apply.
     pub(super) fn lone_off_home(&self, env: &LbEnv) -> bool {
         let rq = &self.rqs[env.src as usize];
         rq.nr() == 1 && rq.cur != NONE && self.off_home(rq.cur) && self.allowed(rq.cur, env.cpu)
     }
 }
 
-/// Next number of the scheduler's own lots (xorshift).
+/// Next random number (xorshift).
 fn draw(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

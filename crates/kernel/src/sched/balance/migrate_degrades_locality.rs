@@ -1,4 +1,4 @@
-//! What NUMA balancing says of a pull (kernel-scheduler.md §4.6, kernel-numa-balancing.md §14.6).
+//! The opinion of NUMA balancing on a pull (kernel-scheduler.md §4.6, kernel-numa-balancing.md §14.6).
 
 use crate::sched::numa_view::NumaView;
 use crate::sched::rq::task::TaskId;
@@ -11,19 +11,19 @@ pub struct NodePull {
     pub src: u32,
     /// Node of the CPU that pulls.
     pub dst: u32,
-    /// Distance between the two (10 is local).
+    /// Distance between the two nodes (10 is local).
     pub distance: u32,
-    /// Queued tasks of the source queue.
+    /// Tasks in the source queue.
     pub nr: u32,
-    /// Of these, on their preferred node.
+    /// Tasks in the source queue that are on their preferred node.
     pub nr_preferred: u32,
-    /// How busy the CPU is that pulls.
+    /// State of the CPU that pulls.
     pub idle: CpuIdleType,
 }
 
-/// Whether a pull degrades the locality of `task` (1: only after more failures than `cache_nice_tries`), keeps or
-/// improves it (0), or NUMA balancing has no opinion (−1: the cache decides). `preferred` is the task's preferred node
-/// (`migrate_degrades_locality`, kernel-numa-balancing.md §14.6).
+/// Whether a pull degrades the locality of `task`, whose preferred node is `preferred`. 1: it does, and needs more
+/// failures than `cache_nice_tries`. 0: it keeps or improves locality. −1: NUMA balancing has no opinion, and cache
+/// heat decides.
 pub fn migrate_degrades_locality<V: NumaView>(task: TaskId, preferred: Option<u32>, pull: &NodePull, view: &V) -> i32 {
     let NodePull { src, dst, distance, .. } = *pull;
     if src == dst || !view.enabled() || !view.has_faults(task) {

@@ -1,6 +1,6 @@
-//! What a pass counts while it detaches tasks (`enum migration_type`).
+//! What a pass counts while it detaches tasks (kernel: `enum migration_type`).
 
-/// What is counted while tasks are detached.
+/// What a pass counts while it detaches tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MigrationType {
     /// Load averages.

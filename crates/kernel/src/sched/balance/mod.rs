@@ -1,11 +1,18 @@
-//! Load balancing: idle and, rarely, busy CPUs pull tasks from the busiest group of each of their domains
+//! Load balancing: idle CPUs, and rarely busy ones, pull tasks from the busiest group of each of their domains
 //! (kernel-scheduler.md §4).
 //!
-//! Three entries share one pass (`pass`): `periodic` at the tick, `nohz` on behalf of tickless idle CPUs,
-//! `newidle` when a CPU runs dry. A pass classifies groups ([`stats`]), decides what to move ([`decide`]), picks the
-//! queue and the tasks (`detach`), and after repeated failure pushes a running task. Kernels before 5.5 compared
-//! loads: [`v37`] and [`v311`] find and weigh groups in their place.
-//! Invariants: interval, last balance and failures are per (CPU, domain); a running task moves only after failures.
+//! Three entries share one pass, `sched_balance_rq`: `periodic` at the tick, `nohz` on behalf of tickless idle CPUs,
+//! and `newidle` when a CPU has nothing left to run. A pass goes through these files:
+//!
+//! * `update_sd_lb_stats` classifies the groups;
+//! * `find_src` and [`calculate_imbalance`] decide from which group and queue to pull, and how much;
+//! * `detach_tasks` and `can_migrate_task` choose the tasks;
+//! * `active_balance` pushes a running task after repeated failures.
+//!
+//! Kernels before 5.5 compare loads: [`v37`] and [`v311`] find the busiest group and queue there.
+//!
+//! Invariants: interval, last balance and failures are kept per CPU and domain; a running task moves only after
+//! failures.
 
 mod active_balance;
 pub mod calculate_imbalance;

@@ -1,8 +1,9 @@
-//! Newly-idle balancing: a CPU that runs dry searches before it idles (kernel-scheduler.md §4.7).
+//! Newly-idle balancing: a CPU with nothing left to run searches before it idles (kernel-scheduler.md §4.7).
 //!
-//! A pass takes a modelled time per CPU looked at, so that CPUs with short idle periods skip the wide domains, and takes what it
-//! finds at its end: meanwhile others run, wake up, and pull, and the CPU is not idle for anybody who looks for one. Work that
-//! arrives waits for the end of the pass. Up to 5.15 a CPU whose idle periods are shorter than a migration is worth does not search at all ([`Newidle`]).
+//! A pass takes a modelled time per CPU looked at, so CPUs with short idle periods skip the wide domains. It takes the
+//! tasks that it finds at its end. Meanwhile other CPUs run, wake tasks and pull, and the searching CPU is not idle for
+//! their searches. Work that arrives on it waits for the end of the pass. Up to 5.15 a CPU whose idle periods are
+//! shorter than the cost of a migration does not search ([`Newidle`]).
 
 use crate::sched::domains::{DomId, Flags};
 use crate::sched::event::{Event, Why};
@@ -11,19 +12,19 @@ use crate::sched::rq::newidle_search::NewidleSearch;
 use crate::sched::rules::{Form, Newidle};
 use crate::sched::state::{CpuIdleType, Scheduler};
 
-/// What a CPU that has run dry has come to.
+/// State of a newly-idle search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sched) enum Outcome {
-    /// It has work.
+    /// The CPU has work.
     Found,
-    /// A pass began.
+    /// A pass has begun, and takes time.
     Looking,
-    /// There is nothing for it.
+    /// The search found nothing.
     Nothing,
 }
 
 impl Scheduler {
-    /// Searches for work for `cpu`, which has none, or goes on with the search where the pass that it had begun is over.
+    /// Searches for work for `cpu`, which has none. If a pass of its search is over, the search goes on from there.
     pub(in crate::sched) fn sched_balance_newidle<V: NumaView>(&mut self, cpu: u32, view: &V) -> Outcome {
         let mut search = match self.rqs[cpu as usize].newidle.take() {
             None => match self.begin_search(cpu) {
@@ -76,7 +77,7 @@ impl Scheduler {
         let (at, end) = (domains.start, domains.end);
         Some(NewidleSearch { at, end, avg_idle_ns, weight: 1, cost_ns: 0, next, passes: 0, cpus: 0, stretch: 0 })
     }
-    /// Goes on to the next domain that is to be looked at; `false` where there is none.
+    /// Advances to the next domain to search; `false` if there is none.
     fn find_domain(&mut self, search: &mut NewidleSearch) -> bool {
         while search.at < search.end {
             let d = search.at;
@@ -95,7 +96,7 @@ impl Scheduler {
         }
         false
     }
-    /// A pass has had its time; returns whether it ends the search.
+    /// Makes the pass whose time is over. Returns whether it ends the search.
     fn end_pass<V: NumaView>(&mut self, cpu: u32, search: &mut NewidleSearch, view: &V) -> bool {
         let d = search.at;
         let pass = self.sched_balance_rq(cpu, d, CpuIdleType::NewlyIdle, Why::Newidle, view);
@@ -137,16 +138,16 @@ impl Scheduler {
         rq.idle_stamp = 0;
         Outcome::Found
     }
-    /// When the domain is due for an idle CPU, jiffies.
+    /// Jiffy at which the domain is due for an idle CPU.
     fn idle_due(&self, dom: DomId) -> u64 {
         self.dom[dom as usize].last_balance + self.get_sd_balance_interval(dom, false)
     }
-    /// NI_RANDOM: `None` to skip the domain this time, else the weight of a success.
+    /// Decides at random whether to search the domain (NI_RANDOM): `None` to skip it, else the weight of a success.
     fn newidle_random(&mut self, dom: DomId) -> Option<u32> {
         if !self.params.ni_random {
             return Some(1);
         }
-        // xorshift64*: any generator will do, it must only be our own and frozen.
+        // xorshift64*. Any generator will do, as long as its sequence never changes.
         self.random_state ^= self.random_state >> 12;
         self.random_state ^= self.random_state << 25;
         self.random_state ^= self.random_state >> 27;

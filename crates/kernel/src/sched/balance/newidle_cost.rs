@@ -1,12 +1,12 @@
-//! The remembered cost of newly-idle passes (`update_newidle_cost`).
+//! The remembered cost of newly-idle passes (kernel: `update_newidle_cost`).
 
 use crate::sched::domains::DomId;
 use crate::sched::rules::Newidle;
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
-    /// Keeps the largest cost of a newly-idle pass; from 5.16 on one that costs no more lets the memory of it fade
-    /// (e60b56e46b38), before only the tick does.
+    /// Remembers the largest cost of a newly-idle pass. From 5.16 on a pass that costs no more lets the remembered cost
+    /// decay (e60b56e46b38); before, only the tick does.
     pub(in crate::sched) fn update_newidle_cost(&mut self, dom: DomId, cost_ns: u64) {
         let state = &mut self.dom[dom as usize];
         if cost_ns > state.max_newidle_cost_ns {
@@ -18,7 +18,7 @@ impl Scheduler {
             self.decay_newidle_cost(dom);
         }
     }
-    /// Once a second the remembered cost of newly-idle passes shrinks a little; returns whether it did.
+    /// Lets the remembered cost of newly-idle passes decay once a second; returns whether it did.
     pub(super) fn decay_newidle_cost(&mut self, dom: DomId) -> bool {
         let state = &mut self.dom[dom as usize];
         let due = self.jiffy > state.last_decay + self.params.hz;

@@ -1,12 +1,12 @@
 //! Balancing on behalf of tickless idle CPUs (kernel-scheduler.md §4.2).
 //!
-//! From 4.17 on a CPU whose idle periods are short keeps its tick: it stays a busy CPU of its cache, is in no set of
-//! tickless ones, and balances for itself if a tick finds it idle.
+//! Idle CPUs have no tick. A busy CPU asks the lowest idle CPU to balance for all of them, but only if it has two tasks
+//! or its cache has a second busy CPU. With one busy CPU per cache and no queue of two, no CPU asks and no task moves.
+//! Before 3.13 the own group of a domain inside the cache must have a second busy CPU (`nr_busy_cpus` of `sd->groups`):
+//! that group is the threads of a core.
 //!
-//! Idle CPUs have no tick; a busy one asks the lowest idle CPU to balance for all of them, but only if it has two tasks
-//! or its cache has a second busy CPU. One busy CPU per cache and no queue of two: nobody asks, nothing moves. Before 3.13
-//! it is the own group of each domain inside the cache that must have a second one (`nr_busy_cpus` of `sd->groups`):
-//! the threads of a core.
+//! From 4.17 on a CPU whose idle periods are short keeps its tick. It stays a busy CPU of its cache, is not in the set
+//! of tickless CPUs, and balances for itself if a tick finds it idle.
 
 use crate::sched::domains::Flags;
 use crate::sched::event::{Event, Why};
@@ -14,10 +14,10 @@ use crate::sched::numa_view::NumaView;
 use crate::sched::rules::{Balancer, NohzKick};
 use crate::sched::state::{CpuIdleType, Scheduler};
 
-/// Period of a request for fresh blocked load, ms.
+/// Shortest time between two updates of blocked load, ms.
 const STATS_PERIOD_MS: u64 = 32;
 
-/// A request of a ticking CPU.
+/// What a busy CPU's tick asks of the idle CPUs (kernel: NOHZ_STATS_KICK, NOHZ_BALANCE_KICK, NOHZ_NEXT_KICK).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sched) struct Kick {
     asker: u32,
@@ -27,7 +27,7 @@ pub(in crate::sched) struct Kick {
 }
 
 impl Scheduler {
-    /// `cpu` has nothing to run: it idles, tickless unless it expects work before the next tick.
+    /// Makes `cpu`, which has nothing to run, idle. It is tickless unless it expects work before the next tick.
     pub(in crate::sched) fn enter_idle(&mut self, cpu: u32) {
         let rq = &mut self.rqs[cpu as usize];
         if rq.in_idle {
@@ -57,13 +57,13 @@ impl Scheduler {
         }
         self.nohz.has_blocked = true;
     }
-    /// Whether `cpu` idles with its tick on: the caller ticks it ([`Scheduler::idle_tick`]).
+    /// Whether `cpu` idles with its tick on. The caller then calls [`Scheduler::idle_tick`].
     pub fn idles_ticking(&self, cpu: u32) -> bool {
         let rq = &self.rqs[cpu as usize];
         rq.in_idle && !rq.tickless
     }
-    /// Timer interrupt of a CPU that idles with its tick on: it balances when due, and stops the tick if it has nothing
-    /// to run and no longer expects anything soon. Does nothing on another CPU.
+    /// Timer interrupt of a CPU that idles with its tick on. It balances when due. It stops the tick if it has nothing
+    /// to run and expects no work soon. Does nothing on another CPU.
     pub fn idle_tick<V: NumaView>(&mut self, cpu: u32, now_ns: u64, view: &V) {
         self.clock(now_ns);
         if !self.idles_ticking(cpu) {
@@ -82,7 +82,7 @@ impl Scheduler {
             self.nohz_balance_enter_idle(cpu);
         }
     }
-    /// What the tick of the busy `cpu` asks for on behalf of idle CPUs. Its first tick ends its own idleness.
+    /// What the tick of the busy `cpu` asks of idle CPUs. A CPU's first tick also ends its own tickless idleness.
     pub(in crate::sched) fn nohz_balancer_kick(&mut self, cpu: u32) -> Option<Kick> {
         self.nohz_balance_exit_idle(cpu);
         let due = self.jiffy >= self.nohz.next_balance;
@@ -102,7 +102,7 @@ impl Scheduler {
             self.caches[self.topo.cache_of(cpu) as usize].nr_busy += 1;
         }
     }
-    /// Whether enough CPUs beside `cpu` are busy for an idle one to have something to pull.
+    /// Whether enough CPUs beside `cpu` are busy for an idle CPU to have something to pull.
     fn crowded(&self, cpu: u32) -> bool {
         match self.params.nohz_kick {
             NohzKick::V37 => {
@@ -136,8 +136,8 @@ impl Scheduler {
         let mut blocked = false;
         let mut aborted = false;
         let mut work = (0, 0, 0);
-        // Before 4.1 the CPU that was asked balanced for itself first, and for the others only if it found nothing
-        // (run_rebalance_domains; d4573c3e1c9b).
+        // Before 4.1 the CPU that is asked balances for itself first, and for the others only if it finds nothing
+        // (`run_rebalance_domains`; d4573c3e1c9b).
         let own_first = matches!(self.params.balancer, Balancer::V37 | Balancer::V311 | Balancer::V318);
         let others = walk.iter_wrap(if own_first { 0 } else { balancer + 1 }).filter(|c| !own_first || *c != balancer);
         for c in own_first.then_some(balancer).into_iter().chain(others) {

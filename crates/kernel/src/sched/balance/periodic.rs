@@ -5,8 +5,8 @@ use crate::sched::event::{Event, Why};
 use crate::sched::numa_view::NumaView;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
-/// Jiffies between passes of a domain whose interval is `ms`, on a machine of `cpus` CPUs: longer by its factor and
-/// perhaps a jiffy less while the CPU is `busy`, at least one and at most a tenth of a second per CPU.
+/// Jiffies between passes over a domain whose interval is `ms`, on a machine of `cpus` CPUs. While the CPU is `busy`,
+/// the interval is longer. The result is at least one jiffy and at most a tenth of a second per CPU.
 pub fn get_sd_balance_interval(ms: u64, busy: Option<BusyInterval>, hz: u64, cpus: u64) -> u64 {
     let jiffies = |ms: u64| (ms * hz).div_ceil(1000);
     let wanted = busy.map_or(jiffies(ms), |b| jiffies(ms * b.factor).saturating_sub(b.less));
@@ -14,7 +14,7 @@ pub fn get_sd_balance_interval(ms: u64, busy: Option<BusyInterval>, hz: u64, cpu
 }
 
 impl Scheduler {
-    /// Interval of a domain, jiffies.
+    /// Balance interval of a domain, jiffies.
     pub(in crate::sched) fn get_sd_balance_interval(&self, dom: DomId, busy: bool) -> u64 {
         let busy = busy.then_some(self.topo.domain(dom).busy);
         get_sd_balance_interval(self.dom[dom as usize].interval_ms, busy, self.params.hz, self.topo.cpus() as u64)
@@ -27,7 +27,7 @@ impl Scheduler {
             self.events.push(Event::Balanced { cpu, why: Why::Periodic, passes, cpus, stretch: cpus });
         }
     }
-    /// Balances the domains of `cpu` that are due; returns the passes made and the CPUs they looked at.
+    /// Balances the domains of `cpu` that are due. Returns the number of passes made and of CPUs they looked at.
     pub(super) fn sched_balance_domains<V: NumaView>(
         &mut self,
         cpu: u32,
@@ -77,7 +77,7 @@ impl Scheduler {
         }
         work
     }
-    /// Whether the periodic balance of a CPU is due at its tick: the softirq that AutoNUMA's hook is at the end of.
+    /// Whether the periodic balance of `cpu` is due at its tick. AutoNUMA's hook runs at the end of that softirq.
     pub fn balance_due(&self, cpu: u32, now_ns: u64) -> bool {
         now_ns / self.params.jiffy_ns >= self.rqs[cpu as usize].next_balance
     }

@@ -1,4 +1,4 @@
-//! One balance pass of a CPU at a domain (load_balance, kernel-scheduler.md §4.3 and §4.8).
+//! One balance pass of a CPU over a domain (before 6.10 `load_balance`, kernel-scheduler.md §4.3 and §4.8).
 
 use super::lb_env::{LbEnv, PassResult};
 use super::migration_type::MigrationType;
@@ -9,13 +9,13 @@ use crate::sched::rq::task::NONE;
 use crate::sched::rules::{Balancer, Form};
 use crate::sched::state::{CpuIdleType, Scheduler};
 
-/// Limit of the interval while everything is pinned, ms.
+/// Limit of the interval while all tasks are pinned, ms.
 const MAX_PINNED_INTERVAL_MS: u64 = 512;
 
-/// Mean weight of a task off its home: tasks have no other nice value than 0 here.
+/// Weight of a task off its home. Tasks that schednuma moves have nice 0.
 const TASK_LOAD: i64 = 1024;
 
-/// How a pass ends without having moved anything it wanted to move.
+/// How a pass ends that moved none of the tasks it looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PassEnd {
     Balanced,
@@ -24,7 +24,7 @@ enum PassEnd {
 }
 
 impl Scheduler {
-    /// Makes one pass.
+    /// Makes one balance pass.
     pub(in crate::sched) fn sched_balance_rq<V: NumaView>(
         &mut self,
         cpu: u32,
@@ -71,7 +71,7 @@ impl Scheduler {
         };
         single.unwrap_or(balance_cpu) == env.cpu
     }
-    /// Finds the source and moves tasks until balanced.
+    /// Finds the source and moves tasks until balanced; returns how many.
     pub(in crate::sched) fn pull<V: NumaView>(&mut self, env: &mut LbEnv, view: &V) -> u32 {
         loop {
             let Some(group) = self.sched_balance_find_src_group(env) else {
@@ -102,8 +102,8 @@ impl Scheduler {
             return self.update_after_pull(env, moved);
         }
     }
-    /// Takes a task that is off its home from `src` although everything is balanced. What NUMA_HOT refuses counts as a
-    /// failure like what the cache does, and is taken after some.
+    /// Takes a task that is off its home from `src` although everything is balanced. A task that NUMA_HOT refuses
+    /// counts as a failure, as with cache heat, and is taken after some failures.
     fn pull_towards_home<V: NumaView>(&mut self, env: &mut LbEnv, src: u32, view: &V) -> u32 {
         env.src = src;
         env.kind = MigrationType::Load;
@@ -132,7 +132,7 @@ impl Scheduler {
         self.dom[dom].interval_ms = shortest;
         moved
     }
-    /// Detaches and attaches, going on with another CPU of the group for tasks that may not run on the first.
+    /// Detaches and attaches tasks. Tasks that may not run on the first CPU go to another CPU of the group.
     fn move_tasks<V: NumaView>(&mut self, env: &mut LbEnv, view: &V) -> u32 {
         let mut moved = 0;
         loop {
@@ -168,7 +168,7 @@ impl Scheduler {
             self.imbalanced[record as usize] = value;
         }
     }
-    /// Counters and interval after tasks were looked for on a source queue; may push a running task.
+    /// Updates failures and interval after a pull from a source queue. May push a running task.
     fn update_after_pull(&mut self, env: &mut LbEnv, moved: u32) -> u32 {
         let dom = env.dom as usize;
         let mut push = false;
@@ -199,7 +199,8 @@ impl Scheduler {
         }
         moved
     }
-    /// Having asked for a push, kernels before 5.12 wait longer, and are about to ask again until something moves.
+    /// Before 5.12, a CPU that asked for a push waits longer. It asks again after one more failure until something
+    /// moves.
     fn back_off(&mut self, dom: DomId, interval_ms: u64) {
         let domain = self.topo.domain(dom);
         let state = &mut self.dom[dom as usize];
@@ -207,7 +208,7 @@ impl Scheduler {
         let longer = interval_ms < u64::from(domain.max_interval_ms);
         state.interval_ms = if longer { 2 * interval_ms } else { interval_ms };
     }
-    /// Ends a pass that found nothing to do (or nothing it may do).
+    /// Ends a pass that found nothing it should move, or nothing it may move.
     fn finish_pass(&mut self, env: &LbEnv, how: PassEnd) -> u32 {
         if how == PassEnd::Balanced && !env.all_pinned {
             self.set_parent_imbalanced(env.dom, false);
@@ -217,7 +218,7 @@ impl Scheduler {
         if how != PassEnd::OnePinned {
             state.nr_balance_failed = 0;
         }
-        // A newly idle CPU's pass counts too until 4.20 (3f130a37c442, release from memory).
+        // Up to 4.20 a pass of a newly idle CPU counts too (3f130a37c442, release from memory).
         let counts = self.params.balancer < Balancer::V420;
         if env.idle != CpuIdleType::NewlyIdle || counts {
             let pinned = env.all_pinned && state.interval_ms < MAX_PINNED_INTERVAL_MS;

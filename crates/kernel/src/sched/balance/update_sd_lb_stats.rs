@@ -1,4 +1,7 @@
-//! Statistics of the groups of a domain (kernel-scheduler.md §2, §4.4).
+//! Statistics of the groups of a domain (kernel: `update_sd_lb_stats`, `update_sg_lb_stats`, kernel-scheduler.md §2,
+//! §4.4).
+//!
+//! Counts come first. Load averages are brought up to date only where they can change the decision.
 
 use super::idle_scan::scan_limit;
 use super::lb_env::LbEnv;
@@ -55,7 +58,7 @@ impl Scheduler {
         }
         scan
     }
-    /// Averages, if they are wanted, and type of the `i`-th group, whose tasks have been counted.
+    /// Averages (if wanted) and type of the `i`-th group, whose tasks have been counted.
     fn update_sg_lb_stats(&mut self, env: &LbEnv, i: usize, local: bool, averages: bool) -> SgLbStats {
         if averages {
             self.add_group_averages(env, i);
@@ -69,7 +72,7 @@ impl Scheduler {
         }
         s
     }
-    /// Tasks and idle CPUs of the `i`-th group, and the most tasks on one CPU. No averages yet.
+    /// Tasks and idle CPUs of the `i`-th group, and the most tasks on one CPU; no averages.
     pub(in crate::sched) fn count_group_tasks(&self, env: &LbEnv, i: usize) -> (SgLbStats, u32) {
         let domain = self.topo.domain(env.dom);
         let g = self.topo.group(domain.groups[i]);
@@ -109,7 +112,7 @@ impl Scheduler {
     }
 }
 
-/// What a pass knows of its domain.
+/// Statistics of a domain (kernel: `struct sd_lb_stats`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SdLbStats {
     pub local: SgLbStats,
@@ -118,18 +121,18 @@ pub(super) struct SdLbStats {
     pub capacity: u64,
 }
 
-/// Counts that tell whether averages matter at all.
+/// Counts that tell whether averages can change the decision.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     /// Some CPU has two tasks.
     stacked: bool,
     /// Some group has more tasks than CPUs.
     crowded: bool,
-    /// The local group has no CPU to spare by count.
+    /// The local group has at least as many tasks as CPUs.
     local_full: bool,
-    /// Other groups that have tasks.
+    /// Number of other groups that have tasks.
     others: u32,
-    /// One of them has as many tasks as CPUs.
+    /// Some other group has at least as many tasks as CPUs.
     others_full: bool,
 }
 
@@ -144,8 +147,8 @@ impl Tally {
             self.others_full |= s.nr >= s.weight;
         }
     }
-    /// Averages only tell overloaded groups from others, and fully busy ones from ones with CPUs to spare. The latter
-    /// changes nothing when the local group has CPUs to spare and there is but one group to pull from.
+    /// Averages only distinguish overloaded groups from others, and fully busy groups from groups with CPUs to spare.
+    /// The latter changes nothing when the local group has CPUs to spare and only one group can be pulled from.
     fn needs_averages(&self) -> bool {
         self.crowded || self.local_full || (self.others_full && self.others > 1)
     }

@@ -1,40 +1,46 @@
 //! The balancer of 3.11 to 5.4: load averages per capacity, later with three types of groups.
 //!
-//! Problem: 5.5 first asks whether groups have idle CPUs to spare. Before, loads were compared as in 2012 ([`v37`]), but
-//! as averages over time, so that a task that seldom runs weighs little; step by step it was then asked how much of a
-//! group is in use. What a release decides is in its [`Balancer`]:
+//! Problem: 5.5 first asks whether groups have idle CPUs to spare. Before, loads are compared as in 2012 ([`v37`]), but
+//! as averages over time, so that a task that seldom runs weighs little. Step by step the kernel then also asks how
+//! much of a group is in use. [`Balancer`] names the steps:
 //!
-//! * 3.11: a CPU's load is Σ load averages of the tasks queued there (b92486cbf2aa); a group may be pulled from once it
+//! * 3.11: a CPU's load is Σ load averages of the tasks queued there (b92486cbf2aa). A group may be pulled from once it
 //!   has more tasks than cores.
-//! * 3.18: groups are overloaded, imbalanced or other; the busiest of the highest type counts, even if that is the last
-//!   (caeb178c60f4); idle CPUs of both sides are compared unless it is overloaded (43f4d66637bc); what exceeds the cores
-//!   limits a move only between two overloaded groups (9a5d9ba6a363).
-//! * 4.1: overloaded is a group with more tasks than CPUs and its capacity in use (ea67821b9a3e). So is one with two tasks
-//!   beside a group with free capacity where siblings are preferred; cores are such siblings (caff37ef96ea).
-//! * 4.13: only if it has two tasks more than that group (05b40e057734); any idle CPU of a group with free capacity pulls
-//!   from an overloaded one, not only a newly idle one (583ffd99d765).
-//! * 4.17: a pass with nothing to move is balanced; before, it failed.
-//! * 4.20: past loads are not compared any more (fdf5f315d5cf); caches prefer siblings too (9c63e84db29b).
-//! * 5.0: threads of a core have 1024 each, not 1178/1024 of a CPU together (765d0af19f5f).
+//! * 3.18: groups are overloaded, imbalanced or other. The busiest group of the highest type counts, even if that type
+//!   is the lowest (caeb178c60f4). Idle CPUs of both sides are compared unless the busiest group is overloaded
+//!   (43f4d66637bc). The tasks beyond the cores limit a move only between two overloaded groups (9a5d9ba6a363).
+//! * 4.1: a group is overloaded if it has more tasks than CPUs and its capacity is in use (ea67821b9a3e). Where
+//!   siblings are preferred, a group with two tasks beside a group with free capacity is overloaded too. Cores are such
+//!   siblings (caff37ef96ea).
+//! * 4.13: that needs two tasks more than the other group has (05b40e057734). Any idle CPU of a group with free
+//!   capacity pulls from an overloaded one, not only a newly idle CPU (583ffd99d765).
+//! * 4.17: a pass with nothing to move is balanced; before, it fails.
+//! * 4.20: past loads are not compared any more (fdf5f315d5cf). Caches prefer siblings too (9c63e84db29b).
+//! * 5.0: each thread of a core has a capacity of 1024; before, they share 1178 (765d0af19f5f).
 //!
-//! Fork and exec: until 4.12 the group of the least load if this one has an eighth more, then ([`Idlest`]) queued loads,
-//! loads with what sleeps, and for exec the most free CPU. In 4.13 to 4.16 a fork leaves whenever any of these differ,
-//! so children go from node to node; from 4.17 on it stays until the node has a quarter task per CPU more
-//! (2c83362734da). 3.11 to 3.17 then take the lightest CPU of the group, later releases the one that idled last.
+//! Placement at fork by these rules is in `select_cpu/find_idlest_v311`. Up to 4.12 a fork goes to the least loaded
+//! group if its own has an eighth more; from 4.13 on queued loads are compared, then loads with sleeping tasks. In 4.13
+//! to 4.16 a fork leaves whenever these differ, so children go from node to node. From 4.17 on it stays until its node
+//! has a quarter task per CPU more (2c83362734da). 3.11 to 3.17 take the lightest CPU of the group, later releases the
+//! one that became idle last.
 //!
-//! Approach: [`SgLbStats`] of each group, [`SdLbStats`] of the domain, then [`decide`] in the kernel's unsigned arithmetic.
-//! Units: 1024 for a nice-0 task and for the capacity of a whole CPU.
+//! Approach: [`SgLbStats`] of each group, [`SdLbStats`] of the domain, then [`decide`] in the kernel's unsigned
+//! arithmetic. Units: 1024 for a nice-0 task and for the capacity of a whole CPU.
 //!
-//! Read in `kernel/sched/fair.c`: all of the balancer and of placement in trees of 3.18 or little later, 4.15, 4.19 and
-//! 5.4; the patch of 2013 that became 56cf515b4b15 (3.12); in two `topology.c` with `smt_gain` which levels prefer
-//! siblings (one of them has caches too, taken for a back-port); on lists that past loads ended with 4.20 and that
-//! 765d0af19f5f removed `smt_gain`. From memory: 3.13, and with it that an idle CPU stays if fewer CPUs are idle beside
-//! it (`<`, not `≤` and one more); what 4.1 to 4.12 have that 4.15 does not; the releases of the commits above but
-//! fdf5f315d5cf; that a pass with nothing to move became a balanced one between 4.15 and 4.19. Own: forks are 4.15's
-//! from 4.13 on (the kernel's since 4.10); idle CPUs' past loads and loads of sleepers fade when read, also where the
-//! kernel had nobody to age them; what exceeds the capacity is reckoned as from 4.8 on. Left out: RT, IRQ and frequency
-//! scaling of capacity, asymmetric packing and misfit tasks, idle states, `task_h_load` and `h_nr_running` of cgroups
-//! (a 1024th less at the root), how 3.13 to 4.2 judged the locality of a move.
+//! Sources read: `kernel/sched/fair.c` of 3.18 or little later, 4.15, 4.19 and 5.4, all of the balancer and of
+//! placement; the patch of 2013 that became 56cf515b4b15 (3.12); two `topology.c` with `smt_gain`, for which levels
+//! prefer siblings (one has caches too, taken for a back-port); mailing lists, for the end of past loads with 4.20 and
+//! for 765d0af19f5f, which removed `smt_gain`.
+//!
+//! From memory: 3.13, and with it that an idle CPU stays if fewer CPUs are idle beside it (`<`, not `≤` and one more);
+//! what 4.1 to 4.12 have that 4.15 does not; the releases of the commits above except fdf5f315d5cf; that a pass with
+//! nothing to move became balanced between 4.15 and 4.19.
+//!
+//! Simplified: forks follow 4.15 from 4.13 on (the kernel from 4.10 on); past loads of idle CPUs and loads of sleepers
+//! decay when read, also where the kernel has no CPU to age them; load beyond the capacity is computed as from 4.8 on.
+//!
+//! Left out: RT, IRQ and frequency scaling of capacity, asymmetric packing and misfit tasks, idle states, `task_h_load`
+//! and `h_nr_running` of cgroups (a 1024th less at the root), how 3.13 to 4.2 judge the locality of a move.
 //!
 //! [`v37`]: super::v37
 
@@ -47,46 +53,47 @@ use crate::sched::rules::Balancer;
 use crate::sched::state::sg_lb_stats::fbq_classify;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
-/// How busy a group is; higher is pulled from first.
+/// How busy a group is (`enum group_type`). A higher type is pulled from first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Neither of the others.
+    /// Neither imbalanced nor overloaded.
     #[default]
     Other,
     /// Affinity kept a lower level from balancing.
     Imbalanced,
-    /// More work than it can take.
+    /// The group has more work than it can take.
     Overloaded,
 }
 
-/// SgLbStats over the CPUs of a group that a pass may consider; weight and capacity are of the full group.
+/// Sums over those CPUs of a group that a pass may consider. Weight and capacity are those of the full group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SgLbStats {
     /// Σ loads, past or present.
     pub load: u64,
     /// Σ loads at present.
     pub queued: u64,
-    /// Σ utilisation, once the group has as many tasks as CPUs.
+    /// Σ utilisation; set once the group has as many tasks as CPUs.
     pub util: u64,
     /// Σ queued tasks.
     pub nr: u32,
-    /// CPUs that are idle.
+    /// Number of idle CPUs.
     pub idle_cpus: u32,
-    /// CPUs.
+    /// Number of CPUs.
     pub weight: u32,
     /// Σ capacity of its CPUs.
     pub capacity: u64,
-    /// Tasks it has cores for (`group_capacity_factor`, to 4.0).
+    /// Tasks that it has cores for (`group_capacity_factor`, up to 4.0).
     pub cores: u32,
-    /// It has tasks to take (to 4.0: fewer than cores), before siblings are preferred to it.
+    /// It can take tasks (`group_has_capacity`; up to 4.0: fewer tasks than cores), before siblings are preferred to
+    /// it.
     pub room: bool,
-    /// The capacity record's `imbalance` flag.
+    /// The `imbalance` flag of the capacity record.
     pub imbalanced: bool,
-    /// Type.
+    /// Type of the group.
     pub kind: Kind,
     /// Queued tasks with a preferred node.
     pub nr_numa: u32,
-    /// Those that are on it.
+    /// Queued tasks that are on their preferred node.
     pub nr_preferred: u32,
 }
 
@@ -99,7 +106,7 @@ impl SgLbStats {
     pub fn per_task(&self) -> u64 {
         self.queued / u64::from(self.nr.max(1))
     }
-    /// Sets type and room; `pct` is the domain's threshold.
+    /// Sets the type, and whether the group can take tasks; `pct` is the domain's threshold.
     pub fn classify(&mut self, rules: Balancer, pct: u32) {
         let used = self.util * u64::from(pct);
         let full = self.capacity * 100;
@@ -120,7 +127,8 @@ impl SgLbStats {
             (false, false) => Kind::Other,
         };
     }
-    /// A domain below prefers siblings: this group counts as overloaded if the `local` one can take tasks of it.
+    /// Applies the preference of a lower domain for siblings: the group counts as overloaded if `local` can take tasks
+    /// of it.
     pub fn prefer_sibling(&mut self, rules: Balancer, local: &SgLbStats) {
         if !local.room {
             return;
@@ -147,7 +155,7 @@ impl SgLbStats {
     }
 }
 
-/// What a pass knows of its domain.
+/// Statistics of a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SdLbStats {
     /// The group of the balancing CPU.
@@ -158,7 +166,7 @@ pub struct SdLbStats {
     pub average: u64,
 }
 
-/// How much load to pull (find_busiest_group); `None`: balanced. `pct` is the domain's threshold.
+/// How much load to pull (`find_busiest_group`); `None` if balanced. `pct` is the domain's threshold.
 pub fn decide(rules: Balancer, s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Option<u64> {
     if s.busiest.nr == 0 {
         return None;
@@ -182,7 +190,8 @@ pub fn decide(rules: Balancer, s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Op
     Some(calculate_imbalance(rules, s)).filter(|amount| *amount > 0 || rules < Balancer::V417)
 }
 
-/// Whether averages do not matter: affinity is in the way, or this group has room and the busiest one has none.
+/// Whether averages do not matter (`force_balance`): affinity kept a group unbalanced, or the local group can take tasks
+/// and the busiest one cannot.
 fn forced(rules: Balancer, s: &SdLbStats, idle: CpuIdleType) -> bool {
     if lopsided(rules, s) {
         return true;
@@ -196,14 +205,14 @@ fn lopsided(rules: Balancer, s: &SdLbStats) -> bool {
     s.busiest.kind == Kind::Imbalanced || (rules < Balancer::V318 && s.busiest.imbalanced)
 }
 
-/// calculate_imbalance.
 fn calculate_imbalance(rules: Balancer, s: &SdLbStats) -> u64 {
     let (this, most) = (s.local.average(), s.busiest.average());
     let mut per_task = s.busiest.per_task();
     if lopsided(rules, s) {
         per_task = per_task.min(s.average);
     }
-    // A busiest group may be below the average and this one above it: only groups of the highest type are looked at.
+    // Only groups of the highest type are compared, so the busiest group may be below the average and this one above
+    // it.
     if most <= s.average || this >= s.average {
         return fix_small_imbalance(s, per_task).unwrap_or(0);
     }
@@ -217,7 +226,8 @@ fn calculate_imbalance(rules: Balancer, s: &SdLbStats) -> u64 {
     amount
 }
 
-/// Load per capacity that the busiest group has for tasks without a core (to 4.0) or CPU; `None`: that is no limit.
+/// Load per capacity that the busiest group has for tasks without a core (up to 4.0) or CPU; `None` if that sets no
+/// limit.
 fn above_capacity(rules: Balancer, s: &SdLbStats) -> Option<u64> {
     let both = s.busiest.kind == Kind::Overloaded && s.local.kind == Kind::Overloaded;
     let limited = if rules < Balancer::V318 { !s.busiest.imbalanced } else { both };
@@ -226,11 +236,11 @@ fn above_capacity(rules: Balancer, s: &SdLbStats) -> Option<u64> {
     }
     let most = if rules < Balancer::V41 { u64::from(s.busiest.cores) * 1024 } else { s.busiest.capacity };
     let excess = (u64::from(s.busiest.nr) * 1024).checked_sub(most)?;
-    // No excess at all is no limit either, except where cores were counted.
+    // Without any excess there is no limit either, except where cores are counted.
     (excess > 0 || rules < Balancer::V41).then(|| excess * 1024 / s.busiest.capacity.max(1))
 }
 
-/// fix_small_imbalance: one task of load `per_task` if the groups differ by it, or if more capacity would be used.
+/// One task of load `per_task`, if the groups differ by it or if its move would use more capacity.
 fn fix_small_imbalance(s: &SdLbStats, per_task: u64) -> Option<u64> {
     let (this, most) = (s.local.average(), s.busiest.average());
     let (full, own_full) = (s.busiest.capacity.max(1), s.local.capacity.max(1));
@@ -242,7 +252,7 @@ fn fix_small_imbalance(s: &SdLbStats, per_task: u64) -> Option<u64> {
 }
 
 impl Scheduler {
-    /// Whether tasks are spread over the groups of a domain before these are filled.
+    /// Whether tasks are spread over the groups of a domain before any group is filled.
     fn prefers_siblings(&self, d: DomId) -> bool {
         let rules = self.params.balancer;
         let Some(child) = self.topo.child(d).map(|c| self.topo.domain(c)) else { return false };
@@ -250,10 +260,10 @@ impl Scheduler {
             return false;
         }
         let cores = rules >= Balancer::V41 && child.flags.has(Flags::SHARE_CPUCAPACITY);
-        // The flag of a package is handed down to the cache where both are the same CPUs.
+        // Where a package and its cache are the same CPUs, the cache inherits the package's flag.
         cores || rules >= Balancer::V420 || self.topo.domain(d).flags.has(Flags::NUMA)
     }
-    /// The busiest group if something should move from it: sets kind and amount.
+    /// The busiest group if something should move from it; sets what and how much in `env`.
     pub(super) fn find_busiest_group_v311(&mut self, env: &mut LbEnv) -> Option<GroupId> {
         let rules = self.params.balancer;
         let spread = self.prefers_siblings(env.dom);
@@ -294,7 +304,7 @@ impl Scheduler {
         env.amount = amount as i64;
         Some(source)
     }
-    /// Which past load a pass compares; 0: the present one.
+    /// Index of the past load that a pass compares; 0 for the present load.
     fn past_index(&self, env: &LbEnv) -> usize {
         let level = match self.topo.domain(env.dom).level {
             // The level of nodes has its package's constants.
@@ -307,7 +317,7 @@ impl Scheduler {
             0
         }
     }
-    /// SgLbStats of a group without its type, and the most tasks on one of its CPUs.
+    /// Statistics of a group without its type, and the most tasks on one of its CPUs (`update_sg_lb_stats`).
     fn sums_v311(&mut self, env: &LbEnv, id: GroupId, local: bool) -> (SgLbStats, u32) {
         let index = self.past_index(env);
         let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
@@ -346,11 +356,11 @@ impl Scheduler {
         }
         (s, most)
     }
-    /// The most loaded queue of `group`; one task that is more than should move is left alone.
+    /// The most loaded queue of `group`. A single task larger than the amount to move is left alone.
     pub(super) fn find_busiest_queue_v311(&mut self, env: &LbEnv, group: GroupId) -> Option<u32> {
         let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
         let (_, each) = self.capacities(group);
-        // To 4.0 a thread that is hardly a CPU may lose its only task.
+        // Up to 4.0 a thread with little capacity may lose its only task.
         let alone_stays = self.params.balancer >= Balancer::V41 || capacity(each, core) > 0;
         let Self { topo, rqs, tasks, candidates, now, .. } = self;
         let mut best: Option<(u64, u32)> = None;

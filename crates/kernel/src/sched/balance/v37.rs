@@ -1,21 +1,23 @@
 //! The balancer of 3.7 and 3.8: groups have no types, only their load per power.
 //!
-//! Problem: 6.1 first asks whether groups have idle CPUs to spare. Kernels of 2012 compared weights: a group's load is
-//! the Σ of its tasks' weights over its *power*, and a group may be pulled from once it has more tasks than its power
-//! has whole CPUs. Threads of a core share 1178/1024 of a CPU (`smt_gain`), so a node of six cores with two threads
-//! each counts as seven CPUs, not as twelve.
-//! Approach: [`SgLbStats`] of each group, [`SdLbStats`] of the domain, then `find_busiest_group` and `calculate_imbalance` with
-//! `fix_small_imbalance` in the kernel's unsigned arithmetic. The amount to move is a weight.
-//! Units: 1024 for a nice-0 task's weight and for the power of a whole CPU.
+//! Problem: 6.1 first asks whether groups have idle CPUs to spare. Kernels of 2012 compare weights. A group's load is
+//! the Σ of its tasks' weights over its *power* (now called capacity). A group may be pulled from once it has more
+//! tasks than its power has whole CPUs. Threads of a core share 1178/1024 of a CPU (`smt_gain`), so a node of six cores
+//! with two threads each counts as seven CPUs, not as twelve.
 //!
-//! Periodic passes of larger domains do not see short waits: they take the larger of a past and the present load for
-//! CPUs of their own group and the smaller one for others (LB_BIAS, [`load_index`]).
+//! Approach: [`SgLbStats`] of each group, [`SdLbStats`] of the domain, then `find_busiest_group` and
+//! `calculate_imbalance` with `fix_small_imbalance`, in the kernel's unsigned arithmetic. The amount to move is a
+//! weight. Units: 1024 for a nice-0 task's weight and for the power of a whole CPU.
 //!
-//! Read in `kernel/sched/fair.c` of a 3.4 tree and in the patches of 2013 that changed it. From memory: that nothing
-//! else changed until 3.8, that weights were instantaneous until 3.11, and that only the package level preferred
-//! siblings and was kept above a cache of the same CPUs, so that the lowest domain across nodes saw it below. Own: the
-//! past load of an idle CPU fades when it is read, not when somebody balances for it. Left out: RT and frequency
-//! scaling of power; `h_load` of cgroups (a 1024th less at the root).
+//! Periodic passes over larger domains do not see short waits: they take the larger of a past and the present load for
+//! CPUs of their own group, and the smaller one for others (LB_BIAS, [`load_index`]).
+//!
+//! Sources read: `kernel/sched/fair.c` of a 3.4 tree, and the patches of 2013 that changed it. From memory: that
+//! nothing else changed until 3.8; that weights were instantaneous until 3.11; that only the package level prefers
+//! siblings and is kept above a cache of the same CPUs, so that the lowest domain across nodes finds it as its child.
+//!
+//! Simplified: the past load of an idle CPU decays when it is read, not when another CPU balances for it. Left out: RT
+//! and frequency scaling of power; `h_load` of cgroups (a 1024th less at the root).
 
 use super::lb_env::LbEnv;
 use super::migration_type::MigrationType;
@@ -23,7 +25,7 @@ use crate::sched::capacity::{capacity, cpu_power, power_of};
 use crate::sched::domains::{DomId, Flags, Group, GroupId, Level};
 use crate::sched::state::{CpuIdleType, Scheduler};
 
-/// SgLbStats over the CPUs of a group that a pass may consider; weight and power are of the full group.
+/// Sums over those CPUs of a group that a pass may consider. Weight and power are those of the full group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SgLbStats {
     /// Σ loads, past or present.
@@ -32,15 +34,15 @@ pub struct SgLbStats {
     pub queued: u64,
     /// Σ queued tasks.
     pub nr: u32,
-    /// CPUs that are idle.
+    /// Number of idle CPUs.
     pub idle_cpus: u32,
-    /// CPUs.
+    /// Number of CPUs.
     pub weight: u32,
     /// Σ power of its CPUs.
     pub power: u64,
-    /// Whole CPUs that is.
+    /// Whole CPUs in its power.
     pub capacity: u32,
-    /// Its CPUs differ by more than an average task and by two tasks.
+    /// Its CPUs differ by more than an average task and by two tasks (`group_imb`).
     pub lopsided: bool,
 }
 
@@ -58,27 +60,27 @@ impl SgLbStats {
     }
 }
 
-/// What a pass knows of its domain.
+/// Statistics of a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SdLbStats {
     /// The group of the balancing CPU.
     pub local: SgLbStats,
     /// The busiest other group that is over its capacity or lopsided.
     pub busiest: SgLbStats,
-    /// Whether that has CPUs left, before siblings are preferred to it.
+    /// Whether the busiest group has CPUs left, before siblings are preferred to it.
     pub busiest_has_capacity: bool,
     /// Average load of the domain.
     pub average: u64,
 }
 
-/// What find_busiest_group comes to.
+/// Result of `find_busiest_group`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// This group is no better off than the domain or the busiest group.
+    /// The local group is at least as loaded as the domain or the busiest group.
     Stay,
-    /// It is, but not by enough.
+    /// The local group is less loaded, but not by enough.
     Near,
-    /// So much weight should move.
+    /// This much weight should move.
     Pull(u64),
 }
 
@@ -102,14 +104,13 @@ pub fn decide(s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Verdict {
     Verdict::Pull(calculate_imbalance(s))
 }
 
-/// calculate_imbalance.
 fn calculate_imbalance(s: &SdLbStats) -> u64 {
     let (this, most) = (s.local.average(), s.busiest.average());
     let mut per_task = s.busiest.per_task();
     if s.busiest.lopsided {
         per_task = per_task.min(s.average);
     }
-    // Groups within their capacity are skipped when the busiest is looked for, but count in the average.
+    // Groups within their capacity cannot be the busiest one, but count in the average.
     if most < s.average {
         return fix_small_imbalance(s, per_task).unwrap_or(0);
     }
@@ -118,7 +119,7 @@ fn calculate_imbalance(s: &SdLbStats) -> u64 {
         false => u64::from(s.busiest.nr - s.busiest.capacity) * 1024 * 1024 / s.busiest.power.max(1),
     };
     let from = (most - s.average).min(above).saturating_mul(s.busiest.power);
-    // The kernel's arithmetic is unsigned: a local group above the average (of a forced pull) sets no bound.
+    // The kernel's arithmetic is unsigned: after a forced pull, a local group above the average sets no bound.
     let to = s.average.checked_sub(this).map_or(u64::MAX, |x| x.saturating_mul(s.local.power));
     let amount = from.min(to) / 1024;
     if amount < per_task {
@@ -127,7 +128,7 @@ fn calculate_imbalance(s: &SdLbStats) -> u64 {
     amount
 }
 
-/// fix_small_imbalance: one task of weight `per_task` if the groups differ by it, or if more power would be used.
+/// One task of weight `per_task`, if the groups differ by it or if its move would use more power.
 fn fix_small_imbalance(s: &SdLbStats, per_task: u64) -> Option<u64> {
     let (this, most) = (s.local.average(), s.busiest.average());
     let (power, own_power) = (s.busiest.power.max(1), s.local.power.max(1));
@@ -140,8 +141,8 @@ fn fix_small_imbalance(s: &SdLbStats, per_task: u64) -> Option<u64> {
     uses_more(per_task, (most, power), own_per_task, (this, own_power)).then_some(per_task)
 }
 
-/// Whether more power is used after a task of weight `per_task` has moved from a group to another: (average load,
-/// power) of both, and `own_per_task` of the other.
+/// Whether more power is used after a task of weight `per_task` has moved from one group to another. `from` and `to`
+/// are average load and power of each; `own_per_task` is the mean weight of the receiving group's tasks.
 pub(super) fn uses_more(per_task: u64, from: (u64, u64), own_per_task: u64, to: (u64, u64)) -> bool {
     let ((most, power), (this, own_power)) = (from, to);
     let scaled = per_task * 1024 / power;
@@ -152,7 +153,8 @@ pub(super) fn uses_more(per_task: u64, from: (u64, u64), own_per_task: u64, to: 
     then > now
 }
 
-/// Which past load a pass over a domain compares (`idle_idx`, `busy_idx`, `newidle_idx`); 0: the present one.
+/// Index of the past load that a pass over a domain compares (`idle_idx`, `busy_idx`, `newidle_idx`); 0 for the present
+/// one.
 pub fn load_index(level: Level, idle: CpuIdleType) -> usize {
     match (level, idle) {
         (_, CpuIdleType::NewlyIdle) | (Level::Smt | Level::Cls, _) | (Level::Mc, CpuIdleType::Idle) => 0,
@@ -163,7 +165,7 @@ pub fn load_index(level: Level, idle: CpuIdleType) -> usize {
 }
 
 impl Scheduler {
-    /// The busiest group if something should move from it: sets kind and amount, and notes if it was a near thing.
+    /// The busiest group if something should move from it; sets what and how much in `env`, and whether it was close.
     pub(super) fn find_busiest_group_v37(&mut self, env: &mut LbEnv) -> Option<GroupId> {
         let domain = self.topo.domain(env.dom);
         let numa = |d: DomId| self.topo.domain(d).flags.has(Flags::NUMA);
@@ -211,7 +213,7 @@ impl Scheduler {
             }
         }
     }
-    /// SgLbStats of a group, and the most tasks on one of its CPUs.
+    /// Statistics of a group, and the most tasks on one of its CPUs (`update_sg_lb_stats`).
     fn sums(&self, env: &LbEnv, group: &Group, core: bool, index: usize) -> (SgLbStats, u32) {
         let power = power_of(&self.topo, group);
         let local = group.span.contains(env.dst);
@@ -238,7 +240,7 @@ impl Scheduler {
         s.lopsided = heaviest.0.saturating_sub(lightest.0) >= s.per_task() && heaviest.1.saturating_sub(lightest.1) > 1;
         (s, heaviest.1)
     }
-    /// The heaviest queue of `group`; one task that weighs more than should move is left alone.
+    /// The heaviest queue of `group`. A single task heavier than the amount to move is left alone.
     pub(super) fn find_busiest_queue_v37(&self, env: &LbEnv, group: GroupId) -> Option<u32> {
         let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
         let mut best: Option<(u64, u32)> = None;

@@ -1,4 +1,5 @@
-//! From a machine to its towers, in the kernel's order: spans, groups, thresholds, removal of useless levels.
+//! From a machine to its domains, in the kernel's order: spans, groups, thresholds, removal of useless levels (kernel:
+//! `build_sched_domains`).
 
 use super::degenerate::degenerate;
 use super::distances::Distances;
@@ -10,18 +11,18 @@ use super::levels::{levels, LevelDef};
 use super::raw::RawDomain;
 use super::towers::Domains;
 use crate::sched::config::{Params, SchedConfig};
+use numalab_base::cpu_set::CpuSet;
 use crate::sched::error::SchedError;
 use crate::sched::imbalance::{NodeShape, Rule};
 use crate::sched::rules::DomainConstants;
-use numalab_base::cpu_set::CpuSet;
 use numalab_model::machine::Machine;
 
 impl Domains {
     /// Builds the towers of `machine` for `config`.
     ///
     /// # Errors
-    /// [`SchedError::Machine`] for inconsistent tables, [`SchedError::Distances`] for distances below 10 or so
-    /// asymmetric that groups do not cover their domain, [`SchedError::Tunable`] for a bad word in `config`.
+    /// [`SchedError::Machine`] for inconsistent tables. [`SchedError::Distances`] for distances below 10, or so
+    /// asymmetric that groups do not cover their domain. [`SchedError::Tunable`] for a bad word in `config`.
     pub fn build(machine: &Machine, config: &SchedConfig) -> Result<Self, SchedError> {
         Self::with_params(machine, &Params::new(machine, config)?)
     }
@@ -98,7 +99,7 @@ impl Domains {
     }
 }
 
-/// The complete tower of every CPU: levels bottom-up until one spans the machine.
+/// The complete tower of every CPU: levels from the bottom up until one spans the machine (`build_sched_domain`).
 fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<RawDomain>>, SchedError> {
     let all = CpuSet::full(layout.cpus);
     let mut towers = Vec::with_capacity(layout.cpus);
@@ -108,7 +109,7 @@ fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<RawDomain>>, Sc
             let mask = def.mask(cpu);
             let mut span = mask.clone();
             if let Some(child) = tower.last() {
-                // Broken firmware only: a parent never loses CPUs of its child.
+                // A parent never loses CPUs of its child. This matters with broken firmware only.
                 span.union_with(&child.span);
             }
             let done = span == all;
@@ -135,7 +136,7 @@ fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<RawDomain>>, Sc
     Ok(towers)
 }
 
-/// `imb_numa_nr` of one complete tower (§5.1).
+/// Sets `imb_numa_nr` of the domains of one complete tower (§5.1).
 fn thresholds(tower: &mut [RawDomain], rule: Rule, nodes: u32) {
     let llc = |d: &RawDomain| d.flags.has(Flags::SHARE_LLC);
     let Some(first) = (1..tower.len()).find(|&i| !llc(&tower[i]) && llc(&tower[i - 1])) else { return };

@@ -1,19 +1,19 @@
 //! Intervals and thresholds of a domain by its level and the release (kernel-scheduler.md §1.3 and section 0).
 //!
-//! Until 3.15 every level had constants of its own (`SD_SIBLING_INIT`, `SD_MC_INIT`, `SD_CPU_INIT`; `sd_numa_init` across
-//! nodes): inside a node a busy CPU balanced 64 times more rarely, but from an interval of 1 ms whatever the number of
-//! CPUs. 143e1e28cb40 (3.16) made one rule of the level's weight for all of them; 5.10 halved the factor and the
-//! threshold and took one jiffy off (6e7499135db7, 2208cdaa56c9, e4d32e4d5444).
+//! Up to 3.15 every level has constants of its own (`SD_SIBLING_INIT`, `SD_MC_INIT`, `SD_CPU_INIT`, and `sd_numa_init`
+//! across nodes). Inside a node a busy CPU balances 64 times more rarely than an idle one, and intervals start at 1 ms
+//! whatever the number of CPUs. 143e1e28cb40 (3.16) makes one rule of the level's weight for all levels. 5.10 halves
+//! the factor and the threshold and subtracts a jiffy (6e7499135db7, 2208cdaa56c9, e4d32e4d5444).
 
 use super::level::Level;
 use crate::sched::rules::DomainConstants;
 
-/// How the intervals of a busy CPU differ from an idle one's.
+/// How the interval of a busy CPU follows from that of an idle CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyInterval {
-    /// Times as long (`busy_factor`).
+    /// Factor on the interval (`busy_factor`).
     pub factor: u64,
-    /// Then so many jiffies less, so that levels do not fall due together.
+    /// Jiffies to subtract, so that levels are not due at the same time.
     pub less: u64,
 }
 
@@ -22,16 +22,16 @@ pub struct BusyInterval {
 pub struct LevelConstants {
     /// Shortest interval, ms.
     pub interval_ms: u32,
-    /// Longest interval, ms, but for pinned tasks.
+    /// Longest interval, ms; pinned tasks may exceed it.
     pub max_interval_ms: u32,
-    /// While busy.
+    /// Interval of a busy CPU.
     pub busy: BusyInterval,
-    /// How much busier counts as imbalanced, percent.
+    /// How much busier a group must be to count as imbalanced, percent.
     pub imbalance_pct: u32,
 }
 
 impl DomainConstants {
-    /// Of a level whose mask has `weight` CPUs, which share a core (`smt`), a cache (`llc`) or neither.
+    /// Constants of a level whose mask has `weight` CPUs, which share a core (`smt`), a cache (`llc`) or neither.
     pub fn of(self, level: Level, weight: u32, smt: bool, llc: bool) -> LevelConstants {
         let by_weight = |factor, less, imbalance_pct| LevelConstants {
             interval_ms: weight,

@@ -24,7 +24,7 @@ fn sd_parent_degenerate(child: &RawDomain, parent: &RawDomain) -> bool {
     child.span == parent.span && child.flags.has(flags)
 }
 
-/// Removes what is useless from one tower, adjusting group flags as the kernel of `form` does.
+/// Removes the levels of one tower that have no effect. Group flags change as in the kernel of `form`.
 pub(super) fn degenerate(mut tower: Vec<RawDomain>, groups: &mut [Group], form: Form) -> Vec<RawDomain> {
     let mut i = 0;
     while i + 1 < tower.len() {

@@ -1,4 +1,4 @@
-//! A CPU's tower as text, in the words of debugfs `sched/domains`.
+//! The domains of a CPU as text, in the words of debugfs `sched/domains`.
 
 use super::domain::Domain;
 use super::flags::Flags;
@@ -7,9 +7,9 @@ use crate::sched::rules::Form;
 use std::fmt::Write;
 
 impl Domains {
-    /// The tower of `cpu`, one block per domain. The upper lines are the files of `sched/domains/cpuN/domainM` with
-    /// what they read right after boot; `span` and `groups` are in the kernel's log only (`sched_verbose`), and
-    /// `imb_numa_nr` nowhere.
+    /// The tower of `cpu` as text, one block per domain. The upper lines are the files of `sched/domains/cpuN/domainM`
+    /// with their contents right after boot. The kernel shows `span` and `groups` in its log only (`sched_verbose`),
+    /// and `imb_numa_nr` nowhere.
     pub fn describe(&self, cpu: u32) -> String {
         let id = self.ids.get(cpu as usize).copied().unwrap_or(cpu);
         let mut out = String::new();
@@ -22,7 +22,7 @@ impl Domains {
         }
         out
     }
-    /// Files of debugfs and what they read; `groups_flags` is one from 6.6 on.
+    /// The debugfs files of a domain with their contents. `groups_flags` exists from 6.6 on.
     pub fn files(&self, d: &Domain) -> Vec<(&'static str, String)> {
         let mut files = vec![
             ("name", d.level.name(self.form).to_string()),
@@ -50,15 +50,15 @@ impl Domains {
     pub fn own_group_flags(&self, d: &Domain) -> Flags {
         d.groups.first().map_or(Flags(0), |g| self.group(*g).flags)
     }
-    /// CPUs of a domain as a list of the machine's numbers.
+    /// CPUs of a domain as a list of the machine's CPU numbers.
     pub fn span_list(&self, d: &Domain) -> String {
         d.span.list(&self.ids)
     }
-    /// CPUs of each group in ring order.
+    /// CPUs of each group as lists, in ring order.
     pub fn group_lists(&self, d: &Domain) -> Vec<String> {
         d.groups.iter().map(|g| self.group(*g).span.list(&self.ids)).collect()
     }
-    /// Whose names and rules the towers follow.
+    /// Generation of the kernel whose names and rules the towers follow.
     pub fn form(&self) -> Form {
         self.form
     }

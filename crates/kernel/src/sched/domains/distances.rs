@@ -1,24 +1,24 @@
-//! Node distances: checked, listed, classified (`sched_init_numa`, `init_numa_topology_type`).
+//! Node distances: checked, listed and classified (`sched_init_numa`, `init_numa_topology_type`).
 
 use crate::sched::error::SchedError;
 use numalab_model::machine::Machine;
 
-/// How distances relate nodes (used by NUMA balancing only).
+/// Class of the distances between nodes. Only NUMA balancing uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumaTopology {
-    /// At most one remote distance.
+    /// There is at most one remote distance.
     Direct,
     /// The most distant nodes have a common nearer node.
     GluelessMesh,
-    /// They have none.
+    /// The most distant nodes have no common nearer node.
     Backplane,
 }
 
-/// Distances between nodes that have CPUs, checked.
+/// The distances between nodes that have CPUs, checked.
 pub(super) struct Distances {
-    /// Distinct values, ascending.
+    /// Distinct distances, ascending.
     pub values: Vec<u32>,
-    /// Nodes with CPUs.
+    /// Nodes that have CPUs.
     pub nodes: Vec<usize>,
     /// Class for NUMA balancing.
     pub class: NumaTopology,

@@ -1,70 +1,70 @@
-//! A scheduling domain, its groups and the caches below it.
+//! A scheduling domain, its groups, and a last-level cache (kernel: `struct sched_domain`, `struct sched_group`).
 
 use super::constants::BusyInterval;
 use super::flags::Flags;
 use super::level::Level;
 use numalab_base::cpu_set::CpuSet;
 
-/// Index of a domain (CPU, level) in [`Domains::domain`].
+/// Index of a domain (of one CPU at one level) in [`Domains::domain`](super::Domains::domain).
 pub type DomId = u32;
-/// Index of a group in [`Domains::group`].
+/// Index of a group in [`Domains::group`](super::Domains::group).
 pub type GroupId = u32;
 
 /// Capacity of a CPU of a symmetric machine.
 pub const CAPACITY: u64 = 1024;
 
-/// A domain of one CPU.
+/// A scheduling domain of one CPU.
 #[derive(Clone, Debug)]
 pub struct Domain {
-    /// CPU it belongs to.
+    /// The CPU that the domain belongs to.
     pub cpu: u32,
-    /// Level.
+    /// Level of the domain.
     pub level: Level,
-    /// Flags.
+    /// Flags of the domain.
     pub flags: Flags,
-    /// CPUs.
+    /// CPUs of the domain.
     pub span: CpuSet,
     /// Number of CPUs.
     pub weight: u32,
-    /// Minimum balance interval, ms: the CPUs of the level's mask, or 1 inside a node before 3.16.
+    /// Shortest balance interval, ms: the number of CPUs in the level's mask, or 1 inside a node before 3.16.
     pub interval_ms: u32,
-    /// Maximum balance interval, ms.
+    /// Longest balance interval, ms.
     pub max_interval_ms: u32,
-    /// Intervals of a busy CPU.
+    /// Balance interval of a busy CPU.
     pub busy: BusyInterval,
-    /// Groups in ring order, the own one first.
+    /// Groups in ring order, the CPU's own group first.
     pub groups: Vec<GroupId>,
-    /// How much busier counts as imbalanced, percent.
+    /// How much busier a group must be to count as imbalanced, percent.
     pub imbalance_pct: u32,
-    /// Failed passes before hot tasks move; two more before running ones do.
+    /// Failed passes before cache-hot tasks move. Running tasks move after two more.
     pub cache_nice_tries: u32,
-    /// Tolerated tasks of the local node, computed on the undegenerated tower; read on NUMA domains only.
+    /// Tasks tolerated on the local node, computed on the undegenerated tower. Read on NUMA domains only.
     pub imb_numa_nr: u32,
 }
 
 /// A group of a domain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// CPUs.
+    /// CPUs of the group.
     pub span: CpuSet,
     /// Number of CPUs.
     pub weight: u32,
-    /// Flags of the child domain it was made from.
+    /// Flags of the child domain that the group was made from.
     pub flags: Flags,
-    /// Distinct SMT cores.
+    /// Number of SMT cores.
     pub cores: u32,
     /// CPUs that may balance on behalf of the group.
     pub balance_mask: CpuSet,
-    /// Lowest of them.
+    /// Lowest CPU of `balance_mask`.
     pub balance_cpu: u32,
-    /// Capacity record (carries the `imbalance` flag); groups of one level with one balance CPU share it.
+    /// Capacity record, which carries the `imbalance` flag (`sgc`). Groups of one level with one balance CPU share it.
     pub record: u32,
 }
 
-/// What every pass of a domain asks for, in one place: most passes find that another CPU balances, and end.
+/// What every pass over a domain reads, in one place. Most passes find that another CPU balances, and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sched) struct Lead {
-    /// CPU that balances for the domain's own group, if it has one, while no CPU is idle.
+    /// CPU that balances for the domain's own group while no CPU is idle; `None` if the domain has no groups.
     pub balance_cpu: Option<u32>,
     /// Capacity record of the parent's own group.
     pub parent_record: Option<u32>,
@@ -73,10 +73,10 @@ pub(in crate::sched) struct Lead {
 /// A last-level cache as the scheduler sees it (`sd_llc`).
 #[derive(Clone, Debug)]
 pub struct Cache {
-    /// CPUs.
+    /// CPUs that share the cache.
     pub span: CpuSet,
     /// Number of CPUs (`llc_size`).
     pub size: u32,
-    /// Whether a domain with SHARE_LLC exists (not for a cache of one CPU).
+    /// Whether a domain with SHARE_LLC exists. A cache of one CPU has none.
     pub has_domain: bool,
 }

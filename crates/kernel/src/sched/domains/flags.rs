@@ -7,29 +7,29 @@ use crate::sched::rules::Form;
 pub struct Flags(pub u16);
 
 impl Flags {
-    /// Balance when about to go idle.
+    /// A CPU about to go idle balances.
     pub const NEWIDLE: Flags = Flags(1);
-    /// Place on exec.
+    /// Exec places tasks.
     pub const EXEC: Flags = Flags(1 << 1);
-    /// Place on fork.
+    /// Fork places tasks.
     pub const FORK: Flags = Flags(1 << 2);
     /// A waker may pull its wakee across this domain.
     pub const WAKE_AFFINE: Flags = Flags(1 << 3);
-    /// Members share a core.
+    /// The CPUs share a core.
     pub const SHARE_CPUCAPACITY: Flags = Flags(1 << 4);
-    /// Members share a cluster.
+    /// The CPUs share a cluster.
     pub const CLUSTER: Flags = Flags(1 << 5);
-    /// Members share a last-level cache.
+    /// The CPUs share a last-level cache.
     pub const SHARE_LLC: Flags = Flags(1 << 6);
-    /// One balance at a time machine-wide.
+    /// Only one CPU of the machine balances at a time.
     pub const SERIALIZE: Flags = Flags(1 << 7);
-    /// Spread tasks evenly over the sibling domains.
+    /// Tasks are spread evenly over the sibling domains.
     pub const PREFER_SIBLING: Flags = Flags(1 << 8);
     /// Groups may overlap.
     pub const OVERLAP: Flags = Flags(1 << 9);
-    /// Crosses nodes.
+    /// The domain crosses nodes.
     pub const NUMA: Flags = Flags(1 << 10);
-    /// Flags that mean nothing in a domain of one group (all but [`Flags::WAKE_AFFINE`]).
+    /// Flags that mean nothing in a domain of one group: all but [`Flags::WAKE_AFFINE`].
     pub const NEED_GROUPS: Flags = Flags(0x7ff & !Self::WAKE_AFFINE.0);
 
     /// Whether all of `other` are set.
@@ -40,17 +40,17 @@ impl Flags {
     pub fn any(self, other: Flags) -> bool {
         self.0 & other.0 != 0
     }
-    /// With `other` set.
+    /// These flags and `other`.
     #[must_use]
     pub fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
-    /// Without `other`.
+    /// These flags without `other`.
     #[must_use]
     pub fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
     }
-    /// As debugfs `sched/domains/cpu*/domain*/flags` prints them.
+    /// The flags as debugfs `sched/domains/cpu*/domain*/flags` prints them.
     pub fn text(self, form: Form) -> String {
         let llc = if form == Form::V61 { "SD_SHARE_PKG_RESOURCES" } else { "SD_SHARE_LLC" };
         let names = [

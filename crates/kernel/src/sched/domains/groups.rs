@@ -1,25 +1,25 @@
-//! Groups of a domain: what is balanced against what (kernel-scheduler.md §1.5).
+//! Groups of a domain, between which tasks are balanced (kernel-scheduler.md §1.5).
 
 use super::domain::{Group, GroupId};
 use super::flags::Flags;
 use super::layout::Layout;
 use super::levels::LevelDef;
 use super::raw::RawDomain;
-use crate::sched::error::SchedError;
 use numalab_base::cpu_set::CpuSet;
+use crate::sched::error::SchedError;
 
-/// Makes the groups of all towers into one arena.
+/// Makes the groups of all towers into one vector.
 pub(super) struct GroupMaker<'a> {
     pub layout: &'a Layout,
     pub levels: &'a [LevelDef],
     pub towers: &'a [Vec<RawDomain>],
     pub groups: Vec<Group>,
-    /// Shared groups by level and first CPU.
+    /// Shared groups, by level and first CPU.
     shared: Vec<Option<GroupId>>,
 }
 
 impl<'a> GroupMaker<'a> {
-    /// For the towers of a layout; no group is made yet.
+    /// A maker for the towers of a layout. It has made no group yet.
     pub fn new(layout: &'a Layout, levels: &'a [LevelDef], towers: &'a [Vec<RawDomain>]) -> Self {
         let shared = vec![None; levels.len() * layout.cpus];
         Self { layout, levels, towers, groups: Vec::new(), shared }
@@ -98,8 +98,8 @@ impl<'a> GroupMaker<'a> {
         }
         Ok(ring)
     }
-    /// Level whose child's span becomes the group of CPU `i` inside `span`: a child reaching beyond is descended,
-    /// and so are levels that would degenerate (§1.5).
+    /// The level whose child's span becomes the group of CPU `i` inside `span`. The search descends below children that
+    /// reach beyond `span`, and below levels that would degenerate (§1.5).
     fn descend(&self, span: &CpuSet, i: u32, level: usize) -> usize {
         let tower = &self.towers[i as usize];
         let mut at = level;

@@ -1,7 +1,7 @@
-//! What the levels are made of: the cores, caches and nodes of a machine as sets of CPUs.
+//! The cores, caches and nodes of a machine as sets of CPUs, from which levels are made.
 
-use crate::sched::error::SchedError;
 use numalab_base::cpu_set::CpuSet;
+use crate::sched::error::SchedError;
 use numalab_model::machine::Machine;
 
 /// The cores, caches and nodes of a machine.

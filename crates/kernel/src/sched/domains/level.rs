@@ -2,20 +2,20 @@
 
 use crate::sched::rules::Form;
 
-/// Kind of a level.
+/// Kind of a level (kernel: `struct sched_domain_topology_level`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Threads of a core.
     Smt,
-    /// CPUs sharing an L2 or cluster (the core, on the machines modelled).
+    /// CPUs that share an L2 cache or a cluster. On the machines modelled that is the core.
     Cls,
-    /// CPUs sharing the last-level cache.
+    /// CPUs that share the last-level cache.
     Mc,
     /// CPUs of a node, on machines with one node per package.
     Pkg,
-    /// CPUs at the smallest distance (normally a node).
+    /// CPUs at the smallest distance, normally a node.
     Node,
-    /// CPUs of all nodes within the i-th larger distance, i from 1.
+    /// CPUs of all nodes within the i-th larger distance; i counts from 1.
     Numa(u8),
 }
 
@@ -29,7 +29,7 @@ impl std::fmt::Display for Level {
 }
 
 impl Level {
-    /// Name as debugfs prints it; `PKG` was `DIE` in 6.1.
+    /// Name as debugfs prints it. `PKG` is `DIE` in 6.1.
     pub fn name(self, form: Form) -> &'static str {
         match self {
             Level::Smt => "SMT",

@@ -5,11 +5,11 @@ use super::flags::Flags;
 use super::layout::Layout;
 use super::level::Level;
 use crate::sched::config::Params;
-use crate::sched::rules::Form;
 use numalab_base::cpu_set::CpuSet;
+use crate::sched::rules::Form;
 use numalab_model::machine::Machine;
 
-/// One level: `masks[mask_of[cpu]]` are the CPUs joined with `cpu`.
+/// One level: `masks[mask_of[cpu]]` are the CPUs that it joins with `cpu`.
 pub(super) struct LevelDef {
     pub level: Level,
     pub flags: Flags,
@@ -18,7 +18,7 @@ pub(super) struct LevelDef {
 }
 
 impl LevelDef {
-    /// CPUs of the level that `cpu` belongs with.
+    /// The CPUs that the level joins with `cpu`.
     pub fn mask(&self, cpu: u32) -> &CpuSet {
         &self.masks[self.mask_of[cpu as usize] as usize]
     }
@@ -27,7 +27,7 @@ impl LevelDef {
 const COMMON: Flags =
     Flags(Flags::NEWIDLE.0 | Flags::EXEC.0 | Flags::FORK.0 | Flags::WAKE_AFFINE.0 | Flags::PREFER_SIBLING.0);
 
-/// The level list, bottom-up.
+/// The level list, from the bottom up.
 pub(super) fn levels(machine: &Machine, layout: &Layout, distances: &Distances, params: &Params) -> Vec<LevelDef> {
     let own = |level, flags: Flags, masks: &[CpuSet], mask_of: &[u32]| LevelDef {
         level,
@@ -36,14 +36,14 @@ pub(super) fn levels(machine: &Machine, layout: &Layout, distances: &Distances, 
         mask_of: mask_of.to_vec(),
     };
     let smt = Flags::SHARE_CPUCAPACITY.with(Flags::SHARE_LLC);
-    // The level came in 5.16, a flag of its own in 6.7.
+    // The level exists from 5.16 on, its flag from 6.7 on.
     let cls = if params.form == Form::V61 { Flags::SHARE_LLC } else { Flags::CLUSTER.with(Flags::SHARE_LLC) };
     let mut out = vec![
         own(Level::Smt, smt, &layout.cores, &layout.core_of),
         own(Level::Cls, cls, &layout.cores, &layout.core_of),
         own(Level::Mc, Flags::SHARE_LLC, &layout.caches, &layout.cache_of),
     ];
-    // "NUMA in package": the node-sized package level would cut a package, so x86 leaves it out.
+    // "NUMA in package": a package level of the size of a node would cut a package, so x86 leaves it out.
     let in_package = (0..machine.sockets.max(1))
         .any(|s| distances.nodes.iter().filter(|&&n| machine.nodes[n].socket == s).count() > 1);
     if !in_package {

@@ -1,10 +1,12 @@
-//! Scheduling domains: which CPUs balance with which, at what intervals (kernel-scheduler.md §1).
+//! Scheduling domains: which CPUs balance with which, and at what intervals (kernel-scheduler.md §1).
 //!
-//! Problem: placement and balancing walk a tower of ever larger CPU sets, private to each CPU, whose shape
-//! (and whose *removed* levels) decide thresholds, flags and intervals.
-//! Approach: [`Domains::build`] makes the complete tower from the level list, computes groups and `imb_numa_nr` on
-//! it, and only then removes levels without effect, in the kernel's order. Domains of a CPU lie contiguously,
-//! bottom first; groups of non-NUMA levels are shared, those of NUMA levels are private to their domain.
+//! Problem: placement and balancing walk a tower of ever larger CPU sets, which is private to each CPU. Its shape and
+//! its *removed* levels decide thresholds, flags and intervals.
+//!
+//! Approach: [`Domains::build`] makes the complete tower from the level list and computes groups and `imb_numa_nr` on
+//! it. Only then does it remove levels without effect, in the kernel's order. Domains of a CPU are contiguous, bottom
+//! first. Groups of non-NUMA levels are shared; groups of NUMA levels are private to their domain.
+//!
 //! Units: CPUs; intervals in ms. Invariants: the first group of a domain's ring contains its CPU; a child's span is a
 //! subset of its parent's; the top domain of a CPU spans the machine.
 

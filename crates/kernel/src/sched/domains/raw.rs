@@ -5,7 +5,7 @@ use super::flags::Flags;
 use super::level::Level;
 use numalab_base::cpu_set::CpuSet;
 
-/// A domain of the complete tower; its position in the tower is its level's position in the level list.
+/// A domain of the complete tower. Its position in the tower is its level's position in the level list.
 #[derive(Clone, Debug)]
 pub(super) struct RawDomain {
     pub level: Level,

@@ -1,9 +1,9 @@
-//! All towers of a machine, and the questions put to them.
+//! The scheduling domains of all CPUs, and the topology that placement and balancing read.
 
 use super::distances::NumaTopology;
 use super::domain::{Cache, DomId, Domain, Group, GroupId, Lead};
-use crate::sched::rules::Form;
 use numalab_base::cpu_set::CpuSet;
+use crate::sched::rules::Form;
 
 /// All towers of a machine.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl Domains {
     pub fn cpus(&self) -> usize {
         self.cpus
     }
-    /// The tower of `cpu`, bottom first; empty for an absent CPU or a one-CPU machine.
+    /// The tower of `cpu`, bottom first. It is empty for an absent CPU and on a machine of one CPU.
     pub fn tower(&self, cpu: u32) -> &[Domain] {
         self.range(cpu).and_then(|r| self.domains.get(r)).unwrap_or(&[])
     }
@@ -45,11 +45,11 @@ impl Domains {
     pub fn ids(&self, cpu: u32) -> std::ops::Range<DomId> {
         self.start[cpu as usize]..self.start[cpu as usize + 1]
     }
-    /// A domain.
+    /// The domain with index `id`.
     pub fn domain(&self, id: DomId) -> &Domain {
         &self.domains[id as usize]
     }
-    /// Who balances for a domain's own group.
+    /// The CPU that balances for a domain's own group, and its parent's capacity record.
     pub(in crate::sched) fn lead(&self, id: DomId) -> Lead {
         self.leads[id as usize]
     }
@@ -61,7 +61,7 @@ impl Domains {
     pub fn child(&self, id: DomId) -> Option<DomId> {
         (id > self.start[self.domains[id as usize].cpu as usize]).then(|| id - 1)
     }
-    /// A group.
+    /// The group with index `id`.
     pub fn group(&self, id: GroupId) -> &Group {
         &self.groups[id as usize]
     }
@@ -73,23 +73,23 @@ impl Domains {
     pub fn record_count(&self) -> usize {
         self.records
     }
-    /// Cache index of a CPU.
+    /// Index of the last-level cache of a CPU.
     pub fn cache_of(&self, cpu: u32) -> u32 {
         self.cache_of[cpu as usize]
     }
-    /// A cache.
+    /// The last-level cache with this index.
     pub fn cache(&self, index: u32) -> &Cache {
         &self.caches[index as usize]
     }
-    /// Number of caches.
+    /// Number of last-level caches.
     pub fn cache_count(&self) -> usize {
         self.caches.len()
     }
-    /// Whether both CPUs share the last-level cache.
+    /// Whether two CPUs share the last-level cache.
     pub fn share_cache(&self, a: u32, b: u32) -> bool {
         self.cache_of[a as usize] == self.cache_of[b as usize]
     }
-    /// SMT siblings of a CPU, itself included.
+    /// SMT siblings of a CPU, including itself.
     pub fn siblings(&self, cpu: u32) -> &CpuSet {
         &self.cores[self.core_of[cpu as usize] as usize]
     }
@@ -97,7 +97,7 @@ impl Domains {
     pub fn has_smt(&self) -> bool {
         self.smt
     }
-    /// Number of nodes, memory-only ones included.
+    /// Number of nodes, including memory-only ones.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
@@ -113,11 +113,11 @@ impl Domains {
     pub fn sd_numa(&self, cpu: u32) -> Option<DomId> {
         self.sd_numa[cpu as usize]
     }
-    /// Topology class.
+    /// Class of the distances between nodes.
     pub fn class(&self) -> NumaTopology {
         self.class
     }
-    /// Firmware distance between nodes.
+    /// Distance between two nodes, as the firmware reports it (10 is local).
     pub fn distance(&self, a: u32, b: u32) -> u32 {
         self.distance[a as usize * self.nodes.len() + b as usize]
     }

@@ -1,4 +1,4 @@
-//! Slow path of fork and exec: the idlest group, then the idlest CPU, level by level (kernel-scheduler.md §3.5–3.7).
+//! The slow path of fork: the idlest group, then the idlest CPU, level by level (kernel-scheduler.md §3.5–3.7).
 
 use crate::sched::domains::{DomId, Flags, GroupId};
 use crate::sched::imbalance::ForkSides;
@@ -7,17 +7,17 @@ use crate::sched::rules::Balancer;
 use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
 use crate::sched::state::Scheduler;
 
-/// Scale of the absolute difference of average loads below which nothing is gained.
+/// Load to which `imbalance_pct` applies when average loads are compared by difference.
 const LOAD_SCALE: u64 = 1024;
 
-/// A group as a destination.
+/// A group that a task may go to.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     group: GroupId,
     stats: SgLbStats,
 }
 
-/// Whether `new` is strictly idler than `best`. `ties`: utilisation decides between as many idle CPUs (5.9 on).
+/// Whether `new` is idler than `best`. With `ties`, utilisation decides between groups with as many idle CPUs (5.9 on).
 fn update_pick_idlest(new: &SgLbStats, best: &SgLbStats, ties: bool) -> bool {
     if new.kind != best.kind {
         return new.kind < best.kind;
@@ -31,7 +31,7 @@ fn update_pick_idlest(new: &SgLbStats, best: &SgLbStats, ties: bool) -> bool {
     }
 }
 
-/// Both groups are loaded: whether the idlest (average load `idlest`) is worth leaving `local` for.
+/// Whether a task leaves `local` for the idlest group, both loaded. The arguments are average loads.
 pub fn load_leaves(local: u64, idlest: u64, imbalance_pct: u32, numa: bool) -> bool {
     let pct = u64::from(imbalance_pct);
     let slack = LOAD_SCALE * (pct - 100) / 100;
@@ -70,7 +70,7 @@ impl Scheduler {
         }
         chosen.unwrap_or(from)
     }
-    /// The group to go to, `None` to stay in the one of `cpu`.
+    /// The group that `task` goes to; `None` to stay in the group of `cpu`.
     fn sched_balance_find_dst_group(&mut self, d: DomId, task: TaskId, cpu: u32) -> Option<GroupId> {
         if self.params.balancer.by_load() {
             return match self.params.balancer {
@@ -132,7 +132,7 @@ impl Scheduler {
             }
         }
     }
-    /// Whether the version's NUMA allowance keeps the task local (§5.2).
+    /// Whether the release's NUMA imbalance rule keeps the task local (§5.2).
     fn fork_allowance(&self, d: DomId, task: TaskId, local: &Choice, idlest: &SgLbStats) -> bool {
         let domain = self.topo.domain(d);
         let mask = &self.masks[self.tasks[task as usize].allowed as usize];
@@ -146,7 +146,7 @@ impl Scheduler {
             imb_numa_nr: domain.imb_numa_nr,
         })
     }
-    /// Statistics of a group without the task itself: over the CPUs it may use (82d6e01a0699, 6.18), or over all.
+    /// Statistics of a group over the CPUs that the task may use (82d6e01a0699, 6.18), or over all of them.
     fn update_sg_wakeup_stats(&mut self, d: DomId, group: GroupId, task: TaskId) -> SgLbStats {
         let pct = self.topo.domain(d).imbalance_pct;
         let Self { params, topo, rqs, tasks, masks, idle, imbalanced, now, .. } = self;
@@ -166,18 +166,18 @@ impl Scheduler {
         if params.balancer < Balancer::V57 {
             s.runnable = 0;
         }
-        // Before 5.6 the number of CPUs is not filled in for forks: who has a task may be overloaded.
+        // Before 5.6 forks leave the number of CPUs at 0: a group with a task may be overloaded.
         let weight = if params.balancer < Balancer::V56 { 0 } else { s.weight };
         s.kind = SgLbStats { weight, ..s }.group_classify(pct);
-        // Before 5.7 it is for groups with CPUs to spare that the average is worked out, and not used.
+        // Before 5.7 the average is computed for groups with CPUs to spare, where it is not used.
         let loaded = matches!(s.kind, GroupType::FullyBusy | GroupType::Overloaded);
         if loaded && params.balancer >= Balancer::V57 {
             s.avg_load = s.load * 1024 / s.capacity;
         }
         s
     }
-    /// The CPU of a group to start on: the most recently idled, else the least loaded (`cpu` if none is lighter). `None`:
-    /// AutoNUMA has selected a node that the group has no CPU of, and the walk goes on inside the group of `cpu`.
+    /// The CPU of a group to start on: the one that became idle last, else the least loaded, else `cpu`. `None` if
+    /// AutoNUMA has selected a node of which the group has no CPU; the walk then continues in the group of `cpu`.
     fn sched_balance_find_dst_group_cpu(&mut self, group: GroupId, task: TaskId, cpu: u32) -> Option<u32> {
         if self.params.balancer == Balancer::V37 {
             return self.find_idlest_cpu_v37(group, task, cpu);

@@ -1,4 +1,4 @@
-//! The idlest group and CPU from 3.11 to 5.4: by load averages.
+//! The idlest group and CPU from 3.11 to 5.4: by load averages (kernel: `find_idlest_group`, `find_idlest_cpu`).
 
 use super::find_idlest_v37::fork_leaves;
 use crate::sched::domains::{DomId, Flags, GroupId};
@@ -6,16 +6,16 @@ use crate::sched::rq::task::TaskId;
 use crate::sched::rules::Balancer;
 use crate::sched::state::Scheduler;
 
-/// A group as a place for a task.
+/// Loads of a group that a task may go to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupLoads {
-    /// Σ loads of queued tasks per capacity.
+    /// Σ loads of queued tasks, per capacity.
     pub queued: u64,
-    /// Σ loads per capacity, of sleeping tasks too.
+    /// Σ loads of queued and sleeping tasks, per capacity.
     pub load: u64,
 }
 
-/// The search of 4.10 to 5.4 for the idlest group (find_idlest_group).
+/// The search of 4.10 to 5.4 for the idlest group.
 #[derive(Clone, Copy, Debug)]
 pub struct Idlest {
     least: (u64, u64),
@@ -26,7 +26,7 @@ pub struct Idlest {
 }
 
 impl Idlest {
-    /// Nothing seen yet, in a domain of this threshold.
+    /// A search that has seen no group, in a domain with this threshold.
     pub fn new(imbalance_pct: u32) -> Self {
         let over = u64::from(imbalance_pct) - 100;
         let unknown = (u64::MAX, u64::MAX);
@@ -34,11 +34,11 @@ impl Idlest {
         let scale = 100 + over / 2;
         Self { least: unknown, this: unknown, idlest: None, slack, scale }
     }
-    /// Looks at the group the task comes from.
+    /// Adds the group that the task comes from.
     pub fn see_local(&mut self, loads: GroupLoads) {
         self.this = (loads.queued, loads.load);
     }
-    /// Looks at another group.
+    /// Adds another group.
     pub fn see(&mut self, id: GroupId, loads: GroupLoads) {
         let (queued, load) = self.least;
         if queued > loads.queued + self.slack {
@@ -46,20 +46,20 @@ impl Idlest {
             self.idlest = Some(id);
         } else if loads.queued < queued.saturating_add(self.slack) && load.saturating_mul(100) > self.scale * loads.load
         {
-            // Queued loads are close: what sleeps counts.
+            // Queued loads are close, so loads with sleeping tasks decide.
             self.least.1 = loads.load;
             self.idlest = Some(id);
         }
     }
-    /// Where the task goes; `None` to stay. `util` is its utilisation, `None` for a fork, which has none yet; `prefers_node`:
-    /// the domain crosses nodes and the kernel knows it (4.17 on).
+    /// The group that the task goes to; `None` to stay. `prefers_node`: the domain crosses nodes, which the kernel
+    /// considers from 4.17 on.
     pub fn choose(&self, prefers_node: bool) -> Option<GroupId> {
         let idlest = self.idlest?;
         let (least, this) = (self.least.0.saturating_add(self.slack), self.this.0.wrapping_add(self.slack));
         if prefers_node && least >= self.this.0 {
             return None;
         }
-        // Where the task may not run in its own group the kernel's sum wraps.
+        // The kernel's sum wraps if the task may not run in its own group.
         if self.least.0 > this {
             return None;
         }
@@ -69,8 +69,8 @@ impl Idlest {
 }
 
 impl Scheduler {
-    /// The group a fork or exec goes to, `None` to stay in that of `cpu`: loads are of all CPUs, allowed or not, and
-    /// count the task that execs (`attached`).
+    /// The group that a fork goes to; `None` to stay in the group of `cpu`. Loads are those of all CPUs of a group,
+    /// whether the task may use them or not.
     pub(in crate::sched) fn find_idlest_group_v311(&mut self, d: DomId, task: TaskId, cpu: u32) -> Option<GroupId> {
         let domain = self.topo.domain(d);
         let (pct, numa, groups) = (domain.imbalance_pct, domain.flags.has(Flags::NUMA), domain.groups.len());
@@ -99,7 +99,7 @@ impl Scheduler {
         }
         search.choose(numa && rules >= Balancer::V417)
     }
-    /// A group as a place for a task, which runs on its CPU now if `attached`.
+    /// Loads of a group.
     fn group_loads_v311(&mut self, id: GroupId) -> GroupLoads {
         let (full, _) = self.capacities(id);
         let Self { topo, rqs, tasks, now, .. } = self;
@@ -113,8 +113,8 @@ impl Scheduler {
         loads.load = loads.load * 1024 / full.max(1);
         loads
     }
-    /// The CPU of a group to start on: the most recently idled (from 3.18 on), else the one with the least load, `cpu`
-    /// itself among equals until 4.15.
+    /// The CPU of a group to start on: the one that became idle last (3.18 on), else the one with the least load. Up to
+    /// 4.15 `cpu` itself wins among equals.
     pub(in crate::sched) fn find_idlest_cpu_v311(&mut self, group: GroupId, task: TaskId, cpu: u32) -> u32 {
         let rules = self.params.balancer;
         let Self { topo, rqs, tasks, masks, idle, now, .. } = self;

@@ -1,18 +1,18 @@
-//! The idlest group and CPU before 3.11: by weights.
+//! The idlest group and CPU before 3.11: by weights (kernel: `find_idlest_group`, `find_idlest_cpu`).
 
 use crate::sched::capacity::power_of;
 use crate::sched::domains::{DomId, GroupId};
 use crate::sched::rq::task::TaskId;
 use crate::sched::state::Scheduler;
 
-/// Whether a fork leaves a group of average load `this` for the least loaded other one, of `least`.
+/// Whether a fork leaves a group of average load `this` for the least loaded other group, of average load `least`.
 pub fn fork_leaves(this: u64, least: u64, pct: u32) -> bool {
     100 * this >= u64::from(100 + (pct - 100) / 2) * least
 }
 
 impl Scheduler {
-    /// The group a fork or exec goes to, `None` to stay in that of `cpu`: loads are of all CPUs, allowed or not, and
-    /// count the task that execs.
+    /// The group that a fork goes to; `None` to stay in the group of `cpu`. Loads are those of all CPUs of a group,
+    /// whether the task may use them or not.
     pub(in crate::sched) fn find_idlest_group_v37(&self, d: DomId, task: TaskId, cpu: u32) -> Option<GroupId> {
         let domain = self.topo.domain(d);
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
@@ -33,8 +33,8 @@ impl Scheduler {
         }
         least.filter(|l| fork_leaves(this, l.0, domain.imbalance_pct)).map(|l| l.1)
     }
-    /// The lightest CPU of the group on the node that AutoNUMA has selected, if it has one: `cpu` itself among equals,
-    /// else the first. `None`: the group has none of that node.
+    /// The lightest CPU of the group; among equals `cpu` itself, else the first. If AutoNUMA has selected a node for
+    /// the task, only CPUs of that node count; `None` if the group has none.
     pub(in crate::sched) fn find_idlest_cpu_v37(&self, group: GroupId, task: TaskId, cpu: u32) -> Option<u32> {
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
         let key = |c: u32| (self.rqs[c as usize].weight, c != cpu, c);

@@ -1,8 +1,8 @@
-//! Placement: the CPU a task starts on at fork, exec and wake-up (kernel-scheduler.md §3).
+//! The CPU a task starts on at fork and wake-up (kernel: `select_task_rq_fair`, kernel-scheduler.md §3).
 //!
-//! Fork and exec walk down from the highest domain reachable through domains with the flag, choosing the idlest
-//! group at each level (`find_dst`). A wake-up chooses between the previous CPU and the waker's (`affine`) and then
-//! searches that CPU's cache only (`idle_sibling`).
+//! A fork walks down from the highest domain that is reachable through domains with SD_BALANCE_FORK, and chooses the
+//! idlest group at each level (`find_idlest`). A wake-up chooses between the previous CPU and the waker's
+//! (`wake_affine`), and then searches only the cache of that CPU (`select_idle_sibling`).
 
 mod find_idlest;
 mod find_idlest_v311;

@@ -1,9 +1,9 @@
-//! An idle CPU in the cache of the target: select_idle_sibling (kernel-scheduler.md §3.4).
+//! An idle CPU in the cache of the target (kernel: `select_idle_sibling`, kernel-scheduler.md §3.4).
 //!
-//! Before 4.9 the search walked the groups of the cache's domains and took only wholly idle ones. From 4.9 on it looks
-//! for an idle core first and then for an idle thread, from 4.13 on not further than SIS_PROP or SIS_UTIL allow. Up to
-//! 5.11 the two are separate walks and the target's own core comes last; since then it is one walk, and the own core
-//! comes first when there is no idle one. (5.12 and 5.13 changed in between; they are here with 4.13.)
+//! Before 4.9 the search walks the groups of the cache's domains and takes only wholly idle ones. From 4.9 on it looks
+//! for an idle core first and then for an idle thread; from 4.13 on SIS_PROP or SIS_UTIL limit it. Up to 5.11 these are
+//! two walks, and the target's own core comes last. From 5.14 on it is one walk, and the own core comes first when no
+//! core is idle. 5.12 and 5.13 lie in between and are modelled as 4.13.
 
 use crate::sched::domains::Flags;
 use crate::sched::rq::task::TaskId;
@@ -11,7 +11,7 @@ use crate::sched::rules::{IdleScan, RecentCpu};
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
-    /// `target` or an idle CPU sharing its cache; `this` is the CPU that wakes.
+    /// `target`, or an idle CPU that shares its cache; `this` is the waking CPU.
     pub(in crate::sched) fn select_idle_sibling(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> u32 {
         let shares = |cpu: u32| self.topo.share_cache(cpu, target);
         if self.idle.contains(target) {
@@ -42,7 +42,7 @@ impl Scheduler {
         };
         found.unwrap_or(target)
     }
-    /// From 5.14 on: the own core first if no core is known to be idle, then one walk.
+    /// 5.14 and later: the own core first if no core is known to be idle (`select_idle_smt`), then one walk.
     fn search_cache_v514(&mut self, task: TaskId, prev: u32, target: u32, this: u32) -> Option<u32> {
         let cache = self.topo.cache_of(target);
         let whole_core = self.topo.has_smt() && self.caches[cache as usize].has_idle_cores;
@@ -56,7 +56,7 @@ impl Scheduler {
         }
         self.select_idle_cpu(task, target, this, whole_core)
     }
-    /// 4.13 to 5.13: an idle core, then an idle thread as far as the waker can pay, then one of the target's core.
+    /// 4.13 to 5.13: an idle core, then an idle thread within SIS_PROP's limit, then a thread of the target's core.
     fn search_cache_v413(&mut self, task: TaskId, target: u32, this: u32) -> Option<u32> {
         let cache = self.topo.cache_of(target);
         let allowed = self.tasks[task as usize].allowed as usize;
@@ -71,7 +71,7 @@ impl Scheduler {
         let size = self.topo.cache(cache).size;
         let limit = rq.sis_prop.visits_v413(rq.avg_idle_ns, size) as usize;
         let mut visited = 0;
-        // The target is visited again, and a CPU that is not allowed counts too.
+        // The walk visits the target again, and counts CPUs that are not allowed.
         for cpu in self.topo.cache(cache).span.iter_wrap(target).take(limit) {
             visited += 1;
             if self.idle.contains(cpu) && self.masks[allowed].contains(cpu) {
@@ -84,7 +84,7 @@ impl Scheduler {
         }
         self.topo.siblings(target).iter_and(&self.idle).find(|c| self.allowed(task, *c))
     }
-    /// Before 4.9: the first wholly idle group of the target's domains, from the cache's down to the core's.
+    /// Before 4.9: the first wholly idle group of the target's domains, from the cache's domain down to the core's.
     fn search_groups(&self, task: TaskId, target: u32) -> Option<u32> {
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
         let in_cache = |d: &u32| self.topo.domain(*d).flags.has(Flags::SHARE_LLC);
@@ -120,7 +120,7 @@ impl Scheduler {
         let (core, single) = self.select_idle_core(task, target, cache);
         core.or(single)
     }
-    /// The first idle one of `unvisited`, as far as the waking CPU can pay for the search (SIS_PROP).
+    /// The first idle CPU of `unvisited`, within the limit that the waking CPU's idle time sets (SIS_PROP).
     fn select_idle_cpu_prop(&mut self, target: u32, this: u32) -> Option<u32> {
         let history = &mut self.rqs[this as usize].sis_prop;
         let limit = history.visits(self.jiffy, self.topo.cache(self.topo.cache_of(target)).size);
@@ -139,7 +139,7 @@ impl Scheduler {
         self.rqs[this as usize].sis_prop.searched(visited);
         found
     }
-    /// A CPU of a wholly idle core of `unvisited`, and the first idle CPU met on the way; not finding a core is
+    /// A CPU of a wholly idle core of `unvisited`, and the first idle CPU on the way. That no core is idle is
     /// remembered.
     fn select_idle_core(&mut self, task: TaskId, target: u32, cache: u32) -> (Option<u32>, Option<u32>) {
         let Self { topo, idle, masks, tasks, unvisited, caches, .. } = self;

@@ -1,4 +1,5 @@
-//! The CPU of a task that wakes up (`select_task_rq_fair`, kernel-scheduler.md §3.1).
+//! The two ways to choose a CPU: for a forked task and for a wake-up (kernel: `select_task_rq_fair`,
+//! kernel-scheduler.md §3.1, §3.5).
 
 use crate::sched::domains::{DomId, Flags};
 use crate::sched::rq::task::TaskId;
@@ -6,7 +7,8 @@ use crate::sched::rules::RecentCpu;
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
-    /// The CPU for a task forked on `cpu`: the walk starts at the highest domain reachable through domains with SD_BALANCE_FORK.
+    /// The CPU for a task forked on `cpu`. The walk starts at the highest domain that is reachable through domains with
+    /// SD_BALANCE_FORK.
     pub(in crate::sched) fn select_task_rq_fork(&mut self, task: TaskId, cpu: u32) -> u32 {
         let mut start = None;
         for d in self.topo.ids(cpu) {
@@ -24,7 +26,7 @@ impl Scheduler {
         if let Some(waker) = self.current(this) {
             self.record_wakee(waker, task);
         }
-        // AutoNUMA (18/33): without a choice between two CPUs 3.7 does not look for an idle one either.
+        // AutoNUMA (18/33): without a choice between two CPUs, 3.7 does not look for an idle CPU either.
         if !self.selected_allows(task, this) {
             return prev;
         }

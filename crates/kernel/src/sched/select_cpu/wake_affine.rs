@@ -1,47 +1,51 @@
-//! Waker or previous CPU: wake_wide and wake_affine (kernel-scheduler.md §3.2, §3.3). There is no NUMA term.
+//! Waker's or previous CPU: `wake_wide` and `wake_affine` (kernel-scheduler.md §3.2, §3.3). There is no NUMA term.
 //!
-//! Before 4.14 only loads decided, as if the task were on either CPU (`effective_load`, which at the root of cgroups adds
-//! its weight to the waker's CPU and nothing to the other); [`WakeAffine`] lists what followed. Loads are weights until
-//! 3.10 (`rq->load.weight`; `wake_idx` is 0), those of queued tasks until 5.4, then also of sleeping ones (11f10e5420f6). Read in `kernel/sched/fair.c` of 3.4, 3.10, 3.18,
-//! 4.15, 4.19 and 5.4; the releases of 05bfb65f52cb, 082f764a2f3f and d8fcb81f1acf are from memory. 4.13, which asked
-//! for the loads of whole nodes or caches, is not modelled and has 3.18's rule.
+//! Before 4.14 only loads decide, as if the task were on either CPU. At the root of cgroups `effective_load` adds the
+//! task's weight to the waker's CPU and nothing to the other. [`WakeAffine`] lists what changed later. Loads are
+//! weights up to 3.10 (`rq->load.weight`; `wake_idx` is 0), loads of queued tasks up to 5.4, then loads of sleeping
+//! tasks too (11f10e5420f6).
+//!
+//! Read in `kernel/sched/fair.c` of 3.4, 3.10, 3.18, 4.15, 4.19 and 5.4. The releases of 05bfb65f52cb, 082f764a2f3f and
+//! d8fcb81f1acf are from memory. 4.13, which compares the loads of whole nodes or caches, is not modelled and has the
+//! rule of 3.18.
 
 use crate::sched::rq::task::TaskId;
 use crate::sched::rules::{Balancer, Form, WakeAffine};
 use crate::sched::state::Scheduler;
 
-/// Whether so many partners wake each other that they should not be pulled together; `llc` is the cache's CPU count.
+/// Whether so many partners wake each other that they should not be pulled together (`wake_wide`). `llc` is the number
+/// of CPUs of the cache.
 pub fn is_wide(waker_flips: u32, wakee_flips: u32, llc: u32) -> bool {
     let (more, less) = (waker_flips.max(wakee_flips), waker_flips.min(wakee_flips));
     less >= llc && u64::from(more) >= u64::from(less) * u64::from(llc)
 }
 
-/// The weight rule: whether the waker's CPU, with load `this`, is lighter than the previous one, with load `prev`, after
-/// moving a task of load `task`; `waker` is the waker's load if it is about to sleep. Capacities are equal.
+/// Whether the waker's CPU, with load `this`, is lighter than the previous one, with load `prev`, after a task of load
+/// `task` has moved (`wake_affine_weight`). `waker` is the waker's load if it is about to sleep. Capacities are equal.
 pub fn weight_rule(this: u64, prev: u64, task: u64, waker: Option<u64>, imbalance_pct: u32) -> bool {
     sides(this, prev, task, waker, imbalance_pct).is_none_or(|(here, there)| here < there + i64::from(waker.is_some()))
 }
 
-/// The same before 4.17: equal loads pull.
+/// [`weight_rule`] before 4.17: equal loads pull.
 pub fn weight_rule_v414(this: u64, prev: u64, task: u64, waker: Option<u64>, imbalance_pct: u32) -> bool {
     sides(this, prev, task, waker, imbalance_pct).is_none_or(|(here, there)| here <= there)
 }
 
-/// What the rule compares; `None`: the waker is all there is on its CPU.
+/// The two loads that the rule compares; `None` if the waker is the only load of its CPU.
 fn sides(this: u64, prev: u64, task: u64, waker: Option<u64>, imbalance_pct: u32) -> Option<(i64, i64)> {
     let here = this.checked_sub(waker.unwrap_or(0))? as i64;
     let there = (prev as i64 - task as i64) * slack(imbalance_pct);
     Some(((here + task as i64) * 100, there))
 }
 
-/// Percent that the previous CPU's load counts as.
+/// Percentage at which the previous CPU's load counts.
 fn slack(imbalance_pct: u32) -> i64 {
     100 + (i64::from(imbalance_pct) - 100) / 2
 }
 
-/// The rule up to 4.13 with CPUs of (queued load, queued tasks): whether the waker's CPU `this` has no more load
-/// with a task of this `weight` than `prev`; `waker` is the weight of a waker that is about to sleep. `little`: both
-/// together having no more load than an average task will do too (to 3.17).
+/// The rule up to 4.13. Whether the waker's CPU `this` (queued load, queued tasks), with a task of `weight`, has at
+/// most the load of `prev`. `waker` is the weight of a waker that is about to sleep. With `little` (up to 3.17) it is
+/// also enough that both CPUs together have no more load than an average task.
 pub fn load_rule(
     this: (u64, u32),
     prev: u64,
@@ -78,7 +82,7 @@ impl Scheduler {
         let llc = self.topo.cache(self.topo.cache_of(this)).size;
         is_wide(waker, self.tasks[wakee as usize].wakee_flips, llc)
     }
-    /// `this` or `prev`, by the rules of the release; `pct` is of the lowest domain that holds both.
+    /// `this` or `prev`, by the rule of the release. `pct` is the `imbalance_pct` of the lowest domain that holds both.
     pub(in crate::sched) fn wake_affine(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
         let rules = self.params.wake_affine;
         if rules < WakeAffine::V414 {
@@ -94,7 +98,7 @@ impl Scheduler {
         }
         self.wake_affine_idle(this, prev, sync).unwrap_or_else(|| self.wake_affine_weight(pct, task, this, prev, sync))
     }
-    /// The CPU that is idle or will be.
+    /// The CPU that is idle or will be idle, if one is.
     fn wake_affine_idle(&self, this: u32, prev: u32, sync: bool) -> Option<u32> {
         let rules = self.params.wake_affine;
         let prev_idle = self.idle.contains(prev);
@@ -113,7 +117,7 @@ impl Scheduler {
         }
         (prev_idle && rules >= WakeAffine::V511).then_some(prev)
     }
-    /// The CPU with less load. The task's own is the one it fell asleep with: nothing has brought it up to date yet.
+    /// The CPU with less load. The waking task's load is that of its last sleep; it has not been brought up to date.
     fn wake_affine_weight(&mut self, pct: u32, task: TaskId, this: u32, prev: u32, sync: bool) -> u32 {
         let waker = self.current(this).filter(|_| sync);
         if let Some(w) = waker {
@@ -127,7 +131,7 @@ impl Scheduler {
             }
         });
         let of = |t: TaskId| self.tasks[t as usize].pelt.load;
-        // An idle waker (a timer) has no load of its own.
+        // An idle waker (a timer) has no load.
         let waker = if sync { Some(waker.map_or(0, of)) } else { None };
         let rule = if self.params.wake_affine < WakeAffine::V417 { weight_rule_v414 } else { weight_rule };
         if rule(loads[0], loads[1], of(task), waker, pct) {
