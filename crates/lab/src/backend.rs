@@ -1,7 +1,7 @@
 //! The `vm` backend in one place: settings, what they need, and a run from plan to outcome.
 
 use crate::cache::{self, Cache};
-use crate::failure::{Failure, VmError};
+use crate::failure::{Failure, RunError};
 use crate::fit::{self, FitError, Limits};
 use crate::image::{self, Image, ImageSpec, Which};
 use crate::plugin::{self, report::PluginReport, Model, Plugin};
@@ -235,10 +235,10 @@ impl Lab {
     /// Carries out a plan. Waits first until the host has room for its guest.
     ///
     /// # Errors
-    /// The run failed; [`VmError::outcome`] turns that into a result.
-    pub fn run(&self, plan: &Plan<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Run, VmError> {
+    /// The run failed; [`RunError::outcome`] turns that into a result.
+    pub fn run(&self, plan: &Plan<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Run, RunError> {
         let divisor = fit::divisor_of(plan.workload);
-        let failed = |detail: String| VmError { kind: Failure::QemuFailed, detail, console: Vec::new() };
+        let failed = |detail: String| RunError::new(Failure::QemuFailed, detail);
         let shape = fit::guest_shape(plan.machine, self.settings.limits, divisor).map_err(|e| failed(e.to_string()))?;
         let mut guest = self.guest(plan.image, &shape);
         if let Some(library) = &self.library {
@@ -278,10 +278,10 @@ impl Lab {
         job: &Job,
         progress: &mut dyn FnMut(Progress),
         asides: &mut Vec<String>,
-    ) -> Result<VmReport, VmError> {
+    ) -> Result<VmReport, RunError> {
         let mut boots = 1;
         let mut report = vm::run(&self.cache, guest, job, progress);
-        while boots < BOOTS && report.as_ref().is_err_and(VmError::is_stale_breakpoint) {
+        while boots < BOOTS && report.as_ref().is_err_and(RunError::is_stale_breakpoint) {
             boots += 1;
             report = vm::run(&self.cache, guest, job, progress);
         }
@@ -292,7 +292,7 @@ impl Lab {
     }
 
     /// A run whose virtual time was not charged to its end must not pass for a measurement.
-    fn check_charge(&self, report: &VmReport, shape: &Shape) -> Result<(), VmError> {
+    fn check_charge(&self, report: &VmReport, shape: &Shape) -> Result<(), RunError> {
         if self.settings.timing != Timing::Modelled {
             return Ok(());
         }
@@ -302,14 +302,13 @@ impl Lab {
         match refusal {
             Ok(None) => Ok(()),
             Ok(Some(why)) | Err(why) => {
-                let detail = format!("timing `modelled` did not hold: {why}");
-                Err(VmError { kind: Failure::QemuFailed, detail, console: Vec::new() })
+                Err(RunError::new(Failure::QemuFailed, format!("timing `modelled` did not hold: {why}")))
             }
         }
     }
 
     /// A failed run as a result, with what is known without the guest.
-    pub fn failed(&self, plan: &Plan<'_>, error: &VmError) -> Outcome {
+    pub fn failed(&self, plan: &Plan<'_>, error: &RunError) -> Outcome {
         let mut out = error.outcome();
         out.tunables.extend(self.facts(plan.image));
         out
@@ -398,7 +397,7 @@ fn image_facts(image: &Image) -> Vec<EffectiveTunable> {
 const GUEST_BYTES: u64 = 1 << 30;
 /// Up to here kernels that patch their own code ran without a crash under multi-threaded emulation.
 const PATCHING_CPUS: usize = 8;
-/// Boots of a guest that dies of a breakpoint that was gone ([`VmError::is_stale_breakpoint`]); seen in two of fifteen.
+/// Boots of a guest that dies of a breakpoint that was gone ([`RunError::is_stale_breakpoint`]); seen in two of fifteen.
 const BOOTS: u32 = 3;
 
 /// How much faster than the host's clock a guest's may run unnoticed.
@@ -419,10 +418,8 @@ fn fast_clock(outcome: &Outcome, wall: Duration) -> Option<String> {
 /// Adds what the plugin counted, or says why it is not the run's.
 fn add_misses(out: &mut Outcome, plugin: &PluginReport, shape: &Shape) -> Result<(), String> {
     let totals = plugin.totals()?;
-    let sum = |f: &dyn Fn(&plugin::report::CpuCounts) -> u64| totals.iter().map(f).sum::<u64>();
-    out.counters.push(("local_misses".into(), sum(&|c| c.local)));
-    out.counters.push(("remote_misses".into(), sum(&|c| c.remote)));
-    out.counters.push(("llc_hits".into(), sum(&|c| c.llc_hits)));
+    let sum = |f: fn(&plugin::report::CpuCounts) -> u64| totals.iter().map(f).sum::<u64>();
+    out.counters.extend(plugin::report::COUNTERS.map(|(name, value)| (name.to_string(), sum(value))));
     let times = out.series.iter().find(|s| s.name == "vmstat").map(|s| s.time_ns.clone()).unwrap_or_default();
     let elapsed = out.scalars.iter().find(|s| s.name == "elapsed_s").map_or(0.0, |s| s.value);
     let end = ((elapsed * 1e9) as u64).max(times.last().map_or(0, |t| t + 1));

@@ -6,10 +6,11 @@
 //! be in another container or on another host.
 
 use numalab_model::plan::hex;
+use rustix::fs::{flock, FlockOperation};
+use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// Subdirectory of runs.
@@ -90,16 +91,16 @@ impl Cache {
     pub fn lock(&self, name: &str, wait: &mut dyn FnMut()) -> io::Result<Lock> {
         let file =
             File::options().create(true).truncate(false).write(true).open(self.root.join(format!("{name}.lock")))?;
-        let mut how = libc::LOCK_EX | libc::LOCK_NB;
+        let mut how = FlockOperation::NonBlockingLockExclusive;
         loop {
             match flock(&file, how) {
                 Ok(()) => return Ok(Lock { _file: file }),
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                Err(Errno::WOULDBLOCK) => {
                     wait();
-                    how = libc::LOCK_EX;
+                    how = FlockOperation::LockExclusive;
                 }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
             }
         }
     }
@@ -143,7 +144,7 @@ impl Cache {
                 let path = entry.path();
                 let Ok(file) = File::open(&path) else { continue };
                 // Where there are no locks, nothing is known of an owner. The lock is held while the directory goes.
-                if flock(&file, libc::LOCK_EX | libc::LOCK_NB).is_ok() && fs::remove_dir_all(&path).is_ok() {
+                if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() && fs::remove_dir_all(&path).is_ok() {
                     removed += 1;
                 }
             }
@@ -174,18 +175,9 @@ fn own(directory: &Path) -> io::Result<Option<File>> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
-    let taken = flock(&file, libc::LOCK_EX | libc::LOCK_NB).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock);
+    let taken = flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
     // Its name is never used again: whoever could lock it before is done with removing it.
     Ok((!taken && directory.is_dir()).then_some(file))
-}
-
-/// Locks an open file or directory until it is closed, also by a crash.
-fn flock(file: &File, how: i32) -> io::Result<()> {
-    // SAFETY: the descriptor is open; the call changes no memory.
-    match unsafe { libc::flock(file.as_raw_fd(), how) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 /// A held lock; given back when dropped, also by a crash.

@@ -75,7 +75,7 @@ impl Failure {
         }
     }
 
-    /// The failure that a run's status stands for, if any ([`VmError::outcome`] makes such statuses).
+    /// The failure that a run's status stands for, if any ([`RunError::outcome`] makes such statuses).
     pub fn of_status(status: &Status) -> Option<Self> {
         let Status::Failed(reason) = status else { return None };
         let named = Self::ALL.into_iter().find(|f| reason.starts_with(f.name()));
@@ -86,7 +86,7 @@ impl Failure {
 /// A failed run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {detail}{}", kind.name(), show(console))]
-pub struct VmError {
+pub struct RunError {
     /// What happened.
     pub kind: Failure,
     /// Details.
@@ -95,7 +95,12 @@ pub struct VmError {
     pub console: Vec<String>,
 }
 
-impl VmError {
+impl RunError {
+    /// A failure without a console.
+    pub(crate) fn new(kind: Failure, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into(), console: Vec::new() }
+    }
+
     /// Whether the guest died of a breakpoint of its own code patching that it met after the patch was done: emulated
     /// processors do that now and then (QEMU 7.2, several threads), real ones never. It says nothing of the kernel.
     pub fn is_stale_breakpoint(&self) -> bool {
@@ -166,11 +171,11 @@ mod tests {
                 .chain(dump)
                 .chain([format!("[    3.597409] {PANIC}: Fatal exception in interrupt")])
                 .collect();
-            VmError { kind: Failure::Panic, detail: String::new(), console: tail(&all) }
+            RunError { kind: Failure::Panic, detail: String::new(), console: tail(&all) }
         };
         assert!(of("Oops: int3: 0000 [#1] PREEMPT SMP NOPTI").is_stale_breakpoint());
         assert!(!of("BUG: unable to handle page fault for address: 0").is_stale_breakpoint());
-        let hang = VmError { kind: Failure::Hang, ..of("int3: 0000 [#1] SMP") };
+        let hang = RunError { kind: Failure::Hang, ..of("int3: 0000 [#1] SMP") };
         assert!(!hang.is_stale_breakpoint());
     }
 
@@ -180,7 +185,7 @@ mod tests {
         codes.sort_unstable();
         assert_eq!(codes, std::iter::once(1).chain(4..13).collect::<Vec<_>>());
         for kind in Failure::ALL {
-            let error = VmError { kind, detail: "d".into(), console: vec!["last".into()] };
+            let error = RunError { kind, detail: "d".into(), console: vec!["last".into()] };
             let outcome = error.outcome();
             assert_eq!(Failure::of_status(&outcome.status), Some(kind));
             assert_eq!(outcome.warnings, vec!["console: last"]);

@@ -1,12 +1,14 @@
 //! The `host` backend: the same job on the machine at hand.
 
 use crate::child::ends_with_parent;
-use crate::failure::{Failure, VmError};
+use crate::failure::{Failure, RunError};
 use crate::worker;
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
 use numalab_model::workload::Workload;
 use numalab_worker::job::{Job, Knob};
+use rustix::fs::{flock, FlockOperation};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
@@ -44,8 +46,8 @@ impl Host {
         knobs: &[Knob],
         seed: u64,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<Outcome, VmError> {
-        let refused = |detail: String| VmError { kind: Failure::Refused, detail, console: Vec::new() };
+    ) -> Result<Outcome, RunError> {
+        let refused = |detail: String| RunError::new(Failure::Refused, detail);
         let nodes = machine.cpus.iter().map(|c| c.node as u32).collect();
         let mut job = Job::new(workload.clone(), seed, nodes, machine.node_count());
         job.cpu_ids = machine.cpus.iter().map(|c| c.id).collect();
@@ -84,12 +86,11 @@ impl Turn {
     /// Waits for the one that goes by a file ([`MACHINE`]); `beat` is called meanwhile.
     fn wait(by: &Path, beat: &mut dyn FnMut()) -> std::io::Result<Self> {
         let file = File::open(by)?;
-        // SAFETY: the descriptor is open; the call changes no memory.
-        while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            match std::io::Error::last_os_error() {
-                e if e.kind() == std::io::ErrorKind::WouldBlock => beat(),
-                e if e.kind() == std::io::ErrorKind::Interrupted => {}
-                e => return Err(e),
+        while let Err(e) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            match e {
+                Errno::WOULDBLOCK => beat(),
+                Errno::INTR => {}
+                e => return Err(e.into()),
             }
             std::thread::sleep(Self::PAUSE);
         }
@@ -174,15 +175,14 @@ fn run_worker(
     limit: Duration,
     turn: &Turn,
     progress: &mut dyn FnMut(u64),
-) -> Result<Outcome, VmError> {
-    let error = |kind, detail: String| VmError { kind, detail, console: Vec::new() };
-    let child =
-        start(program, job, turn).map_err(|e| error(Failure::Refused, format!("{}: {e}", program.display())))?;
+) -> Result<Outcome, RunError> {
+    let refused = |detail: String| RunError::new(Failure::Refused, detail);
+    let child = start(program, job, turn).map_err(|e| refused(format!("{}: {e}", program.display())))?;
     let worker = child.id();
     let mut child = Running(child);
     let (stdout, stderr) = (child.0.stdout.take(), child.0.stderr.take());
     let (Some(mut stdout), Some(stderr)) = (stdout, stderr) else {
-        return Err(error(Failure::Refused, "no pipes".into()));
+        return Err(refused("no pipes".into()));
     };
     let (running, ended) = std::sync::mpsc::channel::<()>();
     let (json, lines, late) = std::thread::scope(|scope| {
@@ -205,14 +205,16 @@ fn run_worker(
         }
         (reader.join().ok().and_then(Result::ok).unwrap_or_default(), lines, timer.join().unwrap_or(false))
     });
-    let status = child.0.wait().map_err(|e| error(Failure::Refused, e.to_string()))?;
+    let status = child.0.wait().map_err(|e| refused(e.to_string()))?;
     match status.signal() {
         _ if status.success() => {
-            serde_json::from_slice(&json).map_err(|e| error(Failure::Garbage, format!("outcome: {e}")))
+            serde_json::from_slice(&json).map_err(|e| RunError::new(Failure::Garbage, format!("outcome: {e}")))
         }
-        _ if late => Err(error(Failure::RunTimeout, format!("the worker did not end within {} s", limit.as_secs()))),
-        Some(signal) => Err(error(Failure::WorkerKilled, killed_by(signal))),
-        None => Err(error(Failure::Refused, lines.join("; "))),
+        _ if late => {
+            Err(RunError::new(Failure::RunTimeout, format!("the worker did not end within {} s", limit.as_secs())))
+        }
+        Some(signal) => Err(RunError::new(Failure::WorkerKilled, killed_by(signal))),
+        None => Err(refused(lines.join("; "))),
     }
 }
 
@@ -236,11 +238,12 @@ fn killed_by(signal: i32) -> String {
 mod tests {
     use super::*;
 
+    /// Longer than any test takes.
+    const AMPLE: Duration = Duration::from_secs(3600);
+
     fn script(directory: &Path, text: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt;
         let path = directory.join("worker");
-        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        crate::child::tests::script(&path, text);
         path
     }
 
@@ -252,13 +255,19 @@ mod tests {
     #[test]
     fn runs_of_two_commands_follow_each_other_until_the_worker_is_gone() {
         let directory = tempfile::tempdir().unwrap();
-        let program = script(directory.path(), "exec sleep 0.4");
+        let may_end = directory.path().join("may-end");
+        let text = format!("while ! [ -e {} ]; do sleep 0.01; done", may_end.display());
+        let program = script(directory.path(), &text);
         let first = turn(&program);
         let mut worker = start(&program, b"job", &first).unwrap();
         // Whoever started it may be gone before it has undone its settings.
         drop(first);
         let mut beats = 0;
-        let second = Turn::wait(&program, &mut || beats += 1).unwrap();
+        let mut beat = || {
+            beats += 1;
+            std::fs::write(&may_end, "").unwrap();
+        };
+        let second = Turn::wait(&program, &mut beat).unwrap();
         assert!(beats > 0, "the worker still held it");
         drop(second);
         assert!(worker.wait().unwrap().success());
@@ -268,18 +277,18 @@ mod tests {
     fn outcomes_refusals_and_endless_workers_are_told_apart() {
         let directory = tempfile::tempdir().unwrap();
         let mut beats = Vec::new();
-        let mut run = |text: &str| {
+        let mut run = |text: &str, limit: Duration| {
             let program = script(directory.path(), text);
-            run_worker(&program, b"job", Duration::from_millis(300), &turn(&program), &mut |ns| beats.push(ns))
+            run_worker(&program, b"job", limit, &turn(&program), &mut |ns| beats.push(ns))
         };
         let outcome = serde_json::to_string(&Outcome::default()).unwrap();
-        assert_eq!(run(&format!("echo beat 17 >&2; echo '{outcome}'")).unwrap(), Outcome::default());
-        let e = run("echo no such knob >&2; exit 1").unwrap_err();
+        assert_eq!(run(&format!("echo beat 17 >&2; echo '{outcome}'"), AMPLE).unwrap(), Outcome::default());
+        let e = run("echo no such knob >&2; exit 1", AMPLE).unwrap_err();
         assert_eq!((e.kind, e.detail.as_str()), (Failure::Refused, "no such knob"));
-        let e = run("cat $2 >&2; exit 1").unwrap_err();
+        let e = run("cat $2 >&2; exit 1", AMPLE).unwrap_err();
         assert_eq!(e.detail, "job", "the worker reads its job");
-        assert_eq!(run("echo nonsense").unwrap_err().kind, Failure::Garbage);
-        assert_eq!(run("sleep 60 & sleep 60").unwrap_err().kind, Failure::RunTimeout);
+        assert_eq!(run("echo nonsense", AMPLE).unwrap_err().kind, Failure::Garbage);
+        assert_eq!(run("sleep 3600 & sleep 3600", Duration::ZERO).unwrap_err().kind, Failure::RunTimeout);
         assert_eq!(beats, vec![17]);
     }
 
@@ -288,12 +297,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let left = directory.path().join("left");
         for (name, signal, hint) in [("SEGV", 11, "SIGSEGV"), ("KILL", 9, "dmesg"), ("TERM", 15, "SIGTERM")] {
-            // What a killed worker leaves holds its pipes open: it must not be waited for.
-            let program =
-                script(directory.path(), &format!("sleep 60 &\necho $! >{}\nkill -{name} $$", left.display()));
-            let start = std::time::Instant::now();
-            let e = run_worker(&program, b"job", Duration::from_secs(50), &turn(&program), &mut |_| {}).unwrap_err();
-            assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+            // What a killed worker leaves holds its pipes open: waiting for it would be a timeout.
+            let text = format!("sleep 600 &\necho $! >{}\nkill -{name} $$", left.display());
+            let program = script(directory.path(), &text);
+            let limit = Duration::from_secs(300);
+            let e = run_worker(&program, b"job", limit, &turn(&program), &mut |_| {}).unwrap_err();
             assert_eq!(e.kind, Failure::WorkerKilled, "{e}");
             assert!(e.detail.contains(&format!("signal {signal} (")) && e.detail.contains(hint), "{e}");
             assert_eq!(e.kind.exit_code(), 1);
@@ -301,11 +309,7 @@ mod tests {
             // It has been killed by now; that it is gone takes the kernel a moment.
             let state = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
             let gone = || state().is_empty() || state().contains(") Z");
-            let waited = std::time::Instant::now();
-            while !gone() && waited.elapsed() < Duration::from_secs(10) {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            assert!(gone(), "a process of the worker still runs: {}", state());
+            assert!(crate::child::tests::comes_true(&gone), "a process of the worker still runs: {}", state());
         }
     }
 
@@ -313,10 +317,23 @@ mod tests {
     fn an_endless_worker_may_undo_its_settings() {
         let directory = tempfile::tempdir().unwrap();
         let undone = directory.path().join("undone");
-        let text = format!("trap 'echo yes >{}; exit 1' TERM\nwhile :; do sleep 0.05; done", undone.display());
+        let text =
+            format!("trap 'echo yes >{}; exit 1' TERM\necho ready\nwhile :; do sleep 0.05; done", undone.display());
         let program = script(directory.path(), &text);
-        let e = run_worker(&program, b"job", Duration::from_millis(300), &turn(&program), &mut |_| {}).unwrap_err();
-        assert_eq!(e.kind, Failure::RunTimeout, "{e}");
+        let mut child = Running(start(&program, b"job", &turn(&program)).unwrap());
+        let mut line = String::new();
+        BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let worker = child.0.id();
+        let (running, ended) = std::sync::mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                wait_and_clean(worker);
+                drop(running);
+            });
+            assert!(end_after(worker, Duration::ZERO, &ended), "it had to be ended");
+        });
+        assert_eq!(child.0.wait().unwrap().code(), Some(1));
         assert_eq!(std::fs::read_to_string(&undone).unwrap(), "yes\n");
     }
 

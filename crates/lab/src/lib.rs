@@ -13,12 +13,12 @@
 pub mod backend;
 pub mod cache;
 pub mod child;
-pub mod cpio;
 pub mod doctor;
 pub mod failure;
 pub mod fit;
 pub mod host;
 pub mod image;
+pub mod initrd;
 pub mod knobs;
 pub mod plugin;
 pub mod pool;

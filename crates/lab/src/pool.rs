@@ -89,29 +89,34 @@ impl Drop for Share<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
+    use crate::child::tests::comes_true;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-    /// Most runs at once when `count` runs of a share each are started together.
-    fn most_at_once(slots: &Slots, count: usize, processors: usize, bytes: u64) -> usize {
-        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    /// Most runs at once when `count` runs of a share each are started together. Every run lasts until all have arrived
+    /// and `expected` of them have had a share at the same time.
+    fn most_at_once(slots: &Slots, expected: usize, count: usize, processors: usize, bytes: u64) -> usize {
+        let (now, most, over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
             for _ in 0..count {
                 scope.spawn(|| {
                     let _share = slots.take(processors, bytes);
                     most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                    std::thread::sleep(Duration::from_millis(30));
+                    comes_true(&|| over.load(Ordering::SeqCst));
                     now.fetch_sub(1, Ordering::SeqCst);
                 });
             }
+            let full = || slots.lock().arriving == count as u64 && most.load(Ordering::SeqCst) >= expected;
+            let reached = comes_true(&full);
+            over.store(true, Ordering::SeqCst);
+            assert!(reached, "a share is not given");
         });
         most.into_inner()
     }
 
     #[test]
     fn neither_processors_nor_memory_are_exceeded() {
-        assert_eq!(most_at_once(&Slots::new(3, 100), 6, 1, 10), 3);
-        assert_eq!(most_at_once(&Slots::new(8, 100), 6, 1, 45), 2);
-        assert_eq!(most_at_once(&Slots::new(2, 100), 3, 16, 1000), 1);
+        assert_eq!(most_at_once(&Slots::new(3, 100), 3, 6, 1, 10), 3);
+        assert_eq!(most_at_once(&Slots::new(8, 100), 2, 6, 1, 45), 2);
+        assert_eq!(most_at_once(&Slots::new(2, 100), 1, 3, 16, 1000), 1);
     }
 }

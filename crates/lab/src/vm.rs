@@ -6,11 +6,11 @@
 
 use crate::cache::Cache;
 use crate::child::ends_with_parent;
-use crate::failure::{refine, tail, Failure, VmError};
+use crate::failure::{refine, tail, Failure, RunError};
+use crate::initrd::initrd;
 use crate::plugin::Plugin;
 use crate::qemu::{self, Launch, Timing};
 use crate::shape::Shape;
-use crate::worker;
 use numalab_model::record::Outcome;
 use numalab_worker::frame::{Frame, Kind, Reader};
 use numalab_worker::job::Job;
@@ -43,6 +43,23 @@ impl Budgets {
     /// All of them `factor` times longer.
     pub fn longer(self, factor: u32) -> Self {
         Self { boot: self.boot * factor, run: self.run * factor, silence: self.silence * factor }
+    }
+
+    /// The budget that a guest has exceeded, with what did not happen in time. All times count from QEMU's start: `now`,
+    /// `booted` (process 1 spoke, if it has) and `heard` (the last bytes of the report).
+    fn exceeded(self, now: Duration, booted: Option<Duration>, heard: Duration) -> Option<(Failure, String)> {
+        match booted {
+            None if now > self.boot => {
+                Some((Failure::BootTimeout, format!("process 1 did not speak within {} s", self.boot.as_secs())))
+            }
+            Some(_) if now - heard > self.silence => {
+                Some((Failure::Hang, format!("nothing was reported for {} s", self.silence.as_secs())))
+            }
+            Some(boot) if now - boot > self.run => {
+                Some((Failure::RunTimeout, format!("the report was not complete within {} s", self.run.as_secs())))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -101,9 +118,9 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Runs a job on a guest; `progress` is called whenever the guest reports.
 ///
 /// # Errors
-/// [`VmError`] unless the report is complete.
-pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Progress)) -> Result<VmReport, VmError> {
-    let host = |detail: String| VmError { kind: Failure::QemuFailed, detail, console: Vec::new() };
+/// [`RunError`] unless the report is complete.
+pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Progress)) -> Result<VmReport, RunError> {
+    let host = |detail: String| RunError::new(Failure::QemuFailed, detail);
     let directory = cache.run_directory().map_err(|e| host(format!("run directory: {e}")))?;
     let files = Files::prepare(directory.path(), vm, job).map_err(host)?;
     let mut guest = Guest::start(vm, &files, job.seed).map_err(host)?;
@@ -112,7 +129,7 @@ pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Pr
     let report = guest.finish(end).map_err(|(kind, detail)| {
         let console = files.console();
         let (kind, detail) = refine(kind, detail, &console, &files.errors());
-        VmError { kind, detail, console: tail(&console) }
+        RunError { kind, detail, console: tail(&console) }
     })?;
     Ok(VmReport { plugin_log: std::fs::read_to_string(&files.plugin_log).ok(), ..report })
 }
@@ -143,7 +160,7 @@ impl Files {
         let bytes = job.to_bytes().map_err(|e| e.to_string())?;
         let write =
             |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()));
-        write(&files.initrd, &worker::initrd(vm.worker, &bytes))?;
+        write(&files.initrd, &initrd(vm.worker, &bytes).map_err(|e| format!("initial RAM disk: {e}"))?)?;
         write(&files.report, b"")?;
         write(&files.console, b"")?;
         if let Some(plugin) = &vm.plugin {
@@ -229,7 +246,7 @@ impl Guest {
 
     /// Reads reports until the run is over, one way or another.
     fn follow(&mut self, budgets: Budgets, progress: &mut dyn FnMut(Progress)) -> End {
-        let mut heard = Instant::now();
+        let mut heard = self.started.elapsed();
         loop {
             let status = match self.child.try_wait() {
                 Ok(status) => status,
@@ -238,7 +255,7 @@ impl Guest {
             // After the exit is seen, everything it wrote is in the file.
             match self.read(progress) {
                 Ok(0) => {}
-                Ok(_) => heard = Instant::now(),
+                Ok(_) => heard = self.started.elapsed(),
                 Err(what) => return End::Failed(Failure::Garbage, what),
             }
             if self.complete {
@@ -249,22 +266,10 @@ impl Guest {
                 self.status = Some(status);
                 return End::Exited(status);
             }
-            let wall = self.started.elapsed();
-            match self.booted {
-                None if wall > budgets.boot => {
-                    let detail = format!("process 1 did not speak within {} s", budgets.boot.as_secs());
-                    return End::Failed(Failure::BootTimeout, detail);
-                }
-                Some(_) if heard.elapsed() > budgets.silence => {
-                    let detail = format!("nothing was reported for {} s", budgets.silence.as_secs());
-                    return End::Failed(Failure::Hang, detail);
-                }
-                Some(boot) if wall - boot > budgets.run => {
-                    let detail = format!("the report was not complete within {} s", budgets.run.as_secs());
-                    return End::Failed(Failure::RunTimeout, detail);
-                }
-                _ => std::thread::sleep(LOOK),
+            if let Some((kind, detail)) = budgets.exceeded(self.started.elapsed(), self.booted, heard) {
+                return End::Failed(kind, detail);
             }
+            std::thread::sleep(LOOK);
         }
     }
 
@@ -351,9 +356,13 @@ impl Drop for Guest {
 mod tests {
     use super::*;
 
-    /// What a program that takes QEMU's place leads to.
-    fn end_of(script: Option<&str>) -> VmError {
-        use std::os::unix::fs::PermissionsExt;
+    /// Longer than any test takes: a budget that is not to be exceeded.
+    const AMPLE: Duration = Duration::from_secs(3600);
+    /// A budget that is exceeded at the first look.
+    const NONE: Duration = Duration::ZERO;
+
+    /// The error to which a script in QEMU's place leads.
+    fn end_of(script: Option<&str>, budgets: Budgets) -> RunError {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
         let shape = Shape::of(&crate::shape::tests::machine(1, 1, 1, 1, false)).unwrap();
@@ -362,10 +371,8 @@ mod tests {
             // The report file is the one named in the argument that contains id=report.
             let find = "for a; do case $a in file,id=report,path=*) r=${a#*path=};; \
                     file,id=console,path=*) c=${a#*path=};; esac; done";
-            std::fs::write(&qemu, format!("#!/bin/sh\n{find}\n{script}\n")).unwrap();
-            std::fs::set_permissions(&qemu, std::fs::Permissions::from_mode(0o755)).unwrap();
+            crate::child::tests::script(&qemu, &format!("{find}\n{script}"));
         }
-        let ms = Duration::from_millis;
         let vm = VmRun {
             qemu,
             worker: b"x",
@@ -376,7 +383,7 @@ mod tests {
             shift: 3,
             plugin: None,
             boot_options: vec![],
-            budgets: Budgets { boot: ms(400), run: ms(900), silence: ms(400) },
+            budgets,
         };
         let error = run(&cache, &vm, &crate::selftest::tests::tiny_job(), &mut |_| {}).unwrap_err();
         assert_eq!(std::fs::read_dir(directory.path().join("cache/runs")).unwrap().count(), 0, "leftovers");
@@ -386,15 +393,33 @@ mod tests {
     #[test]
     fn every_end_of_qemu_has_its_own_kind() {
         let hello = "printf 'NUMALAB1 hello 0 cbf29ce484222325\\n\\n' >>$r";
-        let kind = |script: &str| end_of(Some(script)).kind;
-        assert_eq!(end_of(None).kind, Failure::QemuFailed);
-        assert_eq!(kind("echo bad option >&2; exit 1"), Failure::QemuFailed);
-        assert_eq!(kind("exec sleep 30"), Failure::BootTimeout);
-        assert_eq!(kind("kill -9 $$"), Failure::QemuKilled);
-        assert_eq!(kind("echo something else >>$r; exec sleep 30"), Failure::Garbage);
-        assert_eq!(kind(&format!("{hello}; exec sleep 30")), Failure::Hang);
-        assert_eq!(kind(&format!("while :; do {hello}; sleep 0.1; done")), Failure::RunTimeout);
-        let panic = end_of(Some("echo 'Kernel panic - not syncing: x' >>$c; exit 0"));
+        let ample = Budgets { boot: AMPLE, run: AMPLE, silence: AMPLE };
+        let kind = |script: &str, budgets: Budgets| end_of(Some(script), budgets).kind;
+        assert_eq!(end_of(None, ample).kind, Failure::QemuFailed);
+        assert_eq!(kind("echo bad option >&2; exit 1", ample), Failure::QemuFailed);
+        assert_eq!(kind("kill -9 $$", ample), Failure::QemuKilled);
+        assert_eq!(kind("echo something else >>$r; exec sleep 3600", ample), Failure::Garbage);
+        let panic = end_of(Some("echo 'Kernel panic - not syncing: x' >>$c; exit 0"), ample);
         assert_eq!((panic.kind, panic.console.len()), (Failure::Panic, 1));
+        assert_eq!(kind("exec sleep 3600", Budgets { boot: NONE, ..ample }), Failure::BootTimeout);
+        assert_eq!(kind(&format!("{hello}; exec sleep 3600"), Budgets { silence: NONE, ..ample }), Failure::Hang);
+        let endless = format!("while :; do {hello}; sleep 0.1; done");
+        assert_eq!(kind(&endless, Budgets { run: NONE, ..ample }), Failure::RunTimeout);
+    }
+
+    #[test]
+    fn a_budget_is_exceeded_one_moment_after_its_end() {
+        let s = Duration::from_secs;
+        let budgets = Budgets { boot: s(10), run: s(100), silence: s(30) };
+        let kind = |now, booted, heard| budgets.exceeded(s(now), booted, s(heard)).map(|e| e.0);
+        assert_eq!(kind(10, None, 0), None);
+        assert_eq!(kind(11, None, 0), Some(Failure::BootTimeout));
+        // The silence counts from the last bytes, the run from the first.
+        let booted = Some(s(5));
+        assert_eq!(kind(35, booted, 5), None);
+        assert_eq!(kind(36, booted, 5), Some(Failure::Hang));
+        assert_eq!(kind(105, booted, 104), None);
+        assert_eq!(kind(106, booted, 104), Some(Failure::RunTimeout));
+        assert_eq!(kind(200, booted, 100), Some(Failure::Hang), "a silent guest does not run");
     }
 }

@@ -1,7 +1,5 @@
-//! Finding the worker program and packing it for a guest.
+//! Finding the worker program.
 
-use crate::cpio::Cpio;
-use numalab_worker::frame::JOB_PATH;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "numalab-worker";
@@ -88,19 +86,6 @@ pub fn is_static(path: &Path) -> bool {
     }
     let (Some(table), Some(size), Some(count)) = (word(32), half(54), half(56)) else { return false };
     (0..usize::from(count)).all(|i| word(table as usize + i * usize::from(size)).is_some_and(|t| t != PT_INTERP))
-}
-
-/// An initial RAM disk: the worker as init, and its job.
-pub fn initrd(worker: &[u8], job: &[u8]) -> Vec<u8> {
-    let mut cpio = Cpio::new();
-    for directory in ["dev", "proc", "sys", "tmp"] {
-        cpio.directory(directory);
-    }
-    cpio.device("dev/console", 5, 1);
-    cpio.device("dev/null", 1, 3);
-    cpio.file("init", 0o755, worker);
-    cpio.file(JOB_PATH.trim_start_matches('/'), 0o644, job);
-    cpio.finish()
 }
 
 #[cfg(test)]

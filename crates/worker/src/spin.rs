@@ -25,13 +25,23 @@ const TRIALS: usize = 5;
 
 /// Loop turns per second of this CPU.
 pub fn calibrate() -> u64 {
-    (1e12 / cost_ps(1000, &mut || spin(1000))) as u64
+    calibrate_by(sys::now_ns)
 }
 
 /// Time of one of the `units` units of `work`, ps; `work` is repeated as often as a trial needs.
 pub fn cost_ps(units: u64, work: &mut dyn FnMut()) -> f64 {
+    cost_ps_by(sys::now_ns, units, work)
+}
+
+/// [`calibrate`] by a clock in ns.
+fn calibrate_by(clock: fn() -> u64) -> u64 {
+    (1e12 / cost_ps_by(clock, 1000, &mut || spin(1000))) as u64
+}
+
+/// [`cost_ps`] by a clock in ns.
+fn cost_ps_by(clock: fn() -> u64, units: u64, work: &mut dyn FnMut()) -> f64 {
     let mut repeats = 1u64;
-    let mut trial = |repeats: u64| time_ns(|| (0..repeats).for_each(|_| work()));
+    let mut trial = |repeats: u64| time_ns(clock, || (0..repeats).for_each(|_| work()));
     while trial(repeats) < TRIAL_NS && repeats < 1 << 30 {
         repeats *= 2;
     }
@@ -40,11 +50,11 @@ pub fn cost_ps(units: u64, work: &mut dyn FnMut()) -> f64 {
     (times[1] as f64 * 1000.0 / (repeats * units.max(1)) as f64).max(1.0)
 }
 
-/// Elapsed time of `work`, ns.
-pub fn time_ns(work: impl FnOnce()) -> u64 {
-    let start = sys::now_ns();
+/// Time that `work` takes by a clock, ns.
+fn time_ns(clock: fn() -> u64, work: impl FnOnce()) -> u64 {
+    let start = clock();
     work();
-    sys::now_ns() - start
+    clock() - start
 }
 
 /// Turns for `ns` of CPU time at `per_second` turns per second.
@@ -62,13 +72,18 @@ mod tests {
         assert_eq!(turns(-5.0, 2_000_000_000), 0.0);
     }
 
+    /// CPU time of this thread, ns: it does not pass while another thread has the CPU.
+    fn cpu_ns() -> u64 {
+        sys::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+    }
+
     #[test]
     fn calibrated_spin_takes_about_its_time() {
-        // Whoever else uses the machine may slow a calibration down and not what follows, so a few are made: a rate that is
-        // wrong is wrong in all of them.
+        // A CPU changes its frequency, and may do so between a calibration and what follows. So a few are made: a rate
+        // that is wrong is wrong in all of them.
         let spun_ns = || {
-            let n = turns(2e6, calibrate()) as u64;
-            (0..5).map(|_| time_ns(|| spin(n))).min().unwrap()
+            let n = turns(2e6, calibrate_by(cpu_ns)) as u64;
+            (0..5).map(|_| time_ns(cpu_ns, || spin(n))).min().unwrap()
         };
         let tries: Vec<u64> = (0..10).map(|_| spun_ns()).collect();
         assert!(tries.iter().any(|ns| (1_000_000..6_000_000).contains(ns)), "2 ms of compute took {tries:?} ns");

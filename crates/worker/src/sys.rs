@@ -20,7 +20,8 @@ fn check(result: i64) -> io::Result<i64> {
     }
 }
 
-fn clock_ns(clock: libc::clockid_t) -> u64 {
+/// Time of a clock that every Linux has, ns.
+pub(crate) fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid timespec; the call writes only it.
     unsafe { libc::clock_gettime(clock, &mut t) };

@@ -187,6 +187,7 @@ fn errors(log: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::child::tests::comes_true;
 
     #[test]
     fn the_shipped_fragment_asks_for_balancing() {
@@ -267,24 +268,17 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let tree = tree.path();
         std::fs::create_dir(tree.join(BUILD)).unwrap();
-        std::fs::write(tree.join("Makefile"), "wait:\n\techo $$PPID >p && mv p pid && exec sleep 60\n").unwrap();
+        std::fs::write(tree.join("Makefile"), "wait:\n\techo $$PPID >p && mv p pid && exec sleep 3600\n").unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "image::build::tests::a_build_ends_with_the_command_that_started_it"]);
         let mut child = command.env(TREE, tree).stdout(Stdio::null()).spawn().unwrap();
-        let until = |done: &dyn Fn() -> bool| {
-            let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
-            while !done() && std::time::Instant::now() < limit {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
-            done()
-        };
-        assert!(until(&|| tree.join("pid").exists()), "the build did not start");
+        assert!(comes_true(&|| tree.join("pid").exists()), "the build did not start");
         child.kill().unwrap();
         child.wait().unwrap();
         let pid = std::fs::read_to_string(tree.join("pid")).unwrap();
         // Nobody may have waited for it yet.
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-        assert!(until(&|| stat().map_or(true, |s| s.contains(") Z "))), "the build goes on");
+        assert!(comes_true(&|| stat().map_or(true, |s| s.contains(") Z "))), "the build goes on");
     }
 
     #[test]

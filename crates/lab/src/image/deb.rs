@@ -1,50 +1,91 @@
-//! Taking one file out of a Debian package without the package tools.
+//! Takes one file out of a Debian package without the package tools.
 //!
-//! A package is an `ar` archive whose `data.tar.*` member is decompressed by the usual program and read as a
-//! tar stream, up to the file wanted.
+//! A package is an `ar` archive (deb(5)). Its `data.tar.*` member is piped through the decompressor that its name asks
+//! for, and the tar stream is read up to the wanted file. A package is not trusted: the number of members and the
+//! length of a path are bounded, and no path of the archive is ever used as a path of this host.
 
 use crate::child::ends_with_parent;
+use object::read::archive::ArchiveFile;
+use object::read::ReadCache;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const AR_MAGIC: &[u8; 8] = b"!<arch>\n";
-const AR_HEADER: usize = 60;
-const BLOCK: usize = 512;
-/// Longest path in an archive, bytes: the kernel's own limit for paths. Headers are not to be trusted.
+/// Members searched for the data: deb(5) has three, and leaves room for a few of other tools.
+const MAX_MEMBERS: usize = 16;
+/// Longest path in an archive, bytes: `PATH_MAX` of Linux.
 const MAX_PATH: u64 = 4096;
+
+/// A package from which the wanted file could not be taken.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {kind}", package.display())]
+pub struct DebError {
+    /// The package.
+    pub package: PathBuf,
+    /// What is wrong.
+    pub kind: DebErrorKind,
+}
+
+/// What is wrong with a package.
+#[derive(Debug, thiserror::Error)]
+pub enum DebErrorKind {
+    /// The file is not an `ar` archive, or its headers are damaged.
+    #[error("not a Debian package ({0})")]
+    NotPackage(object::read::Error),
+    /// The archive has no member `data.tar.*`.
+    #[error("a package without data")]
+    NoData,
+    /// The name of the data member ends in an unknown way.
+    #[error("{0} is compressed in an unknown way")]
+    Compression(String),
+    /// The decompressor cannot be started.
+    #[error("`{program}` is needed to unpack it: {error}")]
+    NoDecompressor {
+        /// Program.
+        program: &'static str,
+        /// Error of its start.
+        error: io::Error,
+    },
+    /// The data cannot be decompressed, or is not a tar archive.
+    #[error("the package is damaged: {0}; fetch it again")]
+    Damaged(String),
+    /// The package is whole and lacks the wanted file.
+    #[error("the wanted file is not in it")]
+    NotFound,
+    /// The package cannot be read, or the file cannot be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
 
 /// Writes the first regular file whose path (without leading `./`) `wanted` accepts to `to`; returns its path.
 ///
 /// # Errors
-/// Not a package, no such file in it, or the decompressor is missing.
-pub fn extract(package: &Path, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Result<String, String> {
-    let fail = |e: io::Error| format!("{}: {e}", package.display());
-    let mut file = File::open(package).map_err(fail)?;
-    let (name, length) = data_member(&mut file).map_err(fail)?;
-    let program = match name.rsplit('.').next() {
-        Some("xz") => "xz",
-        Some("zst") => "zstd",
-        Some("gz") => "gzip",
-        _ => return Err(format!("{}: {name} is compressed in an unknown way", package.display())),
-    };
+/// [`DebError`].
+pub fn extract(package: &Path, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Result<String, DebError> {
+    extract_from(package, wanted, to).map_err(|kind| DebError { package: package.into(), kind })
+}
+
+fn extract_from(package: &Path, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Result<String, DebErrorKind> {
+    let data = DataMember::find(File::open(package)?)?;
+    let program = data.decompressor()?;
     let mut command = Command::new(program);
     command.arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = ends_with_parent(&mut command, libc::SIGTERM)
         .spawn()
-        .map_err(|e| format!("`{program}` is needed to unpack {}: {e}", package.display()))?;
+        .map_err(|error| DebErrorKind::NoDecompressor { program, error })?;
     let input = child.stdin.take();
+    let name = data.name.clone();
     let feeder = std::thread::spawn(move || {
         if let Some(mut input) = input {
-            // Ends early, with a broken pipe, when the file wanted has been read.
-            let _ = io::copy(&mut file.take(length), &mut input);
+            // A broken pipe ends it early once the wanted file has been read.
+            let _ = data.copy_to(&mut input);
         }
     });
-    let mut tar = io::BufReader::new(child.stdout.take().ok_or("no output of the decompressor")?);
+    let mut tar = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("no output of the decompressor"))?);
     let found = take_from_tar(&mut tar, wanted, to);
     if matches!(found, Ok(None)) {
-        // Read to its end, the program says whether all was well.
+        // Only a decompressor that reads to the end reports damage by its exit status.
         let _ = io::copy(&mut tar, &mut io::sink());
     } else {
         // The rest of the archive is not needed.
@@ -52,89 +93,84 @@ pub fn extract(package: &Path, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Resu
     }
     let status = child.wait();
     let _ = feeder.join();
-    match found.map_err(fail)? {
-        Some(name) => Ok(name),
-        None if status.is_ok_and(|s| s.success()) => {
-            Err(format!("{}: the file wanted is not in it", package.display()))
-        }
-        None => Err(format!("{} is damaged: `{program}` cannot unpack {name}; fetch it again", package.display())),
+    match found? {
+        Some(path) => Ok(path),
+        None if status.is_ok_and(|s| s.success()) => Err(DebErrorKind::NotFound),
+        None => Err(DebErrorKind::Damaged(format!("`{program}` cannot unpack {name}"))),
     }
 }
 
-/// Seeks to the data member; returns its name and length.
-fn data_member(file: &mut File) -> io::Result<(String, u64)> {
-    let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_string());
-    let mut magic = [0; 8];
-    file.read_exact(&mut magic)?;
-    if &magic != AR_MAGIC {
-        return Err(bad("not a Debian package"));
-    }
-    loop {
-        let mut header = [0; AR_HEADER];
-        file.read_exact(&mut header).map_err(|_| bad("a package without data"))?;
-        let text = String::from_utf8_lossy(&header).into_owned();
-        let name = text.get(..16).unwrap_or("").trim().trim_end_matches('/').to_string();
-        let length: u64 = text.get(48..58).unwrap_or("").trim().parse().map_err(|_| bad("damaged archive header"))?;
-        if name.starts_with("data.tar") {
-            return Ok((name, length));
-        }
-        file.seek(SeekFrom::Current((length + length % 2) as i64))?;
-    }
+/// The member of a package that holds the files.
+struct DataMember {
+    file: File,
+    name: String,
+    offset: u64,
+    size_bytes: u64,
 }
 
-/// Reads a tar stream up to the file wanted.
-fn take_from_tar(mut tar: impl Read, wanted: &dyn Fn(&str) -> bool, to: &Path) -> io::Result<Option<String>> {
-    let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    let mut long_name: Option<String> = None;
-    loop {
-        let mut header = [0u8; BLOCK];
-        if tar.read_exact(&mut header).is_err() || header.iter().all(|&b| b == 0) {
-            return Ok(None);
-        }
-        let size = octal(&header[124..136]).ok_or_else(|| bad("damaged tar header".into()))?;
-        let padded = size.next_multiple_of(BLOCK as u64);
-        let kind = header[156];
-        if kind == b'L' {
-            if size > MAX_PATH {
-                return Err(bad(format!("damaged tar header: a path of {size} bytes, at most {MAX_PATH} expected")));
+impl DataMember {
+    fn find(file: File) -> Result<Self, DebErrorKind> {
+        let cache = ReadCache::new(file);
+        let archive = ArchiveFile::parse(&cache).map_err(DebErrorKind::NotPackage)?;
+        for member in archive.members().take(MAX_MEMBERS) {
+            let member = member.map_err(DebErrorKind::NotPackage)?;
+            if member.name().starts_with(b"data.tar") {
+                let name = String::from_utf8_lossy(member.name()).into_owned();
+                let (offset, size_bytes) = member.file_range();
+                return Ok(Self { file: cache.into_inner(), name, offset, size_bytes });
             }
-            let mut name = vec![0; padded as usize];
-            tar.read_exact(&mut name)?;
-            long_name = Some(text(&name));
+        }
+        Err(DebErrorKind::NoData)
+    }
+
+    fn decompressor(&self) -> Result<&'static str, DebErrorKind> {
+        match self.name.rsplit('.').next() {
+            Some("xz") => Ok("xz"),
+            Some("zst") => Ok("zstd"),
+            Some("gz") => Ok("gzip"),
+            _ => Err(DebErrorKind::Compression(self.name.clone())),
+        }
+    }
+
+    fn copy_to(mut self, to: &mut impl Write) -> io::Result<u64> {
+        self.file.seek(SeekFrom::Start(self.offset))?;
+        io::copy(&mut self.file.take(self.size_bytes), to)
+    }
+}
+
+/// Reads a tar stream up to the wanted file; `None` if the stream ends before.
+fn take_from_tar(tar: impl Read, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Result<Option<String>, DebErrorKind> {
+    let damaged = |e: io::Error| DebErrorKind::Damaged(e.to_string());
+    let mut archive = tar::Archive::new(tar);
+    let mut long_path: Option<Vec<u8>> = None;
+    // Raw, because the crate reads a long path of any length into memory.
+    for entry in archive.entries().map_err(damaged)?.raw(true) {
+        let mut entry = entry.map_err(damaged)?;
+        let (kind, size_bytes) = (entry.header().entry_type(), entry.size());
+        if kind.is_gnu_longname() {
+            if size_bytes > MAX_PATH {
+                let what = format!("a path of {size_bytes} bytes, at most {MAX_PATH} expected");
+                return Err(DebErrorKind::Damaged(what));
+            }
+            let mut path = Vec::new();
+            entry.read_to_end(&mut path).map_err(damaged)?;
+            path.truncate(path.iter().position(|&b| b == 0).unwrap_or(path.len()));
+            long_path = Some(path);
             continue;
         }
-        let name = long_name.take().unwrap_or_else(|| {
-            let (name, prefix) = (text(&header[..100]), text(&header[345..500]));
-            if prefix.is_empty() {
-                name
-            } else {
-                format!("{prefix}/{name}")
-            }
-        });
-        let name = name.trim_start_matches("./").to_string();
-        if matches!(kind, b'0' | 0) && wanted(&name) {
-            let directory = to.parent().unwrap_or(Path::new("."));
-            let mut out = tempfile::NamedTempFile::new_in(directory)?;
-            let copied = io::copy(&mut tar.take(size), &mut out)?;
-            if copied != size {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the archive ends inside the file wanted"));
+        let path = long_path.take().unwrap_or_else(|| entry.path_bytes().into_owned());
+        let path = String::from_utf8_lossy(&path).trim_start_matches("./").to_string();
+        if kind.is_file() && wanted(&path) {
+            let mut out = tempfile::NamedTempFile::new_in(to.parent().unwrap_or(Path::new(".")))?;
+            if io::copy(&mut entry, &mut out)? != size_bytes {
+                return Err(DebErrorKind::Damaged("it ends inside the wanted file".into()));
             }
             out.flush()?;
             out.persist(to).map_err(|e| e.error)?;
-            return Ok(Some(name));
+            return Ok(Some(path));
         }
-        io::copy(&mut tar.by_ref().take(padded), &mut io::sink())?;
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
-}
-
-fn octal(bytes: &[u8]) -> Option<u64> {
-    let digits = text(bytes);
-    u64::from_str_radix(digits.trim(), 8).ok()
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -147,7 +183,7 @@ pub(crate) mod tests {
 
     /// An `ar` archive by hand: the tool is not always there.
     fn ar(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
-        let mut bytes = AR_MAGIC.to_vec();
+        let mut bytes = b"!<arch>\n".to_vec();
         for (name, content) in members {
             bytes.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, content.len()).bytes());
             bytes.extend(content);
@@ -171,11 +207,12 @@ pub(crate) mod tests {
 
     /// A header that announces a long path of `size` bytes.
     fn long_path_header(size: u64) -> Vec<u8> {
-        let mut header = vec![0u8; BLOCK];
-        header[..12].copy_from_slice(b"././@LongLin");
-        header[124..136].copy_from_slice(format!("{size:011o}\0").as_bytes());
-        header[156] = b'L';
-        header
+        let mut header = tar::Header::new_gnu();
+        header.set_path("././@LongLink").unwrap();
+        header.set_entry_type(tar::EntryType::GNULongName);
+        header.set_size(size);
+        header.set_cksum();
+        header.as_bytes().to_vec()
     }
 
     #[test]
@@ -186,13 +223,34 @@ pub(crate) mod tests {
             std::fs::write(d.join("forged.tar"), long_path_header(size)).unwrap();
             run("gzip", &["-kf", "forged.tar"], d);
             std::fs::write(&package, ar(&[("data.tar.gz", std::fs::read(d.join("forged.tar.gz")).unwrap())])).unwrap();
-            let e = extract(&package, &|_| true, &d.join("out")).unwrap_err();
+            let e = extract(&package, &|_| true, &d.join("out")).unwrap_err().to_string();
             assert!(e.contains("forged.deb") && e.contains(&format!("a path of {size} bytes")), "{e}");
         }
         // What is no archive of the program that its name says is told from one that lacks the file.
         std::fs::write(&package, ar(&[("data.tar.gz", b"not gzip".to_vec())])).unwrap();
-        let e = extract(&package, &|_| true, &d.join("out")).unwrap_err();
-        assert!(e.contains("forged.deb is damaged"), "{e}");
+        let e = extract(&package, &|_| true, &d.join("out")).unwrap_err().to_string();
+        assert!(e.contains("forged.deb: the package is damaged: `gzip` cannot unpack data.tar.gz"), "{e}");
+    }
+
+    #[test]
+    fn forged_archive_headers_are_errors() {
+        let directory = tempfile::tempdir().unwrap();
+        let (d, package) = (directory.path(), directory.path().join("forged.deb"));
+        let why = |bytes: &[u8]| {
+            std::fs::write(&package, bytes).unwrap();
+            extract(&package, &|_| true, &d.join("out")).unwrap_err().kind
+        };
+        // A name that refers to a table which is not there, and members longer than the file.
+        assert!(matches!(why(&ar(&[("/999", vec![])])), DebErrorKind::NotPackage(_)));
+        for name in ["//", "/", "#1/9999999999", "debian-binary"] {
+            let bytes = ar(&[(name, vec![])]);
+            let forged = String::from_utf8(bytes).unwrap().replace("0         `", "9999999999`");
+            let kind = why(forged.as_bytes());
+            assert!(matches!(kind, DebErrorKind::NotPackage(_) | DebErrorKind::NoData), "{name}: {kind:?}");
+        }
+        assert!(matches!(why(&ar(&vec![("debian-binary", vec![]); 1000])), DebErrorKind::NoData));
+        assert!(matches!(why(&ar(&[("data.tar.lz4", vec![])])), DebErrorKind::Compression(_)));
+        assert!(!d.join("out").exists());
     }
 
     #[test]
@@ -220,8 +278,11 @@ pub(crate) mod tests {
             assert_eq!(found, "boot/vmlinuz-6.12");
             assert_eq!(std::fs::read(&to).unwrap(), vec![5u8; 100_001]);
             assert_eq!(extract(&d.join(&package), &|p| p.ends_with("long/x"), &to).unwrap(), format!("{long}x"));
-            assert!(extract(&d.join(&package), &|_| false, &to).unwrap_err().contains("not in it"));
+            assert!(extract(&d.join(&package), &|_| false, &to).unwrap_err().to_string().contains("not in it"));
         }
-        assert!(extract(&d.join("data.tar"), &|_| true, &d.join("o")).unwrap_err().contains("not a Debian package"));
+        assert!(extract(&d.join("data.tar"), &|_| true, &d.join("o"))
+            .unwrap_err()
+            .to_string()
+            .contains("not a Debian package"));
     }
 }

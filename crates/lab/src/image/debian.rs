@@ -133,7 +133,7 @@ fn cached(directory: &Path) -> Option<Image> {
 fn unpack(package: &Path, directory: &Path, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
     say(&format!("unpacking {}", package.display()));
     let path = directory.join("vmlinuz");
-    deb::extract(package, &|p| p.starts_with("boot/vmlinuz-"), &path)?;
+    deb::extract(package, &|p| p.starts_with("boot/vmlinuz-"), &path).map_err(|e| e.to_string())?;
     let hash = |p: &Path| cache::sha256_file(p).map_err(|e| format!("{}: {e}", p.display()));
     let meta = Meta { package: file_name(package), package_sha256: hash(package)?, sha256: hash(&path)? };
     let bytes = serde_json::to_vec_pretty(&meta).map_err(|e| e.to_string())?;
@@ -276,13 +276,11 @@ pub(super) mod tests {
 
     /// A package tool that has these names and does nothing else.
     pub fn lists(directory: &Path, names: &str) -> Apt {
-        use std::os::unix::fs::PermissionsExt;
         std::fs::create_dir_all(directory).unwrap();
         std::fs::write(directory.join("names"), names).unwrap();
         let lists = directory.join("lists");
-        let text = format!("#!/bin/sh\n[ \"$1\" = search ] && grep -E -e \"$3\" {}/names\n", directory.display());
-        std::fs::write(&lists, text).unwrap();
-        std::fs::set_permissions(&lists, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let text = format!("[ \"$1\" = search ] && grep -E -e \"$3\" {}/names", directory.display());
+        child::tests::script(&lists, &text);
         Apt { lists, fetch: "/no/such/apt-get".into() }
     }
 
@@ -326,12 +324,10 @@ pub(super) mod tests {
 
     /// A package tool that knows one kernel of 6.12, of the version in the file `version`.
     fn apt(directory: &Path) -> Apt {
-        use std::os::unix::fs::PermissionsExt;
         let d = directory.display();
         let script = |name: &str, text: String| {
             let path = directory.join(name);
-            std::fs::write(&path, format!("#!/bin/sh\nv=$(cat {d}/version)\n{text}\n")).unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            child::tests::script(&path, &format!("v=$(cat {d}/version)\n{text}"));
             path
         };
         let lists = script(

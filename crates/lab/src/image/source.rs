@@ -70,7 +70,8 @@ fn packaged_with(
     say(&format!("unpacking {origin}"));
     let work = cache.work_directory(KERNELS).map_err(|e| format!("{}: {e}", kernels.display()))?;
     let archive = work.path().join("source.tar.xz");
-    deb::extract(&file, &|p| p.starts_with("usr/src/linux-source-") && p.ends_with(".tar.xz"), &archive)?;
+    deb::extract(&file, &|p| p.starts_with("usr/src/linux-source-") && p.ends_with(".tar.xz"), &archive)
+        .map_err(|e| e.to_string())?;
     let unpacked = work.path().join("tree");
     std::fs::create_dir(&unpacked).map_err(|e| e.to_string())?;
     let mut command = Command::new("tar");

@@ -15,6 +15,10 @@ pub struct CpuCounts {
     pub remote: u64,
 }
 
+/// What a record has of the plugin's counts: name and value of a CPU. The counters dictionary explains them.
+pub const COUNTERS: [(&str, fn(&CpuCounts) -> u64); 3] =
+    [("local_misses", |c| c.local), ("remote_misses", |c| c.remote), ("llc_hits", |c| c.llc_hits)];
+
 /// Kinds of marks, as the worker sets them.
 const BEGIN: u32 = 0;
 const SAMPLE: u32 = 1;
@@ -99,7 +103,7 @@ impl PluginReport {
         };
         let (times, intervals): (Vec<u64>, Vec<(&Mark, &Mark)>) =
             marks.iter().zip(marks.iter().skip(1)).filter_map(timed).unzip();
-        let make = |name: &str, value: &dyn Fn(&CpuCounts) -> u64| Series {
+        let make = |(name, value): (&str, fn(&CpuCounts) -> u64)| Series {
             name: name.into(),
             unit: "lines".into(),
             columns: (0..cpu_ids.len()).map(|c| format!("cpu{c}")).collect(),
@@ -112,7 +116,7 @@ impl PluginReport {
                 })
                 .collect(),
         };
-        vec![make("local_misses", &|c| c.local), make("remote_misses", &|c| c.remote)]
+        COUNTERS[..2].iter().copied().map(make).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, dead_code)]
 
 use numalab_lab::backend::{Lab, Plan, Run, Settings};
-use numalab_lab::failure::VmError;
+use numalab_lab::failure::RunError;
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::qemu::Timing;
 use numalab_lab::vm::Budgets;
@@ -144,7 +144,7 @@ pub fn run(lab: &Lab, image: &Image, machine: &Machine, workload: &Workload, on:
 }
 
 /// A run that rehearses a failure.
-pub fn drill(lab: &Lab, image: &Image, drill: Drill) -> VmError {
+pub fn drill(lab: &Lab, image: &Image, drill: Drill) -> RunError {
     let (machine, workload) = (machine(1, 1, 80.0), first_touch(1, 1, 0.01));
     let plan = Plan { image, machine: &machine, workload: &workload, knobs: &[], seed: 1, drill: Some(drill) };
     lab.run(&plan, &mut |_| {}).unwrap_err()

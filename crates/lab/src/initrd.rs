@@ -1,0 +1,102 @@
+//! The initial RAM disk of a guest: a `newc` cpio archive with the worker as `/init` and its job.
+//!
+//! It holds only what a guest needs: directories, character devices and regular files owned by root. The archive is not
+//! compressed, because the guest would pay for unpacking it. Equal input gives equal bytes: inode numbers count up,
+//! times are zero.
+
+use cpio::newc::{trailer, Builder, ModeFileType};
+use numalab_worker::frame::JOB_PATH;
+use std::io::{self, Write};
+
+/// The initial RAM disk for a worker program and its job.
+///
+/// # Errors
+/// A file of 4 GiB or more, which the format has no field for.
+pub fn initrd(worker: &[u8], job: &[u8]) -> io::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for directory in ["dev", "proc", "sys", "tmp"] {
+        archive.directory(directory)?;
+    }
+    archive.device("dev/console", 5, 1)?;
+    archive.device("dev/null", 1, 3)?;
+    archive.file("init", 0o755, worker)?;
+    archive.file(JOB_PATH.trim_start_matches('/'), 0o644, job)?;
+    archive.finish()
+}
+
+/// An archive that is being written.
+#[derive(Default)]
+struct Archive {
+    bytes: Vec<u8>,
+    entries: u32,
+}
+
+impl Archive {
+    fn directory(&mut self, path: &str) -> io::Result<()> {
+        self.entry(Builder::new(path).mode(0o755).nlink(2).set_mode_file_type(ModeFileType::Directory), &[])
+    }
+
+    fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> io::Result<()> {
+        self.entry(Builder::new(path).mode(mode).set_mode_file_type(ModeFileType::Regular), content)
+    }
+
+    /// Adds a character device.
+    fn device(&mut self, path: &str, major: u32, minor: u32) -> io::Result<()> {
+        let builder = Builder::new(path).mode(0o600).set_mode_file_type(ModeFileType::Char);
+        self.entry(builder.rdev_major(major).rdev_minor(minor), &[])
+    }
+
+    fn entry(&mut self, builder: Builder, content: &[u8]) -> io::Result<()> {
+        self.entries += 1;
+        let size_bytes = u32::try_from(content.len()).map_err(io::Error::other)?;
+        let mut writer = builder.ino(self.entries).write(&mut self.bytes, size_bytes);
+        writer.write_all(content)?;
+        writer.finish().map(drop)
+    }
+
+    fn finish(self) -> io::Result<Vec<u8>> {
+        trailer(self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn layout_of_an_entry() {
+        let mut archive = Archive::default();
+        archive.file("ab", 0o644, b"xyz").unwrap();
+        let bytes = archive.finish().unwrap();
+        let header = String::from_utf8_lossy(&bytes[..110]).into_owned();
+        assert!(header.starts_with("07070100000001000081a4"), "{header}");
+        // File size and name size fields.
+        assert_eq!(&header[6 + 6 * 8..6 + 7 * 8], "00000003");
+        assert_eq!(&header[6 + 11 * 8..6 + 12 * 8], "00000003");
+        // 110 + "ab\0" = 113, padded to 116; three bytes of content padded to 120.
+        assert_eq!(&bytes[110..113], b"ab\0");
+        assert_eq!(&bytes[116..119], b"xyz");
+        assert_eq!(&bytes[120..126], b"070701");
+        assert_eq!(bytes.len() % 4, 0);
+    }
+
+    #[test]
+    fn the_cpio_program_reads_what_was_written() {
+        let bytes = initrd(&[7u8; 1001], b"{}").unwrap();
+        if !crate::probe::test_has(&["cpio"]) {
+            return;
+        }
+        let mut command = Command::new("cpio");
+        let mut child = command.args(["-tv", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&bytes).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 8, "{text}");
+        assert!(lines[0].starts_with("drwxr-xr-x") && lines[0].ends_with(" dev"), "{text}");
+        assert!(lines[4].starts_with("crw-------") && lines[4].contains(" 5,") && lines[4].ends_with("dev/console"));
+        assert!(lines[6].starts_with("-rwxr-xr-x") && lines[6].contains(" 1001 ") && lines[6].ends_with(" init"));
+    }
+}
