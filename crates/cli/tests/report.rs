@@ -66,7 +66,8 @@ fn every_counter_that_runs_record_is_in_the_dictionary() {
     assert!(recorded.len() > 60 && recorded.contains("numa_scans"), "{recorded:?}");
     let unknown: Vec<_> = recorded.iter().filter(|name| !known.contains(&name.as_str())).collect();
     assert!(unknown.is_empty(), "no entry in crates/report/src/counters: {unknown:?}");
-    for name in ["local_misses", "remote_misses", "llc_hits"].iter().chain(&numalab_worker::sample::vmstat::ALWAYS) {
+    let plugin = numalab_lab::plugin::report::COUNTERS.map(|c| c.0);
+    for name in plugin.iter().chain(&numalab_worker::sample::vmstat::ALWAYS_REPORTED) {
         assert!(known.contains(name), "{name}, which guests record");
     }
 }

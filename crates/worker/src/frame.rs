@@ -59,21 +59,14 @@ pub struct Frame {
 }
 
 /// Bytes that are no frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("garbage on the report channel at byte {offset}: {what}")]
 pub struct Garbage {
     /// Offset in everything read so far.
     pub offset: u64,
     /// What is wrong.
     pub what: String,
 }
-
-impl std::fmt::Display for Garbage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "garbage on the report channel at byte {}: {}", self.offset, self.what)
-    }
-}
-
-impl std::error::Error for Garbage {}
 
 /// FNV-1a, 64 bits.
 fn checksum(bytes: &[u8]) -> u64 {

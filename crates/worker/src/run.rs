@@ -25,24 +25,15 @@ const GATE_NS: u64 = 60_000_000_000;
 pub const LOOK_NS: u64 = 250_000_000;
 
 /// Why a run has no outcome.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// It could not be started or observed; the reason.
+    #[error("{0}")]
     Refused(String),
     /// This signal ended it.
+    #[error("ended by signal {0}; settings are undone, nothing is recorded")]
     Stopped(i32),
 }
-
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Refused(reason) => f.write_str(reason),
-            Self::Stopped(signal) => write!(f, "ended by signal {signal}; settings are undone, nothing is recorded"),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
 
 impl From<String> for RunError {
     fn from(reason: String) -> Self {

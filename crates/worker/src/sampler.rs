@@ -4,7 +4,7 @@ use crate::control::{Control, ProcessCell, State, ThreadCell};
 use crate::job::Job;
 use crate::mark::{Mark, Marks};
 use crate::sample::trace::Trace;
-use crate::sample::vmstat::{Vmstat, ALWAYS};
+use crate::sample::vmstat::{Vmstat, ALWAYS_REPORTED};
 use crate::sample::{numa_maps, sched};
 use numalab_model::record::Series;
 use std::sync::atomic::Ordering;
@@ -50,7 +50,7 @@ pub fn thread_columns(job: &Job) -> Vec<String> {
 impl<'a> Sampler<'a> {
     /// A sampler whose time starts at `start_ns` with counters `start`.
     pub fn new(job: &'a Job, control: &'a Control, start: Vmstat, start_ns: u64) -> Self {
-        let counters = ALWAYS.iter().filter(|n| start.get(n).is_some()).map(|n| n.to_string()).collect();
+        let counters = ALWAYS_REPORTED.iter().filter(|n| start.get(n).is_some()).map(|n| n.to_string()).collect();
         let scores = job.workload.scores.iter().map(|s| s.name.clone()).collect();
         Self {
             job,

@@ -11,7 +11,7 @@ mod outcome;
 mod store;
 pub mod why;
 
-pub use outcome::{EffectiveTunable, Outcome, Scalar, Series, Status, TOO_SHORT};
+pub use outcome::{EffectiveTunable, Outcome, Scalar, Series, Status, BALANCING_COUNTERS, TOO_SHORT};
 #[cfg(feature = "store")]
 pub use store::{
     goes_with_records, holds_records, part_of, read, write, ExperimentFile, FileEntry, Manifest, Member, Part, Record,

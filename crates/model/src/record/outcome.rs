@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 /// Text in every warning that a run is too short; a report gives no verdict on such a run.
 pub const TOO_SHORT: &str = "too short to tell";
 
+/// The counters of automatic NUMA balancing (`/proc/vmstat`) by which runs are compared, whatever the workload.
+pub const BALANCING_COUNTERS: [&str; 4] =
+    ["numa_pte_updates", "numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated"];
+
 /// Everything a backend measured in one run of one plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {

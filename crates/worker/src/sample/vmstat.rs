@@ -1,7 +1,7 @@
 //! `/proc/vmstat`: event counters and their growth.
 
 /// Counters that are reported even when they did not move, in the order of reports.
-pub const ALWAYS: [&str; 14] = [
+pub const ALWAYS_REPORTED: [&str; 14] = [
     "numa_pte_updates",
     "numa_huge_pte_updates",
     "numa_hint_faults",
@@ -48,11 +48,11 @@ impl Vmstat {
         self.values.iter().find(|v| v.0 == name).map(|v| v.1)
     }
 
-    /// Growth since `start`: [`ALWAYS`] first (those this kernel has), then every other one that grew.
+    /// Growth since `start`: [`ALWAYS_REPORTED`] first (those this kernel has), then every other one that grew.
     pub fn since(&self, start: &Vmstat) -> Vec<(String, u64)> {
         let growth = |name: &str, now: u64| now.saturating_sub(start.get(name).unwrap_or(0));
-        let first = ALWAYS.iter().filter_map(|n| self.get(n).map(|v| (n.to_string(), growth(n, v))));
-        let others = self.values.iter().filter(|v| !ALWAYS.contains(&v.0.as_str()));
+        let first = ALWAYS_REPORTED.iter().filter_map(|n| self.get(n).map(|v| (n.to_string(), growth(n, v))));
+        let others = self.values.iter().filter(|v| !ALWAYS_REPORTED.contains(&v.0.as_str()));
         let others = others.map(|(n, v)| (n.clone(), growth(n, *v))).filter(|v| v.1 > 0);
         first.chain(others).collect()
     }

@@ -7,7 +7,7 @@ use crate::failure::{Done, Failure};
 use crate::logs::{self, DECISIONS};
 use crate::records::{self, Pick};
 use numalab_model::record::events::Events;
-use numalab_model::record::{Outcome, Record};
+use numalab_model::record::{Outcome, Record, BALANCING_COUNTERS};
 use numalab_report::explain::{diff, node, page, task, vma};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -197,14 +197,7 @@ fn results(records: &[Record; 2], names: &[String; 2]) -> String {
     let scalar = |o: &Outcome, n: &str| o.scalars.iter().find(|s| s.name == n).map(|s| s.value);
     let counter = |o: &Outcome, n: &str| o.counters.iter().find(|c| c.0 == n).map(|c| c.1 as f64);
     let mut out = format!("In the end ({} / {}):\n", names[0], names[1]);
-    for name in [
-        "elapsed_s",
-        "system_s",
-        "numa_pte_updates",
-        "numa_hint_faults",
-        "numa_hint_faults_local",
-        "numa_pages_migrated",
-    ] {
+    for name in ["elapsed_s", "system_s"].into_iter().chain(BALANCING_COUNTERS) {
         let of = |r: &Record| scalar(&r.outcome, name).or_else(|| counter(&r.outcome, name));
         if let (Some(x), Some(y)) = (of(&records[0]), of(&records[1])) {
             let _ = writeln!(

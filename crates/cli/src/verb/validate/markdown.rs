@@ -1,8 +1,9 @@
 //! The comparison as a page: the score, every cell, the placement, the calibration, and why cells miss.
 
 use super::notes::Notes;
-use super::table::{Row, Workload, BALANCING, CLOSE};
+use super::table::{Row, Workload, CLOSE};
 use super::{Compared, ThpCompared};
+use numalab_model::record::BALANCING_COUNTERS;
 use numalab_report::order::unique;
 
 /// Share of cells that must be hits: a chosen bar, no derived one. Where threads are first placed hangs on single pages
@@ -81,7 +82,7 @@ fn all(report: &[Compared]) -> Vec<CellOf<'_>> {
     for image in report {
         for side in &image.thp {
             for workload in &side.workloads {
-                let rows = workload.rows.iter().filter(|r| BALANCING.contains(&r.name.as_str()));
+                let rows = workload.rows.iter().filter(|r| BALANCING_COUNTERS.contains(&r.name.as_str()));
                 out.extend(rows.map(|row| CellOf { image, side, workload, row }));
             }
         }
@@ -119,7 +120,7 @@ fn score(report: &[Compared]) -> String {
     for name in unique(cells.iter().map(|c| c.workload.name.as_str())) {
         out += &line(&format!("`{name}`"), &|c| c.workload.name == name);
     }
-    for counter in BALANCING {
+    for counter in BALANCING_COUNTERS {
         out += &line(&format!("`{counter}`"), &|c| c.row.name == counter);
     }
     out
@@ -130,7 +131,7 @@ fn cells(side: &ThpCompared) -> String {
         "| workload | counter | min | median | max | simulated | ratio | |\n|---|---|--:|--:|--:|--:|--:|---|\n",
     );
     for w in &side.workloads {
-        for r in w.rows.iter().filter(|r| BALANCING.contains(&r.name.as_str())) {
+        for r in w.rows.iter().filter(|r| BALANCING_COUNTERS.contains(&r.name.as_str())) {
             let ratio = r.ratio().map_or("–".into(), |x| format!("{x:.2}"));
             let verdict = match r.off_by() {
                 1.0 => "inside",

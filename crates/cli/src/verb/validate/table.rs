@@ -1,7 +1,7 @@
 //! The comparison itself: for every counter, decision and place the kernel's runs, the simulator's, and their ratio.
 
 use super::{calibrate, Compared, Measured};
-use numalab_model::record::{Outcome, Series, Status};
+use numalab_model::record::{Outcome, Series, Status, BALANCING_COUNTERS};
 use numalab_report::order::unique;
 use numalab_stats::describe;
 use serde::Serialize;
@@ -24,9 +24,6 @@ const COUNTERS: [&str; 15] = [
     "pgreuse",
     "thp_fault_alloc",
 ];
-/// Counters of automatic NUMA balancing, which every program is judged by, zero or not.
-pub const BALANCING: [&str; 4] =
-    ["numa_pte_updates", "numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated"];
 /// "Within" of the score: how far outside the kernel's own range still counts as close.
 pub const CLOSE: f64 = 1.25;
 /// The same for near.
@@ -115,7 +112,7 @@ fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row>
         let (min, median, max) = (describe::min(&k)?, describe::median(&k)?, describe::max(&k)?);
         let simulated = describe::median(&values(model, name))?;
         let row = Row { name: name.into(), min, median, max, simulated };
-        (row.max != 0.0 || row.simulated != 0.0 || BALANCING.contains(&name)).then_some(row)
+        (row.max != 0.0 || row.simulated != 0.0 || BALANCING_COUNTERS.contains(&name)).then_some(row)
     };
     first.iter().filter_map(|f| row(&f.0)).collect()
 }
