@@ -1,8 +1,8 @@
 //! Options of the backend `vm`: which timing, how large a guest may be, how long it may take.
 
 use crate::failure::Failure;
-use numalab_lab::backend::Settings;
 use numalab_lab::qemu::Timing;
+use numalab_lab::vm_backend::Settings;
 use numalab_model::machine::size;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,7 +66,7 @@ fn positive(text: &str, max: u64, what: &str) -> Result<u64, String> {
 }
 
 fn cpus(text: &str) -> Result<usize, String> {
-    positive(text, numalab_lab::shape::MAX_CPUS as u64, "a whole number").map(|n| n as usize)
+    positive(text, numalab_lab::topology::MAX_CPUS as u64, "a whole number").map(|n| n as usize)
 }
 
 /// A number of seconds or milliseconds, as the option says.

@@ -30,7 +30,7 @@ fn as_image(text: &str) -> Option<(&str, &str)> {
         Some((name, image)) if !name.is_empty() && !name.contains(':') => (name, image),
         _ => (text, text),
     };
-    ImageSpec::is_one(image).then_some((name, image))
+    ImageSpec::looks_like_image(image).then_some((name, image))
 }
 
 /// Whether a name of an experiment means an image.

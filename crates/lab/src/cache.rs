@@ -1,9 +1,9 @@
-//! Where downloads, builds and run directories live, and checksums.
+//! The cache directory for downloads, builds and runs, and checksums of files.
 //!
-//! Everything kept is under one directory (`NUMALAB_CACHE`, else `XDG_CACHE_HOME/numalab`, else
-//! `HOME/.cache/numalab`). Files appear under their final name only when complete. A directory for one run or one build
-//! is locked by its owner; one that nobody holds is removed at the next start. Process ids would not do: the owner may
-//! be in another container or on another host.
+//! Everything that is kept is under one directory (`NUMALAB_CACHE`, else `XDG_CACHE_HOME/numalab`, else
+//! `HOME/.cache/numalab`). Files appear under their final name only when they are complete. A directory for one run or
+//! one build is locked by its owner; an unlocked one is removed at the next start. Process ids cannot replace the lock:
+//! the owner may be in another container or on another host.
 
 use numalab_model::plan::hex;
 use rustix::fs::{flock, FlockOperation};
@@ -19,7 +19,7 @@ const RUNS: &str = "runs";
 pub const KERNELS: &str = "kernels";
 /// Subdirectory of the compiled plugin.
 pub const PLUGIN: &str = "plugin";
-/// First part of the name of a directory for one run or one build; the process id follows, for who looks there.
+/// First part of the name of a directory for one run or one build. The process id follows, for people who look there.
 const WORK: &str = "run-";
 
 /// The cache directory.
@@ -35,18 +35,18 @@ impl Cache {
     /// No home directory, or it cannot be created.
     pub fn open() -> io::Result<Self> {
         let unset = || io::Error::other("neither NUMALAB_CACHE, XDG_CACHE_HOME nor HOME is set");
-        Self::made(&Self::of_user().ok_or_else(unset)?)
+        Self::create(&Self::of_user().ok_or_else(unset)?)
     }
 
-    /// [`Cache::at`] with an error that says where, and what chose that place.
-    fn made(root: &Path) -> io::Result<Self> {
+    /// [`Cache::at`] with an error that names the directory and the variable that chooses it.
+    fn create(root: &Path) -> io::Result<Self> {
         Self::at(root).map_err(|e| {
             let expected = "a folder that can be made and written to (NUMALAB_CACHE names another)";
             io::Error::new(e.kind(), format!("{}: {e}; expected {expected}", root.display()))
         })
     }
 
-    /// The user's cache if it is there already: for looking, which makes none.
+    /// The user's cache if it exists already; nothing is created.
     pub fn existing() -> Option<Self> {
         let root = Self::of_user()?.canonicalize().ok()?;
         Some(Self { root })
@@ -59,7 +59,7 @@ impl Cache {
             .or_else(|| set("HOME").map(|d| d.join(".cache/numalab")))
     }
 
-    /// A cache at a directory, created if absent.
+    /// A cache at a directory, which is created if absent.
     ///
     /// # Errors
     /// It cannot be created.
@@ -68,12 +68,12 @@ impl Cache {
         Ok(Self { root: root.canonicalize()? })
     }
 
-    /// Where a subdirectory is or would be.
-    pub fn place(&self, name: &str) -> PathBuf {
+    /// Path of a subdirectory, which need not exist.
+    pub fn path_of(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// A subdirectory, created if absent.
+    /// Path of a subdirectory, which is created if absent.
     ///
     /// # Errors
     /// It cannot be created.
@@ -83,8 +83,8 @@ impl Cache {
         Ok(path)
     }
 
-    /// Holds a lock of this cache; `wait` is called if another process with the same cache holds it, before it is
-    /// waited for.
+    /// Takes a lock of this cache. If another process with the same cache holds it, `wait` is called once before the
+    /// call blocks.
     ///
     /// # Errors
     /// The lock file cannot be made.
@@ -105,7 +105,7 @@ impl Cache {
         }
     }
 
-    /// A fresh directory for one run, removed when the value is dropped.
+    /// A new directory for one run; dropping the value removes it.
     ///
     /// # Errors
     /// It cannot be created.
@@ -113,8 +113,8 @@ impl Cache {
         self.work_directory(RUNS)
     }
 
-    /// A fresh directory in a subdirectory, for what is moved out of it when it is complete; removed when the value is
-    /// dropped, or by [`Cache::sweep`] after a crash.
+    /// A new directory below the subdirectory `name`, for files that are moved away when they are complete. Dropping the
+    /// value removes it, and [`Cache::sweep`] removes it after a crash.
     ///
     /// # Errors
     /// It cannot be created.
@@ -123,13 +123,13 @@ impl Cache {
         let parent = self.directory(name)?;
         loop {
             let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(&parent)?;
-            if let Some(lock) = own(directory.path())? {
+            if let Some(lock) = lock_new(directory.path())? {
                 return Ok(WorkDirectory { directory, _lock: lock });
             }
         }
     }
 
-    /// Removes the directories of runs and builds that nobody holds; returns how many.
+    /// Removes the directories of runs and builds whose lock is free; returns how many.
     ///
     /// # Errors
     /// A directory cannot be listed.
@@ -143,7 +143,8 @@ impl Cache {
                 }
                 let path = entry.path();
                 let Ok(file) = File::open(&path) else { continue };
-                // Where there are no locks, nothing is known of an owner. The lock is held while the directory goes.
+                // On a file system without locks nothing is removed, because the owner cannot be known. The lock is held
+                // while the directory is removed.
                 if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() && fs::remove_dir_all(&path).is_ok() {
                     removed += 1;
                 }
@@ -153,34 +154,35 @@ impl Cache {
     }
 }
 
-/// A directory for one run or one build: its owner's alone, and removed when the value is dropped.
+/// A locked directory for one run or one build; dropping the value removes it.
 #[derive(Debug)]
 pub struct WorkDirectory {
-    // Removed before the lock is given back.
+    // Declared first: it is removed before the lock is released.
     directory: tempfile::TempDir,
     _lock: File,
 }
 
 impl WorkDirectory {
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 }
 
-/// Locks a directory just made; `None` if [`Cache::sweep`] of another process was faster. The lock is on the directory
-/// itself, so that it leaves no file behind. A file system without locks gives none: nothing is swept there.
-fn own(directory: &Path) -> io::Result<Option<File>> {
+/// Locks a directory that was just created; `None` if [`Cache::sweep`] of another process has locked or removed it. The
+/// lock is on the directory itself, so it leaves no file behind. A file system without locks is tolerated, because
+/// [`Cache::sweep`] removes nothing there.
+fn lock_new(directory: &Path) -> io::Result<Option<File>> {
     let file = match File::open(directory) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
     let taken = flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
-    // Its name is never used again: whoever could lock it before is done with removing it.
+    // A sweep that locked it before has removed it by now, and its name is never used again.
     Ok((!taken && directory.is_dir()).then_some(file))
 }
 
-/// A held lock; given back when dropped, also by a crash.
+/// A held lock; dropping it, or a crash, releases it.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -208,7 +210,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Writes a file so that it is either absent or complete under its name.
+/// Writes a file atomically: under its name it is either as before or complete.
 ///
 /// # Errors
 /// It cannot be written.
@@ -234,9 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_cannot_be_made_says_where() {
+    fn a_cache_that_cannot_be_created_is_named() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let e = Cache::made(file.path()).err().unwrap().to_string();
+        let e = Cache::create(file.path()).err().unwrap().to_string();
         assert!(e.starts_with(&format!("{}: ", file.path().display())) && e.contains("NUMALAB_CACHE"), "{e}");
     }
 
@@ -258,10 +260,10 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_to_wait_for_a_lock_is_told() {
+    fn waiting_for_a_lock_is_reported_once() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(directory.path()).unwrap();
-        let held = std::sync::Mutex::new(Some(cache.lock("x", &mut || panic!("nobody holds it")).unwrap()));
+        let held = std::sync::Mutex::new(Some(cache.lock("x", &mut || panic!("the lock is free")).unwrap()));
         let mut told = 0;
         cache
             .lock("x", &mut || {
@@ -273,20 +275,20 @@ mod tests {
     }
 
     #[test]
-    fn only_leftovers_that_nobody_holds_are_swept() {
+    fn only_unlocked_directories_are_swept() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(directory.path()).unwrap();
         let mine = cache.run_directory().unwrap();
-        // Process ids end below 2^22 on Linux; 1 always runs, and may be another program's id in another container.
+        // Process ids end below 2^22 on Linux. Process 1 always runs, and has another meaning in another container.
         let left = [(RUNS, 999_999_999), (KERNELS, 1)].map(|(d, pid)| {
             let path = cache.directory(d).unwrap().join(format!("run-{pid}-x"));
             fs::create_dir_all(path.join("tree")).unwrap();
             path
         });
-        // Held by a process that is not seen from here.
+        // Locked by a process whose id is unknown here.
         let far = cache.directory(RUNS).unwrap().join("run-999999998-x");
         fs::create_dir(&far).unwrap();
-        let held = own(&far).unwrap().unwrap();
+        let held = lock_new(&far).unwrap().unwrap();
         let tree = cache.directory(KERNELS).unwrap().join("linux-source-6.12_6.12.9-1");
         fs::create_dir(&tree).unwrap();
         let build = cache.work_directory(KERNELS).unwrap();
@@ -303,14 +305,14 @@ mod tests {
     fn a_directory_that_is_being_swept_is_not_taken() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run-1-x");
-        assert!(own(&path).unwrap().is_none(), "gone already");
+        assert!(lock_new(&path).unwrap().is_none(), "gone already");
         fs::create_dir(&path).unwrap();
-        let sweeper = own(&path).unwrap();
-        assert!(sweeper.is_some() && own(&path).unwrap().is_none());
+        let sweeper = lock_new(&path).unwrap();
+        assert!(sweeper.is_some() && lock_new(&path).unwrap().is_none());
     }
 
     #[test]
-    fn nobody_loses_a_directory_to_those_who_sweep() {
+    fn a_sweep_never_removes_a_locked_directory() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(directory.path()).unwrap();
         std::thread::scope(|scope| {
@@ -323,7 +325,7 @@ mod tests {
                 });
                 scope.spawn(|| {
                     for _ in 0..200 {
-                        // At most it takes what is not its maker's yet.
+                        // It may take a directory that is created but not yet locked.
                         cache.sweep().unwrap();
                     }
                 });

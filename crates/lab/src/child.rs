@@ -1,11 +1,11 @@
-//! Programs that are not to outlive the one that started them.
+//! Child processes that must not outlive their parent.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Makes a program get `signal` when the thread that starts it ends, however it ends.
+/// Sets `PR_SET_PDEATHSIG`: the child gets `signal` when the thread that starts it ends, however it ends.
 pub fn ends_with_parent(command: &mut Command, signal: i32) -> &mut Command {
-    // SAFETY: prctl is async-signal-safe, and touches nothing but the new process.
+    // SAFETY: prctl is async-signal-safe, and changes nothing but the new process.
     unsafe {
         command.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, signal, 0, 0, 0);
@@ -23,8 +23,8 @@ pub(crate) mod tests {
     use std::process::Stdio;
     use std::time::{Duration, Instant};
 
-    /// Makes an executable shell script. A child writes it: if this process had it open for writing, a child that another
-    /// test forks at that moment would have it open too, and the script could not be executed (`ETXTBSY`).
+    /// Creates an executable shell script. A child process writes it, because a file that is open for writing cannot be
+    /// executed (`ETXTBSY`), and a child that another test forks at that moment inherits the open file.
     pub(crate) fn script(path: &Path, text: &str) {
         let mut command = Command::new("sh");
         command.args(["-c", "cat >\"$0\" && chmod +x \"$0\""]).arg(path).stdin(Stdio::piped());
@@ -33,7 +33,7 @@ pub(crate) mod tests {
         assert!(writer.wait().unwrap().success());
     }
 
-    /// Whether something becomes true; waits for it up to five minutes, which only a failing test takes.
+    /// Whether a condition becomes true within five minutes. Only a failing test takes that long.
     pub(crate) fn comes_true(it: &dyn Fn() -> bool) -> bool {
         let limit = Instant::now() + Duration::from_secs(300);
         while !it() && Instant::now() < limit {

@@ -1,42 +1,42 @@
-//! What this host can do, and the command that supplies what is missing.
+//! Examines this host: what it can do, and the command that supplies each missing part.
 
 use crate::cache::Cache;
 use crate::image::source;
 use crate::{plugin, probe, worker};
 use std::path::Path;
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There.
+    /// Present.
     Good,
-    /// Missing or unfit; something works less well.
+    /// Missing or unsuitable, but only some functions suffer.
     Partly,
-    /// Missing; something cannot be done.
+    /// Missing, and guests cannot run without it.
     Missing,
 }
 
-/// One thing looked at.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// Name of what was checked.
     pub name: &'static str,
     /// Verdict.
     pub verdict: Verdict,
-    /// What was found.
+    /// Version, path or error that was found.
     pub found: String,
-    /// What it is for.
+    /// Purpose of what was checked.
     pub purpose: &'static str,
-    /// The command that supplies it; empty if nothing is missing.
+    /// Command that supplies it; empty if nothing is missing.
     pub remedy: String,
 }
 
-/// The QEMU series on which charging was verified.
+/// QEMU series on which the timing mode `modelled` was verified.
 pub const QEMU_VERIFIED: (u32, u32) = (7, 2);
-/// Least memory for a useful guest, bytes.
+/// Least free memory for a useful guest, bytes.
 const LEAST_MEMORY: u64 = 3 << 30;
 
-/// Programs that kernel builds need, and the packages they are in.
+/// Programs that kernel builds need, each with its package.
 const BUILD_TOOLS: [(&str, &str); 9] = [
     ("make", "make"),
     ("gcc", "gcc"),
@@ -49,7 +49,7 @@ const BUILD_TOOLS: [(&str, &str); 9] = [
     ("tar", "tar"),
 ];
 
-/// Looks at everything, the most needed first.
+/// All findings, the most important first.
 pub fn examine(qemu_program: &Path) -> Vec<Finding> {
     vec![
         find_qemu(qemu_program),
@@ -65,7 +65,7 @@ pub fn examine(qemu_program: &Path) -> Vec<Finding> {
     ]
 }
 
-/// Whether guests can be run at all.
+/// Whether guests can run.
 pub fn can_run(findings: &[Finding]) -> bool {
     findings.iter().all(|f| f.verdict != Verdict::Missing)
 }
@@ -130,47 +130,47 @@ fn find_fetcher() -> Finding {
     }
 }
 
-/// What a kernel build needs and this host lacks, and the command that installs it.
-struct Lack {
+/// Missing programs of a kernel build, and the command that installs them.
+struct MissingTools {
     names: Vec<&'static str>,
     remedy: String,
 }
 
-fn lack_of_build_tools() -> Option<Lack> {
-    let gone: Vec<&(&str, &str)> =
+fn missing_build_tools() -> Option<MissingTools> {
+    let missing: Vec<&(&str, &str)> =
         BUILD_TOOLS.iter().filter(|t| probe::find_program(Path::new(t.0)).is_none()).collect();
     // The kernel's own build programs read ELF files.
     let header = Path::new("/usr/include/libelf.h").exists();
-    if gone.is_empty() && header {
+    if missing.is_empty() && header {
         return None;
     }
-    let mut names: Vec<&str> = gone.iter().map(|t| t.0).collect();
-    let mut packages: Vec<&str> = gone.iter().map(|t| t.1).collect();
+    let mut names: Vec<&str> = missing.iter().map(|t| t.0).collect();
+    let mut packages: Vec<&str> = missing.iter().map(|t| t.1).collect();
     if !header {
         names.push("libelf.h");
         packages.push("libelf-dev");
     }
-    Some(Lack { names, remedy: apt(&packages.join(" ")) })
+    Some(MissingTools { names, remedy: apt(&packages.join(" ")) })
 }
 
-/// Whether a kernel can be built here; to be asked before anything is fetched for it.
+/// Checks that a kernel can be built on this host. Callers check before they fetch sources.
 ///
 /// # Errors
-/// What is missing, and the command that installs it.
+/// The missing programs, and the command that installs them.
 pub fn build_tools() -> Result<(), String> {
-    match lack_of_build_tools() {
+    match missing_build_tools() {
         None => Ok(()),
-        Some(lack) => Err(format!("building a kernel needs {}; `{}`", lack.names.join(", "), lack.remedy)),
+        Some(tools) => Err(format!("building a kernel needs {}; `{}`", tools.names.join(", "), tools.remedy)),
     }
 }
 
 fn find_build_tools() -> Finding {
     let purpose = "building kernels";
-    match lack_of_build_tools() {
+    match missing_build_tools() {
         None => finding("build tools", purpose, Verdict::Good, "all there".into(), String::new()),
-        Some(lack) => {
-            let found = format!("missing: {}", lack.names.join(", "));
-            finding("build tools", purpose, Verdict::Partly, found, lack.remedy)
+        Some(tools) => {
+            let found = format!("missing: {}", tools.names.join(", "));
+            finding("build tools", purpose, Verdict::Partly, found, tools.remedy)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The ways a run can fail, each with its own name and exit code.
+//! How a run can fail: every kind has a name and an exit code of its own.
 
 use numalab_model::record::{Outcome, Status};
 
@@ -9,13 +9,13 @@ pub enum Failure {
     Panic,
     /// The guest stopped reporting.
     Hang,
-    /// Process 1 did not speak within the boot budget.
+    /// Process 1 did not report within the boot budget.
     BootTimeout,
     /// The report was not complete within the run budget.
     RunTimeout,
     /// The guest ran out of memory.
     OutOfMemory,
-    /// Bytes on the report line that are no report.
+    /// The report channel carried bytes that are not a frame.
     Garbage,
     /// The worker could not carry out the job.
     Refused,
@@ -23,7 +23,7 @@ pub enum Failure {
     QemuFailed,
     /// QEMU was killed.
     QemuKilled,
-    /// A signal that the laboratory did not send ended the worker on this host.
+    /// A signal from elsewhere ended the worker on this host.
     WorkerKilled,
 }
 
@@ -42,8 +42,7 @@ impl Failure {
         Failure::WorkerKilled,
     ];
 
-    /// Exit code of a command that ends with this failure: 4 to 12, or 1 for a failed run that needs no code of its
-    /// own.
+    /// Exit code of a command that ends with this failure: 4 to 12, or 1 for [`Failure::WorkerKilled`].
     pub fn exit_code(self) -> u8 {
         match self {
             Failure::WorkerKilled => 1,
@@ -75,7 +74,7 @@ impl Failure {
         }
     }
 
-    /// The failure that a run's status stands for, if any ([`RunError::outcome`] makes such statuses).
+    /// The failure that a run's status stands for, if any. [`RunError::outcome`] makes such statuses.
     pub fn of_status(status: &Status) -> Option<Self> {
         let Status::Failed(reason) = status else { return None };
         let named = Self::ALL.into_iter().find(|f| reason.starts_with(f.name()));
@@ -87,7 +86,7 @@ impl Failure {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {detail}{}", kind.name(), show(console))]
 pub struct RunError {
-    /// What happened.
+    /// Kind.
     pub kind: Failure,
     /// Details.
     pub detail: String,
@@ -101,14 +100,15 @@ impl RunError {
         Self { kind, detail: detail.into(), console: Vec::new() }
     }
 
-    /// Whether the guest died of a breakpoint of its own code patching that it met after the patch was done: emulated
-    /// processors do that now and then (QEMU 7.2, several threads), real ones never. It says nothing of the kernel.
+    /// Whether the guest died of a breakpoint that its own code patching had already removed. Emulated processors
+    /// execute such a breakpoint now and then (QEMU 7.2, several threads), real processors never do. It is no fault of
+    /// the kernel.
     pub fn is_stale_breakpoint(&self) -> bool {
         self.kind == Failure::Panic && self.console.iter().any(|l| l.contains(BREAKPOINT))
     }
 
-    /// The failure as a result that can be recorded: its status begins with the failure's name, the last console
-    /// lines are warnings.
+    /// The failure as an outcome for the record: its status begins with the failure's name, and the last console lines
+    /// are warnings.
     pub fn outcome(&self) -> Outcome {
         Outcome {
             status: Status::Failed(format!("{}: {}", self.kind.name(), self.detail)),
@@ -125,25 +125,25 @@ fn show(console: &[String]) -> String {
     format!("\nlast console lines:\n  {}", console.join("\n  "))
 }
 
-/// Console lines kept for an error.
+/// Number of last console lines that an error keeps.
 const CONSOLE_LINES: usize = 20;
 
-/// The last console lines; a panic's first line, and a breakpoint that led to it, are among them even if a long dump
-/// follows.
+/// The last console lines. The first line of a panic and the breakpoint that led to it are kept in any case, because a
+/// long dump may follow them.
 pub(crate) fn tail(console: &[String]) -> Vec<String> {
     let from = console.len().saturating_sub(CONSOLE_LINES);
     let reasons = [BREAKPOINT, PANIC].into_iter().filter_map(|r| console[..from].iter().find(|l| l.contains(r)));
     reasons.chain(&console[from..]).cloned().collect()
 }
 
-/// What a kernel says when it gives up.
+/// Console text of a kernel panic.
 const PANIC: &str = "Kernel panic - not syncing";
-/// What it says of a breakpoint in its own code that nobody has set.
+/// Console text of a breakpoint in kernel code that no debugger has set.
 const BREAKPOINT: &str = "int3: 0000";
 
-/// Tells a panic and an exhausted guest from QEMU ending by itself: `panic=-1` restarts the machine, which
-/// `-no-reboot` turns into an exit.
-pub(crate) fn refine(kind: Failure, detail: String, console: &[String], errors: &str) -> (Failure, String) {
+/// The kind of a failure, from what the console shows. A panic and exhausted memory look like QEMU ending by itself:
+/// `panic=-1` restarts the machine, and `-no-reboot` turns the restart into an exit.
+pub(crate) fn classify(kind: Failure, detail: String, console: &[String], errors: &str) -> (Failure, String) {
     let said = |text: &str| console.iter().find(|l| l.contains(text)).cloned();
     let ended = matches!(kind, Failure::QemuFailed | Failure::BootTimeout | Failure::Hang);
     if ended {
@@ -162,9 +162,9 @@ pub(crate) fn refine(kind: Failure, detail: String, console: &[String], errors: 
 mod tests {
     use super::*;
 
-    /// Consoles of emulated 6.12 guests, shortened: the breakpoint's line is long gone when the kernel gives up.
+    /// The consoles are those of emulated 6.12 guests, shortened. A long dump separates the breakpoint from the panic.
     #[test]
-    fn a_breakpoint_after_its_patch_is_told_from_other_panics() {
+    fn a_stale_breakpoint_differs_from_other_panics() {
         let of = |first: &str| {
             let dump = (0..30).map(|n| format!("[    3.59{n:04}] R{n}: 0"));
             let all: Vec<String> = std::iter::once(format!("[    3.595000] {first}"))
@@ -195,19 +195,19 @@ mod tests {
     }
 
     #[test]
-    fn the_console_tells_panics_from_failures() {
+    fn a_panic_on_the_console_names_the_failure() {
         let lines = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
         let panic = lines("x\n[    1.0] Kernel panic - not syncing: Attempted to kill init!\n");
-        let of = |console: &[String]| refine(Failure::QemuFailed, "d".into(), console, "").0;
+        let of = |console: &[String]| classify(Failure::QemuFailed, "d".into(), console, "").0;
         assert_eq!(of(&panic), Failure::Panic);
         let oom = lines("[ 1.0] Kernel panic - not syncing: System is deadlocked on memory\n");
         assert_eq!(of(&oom), Failure::OutOfMemory);
         assert_eq!(of(&[]), Failure::QemuFailed);
-        assert_eq!(refine(Failure::QemuKilled, "d".into(), &panic, "").0, Failure::QemuKilled);
+        assert_eq!(classify(Failure::QemuKilled, "d".into(), &panic, "").0, Failure::QemuKilled);
         let mut long = panic.clone();
         long.extend((0..50).map(|i| format!("registers {i}")));
         assert_eq!(of(&long), Failure::Panic);
         assert_eq!((tail(&long).len(), tail(&long)[0].as_str()), (CONSOLE_LINES + 1, panic[1].as_str()));
-        assert_eq!(refine(Failure::QemuFailed, "d".into(), &[], "bad option").1, "d: bad option");
+        assert_eq!(classify(Failure::QemuFailed, "d".into(), &[], "bad option").1, "d: bad option");
     }
 }

@@ -1,36 +1,36 @@
-//! Fitting a machine and a workload into a guest, with a note for everything that was scaled.
+//! Fits a machine and a workload into a guest, with a warning for everything that is scaled.
 //!
-//! Nodes, sockets, distances, latencies and bandwidths are never changed: they are the experiment. What is
-//! scaled is what emulation cannot hold. CPUs: cores per last-level cache first, then SMT threads, then caches
-//! per node ([`fit_machine`]). Memory: a workload is resolved for the machine with no more memory than `divisor`
-//! guests have, and then its regions, the guest's nodes and the modelled caches are all divided by the smallest
-//! power of two that makes it fit ([`fit_workload`]); what a workload requires of a node stays true.
+//! Nodes, sockets, distances, latencies and bandwidths never change, because they are the experiment. Only what emulation
+//! cannot hold is scaled. CPUs ([`fit_machine`]): first cores per last-level cache are left out, then SMT threads, then
+//! caches per node. Memory ([`fit_workload`]): a power of two divides the workload's regions, the guest's nodes and the
+//! modelled caches alike; the smallest that makes the workload fit is taken. For a divisor the workload is resolved on a
+//! machine with as much memory as that many guests, so a workload's condition on a node's memory stays true.
 
-use crate::shape::{Shape, ShapeError, MAX_CPUS, MEMORY_UNIT};
 use crate::shrink;
+use crate::topology::{GuestTopology, TopologyError, MAX_CPUS, MEMORY_UNIT};
 use numalab_model::machine::Machine;
 use numalab_model::workload::Workload;
 
-/// What a guest may have.
+/// Limits of a guest's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Most CPUs.
     pub cpus: usize,
     /// Most memory, bytes.
     pub memory_bytes: u64,
-    /// Most memory that the workload may fill, bytes: emulated threads sweep it slowly.
+    /// Most memory that the workload may fill, bytes. Emulated threads take long to sweep memory.
     pub workload_bytes: u64,
 }
 
-/// Guests above this many CPUs boot slowly under emulation; the default limit.
+/// Default limit of CPUs: larger guests boot slowly under emulation.
 pub const DEFAULT_CPUS: usize = 64;
-/// Least memory of node 0, which holds the kernel.
+/// Least memory of node 0, which holds the kernel, bytes.
 const NODE0_BYTES: u64 = 512 << 20;
-/// Memory of the guest that a workload may fill, percent.
+/// Share of the guest's memory that a workload may fill, percent.
 const FILL_PERCENT: u64 = 75;
-/// Largest divisor tried.
+/// Largest divisor that is tried.
 const MAX_DIVISOR: u64 = 1 << 20;
-/// Name under which the divisor stands among a fitted workload's parameters.
+/// Name of the divisor among a fitted workload's parameters.
 pub const DIVISOR: &str = "guest_memory_divisor";
 
 impl Default for Limits {
@@ -39,22 +39,22 @@ impl Default for Limits {
     }
 }
 
-/// Why nothing fits.
+/// Why a workload cannot be fitted.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError<E> {
     /// QEMU cannot build the machine.
     #[error(transparent)]
-    Shape(#[from] ShapeError),
+    GuestTopology(#[from] TopologyError),
     /// The workload does not resolve on the machine.
     #[error("the workload does not resolve")]
     Workload(E),
 }
 
-/// The machine with no more CPUs than `limits` allow; a warning of the result says what was left out.
+/// The machine with at most as many CPUs as `limits` allow; a warning of the result says what was left out.
 ///
 /// # Errors
 /// Even one CPU per node is too many, or QEMU cannot build the result.
-pub fn fit_machine(machine: &Machine, limits: Limits) -> Result<Machine, ShapeError> {
+pub fn fit_machine(machine: &Machine, limits: Limits) -> Result<Machine, TopologyError> {
     let limit = limits.cpus.min(MAX_CPUS);
     let mut out = machine.clone();
     if machine.cpu_count() > limit {
@@ -67,12 +67,12 @@ pub fn fit_machine(machine: &Machine, limits: Limits) -> Result<Machine, ShapeEr
             machine.llcs.len()
         ));
     }
-    Shape::of(&out)?;
+    GuestTopology::of(&out)?;
     Ok(out)
 }
 
-/// Resolves a workload with `resolve` so that it fits a guest of `machine`. The divisor is added to its parameters
-/// ([`DIVISOR`]), what was scaled to its warnings.
+/// Resolves a workload with `resolve` so that it fits a guest of `machine`. The divisor becomes one of its parameters
+/// ([`DIVISOR`]), and warnings say what was scaled.
 ///
 /// # Errors
 /// Too little memory for the nodes, or the error of `resolve` on the whole machine.
@@ -98,13 +98,14 @@ pub fn fit_workload<E>(
                 }
             }
             Err(e) if whole || divisor == MAX_DIVISOR => return Err(FitError::Workload(e)),
-            // It may need a node larger than the guest's, as far as the machine has one.
+            // The workload may need a larger node, which a larger divisor offers up to the machine's own size.
             Err(_) => {}
         }
         divisor *= 2;
     }
 }
 
+/// The workload divided by `divisor`, with the parameter and the warnings that say so.
 fn divided(workload: &Workload, divisor: u64, machine: &Machine, sizes: &[u64]) -> Workload {
     let mut out = if divisor > 1 { shrink::divide(workload, divisor) } else { workload.clone() };
     out.params.push((DIVISOR.into(), divisor.to_string()));
@@ -123,26 +124,26 @@ fn divided(workload: &Workload, divisor: u64, machine: &Machine, sizes: &[u64]) 
     out
 }
 
-/// The divisor of a fitted workload; 1 if it was not fitted.
+/// The divisor of a fitted workload; 1 for other workloads.
 pub fn divisor_of(workload: &Workload) -> u64 {
     let text = workload.params.iter().find(|p| p.0 == DIVISOR).map(|p| p.1.as_str());
     text.and_then(|t| t.parse().ok()).filter(|&d| d > 0).unwrap_or(1)
 }
 
-/// The shape of the guest that runs a fitted workload.
+/// The topology of the guest that runs a fitted workload.
 ///
 /// # Errors
 /// QEMU cannot build it.
-pub fn guest_shape(machine: &Machine, limits: Limits, divisor: u64) -> Result<Shape, ShapeError> {
+pub fn guest_topology(machine: &Machine, limits: Limits, divisor: u64) -> Result<GuestTopology, TopologyError> {
     let mut guest = machine.clone();
     for (node, size) in guest.nodes.iter_mut().zip(node_sizes(machine, limits, divisor)?) {
         node.memory_bytes = size;
     }
-    Shape::of(&guest)
+    GuestTopology::of(&guest)
 }
 
-/// Memory of each guest node: the machine's divided by `divisor`, or its share of what the guest may have.
-fn node_sizes(machine: &Machine, limits: Limits, divisor: u64) -> Result<Vec<u64>, ShapeError> {
+/// Memory of each guest node, bytes: the machine's divided by `divisor`, or a proportional share of the guest's limit.
+fn node_sizes(machine: &Machine, limits: Limits, divisor: u64) -> Result<Vec<u64>, TopologyError> {
     let least = |(n, bytes): (usize, u64)| match (n, bytes) {
         (_, 0) => 0,
         (0, _) => NODE0_BYTES,
@@ -153,7 +154,7 @@ fn node_sizes(machine: &Machine, limits: Limits, divisor: u64) -> Result<Vec<u64
     if needed > limits.memory_bytes {
         let given = limits.memory_bytes >> 20;
         let what = format!("the nodes of {} do not fit into the guest's {given} MiB of memory", machine.name);
-        return Err(ShapeError::new(what, format!("--guest-memory {}MiB or more", needed >> 20)));
+        return Err(TopologyError::new(what, format!("--guest-memory {}MiB or more", needed >> 20)));
     }
     let total: u64 = whole.iter().map(|n| n.1 / divisor).sum();
     let size = |&(n, bytes): &(usize, u64)| {
@@ -166,8 +167,8 @@ fn node_sizes(machine: &Machine, limits: Limits, divisor: u64) -> Result<Vec<u64
     Ok(whole.iter().map(size).collect())
 }
 
-/// How much of a machine is kept: cores per cache, threads per core, caches per node.
-fn choose_cpus(machine: &Machine, limit: usize) -> Result<Vec<bool>, ShapeError> {
+/// Chooses the CPUs that are kept: as many cores per cache, threads per core and caches per node as the limit allows.
+fn choose_cpus(machine: &Machine, limit: usize) -> Result<Vec<bool>, TopologyError> {
     let count = |per: (usize, usize, usize)| kept(machine, per).iter().filter(|k| **k).count();
     let most = machine.cpu_count();
     let threads = (0..machine.cores).map(|core| machine.cpus.iter().filter(|c| c.core == core).count()).max();
@@ -184,10 +185,10 @@ fn choose_cpus(machine: &Machine, limit: usize) -> Result<Vec<bool>, ShapeError>
     }
     let least = count((1, 1, 1));
     let what = format!("{} has {} nodes with CPUs, the limit is {limit} CPUs", machine.name, least);
-    Err(ShapeError::new(what, format!("allow at least {least} CPUs (QEMU offers up to {MAX_CPUS})")))
+    Err(TopologyError::new(what, format!("allow at least {least} CPUs (QEMU offers up to {MAX_CPUS})")))
 }
 
-/// Which CPUs are kept with so many cores per cache, threads per core and caches per node.
+/// Marks the CPUs that remain with so many cores per cache, threads per core and caches per node.
 fn kept(machine: &Machine, (cores, threads, llcs): (usize, usize, usize)) -> Vec<bool> {
     let mut llc_rank = vec![0; machine.llcs.len()];
     let mut per_node = vec![0; machine.nodes.len()];
@@ -211,7 +212,7 @@ fn kept(machine: &Machine, (cores, threads, llcs): (usize, usize, usize)) -> Vec
     out
 }
 
-/// `machine` with only the CPUs marked in `keep`, densely renumbered in the same order.
+/// `machine` with only the CPUs that `keep` marks, densely renumbered in the same order.
 fn keep_cpus(machine: &Machine, keep: &[bool]) -> Machine {
     let mut out = machine.clone();
     let old: Vec<usize> = (0..machine.cpu_count()).filter(|&c| keep[c]).collect();
@@ -251,7 +252,7 @@ fn keep_cpus(machine: &Machine, keep: &[bool]) -> Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::tests::machine;
+    use crate::topology::tests::machine;
 
     const GIB: u64 = 1 << 30;
 
@@ -269,7 +270,7 @@ mod tests {
     fn cores_go_first_then_threads_then_caches() {
         // 2 nodes × 2 caches × 4 cores × 2 threads = 32 CPUs, siblings half the machine apart.
         let m = machine(2, 2, 4, 2, true);
-        let smp = |cpus| Shape::of(&fit_machine(&m, limits(cpus, 64)).unwrap()).unwrap().smp;
+        let smp = |cpus| GuestTopology::of(&fit_machine(&m, limits(cpus, 64)).unwrap()).unwrap().smp;
         assert_eq!((smp(20).cores, smp(20).threads, smp(20).dies), (2, 2, 2));
         assert_eq!((smp(8).cores, smp(8).threads, smp(8).dies), (1, 2, 2));
         assert_eq!((smp(4).cores, smp(4).threads, smp(4).dies), (1, 1, 2));
@@ -310,7 +311,7 @@ mod tests {
         assert_eq!(divisor_of(&w), 4);
         assert_eq!(shrink::memory_bytes(&w), 3 * GIB / 4);
         assert_eq!(w.warnings.len(), 2, "{:?}", w.warnings);
-        assert_eq!(guest_shape(&m, limits(8, 2), 4).unwrap().memory_bytes(), 2 * GIB);
+        assert_eq!(guest_topology(&m, limits(8, 2), 4).unwrap().memory_bytes(), 2 * GIB);
         // With enough memory nothing is changed.
         let w = fit_workload(&m, limits(8, 8), &mut { resolve }).unwrap();
         assert_eq!((divisor_of(&w), w.warnings.len()), (1, 0));

@@ -1,32 +1,32 @@
-//! Kernel settings of a run, from the kernel of the plan.
+//! Kernel settings of a run on a real kernel, from the plan's kernel of the catalog.
 //!
-//! A catalog kernel is a model; on a real kernel only those of its tunables can be set that the kernel has a
-//! file for. What was asked for explicitly must be settable; what the catalog file sets is set where the kernel
-//! has it, and so are the settings of the system (balancing, huge pages), so that every backend runs under the same
-//! ones; the kernel's own defaults are only reported.
+//! A catalog kernel is a model; a real kernel has files for some of its tunables only. A tunable that the user sets must
+//! have a file. A tunable that the catalog sets is written if the kernel has its file. The settings of the system
+//! (balancing, huge pages) are written likewise, so that every backend runs under the same ones. The kernel's own
+//! defaults are only reported.
 
 use numalab_model::kernel::Kernel;
 use numalab_worker::job::Knob;
 use numalab_worker::knob;
 
-/// Origin of a tunable that nobody set.
+/// Origin of a tunable with its default value.
 const DEFAULT: &str = "default";
-/// Group of the settings an administrator makes, whatever the kernel.
+/// Group of the settings that an administrator makes on any kernel.
 const SYSTEM: &str = "system.";
 /// Origin of a tunable set on the command line or in the experiment.
 const SET: &str = "--set";
 
-/// A setting that a real kernel cannot be told.
+/// A setting that a real kernel has no file for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; expected {expected}")]
 pub struct KnobError {
-    /// What cannot be.
+    /// The setting that is not possible.
     pub what: String,
-    /// What can.
+    /// Settings that are possible.
     pub expected: String,
 }
 
-/// Whether a kernel name means a file of a running kernel.
+/// Whether a kernel name refers to a file of a running kernel.
 pub fn settable(kernel_name: &str) -> bool {
     knob::path(kernel_name).is_some()
 }
@@ -56,12 +56,12 @@ pub fn of(kernel: &Kernel) -> Result<Vec<Knob>, KnobError> {
         let required = t.origin == SET;
         out.push(Knob { value: value.into(), required, ..report(&t.name, &t.kernel_name, &t.unit) });
     }
-    // Time that tasks spend blocked is only kept when asked for.
+    // The kernel accounts the blocked time of tasks only with this setting.
     out.push(Knob { value: "1".into(), ..report("guest.schedstats", "kernel.sched_schedstats", "") });
     Ok(out)
 }
 
-/// A setting that is only reported.
+/// A setting that is reported and not written.
 fn report(name: &str, kernel_name: &str, unit: &str) -> Knob {
     Knob {
         name: name.into(),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_set_is_written() {
+    fn only_settings_that_were_made_are_written() {
         let k = kernel(&[
             ("system.numa_balancing", "0", "kernel.numa_balancing", "off"),
             ("scan.scan_delay_ms", "1000", "debugfs sched/numa_balancing/scan_delay_ms", "default"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_explicit_setting_of_the_model_is_refused() {
+    fn a_setting_of_the_model_alone_is_refused() {
         let k = kernel(&[("numa.small_imp", "20", "model", "--set")]);
         let e = of(&k).unwrap_err().to_string();
         assert!(e.contains("numa.small_imp = 20") && e.contains("; expected a setting with a file under /proc"), "{e}");

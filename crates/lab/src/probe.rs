@@ -1,4 +1,4 @@
-//! What this host has: programs, KVM, memory, processors.
+//! Probes of this host: programs, KVM, memory, processors.
 
 use numalab_worker::frame::{EXIT_PORT, EXIT_REPORTED};
 use std::fs::OpenOptions;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a guest of a few instructions may take.
+/// Longest time that a guest of a few instructions may take.
 const KVM_TRIAL: Duration = Duration::from_secs(10);
 
-/// A program on the search path (or at its path).
+/// Path of a program: its own if it has several components, else the first on the search path.
 pub fn find_program(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
         return name.is_file().then(|| name.to_path_buf());
@@ -22,7 +22,7 @@ pub fn find_program(name: &Path) -> Option<PathBuf> {
 /// QEMU's version, e.g. (7, 2, 22).
 ///
 /// # Errors
-/// The program cannot be run, or says nothing that looks like a version.
+/// The program cannot be run, or prints no version.
 pub fn qemu_version(program: &Path) -> Result<(u32, u32, u32), String> {
     let output = Command::new(program).arg("--version").output();
     let output = output.map_err(|e| format!("{}: {e}", program.display()))?;
@@ -37,16 +37,16 @@ fn parse_version(text: &str) -> Option<(u32, u32, u32)> {
     Some((parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0)))
 }
 
-/// Whether QEMU can run a guest with KVM here: the device is asked, then a guest of a few instructions is run.
+/// Checks that QEMU can run a guest with KVM: first the device answers, then a guest of a few instructions runs.
 ///
 /// # Errors
-/// Why it cannot.
+/// Why KVM cannot be used.
 pub fn kvm(qemu: &Path) -> Result<(), String> {
     kvm_device()?;
     kvm_guest(qemu)
 }
 
-/// A boot sector that leaves through QEMU's exit device.
+/// A boot sector that ends QEMU through its exit device.
 fn boot_sector() -> Vec<u8> {
     // mov al, EXIT_REPORTED; out EXIT_PORT, al; hlt; jmp to hlt
     let mut sector = vec![0xb0, EXIT_REPORTED, 0xe6, EXIT_PORT as u8, 0xf4, 0xeb, 0xfd];
@@ -75,7 +75,7 @@ fn kvm_guest(qemu: &Path) -> Result<(), String> {
         }
     };
     if status.is_none() {
-        // Nothing to do about a child that cannot be killed.
+        // An error means that it has ended.
         let _ = child.kill();
         let _ = child.wait();
         return Err(format!("a guest of a few instructions did not end within {} s", KVM_TRIAL.as_secs()));
@@ -85,7 +85,7 @@ fn kvm_guest(qemu: &Path) -> Result<(), String> {
     }
     let mut said = String::new();
     if let Some(mut stderr) = child.stderr.take() {
-        // Whatever could be read is shown.
+        // After an error, the text read so far is shown.
         let _ = std::io::Read::read_to_string(&mut stderr, &mut said);
     }
     let first = said.lines().find(|l| l.contains("error")).or(said.lines().last()).unwrap_or("QEMU ended by itself");
@@ -99,7 +99,7 @@ fn kvm_device() -> Result<(), String> {
     const API_VERSION: i32 = 12;
     let device = OpenOptions::new().read(true).write(true).open("/dev/kvm").map_err(|e| format!("/dev/kvm: {e}"))?;
     let call = |fd: i32, request: libc::c_ulong, what: &str| {
-        // SAFETY: these requests take a plain number and touch no memory of ours.
+        // SAFETY: these requests take a plain number and access no memory of this process.
         let result = unsafe { libc::ioctl(fd, request as _, 0) };
         if result < 0 {
             return Err(format!("/dev/kvm: {what}: {}", std::io::Error::last_os_error()));
@@ -113,15 +113,15 @@ fn kvm_device() -> Result<(), String> {
     let vm = call(device.as_raw_fd(), CREATE_VM, "cannot make a virtual machine")?;
     let vcpu = call(vm, CREATE_VCPU, "cannot make a virtual CPU");
     if let Ok(vcpu) = vcpu {
-        // SAFETY: the descriptor was just made by the kernel for us.
+        // SAFETY: the kernel has just returned this descriptor, and nothing else uses it.
         unsafe { libc::close(vcpu) };
     }
-    // SAFETY: as above.
+    // SAFETY: the kernel has returned this descriptor, and nothing else uses it.
     unsafe { libc::close(vm) };
     vcpu.map(|_| ())
 }
 
-/// Memory that can be used without swapping, bytes; 0 if unknown.
+/// Memory that can be used without swapping (`MemAvailable`), bytes; 0 if unknown.
 pub fn available_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     meminfo(&text, "MemAvailable:")
@@ -133,19 +133,19 @@ fn meminfo(text: &str, key: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Processors this process may use.
+/// Number of processors that this process may use.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Whether a test has the programs that it needs; says on stderr which one is missing and that it is skipped.
+/// Whether the programs that a test needs are installed. If not, a line on standard error says that the test is skipped.
 #[cfg(test)]
 pub(crate) fn test_has(programs: &[&str]) -> bool {
     use std::io::Write;
     let missing = programs.iter().find(|p| find_program(Path::new(p)).is_none());
     if let Some(program) = missing {
         let test = std::thread::current().name().unwrap_or("a test").to_string();
-        // Not `eprintln!`: of a test that passes the harness shows nothing.
+        // Not `eprintln!`: the test harness hides its output if the test passes.
         let _ = writeln!(std::io::stderr(), "{test} is skipped: there is no `{program}` here");
     }
     missing.is_none()

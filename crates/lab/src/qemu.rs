@@ -1,53 +1,54 @@
-//! QEMU's command line for a shape, a kernel and a timing mode.
+//! QEMU's command line for a NUMA topology, a kernel and a timing mode.
 //!
-//! Measured choices: the Intel vendor id and `tsc=reliable` halve the boot and make two LLCs per node visible; icount
-//! with a fixed seed and clock gives the same bytes every time; nothing of the host is passed in but the
-//! kernel, the RAM disk and two output files.
+//! Choices that were measured: the Intel vendor id and `tsc=reliable` halve the boot time and make two LLCs per node
+//! visible. Instruction counting (`-icount`) with a fixed seed and clock gives the same bytes in every run. A guest gets
+//! nothing of the host but the kernel, the RAM disk and two output files.
 
-use crate::shape::{Shape, Smp};
+use crate::topology::{GuestTopology, Smp};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// How time passes in a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// CPUs run on several host threads (or KVM): counters and placement are valid, times are not.
+    /// CPUs run on several host threads or under KVM: counters and page placement are valid, times are not.
     Counters,
-    /// One host thread, instruction counting: deterministic virtual time with modelled memory.
+    /// CPUs run on one host thread, and instructions are counted: virtual time is deterministic, memory latency modelled.
     Modelled,
 }
 
 impl Timing {
-    /// Name in records and reports.
+    /// Name on the command line and in records.
     pub fn name(self) -> &'static str {
         match self {
             Timing::Counters => "counters",
             Timing::Modelled => "modelled",
         }
     }
-    /// The mode of a name.
+
+    /// The mode with this name, if any.
     pub fn parse(name: &str) -> Option<Self> {
         [Timing::Counters, Timing::Modelled].into_iter().find(|t| t.name() == name)
     }
 }
 
-/// log2 of the ns one guest instruction takes in `modelled`: 8 ns, 125 million instructions per second.
+/// Default log2 of the ns per guest instruction in `modelled`: 8 ns, which is 125 million instructions per second.
 pub const DEFAULT_SHIFT: u32 = 3;
 
-/// Everything the command line depends on.
+/// Everything that the command line depends on.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
     /// QEMU program.
     pub qemu: &'a Path,
-    /// Guest shape.
-    pub shape: &'a Shape,
+    /// NUMA topology of the guest.
+    pub topology: &'a GuestTopology,
     /// Kernel image.
     pub kernel: &'a Path,
     /// Initial RAM disk.
     pub initrd: &'a Path,
-    /// Console output goes here.
+    /// File for the console's output.
     pub console: &'a Path,
-    /// Report frames go here.
+    /// File for the frames of the report.
     pub report: &'a Path,
     /// Timing mode.
     pub timing: Timing,
@@ -57,7 +58,7 @@ pub struct Launch<'a> {
     pub seed: u64,
     /// log2 of ns per instruction in [`Timing::Modelled`].
     pub shift: u32,
-    /// Plugin option (`file.so,key=value,…`), if a plugin is loaded.
+    /// Value of `-plugin` (`file.so,key=value,…`), if a plugin is loaded.
     pub plugin: Option<String>,
     /// Further words for the kernel's command line.
     pub boot_options: &'a [String],
@@ -70,28 +71,28 @@ const BOOT: [&str; 12] = [
     "panic=-1",
     "oops=panic",
     "tsc=reliable",
-    // The test of the timer interrupt counts on a CPU that is never kept waiting; on a busy host it panics.
+    // The kernel's test of the timer interrupt panics on a busy host, where the CPU of the guest has to wait.
     "no_timer_check",
     "nokaslr",
     "norandmaps",
     "mitigations=off",
     "audit=0",
     "apparmor=0",
-    // Packaged kernels test their ciphers in the background: ten seconds of one CPU, beside what is measured.
+    // Packaged kernels test their ciphers in the background, which takes one CPU ten seconds during the measurement.
     "cryptomgr.notests",
 ];
 
-/// The kernel's command line.
+/// The kernel's command line, with further words `options`.
 pub fn boot_line(options: &[String]) -> String {
     let own = options.iter().map(String::as_str);
     BOOT.into_iter().chain(own).collect::<Vec<_>>().join(" ")
 }
 
-/// The processor of an emulated guest. Without `monitor`, idle CPUs halt instead of spinning; without `erms`,
-/// pages are cleared and copied by the word instead of by the byte, which counts instructions.
+/// Processor of an emulated guest. Without `monitor`, idle CPUs halt instead of spinning. Without `erms`, the kernel
+/// clears and copies pages by the word instead of by the byte, which takes fewer counted instructions.
 const TCG_CPU: &str = "max,vendor=GenuineIntel,l3-cache=on,-monitor,-erms";
 
-/// The arguments.
+/// The arguments of QEMU.
 pub fn arguments(launch: &Launch<'_>) -> Vec<OsString> {
     let mut out = Arguments::default();
     for word in ["-nodefaults", "-no-user-config", "-no-reboot"] {
@@ -100,13 +101,13 @@ pub fn arguments(launch: &Launch<'_>) -> Vec<OsString> {
     out.pair("-display", "none");
     out.pair("-monitor", "none");
     out.pair("-nic", "none");
-    out.pair("-machine", if launch.shape.hmat.is_some() { "pc,hmat=on" } else { "pc" });
+    out.pair("-machine", if launch.topology.hmat.is_some() { "pc,hmat=on" } else { "pc" });
     accelerator(launch, &mut out);
-    let Smp { sockets, dies, cores, threads } = launch.shape.smp;
-    let smp = format!("{},sockets={sockets},dies={dies},cores={cores},threads={threads}", launch.shape.smp.cpus());
+    let Smp { sockets, dies, cores, threads } = launch.topology.smp;
+    let smp = format!("{},sockets={sockets},dies={dies},cores={cores},threads={threads}", launch.topology.smp.cpus());
     out.pair("-smp", &smp);
-    out.pair("-m", &format!("{}M", launch.shape.memory_bytes() >> 20));
-    memory(launch.shape, &mut out);
+    out.pair("-m", &format!("{}M", launch.topology.memory_bytes() >> 20));
+    memory(launch.topology, &mut out);
     out.word("-kernel").path(launch.kernel);
     out.word("-initrd").path(launch.initrd);
     out.pair("-append", &boot_line(launch.boot_options));
@@ -141,8 +142,8 @@ fn accelerator(launch: &Launch<'_>, out: &mut Arguments) {
     out.pair("-seed", &launch.seed.to_string());
 }
 
-fn memory(shape: &Shape, out: &mut Arguments) {
-    for (n, node) in shape.nodes.iter().enumerate() {
+fn memory(topology: &GuestTopology, out: &mut Arguments) {
+    for (n, node) in topology.nodes.iter().enumerate() {
         let mut option = format!("node,nodeid={n}");
         if node.memory_bytes > 0 {
             out.pair("-object", &format!("memory-backend-ram,id=m{n},size={}M", node.memory_bytes >> 20));
@@ -151,19 +152,19 @@ fn memory(shape: &Shape, out: &mut Arguments) {
         for (first, last) in ranges(&node.cpus) {
             option.push_str(&format!(",cpus={first}-{last}"));
         }
-        if shape.hmat.is_some() {
+        if topology.hmat.is_some() {
             option.push_str(&format!(",initiator={}", node.initiator));
         }
         out.pair("-numa", &option);
     }
-    for (i, row) in shape.distance.iter().enumerate() {
+    for (i, row) in topology.distance.iter().enumerate() {
         for (j, d) in row.iter().enumerate().filter(|(j, _)| *j != i) {
             out.pair("-numa", &format!("dist,src={i},dst={j},val={d}"));
         }
     }
-    let Some(hmat) = &shape.hmat else { return };
-    for (i, node) in shape.nodes.iter().enumerate() {
-        for (j, target) in shape.nodes.iter().enumerate() {
+    let Some(hmat) = &topology.hmat else { return };
+    for (i, node) in topology.nodes.iter().enumerate() {
+        for (j, target) in topology.nodes.iter().enumerate() {
             if node.cpus.is_empty() || target.memory_bytes == 0 {
                 continue;
             }
@@ -175,7 +176,7 @@ fn memory(shape: &Shape, out: &mut Arguments) {
     }
 }
 
-/// Consecutive runs of ascending numbers.
+/// Ascending numbers as ranges of consecutive numbers.
 fn ranges(numbers: &[u32]) -> Vec<(u32, u32)> {
     let mut out: Vec<(u32, u32)> = Vec::new();
     for &n in numbers {
@@ -187,7 +188,7 @@ fn ranges(numbers: &[u32]) -> Vec<(u32, u32)> {
     out
 }
 
-/// A path inside an option: QEMU takes a doubled comma as one.
+/// A path as part of an option's value: QEMU reads a doubled comma as one comma.
 pub fn escape(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }
@@ -211,7 +212,7 @@ impl Arguments {
     }
 }
 
-/// QEMU's usual name on the search path.
+/// Default QEMU program, found on the search path.
 pub fn default_program() -> PathBuf {
     "qemu-system-x86_64".into()
 }
@@ -219,12 +220,12 @@ pub fn default_program() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::tests::machine;
+    use crate::topology::tests::machine;
 
-    fn line(shape: &Shape, timing: Timing) -> String {
+    fn line(topology: &GuestTopology, timing: Timing) -> String {
         let launch = Launch {
             qemu: Path::new("qemu"),
-            shape,
+            topology,
             kernel: Path::new("k"),
             initrd: Path::new("i"),
             console: Path::new("c"),
@@ -242,8 +243,8 @@ mod tests {
 
     #[test]
     fn nodes_distances_and_cpus_are_passed() {
-        let shape = Shape::of(&machine(2, 2, 2, 2, false)).unwrap();
-        let text = line(&shape, Timing::Modelled);
+        let topology = GuestTopology::of(&machine(2, 2, 2, 2, false)).unwrap();
+        let text = line(&topology, Timing::Modelled);
         for part in [
             "-smp 16,sockets=2,dies=2,cores=2,threads=2",
             "-m 8192M",
@@ -260,22 +261,22 @@ mod tests {
             assert!(text.contains(part), "{part} is not in {text}");
         }
         assert!(!text.contains("hmat"));
-        let counters = line(&shape, Timing::Counters);
+        let counters = line(&topology, Timing::Counters);
         assert!(counters.contains("thread=multi") && !counters.contains("icount"));
     }
 
     #[test]
     fn a_node_without_memory_or_cpus_has_no_such_option() {
-        let mut shape = Shape::of(&machine(2, 1, 1, 1, false)).unwrap();
-        shape.nodes[1].memory_bytes = 0;
-        shape.nodes[1].cpus.clear();
-        let text = line(&shape, Timing::Counters);
+        let mut topology = GuestTopology::of(&machine(2, 1, 1, 1, false)).unwrap();
+        topology.nodes[1].memory_bytes = 0;
+        topology.nodes[1].cpus.clear();
+        let text = line(&topology, Timing::Counters);
         assert!(text.contains("-numa node,nodeid=1 "), "{text}");
         assert!(!text.contains("m1"));
     }
 
     #[test]
-    fn runs_and_modes_have_short_names() {
+    fn ranges_and_mode_names_are_read() {
         assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), vec![(0, 2), (5, 5), (7, 8)]);
         assert_eq!(Timing::parse("modelled"), Some(Timing::Modelled));
         assert_eq!(Timing::parse("fast"), None);

@@ -6,10 +6,10 @@
 //! nearly twice the work of one. The verdict is kept per QEMU, plugin and kernel.
 
 use crate::cache::{self, Cache};
+use crate::guest::{self, GuestRun};
 use crate::plugin::{self, report::PluginReport, Model, Plugin};
 use crate::qemu::Timing;
-use crate::shape::{GuestNode, Shape, Smp};
-use crate::vm::{self, VmRun};
+use crate::topology::{GuestNode, GuestTopology, Smp};
 use numalab_model::record::Outcome;
 use numalab_model::workload::*;
 use numalab_worker::job::Job;
@@ -62,32 +62,32 @@ impl SelfTest {
 ///
 /// # Errors
 /// The guest did not deliver a measurement.
-pub fn run(cache: &Cache, vm: &VmRun<'_>) -> Result<SelfTest, String> {
+pub fn run(cache: &Cache, vm: &GuestRun<'_>) -> Result<SelfTest, String> {
     let library = plugin::library(cache)?;
     let key = key(vm, &library)?;
     let file = cache.directory("selftest").map_err(|e| e.to_string())?.join(format!("{key}.json"));
     if let Some(known) = std::fs::read(&file).ok().and_then(|b| serde_json::from_slice(&b).ok()) {
         return Ok(known);
     }
-    let shape = shape();
+    let topology = topology();
     let config = model().config(Timing::Modelled, vm.shift)?;
-    let guest = VmRun {
-        shape: &shape,
+    let guest = GuestRun {
+        topology: &topology,
         timing: Timing::Modelled,
         kvm: false,
         plugin: Some(Plugin { library, config }),
         ..vm.clone()
     };
-    let report = vm::run(cache, &guest, &job(&shape), &mut |_| {}).map_err(|e| format!("self-test: {e}"))?;
+    let report = guest::run(cache, &guest, &job(&topology), &mut |_| {}).map_err(|e| format!("self-test: {e}"))?;
     let log = report.plugin_log.ok_or("self-test: the plugin wrote no log")?;
-    let charge = PluginReport::parse(&log, shape.smp.cpus())?.charge;
+    let charge = PluginReport::parse(&log, topology.smp.cpus())?.charge;
     let result = measure(&report.outcome, charge)?;
     let bytes = serde_json::to_vec(&result).map_err(|e| e.to_string())?;
     cache::write_whole(&file, &bytes).map_err(|e| e.to_string())?;
     Ok(result)
 }
 
-fn key(vm: &VmRun<'_>, library: &Path) -> Result<String, String> {
+fn key(vm: &GuestRun<'_>, library: &Path) -> Result<String, String> {
     let qemu = crate::probe::find_program(&vm.qemu).ok_or_else(|| format!("{} is not there", vm.qemu.display()))?;
     let mut text = format!("{} {}", library.display(), vm.shift);
     for path in [&qemu, &vm.kernel] {
@@ -114,8 +114,9 @@ fn measure(outcome: &Outcome, charge: String) -> Result<SelfTest, String> {
     })
 }
 
-fn job(shape: &Shape) -> Job {
-    let mut job = Job::new(workload(), 1, shape.node_of_cpu().iter().map(|&n| n as u32).collect(), shape.nodes.len());
+fn job(topology: &GuestTopology) -> Job {
+    let mut job =
+        Job::new(workload(), 1, topology.node_of_cpu().iter().map(|&n| n as u32).collect(), topology.nodes.len());
     job.trace = false;
     job.sample_tasks = false;
     job.maps_every = 0;
@@ -198,9 +199,9 @@ fn workload() -> Workload {
 }
 
 /// The guest of the test: two nodes with two CPUs each.
-pub fn shape() -> Shape {
+pub fn topology() -> GuestTopology {
     let node = |n: u32| GuestNode { cpus: vec![2 * n, 2 * n + 1], memory_bytes: 512 << 20, initiator: n as usize };
-    Shape {
+    GuestTopology {
         smp: Smp { sockets: 2, dies: 1, cores: 2, threads: 1 },
         nodes: vec![node(0), node(1)],
         distance: vec![vec![10, 20], vec![20, 10]],
@@ -228,7 +229,7 @@ pub(crate) mod tests {
 
     /// A job for tests that never carry it out.
     pub(crate) fn tiny_job() -> Job {
-        job(&shape())
+        job(&topology())
     }
 
     #[test]

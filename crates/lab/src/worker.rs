@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "numalab-worker";
-/// How to make a worker that runs without a system around it.
+/// Command that builds a static worker.
 pub const BUILD_HINT: &str = "rustup target add x86_64-unknown-linux-musl && \
      cargo build -p numalab-worker --profile worker --target x86_64-unknown-linux-musl";
 
-/// Environment variable that names a worker.
+/// Environment variable with the path of a worker.
 const VARIABLE: &str = "NUMALAB_WORKER";
 
-/// The worker that the user names.
+/// Path in the environment variable, if it is set.
 fn named() -> Option<PathBuf> {
     std::env::var_os(VARIABLE).filter(|p| !p.is_empty()).map(PathBuf::from)
 }
 
-/// Places a worker may be if none is named, best first: beside the running program, and where cargo puts it.
+/// Paths that are searched without the variable, best first: beside the running program, and where cargo puts a worker.
 fn candidates() -> Vec<PathBuf> {
     let mut out = Vec::new();
     let Ok(program) = std::env::current_exe() else { return out };
@@ -27,10 +27,10 @@ fn candidates() -> Vec<PathBuf> {
     out
 }
 
-/// The static worker program for guests.
+/// Path of a static worker program for guests.
 ///
 /// # Errors
-/// None is found, with the command that makes one, or the one that `NUMALAB_WORKER` names is none.
+/// There is none, with the command that builds it, or `NUMALAB_WORKER` does not name a static program.
 pub fn find_static() -> Result<PathBuf, String> {
     if let Some(path) = named() {
         return checked(path, true);
@@ -39,7 +39,7 @@ pub fn find_static() -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("no static {NAME} found; set {VARIABLE} to its path or build it: {BUILD_HINT}"))
 }
 
-/// The worker that the user names, if it can be one.
+/// Checks the path in the environment variable.
 fn checked(path: PathBuf, must_be_static: bool) -> Result<PathBuf, String> {
     let wrong = |what: &str| {
         let kind = if must_be_static { "a static " } else { "a " };
@@ -54,7 +54,7 @@ fn checked(path: PathBuf, must_be_static: bool) -> Result<PathBuf, String> {
     }
 }
 
-/// What to do about a missing worker.
+/// Remedy for a missing worker.
 pub fn remedy() -> String {
     match named() {
         Some(_) => format!("unset {VARIABLE}, or build what it should name: {BUILD_HINT}"),
@@ -62,10 +62,10 @@ pub fn remedy() -> String {
     }
 }
 
-/// A worker program for this host, static or not.
+/// Path of a worker program for this host, static or not.
 ///
 /// # Errors
-/// None is found, with the command that makes one, or there is no file that `NUMALAB_WORKER` names.
+/// There is none, with the command that builds it, or `NUMALAB_WORKER` does not name a file.
 pub fn find_native() -> Result<PathBuf, String> {
     if let Some(path) = named() {
         return checked(path, false);
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_static_programs_are_taken() {
+    fn only_static_programs_are_accepted() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, interp: bool| {
             let mut elf = vec![0u8; 64 + 56];

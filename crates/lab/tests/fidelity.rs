@@ -5,9 +5,9 @@
 
 mod support;
 
-use numalab_lab::backend::Lab;
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::qemu::Timing;
+use numalab_lab::vm_backend::Lab;
 use numalab_model::machine::Machine;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

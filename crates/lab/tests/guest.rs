@@ -70,7 +70,7 @@ fn every_failure_of_a_guest_is_told_apart() {
     // A guest that hangs is silent for any time; only here a short budget suffices.
     let mut settings = lab.settings().clone();
     settings.budgets.silence = Duration::from_secs(1);
-    let impatient = numalab_lab::backend::Lab::open(settings).unwrap();
+    let impatient = numalab_lab::vm_backend::Lab::open(settings).unwrap();
     assert_eq!(drill(&impatient, &image, Drill::Hang).kind, Failure::Hang);
     assert_eq!(drill(&lab, &image, Drill::Garbage).kind, Failure::Garbage);
     // A guest of 512 MiB cannot hold 2 GiB.

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::real;
 use crate::sources::CatalogSources;
-use numalab_lab::host::Host as Worker;
+use numalab_lab::host_backend::Host as Worker;
 use numalab_lab::image::ImageSpec;
 use numalab_lab::knobs;
 use numalab_model::experiment::{Experiment, Sources};

@@ -8,13 +8,13 @@ use crate::guest::GuestArgs;
 use crate::progress::Progress;
 use crate::real;
 use crate::sources::CatalogSources;
-use numalab_lab::backend::{Lab, Plan};
 use numalab_lab::fit::{self, FitError, Limits};
+use numalab_lab::guest::Progress as GuestProgress;
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::knobs;
 use numalab_lab::qemu::Timing;
-use numalab_lab::shape::ShapeError;
-use numalab_lab::vm::Progress as GuestProgress;
+use numalab_lab::topology::TopologyError;
+use numalab_lab::vm_backend::{Lab, Plan};
 use numalab_model::experiment::{Experiment, Sources};
 use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
@@ -159,7 +159,7 @@ impl GuestSources<'_> {
     }
 }
 
-fn shape_error(name: &Spot<String>, e: ShapeError) -> SpecError {
+fn shape_error(name: &Spot<String>, e: TopologyError) -> SpecError {
     name.error(e.what, e.possible)
 }
 

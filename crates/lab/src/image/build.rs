@@ -1,7 +1,7 @@
-//! Building the minimal kernel: the smallest configuration that has all of automatic NUMA balancing.
+//! Builds the minimal kernel: the smallest configuration with all of automatic NUMA balancing.
 //!
-//! The configuration is data (`catalog/guest/kernel-minimal.config`), applied over `allnoconfig`. Every line is
-//! checked in the result: a symbol that a dependency took away is an error, not a silent loss.
+//! The configuration is data (`catalog/guest/kernel-minimal.config`), applied over `allnoconfig`. Every line is checked in
+//! the resulting `.config`: a symbol that Kconfig dropped for its dependencies is an error.
 
 use super::source::{Tree, BUILD};
 use super::{Built, Image};
@@ -11,34 +11,34 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The configuration, as shipped.
+/// The built-in configuration fragment.
 const FRAGMENT: &str = include_str!("../../../../catalog/guest/kernel-minimal.config");
-/// Environment variable that names another configuration fragment.
+/// Environment variable with the path of another configuration fragment.
 pub const FRAGMENT_VARIABLE: &str = "NUMALAB_KERNEL_CONFIG";
 
 /// One line of a fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Wish {
+struct Setting {
     symbol: String,
-    /// `None` = not set.
+    /// Value; `None` = not set.
     value: Option<String>,
-    /// Other kernels may lack the symbol.
+    /// Whether the kernel may lack the symbol.
     optional: bool,
 }
 
-/// Whether a tree in the cache can change under its name.
+/// Whether the tree of a given path in the cache can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Never: a packaged source, patched or not, or a commit. What was built once is taken as it is.
+    /// It never changes: a packaged source, patched or not, or a commit. A finished build is used without another `make`.
     Fixed,
-    /// It mirrors a tree of the user's.
+    /// It mirrors a tree of the user, which can change.
     Mirror,
 }
 
-/// Builds (or brings up to date) the kernel of a tree in the cache.
+/// Builds the kernel of a tree in the cache, or brings the build up to date.
 ///
 /// # Errors
-/// A tool that is missing, a configuration that does not hold, or the compiler's errors.
+/// A missing tool, a configuration that Kconfig does not accept, or the compiler's errors.
 pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
     let (tree, origin) = (&from.path, &from.origin);
     let build = tree.join(BUILD);
@@ -51,11 +51,11 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
     let path = build.join("vmlinux");
     let done = build.join("numalab.done");
     let mark = mark(tree, &fragment);
-    // Even a build with nothing to do takes seconds.
+    // Even a `make` with nothing to do takes seconds.
     let whole = path.is_file() && build.join(".config").is_file();
     let built = source == Source::Fixed && whole && std::fs::read_to_string(&done).is_ok_and(|m| m == mark);
     if !built {
-        // The mark of another configuration must not outlive this one's objects.
+        // The mark belongs to the objects of the previous configuration, which are about to change.
         let _ = std::fs::remove_file(&done);
         crate::doctor::build_tools()?;
         configure(tree, cache, &fragment, say)?;
@@ -71,8 +71,8 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
     Ok(Image { path, sha256, origin: origin.clone(), patches_itself, built: Some(built) })
 }
 
-/// What a finished build is marked with. A patched tree starts with a copy of another's objects, so its name is part of
-/// it.
+/// The mark of a finished build: a checksum of the tree's name and the configuration. The name is part of it because a
+/// patched tree starts with a copy of another tree's objects, mark included.
 fn mark(tree: &Path, fragment: &str) -> String {
     let name = tree.file_name().unwrap_or_default().to_string_lossy();
     cache::sha256(format!("{name}\n{fragment}").as_bytes())
@@ -81,13 +81,13 @@ fn mark(tree: &Path, fragment: &str) -> String {
 /// Configures a build directory unless it already has this configuration.
 fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&str)) -> Result<(), String> {
     let build = tree.join(BUILD);
-    let wishes = parse(fragment);
-    let text = plain(&wishes);
+    let settings = parse(fragment);
+    let text = plain(&settings);
     let kept = build.join("numalab.config");
     let same = std::fs::read_to_string(&kept).is_ok_and(|t| t == text);
     if !same || !build.join(".config").is_file() {
         say("configuring");
-        // Kept only when it is done: an interrupted configuration is made again.
+        // Written again at the end, so that an interrupted configuration is repeated.
         let _ = std::fs::remove_file(&kept);
         let wanted = build.join("numalab.allconfig");
         std::fs::write(&wanted, &text).map_err(|e| format!("{}: {e}", wanted.display()))?;
@@ -95,7 +95,7 @@ fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&st
         cache::write_whole(&kept, text.as_bytes()).map_err(|e| format!("{}: {e}", kept.display()))?;
     }
     let config = std::fs::read_to_string(build.join(".config")).map_err(|e| format!(".config: {e}"))?;
-    let lost = unmet(&wishes, &config);
+    let lost = unmet(&settings, &config);
     if lost.is_empty() {
         return Ok(());
     }
@@ -103,7 +103,7 @@ fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&st
     Err(format!("this kernel does not take the configuration: {}", lost.join(", ")))
 }
 
-fn parse(fragment: &str) -> Vec<Wish> {
+fn parse(fragment: &str) -> Vec<Setting> {
     let mut out = Vec::new();
     for line in fragment.lines() {
         let (line, optional) = match line.trim().strip_suffix("#?") {
@@ -112,25 +112,25 @@ fn parse(fragment: &str) -> Vec<Wish> {
         };
         let unset = line.strip_prefix("# CONFIG_").and_then(|l| l.strip_suffix(" is not set"));
         if let Some(symbol) = unset {
-            out.push(Wish { symbol: symbol.into(), value: None, optional });
+            out.push(Setting { symbol: symbol.into(), value: None, optional });
         } else if let Some((symbol, value)) = line.strip_prefix("CONFIG_").and_then(|l| l.split_once('=')) {
-            out.push(Wish { symbol: symbol.into(), value: Some(value.into()), optional });
+            out.push(Setting { symbol: symbol.into(), value: Some(value.into()), optional });
         }
     }
     out
 }
 
-/// The fragment without comments and marks, as Kconfig reads it.
-fn plain(wishes: &[Wish]) -> String {
-    let line = |w: &Wish| match &w.value {
-        Some(value) => format!("CONFIG_{}={value}\n", w.symbol),
-        None => format!("# CONFIG_{} is not set\n", w.symbol),
+/// The fragment in the form that Kconfig reads, without comments and the marks of optional lines.
+fn plain(settings: &[Setting]) -> String {
+    let line = |s: &Setting| match &s.value {
+        Some(value) => format!("CONFIG_{}={value}\n", s.symbol),
+        None => format!("# CONFIG_{} is not set\n", s.symbol),
     };
-    wishes.iter().map(line).collect()
+    settings.iter().map(line).collect()
 }
 
-/// Wishes that a configuration does not fulfil.
-fn unmet(wishes: &[Wish], config: &str) -> Vec<String> {
+/// Settings that a configuration does not have, as text.
+fn unmet(settings: &[Setting], config: &str) -> Vec<String> {
     let value = |symbol: &str| {
         let prefix = format!("CONFIG_{symbol}=");
         config.lines().find_map(|l| l.strip_prefix(&prefix))
@@ -138,18 +138,18 @@ fn unmet(wishes: &[Wish], config: &str) -> Vec<String> {
     let known =
         |symbol: &str| config.contains(&format!("CONFIG_{symbol}=")) || config.contains(&format!("CONFIG_{symbol} "));
     let mut out = Vec::new();
-    for wish in wishes {
-        let actual = value(&wish.symbol);
-        if actual == wish.value.as_deref() || (wish.optional && !known(&wish.symbol)) {
+    for setting in settings {
+        let actual = value(&setting.symbol);
+        if actual == setting.value.as_deref() || (setting.optional && !known(&setting.symbol)) {
             continue;
         }
         let show = |v: Option<&str>| v.unwrap_or("not set").to_string();
-        out.push(format!("CONFIG_{} is {}, wanted {}", wish.symbol, show(actual), show(wish.value.as_deref())));
+        out.push(format!("CONFIG_{} is {}, wanted {}", setting.symbol, show(actual), show(setting.value.as_deref())));
     }
     out
 }
 
-/// Lines of a failed build that are shown.
+/// Number of lines of a failed build's log in its error.
 const ERROR_LINES: usize = 15;
 
 fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
@@ -166,7 +166,7 @@ fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
         command.env("CCACHE_BASEDIR", tree).env("CCACHE_NOHASHDIR", "1");
     }
     command.args(targets).stdin(Stdio::null()).stdout(copy).stderr(log);
-    // The lock of the images ends with this process, and so must what writes into the tree. `make` ends its compilers.
+    // This process holds the lock of the images, so `make` must not outlive it. `make` ends its compilers.
     let status = child::ends_with_parent(&mut command, libc::SIGTERM).status();
     let status = status.map_err(|e| format!("make: {e}; `numalab doctor` says what installs it"))?;
     if status.success() {
@@ -176,7 +176,7 @@ fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
     Err(format!("the kernel does not build ({}):\n{}", log_path.display(), errors(&text)))
 }
 
-/// The telling lines of a build log: errors with what follows, else the end.
+/// The relevant lines of a build's log: the first error and what follows, else the last lines.
 fn errors(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     let first = lines.iter().position(|l| l.contains("error:") || l.contains("Error ") || l.contains("not found"));
@@ -190,23 +190,23 @@ mod tests {
     use crate::child::tests::comes_true;
 
     #[test]
-    fn the_shipped_fragment_asks_for_balancing() {
-        let wishes = parse(FRAGMENT);
-        let value = |s: &str| wishes.iter().find(|w| w.symbol == s).map(|w| w.value.clone());
+    fn the_built_in_fragment_enables_balancing() {
+        let settings = parse(FRAGMENT);
+        let value = |s: &str| settings.iter().find(|w| w.symbol == s).map(|w| w.value.clone());
         assert_eq!(value("NUMA_BALANCING"), Some(Some("y".into())));
         assert_eq!(value("JUMP_LABEL"), Some(None));
-        assert!(wishes.iter().any(|w| w.symbol == "SCHED_DEBUG" && w.optional));
-        let mut symbols: Vec<&str> = wishes.iter().map(|w| w.symbol.as_str()).collect();
+        assert!(settings.iter().any(|w| w.symbol == "SCHED_DEBUG" && w.optional));
+        let mut symbols: Vec<&str> = settings.iter().map(|w| w.symbol.as_str()).collect();
         symbols.sort_unstable();
         let count = symbols.len();
         symbols.dedup();
-        assert_eq!(symbols.len(), count, "a symbol is asked for twice");
-        // Comments of the file are prose, not settings.
-        assert!(plain(&wishes).lines().all(|l| l.starts_with("CONFIG_") || l.ends_with(" is not set")));
+        assert_eq!(symbols.len(), count, "a symbol is set twice");
+        // Comments of the file are left out.
+        assert!(plain(&settings).lines().all(|l| l.starts_with("CONFIG_") || l.ends_with(" is not set")));
     }
 
     #[test]
-    fn what_was_built_from_a_fixed_source_is_not_built_again() {
+    fn a_fixed_source_is_built_once() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
         let tree = directory.path().join("tree");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_configuration_is_made_again() {
+    fn an_interrupted_configuration_is_repeated() {
         if !crate::probe::test_has(&["make"]) {
             return;
         }
@@ -237,8 +237,8 @@ mod tests {
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
         let tree = directory.path().join("tree");
         std::fs::create_dir_all(tree.join(BUILD)).unwrap();
-        // A tree whose configuration is what it is asked for, unless it is interrupted. Nothing may say that it is done
-        // while it is made.
+        // This tree takes any configuration once the file `go` exists; before that it fails, like an interrupted one. The
+        // recipe also fails if the copy of the configuration exists while it runs.
         let recipe = "allnoconfig:\n\techo run >>runs\n\ttest ! -e build/numalab.config -a -e go\n\
                       \tcp $(KCONFIG_ALLCONFIG) build/.config\n";
         std::fs::write(tree.join("Makefile"), recipe).unwrap();
@@ -250,14 +250,14 @@ mod tests {
         configure().unwrap();
         assert_eq!(std::fs::read_to_string(tree.join("build/.config")).unwrap(), "CONFIG_SMP=y\n");
         configure().unwrap();
-        assert_eq!(runs(), 2, "what is done is not done again");
+        assert_eq!(runs(), 2, "a complete configuration is not repeated");
     }
 
     #[test]
-    fn a_build_ends_with_the_command_that_started_it() {
+    fn a_build_ends_with_its_parent() {
         const TREE: &str = "NUMALAB_TEST_TREE";
         if let Some(tree) = std::env::var_os(TREE).map(std::path::PathBuf::from) {
-            // This process is the command, which is ended before the build is.
+            // This process is the parent, which is killed while the build runs.
             let cache = Cache::at(&tree.join("cache")).unwrap();
             let _ = make(&tree, &cache, &["wait"]);
             return;
@@ -270,25 +270,25 @@ mod tests {
         std::fs::create_dir(tree.join(BUILD)).unwrap();
         std::fs::write(tree.join("Makefile"), "wait:\n\techo $$PPID >p && mv p pid && exec sleep 3600\n").unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "image::build::tests::a_build_ends_with_the_command_that_started_it"]);
+        command.args(["--exact", "image::build::tests::a_build_ends_with_its_parent"]);
         let mut child = command.env(TREE, tree).stdout(Stdio::null()).spawn().unwrap();
         assert!(comes_true(&|| tree.join("pid").exists()), "the build did not start");
         child.kill().unwrap();
         child.wait().unwrap();
         let pid = std::fs::read_to_string(tree.join("pid")).unwrap();
-        // Nobody may have waited for it yet.
+        // A zombie has ended, too.
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
         assert!(comes_true(&|| stat().map_or(true, |s| s.contains(") Z "))), "the build goes on");
     }
 
     #[test]
-    fn a_lost_symbol_is_named() {
-        let wishes = parse("CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_N=512\nCONFIG_O=y #?\n");
+    fn a_dropped_symbol_is_named() {
+        let settings = parse("CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_N=512\nCONFIG_O=y #?\n");
         let config = "CONFIG_A=y\nCONFIG_B=y\nCONFIG_N=64\n";
-        assert_eq!(unmet(&wishes, config), vec!["CONFIG_B is y, wanted not set", "CONFIG_N is 64, wanted 512"]);
+        assert_eq!(unmet(&settings, config), vec!["CONFIG_B is y, wanted not set", "CONFIG_N is 64, wanted 512"]);
         let off = "CONFIG_A=y\nCONFIG_N=512\n# CONFIG_O is not set\n";
-        assert_eq!(unmet(&wishes, off), vec!["CONFIG_O is not set, wanted y"]);
-        assert!(unmet(&wishes, "CONFIG_A=y\nCONFIG_N=512\n").is_empty());
+        assert_eq!(unmet(&settings, off), vec!["CONFIG_O is not set, wanted y"]);
+        assert!(unmet(&settings, "CONFIG_A=y\nCONFIG_N=512\n").is_empty());
     }
 
     #[test]

@@ -1,19 +1,19 @@
-//! Whether an image can be had at all, before a tool is asked for and before anything is fetched or built.
+//! Checks that an image exists, before tools are required and before anything is fetched or built.
 //!
-//! Problem: what the user got wrong must not hide behind what the host lacks, nor behind a large download. Approach: only
-//! files, git and the package lists at hand are looked at; nothing is written, not even the cache's folders. What cannot be
-//! decided here (no package tool, no lists) is left to [`super::resolve`].
+//! Problem: a mistake of the user must be reported before a missing tool of the host, and before a large download.
+//! Approach: the check reads only files, git and the local package lists. It writes nothing and creates no folder of the
+//! cache. Without package lists it accepts every series, and [`super::resolve`] decides.
 
-use super::{debian, is_bzimage, is_elf, shipped, source, starts_with, ImageSpec, COMMAND_LINE};
+use super::{debian, is_bzimage, is_elf, patches, source, starts_with, ImageSpec, COMMAND_LINE};
 use crate::cache::Cache;
 use numalab_model::spec::SpecError;
 use std::path::Path;
 
 impl ImageSpec {
-    /// Looks whether its files, its commit or its release series are there.
+    /// Checks that the image's files, commit or release series exist.
     ///
     /// # Errors
-    /// What is not, what was expected, and the nearest patch or series.
+    /// What does not exist, what was expected, and the nearest patch.
     pub fn check(&self) -> Result<(), SpecError> {
         self.check_with(&debian::Apt::default(), Cache::existing().as_ref())
     }
@@ -44,7 +44,7 @@ fn wrong(what: String, expected: impl Into<String>) -> SpecError {
     SpecError::plain(COMMAND_LINE, what, expected)
 }
 
-/// A series, if the package lists have any at all.
+/// Checks that the package lists have a series; without lists every series passes.
 fn listed(what: &str, series: &str, known: &[String]) -> Result<(), SpecError> {
     if known.is_empty() || known.iter().any(|k| k == series) {
         return Ok(());
@@ -55,7 +55,7 @@ fn listed(what: &str, series: &str, known: &[String]) -> Result<(), SpecError> {
 }
 
 fn file(path: &Path, kind: &str, right: bool, expected: &str) -> Result<(), SpecError> {
-    // Opened, not only looked up: it must be readable.
+    // Opening also checks that the file is readable.
     let opened = std::fs::File::open(path).map_err(|e| e.to_string());
     if let Err(why) = opened.and_then(|_| if path.is_dir() { Err("a directory".into()) } else { Ok(()) }) {
         return Err(wrong(format!("{kind} {}: {why}", path.display()), expected));
@@ -74,7 +74,7 @@ fn directory(tree: &Path) -> Result<(), SpecError> {
     Err(wrong(format!("{}: {what}", tree.display()), source::TREE))
 }
 
-/// A commit need not have the tree checked out.
+/// Checks that a repository has a commit. The tree need not be checked out.
 fn commit(tree: &Path, revision: &str) -> Result<(), SpecError> {
     if !tree.join(".git").exists() {
         let what = if tree.exists() { "is no git repository" } else { "no such directory" };
@@ -90,7 +90,7 @@ fn commit(tree: &Path, revision: &str) -> Result<(), SpecError> {
 }
 
 fn patch(patch: &Path) -> Result<(), SpecError> {
-    let names = shipped::PATCHES.iter().map(|p| p.0);
+    let names = patches::PATCHES.iter().map(|p| p.0);
     source::patch_text(patch).map(drop).map_err(|e| {
         let what = format!("patch {e}").split("; expected").next().unwrap_or_default().to_string();
         let expected = format!("a file, or one of {}", names.clone().collect::<Vec<_>>().join(", "));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_refused_and_nothing_is_made() {
+    fn a_missing_image_is_refused_and_nothing_is_written() {
         let directory = tempfile::tempdir().unwrap();
         let d = directory.path();
         let cache = Cache::at(&d.join("cache")).unwrap();
@@ -130,13 +130,13 @@ mod tests {
         for spec in ["debian-6.12", "source:6.1+patch:disjoint-vma-budget"] {
             assert_eq!(ImageSpec::parse(spec).unwrap().check_with(&apt, Some(&cache)), Ok(()));
         }
-        // Without lists nobody knows.
+        // Without lists every series passes.
         assert_eq!(ImageSpec::parse("debian-6.99").unwrap().check_with(&empty, None), Ok(()));
         assert_eq!(std::fs::read_dir(d.join("cache")).unwrap().count(), 0, "the cache is as it was");
     }
 
     #[test]
-    fn a_kernel_that_is_kept_needs_no_lists() {
+    fn a_kernel_in_the_cache_needs_no_lists() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
         let apt = debian::tests::lists(directory.path(), "linux-source-6.1\nlinux-image-6.1.0-9-amd64");

@@ -181,7 +181,7 @@ pub(crate) mod tests {
         assert!(Command::new(program).args(arguments).current_dir(directory).status().unwrap().success());
     }
 
-    /// An `ar` archive by hand: the tool is not always there.
+    /// An `ar` archive, made by hand because the tool `ar` may be missing.
     fn ar(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = b"!<arch>\n".to_vec();
         for (name, content) in members {
@@ -226,7 +226,7 @@ pub(crate) mod tests {
             let e = extract(&package, &|_| true, &d.join("out")).unwrap_err().to_string();
             assert!(e.contains("forged.deb") && e.contains(&format!("a path of {size} bytes")), "{e}");
         }
-        // What is no archive of the program that its name says is told from one that lacks the file.
+        // Data that cannot be decompressed is damage, not a missing file.
         std::fs::write(&package, ar(&[("data.tar.gz", b"not gzip".to_vec())])).unwrap();
         let e = extract(&package, &|_| true, &d.join("out")).unwrap_err().to_string();
         assert!(e.contains("forged.deb: the package is damaged: `gzip` cannot unpack data.tar.gz"), "{e}");
@@ -240,7 +240,7 @@ pub(crate) mod tests {
             std::fs::write(&package, bytes).unwrap();
             extract(&package, &|_| true, &d.join("out")).unwrap_err().kind
         };
-        // A name that refers to a table which is not there, and members longer than the file.
+        // A name that refers to a missing table, and members longer than the file.
         assert!(matches!(why(&ar(&[("/999", vec![])])), DebErrorKind::NotPackage(_)));
         for name in ["//", "/", "#1/9999999999", "debian-binary"] {
             let bytes = ar(&[(name, vec![])]);

@@ -1,17 +1,17 @@
-//! Packaged kernels, fetched with the system's own package tool and unpacked without installing anything.
+//! Packaged kernels: fetched with the system's own package tool and unpacked without installing anything.
 //!
-//! A series has one kernel that is kept, so that runs stay comparable; [`Which::Newest`] replaces it. Every version is
-//! unpacked in a directory of its own below the series', and the file `current` names the one in use. Caches of before
-//! have one kernel, in the series' directory itself; it is taken as long as no other was fetched.
+//! The cache keeps one kernel per series, so that runs stay comparable; [`PackageVersion::Newest`] replaces it. Every
+//! version is unpacked in its own directory below the series' directory, and the file `current` names the version in
+//! use. Without that file, a kernel in the series' directory itself is used, which is the layout of older caches.
 
-use super::{deb, Image, Which};
+use super::{deb, Image, PackageVersion};
 use crate::cache::{self, Cache};
 use crate::child;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is kept beside an unpacked kernel.
+/// Metadata beside an unpacked kernel.
 #[derive(Debug, Serialize, Deserialize)]
 struct Meta {
     package: String,
@@ -19,27 +19,27 @@ struct Meta {
     sha256: String,
 }
 
-/// Names the version in use, in a series' directory.
+/// File in a series' directory that names the version in use.
 const CURRENT: &str = "current";
 
-/// The packaged kernel of a series: the one that is kept, or the newest one that the package tool knows.
+/// The packaged kernel of a series: the one in the cache, or the newest in the package lists.
 ///
 /// # Errors
 /// No such package, no package tool, or a damaged download.
-pub fn image(series: &str, which: Which, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+pub fn image(series: &str, which: PackageVersion, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
     image_with(&Apt::default(), series, which, cache, say)
 }
 
 fn image_with(
     apt: &Apt,
     series: &str,
-    which: Which,
+    which: PackageVersion,
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, String> {
     let versions = versions(series, cache);
     let kept = cached(&current(&versions));
-    if let (Which::Kept, Some(image)) = (which, &kept) {
+    if let (PackageVersion::Kept, Some(image)) = (which, &kept) {
         say(&format!(
             "debian-{series} is {} (kept; `numalab kernel build debian-{series} --refresh` looks for a newer one)",
             image.origin
@@ -68,28 +68,28 @@ fn image_with(
     Ok(image)
 }
 
-/// Where the kernels of a series are or would be.
+/// Directory for the kernels of a series.
 fn versions(series: &str, cache: &Cache) -> PathBuf {
-    cache.place(&format!("images/debian-{series}"))
+    cache.path_of(&format!("images/debian-{series}"))
 }
 
-/// Whether a kernel of a series was unpacked before.
+/// Whether the cache has a kernel of a series.
 pub fn is_kept(series: &str, cache: &Cache) -> bool {
     cached(&current(&versions(series, cache))).is_some()
 }
 
-/// Packages of kernels of a series.
+/// Pattern for the names of a series' kernel packages.
 fn pattern(series: &str) -> String {
     format!("^linux-image-{}\\..*-amd64$", series.replace('.', "\\."))
 }
 
-/// Series of the plain kernels that the package lists have, in rising order, if there is a package tool and it has lists.
+/// Series of the plain kernels in the package lists, in rising order; none without a package tool or lists.
 pub fn series_of_images(apt: &Apt) -> Vec<String> {
     let names = apt.candidates("^linux-image-[0-9].*-amd64$").unwrap_or_default();
     series_of(names.into_iter().filter(|n| newest(std::slice::from_ref(n)).is_some()))
 }
 
-/// Series of the sources that the package lists have, likewise.
+/// Series of the sources in the package lists, in rising order; none without a package tool or lists.
 pub fn series_of_sources(apt: &Apt) -> Vec<String> {
     series_of(apt.candidates("^linux-source-[0-9.]+$").unwrap_or_default().into_iter())
 }
@@ -101,7 +101,7 @@ fn series_of(names: impl Iterator<Item = String>) -> Vec<String> {
     all.iter().filter(|n| n.len() == 2).map(|n| format!("{}.{}", n[0], n[1])).collect()
 }
 
-/// Where the kernel of a series that is in use was unpacked.
+/// Directory of the version in use.
 fn current(versions: &Path) -> PathBuf {
     let name = std::fs::read_to_string(versions.join(CURRENT)).unwrap_or_default();
     let plain = !name.is_empty() && !name.contains('/');
@@ -122,7 +122,7 @@ pub fn image_of_package(package: &Path, cache: &Cache, say: &mut dyn FnMut(&str)
     cached(&directory).map_or_else(|| unpack(package, &directory, say), Ok)
 }
 
-/// A kernel unpacked before, if it is still what it was.
+/// The kernel in a directory, if its checksum is still right.
 fn cached(directory: &Path) -> Option<Image> {
     let meta: Meta = serde_json::from_slice(&std::fs::read(directory.join("meta.json")).ok()?).ok()?;
     let path = directory.join("vmlinuz");
@@ -145,15 +145,15 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The numbers in a name, for comparing versions.
+/// The numbers in a name, in order, for comparing versions.
 pub fn numbers(name: &str) -> Vec<u64> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|p| p.parse().ok()).collect()
 }
 
-/// The plain kernel package (no cloud, real-time, debug or unsigned one) with the highest version.
+/// The kernel package with the highest version, without cloud, real-time, debug and unsigned kernels.
 pub fn newest(names: &[String]) -> Option<String> {
     let plain = |n: &&String| !["cloud", "rt-", "dbg", "unsigned"].iter().any(|w| n.contains(w));
-    // `linux-image-6.12-amd64` only refers to another package: a version has three numbers or more.
+    // A version has three numbers or more: `linux-image-6.12-amd64` only refers to another package.
     let names = names.iter().filter(plain).filter(|n| numbers(n).len() > 3);
     names.max_by_key(|n| numbers(n)).cloned()
 }
@@ -184,14 +184,14 @@ impl Apt {
     /// Names of packages that match a pattern.
     ///
     /// # Errors
-    /// The package tool is not there.
+    /// There is no package tool.
     pub fn candidates(&self, pattern: &str) -> Result<Vec<String>, String> {
         let text = self.ask(&["search", "--names-only", pattern])?;
         let first = |l: &str| l.split_whitespace().next().map(str::to_string);
         Ok(text.lines().filter_map(first).collect())
     }
 
-    /// What the package lists say of a package, the newest version first.
+    /// The versions of a package in the package lists, the newest first.
     fn listed(&self, package: &str) -> Result<Vec<Listed>, String> {
         Ok(parse_listed(&self.ask(&["show", package])?))
     }
@@ -203,21 +203,21 @@ impl Apt {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Downloads a package into the cache, unless it is there, and checks its checksum against the package lists. For
-    /// [`Which::Newest`] only the newest version in the lists is taken, for [`Which::Kept`] any that is there.
+    /// Downloads a package, unless the cache has it, and compares its checksum with the package lists.
+    /// [`PackageVersion::Newest`] takes only the newest version in the lists, [`PackageVersion::Kept`] any in the cache.
     ///
     /// # Errors
     /// The package tool failed, or the checksum is wrong.
     pub fn download(
         &self,
         package: &str,
-        which: Which,
+        which: PackageVersion,
         cache: &Cache,
         say: &mut dyn FnMut(&str),
     ) -> Result<PathBuf, String> {
         let directory = cache.directory("packages").map_err(|e| e.to_string())?;
         let listed = self.listed(package)?;
-        let version = listed.first().map(|l| l.version.clone()).filter(|_| which == Which::Newest);
+        let version = listed.first().map(|l| l.version.clone()).filter(|_| which == PackageVersion::Newest);
         let (prefix, wanted) = match version {
             Some(v) => (format!("{package}_{}_", v.replace(':', "%3a")), format!("{package}={v}")),
             None => (format!("{package}_"), package.to_string()),
@@ -253,11 +253,11 @@ fn parse_listed(show: &str) -> Vec<Listed> {
     records.filter_map(|r| Some(Listed { version: field(r, "Version: ")?, sha256: field(r, "SHA256: ")? })).collect()
 }
 
-/// Compares a package (`name_version_arch.deb`) with what the lists say of its version.
+/// Compares the checksum of a package (`name_version_arch.deb`) with the lists.
 fn check(listed: &[Listed], file: &Path) -> Result<(), String> {
     let version = file_name(file).split('_').nth(1).unwrap_or("").replace("%3a", ":");
     let mut known = listed.iter().filter(|l| l.version == version).peekable();
-    // An older version that is no longer listed cannot be checked; the tool checked it when it came.
+    // A version that is no longer listed cannot be compared; the package tool checked it when it was downloaded.
     if known.peek().is_none() {
         return Ok(());
     }
@@ -265,7 +265,7 @@ fn check(listed: &[Listed], file: &Path) -> Result<(), String> {
     if known.any(|l| l.sha256 == actual) {
         return Ok(());
     }
-    // A damaged file would be found again and again.
+    // If it stayed, the next call would find the damaged file again.
     let _ = std::fs::remove_file(file);
     Err(format!("{}: wrong checksum; it was removed, try again", file.display()))
 }
@@ -274,7 +274,7 @@ fn check(listed: &[Listed], file: &Path) -> Result<(), String> {
 pub(super) mod tests {
     use super::*;
 
-    /// A package tool that has these names and does nothing else.
+    /// A package tool that only lists these names.
     pub fn lists(directory: &Path, names: &str) -> Apt {
         std::fs::create_dir_all(directory).unwrap();
         std::fs::write(directory.join("names"), names).unwrap();
@@ -303,7 +303,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn files_are_compared_with_the_lists() {
+    fn packages_are_compared_with_the_lists() {
         let directory = tempfile::tempdir().unwrap();
         let file = |name: &str| {
             let path = directory.path().join(name);
@@ -322,7 +322,7 @@ pub(super) mod tests {
         assert!(!wrong.exists());
     }
 
-    /// A package tool that knows one kernel of 6.12, of the version in the file `version`.
+    /// A package tool with one kernel of 6.12, of the version in the file `version`.
     fn apt(directory: &Path) -> Apt {
         let d = directory.display();
         let script = |name: &str, text: String| {
@@ -347,7 +347,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_kernel_is_kept_until_a_newer_one_is_asked_for() {
+    fn a_kernel_is_kept_until_the_newest_is_requested() {
         let directory = tempfile::tempdir().unwrap();
         let d = directory.path();
         let apt = apt(d);
@@ -363,15 +363,15 @@ pub(super) mod tests {
             std::fs::read_to_string(&image.path).unwrap()
         };
         publish("9-1");
-        assert_eq!(image(Which::Kept), "9-1");
+        assert_eq!(image(PackageVersion::Kept), "9-1");
         publish("101-1");
-        assert_eq!(image(Which::Kept), "9-1", "runs stay comparable");
-        assert_eq!(image(Which::Newest), "101-1");
-        assert_eq!(image(Which::Kept), "101-1");
-        assert_eq!(image(Which::Newest), "101-1");
-        // The same package in another version, as stable releases have it.
+        assert_eq!(image(PackageVersion::Kept), "9-1", "runs stay comparable");
+        assert_eq!(image(PackageVersion::Newest), "101-1");
+        assert_eq!(image(PackageVersion::Kept), "101-1");
+        assert_eq!(image(PackageVersion::Newest), "101-1");
+        // The same package name in another version, as in stable releases.
         publish("101-2");
-        assert_eq!(image(Which::Newest), "101-2");
+        assert_eq!(image(PackageVersion::Newest), "101-2");
         let fetched = std::fs::read_to_string(d.join("fetched")).unwrap();
         let asked: Vec<&str> = fetched.lines().collect();
         let name = "linux-image-6.12.101+deb12-amd64";
@@ -383,7 +383,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_kernel_of_the_former_layout_is_still_kept() {
+    fn a_kernel_in_the_layout_of_older_caches_is_used() {
         let directory = tempfile::tempdir().unwrap();
         let d = directory.path();
         let apt = apt(d);
@@ -392,10 +392,10 @@ pub(super) mod tests {
         std::fs::write(&former, deb::tests::package("boot/vmlinuz-x", "former")).unwrap();
         unpack(&former, &cache.directory("images/debian-6.12").unwrap(), &mut |_| {}).unwrap();
         let image = |which| image_with(&apt, "6.12", which, &cache, &mut |_| {}).unwrap().origin;
-        assert_eq!(image(Which::Kept), "former.deb");
+        assert_eq!(image(PackageVersion::Kept), "former.deb");
         std::fs::write(d.join("version"), "9-1").unwrap();
         std::fs::write(d.join("9-1.deb"), deb::tests::package("boot/vmlinuz-x", "9-1")).unwrap();
         let newest = "linux-image-6.12.9+deb12-amd64_6.12.9-1_amd64.deb";
-        assert_eq!((image(Which::Newest).as_str(), image(Which::Kept).as_str()), (newest, newest));
+        assert_eq!((image(PackageVersion::Newest).as_str(), image(PackageVersion::Kept).as_str()), (newest, newest));
     }
 }

@@ -1,14 +1,14 @@
-//! Kernel images: named on the command line, found, fetched or built, and identified by checksum.
+//! Kernel images: named on the command line, then found, fetched or built, and identified by checksum.
 //!
-//! `debian-6.12` (the distribution's package, through its own package tool), `deb:FILE`, `bzImage:FILE`,
-//! `vmlinux:FILE`, `tree:DIR` (a source tree, built; `tree:DIR@REVISION` a commit of it), `source:6.12` with any
-//! number of `+patch:FILE` (or the name of a patch of [`shipped`]).
+//! The names are `debian-6.12` (the distribution's package, through its own package tool), `deb:FILE`, `bzImage:FILE`,
+//! `vmlinux:FILE`, `tree:DIR` (a source tree to build), `tree:DIR@REVISION` (a commit of it), and `source:6.12` with any
+//! number of `+patch:FILE` (a file or the name of a patch in [`patches`]).
 
 pub mod build;
 mod check;
 pub mod deb;
 pub mod debian;
-pub mod shipped;
+pub mod patches;
 pub mod source;
 pub(crate) mod store;
 
@@ -20,13 +20,13 @@ use numalab_model::spec::SpecError;
 use source::Revision;
 use std::path::{Path, PathBuf};
 
-/// Where an image stands that no file names.
+/// Place of an error in an image's name, for messages.
 const COMMAND_LINE: &str = "command line";
 
-/// What was asked for.
+/// Name of an image on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageSpec {
-    /// The packaged kernel of a release series, e.g. `6.12`: the one that is kept, or at first the newest.
+    /// The packaged kernel of a release series, e.g. `6.12`, in the version that [`PackageVersion`] says.
     Debian(String),
     /// A package file.
     Deb(PathBuf),
@@ -34,13 +34,13 @@ pub enum ImageSpec {
     BzImage(PathBuf),
     /// An uncompressed kernel with a PVH entry.
     Vmlinux(PathBuf),
-    /// A source tree of the user's, as it is now.
+    /// A source tree of the user, as it is now.
     Tree(PathBuf),
     /// A commit of a source tree that is a git repository.
     Commit {
         /// Tree.
         tree: PathBuf,
-        /// Anything git takes for a commit.
+        /// Any name that git accepts for a commit.
         revision: String,
     },
     /// The packaged source of a release series with patches, in order.
@@ -55,38 +55,38 @@ pub enum ImageSpec {
 /// A kernel ready to boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// File for QEMU's `-kernel`; it stays as it is, whatever is built meanwhile.
+    /// File for QEMU's `-kernel`; later builds do not change it.
     pub path: PathBuf,
     /// SHA-256 of the file.
     pub sha256: String,
-    /// Where it came from, for records.
+    /// Package, file or source of the kernel, for records.
     pub origin: String,
-    /// Whether the kernel patches its own code while it runs (`CONFIG_JUMP_LABEL`): packaged kernels do.
+    /// Whether the kernel patches its own code while it runs (`CONFIG_JUMP_LABEL`), as packaged kernels do.
     pub patches_itself: bool,
-    /// What it was built from, if it was built here.
+    /// Source and configuration, if numalab built the kernel.
     pub built: Option<Built>,
 }
 
-/// What a kernel was built from.
+/// Source and configuration of a kernel that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
-    /// Commit of the source, where a git repository says so.
+    /// Commit of the source, if it is a git repository.
     pub revision: Option<Revision>,
     /// SHA-256 of the configuration (`.config`).
     pub config_sha256: String,
 }
 
-/// Which version of a packaged kernel or source is taken.
+/// Version of a packaged kernel or source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// The one fetched before, so that runs stay comparable; the newest if there is none.
+pub enum PackageVersion {
+    /// The version in the cache, so that runs stay comparable; the newest if there is none.
     Kept,
-    /// The newest that the package lists have; it is kept from then on.
+    /// The newest version in the package lists, which then becomes the one that is kept.
     Newest,
 }
 
 impl std::fmt::Display for ImageSpec {
-    /// As [`ImageSpec::parse`] reads it.
+    /// The form that [`ImageSpec::parse`] reads.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Debian(series) => write!(f, "debian-{series}"),
@@ -104,12 +104,12 @@ impl std::fmt::Display for ImageSpec {
 }
 
 impl ImageSpec {
-    /// Whether a text is meant as an image, rightly written or not.
-    pub fn is_one(text: &str) -> bool {
+    /// Whether a text has the form of an image's name, valid or not.
+    pub fn looks_like_image(text: &str) -> bool {
         text.starts_with(IMAGE_KINDS[0]) || text.contains(':')
     }
 
-    /// The release series an image says it is of, e.g. `6.12`.
+    /// The release series in the image's name, e.g. `6.12`, if it has one.
     pub fn series(&self) -> Option<String> {
         match self {
             Self::Debian(series) | Self::Source { series, .. } => Some(series.clone()),
@@ -117,15 +117,15 @@ impl ImageSpec {
         }
     }
 
-    /// Whether the package tool supplies it, in one version or another.
+    /// Whether the package tool supplies the image, so that [`PackageVersion`] matters.
     pub fn is_packaged(&self) -> bool {
         matches!(self, Self::Debian(_) | Self::Source { .. })
     }
 
-    /// Parses a `--kernel` value.
+    /// Parses a value of `--kernel`.
     ///
     /// # Errors
-    /// What is wrong, what was expected, and the nearest kind.
+    /// What is wrong, what was expected, and the nearest kind of image.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let wrong = |what: String| SpecError::plain(COMMAND_LINE, what, IMAGE_FORMS);
         let series = |s: &str| {
@@ -162,24 +162,29 @@ impl ImageSpec {
     }
 }
 
-/// Finds, fetches or builds an image; `say` is told what takes time. `which` is for packaged kernels and sources
-/// ([`ImageSpec::is_packaged`]); everything else is read as it is now.
+/// Finds, fetches or builds an image; `say` gets a line for every step that takes time. `which` applies to packaged
+/// kernels and sources ([`ImageSpec::is_packaged`]); other images are read in their present state.
 ///
 /// # Errors
-/// What is missing and the command that supplies it, or the build's errors.
-pub fn resolve(spec: &ImageSpec, which: Which, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
-    // Two builds in one tree would spoil each other.
+/// What is missing and the command that supplies it, or the errors of the build.
+pub fn resolve(
+    spec: &ImageSpec,
+    which: PackageVersion,
+    cache: &Cache,
+    say: &mut dyn FnMut(&str),
+) -> Result<Image, String> {
+    // Two builds in one tree would corrupt each other.
     let mut wait = || say("waiting for another numalab that prepares a kernel in the same cache");
     let _lock = cache.lock("images", &mut wait).map_err(|e| format!("cache: {e}"))?;
-    // What an interrupted build left may be gigabytes.
+    // An interrupted build may have left gigabytes. An error is no reason to refuse the image.
     let _ = cache.sweep();
     let image = match spec {
-        // What is unpacked from a package stands under the package's checksum.
+        // A kernel from a package needs no copy: its path has the package's version or checksum.
         ImageSpec::Debian(series) => return debian::image(series, which, cache, say),
         ImageSpec::Deb(path) => return debian::image_of_package(path, cache, say),
         ImageSpec::BzImage(path) => existing(path, "bzImage", is_bzimage(path)),
         ImageSpec::Vmlinux(path) => existing(path, "vmlinux", is_elf(path)),
-        // A tree is always made again.
+        // A tree is always built again, so the tools are needed in any case.
         ImageSpec::Tree(path) => {
             doctor::build_tools()?;
             build::image(&source::mirror(path, cache, say)?, Source::Mirror, cache, say)
@@ -194,7 +199,7 @@ pub fn resolve(spec: &ImageSpec, which: Which, cache: &Cache, say: &mut dyn FnMu
     store::keep(image?, cache)
 }
 
-/// What a changed tree is to be compared with: its own last commit, or else the packaged source of its series.
+/// The image with which a changed tree is compared: its last commit, or else the packaged source of its series.
 ///
 /// # Errors
 /// Not a kernel tree.
@@ -214,7 +219,7 @@ fn existing(path: &Path, kind: &str, right: bool) -> Result<Image, String> {
     }
     let path = path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))?;
     let origin = format!("{kind} {}", path.display());
-    // Nothing is known of its configuration, and distributions' kernels do.
+    // Its configuration is unknown; most distributions' kernels patch themselves.
     Ok(Image { origin, path, sha256, patches_itself: true, built: None })
 }
 
@@ -226,7 +231,7 @@ fn starts_with(path: &Path, offset: usize, magic: &[u8]) -> bool {
 }
 
 fn is_bzimage(path: &Path) -> bool {
-    // Magic number of the Linux/x86 boot protocol.
+    // Magic number of the Linux/x86 boot protocol, at its offset.
     starts_with(path, 0x202, b"HdrS")
 }
 
@@ -265,7 +270,11 @@ mod tests {
         assert!(e.what.contains("series `sid`") && e.nearest.is_none(), "the kind is right: {e}");
         assert!(ImageSpec::parse("tree:").unwrap_err().what.contains("no file"));
         assert!(ImageSpec::parse("6.12").is_err());
-        assert!(ImageSpec::is_one("debian-x") && ImageSpec::is_one("tree:/a") && !ImageSpec::is_one("6.12"));
+        assert!(
+            ImageSpec::looks_like_image("debian-x")
+                && ImageSpec::looks_like_image("tree:/a")
+                && !ImageSpec::looks_like_image("6.12")
+        );
     }
 
     #[test]
@@ -274,7 +283,7 @@ mod tests {
         let path = directory.path().join("k");
         std::fs::write(&path, [0u8; 1024]).unwrap();
         let cache = Cache::at(directory.path()).unwrap();
-        let of = |s: ImageSpec| resolve(&s, Which::Kept, &cache, &mut |_| {});
+        let of = |s: ImageSpec| resolve(&s, PackageVersion::Kept, &cache, &mut |_| {});
         assert!(of(ImageSpec::BzImage(path.clone())).unwrap_err().contains("is no bzImage"));
         let mut boot = vec![0u8; 1024];
         boot[0x202..0x206].copy_from_slice(b"HdrS");
@@ -283,6 +292,6 @@ mod tests {
         assert_eq!(image.sha256, cache::sha256(&boot));
         assert!(image.origin.ends_with(&path.canonicalize().unwrap().display().to_string()), "{}", image.origin);
         std::fs::write(&path, b"another").unwrap();
-        assert_eq!(cache::sha256_file(&image.path).unwrap(), image.sha256, "guests would boot another");
+        assert_eq!(cache::sha256_file(&image.path).unwrap(), image.sha256, "guests would boot another kernel");
     }
 }

@@ -1,63 +1,63 @@
-//! Kernel source trees: the packaged one, copies of it with patches, and mirrors of the user's own.
+//! Kernel source trees: the packaged source, patched copies of it, commits, and mirrors of the user's trees.
 //!
-//! Every tree that is built lives in the cache, with its objects in `build` inside it, so that compiler commands hold
-//! relative paths only: the compiler cache then serves all trees, and nothing is ever written into the user's tree.
+//! Every tree is built in the cache, with its objects in its own directory `build`. Compiler commands then hold relative
+//! paths only, so the compiler cache serves all trees, and nothing is ever written into the user's tree.
 
-use super::{deb, debian, shipped, Which};
+use super::{deb, debian, patches, PackageVersion};
 use crate::cache::{self, Cache, KERNELS};
 use crate::child;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Objects of a tree are built here.
+/// Directory of a tree for its objects.
 pub const BUILD: &str = "build";
 
-/// A tree with its description.
+/// A source tree in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Directory in the cache.
+    /// Its directory.
     pub path: PathBuf,
-    /// Where it came from, for records.
+    /// Package, directory or commit that it comes from, for records.
     pub origin: String,
-    /// Which commit it is, where a git repository says so.
+    /// Commit and state, if it comes from a git repository.
     pub revision: Option<Revision>,
 }
 
-/// The state of a git repository whose tree was built.
+/// Commit and state of a git repository whose tree was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
     /// The commit, 40 or 64 hexadecimal digits.
     pub commit: String,
-    /// `git describe --always` of it, with `-dirty` behind it if [`Revision::dirty`].
+    /// `git describe --always` of the commit, followed by `-dirty` if [`Revision::dirty`].
     pub describe: String,
-    /// Whether what was built differed from the commit: changed files, or new ones that git does not ignore.
+    /// Whether the tree differs from the commit: changed files, or new files that git does not ignore.
     pub dirty: bool,
 }
 
-/// The packaged source of a series: the newest that is kept, or the newest that the package tool knows.
+/// The packaged source of a series: the newest in the cache, or the newest in the package lists.
 ///
 /// # Errors
 /// No such package, or it cannot be unpacked.
-pub fn packaged(series: &str, which: Which, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Tree, String> {
+pub fn packaged(series: &str, which: PackageVersion, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Tree, String> {
     packaged_with(&debian::Apt::default(), series, which, cache, say)
 }
 
 fn packaged_with(
     apt: &debian::Apt,
     series: &str,
-    which: Which,
+    which: PackageVersion,
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Tree, String> {
     let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    if let (Which::Kept, Some(path)) = (which, kept(series, cache)) {
+    if let (PackageVersion::Kept, Some(path)) = (which, kept(series, cache)) {
         return Ok(Tree { origin: name(&path), path, revision: None });
     }
     let package = format!("linux-source-{series}");
     if apt.candidates(&format!("^{package}$"))?.is_empty() {
         return Err(format!("no package {package} is known; try `apt-get update`, or use --kernel tree:DIR"));
     }
-    // What is fetched is there to be built.
+    // Checked before the download, because the source is fetched to be built.
     crate::doctor::build_tools()?;
     let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let file = apt.download(&package, which, cache, say)?;
@@ -81,29 +81,29 @@ fn packaged_with(
     Ok(Tree { path, origin, revision: None })
 }
 
-/// The newest packaged source of a series that is unpacked in the cache.
+/// Directory of the newest packaged source of a series in the cache, if there is one.
 pub fn kept(series: &str, cache: &Cache) -> Option<PathBuf> {
     let prefix = format!("linux-source-{series}_");
     let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let entries = std::fs::read_dir(cache.place(KERNELS)).into_iter().flatten().flatten();
+    let entries = std::fs::read_dir(cache.path_of(KERNELS)).into_iter().flatten().flatten();
     let known = entries.map(|e| e.path()).filter(|p| name(p).starts_with(&prefix) && p.join("Kbuild").is_file());
     known.max_by_key(|p| debian::numbers(&name(p)))
 }
 
-/// The packaged source of a series with patches applied in order; without patches the packaged source itself.
+/// A copy of the packaged source of a series with patches applied in order; without patches, the packaged source itself.
 ///
-/// The copy starts with the objects of the unpatched tree, so only what the patches change is compiled.
+/// The copy starts with the objects of the unpatched tree, so that only what the patches change is compiled.
 ///
 /// # Errors
 /// A patch that cannot be read or does not apply, with what `patch` said.
 pub fn patched(
     series: &str,
     patches: &[PathBuf],
-    which: Which,
+    which: PackageVersion,
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Tree, String> {
-    // Before anything is fetched.
+    // Read first: a wrong name is an error before anything is fetched.
     let texts = patches.iter().map(|p| patch_text(p)).collect::<Result<Vec<_>, _>>()?;
     let base = packaged(series, which, cache, say)?;
     if patches.is_empty() {
@@ -126,7 +126,7 @@ pub fn patched(
     let copy = work.path().join("tree");
     clone_tree(&base.path, &copy)?;
     for (patch, text) in patches.iter().zip(&texts) {
-        // `patch` reads a file of our own, so that a shipped text is like any other.
+        // Written to a file, because a built-in patch has none.
         let file = work.path().join("patch");
         std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
         apply(&copy, &file).map_err(|e| format!("{} does not apply: {e}", patch.display()))?;
@@ -135,7 +135,7 @@ pub fn patched(
     Ok(Tree { path, origin, revision: None })
 }
 
-/// Copies a tree: sources as hard links (`patch` replaces files, it does not write into them), objects as files.
+/// Copies a tree: sources as hard links, because `patch` replaces files and does not write into them; objects as files.
 fn clone_tree(from: &Path, to: &Path) -> Result<(), String> {
     std::fs::create_dir(to).map_err(|e| e.to_string())?;
     for entry in std::fs::read_dir(from).map_err(|e| e.to_string())? {
@@ -152,20 +152,20 @@ fn apply(tree: &Path, patch: &Path) -> Result<(), String> {
     run(command.current_dir(tree))
 }
 
-/// The bytes of a patch: a shipped one by its bare name, else a file.
+/// The text of a patch: a built-in one of that name, else a file.
 ///
 /// # Errors
-/// No such file.
+/// There is neither.
 pub fn patch_text(patch: &Path) -> Result<Vec<u8>, String> {
-    if let Some(text) = patch.to_str().and_then(shipped::patch) {
+    if let Some(text) = patch.to_str().and_then(patches::patch) {
         return Ok(text.into());
     }
-    let names: Vec<&str> = shipped::PATCHES.iter().map(|p| p.0).collect();
+    let names: Vec<&str> = patches::PATCHES.iter().map(|p| p.0).collect();
     std::fs::read(patch)
         .map_err(|e| format!("{}: {e}; expected a file, or one of {}", patch.display(), names.join(", ")))
 }
 
-/// Files of a tree that are not its source.
+/// Patterns of files in a tree that are not sources, for `rsync`.
 const NOT_SOURCE: [&str; 12] = [
     "/build/",
     "/.git",
@@ -181,7 +181,7 @@ const NOT_SOURCE: [&str; 12] = [
     "/.tmp_*",
 ];
 
-/// What a kernel source tree is known by, for messages.
+/// Description of a kernel source tree, for messages.
 pub const TREE: &str = "the top directory, with Kbuild and kernel/sched";
 
 /// Whether a directory is the top of a kernel source tree.
@@ -189,7 +189,7 @@ pub fn is_tree(tree: &Path) -> bool {
     tree.join("Kbuild").is_file() && tree.join("kernel/sched").is_dir()
 }
 
-/// A mirror of the user's tree in the cache, brought up to date.
+/// Brings the mirror of a user's tree in the cache up to date.
 ///
 /// # Errors
 /// Not a kernel tree, or `rsync` is missing.
@@ -199,15 +199,15 @@ pub fn mirror(tree: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<T
     if !is_tree(&tree) {
         return Err(format!("{} is no kernel source tree; expected {TREE}", tree.display()));
     }
-    // Before the copy: what is edited meanwhile is called unchanged at worst, and the image has its own checksum.
-    let revision = if is_repository(&tree) { now(&tree, say) } else { None };
+    // Read before the copy: an edit during the copy may be recorded as unchanged, but the image has its own checksum.
+    let revision = if is_repository(&tree) { revision_of(&tree, say) } else { None };
     let key = cache::sha256(tree.to_string_lossy().as_bytes());
     let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let path = kernels.join(format!("tree-{}", &key[..16]));
     say(&format!("mirroring {}", tree.display()));
     let mut command = Command::new("rsync");
-    // Compared by content, and what differs is as new as the copy: another tree in the same place, or a file put back,
-    // may be older than the objects that were built from what it replaces.
+    // Files are compared by content, and a changed file gets the time of the copy. Its own time may be older than the
+    // objects of the file that it replaces: after a revert, or if another tree is put in the same place.
     command.args(["-a", "--no-times", "--checksum", "--delete"]);
     for pattern in NOT_SOURCE {
         command.arg(format!("--exclude={pattern}"));
@@ -218,7 +218,7 @@ pub fn mirror(tree: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<T
     Ok(Tree { path, origin, revision })
 }
 
-/// Whether a tree is a git repository of its own.
+/// Whether a tree is the top of a git repository and `git` is installed.
 pub fn is_repository(tree: &Path) -> bool {
     tree.join(".git").exists() && crate::probe::find_program(Path::new("git")).is_some()
 }
@@ -240,31 +240,31 @@ pub fn series_of(tree: &Path) -> Result<String, String> {
     }
 }
 
-/// `git` for a tree, which may belong to another user; nothing is written into its repository.
+/// A `git` command for a tree, which may belong to another user. It writes nothing into the repository.
 fn git(tree: &Path) -> Command {
     let mut command = Command::new("git");
     command.args(["--no-optional-locks", "-c", "safe.directory=*", "-C"]).arg(tree);
     command
 }
 
-/// The full name of a commit.
+/// The full hash of a commit.
 ///
 /// # Errors
-/// No such commit, or no `git`.
+/// There is no such commit, or no `git`.
 pub fn commit_of(tree: &Path, revision: &str) -> Result<String, String> {
     let mut command = git(tree);
     command.args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")]);
     Ok(output(&mut command)?.trim().to_string())
 }
 
-/// What `git describe` calls a commit: the nearest tag and the way from it, or a short name.
+/// `git describe --always` of a commit: the nearest tag and the distance from it, or a short hash.
 fn describe(tree: &Path, commit: &str) -> Result<String, String> {
-    // Not --dirty: that may write the repository's index.
+    // Without --dirty, which may write the repository's index.
     Ok(output(git(tree).args(["describe", "--always", commit]))?.trim().to_string())
 }
 
-/// The state of a repository's tree as it is. Where git cannot say (no commit yet), `say` is told why.
-fn now(tree: &Path, say: &mut dyn FnMut(&str)) -> Option<Revision> {
+/// Commit and present state of a repository's tree; `None`, with the reason to `say`, if git cannot tell (no commit yet).
+fn revision_of(tree: &Path, say: &mut dyn FnMut(&str)) -> Option<Revision> {
     let ask = || {
         let commit = commit_of(tree, "HEAD")?;
         let dirty = !output(git(tree).args(["status", "--porcelain"]))?.trim().is_empty();
@@ -274,7 +274,7 @@ fn now(tree: &Path, say: &mut dyn FnMut(&str)) -> Option<Revision> {
     ask().map_err(|e| say(&format!("{}: the commit is not recorded: {e}", tree.display()))).ok()
 }
 
-/// A commit of the user's tree, taken out into the cache.
+/// Extracts a commit of a user's tree into the cache.
 ///
 /// # Errors
 /// Not a repository, or no such commit.
@@ -291,7 +291,7 @@ pub fn commit(tree: &Path, revision: &str, cache: &Cache, say: &mut dyn FnMut(&s
     if path.is_dir() {
         return Ok(Tree { path, origin, revision });
     }
-    say(&format!("taking out {origin}"));
+    say(&format!("extracting {origin}"));
     let work = cache.work_directory(KERNELS).map_err(|e| format!("{}: {e}", kernels.display()))?;
     let (archive, unpacked) = (work.path().join("a.tar"), work.path().join("tree"));
     run(git(tree).args(["archive", "--format=tar", "-o"]).arg(&archive).arg(&sha))?;
@@ -305,7 +305,7 @@ fn run(command: &mut Command) -> Result<(), String> {
     output(command).map(|_| ())
 }
 
-/// What a program prints, if it succeeds. It ends with numalab, whose lock keeps others from the tree it works on.
+/// The output of a program that succeeds. The program must not outlive numalab, which holds the lock of its tree.
 fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = child::ends_with_parent(command, libc::SIGTERM).output();
@@ -343,17 +343,22 @@ mod tests {
         let (cache, tree) = cache_with_tree(&directory.path().join("c"));
         let patch = directory.path().join("p.patch");
         std::fs::write(&patch, PATCH).unwrap();
-        assert_eq!(patched("6.12", &[], Which::Kept, &cache, &mut |_| {}).unwrap().path, tree);
-        let copy = patched("6.12", std::slice::from_ref(&patch), Which::Kept, &cache, &mut |_| {}).unwrap();
+        assert_eq!(patched("6.12", &[], PackageVersion::Kept, &cache, &mut |_| {}).unwrap().path, tree);
+        let copy = patched("6.12", std::slice::from_ref(&patch), PackageVersion::Kept, &cache, &mut |_| {}).unwrap();
         assert!(std::fs::read_to_string(copy.path.join("kernel/x.c")).unwrap().contains("a = 7"));
         std::fs::write(copy.path.join("build/x.o"), "changed").unwrap();
         assert_eq!(std::fs::read_to_string(tree.join("kernel/x.c")).unwrap(), BEFORE);
         assert_eq!(std::fs::read_to_string(tree.join("build/x.o")).unwrap(), "object");
         assert!(copy.origin.contains("6.12.1-1 + ") && copy.origin.contains("p.patch"));
         // The same patches give the same tree; one that does not apply is an error and leaves nothing.
-        assert_eq!(patched("6.12", std::slice::from_ref(&patch), Which::Kept, &cache, &mut |_| {}).unwrap(), copy);
+        assert_eq!(
+            patched("6.12", std::slice::from_ref(&patch), PackageVersion::Kept, &cache, &mut |_| {}).unwrap(),
+            copy
+        );
         std::fs::write(&patch, PATCH.replace("a = 1", "a = 3")).unwrap();
-        assert!(patched("6.12", &[patch], Which::Kept, &cache, &mut |_| {}).unwrap_err().contains("does not apply"));
+        assert!(patched("6.12", &[patch], PackageVersion::Kept, &cache, &mut |_| {})
+            .unwrap_err()
+            .contains("does not apply"));
         assert_eq!(std::fs::read_dir(directory.path().join("c/kernels")).unwrap().count(), 2);
     }
 

@@ -1,7 +1,7 @@
-//! Copies of images that are read at every boot, named by their checksum.
+//! Copies of images for booting, named by their checksum.
 //!
-//! A file of the user's and a build's `vmlinux` may be written again while runs go on. Their guests boot a copy, so
-//! that every one of them has the kernel whose checksum is in its record.
+//! A user's file and the `vmlinux` of a build may be written again during an experiment. Guests boot a copy, so that each
+//! has the kernel whose checksum is in its record.
 
 use super::Image;
 use crate::cache::{self, Cache};
@@ -10,12 +10,13 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Subdirectory of the copies.
+/// Subdirectory of the copies in the cache.
 const COPIES: &str = "images/by-sha256";
-/// A copy that no guest has booted for so long is removed.
+/// A copy that no guest has booted for this time is removed.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The image with a copy of its file, made unless there is one. The caller holds the lock of the images.
+/// Copies an image's file, unless a copy exists, and returns the image with the copy's path. The caller holds the lock
+/// of the images.
 ///
 /// # Errors
 /// The file cannot be read, or the copy not be written.
@@ -24,16 +25,16 @@ pub(super) fn keep(image: Image, cache: &Cache) -> Result<Image, String> {
     remove_unused(&directory);
     let known = directory.join(&image.sha256);
     if cache::sha256_file(&known).is_ok_and(|s| s == image.sha256) {
-        used(&known);
+        mark_used(&known);
         return Ok(Image { path: known, ..image });
     }
-    // Not a hard link: the last step of a kernel build writes into the file. The checksum is the copy's own, as the
-    // file may have changed since it was taken.
+    // Not a hard link, because the last step of a kernel build writes into the file. The checksum is the copy's own,
+    // because the file may have changed since its checksum was computed.
     let (sha256, path) = copy(&image.path, &directory).map_err(|e| format!("{}: {e}", image.path.display()))?;
     Ok(Image { path, sha256, ..image })
 }
 
-/// Copies a file to its checksum's name; returns both.
+/// Copies a file under its checksum as the name; returns the checksum and the path.
 fn copy(file: &Path, directory: &Path) -> io::Result<(String, std::path::PathBuf)> {
     let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
     io::copy(&mut File::open(file)?, &mut temporary)?;
@@ -43,20 +44,20 @@ fn copy(file: &Path, directory: &Path) -> io::Result<(String, std::path::PathBuf
     Ok((sha256, path))
 }
 
-/// Notes that a guest boots an image, which keeps its copy.
-pub(crate) fn used(path: &Path) {
-    // At worst it is copied again.
+/// Records that a guest boots an image, so that its copy is kept.
+pub(crate) fn mark_used(path: &Path) {
+    // After an error the image may be copied again.
     let _ = File::open(path).and_then(|f| f.set_modified(SystemTime::now()));
 }
 
-/// Removes copies that were not used for long, and what an interrupted copy left.
+/// Removes copies that were not used for [`KEPT`], and the remains of interrupted copies.
 fn remove_unused(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let modified = entry.metadata().and_then(|m| m.modified());
-        // A clock that was set back makes a copy younger than now.
+        // If the clock was set back, a copy may be newer than now; it is kept.
         let age = modified.ok().and_then(|m| SystemTime::now().duration_since(m).ok());
         if age.is_some_and(|a| a > KEPT) {
-            // Tried again next time.
+            // After an error the next call tries again.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -72,21 +73,21 @@ mod tests {
     }
 
     #[test]
-    fn an_image_stays_what_it_was_when_its_file_is_written_again() {
+    fn an_image_keeps_its_content_when_its_file_is_written_again() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
         let file = directory.path().join("vmlinux");
         std::fs::write(&file, "first").unwrap();
         let first = keep(image(&file), &cache).unwrap();
         let stale = image(&file);
-        // In place, as a kernel's last link step does.
+        // In place, like the last link step of a kernel.
         std::fs::write(&file, "second").unwrap();
         let text = |i: &Image| std::fs::read_to_string(&i.path).unwrap();
         assert_eq!((text(&first).as_str(), first.sha256.clone()), ("first", cache::sha256(b"first")));
         let second = keep(image(&file), &cache).unwrap();
         assert_eq!((text(&second).as_str(), second.sha256.clone()), ("second", cache::sha256(b"second")));
         assert_eq!(keep(stale.clone(), &cache).unwrap(), first, "the copy is there already");
-        // A damaged copy is made again, and a checksum taken before a change is corrected.
+        // A damaged copy is replaced, and a checksum from before a change is corrected.
         std::fs::write(&second.path, "damaged").unwrap();
         assert_eq!(text(&keep(image(&file), &cache).unwrap()), "second");
         std::fs::remove_file(&first.path).unwrap();
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_no_guest_boots_are_removed() {
+    fn unused_copies_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
         let file = directory.path().join("vmlinux");
@@ -107,7 +108,7 @@ mod tests {
             let long_ago = SystemTime::now() - KEPT - Duration::from_secs(60);
             File::open(path).unwrap().set_modified(long_ago).unwrap();
         }
-        used(&booted);
+        mark_used(&booted);
         assert_eq!(kept("c"), asked);
         kept("c");
         assert!(!unused.exists() && booted.exists() && asked.exists());

@@ -10,7 +10,7 @@ pub mod report;
 
 use crate::cache::{self, Cache};
 use crate::qemu::Timing;
-use crate::shape::{Shape, ShapeError};
+use crate::topology::{GuestTopology, TopologyError};
 use numalab_model::machine::Machine;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub const MAX_NODES: usize = 64;
 ///
 /// # Errors
 /// More CPUs or nodes than that.
-pub fn check_room(machine: &Machine) -> Result<(), ShapeError> {
+pub fn check_room(machine: &Machine) -> Result<(), TopologyError> {
     let (cpus, nodes) = (machine.cpu_count(), machine.node_count());
     if cpus <= MAX_CPUS && nodes <= MAX_NODES {
         return Ok(());
@@ -47,7 +47,7 @@ pub fn check_room(machine: &Machine) -> Result<(), ShapeError> {
         "timing `modelled` and --count-misses have room for {MAX_CPUS} CPUs and {MAX_NODES} nodes; a larger machine \
          runs with --timing counters"
     );
-    Err(ShapeError::new(what, possible))
+    Err(TopologyError::new(what, possible))
 }
 
 /// A plugin ready to be loaded.
@@ -127,17 +127,17 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of a machine in a guest of `shape`; caches are divided by `divisor`.
-    pub fn of(machine: &Machine, shape: &Shape, divisor: u64) -> Self {
-        let mut cpus = vec![(0, 0, 0); shape.smp.cpus()];
-        for (cpu, &guest) in machine.cpus.iter().zip(&shape.cpu_ids) {
+    /// The model of a machine in a guest of `topology`; caches are divided by `divisor`.
+    pub fn of(machine: &Machine, topology: &GuestTopology, divisor: u64) -> Self {
+        let mut cpus = vec![(0, 0, 0); topology.smp.cpus()];
+        for (cpu, &guest) in machine.cpus.iter().zip(&topology.cpu_ids) {
             cpus[guest as usize] = (cpu.node, cpu.core, cpu.llc);
         }
         let llc_bytes = machine.llcs.iter().map(|l| l.size_bytes).max().unwrap_or(1 << 20);
         let saturation = |n: &numalab_model::machine::Node| n.dram_sustained_gbps / machine.stream.cap_gbps.max(1e-3);
         Self {
             cpus,
-            node_bytes: shape.nodes.iter().map(|n| n.memory_bytes).collect(),
+            node_bytes: topology.nodes.iter().map(|n| n.memory_bytes).collect(),
             latency_ns: machine.latency_ns.clone(),
             llc_ns: machine.cache.llc_latency_ns,
             l2_bytes: (machine.cache.l2_bytes / divisor).max(LEAST_L2_BYTES),
@@ -205,7 +205,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::tests::machine;
+    use crate::topology::tests::machine;
 
     #[test]
     fn the_limits_are_those_of_the_sources() {
@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn the_configuration_is_in_guest_order_and_scaled() {
         let m = machine(2, 1, 2, 2, true);
-        let shape = Shape::of(&m).unwrap();
-        let text = Model::of(&m, &shape, 16).config(Timing::Modelled, 3).unwrap();
+        let topology = GuestTopology::of(&m).unwrap();
+        let text = Model::of(&m, &topology, 16).config(Timing::Modelled, 3).unwrap();
         let line = |word: &str| text.lines().find(|l| l.starts_with(&format!("{word} "))).unwrap().to_string();
         assert_eq!(line("node_of"), "node_of 0 0 0 0 1 1 1 1");
         assert_eq!(line("core_of"), "core_of 0 0 1 1 2 2 3 3");

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
-use numalab_lab::backend::{Lab, Plan, Run, Settings};
 use numalab_lab::failure::RunError;
+use numalab_lab::guest::Budgets;
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::qemu::Timing;
-use numalab_lab::vm::Budgets;
+use numalab_lab::vm_backend::{Lab, Plan, Run, Settings};
 use numalab_model::catalog::{Catalog, Kind};
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;

@@ -2,7 +2,7 @@
 
 use crate::failure::{note, Done, Failure};
 use numalab_lab::cache::Cache;
-use numalab_lab::image::{self, ImageSpec, Which};
+use numalab_lab::image::{self, ImageSpec, PackageVersion};
 use numalab_model::spec::SpecError;
 use serde::Serialize;
 use std::time::Instant;
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         let what = format!("--refresh: has no effect on {spec}, which is always read as it is");
         return Err(Failure::usage(format!("{what}; expected debian-SERIES or source:SERIES")));
     }
-    let which = if args.refresh { Which::Newest } else { Which::Kept };
+    let which = if args.refresh { PackageVersion::Newest } else { PackageVersion::Kept };
     spec.check().map_err(|e| SpecError { file: format!("kernel build {spec}"), ..e })?;
     let cache = Cache::open().map_err(|e| Failure::environment(format!("cache: {e}")))?;
     let start = Instant::now();

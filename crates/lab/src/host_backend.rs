@@ -1,4 +1,4 @@
-//! The `host` backend: the same job on the machine at hand.
+//! The `host` backend: the worker carries out a job on this machine.
 
 use crate::child::ends_with_parent;
 use crate::failure::{Failure, RunError};
@@ -18,7 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// What the host backend needs.
+/// The `host` backend.
 #[derive(Clone, Debug)]
 pub struct Host {
     worker: PathBuf,
@@ -30,15 +30,15 @@ impl Host {
     /// Finds the worker.
     ///
     /// # Errors
-    /// It is not there, with the command that builds it.
+    /// There is none; the message has the command that builds it.
     pub fn open() -> Result<Self, String> {
         Ok(Self { worker: worker::find_native()?, sample_ns: 1_000_000_000 })
     }
 
-    /// Carries out a workload here; `progress` is told the time since its start, ns.
+    /// Carries out a workload; `progress` is called with the time since its start, ns.
     ///
     /// # Errors
-    /// The worker could not do it.
+    /// [`RunError`]: the machine file does not describe this machine, or the worker failed.
     pub fn run(
         &self,
         machine: &Machine,
@@ -58,12 +58,12 @@ impl Host {
             .map_err(|e| refused(format!("{e}; describe this machine with `numalab machine import --host`")))?;
         let bytes = job.to_bytes().map_err(|e| refused(e.to_string()))?;
         let limit = Duration::from_nanos(workload.limit_ns).saturating_add(Duration::from_secs(120));
-        let turn =
-            Turn::wait(Path::new(MACHINE), &mut || progress(0)).map_err(|e| refused(format!("{MACHINE}: {e}")))?;
-        run_worker(&self.worker, &bytes, limit, &turn, progress)
+        let lock = MachineLock::wait(Path::new(MACHINE_FILE), &mut || progress(0))
+            .map_err(|e| refused(format!("{MACHINE_FILE}: {e}")))?;
+        run_worker(&self.worker, &bytes, limit, &lock, progress)
     }
 
-    /// SHA-256 of the worker, which decides what is measured.
+    /// SHA-256 of the worker program, hexadecimal.
     ///
     /// # Errors
     /// It cannot be read.
@@ -72,35 +72,35 @@ impl Host {
     }
 }
 
-/// A file that every Linux has, once for all who share its settings.
-const MACHINE: &str = "/proc/sys/kernel/osrelease";
+/// File that carries the lock of this machine: every Linux has it, once for all containers that share a kernel.
+const MACHINE_FILE: &str = "/proc/sys/kernel/osrelease";
 
-/// The right to change settings of this machine and to measure on it: one run at a time, of whatever command. A worker
-/// holds it too, so that it lasts until settings are undone, also when who started it is gone.
-struct Turn(File);
+/// Lock of this machine, for changing its settings and measuring on it: one run at a time, whichever command starts it.
+/// The worker inherits the lock, so it lasts until settings are undone even if the parent has ended.
+struct MachineLock(File);
 
-impl Turn {
+impl MachineLock {
     /// Time between two attempts.
-    const PAUSE: Duration = Duration::from_millis(100);
+    const RETRY: Duration = Duration::from_millis(100);
 
-    /// Waits for the one that goes by a file ([`MACHINE`]); `beat` is called meanwhile.
-    fn wait(by: &Path, beat: &mut dyn FnMut()) -> std::io::Result<Self> {
-        let file = File::open(by)?;
+    /// Waits for the lock on a file ([`MACHINE_FILE`]); `beat` is called after every failed attempt.
+    fn wait(path: &Path, beat: &mut dyn FnMut()) -> std::io::Result<Self> {
+        let file = File::open(path)?;
         while let Err(e) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
             match e {
                 Errno::WOULDBLOCK => beat(),
                 Errno::INTR => {}
                 e => return Err(e.into()),
             }
-            std::thread::sleep(Self::PAUSE);
+            std::thread::sleep(Self::RETRY);
         }
         Ok(Self(file))
     }
 
-    /// Has a program hold it as well.
+    /// Lets a child inherit the lock.
     fn share(&self, command: &mut Command) {
         let own = self.0.as_raw_fd();
-        // SAFETY: fcntl is async-signal-safe and touches nothing but the new process, which has the descriptor.
+        // SAFETY: fcntl is async-signal-safe, and changes nothing but the new process, which has the descriptor.
         unsafe {
             command.pre_exec(move || match libc::fcntl(own, libc::F_SETFD, 0) {
                 -1 => Err(std::io::Error::last_os_error()),
@@ -110,13 +110,13 @@ impl Turn {
     }
 }
 
-/// How long a worker may take to undo its settings after it was told to end.
+/// Time that a worker has to undo its settings after SIGTERM.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A worker whose processes end with it.
-struct Running(Child);
+/// A started worker; dropping it kills the worker and its processes.
+struct WorkerProcess(Child);
 
-impl Drop for Running {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             kill_group(self.0.id(), libc::SIGKILL);
@@ -125,15 +125,15 @@ impl Drop for Running {
     }
 }
 
-/// Sends a signal to a worker and everything it started. Its id must not have been waited for.
+/// Sends a signal to a worker's process group. The worker must not have been reaped.
 fn kill_group(worker: u32, signal: i32) {
-    // SAFETY: the group was made for the worker alone, and lasts at least until somebody waits for the worker.
+    // SAFETY: the group was made for the worker alone, and lasts at least until the worker is reaped.
     unsafe { libc::kill(-(worker as i32), signal) };
 }
 
-/// Waits until a worker has ended, without taking its status, and ends what it may have left: processes that outlive
-/// a killed worker would hold its pipes open.
-fn wait_and_clean(worker: u32) {
+/// Waits until a worker has ended, without reaping it, and kills its process group: processes that outlive a killed
+/// worker would hold its pipes open.
+fn wait_and_kill_group(worker: u32) {
     // SAFETY: the structure is plain data, filled by the call.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
@@ -144,9 +144,9 @@ fn wait_and_clean(worker: u32) {
     kill_group(worker, libc::SIGKILL);
 }
 
-/// Ends a worker that has not ended by itself within `limit`, gently first, for its settings' sake; returns whether it
-/// had to. `ended` hangs up when the worker has ended.
-fn end_after(worker: u32, limit: Duration, ended: &Receiver<()>) -> bool {
+/// Terminates a worker that has not ended by itself within `limit`; returns whether that was necessary. SIGTERM comes
+/// first, so that the worker can undo its settings. The sender of `ended` is dropped when the worker has ended.
+fn terminate_after(worker: u32, limit: Duration, ended: &Receiver<()>) -> bool {
     let late = |limit| ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
     if !late(limit) {
         return false;
@@ -158,14 +158,14 @@ fn end_after(worker: u32, limit: Duration, ended: &Receiver<()>) -> bool {
     true
 }
 
-/// Starts a worker that ends, and undoes its settings, with the thread that started it. The job has no name that could
-/// be left behind: the worker reads its standard input.
-fn start(program: &Path, job: &[u8], turn: &Turn) -> std::io::Result<Child> {
+/// Starts a worker. It ends, and undoes its settings, when the thread that started it ends. The worker reads its job from
+/// standard input, a nameless file, so no file can be left behind.
+fn start(program: &Path, job: &[u8], lock: &MachineLock) -> std::io::Result<Child> {
     let mut file = tempfile::tempfile()?;
     file.write_all(job)?;
     let mut command = Command::new(program);
     command.args(["run", "/dev/stdin"]).stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    turn.share(&mut command);
+    lock.share(&mut command);
     ends_with_parent(&mut command, libc::SIGTERM).spawn()
 }
 
@@ -173,13 +173,13 @@ fn run_worker(
     program: &Path,
     job: &[u8],
     limit: Duration,
-    turn: &Turn,
+    lock: &MachineLock,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Outcome, RunError> {
     let refused = |detail: String| RunError::new(Failure::Refused, detail);
-    let child = start(program, job, turn).map_err(|e| refused(format!("{}: {e}", program.display())))?;
+    let child = start(program, job, lock).map_err(|e| refused(format!("{}: {e}", program.display())))?;
     let worker = child.id();
-    let mut child = Running(child);
+    let mut child = WorkerProcess(child);
     let (stdout, stderr) = (child.0.stdout.take(), child.0.stderr.take());
     let (Some(mut stdout), Some(stderr)) = (stdout, stderr) else {
         return Err(refused("no pipes".into()));
@@ -191,11 +191,11 @@ fn run_worker(
             stdout.read_to_end(&mut json).map(|_| json)
         });
         scope.spawn(move || {
-            wait_and_clean(worker);
+            wait_and_kill_group(worker);
             drop(running);
         });
-        // The worker ends a run at its own limit; this is for one that does not.
-        let timer = scope.spawn(move || end_after(worker, limit, &ended));
+        // The worker ends a run at the workload's limit; this limit is for a worker that does not.
+        let timer = scope.spawn(move || terminate_after(worker, limit, &ended));
         let mut lines = Vec::new();
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             match line.strip_prefix("beat ").and_then(|n| n.parse().ok()) {
@@ -218,7 +218,7 @@ fn run_worker(
     }
 }
 
-/// What a signal that ended a worker says.
+/// Text for a signal that ended a worker, with a hint.
 fn killed_by(signal: i32) -> String {
     let name = match signal {
         libc::SIGKILL => "SIGKILL: `dmesg` says whether memory ran out; then give the workload less",
@@ -238,7 +238,7 @@ fn killed_by(signal: i32) -> String {
 mod tests {
     use super::*;
 
-    /// Longer than any test takes.
+    /// A limit that no test reaches, however busy the host.
     const AMPLE: Duration = Duration::from_secs(3600);
 
     fn script(directory: &Path, text: &str) -> PathBuf {
@@ -247,27 +247,27 @@ mod tests {
         path
     }
 
-    /// A turn of the test's own: the worker's file is as good as any.
-    fn turn(program: &Path) -> Turn {
-        Turn::wait(program, &mut || panic!("somebody else has it")).unwrap()
+    /// A lock that only this test uses, on the worker's file.
+    fn lock(program: &Path) -> MachineLock {
+        MachineLock::wait(program, &mut || panic!("another process has it")).unwrap()
     }
 
     #[test]
-    fn runs_of_two_commands_follow_each_other_until_the_worker_is_gone() {
+    fn a_second_run_waits_until_the_first_worker_has_ended() {
         let directory = tempfile::tempdir().unwrap();
         let may_end = directory.path().join("may-end");
         let text = format!("while ! [ -e {} ]; do sleep 0.01; done", may_end.display());
         let program = script(directory.path(), &text);
-        let first = turn(&program);
+        let first = lock(&program);
         let mut worker = start(&program, b"job", &first).unwrap();
-        // Whoever started it may be gone before it has undone its settings.
+        // The parent may end before the worker has undone its settings.
         drop(first);
         let mut beats = 0;
         let mut beat = || {
             beats += 1;
             std::fs::write(&may_end, "").unwrap();
         };
-        let second = Turn::wait(&program, &mut beat).unwrap();
+        let second = MachineLock::wait(&program, &mut beat).unwrap();
         assert!(beats > 0, "the worker still held it");
         drop(second);
         assert!(worker.wait().unwrap().success());
@@ -279,7 +279,7 @@ mod tests {
         let mut beats = Vec::new();
         let mut run = |text: &str, limit: Duration| {
             let program = script(directory.path(), text);
-            run_worker(&program, b"job", limit, &turn(&program), &mut |ns| beats.push(ns))
+            run_worker(&program, b"job", limit, &lock(&program), &mut |ns| beats.push(ns))
         };
         let outcome = serde_json::to_string(&Outcome::default()).unwrap();
         assert_eq!(run(&format!("echo beat 17 >&2; echo '{outcome}'"), AMPLE).unwrap(), Outcome::default());
@@ -293,20 +293,20 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_of_somebody_else_is_no_timeout() {
+    fn a_signal_from_elsewhere_is_no_timeout() {
         let directory = tempfile::tempdir().unwrap();
         let left = directory.path().join("left");
         for (name, signal, hint) in [("SEGV", 11, "SIGSEGV"), ("KILL", 9, "dmesg"), ("TERM", 15, "SIGTERM")] {
-            // What a killed worker leaves holds its pipes open: waiting for it would be a timeout.
+            // A process that outlives the worker holds its pipes open: waiting for it would be a timeout.
             let text = format!("sleep 600 &\necho $! >{}\nkill -{name} $$", left.display());
             let program = script(directory.path(), &text);
             let limit = Duration::from_secs(300);
-            let e = run_worker(&program, b"job", limit, &turn(&program), &mut |_| {}).unwrap_err();
+            let e = run_worker(&program, b"job", limit, &lock(&program), &mut |_| {}).unwrap_err();
             assert_eq!(e.kind, Failure::WorkerKilled, "{e}");
             assert!(e.detail.contains(&format!("signal {signal} (")) && e.detail.contains(hint), "{e}");
             assert_eq!(e.kind.exit_code(), 1);
             let pid = std::fs::read_to_string(&left).unwrap();
-            // It has been killed by now; that it is gone takes the kernel a moment.
+            // SIGKILL has been sent by now; the kernel takes a moment to end the process.
             let state = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
             let gone = || state().is_empty() || state().contains(") Z");
             assert!(crate::child::tests::comes_true(&gone), "a process of the worker still runs: {}", state());
@@ -314,13 +314,13 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_worker_may_undo_its_settings() {
+    fn an_endless_worker_can_undo_its_settings() {
         let directory = tempfile::tempdir().unwrap();
         let undone = directory.path().join("undone");
         let text =
             format!("trap 'echo yes >{}; exit 1' TERM\necho ready\nwhile :; do sleep 0.05; done", undone.display());
         let program = script(directory.path(), &text);
-        let mut child = Running(start(&program, b"job", &turn(&program)).unwrap());
+        let mut child = WorkerProcess(start(&program, b"job", &lock(&program)).unwrap());
         let mut line = String::new();
         BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
@@ -328,18 +328,18 @@ mod tests {
         let (running, ended) = std::sync::mpsc::channel::<()>();
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                wait_and_clean(worker);
+                wait_and_kill_group(worker);
                 drop(running);
             });
-            assert!(end_after(worker, Duration::ZERO, &ended), "it had to be ended");
+            assert!(terminate_after(worker, Duration::ZERO, &ended), "it does not end by itself");
         });
         assert_eq!(child.0.wait().unwrap().code(), Some(1));
         assert_eq!(std::fs::read_to_string(&undone).unwrap(), "yes\n");
     }
 
     #[test]
-    fn another_machine_is_refused_with_the_command_that_describes_this_one() {
-        let mut machine = crate::shape::tests::machine(1, 1, 1, 1, false);
+    fn a_foreign_machine_file_is_refused_with_the_remedy() {
+        let mut machine = crate::topology::tests::machine(1, 1, 1, 1, false);
         machine.nodes[0].id = 4000;
         machine.cpus[0].id = 4000;
         let host = Host { worker: "/no/such/worker".into(), sample_ns: 1_000_000_000 };

@@ -1,14 +1,14 @@
-//! The `vm` backend in one place: settings, what they need, and a run from plan to outcome.
+//! The `vm` backend: its settings, the check of what they need, and a run from plan to outcome.
 
 use crate::cache::{self, Cache};
+use crate::capacity::HostCapacity;
 use crate::failure::{Failure, RunError};
 use crate::fit::{self, FitError, Limits};
-use crate::image::{self, Image, ImageSpec, Which};
+use crate::guest::{self, Budgets, GuestReport, GuestRun, Progress};
+use crate::image::{self, Image, ImageSpec, PackageVersion};
 use crate::plugin::{self, report::PluginReport, Model, Plugin};
-use crate::pool::Slots;
 use crate::qemu::{self, Timing};
-use crate::shape::{Shape, ShapeError};
-use crate::vm::{self, Budgets, Progress, VmReport, VmRun};
+use crate::topology::{GuestTopology, TopologyError};
 use crate::{probe, selftest, worker};
 use numalab_model::machine::Machine;
 use numalab_model::record::{EffectiveTunable, Outcome};
@@ -17,12 +17,12 @@ use numalab_worker::job::{Drill, Job, Knob};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The guest protocol, named after the release since which guests are asked the same and their answers are read alike.
-/// Raise it where that changes: it is part of a plan's identity, and a guest's record stays valid when only the simulator
-/// has moved on. Reports label it, so that nobody takes it for the release that made a record.
-const ASKED_SINCE: &str = "0.5.0";
+/// Version of the guest protocol: the release of numalab since which guests get the same jobs and their reports are read
+/// alike. Raise it when that changes. It is part of a plan's identity, so a guest's record stays valid when only the
+/// simulator changes. Reports label it as such, because it is not the release that made a record.
+const GUEST_PROTOCOL: &str = "0.5.0";
 
-/// What a user can choose.
+/// Settings of the backend.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// QEMU program.
@@ -31,29 +31,29 @@ pub struct Settings {
     pub timing: Timing,
     /// log2 of ns per guest instruction in [`Timing::Modelled`], 0 to 10.
     pub shift: u32,
-    /// What a guest may have.
+    /// Limits of a guest's size.
     pub limits: Limits,
     /// Budgets of wall time.
     pub budgets: Budgets,
     /// Guest time between samples, ns; at least 1 ms.
     pub sample_ns: u64,
-    /// Count local and remote misses in [`Timing::Counters`] too; the guest then runs at about half speed.
+    /// Count local and remote misses in [`Timing::Counters`] too, which halves the guest's speed.
     pub count_misses: bool,
-    /// Use KVM in [`Timing::Counters`] where it works and no misses are counted.
+    /// Use KVM in [`Timing::Counters`] if it works and no misses are counted.
     pub kvm: bool,
     /// Further words for the kernel's command line.
     pub boot_options: Vec<String>,
 }
 
 impl Settings {
-    /// The usual settings of a timing mode.
+    /// Default settings of a timing mode.
     pub fn new(timing: Timing) -> Self {
-        // Virtual time passes about ten times slower, and a busy host makes it slower still.
-        let (workload_bytes, patience) = match timing {
+        // Virtual time passes about ten times slower, and still slower on a busy host.
+        let (workload_bytes, budget_factor) = match timing {
             Timing::Counters => (2 << 30, 1),
             Timing::Modelled => (256 << 20, 4),
         };
-        let budgets = Budgets::default().longer(patience);
+        let budgets = Budgets::default().longer(budget_factor);
         Self {
             qemu: qemu::default_program(),
             timing,
@@ -68,18 +68,18 @@ impl Settings {
     }
 }
 
-/// Everything that is the same for all runs of an experiment.
+/// The `vm` backend: everything that is common to all runs of an experiment.
 #[derive(Debug)]
 pub struct Lab {
     cache: Cache,
     settings: Settings,
-    /// The worker program, read once: all guests have the one that the version names.
+    /// The worker program. It is read once, so that all guests run the one whose checksum is in the version.
     worker: Vec<u8>,
     version: String,
-    /// Why KVM is not used, if it could have been.
+    /// Whether KVM is used, or why not; the reason is empty if it was not asked for.
     kvm: Result<(), String>,
     library: Option<PathBuf>,
-    slots: Slots,
+    capacity: HostCapacity,
 }
 
 /// One run.
@@ -95,23 +95,23 @@ pub struct Plan<'a> {
     pub knobs: &'a [Knob],
     /// Seed.
     pub seed: u64,
-    /// A failure to rehearse.
+    /// A failure to provoke, for tests.
     pub drill: Option<Drill>,
 }
 
 /// A finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What it produced; depends on the plan alone in [`Timing::Modelled`].
+    /// Outcome; in [`Timing::Modelled`] it depends on the plan alone.
     pub outcome: Outcome,
-    /// Wall time until process 1 spoke.
+    /// Wall time until process 1 reported.
     pub boot: Duration,
-    /// Wall time from there on.
+    /// Wall time from then to the end.
     pub wall: Duration,
 }
 
 impl Lab {
-    /// Checks what the settings need: QEMU, the static worker, the plugin's compiler.
+    /// Opens the backend and checks what the settings need: QEMU, the static worker, the plugin's compiler.
     ///
     /// # Errors
     /// What is missing, and the command that supplies it.
@@ -120,7 +120,7 @@ impl Lab {
         Self::open_with(cache, settings)
     }
 
-    /// The same with a given cache.
+    /// [`Lab::open`] with a given cache.
     ///
     /// # Errors
     /// As [`Lab::open`].
@@ -129,7 +129,7 @@ impl Lab {
         let (major, minor, patch) = probe::qemu_version(&settings.qemu).map_err(|e| format!("{e}; {install}"))?;
         let path = worker::find_static()?;
         let worker = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        // Nothing can be removed that another run needs: its directory is locked.
+        // The directories of other runs are locked, so they stay.
         let _ = cache.sweep();
         let plugin = settings.timing == Timing::Modelled || settings.count_misses;
         let library = if plugin { Some(plugin::library(&cache)?) } else { None };
@@ -140,7 +140,7 @@ impl Lab {
         let hash = cache::sha256(&worker);
         let accelerator = if kvm.is_ok() { "kvm" } else { "tcg" };
         let mut version = format!(
-            "{ASKED_SINCE} {} {accelerator} qemu-{major}.{minor}.{patch} worker-{} memory-{}MiB sample-{}ns",
+            "{GUEST_PROTOCOL} {} {accelerator} qemu-{major}.{minor}.{patch} worker-{} memory-{}MiB sample-{}ns",
             settings.timing.name(),
             &hash[..12],
             settings.limits.memory_bytes >> 20,
@@ -150,17 +150,19 @@ impl Lab {
             version += &format!(" plugin-{} shift-{}", name.to_string_lossy(), settings.shift);
         }
         version += &format!(" boot-{}", &cache::sha256(qemu::boot_line(&settings.boot_options).as_bytes())[..8]);
-        Ok(Self { cache, settings, worker, version, kvm, library, slots: Slots::of_host() })
+        Ok(Self { cache, settings, worker, version, kvm, library, capacity: HostCapacity::of_host() })
     }
 
-    /// Everything beside plan and image that can change an outcome, in one line: part of a plan's identity.
+    /// Everything beside plan and image that can change an outcome, in one line. It is part of a plan's identity.
     pub fn version(&self) -> &str {
         &self.version
     }
+
     /// The cache in use.
     pub fn cache(&self) -> &Cache {
         &self.cache
     }
+
     /// The settings in use.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -171,10 +173,11 @@ impl Lab {
     /// # Errors
     /// See [`image::resolve`].
     pub fn image(&self, spec: &ImageSpec, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
-        image::resolve(spec, Which::Kept, &self.cache, say)
+        image::resolve(spec, PackageVersion::Kept, &self.cache, say)
     }
 
-    /// In [`Timing::Modelled`]: proves on this QEMU and kernel that charging works (once; the verdict is kept).
+    /// Checks by a self-test that [`Timing::Modelled`] charges memory latency on this QEMU and kernel. The result is
+    /// cached; other modes need no check.
     ///
     /// # Errors
     /// Why the mode is refused.
@@ -182,8 +185,8 @@ impl Lab {
         if self.settings.timing != Timing::Modelled {
             return Ok(());
         }
-        let shape = selftest::shape();
-        let result = selftest::run(&self.cache, &self.guest(image, &shape))?;
+        let topology = selftest::topology();
+        let result = selftest::run(&self.cache, &self.guest(image, &topology))?;
         match result.refusal() {
             None => Ok(()),
             Some(reason) => {
@@ -192,11 +195,11 @@ impl Lab {
         }
     }
 
-    /// The machine as a guest can have it ([`fit::fit_machine`]).
+    /// The machine reduced to the size of a guest ([`fit::fit_machine`]).
     ///
     /// # Errors
     /// QEMU cannot build it, or the plugin has no room for it.
-    pub fn fit_machine(&self, machine: &Machine) -> Result<Machine, ShapeError> {
+    pub fn fit_machine(&self, machine: &Machine) -> Result<Machine, TopologyError> {
         let fitted = fit::fit_machine(machine, self.settings.limits)?;
         if self.library.is_some() {
             plugin::check_room(&fitted)?;
@@ -207,7 +210,7 @@ impl Lab {
     /// A workload that fits a guest of `machine` ([`fit::fit_workload`]).
     ///
     /// # Errors
-    /// See there.
+    /// Those of [`fit::fit_workload`].
     pub fn fit_workload<E>(
         &self,
         machine: &Machine,
@@ -216,13 +219,13 @@ impl Lab {
         fit::fit_workload(machine, self.settings.limits, resolve)
     }
 
-    fn guest<'a>(&'a self, image: &Image, shape: &'a Shape) -> VmRun<'a> {
-        image::store::used(&image.path);
-        VmRun {
+    fn guest<'a>(&'a self, image: &Image, topology: &'a GuestTopology) -> GuestRun<'a> {
+        image::store::mark_used(&image.path);
+        GuestRun {
             qemu: self.settings.qemu.clone(),
             worker: &self.worker,
             kernel: image.path.clone(),
-            shape,
+            topology,
             timing: self.settings.timing,
             kvm: self.kvm.is_ok(),
             shift: self.settings.shift,
@@ -232,73 +235,75 @@ impl Lab {
         }
     }
 
-    /// Carries out a plan. Waits first until the host has room for its guest.
+    /// Carries out a plan, once the host has room for its guest.
     ///
     /// # Errors
-    /// The run failed; [`RunError::outcome`] turns that into a result.
+    /// The run failed; [`RunError::outcome`] turns the error into an outcome.
     pub fn run(&self, plan: &Plan<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Run, RunError> {
         let divisor = fit::divisor_of(plan.workload);
         let failed = |detail: String| RunError::new(Failure::QemuFailed, detail);
-        let shape = fit::guest_shape(plan.machine, self.settings.limits, divisor).map_err(|e| failed(e.to_string()))?;
-        let mut guest = self.guest(plan.image, &shape);
+        let topology =
+            fit::guest_topology(plan.machine, self.settings.limits, divisor).map_err(|e| failed(e.to_string()))?;
+        let mut guest = self.guest(plan.image, &topology);
         if let Some(library) = &self.library {
-            let model = Model::of(plan.machine, &shape, divisor);
+            let model = Model::of(plan.machine, &topology, divisor);
             let config = model.config(self.settings.timing, self.settings.shift).map_err(failed)?;
             guest.plugin = Some(Plugin { library: library.clone(), config });
         }
-        let job = self.job(plan, &shape);
+        let job = self.job(plan, &topology);
         let processors = match self.settings.timing {
             Timing::Modelled => 1,
-            Timing::Counters => shape.smp.cpus(),
+            Timing::Counters => topology.smp.cpus(),
         };
-        let memory = shape.memory_bytes().min(crate::shrink::memory_bytes(plan.workload) + GUEST_BYTES);
-        let share = self.slots.take(processors, memory);
-        let mut asides = Vec::new();
-        let report = match self.boot(&guest, &job, progress, &mut asides) {
-            // A KVM that looked usable but is not: the emulator does the same, slowly. Who kills QEMU means it.
+        let memory = topology.memory_bytes().min(crate::shrink::memory_bytes(plan.workload) + GUEST_BYTES);
+        let reservation = self.capacity.reserve(processors, memory);
+        let mut notes = Vec::new();
+        let report = match self.boot(&guest, &job, progress, &mut notes) {
+            // KVM looked usable but is not: emulation gives the same result, slowly. A killed QEMU is not started again,
+            // because the kill may be intended.
             Err(e) if guest.kvm && e.kind == Failure::QemuFailed => {
-                asides.push(format!("KVM failed, so the guest was emulated: {}", e.detail));
+                notes.push(format!("KVM failed, so the guest was emulated: {}", e.detail));
                 guest.kvm = false;
-                self.boot(&guest, &job, progress, &mut asides)?
+                self.boot(&guest, &job, progress, &mut notes)?
             }
             other => other?,
         };
-        drop(share);
-        self.check_charge(&report, &shape)?;
+        drop(reservation);
+        self.check_charge(&report, &topology)?;
         let (boot, wall) = (report.boot, report.run);
-        let mut outcome = self.outcome(plan, &shape, report, guest.kvm);
-        outcome.warnings.extend(asides);
+        let mut outcome = self.outcome(plan, &topology, report, guest.kvm);
+        outcome.warnings.extend(notes);
         Ok(Run { outcome, boot, wall })
     }
 
-    /// Boots a guest, again if the emulator spoils it, which goes into `asides`.
+    /// Boots a guest, and boots it again after a stale breakpoint ([`RunError::is_stale_breakpoint`]); `notes` says so.
     fn boot(
         &self,
-        guest: &VmRun<'_>,
+        guest: &GuestRun<'_>,
         job: &Job,
         progress: &mut dyn FnMut(Progress),
-        asides: &mut Vec<String>,
-    ) -> Result<VmReport, RunError> {
+        notes: &mut Vec<String>,
+    ) -> Result<GuestReport, RunError> {
         let mut boots = 1;
-        let mut report = vm::run(&self.cache, guest, job, progress);
+        let mut report = guest::run(&self.cache, guest, job, progress);
         while boots < BOOTS && report.as_ref().is_err_and(RunError::is_stale_breakpoint) {
             boots += 1;
-            report = vm::run(&self.cache, guest, job, progress);
+            report = guest::run(&self.cache, guest, job, progress);
         }
         if boots > 1 {
-            asides.push(format!("booted {boots} times: the emulator ran a breakpoint that was gone"));
+            notes.push(format!("booted {boots} times: the emulator ran a breakpoint that was gone"));
         }
         report
     }
 
-    /// A run whose virtual time was not charged to its end must not pass for a measurement.
-    fn check_charge(&self, report: &VmReport, shape: &Shape) -> Result<(), RunError> {
+    /// Refuses a run whose virtual time was not charged up to its end.
+    fn check_charge(&self, report: &GuestReport, topology: &GuestTopology) -> Result<(), RunError> {
         if self.settings.timing != Timing::Modelled {
             return Ok(());
         }
         let log = report.plugin_log.as_deref().ok_or_else(|| "the plugin wrote no log".to_string());
         let refusal =
-            log.and_then(|l| PluginReport::parse(l, shape.smp.cpus())).map(|p| p.refusal().map(str::to_string));
+            log.and_then(|l| PluginReport::parse(l, topology.smp.cpus())).map(|p| p.refusal().map(str::to_string));
         match refusal {
             Ok(None) => Ok(()),
             Ok(Some(why)) | Err(why) => {
@@ -307,32 +312,32 @@ impl Lab {
         }
     }
 
-    /// A failed run as a result, with what is known without the guest.
+    /// The outcome of a failed run, with the facts that are known without the guest.
     pub fn failed(&self, plan: &Plan<'_>, error: &RunError) -> Outcome {
         let mut out = error.outcome();
         out.tunables.extend(self.facts(plan.image));
         out
     }
 
-    /// What every record says, whether its run ended well or not.
+    /// Facts that every record has, whether its run succeeded or failed.
     fn facts(&self, image: &Image) -> Vec<EffectiveTunable> {
         let mut out = vec![fact("timing", self.settings.timing.name().into(), "")];
         out.extend(image_facts(image));
         out
     }
 
-    fn job(&self, plan: &Plan<'_>, shape: &Shape) -> Job {
+    fn job(&self, plan: &Plan<'_>, topology: &GuestTopology) -> Job {
         let nodes = plan.machine.cpus.iter().map(|c| c.node as u32).collect();
-        let mut job = Job::new(plan.workload.clone(), plan.seed, nodes, shape.nodes.len());
-        job.cpu_ids.clone_from(&shape.cpu_ids);
+        let mut job = Job::new(plan.workload.clone(), plan.seed, nodes, topology.nodes.len());
+        job.cpu_ids.clone_from(&topology.cpu_ids);
         job.sample_ns = self.settings.sample_ns;
         job.knobs = plan.knobs.to_vec();
         job.drill = plan.drill;
         job
     }
 
-    /// Adds to the worker's outcome what only the host knows.
-    fn outcome(&self, plan: &Plan<'_>, shape: &Shape, report: VmReport, kvm: bool) -> Outcome {
+    /// Adds to the worker's outcome the facts and warnings that only the host knows.
+    fn outcome(&self, plan: &Plan<'_>, topology: &GuestTopology, report: GuestReport, kvm: bool) -> Outcome {
         let mut out = report.outcome;
         let timing = self.settings.timing;
         let mut warnings = Vec::new();
@@ -346,15 +351,15 @@ impl Lab {
                 warnings.push(format!("KVM is not used: {reason}"));
             }
         }
-        if timing == Timing::Counters && !kvm && plan.image.patches_itself && shape.smp.cpus() > PATCHING_CPUS {
+        if timing == Timing::Counters && !kvm && plan.image.patches_itself && topology.smp.cpus() > PATCHING_CPUS {
             warnings.push(format!(
                 "this kernel patches its own code, which can crash emulated guests of more than {PATCHING_CPUS} CPUs; \
                  a kernel of `numalab kernel build` does not"
             ));
         }
         if let Some(log) = &report.plugin_log {
-            let plugin = PluginReport::parse(log, shape.smp.cpus());
-            if let Err(e) = plugin.and_then(|p| add_misses(&mut out, &p, shape)) {
+            let plugin = PluginReport::parse(log, topology.smp.cpus());
+            if let Err(e) = plugin.and_then(|p| add_misses(&mut out, &p, topology)) {
                 warnings.push(format!("misses are not counted: {e}"));
             }
         }
@@ -362,8 +367,8 @@ impl Lab {
         out.tunables.extend([
             fact("kernel", report.release, ""),
             fact("accelerator", if kvm { "kvm" } else { "tcg" }.into(), ""),
-            fact("cpus", shape.smp.cpus().to_string(), "CPUs"),
-            fact("memory_mib", (shape.memory_bytes() >> 20).to_string(), "MiB"),
+            fact("cpus", topology.smp.cpus().to_string(), "CPUs"),
+            fact("memory_mib", (topology.memory_bytes() >> 20).to_string(), "MiB"),
             fact("boot_line", qemu::boot_line(&self.settings.boot_options), ""),
         ]);
         if timing == Timing::Modelled {
@@ -379,8 +384,8 @@ fn fact(name: &str, value: String, unit: &str) -> EffectiveTunable {
     EffectiveTunable { name: format!("guest.{name}"), value, unit: unit.into(), kernel_name: "vm".into() }
 }
 
-/// What a record says of its kernel. A plan is identified by the image's checksum alone: the same kernel from a commit
-/// and from the changes that became it is the same.
+/// Facts about the kernel, for the record. They are not part of a plan's identity, which has the image's checksum alone:
+/// a kernel is the same whether it was built from a commit or from uncommitted changes.
 fn image_facts(image: &Image) -> Vec<EffectiveTunable> {
     let mut out = vec![fact("image", image.origin.clone(), ""), fact("image_sha256", image.sha256.clone(), "")];
     let Some(built) = &image.built else { return out };
@@ -395,15 +400,16 @@ fn image_facts(image: &Image) -> Vec<EffectiveTunable> {
 
 /// Memory of a guest beside its workload, and of QEMU itself.
 const GUEST_BYTES: u64 = 1 << 30;
-/// Up to here kernels that patch their own code ran without a crash under multi-threaded emulation.
+/// Largest guest in which kernels that patch their own code ran without a crash under multi-threaded emulation, CPUs.
 const PATCHING_CPUS: usize = 8;
-/// Boots of a guest that dies of a breakpoint that was gone ([`RunError::is_stale_breakpoint`]); seen in two of fifteen.
+/// Most boots of a guest that dies of a stale breakpoint ([`RunError::is_stale_breakpoint`]), which two of fifteen did.
 const BOOTS: u32 = 3;
 
-/// How much faster than the host's clock a guest's may run unnoticed.
+/// Ratio of the guest's clock to the host's above which a warning is given.
 const CLOCK_TOLERANCE: f64 = 1.25;
 
-/// A guest measures its clock while it boots; on a busy host that can go wrong by factors, and scans with it.
+/// A warning if the guest's clock ran too fast. A guest calibrates its clock while it boots; on a busy host the result
+/// can be wrong by factors, and the periods of the NUMA scanner with it.
 fn fast_clock(outcome: &Outcome, wall: Duration) -> Option<String> {
     let elapsed = outcome.scalars.iter().find(|s| s.name == "elapsed_s")?.value;
     let ratio = elapsed / wall.as_secs_f64().max(1e-3);
@@ -415,15 +421,18 @@ fn fast_clock(outcome: &Outcome, wall: Duration) -> Option<String> {
     })
 }
 
-/// Adds what the plugin counted, or says why it is not the run's.
-fn add_misses(out: &mut Outcome, plugin: &PluginReport, shape: &Shape) -> Result<(), String> {
+/// Adds the plugin's counts.
+///
+/// # Errors
+/// The counts do not cover the run.
+fn add_misses(out: &mut Outcome, plugin: &PluginReport, topology: &GuestTopology) -> Result<(), String> {
     let totals = plugin.totals()?;
     let sum = |f: fn(&plugin::report::CpuCounts) -> u64| totals.iter().map(f).sum::<u64>();
     out.counters.extend(plugin::report::COUNTERS.map(|(name, value)| (name.to_string(), sum(value))));
     let times = out.series.iter().find(|s| s.name == "vmstat").map(|s| s.time_ns.clone()).unwrap_or_default();
     let elapsed = out.scalars.iter().find(|s| s.name == "elapsed_s").map_or(0.0, |s| s.value);
     let end = ((elapsed * 1e9) as u64).max(times.last().map_or(0, |t| t + 1));
-    out.series.extend(plugin.series(&shape.cpu_ids, &times, end));
+    out.series.extend(plugin.series(&topology.cpu_ids, &times, end));
     let (marked, taken) = (plugin.samples(), times.len());
     if marked < taken {
         out.warnings.push(format!("misses over time have {marked} of {taken} samples: the last interval is the rest"));
@@ -488,16 +497,16 @@ mod tests {
         let lab = |library| Lab {
             cache: Cache::at(directory.path()).unwrap(),
             settings: Settings {
-                limits: Limits { cpus: crate::shape::MAX_CPUS, ..Limits::default() },
+                limits: Limits { cpus: crate::topology::MAX_CPUS, ..Limits::default() },
                 ..Settings::new(Timing::Modelled)
             },
             worker: Vec::new(),
             version: String::new(),
             kvm: Err(String::new()),
             library,
-            slots: Slots::new(1, 1),
+            capacity: HostCapacity::new(1, 1),
         };
-        let machine = |nodes| crate::shape::tests::machine(nodes, 1, 1, 1, false);
+        let machine = |nodes| crate::topology::tests::machine(nodes, 1, 1, 1, false);
         let plugin = || Some(PathBuf::from("numalab.so"));
         assert!(lab(plugin()).fit_machine(&machine(64)).is_ok());
         assert!(lab(plugin()).fit_machine(&machine(65)).unwrap_err().what.contains("65 nodes"));

@@ -1,16 +1,16 @@
-//! One virtual machine: start it, follow its report, and say how it ended.
+//! One virtual machine: starts QEMU, follows the guest's report, and classifies the end.
 //!
-//! The guest reports in frames on its second serial line, a file that is read as it grows. Three budgets of wall
-//! time bound every run: until process 1 speaks, until the report is complete, and between two samples. Every way of failing has
-//! its own [`Failure`] with an exit code and the last console lines.
+//! The guest reports in frames on its second serial line, which is a file on the host that is read as it grows. Three
+//! budgets of wall time bound every run: until process 1 reports, until the report is complete, and between two frames.
+//! Every kind of [`Failure`] has an exit code and keeps the last console lines.
 
 use crate::cache::Cache;
 use crate::child::ends_with_parent;
-use crate::failure::{refine, tail, Failure, RunError};
+use crate::failure::{classify, tail, Failure, RunError};
 use crate::initrd::initrd;
 use crate::plugin::Plugin;
 use crate::qemu::{self, Launch, Timing};
-use crate::shape::Shape;
+use crate::topology::GuestTopology;
 use numalab_model::record::Outcome;
 use numalab_worker::frame::{Frame, Kind, Reader};
 use numalab_worker::job::Job;
@@ -24,11 +24,11 @@ use std::time::{Duration, Instant};
 /// Wall-time budgets of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budgets {
-    /// Until process 1 of the guest speaks.
+    /// From QEMU's start until process 1 of the guest reports.
     pub boot: Duration,
-    /// From there to the end of the report.
+    /// From the report of process 1 to the end of the report.
     pub run: Duration,
-    /// Longest silence of a running guest.
+    /// Longest time without a byte of the report while the guest runs.
     pub silence: Duration,
 }
 
@@ -40,17 +40,17 @@ impl Default for Budgets {
 }
 
 impl Budgets {
-    /// All of them `factor` times longer.
+    /// The budgets, each multiplied by `factor`.
     pub fn longer(self, factor: u32) -> Self {
         Self { boot: self.boot * factor, run: self.run * factor, silence: self.silence * factor }
     }
 
-    /// The budget that a guest has exceeded, with what did not happen in time. All times count from QEMU's start: `now`,
-    /// `booted` (process 1 spoke, if it has) and `heard` (the last bytes of the report).
+    /// The budget that a guest has exceeded, if any, and what did not happen in time. All times count from QEMU's start:
+    /// `now`, `booted` (process 1 reported, if it has) and `heard` (the last bytes of the report).
     fn exceeded(self, now: Duration, booted: Option<Duration>, heard: Duration) -> Option<(Failure, String)> {
         match booted {
             None if now > self.boot => {
-                Some((Failure::BootTimeout, format!("process 1 did not speak within {} s", self.boot.as_secs())))
+                Some((Failure::BootTimeout, format!("process 1 did not report within {} s", self.boot.as_secs())))
             }
             Some(_) if now - heard > self.silence => {
                 Some((Failure::Hang, format!("nothing was reported for {} s", self.silence.as_secs())))
@@ -65,15 +65,15 @@ impl Budgets {
 
 /// A run of one job on one guest.
 #[derive(Clone, Debug)]
-pub struct VmRun<'a> {
+pub struct GuestRun<'a> {
     /// QEMU program.
     pub qemu: PathBuf,
-    /// Static worker program, its bytes.
+    /// Bytes of the static worker program.
     pub worker: &'a [u8],
     /// Kernel image (bzImage, or vmlinux with PVH).
     pub kernel: PathBuf,
-    /// Shape of the guest.
-    pub shape: &'a Shape,
+    /// NUMA topology of the guest.
+    pub topology: &'a GuestTopology,
     /// Timing mode.
     pub timing: Timing,
     /// Use KVM (only in [`Timing::Counters`]).
@@ -88,53 +88,60 @@ pub struct VmRun<'a> {
     pub budgets: Budgets,
 }
 
-/// What a complete run delivered.
+/// Result of a complete run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct VmReport {
-    /// What the worker measured.
+pub struct GuestReport {
+    /// Outcome that the worker measured.
     pub outcome: Outcome,
     /// Release of the kernel that ran.
     pub release: String,
-    /// Wall time from QEMU's start until process 1 spoke.
+    /// Wall time from QEMU's start until process 1 reported.
     pub boot: Duration,
-    /// Wall time from there to the end.
+    /// Wall time from the report of process 1 to the end.
     pub run: Duration,
-    /// What the plugin wrote, if one was loaded.
+    /// Text of the plugin's log, if a plugin was loaded.
     pub plugin_log: Option<String>,
 }
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Time of the workload so far, in the guest's time, ns; `None` while booting.
+    /// Time of the workload so far on the guest's clock, ns; `None` while the guest boots.
     pub guest_ns: Option<u64>,
     /// Wall time since QEMU's start.
     pub wall: Duration,
 }
 
-/// Time between looks at a guest.
-const LOOK: Duration = Duration::from_millis(10);
+/// Time between two polls of a guest.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Runs a job on a guest; `progress` is called whenever the guest reports.
+/// Runs a job on a guest; `progress` is called for every frame.
 ///
 /// # Errors
 /// [`RunError`] unless the report is complete.
-pub fn run(cache: &Cache, vm: &VmRun<'_>, job: &Job, progress: &mut dyn FnMut(Progress)) -> Result<VmReport, RunError> {
+pub fn run(
+    cache: &Cache,
+    vm: &GuestRun<'_>,
+    job: &Job,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<GuestReport, RunError> {
     let host = |detail: String| RunError::new(Failure::QemuFailed, detail);
     let directory = cache.run_directory().map_err(|e| host(format!("run directory: {e}")))?;
-    let files = Files::prepare(directory.path(), vm, job).map_err(host)?;
+    let files = RunFiles::prepare(directory.path(), vm, job).map_err(host)?;
     let mut guest = Guest::start(vm, &files, job.seed).map_err(host)?;
     let end = guest.follow(vm.budgets, progress);
     guest.stop();
     let report = guest.finish(end).map_err(|(kind, detail)| {
         let console = files.console();
-        let (kind, detail) = refine(kind, detail, &console, &files.errors());
+        let (kind, detail) = classify(kind, detail, &console, &files.errors());
         RunError { kind, detail, console: tail(&console) }
     })?;
-    Ok(VmReport { plugin_log: std::fs::read_to_string(&files.plugin_log).ok(), ..report })
+    // Without a plugin there is no log.
+    Ok(GuestReport { plugin_log: std::fs::read_to_string(&files.plugin_log).ok(), ..report })
 }
 
-struct Files {
+/// Files of one run, in its directory.
+struct RunFiles {
     initrd: PathBuf,
     console: PathBuf,
     report: PathBuf,
@@ -143,7 +150,7 @@ struct Files {
     plugin_log: PathBuf,
 }
 
-impl Files {
+impl RunFiles {
     fn at(directory: &Path) -> Self {
         Self {
             initrd: directory.join("initrd"),
@@ -155,7 +162,7 @@ impl Files {
         }
     }
 
-    fn prepare(directory: &Path, vm: &VmRun<'_>, job: &Job) -> Result<Self, String> {
+    fn prepare(directory: &Path, vm: &GuestRun<'_>, job: &Job) -> Result<Self, String> {
         let files = Self::at(directory);
         let bytes = job.to_bytes().map_err(|e| e.to_string())?;
         let write =
@@ -182,11 +189,11 @@ impl Files {
     }
 }
 
-fn launch<'a>(vm: &'a VmRun<'_>, files: &'a Files, seed: u64) -> Launch<'a> {
+fn launch<'a>(vm: &'a GuestRun<'_>, files: &'a RunFiles, seed: u64) -> Launch<'a> {
     let option = |p: &Plugin| format!("{},conf={}", qemu::escape(&p.library), qemu::escape(&files.plugin_config));
     Launch {
         qemu: &vm.qemu,
-        shape: vm.shape,
+        topology: vm.topology,
         kernel: &vm.kernel,
         initrd: &files.initrd,
         console: &files.console,
@@ -222,7 +229,7 @@ enum End {
 }
 
 impl Guest {
-    fn start(vm: &VmRun<'_>, files: &Files, seed: u64) -> Result<Self, String> {
+    fn start(vm: &GuestRun<'_>, files: &RunFiles, seed: u64) -> Result<Self, String> {
         let errors = File::create(&files.errors).map_err(|e| e.to_string())?;
         let report = File::open(&files.report).map_err(|e| e.to_string())?;
         let mut command = Command::new(&vm.qemu);
@@ -244,7 +251,7 @@ impl Guest {
         })
     }
 
-    /// Reads reports until the run is over, one way or another.
+    /// Reads frames until the report is complete, QEMU ends, or a budget is exceeded.
     fn follow(&mut self, budgets: Budgets, progress: &mut dyn FnMut(Progress)) -> End {
         let mut heard = self.started.elapsed();
         loop {
@@ -252,7 +259,7 @@ impl Guest {
                 Ok(status) => status,
                 Err(e) => return End::Failed(Failure::QemuFailed, e.to_string()),
             };
-            // After the exit is seen, everything it wrote is in the file.
+            // Read after the status: once QEMU has ended, everything it wrote is in the file.
             match self.read(progress) {
                 Ok(0) => {}
                 Ok(_) => heard = self.started.elapsed(),
@@ -269,11 +276,11 @@ impl Guest {
             if let Some((kind, detail)) = budgets.exceeded(self.started.elapsed(), self.booted, heard) {
                 return End::Failed(kind, detail);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// Reads what is new; returns the number of bytes.
+    /// Reads new bytes of the report; returns their number.
     fn read(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<usize, String> {
         let mut bytes = Vec::new();
         self.report.read_to_end(&mut bytes).map_err(|e| e.to_string())?;
@@ -301,7 +308,7 @@ impl Guest {
         Ok(None)
     }
 
-    /// Lets QEMU leave by itself after a complete report, so that the plugin can write its log.
+    /// Waits up to ten seconds for QEMU to end by itself after a complete report, so that the plugin can write its log.
     fn wait_exit(&mut self) {
         let limit = Instant::now() + Duration::from_secs(10);
         while Instant::now() < limit {
@@ -309,19 +316,19 @@ impl Guest {
                 self.status = Some(status);
                 return;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
     fn stop(&mut self) {
         if self.status.is_none() {
-            // It may have ended meanwhile; then there is nothing to kill.
+            // An error means that it has ended.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
     }
 
-    fn finish(mut self, end: End) -> Result<VmReport, (Failure, String)> {
+    fn finish(mut self, end: End) -> Result<GuestReport, (Failure, String)> {
         match end {
             End::Failed(kind, detail) => return Err((kind, detail)),
             End::Exited(status) => {
@@ -342,7 +349,7 @@ impl Guest {
         let outcome = self.outcome.take().ok_or_else(|| (Failure::Garbage, "a report without outcome".to_string()))?;
         let boot = self.booted.unwrap_or_default();
         let release = std::mem::take(&mut self.release);
-        Ok(VmReport { outcome, release, boot, run: total.saturating_sub(boot), plugin_log: None })
+        Ok(GuestReport { outcome, release, boot, run: total.saturating_sub(boot), plugin_log: None })
     }
 }
 
@@ -356,28 +363,28 @@ impl Drop for Guest {
 mod tests {
     use super::*;
 
-    /// Longer than any test takes: a budget that is not to be exceeded.
+    /// A budget that no test exceeds, however busy the host.
     const AMPLE: Duration = Duration::from_secs(3600);
-    /// A budget that is exceeded at the first look.
+    /// A budget that is exceeded at once.
     const NONE: Duration = Duration::ZERO;
 
     /// The error to which a script in QEMU's place leads.
     fn end_of(script: Option<&str>, budgets: Budgets) -> RunError {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
-        let shape = Shape::of(&crate::shape::tests::machine(1, 1, 1, 1, false)).unwrap();
+        let topology = GuestTopology::of(&crate::topology::tests::machine(1, 1, 1, 1, false)).unwrap();
         let qemu = directory.path().join("qemu");
         if let Some(script) = script {
-            // The report file is the one named in the argument that contains id=report.
+            // The paths of the report and of the console are in QEMU's arguments.
             let find = "for a; do case $a in file,id=report,path=*) r=${a#*path=};; \
                     file,id=console,path=*) c=${a#*path=};; esac; done";
             crate::child::tests::script(&qemu, &format!("{find}\n{script}"));
         }
-        let vm = VmRun {
+        let vm = GuestRun {
             qemu,
             worker: b"x",
             kernel: "k".into(),
-            shape: &shape,
+            topology: &topology,
             timing: Timing::Counters,
             kvm: false,
             shift: 3,
@@ -420,6 +427,6 @@ mod tests {
         assert_eq!(kind(36, booted, 5), Some(Failure::Hang));
         assert_eq!(kind(105, booted, 104), None);
         assert_eq!(kind(106, booted, 104), Some(Failure::RunTimeout));
-        assert_eq!(kind(200, booted, 100), Some(Failure::Hang), "a silent guest does not run");
+        assert_eq!(kind(200, booted, 100), Some(Failure::Hang), "silence is a hang, whatever the run's budget");
     }
 }

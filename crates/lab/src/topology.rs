@@ -1,28 +1,28 @@
-//! The shape of a guest: how QEMU must number and group CPUs so that the guest sees the machine.
+//! The NUMA topology of a guest: how QEMU must number and group CPUs so that the guest sees the machine.
 //!
-//! QEMU builds all sockets alike: `-smp sockets × dies × cores × threads`, CPU numbers counting threads
-//! fastest. A die stands for a last-level cache. The machine's own numbering is kept in the job, which
-//! translates dense CPU indices to guest CPU numbers.
+//! QEMU builds all sockets alike (`-smp sockets × dies × cores × threads`) and numbers CPUs with threads counting
+//! fastest. A die stands for a last-level cache. The job keeps the machine's own numbering: it translates dense CPU
+//! indices to guest CPU numbers.
 
 use numalab_model::machine::{Machine, MemoryKind};
 
-/// A machine QEMU cannot build, with what it could.
+/// A machine that QEMU cannot build.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {possible}")]
-pub struct ShapeError {
-    /// What cannot be.
+pub struct TopologyError {
+    /// What is not possible.
     pub what: String,
-    /// What can.
+    /// What would be possible.
     pub possible: String,
 }
 
-impl ShapeError {
+impl TopologyError {
     pub(crate) fn new(what: impl Into<String>, possible: impl Into<String>) -> Self {
         Self { what: what.into(), possible: possible.into() }
     }
 }
 
-/// CPUs of every socket, in QEMU's grouping.
+/// Grouping of CPUs by QEMU's option `-smp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Smp {
     /// Sockets.
@@ -49,54 +49,54 @@ pub struct GuestNode {
     pub cpus: Vec<u32>,
     /// Memory, bytes, a multiple of [`MEMORY_UNIT`]; 0 for a node without memory.
     pub memory_bytes: u64,
-    /// Node whose CPUs are nearest (itself if it has CPUs).
+    /// Node whose CPUs are nearest: the node itself if it has CPUs.
     pub initiator: usize,
 }
 
-/// A guest's shape.
+/// NUMA topology of a guest.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shape {
+pub struct GuestTopology {
     /// CPU grouping.
     pub smp: Smp,
     /// Nodes in order.
     pub nodes: Vec<GuestNode>,
     /// Distances, `distance[i][j]`.
     pub distance: Vec<Vec<u8>>,
-    /// Latency in ns and bandwidth in MB/s from node `i` to memory of `j`, given to the guest as HMAT when set.
+    /// Memory attributes for the guest's HMAT, if it gets one.
     pub hmat: Option<Hmat>,
     /// Guest CPU number of each dense CPU of the machine.
     pub cpu_ids: Vec<u32>,
 }
 
-/// Heterogeneous-memory attributes.
+/// Heterogeneous memory attributes (ACPI HMAT), from the CPUs of node `i` to the memory of node `j`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hmat {
     /// `latency_ns[i][j]`, whole ns.
     pub latency_ns: Vec<Vec<u64>>,
-    /// `bandwidth_mbps[i][j]`, MB/s.
+    /// `bandwidth_mbps[i][j]`, whole MB/s.
     pub bandwidth_mbps: Vec<Vec<u64>>,
 }
 
 /// Granularity of a guest node's memory: a memory section of x86-64.
 pub const MEMORY_UNIT: u64 = 128 << 20;
-/// Most CPUs QEMU's PC machine offers without KVM.
+/// Most CPUs of QEMU's PC machine without KVM.
 pub const MAX_CPUS: usize = 255;
-/// Most nodes QEMU offers.
+/// Most NUMA nodes of QEMU.
 pub const MAX_NODES: usize = 128;
 
-impl Shape {
-    /// The shape of `machine` as it is.
+impl GuestTopology {
+    /// The topology of `machine`, unchanged.
     ///
     /// # Errors
-    /// [`ShapeError`] if QEMU cannot build it.
-    pub fn of(machine: &Machine) -> Result<Self, ShapeError> {
+    /// [`TopologyError`] if QEMU cannot build it.
+    pub fn of(machine: &Machine) -> Result<Self, TopologyError> {
         if machine.cpu_count() > MAX_CPUS {
             let what = format!("{} has {} CPUs", machine.name, machine.cpu_count());
-            return Err(ShapeError::new(what, format!("a guest can have up to {MAX_CPUS}")));
+            return Err(TopologyError::new(what, format!("a guest can have up to {MAX_CPUS}")));
         }
         if machine.node_count() > MAX_NODES {
             let what = format!("{} has {} nodes", machine.name, machine.node_count());
-            return Err(ShapeError::new(what, format!("a guest can have up to {MAX_NODES}")));
+            return Err(TopologyError::new(what, format!("a guest can have up to {MAX_NODES}")));
         }
         let (smp, cpu_ids) = arrange(machine)?;
         let nodes = nodes(machine, &cpu_ids)?;
@@ -120,12 +120,13 @@ impl Shape {
     }
 }
 
-/// `values` if all are equal.
+/// The common value of `values`, if all are equal.
 fn uniform(values: &[usize]) -> Option<usize> {
     let first = *values.first()?;
     values.iter().all(|&v| v == first).then_some(first)
 }
 
+/// The different values in rising order, for messages.
 fn list(values: &[usize]) -> String {
     let mut v = values.to_vec();
     v.sort_unstable();
@@ -133,8 +134,8 @@ fn list(values: &[usize]) -> String {
     v.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// CPU grouping and guest CPU number of each dense CPU.
-fn arrange(machine: &Machine) -> Result<(Smp, Vec<u32>), ShapeError> {
+/// The CPU grouping, and the guest CPU number of each dense CPU.
+fn arrange(machine: &Machine) -> Result<(Smp, Vec<u32>), TopologyError> {
     // Cores of each LLC and CPUs of each core, in order of their first CPU.
     let mut core_cpus: Vec<Vec<usize>> = vec![Vec::new(); machine.cores];
     for (c, cpu) in machine.cpus.iter().enumerate() {
@@ -165,7 +166,7 @@ fn arrange(machine: &Machine) -> Result<(Smp, Vec<u32>), ShapeError> {
     let threads: Vec<usize> = core_cpus.iter().map(Vec::len).filter(|&n| n > 0).collect();
     let alike = "QEMU builds all sockets alike: use a machine with equal numbers of last-level caches per socket, \
                  cores per cache and threads per core";
-    let differ = |what: &str, values: &[usize]| ShapeError::new(format!("{what} differ ({})", list(values)), alike);
+    let differ = |what: &str, values: &[usize]| TopologyError::new(format!("{what} differ ({})", list(values)), alike);
     let smp = Smp {
         sockets: sockets.len(),
         dies: uniform(&dies).ok_or_else(|| differ("last-level caches per socket", &dies))?,
@@ -183,12 +184,12 @@ fn arrange(machine: &Machine) -> Result<(Smp, Vec<u32>), ShapeError> {
         }
     }
     if next as usize != machine.cpu_count() || smp.cpus() != machine.cpu_count() {
-        return Err(ShapeError::new("a core's threads are spread over several last-level caches", alike));
+        return Err(TopologyError::new("a core has threads in several last-level caches", alike));
     }
     Ok((smp, cpu_ids))
 }
 
-fn nodes(machine: &Machine, cpu_ids: &[u32]) -> Result<Vec<GuestNode>, ShapeError> {
+fn nodes(machine: &Machine, cpu_ids: &[u32]) -> Result<Vec<GuestNode>, TopologyError> {
     let mut out = Vec::new();
     for (n, node) in machine.nodes.iter().enumerate() {
         let mut cpus: Vec<u32> = node.cpus.iter().map(|&c| cpu_ids[c]).collect();
@@ -196,10 +197,10 @@ fn nodes(machine: &Machine, cpu_ids: &[u32]) -> Result<Vec<GuestNode>, ShapeErro
         let memory_bytes = node.memory_bytes / MEMORY_UNIT * MEMORY_UNIT;
         if memory_bytes == 0 && node.memory_bytes > 0 {
             let what = format!("node {n} has {} MiB", node.memory_bytes >> 20);
-            return Err(ShapeError::new(what, format!("a guest node has 0 or at least {} MiB", MEMORY_UNIT >> 20)));
+            return Err(TopologyError::new(what, format!("a guest node has 0 or at least {} MiB", MEMORY_UNIT >> 20)));
         }
         let initiator = if cpus.is_empty() {
-            // The nearest node with CPUs, by latency, the first of equals.
+            // The node with CPUs that is nearest by latency; the first of equally near ones.
             let near = |&i: &usize| machine.latency_ns.get(i).and_then(|r| r.get(n)).copied().unwrap_or(f64::MAX);
             machine.cpu_nodes().min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(0)
         } else {
@@ -208,24 +209,24 @@ fn nodes(machine: &Machine, cpu_ids: &[u32]) -> Result<Vec<GuestNode>, ShapeErro
         out.push(GuestNode { cpus, memory_bytes, initiator });
     }
     if out.first().is_none_or(|n| n.memory_bytes == 0) {
-        return Err(ShapeError::new("node 0 has no memory", "the first node of a guest must have some"));
+        return Err(TopologyError::new("node 0 has no memory", "the first node of a guest must have some"));
     }
     Ok(out)
 }
 
-fn distances(machine: &Machine) -> Result<Vec<Vec<u8>>, ShapeError> {
+fn distances(machine: &Machine) -> Result<Vec<Vec<u8>>, TopologyError> {
     for (i, row) in machine.distance.iter().enumerate() {
         for (j, &d) in row.iter().enumerate() {
             if (i == j) != (d == 10) || d < 10 {
                 let what = format!("distance from node {i} to node {j} is {d}");
-                return Err(ShapeError::new(what, "QEMU wants 10 on the diagonal and 11 to 254 elsewhere"));
+                return Err(TopologyError::new(what, "QEMU wants 10 on the diagonal and 11 to 254 elsewhere"));
             }
         }
     }
     Ok(machine.distance.clone())
 }
 
-/// Attributes are given when they matter: memory-only nodes or several tiers.
+/// Memory attributes, for machines with memory-only nodes or several memory tiers; other guests need none.
 fn hmat(machine: &Machine) -> Option<Hmat> {
     let tiers = machine.nodes.iter().any(|n| n.tier > 0 || n.kind == MemoryKind::Cxl || n.cpus.is_empty());
     let from: Vec<usize> = machine.cpu_nodes().collect();
@@ -285,7 +286,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// `same` on the diagonal, `other` elsewhere.
+    /// A square matrix with `same` on the diagonal and `other` elsewhere.
     fn matrix<T: Copy>(nodes: usize, same: T, other: T) -> Vec<Vec<T>> {
         (0..nodes).map(|i| (0..nodes).map(|j| if i == j { same } else { other }).collect()).collect()
     }
@@ -332,21 +333,21 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn near_siblings_keep_their_numbers() {
-        let shape = Shape::of(&machine(2, 2, 2, 2, false)).unwrap();
-        assert_eq!(shape.smp, Smp { sockets: 2, dies: 2, cores: 2, threads: 2 });
-        assert_eq!(shape.cpu_ids, (0..16).collect::<Vec<_>>());
-        assert_eq!(shape.nodes[1].cpus, (8..16).collect::<Vec<_>>());
-        assert_eq!(shape.node_of_cpu()[7..9], [0, 1]);
-        assert!(shape.hmat.is_none());
+    fn adjacent_siblings_keep_their_numbers() {
+        let topology = GuestTopology::of(&machine(2, 2, 2, 2, false)).unwrap();
+        assert_eq!(topology.smp, Smp { sockets: 2, dies: 2, cores: 2, threads: 2 });
+        assert_eq!(topology.cpu_ids, (0..16).collect::<Vec<_>>());
+        assert_eq!(topology.nodes[1].cpus, (8..16).collect::<Vec<_>>());
+        assert_eq!(topology.node_of_cpu()[7..9], [0, 1]);
+        assert!(topology.hmat.is_none());
     }
 
     #[test]
-    fn far_siblings_are_brought_together() {
-        let shape = Shape::of(&machine(2, 1, 2, 2, true)).unwrap();
+    fn distant_siblings_get_adjacent_numbers() {
+        let topology = GuestTopology::of(&machine(2, 1, 2, 2, true)).unwrap();
         // Dense CPUs 0 and 4 are siblings: guest CPUs 0 and 1.
-        assert_eq!(shape.cpu_ids, vec![0, 2, 4, 6, 1, 3, 5, 7]);
-        assert_eq!(shape.nodes[0].cpus, vec![0, 1, 2, 3]);
+        assert_eq!(topology.cpu_ids, vec![0, 2, 4, 6, 1, 3, 5, 7]);
+        assert_eq!(topology.nodes[0].cpus, vec![0, 1, 2, 3]);
     }
 
     #[test]
@@ -355,19 +356,19 @@ pub(crate) mod tests {
         m.cpus[3].llc = 0;
         m.llcs[0].cpus = vec![0, 1, 3];
         m.llcs[1].cpus = vec![2];
-        let e = Shape::of(&m).unwrap_err();
+        let e = GuestTopology::of(&m).unwrap_err();
         assert!(e.what.contains("cores per last-level cache differ (1, 3)"), "{e}");
         assert!(e.possible.contains("alike"));
         let mut m = machine(2, 1, 1, 1, false);
         m.distance[0][1] = 10;
-        assert!(Shape::of(&m).unwrap_err().what.contains("node 0 to node 1"));
+        assert!(GuestTopology::of(&m).unwrap_err().what.contains("node 0 to node 1"));
         let mut m = machine(2, 1, 1, 1, false);
         m.nodes[1].memory_bytes = 1 << 20;
-        assert!(Shape::of(&m).unwrap_err().possible.contains("128 MiB"));
+        assert!(GuestTopology::of(&m).unwrap_err().possible.contains("128 MiB"));
     }
 
     #[test]
-    fn a_memory_only_node_gets_an_initiator_and_attributes() {
+    fn a_memory_only_node_has_an_initiator_and_attributes() {
         let mut m = machine(2, 1, 1, 1, false);
         let mut expander = m.nodes[1].clone();
         (expander.id, expander.cpus, expander.kind, expander.tier) = (2, vec![], MemoryKind::Cxl, 1);
@@ -375,9 +376,9 @@ pub(crate) mod tests {
         m.nodes.push(expander);
         m.latency_ns = vec![vec![80., 200., 400.], vec![200., 80., 300.], vec![0., 0., 0.]];
         m.distance = vec![vec![10, 21, 24], vec![21, 10, 14], vec![24, 14, 10]];
-        let shape = Shape::of(&m).unwrap();
-        assert_eq!(shape.nodes[2].initiator, 1);
-        let hmat = shape.hmat.unwrap();
+        let topology = GuestTopology::of(&m).unwrap();
+        assert_eq!(topology.nodes[2].initiator, 1);
+        let hmat = topology.hmat.unwrap();
         assert_eq!((hmat.latency_ns[0][2], hmat.bandwidth_mbps[1][2]), (400, 24_000));
     }
 }
