@@ -1,9 +1,9 @@
-//! Does charging work on the QEMU at hand?
+//! Self-test of the timing mode `modelled`: it checks that the plugin charges memory latency on this QEMU.
 //!
-//! The `modelled` mode relies on where QEMU keeps its instruction decrementer, so before it is used a small
-//! guest measures itself: one thread chases lines of near and of far memory, then two threads compute on one
-//! CPU and on two. The far line must cost exactly the configured difference more, and two CPUs must do
-//! nearly twice the work of one. The verdict is kept per QEMU, plugin and kernel.
+//! The mode depends on the place of QEMU's instruction decrementer. Before the mode is used, a small guest measures
+//! itself: one thread chases pointers in near and in far memory, then two threads compute on one CPU and on two. A far
+//! line must cost the configured difference more than a near one, and two CPUs must do nearly twice the work of one. The
+//! result is cached for each QEMU, plugin and kernel.
 
 use crate::cache::{self, Cache};
 use crate::guest::{self, GuestRun};
@@ -18,29 +18,29 @@ use std::path::Path;
 
 const NEAR_NS: f64 = 100.0;
 const FAR_NS: f64 = 400.0;
-/// How far the measured difference of far and near may be from the configured one.
+/// Largest relative error of the measured difference between far and near.
 const TOLERANCE: f64 = 0.15;
-/// Least work of two CPUs over one.
+/// Least ratio of the work of two CPUs to the work of one.
 const LEAST_SPREAD: f64 = 1.8;
-/// Time of each measurement; long against scheduler slices.
+/// Time of each measurement, ns: many scheduler slices.
 const PHASE_NS: u64 = 400_000_000;
 const REGION_BYTES: u64 = 4 << 20;
 
-/// What the self-test measured.
+/// Result of the self-test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelfTest {
     /// Time of an access to near memory, ns.
     pub near_ns: f64,
     /// Time of an access to far memory, ns.
     pub far_ns: f64,
-    /// Work of two threads on two CPUs over two threads on one CPU.
+    /// Ratio of the work of two threads on two CPUs to their work on one CPU.
     pub spread_over_stacked: f64,
-    /// State of the charging, as the plugin gives it.
+    /// State of the charging, in the words of the plugin.
     pub charge: String,
 }
 
 impl SelfTest {
-    /// Why the mode cannot be used, if it cannot.
+    /// Why the mode cannot be used, if so.
     pub fn refusal(&self) -> Option<String> {
         if let Some(reason) = self.charge.strip_prefix("refused: ") {
             return Some(reason.to_string());
@@ -58,10 +58,10 @@ impl SelfTest {
     }
 }
 
-/// Runs the self-test, or takes its cached result. `vm` gives QEMU, worker and kernel.
+/// Runs the self-test, unless its result is cached. `vm` has QEMU, worker and kernel.
 ///
 /// # Errors
-/// The guest did not deliver a measurement.
+/// The guest failed or measured nothing.
 pub fn run(cache: &Cache, vm: &GuestRun<'_>) -> Result<SelfTest, String> {
     let library = plugin::library(cache)?;
     let key = key(vm, &library)?;
@@ -131,7 +131,7 @@ fn job(topology: &GuestTopology) -> Job {
     job
 }
 
-/// Names of the scores, by number.
+/// Names of the scores, in the order of their ids.
 const SCORES: [&str; 4] = ["near", "far", "stacked", "spread"];
 
 fn workload() -> Workload {
@@ -152,7 +152,7 @@ fn workload() -> Workload {
     };
     let chase = |region, score| {
         let (span, pattern) = (whole(region), Pattern::Chase);
-        // One unit per access: 64 bytes each.
+        // Scores count bytes: 64 per access make one unit.
         let score = Some((score, 1.0 / 64.0));
         vec![Op::Access(Access { span, pattern, write: 0.0, bypass: false, compute_ns: 0.0, accesses: 256, score })]
     };
@@ -198,7 +198,7 @@ fn workload() -> Workload {
     }
 }
 
-/// The guest of the test: two nodes with two CPUs each.
+/// Topology of the test's guest: two nodes with two CPUs each.
 pub fn topology() -> GuestTopology {
     let node = |n: u32| GuestNode { cpus: vec![2 * n, 2 * n + 1], memory_bytes: 512 << 20, initiator: n as usize };
     GuestTopology {
@@ -210,7 +210,7 @@ pub fn topology() -> GuestTopology {
     }
 }
 
-/// Known latencies, caches so small that every chase misses, no bandwidth limit.
+/// Model of the test's guest: known latencies, caches so small that every access misses, no limit of bandwidth.
 fn model() -> Model {
     Model {
         cpus: (0..4).map(|c| (c / 2, c, c / 2)).collect(),
@@ -227,13 +227,13 @@ fn model() -> Model {
 pub(crate) mod tests {
     use super::*;
 
-    /// A job for tests that never carry it out.
+    /// A job for tests that never run it.
     pub(crate) fn tiny_job() -> Job {
         job(&topology())
     }
 
     #[test]
-    fn the_verdict_names_what_is_wrong() {
+    fn a_refusal_names_what_is_wrong() {
         let good = SelfTest {
             near_ns: 300.0,
             far_ns: 610.0,

@@ -1,7 +1,7 @@
-//! Dividing a resolved workload's memory.
+//! Divides the memory of a resolved workload.
 //!
-//! Sizes, offsets and access counts shrink together, so that every thread keeps its share of every region and a
-//! pass over a span stays a pass. Loops, times and compute per line stay.
+//! Sizes, offsets and access counts are divided alike: every thread keeps its share of every region, and a pass over a
+//! span remains a pass. Loops, times and computation per line do not change.
 
 use numalab_model::workload::{Access, ForkPoint, Op, Pattern, Process, Span, Workload};
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 const PAGE: u64 = 4096;
 const LINE: u64 = 64;
 
-/// Memory a workload can touch: its regions, and private copies of what forks inherit.
+/// Memory that a workload can touch, bytes: its regions, and private copies of the regions that forks inherit.
 pub fn memory_bytes(workload: &Workload) -> u64 {
     let own: Vec<u64> = workload.processes.iter().map(|p| p.regions.iter().map(|r| r.size_bytes).sum()).collect();
     let copied = |p: &Process| match (p.parent, p.fork) {
-        // A child that writes to inherited memory copies it; one that only reads does not.
+        // A child copies inherited memory only if it writes to it.
         (Some(q), ForkPoint::AfterPrologue) if writes_inherited(p, inherited(workload, q)) => own[q],
         _ => 0,
     };
     own.iter().sum::<u64>() + workload.processes.iter().map(copied).sum::<u64>()
 }
 
-/// Number of regions visible in process `p`.
+/// Number of regions that are visible in process `p`.
 fn inherited(workload: &Workload, p: usize) -> u32 {
     let process = &workload.processes[p];
     let before = match (process.parent, process.fork) {
@@ -75,7 +75,7 @@ fn visible_sizes(workload: &Workload, p: usize) -> Vec<u64> {
 fn divide_op(op: &Op, divisor: u64, old: &[u64], new: &[u64]) -> Op {
     let span = |s: Span| {
         let r = s.region as usize;
-        // A span up to the end of its region stays one; others keep their share, in whole lines.
+        // A span up to the end of its region still ends there; other spans keep their share, in whole lines.
         let (old, new) = (old.get(r).copied().unwrap_or(1).max(1), new.get(r).copied().unwrap_or(1));
         let at = |bytes: u64| (u128::from(bytes) * u128::from(new) / u128::from(old)) as u64 / LINE * LINE;
         let start = at(s.offset_bytes).min(new - LINE.min(new));
@@ -108,7 +108,7 @@ pub(crate) mod tests {
     use super::*;
     use numalab_model::workload::{HugeAdvice, Region, RegionKind, Thread};
 
-    /// One process with one region, swept in halves by two threads.
+    /// One process with one region, whose halves two threads sweep.
     pub(crate) fn workload(bytes: u64) -> Workload {
         let half = |n: u64| {
             let span = Span { region: 0, offset_bytes: n * bytes / 2, len_bytes: bytes / 2 };

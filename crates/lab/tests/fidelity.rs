@@ -1,5 +1,5 @@
-//! What the `vm` backend must reach, measured on the project's own kernel: `make fidelity` runs it.
-//! Takes tens of minutes; the first run builds a kernel.
+//! Requirements of the `vm` backend, measured on a kernel that numalab builds: `make fidelity` runs them.
+//! They take tens of minutes, and the first run builds the kernel.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,8 +18,8 @@ fn own_kernel(lab: &Lab, patches: Vec<PathBuf>) -> Image {
     lab.image(&spec, &mut |what| eprintln!("{what}")).unwrap()
 }
 
-/// `machine` with so much bandwidth that nobody waits for anybody, wherever memory is.
-fn roomy(mut machine: Machine) -> Machine {
+/// `machine` with so much bandwidth that no access waits for another, wherever memory is.
+fn with_ample_bandwidth(mut machine: Machine) -> Machine {
     let all_gbps = machine.cpu_count() as f64 * machine.stream.cap_gbps;
     for node in &mut machine.nodes {
         node.dram_sustained_gbps = 100.0 * all_gbps;
@@ -27,7 +27,7 @@ fn roomy(mut machine: Machine) -> Machine {
     machine
 }
 
-/// Rates with balancing off and on, seed by seed.
+/// Rates with balancing off and on, for each seed.
 fn off_on(machine: &Machine, seeds: u64) -> Vec<(f64, f64)> {
     let remote_ns = machine.latency_ns[0][1];
     let lab = lab(Timing::Modelled);
@@ -53,8 +53,8 @@ fn balancing_wins_where_memory_is_far_and_costs_where_it_is_not() {
     let far = off_on(&machine(4, 2, 240.0), 5);
     let gain = mean(&far, &|p| p.1) / mean(&far, &|p| p.0);
     assert!(gain >= 1.25, "balancing gains {:.1} %, 25 expected", (gain - 1.0) * 100.0);
-    // Memory on four nodes would have four times the bandwidth; without queues only the cost is left.
-    let equal = off_on(&roomy(machine(4, 2, 80.0)), 3);
+    // Memory spread over four nodes would have four times the bandwidth. With ample bandwidth only the cost remains.
+    let equal = off_on(&with_ample_bandwidth(machine(4, 2, 80.0)), 3);
     assert!(equal.iter().all(|(off, on)| on <= off), "balancing gains where nothing is to be gained: {equal:?}");
 }
 
@@ -85,7 +85,7 @@ fn three_runs_of_a_plan_are_identical_under_load() {
 
 #[test]
 #[ignore = "needs guests and kernel builds: scripts/vm-tests.sh full runs it"]
-fn guests_boot_in_their_time() {
+fn guests_boot_within_their_limits() {
     let lab = lab(Timing::Counters);
     let own = own_kernel(&lab, vec![]);
     let packaged = lab.image(&ImageSpec::Debian("6.12".into()), &mut |_| {}).unwrap();
@@ -111,7 +111,7 @@ fn machines_of_the_catalog_become_guests() {
         let machine = lab.fit_machine(&catalog_machine(name)).unwrap();
         assert!(machine.cpu_count() <= cpus, "{name}: {} CPUs", machine.cpu_count());
         let workload = lab.fit_workload(&machine, &mut |_| Ok::<_, String>(first_touch(2, 4, 0.2))).unwrap();
-        // The worker itself refuses a guest whose CPUs are on other nodes than asked for.
+        // The worker refuses a guest whose CPUs are on other nodes than the job says.
         let run = run(&lab, &image, &machine, &workload, true, 1);
         println!("{name}: {} CPUs, boot {:?}: {:?}", machine.cpu_count(), run.boot, run.outcome.status);
         assert_eq!(run.outcome.status, numalab_model::record::Status::Completed);
@@ -139,7 +139,7 @@ fn numa01_thread_alloc_runs_on_a_packaged_kernel() {
 fn a_patch_is_measured_within_twenty_seconds() {
     let lab = lab(Timing::Counters);
     let base = own_kernel(&lab, vec![]);
-    // A user's tree: a copy of the packaged source, without objects.
+    // The user's tree is a copy of the packaged source, without objects.
     let tree = tempfile::tempdir_in(lab.cache().directory("kernels").unwrap()).unwrap();
     let source = base.path.parent().and_then(|p| p.parent()).unwrap();
     let mut copy = std::process::Command::new("cp");
@@ -147,7 +147,7 @@ fn a_patch_is_measured_within_twenty_seconds() {
     assert!(copy.status().unwrap().success());
     let spec = ImageSpec::Tree(tree.path().into());
     let first = lab.image(&spec, &mut |what| eprintln!("{what}")).unwrap();
-    // The edit: scan twice as often. Editors replace files, and the copy shares them with the base.
+    // The edit doubles the scan rate. The file is replaced, as editors do, because the copy shares it with the base.
     let file = tree.path().join("kernel/sched/fair.c");
     let text = std::fs::read_to_string(&file).unwrap();
     let old = "sysctl_numa_balancing_scan_period_min = 1000;";

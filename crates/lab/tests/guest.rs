@@ -1,5 +1,4 @@
-//! Real guests, in their short form, on the packaged kernel: `make vm` runs them, plain `cargo test` lists them as
-//! ignored.
+//! Short runs of real guests on the packaged kernel: `make vm` runs them, plain `cargo test` lists them as ignored.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +21,7 @@ fn a_packaged_kernel_moves_first_touched_memory() {
     let out = &run.outcome;
     println!("boot {:?} run {:?}\n{}", run.boot, run.wall, summary(out));
     assert_eq!(out.status, Status::Completed);
-    // 4096 pages, all touched by one thread on one node.
+    // One thread on one node has touched all 4096 pages.
     assert!(counter(out, "numa_hint_faults") > 1000);
     let moved = counter(out, "numa_pages_migrated");
     assert!((1000..3000).contains(&moved), "{moved} pages moved, about half of 4096 expected");
@@ -43,10 +42,10 @@ fn modelled_time_charges_far_memory_and_repeats_to_the_byte() {
     let lab = lab(Timing::Modelled);
     let image = image(&lab);
     if let Err(reason) = lab.check_timing(&image) {
-        // Only the QEMU on which it was verified must pass; on others the refusal is the right answer.
+        // Only the QEMU on which the mode was verified must pass; on others a refusal is right.
         let version = numalab_lab::probe::qemu_version(&lab.settings().qemu).unwrap();
         assert_ne!((version.0, version.1), numalab_lab::doctor::QEMU_VERIFIED, "{reason}");
-        // Not that the guest of the self-test did not boot.
+        // The reason must not be that the guest of the self-test did not boot.
         assert!(reason.contains("timing `modelled` is refused on this QEMU"), "{reason}");
         println!("not tested: {reason}");
         return;
@@ -67,7 +66,7 @@ fn every_failure_of_a_guest_is_told_apart() {
     let panic = drill(&lab, &image, Drill::Panic);
     assert_eq!(panic.kind, Failure::Panic, "{panic}");
     assert!(panic.console.iter().any(|l| l.contains("Attempted to kill init")), "{panic}");
-    // A guest that hangs is silent for any time; only here a short budget suffices.
+    // A hanging guest is silent for ever, so a short budget suffices; the other guests need a long one.
     let mut settings = lab.settings().clone();
     settings.budgets.silence = Duration::from_secs(1);
     let impatient = numalab_lab::vm_backend::Lab::open(settings).unwrap();

@@ -1,5 +1,5 @@
-/* What this plugin uses of QEMU's plugin interface, version 1 (QEMU 6.0 to 8.1): names, types and
-   signatures only, declared here so that no QEMU header is needed to build it. */
+/* The part of QEMU's plugin interface, version 1 (QEMU 6.0 to 8.1), that this plugin uses. Names, types and
+   signatures are declared here, so that the plugin builds without a QEMU header. */
 #ifndef NUMALAB_API_H
 #define NUMALAB_API_H
 

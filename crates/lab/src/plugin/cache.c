@@ -1,5 +1,5 @@
-/* Caches: a private one per core, a last-level one per domain, both tagged by physical line, both LRU.
-   Writes by other caches do not invalidate lines: sharing costs nothing here. */
+/* Caches: a private one per core and a last-level one per domain. Both are tagged by physical line and replace the
+   least recently used line. Writes through other caches do not invalidate lines, so sharing costs nothing. */
 #include "numalab.h"
 
 #include <stdlib.h>
@@ -33,12 +33,12 @@ void cache_init(void)
     }
 }
 
-/* Looks a line up and makes it the most recent of its set. Several host threads may do this at once in the
-   `counters` mode: a tag is then lost or doubled now and then, which the counts do not notice. */
+/* Whether a cache holds a line, which becomes the most recently used of its set. In the timing mode `counters`, several
+   host threads may do this at once; a tag is then lost or doubled occasionally, which hardly changes the counts. */
 static bool lookup(struct cache *c, uint64_t line)
 {
     uint64_t tag = line + 1;
-    /* Physical memory is handed out in runs: a modulus spreads them over the sets, also for odd sizes. */
+    /* Physical memory is allocated in contiguous runs. A modulus spreads them over any number of sets. */
     uint64_t *set = c->tags + (line % c->sets) * WAYS;
     uint64_t carried = tag;
     for (int w = 0; w < WAYS; w++) {

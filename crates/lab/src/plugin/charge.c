@@ -1,18 +1,18 @@
-/* Virtual time: what memory costs, and how CPUs run side by side.
+/* Virtual time: the cost of memory accesses, and the parallel time of CPUs that QEMU runs in turns.
 
-   With icount, all vCPUs take turns on one host thread and share one clock, which counts instructions.
-   Before each block of instructions the generated code subtracts their number from a 16-bit decrementer
-   that lies in front of the vCPU's architecture state (`env`), whose address is in a register when a callback
-   is called. Taking more from the decrementer makes time pass; giving some back makes it pass slower.
+   With icount, all vCPUs run in turns on one host thread and share one clock, which counts instructions. Before each
+   block of instructions, the generated code subtracts their number from a 16-bit decrementer. It lies in front of the
+   vCPU's architecture state (`env`), whose address is in a register when a callback is called. Subtracting more from
+   the decrementer makes time pass; adding to it makes time pass more slowly.
 
-   Charging: a miss takes its latency, in instructions, from the decrementer.
-   Side by side: while N vCPUs are not halted, each block may only cost 1/N of its time, because the N-1
-   others use the same time in their turns. A thread whose SMT sibling runs too costs more (`smt_permille`).
-   Turns: QEMU lets a vCPU run until the next timer is due, which is long and uneven. Where it exports the two
-   functions needed, a vCPU's turn is ended after its share of a round of ROUND_PS.
+   Charging: a miss subtracts its latency, in instructions, from the decrementer.
+   Parallel time: while N vCPUs are not halted, each block costs 1/N of its time, because the N-1 other vCPUs use the
+   same time in their turns. A thread costs more while its SMT sibling runs (`smt_permille`).
+   Turns: QEMU lets a vCPU run until the next timer expires, which takes long and varies. If QEMU exports the two
+   functions that this needs, a vCPU's turn ends after its share of a round of ROUND_PS.
 
-   Where the decrementer lies depends on how QEMU was built, so it is looked for: it is the one place
-   near `env` that falls by exactly the length of every block. Until it is found nothing is charged. */
+   The place of the decrementer depends on the build of QEMU, so it is searched: it is the one place near `env` that
+   falls by exactly the length of every block. Until it is found, nothing is charged. */
 #include "numalab.h"
 
 #include <stdio.h>
@@ -26,9 +26,9 @@ static unsigned trial_cpu = ~0u;
 static char state[160] = "searching";
 
 static int running; /* vCPUs that are not halted */
-static int siblings[MAX_CPUS]; /* running vCPUs by core */
+static int siblings[MAX_CPUS]; /* running vCPUs of each core */
 
-/* Functions of QEMU itself; absent ones are null. */
+/* Functions of QEMU; null if QEMU does not export them. */
 extern void *qemu_get_cpu(int index) __attribute__((weak));
 extern void cpu_exit(void *cpu) __attribute__((weak));
 static const int64_t ROUND_PS = 1000000000;
@@ -85,8 +85,8 @@ static void search(unsigned vcpu, unsigned n, char *env)
     }
 }
 
-/* Time a node's lines have to wait, from the traffic of the last epoch: the load-latency curve, and beyond
-   saturation as much more as brings the traffic down to what the node can serve. */
+/* Computes how long a line of each node waits, from the traffic of the last epoch: the load-latency curve, and in
+   saturation an excess that grows until the traffic falls to what the node can serve. */
 static void end_epoch(void)
 {
     for (int n = 0; n < conf.nodes; n++) {
@@ -99,7 +99,7 @@ static void end_epoch(void)
         else if (percent < 90)
             excess_ps[n] -= excess_ps[n] / 8;
         int64_t u = percent > 96 ? 96 : percent;
-        /* q = 0.125; half of the way per epoch damps the loop. */
+        /* The curve's factor is 1/8. Half of the difference per epoch damps the loop. */
         int64_t want = base * u / (100 - u) / 8 + excess_ps[n];
         wait_ps[n] = (wait_ps[n] + want) / 2;
         lines[n] = 0;
@@ -118,7 +118,7 @@ static void advance(int64_t insns)
 
 void charge_traffic(int node) { __atomic_fetch_add(&lines[node], 1, __ATOMIC_RELAXED); }
 
-/* Takes owed memory time from the decrementer, as far as it reaches. */
+/* Subtracts uncharged memory time from the decrementer, down to zero at most. */
 static void collect(struct cpu *c)
 {
     int64_t insns = c->debt_ps / conf.insn_ps;
@@ -141,7 +141,7 @@ void charge_memory(struct cpu *c, int64_t ps)
     collect(c);
 }
 
-/* Keeps the numbers of running vCPUs per machine and per core. */
+/* Updates the numbers of running vCPUs, in the machine and in each core. */
 static void set_running(unsigned vcpu, bool now)
 {
     struct cpu *c = &cpus[vcpu];
@@ -152,7 +152,7 @@ static void set_running(unsigned vcpu, bool now)
     siblings[conf.core_of[vcpu]] += now ? 1 : -1;
 }
 
-/* Lets the next vCPU run when this one has used its share of a round. */
+/* Ends this vCPU's turn when it has used its share of a round. */
 static void end_turn(unsigned vcpu)
 {
     if (turn_of != vcpu) {
@@ -164,7 +164,7 @@ static void end_turn(unsigned vcpu)
     }
 }
 
-/* Called before every block, after its instructions were taken from the decrementer. */
+/* Called before every block, after the generated code has subtracted its instructions from the decrementer. */
 void charge_block(unsigned vcpu, unsigned data, char *env)
 {
     struct cpu *c = &cpus[vcpu];
@@ -178,14 +178,14 @@ void charge_block(unsigned vcpu, unsigned data, char *env)
     }
     uint16_t *low = decrementer(env);
     int64_t now = *low;
-    /* What the block before really executed: a fault in its middle puts the rest back. After a new budget
-       the figures do not fit together; then it counts as executed in full. */
+    /* Instructions that the previous block executed: after a fault in its middle, QEMU adds the rest back. If QEMU has
+       set a new budget, the difference is out of range and the block counts as fully executed. */
     int64_t executed = c->insns_before - (now + n - c->low_before + c->taken_since);
     if (executed < 0 || executed > c->insns_before)
         executed = c->insns_before;
     advance(executed);
     int64_t weight = siblings[conf.core_of[vcpu]] > 1 ? 1024000 / conf.smt_permille : 1024;
-    /* Time this vCPU should not have used, to be given back. */
+    /* Time beyond this vCPU's share of parallel time, to be given back. */
     c->credit += executed * (1024 - weight / running);
     int64_t give = c->credit / 1024;
     if (give > (int64_t)n)
@@ -197,7 +197,8 @@ void charge_block(unsigned vcpu, unsigned data, char *env)
         c->credit -= give * 1024;
         advance(-give);
     } else if (give < 0) {
-        /* More time than instructions (an SMT sibling while few others run): charge it like memory. */
+        /* The block costs more than its instructions, as an SMT sibling runs and few other vCPUs do: charge the rest
+           like memory. */
         c->debt_ps -= give * conf.insn_ps;
         c->credit -= give * 1024;
     }

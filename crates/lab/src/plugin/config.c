@@ -21,7 +21,7 @@ static void ints(int *to, const int64_t *from, int n)
         to[i] = (int)from[i];
 }
 
-/* Takes one line; false if it is not understood. */
+/* Reads one line; false if its word is unknown. */
 static bool take(const char *word, char *rest)
 {
     int64_t v[MAX_CPUS];

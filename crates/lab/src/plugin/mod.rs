@@ -1,10 +1,10 @@
-//! The emulator plugin: built on this machine, configured from the machine file, its counters read back.
+//! The plugin for QEMU: compiles it on this host, configures it from the machine file, and reads its log.
 //!
-//! The C sources beside this file are part of the program; the library is compiled once per source text and
-//! compiler into the cache. What it charges in [`Timing::Modelled`]: a miss of the last-level cache costs the machine
-//! file's latency from the CPU's node to the page's node, plus the wait of a loaded node; a hit costs the cache's
-//! latency. A guest instruction takes `2^shift` ns, tens of times longer than on the machine; node
-//! bandwidth is scaled so that a node saturates with as many streaming threads as the machine file says.
+//! The C sources beside this file are built into numalab. The library is compiled into the cache, once per source text
+//! and compiler. In [`Timing::Modelled`] it charges virtual time: a miss of the last-level cache costs the machine file's
+//! latency from the CPU's node to the page's node, plus the wait of a loaded node; a hit costs the cache's latency. A
+//! guest instruction takes `2^shift` ns, tens of times longer than on the machine. Node bandwidth is scaled so that a node
+//! saturates with as many streaming threads as in the machine file.
 
 pub mod report;
 
@@ -28,15 +28,15 @@ const SOURCES: [(&str, &str); 7] = [
 ];
 const FLAGS: [&str; 6] = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall"];
 
-/// Most CPUs the plugin has room for, one more than a guest can have (`numalab.h`).
+/// Most CPUs in the plugin's tables (`numalab.h`), one more than a guest can have.
 pub const MAX_CPUS: usize = 256;
-/// Most nodes the plugin has room for; a guest without it can have more (`numalab.h`).
+/// Most nodes in the plugin's tables (`numalab.h`); a guest without the plugin can have more.
 pub const MAX_NODES: usize = 64;
 
-/// Checks that the plugin has room for a machine.
+/// Checks that a machine fits the plugin's tables.
 ///
 /// # Errors
-/// More CPUs or nodes than that.
+/// It has more than [`MAX_CPUS`] or [`MAX_NODES`].
 pub fn check_room(machine: &Machine) -> Result<(), TopologyError> {
     let (cpus, nodes) = (machine.cpu_count(), machine.node_count());
     if cpus <= MAX_CPUS && nodes <= MAX_NODES {
@@ -50,24 +50,24 @@ pub fn check_room(machine: &Machine) -> Result<(), TopologyError> {
     Err(TopologyError::new(what, possible))
 }
 
-/// A plugin ready to be loaded.
+/// A compiled and configured plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plugin {
-    /// Library.
+    /// Shared library.
     pub library: PathBuf,
     /// Text of its configuration file, without the line that names the log.
     pub config: String,
 }
 
-/// The C compiler: `CC`, or `cc`.
+/// The C compiler: the variable `CC`, or `cc`.
 pub fn compiler() -> String {
     std::env::var("CC").ok().filter(|c| !c.is_empty()).unwrap_or_else(|| "cc".into())
 }
 
-/// Compiles the plugin, unless the cache has it.
+/// Path of the plugin's shared library, which is compiled unless the cache has it.
 ///
 /// # Errors
-/// No compiler, or what it said.
+/// There is no compiler, or its message.
 pub fn library(cache: &Cache) -> Result<PathBuf, String> {
     let compiler = compiler();
     let version = Command::new(&compiler).arg("--version").output();
@@ -99,15 +99,16 @@ pub fn library(cache: &Cache) -> Result<PathBuf, String> {
     Ok(library)
 }
 
-/// Speed of a thread whose SMT sibling runs too, per thousand (machines.md §7, compute-bound).
+/// Speed of a compute-bound thread while its SMT sibling runs, per thousand (machines.md §7).
 const SMT_PERMILLE: u32 = 620;
-/// Guest instructions per 64-byte line of a plain sweep.
+/// Guest instructions per 64-byte line of a sequential sweep.
 const SWEEP_INSNS: f64 = 8.0;
-/// Smallest modelled caches, bytes.
+/// Smallest modelled last-level cache, bytes.
 const LEAST_LLC_BYTES: u64 = 64 << 10;
+/// Smallest modelled private cache, bytes.
 const LEAST_L2_BYTES: u64 = 16 << 10;
 
-/// What the plugin models, in guest CPU order.
+/// Parameters of the plugin's model, in the order of guest CPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// Node, core and last-level cache of each guest CPU.
@@ -118,11 +119,11 @@ pub struct Model {
     pub latency_ns: Vec<Vec<f64>>,
     /// Latency of the last-level cache, ns.
     pub llc_ns: f64,
-    /// Private cache of a core, bytes.
+    /// Size of a core's private cache, bytes.
     pub l2_bytes: u64,
-    /// Last-level cache, bytes.
+    /// Size of a last-level cache, bytes.
     pub llc_bytes: u64,
-    /// Streaming threads that saturate each node; 0 = no limit.
+    /// Number of streaming threads that saturate each node; 0 = no limit.
     pub saturation: Vec<f64>,
 }
 
@@ -149,7 +150,7 @@ impl Model {
     /// The text of the plugin's configuration file.
     ///
     /// # Errors
-    /// More CPUs or nodes than the plugin has room for.
+    /// More CPUs or nodes than the plugin's tables hold.
     pub fn config(&self, timing: Timing, shift: u32) -> Result<String, String> {
         if self.cpus.len() > MAX_CPUS || self.node_bytes.len() > MAX_NODES {
             return Err(format!("the plugin has room for {MAX_CPUS} CPUs and {MAX_NODES} nodes"));
@@ -175,7 +176,7 @@ impl Model {
             let row = row.iter().map(|&ns| ps(ns));
             out.line("latency_ps", &std::iter::once(i as u64).chain(row).collect::<Vec<_>>());
         }
-        // One streaming thread takes this long per line in the guest; a node serves `saturation` of them.
+        // Time of a line in one streaming thread of the guest, divided by the number of threads that saturate the node.
         let per_line = |(n, &threads): (usize, &f64)| match threads {
             t if t > 0.0 => ps((SWEEP_INSNS * insn_ns + self.latency_ns[n][n]) / t),
             _ => 0,
@@ -232,7 +233,7 @@ mod tests {
         assert_eq!(line("mark_page"), format!("mark_page {}", 0x4E55_4D41_0000u64 >> 12));
     }
 
-    /// A directory with all sources; `None` without a compiler.
+    /// A directory with all C sources; `None` without a compiler.
     fn unpacked() -> Option<tempfile::TempDir> {
         if !crate::probe::test_has(&[compiler().as_str()]) {
             return None;
@@ -255,7 +256,7 @@ mod tests {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let output = Command::new(directory.path().join("test")).current_dir(directory.path()).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), "passed\n");
-        // It made 100010 samples, and has room for 100000 marks.
+        // The test made 100010 samples; the plugin has room for 100000 marks.
         let log = std::fs::read_to_string(directory.path().join("marks.log")).unwrap();
         let report = report::PluginReport::parse(&log, 4).unwrap();
         assert_eq!((report.totals().unwrap()[0].local, report.samples()), (100_015, 99_998));

@@ -1,5 +1,5 @@
-/* numalab's QEMU plugin: watches memory accesses, models caches, counts local and remote misses per CPU, and
-   in the `modelled` timing mode charges them in virtual time (charge.c). */
+/* numalab's QEMU plugin: observes memory accesses, models caches and counts local and remote misses per CPU. In the
+   timing mode `modelled` it also charges the misses in virtual time (charge.c). */
 #include "numalab.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 EXPORT int qemu_plugin_version = 1;
 struct cpu cpus[MAX_CPUS];
 
-/* Node of an address: with one memory object per node, version 1 reports twice the node's start plus the
-   offset in it, so nodes lie apart. Newer versions report guest-physical addresses and are refused. */
+/* Node of an address; -1 if there is none. With one memory object per node, version 1 of the interface reports twice
+   the node's start plus the offset in the node. Newer versions report guest-physical addresses and are refused. */
 static int node_of_address(uint64_t address)
 {
     uint64_t start = 0;
@@ -21,7 +21,7 @@ static int node_of_address(uint64_t address)
     return -1;
 }
 
-/* Page to frame and node, remembered until the kernel runs (only it can change the mapping). */
+/* Frame and node of a page. They are cached until the kernel runs, because only the kernel can change the mapping. */
 static struct translation *translate(struct cpu *c, mem_info info, uint64_t address)
 {
     uint64_t page = address >> PAGE_SHIFT;
@@ -42,7 +42,7 @@ static struct translation *translate(struct cpu *c, mem_info info, uint64_t addr
 static void on_memory(unsigned vcpu, mem_info info, uint64_t address, void *data)
 {
     (void)data;
-    /* Only memory of programs; kernel addresses have the top bits set. */
+    /* Only accesses of programs count; kernel addresses have the top bits set. */
     if (address >> 47 || vcpu >= (unsigned)conf.cpus)
         return;
     if (address >> PAGE_SHIFT == conf.mark_page) {
@@ -79,7 +79,7 @@ static void on_memory(unsigned vcpu, mem_info info, uint64_t address, void *data
         charge_memory(c, conf.latency_ps[me][t->node] + charge_wait_ps(t->node));
 }
 
-/* `env` is in %rbp when generated code calls a callback: hand it over as a third argument. */
+/* `env` is in %rbp when generated code calls a callback. It becomes the third argument. */
 #if defined(__x86_64__)
 __attribute__((used)) static void on_block_env(unsigned vcpu, void *data, char *env)
 #else

@@ -1,4 +1,4 @@
-/* Counters at the marks of the worker, written when QEMU ends. */
+/* The log: all counters at every mark of the worker, written when QEMU ends. */
 #include "numalab.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ enum { MAX_ROWS = 100000 };
 static struct row *rows;
 static int count, space;
 
-/* Remembers all counters. Samples beyond MAX_ROWS are lost, the end of the run takes the last one's place. */
+/* Stores all counters. Samples beyond MAX_ROWS are dropped, and the end of the run replaces the last row. */
 void report_mark(unsigned kind)
 {
     if (count >= MAX_ROWS) {

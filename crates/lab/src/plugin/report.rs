@@ -1,8 +1,8 @@
-//! The plugin's log: misses per CPU at every mark.
+//! The plugin's log: counts of every CPU at every mark.
 
 use numalab_model::record::Series;
 
-/// Counters of one guest CPU, since the machine was switched on.
+/// Counts of one guest CPU since the guest's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuCounts {
     /// Memory accesses of programs.
@@ -15,11 +15,11 @@ pub struct CpuCounts {
     pub remote: u64,
 }
 
-/// What a record has of the plugin's counts: name and value of a CPU. The counters dictionary explains them.
+/// The plugin's counts in a record: name, and value of a CPU. The counters dictionary explains the names.
 pub const COUNTERS: [(&str, fn(&CpuCounts) -> u64); 3] =
     [("local_misses", |c| c.local), ("remote_misses", |c| c.remote), ("llc_hits", |c| c.llc_hits)];
 
-/// Kinds of marks, as the worker sets them.
+/// Kinds of marks, as the worker makes them (`numalab_worker::mark::Mark`).
 const BEGIN: u32 = 0;
 const SAMPLE: u32 = 1;
 const END: u32 = 2;
@@ -69,29 +69,29 @@ impl PluginReport {
         }
     }
 
-    /// Why charging was refused, if it was.
+    /// Why the plugin did not charge, if it was to.
     pub fn refusal(&self) -> Option<&str> {
         self.charge.strip_prefix("refused: ").or((self.charge == "searching").then_some("no decrementer found yet"))
     }
 
-    /// Counters of each CPU from the begin of the run to its end.
+    /// Counts of each CPU between the beginning and the end of the run.
     ///
     /// # Errors
-    /// One of them is not marked: what was counted in between is not the run.
+    /// The log has no mark for the beginning or for the end.
     pub fn totals(&self) -> Result<Vec<CpuCounts>, String> {
         let begin = self.marks.iter().find(|m| m.kind == BEGIN).ok_or("the plugin saw no begin of the run")?;
         let end = self.marks.iter().rev().find(|m| m.kind == END).ok_or("the plugin saw no end of the run")?;
         Ok(begin.cpus.iter().zip(&end.cpus).map(|(a, b)| difference(a, b)).collect())
     }
 
-    /// Number of samples with a mark; the plugin has room for so many.
+    /// Number of samples with a mark. The plugin drops marks beyond its limit.
     pub fn samples(&self) -> usize {
         self.marks.iter().filter(|m| m.kind == SAMPLE).count()
     }
 
-    /// Local and remote misses of each interval between marks, per dense CPU, on the time axis of the worker's samples
-    /// (`sample_times`) with the end of the run (`end_ns`) as the last point. Samples without a mark are part of the
-    /// interval up to the end.
+    /// Local and remote misses of each dense CPU in each interval between marks. The time axis is that of the worker's
+    /// samples (`sample_times`), with the end of the run (`end_ns`) as the last point. Samples without a mark belong to
+    /// the last interval.
     pub fn series(&self, cpu_ids: &[u32], sample_times: &[u64], end_ns: u64) -> Vec<Series> {
         let from = self.marks.iter().position(|m| m.kind == BEGIN).unwrap_or(0);
         let marks = &self.marks[from.min(self.marks.len())..];

@@ -1,4 +1,4 @@
-/* Tests of the plugin's parts without QEMU: caches, and virtual time on a fake decrementer. */
+/* Tests of the plugin without QEMU: caches, and virtual time on a fake decrementer. */
 #include "numalab.h"
 
 #include <stdio.h>
@@ -41,13 +41,13 @@ static void test_caches(void)
     check(hits == 0, "a sweep of twice the cache never hits", hits);
 }
 
-/* The place before `env` at which QEMU 7.2 keeps the decrementer. */
+/* Offset of the decrementer from `env` in QEMU 7.2. */
 enum { AT = -16, FULL = 60000 };
 static char memory[4][128];
 static char *env_of(unsigned vcpu) { return memory[vcpu] + 64; }
 static uint16_t *low_of(unsigned vcpu) { return (uint16_t *)(env_of(vcpu) + AT); }
 
-/* Runs a block of `n` instructions; returns by how much time moved on, in instructions. */
+/* Runs a block of `n` instructions; returns the time that it took, in instructions. */
 static int block(unsigned vcpu, unsigned n, unsigned flags)
 {
     uint16_t *low = low_of(vcpu);
@@ -76,7 +76,7 @@ static void test_memory(void)
     check(before - *low_of(0) == 11, "parts of an instruction add up", before - *low_of(0));
 }
 
-/* Time of `count` blocks of 10 instructions on each of two CPUs, in instructions. */
+/* Time of `count` blocks of 10 instructions on each of two CPUs, in instructions of virtual time. */
 static double two(unsigned a, unsigned b, int count)
 {
     long time = 0;
@@ -99,7 +99,7 @@ static void test_side_by_side(void)
     for (int i = 0; i < 10000; i++)
         alone += block(0, 10, 0);
     check(near((double)alone, 100000, 0.01), "a halted CPU takes no time", (double)alone);
-    /* 0 and 1 are threads of one core: each at 0.62 of its speed. */
+    /* CPUs 0 and 1 are threads of one core: each runs at 0.62 of its speed. */
     double smt = two(0, 1, 10000);
     check(near(smt, 100000 / 0.62, 0.02), "SMT siblings slow each other", smt);
     block(1, 1, BLOCK_HALTS);
@@ -108,7 +108,7 @@ static void test_side_by_side(void)
 static void test_traffic(void)
 {
     check(charge_wait_ps(0) == 0, "no traffic, no wait", (double)charge_wait_ps(0));
-    /* A node serves a line per 20 ns. First half of that, then twice as much. */
+    /* A node serves one line per 20 ns. The load is first half of that, then twice as much. */
     for (int load = 0; load < 2; load++)
         for (int i = 0; i < 400000; i++) {
             block(0, 10, 0);
@@ -121,7 +121,7 @@ static void test_traffic(void)
     check(charge_wait_ps(1) == 0, "the other node is free", (double)charge_wait_ps(1));
 }
 
-/* More marks than there is room for; the test of the caller reads them. */
+/* Makes more marks than there is room for. The calling test reads the log. */
 static void test_marks(void)
 {
     strcpy(conf.log, "marks.log");
@@ -150,7 +150,7 @@ int main(void)
         conf.node_of[c] = conf.llc_of[c] = c / 2;
         conf.core_of[c] = c / 2;
     }
-    /* For the caches every CPU has its own core. */
+    /* In the test of caches, every CPU has its own core. */
     for (int c = 0; c < 4; c++)
         conf.core_of[c] = c;
     cache_init();

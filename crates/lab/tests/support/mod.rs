@@ -1,4 +1,4 @@
-//! Guests for tests: machines, workloads, a laboratory on the user's cache.
+//! Machines, workloads and a `vm` backend on the user's cache, for tests with guests.
 
 #![allow(clippy::unwrap_used, dead_code)]
 
@@ -15,20 +15,20 @@ use numalab_model::workload::*;
 use numalab_worker::job::{Drill, Knob};
 use std::time::Duration;
 
-/// The image named by `NUMALAB_TEST_KERNEL`, or the packaged kernel.
+/// The image that `NUMALAB_TEST_KERNEL` names, or else the packaged kernel.
 pub fn image(lab: &Lab) -> Image {
     let name = std::env::var("NUMALAB_TEST_KERNEL").unwrap_or_else(|_| "debian-6.12".into());
     lab.image(&ImageSpec::parse(&name).unwrap(), &mut |what| eprintln!("{what}")).unwrap()
 }
 
-/// A laboratory with short budgets.
+/// A `vm` backend with short budgets.
 pub fn lab(timing: Timing) -> Lab {
     let seconds = Duration::from_secs;
     let budgets = Budgets { boot: seconds(300), run: seconds(1200), silence: seconds(300) };
     Lab::open(Settings { budgets, ..Settings::new(timing) }).unwrap()
 }
 
-/// `nodes` nodes of `cpus` CPUs with 1 GiB and a small cache each; local latency 80 ns, remote `remote_ns`.
+/// A machine of `nodes` nodes, each with `cpus` CPUs, 1 GiB and a small cache. The local latency is 80 ns.
 pub fn machine(nodes: usize, cpus: usize, remote_ns: f64) -> Machine {
     let mut m = Machine::from_shorthand(&format!("{nodes}x1x{cpus}x1")).unwrap();
     for (i, row) in m.latency_ns.iter_mut().enumerate() {
@@ -62,7 +62,7 @@ pub fn catalog_workload(name: &str, machine: &Machine, params: &[(&str, &str)]) 
     numalab_model::workload::parse(&file.label, &file.text)?.resolve(machine, 1, &params)
 }
 
-/// One process whose first thread touches `mib` MiB; then `threads` threads sweep their shares for `seconds`.
+/// One process whose first thread touches `mib` MiB before `threads` threads sweep their shares for `seconds`.
 pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
     let bytes = mib << 20;
     let share = bytes / threads as u64;
@@ -118,7 +118,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
     }
 }
 
-/// `kernel.numa_balancing`.
+/// The setting `kernel.numa_balancing`.
 pub fn balancing(on: bool) -> Knob {
     Knob {
         name: "system.numa_balancing".into(),
@@ -131,7 +131,7 @@ pub fn balancing(on: bool) -> Knob {
 
 /// Runs a workload with balancing on or off.
 pub fn run(lab: &Lab, image: &Image, machine: &Machine, workload: &Workload, on: bool, seed: u64) -> Run {
-    // Read back and reported, not set.
+    // Without a value it is reported and not written.
     let period = Knob {
         name: "scan.scan_period_min_ms".into(),
         kernel_name: "debugfs sched/numa_balancing/scan_period_min_ms".into(),
@@ -143,24 +143,24 @@ pub fn run(lab: &Lab, image: &Image, machine: &Machine, workload: &Workload, on:
     lab.run(&Plan { image, machine, workload, knobs: &knobs, seed, drill: None }, &mut |_| {}).unwrap()
 }
 
-/// A run that rehearses a failure.
+/// The error of a run that provokes a failure.
 pub fn drill(lab: &Lab, image: &Image, drill: Drill) -> RunError {
     let (machine, workload) = (machine(1, 1, 80.0), first_touch(1, 1, 0.01));
     let plan = Plan { image, machine: &machine, workload: &workload, knobs: &[], seed: 1, drill: Some(drill) };
     lab.run(&plan, &mut |_| {}).unwrap_err()
 }
 
-/// A figure.
+/// Value of a scalar.
 pub fn scalar(outcome: &Outcome, name: &str) -> f64 {
     outcome.scalars.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("no {name}")).value
 }
 
-/// A counter.
+/// Value of a counter.
 pub fn counter(outcome: &Outcome, name: &str) -> u64 {
     outcome.counters.iter().find(|c| c.0 == name).unwrap_or_else(|| panic!("no {name}")).1
 }
 
-/// One line per figure, for people.
+/// All figures of an outcome as text, one line each, for test output.
 pub fn summary(outcome: &Outcome) -> String {
     let mut out = format!("{:?}\n", outcome.status);
     for w in &outcome.warnings {
