@@ -1,9 +1,9 @@
-//! Files behind file regions.
+//! Backing files of file regions.
 //!
-//! A file region must have the page cache of a file system: memory of `memfd` or of a tmpfs is shared memory, which the
-//! kernel's NUMA scanner passes over unless the object has a policy of its own (`vma_policy_mof`, `shmem_get_policy`), even where
-//! it is mapped privately. A guest has a ramfs for it ([`GUEST_DIR`]); elsewhere the usual folders for temporary files
-//! are looked at. Files have no name once they are open, and hold nothing: their pages come to be when they are read.
+//! A file region needs the page cache of a file system. Memory of `memfd` or of a tmpfs is shared memory: the kernel's NUMA
+//! scanner skips it, even if it is mapped privately, unless the object has a policy of its own (`vma_policy_mof`,
+//! `shmem_get_policy`). A guest has a ramfs for the files ([`GUEST_DIR`]); on a host they are in a folder for temporary
+//! files. A file has no name once it is open, and no data: its pages are allocated when they are read.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -11,16 +11,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Where a guest keeps them: a ramfs, which process 1 mounts.
+/// Folder for the files in a guest: a ramfs that process 1 mounts.
 pub const GUEST_DIR: &str = "/files";
 
 /// `TMPFS_MAGIC` of `linux/magic.h`.
 const TMPFS_MAGIC: i64 = 0x0102_1994;
 
-/// A nameless file of `bytes` zero bytes with the page cache of a file system.
+/// A nameless file of `bytes` zero bytes in the page cache of a file system.
 ///
 /// # Errors
-/// No folder for it, or what the kernel says about the last one tried.
+/// There is no suitable folder, or the kernel's error in the last one.
 pub fn page_cache_file(bytes: u64) -> io::Result<File> {
     let mut last = io::Error::new(
         io::ErrorKind::NotFound,
@@ -49,7 +49,7 @@ fn has_page_cache(dir: &Path) -> bool {
     }
 }
 
-/// Made under a name that no other has and unlinked at once: not every file system knows `O_TMPFILE`.
+/// Creates a file under a unique name and unlinks it at once. Not every file system supports `O_TMPFILE`.
 fn nameless(dir: &Path, bytes: u64) -> io::Result<File> {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let path = dir.join(format!("numalab-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed)));
@@ -65,7 +65,7 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     #[test]
-    fn the_file_is_no_shared_memory_and_has_no_name() {
+    fn the_file_is_not_shared_memory_and_has_no_name() {
         let file = page_cache_file(1 << 20).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 1 << 20);
         // SAFETY: statfs is plain data, filled by the call; the descriptor is open.
@@ -77,7 +77,7 @@ mod tests {
         assert_ne!(kind, TMPFS_MAGIC);
         let target = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
         assert!(target.to_string_lossy().ends_with("(deleted)"), "{target:?}");
-        // A second one at the same time does not meet the first.
+        // A second file can exist at the same time.
         assert!(page_cache_file(4096).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! The outcome of a run, from the shared block and the kernel's counters.
+//! Figures of a run at its end, from the shared block.
 
 use crate::control::{Control, ProcessCell, State, ThreadCell};
 use crate::job::Job;
@@ -12,7 +12,7 @@ fn scalar(name: &str, value: f64, unit: &str, higher_is_better: bool) -> Scalar 
     Scalar { name: name.into(), value, unit: unit.into(), higher_is_better }
 }
 
-/// Time from the start to the last end of a process (or to `now_ns` for those still running), ns.
+/// Time from the start to the end of the last process, ns. A process that still runs ends at `now_ns`.
 pub fn elapsed_ns(job: &Job, control: &Control, start_ns: u64, now_ns: u64) -> u64 {
     let end = |p: usize| match control.state(p) {
         State::Finished => control.process(p, ProcessCell::EndNs).load(Ordering::Relaxed),
@@ -22,8 +22,8 @@ pub fn elapsed_ns(job: &Job, control: &Control, start_ns: u64, now_ns: u64) -> u
     last.saturating_sub(start_ns)
 }
 
-/// Elapsed, user, system and blocked time, then the scores, of a run that ended at `end_ns`, before its processes are
-/// killed. CPU times only if every process finished; a rate of no time is left out, with a warning.
+/// Elapsed, user, system and blocked time, then the scores, of a run that ended at `end_ns`. CPU times are there only if
+/// every process finished. A rate over no time is left out, with a warning.
 pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64, end_ns: u64, warnings: &mut Vec<String>) -> Vec<Scalar> {
     let processes = 0..job.workload.processes.len();
     let elapsed_s = elapsed_ns as f64 / NS_PER_S;
@@ -32,7 +32,7 @@ pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64, end_ns: u64, warni
         let sum = |cell| processes.clone().map(|p| control.process(p, cell).load(Ordering::Relaxed)).sum::<u64>();
         out.push(scalar("user_s", sum(ProcessCell::UserNs) as f64 / NS_PER_S, "s", false));
         out.push(scalar("system_s", sum(ProcessCell::SystemNs) as f64 / NS_PER_S, "s", false));
-        // The kernel keeps this one only with schedstats on.
+        // The kernel accounts blocked time only with schedstats on.
         if std::fs::read_to_string("/proc/sys/kernel/sched_schedstats").is_ok_and(|t| t.trim() == "1") {
             let threads = 0..job.thread_count();
             let blocked = threads.map(|t| control.thread(t, ThreadCell::BlockNs).load(Ordering::Relaxed)).sum::<u64>();
@@ -48,7 +48,7 @@ pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64, end_ns: u64, warni
     out
 }
 
-/// Figures at the end of the run: exact page placement per region, NUMA faults and groups per thread.
+/// Series with one point at the end of the run: page placement of each region, NUMA faults and groups of each thread.
 pub fn final_series(job: &Job, control: &Control, elapsed_ns: u64) -> Vec<Series> {
     let one = |name: &str, unit: &str, columns: Vec<String>, values: Vec<f64>| Series {
         name: name.into(),

@@ -1,9 +1,8 @@
 //! The block of atomics that the coordinator and all processes share.
 //!
-//! It is one anonymous file mapped by everybody. [`Layout`] computes, from the job alone, where each
-//! cell is, so that every process arrives at the same places. Cells are 64-bit, except the futex words.
-//! Each cell has one writer (the process or thread it belongs to); the start gate, barriers and
-//! channels are the only ones with several.
+//! It is one anonymous file that all of them map. [`Layout`] computes the place of each cell from the job alone, so all
+//! processes agree on it. Cells have 64 bits, futex words 32. Each cell has one writer, the process or thread that it
+//! belongs to; only the start gate, barriers, channels and score clocks have several.
 
 use crate::job::Job;
 use crate::sys;
@@ -14,9 +13,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Cells of the header.
 #[derive(Clone, Copy, Debug)]
 pub enum Head {
-    /// Time the gate opened, ns.
+    /// Time at which the gate opened, ns.
     StartNs,
-    /// Spin-loop turns per second ([`crate::spin`]).
+    /// Turns of the spin loop per second ([`crate::spin`]).
     SpinPerSecond,
     /// Own cost of the access loops, picoseconds per line, by pattern in [`crate::access::Kind`] order.
     AccessCost0,
@@ -60,34 +59,34 @@ pub enum ThreadCell {
     BlockNs,
 }
 
-/// State of a process, as stored in [`ProcessCell::State`].
+/// State of a process, the value of [`ProcessCell::State`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Not started.
     Absent = 0,
-    /// Attached and waiting at the gate (processes started by exec).
+    /// It has mapped the block and waits at the gate (processes started by exec).
     Ready = 1,
-    /// Carrying out its ops.
+    /// It carries out its ops.
     Running = 2,
-    /// Ended, all figures stored.
+    /// It has ended, and its figures are stored.
     Finished = 3,
-    /// Gave up; the reason is in its text.
+    /// It has failed; the reason is in its text.
     Failed = 4,
 }
 
 const HEAD_CELLS: usize = 16;
 const PROCESS_CELLS: usize = 6;
 const THREAD_CELLS: usize = 8;
-/// Bytes of the reason a process may leave.
+/// Longest reason of a failed process, bytes.
 const TEXT_BYTES: usize = 256;
-/// Score cells of different threads are this many cells apart at least, so that they share no cache line.
+/// Least distance between the score cells of two threads, in cells: threads share no cache line.
 const SCORE_STRIDE: usize = 8;
-/// Cells of a score's clock: lock, threads whose clock runs, since when, time so far.
+/// Cells of a score's clock: lock, number of threads whose clock runs, its last start, and its time so far.
 const CLOCK_CELLS: usize = 4;
-/// Futex words of a barrier or channel are this far apart.
+/// Distance between two futex words, in words: they share no cache line.
 const WORD_STRIDE: usize = 16;
 
-/// Where everything is, in cells.
+/// Places of all cells, in cells from the start of the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     processes: usize,
@@ -131,7 +130,7 @@ impl Layout {
         let clock_at = score_at + threads * score_stride;
         let region_at = clock_at + job.workload.scores.len() * CLOCK_CELLS;
         let word_at = (region_at + regions * (nodes + 1)).next_multiple_of(8);
-        // The gate, two words per barrier, one per channel; two 32-bit words fit a cell.
+        // One word for the gate, two for each barrier, one for each channel. A cell holds two words.
         let words = 1 + 2 * barriers + job.workload.channels as usize;
         let cells = word_at + words * WORD_STRIDE / 2;
         Self {
@@ -152,14 +151,17 @@ impl Layout {
             cells,
         }
     }
-    /// Bytes of the block.
+
+    /// Size of the block, bytes.
     pub fn bytes(&self) -> usize {
         self.cells * 8
     }
+
     /// Global index of thread `t` of process `p`.
     pub fn thread(&self, p: usize, t: usize) -> usize {
         self.thread_base[p] + t
     }
+
     /// Number of processes.
     pub fn processes(&self) -> usize {
         self.processes
@@ -173,31 +175,31 @@ pub struct Control {
     layout: Layout,
 }
 
-// SAFETY: the block is only ever accessed through atomics, and lives as long as the process.
+// SAFETY: the block is only accessed through atomics, and is mapped as long as the process lives.
 unsafe impl Send for Control {}
-// SAFETY: as above.
+// SAFETY: the block is only accessed through atomics, and is mapped as long as the process lives.
 unsafe impl Sync for Control {}
 
 impl Control {
-    /// Makes the block; the descriptor is for processes started by exec.
+    /// Creates the block; the descriptor is for processes started by exec.
     ///
     /// # Errors
-    /// No memory or no `memfd`.
+    /// The kernel's error: no memory or no `memfd`.
     pub fn create(layout: Layout) -> io::Result<(Self, OwnedFd)> {
         let fd = sys::memfd("numalab-control", layout.bytes() as u64, true)?;
         let control = Self::attach(fd.as_raw_fd(), layout)?;
         Ok((control, fd))
     }
 
-    /// Maps the block made by the coordinator.
+    /// Maps the block that the coordinator has created.
     ///
     /// # Errors
-    /// Not a mapping of at least the layout's size.
+    /// The kernel's error.
     pub fn attach(fd: RawFd, layout: Layout) -> io::Result<Self> {
         let base = sys::map_shared(fd, layout.bytes())?;
-        // The block is the instrument, not the program. Kernels that scan shared memory leave ranges alone that have a
-        // policy of their own without migrate-on-fault; "local" is where its pages come from anyway. A kernel without
-        // NUMA policies has no scanner either, so its refusal says nothing.
+        // The block is not part of the workload, so NUMA balancing must not scan it. The scanner skips shared memory with a
+        // policy of its own without migrate-on-fault. The policy "local" allocates as the default does. An error is
+        // ignored: a kernel without NUMA policies has no scanner.
         let _ = sys::mbind(base as u64, layout.bytes() as u64, sys::RawPolicy { mode: libc::MPOL_LOCAL, nodes: 0 });
         Ok(Self { base, layout })
     }
@@ -209,14 +211,14 @@ impl Control {
 
     fn cell(&self, index: usize) -> &AtomicU64 {
         assert!(index < self.layout.cells, "control cell {index} of {}", self.layout.cells);
-        // SAFETY: in range by the assertion, 8-aligned because the mapping is page-aligned, never unmapped.
+        // SAFETY: the cell is in range by the assertion, aligned because the mapping is page-aligned, and never unmapped.
         unsafe { &*self.base.cast::<AtomicU64>().add(index) }
     }
 
     fn word(&self, index: usize) -> &AtomicU32 {
         let cell = self.layout.word_at + index * WORD_STRIDE / 2;
         assert!(cell < self.layout.cells, "control word {index}");
-        // SAFETY: in range by the assertion, aligned, never unmapped.
+        // SAFETY: the word is in range by the assertion, aligned because cells are, and never unmapped.
         unsafe { &*self.base.cast::<AtomicU64>().add(cell).cast::<AtomicU32>() }
     }
 
@@ -250,15 +252,15 @@ impl Control {
     pub fn thread(&self, thread: usize, cell: ThreadCell) -> &AtomicU64 {
         self.cell(self.layout.thread_at + thread * THREAD_CELLS + cell as usize)
     }
-    /// NUMA faults of a thread on a dense node.
+    /// Cell of a thread's NUMA faults on a dense node.
     pub fn faults(&self, thread: usize, node: usize) -> &AtomicU64 {
         self.cell(self.layout.faults_at + thread * self.layout.nodes + node)
     }
-    /// Score cell (bits of an `f64`) of a thread.
+    /// Cell of a thread's score, which holds the bits of an `f64`.
     pub fn score(&self, thread: usize, score: usize) -> &AtomicU64 {
         self.cell(self.layout.score_at + thread * self.layout.score_stride + score)
     }
-    /// Adds to a score of the calling thread (its only writer).
+    /// Adds to a score of the calling thread, the only writer of its cell.
     pub fn add_score(&self, thread: usize, score: usize, amount: f64) {
         let cell = self.score(thread, score);
         let sum = f64::from_bits(cell.load(Ordering::Relaxed)) + amount;
@@ -272,7 +274,7 @@ impl Control {
     fn clock(&self, score: usize, cell: usize) -> &AtomicU64 {
         self.cell(self.layout.clock_at + score * CLOCK_CELLS + cell)
     }
-    /// Starts or stops the calling thread's clock of a score at `now_ns` (not 0).
+    /// Starts or stops the calling thread's clock of a score at `now_ns`, which must not be 0.
     pub fn run_clock(&self, score: usize, run: bool, now_ns: u64) {
         let lock = self.clock(score, 0);
         while lock.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -294,19 +296,20 @@ impl Control {
         }
         lock.store(0, Ordering::Release);
     }
-    /// Time during which at least one thread's clock of the score ran, up to `now_ns`; `None` if none ever did.
+    /// Time up to `now_ns` during which the score's clock of at least one thread ran, ns; `None` if none ever ran.
     pub fn clock_ns(&self, score: usize, now_ns: u64) -> Option<u64> {
         let since = self.clock(score, 2).load(Ordering::Acquire);
         let running = self.clock(score, 1).load(Ordering::Relaxed) > 0;
         let open = if running { now_ns.saturating_sub(since) } else { 0 };
         (since != 0).then(|| self.clock(score, 3).load(Ordering::Relaxed) + open)
     }
-    /// Pages of visible region `r` of process `p` on dense node `node`; `node == nodes` counts absent pages.
+    /// Cell of the pages of process `p` in its visible region `r` on dense node `node`. The node after the last one counts
+    /// absent pages.
     pub fn placement(&self, p: usize, r: usize, node: usize) -> &AtomicU64 {
         self.cell(self.layout.region_at + (self.layout.region_base[p] + r) * (self.layout.nodes + 1) + node)
     }
 
-    /// Stores why process `p` failed (the first reason wins) and marks it so.
+    /// Marks process `p` as failed and stores the reason, unless it has failed before.
     pub fn fail(&self, p: usize, reason: &str) {
         if self.state(p) == State::Failed {
             return;
@@ -344,7 +347,7 @@ impl Control {
         sys::futex_wake(self.word(0), i32::MAX);
     }
 
-    /// Waits at barrier `id` until `width` threads have come.
+    /// Waits at barrier `id` until `width` threads have reached it.
     pub fn barrier(&self, id: u32, width: u32, spin: bool) {
         let count = self.word(1 + 2 * id as usize);
         let turn = self.word(2 + 2 * id as usize);

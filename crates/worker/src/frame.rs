@@ -1,7 +1,7 @@
-//! What a guest says on its serial line: checksummed frames.
+//! The report of a guest on its serial line, in frames with checksums.
 //!
-//! A frame is a header line `NUMALAB1 kind length checksum`, the payload and a newline. A reader takes
-//! bytes as they come; anything that is not a frame is an error with its place, never skipped.
+//! A frame is a header line `NUMALAB1 kind length checksum`, the payload and a newline. A reader accepts bytes in any
+//! portions. Bytes that are not a frame are never skipped: they are an error with their offset.
 
 /// First word of a header.
 const MAGIC: &str = "NUMALAB1";
@@ -12,27 +12,27 @@ const MAX_HEADER: usize = 80;
 
 /// I/O port of QEMU's `isa-debug-exit`.
 pub const EXIT_PORT: u16 = 0xf4;
-/// Value written to [`EXIT_PORT`] after a complete report; QEMU exits with `2·value + 1`.
+/// Value for [`EXIT_PORT`] after a complete report; QEMU exits with `2·value + 1`.
 pub const EXIT_REPORTED: u8 = 21;
-/// Value written when the worker could not report.
+/// Value for [`EXIT_PORT`] if the job failed or no report was possible.
 pub const EXIT_BROKEN: u8 = 22;
-/// Where a guest finds its job.
+/// Path of the job in a guest.
 pub const JOB_PATH: &str = "/job.json";
-/// The serial line of reports in a guest.
+/// Serial line for the report in a guest.
 pub const REPORT_TTY: &str = "/dev/ttyS1";
 
 /// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Process 1 runs; the payload is the kernel's release.
+    /// Process 1 has started; the payload is the kernel's release.
     Hello,
-    /// The run goes on; the payload is its time in ns.
+    /// A sample was taken; the payload is the time of the run in ns.
     Beat,
     /// The outcome, as JSON.
     Outcome,
-    /// The worker could not run the job; a reason.
+    /// The worker could not run the job; the payload is the reason.
     Refused,
-    /// Nothing follows.
+    /// The report is complete.
     End,
 }
 
@@ -58,11 +58,11 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// Bytes that are no frame.
+/// Bytes that are not a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("garbage on the report channel at byte {offset}: {what}")]
 pub struct Garbage {
-    /// Offset in everything read so far.
+    /// Offset of the bad frame from the start of the stream, bytes.
     pub offset: u64,
     /// What is wrong.
     pub what: String,
@@ -73,7 +73,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A frame as bytes.
+/// The bytes of a frame.
 pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
     let header = format!("{MAGIC} {} {} {:016x}\n", kind.name(), payload.len(), checksum(payload));
     let mut out = header.into_bytes();
@@ -82,7 +82,7 @@ pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Takes frames out of a stream of bytes.
+/// Splits a stream of bytes into frames.
 #[derive(Debug, Default)]
 pub struct Reader {
     buffer: Vec<u8>,
@@ -90,10 +90,10 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Adds bytes and returns the frames completed by them.
+    /// Adds bytes and returns the frames that they complete.
     ///
     /// # Errors
-    /// [`Garbage`] at the first byte that cannot belong to a frame.
+    /// [`Garbage`] if the next bytes cannot be a frame.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, Garbage> {
         self.buffer.extend_from_slice(bytes);
         let mut frames = Vec::new();
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_survive_any_split() {
+    fn frames_are_read_from_any_portions() {
         let payload: Vec<u8> = (0..=255).collect();
         let mut bytes = encode(Kind::Hello, b"6.12");
         bytes.extend(encode(Kind::Outcome, &payload));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_garbage_with_its_place() {
+    fn other_bytes_are_garbage_with_their_offset() {
         let good = encode(Kind::Beat, b"17");
         let mut reader = Reader::default();
         assert_eq!(reader.feed(&good).unwrap().len(), 1);

@@ -1,4 +1,4 @@
-//! Process 1 of a guest: mount, run the job, report, switch the machine off.
+//! Process 1 of a guest: mounts file systems, runs the job, reports, and powers the guest off.
 
 use crate::backing;
 use crate::frame::{encode, Kind, EXIT_BROKEN, EXIT_PORT, EXIT_REPORTED, JOB_PATH, REPORT_TTY};
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 
-/// (file system, where).
+/// File systems and their mount points.
 const MOUNTS: [(&str, &str); 7] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -23,7 +23,7 @@ const MOUNTS: [(&str, &str); 7] = [
 
 static REPORT: OnceLock<File> = OnceLock::new();
 
-/// Runs the guest; never returns.
+/// Runs the guest. It never returns.
 pub fn main() -> ! {
     std::panic::set_hook(Box::new(|info| {
         send(Kind::Refused, info.to_string().as_bytes());
@@ -63,7 +63,7 @@ fn carry_out() -> Result<Vec<u8>, String> {
     let bytes = std::fs::read(JOB_PATH).map_err(|e| format!("{JOB_PATH}: {e}"))?;
     let job = Job::from_bytes(&bytes).map_err(|e| e.to_string())?;
     match job.drill {
-        // Process 1 must not end: the kernel panics.
+        // The kernel panics when process 1 ends.
         Some(Drill::Panic) => std::process::exit(0),
         Some(Drill::Hang) => loop {
             crate::sys::sleep_ns(1_000_000_000);
@@ -82,19 +82,19 @@ fn send(kind: Kind, payload: &[u8]) {
 
 fn write_report(bytes: &[u8]) {
     if let Some(mut tty) = REPORT.get() {
-        // Nobody is left to tell if the line is gone; the host sees a report without end.
+        // An error cannot be reported; the host sees an incomplete report.
         let _ = tty.write_all(bytes);
     }
 }
 
 fn mount(kind: &str, place: &str) {
     let (Ok(kind), Ok(place)) = (CString::new(kind), CString::new(place)) else { return };
-    // A kernel without tracefs or debugfs still runs workloads; what needs them says so later.
+    // Errors are ignored: a kernel without tracefs or debugfs still runs workloads, and their users report the lack.
     // SAFETY: all pointers are valid C strings or null.
     unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
 }
 
-/// Bytes must arrive as written: no newline translation, no echo.
+/// Sets a serial line to raw mode, without newline translation and echo.
 fn make_raw(tty: &File) {
     // SAFETY: termios is plain data filled by tcgetattr before use; the descriptor is open.
     unsafe {
@@ -107,14 +107,14 @@ fn make_raw(tty: &File) {
     }
 }
 
-/// Leaves through QEMU's exit device, or powers off where that is not possible.
+/// Ends QEMU through its exit device, or powers the guest off if there is none.
 fn power_off(value: u8) -> ! {
     if let Some(tty) = REPORT.get() {
-        // SAFETY: waits until the open line has sent everything.
+        // SAFETY: the descriptor is open; the call only waits until the line has sent everything.
         unsafe { libc::tcdrain(tty.as_raw_fd()) };
     }
     exit_port(value);
-    // SAFETY: reboot with a valid command; process 1 may call it.
+    // SAFETY: the commands are valid, and process 1 may call reboot.
     unsafe {
         libc::sync();
         libc::reboot(libc::RB_POWER_OFF);
@@ -127,9 +127,9 @@ fn power_off(value: u8) -> ! {
 
 #[cfg(target_arch = "x86_64")]
 fn exit_port(value: u8) {
-    // SAFETY: asks for one port; a kernel without ioperm answers with an error.
+    // SAFETY: requests access to one port; a kernel without ioperm returns an error.
     if unsafe { libc::ioperm(EXIT_PORT.into(), 1, 1) } == 0 {
-        // SAFETY: the port was granted; it is the exit device of the virtual machine.
+        // SAFETY: access to the port was granted, and the port is the exit device of the virtual machine.
         unsafe { std::arch::asm!("out dx, al", in("dx") EXIT_PORT, in("al") value, options(nomem, nostack)) };
     } else if let Ok(port) = OpenOptions::new().write(true).open("/dev/port") {
         use std::os::unix::fs::FileExt;

@@ -1,12 +1,12 @@
-//! Kernel settings under the names the kernel uses.
+//! Files of kernel settings, from the names that the kernel uses.
 //!
-//! A knob that the running kernel does not have, or whose value it refuses or changes, is an error: a
-//! setting that has no effect must not look as if it had ([`crate::settings`] makes them).
+//! [`crate::settings`] writes them. A setting that the running kernel lacks, refuses or changes is an error, because a
+//! setting without effect must not pass for one with effect.
 
 use std::path::PathBuf;
 
-/// File of a kernel name: `kernel.x` or `vm.x` (sysctl), `debugfs p/q`, `sys/p/q`, or an absolute path. `None` if
-/// it names no file of a running kernel (`CONFIG_HZ`, `model`, something normalised).
+/// Path of a kernel name: `kernel.x` or `vm.x` (sysctl), `debugfs p/q`, `sys/p/q`, or an absolute path. `None` if the name
+/// refers to no file of a running kernel (`CONFIG_HZ`, `model`, a normalised value).
 pub fn path(kernel_name: &str) -> Option<PathBuf> {
     let name = kernel_name.trim();
     let plain = |n: &str| !n.is_empty() && !n.contains(|c: char| c.is_whitespace() || "()".contains(c));
@@ -26,7 +26,7 @@ pub fn path(kernel_name: &str) -> Option<PathBuf> {
     sysctl.then(|| PathBuf::from("/proc/sys").join(name.replace('.', "/")))
 }
 
-/// Value of a file's text; of a choice such as `always [madvise] never` the chosen word.
+/// Value in a file's text. In a choice such as `always [madvise] never` it is the word in brackets.
 pub fn value_of(text: &str) -> String {
     let text = text.trim();
     match (text.find('['), text.find(']')) {

@@ -1,16 +1,15 @@
-//! The worker: carries out a workload for real and reports what the kernel did with it.
+//! The worker: the program that carries out a workload on a real kernel and reports the kernel's figures.
 //!
-//! Problem: `vm` and `host` must run exactly the workload that `sim` models, on any kernel, without
-//! an interpreter, a shell or a library in the guest.
-//! Approach: one static program. A [`job::Job`] is a resolved workload plus settings, as JSON. The
-//! *coordinator* ([`run`]) starts the processes, samples the kernel's files and builds the
-//! [`Outcome`](numalab_model::record::Outcome); the processes and threads ([`process`], [`thread`])
-//! carry out op lists and talk to it through one shared block of atomics ([`control`]).
-//! As process 1 of a guest ([`init`]) it also mounts, sets knobs, and reports over a serial line
-//! in checksummed frames ([`frame`]).
+//! Problem: the backends `vm` and `host` must run exactly the workload that `sim` models, on any kernel, and a guest has no
+//! interpreter, shell or library.
+//! Approach: one static program. A [`job::Job`] is a resolved workload plus settings, as JSON. The *coordinator* ([`run`])
+//! starts the processes, samples the kernel's files and builds the [`Outcome`](numalab_model::record::Outcome). The
+//! processes ([`process`]) and threads ([`thread`]) carry out lists of ops, and share one block of atomics with the
+//! coordinator ([`control`]). As process 1 of a guest ([`init`]) the program also mounts file systems and reports over a
+//! serial line in frames with checksums ([`frame`]).
 //! Units: ns of `CLOCK_MONOTONIC` (virtual time in a guest), bytes, pages of 4 KiB.
-//! Invariants: between the start gate and the end of a process nothing is allocated on the access
-//! paths; every address an op touches was checked against its region when the op was compiled.
+//! Invariants: the access loops allocate nothing between the start gate and the end of a process. Every address that an op
+//! accesses was checked against its region when the op was compiled.
 
 pub mod access;
 pub mod backing;
@@ -32,7 +31,7 @@ pub mod spin;
 pub mod sys;
 pub mod thread;
 
-/// Says a line on standard error. If nobody listens any more there is nobody to tell, and the run must still undo its
+/// Prints a line on standard error. Errors are ignored: the reader may have closed it, and the run must still undo its
 /// settings.
 pub fn say(line: &str) {
     use std::io::Write;

@@ -1,5 +1,5 @@
-//! `numalab-worker run JOB`: carries out a job on this machine and prints its outcome as JSON.
-//! As process 1 it is the init of a guest. `process …` is for its own use.
+//! `numalab-worker run JOB`: carries out a job on this machine and prints the outcome as JSON.
+//! As process 1 it is the init of a guest. The coordinator starts `numalab-worker process …` itself.
 
 use numalab_worker::job::Job;
 use numalab_worker::run::{self, RunError};

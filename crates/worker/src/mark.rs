@@ -1,20 +1,20 @@
-//! Marks that an observer below the kernel can see.
+//! Marks for the plugin of QEMU, which observes memory accesses below the kernel.
 //!
-//! The emulator plugin of the lab watches memory accesses. A read of an otherwise unused page at a fixed
-//! address tells it where the run begins, where samples are taken and where the run ends, so that its
-//! own counters share the time axis of the samples. Elsewhere the marks cost one load.
+//! A read of an otherwise unused page at a fixed address tells the plugin that the run begins, that a sample is taken, or
+//! that the run ends. The plugin's counters thereby share the time axis of the samples. Without the plugin a mark costs
+//! one load.
 
 use crate::sys;
 
-/// The page.
+/// Address of the page.
 pub const ADDRESS: u64 = 0x4E55_4D41_0000;
 
-/// What a mark says; the read is at `8 * value`.
+/// Kind of a mark; the read is at offset `8 * value` of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// The workload starts now.
+    /// The workload starts.
     Begin = 0,
-    /// A sample is taken now.
+    /// A sample is taken.
     Sample = 1,
     /// The workload has ended.
     End = 2,
@@ -27,14 +27,15 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Maps the page; without it marks do nothing.
+    /// Maps the page. If that fails, marks do nothing.
     pub fn new() -> Self {
         Self { mapped: sys::map_at(ADDRESS, sys::PAGE_BYTES, true, sys::Backing::Private).is_ok() }
     }
+
     /// Makes a mark.
     pub fn set(&self, mark: Mark) {
         if self.mapped {
-            // SAFETY: the page was mapped by `new` and stays so; nothing else uses it.
+            // SAFETY: `new` mapped the page, it is never unmapped, and nothing else uses it.
             unsafe { ((ADDRESS + 8 * mark as u64) as *const u64).read_volatile() };
         }
     }

@@ -1,8 +1,7 @@
-//! Regions in the address space: where they go, how they are mapped, advised and bound.
+//! Regions in the address space: their addresses, mappings, advice and memory policies.
 //!
-//! Addresses are planned from the job alone, far above everything else in a process, in the order of
-//! the job and with a gap between neighbours so that the kernel never merges two regions into one VMA.
-//! The same job therefore has the same addresses in every run.
+//! Addresses follow from the job alone, so a job has the same addresses in every run. Regions lie far above everything else
+//! in a process, in the order of the job. A gap between neighbours keeps the kernel from merging two regions into one VMA.
 
 use crate::backing;
 use crate::job::{Job, JobError};
@@ -10,13 +9,13 @@ use crate::sys::{self, Backing, RawPolicy};
 use numalab_model::workload::{HugeAdvice, Policy, PolicyMode, Region, RegionKind};
 use std::io;
 
-/// Where the first region of a process without inherited ones begins.
+/// Address of the first region in a process that inherits none.
 pub const ARENA_START: u64 = 0x1000_0000_0000;
 /// End of the arena: 64 TiB of address space.
 pub const ARENA_END: u64 = 0x5000_0000_0000;
 
 const HUGE_BYTES: u64 = 2 << 20;
-/// Space left between regions: one huge page, so that no huge page could span two.
+/// Gap between regions: one huge page, so that no huge page spans two regions.
 const GAP_BYTES: u64 = HUGE_BYTES;
 
 /// A region as a process sees it.
@@ -32,10 +31,10 @@ pub struct Placed {
     pub bytes: u64,
 }
 
-/// Addresses of all regions each process sees: `plan[p][visible region]`.
+/// Addresses of the regions that each process sees: `plan[p][visible region]`.
 ///
 /// # Errors
-/// The regions do not fit the arena.
+/// The regions do not fit into the arena.
 pub fn plan(job: &Job) -> Result<Vec<Vec<Placed>>, JobError> {
     let mut out: Vec<Vec<Placed>> = Vec::new();
     for (p, process) in job.workload.processes.iter().enumerate() {
@@ -60,7 +59,7 @@ pub fn plan(job: &Job) -> Result<Vec<Vec<Placed>>, JobError> {
 /// A workload policy in the kernel's form, with node numbers of the running system.
 ///
 /// # Errors
-/// A node that the job does not map, or above 63.
+/// A node that the job does not map, or a node id above 63.
 pub fn raw_policy(policy: &Policy, node_ids: &[u32]) -> Result<RawPolicy, JobError> {
     const MPOL_F_NUMA_BALANCING: i32 = 1 << 13;
     let mode = match policy.mode {
@@ -81,10 +80,10 @@ pub fn raw_policy(policy: &Policy, node_ids: &[u32]) -> Result<RawPolicy, JobErr
     Ok(RawPolicy { mode: mode | flag, nodes })
 }
 
-/// Maps a region at its planned address, advises and binds it. Nothing is touched.
+/// Maps a region at its planned address and sets its advice and policy. No page is touched.
 ///
 /// # Errors
-/// The kernel's error with what was being done.
+/// The kernel's error, with the call that failed.
 pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(), String> {
     let bytes = region.size_bytes;
     if region.huge_policy.is_some() {
@@ -110,7 +109,7 @@ pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(
         HugeAdvice::NoHuge => Some(libc::MADV_NOHUGEPAGE),
     };
     if let Some(advice) = advice {
-        // SAFETY: the range was just mapped for the workload alone; huge-page advice keeps its content.
+        // SAFETY: the range was just mapped for the workload alone, and advice on huge pages keeps its content.
         unsafe { sys::advise(address, bytes, advice) }.map_err(|e| fail("madvise", e))?;
     }
     match policy {
@@ -119,14 +118,14 @@ pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(
     }
 }
 
-/// The advice that frees the pages of a region of this kind.
+/// The `madvise` advice that frees the pages of a region of this kind.
 pub fn discard_advice(kind: RegionKind) -> i32 {
     match kind {
-        // Pages of a file stay in the page cache.
+        // The pages of a file stay in the page cache.
         RegionKind::PrivateAnon | RegionKind::CowData | RegionKind::FileRead | RegionKind::FileShared => {
             libc::MADV_DONTNEED
         }
-        // Shared memory keeps its pages when one mapping drops them: punch a hole instead.
+        // Shared memory keeps its pages when one mapping drops them, so a hole is punched.
         RegionKind::SharedAnon => libc::MADV_REMOVE,
     }
 }
@@ -138,7 +137,7 @@ mod tests {
     use numalab_model::workload::ForkPoint;
 
     #[test]
-    fn children_see_what_the_fork_point_says_and_place_behind_it() {
+    fn children_inherit_regions_by_fork_point_and_map_theirs_behind() {
         let mut parent = process("a", vec![region("x", 4096), region("y", 5 << 20)], vec![]);
         parent.regions[1].misalign_bytes = 8192;
         let mut before = process("b", vec![region("z", 4096)], vec![]);

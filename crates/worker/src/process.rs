@@ -1,7 +1,7 @@
-//! The life of a workload process: map, prologue, forks, threads, final figures.
+//! A process of the workload: maps its regions, runs its prologue, forks, runs its threads, and stores its figures.
 //!
-//! A process without parent is a fresh execution of this program, so that the kernel starts it with a
-//! new address space; the others are real forks, made while the process has one thread.
+//! A process without parent is a new execution of this program, so it has a new address space. The others are real
+//! forks, made while the parent has one thread.
 
 use crate::access::Draw;
 use crate::control::{Control, Layout, ProcessCell, State, ThreadCell};
@@ -17,27 +17,27 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, RawFd};
 use std::sync::atomic::Ordering;
 
-/// Stack of a workload thread; ops need little.
+/// Stack of a workload thread, bytes; ops need little.
 const STACK_BYTES: usize = 128 << 10;
 
-/// Programs of a process: prologue and one per thread.
+/// Programs of a process: its prologue, and one per thread.
 struct Programs {
     prologue: Program,
     threads: Vec<Program>,
 }
 
-/// Everything that processes of one execution share.
-struct World<'a> {
+/// A process started by exec with everything forked from it, and their common data.
+struct ProcessTree<'a> {
     job: &'a Job,
     control: &'a Control,
     plan: Vec<Vec<Placed>>,
-    /// By process; empty for processes of other executions.
+    /// Programs of each process; `None` for processes of other trees.
     programs: Vec<Option<Programs>>,
 }
 
-/// Entry point of a process started by exec: `index` and the two inherited descriptors.
+/// Entry point of process `index`, which the coordinator starts by exec with two inherited descriptors.
 ///
-/// Returns the exit status; 3, with a line on standard error, if it could not even say so in the shared block.
+/// Returns the exit status. It is 3, with a line on standard error, if the shared block cannot hold the reason.
 pub fn main(index: usize, control_fd: RawFd, job_fd: RawFd) -> i32 {
     sys::die_with_parent();
     let fail = |what: &dyn std::fmt::Display| {
@@ -45,7 +45,7 @@ pub fn main(index: usize, control_fd: RawFd, job_fd: RawFd) -> i32 {
         3
     };
     let mut bytes = Vec::new();
-    // SAFETY: the coordinator passes this descriptor to us alone.
+    // SAFETY: the coordinator passes this descriptor to this process alone.
     let mut file = unsafe { File::from_raw_fd(job_fd) };
     if let Err(e) = file.read_to_end(&mut bytes) {
         return fail(&e);
@@ -63,10 +63,10 @@ pub fn main(index: usize, control_fd: RawFd, job_fd: RawFd) -> i32 {
         return fail(&"no such process in the job");
     }
     match prepare(&job, &control, index) {
-        Ok(world) => {
+        Ok(tree) => {
             control.set_state(index, State::Ready);
             control.wait_gate();
-            world.live(index)
+            tree.run(index)
         }
         Err(reason) => {
             control.fail(index, &reason);
@@ -75,8 +75,8 @@ pub fn main(index: usize, control_fd: RawFd, job_fd: RawFd) -> i32 {
     }
 }
 
-/// Compiles the programs of `root` and everything forked from it.
-fn prepare<'a>(job: &'a Job, control: &'a Control, root: usize) -> Result<World<'a>, String> {
+/// Compiles the programs of process `root` and of everything forked from it.
+fn prepare<'a>(job: &'a Job, control: &'a Control, root: usize) -> Result<ProcessTree<'a>, String> {
     let plan = memory::plan(job).map_err(|e| e.to_string())?;
     let mut family = vec![false; job.workload.processes.len()];
     let mut programs: Vec<Option<Programs>> = Vec::new();
@@ -92,12 +92,12 @@ fn prepare<'a>(job: &'a Job, control: &'a Control, root: usize) -> Result<World<
         let threads = process.threads.iter().map(|t| compile(&t.ops)).collect::<Result<_, _>>()?;
         programs.push(Some(Programs { prologue, threads }));
     }
-    Ok(World { job, control, plan, programs })
+    Ok(ProcessTree { job, control, plan, programs })
 }
 
-impl World<'_> {
+impl ProcessTree<'_> {
     /// Runs process `p` to its end; returns the exit status.
-    fn live(&self, p: usize) -> i32 {
+    fn run(&self, p: usize) -> i32 {
         match self.carry_out(p) {
             Ok(()) => {
                 self.finish(p);
@@ -149,8 +149,8 @@ impl World<'_> {
             // SAFETY: forks happen before the process creates threads.
             let pid = unsafe { sys::fork() }.map_err(|e| format!("fork: {e}"))?;
             if pid == 0 {
-                // The kernel reports errors of a fork's copy through this child alone.
-                let status = self.live(child);
+                // The child stores its own result in the shared block.
+                let status = self.run(child);
                 sys::exit_now(status);
             }
         }
@@ -166,7 +166,7 @@ impl World<'_> {
                 match builder.spawn_scoped(scope, body) {
                     Ok(handle) => handles.push(handle),
                     Err(e) => {
-                        // Those that run may wait for this one for ever: leave them to the coordinator's kill.
+                        // The running threads may wait for this one for ever. The coordinator will kill the process.
                         let reason = format!("thread {t}: {e}");
                         self.control.fail(p, &format!("{}: {reason}", self.job.workload.processes[p].name));
                         return Err(reason);
@@ -183,7 +183,7 @@ impl World<'_> {
             let result = initial.run(&programs.threads[0], &mut join);
             self.record_thread(initial.index);
             if result.is_err() {
-                // The others may wait for this thread for ever: leave them to the coordinator's kill.
+                // The other threads may wait for this one for ever. The coordinator will kill the process.
                 let reason = result.as_ref().err().cloned().unwrap_or_default();
                 self.control.fail(p, &format!("{}: {reason}", self.job.workload.processes[p].name));
             }
@@ -204,7 +204,7 @@ impl World<'_> {
         result
     }
 
-    /// Stores what the kernel knows of the calling thread, which is about to end.
+    /// Stores the kernel's figures of the calling thread, which is about to end.
     fn record_thread(&self, index: usize) {
         let fields = sched::read("/proc/thread-self/sched").unwrap_or_default();
         let put = |cell, value: u64| self.control.thread(index, cell).store(value, Ordering::Relaxed);
@@ -221,7 +221,7 @@ impl World<'_> {
         put(ThreadCell::Done, 1);
     }
 
-    /// Stores end time, CPU time and page placement; marks the process finished.
+    /// Stores end time, CPU time and page placement, and marks the process as finished.
     fn finish(&self, p: usize) {
         self.control.process(p, ProcessCell::EndNs).store(sys::now_ns(), Ordering::Relaxed);
         let (user, system) = sys::process_times_ns();

@@ -1,4 +1,4 @@
-//! Samples over time, taken by the coordinator while the workload runs.
+//! Samples of the kernel's figures, which the coordinator takes while the workload runs.
 
 use crate::control::{Control, ProcessCell, State, ThreadCell};
 use crate::job::Job;
@@ -35,20 +35,20 @@ fn push(series: &mut Series, time_ns: u64, values: impl Iterator<Item = f64>) {
     }
 }
 
-/// `process/node0` and so on for every process.
+/// Column names `process/node0` and so on, for every process.
 pub fn node_columns(job: &Job) -> Vec<String> {
     let processes = job.workload.processes.iter();
     processes.flat_map(|p| (0..job.node_ids.len()).map(move |n| format!("{}/node{n}", p.name))).collect()
 }
 
-/// `process/t0` and so on for every thread.
+/// Column names `process/t0` and so on, for every thread.
 pub fn thread_columns(job: &Job) -> Vec<String> {
     let processes = job.workload.processes.iter();
     processes.flat_map(|p| (0..p.threads.len()).map(move |t| format!("{}/t{t}", p.name))).collect()
 }
 
 impl<'a> Sampler<'a> {
-    /// A sampler whose time starts at `start_ns` with counters `start`.
+    /// A sampler whose time starts at `start_ns`, when the counters were `start`.
     pub fn new(job: &'a Job, control: &'a Control, start: Vmstat, start_ns: u64) -> Self {
         let counters = ALWAYS_REPORTED.iter().filter(|n| start.get(n).is_some()).map(|n| n.to_string()).collect();
         let scores = job.workload.scores.iter().map(|s| s.name.clone()).collect();
@@ -92,7 +92,7 @@ impl<'a> Sampler<'a> {
         self.taken += 1;
     }
 
-    /// Pages per process and node; 0 for processes that do not run.
+    /// Pages of each process on each node; 0 for processes that do not run.
     fn pages(&self) -> Vec<f64> {
         let mut out = Vec::new();
         for p in 0..self.job.workload.processes.len() {
@@ -105,7 +105,7 @@ impl<'a> Sampler<'a> {
         out
     }
 
-    /// Dense node each thread is on and prefers; -1 where there is none.
+    /// Dense node on which each thread runs, and the one that it prefers; -1 for none.
     fn tasks(&self) -> (Vec<f64>, Vec<f64>) {
         let (mut nodes, mut preferred) = (Vec::new(), Vec::new());
         for (p, process) in self.job.workload.processes.iter().enumerate() {

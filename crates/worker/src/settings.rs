@@ -1,8 +1,8 @@
-//! Settings of the running system that a run makes, and their way back.
+//! Settings of the running system: a run makes them and undoes them at its end.
 //!
-//! Every file is read before it is first written. What it held goes back when the run is over, in reverse order:
-//! at its end, on an error, on a panic, and on a signal that ends the run ([`crate::sys::stop_signal`]). In a guest
-//! (process 1) nothing goes back, because the machine is switched off.
+//! Every file is read before it is first written. Its value is restored in reverse order when the run is over: at the
+//! regular end, on an error, on a panic, and on a signal that ends the run ([`crate::sys::stop_signal`]). In a guest
+//! (process 1) nothing is restored, because the guest is powered off.
 
 use crate::job::{Job, Knob};
 use crate::knob;
@@ -11,19 +11,19 @@ use numalab_model::workload::{Op, Policy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The system-wide weights of weighted interleaving, one file per node (Linux 6.9 and later).
+/// Folder of the system-wide weights of weighted interleaving, one file per node (Linux 6.9 and later).
 pub const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 
 /// Settings made so far. Dropping it undoes them.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// Files and what they held, in the order in which they were written.
+    /// Files and their previous values, in the order of writing.
     before: Vec<(PathBuf, String)>,
 }
 
 impl Settings {
-    /// Sets the knobs of a job and returns what the kernel has now. A knob that is not required and cannot be set
-    /// is a warning, one that was only to be reported is left out.
+    /// Sets the knobs of a job and returns the kernel's values. A knob that is not required and cannot be set becomes a
+    /// warning. A knob that is only reported is left out if the kernel lacks it.
     ///
     /// # Errors
     /// A required knob that the kernel lacks, refuses or changes.
@@ -32,7 +32,7 @@ impl Settings {
         for knob in knobs {
             match self.knob(knob) {
                 Ok(effective) => tunables.push(effective),
-                // What is only to be reported may be missing from this kernel.
+                // A knob without a value is only reported; this kernel may lack it.
                 Err(_) if knob.value.is_empty() => {}
                 Err(e) if !knob.required => warnings.push(format!("not set: {e}")),
                 Err(e) => return Err(e),
@@ -41,7 +41,7 @@ impl Settings {
         Ok(tunables)
     }
 
-    /// Sets a knob (unless its value is empty) and returns what the kernel has now.
+    /// Sets a knob, unless its value is empty, and returns the kernel's value.
     fn knob(&mut self, knob: &Knob) -> Result<EffectiveTunable, String> {
         let name = &knob.kernel_name;
         let path = knob::path(name).ok_or_else(|| format!("`{name}` names no file of a running kernel"))?;
@@ -63,12 +63,12 @@ impl Settings {
         })
     }
 
-    /// Sets the interleave weights that the policies of the job name; `directory` is [`WEIGHTS`].
+    /// Sets the interleave weights of the job's policies; `directory` is [`WEIGHTS`].
     ///
     /// # Errors
-    /// A node that the job does not map, a kernel without these weights, or one it refuses.
+    /// A node that the job does not map, a kernel without these weights, or a weight that it refuses.
     pub fn weights(&mut self, job: &Job, directory: &Path) -> Result<(), String> {
-        // Since 6.16 the kernel derives the weights itself until one is written; this goes back last.
+        // Since 6.16 the kernel derives the weights itself until one is written. This setting is restored last.
         let auto = directory.join("auto");
         let mut derived = read(&auto).ok();
         for (id, weight) in weights_of(job)? {
@@ -82,7 +82,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Writes back what the files held; returns a line for each that could not be.
+    /// Restores the previous values; returns a line for each file that could not be written.
     pub fn restore(&mut self) -> Vec<String> {
         let mut lost = Vec::new();
         if std::process::id() == 1 {
@@ -105,12 +105,12 @@ impl Drop for Settings {
     }
 }
 
-/// Value of a kernel's file.
+/// Value in a file of the kernel.
 fn read(path: &Path) -> std::io::Result<String> {
     fs::read_to_string(path).map(|t| knob::value_of(&t))
 }
 
-/// (node of the running system, weight) of every policy of the job.
+/// Node ids of the running system and their weights, from every policy of the job.
 fn weights_of(job: &Job) -> Result<Vec<(u32, u32)>, String> {
     let mut policies: Vec<&Policy> = Vec::new();
     for process in &job.workload.processes {
@@ -134,7 +134,7 @@ mod tests {
     use crate::job::tests::{job, process, region};
     use numalab_model::workload::PolicyMode;
 
-    /// A directory of this test's own, gone at the end.
+    /// A directory of one test; dropping it removes it.
     struct Files(PathBuf);
 
     impl Files {
@@ -194,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn interleave_weights_are_undone_and_the_derived_ones_return() {
+    fn interleave_weights_and_their_derivation_are_restored() {
         let files = Files::new("weights", &[("node0", "1\n"), ("node4", "2\n"), ("auto", "true\n")]);
         let mut settings = Settings::default();
         settings.weights(&weighted(), &files.0).unwrap();
         assert_eq!((files.text("node0").as_str(), files.text("node4").as_str()), ("3", "9"));
         assert_eq!(settings.before[0].0, files.0.join("auto"), "undone last, because a weight turns it off");
-        // As the kernel does when a weight is written.
+        // The kernel does this when a weight is written.
         fs::write(files.0.join("auto"), "false\n").unwrap();
         drop(settings);
         let now = ["node0", "node4", "auto"].map(|f| files.text(f));

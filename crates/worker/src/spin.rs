@@ -1,15 +1,15 @@
-//! Computing for a given CPU time.
+//! Computation for a given CPU time, as turns of an empty loop.
 //!
-//! `compute` in a workload means CPU time at full speed of an unshared core, so it is carried out as a
-//! number of loop turns, not as a wait for a clock: a thread that shares its core or CPU takes longer.
-//! The turns per second are measured once, by the coordinator, before anything runs. A trial lasts several ms
-//! (in a deterministic guest CPUs take turns within a ms, and a shorter trial would see only its own turn), and the
-//! second fastest of several is taken: disturbances make trials slower, and the fastest may be an accident.
+//! `compute` in a workload means CPU time at the full speed of an unshared core. It is carried out as a number of loop
+//! turns and not as a wait for a clock, so a thread that shares its core or CPU takes longer. The coordinator measures the
+//! turns per second once, before the workload starts. A trial lasts several ms: in a deterministic guest CPUs run in turns
+//! of up to a ms, and a shorter trial would see one turn only. The second fastest of several trials counts, because
+//! disturbances make trials slower, and the fastest may be an outlier.
 
 use crate::sys;
 use std::hint::black_box;
 
-/// Turns `turns` times through an empty loop that the compiler keeps.
+/// Runs `turns` turns of an empty loop that the compiler does not remove.
 #[inline(never)]
 pub fn spin(turns: u64) {
     let mut i = 0u64;
@@ -20,7 +20,7 @@ pub fn spin(turns: u64) {
 
 /// Least time of a trial, ns.
 const TRIAL_NS: u64 = 4_000_000;
-/// Trials; the second fastest counts.
+/// Number of trials; the second fastest counts.
 const TRIALS: usize = 5;
 
 /// Loop turns per second of this CPU.
@@ -28,7 +28,7 @@ pub fn calibrate() -> u64 {
     calibrate_by(sys::now_ns)
 }
 
-/// Time of one of the `units` units of `work`, ps; `work` is repeated as often as a trial needs.
+/// Time per unit of `work`, which does `units` units at a call, ps. A trial repeats `work` until it lasts long enough.
 pub fn cost_ps(units: u64, work: &mut dyn FnMut()) -> f64 {
     cost_ps_by(sys::now_ns, units, work)
 }
@@ -57,7 +57,7 @@ fn time_ns(clock: fn() -> u64, work: impl FnOnce()) -> u64 {
     clock() - start
 }
 
-/// Turns for `ns` of CPU time at `per_second` turns per second.
+/// Number of turns for `ns` of CPU time at `per_second` turns per second.
 pub fn turns(ns: f64, per_second: u64) -> f64 {
     ns.max(0.0) * per_second as f64 / 1e9
 }

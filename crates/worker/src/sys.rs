@@ -1,7 +1,7 @@
-//! The system calls the worker needs, each behind a safe or plainly documented function.
+//! The system calls of the worker that the standard library lacks.
 //!
-//! Only what the standard library lacks: shared mappings, futexes across processes, memory policy,
-//! page placement queries, affinity.
+//! They are shared mappings, futexes across processes, memory policies, queries of page placement, affinity and signals.
+//! Every function is safe, or its docstring says what the caller must ensure.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ fn check(result: i64) -> io::Result<i64> {
 /// Time of a clock that every Linux has, ns.
 pub(crate) fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` is a valid timespec; the call writes only it.
+    // SAFETY: `t` is a valid timespec, and the call writes nothing else.
     unsafe { libc::clock_gettime(clock, &mut t) };
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
@@ -38,7 +38,7 @@ pub fn sleep_ns(ns: u64) {
     std::thread::sleep(Duration::from_nanos(ns));
 }
 
-/// Sleeps while `*word == expected` until woken (also spuriously); works across processes.
+/// Sleeps while `*word == expected`, until a wake-up, which may be spurious. It works across processes.
 pub fn futex_wait(word: &AtomicU32, expected: u32) {
     let timeout: *const libc::timespec = std::ptr::null();
     // SAFETY: the kernel only reads the word, which outlives the call.
@@ -52,7 +52,7 @@ pub fn futex_wake(word: &AtomicU32, count: i32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count, none, 0, 0) };
 }
 
-/// An anonymous file of `bytes` zero bytes that survives exec when `inherit` is set.
+/// An anonymous file of `bytes` zero bytes. Its descriptor stays open across exec if `inherit` is set.
 ///
 /// # Errors
 /// The kernel's error.
@@ -61,7 +61,7 @@ pub fn memfd(name: &str, bytes: u64, inherit: bool) -> io::Result<OwnedFd> {
     let flags: libc::c_uint = if inherit { 0 } else { libc::MFD_CLOEXEC };
     // SAFETY: `name` is a valid C string; the result is checked before it is owned.
     let fd = unsafe { check(libc::syscall(libc::SYS_memfd_create, name.as_ptr(), flags))? } as RawFd;
-    // SAFETY: `fd` was just made and belongs to nobody else.
+    // SAFETY: the kernel has just returned `fd`, and nothing else uses it.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     let file = File::from(fd);
     file.set_len(bytes)?;
@@ -74,7 +74,7 @@ pub fn memfd(name: &str, bytes: u64, inherit: bool) -> io::Result<OwnedFd> {
 /// The kernel's error.
 pub fn map_shared(fd: RawFd, bytes: usize) -> io::Result<*mut u8> {
     let prot = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a fresh mapping at an address the kernel chooses touches no existing memory.
+    // SAFETY: a new mapping at an address that the kernel chooses changes no existing memory.
     let p = unsafe { libc::mmap(std::ptr::null_mut(), bytes, prot, libc::MAP_SHARED, fd, 0) };
     if p == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
@@ -82,7 +82,7 @@ pub fn map_shared(fd: RawFd, bytes: usize) -> io::Result<*mut u8> {
     Ok(p.cast())
 }
 
-/// How [`map_at`] backs memory.
+/// Backing of a mapping by [`map_at`].
 #[derive(Clone, Copy, Debug)]
 pub enum Backing<'a> {
     /// Private anonymous.
@@ -95,7 +95,7 @@ pub enum Backing<'a> {
     FileShared(&'a OwnedFd),
 }
 
-/// Maps `bytes` at exactly `address`; fails if anything is mapped there.
+/// Maps `bytes` at exactly `address`; fails if any of the range is mapped.
 ///
 /// # Errors
 /// The kernel's error, or `AddrInUse`.
@@ -108,7 +108,7 @@ pub fn map_at(address: u64, bytes: u64, write: bool, backing: Backing<'_>) -> io
         Backing::FileShared(fd) => (libc::MAP_SHARED, fd.as_raw_fd()),
     };
     let flags = flags | libc::MAP_FIXED_NOREPLACE | libc::MAP_NORESERVE;
-    // SAFETY: NOREPLACE guarantees that no existing mapping is touched.
+    // SAFETY: MAP_FIXED_NOREPLACE guarantees that no existing mapping changes.
     let p = unsafe { libc::mmap(address as *mut libc::c_void, bytes as usize, prot, flags, fd, 0) };
     if p == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
@@ -125,9 +125,9 @@ pub fn map_at(address: u64, bytes: u64, write: bool, backing: Backing<'_>) -> io
 /// The kernel's error.
 ///
 /// # Safety
-/// Nothing but worker accesses may rely on the content of the range (advice may zero it).
+/// The range must hold no data that other code relies on, because advice may zero it.
 pub unsafe fn advise(address: u64, bytes: u64, advice: i32) -> io::Result<()> {
-    // SAFETY: the caller owns the range.
+    // SAFETY: the caller ensures that no other code relies on the range.
     check(unsafe { libc::madvise(address as *mut libc::c_void, bytes as usize, advice) } as i64).map(|_| ())
 }
 
@@ -136,11 +136,11 @@ pub unsafe fn advise(address: u64, bytes: u64, advice: i32) -> io::Result<()> {
 pub struct RawPolicy {
     /// `MPOL_*` with mode flags.
     pub mode: i32,
-    /// Bit mask of nodes, at most 64.
+    /// Bit mask of node ids 0 to 63.
     pub nodes: u64,
 }
 
-/// Number of bits passed with a node mask: the kernel ignores the last one, hence 65.
+/// Number of bits that is passed with a node mask. The kernel ignores the last one, so 64 nodes need 65.
 const MASK_BITS: u64 = 65;
 
 /// Sets the calling thread's memory policy.
@@ -150,7 +150,7 @@ const MASK_BITS: u64 = 65;
 pub fn set_mempolicy(policy: RawPolicy) -> io::Result<()> {
     let mask = [policy.nodes, 0];
     let (p, bits) = if policy.nodes == 0 { (std::ptr::null(), 0) } else { (mask.as_ptr(), MASK_BITS) };
-    // SAFETY: the kernel reads at most 65 bits of the 128 of `mask`.
+    // SAFETY: the kernel reads at most 65 of the 128 bits of `mask`.
     check(unsafe { libc::syscall(libc::SYS_set_mempolicy, policy.mode, p, bits) }).map(|_| ())
 }
 
@@ -161,11 +161,11 @@ pub fn set_mempolicy(policy: RawPolicy) -> io::Result<()> {
 pub fn mbind(address: u64, bytes: u64, policy: RawPolicy) -> io::Result<()> {
     let mask = [policy.nodes, 0];
     let (p, bits) = if policy.nodes == 0 { (std::ptr::null(), 0) } else { (mask.as_ptr(), MASK_BITS) };
-    // SAFETY: a policy changes no content; the kernel reads at most 65 bits of `mask`.
+    // SAFETY: a policy changes no content, and the kernel reads at most 65 of the 128 bits of `mask`.
     check(unsafe { libc::syscall(libc::SYS_mbind, address, bytes, policy.mode, p, bits, 0) }).map(|_| ())
 }
 
-/// Node of each page, or a negative error number (`-ENOENT`: not present).
+/// Stores in `nodes` the node of each page, or a negative error number (`-ENOENT`: not present).
 ///
 /// # Errors
 /// The kernel's error.
@@ -177,7 +177,7 @@ pub fn page_nodes(pid: i32, pages: &[u64], nodes: &mut [i32]) -> io::Result<()> 
         .map(|_| ())
 }
 
-/// Restricts the calling thread to `cpus`; an empty list means all the system allows.
+/// Restricts the calling thread to `cpus`; an empty list means all CPUs that the system allows.
 ///
 /// # Errors
 /// The kernel's error.
@@ -195,35 +195,35 @@ pub fn set_affinity(cpus: &[u32]) -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bytes, mask.as_ptr()) }).map(|_| ())
 }
 
-/// Thread id of the caller.
+/// Thread id of the calling thread.
 pub fn thread_id() -> i32 {
     // SAFETY: takes no arguments and cannot fail.
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }
 
-/// User and system time of this process, ended threads included, ns.
+/// User and system time of this process, including threads that have ended, ns.
 pub fn process_times_ns() -> (u64, u64) {
     // SAFETY: rusage is plain data; all-zero is a valid value that the call overwrites.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: writes only `usage`.
+    // SAFETY: the call writes nothing but `usage`.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
     (ns(usage.ru_utime), ns(usage.ru_stime))
 }
 
-/// Makes orphaned descendants children of the calling process.
+/// Makes orphaned descendants children of the calling process (`PR_SET_CHILD_SUBREAPER`).
 pub fn adopt_orphans() {
-    // SAFETY: sets an attribute of the process.
+    // SAFETY: the call only sets an attribute of the process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// Asks to be killed when the parent ends.
+/// Requests SIGKILL when the parent ends (`PR_SET_PDEATHSIG`).
 pub fn die_with_parent() {
-    // SAFETY: sets an attribute of the process.
+    // SAFETY: the call only sets an attribute of the process.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
 }
 
-/// Reaps the children that have ended; returns whether there are others.
+/// Reaps the children that have ended; returns whether others still run.
 pub fn reap() -> bool {
     loop {
         // SAFETY: the call writes nothing.
@@ -235,15 +235,15 @@ pub fn reap() -> bool {
     }
 }
 
-/// Kills a process.
+/// Kills a process. An id that stands for several processes, or for process 1, is ignored.
 pub fn kill(pid: i32) {
     if pid > 1 {
-        // SAFETY: sends a signal to another process.
+        // SAFETY: the call sends a signal and changes no memory.
         unsafe { libc::kill(pid, libc::SIGKILL) };
     }
 }
 
-/// Signals that end a run: the user's, a terminal's that is gone, and the laboratory's.
+/// Signals that end a run: SIGINT from the user, SIGTERM from numalab, SIGHUP from a closed terminal.
 const STOPS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 fn signal_set(signals: &[i32]) -> libc::sigset_t {
@@ -258,37 +258,37 @@ fn signal_set(signals: &[i32]) -> libc::sigset_t {
     }
 }
 
-/// Takes a waiting signal of `set`, or waits up to `ns` for one.
+/// Takes a pending signal of `set`, or waits up to `ns` for one.
 fn take_signal(set: &libc::sigset_t, ns: u64) -> Option<i32> {
     let timeout = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
-    // SAFETY: the call reads set and timeout only.
+    // SAFETY: the call only reads the set and the timeout.
     let signal = unsafe { libc::sigtimedwait(set, std::ptr::null_mut(), &timeout) };
     (signal > 0).then_some(signal)
 }
 
 /// Blocks `SIGCHLD` and the signals that end a run, so that [`wait_child_or`] and [`stop_signal`] can take them. The
-/// processes of the workload inherit that: it is the coordinator who ends them.
+/// processes of the workload inherit the mask, because the coordinator ends them.
 pub fn block_signals() {
     let set = signal_set(&[&STOPS[..], &[libc::SIGCHLD]].concat());
-    // SAFETY: only this thread's mask changes.
+    // SAFETY: the call only changes the signal mask of this thread.
     unsafe { libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
 }
 
-/// Sleeps until a child ends, `ns` have passed, or a signal comes that ends the run: then this signal.
+/// Sleeps until a child ends, `ns` have passed, or a signal arrives that ends the run; returns this signal.
 pub fn wait_child_or(ns: u64) -> Option<i32> {
     take_signal(&signal_set(&[&STOPS[..], &[libc::SIGCHLD]].concat()), ns).filter(|s| STOPS.contains(s))
 }
 
-/// A signal that came to end the run, if one did.
+/// A pending signal that ends the run, if there is one.
 pub fn stop_signal() -> Option<i32> {
     take_signal(&signal_set(&STOPS), 0)
 }
 
-/// Ends this process by a signal that [`stop_signal`] took, as whoever sent it expects: also where whoever started it
-/// had it ignore the signal, as shells do with SIGINT for what they run in the background.
+/// Ends this process by a signal that [`stop_signal`] took, as the sender expects. It does so even if the process
+/// inherited that the signal is ignored, as background processes of a shell do with SIGINT.
 pub fn die_of(signal: i32) -> ! {
     let set = signal_set(&[signal]);
-    // SAFETY: only this thread's mask and the signal's action change, to the default, which ends the process.
+    // SAFETY: the calls only change this thread's mask and the signal's action, to the default, which ends the process.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
@@ -305,12 +305,12 @@ pub fn die_of(signal: i32) -> ! {
 /// # Safety
 /// The calling process must have exactly one thread.
 pub unsafe fn fork() -> io::Result<i32> {
-    // SAFETY: with one thread the child is a full copy.
+    // SAFETY: the caller ensures that there is one thread, so the child is a full copy.
     check(unsafe { libc::fork() } as i64).map(|pid| pid as i32)
 }
 
-/// Ends the process at once, without running destructors of the parent's copy.
+/// Ends a forked process at once. Destructors do not run, because the values are copies of the parent's.
 pub fn exit_now(status: i32) -> ! {
-    // SAFETY: never returns.
+    // SAFETY: the call never returns.
     unsafe { libc::_exit(status) }
 }

@@ -1,4 +1,4 @@
-//! A thread carrying out its steps.
+//! A thread of the workload, which carries out its steps.
 
 use crate::access::{self, Draw, Tally};
 use crate::control::Control;
@@ -6,13 +6,13 @@ use crate::program::{Program, Step};
 use crate::{spin, sys};
 use numalab_model::workload::Bound;
 
-/// What a thread works with.
+/// A thread of the workload.
 pub struct Thread<'a> {
     /// The shared block.
     pub control: &'a Control,
     /// Global thread index.
     pub index: usize,
-    /// Its random stream.
+    /// Its stream of random numbers.
     pub draw: Draw,
 }
 
@@ -31,9 +31,9 @@ impl Thread<'_> {
     /// Runs all steps; `join` waits for the other threads of the process.
     ///
     /// # Errors
-    /// A system call that the kernel refused, as text.
+    /// The error of a system call, as text.
     pub fn run(&mut self, program: &Program, join: &mut dyn FnMut()) -> Result<(), String> {
-        // Loop state: turns left, or the time at which the loop ends.
+        // State of each loop: the turns left, or the time at which it ends.
         let mut slots = vec![0u64; program.slots];
         let mut scores = Scores { control: self.control, thread: self.index };
         let mut pc = 0;
@@ -42,22 +42,22 @@ impl Thread<'_> {
             match step {
                 Step::Access(plan) => access::run(plan, &mut self.draw, &mut scores),
                 Step::Compute(turns) => spin::spin(*turns),
-                Step::LoopStart { bound, slot } => slots[*slot] = enter(*bound, sys::now_ns),
+                Step::LoopStart { bound, slot } => slots[*slot] = loop_state(*bound, sys::now_ns),
                 Step::LoopEnd { body, slot, timed } => {
-                    if again(&mut slots[*slot], *timed, sys::now_ns) {
+                    if another_turn(&mut slots[*slot], *timed, sys::now_ns) {
                         pc = *body;
                     }
                 }
                 Step::Score { id, amount } => scores.score(*id, *amount),
                 Step::Join => join(),
-                other => self.rare(other)?,
+                other => self.system_call(other)?,
             }
         }
         Ok(())
     }
 
-    /// Steps that are system calls.
-    fn rare(&mut self, step: &Step) -> Result<(), String> {
+    /// Carries out a step that is a system call.
+    fn system_call(&mut self, step: &Step) -> Result<(), String> {
         match step {
             Step::Sleep { ns, exponential } => {
                 let factor = if *exponential { -self.draw.unit().ln() } else { 1.0 };
@@ -71,7 +71,7 @@ impl Thread<'_> {
             Step::Wait(channel) => self.control.wait(*channel),
             Step::ScoreClock { id, run } => self.control.run_clock(*id as usize, *run, sys::now_ns()),
             Step::Discard { address, bytes, advice } if *bytes > 0 => {
-                // SAFETY: compiled from a span of a region, which holds nothing but workload accesses.
+                // SAFETY: the range was compiled from a span of a region, which holds only data of the workload.
                 unsafe { sys::advise(*address, *bytes, *advice) }.map_err(|e| format!("discard: {e}"))?;
             }
             _ => {}
@@ -80,8 +80,8 @@ impl Thread<'_> {
     }
 }
 
-/// State of a loop that begins: its turns, or the time at which it ends. `now_ns` is only called for the latter.
-fn enter(bound: Bound, now_ns: impl FnOnce() -> u64) -> u64 {
+/// State of a loop that begins: the number of its turns, or the time at which it ends. Only a timed loop reads the clock.
+fn loop_state(bound: Bound, now_ns: impl FnOnce() -> u64) -> u64 {
     match bound {
         Bound::Count(n) => n,
         Bound::Time { ns } => now_ns().saturating_add(ns),
@@ -89,7 +89,7 @@ fn enter(bound: Bound, now_ns: impl FnOnce() -> u64) -> u64 {
 }
 
 /// Whether a loop has another turn. The bound is checked at the end of a turn, so a loop has at least one.
-fn again(state: &mut u64, timed: bool, now_ns: impl FnOnce() -> u64) -> bool {
+fn another_turn(state: &mut u64, timed: bool, now_ns: impl FnOnce() -> u64) -> bool {
     if timed {
         return now_ns() < *state;
     }
@@ -105,7 +105,7 @@ mod tests {
     use numalab_model::workload::Score;
 
     #[test]
-    fn nested_loops_count_as_written() {
+    fn nested_loops_run_their_turns() {
         let mut j = job(vec![process("a", vec![], vec![])]);
         j.workload.scores =
             vec![Score { name: "n".into(), unit: String::new(), higher_is_better: true, per_second: false }];
@@ -139,13 +139,13 @@ mod tests {
 
     #[test]
     fn a_timed_loop_ends_at_its_time() {
-        let mut end_ns = enter(Bound::Time { ns: 50 }, || 100);
-        assert!(again(&mut end_ns, true, || 149));
-        assert!(!again(&mut end_ns, true, || 150));
+        let mut end_ns = loop_state(Bound::Time { ns: 50 }, || 100);
+        assert!(another_turn(&mut end_ns, true, || 149));
+        assert!(!another_turn(&mut end_ns, true, || 150));
         let clock = || panic!("a counted loop has no clock");
-        let mut turns = enter(Bound::Count(2), clock);
-        assert!(again(&mut turns, false, clock));
-        assert!(!again(&mut turns, false, clock));
+        let mut turns = loop_state(Bound::Count(2), clock);
+        assert!(another_turn(&mut turns, false, clock));
+        assert!(!another_turn(&mut turns, false, clock));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The worker on the machine at hand: whole jobs through the real program.
+//! The worker on this machine: whole jobs, carried out by the real program.
 
 #![allow(clippy::unwrap_used)]
 
@@ -49,7 +49,7 @@ fn job(processes: Vec<Process>) -> Job {
         channels: 0,
         futexes: Vec::new(),
         scores: vec![score("bytes", false), score("rate", true)],
-        // No test comes near it, however busy the machine.
+        // No test reaches it, however busy the machine.
         limit_ns: 600_000_000_000,
         params: vec![],
         warnings: vec![],
@@ -60,7 +60,7 @@ fn job(processes: Vec<Process>) -> Job {
     job
 }
 
-/// Runs a job through the program; the error is what it printed.
+/// Runs a job with the worker program; the error is its standard error.
 fn run(job: &Job, name: &str) -> Result<Outcome, String> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.json"));
     std::fs::write(&path, job.to_bytes().unwrap()).unwrap();
@@ -130,7 +130,7 @@ fn every_op_is_carried_out() {
     let rate = scalar(&outcome, "rate") * scalar(&outcome, "elapsed_s");
     assert!((rate - 10.0).abs() < 1e-6, "{rate}");
     assert!(scalar(&outcome, "user_s") > 0.0);
-    // Half of the private region was discarded and not touched again.
+    // Half of the private region was discarded and is not touched again.
     assert_eq!(last(&outcome, "placement", "a/anon/absent"), 128.0);
 }
 
@@ -154,7 +154,7 @@ fn forked_processes_share_what_was_touched_before() {
     let outcome = run(&j, "forks").unwrap();
     assert_eq!(outcome.status, Status::Completed);
     assert_eq!(scalar(&outcome, "bytes"), (2 * MIB + 4096 + 8192) as f64);
-    // The fork after the prologue sees the parent's 256 pages; the one before it only its own region.
+    // The fork after the prologue inherits the parent's 256 pages; the fork before it has only its own region.
     assert_eq!(last(&outcome, "placement", "c/x/absent"), 0.0);
     assert_eq!(last(&outcome, "placement", "c/y/absent"), 0.0);
     assert_eq!(last(&outcome, "placement", "e/y/absent"), 254.0);
@@ -166,7 +166,7 @@ fn forked_processes_share_what_was_touched_before() {
 fn endless_work_is_a_timeout_with_samples() {
     let endless = vec![Op::LoopStart(Bound::Count(u64::MAX)), Op::Score { id: 0, amount: 1.0 }, Op::LoopEnd];
     let mut j = job(vec![process("a", vec![], vec![], vec![thread(endless)])]);
-    // A hundred samples fit; a busy machine misses some of them.
+    // A hundred samples fit into it; a busy machine misses some of them.
     j.workload.limit_ns = 2_000_000_000;
     let outcome = run(&j, "timeout").unwrap();
     assert_eq!(outcome.status, Status::Timeout);
@@ -193,7 +193,7 @@ fn a_failing_process_ends_the_run_with_its_reason() {
 }
 
 #[test]
-fn a_job_that_cannot_be_is_refused_before_it_starts() {
+fn an_impossible_job_is_refused_before_it_starts() {
     let mut j = job(vec![process("a", vec![region("x", RegionKind::PrivateAnon, MIB)], vec![], vec![thread(vec![])])]);
     j.workload.processes[0].threads[0].ops = vec![access(0, 2 * MIB, Pattern::Sequential, 0)].into();
     assert!(run(&j, "outside").unwrap_err().contains("leaves region"));
@@ -224,7 +224,8 @@ fn endless() -> Job {
 
 #[test]
 fn a_signal_undoes_the_settings_and_leaves_no_process() {
-    // SAFETY: what this process does with SIGINT; nobody sends it one. Workers inherit it, as from a shell's background.
+    // SAFETY: the call only changes this process's action for SIGINT. Workers inherit it, as a shell's background processes
+    // do.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     for signal in [libc::SIGTERM, libc::SIGINT] {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
@@ -242,25 +243,25 @@ fn a_signal_undoes_the_settings_and_leaves_no_process() {
         assert!(line.starts_with("beat "), "{line}");
         assert_eq!(std::fs::read_to_string(&setting).unwrap(), "7");
         let group = worker.id() as i32;
-        // SAFETY: sends a signal to a process of this test.
+        // SAFETY: the call sends a signal to a process of this test.
         unsafe { libc::kill(group, signal) };
         let status = worker.wait().unwrap();
         said.read_to_string(&mut line).unwrap();
         assert_eq!(status.signal(), Some(signal), "{line}");
         assert!(line.contains(&format!("ended by signal {signal}")), "{line}");
         assert_eq!(std::fs::read_to_string(&setting).unwrap(), "5");
-        // SAFETY: signal 0 only asks whether the group still has a process.
+        // SAFETY: signal 0 only checks whether the group still has a process.
         assert_eq!(unsafe { libc::kill(-group, 0) }, -1, "a process of the workload still runs");
     }
 }
 
 #[test]
-fn what_fails_before_the_start_undoes_the_settings() {
+fn a_failure_before_the_start_undoes_the_settings() {
     let setting = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("refused.setting");
     std::fs::write(&setting, "5").unwrap();
     let mut j = endless();
     j.knobs = vec![knob(&setting)];
-    // The processes refuse this when they are started, before the gate.
+    // The processes refuse this access when they compile their ops, before the gate.
     j.workload.processes[0].threads[0].ops = vec![access(3, 64, Pattern::Sequential, 0)].into();
     assert!(run(&j, "refused").unwrap_err().contains("no region 3"));
     assert_eq!(std::fs::read_to_string(&setting).unwrap(), "5");

@@ -1,4 +1,4 @@
-//! Reading what the kernel says: one file per source.
+//! Readers of the kernel's files and calls, one source each.
 
 pub mod numa_maps;
 pub mod placement;

@@ -1,8 +1,8 @@
-//! `/proc/PID/numa_maps`: pages per node of the workload's regions.
+//! `/proc/PID/numa_maps`: pages of the workload's regions on each node.
 
 use crate::memory::{ARENA_END, ARENA_START};
 
-/// Pages (4 KiB) of a process's regions per node of `node_ids`.
+/// Pages (4 KiB) of a process's regions on each node of `node_ids`.
 ///
 /// # Errors
 /// The file cannot be read (the process ended).
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_arena_mappings_by_node_id() {
+    fn mappings_of_the_arena_are_counted_by_node_id() {
         let text = "00400000 default file=/init mapped=3 N0=3 kernelpagesize_kB=4\n\
                     100000000000 default anon=700 dirty=700 active=0 N0=512 N4=188 kernelpagesize_kB=4\n\
                     100000600000 bind:0 anon=1 dirty=1 N4=1 kernelpagesize_kB=4\n\

@@ -1,12 +1,12 @@
-//! Exact page placement by `move_pages` without targets.
+//! Exact page placement, by `move_pages` without target nodes.
 
 use crate::sys::{self, PAGE_BYTES};
 
-/// Pages asked for at a time.
+/// Pages per call.
 const BATCH: usize = 4096;
 
-/// Pages of a range of the calling process on each node of `node_ids`; the last entry counts pages that are
-/// not present (or on a node not listed).
+/// Pages of a range of the calling process on each node of `node_ids`. The last entry counts pages that are not present
+/// or on another node.
 pub fn count(address: u64, bytes: u64, node_ids: &[u32]) -> Vec<u64> {
     let mut out = vec![0; node_ids.len() + 1];
     let mut pages = Vec::with_capacity(BATCH);
@@ -45,7 +45,7 @@ mod tests {
         }
         let nodes: Vec<u32> = (0..64).collect();
         let counts = count(address, 8 * PAGE_BYTES, &nodes);
-        // Kernels without NUMA answer ENOSYS: then everything counts as absent.
+        // Kernels without NUMA return ENOSYS, and all pages count as absent.
         assert!(counts[64] == 6 || counts[64] == 8, "{counts:?}");
         assert_eq!(counts.iter().sum::<u64>(), 8);
     }

@@ -1,4 +1,4 @@
-//! `/proc/PID/task/TID/sched` and `stat`: what the scheduler knows of a task.
+//! `/proc/PID/task/TID/sched` and `stat`: figures of a task in the scheduler.
 
 /// NUMA fields of a task (kernel-numa-balancing.md §15.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub struct TaskSched {
     pub group: u64,
     /// `mm->numa_scan_seq`.
     pub scan_seq: u64,
-    /// `sum_block_runtime`, ns; 0 where the kernel keeps no statistics.
+    /// `sum_block_runtime`, ns; 0 if the kernel keeps no statistics.
     pub block_ns: u64,
-    /// (node id, private + shared memory faults of the task).
+    /// Node ids, each with the task's private plus shared memory faults.
     pub node_faults: Vec<(u32, u64)>,
 }
 
@@ -75,12 +75,12 @@ fn digits(text: &str) -> Option<u64> {
     text[..end].parse().ok()
 }
 
-/// "1.234567" milliseconds as ns.
+/// A text such as `1.234567` in ms, as ns.
 fn milliseconds_ns(text: &str) -> u64 {
     text.parse::<f64>().map_or(0, |ms| (ms.max(0.0) * 1e6) as u64)
 }
 
-/// "0 task_private=5 task_shared=1 group_private=5 group_shared=1".
+/// Node id and task faults from a text such as `0 task_private=5 task_shared=1 group_private=5 group_shared=1`.
 fn node_faults(rest: &str) -> Option<(u32, u64)> {
     let mut words = rest.split_ascii_whitespace();
     let node = words.next()?.parse().ok()?;
@@ -89,9 +89,9 @@ fn node_faults(rest: &str) -> Option<(u32, u64)> {
     Some((node, words.filter_map(value).sum()))
 }
 
-/// CPU a task last ran on, from its `stat` line.
+/// CPU on which a task last ran, from its `stat` line.
 pub fn cpu_of_stat(text: &str) -> Option<u32> {
-    // The name may hold spaces and parentheses; fields are counted after its end. CPU is field 39.
+    // The CPU is field 39. Fields are counted from the end of the name, which may hold spaces and parentheses.
     let rest = &text[text.rfind(')')? + 1..];
     rest.split_ascii_whitespace().nth(36)?.parse().ok()
 }

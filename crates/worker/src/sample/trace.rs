@@ -1,8 +1,8 @@
-//! The balancing tracepoints, counted by reason (kernel-numa-balancing.md §15.3).
+//! The tracepoints of NUMA balancing, counted by reason (kernel-numa-balancing.md §15.3).
 //!
-//! A private tracefs instance with small buffers is drained at every sample, so nothing else on the
-//! system is disturbed and no event text is kept. It carries the process id of its run, and goes with it; those of
-//! runs that were killed are removed by the next one.
+//! Every run has a tracefs instance of its own with small buffers, which is drained at every sample. So other users of
+//! tracing are not disturbed, and no event text is kept. The instance's name has the process id of the run. It is removed
+//! at the end of the run; the next run removes the instances of runs that were killed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -10,13 +10,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where tracefs is found.
+/// Mount points of tracefs.
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// First part of an instance's name; the process id follows.
 const INSTANCE: &str = "numalab-";
-/// Role of a skip's reasons, as the simulator names them.
+/// First part of the names of skip reasons, as in the simulator.
 const SKIP: &str = "skip";
-/// (event, what it is counted as); `sched_skip_vma_numa` is counted per reason.
+/// Events and the names of their counts; `sched_skip_vma_numa` is counted for each reason.
 const EVENTS: [(&str, &str); 4] = [
     ("sched_skip_vma_numa", SKIP),
     ("sched_move_numa", "placed.move"),
@@ -27,27 +27,27 @@ const EVENTS: [(&str, &str); 4] = [
 /// An enabled instance; dropping it ends tracing.
 #[derive(Debug)]
 pub struct Trace {
-    // Closed before the instance is removed, which the kernel refuses while it is open.
+    // Declared before the instance: the kernel refuses to remove an instance while its pipe is open.
     pipe: File,
     counts: Counts,
     _instance: Instance,
 }
 
-/// A directory of tracefs that is removed, with all it enables, when dropped.
+/// An instance's directory in tracefs; dropping it removes the instance and disables its events.
 #[derive(Debug)]
 struct Instance(PathBuf);
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // One that cannot be removed now is tried again by the next run.
+        // After an error the next run tries again.
         let _ = fs::remove_dir(&self.0);
     }
 }
 
 impl Instance {
-    /// Makes the instance of this process in `instances`, and removes those of dead ones (one of them may have had this
-    /// process's id).
-    fn make(instances: &Path) -> io::Result<Self> {
+    /// Creates the instance of this process in `instances`, and removes those of dead processes. A dead process may have
+    /// had this process's id.
+    fn create(instances: &Path) -> io::Result<Self> {
         for entry in fs::read_dir(instances)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let owner = name.strip_prefix(INSTANCE).and_then(|pid| pid.parse::<u32>().ok());
@@ -60,7 +60,7 @@ impl Instance {
         Ok(Self(path))
     }
 
-    /// Writes to a file that the kernel made.
+    /// Writes to a file of the instance.
     fn set(&self, file: &str, text: &str) -> io::Result<()> {
         OpenOptions::new().write(true).open(self.0.join(file))?.write_all(text.as_bytes())
     }
@@ -70,16 +70,16 @@ impl Instance {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     reasons: BTreeMap<String, u64>,
-    /// Events the kernel dropped.
+    /// Number of events that the kernel dropped.
     pub lost: u64,
     rest: String,
 }
 
 impl Trace {
-    /// Enables the events this kernel has.
+    /// Enables those of the events that this kernel has.
     ///
     /// # Errors
-    /// No tracefs or no permission.
+    /// There is no tracefs, or no permission.
     pub fn start() -> io::Result<Self> {
         let instances = ROOTS.iter().map(|r| Path::new(r).join("instances")).find(|d| d.is_dir());
         let instances = instances.ok_or_else(|| {
@@ -90,8 +90,8 @@ impl Trace {
     }
 
     fn start_in(instances: &Path) -> io::Result<Self> {
-        let instance = Instance::make(instances)?;
-        // Smaller or equal to the default everywhere; refusal leaves the default, which works too.
+        let instance = Instance::create(instances)?;
+        // At most the default of any kernel. After an error the default stays, which works as well.
         let _ = instance.set("buffer_size_kb", "256");
         let mut counts = Counts::default();
         for (event, name) in EVENTS {
@@ -103,7 +103,7 @@ impl Trace {
         Ok(Self { pipe, counts, _instance: instance })
     }
 
-    /// Counts everything traced so far.
+    /// Counts the events traced so far.
     pub fn drain(&mut self) {
         let mut buffer = [0u8; 65536];
         while let Ok(n) = self.pipe.read(&mut buffer) {
@@ -114,7 +114,7 @@ impl Trace {
         }
     }
 
-    /// Ends tracing and returns what was counted.
+    /// Ends tracing and returns the counts.
     pub fn stop(mut self) -> Counts {
         self.drain();
         std::mem::take(&mut self.counts)
@@ -151,7 +151,7 @@ impl Counts {
         }
     }
 
-    /// Reasons in alphabetical order.
+    /// Counts by reason, in alphabetical order.
     pub fn reasons(&self) -> Vec<(String, u64)> {
         self.reasons.iter().map(|(k, v)| (k.clone(), *v)).collect()
     }
@@ -176,9 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_carries_its_owner_and_goes_with_it() {
+    fn an_instance_has_its_owners_id_and_is_removed_with_it() {
         let root = std::env::temp_dir().join(format!("numalab-instances-{}", std::process::id()));
-        // Process ids end below 2^22 on Linux; process 1 always lives.
+        // Process ids end below 2^22 on Linux. Process 1 always exists.
         for name in ["numalab-999999999", "numalab-1", "other-999999999"] {
             fs::create_dir_all(root.join(name)).unwrap();
         }
@@ -189,11 +189,11 @@ mod tests {
             all.sort();
             all
         };
-        let instance = Instance::make(&root).unwrap();
+        let instance = Instance::create(&root).unwrap();
         assert!(names().contains(&mine) && !names().contains(&"numalab-999999999".to_string()), "{:?}", names());
         drop(instance);
         assert_eq!(names(), ["numalab-1", "other-999999999"]);
-        // Nothing here has the kernel's files: the start fails, and leaves no instance.
+        // The folder lacks the kernel's files: the start fails and leaves no instance.
         assert!(Trace::start_in(&root).is_err());
         assert_eq!(names(), ["numalab-1", "other-999999999"]);
         fs::remove_dir_all(&root).unwrap();

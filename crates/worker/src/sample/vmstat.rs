@@ -1,6 +1,6 @@
-//! `/proc/vmstat`: event counters and their growth.
+//! `/proc/vmstat`: event counters and their growth during a run.
 
-/// Counters that are reported even when they did not move, in the order of reports.
+/// Counters that are reported even if they did not grow, in the order of records. The counters dictionary explains them.
 pub const ALWAYS_REPORTED: [&str; 14] = [
     "numa_pte_updates",
     "numa_huge_pte_updates",
@@ -18,7 +18,7 @@ pub const ALWAYS_REPORTED: [&str; 14] = [
     "pgpromote_success",
 ];
 
-/// A reading: counters in the kernel's order, gauges (`nr_…`) left out.
+/// The counters at one time, in the kernel's order, without gauges (`nr_…`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vmstat {
     values: Vec<(String, u64)>,
@@ -33,7 +33,7 @@ impl Vmstat {
         Ok(Self::parse(&std::fs::read_to_string("/proc/vmstat")?))
     }
 
-    /// Parses the file's text; lines of another form are skipped.
+    /// Parses the file's text. Lines of another form are skipped.
     pub fn parse(text: &str) -> Self {
         let counter = |line: &str| {
             let (name, value) = line.split_once(' ')?;
@@ -48,7 +48,7 @@ impl Vmstat {
         self.values.iter().find(|v| v.0 == name).map(|v| v.1)
     }
 
-    /// Growth since `start`: [`ALWAYS_REPORTED`] first (those this kernel has), then every other one that grew.
+    /// Growth since `start`: first those of [`ALWAYS_REPORTED`] that this kernel has, then every other one that grew.
     pub fn since(&self, start: &Vmstat) -> Vec<(String, u64)> {
         let growth = |name: &str, now: u64| now.saturating_sub(start.get(name).unwrap_or(0));
         let first = ALWAYS_REPORTED.iter().filter_map(|n| self.get(n).map(|v| (n.to_string(), growth(n, v))));
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_lists_numa_counters_first_and_skips_gauges() {
+    fn growth_has_the_balancing_counters_first_and_no_gauges() {
         let a = Vmstat::parse("nr_free_pages 10\nnuma_hit 5\nnuma_hint_faults 7\npgfault 1\nbogus\n");
         let b = Vmstat::parse("nr_free_pages 90\nnuma_hit 9\nnuma_hint_faults 7\npgfault 4\noom_kill 0\n");
         let want = [("numa_hint_faults", 0), ("pgfault", 3), ("numa_hit", 4)];
