@@ -55,10 +55,10 @@ pub fn examine(qemu_program: &Path) -> Vec<Finding> {
         find_qemu(qemu_program),
         find_worker(),
         find_compiler(),
-        find_unpacker(),
+        find_tool("xz", "unpacking packaged kernels", "xz-utils"),
         find_fetcher(),
         find_build_tools(),
-        find_ccache(),
+        find_tool("ccache", "building changed kernels in seconds", "ccache"),
         find_source(),
         find_kvm(qemu_program),
         find_memory(),
@@ -110,11 +110,11 @@ fn find_compiler() -> Finding {
     }
 }
 
-fn find_unpacker() -> Finding {
-    let purpose = "unpacking packaged kernels";
-    match probe::find_program(Path::new("xz")) {
-        Some(path) => finding("xz", purpose, Verdict::Good, path.display().to_string(), String::new()),
-        None => finding("xz", purpose, Verdict::Partly, "not found".into(), apt("xz-utils")),
+/// Finding for a program that is useful and not necessary.
+fn find_tool(program: &'static str, purpose: &'static str, package: &str) -> Finding {
+    match probe::find_program(Path::new(program)) {
+        Some(path) => finding(program, purpose, Verdict::Good, path.display().to_string(), String::new()),
+        None => finding(program, purpose, Verdict::Partly, "not found".into(), apt(package)),
     }
 }
 
@@ -172,14 +172,6 @@ fn find_build_tools() -> Finding {
             let found = format!("missing: {}", tools.names.join(", "));
             finding("build tools", purpose, Verdict::Partly, found, tools.remedy)
         }
-    }
-}
-
-fn find_ccache() -> Finding {
-    let purpose = "building changed kernels in seconds";
-    match probe::find_program(Path::new("ccache")) {
-        Some(path) => finding("ccache", purpose, Verdict::Good, path.display().to_string(), String::new()),
-        None => finding("ccache", purpose, Verdict::Partly, "not found".into(), apt("ccache")),
     }
 }
 

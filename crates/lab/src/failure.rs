@@ -1,6 +1,8 @@
 //! How a run can fail: every kind has a name and an exit code of its own.
 
 use numalab_model::record::{Outcome, Status};
+use std::fmt::Display;
+use std::path::Path;
 
 /// Kind of a failed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +82,11 @@ impl Failure {
         let named = Self::ALL.into_iter().find(|f| reason.starts_with(f.name()));
         named.or(reason.starts_with("out of memory").then_some(Failure::OutOfMemory))
     }
+}
+
+/// Makes the text of an error that begins with the path that it concerns; for `map_err`.
+pub(crate) fn at_path<E: Display>(path: &Path) -> impl Fn(E) -> String + '_ {
+    move |e| format!("{}: {e}", path.display())
 }
 
 /// A failed run.

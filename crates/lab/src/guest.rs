@@ -6,7 +6,7 @@
 
 use crate::cache::Cache;
 use crate::child::ends_with_parent;
-use crate::failure::{classify, tail, Failure, RunError};
+use crate::failure::{at_path, classify, tail, Failure, RunError};
 use crate::initrd::initrd;
 use crate::plugin::Plugin;
 use crate::qemu::{self, Launch, Timing};
@@ -165,8 +165,7 @@ impl RunFiles {
     fn prepare(directory: &Path, vm: &GuestRun<'_>, job: &Job) -> Result<Self, String> {
         let files = Self::at(directory);
         let bytes = job.to_bytes().map_err(|e| e.to_string())?;
-        let write =
-            |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()));
+        let write = |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(at_path(path));
         write(&files.initrd, &initrd(vm.worker, &bytes).map_err(|e| format!("initial RAM disk: {e}"))?)?;
         write(&files.report, b"")?;
         write(&files.console, b"")?;
@@ -235,8 +234,7 @@ impl Guest {
         let mut command = Command::new(&vm.qemu);
         command.args(qemu::arguments(&launch(vm, files, seed)));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
-        let child =
-            ends_with_parent(&mut command, libc::SIGKILL).spawn().map_err(|e| format!("{}: {e}", vm.qemu.display()))?;
+        let child = ends_with_parent(&mut command, libc::SIGKILL).spawn().map_err(at_path(&vm.qemu))?;
         Ok(Self {
             child,
             report,

@@ -1,7 +1,7 @@
 //! The `host` backend: the worker carries out a job on this machine.
 
 use crate::child::ends_with_parent;
-use crate::failure::{Failure, RunError};
+use crate::failure::{at_path, Failure, RunError};
 use crate::worker;
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
@@ -68,7 +68,7 @@ impl Host {
     /// # Errors
     /// It cannot be read.
     pub fn worker_digest(&self) -> Result<String, String> {
-        crate::cache::sha256_file(&self.worker).map_err(|e| format!("{}: {e}", self.worker.display()))
+        crate::cache::sha256_file(&self.worker).map_err(at_path(&self.worker))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Probes of this host: programs, KVM, memory, processors.
 
+use crate::failure::at_path;
 use numalab_worker::frame::{EXIT_PORT, EXIT_REPORTED};
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
@@ -25,7 +26,7 @@ pub fn find_program(name: &Path) -> Option<PathBuf> {
 /// The program cannot be run, or prints no version.
 pub fn qemu_version(program: &Path) -> Result<(u32, u32, u32), String> {
     let output = Command::new(program).arg("--version").output();
-    let output = output.map_err(|e| format!("{}: {e}", program.display()))?;
+    let output = output.map_err(at_path(program))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     parse_version(&text).ok_or_else(|| format!("{}: no version in `{}`", program.display(), text.trim()))
 }
@@ -65,7 +66,7 @@ fn kvm_guest(qemu: &Path) -> Result<(), String> {
     command.args(["-display", "none", "-monitor", "none", "-nic", "none", "-drive", &drive, "-device", &exit]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let child = crate::child::ends_with_parent(&mut command, libc::SIGKILL).spawn();
-    let mut child = child.map_err(|e| format!("{}: {e}", qemu.display()))?;
+    let mut child = child.map_err(at_path(qemu))?;
     let limit = Instant::now() + KVM_TRIAL;
     let status = loop {
         match child.try_wait() {

@@ -6,6 +6,7 @@
 //! result is cached for each QEMU, plugin and kernel.
 
 use crate::cache::{self, Cache};
+use crate::failure::at_path;
 use crate::guest::{self, GuestRun};
 use crate::plugin::{self, report::PluginReport, Model, Plugin};
 use crate::qemu::Timing;
@@ -91,7 +92,7 @@ fn key(vm: &GuestRun<'_>, library: &Path) -> Result<String, String> {
     let qemu = crate::probe::find_program(&vm.qemu).ok_or_else(|| format!("{} is not there", vm.qemu.display()))?;
     let mut text = format!("{} {}", library.display(), vm.shift);
     for path in [&qemu, &vm.kernel] {
-        text += &cache::sha256_file(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        text += &cache::sha256_file(path).map_err(at_path(path))?;
     }
     text += &cache::sha256(vm.worker);
     Ok(cache::sha256(text.as_bytes())[..24].to_string())

@@ -2,7 +2,7 @@
 
 use crate::cache::{self, Cache};
 use crate::capacity::HostCapacity;
-use crate::failure::{Failure, RunError};
+use crate::failure::{at_path, Failure, RunError};
 use crate::fit::{self, FitError, Limits};
 use crate::guest::{self, Budgets, GuestReport, GuestRun, Progress};
 use crate::image::{self, Image, ImageSpec, PackageVersion};
@@ -128,7 +128,7 @@ impl Lab {
         let install = "install it with `apt-get install qemu-system-x86`, or name it with --qemu";
         let (major, minor, patch) = probe::qemu_version(&settings.qemu).map_err(|e| format!("{e}; {install}"))?;
         let path = worker::find_static()?;
-        let worker = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let worker = std::fs::read(&path).map_err(at_path(&path))?;
         // The directories of other runs are locked, so they stay.
         let _ = cache.sweep();
         let plugin = settings.timing == Timing::Modelled || settings.count_misses;

@@ -7,6 +7,7 @@ use super::source::{Tree, BUILD};
 use super::{Built, Image};
 use crate::cache::{self, Cache};
 use crate::child;
+use crate::failure::at_path;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -42,7 +43,7 @@ pub enum Source {
 pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
     let (tree, origin) = (&from.path, &from.origin);
     let build = tree.join(BUILD);
-    std::fs::create_dir_all(&build).map_err(|e| format!("{}: {e}", build.display()))?;
+    std::fs::create_dir_all(&build).map_err(at_path(&build))?;
     let fragment = match std::env::var_os(FRAGMENT_VARIABLE) {
         Some(path) => std::fs::read_to_string(&path)
             .map_err(|e| format!("{}: {e} ({FRAGMENT_VARIABLE} names it)", path.to_string_lossy()))?,
@@ -61,9 +62,9 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
         configure(tree, cache, &fragment, say)?;
         say(&format!("building {origin}"));
         make(tree, cache, &["vmlinux"])?;
-        cache::write_whole(&done, mark.as_bytes()).map_err(|e| format!("{}: {e}", done.display()))?;
+        cache::write_whole(&done, mark.as_bytes()).map_err(at_path(&done))?;
     }
-    let sha256 = cache::sha256_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let sha256 = cache::sha256_file(&path).map_err(at_path(&path))?;
     let config = std::fs::read_to_string(build.join(".config"));
     let config = config.map_err(|e| format!("{}: {e}", build.join(".config").display()))?;
     let patches_itself = config.lines().any(|l| l == "CONFIG_JUMP_LABEL=y");
@@ -90,9 +91,9 @@ fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&st
         // Written again at the end, so that an interrupted configuration is repeated.
         let _ = std::fs::remove_file(&kept);
         let wanted = build.join("numalab.allconfig");
-        std::fs::write(&wanted, &text).map_err(|e| format!("{}: {e}", wanted.display()))?;
+        std::fs::write(&wanted, &text).map_err(at_path(&wanted))?;
         make(tree, cache, &[&format!("KCONFIG_ALLCONFIG={}", wanted.display()), "allnoconfig"])?;
-        cache::write_whole(&kept, text.as_bytes()).map_err(|e| format!("{}: {e}", kept.display()))?;
+        cache::write_whole(&kept, text.as_bytes()).map_err(at_path(&kept))?;
     }
     let config = std::fs::read_to_string(build.join(".config")).map_err(|e| format!(".config: {e}"))?;
     let lost = unmet(&settings, &config);
@@ -154,7 +155,7 @@ const ERROR_LINES: usize = 15;
 
 fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
     let log_path = tree.join(BUILD).join("numalab.log");
-    let log = File::create(&log_path).map_err(|e| format!("{}: {e}", log_path.display()))?;
+    let log = File::create(&log_path).map_err(at_path(&log_path))?;
     let copy = log.try_clone().map_err(|e| e.to_string())?;
     let mut command = Command::new("make");
     command.current_dir(tree).args(["-s", &format!("O={BUILD}"), &format!("-j{}", crate::probe::processors())]);

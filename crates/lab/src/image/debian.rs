@@ -7,6 +7,7 @@
 use super::{deb, Image, PackageVersion};
 use crate::cache::{self, Cache};
 use crate::child;
+use crate::failure::at_path;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -61,10 +62,10 @@ fn image_with(
     }
     let version = name.trim_end_matches(".deb");
     let directory = versions.join(version);
-    std::fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    std::fs::create_dir_all(&directory).map_err(at_path(&directory))?;
     let image = cached(&directory).map_or_else(|| unpack(&file, &directory, say), Ok)?;
     let mark = versions.join(CURRENT);
-    cache::write_whole(&mark, version.as_bytes()).map_err(|e| format!("{}: {e}", mark.display()))?;
+    cache::write_whole(&mark, version.as_bytes()).map_err(at_path(&mark))?;
     Ok(image)
 }
 
@@ -117,7 +118,7 @@ fn current(versions: &Path) -> PathBuf {
 /// # Errors
 /// Not a kernel package.
 pub fn image_of_package(package: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
-    let sha256 = cache::sha256_file(package).map_err(|e| format!("{}: {e}", package.display()))?;
+    let sha256 = cache::sha256_file(package).map_err(at_path(package))?;
     let directory = cache.directory(&format!("images/deb-{}", &sha256[..16])).map_err(|e| e.to_string())?;
     cached(&directory).map_or_else(|| unpack(package, &directory, say), Ok)
 }
@@ -134,14 +135,15 @@ fn unpack(package: &Path, directory: &Path, say: &mut dyn FnMut(&str)) -> Result
     say(&format!("unpacking {}", package.display()));
     let path = directory.join("vmlinuz");
     deb::extract(package, &|p| p.starts_with("boot/vmlinuz-"), &path).map_err(|e| e.to_string())?;
-    let hash = |p: &Path| cache::sha256_file(p).map_err(|e| format!("{}: {e}", p.display()));
+    let hash = |p: &Path| cache::sha256_file(p).map_err(at_path(p));
     let meta = Meta { package: file_name(package), package_sha256: hash(package)?, sha256: hash(&path)? };
     let bytes = serde_json::to_vec_pretty(&meta).map_err(|e| e.to_string())?;
     cache::write_whole(&directory.join("meta.json"), &bytes).map_err(|e| e.to_string())?;
     cached(directory).ok_or_else(|| format!("{} cannot be read back", path.display()))
 }
 
-fn file_name(path: &Path) -> String {
+/// Last component of a path, as text.
+pub(super) fn file_name(path: &Path) -> String {
     path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
@@ -234,7 +236,7 @@ impl Apt {
                 let mut command = Command::new(&self.fetch);
                 command.args(["download", &wanted]).current_dir(&directory);
                 let output = child::ends_with_parent(&mut command, libc::SIGTERM).output();
-                let output = output.map_err(|e| format!("{}: {e}", self.fetch.display()))?;
+                let output = output.map_err(at_path(&self.fetch))?;
                 if !output.status.success() {
                     let text = String::from_utf8_lossy(&output.stderr).into_owned();
                     return Err(format!("apt-get download {wanted}: {}", text.trim()));
@@ -261,7 +263,7 @@ fn check(listed: &[Listed], file: &Path) -> Result<(), String> {
     if known.peek().is_none() {
         return Ok(());
     }
-    let actual = cache::sha256_file(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let actual = cache::sha256_file(file).map_err(at_path(file))?;
     if known.any(|l| l.sha256 == actual) {
         return Ok(());
     }

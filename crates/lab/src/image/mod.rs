@@ -14,6 +14,7 @@ pub(crate) mod store;
 
 use crate::cache::{self, Cache};
 use crate::doctor;
+use crate::failure::at_path;
 use build::Source;
 use numalab_model::kernel::{IMAGE_FORMS, IMAGE_KINDS};
 use numalab_model::spec::SpecError;
@@ -211,13 +212,13 @@ pub fn base_of(tree: &Path) -> Result<ImageSpec, String> {
 }
 
 fn existing(path: &Path, kind: &str, right: bool) -> Result<Image, String> {
-    let sha256 = cache::sha256_file(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let sha256 = cache::sha256_file(path).map_err(at_path(path))?;
     if !right {
         let expected =
             "bzImage: a kernel that boot loaders start (/boot/vmlinuz-…), vmlinux: an ELF file with a PVH entry";
         return Err(format!("{} is no {kind}; expected for {expected}", path.display()));
     }
-    let path = path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))?;
+    let path = path.canonicalize().map_err(at_path(path))?;
     let origin = format!("{kind} {}", path.display());
     // Its configuration is unknown; most distributions' kernels patch themselves.
     Ok(Image { origin, path, sha256, patches_itself: true, built: None })

@@ -3,9 +3,11 @@
 //! Every tree is built in the cache, with its objects in its own directory `build`. Compiler commands then hold relative
 //! paths only, so the compiler cache serves all trees, and nothing is ever written into the user's tree.
 
-use super::{deb, debian, patches, PackageVersion};
+use super::debian::{self, file_name};
+use super::{deb, patches, PackageVersion};
 use crate::cache::{self, Cache, KERNELS};
 use crate::child;
+use crate::failure::at_path;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -49,9 +51,8 @@ fn packaged_with(
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Tree, String> {
-    let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     if let (PackageVersion::Kept, Some(path)) = (which, kept(series, cache)) {
-        return Ok(Tree { origin: name(&path), path, revision: None });
+        return Ok(Tree { origin: file_name(&path), path, revision: None });
     }
     let package = format!("linux-source-{series}");
     if apt.candidates(&format!("^{package}$"))?.is_empty() {
@@ -61,14 +62,14 @@ fn packaged_with(
     crate::doctor::build_tools()?;
     let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let file = apt.download(&package, which, cache, say)?;
-    let origin = name(&file).rsplit_once('_').map_or_else(|| package.clone(), |(stem, _)| stem.to_string());
+    let origin = file_name(&file).rsplit_once('_').map_or_else(|| package.clone(), |(stem, _)| stem.to_string());
     let path = kernels.join(&origin);
     if path.join("Kbuild").is_file() {
         say(&format!("{origin} is the newest that the package lists have (`apt-get update` brings new lists)"));
         return Ok(Tree { path, origin, revision: None });
     }
     say(&format!("unpacking {origin}"));
-    let work = cache.work_directory(KERNELS).map_err(|e| format!("{}: {e}", kernels.display()))?;
+    let work = cache.work_directory(KERNELS).map_err(at_path(&kernels))?;
     let archive = work.path().join("source.tar.xz");
     deb::extract(&file, &|p| p.starts_with("usr/src/linux-source-") && p.ends_with(".tar.xz"), &archive)
         .map_err(|e| e.to_string())?;
@@ -77,17 +78,16 @@ fn packaged_with(
     let mut command = Command::new("tar");
     command.arg("-xJf").arg(&archive).arg("-C").arg(&unpacked).arg("--strip-components=1");
     run(&mut command)?;
-    std::fs::rename(&unpacked, &path).map_err(|e| format!("{}: {e}", path.display()))?;
+    std::fs::rename(&unpacked, &path).map_err(at_path(&path))?;
     Ok(Tree { path, origin, revision: None })
 }
 
 /// Directory of the newest packaged source of a series in the cache, if there is one.
 pub fn kept(series: &str, cache: &Cache) -> Option<PathBuf> {
     let prefix = format!("linux-source-{series}_");
-    let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let entries = std::fs::read_dir(cache.path_of(KERNELS)).into_iter().flatten().flatten();
-    let known = entries.map(|e| e.path()).filter(|p| name(p).starts_with(&prefix) && p.join("Kbuild").is_file());
-    known.max_by_key(|p| debian::numbers(&name(p)))
+    let known = entries.map(|e| e.path()).filter(|p| file_name(p).starts_with(&prefix) && p.join("Kbuild").is_file());
+    known.max_by_key(|p| debian::numbers(&file_name(p)))
 }
 
 /// A copy of the packaged source of a series with patches applied in order; without patches, the packaged source itself.
@@ -122,16 +122,16 @@ pub fn patched(
         return Ok(Tree { path, origin, revision: None });
     }
     say(&format!("copying {} and applying {}", base.origin, names.join(", ")));
-    let work = cache.work_directory(KERNELS).map_err(|e| format!("{}: {e}", kernels.display()))?;
+    let work = cache.work_directory(KERNELS).map_err(at_path(&kernels))?;
     let copy = work.path().join("tree");
     clone_tree(&base.path, &copy)?;
     for (patch, text) in patches.iter().zip(&texts) {
         // Written to a file, because a built-in patch has none.
         let file = work.path().join("patch");
-        std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+        std::fs::write(&file, text).map_err(at_path(&file))?;
         apply(&copy, &file).map_err(|e| format!("{} does not apply: {e}", patch.display()))?;
     }
-    std::fs::rename(&copy, &path).map_err(|e| format!("{}: {e}", path.display()))?;
+    std::fs::rename(&copy, &path).map_err(at_path(&path))?;
     Ok(Tree { path, origin, revision: None })
 }
 
@@ -195,7 +195,7 @@ pub fn is_tree(tree: &Path) -> bool {
 /// Not a kernel tree, or `rsync` is missing.
 pub fn mirror(tree: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Tree, String> {
     let origin = format!("tree {}", tree.display());
-    let tree = tree.canonicalize().map_err(|e| format!("{}: {e}", tree.display()))?;
+    let tree = tree.canonicalize().map_err(at_path(tree))?;
     if !is_tree(&tree) {
         return Err(format!("{} is no kernel source tree; expected {TREE}", tree.display()));
     }
@@ -229,7 +229,7 @@ pub fn is_repository(tree: &Path) -> bool {
 /// Not a kernel tree.
 pub fn series_of(tree: &Path) -> Result<String, String> {
     let path = tree.join("Makefile");
-    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let text = std::fs::read_to_string(&path).map_err(at_path(&path))?;
     let number = |key: &str| {
         let value = text.lines().find_map(|l| l.strip_prefix(key)?.trim_start().strip_prefix('='));
         value.and_then(|v| v.trim().parse::<u32>().ok())
@@ -292,12 +292,12 @@ pub fn commit(tree: &Path, revision: &str, cache: &Cache, say: &mut dyn FnMut(&s
         return Ok(Tree { path, origin, revision });
     }
     say(&format!("extracting {origin}"));
-    let work = cache.work_directory(KERNELS).map_err(|e| format!("{}: {e}", kernels.display()))?;
+    let work = cache.work_directory(KERNELS).map_err(at_path(&kernels))?;
     let (archive, unpacked) = (work.path().join("a.tar"), work.path().join("tree"));
     run(git(tree).args(["archive", "--format=tar", "-o"]).arg(&archive).arg(&sha))?;
     std::fs::create_dir(&unpacked).map_err(|e| e.to_string())?;
     run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&unpacked))?;
-    std::fs::rename(&unpacked, &path).map_err(|e| format!("{}: {e}", path.display()))?;
+    std::fs::rename(&unpacked, &path).map_err(at_path(&path))?;
     Ok(Tree { path, origin, revision })
 }
 

@@ -5,6 +5,7 @@
 
 use super::Image;
 use crate::cache::{self, Cache};
+use crate::failure::at_path;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -30,7 +31,7 @@ pub(super) fn keep(image: Image, cache: &Cache) -> Result<Image, String> {
     }
     // Not a hard link, because the last step of a kernel build writes into the file. The checksum is the copy's own,
     // because the file may have changed since its checksum was computed.
-    let (sha256, path) = copy(&image.path, &directory).map_err(|e| format!("{}: {e}", image.path.display()))?;
+    let (sha256, path) = copy(&image.path, &directory).map_err(at_path(&image.path))?;
     Ok(Image { path, sha256, ..image })
 }
 

@@ -9,6 +9,7 @@
 pub mod report;
 
 use crate::cache::{self, Cache};
+use crate::failure::at_path;
 use crate::qemu::Timing;
 use crate::topology::{GuestTopology, TopologyError};
 use numalab_model::machine::Machine;
@@ -81,7 +82,7 @@ pub fn library(cache: &Cache) -> Result<PathBuf, String> {
     if library.is_file() {
         return Ok(library);
     }
-    let work = cache.work_directory(cache::PLUGIN).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let work = cache.work_directory(cache::PLUGIN).map_err(at_path(&directory))?;
     let mut command = Command::new(&compiler);
     command.args(FLAGS).arg("-o").arg(work.path().join("out.so")).current_dir(work.path());
     for (name, text) in SOURCES {

@@ -15,8 +15,11 @@ pub struct CpuCounts {
     pub remote: u64,
 }
 
-/// The plugin's counts in a record: name, and value of a CPU. The counters dictionary explains the names.
-pub const COUNTERS: [(&str, fn(&CpuCounts) -> u64); 3] =
+/// A counter in a record: its name, and its value of one CPU.
+type Counter = (&'static str, fn(&CpuCounts) -> u64);
+
+/// The counters that a record gets from the plugin. The counters dictionary explains them.
+pub const COUNTERS: [Counter; 3] =
     [("local_misses", |c| c.local), ("remote_misses", |c| c.remote), ("llc_hits", |c| c.llc_hits)];
 
 /// Kinds of marks, as the worker makes them (`numalab_worker::mark::Mark`).
@@ -103,7 +106,7 @@ impl PluginReport {
         };
         let (times, intervals): (Vec<u64>, Vec<(&Mark, &Mark)>) =
             marks.iter().zip(marks.iter().skip(1)).filter_map(timed).unzip();
-        let make = |(name, value): (&str, fn(&CpuCounts) -> u64)| Series {
+        let make = |(name, value): Counter| Series {
             name: name.into(),
             unit: "lines".into(),
             columns: (0..cpu_ids.len()).map(|c| format!("cpu{c}")).collect(),
