@@ -44,7 +44,7 @@ impl Default for Limits {
 pub enum FitError<E> {
     /// QEMU cannot build the machine.
     #[error(transparent)]
-    GuestTopology(#[from] TopologyError),
+    Topology(#[from] TopologyError),
     /// The workload does not resolve on the machine.
     #[error("the workload does not resolve")]
     Workload(E),

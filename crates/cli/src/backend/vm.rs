@@ -159,7 +159,7 @@ impl GuestSources<'_> {
     }
 }
 
-fn shape_error(name: &Spot<String>, e: TopologyError) -> SpecError {
+fn topology_error(name: &Spot<String>, e: TopologyError) -> SpecError {
     name.error(e.what, e.possible)
 }
 
@@ -170,7 +170,7 @@ impl Sources for GuestSources<'_> {
             Some(lab) => lab.fit_machine(&machine),
             None => fit::fit_machine(&machine, self.limits),
         };
-        fitted.map(Arc::new).map_err(|e| shape_error(name, e))
+        fitted.map(Arc::new).map_err(|e| topology_error(name, e))
     }
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
         let mut kernels = real::kernels(self.context, names, sets)?;
@@ -204,7 +204,7 @@ impl Sources for GuestSources<'_> {
         let resolve = &mut |m: &Machine| self.catalog.workload(name, m, seed, params);
         fit::fit_workload(machine, self.limits, resolve).map_err(|e| match e {
             FitError::Workload(e) => e,
-            FitError::Shape(e) => shape_error(name, e),
+            FitError::Topology(e) => topology_error(name, e),
         })
     }
 }
