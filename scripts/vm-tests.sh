@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Boots a packaged kernel in QEMU a few times: counters, placement, exit codes. Minutes on two processors.
-# Installs QEMU and the tools around it where a package tool works; where the host cannot run guests it says why
-# nothing is tested. What the program itself gets wrong is a failure.
+# Installs QEMU and the other tools if a package tool works. If the host cannot run guests, it says why nothing is tested.
+# An error of the program itself is a failure.
 # `scripts/vm-tests.sh full` measures everything that docs/vm.md states, kernel builds included, and writes
 # docs/fidelity.md: about two hours. It never skips.
 set -euo pipefail
@@ -14,14 +14,14 @@ fail() {
   exit 1
 }
 
-# The host lacks something. Whoever asks for everything wants to know that it was not measured.
+# Ends the script if the host lacks something. In full mode that is a failure, because nothing was measured.
 skip() {
   [ "$full" != full ] || fail "$1"
   echo "vm tests are skipped: $1" >&2
   exit 0
 }
 
-# Whether the package tool, asked without numalab, brings a packaged kernel of a series.
+# Whether the package tool can download a packaged kernel of a series, without numalab.
 package_comes() {
   package=$(apt-cache search --names-only "^linux-image-$1\\.[0-9]+.*-amd64\$" 2>/dev/null | sed '/cloud\|rt-\|dbg\|unsigned/d; s/ .*//' | tail -n 1)
   [ -n "$package" ] || return 1
@@ -47,7 +47,7 @@ case $code in
 3) skip "numalab doctor names what is missing, above" ;;
 *) fail "numalab doctor ended with exit code $code" ;;
 esac
-# Without a package tool there is still the kernel that NUMALAB_TEST_KERNEL names.
+# NUMALAB_TEST_KERNEL names another kernel, for hosts without a package tool.
 kernel=${NUMALAB_TEST_KERNEL:-debian-6.12}
 if ! ./target/release/numalab kernel build "$kernel"; then
   case $kernel in

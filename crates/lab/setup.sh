@@ -1,9 +1,10 @@
 #!/bin/sh
-# Installs what the `vm` backend uses. May be run again at any time; asks nothing; fails if something is still missing.
+# Installs the packages that the `vm` backend needs. It can be run again at any time, asks no question, and fails if a
+# package is still missing.
 #
-#   setup.sh run     QEMU, what unpacks kernels, the Rust target of the worker
-#   setup.sh test    that, and what unit tests compare with or call
-#   setup.sh         all of it, and what builds kernels
+#   setup.sh run     QEMU, the tools that unpack kernels, the Rust target of the worker
+#   setup.sh test    the same, and the programs that unit tests call
+#   setup.sh         the same, and the tools that build kernels
 set -eu
 
 PACKAGES="qemu-system-x86 gcc libc6-dev tar xz-utils"
@@ -25,7 +26,7 @@ if command -v apt-get >/dev/null 2>&1; then
     done
     as_root=""
     [ "$(id -u)" = 0 ] || as_root="sudo -n"
-    # Without lists no kernel package is known either. Lists that are there may be old but serve.
+    # Without package lists no kernel can be fetched. Old lists suffice.
     if [ -n "$missing" ] || ! apt-cache show linux-image-amd64 >/dev/null 2>&1; then
         $as_root apt-get update -q || true
     fi
@@ -34,7 +35,7 @@ if command -v apt-get >/dev/null 2>&1; then
         DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -q --no-install-recommends $missing
     fi
 elif ! command -v qemu-system-x86_64 >/dev/null 2>&1; then
-    echo "not a Debian-like system; install with its own package tool what these packages hold: $PACKAGES" >&2
+    echo "not a Debian-like system; install the contents of these packages with its own package tool: $PACKAGES" >&2
     exit 1
 fi
 
