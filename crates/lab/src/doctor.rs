@@ -1,6 +1,7 @@
 //! Examines this host: what it can do, and the command that supplies each missing part.
 
 use crate::cache::Cache;
+use crate::image::build_tools::{self, apt_get_install};
 use crate::image::source;
 use crate::{plugin, probe, worker};
 use std::path::Path;
@@ -36,19 +37,6 @@ pub const QEMU_VERIFIED: (u32, u32) = (7, 2);
 /// Least free memory for a useful guest, bytes.
 const LEAST_MEMORY: u64 = 3 << 30;
 
-/// Programs that kernel builds need, each with its package.
-const BUILD_TOOLS: [(&str, &str); 9] = [
-    ("make", "make"),
-    ("gcc", "gcc"),
-    ("flex", "flex"),
-    ("bison", "bison"),
-    ("bc", "bc"),
-    ("rsync", "rsync"),
-    ("patch", "patch"),
-    ("xz", "xz-utils"),
-    ("tar", "tar"),
-];
-
 /// All findings, the most important first.
 pub fn examine(qemu_program: &Path) -> Vec<Finding> {
     vec![
@@ -70,10 +58,6 @@ pub fn can_run(findings: &[Finding]) -> bool {
     findings.iter().all(|f| f.verdict != Verdict::Missing)
 }
 
-fn apt(packages: &str) -> String {
-    format!("apt-get install --no-install-recommends {packages}")
-}
-
 fn finding(name: &'static str, purpose: &'static str, verdict: Verdict, found: String, remedy: String) -> Finding {
     Finding { name, verdict, found, purpose, remedy }
 }
@@ -81,7 +65,7 @@ fn finding(name: &'static str, purpose: &'static str, verdict: Verdict, found: S
 fn find_qemu(program: &Path) -> Finding {
     let purpose = "running guests";
     match probe::qemu_version(program) {
-        Err(e) => finding("QEMU", purpose, Verdict::Missing, e, apt("qemu-system-x86")),
+        Err(e) => finding("QEMU", purpose, Verdict::Missing, e, apt_get_install("qemu-system-x86")),
         Ok((major, minor, patch)) if (major, minor) == QEMU_VERIFIED => {
             finding("QEMU", purpose, Verdict::Good, format!("{major}.{minor}.{patch}"), String::new())
         }
@@ -106,7 +90,7 @@ fn find_compiler() -> Finding {
     let built = Cache::open().map_err(|e| e.to_string()).and_then(|c| plugin::library(&c));
     match built {
         Ok(path) => finding("plugin", purpose, Verdict::Good, path.display().to_string(), String::new()),
-        Err(e) => finding("plugin", purpose, Verdict::Partly, e, apt("gcc libc6-dev")),
+        Err(e) => finding("plugin", purpose, Verdict::Partly, e, apt_get_install("gcc libc6-dev")),
     }
 }
 
@@ -114,7 +98,7 @@ fn find_compiler() -> Finding {
 fn find_tool(program: &'static str, purpose: &'static str, package: &str) -> Finding {
     match probe::find_program(Path::new(program)) {
         Some(path) => finding(program, purpose, Verdict::Good, path.display().to_string(), String::new()),
-        None => finding(program, purpose, Verdict::Partly, "not found".into(), apt(package)),
+        None => finding(program, purpose, Verdict::Partly, "not found".into(), apt_get_install(package)),
     }
 }
 
@@ -130,43 +114,9 @@ fn find_fetcher() -> Finding {
     }
 }
 
-/// Missing programs of a kernel build, and the command that installs them.
-struct MissingTools {
-    names: Vec<&'static str>,
-    remedy: String,
-}
-
-fn missing_build_tools() -> Option<MissingTools> {
-    let missing: Vec<&(&str, &str)> =
-        BUILD_TOOLS.iter().filter(|t| probe::find_program(Path::new(t.0)).is_none()).collect();
-    // The kernel's own build programs read ELF files.
-    let header = Path::new("/usr/include/libelf.h").exists();
-    if missing.is_empty() && header {
-        return None;
-    }
-    let mut names: Vec<&str> = missing.iter().map(|t| t.0).collect();
-    let mut packages: Vec<&str> = missing.iter().map(|t| t.1).collect();
-    if !header {
-        names.push("libelf.h");
-        packages.push("libelf-dev");
-    }
-    Some(MissingTools { names, remedy: apt(&packages.join(" ")) })
-}
-
-/// Checks that a kernel can be built on this host. Callers check before they fetch sources.
-///
-/// # Errors
-/// The missing programs, and the command that installs them.
-pub fn build_tools() -> Result<(), String> {
-    match missing_build_tools() {
-        None => Ok(()),
-        Some(tools) => Err(format!("building a kernel needs {}; `{}`", tools.names.join(", "), tools.remedy)),
-    }
-}
-
 fn find_build_tools() -> Finding {
     let purpose = "building kernels";
-    match missing_build_tools() {
+    match build_tools::missing() {
         None => finding("build tools", purpose, Verdict::Good, "all there".into(), String::new()),
         Some(tools) => {
             let found = format!("missing: {}", tools.names.join(", "));

@@ -461,7 +461,7 @@ mod tests {
 
     #[test]
     fn a_record_says_which_source_its_kernel_was_built_from() {
-        let revision = crate::image::source::Revision {
+        let revision = crate::image::Revision {
             commit: "c0ffee".repeat(6),
             describe: "v6.12-3-gc0ffee-dirty".into(),
             dirty: true,

@@ -3,8 +3,9 @@
 //! The configuration is data (`catalog/guest/kernel-minimal.config`), applied over `allnoconfig`. Every line is checked in
 //! the resulting `.config`: a symbol that Kconfig dropped for its dependencies is an error.
 
+use super::build_tools;
+use super::kernel::{Built, Image};
 use super::source::{Tree, BUILD};
-use super::{Built, Image};
 use crate::cache::{self, Cache};
 use crate::child;
 use crate::failure::at_path;
@@ -58,7 +59,7 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
     if !built {
         // The mark belongs to the objects of the previous configuration, which are about to change.
         let _ = std::fs::remove_file(&done);
-        crate::doctor::build_tools()?;
+        build_tools::check()?;
         configure(tree, cache, &fragment, say)?;
         say(&format!("building {origin}"));
         make(tree, cache, &["vmlinux"])?;

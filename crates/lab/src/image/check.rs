@@ -4,7 +4,9 @@
 //! Approach: the check reads only files, git and the local package lists. It writes nothing and creates no folder of the
 //! cache. Without package lists it accepts every series, and [`super::resolve`] decides.
 
-use super::{debian, is_bzimage, is_elf, patches, source, starts_with, ImageSpec, COMMAND_LINE};
+use super::file::{is_bzimage, is_elf, starts_with};
+use super::spec::{ImageSpec, COMMAND_LINE};
+use super::{debian, patches, source};
 use crate::cache::Cache;
 use numalab_model::spec::SpecError;
 use std::path::Path;

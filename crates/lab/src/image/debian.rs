@@ -4,7 +4,9 @@
 //! version is unpacked in its own directory below the series' directory, and the file `current` names the version in
 //! use. Without that file, a kernel in the series' directory itself is used, which is the layout of older caches.
 
-use super::{deb, Image, PackageVersion};
+use super::deb;
+use super::kernel::Image;
+use super::spec::PackageVersion;
 use crate::cache::{self, Cache};
 use crate::child;
 use crate::failure::at_path;

@@ -4,7 +4,9 @@
 //! paths only, so the compiler cache serves all trees, and nothing is ever written into the user's tree.
 
 use super::debian::{self, file_name};
-use super::{deb, patches, PackageVersion};
+use super::kernel::Revision;
+use super::spec::PackageVersion;
+use super::{build_tools, deb, patches};
 use crate::cache::{self, Cache, KERNELS};
 use crate::child;
 use crate::failure::at_path;
@@ -23,17 +25,6 @@ pub struct Tree {
     pub origin: String,
     /// Commit and state, if it comes from a git repository.
     pub revision: Option<Revision>,
-}
-
-/// Commit and state of a git repository whose tree was built.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Revision {
-    /// The commit, 40 or 64 hexadecimal digits.
-    pub commit: String,
-    /// `git describe --always` of the commit, followed by `-dirty` if [`Revision::dirty`].
-    pub describe: String,
-    /// Whether the tree differs from the commit: changed files, or new files that git does not ignore.
-    pub dirty: bool,
 }
 
 /// The packaged source of a series: the newest in the cache, or the newest in the package lists.
@@ -59,7 +50,7 @@ fn packaged_with(
         return Err(format!("no package {package} is known; try `apt-get update`, or use --kernel tree:DIR"));
     }
     // Checked before the download, because the source is fetched to be built.
-    crate::doctor::build_tools()?;
+    build_tools::check()?;
     let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let file = apt.download(&package, which, cache, say)?;
     let origin = file_name(&file).rsplit_once('_').map_or_else(|| package.clone(), |(stem, _)| stem.to_string());

@@ -3,7 +3,7 @@
 //! A user's file and the `vmlinux` of a build may be written again during an experiment. Guests boot a copy, so that each
 //! has the kernel whose checksum is in its record.
 
-use super::Image;
+use super::kernel::Image;
 use crate::cache::{self, Cache};
 use crate::failure::at_path;
 use std::fs::File;
