@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(tree.join("kernel/x.c")).unwrap(), BEFORE);
         assert_eq!(std::fs::read_to_string(tree.join("build/x.o")).unwrap(), "object");
         assert!(copy.origin.contains("6.12.1-1 + ") && copy.origin.contains("p.patch"));
-        // The same patches give the same tree; one that does not apply is an error and leaves nothing.
+        // The same patches give the same tree. A patch that does not apply is an error and leaves no tree.
         assert_eq!(
             patched("6.12", std::slice::from_ref(&patch), PackageVersion::Kept, &cache, &mut |_| {}).unwrap(),
             copy
@@ -372,7 +372,7 @@ mod tests {
         mirror(&tree, &cache, &mut |_| {}).unwrap();
         assert_eq!(std::fs::read_to_string(copy.join("kernel/x.c")).unwrap(), "int changed;\n");
         assert!(copy.join("build").is_dir());
-        // What takes its place may be of the same size and time: it is built again, and nothing else is.
+        // A replaced file is built again even if size and time are the same, and no other file is.
         let modified = |file: &str| std::fs::metadata(copy.join(file)).unwrap().modified().unwrap();
         let set = |tree: &Path, time| std::fs::File::open(tree.join("kernel/x.c")).unwrap().set_modified(time).unwrap();
         let before = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);

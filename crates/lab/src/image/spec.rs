@@ -31,7 +31,7 @@ pub enum ImageSpec {
     Source {
         /// Series, e.g. `6.12`.
         series: String,
-        /// Patches for `patch -p1`: files, or names of shipped ones.
+        /// Patches for `patch -p1`: files, or names of built-in ones.
         patches: Vec<PathBuf>,
     },
 }
