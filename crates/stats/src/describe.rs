@@ -1,22 +1,22 @@
 //! Descriptive statistics in mmtests' sense (mmtests-report.md §1.5).
 //!
-//! Samples are pooled and ordered *best first*; percentiles and best-of means work on that order, so in a
-//! throughput table the first quartile is the largest of the three.
+//! Samples are pooled and ordered *best first*. Percentiles and means of the best work on that order, so in a throughput
+//! table the first quartile is the largest of the three.
 
-/// Which direction of a metric is the better one.
+/// The better direction of a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Better {
-    /// Throughput, scores.
+    /// Larger is better: throughput, scores.
     Higher,
-    /// Times, costs, spreads.
+    /// Smaller is better: times, costs, spreads.
     #[default]
     Lower,
-    /// Neither: counts of activity that grow with good and with bad causes alike.
+    /// Neither is better: counts of activity, which grow for good and for bad reasons.
     Neutral,
 }
 
 impl Better {
-    /// From the flag that records carry.
+    /// The direction that the flag of a record states.
     pub fn from_flag(higher_is_better: bool) -> Self {
         if higher_is_better {
             Better::Higher
@@ -24,7 +24,7 @@ impl Better {
             Better::Lower
         }
     }
-    /// `higher`, `lower` or `neutral`, as the JSON form spells it.
+    /// The word of the JSON form: `higher`, `lower` or `neutral`.
     pub fn name(self) -> &'static str {
         match self {
             Better::Higher => "higher",
@@ -34,18 +34,18 @@ impl Better {
     }
 }
 
-/// Which mean of its samples is a figure's.
+/// The kind of mean of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mean {
-    /// Of times, counts and shares.
+    /// The mean of times, counts and shares.
     #[default]
     Arithmetic,
-    /// Of rates (work in a time): the rate of all runs together, if each did as much work.
+    /// The mean of rates (work per time): the rate of all runs together, if each did the same work.
     Harmonic,
 }
 
 impl Mean {
-    /// The mean; `None` without samples, and for the harmonic one if a sample is zero or negative.
+    /// The mean of samples. `None` without samples, and for the harmonic mean also if a sample is zero or negative.
     pub fn of(self, samples: &[f64]) -> Option<f64> {
         match self {
             Mean::Arithmetic => amean(samples),
@@ -54,7 +54,7 @@ impl Mean {
     }
 }
 
-/// Copy of the finite samples, best first: descending for higher-is-better, else ascending.
+/// A copy of the finite samples, best first: descending for [`Better::Higher`], else ascending.
 pub fn best_first(samples: &[f64], better: Better) -> Vec<f64> {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -82,7 +82,7 @@ pub fn amean(samples: &[f64]) -> Option<f64> {
     Some(samples.iter().sum::<f64>() / samples.len() as f64)
 }
 
-/// Harmonic mean; `None` without samples or if one of them is zero or negative.
+/// Harmonic mean; `None` without samples or if a sample is zero or negative.
 pub fn hmean(samples: &[f64]) -> Option<f64> {
     if samples.is_empty() || samples.iter().any(|x| *x <= 0.0 || x.is_nan()) {
         return None;
@@ -90,6 +90,7 @@ pub fn hmean(samples: &[f64]) -> Option<f64> {
     Some(samples.len() as f64 / samples.iter().map(|x| 1.0 / x).sum::<f64>())
 }
 
+/// Sum of the squared differences from `mean`.
 fn squares(samples: &[f64], mean: f64) -> f64 {
     samples.iter().map(|x| (x - mean) * (x - mean)).sum()
 }
@@ -103,13 +104,13 @@ pub fn stddev(samples: &[f64]) -> Option<f64> {
     Some((squares(samples, m) / (samples.len() - 1) as f64).sqrt())
 }
 
-/// Population standard deviation, divisor N (lkp-tests' form); `None` without samples.
+/// Population standard deviation, divisor N, as lkp-tests takes it; `None` without samples.
 pub fn population_stddev(samples: &[f64]) -> Option<f64> {
     let m = amean(samples)?;
     Some((squares(samples, m) / samples.len() as f64).sqrt())
 }
 
-/// Harmonic standard deviation `H^2 * sqrt(sum (1/x - 1/H)^2 / N)`, divisor N, mmtests since November 2024;
+/// Harmonic standard deviation `H^2 * sqrt(sum (1/x - 1/H)^2 / N)`, divisor N, as mmtests takes it since November 2024.
 /// `None` for fewer than two samples or where the harmonic mean does not exist.
 pub fn hstddev(samples: &[f64]) -> Option<f64> {
     if samples.len() < 2 {
@@ -130,18 +131,19 @@ pub fn hcoeffvar(samples: &[f64]) -> Option<f64> {
     relative(hstddev(samples), hmean(samples))
 }
 
+/// A spread in percent of a mean.
 fn relative(spread: Option<f64>, mean: Option<f64>) -> Option<f64> {
     spread.zip(mean.filter(|m| *m != 0.0)).map(|(s, m)| 100.0 * s / m)
 }
 
-/// Number of samples that "the best P percent" means: `floor(n * percent / 100)`, at least 1.
+/// Number of samples among the best `percent` of `n`: `floor(n * percent / 100)`, at least 1.
 pub fn best_count(n: usize, percent: f64) -> usize {
-    // The small addend keeps 100 * 0.29 = 28.999999999999996 from losing a sample; it never adds one.
+    // Without the small addend 100 * 0.29 = 28.999999999999996 would lose a sample; it never adds one.
     let k = (n as f64 * percent / 100.0 + 1e-9).floor() as usize;
     k.clamp(1, n.max(1))
 }
 
-/// Mean of the best `percent` of samples already ordered by [`best_first`]: `BAmean-P`, `BHmean-P`.
+/// Mean of the best `percent` of samples in the order of [`best_first`]: `BAmean-P`, `BHmean-P`.
 pub fn best_mean(sorted: &[f64], percent: f64, mean: Mean) -> Option<f64> {
     if sorted.is_empty() {
         return None;
@@ -149,12 +151,12 @@ pub fn best_mean(sorted: &[f64], percent: f64, mean: Mean) -> Option<f64> {
     mean.of(&sorted[..best_count(sorted.len(), percent)])
 }
 
-/// The k-th sample of the best-first order, k as in [`best_count`]: quartiles and `Max-P`.
+/// The k-th sample in the order of [`best_first`], k as in [`best_count`]: quartiles and `Max-P`.
 pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     sorted.get(best_count(sorted.len(), percent) - 1).copied()
 }
 
-/// Whether there are samples on both sides and all of them are one and the same number: nothing that could be tested.
+/// Whether both sides have samples and all samples are the same number, so that nothing can be tested.
 pub fn all_equal(base: &[f64], col: &[f64]) -> bool {
     !col.is_empty() && base.first().is_some_and(|first| base.iter().chain(col).all(|x| x == first))
 }
@@ -175,14 +177,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_exist_is_none() {
+    fn figures_that_do_not_exist_are_none() {
         assert_eq!(amean(&[]), None);
         assert_eq!(hmean(&[1.0, 0.0]), None);
         assert_eq!(hmean(&[1.0, -1.0]), None);
         assert_eq!(stddev(&[5.0]), None);
         assert_eq!(hstddev(&[5.0]), None);
         assert_eq!((coeffvar(&[5.0]), hcoeffvar(&[5.0])), (None, None));
-        assert_eq!(coeffvar(&[0.0, 0.0]), None, "a share of nothing");
+        assert_eq!(coeffvar(&[0.0, 0.0]), None, "no share of a mean of 0");
         assert_eq!(percentile(&[], 50.0), None);
         assert_eq!(best_mean(&[], 50.0, Mean::Arithmetic), None);
     }
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_best_first_and_drops_what_is_no_number() {
+    fn order_is_best_first_and_drops_samples_that_are_no_number() {
         assert_eq!(best_first(&[2.0, f64::NAN, 3.0, 1.0], Better::Higher), [3.0, 2.0, 1.0]);
         assert_eq!(best_first(&[2.0, 3.0, 1.0], Better::Lower), [1.0, 2.0, 3.0]);
     }

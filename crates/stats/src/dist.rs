@@ -1,4 +1,5 @@
-//! Distribution functions, computed in process (mmtests asks an external program and mis-stars without it, §1.6).
+//! Distribution functions. They are computed in the process, unlike in mmtests, which sets wrong stars if the external
+//! program for them is missing (mmtests-report.md §1.6).
 
 use statrs::distribution::{Beta, ChiSquared, ContinuousCDF, Normal, StudentsT};
 
@@ -45,7 +46,7 @@ pub fn binomial_quantile(p: f64, n: usize, chance: f64) -> usize {
     if chance >= 1.0 {
         return n;
     }
-    // Terms by recurrence from k = 0; in logarithms, so that many samples do not underflow the first one.
+    // Terms by recurrence from k = 0, in logarithms, so that the first term does not underflow with many samples.
     let odds = (chance / (1.0 - chance)).ln();
     let mut log_term = n as f64 * (1.0 - chance).ln();
     let mut sum = log_term.exp();
@@ -85,7 +86,7 @@ mod tests {
         assert!((normal_quantile(0.80) - 0.841_621).abs() < 1e-6);
         assert!((normal_two_sided(1.959_964) - 0.05).abs() < 1e-6);
         assert!((normal_above(1.959_964) - 0.025).abs() < 1e-6);
-        // Chi-square at 95 % for 1 and 10 degrees; the median of two equal sides is a half.
+        // Chi-square at 95 % for 1 and 10 degrees; the median of a beta distribution with equal parameters is 0.5.
         assert!((chi_square_quantile(0.95, 1.0) - 3.841).abs() < 5e-4);
         assert!((chi_square_quantile(0.95, 10.0) - 18.307).abs() < 5e-4);
         assert!((beta_quantile(0.5, 3.0, 3.0) - 0.5).abs() < 1e-4);

@@ -1,6 +1,6 @@
-//! Holm's correction: with many rows in a table, some look significant by chance.
+//! Holm's correction for many tests: with many rows in a table, some look significant by chance.
 
-/// Adjusted probabilities in the order of the input; an entry that is no number stays as it is and does not count.
+/// Adjusted probabilities in the order of the input. An entry that is no number stays as it is and does not count as a test.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).filter(|&i| !p[i].is_nan()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
@@ -19,7 +19,7 @@ mod tests {
 
     #[test]
     fn textbook_example() {
-        // Usual encyclopedia example: 0.01, 0.04, 0.03, 0.005 become 0.03, 0.06, 0.06, 0.02.
+        // The usual encyclopedia example: 0.01, 0.04, 0.03, 0.005 become 0.03, 0.06, 0.06, 0.02.
         let got = holm(&[0.01, 0.04, 0.03, 0.005]);
         for (g, want) in got.iter().zip([0.03, 0.06, 0.06, 0.02]) {
             assert!((g - want).abs() < 1e-12, "{got:?}");

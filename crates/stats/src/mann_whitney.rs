@@ -1,16 +1,17 @@
-//! Mann-Whitney U: is one sample shifted against the other, without assuming a normal distribution?
+//! The Mann-Whitney U test: whether one sample is shifted against the other, without assuming a normal distribution.
 //!
-//! Exact for small samples without ties, else the normal approximation with tie and continuity corrections.
+//! The probability is exact for small samples without ties. Otherwise it is the normal approximation with corrections for
+//! ties and continuity.
 
 use crate::dist;
 
-/// Largest sample size per side for which the exact distribution is counted.
+/// Largest sample size per side for which the exact distribution is computed.
 const EXACT_MAX: usize = 20;
 
 /// Result of a Mann-Whitney test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MannWhitney {
-    /// U of the first sample: pairs in which its value is the larger one, ties counted one half.
+    /// U of the first sample: the number of pairs in which its value is the larger one; a tie counts one half.
     pub u: f64,
     /// Two-sided probability.
     pub p: f64,
@@ -18,7 +19,7 @@ pub struct MannWhitney {
     pub exact: bool,
 }
 
-/// Compares two samples; `None` when either is empty or holds something that is no number.
+/// Compares two samples; `None` when either is empty or has an entry that is no number.
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|x| x.is_nan()) {
         return None;
@@ -40,7 +41,7 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     Some(MannWhitney { u, p: normal_p(u, first.len() as f64, second.len() as f64, &ties), exact: false })
 }
 
-/// Sizes of the groups of equal values (two or more) in both samples together.
+/// Sizes of the groups of two or more equal values in both samples together.
 fn tie_sizes(first: &[f64], second: &[f64]) -> Vec<f64> {
     let mut all: Vec<f64> = first.iter().chain(second).copied().collect();
     all.sort_by(f64::total_cmp);
@@ -59,7 +60,7 @@ fn tie_sizes(first: &[f64], second: &[f64]) -> Vec<f64> {
     sizes
 }
 
-/// Exact two-sided p: twice the smaller tail of the distribution of U over all orders, at most 1.
+/// Exact two-sided probability: twice the smaller tail of the distribution of U over all orders, at most 1.
 fn exact_p(u: f64, n: usize, m: usize) -> f64 {
     let counts = orders_by_u(n, m);
     let total: f64 = counts.iter().sum();
@@ -68,9 +69,9 @@ fn exact_p(u: f64, n: usize, m: usize) -> f64 {
     (2.0 * small / total).min(1.0)
 }
 
-/// How many orders of n + m distinct values give each U: coefficients of the Gaussian binomial.
+/// The number of orders of n + m distinct values that give each U: the coefficients of the Gaussian binomial.
 fn orders_by_u(n: usize, m: usize) -> Vec<f64> {
-    // counts[j][u]: orders of i first and j second values; adding one first value on top beats all j.
+    // counts[j][u]: orders of i first and j second values that give u. A first value on top is larger than all j.
     let mut counts = vec![vec![0.0; n * m + 1]; m + 1];
     for row in &mut counts {
         row[0] = 1.0;
@@ -87,6 +88,7 @@ fn orders_by_u(n: usize, m: usize) -> Vec<f64> {
     counts.swap_remove(m)
 }
 
+/// Two-sided probability by the normal approximation; `ties` are the sizes of groups of equal values.
 fn normal_p(u: f64, n: f64, m: f64, ties: &[f64]) -> f64 {
     let all = n + m;
     let tie_term: f64 = ties.iter().map(|t| t * t * t - t).sum::<f64>() / (all * (all - 1.0));

@@ -1,11 +1,11 @@
-//! Percentages of a comparison: positive means better, whatever the direction (mmtests-report.md §1.4).
+//! Percentages of a comparison, where positive means better in either direction (mmtests-report.md §1.4).
 
 use crate::describe::Better;
 
-/// Higher-is-better percentage of `n` against baseline `b`, both unrounded: `100 n / b - 100`.
+/// Percentage of `n` against baseline `b` where higher is better, both unrounded: `100 n / b - 100`.
 ///
-/// Special cases, in this order: n = b or n = 0 gives 0 (a throughput that falls to zero prints 0.00, not -100.00);
-/// b = 0 or not a number gives 100.
+/// Special cases, in this order: n = b or n = 0 gives 0 (a throughput of zero prints 0.00, not -100.00); b = 0 or not a
+/// number gives 100.
 pub fn pdiff(n: f64, b: f64) -> f64 {
     if n == b || n == 0.0 {
         return 0.0;
@@ -16,7 +16,7 @@ pub fn pdiff(n: f64, b: f64) -> f64 {
     n * 100.0 / b - 100.0
 }
 
-/// Lower-is-better percentage of `n` against baseline `b`, both unrounded: `100 - 100 n / b`.
+/// Percentage of `n` against baseline `b` where lower is better, both unrounded: `100 - 100 n / b`.
 ///
 /// Special cases, in this order: n = b gives 0; n = 0 gives 100; b = 0 (or not a number) gives -99.
 pub fn pndiff(n: f64, b: f64) -> f64 {
@@ -32,13 +32,13 @@ pub fn pndiff(n: f64, b: f64) -> f64 {
     100.0 - n * 100.0 / b
 }
 
-/// Growth of a figure without a direction, in percent: plus means the number grew; from a baseline of 0 it is 100 as in
-/// [`pdiff`].
+/// Growth of a figure without a better direction, in percent: positive means that it grew. From a baseline of 0 it is 100, as
+/// in [`pdiff`].
 pub fn growth(n: f64, b: f64) -> f64 {
     change(n, b).filter(|x| x.is_finite()).unwrap_or(100.0)
 }
 
-/// [`pdiff`] or [`pndiff`] by direction, [`growth`] without one.
+/// The percentage for a direction: [`pdiff`], [`pndiff`], or [`growth`] where neither direction is better.
 pub fn difference(n: f64, b: f64, better: Better) -> f64 {
     match better {
         Better::Higher => pdiff(n, b),
@@ -47,7 +47,7 @@ pub fn difference(n: f64, b: f64, better: Better) -> f64 {
     }
 }
 
-/// Plain change in percent, plus means the number grew: `100 (n - b) / b`; `None` when b is 0 and n is not.
+/// Plain change in percent, positive if the number grew: `100 (n - b) / b`. `None` when b is 0 and n is not.
 pub fn change(n: f64, b: f64) -> Option<f64> {
     if n == b {
         Some(0.0)

@@ -1,61 +1,41 @@
-//! What a comparison could have seen: "with 5 runs a change of 3 % would have shown".
+//! The smallest difference that a comparison can find: "with 5 runs a change of 3 % would have shown".
 //!
-//! Welch's test estimates its degrees of freedom from the samples' variances, so with few runs its critical value varies
-//! from one repetition to the next: a formula with one number of degrees promises 80 % where three runs give 50 to 68 %.
-//! Approach: the power itself, averaged over the variances that such samples may show. Their sum and the share of one in it
-//! are independent (chi-square and beta), and the degrees depend on the share alone.
+//! Problem: Welch's test estimates its degrees of freedom from the variances of the samples, so with few runs its critical
+//! value varies from one repetition to the next. A formula with fixed degrees promises a power of 80 % where three runs give
+//! 50 to 68 %.
+//! Approach: the power is averaged over the variances that such samples may show. The sum of the two variances (chi-square)
+//! and the share of one in it (beta) are independent, and the degrees of freedom depend on the share alone.
 
 use crate::{describe, dist, welch};
 
-/// Steps in the probability of the sum and of the share; 24 keep the power within 0.01 of what many repetitions find.
+/// Steps in the probability of the sum and of the share; with 24 the power is within 0.01 of that of many repetitions.
 const STEPS: usize = 24;
-/// Halvings of the interval in which the difference lies: to a millionth of it, in a millisecond or two.
+/// Halvings of the interval in which the difference lies: to less than a millionth of it.
 const HALVINGS: usize = 24;
 
-/// Smallest difference of means that one two-sided Welch test at `alpha`, not corrected for others beside it, finds with
-/// probability `power`, if the populations have the samples' spreads.
+/// Smallest difference of means that a two-sided Welch test at level `alpha` finds with probability `power`, in the unit of
+/// the samples. The populations are assumed to have the samples' spreads, and the test is not corrected for other tests.
 ///
-/// `None` with fewer than two samples on either side; infinite where nothing is large enough. In the unit of the samples.
+/// `None` with fewer than two samples on either side; infinite where no difference is large enough.
 pub fn detectable_difference(base: &[f64], col: &[f64], alpha: f64, power: f64) -> Option<f64> {
     let (s0, s1) = (describe::stddev(base)?, describe::stddev(col)?);
     Some(Pair { sd: [s0, s1], n: [base.len() as f64, col.len() as f64] }.detectable(alpha, power))
 }
 
-/// Smallest number of runs per side (2 to 10 000) with which a difference of `difference` would be found, given the
-/// standard deviation `sd` of both sides; `None` if no such number is enough.
-pub fn runs_needed(sd: f64, difference: f64, alpha: f64, power: f64) -> Option<usize> {
-    if difference.is_nan() || difference <= 0.0 {
-        return None;
-    }
-    let enough = |n: usize| Pair { sd: [sd; 2], n: [n as f64; 2] }.detectable(alpha, power) <= difference;
-    let (mut low, mut high) = (2, 10_000);
-    if !enough(high) {
-        return None;
-    }
-    while low < high {
-        let mid = (low + high) / 2;
-        if enough(mid) {
-            high = mid;
-        } else {
-            low = mid + 1;
-        }
-    }
-    Some(low)
-}
-
-/// Two populations and how often each is sampled, at least twice.
+/// Standard deviations of two populations, and the number of samples of each, at least 2.
 struct Pair {
     sd: [f64; 2],
     n: [f64; 2],
 }
 
 impl Pair {
+    /// Smallest difference of means that is found with probability `power`; infinite if none is.
     fn detectable(&self, alpha: f64, power: f64) -> f64 {
         let se = (0..2).map(|i| self.sd[i] * self.sd[i] / self.n[i]).sum::<f64>().sqrt();
         if se == 0.0 {
             return 0.0;
         }
-        // In units of the standard error from here on.
+        // From here on differences are in standard errors.
         let critical = self.critical(se, alpha);
         let found = |d: f64| {
             let one = |c: &f64| dist::normal_above(c - d) + dist::normal_above(c + d);
@@ -79,8 +59,7 @@ impl Pair {
         high * se
     }
 
-    /// Differences of means that the test calls clear, in standard errors, for variances the samples may show, all
-    /// equally likely.
+    /// Critical differences of means, in standard errors, for variances that the samples may show; all are equally likely.
     fn critical(&self, se: f64, alpha: f64) -> Vec<f64> {
         let free = self.n.map(|n| n - 1.0);
         let step = |i: usize| (i as f64 + 0.5) / STEPS as f64;
@@ -118,6 +97,28 @@ mod tests {
         x.iter().map(|v| v * sd / own).collect()
     }
 
+    /// Smallest number of runs per side (2 to 10 000) with which a difference of `difference` would be found, given the
+    /// standard deviation `sd` of both sides; `None` if no such number is enough.
+    fn runs_needed(sd: f64, difference: f64, alpha: f64, power: f64) -> Option<usize> {
+        if difference.is_nan() || difference <= 0.0 {
+            return None;
+        }
+        let enough = |n: usize| Pair { sd: [sd; 2], n: [n as f64; 2] }.detectable(alpha, power) <= difference;
+        let (mut low, mut high) = (2, 10_000);
+        if !enough(high) {
+            return None;
+        }
+        while low < high {
+            let mid = (low + high) / 2;
+            if enough(mid) {
+                high = mid;
+            } else {
+                low = mid + 1;
+            }
+        }
+        Some(low)
+    }
+
     #[test]
     fn the_difference_is_found_as_often_as_promised() {
         let mut rng = SplitMix64::new(1);
@@ -148,7 +149,11 @@ mod tests {
         let swapped = detectable_difference(&b, &a, 0.05, 0.8).unwrap();
         let milli = detectable_difference(&a.map(|x| 1000.0 * x), &b.map(|x| 1000.0 * x), 0.05, 0.8).unwrap();
         assert!((swapped / d - 1.0).abs() < 1e-6 && (milli / d - 1000.0).abs() < 1e-6, "{d} {swapped} {milli}");
-        assert_eq!(detectable_difference(&[5.0; 3], &[6.0; 3], 0.05, 0.8), Some(0.0), "without spread all shows");
+        assert_eq!(
+            detectable_difference(&[5.0; 3], &[6.0; 3], 0.05, 0.8),
+            Some(0.0),
+            "without spread every difference is found"
+        );
     }
 
     #[test]

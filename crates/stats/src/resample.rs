@@ -18,8 +18,8 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Percentile-bootstrap interval of `statistic` at `level` (0.95) with `rounds` resamples; `None` without samples or rounds,
-/// or where the statistic does not exist for a resample.
+/// Percentile-bootstrap interval of `statistic` at `level` (such as 0.95) with `rounds` resamples. `None` without samples or
+/// rounds, or where the statistic does not exist for a resample.
 pub fn bootstrap(
     samples: &[f64],
     statistic: impl Fn(&[f64]) -> Option<f64>,
@@ -38,8 +38,8 @@ pub fn bootstrap(
     middle(values?, level)
 }
 
-/// Percentile-bootstrap interval of the ratio of arithmetic means `col / base`, both sides resampled independently;
-/// `None` without samples or when a resampled baseline mean is 0.
+/// Percentile-bootstrap interval of the ratio of arithmetic means `col / base`; the two sides are resampled independently.
+/// `None` without samples or rounds, or when a resampled baseline mean is 0.
 pub fn bootstrap_ratio(base: &[f64], col: &[f64], level: f64, rounds: usize, seed: u64) -> Option<Interval> {
     let mut rng = SplitMix64::new(seed);
     let (mut draw0, mut draw1) = (vec![0.0; base.len()], vec![0.0; col.len()]);
@@ -54,7 +54,7 @@ pub fn bootstrap_ratio(base: &[f64], col: &[f64], level: f64, rounds: usize, see
     middle(values?, level)
 }
 
-/// The interval that leaves `(1 - level) / 2` of the values out on each side.
+/// The interval of the values without a share of `(1 - level) / 2` at each end.
 fn middle(mut values: Vec<f64>, level: f64) -> Option<Interval> {
     if values.is_empty() {
         return None;
@@ -66,19 +66,20 @@ fn middle(mut values: Vec<f64>, level: f64) -> Option<Interval> {
     Some(Interval { low: values[out], high: values[last - out] })
 }
 
-/// Sub-selection mean with the half width of its 95 % interval: `SubAmean` and `SubAmeanCI`.
+/// Sub-selection mean and half the width of its 95 % interval: `SubAmean` and `SubAmeanCI` of mmtests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubMean {
-    /// Mean over iterations of the median subset mean.
+    /// Mean over iterations of the median of the subset means.
     pub mean: f64,
-    /// Half width of the interval.
+    /// Half the width of the interval.
     pub half_width: f64,
 }
 
-/// mmtests' sub-selection mean over iterations; `mean` is that of the subsets.
+/// The sub-selection mean of mmtests over iterations; `mean` is the kind of mean taken of a subset.
 ///
-/// Per iteration 1000 random subsets with replacement of 80 % of its samples give the median of the subset means, and 1000 more
-/// the median of the subset variances. mmtests is not reproducible here; this form is, through `seed`.
+/// For each iteration, 1000 random subsets of 80 % of its samples, drawn with replacement, give the median of the subset means.
+/// Another 1000 subsets give the median of the subset variances. mmtests draws new subsets each time; here `seed` fixes them.
+///
 /// `None` when an iteration has fewer than three samples (a subset of one has no variance) or a mean does not exist.
 pub fn sub_mean(iterations: &[&[f64]], mean: Mean, seed: u64) -> Option<SubMean> {
     if iterations.is_empty() {

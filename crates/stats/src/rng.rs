@@ -1,4 +1,4 @@
-//! A small frozen generator (SplitMix64): the same seed gives the same resamples for ever, on every machine.
+//! A small frozen generator (SplitMix64): the same seed gives the same resamples in every release and on every machine.
 
 /// SplitMix64, a public-domain 64-bit generator with one word of state.
 #[derive(Clone, Debug)]
@@ -7,7 +7,7 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// A stream that depends on nothing but `seed`.
+    /// A stream that depends on `seed` alone.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -26,7 +26,7 @@ impl SplitMix64 {
         if n == 0 {
             return 0;
         }
-        // Multiply-shift; the few low products that would favour small results are drawn again.
+        // Multiply-shift; a low product that would favour small results is drawn again.
         let reject_below = n.wrapping_neg() % n;
         loop {
             let wide = u128::from(self.next_u64()) * u128::from(n);
@@ -36,7 +36,7 @@ impl SplitMix64 {
         }
     }
 
-    /// Fills `out` with draws from `samples`, with replacement; leaves it alone when there are no samples.
+    /// Fills `out` with draws from `samples`, with replacement; does nothing when there are no samples.
     pub fn resample(&mut self, samples: &[f64], out: &mut [f64]) {
         if samples.is_empty() {
             return;

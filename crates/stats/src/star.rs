@@ -1,4 +1,4 @@
-//! The asterisk: two historic rules of mmtests and one that deserves the name (mmtests-report.md §1.6).
+//! The asterisk of a significant difference: two rules of mmtests (mmtests-report.md §1.6), and Welch's test.
 
 use crate::{describe, dist, welch};
 
@@ -6,18 +6,19 @@ use crate::{describe, dist, welch};
 const LEVEL_B: f64 = 0.10;
 /// Level of the Welch rule.
 const LEVEL_WELCH: f64 = 0.05;
-/// 97.5 % quantile of the standard normal distribution, the half width of a generation-C interval per standard deviation.
+/// 97.5 % quantile of the standard normal distribution: half the width of a generation-C interval, in standard deviations.
 pub const HALF_WIDTH: f64 = 1.959_963_984_540_054;
 
 /// When a cell is starred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StarRule {
-    /// mmtests of October 2018 to November 2024: unpooled t, df = N0 + N1 - 2, p < 0.10.
+    /// Generation B, mmtests of October 2018 to November 2024: unpooled t, df = N0 + N1 - 2, p < 0.10.
     #[default]
     GenB,
-    /// mmtests since November 2024: intervals of 1.96 standard deviations (not of the mean) do not touch.
+    /// Generation C, mmtests since November 2024: the intervals of 1.96 standard deviations around the means do not touch.
+    /// The standard deviation is that of the samples, not of the mean.
     GenC,
-    /// Welch's test with its own degrees of freedom, p < 0.05, never with a single sample on either side.
+    /// Welch's test with its own degrees of freedom: p < 0.05, and at least two samples on either side.
     Welch,
 }
 
@@ -33,7 +34,7 @@ impl StarRule {
     /// Every rule, in order.
     pub const ALL: [StarRule; 3] = [StarRule::GenB, StarRule::GenC, StarRule::Welch];
 
-    /// One line for the legend: what a star means and what it needs.
+    /// One line for the legend: what a star means.
     pub fn legend(self) -> &'static str {
         match self {
             StarRule::GenB => "* p < 0.10, two-sample t (unpooled, df = N0 + N1 - 2), mmtests 2018-2024",
@@ -43,12 +44,12 @@ impl StarRule {
     }
 }
 
-/// The starred figure of one column.
+/// A figure of one column that may be starred.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     /// The printed mean (harmonic for rates), or another starred statistic.
     pub value: f64,
-    /// Standard deviation, of the kind the generation prints; `None` with a single sample.
+    /// Standard deviation, of the kind that the rule uses; `None` with a single sample.
     pub stddev: Option<f64>,
     /// Number of samples.
     pub n: usize,
@@ -72,12 +73,13 @@ pub struct Verdict {
     pub starred: bool,
     /// Two-sided probability, where the rule has one.
     pub p: Option<f64>,
-    /// `(baseline - column) / (sum of the half widths that face each other)`, generation C; beyond 1 either way, the
-    /// intervals are apart.
+    /// `(baseline - column) / (sum of the half widths that face each other)`, generation C only. The intervals do not touch
+    /// where its absolute value is above 1.
     pub interval_ratio: Option<f64>,
 }
 
 impl Verdict {
+    /// No star, for want of samples.
     const NONE: Verdict = Verdict { starred: false, p: None, interval_ratio: None };
 }
 
@@ -99,22 +101,25 @@ fn standard_error(base: Figure, col: Figure) -> f64 {
     (part(base) + part(col)).sqrt()
 }
 
+/// The verdict where neither side has any spread: starred if the figures differ.
 fn without_error(base: Figure, col: Figure) -> Verdict {
     let starred = base.value != col.value;
     Verdict { starred, p: Some(f64::from(u8::from(!starred))), interval_ratio: None }
 }
 
+/// Generation B.
 fn gen_b(base: Figure, col: Figure) -> Verdict {
     let se = standard_error(base, col);
     if se == 0.0 {
         return without_error(base, col);
     }
-    // The degrees of freedom are not Welch-Satterthwaite's: that is what the published stars were made with.
+    // These are not the Welch-Satterthwaite degrees of freedom, but those of the published stars.
     let df = (base.n + col.n) as f64 - 2.0;
     let p = dist::t_two_sided((base.value - col.value) / se, df);
     Verdict { starred: p < LEVEL_B, p: Some(p), interval_ratio: None }
 }
 
+/// Welch's test from figures.
 fn own_df(base: Figure, col: Figure) -> Verdict {
     let (Some(s0), Some(s1)) = (base.stddev, col.stddev) else { return Verdict::NONE };
     let se = standard_error(base, col);
@@ -127,14 +132,14 @@ fn own_df(base: Figure, col: Figure) -> Verdict {
     Verdict { starred: p < LEVEL_WELCH, p: Some(p), interval_ratio: None }
 }
 
-/// `value +- 1.96 stddev`; `None` with a single sample.
+/// The interval `value +- 1.96 stddev`; `None` with a single sample.
 pub fn normal_span(f: Figure) -> Option<Span> {
     let half = HALF_WIDTH * f.stddev?;
     Some(Span { value: f.value, low: f.value - half, high: f.value + half })
 }
 
-/// Order-statistic interval of a percentile of best-first samples, from binomial quantiles at 2.5 % and 97.5 %, as mmtests takes
-/// it for "Variable" tables since November 2024; `None` with a single sample.
+/// Order-statistic interval of a percentile of best-first samples, from binomial quantiles at 2.5 % and 97.5 %. mmtests takes
+/// it for "Variable" tables since November 2024. `None` with fewer than two samples.
 pub fn percentile_span(sorted: &[f64], percent: f64) -> Option<Span> {
     let last = sorted.len().checked_sub(1).filter(|n| *n > 0)?;
     let at = |p: f64| sorted[dist::binomial_quantile(p, last, percent / 100.0)];
@@ -142,8 +147,8 @@ pub fn percentile_span(sorted: &[f64], percent: f64) -> Option<Span> {
     Some(Span { value: describe::percentile(sorted, percent)?, low: a.min(b), high: a.max(b) })
 }
 
-/// Generation C on given intervals: starred when they do not touch; with no width at all, when the figures differ by more
-/// than 1 in the unit of the table.
+/// Generation C on given intervals: starred when they do not touch. Without any width, it is starred when the figures differ
+/// by more than 1 in the unit of the table.
 pub fn gen_c(base: Span, col: Span) -> Verdict {
     let facing = if col.value < base.value {
         (base.value - base.low) + (col.high - col.value)
@@ -164,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn coremark_of_mail_004_under_both_generations() {
+    fn coremark_of_imb_numa_nr_2021_under_both_generations() {
         // §1.6: t = 9.15 if N = 30, p below 1e-12, starred; under C the difference is 0.63 of the half widths.
         let (base, col) = (figure(389_627.78, 17_361.82, 30), figure(451_015.49, 32_378.08, 30));
         let t = (col.value - base.value) / standard_error(base, col);
@@ -203,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn mail_000_stars_cannot_come_from_the_documented_test() {
+    fn disjoint_vma_2023_stars_cannot_come_from_the_documented_test() {
         // §4.3: syst-NUMA02, sums 491 / 494 / 489 over 7: t at most 1.73 and 1.55, p at least 0.109 and 0.147.
         for (t, p_min) in [(1.73, 0.109), (1.55, 0.147)] {
             let p = dist::t_two_sided(t, 12.0);

@@ -9,12 +9,12 @@ pub struct Welch {
     pub t: f64,
     /// Welch-Satterthwaite degrees of freedom.
     pub df: f64,
-    /// Two-sided probability of a difference at least this large if there is none.
+    /// Two-sided probability of a difference at least this large if the populations have the same mean.
     pub p: f64,
 }
 
-/// Tests the arithmetic means of `base` and `col`; `None` with fewer than two samples on either side, and where all of
-/// them are equal: a probability of 1 would be by definition, not by a test.
+/// Tests the arithmetic means of `base` and `col`. `None` with fewer than two samples on either side, and where all samples
+/// are equal: there the probability would be 1 by definition, not by a test.
 pub fn welch(base: &[f64], col: &[f64]) -> Option<Welch> {
     if describe::all_equal(base, col) {
         return None;

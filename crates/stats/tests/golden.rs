@@ -6,7 +6,7 @@ use numalab_stats::describe::{self, Better, Mean};
 use numalab_stats::percent::{pdiff, pndiff};
 use numalab_stats::star::{judge, Figure, StarRule};
 
-/// As C's `%.2f` prints it.
+/// A number as `%.2f` of C prints it.
 fn two(x: f64) -> String {
     format!("{x:.2}")
 }
@@ -25,7 +25,7 @@ fn section_4_2_every_published_cell_lies_in_its_interval() {
         let (base, value, printed) = (number(4), number(5), row[9]);
         let got = if row[6] == "pdiff" { pdiff(value, base) } else { pndiff(value, base) };
         equal += usize::from(two(got) == printed);
-        // Extremes of the true percent over the rounding of both printed values; printed must lie between them.
+        // The extremes of the true percentage over the rounding of both printed values; the printed one lies between.
         let corners = [(-0.005, -0.005), (-0.005, 0.005), (0.005, -0.005), (0.005, 0.005)].map(|(db, dn)| {
             if row[6] == "pdiff" {
                 pdiff(value + dn, base + db)
@@ -40,7 +40,8 @@ fn section_4_2_every_published_cell_lies_in_its_interval() {
         let p: f64 = printed.parse().unwrap();
         assert!(low - tolerance <= p && p <= high + tolerance, "row {}: {p} outside {low} .. {high}", row[0]);
     }
-    // Of the shown rows, mail 000 has 4 of 16 equal to the last digit, mail 002 all 36, mail 004 25 of 26.
+    // Equal to the last digit: 4 of 16 rows of disjoint-vma-2023, all 36 of numa-core-autonuma-2012, and 25 of 26 of
+    // imb-numa-nr-2021.
     assert_eq!(equal, 4 + 36 + 25);
 }
 
@@ -66,7 +67,7 @@ fn section_4_3_sums_over_seven() {
         assert_eq!(means.map(two), values, "{name}");
         assert_eq!([two(pndiff(means[1], means[0])), two(pndiff(means[2], means[0]))], percents, "{name}");
     }
-    // "or both +1, or both +2": the other two solutions of syst-NUMA02 print the same cells.
+    // The other two solutions of syst-NUMA02 ("or both +1, or both +2") print the same cells.
     for extra in [1.0, 2.0] {
         let means = [491.0 + extra, 494.0 + extra, 489.0 + extra].map(|s| s / 700.0);
         assert_eq!(means.map(two), ["0.70", "0.71", "0.70"]);
@@ -75,7 +76,7 @@ fn section_4_3_sums_over_seven() {
 }
 
 #[test]
-fn section_4_4_coeffvar_of_mail_004_divides_by_the_arithmetic_mean() {
+fn section_4_4_coeffvar_of_imb_numa_nr_2021_divides_by_the_arithmetic_mean() {
     // Amean estimated as Hmean + s^2 / Hmean.
     for (h, s, printed, wrong) in [(389_627.78, 17_361.82, "4.45", "4.46"), (451_015.49, 32_378.08, "7.14", "7.18")] {
         let amean: f64 = h + s * s / h;
@@ -101,7 +102,7 @@ impl Columns {
     fn spread(&self, f: impl Fn(&[f64]) -> Option<f64>) -> [String; 5] {
         self.row(f, Better::Lower)
     }
-    /// mmtests takes the harmonic mean in every higher-is-better table.
+    /// mmtests takes the harmonic mean in every table where higher is better.
     fn mean(&self) -> Mean {
         if self.better == Better::Higher {
             Mean::Harmonic

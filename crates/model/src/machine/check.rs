@@ -1,9 +1,10 @@
 //! What is legal but suspicious about a machine.
 //!
-//! Problem: firmware and hypervisors hand out wrong distance tables (all 10, 10/20 for everything, a far
-//! node nearer than the own one); the kernel believes some of them and rejects others, and so must a model of the
-//! kernel, but the user must be told. Approach: each suspicion is one function from machine to sentences that say what
-//! was seen, why it matters and what to do; nothing here is an error.
+//! Problem: firmware and hypervisors report wrong distance tables (all 10, 10/20 for everything, another node nearer than
+//! the own one). The kernel accepts some of them and rejects others. A model of the kernel must do the same, but the user
+//! must be told.
+//! Approach: each suspicion is one function from a machine to sentences that say what was seen, why it matters and what to
+//! do. None of them is an error.
 
 use super::Machine;
 
@@ -11,8 +12,8 @@ use super::Machine;
 const LOCAL: u8 = 10;
 const REMOTE_DEFAULT: u8 = 20;
 
-/// Gives the machine the distances its kernel goes by: a firmware table that Linux rejects (`slit_valid`) counts as none.
-/// Says why the table of the file is not used.
+/// Replaces a distance table that Linux rejects (`slit_valid`) by the one that Linux then uses: 10 local, 20 remote. Returns
+/// the warning about it, `None` if the table of the file is used.
 pub(super) fn reject_distances(m: &mut Machine) -> Option<String> {
     let why = diagonal(m).or_else(|| remote_below_local(m))?;
     let n = m.nodes.len();
@@ -22,7 +23,7 @@ pub(super) fn reject_distances(m: &mut Machine) -> Option<String> {
     ))
 }
 
-/// Everything suspicious, most telling first; `rejected` if the machine has no table of its own any more.
+/// All suspicions, the most important first; `rejected` says that [`reject_distances`] replaced the table.
 pub(super) fn suspicions(m: &Machine, rejected: bool) -> Vec<String> {
     let default = if rejected { |_: &Machine| None } else { kernel_default };
     let checks: [fn(&Machine) -> Option<String>; 8] =
@@ -36,14 +37,14 @@ fn pairs(m: &Machine) -> impl Iterator<Item = (usize, usize)> + '_ {
     (0..n).flat_map(move |i| (0..n).filter(move |&j| j != i).map(move |j| (i, j)))
 }
 
-/// The first pair that `wrong` picks, and how many it picks.
+/// The first pair for which `wrong` holds, and the number of such pairs.
 fn first_and_count(m: &Machine, wrong: impl Fn(usize, usize) -> bool) -> Option<((usize, usize), usize)> {
     let mut found = pairs(m).filter(|&(i, j)| wrong(i, j));
     let first = found.next()?;
     Some((first, 1 + found.count()))
 }
 
-/// `1 pair`, `12 pairs`.
+/// A count in words: `1 pair`, `12 pairs`.
 fn in_pairs(count: usize) -> String {
     format!("{count} pair{}", if count == 1 { "" } else { "s" })
 }
@@ -89,7 +90,7 @@ fn kernel_default(m: &Machine) -> Option<String> {
     })
 }
 
-/// One remote distance although some node has near and far ones by latency.
+/// All remote distances are equal, but some node has near and far nodes by latency.
 fn flat(m: &Machine) -> Option<String> {
     let first = pairs(m).next().map(|(i, j)| m.distance[i][j])?;
     if first == LOCAL || pairs(m).any(|(i, j)| m.distance[i][j] != first) {
@@ -104,7 +105,7 @@ fn flat(m: &Machine) -> Option<String> {
     ))
 }
 
-/// A row where a node is nearer than another by distance, but slower.
+/// In the row of one node, a node `near` that is nearer than `far` by distance but slower; `excess` is the latency ratio.
 struct Disorder {
     row: usize,
     near: usize,
@@ -133,14 +134,14 @@ fn order(m: &Machine) -> Option<String> {
     ))
 }
 
-/// The worst disorder of a row, if it exceeds 2 %.
+/// The worst disorder of a row, if its latency ratio exceeds 1.02.
 fn disorder(m: &Machine, row: usize) -> Option<Disorder> {
     let (distance, ns) = (&m.distance[row], &m.latency_ns[row]);
     let mut rising: Vec<usize> = (0..m.nodes.len()).filter(|&j| j != row).collect();
     rising.sort_by_key(|&j| distance[j]);
     let slower = |a: Option<usize>, b: usize| a.filter(|&a| ns[a] >= ns[b]).or(Some(b));
     let mut worst: Option<Disorder> = None;
-    // Slowest node of all strictly smaller distances, and of all up to the present one.
+    // The slowest node of all strictly smaller distances, and of all distances up to the present one.
     let (mut below, mut so_far, mut present) = (None, None, 0);
     for far in rising {
         if distance[far] > present {
@@ -190,7 +191,7 @@ fn cache_above_memory(m: &Machine) -> Option<String> {
     ))
 }
 
-/// Pairs of nodes whose links alone take longer than the whole access.
+/// Pairs of nodes where the links alone take as long as the whole access, or longer.
 fn hops_above_latency(m: &Machine) -> Option<String> {
     let on_the_way = |i: usize, j: usize| {
         let ns = |r: &super::Route| r.hops.iter().map(|&(link, _)| m.links[link].hop_latency_ns).sum::<f64>();

@@ -1,11 +1,10 @@
 //! Cost classes: what kernel operations cost on a reference core, and the page-walk model.
 //!
-//! Problem: machines.md section 4 gives two tables (modern, 2012-15) for a 3.0 GHz core; a machine runs at
-//! another clock and does more or less per cycle.
-//! Approach: a class is a data file (`catalog/machines/classes/NAME.toml`); what the core does (`[cpu]`)
-//! is scaled by `reference_ghz / sustained_ghz * ipc`, what memory does (`[memory]`) and what the
-//! shoot-down costs (`[shootdown]`, section 5) is not. A machine may replace any cost in `[costs]`
-//! by a measured one; those are taken as they are.
+//! Problem: machines.md section 4 gives two tables (modern, 2012-15) for a 3.0 GHz core. A machine runs at another clock
+//! and does more or less per cycle.
+//! Approach: a class is a data file (`catalog/machines/classes/NAME.toml`). Its costs of the core (`[cpu]`) are scaled by
+//! `reference_ghz / sustained_ghz * ipc`. Its costs of memory (`[memory]`) and of a TLB shoot-down (`[shootdown]`,
+//! section 5) are not scaled. A machine may replace any cost in `[costs]` by a measured one, which is not scaled either.
 //! Units: ns, GB/s.
 
 use super::layers::{a_number, opt_up_to, opt_within, Layers};
@@ -15,7 +14,7 @@ use super::{Find, KernelCosts, Tlb};
 use crate::spec::{Doc, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
 
-/// The classes that come with the program; `find` may replace them and add others (`--catalog` of the command).
+/// The classes that come with the program; the `find` of a caller may replace them and add others (option `--catalog`).
 const CLASSES: [(&str, &str); 2] = [
     ("modern", include_str!("../../../../catalog/machines/classes/modern.toml")),
     ("2012-15", include_str!("../../../../catalog/machines/classes/2012-15.toml")),
@@ -30,6 +29,7 @@ const WALK_NS: RangeInclusive<f64> = 1e-3..=1e6;
 /// Legal numbers of cache misses per walk.
 const MISSES: RangeInclusive<f64> = 1e-6..=4.0;
 
+/// Name of a cost and its place in [`KernelCosts`].
 type Field = (&'static str, fn(&mut KernelCosts) -> &mut f64);
 
 macro_rules! fields {
@@ -38,7 +38,7 @@ macro_rules! fields {
     };
 }
 
-/// Costs of section 4 that scale with the core.
+/// Costs that scale with the core (machines.md section 4).
 const CPU: &[Field] = fields!(
     pte_skip_ns pte_mark_ns pmd_mark_ns scan_ns scan_vma_ns exception_ns hint_fault_ns hint_page_ns minor_fault_ns
     huge_fault_ns cow_fault_ns migrate_4k_ns migrate_4k_batched_ns migrate_2m_ns split_ns collapse_ns
@@ -46,13 +46,13 @@ const CPU: &[Field] = fields!(
     switch_same_ns switch_other_ns wake_ns tick_ns balance_cpu_ns fork_pte_ns fork_pmd_ns
 );
 
-/// Rates that memory sets; unlike a cost a rate of 0 would take for ever, so it is none.
+/// Rates that memory sets. Unlike a cost, a rate must be above 0, or the operation would take for ever.
 const RATES: &[Field] = fields!(zero_local_gbps zero_remote_gbps);
 
 /// Costs that memory sets.
 const MEMORY: &[Field] = fields!(copy_4k_local_ns copy_4k_remote_ns);
 
-/// Costs of section 5.
+/// Costs of a TLB shoot-down (machines.md section 5).
 const SHOOTDOWN: &[Field] =
     fields!(flush_base_ns flush_socket_ns flush_hop1_ns flush_hop2_ns flush_target_ns flush_refill_ns);
 
@@ -79,8 +79,8 @@ impl Class {
         Ok(Self { doc: Doc::parse(&file, &text)? })
     }
 
-    /// The costs on a core of `ghz` whose instructions take `ipc` times the cycles of the class's,
-    /// and the page-walk model; `entries_*` of the TLB are left at 0 for the machine to fill.
+    /// The costs on a core of `ghz` whose instructions take `ipc` times the cycles of the class's core, and the page-walk
+    /// model. The machine fills in `entries_*` of the TLB, which are 0 here.
     ///
     /// # Errors
     /// A missing, unknown or impossible entry of the class file.
@@ -93,7 +93,7 @@ impl Class {
         for (section, fields, factor) in [("cpu", CPU, scale), ("memory", MEMORY, 1.0), ("shootdown", SHOOTDOWN, 1.0)] {
             let table = root.opt_table(section)?.ok_or_else(|| root.missing(section, "a table of costs"))?;
             let rates = if section == "memory" { RATES } else { &[] };
-            // All are legal, whichever is missing first: another cost is not a slip for it.
+            // All keys are marked as legal first, so that the hint for a missing one names no other cost.
             fields.iter().chain(rates).for_each(|(key, _)| _ = table.has(key));
             for (key, field) in rates {
                 *field(&mut costs) = required(&table, key, &GBPS)?;
@@ -121,14 +121,15 @@ impl Class {
     }
 }
 
+/// A number of `range` that the table must have.
 fn required(t: &Table, key: &str, range: &RangeInclusive<f64>) -> Result<f64, SpecError> {
     opt_within(t, key, range)?.map(|x| x.value).ok_or_else(|| t.missing(key, &a_number(range)))
 }
 
-/// Replaces the costs a machine states itself (`[costs]`); they are taken unscaled.
+/// Replaces the costs that a machine states itself (`[costs]`), without scaling.
 ///
 /// # Errors
-/// An unknown key, a negative cost, a rate of next to nothing.
+/// An unknown key, a negative cost, or a rate below the least bandwidth.
 pub(super) fn replace(costs: &mut KernelCosts, own: Layers) -> Result<(), SpecError> {
     for (key, field) in [CPU, MEMORY, SHOOTDOWN].into_iter().flatten() {
         if let Some(x) = own.opt_up_to(key, MAX_NS)? {

@@ -1,9 +1,8 @@
 //! CPU and node lists as the kernel writes them: `0-7,64-71`.
 //!
-//! Problem: the same notation stands in sysfs, in machine files and in what people type, and a wrong or
-//! hostile list (`0-4294967295`) must be refused without allocating for it.
-//! Invariant: a parsed list is ascending and free of duplicates; its ids are at most [`MAX_ID`] and
-//! there are at most [`MAX_COUNT`] of them.
+//! Problem: sysfs, machine files and people use the same notation. A wrong or hostile list (`0-4294967295`) must be refused
+//! without allocating memory for it.
+//! Invariant: a parsed list is ascending and free of duplicates. It has at most [`MAX_COUNT`] ids, each at most [`MAX_ID`].
 
 /// Largest id a list may name.
 pub const MAX_ID: u32 = 65_535;
@@ -14,8 +13,8 @@ pub const MAX_COUNT: usize = 4_096;
 /// Parses a list; the empty text is the empty list.
 ///
 /// # Errors
-/// What is wrong, as the end of a sentence that starts with the place: syntax, a range that runs
-/// backwards, an id above [`MAX_ID`], an id given twice, more than [`MAX_COUNT`] ids.
+/// Wrong syntax, a range that runs backwards, an id above [`MAX_ID`], an id given twice, or more than [`MAX_COUNT`] ids. The
+/// text can end a sentence that starts with the place.
 pub fn parse(text: &str) -> Result<Vec<u32>, String> {
     let mut ids = Vec::new();
     if text.trim().is_empty() {
@@ -52,7 +51,7 @@ fn id(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Writes an ascending list with ranges: `0-7,64-71`; the empty list is the empty text.
+/// An ascending list as text with ranges: `0-7,64-71`. The empty list is the empty text.
 pub fn format(ids: &[u32]) -> String {
     let mut out = String::new();
     let mut rest = ids;

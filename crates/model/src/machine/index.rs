@@ -1,17 +1,16 @@
-//! From ids to dense indices: the one place where nodes, cores, LLCs and CPUs are checked against each other.
+//! From ids to dense indices: nodes, cores, LLCs and CPUs are checked against each other here and nowhere else.
 //!
-//! Problem: files speak of CPU 64 and node 252, backends index arrays. Approach: a [`Draft`] holds what a file
-//! said, by id and with its place; [`Draft::build`] numbers nodes and CPUs in ascending order of id, and
-//! cores and LLCs in order of their first CPU.
-//! Invariant of a [`Layout`]: every CPU has a node, an LLC and a core; no core crosses an LLC and no
-//! LLC a node.
+//! Problem: files speak of CPU 64 and node 252, but backends index arrays.
+//! Approach: a [`Draft`] holds what a file says, by id and with its place. [`Draft::build`] numbers nodes and CPUs in
+//! ascending order of id, and cores and LLCs in order of their first CPU.
+//! Invariant of a [`Layout`]: every CPU has a node, an LLC and a core. A core lies inside an LLC, and an LLC inside a node.
 
 use super::layout::MAX_CPUS;
 use super::{Cpu, Llc, MemoryKind, Node};
 use crate::spec::{SpecError, Spot};
 use std::collections::BTreeMap;
 
-/// The countable part of a machine, with dense indices.
+/// Sockets, nodes, LLCs, cores and CPUs of a machine, with dense indices.
 pub(super) struct Layout {
     pub sockets: usize,
     pub nodes: Vec<Node>,
@@ -20,7 +19,7 @@ pub(super) struct Layout {
     pub cpus: Vec<Cpu>,
 }
 
-/// A list of CPU ids and where it stands.
+/// A list of CPU ids and its place in a file.
 pub(super) type CpuSet = Spot<Vec<u32>>;
 
 /// A machine by the operating system's ids, before it is checked.
@@ -37,7 +36,7 @@ pub(super) struct Entry {
     pub cpus: CpuSet,
     pub socket: u32,
     pub memory: Memory,
-    /// Where the size of that memory stands.
+    /// Place of the size of that memory.
     pub memory_at: Spot<()>,
     pub kind: MemoryKind,
     pub tier: u8,
@@ -55,7 +54,7 @@ impl Draft {
     /// Checks the draft and numbers everything densely.
     ///
     /// # Errors
-    /// A CPU in two nodes, cores or LLCs or in none, a core across LLCs, an LLC across nodes, too many CPUs.
+    /// A CPU in two nodes, cores or LLCs or in none; a core across LLCs; an LLC across nodes; too many CPUs.
     pub(super) fn build(self) -> Result<Layout, SpecError> {
         let node_of = owners(self.nodes.values().map(|n| &n.cpus), "node")?;
         if node_of.len() > MAX_CPUS {
@@ -114,7 +113,10 @@ fn sorted(mut list: Vec<usize>) -> Vec<usize> {
     list
 }
 
-/// Which of `sets` each CPU is in.
+/// The index of the set that each CPU is in.
+///
+/// # Errors
+/// A CPU in two of `sets`.
 fn owners<'a>(sets: impl Iterator<Item = &'a CpuSet>, what: &str) -> Result<BTreeMap<u32, usize>, SpecError> {
     let mut owner = BTreeMap::new();
     for (n, set) in sets.enumerate() {
@@ -127,8 +129,8 @@ fn owners<'a>(sets: impl Iterator<Item = &'a CpuSet>, what: &str) -> Result<BTre
     Ok(owner)
 }
 
-/// Which of `sets` each CPU is in, where each set must lie inside one of the sets of `outer` and all
-/// CPUs of `outer` must be covered.
+/// The index of the set that each CPU is in. Each set must lie inside one of the sets of `outer`, and the sets together
+/// must have every CPU of `outer`.
 fn within<'a>(
     sets: impl Iterator<Item = &'a CpuSet> + Clone,
     what: &str,

@@ -1,12 +1,12 @@
 //! A machine file and the files it extends, read as one.
 //!
-//! Problem: a variant (`extends = "naples-2s"`) should say only what differs, and an error must still
-//! name the file, line and column of the text that is wrong.
-//! Approach: every file stays a document of its own; [`Layers`] asks all of them for a key and takes the
-//! nearest answer, so nothing is merged and no position is lost. Tables merge key by key; lists
-//! (`[[node]]`, `[[llc]]`, `[[link]]`) are taken whole from the nearest file that has them.
-//! Invariant: every key asked of one layer is asked of all, so [`Layers::finish`] refuses exactly the
-//! keys that no machine file may have.
+//! Problem: a variant (`extends = "naples-2s"`) should say only what differs, and an error must still name the file, line
+//! and column of the text that is wrong.
+//! Approach: every file stays a document of its own. [`Layers`] asks all of them for a key and takes the answer of the
+//! nearest file, so no position is lost. Tables combine key by key. Lists (`[[node]]`, `[[llc]]`, `[[link]]`) are taken
+//! whole from the nearest file that has them.
+//! Invariant: a key asked of one layer is asked of all, so [`Layers::finish`] refuses exactly the keys that no machine file
+//! may have.
 
 use super::{size, Find};
 use crate::spec::{shown, Doc, SpecError, Spot, Table};
@@ -15,11 +15,11 @@ use std::ops::RangeInclusive;
 /// Longest chain of `extends`.
 const MAX_CHAIN: usize = 8;
 
-/// Parses `text` and, one after the other, what it extends; nearest first. `names` are those `find` knows, as far
-/// as the caller can tell, for the nearest one.
+/// Parses `text` and, one after the other, the files it extends; the nearest file is first. `names` are the machines that
+/// `find` knows, for the suggestion in an error.
 ///
 /// # Errors
-/// A syntax error, a name `find` does not know, or a chain longer than eight (a cycle).
+/// A syntax error, a name that `find` does not know, or a chain of more than eight files, as a cycle is.
 pub(super) fn chain(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Vec<Doc>, SpecError> {
     let mut docs = vec![Doc::parse(file, text)?];
     loop {
@@ -31,7 +31,7 @@ pub(super) fn chain(file: &str, text: &str, find: &Find, names: &[&str]) -> Resu
             );
         }
         let name = super::clip(&parent.value);
-        // A record keeps one file of a name.
+        // A record keeps its sources by name, so no two files of a chain may share one.
         for doc in &docs {
             if doc.root().opt_str("name")?.is_some_and(|own| own.value == parent.value) {
                 let what = format!("`extends` names {name}, as this machine or one that it extends is called");
@@ -74,7 +74,7 @@ impl<'a> Layers<'a> {
         }
         Ok(Layers { tables })
     }
-    /// A sub-table that some file must have; `expected` says what for.
+    /// A sub-table that some file must have; `expected` is for the error.
     pub(super) fn need(&self, key: &str, expected: &str) -> Result<Layers<'a>, SpecError> {
         let sub = self.sub(key)?;
         if sub.tables.is_empty() {
@@ -97,7 +97,7 @@ impl<'a> Layers<'a> {
         }
         Ok(found)
     }
-    /// The files themselves, nearest first, where two keys exclude each other in one file only.
+    /// The tables of the single files, nearest first, for keys that exclude each other within one file.
     pub(super) fn each(&self) -> &[Table<'a>] {
         &self.tables
     }
@@ -115,11 +115,12 @@ impl<'a> Layers<'a> {
             None => SpecError::plain("machine", what, expected),
         }
     }
-    /// Where the nearest file's table stands.
+    /// Place of the nearest file's table.
     pub(super) fn place(&self) -> Spot<()> {
         let e = self.error("", "");
         Spot { value: (), file: e.file, line: e.line, column: e.column }
     }
+    /// The answer of the nearest file that has one; all files are asked.
     fn nearest<T>(&self, ask: impl Fn(&Table<'a>) -> Result<Option<T>, SpecError>) -> Result<Option<T>, SpecError> {
         let mut found = None;
         for t in &self.tables {
@@ -183,7 +184,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// A file as a whole has no span; what is missing in it is reported at its start.
+/// Moves an error without a line to the start of its file: a file as a whole has no span.
 pub(super) fn placed(e: SpecError) -> SpecError {
     SpecError { line: e.line.max(1), column: e.column.max(1), ..e }
 }

@@ -1,13 +1,13 @@
 //! Nodes, last-level caches, cores and CPUs of a machine file.
 //!
-//! Problem: presets are regular and should read like a data sheet; real machines are not (memory-only
-//! and CPU-only nodes, sparse ids, odd caches) and must be told CPU by CPU.
-//! Approach: `[layout]` states a regular machine, numbered as in machines.md section 2.9 (one thread of
-//! every core in node order, then all second threads; LLCs are runs of cores). `[[node]]`, `[[llc]]` and
-//! `cores` state an irregular one. Beside `[layout]`, a `[[node]]` changes the memory of a node or adds
-//! one without CPUs. All of it becomes one [`Draft`], which [`Draft::build`] checks and indexes.
-//! Invariant: nodes and CPUs ascend by id; every CPU has a node, an LLC and a core; no core crosses an LLC
-//! and no LLC a node.
+//! Problem: presets are regular and should read like a data sheet. Real machines are irregular (memory-only and CPU-only
+//! nodes, sparse ids, odd caches) and must be described CPU by CPU.
+//! Approach: `[layout]` states a regular machine, numbered as in machines.md section 2.9: one thread of every core in node
+//! order, then all second threads; LLCs are runs of cores. `[[node]]`, `[[llc]]` and `cores` state an irregular machine.
+//! Beside `[layout]`, a `[[node]]` changes the memory of a node or adds a node without CPUs. Either form becomes a
+//! [`Draft`], which [`Draft::build`] checks and indexes.
+//! Invariant: nodes and CPUs ascend by id. Every CPU has a node, an LLC and a core; a core lies inside an LLC, and an LLC
+//! inside a node.
 
 use super::index::{Draft, Entry, Layout, Memory};
 use super::layers::{opt_within, Layers};
@@ -23,18 +23,18 @@ pub const MAX_NODES: usize = 1_024;
 pub const MAX_CPUS: usize = cpulist::MAX_COUNT;
 
 /// Most memory of all nodes together, bytes: what Linux maps with four levels of page tables
-/// (Documentation/arch/x86/x86_64/mm.rst). The simulator's own memory grows with it, by some 6 MiB per TiB.
+/// (Documentation/arch/x86/x86_64/mm.rst). The simulator itself needs some 6 MiB for each TiB of it.
 pub const MAX_MEMORY: u64 = 64 << 40;
 
-/// Bandwidths accepted, GB/s: below the least a run would not end.
+/// Legal bandwidths, GB/s. With less than the least a run would not end.
 pub(super) const GBPS: RangeInclusive<f64> = 0.01..=1e6;
 
-/// What `[memory]` says for nodes that say nothing themselves.
+/// What `[memory]` states for nodes that state nothing themselves.
 struct Defaults {
     bytes: Option<Spot<u64>>,
     peak_gbps: Option<f64>,
     sustained_gbps: Option<f64>,
-    /// What to say where a node needs what is missing here.
+    /// The error for a node that needs what is missing in `[memory]`.
     lacks: Option<SpecError>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn read(root: &Layers, llc_bytes: u64) -> Result<Layout, SpecError> {
         return Err(root.error("the machine has no CPU", "a `[layout]`, or a `[[node]]` with `cpus`"));
     }
     if draft.nodes.values().all(|n| n.memory.bytes == 0) {
-        // A size of 0 stands somewhere; nodes without CPUs may have one beside it.
+        // Some node states a size of 0; nodes without CPUs may do so too.
         let place = draft.nodes.values().next().map(|n| n.memory_at.clone());
         let what = ("the machine has no memory", "at least one node with `memory` above 0");
         return Err(place.map_or_else(|| root.error(what.0, what.1), |at| at.error(what.0, what.1)));
@@ -77,7 +77,7 @@ pub(super) fn read(root: &Layers, llc_bytes: u64) -> Result<Layout, SpecError> {
     draft.build()
 }
 
-/// `[layout]`.
+/// A regular machine, as `[layout]` states it.
 struct Regular {
     place: Spot<()>,
     sockets: usize,
@@ -116,7 +116,7 @@ impl Regular {
     fn cores(&self) -> usize {
         self.nodes() * self.cores_per_node
     }
-    /// CPU ids of a run of cores: their first threads, then their second ones.
+    /// CPU ids of a run of cores: the first threads, then the second threads.
     fn cpus(&self, cores: std::ops::Range<usize>) -> Vec<u32> {
         let threads = (0..self.threads).map(|t| t * self.cores());
         threads.flat_map(|base| cores.clone().map(move |c| (base + c) as u32)).collect()
@@ -142,7 +142,7 @@ impl Defaults {
         t.finish()?;
         Ok(Self { bytes, peak_gbps: peak.map(|p| p.value), sustained_gbps: sustained.map(|s| s.value), lacks })
     }
-    /// The memory of a node that says nothing itself, and where its size stands.
+    /// The memory of a node that states nothing itself, and the place of its size.
     fn memory(&self) -> Option<(Memory, Spot<()>)> {
         let bytes = self.bytes.clone()?;
         let memory = Memory { bytes: bytes.value, peak_gbps: self.peak_gbps?, sustained_gbps: self.sustained_gbps? };
@@ -151,7 +151,7 @@ impl Defaults {
 }
 
 impl Draft {
-    /// Reads `[[node]]`. In a regular machine a node of the layout keeps its socket, and no entry has CPUs.
+    /// Reads `[[node]]`. In a regular machine a node of `[layout]` keeps its socket, and no `[[node]]` has `cpus`.
     fn read_nodes(
         &mut self,
         tables: Vec<Table>,
@@ -189,8 +189,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Reads `[[llc]]` and `cores` of an irregular machine; without any LLC a node is one, and a CPU that
-    /// no core names is a core.
+    /// Reads `[[llc]]` and `cores` of an irregular machine. Without any `[[llc]]` each node has one LLC. A CPU that `cores`
+    /// does not name is a core of its own.
     fn read_sets(&mut self, llcs: Vec<Table>, cores: &[Spot<String>], llc_bytes: u64) -> Result<(), SpecError> {
         for t in llcs {
             let cpus = read_list(&t.str("cpus")?)?;
@@ -212,7 +212,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Refuses more than [`MAX_MEMORY`] in all, at the size of the largest node.
+    /// Refuses more than [`MAX_MEMORY`] in all; the error is placed at the size of the largest node.
     fn refuse_too_much_memory(&self) -> Result<(), SpecError> {
         let total = self.nodes.values().fold(0u64, |sum, n| sum.saturating_add(n.memory.bytes));
         match self.nodes.values().max_by_key(|n| n.memory.bytes) {
@@ -252,7 +252,7 @@ impl Draft {
     }
 }
 
-/// Refuses a bandwidth that is more than the peak, at its place.
+/// Refuses a sustained bandwidth above the peak, at its place.
 pub(super) fn at_most_peak(sustained: &Spot<f64>, peak: f64) -> Result<(), SpecError> {
     if sustained.value <= peak {
         return Ok(());
@@ -262,7 +262,7 @@ pub(super) fn at_most_peak(sustained: &Spot<f64>, peak: f64) -> Result<(), SpecE
 }
 
 impl Entry {
-    /// The rest of a `[[node]]`.
+    /// Reads the keys of a `[[node]]` other than its id, socket and CPUs.
     fn read(t: Table, cpus: Spot<Vec<u32>>, socket: u32, defaults: &Defaults) -> Result<Self, SpecError> {
         let own = t.opt_str("memory")?.map(|s| size::read(&s).map(|bytes| s.map(|_| bytes))).transpose()?;
         let bytes = own.or_else(|| defaults.bytes.clone());
@@ -276,7 +276,7 @@ impl Entry {
             peak_gbps: peak_gbps.ok_or_else(|| t.missing("peak_gbps", bandwidth))?,
             sustained_gbps: sustained_gbps.ok_or_else(|| t.missing("sustained_gbps", bandwidth))?,
         };
-        // A default of `[memory]` that is above the node's own peak is wrong at the node.
+        // A default of `[memory]` above the node's own peak is reported at the node.
         let sustained = sustained.unwrap_or_else(|| cpus.clone().map(|_| memory.sustained_gbps));
         at_most_peak(&sustained, memory.peak_gbps)?;
         let kind = match t.opt_str("kind")? {
@@ -300,7 +300,7 @@ fn kind(k: &Spot<String>) -> Result<MemoryKind, SpecError> {
     }
 }
 
-/// A CPU list at its place.
+/// Parses a CPU list and keeps its place.
 fn read_list(list: &Spot<String>) -> Result<Spot<Vec<u32>>, SpecError> {
     match cpulist::parse(&list.value) {
         Ok(ids) => Ok(list.clone().map(|_| ids)),

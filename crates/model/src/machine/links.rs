@@ -1,16 +1,17 @@
 //! Links between nodes and sockets, and the routes over them.
 //!
-//! Problem: a request to another node loads every link on its way, and a machine file should state links,
-//! not n x n routes. Approach: `[[link]]` declares links of one of three kinds; routes are all shortest
-//! ways (fewest links), sharing the traffic evenly (machines.md section 2.9).
+//! Problem: a request to another node loads every link on its way, but a machine file should state links, not n x n routes.
+//! Approach: `[[link]]` declares links of one of three kinds. The routes are all shortest ways (fewest links), which share
+//! the traffic evenly (machines.md section 2.9).
 //! * `kind = "sockets"`: joins two sockets; all their nodes share it.
-//! * `kind = "nodes"`: joins two nodes. `transit_gbps` caps what may cross it *towards its second node*
-//!   for requests that arrived over another link (a CXL port used by the other socket).
-//! * `kind = "ports"`: one for each node with CPUs, between it and the rest of its socket; crossed by
-//!   requests inside the socket only, at both ends.
+//! * `kind = "nodes"`: joins two nodes. `transit_gbps` caps what may cross it *towards its second node* for requests that
+//!   arrived over another link (a CXL port used by the other socket).
+//! * `kind = "ports"`: one for each node with CPUs, between the node and the rest of its socket. Only requests inside the
+//!   socket cross ports, one at each end.
 //!
-//! A node stands at its socket where `sockets` links exist, except an expander (no CPUs) with a `nodes` link
-//! of its own, which is reached through that. The routes themselves are made in `routes.rs`.
+//! A *place* is a socket, or a node that is joined on its own. Where `sockets` links exist, a node belongs to the place of
+//! its socket. An exception is an expander (no CPUs) with a `nodes` link of its own, which is reached over that link.
+//! `routes.rs` finds the routes.
 
 use super::index::Layout;
 use super::layers::{opt_up_to, opt_within, Layers};
@@ -22,16 +23,16 @@ use std::collections::BTreeSet;
 /// Most links of a machine.
 const MAX_LINKS: usize = 8_192;
 
-/// Which of the shortest routes are taken.
+/// Which of the shortest routes carry traffic (`routing`).
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rule {
-    /// All of them, evenly.
+    /// All shortest routes, evenly.
     Shortest,
-    /// Those that leave the socket with their first hop, where there are such.
+    /// The shortest routes that leave the socket with their first hop; all of them if none does.
     CrossFirst,
 }
 
-/// One direction of a link at a place (a socket or a node).
+/// One direction of a link that leaves a place.
 #[derive(Clone, Copy)]
 pub(super) struct Edge {
     pub(super) to: usize,
@@ -42,21 +43,21 @@ pub(super) struct Edge {
     pub(super) crosses: bool,
 }
 
-/// The links of a machine and how places hang together.
+/// The links of a machine and the places they join.
 pub(super) struct Graph {
     pub links: Vec<Link>,
     pub(super) place: Option<Spot<()>>,
     pub(super) rule: Rule,
-    /// Place each node stands at: sockets first, then nodes.
+    /// Place of each node. Places are numbered sockets first, then nodes.
     pub(super) home: Vec<usize>,
     pub(super) edges: Vec<Vec<Edge>>,
-    /// Links between nodes of one place: (node, node, link).
+    /// Links between two nodes of one place: (node, node, link).
     pub(super) inner: Vec<(usize, usize, usize)>,
     /// Port of each node.
     pub(super) port: Vec<Option<usize>>,
 }
 
-/// The common keys of a `[[link]]`.
+/// A `[[link]]` as the file states it.
 struct Head {
     at: Spot<String>,
     pairs: Pairs,
@@ -135,12 +136,12 @@ impl Head {
         }
     }
 
-    /// The link of a pair under a name.
+    /// The link between two ends, called `name`.
     fn link(&self, name: String) -> Link {
         Link { name, peak_gbps: self.peak_gbps, sustained_gbps: self.sustained_gbps, hop_latency_ns: self.hop_ns }
     }
 
-    /// Dense pairs among the ends that the file calls `ids`, in the order of their indices.
+    /// The pairs of ends to join, as indices into `ids`, which are the ends' ids in the file.
     fn pairs(&self, ids: &[u32], socket: impl Fn(usize) -> usize) -> Result<Vec<(usize, usize)>, SpecError> {
         let count = ids.len();
         let all = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
@@ -167,7 +168,7 @@ impl Head {
     }
 }
 
-/// `transit_gbps` and `transit_hop_ns`, which says something about the first.
+/// Reads `transit_gbps`, and `transit_hop_ns`, which needs the first.
 fn transit(t: &Table) -> Result<Option<(f64, f64)>, SpecError> {
     match (opt_within(t, "transit_gbps", &GBPS)?, opt_up_to(t, "transit_hop_ns", 1e6)?) {
         (None, None) => Ok(None),
@@ -176,7 +177,7 @@ fn transit(t: &Table) -> Result<Option<(f64, f64)>, SpecError> {
     }
 }
 
-/// Refuses two links between the same ends: they would share a name, and a slip of the pen would double a bandwidth.
+/// Refuses two links between the same ends: they would share a name, and a mistake would double a bandwidth.
 fn refuse_twice(heads: &[Head], ends: &[Vec<(usize, usize)>], sockets: &[u32], nodes: &[u32]) -> Result<(), SpecError> {
     let mut seen = BTreeSet::new();
     for (h, pairs) in heads.iter().zip(ends) {
@@ -267,7 +268,7 @@ impl Graph {
     }
 }
 
-/// Where each node stands: at its socket (where sockets are linked), or on its own.
+/// The place of each node: its socket where sockets are linked, or a place of its own.
 fn homes(layout: &Layout, heads: &[Head], ends: &[Vec<(usize, usize)>]) -> Vec<usize> {
     let linked = |kind: &'static str| heads.iter().zip(ends).filter(move |(h, _)| h.at.value == kind).map(|(_, e)| e);
     let hubs = linked("sockets").any(|e| !e.is_empty());

@@ -1,11 +1,11 @@
 //! Distances, hop classes and latencies between nodes.
 //!
-//! Problem: a preset speaks of classes (`by_hop = [10, 21, 31]`), a measured machine of full matrices, and
-//! both must end as three complete matrices. Approach: each section takes either form; hop classes come
-//! from the link graph where distances are given by class, and from the rank of the distances where
-//! they are a matrix.
+//! Problem: a preset states values by class (`by_hop = [10, 21, 31]`), a measured machine states full matrices, and both
+//! must become three complete matrices.
+//! Approach: each section takes either form. Hop classes come from the link graph where distances are given by class, and
+//! from the rank of the distances where distances are a matrix.
 //! Units: distances as ACPI SLIT (10 local, 255 unreachable), latencies in ns.
-//! Invariant: all matrices are nodes x nodes; hop 0 exactly on the diagonal; distances 10..=254.
+//! Invariant: all matrices are nodes x nodes. Hop class 0 stands exactly on the diagonal; distances are 10 to 254.
 
 use super::index::Layout;
 use super::layers::Layers;
@@ -25,7 +25,7 @@ pub(super) struct Matrices {
     pub latency_ns: Vec<Vec<f64>>,
 }
 
-/// A section that is given by class or as a matrix.
+/// The two forms of a section.
 enum Form {
     ByHop(Spot<Vec<f64>>),
     Matrix(Spot<Vec<Vec<f64>>>),
@@ -34,7 +34,7 @@ enum Form {
 /// Reads `[distance]`, `[hop]` and `[latency]`.
 ///
 /// # Errors
-/// A missing section, a matrix of the wrong shape, a value out of range, two nodes without a path.
+/// A missing section, a matrix of the wrong shape, a value out of range, or two nodes without a path.
 pub(super) fn read(root: &Layers, layout: &Layout, graph: &Graph) -> Result<Matrices, SpecError> {
     let n = layout.nodes.len();
     let own = root.place().file;
@@ -67,7 +67,7 @@ pub(super) fn read(root: &Layers, layout: &Layout, graph: &Graph) -> Result<Matr
     Ok(Matrices { distance, hop, latency_ns })
 }
 
-/// The form of a section in the nearest file that has one.
+/// Reads a section from the nearest file that has one of its forms.
 fn form(root: &Layers, section: &str, by_hop: &str, matrix: &str) -> Result<Form, SpecError> {
     let t = root.need(section, &format!("a table with `{by_hop}` or `{matrix}`"))?;
     let mut found = None;
@@ -85,15 +85,15 @@ fn form(root: &Layers, section: &str, by_hop: &str, matrix: &str) -> Result<Form
     Ok(found)
 }
 
-/// Spreads values by class over a matrix; `own` is the nearest file of the chain.
+/// The matrix of values given by hop class; `own` is the nearest file of the chain.
 fn by_hop(list: &Spot<Vec<f64>>, hop: &[Vec<u8>], own: &str) -> Result<Vec<Vec<f64>>, SpecError> {
     let classes = hop.iter().flatten().max().map_or(0, |&h| usize::from(h) + 1);
     if list.value.len() < classes {
         let what = format!("{} values for {classes} hop classes", list.value.len());
         return Err(list.error(what, format!("one value for each of the classes 0 to {}", classes - 1)));
     }
-    // A value that no pair of nodes has would be a mistake about the machine that nothing else shows. A file that
-    // extends a larger machine keeps its list.
+    // A value for a class that no pair of nodes has is a mistake about the machine. A file that extends a larger
+    // machine may inherit such a list.
     if list.value.len() > classes && list.file == own {
         let what = format!("{} values for {classes} hop classes", list.value.len());
         return Err(
@@ -115,7 +115,7 @@ fn square(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<(), SpecError> {
     }
 }
 
-/// A matrix of whole numbers in a range; `wrong` words the refusal of (i, j, value).
+/// A matrix of whole numbers in a range; `wrong` gives the message for (i, j, value).
 fn whole(
     m: &Spot<Vec<Vec<f64>>>,
     n: usize,
@@ -154,7 +154,7 @@ fn hop_given(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<Vec<Vec<u8>>, SpecErro
     Ok(hop)
 }
 
-/// Hop classes by the rank of the distance among all distances between different nodes.
+/// Hop classes by rank: class 1 is the smallest distance between different nodes, class 2 the next, and so on.
 fn hop_by_distance(distance: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let pairs = |i: usize| distance[i].iter().enumerate().filter(move |(j, _)| *j != i).map(|(_, d)| *d);
     let mut ranks: Vec<u8> = (0..distance.len()).flat_map(pairs).collect();
@@ -181,8 +181,8 @@ fn latencies(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<Vec<Vec<f64>>, SpecErr
     Ok(m.value.clone())
 }
 
-/// A node without CPUs has no local access; the entry on its diagonal is the latency from the nearest
-/// CPU, which is what its queueing term scales with (machines.md section 6.1).
+/// Sets the diagonal of nodes without CPUs, which have no local access, to the latency from the nearest CPU. The queueing
+/// term of such a node scales with it (machines.md section 6.1).
 fn own_latency_of_memory_nodes(layout: &Layout, ns: &mut [Vec<f64>]) {
     for (m, node) in layout.nodes.iter().enumerate() {
         if node.cpus.is_empty() {

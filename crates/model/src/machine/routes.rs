@@ -1,10 +1,10 @@
 //! Hop classes and routes from the link graph of `links.rs`.
 //!
-//! Problem: which links a request loads, and in which class of distance two nodes are. Approach: breadth-first
-//! search between places (sockets, or nodes that stand alone); all shortest ways are enumerated and share
-//! the traffic evenly.
-//! Invariant: where there are links, every pair of places has a route or the machine is refused; shares of
-//! a pair sum to 1. Work is bounded: at most [`MAX_PARALLEL`] ways for a pair, [`MAX_HOPS`] hops in all.
+//! Problem: the model must know which links a request loads, and which hop class two nodes are in.
+//! Approach: a breadth-first search between places (see `links.rs`) enumerates all shortest ways, which share the traffic
+//! evenly.
+//! Invariant: where there are links, every pair of places has a route, or the machine is refused. The shares of a pair sum
+//! to 1. Work is bounded: at most [`MAX_PARALLEL`] ways for a pair, and [`MAX_HOPS`] hops in all.
 
 use super::index::Layout;
 use super::links::{Edge, Graph, Rule};
@@ -21,8 +21,8 @@ const MAX_HOPS: usize = 4_000_000;
 type Routes = Vec<Vec<Vec<Route>>>;
 
 impl Graph {
-    /// Hop classes: 0 the node itself, 1 the same socket; other sockets by the number of links between them,
-    /// counting from 1, or from 2 where sockets have several nodes.
+    /// Hop classes: 0 for the node itself, 1 for another node of its socket. Another socket has the number of links to it as
+    /// its class, plus 1 where sockets have several nodes.
     ///
     /// # Errors
     /// Two sockets that no chain of links joins.
@@ -55,7 +55,7 @@ impl Graph {
     /// Routes of every pair of nodes; all empty without links.
     ///
     /// # Errors
-    /// Two nodes that no chain of links joins; more ways or hops than the limits.
+    /// Two nodes that no chain of links joins, or more ways or hops than the limits.
     pub(super) fn routes(&self, layout: &Layout) -> Result<Routes, SpecError> {
         let n = layout.nodes.len();
         let mut out = vec![vec![Vec::new(); n]; n];
@@ -91,7 +91,7 @@ impl Graph {
         Ok(out)
     }
 
-    /// The adjacency of links inside a place.
+    /// The links inside places, as edges between nodes.
     fn inner_edges(&self, nodes: usize) -> Vec<Vec<Edge>> {
         let mut edges = vec![Vec::new(); nodes];
         for &(a, b, link) in &self.inner {
@@ -101,7 +101,7 @@ impl Graph {
         edges
     }
 
-    /// Inside a socket with ports: out of the one node's, into the other's. Without ports no link limits it.
+    /// The route inside a socket: out of the port of node `i` and into the port of node `j`. Without ports no link limits it.
     fn by_ports(&self, i: usize, j: usize) -> Vec<Route> {
         let out = self.port[i].map(|p| (p, true));
         let into = self.port[j].map(|p| (p, false));
@@ -112,7 +112,7 @@ impl Graph {
         vec![Route { share: 1.0, hops }]
     }
 
-    /// All shortest ways between two places, each with its share.
+    /// All shortest ways between two places, each with its share; `steps` are the distances to `to`.
     fn ways(
         &self,
         layout: &Layout,
@@ -160,7 +160,7 @@ impl Graph {
     }
 }
 
-/// The links a way crosses, with the transit cap of a link that is not the first.
+/// The links that a way crosses. A link other than the first also loads its transit cap, if it has one.
 fn crossed(way: &[Edge]) -> Vec<(usize, bool)> {
     let mut hops = Vec::with_capacity(way.len());
     for (n, e) in way.iter().enumerate() {
@@ -170,13 +170,13 @@ fn crossed(way: &[Edge]) -> Vec<(usize, bool)> {
     hops
 }
 
-/// Number of edges from every place to `to` (links go both ways).
+/// Number of edges from every place to `to`; every link has an edge in both directions.
 fn distances(edges: &[Vec<Edge>], to: usize) -> Vec<Option<usize>> {
     let near: Vec<Vec<usize>> = edges.iter().map(|l| l.iter().map(|e| e.to).collect()).collect();
     steps(&near, to)
 }
 
-/// Breadth-first search from `start`.
+/// Number of edges from `start` to every place (breadth-first search), `None` for a place that cannot be reached.
 fn steps(near: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
     let mut steps = vec![None; near.len()];
     if start >= near.len() {

@@ -1,29 +1,29 @@
 //! The shorthand `NODESxLLCSxCORESxTHREADS`: `2x8x8x2` is two nodes of eight LLCs of eight cores of two threads.
 //!
-//! Problem: "any two-node machine" should not need a file. Approach: the four numbers become a `[layout]`
-//! on top of a generic modern machine ([`GENERIC`]); every assumption is listed and ends in
-//! [`Machine::warnings`].
+//! Problem: a simple machine should not need a file.
+//! Approach: the four numbers become the `[layout]` of a generic modern machine ([`GENERIC`]). Every assumption is listed
+//! in [`Machine::warnings`].
 
 use super::{Find, Machine};
 use crate::spec::SpecError;
 
-/// Numbers of a generic modern machine, each with its origin; also the ground of imported machines.
+/// Figures of a generic modern machine, each with its origin; imported machines use them too.
 pub(super) const GENERIC: &str = include_str!("generic.toml");
 
-/// Above this number of sockets a full mesh would be more links than a machine may have.
+/// Most sockets that are joined by a full mesh; a larger mesh would have more links than a machine may have.
 pub(super) const MAX_LINKED: u32 = 128;
 
-/// Cores that share a cache of the generic machine at most for that cache to have a port of its own to the fabric, as a
-/// Zen 3 chiplet has; a larger cache is taken for one on a mesh, which memory feeds from all sides.
+/// Most cores of an LLC of the generic machine that has a port of its own to the fabric, as a Zen 3 chiplet has. A larger
+/// LLC is assumed to lie on a mesh, where no port limits it.
 const CHIPLET_CORES: u32 = 8;
-/// Said of that port in [`GENERIC`].
+/// The line about that port in [`GENERIC`].
 const PORT: &str = "llc_port_gbps = 51.2\n";
 
-/// Where a shorthand comes from, for messages.
+/// Place of a shorthand, for messages.
 const PLACE: &str = "command line";
 const EXPECTED: &str = "NODESxLLCSxCORESxTHREADS: LLCs per node, cores per LLC, threads per core, such as 2x8x8x2";
 
-/// Whether a text is meant as a shorthand: digits and at least one `x`, nothing else.
+/// Whether a text is meant as a shorthand: it has digits and at least one `x`, and nothing else.
 pub(super) fn is_one(text: &str) -> bool {
     text.contains('x')
         && text.bytes().all(|b| b == b'x' || b.is_ascii_digit())
@@ -34,19 +34,19 @@ impl Machine {
     /// A generic modern machine from `NODESxLLCSxCORESxTHREADS`, each node a socket of its own.
     ///
     /// # Errors
-    /// Not four numbers, a zero, or more CPUs or nodes than a machine may have.
+    /// The text is not four numbers above 0, or has more CPUs or nodes than a machine may have.
     pub fn from_shorthand(text: &str) -> Result<Machine, SpecError> {
         load(text, &|_| None)
     }
 }
 
-/// The same with the cost classes that `find` knows.
+/// As [`Machine::from_shorthand`], with the cost classes that `find` knows.
 ///
 /// # Errors
 /// As [`Machine::from_shorthand`], and anything wrong in the class.
 pub(super) fn load(text: &str, find: &Find) -> Result<Machine, SpecError> {
     Machine::from_toml_with(PLACE, &toml(text)?, find).map_err(|e| match e.file == PLACE {
-        // Positions would point into the generated text.
+        // Lines and columns of the generated text mean nothing to the user.
         true => SpecError { line: 0, column: 0, ..e },
         false => e,
     })
@@ -72,7 +72,7 @@ fn toml(text: &str) -> Result<String, SpecError> {
         let limits = format!("at most {} nodes and {} CPUs are possible", super::MAX_NODES, super::MAX_CPUS);
         return Err(wrong(format!("`{shown}` is too large: {limits}")));
     }
-    // A single node has no other hop class.
+    // A single node has one hop class only.
     let (far, far_ns) = if nodes == 1 { ("", "") } else { (", 21", ", 200") };
     let (remote, links) = match nodes {
         1 => ("", ""),
@@ -113,7 +113,7 @@ by_hop_ns = [110{far_ns}]
     ))
 }
 
-/// Links between all sockets, as the xGMI of milan-2s-nps1.
+/// Links between all sockets, with the figures of the xGMI links of milan-2s-nps1.
 pub(super) const GENERIC_LINKS: &str = "
 [[link]]
 kind = \"sockets\"

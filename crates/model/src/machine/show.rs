@@ -1,25 +1,25 @@
 //! `numalab machine show`: a machine as text.
 //!
-//! Problem: people must see at a glance where CPUs, caches and memory are and how far everything is, for 2
-//! nodes as for 32, on a terminal of 100 columns. Approach: one box for each socket with its nodes and
-//! LLCs in compact ranges; a matrix is printed with its values while it fits, and with one letter for
-//! each distinct value beyond.
-//! Invariant: pure function of the machine; no line longer than [`WIDTH`] except where a single word is.
+//! Problem: people must see at a glance where CPUs, caches and memory are and how far apart, for 2 nodes as for 32, on a
+//! terminal of 100 columns.
+//! Approach: each socket is a box with its nodes and LLCs in compact ranges. A matrix is printed with its values if it fits,
+//! or with one letter for each distinct value.
+//! Invariant: the text depends on the machine alone. No line is longer than [`WIDTH`], except for a single longer word.
 
 use super::{cpulist, size, Link, Machine, MemoryKind, Node};
 use std::fmt::Write;
 
-/// Columns used.
+/// Width of the text, columns.
 const WIDTH: usize = 100;
 
-/// Most nodes whose matrices are drawn.
+/// Most nodes for which matrices are drawn.
 const MAX_DRAWN: usize = 48;
 
 /// Draws a machine: sockets, nodes, LLCs and CPUs, distances, latencies, links, warnings. Ends with a newline.
 pub fn show(m: &Machine) -> String {
     let mut out = String::new();
     head(m, &mut out);
-    // One width for the whole machine, so that the columns of all nodes stand below each other.
+    // One width for the whole machine, so that the columns of all nodes line up.
     let widest = (0..m.llcs.len()).map(|l| llc(m, l).len()).max().unwrap_or(0) + 3;
     (0..m.sockets).for_each(|s| socket(m, s, widest, &mut out));
     matrices(m, &mut out);
@@ -89,7 +89,7 @@ fn kind(n: &Node) -> &'static str {
     }
 }
 
-/// A number without a needless fraction.
+/// A number with one decimal, which is left out if it is 0.
 fn short(x: f64) -> String {
     let text = format!("{x:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_string)
@@ -148,7 +148,7 @@ fn ids(m: &Machine, cpus: &[usize]) -> String {
     cpulist::format(&cpus.iter().map(|&c| m.cpus[c].id).collect::<Vec<u32>>())
 }
 
-/// Lays words (which carry their own separators) into lines that fit a box.
+/// Breaks words, which carry their own separators, into lines that fit a box.
 fn fill<'a>(first: &str, indent: usize, words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut lines = vec![first.to_string()];
     let mut fresh = true;
@@ -226,7 +226,7 @@ fn matrix(title: &str, ids: &[u32], cells: &[Vec<String>], out: &mut String) {
     panels(ids, &letters, (label, label + 1), out);
 }
 
-/// A matrix in as many blocks of columns as the width asks for.
+/// A matrix, in several blocks of columns if it is too wide.
 fn panels(ids: &[u32], cells: &[Vec<String>], (label, widest): (usize, usize), out: &mut String) {
     let columns = ((WIDTH - 2 - label) / widest).max(1);
     let all: Vec<usize> = (0..ids.len()).collect();
@@ -240,7 +240,7 @@ fn panels(ids: &[u32], cells: &[Vec<String>], (label, widest): (usize, usize), o
     }
 }
 
-/// Links, those of equal figures together.
+/// The links; links of equal figures stand together.
 fn links(m: &Machine, out: &mut String) {
     if m.links.is_empty() {
         if m.nodes.len() > 1 {
@@ -267,7 +267,7 @@ fn links(m: &Machine, out: &mut String) {
     }
 }
 
-/// Clock, caches, streaming.
+/// Clock, caches and streaming of one thread.
 fn figures(m: &Machine, out: &mut String) {
     let (k, c, s) = (&m.clock, &m.cache, &m.stream);
     let parts = [

@@ -1,7 +1,7 @@
 //! Sizes as text: `256 GiB`, `512 KiB`, `4810956 KiB`.
 //!
-//! Problem: machine files speak of caches and memory from KiB to TiB; a bare number would leave the
-//! unit to memory. Approach: a number and one of the units of [`UNITS`], with or without a space.
+//! Problem: machine files state caches and memory from KiB to TiB, and a bare number would leave the unit open.
+//! Approach: a size is a number and one of the units of [`UNITS`], with or without a space.
 //! Units: bytes inside.
 
 use crate::spec::{nearest, SpecError, Spot};
@@ -9,11 +9,11 @@ use crate::spec::{nearest, SpecError, Spot};
 /// Units with their bytes, in rising order.
 pub const UNITS: [(&str, u64); 5] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
-/// Units that only options take: in a machine file `256 GB` of memory most likely means GiB.
+/// Units that only command-line options take. In a machine file `256 GB` of memory most likely means GiB.
 const DECIMAL_UNITS: [(&str, u64); 4] =
     [("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000)];
 
-/// Largest size accepted, bytes: 1 PiB, beyond any machine and far from overflow.
+/// Largest size accepted, bytes: 1 PiB, which is beyond any machine and far from overflow.
 pub const MAX_BYTES: u64 = 1 << 50;
 
 /// What a size looks like, for messages.
@@ -24,15 +24,15 @@ const EXPECTED_OPTION: &str = "a size such as 8GiB (B, KiB, MiB, GiB, TiB, KB, M
 /// Reads a size at its place in a file.
 ///
 /// # Errors
-/// Not a number with a unit, negative, or above [`MAX_BYTES`]; names the nearest unit.
+/// The text is not a number with a unit, is negative, or is above [`MAX_BYTES`]. The error names the nearest unit.
 pub fn read(spot: &Spot<String>) -> Result<u64, SpecError> {
     read_in(spot, &UNITS, EXPECTED)
 }
 
-/// Reads a size given as an option: like [`read`], and decimal units too, as parameters of workloads have them.
+/// Reads a size given as a command-line option: as [`read`], but with decimal units too, as workload parameters have.
 ///
 /// # Errors
-/// What was expected.
+/// The text is no size; the error is what was expected.
 pub fn read_option(text: &str) -> Result<u64, String> {
     let units: Vec<(&str, u64)> = UNITS.into_iter().chain(DECIMAL_UNITS).collect();
     let spot = Spot { value: text.to_string(), file: String::new(), line: 0, column: 0 };
@@ -61,20 +61,20 @@ fn read_in(spot: &Spot<String>, units: &[(&str, u64)], expected: &str) -> Result
     Ok(total.round() as u64)
 }
 
-/// `GB`, `gib` and `G` all mean GiB to most people: compare by the first letter first.
+/// The unit that is most likely meant: by its first letter, as `GB`, `gib` and `G` mean GiB to most people.
 fn nearest_unit(unit: &str) -> Option<String> {
     let first = unit.chars().next()?.to_ascii_uppercase();
     let same = UNITS.iter().find(|(u, _)| u.starts_with(first) && u.len() > 1);
     same.map(|(u, _)| u.to_string()).or_else(|| nearest(unit, UNITS.iter().map(|(u, _)| *u)))
 }
 
-/// Writes a size exactly, in the largest unit that needs no fraction.
+/// A size as exact text, in the largest unit that needs no fraction.
 pub fn exact(bytes: u64) -> String {
     let (unit, one) = UNITS.iter().rev().find(|(_, one)| bytes >= *one && bytes % one == 0).unwrap_or(&UNITS[0]);
     format!("{} {unit}", bytes / one)
 }
 
-/// Writes a size for people: the largest unit that is not below 1, at most one decimal.
+/// A size as text for people, with at most one decimal, in the largest unit that gives 1 or more.
 pub fn short(bytes: u64) -> String {
     let (unit, one) = UNITS.iter().rev().find(|(_, one)| bytes >= *one).unwrap_or(&UNITS[0]);
     let value = bytes as f64 / *one as f64;

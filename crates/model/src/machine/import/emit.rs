@@ -1,8 +1,9 @@
 //! Writes a [`Found`] as a machine file in which every number says where it comes from.
 //!
-//! Problem: simulating needs latencies, bandwidths and costs that hardly any source states. Approach: what
-//! is missing is taken from a generic modern machine and marked `assumed`; a remote latency from the
-//! distance, as [`factor`]. Invariant: the text loads; it is loaded here before it is returned.
+//! Problem: a simulation needs latencies, bandwidths and costs that hardly any source states.
+//! Approach: what is missing is taken from a generic modern machine and marked `assumed`. A remote latency is derived from
+//! the distance by [`factor`].
+//! Invariant: the text is a valid machine file; it is loaded here before it is returned.
 
 use super::found::{Found, Sets};
 use crate::machine::shorthand::{GENERIC_LINKS, MAX_LINKED};
@@ -28,8 +29,8 @@ const BASE_GHZ: f64 = 2.45;
 const SUSTAINED_GHZ: f64 = 2.9;
 const SINGLE_GHZ: f64 = 3.5;
 
-/// Latency at a distance against that at distance 10: 6.5 % more for each point, at most five-fold. The presets lie
-/// within a third of it (16: 1.5, 21: 1.45 to 1.83, 31: 2.6 to 2.7, 32: 1.8 to 2.4).
+/// Latency at a distance by that at distance 10: 6.5 % more for each point, at most five-fold. The presets lie within a
+/// third of it (16: 1.5, 21: 1.45 to 1.83, 31: 2.6 to 2.7, 32: 1.8 to 2.4).
 fn factor(distance: u8) -> f64 {
     (1.0 + 0.065 * (f64::from(distance) - 10.0)).min(5.0)
 }
@@ -41,10 +42,10 @@ fn quoted(text: &str) -> String {
 }
 
 impl Found {
-    /// The machine file under a name.
+    /// The machine file, under the name `name`.
     ///
     /// # Errors
-    /// The name is not a catalog name, or the source makes no machine (no memory at all).
+    /// `name` is not a catalog name, or the source makes no machine, such as one without memory.
     pub(super) fn into_toml(mut self, name: &str) -> Result<String, SpecError> {
         let Sets { cores, llcs } = self.partition();
         let distance = self.distances();
@@ -60,7 +61,7 @@ impl Found {
         self.rest(&mut out);
         match Machine::from_toml(&self.file, &out) {
             Ok(_) => Ok(out),
-            // Positions would point into the generated text.
+            // Lines and columns of the generated text mean nothing to the user.
             Err(e) => Err(SpecError { line: 0, column: 0, what: format!("makes no machine: {}", e.what), ..e }),
         }
     }
@@ -137,7 +138,7 @@ impl Found {
         line(out, "llc_stream_gbps = 38", false, "");
     }
 
-    /// Distances as read, or what Linux assumes without a table.
+    /// Distances as read, or as Linux assumes them without a table.
     fn distances(&mut self) -> Vec<Vec<u8>> {
         let n = self.nodes.len();
         if let Some(d) = &self.distance {
@@ -149,7 +150,7 @@ impl Found {
         (0..n).map(|i| (0..n).map(|j| if i == j { 10 } else { 20 }).collect()).collect()
     }
 
-    /// Says which nodes have a size that the source does not state.
+    /// Notes which nodes get an assumed size.
     fn note_memory(&mut self) {
         let unsized_nodes = self.nodes.iter().filter(|n| n.memory_bytes.is_none()).map(|n| n.id);
         let ids: Vec<u32> = unsized_nodes.collect();
@@ -159,9 +160,11 @@ impl Found {
         }
     }
 
-    /// Latencies as read. What is missing scales with the distance from what a target would take at distance
-    /// 10: as read from another node, else as the least latency read of any own memory, else [`LOCAL_NS`];
-    /// an expander about which nothing is known is [`CXL_NS`] from its nearest CPUs.
+    /// Latencies as read, and estimates for those that are missing.
+    ///
+    /// An estimate is the latency of the target at distance 10 times [`factor`] of the distance. The latency at distance 10
+    /// comes from a latency read from another node, or else is the least local latency read, or else [`LOCAL_NS`]. An
+    /// expander of which nothing is known is [`CXL_NS`] from its nearest CPUs.
     fn latencies(&mut self, distance: &[Vec<u8>]) -> Vec<Vec<f64>> {
         let n = self.nodes.len();
         let read = &self.latency_ns;
@@ -193,7 +196,7 @@ impl Found {
         out
     }
 
-    /// Socket of every node: as read; memory without CPUs on that of the nearest node with CPUs.
+    /// Socket of every node: as read, or its own. Memory without CPUs is on the socket of the nearest node with CPUs.
     fn sockets(&self, distance: &[Vec<u8>]) -> Vec<u32> {
         let with_cpus: Vec<usize> = (0..self.nodes.len()).filter(|&n| !self.nodes[n].cpus.is_empty()).collect();
         let own = |n: usize| self.nodes[n].socket.unwrap_or(self.nodes[n].id);
@@ -243,7 +246,7 @@ impl Found {
     }
 }
 
-/// A line with its remark: read, or assumed and why.
+/// Writes a line with its remark: `read`, or `assumed` with the reason.
 fn line(out: &mut String, text: &str, read: bool, why: &str) {
     let _ = match read {
         true => writeln!(out, "{text:<31} # read"),

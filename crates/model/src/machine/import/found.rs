@@ -1,8 +1,9 @@
-//! What an import found, and how its loose ends are tied.
+//! What an import found, and how it is made to fit a machine file.
 //!
-//! Problem: sources contradict the rules of a machine file in harmless ways (caches across nodes, cores
-//! without a cache, memory-only nodes without a socket). Approach: [`Found`] holds what was read;
-//! [`Found::partition`] turns per-CPU sharing lists into sets that nest, noting what it had to change.
+//! Problem: sources contradict the rules of a machine file in harmless ways (caches across nodes, cores without a cache,
+//! memory-only nodes without a socket).
+//! Approach: [`Found`] holds what was read. [`Found::partition`] turns the sharing lists of CPUs into sets that nest, and
+//! notes what it had to change.
 //! Units: bytes, GB/s, ns, GHz.
 
 use crate::machine::{cpulist, MAX_CPUS, MAX_NODES};
@@ -19,18 +20,18 @@ pub(super) struct FoundNode {
     /// Bandwidth of the node for its own CPUs, as the source states it.
     pub gbps: Option<f64>,
     pub tier: Option<u8>,
-    /// Whether the source says it is CXL (`Some(true)`), or something else (`Some(false)`).
+    /// Whether the memory is CXL, if the source says so.
     pub cxl: Option<bool>,
 }
 
 impl FoundNode {
-    /// Whether it counts as CXL: as the source says, else memory without CPUs.
+    /// Whether the node counts as CXL: as the source says, or else if it has memory and no CPUs.
     pub(super) fn is_cxl(&self) -> bool {
         self.cxl.unwrap_or(self.cpus.is_empty() && self.memory_bytes != Some(0))
     }
 }
 
-/// Sharing of a CPU: with whom it shares its core and its LLC, ascending, itself included.
+/// The CPUs that share the core and the LLC of a CPU, ascending, itself included; empty if not known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sharing {
     pub core: Vec<u32>,
@@ -38,44 +39,44 @@ pub(super) struct Sharing {
     pub llc_bytes: Option<u64>,
 }
 
-/// Sets of CPUs that nest.
+/// Cores and LLCs as sets of CPUs that nest.
 pub(super) struct Sets {
-    /// Cores of more than one CPU.
+    /// The cores of more than one CPU.
     pub cores: Vec<Vec<u32>>,
     /// LLCs with their size in bytes, if known.
     pub llcs: Vec<(Vec<u32>, Option<u64>)>,
 }
 
-/// Everything a source said.
+/// Everything that a source states.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Where it comes from: `sysfs`, `hwloc XML 2.x`, `numactl -H`.
+    /// Name of the source: `sysfs`, `hwloc XML 2.x`, `numactl -H`.
     pub source: String,
     /// File or folder, for messages.
     pub file: String,
     /// CPU model, if known.
     pub model: Option<String>,
     pub nodes: Vec<FoundNode>,
-    /// By CPU id; a CPU without an entry shares nothing that is known.
+    /// Sharing by CPU id; nothing is known of a CPU without an entry.
     pub sharing: BTreeMap<u32, Sharing>,
     /// Whether the cores in `sharing` are a guess.
     pub siblings_assumed: bool,
     pub l2_bytes: Option<u64>,
-    /// 10..=254, in the order of `nodes`.
+    /// Distances from 10 to 254, in the order of `nodes`.
     pub distance: Option<Vec<Vec<u8>>>,
     /// Idle latency from node to node (indices into `nodes`) where the source states it, ns.
     pub latency_ns: BTreeMap<(usize, usize), f64>,
     pub base_ghz: Option<f64>,
     pub single_ghz: Option<f64>,
-    /// What was odd or had to be assumed, in sentences.
+    /// What was odd or had to be assumed, one phrase each.
     pub notes: Vec<String>,
 }
 
 impl Found {
-    /// Sorts nodes by id (distances and latencies must not be set yet) and refuses what no machine has.
+    /// Sorts the nodes by id and refuses what no machine has. Distances and latencies must not be set yet.
     ///
     /// # Errors
-    /// No CPU, too many CPUs or nodes, a node or CPU twice.
+    /// There is no CPU, there are too many CPUs or nodes, or a node or CPU is named twice.
     pub(super) fn settle_nodes(&mut self) -> Result<(), SpecError> {
         self.nodes.sort_by_key(|n| n.id);
         let refuse = |what: String, expected: &str| Err(SpecError::plain(&self.file, what, expected));
@@ -102,10 +103,10 @@ impl Found {
         Ok(())
     }
 
-    /// A distance from a source.
+    /// A distance as a source states it.
     ///
     /// # Errors
-    /// Outside 10..=254: 255 and 0 mean that there is no path.
+    /// The value is not from 10 to 254; 255 and 0 mean that there is no path.
     pub(super) fn distance_value(value: u64, from: u32, to: u32) -> Result<u8, String> {
         match u8::try_from(value) {
             Ok(d @ 10..=254) => Ok(d),
@@ -114,8 +115,8 @@ impl Found {
         }
     }
 
-    /// Cores and LLCs as sets that nest: a core inside an LLC, an LLC inside a node. LLCs come with their
-    /// size; those of CPUs about which nothing is known are absent.
+    /// Cores and LLCs as sets that nest: a core inside an LLC, an LLC inside a node. If the LLC of some CPU is not known, no
+    /// LLC is returned at all.
     pub(super) fn partition(&mut self) -> Sets {
         let (mut cores, mut llcs) = (Vec::new(), Vec::new());
         let mut split = Vec::new();
@@ -128,7 +129,7 @@ impl Found {
                 };
                 let set: Vec<u32> = free.iter().copied().filter(|c| s.llc.binary_search(c).is_ok()).collect();
                 let outside = s.llc.iter().filter(|c| node.cpus.binary_search(c).is_err()).count();
-                // An LLC across nodes is cut at the border, its capacity in proportion.
+                // An LLC across nodes is cut at the border, and its capacity is divided in proportion.
                 let part = s.llc_bytes.map(|b| b / s.llc.len() as u64 * (s.llc.len() - outside) as u64);
                 if outside > 0 {
                     split.push(node.id);

@@ -1,11 +1,11 @@
 //! hwloc XML (`lstopo file.xml`) of versions 2 and 3 as a source.
 //!
-//! Problem: NUMA nodes are not in the tree of CPUs but beside it, several may claim the same CPUs, and
-//! version 3 writes memory-side caches as L3. Approach: one walk without recursion over the object tree
-//! collects CPUs (with their package, outermost cache and core) and nodes (with their CPU set); a CPU
-//! belongs to the node of ordinary memory with the smallest set that has it, other nodes have none.
-//! Distances come from `distances2`, latencies and bandwidths from `memattr` where present.
-//! Units of the file: bytes, ns, MiB/s. `xml::gate` has bounded everything before.
+//! Problem: NUMA nodes are not in the tree of CPUs but beside it, several may have the same CPUs in their set, and version 3
+//! writes memory-side caches as L3.
+//! Approach: one walk over the object tree, without recursion, collects CPUs (with their package, outermost cache and core)
+//! and nodes (with their CPU set). A CPU belongs to the node with the smallest set that has it, where nodes of ordinary
+//! memory come first. Distances come from `distances2`, latencies and bandwidths from `memattr`, if present.
+//! Units of the file: bytes, ns, MiB/s. `xml::gate` has limited size, nesting and counts before.
 
 use super::found::{Found, FoundNode, Sharing};
 use super::xml;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Most objects of a file.
 const MAX_OBJECTS: usize = 65_536;
 
-/// A CPU set: 32 bits a word, lowest first; `infinite` sets go on forever.
+/// A CPU set in words of 32 bits, lowest first. An `infinite` set has every CPU beyond its words.
 #[derive(Clone, Debug, Default)]
 struct Mask {
     words: Vec<u32>,
@@ -25,7 +25,7 @@ struct Mask {
 }
 
 impl Mask {
-    /// `0x000000ff`, `0x1,0x0`, `0xf...f,0x0`: words of 32 bits, highest first.
+    /// Parses words of 32 bits, highest first: `0x000000ff`, `0x1,0x0`, `0xf...f,0x0`.
     fn parse(text: &str) -> Result<Self, String> {
         let (infinite, text) = match text.strip_prefix("0xf...f") {
             Some(rest) => (true, rest.trim_start_matches(',')),
@@ -75,12 +75,12 @@ struct Memory {
 struct Pu {
     id: u32,
     package: Option<u32>,
-    /// Ordinal of the core and of the outermost cache among the objects, and that cache's size.
+    /// Ordinals of the core and of the outermost cache among the objects, and that cache's size.
     core: Option<usize>,
     llc: Option<(usize, Option<u64>)>,
 }
 
-/// What an object inherits from those around it.
+/// What an object inherits from the objects that contain it.
 #[derive(Clone, Copy, Default)]
 struct Around {
     package: Option<u32>,
@@ -116,7 +116,7 @@ impl File<'_> {
     }
 }
 
-/// Objects of a file that matter here.
+/// The objects of a file from which a machine is made.
 #[derive(Default)]
 struct Objects {
     nodes: Vec<Memory>,
@@ -191,8 +191,8 @@ fn walk(file: &File, root: Node) -> Result<Objects, SpecError> {
     Ok(out)
 }
 
-/// `L2Cache` to `L5Cache` of data; the outermost one around a CPU is its LLC. Version 3 writes memory-side
-/// caches as such objects too.
+/// Notes a data cache, `L2Cache` to `L5Cache`; the outermost one around a CPU is its LLC. Memory-side caches, which version
+/// 3 writes as such objects too, are skipped.
 fn cache(
     file: &File,
     at: Node,
@@ -235,7 +235,7 @@ fn info<'a>(at: Node<'a, '_>, name: &str) -> Option<&'a str> {
     infos.find(|n| n.attribute("name") == Some(name))?.attribute("value")
 }
 
-/// Gives every CPU its node; returns the position of each node by its global index.
+/// Gives every CPU its node, and returns the position of each node by its `gp_index`.
 fn assign(file: &File, root: Node, objects: Objects, found: &mut Found) -> Result<BTreeMap<u64, usize>, SpecError> {
     let mut memories = objects.nodes;
     memories.sort_by_key(|m| m.id);
@@ -243,7 +243,7 @@ fn assign(file: &File, root: Node, objects: Objects, found: &mut Found) -> Resul
         return Err(file.error(root, "no `NUMANode` object", "at least one, as every hwloc since 2.0 writes"));
     }
     let ordinary = |m: &Memory| m.subtype.is_empty() || m.subtype == "DRAM";
-    // Candidates in order of preference: ordinary memory first, then the smallest set, then the lowest id.
+    // Nodes in order of preference: ordinary memory first, then the smallest set, then the lowest id.
     let mut order: Vec<usize> = (0..memories.len()).collect();
     order.sort_by_key(|&i| (!ordinary(&memories[i]), memories[i].mask.len(), memories[i].id));
     let mut cpus = vec![Vec::new(); memories.len()];
@@ -290,7 +290,7 @@ fn assign(file: &File, root: Node, objects: Objects, found: &mut Found) -> Resul
     Ok(gp)
 }
 
-/// The OS distances between NUMA nodes, if the file has them.
+/// Reads the distances of the operating system between NUMA nodes, if the file has them.
 fn distances(file: &File, root: Node, gp: &BTreeMap<u64, usize>, found: &mut Found) -> Result<(), SpecError> {
     let of_nodes = |n: &Node| n.has_tag_name("distances2") && n.attribute("type") == Some("NUMANode");
     // Kind: bit 0 from the operating system, bit 2 a latency.
@@ -329,7 +329,7 @@ fn distances(file: &File, root: Node, gp: &BTreeMap<u64, usize>, found: &mut Fou
     Ok(())
 }
 
-/// Latencies and bandwidths, if the file has them: `Latency` or `ReadLatency`, `Bandwidth` or `ReadBandwidth`.
+/// Reads latencies (`Latency`, `ReadLatency`) and bandwidths (`Bandwidth`, `ReadBandwidth`), if the file has them.
 fn attributes(file: &File, root: Node, gp: &BTreeMap<u64, usize>, found: &mut Found) -> Result<(), SpecError> {
     for at in root.children().filter(|n| n.has_tag_name("memattr")) {
         let latency = matches!(at.attribute("name"), Some("Latency" | "ReadLatency"));

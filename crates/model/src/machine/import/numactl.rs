@@ -1,9 +1,8 @@
 //! `numactl -H` (`--hardware`) as a source.
 //!
-//! Problem: it is what people paste into bug reports, and it knows CPUs, sizes and distances but neither caches
-//! nor siblings. Approach: line by line; ids may be sparse, a node may have no CPUs or no memory.
-//! Siblings are assumed only where every node lists two equal runs of CPUs one stride apart, the way
-//! two-way SMT machines number their threads.
+//! Problem: people paste this output into bug reports. It has CPUs, sizes and distances, but neither caches nor siblings.
+//! Approach: the text is read line by line. Ids may be sparse; a node may have no CPUs or no memory. Siblings are assumed
+//! only if every node lists two runs of CPUs of equal length one stride apart, as two-way SMT machines number threads.
 //! Units of the text: MB of 2^20 bytes.
 
 use super::found::{Found, FoundNode, Sharing};
@@ -22,7 +21,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// An error at a part of this line (which must be a slice of it).
+    /// An error at `part`, which must be a slice of this line.
     fn error(&self, part: &str, what: impl Into<String>, expected: &str) -> SpecError {
         let offset = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
         let before = self.text.get(..offset).map_or(0, |t| t.chars().count());
@@ -43,7 +42,7 @@ impl Line<'_> {
     }
 }
 
-/// What the text says, with the line each distance row stands on.
+/// What the text states, with the line of each row of distances.
 #[derive(Default)]
 struct Text<'a> {
     announced: Option<(Line<'a>, &'a str)>,
@@ -91,7 +90,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Found, SpecError> {
 }
 
 impl<'a> Text<'a> {
-    /// `node 0 cpus: 0 1 2`, `node 0 size: 1024 MB`, `node 0 free: 7 MB`.
+    /// Reads `node 0 cpus: 0 1 2`, `node 0 size: 1024 MB` or `node 0 free: 7 MB`.
     fn node_line(&mut self, line: Line<'a>, text: &'a str) -> Result<(), SpecError> {
         let (head, value) = text.split_once(':').ok_or_else(|| line.error(text, "a line without `:`", EXPECTED))?;
         let words: Vec<&str> = head.split_whitespace().collect();
@@ -136,7 +135,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// `node   0   1` or `  0:  10  21`.
+    /// Reads `node   0   1` or `  0:  10  21`.
     fn matrix_line(&mut self, line: Line<'a>, text: &'a str) -> Result<(), SpecError> {
         let id = |word| line.number(word, u64::from(cpulist::MAX_ID), "a node id").map(|n| n as u32);
         if let Some(list) = text.strip_prefix("node") {
@@ -152,7 +151,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// `available: 2 nodes (0-1)`: text that was cut off must not become a smaller machine.
+    /// Compares the nodes with `available: 2 nodes (0-1)`, so that text that was cut off makes no smaller machine.
     fn check_announced(&self) -> Result<(), SpecError> {
         let Some((line, text)) = self.announced else { return Ok(()) };
         let count = text.split_whitespace().next().unwrap_or_default();
@@ -164,7 +163,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// The distances in rising order of node id; none if the text has no matrix.
+    /// The distances in ascending order of node id, `None` if the text has no matrix.
     fn distances(&self, file: &str) -> Result<Option<Vec<Vec<u8>>>, SpecError> {
         let Some((head, columns)) = &self.columns else {
             return match self.rows.values().next() {
@@ -198,7 +197,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Assumes two-way SMT where every node lists two runs of equal length at one common stride.
+/// Assumes two-way SMT if every node lists two runs of equal length at one common stride.
 fn siblings(found: &mut Found) {
     let mut stride = None;
     for n in found.nodes.iter().filter(|n| !n.cpus.is_empty()) {

@@ -1,8 +1,8 @@
-//! sysfs as a source: this host, or a copy of another one's `/sys/devices/system`.
+//! sysfs as a source: this host, or a copy of another host's `/sys/devices/system`.
 //!
-//! Problem: kernels, containers and virtual machines leave out different files. Approach: only the CPUs are
-//! indispensable; everything else that is missing or unreadable becomes a note, everything contradictory
-//! in distances an error. `root` can be moved, so tests and copies work like the real thing.
+//! Problem: kernels, containers and virtual machines leave out different files.
+//! Approach: only the CPUs are required. Anything else that is missing or unreadable becomes a note; contradictory distances
+//! are an error. The files are read below a root folder, so copies and tests work as the host does.
 //! Units of the files: kB of 1024 bytes, HMAT latency ns, HMAT bandwidth MiB/s, clocks kHz.
 
 use super::found::{Found, FoundNode, Sharing};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Longest file read, bytes; sysfs files are at most a page or two.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A tree of files to ask.
+/// The files below a root folder.
 struct Tree {
     root: PathBuf,
     system: PathBuf,
@@ -93,7 +93,7 @@ pub(super) fn read(root: &Path) -> Result<Found, SpecError> {
     Ok(found)
 }
 
-/// Nodes with their CPUs and memory; one node of everything where the kernel knows no nodes.
+/// Reads the nodes with their CPUs and memory; one node with all CPUs if there are no node files.
 fn read_nodes(tree: &Tree, online: &[u32], found: &mut Found) {
     let folder = tree.system.join("node");
     let present = tree.numbered(&folder, "node");
@@ -108,7 +108,7 @@ fn read_nodes(tree: &Tree, online: &[u32], found: &mut Found) {
         found.nodes.push(FoundNode { socket, cpus: online.to_vec(), memory_bytes: memory, ..FoundNode::default() });
         return;
     }
-    // More than any machine has is refused later; do not read a million folders before.
+    // Too many nodes are refused later, but a million folders need not be read before.
     for id in ids.into_iter().take(MAX_NODES + 1) {
         let path = tree.node(id);
         let mut cpus = tree.list(&path.join("cpulist")).unwrap_or_default();
@@ -136,7 +136,7 @@ fn meminfo(tree: &Tree, path: &Path) -> Option<u64> {
     kb.checked_mul(1024).filter(|b| *b <= crate::machine::size::MAX_BYTES)
 }
 
-/// Rank of the memory tier a node is in, the fastest being 0.
+/// Rank of the memory tier of a node; 0 is the fastest.
 fn tier(tree: &Tree, node: u32) -> Option<u8> {
     let folder = tree.system.parent()?.join("virtual/memory_tiering");
     let tiers = tree.numbered(&folder, "memory_tier");
@@ -173,8 +173,8 @@ fn read_distances(tree: &Tree, found: &mut Found) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Performance of a node for its nearest CPUs as the HMAT states it (class 1 counts CPUs only, class 0 also
-/// other initiators).
+/// Reads latency and bandwidth of a node for its nearest CPUs as the HMAT states them. Access class 1 has CPUs only; class 0,
+/// the fallback, has other initiators too.
 fn read_hmat(tree: &Tree, node: usize, found: &mut Found) {
     let folder = tree.node(found.nodes[node].id);
     let access = ["access1/initiators", "access0/initiators"].map(|a| folder.join(a));
@@ -194,7 +194,7 @@ fn read_hmat(tree: &Tree, node: usize, found: &mut Found) {
     }
 }
 
-/// Siblings and last-level cache of a CPU; also fills in the size of an L2 that is not the last level.
+/// Siblings and last-level cache of a CPU. It also sets `l2_bytes` if that is not known yet.
 fn read_sharing(tree: &Tree, cpu: u32, l2_bytes: &mut Option<u64>) -> Sharing {
     let folder = tree.cpu(cpu);
     let siblings = ["topology/core_cpus_list", "topology/thread_siblings_list"];
@@ -216,7 +216,7 @@ fn read_sharing(tree: &Tree, cpu: u32, l2_bytes: &mut Option<u64>) -> Sharing {
     Sharing { core, llc, llc_bytes: cache_size(tree, &path) }
 }
 
-/// `32768K`, bytes.
+/// Size of a cache, such as `32768K`, in bytes.
 fn cache_size(tree: &Tree, path: &Path) -> Option<u64> {
     let text = tree.text(&path.join("size"))?;
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
@@ -230,7 +230,7 @@ fn cache_size(tree: &Tree, path: &Path) -> Option<u64> {
     (bytes <= crate::machine::size::MAX_BYTES).then_some(bytes)
 }
 
-/// CPU model, from `proc/cpuinfo` if that is below the root.
+/// CPU model from `proc/cpuinfo`, if the root folder has that file.
 fn model(tree: &Tree) -> Option<String> {
     let text = tree.text(&tree.root.join("proc/cpuinfo"))?;
     let line = text.lines().find(|l| l.starts_with("model name"))?;

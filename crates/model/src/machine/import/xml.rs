@@ -1,10 +1,11 @@
-//! The gate an XML text passes before it is parsed.
+//! Checks on an XML text before it is parsed.
 //!
-//! Problem: a hostile file can nest elements a hundred thousand deep, declare entities that multiply, or repeat
-//! attributes until a parser's checks take hours. Approach: one pass over the bytes counts what a parser would
-//! build and refuses what no hwloc file has; only then the parser runs, without DTDs.
-//! hwloc writes a document type line that declares nothing; that one is blanked, so positions stay true.
-//! Invariant: linear time, constant memory beside the copy of the text.
+//! Problem: a hostile file can nest elements a hundred thousand deep, declare entities that multiply, or repeat attributes
+//! until a parser's checks take hours.
+//! Approach: one pass over the bytes counts what a parser would build and refuses what no hwloc file has. Only then the
+//! parser runs, without DTDs. The document type line of hwloc, which declares nothing, is replaced by spaces, so that
+//! positions stay correct.
+//! Invariant: the pass takes linear time, and constant memory besides a copy of the text.
 
 use crate::machine::MAX_FILE_BYTES;
 use crate::spec::{position, SpecError};
@@ -19,8 +20,8 @@ const MAX_ATTRIBUTES: usize = 64;
 /// Checks a text and returns it without its document type line.
 ///
 /// # Errors
-/// Larger than 64 MiB; a document type with declarations; nesting, elements or attributes beyond the limits;
-/// namespaces. What is merely malformed is left to the parser.
+/// The text is larger than 64 MiB, has a document type with declarations or a namespace, or exceeds a limit on nesting,
+/// elements or attributes. Malformed text is left to the parser.
 pub(super) fn gate(file: &str, text: &str) -> Result<String, SpecError> {
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(SpecError::plain(file, "more than 64 MiB", "an hwloc XML export"));
@@ -71,15 +72,15 @@ pub(super) fn gate(file: &str, text: &str) -> Result<String, SpecError> {
     Ok(clean)
 }
 
-/// Length of a comment, CDATA section or processing instruction that starts here (to the end of the text if
-/// it is not closed).
+/// Length of the comment, CDATA section or processing instruction at the start of `rest`; to the end of the text if it is
+/// not closed. `None` if there is none.
 fn skipped(rest: &str) -> Option<usize> {
     let pairs = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
     let (open, close) = pairs.into_iter().find(|(open, _)| rest.starts_with(open))?;
     Some(rest[open.len()..].find(close).map_or(rest.len(), |e| open.len() + e + close.len()))
 }
 
-/// A tag: its text up to and with `>`, and its number of attributes.
+/// A tag: its text with the closing `>`, and its number of attributes.
 struct Tag<'a> {
     text: &'a str,
     attributes: usize,
@@ -99,7 +100,7 @@ fn tag(rest: &str) -> Tag<'_> {
     Tag { text: rest, attributes }
 }
 
-/// Spaces in place of everything but line breaks.
+/// The text with every byte except line breaks replaced by a space.
 fn blank(text: &str) -> String {
     text.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect()
 }
