@@ -246,7 +246,7 @@ fn hmat(machine: &Machine) -> Option<Hmat> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use numalab_model::machine::*;
+    use numalab_model::machine::{Cpu, Machine, MemoryKind};
 
     /// `sockets` sockets with one node each of `llcs` LLCs × `cores` × `threads`; SMT siblings are numbered
     /// half the machine apart when `far_siblings`.
@@ -258,77 +258,14 @@ pub(crate) mod tests {
             Cpu { id: c as u32, node: llc / llcs, llc, core, socket: llc / llcs }
         };
         let cpus: Vec<Cpu> = (0..total_cores * threads).map(cpu).collect();
-        let of = |f: &dyn Fn(&Cpu) -> bool| (0..cpus.len()).filter(|&c| f(&cpus[c])).collect::<Vec<_>>();
-        let nodes = (0..sockets).map(|n| node(n, of(&|c| c.node == n))).collect();
-        let llc = |l: usize| Llc { node: l / llcs, size_bytes: 16 << 20, cpus: of(&|c| c.llc == l) };
-        let llcs = (0..sockets * llcs).map(llc).collect();
-        Machine {
-            name: "test".into(),
-            title: String::new(),
-            sockets,
-            nodes,
-            llcs,
-            cores: total_cores,
-            cpus,
-            distance: matrix(sockets, 10, 21),
-            hop: matrix(sockets, 0, 1),
-            latency_ns: matrix(sockets, 80.0, 240.0),
-            links: vec![],
-            routes: vec![vec![vec![]; sockets]; sockets],
-            clock: Clock { base_ghz: 2.0, sustained_ghz: 2.0, single_ghz: 2.0 },
-            cache: cache(),
-            stream: Stream { lines_sequential: 20.0, lines_random: 10.0, cap_gbps: 10.0 },
-            tlb: tlb(),
-            costs: KernelCosts::default(),
-            node_reclaim_distance: 30,
-            warnings: vec![],
-        }
+        let mut bare = Machine::bare("test", cpus, sockets, 4 << 30);
+        bare.nodes.iter_mut().for_each(|n| n.dram_sustained_gbps = 40.0);
+        Machine { distance: matrix(sockets, 10, 21), latency_ns: matrix(sockets, 80.0, 240.0), ..bare }
     }
 
     /// `same` on the diagonal, `other` elsewhere.
     fn matrix<T: Copy>(nodes: usize, same: T, other: T) -> Vec<Vec<T>> {
         (0..nodes).map(|i| (0..nodes).map(|j| if i == j { same } else { other }).collect()).collect()
-    }
-
-    /// A node of 4 GiB on a socket of its own.
-    fn node(n: usize, cpus: Vec<usize>) -> Node {
-        Node {
-            id: n as u32,
-            socket: n,
-            memory_bytes: 4 << 30,
-            cpus,
-            kind: MemoryKind::Dram,
-            dram_peak_gbps: 50.0,
-            dram_sustained_gbps: 40.0,
-            tier: 0,
-        }
-    }
-
-    fn cache() -> Cache {
-        Cache {
-            l2_bytes: 1 << 20,
-            l2_cycles: 14.0,
-            llc_latency_ns: 20.0,
-            llc_stream_gbps: 20.0,
-            llc_port_gbps: None,
-            source_snoop: false,
-            transfer_ns: None,
-            writes_back: true,
-            fill: None,
-        }
-    }
-
-    fn tlb() -> Tlb {
-        Tlb {
-            entries_4k: 1536,
-            entries_2m: 1536,
-            base_ns: 9.0,
-            walk_4k_ns: 4.0,
-            walk_4k_guest_ns: 9.0,
-            leaf_miss: 0.4,
-            leaf_miss_guest: 0.6,
-            nested: false,
-        }
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! Machines of the reference, built by hand from machines.md section 2 (the tests of this crate do not
 //! depend on the preset files, so that both check each other).
 
-use numalab_model::machine::{
-    Cache, Clock, Cpu, KernelCosts, Link, Llc, Machine, MemoryKind, Node, Route, Stream, Tlb,
-};
+use numalab_model::machine::{Cache, Clock, Cpu, KernelCosts, Link, Machine, MemoryKind, Node, Route, Stream, Tlb};
 
 /// What `build` needs; everything else is derived or common.
 pub struct Sheet {
@@ -41,47 +39,23 @@ fn build(s: &Sheet, hop: impl Fn(usize, usize) -> u8) -> Machine {
             Cpu { id: c as u32, node, llc: core / cores_per_llc, core, socket: node / s.nodes_per_socket }
         })
         .collect();
-    let of = |keep: &dyn Fn(&Cpu) -> bool| (0..cpus.len()).filter(|&c| keep(&cpus[c])).collect::<Vec<_>>();
-    let nodes = (0..n)
-        .map(|i| Node {
-            id: i as u32,
-            socket: i / s.nodes_per_socket,
-            memory_bytes: s.gib_per_node * GIB,
-            cpus: of(&|c| c.node == i),
-            kind: MemoryKind::Dram,
-            dram_peak_gbps: s.dram.0,
-            dram_sustained_gbps: s.dram.1,
-            tier: 0,
-        })
-        .collect();
-    let llcs = (0..n * s.llcs_per_node)
-        .map(|l| Llc { node: l / s.llcs_per_node, size_bytes: s.llc_mib << 20, cpus: of(&|c| c.llc == l) })
-        .collect();
+    let mut bare = Machine::bare(s.name, cpus, n, s.gib_per_node * GIB);
+    for node in &mut bare.nodes {
+        (node.dram_peak_gbps, node.dram_sustained_gbps) = s.dram;
+    }
+    bare.llcs.iter_mut().for_each(|llc| llc.size_bytes = s.llc_mib << 20);
     let table = |f: &dyn Fn(usize, usize) -> u8| (0..n).map(|i| (0..n).map(|j| f(i, j)).collect()).collect();
     Machine {
-        name: s.name.into(),
-        title: String::new(),
-        sockets: s.sockets,
-        nodes,
-        llcs,
-        cores,
-        cpus,
         distance: table(&|i, j| s.slit[hop(i, j) as usize]),
         hop: table(&|i, j| hop(i, j)),
         latency_ns: (0..n).map(|i| (0..n).map(|j| s.latency[hop(i, j) as usize]).collect()).collect(),
-        links: Vec::new(),
-        routes: vec![vec![Vec::new(); n]; n],
         clock: Clock { base_ghz: s.ghz, sustained_ghz: s.ghz, single_ghz: s.ghz },
         cache: Cache {
             l2_bytes: s.l2_kib << 10,
             l2_cycles: s.l2_cycles,
             llc_latency_ns: s.llc_ns,
             llc_stream_gbps: s.llc_stream,
-            llc_port_gbps: None,
-            source_snoop: false,
-            transfer_ns: None,
-            writes_back: true,
-            fill: None,
+            ..bare.cache
         },
         stream: Stream { lines_sequential: s.stream.0, lines_random: s.stream.1, cap_gbps: s.stream.2 },
         tlb: Tlb {
@@ -95,8 +69,7 @@ fn build(s: &Sheet, hop: impl Fn(usize, usize) -> u8) -> Machine {
             nested: false,
         },
         costs: modern_costs(),
-        node_reclaim_distance: 30,
-        warnings: Vec::new(),
+        ..bare
     }
 }
 

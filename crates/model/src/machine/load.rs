@@ -1,9 +1,9 @@
 //! From machine files to a [`Machine`].
 //!
-//! Problem: a machine may be a catalog name, a path or a shorthand, and a file may extend another.
-//! Approach: [`load`] finds the text, [`Machine::from_toml_with`] reads it section by section, each section in the
-//! module of its subject; catalog files are found by a closure, so this module knows no folder.
-//! Invariant: whatever is wrong ends as one [`SpecError`]; a machine that is returned is complete.
+//! Problem: a machine may be given as a catalog name, a path or a shorthand, and a file may extend another.
+//! Approach: [`load`] finds the text. [`Machine::from_toml_with`] reads it section by section, each in the module of its
+//! subject. A closure finds catalog files, so this module needs no folder.
+//! Invariant: everything wrong becomes one [`SpecError`], and a returned machine is complete.
 
 use super::class::{self, Class};
 use super::layers::{chain, placed, Layers};
@@ -18,27 +18,27 @@ use std::path::Path;
 /// Largest machine or import file read, bytes.
 pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// Factor between a machine's cycles per instruction and those of its cost class.
+/// Cycles per instruction by those of the cost class, where a machine does not state it.
 const IPC: f64 = 1.0;
 
-// Least values are below every machine there is; with less a run of a second would take hours.
-/// Legal clocks, GHz.
+/// Legal clocks, GHz. As for every range here, the least value is below that of every real machine; with less, simulating a
+/// second could take hours.
 pub(super) const GHZ: RangeInclusive<f64> = 0.1..=20.0;
 
 /// Legal latencies of caches, ns or cycles.
 const LATENCY: RangeInclusive<f64> = 0.1..=1e4;
 
-/// Legal times of one line between the caches of cores, ns.
+/// Legal times to transfer a line between the caches of two cores, ns.
 const TRANSFER_NS: RangeInclusive<f64> = 0.01..=1e4;
 
-/// Legal numbers of lines in flight.
+/// Legal numbers of cache lines in flight.
 const LINES: RangeInclusive<f64> = 0.5..=1e4;
 
-/// Legal factors between cycles per instruction.
+/// Legal values of `ipc`, a factor on cycles per instruction.
 const SCALE: RangeInclusive<f64> = 0.01..=100.0;
 
-/// `node_reclaim_distance` where a machine says nothing (kernel-scheduler.md: 30 generic).
-const NODE_RECLAIM_DISTANCE: i64 = 30;
+/// `node_reclaim_distance` where a machine does not state it (kernel-scheduler.md: 30 generic).
+pub(super) const NODE_RECLAIM_DISTANCE: u8 = 30;
 
 /// Every key and section at the top of a machine file.
 const KEYS: [&str; 22] = [
@@ -68,16 +68,16 @@ const KEYS: [&str; 22] = [
 
 /// Loads a machine by catalog name (`milan-2s-nps1`), path (`lab/mine.toml`) or shorthand (`2x8x8x2`).
 ///
-/// `find` returns file name and text of a catalog machine; `names` are the catalog's names, for the
-/// nearest one. What has a `/` or ends in `.toml` is a path; digits and `x` are a shorthand.
+/// `find` returns file name and text of a catalog machine; `names` are the catalog's names, for the suggestion in an error.
+/// A text with a `/`, or that ends in `.toml`, is a path; digits and `x` are a shorthand.
 ///
 /// # Errors
-/// An unknown name with the nearest one, an unreadable file, anything wrong in the file.
+/// An unknown name, with the nearest one; an unreadable file; anything wrong in the file.
 pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
     if shorthand::is_one(spec) {
         return shorthand::load(spec, find);
     }
-    // Before the catalog, whose `classes/NAME` is no machine.
+    // Paths come before the catalog, whose `classes/NAME` is no machine.
     if is_path(spec) {
         return Machine::read(spec, &read_text(Path::new(spec))?, find, names);
     }
@@ -92,7 +92,7 @@ pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecErro
 /// Reads a text file of at most [`MAX_FILE_BYTES`].
 ///
 /// # Errors
-/// Missing, unreadable, too large or not UTF-8.
+/// The file is missing, unreadable, too large or not UTF-8.
 pub fn read_text(path: &Path) -> Result<String, SpecError> {
     stream_text(path, MAX_FILE_BYTES)
 }
@@ -101,16 +101,16 @@ impl Machine {
     /// Reads a machine file that extends no other.
     ///
     /// # Errors
-    /// As [`Machine::from_toml_with`]; also if the file says `extends`.
+    /// Those of [`Machine::from_toml_with`], and a file with `extends`.
     pub fn from_toml(file: &str, text: &str) -> Result<Machine, SpecError> {
         Self::from_toml_with(file, text, &|_| None)
     }
 
-    /// Reads a machine file; `find` returns file name and text of what it extends, and of a cost class
-    /// as `classes/NAME` (those that come with the program need no `find`).
+    /// Reads a machine file. `find` returns file name and text of a machine that it extends, and of a cost class as
+    /// `classes/NAME`; cost classes that come with the program need no `find`.
     ///
     /// # Errors
-    /// Syntax, an unknown key, name or value, a table of the wrong shape, nodes without a path: with file,
+    /// Wrong syntax, an unknown key, name or value, a table of the wrong shape, or nodes without a path. The error has file,
     /// line, column, what was expected and the nearest valid name.
     pub fn from_toml_with(file: &str, text: &str, find: &Find) -> Result<Machine, SpecError> {
         Self::read(file, text, find, &[])
@@ -119,7 +119,7 @@ impl Machine {
     fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
         let docs = chain(file, text, find, names)?;
         let root = Layers::roots(&docs);
-        // First, so that a misspelt section is not taken for a missing one.
+        // Unknown keys are refused first, so that a misspelt section is not reported as missing.
         root.only(&KEYS)?;
         let (name, title) = identity(&root)?;
         let clock = clock(&root)?;
@@ -129,7 +129,7 @@ impl Machine {
         let graph = links::read(&root, &layout)?;
         let routes = graph.routes(&layout)?;
         let m = matrix::read(&root, &layout, &graph)?;
-        let reclaim = root.opt_int("node_reclaim_distance", 10..=254)?.unwrap_or(NODE_RECLAIM_DISTANCE);
+        let reclaim = root.opt_int("node_reclaim_distance", 10..=254)?.map_or(NODE_RECLAIM_DISTANCE, |d| d as u8);
         let assumed = root.strs("assumed")?;
         let stream = stream(&root)?;
         let mut machine = Machine {
@@ -150,7 +150,7 @@ impl Machine {
             stream,
             tlb,
             costs,
-            node_reclaim_distance: reclaim as u8,
+            node_reclaim_distance: reclaim,
             warnings: Vec::new(),
         };
         machine.warnings = assumed.into_iter().map(|a| format!("assumed: {}", a.value)).collect();
@@ -161,7 +161,7 @@ impl Machine {
     }
 }
 
-/// Name and title, which every file of a chain states for itself.
+/// Name and title; every file of a chain must have its own.
 fn identity(root: &Layers) -> Result<(String, String), SpecError> {
     let mut first = None;
     for t in root.each() {
@@ -180,10 +180,10 @@ fn text_of(t: &Table, key: &str) -> Result<Spot<String>, SpecError> {
     t.opt_str(key)?.ok_or_else(|| placed(t.missing(key, "a string in each file, also in one that extends another")))
 }
 
-/// Refuses what is no name of a machine, which is also a file name.
+/// Refuses a text that cannot be the name of a machine, which is also a file name.
 ///
 /// # Errors
-/// Not 1 to 64 lower-case letters, digits, `.`, `_`, `+`, `-`, or a `.` or `-` in front.
+/// The text is not 1 to 64 lower-case letters, digits, `.`, `_`, `+` or `-`, or begins with `.` or `-`.
 pub fn check_name(name: &Spot<String>) -> Result<(), SpecError> {
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._+-".contains(c);
     let n = &name.value;
@@ -212,7 +212,7 @@ fn clock(root: &Layers) -> Result<Clock, SpecError> {
     Ok(clock)
 }
 
-/// The caches, and the size of an LLC.
+/// Reads `[cache]`: the caches, and the size of an LLC in bytes.
 fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
     let t = root.need("cache", "the caches of the machine")?;
     let llc_bytes = t.size("llc")?;
@@ -242,7 +242,7 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
     Ok((cache, llc_bytes))
 }
 
-/// `fill_bypass` and `fill_gbps`: both or neither.
+/// Reads `fill_bypass` and `fill_gbps`, of which a file has both or neither.
 fn fill(t: &Layers) -> Result<Option<Fill>, SpecError> {
     match (t.opt_size("fill_bypass")?, t.opt_within("fill_gbps", &GBPS)?) {
         (None, None) => Ok(None),
@@ -265,7 +265,7 @@ fn stream(root: &Layers) -> Result<Stream, SpecError> {
     Ok(stream)
 }
 
-/// Kernel costs and page-walk model of the class, with what the machine says itself.
+/// Kernel costs and page-walk model of the cost class, with the values that the machine states itself.
 fn costs_and_tlb(root: &Layers, clock: &Clock, find: &Find) -> Result<(super::KernelCosts, Tlb), SpecError> {
     let name =
         root.opt_str("class")?.ok_or_else(|| root.missing("class", "a cost class: \"modern\" or \"2012-15\""))?;

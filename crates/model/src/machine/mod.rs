@@ -17,6 +17,7 @@
 //! | `class`, `ipc`, `[costs]`, `[tlb]` | `class`, `load` |
 //! | `[clock]`, `[cache]`, `[stream]` | `load` |
 
+mod bare;
 mod check;
 mod class;
 pub mod cpulist;
