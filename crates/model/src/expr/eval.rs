@@ -1,6 +1,8 @@
 //! Tree to value.
 
-use super::{unknown, ExprError, Func, Node, Op, Unit, Value};
+use super::error::{unknown, ExprError};
+use super::tree::{Func, Node, Op};
+use super::value::{Unit, Value};
 use std::collections::BTreeMap;
 
 /// The names an expression may use, with their values.

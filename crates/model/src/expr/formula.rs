@@ -1,6 +1,8 @@
 //! An expression with its place in a file and the key it stands under.
 
-use super::{Env, Expr, Unit, Value};
+use super::eval::Env;
+use super::parsed::Expr;
+use super::value::{Unit, Value};
 use crate::spec::{SpecError, Spot};
 
 /// Largest whole number an expression may give: beyond it `f64` skips integers.

@@ -1,7 +1,8 @@
 //! Text to tree: a recursive-descent parser that reads characters directly.
 
-use super::value::{SIZES, TIMES};
-use super::{Expr, ExprError, Func, Node, Op, Value, MAX_BYTES, MAX_DEPTH, MAX_NODES};
+use super::error::ExprError;
+use super::tree::{Func, Node, Op, MAX_BYTES, MAX_DEPTH, MAX_NODES};
+use super::value::{Value, SIZES, TIMES};
 use crate::spec::nearest;
 
 const OPERAND: &str = "a number, a name, a function or `(`";
@@ -302,11 +303,4 @@ impl Parser<'_> {
 fn unit_of(word: &str) -> Option<Value> {
     let size = SIZES.iter().find(|(n, _)| *n == word).map(|(_, f)| Value::bytes(*f));
     size.or_else(|| TIMES.iter().find(|(n, _)| *n == word).map(|(_, f)| Value::time_ns(*f)))
-}
-
-impl std::str::FromStr for Expr {
-    type Err = ExprError;
-    fn from_str(text: &str) -> Result<Self, ExprError> {
-        Expr::parse(text)
-    }
 }

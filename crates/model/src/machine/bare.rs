@@ -1,7 +1,8 @@
 //! A machine of nothing but CPUs, caches and nodes.
 
+use super::costs::KernelCosts;
 use super::load::NODE_RECLAIM_DISTANCE;
-use super::{Cache, Clock, Cpu, KernelCosts, Llc, Machine, MemoryKind, Node, Stream, Tlb};
+use super::types::{Cache, Clock, Cpu, Llc, Machine, MemoryKind, Node, Stream, Tlb};
 
 /// Distance of a node to itself (`LOCAL_DISTANCE`) and, where nothing is known, to another one (`REMOTE_DISTANCE`).
 const DISTANCES: (u8, u8) = (10, 20);

@@ -6,7 +6,7 @@
 //! Approach: each suspicion is one function from a machine to sentences that say what was seen, why it matters and what to
 //! do. None of them is an error.
 
-use super::Machine;
+use super::types::{Machine, Route};
 
 /// Distances Linux assumes when the firmware gives no table (`LOCAL_DISTANCE`, `REMOTE_DISTANCE`).
 const LOCAL: u8 = 10;
@@ -194,7 +194,7 @@ fn cache_above_memory(m: &Machine) -> Option<String> {
 /// Pairs of nodes where the links alone take as long as the whole access, or longer.
 fn hops_above_latency(m: &Machine) -> Option<String> {
     let on_the_way = |i: usize, j: usize| {
-        let ns = |r: &super::Route| r.hops.iter().map(|&(link, _)| m.links[link].hop_latency_ns).sum::<f64>();
+        let ns = |r: &Route| r.hops.iter().map(|&(link, _)| m.links[link].hop_latency_ns).sum::<f64>();
         m.routes[i][j].iter().map(ns).fold(0.0, f64::max)
     };
     let wrong = |i: usize, j: usize| !m.nodes[i].cpus.is_empty() && on_the_way(i, j) >= m.latency_ns[i][j];

@@ -7,11 +7,12 @@
 //! section 5) are not scaled. A machine may replace any cost in `[costs]` by a measured one, which is not scaled either.
 //! Units: ns, GB/s.
 
-use super::layers::{a_number, opt_up_to, opt_within, Layers};
+use super::costs::KernelCosts;
+use super::layers::{a_number, opt_up_to, opt_within, Find, Layers};
 use super::layout::GBPS;
 use super::load::GHZ;
-use super::{Find, KernelCosts, Tlb};
-use crate::spec::{Doc, SpecError, Spot, Table};
+use super::types::Tlb;
+use crate::spec::{clip, Doc, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
 
 /// The classes that come with the program; the `find` of a caller may replace them and add others (option `--catalog`).
@@ -73,7 +74,7 @@ impl Class {
             let names = CLASSES.iter().map(|(n, _)| *n);
             let listed: Vec<String> = names.clone().map(|n| format!("`{n}`")).collect();
             let expected = format!("{}, or the name of a file in machines/classes/ of --catalog", listed.join(", "));
-            let e = name.error(format!("no cost class `{}`", super::clip(&name.value)), expected);
+            let e = name.error(format!("no cost class `{}`", clip(&name.value)), expected);
             return Err(e.near(&name.value, names));
         };
         Ok(Self { doc: Doc::parse(&file, &text)? })

@@ -4,6 +4,8 @@
 //! without allocating memory for it.
 //! Invariant: a parsed list is ascending and free of duplicates. It has at most [`MAX_COUNT`] ids, each at most [`MAX_ID`].
 
+use crate::spec::clip;
+
 /// Largest id a list may name.
 pub const MAX_ID: u32 = 65_535;
 
@@ -47,7 +49,7 @@ fn id(text: &str) -> Result<u32, String> {
         Ok(n) if digits && n <= MAX_ID => Ok(n),
         Ok(_) if digits => Err(format!("id {text} is above {MAX_ID}")),
         _ if digits => Err(format!("an id above {MAX_ID}")),
-        _ => Err(format!("`{}` is not an id", crate::machine::clip(text))),
+        _ => Err(format!("`{}` is not an id", clip(text))),
     }
 }
 

@@ -8,9 +8,12 @@
 //! Invariant: a key asked of one layer is asked of all, so [`Layers::finish`] refuses exactly the keys that no machine file
 //! may have.
 
-use super::{size, Find};
-use crate::spec::{shown, Doc, SpecError, Spot, Table};
+use super::size;
+use crate::spec::{clip, shown, Doc, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
+
+/// Finds file name and text of a catalog machine (`milan-2s-nps1`) or cost class (`classes/modern`).
+pub type Find<'a> = dyn Fn(&str) -> Option<(String, String)> + 'a;
 
 /// Longest chain of `extends`.
 const MAX_CHAIN: usize = 8;
@@ -30,7 +33,7 @@ pub(super) fn chain(file: &str, text: &str, find: &Find, names: &[&str]) -> Resu
                 parent.error(format!("more than {MAX_CHAIN} files extend each other"), "a chain without a cycle")
             );
         }
-        let name = super::clip(&parent.value);
+        let name = clip(&parent.value);
         // A record keeps its sources by name, so no two files of a chain may share one.
         for doc in &docs {
             if doc.root().opt_str("name")?.is_some_and(|own| own.value == parent.value) {

@@ -11,8 +11,9 @@
 
 use super::index::{Draft, Entry, Layout, Memory};
 use super::layers::{opt_within, Layers};
-use super::{cpulist, size, MemoryKind};
-use crate::spec::{SpecError, Spot, Table};
+use super::types::MemoryKind;
+use super::{cpulist, size};
+use crate::spec::{clip, SpecError, Spot, Table};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
@@ -294,7 +295,7 @@ fn kind(k: &Spot<String>) -> Result<MemoryKind, SpecError> {
         "dram" => Ok(MemoryKind::Dram),
         "cxl" => Ok(MemoryKind::Cxl),
         other => {
-            let e = k.error(format!("no memory kind `{}`", super::clip(other)), "`dram` or `cxl`");
+            let e = k.error(format!("no memory kind `{}`", clip(other)), "`dram` or `cxl`");
             Err(e.near(other, ["dram", "cxl"]))
         }
     }

@@ -13,11 +13,12 @@
 //! its socket. An exception is an expander (no CPUs) with a `nodes` link of its own, which is reached over that link.
 //! `routes.rs` finds the routes.
 
+use super::cpulist;
 use super::index::Layout;
 use super::layers::{opt_up_to, opt_within, Layers};
 use super::layout::{at_most_peak, GBPS};
-use super::{cpulist, Link};
-use crate::spec::{shown, SpecError, Spot, Table};
+use super::types::Link;
+use crate::spec::{clip, shown, SpecError, Spot, Table};
 use std::collections::BTreeSet;
 
 /// Most links of a machine.
@@ -86,7 +87,7 @@ pub(super) fn read(root: &Layers, layout: &Layout) -> Result<Graph, SpecError> {
             "shortest" => Rule::Shortest,
             "cross-first" => Rule::CrossFirst,
             other => {
-                let e = r.error(format!("no routing `{}`", super::clip(other)), "`shortest` or `cross-first`");
+                let e = r.error(format!("no routing `{}`", clip(other)), "`shortest` or `cross-first`");
                 return Err(e.near(other, ["shortest", "cross-first"]));
             }
         },
@@ -99,7 +100,7 @@ impl Head {
         let at = t.str("kind")?;
         let kinds = ["sockets", "nodes", "ports"];
         if !kinds.contains(&at.value.as_str()) {
-            let e = at.error(format!("no link kind `{}`", super::clip(&at.value)), "`sockets`, `nodes` or `ports`");
+            let e = at.error(format!("no link kind `{}`", clip(&at.value)), "`sockets`, `nodes` or `ports`");
             return Err(e.near(&at.value, kinds));
         }
         let ports = at.value == "ports";
@@ -111,8 +112,7 @@ impl Head {
             (Some(s), None) if s.value == "all" => Pairs::All,
             (Some(s), None) if s.value == "same-socket" && at.value == "nodes" => Pairs::SameSocket,
             (Some(s), None) => {
-                let e =
-                    s.error(format!("no scope `{}`", super::clip(&s.value)), "`all`, or `same-socket` between nodes");
+                let e = s.error(format!("no scope `{}`", clip(&s.value)), "`all`, or `same-socket` between nodes");
                 return Err(e.near(&s.value, ["all", "same-socket"]));
             }
             _ => return Err(t.missing("pairs", "either `pairs = [[0, 1], ...]` or `scope`")),

@@ -6,12 +6,14 @@
 //! Invariant: everything wrong becomes one [`SpecError`], and a returned machine is complete.
 
 use super::class::{self, Class};
-use super::layers::{chain, placed, Layers};
+use super::costs::KernelCosts;
+use super::layers::{chain, placed, Find, Layers};
 use super::layout::GBPS;
-use super::{check, layout, links, matrix, shorthand, size, Cache, Clock, Fill, Find, Machine, Stream, Tlb};
+use super::types::{Cache, Clock, Fill, Machine, Stream, Tlb};
+use super::{check, layout, links, matrix, shorthand, size};
 use crate::catalog::is_path;
 use crate::files::stream_text;
-use crate::spec::{check_title, SpecError, Spot, Table};
+use crate::spec::{check_title, clip, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -85,7 +87,7 @@ pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecErro
         return Machine::read(&file, &text, find, names);
     }
     let expected = "a catalog machine, a path to a .toml file, or NODESxLLCSxCORESxTHREADS such as 2x8x8x2";
-    let what = format!("no machine `{}`", super::clip(spec));
+    let what = format!("no machine `{}`", clip(spec));
     Err(SpecError::plain("machine", what, expected).near(spec, names.iter().copied()))
 }
 
@@ -189,7 +191,7 @@ pub fn check_name(name: &Spot<String>) -> Result<(), SpecError> {
     let n = &name.value;
     if n.is_empty() || n.len() > 64 || !n.chars().all(good) || n.starts_with(['.', '-']) {
         let expected = "1 to 64 of a-z 0-9 . _ + -, starting with a letter or digit";
-        return Err(name.error(format!("name `{}`", super::clip(n)), expected));
+        return Err(name.error(format!("name `{}`", clip(n)), expected));
     }
     Ok(())
 }
@@ -227,7 +229,7 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
             Some(s) if s.value == "filtered" => false,
             Some(s) if s.value == "source" => true,
             Some(s) => {
-                let e = s.error(format!("no snooping `{}`", super::clip(&s.value)), "`source` or `filtered`");
+                let e = s.error(format!("no snooping `{}`", clip(&s.value)), "`source` or `filtered`");
                 return Err(e.near(&s.value, ["source", "filtered"]));
             }
         },
@@ -266,7 +268,7 @@ fn stream(root: &Layers) -> Result<Stream, SpecError> {
 }
 
 /// Kernel costs and page-walk model of the cost class, with the values that the machine states itself.
-fn costs_and_tlb(root: &Layers, clock: &Clock, find: &Find) -> Result<(super::KernelCosts, Tlb), SpecError> {
+fn costs_and_tlb(root: &Layers, clock: &Clock, find: &Find) -> Result<(KernelCosts, Tlb), SpecError> {
     let name =
         root.opt_str("class")?.ok_or_else(|| root.missing("class", "a cost class: \"modern\" or \"2012-15\""))?;
     let ipc = root.opt_within("ipc", &SCALE)?.unwrap_or(IPC);

@@ -8,7 +8,7 @@
 
 use super::index::Layout;
 use super::links::{Edge, Graph, Rule};
-use super::Route;
+use super::types::Route;
 use crate::spec::SpecError;
 
 /// Most parallel shortest routes between two nodes.

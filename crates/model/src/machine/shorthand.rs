@@ -4,8 +4,10 @@
 //! Approach: the four numbers become the `[layout]` of a generic modern machine ([`GENERIC`]). Every assumption is listed
 //! in [`Machine::warnings`].
 
-use super::{Find, Machine};
-use crate::spec::SpecError;
+use super::layers::Find;
+use super::layout::{MAX_CPUS, MAX_NODES};
+use super::types::Machine;
+use crate::spec::{clip, SpecError};
 
 /// Figures of a generic modern machine, each with its origin; imported machines use them too.
 pub(super) const GENERIC: &str = include_str!("generic.toml");
@@ -55,7 +57,7 @@ pub(super) fn load(text: &str, find: &Find) -> Result<Machine, SpecError> {
 /// The machine file behind a shorthand.
 fn toml(text: &str) -> Result<String, SpecError> {
     let wrong = |what: String| SpecError::plain(PLACE, what, EXPECTED);
-    let shown = super::clip(text);
+    let shown = clip(text);
     let numbers: Vec<u32> = text.split('x').filter_map(|n| n.parse().ok()).collect();
     let [nodes, llcs, cores, threads] = numbers[..] else {
         return Err(wrong(format!("`{shown}` is not four numbers")));
@@ -68,8 +70,8 @@ fn toml(text: &str) -> Result<String, SpecError> {
     }
     let per_node = u64::from(llcs).saturating_mul(u64::from(cores));
     let cpus = per_node.saturating_mul(u64::from(nodes)).saturating_mul(u64::from(threads));
-    if cpus > super::MAX_CPUS as u64 || nodes as usize > super::MAX_NODES {
-        let limits = format!("at most {} nodes and {} CPUs are possible", super::MAX_NODES, super::MAX_CPUS);
+    if cpus > MAX_CPUS as u64 || nodes as usize > MAX_NODES {
+        let limits = format!("at most {} nodes and {} CPUs are possible", MAX_NODES, MAX_CPUS);
         return Err(wrong(format!("`{shown}` is too large: {limits}")));
     }
     // A single node has one hop class only.

@@ -6,7 +6,8 @@
 //! or with one letter for each distinct value.
 //! Invariant: the text depends on the machine alone. No line is longer than [`WIDTH`], except for a single longer word.
 
-use super::{cpulist, size, Link, Machine, MemoryKind, Node};
+use super::types::{Link, Machine, MemoryKind, Node};
+use super::{cpulist, size};
 use std::fmt::Write;
 
 /// Width of the text, columns.

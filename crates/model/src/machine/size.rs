@@ -4,7 +4,7 @@
 //! Approach: a size is a number and one of the units of [`UNITS`], with or without a space.
 //! Units: bytes inside.
 
-use crate::spec::{nearest, SpecError, Spot};
+use crate::spec::{clip, nearest, SpecError, Spot};
 
 /// Units with their bytes, in rising order.
 pub const UNITS: [(&str, u64); 5] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
@@ -43,7 +43,7 @@ fn read_in(spot: &Spot<String>, units: &[(&str, u64)], expected: &str) -> Result
     let text = spot.value.trim();
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = (text[..split].trim(), &text[split..]);
-    let shown = super::clip(text);
+    let shown = clip(text);
     let Some(&(_, bytes)) = units.iter().find(|(u, _)| *u == unit) else {
         let mut e = spot.error(format!("size `{shown}` has no known unit"), expected);
         e.nearest = nearest_unit(unit);

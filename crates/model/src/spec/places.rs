@@ -53,7 +53,7 @@ fn starts(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::position;
+    use super::super::text::position;
     use super::*;
 
     #[test]

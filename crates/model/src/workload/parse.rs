@@ -5,7 +5,7 @@ use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
 use super::PolicyMode;
 use crate::expr::{shift, Formula};
 use crate::record::TIMES;
-use crate::spec::{Doc, SpecError, Spot, Table};
+use crate::spec::{clip, Doc, SpecError, Spot, Table};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
     let name = root.str("name")?;
     if name.value.is_empty() || name.value.len() > NAME_MAX || !name.value.bytes().all(is_name_byte) {
         let expected = format!("1 to {NAME_MAX} {NAME}");
-        return Err(name.error(format!("the name is `{}`", crate::machine::clip(&name.value)), expected));
+        return Err(name.error(format!("the name is `{}`", clip(&name.value)), expected));
     }
     let prose = |key: &str| {
         let text = root.str(key)?;

@@ -7,8 +7,8 @@
 
 use super::found::{Found, Sets};
 use crate::machine::shorthand::{GENERIC_LINKS, MAX_LINKED};
-use crate::machine::{clip, cpulist, size, Machine};
-use crate::spec::SpecError;
+use crate::machine::{cpulist, size, Machine};
+use crate::spec::{clip, SpecError};
 use std::fmt::Write;
 
 /// Assumed idle latency of a node's own memory, ns (milan-2s-nps1).

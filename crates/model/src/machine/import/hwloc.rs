@@ -9,8 +9,8 @@
 
 use super::found::{Found, FoundNode, Sharing};
 use super::xml;
-use crate::machine::{clip, cpulist, size, MAX_CPUS, MAX_NODES};
-use crate::spec::{position, SpecError};
+use crate::machine::{cpulist, size, MAX_CPUS, MAX_NODES};
+use crate::spec::{clip, position, SpecError};
 use roxmltree::{Document, Node};
 use std::collections::BTreeMap;
 

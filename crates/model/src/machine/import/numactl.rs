@@ -6,8 +6,8 @@
 //! Units of the text: MB of 2^20 bytes.
 
 use super::found::{Found, FoundNode, Sharing};
-use crate::machine::{clip, cpulist, size, MAX_CPUS, MAX_NODES};
-use crate::spec::SpecError;
+use crate::machine::{cpulist, size, MAX_CPUS, MAX_NODES};
+use crate::spec::{clip, SpecError};
 use std::collections::BTreeMap;
 
 const EXPECTED: &str = "output of `numactl -H`";

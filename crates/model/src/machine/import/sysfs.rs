@@ -7,7 +7,7 @@
 
 use super::found::{Found, FoundNode, Sharing};
 use crate::machine::{cpulist, MAX_NODES};
-use crate::spec::SpecError;
+use crate::spec::{clip, SpecError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -159,7 +159,7 @@ fn read_distances(tree: &Tree, found: &mut Found) -> Result<(), SpecError> {
         }
         let mut row = Vec::new();
         for (word, &to) in words.iter().zip(&ids) {
-            let value = word.parse().map_err(|_| format!("`{}` is not a distance", crate::machine::clip(word)));
+            let value = word.parse().map_err(|_| format!("`{}` is not a distance", clip(word)));
             let distance = value.and_then(|v| Found::distance_value(v, from, to));
             row.push(distance.map_err(|why| SpecError {
                 line: 1,

@@ -1,113 +1,13 @@
-//! Reading TOML specs with errors people can act on.
-//!
-//! Problem: a wrong key, kind or name must be refused with file, line, column, what was expected and
-//! the nearest valid name; nothing may be ignored.
-//! Approach: [`Doc`] keeps the text and `toml_edit`'s spans; a [`Table`] remembers which keys were asked
-//! for, and [`Table::finish`] refuses every other one, offering the nearest of those asked for.
+//! A TOML text, and its tables with the keys that were asked for.
 
-mod places;
-mod syntax;
-#[cfg(test)]
-mod tests;
-
-use places::Places;
+use super::error::{nearest, SpecError};
+use super::places::Places;
+use super::spot::Spot;
+use super::syntax;
+use super::text::position;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fmt;
 use toml_edit::{ImDocument, Item, TableLike, Value};
-
-/// A refused spec: what, where, what was expected, and the nearest valid name if one is near.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecError {
-    /// File (or `command line`).
-    pub file: String,
-    /// Line from 1, 0 if unknown.
-    pub line: usize,
-    /// Column from 1, 0 if unknown.
-    pub column: usize,
-    /// What is wrong.
-    pub what: String,
-    /// What was expected.
-    pub expected: String,
-    /// Nearest valid name.
-    pub nearest: Option<String>,
-}
-
-impl SpecError {
-    /// An error without a place in a text (command line, missing file).
-    pub fn plain(file: &str, what: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { file: file.into(), line: 0, column: 0, what: what.into(), expected: expected.into(), nearest: None }
-    }
-    /// Adds the nearest of `names` to `name`, if one is near enough to be meant.
-    #[must_use]
-    pub fn near<'a>(mut self, name: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
-        self.nearest = nearest(name, names);
-        self
-    }
-}
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.line > 0 {
-            write!(f, "{}:{}:{}: ", OneLine(&self.file), self.line, self.column)?;
-        } else {
-            write!(f, "{}: ", OneLine(&self.file))?;
-        }
-        write!(f, "{}", OneLine(&self.what))?;
-        if !self.expected.is_empty() {
-            write!(f, "; expected {}", OneLine(&self.expected))?;
-        }
-        if let Some(n) = &self.nearest {
-            write!(f, "; did you mean `{}`?", OneLine(n))?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for SpecError {}
-
-/// Text with its line breaks escaped: a message is one line, whatever it quotes.
-struct OneLine<'a>(&'a str);
-
-impl fmt::Display for OneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = self.0.split('\n');
-        f.write_str(parts.next().unwrap_or_default())?;
-        parts.try_for_each(|part| write!(f, "\\n{part}"))
-    }
-}
-
-/// Nearest of `names`: by Jaro-Winkler similarity, if at least 0.75, or else one a single slip away (a letter more,
-/// less, other, or two exchanged) from a name of three letters or more. Names of more than twice the length count only
-/// if they go on where `name` ends: a few letters are found in order in any long name.
-pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let fits = |n: &&str| n.len() <= 2 * name.len() + 2 || n.starts_with(name);
-    let names: Vec<&str> = names.into_iter().filter(fits).collect();
-    let alike = names
-        .iter()
-        .map(|n| (strsim::jaro_winkler(name, n), *n))
-        .filter(|(s, _)| *s >= 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
-    let slip = || names.iter().find(|n| name.len() >= 3 && strsim::damerau_levenshtein(name, n) <= 1).copied();
-    alike.map(|(_, n)| n).or_else(slip).map(str::to_string)
-}
-
-/// A number as a message shows it: with an exponent where all of its digits would fill lines.
-pub(crate) fn shown(x: f64) -> String {
-    match x.abs() {
-        size if size != 0.0 && !(1e-6..1e16).contains(&size) => format!("{x:e}"),
-        _ => x.to_string(),
-    }
-}
-
-/// Line and column (from 1) of a byte offset.
-pub fn position(text: &str, offset: usize) -> (usize, usize) {
-    let offset = (0..=offset.min(text.len())).rev().find(|&o| text.is_char_boundary(o)).unwrap_or(0);
-    let before = &text[..offset];
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
-    (line, column)
-}
 
 /// A parsed TOML text with its name.
 #[derive(Debug)]
@@ -145,37 +45,6 @@ impl Doc {
     fn spot<T>(&self, span: Option<std::ops::Range<usize>>, value: T) -> Spot<T> {
         let (line, column) = span.map_or((0, 0), |s| self.places.position(&self.text, s.start));
         Spot { value, file: self.file.clone(), line, column }
-    }
-}
-
-/// A value with its place, for errors found later (names resolved against a catalog, expressions).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spot<T> {
-    /// The value.
-    pub value: T,
-    /// File.
-    pub file: String,
-    /// Line from 1.
-    pub line: usize,
-    /// Column from 1.
-    pub column: usize,
-}
-
-impl<T> Spot<T> {
-    /// An error at this place.
-    pub fn error(&self, what: impl Into<String>, expected: impl Into<String>) -> SpecError {
-        SpecError {
-            file: self.file.clone(),
-            line: self.line,
-            column: self.column,
-            what: what.into(),
-            expected: expected.into(),
-            nearest: None,
-        }
-    }
-    /// The same place with another value.
-    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Spot<U> {
-        Spot { value: f(self.value), file: self.file, line: self.line, column: self.column }
     }
 }
 

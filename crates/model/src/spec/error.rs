@@ -1,0 +1,74 @@
+//! A refused spec, and the nearest valid name to offer with it.
+
+/// A refused spec: what, where, what was expected, and the nearest valid name if one is near.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {}{}{}", place(file, *line, *column), one_line(what), wanted(expected), did_you_mean(nearest))]
+pub struct SpecError {
+    /// File (or `command line`).
+    pub file: String,
+    /// Line from 1, 0 if unknown.
+    pub line: usize,
+    /// Column from 1, 0 if unknown.
+    pub column: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What was expected.
+    pub expected: String,
+    /// Nearest valid name.
+    pub nearest: Option<String>,
+}
+
+impl SpecError {
+    /// An error without a place in a text (command line, missing file).
+    pub fn plain(file: &str, what: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { file: file.into(), line: 0, column: 0, what: what.into(), expected: expected.into(), nearest: None }
+    }
+    /// Adds the nearest of `names` to `name`, if one is near enough to be meant.
+    #[must_use]
+    pub fn near<'a>(mut self, name: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        self.nearest = nearest(name, names);
+        self
+    }
+}
+
+/// Text with its line breaks escaped: a message is one line, whatever it quotes.
+fn one_line(text: &str) -> String {
+    text.replace('\n', "\\n")
+}
+
+/// `file:line:column`, or the file alone where the line is not known.
+fn place(file: &str, line: usize, column: usize) -> String {
+    match line {
+        0 => one_line(file),
+        _ => format!("{}:{line}:{column}", one_line(file)),
+    }
+}
+
+/// The end of a message that says what was expected; nothing if that is not known.
+fn wanted(expected: &str) -> String {
+    if expected.is_empty() {
+        String::new()
+    } else {
+        format!("; expected {}", one_line(expected))
+    }
+}
+
+/// The end of a message that offers the nearest valid name, if there is one.
+pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{}`?", one_line(n)))
+}
+
+/// Nearest of `names`: by Jaro-Winkler similarity, if at least 0.75, or else one a single slip away (a letter more,
+/// less, other, or two exchanged) from a name of three letters or more. Names of more than twice the length count only
+/// if they go on where `name` ends: a few letters are found in order in any long name.
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let fits = |n: &&str| n.len() <= 2 * name.len() + 2 || n.starts_with(name);
+    let names: Vec<&str> = names.into_iter().filter(fits).collect();
+    let alike = names
+        .iter()
+        .map(|n| (strsim::jaro_winkler(name, n), *n))
+        .filter(|(s, _)| *s >= 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
+    let slip = || names.iter().find(|n| name.len() >= 3 && strsim::damerau_levenshtein(name, n) <= 1).copied();
+    alike.map(|(_, n)| n).or_else(slip).map(str::to_string)
+}
