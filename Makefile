@@ -10,7 +10,7 @@ build:
 
 # Three kernels of the 2023 disjoint-VMA thread, published beside simulated, one run of each, and the same as a page: report.html.
 demo: build
-	./target/release/numalab reproduce 000 --iterations 1
+	./target/release/numalab reproduce disjoint-vma-2023 --iterations 1
 
 test: lint unit debug python browser vm
 

@@ -569,10 +569,12 @@ fn the_version_is_the_one_that_records_carry() {
 #[test]
 fn a_published_table_of_another_name_is_not_listed() {
     let lab = lab();
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/published/001.toml"));
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/published/shared-cow-2018.toml"));
     std::fs::create_dir_all(lab.path("p/published")).unwrap();
-    lab.write("p/published/001.toml", &text.unwrap().replacen("name = \"001\"", "name = \"x\"", 1));
-    for line in ["list published", "show published 001"] {
-        lab.refused(&format!("--catalog p {line}"), &["001.toml:", "expected \"001\""]);
+    let renamed = text.unwrap().replacen("name = \"shared-cow-2018\"", "name = \"x\"", 1);
+    lab.write("p/published/shared-cow-2018.toml", &renamed);
+    for line in ["list published", "show published 001", "show published shared-cow-2018"] {
+        lab.refused(&format!("--catalog p {line}"), &["shared-cow-2018.toml:", "expected \"shared-cow-2018\""]);
     }
 }

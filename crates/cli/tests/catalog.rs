@@ -86,7 +86,10 @@ fn a_published_table_is_shown_with_the_runs_that_repeat_it() {
     let lab = Lab::new();
     let text = lab.ok("show published 004").out;
     let (_, again) = text.split_once("\nmeasured again\n").unwrap();
+    assert_eq!(lab.ok("show imb-numa-nr-2021").out, text, "004 is its alias");
+    assert_eq!(lab.ok("show 004").out, text);
     let shown: Value = serde_json::from_str(&lab.ok("show published 004 --json").out).unwrap();
+    assert_eq!(shown["name"], "imb-numa-nr-2021");
     let repeats = shown["repeats"].as_array().unwrap();
     assert_eq!((again.lines().count(), repeats.len()), (2, 2));
     for (line, repeat) in again.lines().zip(repeats) {
@@ -94,7 +97,7 @@ fn a_published_table_is_shown_with_the_runs_that_repeat_it() {
         assert!(line.contains(&format!("{} rows; ", repeat["rows"].as_array().unwrap().len())), "{line}");
         assert_eq!(repeat["rows"][0]["values"].as_array().unwrap().len(), repeat["columns"].as_array().unwrap().len());
     }
-    assert!(!lab.ok("show published 001").out.contains("measured again"));
+    assert!(!lab.ok("show published shared-cow-2018").out.contains("measured again"));
 }
 
 #[test]

@@ -120,7 +120,8 @@ fn title(context: &Context, folder: Folder, name: &str) -> Result<String, Failur
         Folder::Published => {
             let published = published::parse(&file.label, &file.text)?;
             file.check_name(&published.name)?;
-            published.title
+            let alias = published.alias.map(|a| format!(" (alias {a})")).unwrap_or_default();
+            format!("{}{alias}", published.title)
         }
     })
 }

@@ -59,12 +59,12 @@ const OF_FILES: [(Kind, &str); 5] = [
     (Kind::Published, "a published table"),
 ];
 
-/// What is not in the catalog and can be shown all the same: a file, as whatever it can be read, or a machine's shape.
+/// Kinds of a name that no list has: those as which a file can be read, a machine by shorthand, a published table by alias.
 fn beside_catalog(context: &Context, name: &str) -> Vec<Kind> {
     let can = |kind: &Kind| entry(context, *kind, &named("show", name)).is_ok();
     match is_path(name) {
         true => OF_FILES.into_iter().map(|f| f.0).filter(can).collect(),
-        false => [Kind::Machines].into_iter().filter(can).collect(),
+        false => [Kind::Machines, Kind::Published].into_iter().filter(can).collect(),
     }
 }
 

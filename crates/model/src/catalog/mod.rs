@@ -16,7 +16,7 @@ use natural::natural;
 
 use crate::files::regular_text;
 use crate::kernel::{self, KernelSpec};
-use crate::spec::{SpecError, Spot};
+use crate::spec::{Doc, SpecError, Spot};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -88,6 +88,15 @@ pub struct File {
 }
 
 impl File {
+    /// Another name for the file: the key `alias` of a published table, `None` for every other kind.
+    fn alias(&self) -> Option<String> {
+        if self.kind != Kind::Published {
+            return None;
+        }
+        let doc = Doc::parse(&self.label, &self.text).ok()?;
+        let alias = doc.root().opt_str("alias").ok()?;
+        alias.map(|a| a.value)
+    }
     /// Refuses a file whose `name` key differs from its own name.
     ///
     /// # Errors
@@ -154,9 +163,11 @@ impl Catalog {
         self.files.iter().filter(move |f| f.kind == kind).map(|f| f.name.as_str())
     }
 
-    /// The file of that name.
+    /// The file of that name, or of that alias if no file has the name.
     pub fn get(&self, kind: Kind, name: &str) -> Option<&File> {
-        self.files.iter().find(|f| f.kind == kind && f.name == name)
+        let mut of_kind = self.files.iter().filter(|f| f.kind == kind);
+        let named = of_kind.clone().find(|f| f.name == name);
+        named.or_else(|| of_kind.find(|f| f.alias().is_some_and(|alias| alias == name)))
     }
 
     /// File name and text of a machine, or of a cost class as `classes/NAME`: the catalog as
@@ -190,7 +201,10 @@ impl Catalog {
         let noun = kind.noun();
         let a = if kind == Kind::Experiment { "an" } else { "a" };
         let expected = format!("{a} {noun} of the catalog (`numalab list {}`) or a path to a TOML file", kind.folder());
-        name.error(format!("unknown {noun} `{}`", name.value), expected).near(&name.value, self.names(kind))
+        let of_kind = || self.files.iter().filter(|f| f.kind == kind);
+        let aliases: Vec<String> = of_kind().filter_map(File::alias).collect();
+        let known = of_kind().map(|f| f.name.as_str()).chain(aliases.iter().map(String::as_str));
+        name.error(format!("unknown {noun} `{}`", name.value), expected).near(&name.value, known)
     }
 
     fn sort(&mut self) {
@@ -244,6 +258,26 @@ mod tests {
         let at = |n: &str| kernels.iter().position(|k| *k == n).unwrap_or_else(|| panic!("{n} is missing"));
         assert!(at("3.8") < at("3.13") && at("3.13") < at("4.15") && at("6.3") < at("6.12") && at("6.12") < at("off"));
         assert!(at("6.4-rc2") < at("6.4-rc2+rfc-v3") && at("off") < at("oracle"));
+    }
+
+    #[test]
+    fn published_tables_have_the_numbers_of_their_threads_as_aliases() {
+        let c = Catalog::embedded();
+        for (alias, name) in [
+            ("000", "disjoint-vma-2023"),
+            ("001", "shared-cow-2018"),
+            ("002", "numa-core-autonuma-2012"),
+            ("003", "thp-locality-2019"),
+            ("004", "imb-numa-nr-2021"),
+            ("004-stream", "imb-numa-nr-2021-stream"),
+        ] {
+            assert_eq!(c.get(Kind::Published, alias).unwrap().name, name);
+            assert_eq!(c.find(Kind::Published, &spot(name)).unwrap(), c.find(Kind::Published, &spot(alias)).unwrap());
+            assert_eq!(c.get(Kind::Experiment, alias), None);
+        }
+        let near = |name: &str| c.find(Kind::Published, &spot(name)).unwrap_err().nearest;
+        assert_eq!(near("disjoint-vma").as_deref(), Some("disjoint-vma-2023"));
+        assert_eq!(near("0001").as_deref(), Some("001"));
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! Invariants: the baseline is among the columns, every row is one of the file's that is not for the formatter only, and none
 //! stands twice, for it would count twice.
 
-use super::{index, Block, Columns};
+use super::blocks::Block;
+use super::columns::{index, Columns};
 use crate::spec::{SpecError, Table};
 
 /// Runs that somebody published.
@@ -117,7 +118,7 @@ mod tests {
     use crate::catalog::{Catalog, Kind};
     use crate::published::{parse, Published};
 
-    fn mail(name: &str) -> Published {
+    fn table(name: &str) -> Published {
         let catalog = Catalog::embedded();
         let file = catalog.get(Kind::Published, name).unwrap();
         parse(&file.label, &file.text).unwrap()
@@ -134,10 +135,10 @@ mod tests {
         (100.0 * if higher { v / base - 1.0 } else { 1.0 - v / base }, rounding)
     }
 
-    /// The changes that these mails print beside their figures follow from them.
+    /// The changes that these threads print beside their figures follow from them.
     #[test]
     fn repeats_agree_with_their_printed_percentages() {
-        let p = mail("000");
+        let p = table("disjoint-vma-2023");
         for (repeat, group, id, printed) in [
             ("RFC V2", "NUMA01", "Amean syst-NUMA01", 92.51),
             ("RFC V2", "NUMA01", "Amean elsp-NUMA01", 8.07),
@@ -151,7 +152,7 @@ mod tests {
             let (got, rounding) = change(&p, repeat, group, id, 1);
             assert!((got - printed).abs() <= rounding, "{repeat} {id}: {got:.2} is not {printed}");
         }
-        let p = mail("004");
+        let p = table("imb-numa-nr-2021");
         for (repeat, group, id, printed) in [
             ("version 5", "STREAM", "MB/sec copy-16", 208.72),
             ("version 5", "Coremark", "Hmean Score-16", 13.60),
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn wrong_repeats_are_refused() {
         let catalog = Catalog::embedded();
-        let file = catalog.get(Kind::Published, "001").unwrap();
+        let file = catalog.get(Kind::Published, "shared-cow-2018").unwrap();
         let p = parse(&file.label, &file.text).unwrap();
         let (base, group) = (&p.columns[p.baseline].name, &p.blocks[0].group);
         let (other, id) = (&p.columns[usize::from(p.baseline == 0)].name, &p.blocks[0].rows[0].id);

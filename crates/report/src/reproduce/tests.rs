@@ -126,7 +126,7 @@ fn gains_are_judged_in_points() {
 #[test]
 fn text_form() {
     let want = "\
-Mail 000: published beside simulated
+000: published beside simulated
 
 manual run
                  base-numascan                    base                base+fix                     off

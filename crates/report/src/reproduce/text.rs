@@ -7,7 +7,7 @@ use crate::order::unique;
 
 /// The text form: one table per group with kernels as columns, the score and the misses.
 pub fn text(mail: &str, cells: &[Cell]) -> String {
-    let mut out = format!("Mail {mail}: published beside simulated\n");
+    let mut out = format!("{mail}: published beside simulated\n");
     for group in unique(cells.iter().map(|c| c.group.as_str())) {
         let members: Vec<&Cell> = cells.iter().filter(|c| c.group == group).collect();
         out.push_str(&format!("\n{group}\n"));

@@ -32,7 +32,7 @@ mod repeated;
 /// Arguments of `reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Published table: a name, e.g. 000 (see `numalab list published`), or a TOML file (docs/published.md)
+    /// Published table: a name, e.g. disjoint-vma-2023 or 000 (see `numalab list published`), or a TOML file (docs/published.md)
     #[arg(required_unless_present = "all")]
     table: Option<String>,
     /// Every published table: a line of score each, and their total
@@ -89,7 +89,7 @@ fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
     }
     for name in context.catalog.names(Kind::Published) {
         let done = table(context, args, name)?;
-        lines.push_str(&score_line(&format!("mail {}", done.name), &done.cells));
+        lines.push_str(&score_line(&done.name, &done.cells));
         lines.push_str(&done.again);
         lines.push_str(done.regression.as_deref().unwrap_or_default());
         cells.extend(done.cells);

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 
 const COLUMNS: [(&str, f64); 3] = [("6.4-rc2-numascan", 1.0), ("6.4-rc2", 1.5), ("6.4-rc2+rfc-v3", 0.5)];
 
-/// Mail 000, the amount of work of its first block being searched for.
+/// disjoint-vma-2023, the amount of work of its first block being searched for.
 fn published(context: &Context) -> Published {
-    let file = context.catalog.get(Kind::Published, "000").unwrap();
+    let file = context.catalog.get(Kind::Published, "disjoint-vma-2023").unwrap();
     let searched = r#"calibrate = { parameter = "loops", metric = "elapsed_s", start = 1000, min = 1, max = 1000000 }"#;
     published::parse(&file.label, &file.text.replacen("params = { loops = 1000 }", searched, 1)).unwrap()
 }
@@ -31,19 +31,19 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     assert_eq!(done.cells.len(), 10 * 3);
     let calibrated: Vec<&str> =
         done.cells.iter().filter(|c| c.role == Role::Calibrated).map(|c| c.id.as_str()).collect();
-    assert_eq!(calibrated, ["000/base-numascan/real"]);
+    assert_eq!(calibrated, ["disjoint-vma-2023/base-numascan/real"]);
     let cell = |id: &str| done.cells.iter().find(|c| c.id == id).unwrap();
-    let real = cell("000/base/real");
+    let real = cell("disjoint-vma-2023/base/real");
     assert_eq!(
         (real.kernel.as_str(), real.metric.as_str(), real.group.as_str()),
         ("base", "elapsed", "numa01_THREAD_ALLOC")
     );
     assert_eq!((real.published, real.published_ratio), (Some(83.259), Some(83.259 / 61.507)));
     assert!((real.simulated_ratio.unwrap() - 1.5).abs() < 1e-12);
-    assert!((cell("000/base-numascan/real").simulated.unwrap() / 61.507 - 1.0).abs() < 0.003);
-    assert_eq!(cell("000/base+fix/numa_pte_updates").simulated, Some(500.0));
+    assert!((cell("disjoint-vma-2023/base-numascan/real").simulated.unwrap() / 61.507 - 1.0).abs() < 0.003);
+    assert_eq!(cell("disjoint-vma-2023/base+fix/numa_pte_updates").simulated, Some(500.0));
     // A counter the backend does not have is no figure, never a zero.
-    assert_eq!(cell("000/base/numa_hint_faults").simulated, None);
+    assert_eq!(cell("disjoint-vma-2023/base/numa_hint_faults").simulated, None);
 
     let runs = mock.runs.load(Ordering::Relaxed);
     // Two runs in each of at most three steps, and two in each column.
@@ -60,7 +60,7 @@ fn a_repeat_is_a_list_of_cells_like_those_simulated() {
     let context = Context::new(None).unwrap();
     let published = published(&context);
     let cell = |column: &str, value: f64| Cell {
-        id: format!("000/{column}/real"),
+        id: format!("disjoint-vma-2023/{column}/real"),
         group: "numa01_THREAD_ALLOC".into(),
         metric: "elapsed".into(),
         kernel: column.into(),
@@ -90,7 +90,7 @@ fn a_score_below_the_expected_one_is_a_finding() {
     let context = Context::new(None).unwrap();
     let mut published = published(&context);
     let cells = [Cell {
-        id: "000/base/real".into(),
+        id: "disjoint-vma-2023/base/real".into(),
         group: "numa01".into(),
         kernel: "base".into(),
         metric: "elapsed".into(),

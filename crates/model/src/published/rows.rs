@@ -1,0 +1,140 @@
+//! Rows of a published table: what was measured, and what it is of a run's figures.
+
+use super::columns::{index, Column};
+use crate::spec::{SpecError, Spot, Table};
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// As published.
+    pub id: String,
+    /// Workload, if it is not the block's.
+    pub workload: Option<Spot<String>>,
+    /// Scalar or counter of a record.
+    pub metric: String,
+    /// Unit.
+    pub unit: String,
+    /// Direction.
+    pub higher_is_better: bool,
+    /// What the published figure is of the metric.
+    pub form: Form,
+    /// Statistic over the runs of a column.
+    pub stat: Stat,
+    /// The machine's figures were derived from this row, which therefore is no prediction.
+    pub derived_from: bool,
+    /// One value per column.
+    pub values: Vec<f64>,
+    /// Column that ratios of this row refer to, where the baseline's value is zero.
+    pub base: Option<usize>,
+    /// Columns whose cell was used to fit something and is no prediction.
+    pub calibrated: Vec<usize>,
+    /// Why the row may be used to test the formatter only.
+    pub formatter_only: Option<String>,
+    /// What is suspected behind a miss, per column (empty: nothing yet); no entries if the row has none.
+    pub suspects: Vec<String>,
+}
+
+/// What a published figure is of the metric that stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The metric itself.
+    Value,
+    /// One by the metric: a latency of a rate.
+    Reciprocal,
+    /// 1 if it happened at all, else 0: a claim in words.
+    Any,
+}
+
+const FORMS: [(&str, Form); 3] = [("value", Form::Value), ("reciprocal", Form::Reciprocal), ("any", Form::Any)];
+
+/// Statistic over the runs of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stat {
+    /// Arithmetic mean, and not part of the row's name.
+    Mean,
+    /// Smallest.
+    Min,
+    /// Largest.
+    Max,
+    /// Harmonic mean.
+    Hmean,
+    /// Standard deviation, divisor N - 1.
+    Stddev,
+    /// Standard deviation in percent of the arithmetic mean.
+    CoeffVar,
+}
+
+const STATS: [(&str, Stat); 6] = [
+    ("mean", Stat::Mean),
+    ("min", Stat::Min),
+    ("max", Stat::Max),
+    ("hmean", Stat::Hmean),
+    ("stddev", Stat::Stddev),
+    ("coeffvar", Stat::CoeffVar),
+];
+
+impl Form {
+    /// The figure of a metric's value; `None` where there is none.
+    pub fn of(self, metric: f64) -> Option<f64> {
+        match self {
+            Self::Value => Some(metric),
+            Self::Reciprocal => (metric != 0.0).then(|| 1.0 / metric),
+            Self::Any => Some(if metric > 0.0 { 1.0 } else { 0.0 }),
+        }
+    }
+}
+
+/// Reads one row; `columns` are those of its block.
+pub(super) fn read(t: Table<'_>, columns: &[Column]) -> Result<Row, SpecError> {
+    let expected = format!("{} numbers, one per column", columns.len());
+    let values = t.opt_f64s("values")?.ok_or_else(|| t.missing("values", &expected))?;
+    if values.value.len() != columns.len() {
+        return Err(values.error(format!("{} values", values.value.len()), expected));
+    }
+    let better = t.str("better")?;
+    let higher_is_better = match better.value.as_str() {
+        "higher" => true,
+        "lower" => false,
+        other => {
+            return Err(better
+                .error(format!("`better` is {other:?}"), "higher or lower")
+                .near(other, ["higher", "lower"]))
+        }
+    };
+    let row = Row {
+        form: word(&t, "form", &FORMS)?,
+        stat: word(&t, "stat", &STATS)?,
+        derived_from: t.opt_bool("derived_from")?.is_some_and(|b| b.value),
+        id: t.str("id")?.value,
+        workload: t.opt_str("workload")?,
+        metric: t.str("metric")?.value,
+        unit: t.str("unit")?.value,
+        higher_is_better,
+        values: values.value,
+        base: t.opt_str("base")?.map(|s| index(columns, &s)).transpose()?,
+        calibrated: t.strs("calibrated")?.iter().map(|s| index(columns, s)).collect::<Result<_, _>>()?,
+        formatter_only: t.opt_str("formatter_only")?.map(|s| s.value),
+        suspects: suspects(&t, columns.len())?,
+    };
+    t.finish()?;
+    Ok(row)
+}
+
+/// One of a list of words, the first if the key is absent.
+fn word<T: Copy>(t: &Table<'_>, key: &str, list: &[(&str, T)]) -> Result<T, SpecError> {
+    let Some(word) = t.opt_str(key)? else { return Ok(list[0].1) };
+    list.iter().find(|f| f.0 == word.value).map(|f| f.1).ok_or_else(|| {
+        let names: Vec<&str> = list.iter().map(|f| f.0).collect();
+        word.error(format!("`{key}` is {:?}", word.value), names.join(", ")).near(&word.value, names)
+    })
+}
+
+fn suspects(t: &Table<'_>, columns: usize) -> Result<Vec<String>, SpecError> {
+    let list = t.strs("suspects")?;
+    match list.first() {
+        Some(first) if list.len() != columns => {
+            Err(first.error(format!("{} suspects", list.len()), format!("{columns} texts, one per column")))
+        }
+        _ => Ok(list.into_iter().map(|s| s.value).collect()),
+    }
+}
