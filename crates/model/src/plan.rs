@@ -1,11 +1,11 @@
 //! A plan: one machine × kernel × workload × seed on one backend, and its identity.
 //!
-//! Problem: a record must say exactly what was run, an interrupted experiment must know what it already
-//! has, and two plans that could differ in any figure must never be taken for one.
-//! Approach: [`Plan`] is the serialisable description; its compact JSON is the canonical form and the
-//! SHA-256 of that is the [`PlanId`]. Machine and workload enter it by the fingerprint of their
-//! *resolved* values, so a changed number changes the id and a changed comment does not.
-//! Invariant: whatever a record's manifest holds beside measurements is part of the plan.
+//! Problem: a record must say exactly what was run, and an interrupted experiment must know which records it already has. Two
+//! plans that could differ in any figure must have different ids.
+//! Approach: [`Plan`] is the serialisable description. Its compact JSON is the canonical form, and the SHA-256 of that is the
+//! [`PlanId`]. Machine and workload enter it by the fingerprint of their *resolved* values, so a changed number changes the id
+//! and a changed comment does not.
+//! Invariant: everything in a record's manifest besides measurements is part of the plan.
 
 use crate::kernel::{Kernel, RoleChoice, TunableChoice};
 use crate::machine::Machine;
@@ -37,11 +37,11 @@ impl fmt::Display for PlanId {
     }
 }
 
-/// What a run is asked to do, complete enough to tell it from every other run.
+/// The description of a run, which tells it from every other run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Where it runs: `sim`, `vm` or `host`.
+    /// Name of the backend: `sim`, `vm` or `host`.
     pub backend: String,
     /// Version of the backend.
     pub version: String,
@@ -53,7 +53,7 @@ pub struct Plan {
     pub workload: WorkloadPlan,
     /// Seed of every random stream of the run.
     pub seed: u64,
-    /// What else decides its figures, each a name and a value; nothing in plans of experiments.
+    /// Other conditions that decide the figures, each a name and a value; empty in plans of experiments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<(String, String)>,
 }
@@ -66,7 +66,7 @@ pub struct MachinePlan {
     pub name: String,
     /// Fingerprint of the resolved machine.
     pub sha256: String,
-    /// What looked suspicious about it.
+    /// Warnings from loading the machine.
     pub warnings: Vec<String>,
 }
 
@@ -76,17 +76,17 @@ pub struct MachinePlan {
 pub struct KernelPlan {
     /// Name, overrides included.
     pub name: String,
-    /// Kernel it is another name of.
+    /// The kernel of which this one is only another name.
     pub alias_of: Option<String>,
     /// Image for the `vm` backend.
     pub image: Option<String>,
-    /// Catalog files it was composed from.
+    /// Names of the catalog files of which it is composed.
     pub chain: Vec<String>,
-    /// Implementation per role.
+    /// Implementation of each role.
     pub roles: Vec<RoleChoice>,
     /// Effective value of every tunable.
     pub tunables: Vec<TunableChoice>,
-    /// What a reader must know about it.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
@@ -100,13 +100,13 @@ pub struct WorkloadPlan {
     pub sha256: String,
     /// Parameter values used: name and value as text.
     pub params: Vec<(String, String)>,
-    /// What a reader must know about it.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
 impl Plan {
-    /// The canonical form: compact JSON with the fields in declaration order. It has no maps and no
-    /// floats, so equal plans have equal text.
+    /// The canonical form: compact JSON with the fields in the order of their declaration. It has no maps and no floats, so
+    /// equal plans have equal text.
     ///
     /// # Errors
     /// None in practice: every field is text, a number or a list of those.
@@ -116,22 +116,22 @@ impl Plan {
     /// Identity of the plan.
     ///
     /// # Errors
-    /// As [`Plan::canonical`].
+    /// Those of [`Plan::canonical`].
     pub fn id(&self) -> Result<PlanId, serde_json::Error> {
         Ok(PlanId(hex(&Sha256::digest(self.canonical()?.as_bytes()))))
     }
-    /// All warnings that are known before the run, in a fixed order.
+    /// The warnings of machine, kernel and workload, which are known before the run.
     pub fn warnings(&self) -> impl Iterator<Item = &String> {
         self.machine.warnings.iter().chain(&self.kernel.warnings).chain(&self.workload.warnings)
     }
 }
 
-/// A plan with everything it names resolved: what a backend needs to run it.
+/// A plan with everything that it names resolved, as a backend needs it.
 #[derive(Clone, Debug)]
 pub struct PlanInput {
     /// Description and identity.
     pub plan: Plan,
-    /// Identity, computed once.
+    /// Identity of the plan.
     pub id: PlanId,
     /// Machine.
     pub machine: Arc<Machine>,
@@ -141,26 +141,26 @@ pub struct PlanInput {
     pub workload: Arc<Workload>,
     /// Seed.
     pub seed: u64,
-    /// Files that machine, kernel and workload were read from, kept beside the record; no part of the identity, which
-    /// has their resolved values.
+    /// Files from which machine, kernel and workload were read; they are kept beside the record. They are no part of the
+    /// identity, which has the resolved values.
     pub sources: Arc<[SourceFile]>,
 }
 
-/// A file that something in a plan was read from.
+/// A file from which a part of a plan was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its place in a catalog, e.g. `machines/milan-2s-nps1.toml`: letters, digits and `._+-` between slashes.
+    /// Its place in a catalog, such as `machines/milan-2s-nps1.toml`: letters, digits and `._+-` between slashes.
     pub place: String,
     /// Its text.
     pub text: Arc<str>,
 }
 
 impl PlanInput {
-    /// Describes a run of resolved parts on `backend` of that `version`; the kernel is taken as it boots on the machine
+    /// The plan of a run of resolved parts on `backend`. The kernel is taken as it boots on the machine
     /// ([`Kernel::booted_on`]).
     ///
     /// # Errors
-    /// As [`Plan::canonical`].
+    /// Those of [`Plan::canonical`].
     pub fn new(
         backend: Backend<'_>,
         machine: Arc<Machine>,
@@ -199,17 +199,17 @@ impl PlanInput {
         Ok(Self { plan, id, machine, kernel, workload, seed, sources: Arc::new([]) })
     }
 
-    /// The same run under `conditions` beside machine, kernel, workload and seed: another plan.
+    /// The same run under other `conditions`, which is another plan.
     ///
     /// # Errors
-    /// As [`Plan::canonical`].
+    /// Those of [`Plan::canonical`].
     pub fn under(mut self, conditions: Vec<(String, String)>) -> Result<Self, serde_json::Error> {
         self.plan.conditions = conditions;
         self.id = self.plan.id()?;
         Ok(self)
     }
 
-    /// The same plan with the files it was read from.
+    /// The same plan with the files from which it was read.
     #[must_use]
     pub fn with_sources(self, sources: Arc<[SourceFile]>) -> Self {
         Self { sources, ..self }
@@ -221,15 +221,15 @@ impl PlanInput {
 pub struct Backend<'a> {
     /// `sim`, `vm` or `host`.
     pub name: &'a str,
-    /// Version of what decides its figures.
+    /// Version of everything that decides its figures.
     pub version: &'a str,
 }
 
 /// SHA-256 of a value's `Debug` text, hexadecimal.
 ///
-/// Derived `Debug` writes every field with its name, floats in their shortest exact form and
-/// collections in order; it is the one complete text form that every resolved type already has. It is
-/// hashed while it is written, so even a large workload is never held as text.
+/// Derived `Debug` writes every field with its name, floats in their shortest exact form and collections in order. It is the
+/// one complete text form that every resolved type has. The text is hashed while it is written, so it is never held in
+/// memory.
 pub fn fingerprint<T: fmt::Debug>(value: &T) -> String {
     struct Hasher(Sha256);
     impl fmt::Write for Hasher {
@@ -239,7 +239,7 @@ pub fn fingerprint<T: fmt::Debug>(value: &T) -> String {
         }
     }
     let mut hasher = Hasher(Sha256::new());
-    // Writing to the hasher cannot fail, and derived Debug reports no error of its own.
+    // Writing to the hasher cannot fail, and derived Debug has no errors of its own.
     let _ = write!(hasher, "{value:?}");
     hex(&hasher.0.finalize())
 }
@@ -256,7 +256,7 @@ pub fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// A small valid plan for tests of this crate.
+    /// A small valid plan.
     fn plan() -> Plan {
         Plan {
             backend: "sim".into(),
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn fingerprints_see_every_bit_of_a_float() {
-        // SHA-256 of the three characters "1.5", checked with an independent tool.
+        // The SHA-256 of the three characters "1.5" was checked with an independent tool.
         assert_eq!(fingerprint(&1.5), "9f29a130438b81170b92a42650f9a94291ecad60bd47af2a3886e75f7f728725");
         assert_ne!(fingerprint(&0.1), fingerprint(&(0.1 + f64::EPSILON / 8.0)));
         assert_ne!(fingerprint(&vec![1, 2]), fingerprint(&vec![2, 1]));

@@ -1,4 +1,4 @@
-//! Hostile input: whatever comes in, one error (or a machine) comes out; no panic, no hang, no flood of memory.
+//! Hostile input: any text gives one error or a machine, without a panic, a hang or an excess of memory.
 #![allow(clippy::unwrap_used)] // test helpers: a failure is a failed test
 
 use numalab_model::machine::{self, cpulist, import, show, Machine};
@@ -8,7 +8,7 @@ fn data(name: &str) -> String {
     std::fs::read_to_string(format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// Refuses a text as hwloc XML; the message must hold the parts.
+/// Checks that a text is refused as hwloc XML with a message that has all of `parts`.
 fn refused(text: &str, parts: &[&str]) {
     let e = import::hwloc_xml("h.xml", text, "x").expect_err("must be refused");
     let message = e.to_string();
@@ -50,7 +50,7 @@ fn entities_and_document_types_are_refused() {
     let outside = "<!DOCTYPE topology SYSTEM \"file:///etc/passwd\">\n<topology version=\"2.0\">&x;</topology>";
     refused(outside, &["h.xml:2:", "not well-formed"]);
     refused("<!ENTITY x \"y\"><topology version=\"2.0\"/>", &["document type"]);
-    // The line hwloc itself writes is harmless, and positions after it stay true.
+    // The document type line that hwloc writes is harmless, and positions after it stay correct.
     let text = data("hwloc-v2.xml").replacen(
         "os_index=\"0\" cpuset=\"0x00000033\"",
         "os_index=\"-1\" cpuset=\"0x00000033\"",
@@ -135,7 +135,7 @@ fn mutated(text: &str, at: usize, remove: usize, insert: &str) -> String {
     format!("{}{insert}{}", &text[..from], &text[to.max(from)..])
 }
 
-/// Whatever loads can also be shown.
+/// Checks that a text that loads can also be shown.
 fn try_toml(text: &str) {
     let find = |name: &str| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/machines");
@@ -152,7 +152,7 @@ fn preset(name: &str) -> String {
     std::fs::read_to_string(format!("{}/../../catalog/machines/{name}.toml", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// Bits of text that are likely to do harm.
+/// Pieces of text that are likely to do harm.
 fn insert() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~]{0,6}",
@@ -232,7 +232,7 @@ fn line(text: &str, key: &str, new: &str) -> String {
     lines.map(|l| format!("{l}\n")).collect()
 }
 
-/// Refuses a machine file at the line that starts with `place`; the message must hold the parts.
+/// Checks that a machine file is refused at the line that starts with `place`, with a message that has all of `parts`.
 fn refused_at(text: &str, place: &str, parts: &[&str]) {
     let e = Machine::from_toml("m.toml", text).expect_err("must be refused");
     let at = text.lines().nth(e.line.wrapping_sub(1)).unwrap_or_default();
@@ -243,7 +243,7 @@ fn refused_at(text: &str, place: &str, parts: &[&str]) {
 }
 
 #[test]
-fn memory_is_bounded_in_all() {
+fn memory_of_all_nodes_is_bounded() {
     let most = line(HASWELL, "per_node", "per_node = \"32 TiB\"");
     assert_eq!(Machine::from_toml("m.toml", &most).unwrap().memory_bytes(), machine::MAX_MEMORY);
     let more = line(HASWELL, "per_node", "per_node = \"33 TiB\"");
@@ -253,7 +253,7 @@ fn memory_is_bounded_in_all() {
 }
 
 #[test]
-fn rates_of_next_to_nothing_are_refused() {
+fn rates_near_zero_are_refused() {
     for (text, key, least) in [
         (HASWELL, "llc_stream_gbps", "0.01"),
         (HASWELL, "sustained_gbps", "0.01"),
@@ -273,7 +273,7 @@ fn rates_of_next_to_nothing_are_refused() {
 }
 
 #[test]
-fn zeroing_has_a_rate_above_zero() {
+fn a_zeroing_rate_of_zero_is_refused() {
     for key in ["zero_local_gbps", "zero_remote_gbps"] {
         let own = format!("{HASWELL}\n[costs]\n{key} = 0\n");
         refused_at(&own, key, &[&format!("`{key}` is 0; expected a number from 0.01 to 1000000")]);
@@ -296,7 +296,7 @@ fn a_transit_latency_needs_its_bandwidth() {
 }
 
 #[test]
-fn a_link_is_given_once() {
+fn a_link_that_is_given_twice_is_refused() {
     let link = |pairs: &str| {
         format!("[[link]]\nkind = \"sockets\"\n{pairs}\npeak_gbps = 38.4\nsustained_gbps = 30\nhop_ns = 50\n")
     };

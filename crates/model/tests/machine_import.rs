@@ -1,4 +1,4 @@
-//! Imports from sysfs trees (built here in temporary folders), hwloc XML 2 and 3 and `numactl -H` texts.
+//! Imports from sysfs trees (made here in temporary folders), from hwloc XML 2 and 3, and from `numactl -H` texts.
 #![allow(clippy::unwrap_used)] // test helpers: a failure is a failed test
 
 use numalab_model::machine::{import, Machine, MemoryKind};
@@ -9,7 +9,7 @@ fn data(name: &str) -> String {
     std::fs::read_to_string(format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// Loads an imported file, which must be possible.
+/// Loads an imported file, which must succeed.
 fn machine(toml: Result<String, SpecError>) -> Machine {
     let toml = toml.unwrap_or_else(|e| panic!("{e}"));
     Machine::from_toml("imported.toml", &toml).unwrap_or_else(|e| panic!("{e}\n{toml}"))
@@ -129,7 +129,7 @@ fn sysfs_copy_of_the_devices_folder_gives_the_same() {
 
 #[test]
 fn sysfs_degrades_gracefully() {
-    // No node folder (a kernel without NUMA), no caches, no topology.
+    // No node folder (a kernel without NUMA), no cache files, no topology files.
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &[("sys/devices/system/cpu/online", "0-2\n"), ("proc/meminfo", "MemTotal: 2097152 kB\n")]);
     let m = machine(import::sysfs(dir.path(), "vm"));
@@ -137,7 +137,7 @@ fn sysfs_degrades_gracefully() {
     for part in ["a single node of all CPUs", "no cache files", "no topology files"] {
         assert!(m.warnings.iter().any(|w| w.contains(part)), "{part}: {:?}", m.warnings);
     }
-    // Only CPU folders.
+    // CPU folders alone.
     let dir = tempfile::tempdir().unwrap();
     write(
         dir.path(),
@@ -149,7 +149,7 @@ fn sysfs_degrades_gracefully() {
     );
     let m = machine(import::sysfs(dir.path(), "vm"));
     assert_eq!(m.cpus.iter().map(|c| c.id).collect::<Vec<_>>(), [0, 3]);
-    // No distances: what Linux assumes; unreadable files count as missing.
+    // Without distances the file has those that Linux assumes. Unreadable files count as missing.
     let dir = tempfile::tempdir().unwrap();
     tree(dir.path());
     let system = dir.path().join("sys/devices/system");
@@ -229,7 +229,7 @@ fn sysfs_files_of_any_content_never_panic() {
         }
     }
     let hostile = ["", "-1", "0-4294967295", "99999999999999999999999", "0-65535", "1048577K", "x\ny", "0"];
-    // One CPU stands for all: they are read by the same code.
+    // One CPU is enough: the same code reads all of them.
     files.retain(|f| !f.to_str().unwrap().contains("/cpu/cpu") || f.to_str().unwrap().contains("/cpu3/"));
     for file in files {
         let good = std::fs::read(&file).unwrap();
@@ -274,7 +274,7 @@ fn hwloc_version_3_with_hbm_cxl_sparse_ids_and_memory_attributes() {
     assert!(m.nodes.iter().all(|n| n.socket == 0) && m.sockets == 1);
     assert_eq!(m.llcs.len(), 2);
     assert!(m.llcs.iter().all(|l| l.size_bytes == 16 << 20), "not the 2 GiB memory-side cache");
-    // Indexed by global index, values in two pieces.
+    // The distances are indexed by `gp_index`, and their values are in two elements.
     assert_eq!(m.distance, [[10, 12, 11, 30], [12, 10, 13, 31], [11, 13, 10, 33], [30, 31, 33, 10]]);
     assert_eq!((m.latency_ns[0][0], m.latency_ns[0][3], m.latency_ns[1][3]), (80.0, 300.0, 300.0));
     assert_eq!(m.nodes[0].dram_sustained_gbps, 104.9, "100000 MiB/s, the larger of two");
@@ -326,7 +326,7 @@ fn numactl_of_a_virtual_machine_without_distances() {
 }
 
 #[test]
-fn numactl_without_a_size_says_that_it_is_assumed() {
+fn numactl_without_a_size_gives_an_assumed_one_with_a_note() {
     let text = "available: 3 nodes (0-2)\nnode 0 cpus: 0 1\nnode 0 size: 4698 MB\nnode 1 cpus: 2 3\nnode 2 cpus: 4 5\n";
     let toml = import::numactl("n.txt", text, "vm").unwrap();
     let m = machine(Ok(toml));
@@ -369,7 +369,7 @@ fn numactl_errors_have_line_and_column() {
 
 #[test]
 fn an_import_round_trips_through_its_file() {
-    // Importing a tree that was drawn from an imported machine's numbers gives the same machine again.
+    // A file system tree made from an imported machine gives the same machine when it is imported.
     let text = data("numactl-naples.txt");
     let first = machine(import::numactl("n.txt", &text, "a"));
     let mut again = String::from("available: 4 nodes (0-3)\n");

@@ -1,5 +1,5 @@
-//! Machine files beyond the presets: irregular machines, `extends`, shorthand, suspicious tables, and every kind of
-//! wrong file with the place and the nearest name its message must carry.
+//! Machine files beyond the presets: irregular machines, `extends`, shorthand, suspicious tables, and every kind of wrong
+//! file, with the place and the nearest name that its message must have.
 #![allow(clippy::unwrap_used)] // test helpers: a failure is a failed test
 
 use numalab_model::machine::{self, show, summary, Machine, MemoryKind};
@@ -60,13 +60,13 @@ fn load(text: &str) -> Result<Machine, SpecError> {
     Machine::from_toml("m.toml", text)
 }
 
-/// BASE with one piece of text replaced.
+/// `BASE` with one piece of text replaced.
 fn with(old: &str, new: &str) -> String {
     assert!(BASE.contains(old), "{old}");
     BASE.replacen(old, new, 1)
 }
 
-/// Replaces the whole layout by nodes of an irregular machine, and the matrices by the given ones.
+/// `BASE` with the layout replaced by the nodes of an irregular machine, and the matrices by the given ones.
 fn irregular(nodes: &str, distance: &str, latency: &str, links: &str) -> String {
     let mut text = BASE.to_string();
     let layout = text.find("[layout]").unwrap()..text.find("[clock]").unwrap();
@@ -76,7 +76,7 @@ fn irregular(nodes: &str, distance: &str, latency: &str, links: &str) -> String 
     text
 }
 
-/// Loads a text that must be refused; checks the place and parts of the message.
+/// Checks that a text is refused, with the place and with parts of the message.
 fn refused(text: &str, line_holds: &str, parts: &[&str]) -> SpecError {
     let e = load(text).expect_err("must be refused");
     let message = e.to_string();
@@ -115,7 +115,7 @@ fn impossible_latencies_are_warned_about() {
     );
 }
 
-/// What is known of long fills is known whole or not at all.
+/// Of the two keys about long fills a machine has both or neither.
 #[test]
 fn a_fill_needs_its_length_and_its_rate() {
     let with = |keys: &str| load(&with("llc_ns = 13", &format!("llc_ns = 13\n{keys}")));
@@ -149,7 +149,7 @@ fn unknown_keys_name_the_nearest() {
     }
 }
 
-/// A cost that nothing charges is no key: the allocation of a huge page is part of `huge_fault_ns`.
+/// A cost that nothing charges is an unknown key. The allocation of a huge page is part of `huge_fault_ns`.
 #[test]
 fn costs_without_a_reader_are_unknown() {
     let e = load(&with("[tlb]", "[costs]\nhuge_alloc_ns = 99999999\n[tlb]")).unwrap_err();
@@ -203,7 +203,7 @@ fn wrong_values_are_refused_at_their_place() {
         ("scope = \"all\"", "pairs = []", "kind", vec!["node 1 has no path to node 0"]),
         ("title = \"two nodes\"", "title = ", "title", vec!["valid TOML"]),
     ] {
-        // A machine with links but none between the sockets keeps one elsewhere.
+        // The machine still has a link, but none between the sockets.
         let mut text = with(old, new);
         if new == "pairs = []" {
             text.push_str("[[link]]\nkind = \"ports\"\npeak_gbps = 9\nsustained_gbps = 9\nhop_ns = 1\n");
@@ -285,12 +285,12 @@ fn irregular_machines_with_sparse_ids_are_legal() {
 }
 
 #[test]
-fn a_machine_without_memory_is_told_where_its_size_stands() {
+fn a_machine_without_memory_is_refused_at_the_size() {
     refused(&with("per_node = \"16 GiB\"", "per_node = \"0 GiB\""), "per_node", &["the machine has no memory"]);
 }
 
 #[test]
-fn irregular_machines_must_hang_together() {
+fn irregular_machines_must_be_consistent() {
     let node = |cpus: &str| format!("[[node]]\nid = 0\nsocket = 0\ncpus = \"{cpus}\"\n\n");
     let one = |nodes: &str| irregular(nodes, "matrix = [[10]]", "matrix_ns = [[100]]", "");
     let twice = format!("{}[[node]]\nid = 1\nsocket = 0\ncpus = \"3-5\"\n", node("0-3"));
@@ -339,20 +339,21 @@ fn a_node_without_a_path_is_an_error() {
     refused(&text, "kind", &["no path"]);
     let text = irregular(three, distance, latency, &link("nodes", "[[3, 4]]"));
     refused(&text, "pairs", &["no end 4 among the nodes"]);
-    // A chain is a path.
+    // A chain of links is a path.
     let m = load(&irregular(three, distance, latency, &link("nodes", "[[3, 5], [5, 7]]"))).unwrap();
     assert_eq!(m.routes[0][2][0].hops, [(0, true), (1, true)]);
     assert_eq!(m.routes[2][0][0].hops, [(1, false), (0, false)]);
     let m = load(&irregular(three, "by_hop = [10, 20, 30]", latency, &link("nodes", "[[3, 5], [5, 7]]"))).unwrap();
     assert_eq!(m.distance, [[10, 20, 30], [20, 10, 20], [30, 20, 10]]);
-    // Unreachable by distance.
+    // A distance of 255 means unreachable.
     let text = irregular(three, &distance.replace("[20, 10, 20]", "[20, 10, 255]"), latency, "");
     refused(&text, "matrix", &["no path to 2 (distance 255 means unreachable)"]);
 }
 
 #[test]
 fn routes_are_bounded() {
-    // Between the first and the last node lie layers of 5, 5 and 4, each linked with all of the next: 100 shortest ways.
+    // Between the first and the last node are layers of 5, 5 and 4 nodes, each linked with all of the next: 100 shortest
+    // ways.
     let nodes: String = (0..16).map(|n| format!("[[node]]\nid = {n}\nsocket = {n}\ncpus = \"{n}\"\n")).collect();
     let row = |i: usize, own: u32| -> String {
         let cells: Vec<String> = (0..16).map(|j| if i == j { own } else { own + 10 }.to_string()).collect();
@@ -436,7 +437,7 @@ fn shorthand_counts() {
     assert_eq!(m.llcs[0].cpus.len(), 16);
     assert_eq!((m.name.as_str(), m.distance[0][1]), ("2x8x8x2", 21));
     assert!(m.warnings.iter().all(|w| w.starts_with("assumed: ")) && m.warnings.len() == 2, "{:?}", m.warnings);
-    // Eight cores make a chiplet with a port of its own, twenty-four share a cache that memory feeds from all sides.
+    // Eight cores make a chiplet whose cache has a port; twenty-four share a cache without one.
     assert_eq!(m.cache.llc_port_gbps, Some(51.2));
     let m = Machine::from_shorthand("2x1x24x2").unwrap();
     assert_eq!(m.cache.llc_port_gbps, None);
@@ -494,17 +495,17 @@ fn warnings(distance: &[&[u32]], latency: &[&[u32]]) -> Vec<String> {
 }
 
 #[test]
-fn suspicious_tables_are_said_to_be() {
+fn suspicious_tables_have_warnings() {
     let fair: &[&[u32]] = &[&[90, 150, 150], &[150, 90, 150], &[150, 150, 90]];
     let two: &[&[u32]] = &[&[90, 150], &[150, 90]];
     for (distance, latency, parts) in [
-        // A virtual machine without a table.
+        // A virtual machine without a distance table.
         (&[&[10, 10][..], &[10, 10]][..], two, vec!["all distances are 10"]),
-        // What Linux assumes.
+        // The distances that Linux assumes.
         (&[&[10, 20, 20], &[20, 10, 20], &[20, 20, 10]], fair, vec!["all 3 nodes are 20 from each other"]),
         (&[&[10, 21, 21], &[21, 10, 21], &[21, 21, 10]], fair, vec![]),
         (&[&[10, 20], &[20, 10]], two, vec![]),
-        // Flat although the hardware has two classes.
+        // Flat distances although the hardware has two classes.
         (
             &[&[10, 12, 12], &[12, 10, 12], &[12, 12, 10]],
             &[&[90, 150, 250], &[150, 90, 150], &[250, 150, 90]],

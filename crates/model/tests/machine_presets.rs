@@ -17,7 +17,7 @@ fn preset(name: &str) -> Machine {
     machine::load(name, &find, &[]).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Every file of the folder, so that none can be forgotten.
+/// The names of all files of the folder.
 fn all() -> Vec<String> {
     let files = std::fs::read_dir(folder()).unwrap().map(|e| e.unwrap().path());
     let tomls = files.filter(|p| p.extension().is_some_and(|e| e == "toml"));
@@ -44,7 +44,7 @@ struct Row {
     clock: (f64, f64, f64),
     l2: (u64, f64),
     llc_stream: f64,
-    /// Lines sequential, random, cap (section 7).
+    /// Lines in flight, sequential and random, and cap (section 7).
     stream: (f64, f64, f64),
     tlb: (u32, u32),
     reclaim: u8,
@@ -61,7 +61,7 @@ const MILAN: Row = Row {
     llc_ns: 13.5,
     ns: &[110.0, 200.0],
     slit: &[10, 32],
-    // machines.md section 2 has 171.5, which is read traffic to it; STREAM's copy says more (the file has the reason).
+    // machines.md section 2 has 171.5, which is read traffic. STREAM's copy needs more; the file has the reason.
     dram: (204.8, 198.0),
     gib: 256,
     clock: (2.45, 2.9, 3.5),
@@ -192,10 +192,10 @@ const SPR4: Row = Row {
     reclaim: 30,
 };
 
-/// What both divisions of a Milan socket into nodes have in common: memory of the same socket, and of the other.
+/// Figures that both divisions of a Milan socket into nodes have in common: memory of the same socket, and of the other.
 const DIVIDED: Row = Row { ns: &[105.0, 115.0, 200.0], slit: &[10, 12, 32], ..MILAN };
 
-/// The presets of the tables and those variants that differ in a few of their columns.
+/// The presets of the tables, and the variants that differ from them in a few columns.
 fn rows() -> Vec<Row> {
     vec![
         MILAN,
@@ -352,7 +352,7 @@ fn names_listed_in_the_specification_exist() {
     }
 }
 
-/// Links as (how many, peak, sustained), in order of declaration.
+/// Links as (number, peak, sustained), in the order of declaration.
 fn links(m: &Machine) -> Vec<(usize, f64, f64)> {
     let mut out: Vec<(usize, f64, f64)> = Vec::new();
     for l in &m.links {
@@ -369,7 +369,7 @@ fn link_graphs_of_2_9() {
     for (name, expected) in [
         ("milan-2s-nps1", vec![(1, 96.0, 85.0)]),
         ("zen3-2s-128", vec![(1, 96.0, 85.0)]),
-        // machines.md: 7 (estimate); designs-2012.md section 0.2, which is right where they differ, has it calibrated.
+        // machines.md has 7 (estimate). designs-2012.md section 0.2, which takes precedence, has the calibrated value.
         ("e7-4807-4s", vec![(6, 9.6, 2.5)]),
         ("x5-8", vec![(12, 19.2, 15.0)]),
         ("naples-2s", vec![(12, 21.3, 18.0), (4, 19.0, 16.0)]),
@@ -383,7 +383,7 @@ fn link_graphs_of_2_9() {
     }
 }
 
-/// The names of the links of a route, crossed backwards with a `-` in front.
+/// The names of the links of a route; a link that is crossed backwards has a `-` in front.
 fn ways(m: &Machine, i: usize, j: usize) -> Vec<(f64, Vec<String>)> {
     let name = |&(l, forward): &(usize, bool)| format!("{}{}", if forward { "" } else { "-" }, m.links[l].name);
     m.routes[i][j].iter().map(|r| (r.share, r.hops.iter().map(name).collect())).collect()
@@ -403,7 +403,7 @@ fn x5_8_hop_matrix_of_m3_and_its_two_hop_shares() {
         [1, 2, 2, 1, 2, 2, 1, 0],
     ];
     assert_eq!(m.hop, table.map(|r| r.to_vec()).to_vec());
-    // Two-hop pairs at distance 2 have one common neighbour, at distance 3 two.
+    // Pairs two hops apart have one common neighbour at ring distance 2, and two at ring distance 3.
     for i in 0..8 {
         assert_eq!(ways(&m, i, (i + 2) % 8).len(), 1);
         assert_eq!(ways(&m, i, (i + 3) % 8).len(), 2);
@@ -477,7 +477,7 @@ fn cxl_2s_of_m8() {
 
 #[test]
 fn link_hop_latencies_add_up_to_the_latency_of_a_route() {
-    // Where a pair has a single class of route, its hops must explain the latency beyond the local one.
+    // If all routes of a pair are of one class, their hops must account for the latency beyond the local one.
     for name in
         ["milan-2s-nps1", "e7-4807-4s", "e7-4807-4s-slow", "tr-1950x", "tr-1950x-2400", "genoa-2s-nps4", "cxl-2s"]
     {
@@ -490,7 +490,7 @@ fn link_hop_latencies_add_up_to_the_latency_of_a_route() {
             }
         }
     }
-    // Naples D2 is an average over one direct way and three with a die link more.
+    // Naples D2 is an average over one direct way and three ways with another die link.
     for (name, d2) in [("naples-2s", 233.0), ("naples-sat", 317.0)] {
         let m = preset(name);
         let extra = |j: usize| -> f64 { m.routes[0][j][0].hops.iter().map(|&(l, _)| m.links[l].hop_latency_ns).sum() };
@@ -516,8 +516,8 @@ fn costs_scale_with_the_clock_and_ipc_but_memory_and_shootdowns_do_not() {
         );
     }
     assert_eq!((x.copy_4k_local_ns, x.copy_4k_remote_ns, x.zero_local_gbps), (900.0, 1400.0, 5.0));
-    // The 2012 machine's calibration (designs-2012.md 8.3): moving a page 15-20 us; copying 2 MiB 0.7 ms from local memory,
-    // 1-1.5 ms from remote.
+    // Calibration of the machine of 2012 (designs-2012.md 8.3): 15 to 20 us to move a page. A copy of 2 MiB takes 0.7 ms
+    // from local memory and 1 to 1.5 ms from remote memory.
     let e = preset("e7-4807-4s").costs;
     for page in [e.migrate_4k_ns + e.copy_4k_local_ns, e.migrate_4k_ns + e.copy_4k_remote_ns] {
         assert!((15_000.0..20_000.0).contains(&page), "{page}");
@@ -553,7 +553,7 @@ fn walk_model_of_section_3() {
 
 #[test]
 fn every_number_of_a_preset_names_its_origin() {
-    // The line itself, the header of its section, or the line above either must carry a comment.
+    // The line, the header of its section, or the line above either of them must have a comment.
     let structure = [
         "name",
         "title",

@@ -1,7 +1,6 @@
 //! The catalog: machines, kernels, workloads, experiments and published tables by name.
 //!
-//! Problem: everything numalab knows about the world must work from a bare binary, and every piece of
-//! it must be replaceable without building anything.
+//! Problem: all facts of the catalog must be available to a bare binary, and each of them must be replaceable without a build.
 //! Approach: the TOML files are embedded at build time; `Catalog::overlay` (feature `store`) lays a folder of the same
 //! shape over them, file by file. A name that looks like a path is read from disk instead. Report columns belong to the
 //! crate `report`; only their overlay is here.
@@ -26,11 +25,10 @@ const EMBEDDED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/cata
 /// Folder of the cost classes, inside that of the machines.
 const CLASSES: &str = "classes";
 
-/// Largest catalog file read from disk, bytes: specs are written by hand, names in them are looked up one by one, and a
-/// wrong path may be anything.
+/// Largest catalog file read from disk, bytes. Specs are written by hand, so a larger file is a wrong path.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The same of a machine, which may be an import with a matrix of a thousand nodes.
+/// Largest machine file read from disk, bytes: an imported machine may have a matrix of a thousand nodes.
 const MACHINE_BYTES_MAX: u64 = 16 << 20;
 
 /// What a catalog file describes.
@@ -77,11 +75,11 @@ impl Kind {
 /// A catalog file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// What it describes.
+    /// What the file describes.
     pub kind: Kind,
     /// Name: the file name without `.toml`.
     pub name: String,
-    /// Where it is, for messages.
+    /// Place of the file, for messages.
     pub label: String,
     /// Its text.
     pub text: Cow<'static, str>,
@@ -100,7 +98,7 @@ impl File {
     /// Refuses a file whose `name` key differs from its own name.
     ///
     /// # Errors
-    /// They differ.
+    /// The key and the name differ.
     pub fn check_name(&self, name: &Spot<String>) -> Result<(), SpecError> {
         if name.value == self.name {
             return Ok(());
@@ -113,16 +111,16 @@ impl File {
 #[derive(Clone, Debug)]
 pub struct Catalog {
     files: Vec<File>,
-    /// Cost classes of overlays; those the program was built with are `machine`'s.
+    /// Cost classes of overlays; the module `machine` has those that the program was built with.
     classes: Vec<File>,
     /// Place and text of an overlay's report columns.
     columns: Option<(String, String)>,
-    /// Paths to kernels mean the files of this catalog that are called so.
+    /// Whether a path to a kernel means the file of this catalog with that name, and not a file on disk.
     sealed: bool,
 }
 
 impl Catalog {
-    /// The catalog the program was built with.
+    /// The catalog with which the program was built.
     pub fn embedded() -> Self {
         let mut files = Vec::new();
         for kind in Kind::ALL {
@@ -136,13 +134,13 @@ impl Catalog {
         catalog
     }
 
-    /// The same catalog as a record's sources are: a path that a kernel extends means the file kept under that name, and
-    /// nothing is read from the directory at hand.
+    /// This catalog as the sources of a record: a path to a kernel means the file of this catalog with that name, and
+    /// nothing is read from disk.
     pub fn sealed(self) -> Self {
         Self { sealed: true, ..self }
     }
 
-    /// The file of a kernel, by name or path; `None` for a name that is not there.
+    /// The file of a kernel, by name or path; `None` for a name that the catalog does not have.
     ///
     /// # Errors
     /// A path that cannot be read as text.
@@ -170,8 +168,8 @@ impl Catalog {
         named.or_else(|| of_kind.find(|f| f.alias().is_some_and(|alias| alias == name)))
     }
 
-    /// File name and text of a machine, or of a cost class as `classes/NAME`: the catalog as
-    /// [`machine::load`](crate::machine::load) looks into it.
+    /// File name and text of a machine, or of a cost class as `classes/NAME`, as [`machine::load`](crate::machine::load) asks
+    /// for them.
     pub fn machine_text(&self, name: &str) -> Option<(String, String)> {
         let file = match name.split_once('/') {
             Some((CLASSES, class)) => self.classes.iter().find(|f| f.name == class),
@@ -188,7 +186,7 @@ impl Catalog {
     /// The file that `name` means: a path if it ends in `.toml` or has a `/`, else a name.
     ///
     /// # Errors
-    /// No such file or name (with the nearest one), or it cannot be read as text.
+    /// There is no such file or name, or the file cannot be read as text. The error has the nearest name.
     pub fn find(&self, kind: Kind, name: &Spot<String>) -> Result<Cow<'_, File>, SpecError> {
         if is_path(&name.value) {
             return read(kind, Path::new(&name.value)).map(Cow::Owned);
@@ -196,7 +194,7 @@ impl Catalog {
         self.get(kind, &name.value).map(Cow::Borrowed).ok_or_else(|| self.unknown(kind, name))
     }
 
-    /// The error for a name that is not there.
+    /// The error for a name that the catalog does not have, with the nearest name or alias.
     pub fn unknown(&self, kind: Kind, name: &Spot<String>) -> SpecError {
         let noun = kind.noun();
         let a = if kind == Kind::Experiment { "an" } else { "a" };
@@ -227,7 +225,7 @@ impl kernel::Lookup for Catalog {
     }
 }
 
-/// Whether a name given by a person means a file.
+/// Whether a name given by a user means a path to a file: it ends in `.toml` or has a `/`.
 pub fn is_path(name: &str) -> bool {
     name.ends_with(".toml") || name.contains('/')
 }
@@ -235,7 +233,7 @@ pub fn is_path(name: &str) -> bool {
 /// Reads a spec from disk.
 ///
 /// # Errors
-/// It does not exist, is no regular file, is larger than 1 MiB (a machine: 16 MiB), or is not UTF-8.
+/// The file does not exist, is not regular, is larger than 1 MiB (for a machine 16 MiB), or is not UTF-8.
 pub fn read(kind: Kind, path: &Path) -> Result<File, SpecError> {
     let most = if kind == Kind::Machine { MACHINE_BYTES_MAX } else { FILE_BYTES_MAX };
     let (label, text) = regular_text(path, &format!("a TOML file with a description of the {}", kind.noun()), most)?;

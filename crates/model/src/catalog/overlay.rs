@@ -10,11 +10,13 @@ use std::path::Path;
 const COLUMNS: &str = "columns.toml";
 
 impl Catalog {
-    /// Lays the files of `dir` (with folders `machines`, `kernels`, …, `machines/classes` for cost classes, and the file
-    /// `columns.toml`) over this catalog: equal names are replaced, new ones added.
+    /// Lays the files of `dir` over this catalog: a file of an equal name is replaced, a new one is added.
+    ///
+    /// `dir` has folders `machines`, `kernels` and so on, `machines/classes` for cost classes, and the file `columns.toml`, all
+    /// of them optional.
     ///
     /// # Errors
-    /// `dir` is no folder, or a file in it cannot be read as text.
+    /// `dir` is no catalog folder, has a folder or file of a misspelt name, or has a file that cannot be read as text.
     pub fn overlay(&mut self, dir: &Path) -> Result<(), SpecError> {
         let mut found = false;
         for kind in Kind::ALL {
@@ -46,7 +48,7 @@ impl Catalog {
     }
 }
 
-/// Adds the TOML files of `folder` to `files`, in place of those of the same kind and name.
+/// Adds the TOML files of `folder` to `files`; each replaces the one of its kind and name.
 fn lay_over(files: &mut Vec<File>, kind: Kind, folder: &Path) -> Result<(), SpecError> {
     let bad = |e: std::io::Error| no_folder(folder, reason(&e));
     for entry in std::fs::read_dir(folder).map_err(bad)? {
@@ -60,7 +62,7 @@ fn lay_over(files: &mut Vec<File>, kind: Kind, folder: &Path) -> Result<(), Spec
     Ok(())
 }
 
-/// Refuses a folder that may be a catalog but cannot be looked into.
+/// Refuses a folder that may be a catalog but cannot be read.
 fn refuse_unreadable(dir: &Path) -> Result<(), SpecError> {
     // A folder without the right to search it can be listed, but nothing in it can be found.
     let looked = std::fs::read_dir(dir).and_then(|_| std::fs::metadata(dir.join(".")));
@@ -76,8 +78,8 @@ fn no_folder(path: &Path, what: String) -> SpecError {
     SpecError::plain(&path.display().to_string(), what, "a catalog folder")
 }
 
-/// Refuses what nothing reads but was meant to be read: a folder with TOML files or nearly of a known name, and a file
-/// nearly called as that of the columns.
+/// Refuses folders and files that nothing reads but that were probably meant to be read: a folder with TOML files or with a
+/// name near a known one, and a file with a name near that of the columns.
 fn refuse_misspelt(dir: &Path) -> Result<(), SpecError> {
     let known = Kind::ALL.map(Kind::folder);
     let io =
@@ -110,7 +112,7 @@ mod tests {
     use crate::kernel;
 
     #[test]
-    fn a_file_is_as_large_as_somebody_may_have_written() {
+    fn files_larger_than_any_spec_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("w.toml");
         std::fs::write(&path, "#".repeat(FILE_BYTES_MAX as usize + 1)).unwrap();
@@ -152,7 +154,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_folder_that_cannot_be_read_is_not_called_empty() {
+    fn a_folder_that_cannot_be_read_is_refused_as_unreadable() {
         use std::os::unix::fs::{symlink, PermissionsExt};
         let dir = tempfile::tempdir().unwrap();
         let refusal = |path: &Path| Catalog::embedded().overlay(path).unwrap_err().to_string();
@@ -164,7 +166,7 @@ mod tests {
         std::fs::create_dir_all(closed.join("kernels")).unwrap();
         for mode in [0o000, 0o400] {
             std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(mode)).unwrap();
-            // Nothing is closed to root.
+            // The superuser can read everything.
             if std::fs::metadata(closed.join("kernels")).is_err() {
                 assert!(refusal(&closed).contains("closed: not readable (permission denied)"), "{}", refusal(&closed));
             }
@@ -179,7 +181,7 @@ mod tests {
         assert_eq!(c.columns(), None);
         std::fs::write(dir.path().join("columns.toml"), "# none").unwrap();
         c.overlay(dir.path()).unwrap();
-        assert_eq!(c.columns().map(|f| f.1), Some("# none"), "it makes a catalog alone");
+        assert_eq!(c.columns().map(|f| f.1), Some("# none"), "the file alone makes a catalog");
         assert!(c.columns().unwrap().0.ends_with("/columns.toml"));
         std::fs::write(dir.path().join("column.toml"), "").unwrap();
         let e = c.overlay(dir.path()).unwrap_err().to_string();
@@ -203,14 +205,14 @@ mod tests {
         c.overlay(dir.path()).unwrap();
         let (mine, own) = (of(&c, "mine").unwrap().costs, of(&c, "modern").unwrap().costs);
         assert_eq!((mine.pte_skip_ns / own.pte_skip_ns, mine.pte_mark_ns), (10.0, own.pte_mark_ns));
-        // A file of a built-in name replaces it, for shorthand machines too, and its faults are told.
+        // A file of a built-in name replaces it, for shorthand machines too, and its errors are reported.
         std::fs::write(folder.join("modern.toml"), modern.replace("pte_skip_ns = 8 ", "pte_skip_us = 8 ")).unwrap();
         c.overlay(dir.path()).unwrap();
         for e in [of(&c, "modern"), crate::machine::load("2x1x2x1", &|n| c.machine_text(n), &[])] {
             let e = e.unwrap_err().to_string();
             assert!(e.contains("classes/modern.toml:") && e.contains("`cpu.pte_skip_ns` is missing"), "{e}");
         }
-        // A class is no machine.
+        // A cost class is no machine.
         let e = crate::machine::load("classes/mine", &|n| c.machine_text(n), &[]).unwrap_err().to_string();
         assert!(e.contains("classes/mine: cannot be read"), "{e}");
     }

@@ -1,12 +1,11 @@
 //! An experiment: machines × kernels × workloads × seeds, with overrides.
 //!
-//! Problem: a comparison must be one file (or one command line) and must be refused as a whole before
-//! its first run if any part of it is wrong.
-//! Approach: [`parse`] reads the file, [`Experiment::cells`] resolves every name, parameter and override
-//! through [`Sources`] and returns one [`Cell`] per run, in a fixed order.
-//! Invariants: cells are ordered by machine, workload, kernel, iteration; iteration `i` has seed
-//! `seed + i`, so a longer experiment contains the shorter one; names of machines, kernels and
-//! workloads are unique among the cells.
+//! Problem: a comparison must be one file (or one command line). If any part of it is wrong, it must be refused as a whole
+//! before its first run.
+//! Approach: [`parse`] reads the file. [`Experiment::cells`] resolves every name, parameter and override through [`Sources`]
+//! and returns one [`Cell`] per run, in a fixed order.
+//! Invariants: cells are ordered by machine, workload, kernel, iteration. Iteration `i` has seed `seed + i`, so a longer
+//! experiment contains the shorter one. Names of machines, kernels and workloads are unique among the cells.
 
 use crate::kernel::{settings, Kernel, Setting};
 use crate::machine::Machine;
@@ -19,9 +18,9 @@ use std::sync::Arc;
 /// Iterations an experiment may ask for at most.
 pub const ITERATIONS_MAX: u32 = 100_000;
 
-/// What messages call the place of a seed that is in no file.
+/// Place of a seed that is in no file, for messages.
 const SEED: &str = "seed";
-/// Largest seed: what every reader of a record's JSON can hold.
+/// Largest seed: one that every reader of a record's JSON can hold.
 pub const SEED_MAX: u64 = i64::MAX as u64;
 
 /// An experiment as written, nothing resolved.
@@ -31,7 +30,7 @@ pub struct Experiment {
     pub name: String,
     /// One line for people.
     pub title: String,
-    /// What is asked, in prose.
+    /// The question of the experiment, in prose.
     pub about: String,
     /// Machines, at least one.
     pub machines: Vec<Spot<String>>,
@@ -39,9 +38,9 @@ pub struct Experiment {
     pub kernels: Vec<Spot<String>>,
     /// Workloads, at least one.
     pub workloads: Vec<Spot<String>>,
-    /// Kernel that others are compared with; the first if absent.
+    /// Kernel with which the others are compared; the first one if absent.
     pub baseline: Option<Spot<String>>,
-    /// Runs per machine, kernel and workload.
+    /// Number of runs per machine, kernel and workload.
     pub iterations: u32,
     /// Seed of the first iteration.
     pub seed: u64,
@@ -54,7 +53,7 @@ pub struct Experiment {
 /// A value for a workload parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
-    /// The workload it is for; `None` for every workload that has such a parameter.
+    /// The workload to which it applies; `None` for every workload that has the parameter.
     pub workload: Option<String>,
     /// Parameter and expression.
     pub setting: Setting,
@@ -63,7 +62,7 @@ pub struct Param {
 /// Parses an experiment file.
 ///
 /// # Errors
-/// Syntax, an unknown key, a wrong kind, an empty list, a baseline that is not among the kernels, or
+/// Wrong syntax, an unknown key, a value of the wrong kind, an empty list, a baseline that is not among the kernels, or
 /// parameters for a workload that is not part of the experiment.
 pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecError> {
     let doc = Doc::parse(file, text)?;
@@ -84,7 +83,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
         params: root.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default(),
     };
     root.finish()?;
-    // Only the file knows where its seed stands.
+    // An error about the seed is placed where the file states it.
     let placed = |e: SpecError| match &seed {
         Some(at) if e.file == SEED => at.error(e.what, e.expected),
         _ => e,
@@ -93,6 +92,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
     Ok((name, experiment))
 }
 
+/// Reads a list of at least one name.
 fn some(root: &Table<'_>, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
     let list = root.strs(key)?;
     if list.is_empty() {
@@ -102,11 +102,12 @@ fn some(root: &Table<'_>, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
     Ok(list)
 }
 
+/// Reads `[params]`, with sub-tables for single workloads.
 pub(crate) fn params(table: &Table<'_>) -> Result<Vec<Param>, SpecError> {
     let mut out = Vec::new();
     let mut read = |t: &Table<'_>, name: Spot<String>, workload: Option<&str>| {
         let value = t.opt_expr(&name.value)?.ok_or_else(|| t.missing(&name.value, "a number or an expression"))?.value;
-        // `"first-touch.workers" = 3` is `first-touch.workers = 3`: names of parameters have no dots.
+        // Names of parameters have no dots, so `"first-touch.workers" = 3` means `first-touch.workers = 3`.
         let quoted = name.value.rsplit_once('.').filter(|_| workload.is_none());
         let (workload, key) = match quoted {
             Some((workload, key)) => (Some(workload.to_string()), key.to_string()),
@@ -128,27 +129,27 @@ pub(crate) fn params(table: &Table<'_>) -> Result<Vec<Param>, SpecError> {
     Ok(out)
 }
 
-/// Where an experiment's names are resolved.
+/// Resolves the names of an experiment.
 pub trait Sources {
     /// A machine by name, shorthand or path.
     ///
     /// # Errors
-    /// Unknown or invalid.
+    /// The machine is unknown or invalid.
     fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError>;
     /// Kernels by name or path, with overrides.
     ///
     /// # Errors
-    /// See [`crate::kernel::resolve`].
+    /// Those of [`crate::kernel::resolve`].
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError>;
     /// Parameters a workload declares.
     ///
     /// # Errors
-    /// Unknown or invalid workload.
+    /// The workload is unknown or invalid.
     fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError>;
     /// A workload resolved for a machine and seed; `params` are among those it declares.
     ///
     /// # Errors
-    /// Unknown or invalid workload, or an expression that does not evaluate.
+    /// The workload is unknown or invalid, or an expression has no value.
     fn workload(
         &self,
         name: &Spot<String>,
@@ -156,10 +157,10 @@ pub trait Sources {
         seed: u64,
         params: &[Setting],
     ) -> Result<Workload, SpecError>;
-    /// The files that a machine, a kernel and a workload were read from, as far as they came from files.
+    /// The files from which a machine, a kernel and a workload were read, if they came from files.
     ///
     /// # Errors
-    /// A file that cannot be read any more.
+    /// A file that can no longer be read.
     fn files(
         &self,
         _machine: &Spot<String>,
@@ -175,22 +176,23 @@ pub trait Sources {
 pub struct Cell {
     /// Number of the run among those that differ only in seed, from 0.
     pub iteration: u32,
-    /// What to run.
+    /// The plan of the run.
     pub input: PlanInput,
 }
 
 impl Experiment {
-    /// Refuses contradictions that need no catalog.
+    /// Refuses contradictions that can be found without a catalog.
     ///
     /// # Errors
-    /// A machine or workload that is named twice, a baseline that is not among the kernels, parameters for a workload that is not run, or seeds above 2^63 - 1.
+    /// A machine or workload that is named twice, a baseline that is not among the kernels, parameters for a workload that is
+    /// not run, or seeds above [`SEED_MAX`].
     pub fn check(&self) -> Result<(), SpecError> {
         let after_first = u64::from(self.iterations.saturating_sub(1));
         if self.seed.checked_add(after_first).is_none_or(|last| last > SEED_MAX) {
             let what = format!("the last of {} runs from seed {} has one above {SEED_MAX}", self.iterations, self.seed);
             return Err(SpecError::plain(SEED, what, format!("a first seed of at most {}", SEED_MAX - after_first)));
         }
-        // Before they are read: a list of one name a thousand times would be read a thousand times.
+        // Names are compared before anything is read, so that a name a thousand times is not read a thousand times.
         for names in [&self.machines, &self.workloads] {
             let mut seen = BTreeSet::new();
             if let Some(twice) = names.iter().find(|n| !seen.insert(n.value.as_str())) {
@@ -221,7 +223,7 @@ impl Experiment {
     /// Resolves everything and returns the runs in order.
     ///
     /// # Errors
-    /// The first name, override, parameter or expression that is wrong; nothing has run by then.
+    /// The first name, override, parameter or expression that is wrong.
     pub fn cells(&self, sources: &dyn Sources, backend: Backend<'_>) -> Result<Vec<Cell>, SpecError> {
         let mut machines: Vec<Arc<Machine>> = Vec::new();
         for name in &self.machines {
@@ -256,6 +258,7 @@ impl Experiment {
         Ok(cells)
     }
 
+    /// The workload resolved for the seed of every iteration.
     fn seeds(
         &self,
         sources: &dyn Sources,
@@ -267,8 +270,10 @@ impl Experiment {
         seeds.map(|seed| sources.workload(workload, machine, seed, params).map(Arc::new)).collect()
     }
 
-    /// Deals the parameters out to the workloads, a value for one workload before a value for all; one that nobody
-    /// declares is an error.
+    /// The parameters of each workload. A value for one workload takes precedence over a value for all.
+    ///
+    /// # Errors
+    /// A parameter that is given twice, or that no workload declares.
     fn params_by_workload(&self, sources: &dyn Sources) -> Result<Vec<Vec<Setting>>, SpecError> {
         let mut declared = Vec::new();
         for w in &self.workloads {
@@ -299,6 +304,7 @@ impl Experiment {
         Ok(out.into_iter().map(|list| list.into_iter().map(|p| p.setting.clone()).collect()).collect())
     }
 
+    /// The error for a parameter that no workload declares.
     fn unknown_param(&self, p: &Param, declared: &[Vec<String>]) -> SpecError {
         let mut names: Vec<&str> = Vec::new();
         let mut workloads = Vec::new();
@@ -313,7 +319,7 @@ impl Experiment {
             if names.is_empty() { "no parameter".to_string() } else { format!("one of {}", names.join(", ")) };
         let what = format!("no parameter `{}` in {}", name.value, workloads.join(", "));
         let mut e = name.error(what, expected);
-        // `WORKLOAD.PARAMETER` with a slip in the workload's name.
+        // The name may be `WORKLOAD.PARAMETER` with a slip in the workload's name.
         let dotted: Vec<String> = self
             .workloads
             .iter()
@@ -326,6 +332,7 @@ impl Experiment {
     }
 }
 
+/// Refuses a name that is among those `before` it.
 fn unique<'a>(spot: &Spot<String>, name: &str, mut before: impl Iterator<Item = &'a str>) -> Result<(), SpecError> {
     if before.any(|b| b == name) {
         return Err(spot.error(format!("`{name}` is named twice"), "each name once, so that results can be told apart"));

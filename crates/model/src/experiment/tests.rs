@@ -5,7 +5,7 @@ use std::cell::Cell as Counter;
 
 const BACKEND: Backend<'static> = Backend { name: "sim", version: "1" };
 
-/// A catalog in memory: machines by shorthand, two kernels, two workloads with a parameter each.
+/// A catalog in memory: machines by shorthand, two kernels, and two workloads with parameters.
 #[derive(Default)]
 pub(crate) struct Memory {
     resolved: Counter<usize>,
@@ -154,7 +154,7 @@ fn cells_come_in_a_fixed_order_with_rising_seeds() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 24, "every run has its own id");
-    // Kernels share the resolved workload: 2 machines, 2 workloads, 3 seeds.
+    // Kernels share a resolved workload: there are 2 machines, 2 workloads and 3 seeds.
     assert_eq!(sources.resolved.get(), 12);
 }
 
@@ -168,7 +168,7 @@ fn a_longer_experiment_contains_the_shorter() {
 }
 
 #[test]
-fn what_changes_a_result_changes_the_id_and_what_does_not_does_not() {
+fn the_id_changes_with_what_may_change_a_result_and_with_nothing_else() {
     let first = |e: &Experiment| e.cells(&Memory::default(), BACKEND).unwrap()[0].input.id.clone();
     let base = first(&experiment());
     let mut same = experiment();

@@ -2,7 +2,7 @@
 
 use crate::spec::{did_you_mean, nearest, position, SpecError, Spot};
 
-/// What is wrong with an expression, and where in its text.
+/// What is wrong with an expression, and the place in its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {}: {what}; expected {expected}{}", offset + 1, did_you_mean(nearest))]
 pub struct ExprError {
@@ -20,7 +20,7 @@ impl ExprError {
     pub(super) fn new(offset: usize, what: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { offset, what: what.into(), expected: expected.into(), nearest: None }
     }
-    /// The same error in the file the text stands in; `text` is the place of its first character.
+    /// The error with its place in a file; `text` is the expression with the place of its first character.
     pub fn at(self, text: &Spot<String>) -> SpecError {
         let place = shift(text, self.offset);
         SpecError {
@@ -42,7 +42,7 @@ pub(super) fn unknown(name: &str, offset: usize, known: &[&str]) -> ExprError {
     e
 }
 
-/// The place `offset` bytes into a text whose first character is at `text`.
+/// The rest of a text from the byte `offset` on, with its place.
 pub fn shift(text: &Spot<String>, offset: usize) -> Spot<String> {
     let (line, column) = position(&text.value, offset);
     let cut = (0..=offset.min(text.value.len())).rev().find(|&o| text.value.is_char_boundary(o)).unwrap_or(0);

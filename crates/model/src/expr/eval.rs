@@ -1,4 +1,4 @@
-//! Tree to value.
+//! Evaluating the tree of an expression.
 
 use super::error::{unknown, ExprError};
 use super::tree::{Func, Node, Op};
@@ -16,7 +16,7 @@ impl Env {
     pub fn get(&self, name: &str) -> Option<Value> {
         self.values.get(name).copied()
     }
-    /// Gives `name` a value, replacing an earlier one.
+    /// Gives `name` a value in place of an earlier one.
     pub fn set(&mut self, name: &str, value: Value) {
         match self.values.get_mut(name) {
             Some(v) => *v = value,
@@ -25,7 +25,7 @@ impl Env {
             }
         }
     }
-    /// Takes `name` out.
+    /// Removes `name`.
     pub fn unset(&mut self, name: &str) {
         self.values.remove(name);
     }
@@ -35,13 +35,14 @@ impl Env {
     }
 }
 
+/// The value of a node in `env`.
 pub(super) fn eval(node: &Node, env: &Env) -> Result<Value, ExprError> {
     match node {
         Node::Number(v, _) => Ok(*v),
         Node::Name(name, offset) => env.get(name).ok_or_else(|| unknown(name, *offset, &env.names())),
         Node::Negate(a) => eval(a, env).map(|v| Value { number: -v.number, ..v }),
         Node::Not(a, at) => Ok(Value::plain(f64::from(u8::from(!truth(eval(a, env)?, *at)?)))),
-        // The right side is evaluated only where it decides.
+        // The right side is evaluated only if it decides.
         Node::Logic(or, a, b, at) => {
             let left = truth(eval(a, env)?, *at)?;
             let holds = if left == *or { left } else { truth(eval(b, env)?, *at)? };
@@ -52,7 +53,7 @@ pub(super) fn eval(node: &Node, env: &Env) -> Result<Value, ExprError> {
     }
 }
 
-/// The common unit of two values that are added or compared; a plain 0 goes with every unit.
+/// The common unit of two values that are added or compared; a plain 0 fits every unit.
 fn common(a: Value, b: Value, at: usize) -> Result<Unit, ExprError> {
     if a.unit == b.unit || b.is_plain_zero() {
         return Ok(a.unit);
@@ -64,7 +65,7 @@ fn common(a: Value, b: Value, at: usize) -> Result<Unit, ExprError> {
     Err(ExprError::new(at, what, "two values of the same unit"))
 }
 
-/// A condition: anything but 0 is true.
+/// The truth of a condition: any plain number but 0 is true.
 fn truth(v: Value, at: usize) -> Result<bool, ExprError> {
     if v.unit == Unit::NONE {
         return Ok(v.number != 0.0);
@@ -100,7 +101,7 @@ fn binary(op: Op, a: Value, b: Value, at: usize) -> Result<Value, ExprError> {
             }
         }
         Op::Rem if y == 0.0 => Err(zero_divisor(at)),
-        // The remainder has the sign of the divisor, so that `a == b * (a // b) + a % b`.
+        // The remainder has the sign of the divisor, so that `a == b * (a // b) + a % b` holds.
         Op::Rem => {
             let r = x % y;
             finite(if r != 0.0 && (r < 0.0) != (y < 0.0) { r + y } else { r }, common(a, b, at)?, at)
@@ -119,7 +120,7 @@ fn zero_divisor(at: usize) -> ExprError {
 }
 
 fn call(func: Func, args: &[Node], env: &Env, at: usize) -> Result<Value, ExprError> {
-    // The number of arguments was checked by the parser.
+    // The parser has checked the number of arguments.
     let first = eval(&args[0], env)?;
     match func {
         Func::Min | Func::Max => args[1..].iter().try_fold(first, |best, arg| {
@@ -140,12 +141,12 @@ fn call(func: Func, args: &[Node], env: &Env, at: usize) -> Result<Value, ExprEr
             }
             Ok(Value::plain(log2(first.number)))
         }
-        // Only the branch taken is evaluated, so `if(n > 0, 1 / n, 0)` is safe.
+        // Only the chosen branch is evaluated, so `if(n > 0, 1 / n, 0)` is safe.
         Func::If => eval(&args[if truth(first, at)? { 1 } else { 2 }], env),
     }
 }
 
-/// Binary logarithm from basic operations only: library versions differ in the last digit between platforms.
+/// Binary logarithm from basic operations only, because libraries differ in the last digit between platforms.
 fn log2(x: f64) -> f64 {
     let mut mantissa = x;
     let mut exponent = 0.0;

@@ -1,18 +1,18 @@
-//! An expression with its place in a file and the key it stands under.
+//! An expression with its place in a file and its key.
 
 use super::eval::Env;
 use super::parsed::Expr;
 use super::value::{Unit, Value};
 use crate::spec::{SpecError, Spot};
 
-/// Largest whole number an expression may give: beyond it `f64` skips integers.
+/// Largest whole number that an expression may give, 2^53; beyond it `f64` skips integers.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// A parsed expression that knows where it was written.
+/// A parsed expression with its key and its place in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula(Box<Parts>);
 
-/// Behind a box, because specs hold many formulas and most of them are absent.
+/// The parts of a formula. They are boxed, because specs have many optional formulas, most of which are absent.
 #[derive(Clone, Debug, PartialEq)]
 struct Parts {
     expr: Expr,
@@ -21,7 +21,7 @@ struct Parts {
 }
 
 impl Formula {
-    /// Parses `text`, found under `key`; its place is that of the text's first character.
+    /// Parses `text`, the value of `key`, with the place of its first character.
     ///
     /// # Errors
     /// Those of [`Expr::parse`], with file, line and column.
@@ -33,29 +33,29 @@ impl Formula {
     pub fn text(&self) -> &str {
         &self.0.text.value
     }
-    /// Where it was written.
+    /// The text with its place.
     pub fn spot(&self) -> &Spot<String> {
         &self.0.text
     }
-    /// Whether it uses `name`.
+    /// Whether the expression uses `name`.
     pub fn uses(&self, name: &str) -> bool {
         self.0.expr.uses(name)
     }
-    /// The names it uses.
+    /// The names that the expression uses.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.expr.names().into_iter().map(|(n, _)| n)
     }
     /// Refuses names that are not among `known`.
     ///
     /// # Errors
-    /// The first unknown name, with its place and the nearest known one.
+    /// The first unknown name, with its place and the nearest known name.
     pub fn check(&self, known: &[&str]) -> Result<(), SpecError> {
         self.0.expr.check(known).map_err(|e| e.at(&self.0.text))
     }
-    /// An error about this value.
+    /// The error for a value of this expression that cannot be used.
     pub fn refuse(&self, value: Value, expected: impl Into<String>) -> SpecError {
         let text = value.to_string();
-        // All the digits of 1e300 would bury the rest of the message.
+        // The digits of a number such as 1e300 would hide the rest of the message.
         let text = match text.len() {
             ..=40 => text,
             _ if value.unit == Unit::NONE => format!("{:e}", value.number),
@@ -70,6 +70,7 @@ impl Formula {
     pub fn eval(&self, env: &Env) -> Result<Value, SpecError> {
         self.0.expr.eval(env).map_err(|e| e.at(&self.0.text))
     }
+    /// The value in `env`, which must have `unit`.
     fn of_unit(&self, env: &Env, unit: Unit, expected: &str) -> Result<Value, SpecError> {
         let value = self.eval(env)?;
         if value.unit == unit || value.is_plain_zero() {
@@ -85,10 +86,10 @@ impl Formula {
     pub fn plain(&self, env: &Env) -> Result<f64, SpecError> {
         Ok(self.of_unit(env, Unit::NONE, "a plain number")?.number)
     }
-    /// A plain number from 0 to 2^53, so that no sum of a run's amounts is infinite.
+    /// A plain number from 0 to 2^53. The bound keeps sums of a run's amounts finite.
     ///
     /// # Errors
-    /// A value with a unit, negative, or beyond 2^53.
+    /// A value with a unit, a negative value, or one beyond 2^53.
     pub fn amount(&self, env: &Env) -> Result<f64, SpecError> {
         let n = self.plain(env)?;
         if (0.0..=MAX_WHOLE).contains(&n) {
@@ -99,7 +100,7 @@ impl Formula {
     /// A whole plain number from `low` to `high` (at most 2^53).
     ///
     /// # Errors
-    /// A value with a unit, with a fraction, or out of range.
+    /// A value with a unit, with a fraction, or outside the range.
     pub fn whole(&self, env: &Env, low: u64, high: u64) -> Result<u64, SpecError> {
         let n = settled(self.plain(env)?);
         let expected = || match high {
@@ -115,10 +116,10 @@ impl Formula {
         }
         Ok(n as u64)
     }
-    /// A size, bytes, at least `low`; fractions of a byte are cut off, and the second value tells so.
+    /// A size in bytes, at least `low`, and whether a fraction of a byte was cut off.
     ///
     /// # Errors
-    /// A value that is no size, negative, below `low` or beyond 2^53.
+    /// A value that is no size, is below `low`, or is beyond 2^53.
     pub fn bytes(&self, env: &Env, low: u64) -> Result<(u64, bool), SpecError> {
         let n = settled(self.of_unit(env, Unit::BYTES, "a size such as `4KiB` or `3GiB / threads`")?.number);
         if n.floor() < low as f64 || n > MAX_WHOLE {
@@ -131,10 +132,10 @@ impl Formula {
         }
         Ok((n as u64, n.fract() != 0.0))
     }
-    /// A time, ns, 0 or more, not rounded.
+    /// A time in ns, 0 or more, not rounded.
     ///
     /// # Errors
-    /// A value that is no time, negative, or beyond 2^53 ns (104 days).
+    /// A value that is no time, is negative, or is beyond 2^53 ns (104 days).
     pub fn time_ns(&self, env: &Env) -> Result<f64, SpecError> {
         let v = self.of_unit(env, Unit::TIME, "a time such as `10s` or `500us`")?;
         if v.number < 0.0 || v.number > MAX_WHOLE {
@@ -142,7 +143,7 @@ impl Formula {
         }
         Ok(settled(v.number))
     }
-    /// A condition: true unless 0.
+    /// The truth of a condition: every plain number but 0 is true.
     ///
     /// # Errors
     /// A value with a unit.
@@ -151,8 +152,8 @@ impl Formula {
     }
 }
 
-/// The whole number that `n` misses only by the rounding of a few operations (`10s * (20000 / 1s)` is
-/// 200000.00000000003), else `n`. At a terabyte that is still less than a hundredth of a byte.
+/// `n`, or the whole number from which it differs only by the rounding of a few operations: `10s * (20000 / 1s)` is
+/// 200000.00000000003. The tolerance is less than a hundredth of a byte in a terabyte.
 fn settled(n: f64) -> f64 {
     let whole = n.round();
     if (n - whole).abs() <= whole.abs() * 4e-15 {
@@ -162,7 +163,7 @@ fn settled(n: f64) -> f64 {
     }
 }
 
-/// ` (from `3GiB - x`)` where the text is not the value itself.
+/// The remark ` (from `3GiB - x`)` for a value that differs from its text.
 fn worked_out(text: &str, value: Value) -> String {
     if text == value.to_string() {
         String::new()

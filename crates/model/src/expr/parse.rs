@@ -1,11 +1,13 @@
-//! Text to tree: a recursive-descent parser that reads characters directly.
+//! Parsing an expression: a recursive-descent parser that reads characters directly.
 
 use super::error::ExprError;
 use super::tree::{Func, Node, Op, MAX_BYTES, MAX_DEPTH, MAX_NODES};
 use super::value::{Value, SIZES, TIMES};
 use crate::spec::nearest;
 
+/// What may begin an operand, for messages.
 const OPERAND: &str = "a number, a name, a function or `(`";
+/// Signs of comparisons; a sign stands before its own prefix.
 const COMPARISONS: [(&str, Op); 6] = [
     ("<=", Op::LessEq),
     (">=", Op::GreaterEq),
@@ -15,6 +17,7 @@ const COMPARISONS: [(&str, Op); 6] = [
     (">", Op::Greater),
 ];
 
+/// A text being parsed: the position, and the nodes and levels so far.
 struct Parser<'a> {
     text: &'a str,
     at: usize,
@@ -23,6 +26,9 @@ struct Parser<'a> {
 }
 
 /// Parses a whole text.
+///
+/// # Errors
+/// A syntax error, or a text beyond one of the limits.
 pub(super) fn parse(text: &str) -> Result<Node, ExprError> {
     if text.len() > MAX_BYTES {
         return Err(ExprError::new(0, format!("{} bytes of expression", text.len()), format!("at most {MAX_BYTES}")));
@@ -44,7 +50,7 @@ impl Parser<'_> {
     fn space(&mut self) {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
-    /// The next character as shown in messages.
+    /// The next character, for messages.
     fn shown(&self) -> String {
         self.rest().chars().next().map_or("end".to_string(), |c| format!("`{c}`"))
     }
@@ -85,7 +91,7 @@ impl Parser<'_> {
         self.count()?;
         Ok(Node::Binary(op, Box::new(left), Box::new(right), at))
     }
-    /// Takes the word `word` if it comes next, as a whole word.
+    /// Takes `word` if it comes next as a whole word.
     fn take_word(&mut self, word: &str) -> bool {
         self.space();
         let found = self.word(self.at) == word;
@@ -203,7 +209,7 @@ impl Parser<'_> {
             _ => Err(ExprError::new(self.at, format!("unexpected {}", self.shown()), OPERAND)),
         }
     }
-    /// The longest prefix of word characters.
+    /// The word that starts at `from`; empty if there is none.
     fn word(&self, from: usize) -> &str {
         let rest = &self.text[from..];
         &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len())]
@@ -227,7 +233,7 @@ impl Parser<'_> {
         let mut suffix_at = end;
         let mut suffix = self.word(end).to_string();
         if suffix.is_empty() {
-            // `3 GiB` is as good as `3GiB`; another word after a space is left to the caller to refuse.
+            // `3 GiB` means `3GiB`. Another word after a space is refused by the caller.
             let spaced = end + self.text[end..].len() - self.text[end..].trim_start().len();
             let word = self.word(spaced);
             if unit_of(word).is_some() {
@@ -240,7 +246,7 @@ impl Parser<'_> {
                 let known = SIZES.iter().chain(&TIMES).map(|(n, _)| *n);
                 let expected = format!("one of {}", known.clone().collect::<Vec<_>>().join(", "));
                 let mut e = ExprError::new(suffix_at, format!("unknown unit `{s}`"), expected);
-                // Units that differ in the case of letters alone are what was meant, however short.
+                // A unit that differs in the case of letters alone is what was meant, however short it is.
                 let same = known.clone().find(|n| n.eq_ignore_ascii_case(s)).map(str::to_string);
                 e.nearest = same.or_else(|| nearest(s, known));
                 e
@@ -300,6 +306,7 @@ impl Parser<'_> {
     }
 }
 
+/// One of the unit of that suffix, `None` if there is no such unit.
 fn unit_of(word: &str) -> Option<Value> {
     let size = SIZES.iter().find(|(n, _)| *n == word).map(|(_, f)| Value::bytes(*f));
     size.or_else(|| TIMES.iter().find(|(n, _)| *n == word).map(|(_, f)| Value::time_ns(*f)))

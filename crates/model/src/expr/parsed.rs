@@ -16,12 +16,12 @@ impl Expr {
     /// Parses `text`.
     ///
     /// # Errors
-    /// A syntax error, an unknown unit or function, a wrong number of arguments, or a text beyond
-    /// [`MAX_BYTES`], [`MAX_NODES`] or [`MAX_DEPTH`].
+    /// A syntax error, an unknown unit or function, a wrong number of arguments, or an expression beyond one of
+    /// [`MAX_BYTES`](super::MAX_BYTES), [`MAX_NODES`](super::MAX_NODES) and [`MAX_DEPTH`](super::MAX_DEPTH).
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         parse(text).map(|root| Self { root })
     }
-    /// The names the expression uses, with their byte offsets, in order of the text.
+    /// The names that the expression uses, with their byte offsets, in the order of the text.
     pub fn names(&self) -> Vec<(&str, usize)> {
         let mut out = Vec::new();
         self.root.walk(&mut |node| {
@@ -38,7 +38,7 @@ impl Expr {
     /// Refuses names that are not among `known`.
     ///
     /// # Errors
-    /// The first unknown name, with the nearest known one.
+    /// The first unknown name, with the nearest known name.
     pub fn check(&self, known: &[&str]) -> Result<(), ExprError> {
         for (name, offset) in self.names() {
             if !known.contains(&name) {
@@ -82,7 +82,7 @@ impl Expr {
     /// The value in `env`.
     ///
     /// # Errors
-    /// An unknown name, division by zero, a result that is not finite, units that do not go together.
+    /// An unknown name, a division by zero, a result that is not finite, or units that do not go together.
     pub fn eval(&self, env: &Env) -> Result<Value, ExprError> {
         eval(&self.root, env)
     }

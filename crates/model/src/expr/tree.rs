@@ -50,7 +50,7 @@ impl Func {
     ];
 }
 
-/// A node of the tree, with the byte offset errors of it are reported at.
+/// A node of the tree, with the byte offset at which its errors are reported.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
     Number(Value, usize),

@@ -1,4 +1,4 @@
-//! Numbers with a unit of bytes and time, and how they are written.
+//! Numbers with a unit of bytes and time, and their text.
 
 /// Powers of bytes and of time that a number carries: a rate in bytes per second is `{bytes: 1, time: -1}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Unit {
         let unit = Unit { bytes: self.bytes + sign * other.bytes, time: self.time + sign * other.time };
         (unit.bytes.abs() <= Self::MAX_POWER && unit.time.abs() <= Self::MAX_POWER).then_some(unit)
     }
-    /// What a number of this unit is, for messages.
+    /// Words for a number of this unit, for messages.
     pub fn describe(self) -> &'static str {
         match (self.bytes, self.time) {
             (0, 0) => "a plain number",
@@ -38,7 +38,7 @@ impl Unit {
     }
 }
 
-/// A finite number with its unit; bytes and ns where it has one.
+/// A finite number with its unit. Sizes are in bytes, times in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
     /// The number.
@@ -47,7 +47,7 @@ pub struct Value {
     pub unit: Unit,
 }
 
-/// Suffixes of sizes, bytes each, largest binary unit first.
+/// Suffixes of sizes with their bytes: binary units, then decimal ones, largest first.
 pub(super) const SIZES: [(&str, f64); 9] = [
     ("TiB", 1_099_511_627_776.0),
     ("GiB", 1_073_741_824.0),
@@ -59,7 +59,7 @@ pub(super) const SIZES: [(&str, f64); 9] = [
     ("MB", 1e6),
     ("KB", 1e3),
 ];
-/// Suffixes of times, ns each, largest first.
+/// Suffixes of times with their ns, largest first.
 pub(super) const TIMES: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)];
 
 impl Value {
@@ -75,13 +75,13 @@ impl Value {
     pub fn time_ns(number: f64) -> Self {
         Self { number, unit: Unit::TIME }
     }
-    /// A plain 0, which goes with every unit.
+    /// Whether the value is a plain 0, which fits every unit.
     pub fn is_plain_zero(self) -> bool {
         self.number == 0.0 && self.unit == Unit::NONE
     }
 }
 
-/// The text parses to the same value again: `3GiB`, `1.5ms`, `24`, `20000*1/1s`.
+/// Writes text that parses to the same value: `3GiB`, `1.5ms`, `24`, `20000*1/1s`.
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (scale, suffixes): (f64, &[(&str, f64)]) = match self.unit {
@@ -97,7 +97,7 @@ impl std::fmt::Display for Value {
                 return Ok(());
             }
         };
-        // The largest suffix that keeps a short exact number; sizes only whole ones, so 4000000 stays `4000000B`.
+        // The largest suffix that leaves a short exact number. A size must stay a whole number, so 4000000 is `4000000B`.
         for (suffix, factor) in suffixes {
             let n = self.number / factor;
             let short = if scale > 1.0 { n.fract() == 0.0 } else { (n * 1000.0).fract() == 0.0 };

@@ -1,16 +1,16 @@
 //! What kernel operations cost on a machine.
 
-/// Kernel operation costs on this machine (machines.md sections 4 and 5), ns unless said. The default is all free, for
-/// shapes that are not simulated.
+/// Costs of kernel operations on a machine, ns unless stated otherwise (machines.md sections 4 and 5). By default all are 0, for
+/// machines that are not simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KernelCosts {
     /// A PTE visited and skipped.
     pub pte_skip_ns: f64,
-    /// A PTE made PROT_NONE, without the flush.
+    /// A PTE made PROT_NONE, without the TLB flush.
     pub pte_mark_ns: f64,
-    /// A PMD made PROT_NONE, without the flush.
+    /// A PMD made PROT_NONE, without the TLB flush.
     pub pmd_mark_ns: f64,
-    /// One scan invocation.
+    /// One invocation of the scanner.
     pub scan_ns: f64,
     /// Per VMA visited by a scan.
     pub scan_vma_ns: f64,
@@ -18,7 +18,7 @@ pub struct KernelCosts {
     pub exception_ns: f64,
     /// Hint fault without migration, exception included.
     pub hint_fault_ns: f64,
-    /// Each further page that a hint fault on a marked page table looks at (AutoNUMA).
+    /// Each further page that a hint fault on a marked page table examines (AutoNUMA).
     pub hint_page_ns: f64,
     /// Minor fault of an anonymous 4 KiB page, zeroing included.
     pub minor_fault_ns: f64,
@@ -36,15 +36,15 @@ pub struct KernelCosts {
     pub copy_4k_remote_ns: f64,
     /// 4 KiB migration on a hint fault, without copy and flush.
     pub migrate_4k_ns: f64,
-    /// The same where migrate_pages batches (6.3 on).
+    /// 4 KiB migration where `migrate_pages` works in batches (from 6.3 on), without copy and flush.
     pub migrate_4k_batched_ns: f64,
     /// 2 MiB migration, without copy and flush.
     pub migrate_2m_ns: f64,
     /// Splitting a huge page.
     pub split_ns: f64,
-    /// khugepaged collapse, process-visible part.
+    /// Collapse by khugepaged, the part that delays the process.
     pub collapse_ns: f64,
-    /// khugepaged scan of one 2 MiB slot.
+    /// Scan of one 2 MiB slot by khugepaged.
     pub khugepaged_slot_ns: f64,
     /// Compaction: per scanned page.
     pub compact_scan_ns: f64,
@@ -60,7 +60,7 @@ pub struct KernelCosts {
     pub switch_same_ns: f64,
     /// Context switch between processes.
     pub switch_other_ns: f64,
-    /// Wake-up to running on an idle CPU in a shallow idle state.
+    /// From wake-up to running, on an idle CPU in a shallow idle state.
     pub wake_ns: f64,
     /// Scheduler tick.
     pub tick_ns: f64,
@@ -78,8 +78,8 @@ pub struct KernelCosts {
     pub flush_hop1_ns: f64,
     /// Shoot-down: per target two hops away.
     pub flush_hop2_ns: f64,
-    /// Time each target CPU loses.
+    /// Shoot-down: time that each target CPU loses.
     pub flush_target_ns: f64,
-    /// TLB refill each target pays after a full flush.
+    /// Shoot-down: time for each target to refill its TLB after a full flush.
     pub flush_refill_ns: f64,
 }

@@ -6,7 +6,7 @@ use std::fmt;
 /// A resolved, validated machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Catalog name, e.g. `milan-2s-nps1`.
+    /// Catalog name, such as `milan-2s-nps1`.
     pub name: String,
     /// One line for people.
     pub title: String,
@@ -20,52 +20,52 @@ pub struct Machine {
     pub cores: usize,
     /// Logical CPUs in ascending order of their id; at least 1.
     pub cpus: Vec<Cpu>,
-    /// Firmware distance (SLIT) from node `i` to node `j`: `distance[i][j]`, 10..=254, need not be symmetric.
+    /// Firmware distance (SLIT) from node `i` to node `j`: `distance[i][j]`, from 10 to 254, not necessarily symmetric.
     pub distance: Vec<Vec<u8>>,
     /// Hardware hop class of (i, j); 0 exactly on the diagonal.
     pub hop: Vec<Vec<u8>>,
-    /// Idle load-to-use latency from a CPU of node `i` to memory of node `j`, ns, TLB effects excluded.
-    /// For a CPU-less row the values are present but unused, except the diagonal: latency from the nearest CPU.
+    /// Idle load-to-use latency from a CPU of node `i` to memory of node `j`, ns, without TLB effects. In the row of a node
+    /// without CPUs only the diagonal is used; it is the latency from the nearest CPU.
     pub latency_ns: Vec<Vec<f64>>,
     /// Links between nodes or sockets, each with its own bandwidth per direction.
     pub links: Vec<Link>,
-    /// `routes[i][j]`: the paths requests of node `i` to memory of node `j` take; empty on the diagonal
-    /// and where the machine models no link limit. Shares of the parallel routes sum to 1.
+    /// `routes[i][j]`: the parallel paths of requests from node `i` to memory of node `j`, whose shares sum to 1. It is empty
+    /// on the diagonal, and where no link limits the traffic.
     pub routes: Vec<Vec<Vec<Route>>>,
     /// Core clock.
     pub clock: Clock,
-    /// Private cache of a core and common data of all LLCs.
+    /// Private cache of a core, and what all LLCs have in common.
     pub cache: Cache,
-    /// What one thread can stream.
+    /// Memory-level parallelism of one thread.
     pub stream: Stream,
     /// TLB entries and page-walk model.
     pub tlb: Tlb,
     /// Cost of kernel operations, ns, already scaled to this machine's clock.
     pub costs: KernelCosts,
-    /// Distances above this value stop fork/exec/wake-affine balancing (30 generic, 32 on Zen).
+    /// Distance above which fork, exec and wake-affine balancing stop (30 generic, 32 on Zen).
     pub node_reclaim_distance: u8,
-    /// What looked suspicious when the machine was loaded (flat virtual distances and the like).
+    /// Assumptions and suspicions from loading the machine, such as flat distances.
     pub warnings: Vec<String>,
 }
 
 /// A memory node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Id as the operating system shows it (may be sparse).
+    /// Id as the operating system shows it; ids may be sparse.
     pub id: u32,
-    /// Socket the node belongs to (dense).
+    /// Dense index of its socket.
     pub socket: usize,
     /// Memory, bytes; 0 for a CPU-only node.
     pub memory_bytes: u64,
     /// Dense indices of its CPUs, ascending; empty for a memory-only node.
     pub cpus: Vec<usize>,
-    /// What the memory is.
+    /// Technology of the memory.
     pub kind: MemoryKind,
     /// Peak DRAM bandwidth, GB/s.
     pub dram_peak_gbps: f64,
     /// Best sustained (STREAM-like) bandwidth, GB/s.
     pub dram_sustained_gbps: f64,
-    /// Tier: 0 is the fastest; larger is slower.
+    /// Memory tier; 0 is the fastest.
     pub tier: u8,
 }
 
@@ -81,11 +81,11 @@ pub enum MemoryKind {
 /// A last-level cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Llc {
-    /// Node it belongs to (dense).
+    /// Dense index of its node.
     pub node: usize,
     /// Capacity, bytes.
     pub size_bytes: u64,
-    /// Dense CPU indices sharing it, ascending.
+    /// Dense indices of the CPUs that share it, ascending.
     pub cpus: Vec<usize>,
 }
 
@@ -100,72 +100,73 @@ pub struct Cpu {
     pub llc: usize,
     /// Dense core index; CPUs of one core are SMT siblings.
     pub core: usize,
-    /// Socket (dense).
+    /// Dense socket index.
     pub socket: usize,
 }
 
 /// A link with bandwidth per direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// Name for reports, e.g. `socket0-socket1`.
+    /// Name for reports, such as `socket0-socket1`.
     pub name: String,
     /// Peak per direction, GB/s.
     pub peak_gbps: f64,
     /// Sustained per direction, GB/s.
     pub sustained_gbps: f64,
-    /// Extra idle latency of the hop, ns (the base of its queueing term).
+    /// Idle latency that the link adds, ns; the base of its queueing term.
     pub hop_latency_ns: f64,
 }
 
 /// One of the parallel paths between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
-    /// Share of the traffic, 0..=1.
+    /// Share of the traffic, from 0 to 1.
     pub share: f64,
-    /// Link index and whether it is crossed from its first to its second end.
+    /// Index of each link on the way, and whether it is crossed from its first to its second end.
     pub hops: Vec<(usize, bool)>,
 }
 
 /// Clock of a core, GHz.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// Base.
+    /// Base clock.
     pub base_ghz: f64,
-    /// Sustained with all cores busy; what the model uses.
+    /// Clock with all cores busy, which the model uses.
     pub sustained_ghz: f64,
-    /// Single-core boost.
+    /// Boost clock of a single busy core.
     pub single_ghz: f64,
 }
 
-/// Caches other than their sharing.
+/// Sizes and speeds of the caches.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Cache {
     /// L2 per core, bytes.
     pub l2_bytes: u64,
-    /// L2 hit, cycles.
+    /// Latency of an L2 hit, cycles.
     pub l2_cycles: f64,
-    /// LLC hit, ns.
+    /// Latency of an LLC hit, ns.
     pub llc_latency_ns: f64,
-    /// One thread streaming from its LLC, GB/s.
+    /// Rate of one thread that streams from its LLC, GB/s.
     pub llc_stream_gbps: f64,
-    /// Read port of one LLC towards memory, GB/s; `None` where it never binds.
+    /// Rate of the read port of one LLC towards memory, GB/s; `None` where it is no limit.
     pub llc_port_gbps: Option<f64>,
-    /// Whether a miss asks the caches of all other sockets, each of which answers to the memory's socket (QPI 1.0, `snoop
-    /// = "source"`); otherwise a directory or filter at the memory spares the links (`"filtered"`, the default).
+    /// Whether a miss asks the caches of all other sockets, each of which answers to the memory's socket (QPI 1.0,
+    /// `snoop = "source"`). Otherwise a directory or filter at the memory keeps this traffic off the links (`"filtered"`, the
+    /// default).
     pub source_snoop: bool,
-    /// Time a core needs for a line that it writes in a sweep and another core of its LLC has just written, ns, per core
-    /// that sweeps along; `None` where threads that write one buffer in step are not held back by each other.
+    /// Time a core needs for a line that it writes in a sweep and that another core of its LLC has just written, ns, per core
+    /// that sweeps with it. `None` where threads that write one buffer in step do not slow each other.
     pub transfer_ns: Option<f64>,
-    /// What one call of `memset` (or another fill that the processor knows for one) does where it is long enough; `None`
-    /// where its stores go through the caches like all others, or nobody has looked.
+    /// How a long `memset`, or another fill that the processor recognises, bypasses the caches. `None` where its stores go
+    /// through the caches like all others, or where it was not measured.
     pub fill: Option<Fill>,
-    /// Whether a line that is written is traffic twice, fetched before and written back later, as on every machine; a guest
-    /// whose time is modelled counts it once (`numalab validate`).
+    /// Whether a line that is written counts twice as traffic, fetched before and written back later, as on every real
+    /// machine. In a guest whose time is modelled it counts once (`numalab validate`).
     pub writes_back: bool,
 }
 
 impl Cache {
-    /// Lines that cross the memory's bus for one line of which the share `write` is written.
+    /// Lines that cross the memory's bus per line accessed, where the share `write` of the lines is written.
     pub fn lines_of_write(&self, write: f64) -> f64 {
         if self.writes_back {
             1.0 + write
@@ -175,18 +176,19 @@ impl Cache {
     }
 }
 
-/// Fills that go past the caches: the processor takes a long `rep stosb` for a stream, writes whole lines to memory and reads none
-/// of them before.
+/// Fills that bypass the caches: the processor recognises a long `rep stosb`, and writes whole lines to memory without
+/// reading them first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fill {
-    /// Shortest fill that does so, bytes.
+    /// Shortest fill that bypasses the caches, bytes.
     pub bypass_bytes: u64,
-    /// What one thread writes that way beside its memory, GB/s.
+    /// Rate of such a fill by one thread into memory of its own node, GB/s.
     pub gbps: f64,
 }
 
-/// As derived, but for `transfer_ns` and `fill` where there is none, and `writes_back` where it is so: a plan's hash is made of
-/// this text, and a plan keeps its identity when machines learn a fact that it has nothing to do with.
+/// Writes the text of the derived form, without `transfer_ns` and `fill` if they are `None` and `writes_back` if it is true.
+///
+/// The hash of a plan is made of this text. A plan keeps its identity when machines get a field that does not concern it.
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Cache");
@@ -216,7 +218,7 @@ pub struct Stream {
     pub lines_sequential: f64,
     /// Lines in flight of independent random accesses.
     pub lines_random: f64,
-    /// Cap of one thread, GB/s.
+    /// Largest rate of one thread, GB/s.
     pub cap_gbps: f64,
 }
 
@@ -225,7 +227,7 @@ pub struct Stream {
 pub struct Tlb {
     /// Second-level entries usable for 4 KiB pages.
     pub entries_4k: u32,
-    /// Second-level entries usable for 2 MiB pages (first-level ones where the second holds none).
+    /// Second-level entries usable for 2 MiB pages; first-level ones where the second level holds none.
     pub entries_2m: u32,
     /// Base cost of a random access beyond the load latency, ns (`b` of machines.md section 3).
     pub base_ns: f64,
@@ -233,11 +235,11 @@ pub struct Tlb {
     pub walk_4k_ns: f64,
     /// Constant part of a nested (guest) 4 KiB walk, ns.
     pub walk_4k_guest_ns: f64,
-    /// Probability that the leaf entry comes from memory, far above reach, native.
+    /// Probability that the leaf entry comes from memory, for a working set far above TLB reach, native.
     pub leaf_miss: f64,
-    /// The same in a guest.
+    /// As `leaf_miss`, in a guest.
     pub leaf_miss_guest: f64,
-    /// The machine is a guest: page walks are two-dimensional.
+    /// Whether the machine is a guest, where page walks are two-dimensional.
     pub nested: bool,
 }
 

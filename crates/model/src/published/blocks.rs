@@ -10,19 +10,19 @@ use crate::spec::{SpecError, Spot, Table};
 pub struct Block {
     /// Name of the group.
     pub group: String,
-    /// Machine it was measured on.
+    /// Machine on which the block was measured.
     pub machine: Spot<String>,
-    /// How to predict it, or why that is not done.
+    /// How the block is predicted, or the reason why it is not.
     pub run: Result<BlockRun, String>,
-    /// Its own columns, `None` for those of the file.
+    /// Columns of the block, `None` if they are those of the file.
     pub columns: Option<Columns>,
-    /// Groups of which this block gives the sums; empty for a block with runs of its own.
+    /// Groups whose sums this block gives; empty for a block with runs of its own.
     pub sum_of: Vec<Spot<String>>,
-    /// Runs of each of these groups that the sums cover; 1 or more, 1 for any other block.
+    /// Number of runs of each of these groups in a sum, at least 1; it is 1 for any other block.
     pub times: u32,
     /// Rows in print order.
     pub rows: Vec<Row>,
-    /// The group is judged by its gains too: direction and mean absolute error, in points.
+    /// Whether the group is also judged by its gains: by direction, and by the mean absolute error in points.
     pub gains: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct BlockRun {
     pub seed: u64,
     /// Runs per column.
     pub iterations: u32,
-    /// The one free choice.
+    /// The one free choice: the amount of work.
     pub calibrate: Option<Calibrate>,
     /// Roles and tunables that hold for every column.
     pub sets: Vec<Setting>,
@@ -43,14 +43,14 @@ pub struct BlockRun {
     pub params: Vec<Setting>,
 }
 
-/// The amount of work is chosen so that a metric of the baseline column comes out as published.
+/// The amount of work, chosen so that a metric of the baseline column comes out as published.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibrate {
     /// Workload parameter.
     pub parameter: Spot<String>,
-    /// Metric: `elapsed_s`, or `elapsed_s + SECONDS` with what is timed beside the program.
+    /// Metric: `elapsed_s`, or `elapsed_s + SECONDS` with the time of other work that was measured with the program.
     pub metric: String,
-    /// Where the search starts.
+    /// First amount of the search.
     pub start: u64,
     /// Smallest amount allowed.
     pub min: u64,
@@ -85,7 +85,7 @@ pub(super) fn read(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, Spec
     Ok(block)
 }
 
-/// The machine a block was measured on.
+/// Reads the machine on which a block was measured.
 fn machine(t: &Table<'_>) -> Result<Spot<String>, SpecError> {
     let machine = t.str("machine")?;
     match machine.value.trim() {
@@ -105,7 +105,7 @@ fn block_run(t: &Table<'_>) -> Result<BlockRun, SpecError> {
     })
 }
 
-/// The elapsed time, or that with what is timed beside the program.
+/// Whether a metric is `elapsed_s` or `elapsed_s + SECONDS`.
 fn is_elapsed(metric: &str) -> bool {
     let beside = metric.strip_prefix("elapsed_s").map(str::trim);
     let seconds = |rest: &str| rest.strip_prefix('+').and_then(|n| n.trim().parse::<f64>().ok());

@@ -6,26 +6,26 @@ use crate::spec::{SpecError, Spot, Table};
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// As published.
+    /// Name as published.
     pub name: String,
     /// Catalog kernel that stands for it.
     pub kernel: Spot<String>,
-    /// Roles and tunables that differ from that kernel's.
+    /// Roles and tunables that differ from those of the kernel.
     pub sets: Vec<Setting>,
     /// Workload parameters of this column.
     pub params: Vec<Setting>,
 }
 
-/// Columns of a block that has its own, and the index of its baseline.
+/// Columns of a file or block, and the index of the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Columns {
     /// Columns in print order.
     pub list: Vec<Column>,
-    /// Index of the column that ratios refer to.
+    /// Index of the column to which ratios refer.
     pub baseline: usize,
 }
 
-/// The columns of a file or block, if it has any.
+/// Reads the columns of a file or block, if it has any.
 pub(super) fn read(t: &Table<'_>) -> Result<Option<Columns>, SpecError> {
     let list = t.tables("columns")?.into_iter().map(column).collect::<Result<Vec<_>, _>>()?;
     if list.is_empty() {

@@ -1,14 +1,14 @@
 //! The score that a published file expects.
 //!
-//! Problem: misses are part of the result, so nothing would fail if there were more of them tomorrow. Approach: a file may say how
-//! many predicted cells came out well when it was last scored; fewer are a regression.
+//! Problem: misses are part of the result, so nothing would fail if a later release had more of them.
+//! Approach: a file may state how many predicted cells came out well when it was last scored. Fewer are a regression.
 
 use crate::spec::{SpecError, Table};
 
 /// Predicted cells that came out well when the file was last scored, with the runs it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expect {
-    /// Cells of the published direction.
+    /// Cells whose direction is the published one.
     pub direction_right: usize,
     /// Cells whose ratio is within 1.25 of the published one.
     pub within_1_25: usize,
@@ -19,7 +19,7 @@ pub struct Expect {
 /// Reads `expect = { … }`; every count is needed.
 ///
 /// # Errors
-/// A key that is missing or unknown, or no count.
+/// A key that is missing or unknown, or a value that is no count.
 pub(super) fn read(t: Table) -> Result<Expect, SpecError> {
     let count = |key| Ok::<_, SpecError>(t.int(key, 0..=1_000_000)?.value as usize);
     let expect = Expect {

@@ -1,27 +1,27 @@
 //! Other published runs of the same tests on the same machine: how far a measurement agrees with itself.
 //!
-//! Problem: a cell that its own author does not meet again cannot be predicted, and a score says little as long as nobody
-//! knows how many such cells there are. Approach: a file may hold the figures of such runs, for some of its columns and rows;
-//! they are scored as if they were predictions (`numalab reproduce`).
-//! Invariants: the baseline is among the columns, every row is one of the file's that is not for the formatter only, and none
-//! stands twice, for it would count twice.
+//! Problem: a cell that its own author does not measure again cannot be predicted. A score says little unless the number of
+//! such cells is known.
+//! Approach: a file may hold the figures of such runs for some of its columns and rows. `numalab reproduce` scores them as if
+//! they were predictions.
+//! Invariants: the baseline is among the columns. Every row is a predicted row of the file, and stands here once.
 
 use super::blocks::Block;
 use super::columns::{index, Columns};
 use crate::spec::{SpecError, Table};
 
-/// Runs that somebody published.
+/// Published runs that repeat a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
-    /// What they are, short.
+    /// Short name of the runs.
     pub name: String,
     /// Author and date.
     pub source: String,
-    /// In what they differ from the table's.
+    /// How the runs differ from those of the table.
     pub about: String,
-    /// Which columns of the file they repeat, the baseline among them.
+    /// Indices of the columns of the file that are repeated, the baseline among them.
     pub columns: Vec<usize>,
-    /// Their figures.
+    /// The figures.
     pub rows: Vec<RepeatedRow>,
 }
 
@@ -30,7 +30,7 @@ pub struct Repeat {
 pub struct RepeatedRow {
     /// Group of the row.
     pub group: String,
-    /// As in that group.
+    /// Name of the row in that group.
     pub id: String,
     /// One value per column of the repeat.
     pub values: Vec<f64>,
@@ -46,7 +46,7 @@ impl Repeat {
 /// Reads `[[repeats]]`; `shared` are the columns of the file.
 ///
 /// # Errors
-/// A key that is missing or unknown, a column or row that the file does not have or that stands twice, the baseline left out, a
+/// A key that is missing or unknown, a column or row that the file does not have or that stands twice, a missing baseline, a
 /// wrong number of values, or no row.
 pub(super) fn read(t: Table<'_>, shared: Option<&Columns>, blocks: &[Block]) -> Result<Repeat, SpecError> {
     let names = t.strs("columns")?;
@@ -84,7 +84,7 @@ pub(super) fn read(t: Table<'_>, shared: Option<&Columns>, blocks: &[Block]) -> 
     Ok(repeat)
 }
 
-/// One row; `before` are those above it.
+/// Reads one row; `before` are the rows above it.
 fn row(t: Table<'_>, columns: usize, blocks: &[Block], before: &[RepeatedRow]) -> Result<RepeatedRow, SpecError> {
     let (group, id) = (t.str("group")?, t.str("id")?);
     let groups: Vec<&str> = blocks.iter().map(|b| b.group.as_str()).collect();
@@ -124,8 +124,8 @@ mod tests {
         parse(&file.label, &file.text).unwrap()
     }
 
-    /// Change against the baseline column, percent, a fall of what should be low being positive; and by how much it may differ
-    /// from a printed one, all three figures having been rounded to hundredths.
+    /// Change against the baseline column in percent, positive if it is better, and by how much it may differ from the printed
+    /// change, as all three figures were rounded to hundredths.
     fn change(p: &Published, repeat: &str, group: &str, id: &str, column: usize) -> (f64, f64) {
         let r = p.repeats.iter().find(|r| r.name.starts_with(repeat)).unwrap();
         let row = r.rows.iter().find(|x| x.group == group && x.id == id).unwrap();

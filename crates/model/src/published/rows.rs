@@ -6,42 +6,42 @@ use crate::spec::{SpecError, Spot, Table};
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// As published.
+    /// Name as published.
     pub id: String,
-    /// Workload, if it is not the block's.
+    /// Workload of the row, if it is not the block's.
     pub workload: Option<Spot<String>>,
-    /// Scalar or counter of a record.
+    /// Scalar or counter of a record, or an expression of them.
     pub metric: String,
     /// Unit.
     pub unit: String,
-    /// Direction.
+    /// Whether a larger value is better.
     pub higher_is_better: bool,
-    /// What the published figure is of the metric.
+    /// How the published figure follows from the metric.
     pub form: Form,
     /// Statistic over the runs of a column.
     pub stat: Stat,
-    /// The machine's figures were derived from this row, which therefore is no prediction.
+    /// Whether the machine's figures were derived from this row; then it is no prediction.
     pub derived_from: bool,
     /// One value per column.
     pub values: Vec<f64>,
-    /// Column that ratios of this row refer to, where the baseline's value is zero.
+    /// Column to which the ratios of this row refer, if the baseline's value is zero.
     pub base: Option<usize>,
-    /// Columns whose cell was used to fit something and is no prediction.
+    /// Columns whose cell was used for a fit and is no prediction.
     pub calibrated: Vec<usize>,
-    /// Why the row may be used to test the formatter only.
+    /// Why the row is used only to test the form of tables, if that is so.
     pub formatter_only: Option<String>,
-    /// What is suspected behind a miss, per column (empty: nothing yet); no entries if the row has none.
+    /// The suspected cause of a miss, per column; an empty text if there is none. No entries if the row states no cause.
     pub suspects: Vec<String>,
 }
 
-/// What a published figure is of the metric that stands for it.
+/// How a published figure follows from the metric of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The metric itself.
     Value,
-    /// One by the metric: a latency of a rate.
+    /// One divided by the metric, such as the latency of a rate.
     Reciprocal,
-    /// 1 if it happened at all, else 0: a claim in words.
+    /// 1 if the metric is above 0, else 0, for a claim in words.
     Any,
 }
 
@@ -50,7 +50,7 @@ const FORMS: [(&str, Form); 3] = [("value", Form::Value), ("reciprocal", Form::R
 /// Statistic over the runs of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stat {
-    /// Arithmetic mean, and not part of the row's name.
+    /// Arithmetic mean; it is not part of the row's name.
     Mean,
     /// Smallest.
     Min,
@@ -74,7 +74,7 @@ const STATS: [(&str, Stat); 6] = [
 ];
 
 impl Form {
-    /// The figure of a metric's value; `None` where there is none.
+    /// The figure for a value of the metric; `None` if it does not exist.
     pub fn of(self, metric: f64) -> Option<f64> {
         match self {
             Self::Value => Some(metric),
@@ -120,7 +120,7 @@ pub(super) fn read(t: Table<'_>, columns: &[Column]) -> Result<Row, SpecError> {
     Ok(row)
 }
 
-/// One of a list of words, the first if the key is absent.
+/// Reads one of a list of words; the first if the key is absent.
 fn word<T: Copy>(t: &Table<'_>, key: &str, list: &[(&str, T)]) -> Result<T, SpecError> {
     let Some(word) = t.opt_str(key)? else { return Ok(list[0].1) };
     list.iter().find(|f| f.0 == word.value).map(|f| f.1).ok_or_else(|| {
@@ -129,6 +129,7 @@ fn word<T: Copy>(t: &Table<'_>, key: &str, list: &[(&str, T)]) -> Result<T, Spec
     })
 }
 
+/// Reads `suspects`: no text, or one per column.
 fn suspects(t: &Table<'_>, columns: usize) -> Result<Vec<String>, SpecError> {
     let list = t.strs("suspects")?;
     match list.first() {

@@ -13,19 +13,19 @@ pub struct Published {
     pub name: Spot<String>,
     /// Another name, the number of the mail thread: `000`.
     pub alias: Option<String>,
-    /// Subject.
+    /// Subject of the thread.
     pub title: String,
     /// Author and date.
     pub source: String,
-    /// What it settles, in prose.
+    /// The question of the thread, in prose.
     pub about: String,
-    /// Index of the column that ratios refer to.
+    /// Index of the column to which ratios refer.
     pub baseline: usize,
     /// Columns in print order.
     pub columns: Vec<Column>,
     /// Groups of rows.
     pub blocks: Vec<Block>,
-    /// The score below which a release has got worse, if the file says so.
+    /// The least score of a release that has not become worse, if the file states it.
     pub expect: Option<Expect>,
     /// Other published runs of the same tests.
     pub repeats: Vec<Repeat>,
@@ -44,8 +44,8 @@ impl Published {
 /// Parses a published table.
 ///
 /// # Errors
-/// Syntax, an unknown key, a wrong kind, a baseline that is no column, no row at all, a row with too few or too many
-/// values, or a calibration of anything but the baseline's elapsed time.
+/// Wrong syntax, an unknown key, a value of the wrong kind, a baseline that is no column, no row at all, a row with too few
+/// or too many values, or a calibration of anything but the baseline's elapsed time.
 pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();

@@ -15,7 +15,7 @@ fn disjoint_vma_2023_is_complete() {
     let block = &p.blocks[0];
     assert_eq!(p.columns[p.baseline].name, "base-numascan");
     assert_eq!(block.rows.len(), 10);
-    // The source's passes, and a search where they do not fit.
+    // The passes of the source, and a search where they do not fit.
     let run = |i: usize| p.blocks[i].run.as_ref().unwrap();
     let loops = |i: usize| run(i).params.iter().map(|s| s.value.as_str()).collect::<Vec<_>>();
     assert_eq!((loops(0), loops(1)), (vec!["1000"], vec!["50"]));
@@ -30,7 +30,7 @@ fn disjoint_vma_2023_is_complete() {
     assert_eq!(whole.rows.iter().filter(|r| r.formatter_only.is_some()).count(), 2);
     assert!(whole.run.is_err() && whole.sum_of.is_empty());
     assert_eq!((sums.sum_of.len(), sums.times), (3, 7));
-    // The rows of a test are those of the whole table.
+    // The rows of a test have the values of the whole table.
     for row in p.blocks[1..4].iter().flat_map(|b| &b.rows) {
         assert_eq!(whole.rows.iter().find(|r| r.id == row.id).unwrap().values, row.values, "{}", row.id);
     }
@@ -118,7 +118,7 @@ fn imb_numa_nr_2021_is_complete_and_agrees_with_its_printed_percentages() {
     for (id, percent) in printed {
         let row = rows.iter().find(|r| r.id == id).unwrap_or_else(|| panic!("no row {id}"));
         let got = 100.0 * (row.values[1] / row.values[0] - 1.0);
-        // The coefficient of variation is printed with two digits, which leaves a margin.
+        // The coefficient of variation is printed with two digits, so the margin is wider.
         let margin = if id.starts_with("Coeff") { 0.2 } else { 0.006 };
         assert!((got - percent).abs() < margin, "{id}: {got} is not {percent}");
         seen += 1;

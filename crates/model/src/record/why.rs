@@ -1,23 +1,23 @@
-//! The decision log of a run: what was decided about every mapping, task and stretch of memory, counted, with a bounded
-//! history of each.
+//! The decision log of a run: what was decided about every mapping, task and 2 MiB chunk of memory.
 //!
 //! Problem: "why was this mapping never scanned?" is asked after the run, and a full trace is too large to keep by default.
-//! Approach: counts by reason with the first and last time, and at most [`History::MAX`] entries of history for each subject:
-//! the first half and the last half of what happened. Size is bounded by the number of mappings, tasks and chunks.
+//! Approach: decisions are counted by reason, with the first and last time. Each subject has a history of at most
+//! [`History::MAX`] entries: the first and the last of what happened. The size is bounded by the number of mappings, tasks and
+//! chunks.
 //! Units: ns of run time; nodes and CPUs dense; addresses in bytes.
 
 use crate::plan::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Entries from the beginning and the end of a history that may be longer.
+/// The first and the last entries of a history, which may have been longer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct History<T> {
-    /// How many there were.
+    /// Number of entries that were added.
     pub count: u64,
-    /// The first ones.
+    /// The first entries.
     pub first: Vec<T>,
-    /// The last ones after those; the oldest is at `count` modulo the length once it is full.
+    /// The last entries after those in `first`, a ring once it is full: see [`History::recent`].
     last: Vec<T>,
 }
 
@@ -32,7 +32,7 @@ impl<T: Clone> History<T> {
     pub const MAX: usize = 16;
     const HALF: usize = Self::MAX / 2;
 
-    /// Adds an entry; beyond [`Self::MAX`] one from the middle is dropped.
+    /// Adds an entry. Beyond [`Self::MAX`] an entry from the middle is dropped.
     pub fn push(&mut self, entry: T) {
         if self.first.len() < Self::HALF {
             self.first.push(entry);
@@ -53,25 +53,25 @@ impl<T: Clone> History<T> {
         self.last[oldest..].iter().chain(&self.last[..oldest]).cloned().collect()
     }
 
-    /// Entries between the first and the last ones that were dropped.
+    /// Number of entries that were dropped between the first and the last ones.
     pub fn dropped(&self) -> u64 {
         self.count - (self.first.len() + self.last.len()) as u64
     }
 }
 
-/// Something that happened several times.
+/// A count of events of one kind, with the times of the first and the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// How often.
+    /// Number of events.
     pub count: u64,
-    /// First time, ns.
+    /// Time of the first event, ns.
     pub first_ns: u64,
-    /// Last time, ns.
+    /// Time of the last event, ns.
     pub last_ns: u64,
 }
 
 impl Tally {
-    /// Once more.
+    /// Counts an event at `now_ns`.
     pub fn add(&mut self, now_ns: u64) {
         if self.count == 0 {
             self.first_ns = now_ns;
@@ -81,155 +81,155 @@ impl Tally {
     }
 }
 
-/// Tallies by the word of a reason, in order of first appearance.
+/// Tallies by the word of a reason, in the order of first appearance.
 pub type Tallies = Vec<(String, Tally)>;
 
-/// A mapping.
+/// What was decided about a mapping.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmaWhy {
-    /// Process (index).
+    /// Index of the process.
     pub process: u32,
     /// Number of the mapping in its process.
     pub id: u32,
-    /// Region of the workload, or the stack of a thread.
+    /// Name of the workload's region, or of the thread's stack.
     pub name: String,
-    /// First byte.
+    /// Address of the first byte.
     pub start: u64,
-    /// One past the last byte.
+    /// Address after the last byte.
     pub end: u64,
-    /// Times a scan went through a part of it.
+    /// Scans that went through a part of it.
     pub scanned: Tally,
-    /// Pages it marked there.
+    /// Pages that scans marked in it.
     pub updates: u64,
-    /// Times the scanner passed over it, by reason.
+    /// Times that the scanner skipped it, by reason.
     pub skips: Tallies,
-    /// Hint faults in it.
+    /// Hint faults on its pages.
     pub faults: u64,
 }
 
-/// A change of CPU.
+/// A change of the CPU of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveWhy {
-    /// When, ns.
+    /// Time, ns.
     pub time_ns: u64,
     /// CPU before.
     pub from: u32,
     /// CPU after.
     pub to: u32,
-    /// Why, as an index into [`MOVE_WORDS`](super::events::MOVE_WORDS).
+    /// Reason, as an index into [`MOVE_WORDS`](super::events::MOVE_WORDS).
     pub why: u16,
-    /// Node it prefers at that time.
+    /// Preferred node of the task at that time.
     pub preferred: Option<u32>,
 }
 
-/// A change of the preferred node.
+/// A change of the preferred node of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreferredWhy {
-    /// When, ns.
+    /// Time, ns.
     pub time_ns: u64,
     /// Node before.
     pub from: Option<u32>,
     /// Node after.
     pub to: Option<u32>,
-    /// Hint faults of the task so far, and local ones among them.
+    /// Hint faults of the task so far, and the local ones among them.
     pub faults: (u64, u64),
 }
 
-/// A task.
+/// What was decided about a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskWhy {
-    /// Process (index).
+    /// Index of the process.
     pub process: u32,
     /// Thread of the process; 0 is the initial one.
     pub thread: u32,
-    /// Birth, ns.
+    /// Time of birth, ns.
     pub born_ns: u64,
-    /// CPU it was born on.
+    /// CPU on which it was created.
     pub born_cpu: u32,
-    /// End, ns, if it ended.
+    /// Time of its end, ns, if it ended.
     pub ended_ns: Option<u64>,
-    /// CPU changes by reason.
+    /// Changes of CPU by reason.
     pub by_why: Tallies,
-    /// Those between nodes, by reason.
+    /// Changes of CPU between nodes, by reason.
     pub nodes_by_why: Tallies,
-    /// Moves between nodes.
+    /// History of its moves between nodes.
     pub moves: History<MoveWhy>,
-    /// Changes of its preferred node.
+    /// History of its preferred node.
     pub preferred: History<PreferredWhy>,
-    /// What task placement did, by word.
+    /// Results of task placement, by word.
     pub placed: Tallies,
-    /// Scans it ran.
+    /// Scans that it ran.
     pub scans: Tally,
-    /// Hint faults it took.
+    /// Hint faults that it took.
     pub faults: u64,
-    /// Local ones.
+    /// Local hint faults among them.
     pub local: u64,
-    /// When it became part of a group, ns.
+    /// Time at which it joined a NUMA group, ns.
     pub grouped_ns: Option<u64>,
 }
 
-/// A hint fault on the page that stands for its stretch.
+/// A hint fault on the page whose history a chunk keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultWhy {
-    /// When, ns.
+    /// Time, ns.
     pub time_ns: u64,
-    /// Faulting task.
+    /// Task that took the fault.
     pub task: u32,
-    /// Node of the page before.
+    /// Node of the page before the fault.
     pub page_node: u32,
     /// Node of the CPU.
     pub cpu_node: u32,
-    /// End, as a code of [`Fate`](super::events::Fate).
+    /// How the fault ended, as a code of [`Fate`](super::events::Fate).
     pub fate: u16,
 }
 
-/// A 2 MiB stretch of a mapping that had hint faults.
+/// What was decided about a 2 MiB chunk of a mapping that had hint faults.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkWhy {
-    /// Mapping (index into [`Why::vmas`]).
+    /// Index of the mapping in [`Why::vmas`].
     pub vma: u32,
-    /// First address.
+    /// Address of the first byte.
     pub start: u64,
-    /// It was one huge page at its last fault.
+    /// Whether it was one huge page at its last hint fault.
     pub huge: bool,
-    /// Hint faults.
+    /// Hint faults on its pages.
     pub faults: Tally,
-    /// Local ones.
+    /// Local hint faults among them.
     pub local: u64,
-    /// How the faults ended, by word.
+    /// How the hint faults ended, by word.
     pub fates: Tallies,
-    /// Pages that moved, every move counted.
+    /// Page migrations; a page counts each time it moves.
     pub migrated: u64,
-    /// Address of the page whose faults `history` holds: the first of the stretch that took one.
+    /// Address of the page whose hint faults `history` holds: the first page of the chunk that took one.
     pub watched: u64,
-    /// Times that page came back to a node it had left.
+    /// Times that this page returned to a node that it had left.
     pub returns: u64,
-    /// Its faults.
+    /// Hint faults of this page.
     pub history: History<FaultWhy>,
 }
 
-/// A node.
+/// Moves and faults of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeWhy {
-    /// Pages that hint faults brought.
+    /// Pages that hint faults migrated to it.
     pub pages_in: u64,
-    /// Pages that hint faults took.
+    /// Pages that hint faults migrated away from it.
     pub pages_out: u64,
     /// Tasks that came from another node.
     pub tasks_in: u64,
     /// Tasks that went to another node.
     pub tasks_out: u64,
-    /// Hint faults on its CPUs.
+    /// Hint faults that its CPUs took.
     pub faults: u64,
-    /// Local ones.
+    /// Local hint faults among them.
     pub local: u64,
-    /// Base pages first touched into it.
+    /// Base pages that a first touch allocated on it.
     pub first_touched: u64,
     /// Pages on it at the last sample.
     pub pages_at_end: u64,
 }
 
-/// Everything.
+/// The decision log of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
     /// End of the run, ns.
@@ -238,33 +238,33 @@ pub struct Why {
     pub balancing: bool,
     /// Mappings.
     pub vmas: Vec<VmaWhy>,
-    /// Tasks by birth.
+    /// Tasks in order of birth.
     pub tasks: Vec<TaskWhy>,
-    /// Stretches that had hint faults, by first fault.
+    /// Chunks that had hint faults, in order of the first fault.
     pub chunks: Vec<ChunkWhy>,
-    /// Hint faults in stretches beyond the limit of the log.
+    /// Hint faults in chunks beyond the limit of the log.
     pub faults_not_kept: u64,
     /// Nodes.
     pub nodes: Vec<NodeWhy>,
 }
 
-/// `ID.why.json`: the decision log of a run, with what its numbers stand for.
+/// `ID.why.json`: the decision log of a run, with the names that its numbers stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WhyFile {
-    /// Names and numbers.
+    /// What the numbers of the log stand for.
     pub header: super::events::Header,
     /// The log.
     pub why: Why,
 }
 
-/// What comes before the digest at the end of a [`WhyFile`].
+/// The text before the digest at the end of a [`WhyFile`].
 const SEAL: &str = ",\"sha256\":\"";
 
 impl WhyFile {
-    /// As it is kept: JSON, with the SHA-256 of what it would be without it as the last key, `sha256`.
+    /// The text of the file: JSON whose last key, `sha256`, is the digest of the text without that key.
     ///
     /// # Errors
-    /// None in practice.
+    /// None in practice: every field is text, a number or a list of those.
     pub fn to_text(&self) -> Result<String, serde_json::Error> {
         let mut text = serde_json::to_string(self)?;
         let digest = hex(&Sha256::digest(&text));
@@ -272,10 +272,10 @@ impl WhyFile {
         Ok(format!("{text}{SEAL}{digest}\"}}"))
     }
 
-    /// Reads what [`WhyFile::to_text`] wrote; releases up to 0.13.0 wrote no digest.
+    /// Reads the text of [`WhyFile::to_text`]. A text without a digest, as releases up to 0.13.0 wrote, is accepted.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the text, in words.
     pub fn from_text(text: &str) -> Result<Self, String> {
         if let Some((whole, digest)) = text.rsplit_once(SEAL) {
             let said = digest.strip_suffix("\"}").unwrap_or_default();
@@ -284,7 +284,7 @@ impl WhyFile {
             }
         }
         let file: Self = serde_json::from_str(text).map_err(|e| e.to_string())?;
-        // Readers take a stretch's mapping by its number.
+        // Readers index the mappings by the number in a chunk.
         match file.why.chunks.iter().find(|c| c.vma as usize >= file.why.vmas.len()) {
             Some(c) => Err(format!("a stretch of mapping {}, and there are {} mappings", c.vma, file.why.vmas.len())),
             None => Ok(file),
@@ -292,7 +292,7 @@ impl WhyFile {
     }
 }
 
-/// One more of a word.
+/// Counts an event at `now_ns` under a word.
 pub fn tally(list: &mut Tallies, word: &str, now_ns: u64) {
     match list.iter_mut().find(|t| t.0 == word) {
         Some(t) => t.1.add(now_ns),

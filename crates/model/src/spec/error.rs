@@ -1,10 +1,10 @@
 //! A refused spec, and the nearest valid name to offer with it.
 
-/// A refused spec: what, where, what was expected, and the nearest valid name if one is near.
+/// A refused spec: where, what is wrong, what was expected, and the nearest valid name if one is near.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}{}{}", place(file, *line, *column), one_line(what), wanted(expected), did_you_mean(nearest))]
 pub struct SpecError {
-    /// File (or `command line`).
+    /// File, or another place such as `command line`.
     pub file: String,
     /// Line from 1, 0 if unknown.
     pub line: usize,
@@ -19,11 +19,11 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    /// An error without a place in a text (command line, missing file).
+    /// An error without a line: about a command line, or a file that is missing.
     pub fn plain(file: &str, what: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { file: file.into(), line: 0, column: 0, what: what.into(), expected: expected.into(), nearest: None }
     }
-    /// Adds the nearest of `names` to `name`, if one is near enough to be meant.
+    /// Adds the name among `names` that is nearest to `name`, if one is near enough to be meant.
     #[must_use]
     pub fn near<'a>(mut self, name: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.nearest = nearest(name, names);
@@ -58,9 +58,11 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{}`?", one_line(n)))
 }
 
-/// Nearest of `names`: by Jaro-Winkler similarity, if at least 0.75, or else one a single slip away (a letter more,
-/// less, other, or two exchanged) from a name of three letters or more. Names of more than twice the length count only
-/// if they go on where `name` ends: a few letters are found in order in any long name.
+/// The name among `names` that is nearest to `name`, if one is near enough to be meant.
+///
+/// That is the one of the largest Jaro-Winkler similarity, if it is at least 0.75. Otherwise it is one that differs by a
+/// single letter (more, less, other, or two exchanged), if `name` has three letters or more. Names of more than twice the
+/// length of `name` count only if they begin with it, because a few letters are found in order in any long name.
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let fits = |n: &&str| n.len() <= 2 * name.len() + 2 || n.starts_with(name);
     let names: Vec<&str> = names.into_iter().filter(fits).collect();

@@ -1,24 +1,24 @@
-//! Lines and columns of a text that is asked for many of them.
+//! Lines and columns of many places of one text.
 //!
-//! Problem: every key and value of a spec is read with its place, so counting each from the start of the text would
-//! take time with the square of its size: minutes for a megabyte.
-//! Approach: the offsets of the line starts are found once, and the characters before every [`BLOCK`] bytes, because a
-//! whole list may stand on one line. A place is then a binary search and a count over less than two blocks.
+//! Problem: every key and value of a spec is read with its place. Counting each place from the start of the text would take
+//! time in proportion to the square of its size: minutes for a megabyte.
+//! Approach: the start of every line, and the number of characters before every [`BLOCK`] bytes, are found once. A place is
+//! then a binary search and a count over less than two blocks, even if a whole list is on one line.
 
 /// Bytes between two counts of characters.
 const BLOCK: usize = 256;
 
-/// Where the lines of a text start, and how many characters lie before each block of it.
+/// The starts of the lines of a text, and the number of characters before each block of it.
 #[derive(Debug)]
 pub(super) struct Places {
     /// Offset of the first byte of each line; the first is 0.
     lines: Vec<usize>,
-    /// Characters that start before each multiple of [`BLOCK`].
+    /// Number of characters that start before each multiple of [`BLOCK`].
     chars: Vec<usize>,
 }
 
 impl Places {
-    /// Counts `text` once.
+    /// The places of `text`.
     pub(super) fn of(text: &str) -> Self {
         let after = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(after).collect();
@@ -31,8 +31,8 @@ impl Places {
         Self { lines, chars }
     }
 
-    /// Line and column (from 1) of a byte offset of `text`, the one this was made from; like
-    /// [`position`](super::position), but without a walk through the text.
+    /// Line and column of a byte offset, both from 1. `text` is the text that this was made of. The result is that of
+    /// [`position`](super::position).
     pub(super) fn position(&self, text: &str, offset: usize) -> (usize, usize) {
         let offset = (0..=offset.min(text.len())).rev().find(|&o| text.is_char_boundary(o)).unwrap_or(0);
         let line = self.lines.partition_point(|start| *start <= offset);
@@ -40,13 +40,14 @@ impl Places {
         (line, self.chars_before(text, offset) - self.chars_before(text, start) + 1)
     }
 
+    /// Number of characters that start before a byte offset.
     fn chars_before(&self, text: &str, offset: usize) -> usize {
         let block = offset / BLOCK;
         self.chars[block] + starts(&text.as_bytes()[block * BLOCK..offset])
     }
 }
 
-/// Characters that start in a run of UTF-8.
+/// Number of characters that start in a run of UTF-8.
 fn starts(bytes: &[u8]) -> usize {
     bytes.iter().filter(|b| **b & 0xC0 != 0x80).count()
 }
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_those_of_a_walk_through_the_text() {
+    fn places_are_those_counted_from_the_start_of_the_text() {
         let texts = [
             String::new(),
             "\n".into(),

@@ -2,7 +2,7 @@
 
 use super::error::SpecError;
 
-/// A value with its place, for errors found later (names resolved against a catalog, expressions).
+/// A value with its place, for errors that are found later, such as an unknown name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spot<T> {
     /// The value.
@@ -27,7 +27,7 @@ impl<T> Spot<T> {
             nearest: None,
         }
     }
-    /// The same place with another value.
+    /// Another value at the same place.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Spot<U> {
         Spot { value: f(self.value), file: self.file, line: self.line, column: self.column }
     }

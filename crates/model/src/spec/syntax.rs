@@ -1,11 +1,11 @@
-//! What to say of text that is no TOML: the parser's own words say neither what was written nor what was meant.
+//! Messages for text that is no TOML: the parser's own message says neither what was written nor what was meant.
 
-/// What is wrong at a byte offset, and what was expected, where the parser says `message`.
+/// What is wrong at a byte offset, and what was expected; `message` is the parser's own.
 pub(super) fn wrong(text: &str, at: usize, message: &str) -> (String, String) {
     unquoted(text, at).or_else(|| too_long(text, at, message)).unwrap_or_else(|| said(message))
 }
 
-/// What to say of a whole number with more digits than TOML has; which key it is for, and so its range, is not known yet.
+/// The message for a whole number beyond 64 bits. The key, and with it the legal range, is not known here.
 fn too_long(text: &str, at: usize, message: &str) -> Option<(String, String)> {
     let inside = |c: char| c.is_ascii_alphanumeric() || "_+-".contains(c);
     let word = text.get(at..)?.split(|c| !inside(c)).next().filter(|w| !w.is_empty())?;
@@ -14,7 +14,7 @@ fn too_long(text: &str, at: usize, message: &str) -> Option<(String, String)> {
     Some((format!("`{word}` is too {size}"), expected))
 }
 
-/// What to say of text without quotes that begins like a number: the parser complains of what follows the number.
+/// The message for text without quotes that begins like a number, of which the parser refuses only the rest.
 fn unquoted(text: &str, at: usize) -> Option<(String, String)> {
     let inside = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     let (before, behind) = text.split_at_checked(at)?;
@@ -26,7 +26,7 @@ fn unquoted(text: &str, at: usize) -> Option<(String, String)> {
         .then(|| (format!("`{word}` is no number"), format!("text in quotes: \"{word}\"")))
 }
 
-/// Of a message of the parser: the reason may be in its later lines.
+/// What is wrong and what was expected, from the parser's message, whose later lines may have the reason.
 fn said(message: &str) -> (String, String) {
     let mut lines = message.lines().map(str::trim).filter(|l| !l.is_empty());
     let (mut what, mut expected) = (lines.next().unwrap_or("syntax error").to_string(), "valid TOML".to_string());

@@ -32,7 +32,7 @@ impl Doc {
         })?;
         Ok(Self { file: file.into(), text: text.into(), parsed, places: Places::of(text) })
     }
-    /// The top-level table; what is missing in it is reported at the beginning of the file.
+    /// The top-level table. A key that is missing in it is reported at the beginning of the file.
     pub fn root(&self) -> Table<'_> {
         let items = self.parsed.as_table();
         Table { doc: self, items, span: Some(0..0), path: String::new(), asked: RefCell::default() }
@@ -41,14 +41,14 @@ impl Doc {
     pub fn error(&self, span: Option<std::ops::Range<usize>>, what: String, expected: String) -> SpecError {
         self.spot(span, ()).error(what, expected)
     }
-    /// A value with the place where `span` starts, 0 if it has none.
+    /// A value with the place where `span` starts; line and column are 0 without a span.
     fn spot<T>(&self, span: Option<std::ops::Range<usize>>, value: T) -> Spot<T> {
         let (line, column) = span.map_or((0, 0), |s| self.places.position(&self.text, s.start));
         Spot { value, file: self.file.clone(), line, column }
     }
 }
 
-/// A table being read; every key asked for is legal, every other one an error of [`Table::finish`].
+/// A table being read. Every key that is asked for is legal; [`Table::finish`] refuses every other key.
 pub struct Table<'a> {
     doc: &'a Doc,
     items: &'a dyn TableLike,
@@ -58,12 +58,14 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
+    /// The item of a key, which is marked as legal.
     fn item(&self, key: &str) -> Option<&'a Item> {
         if !self.asked.borrow().contains(key) {
             self.asked.borrow_mut().insert(key.to_string());
         }
         self.items.get(key).filter(|i| !i.is_none())
     }
+    /// The key with the path of this table: `a.b[0].key`.
     fn full(&self, key: &str) -> String {
         if self.path.is_empty() {
             key.to_string()
@@ -71,9 +73,10 @@ impl<'a> Table<'a> {
             format!("{}.{key}", self.path)
         }
     }
+    /// The error for a value of the wrong kind.
     fn wrong(&self, key: &str, item: &Item, expected: &str) -> SpecError {
         let what = format!("`{}` is {}", self.full(key), kind(item));
-        // A table that only its sub-tables' headers imply has no place of its own, but its name has one.
+        // A table that is only implied by the headers of its sub-tables has no span, but its key has one.
         let span = item.span().or_else(|| self.items.key(key).and_then(toml_edit::Key::span));
         self.doc.error(span, what, expected.to_string())
     }
@@ -85,10 +88,10 @@ impl<'a> Table<'a> {
         let span = self.items.get(key).and_then(Item::span);
         self.doc.error(span, format!("`{}` is empty", self.full(key)), expected.to_string())
     }
-    /// The error for a missing key; a key of the table that looks like it is named.
+    /// The error for a missing key. It names a key of the table that looks like a slip for it, if there is one.
     pub fn missing(&self, key: &str, expected: &str) -> SpecError {
         let others = self.items.iter().filter(|(k, _)| !self.asked.borrow().contains(*k)).map(|(k, _)| k);
-        // Keys that are legal but not asked for yet are among the others, so only a slip of the pen is a hint.
+        // Other keys include legal ones that are not asked for yet, so only a key of one or two wrong letters is named.
         let digits = |t: &str| t.chars().filter(char::is_ascii_digit).collect::<String>();
         let letters = if key.len() < 6 { 1 } else { 2 };
         let slip = |k: &String| strsim::damerau_levenshtein(key, k) <= letters && digits(key) == digits(k);
@@ -102,7 +105,8 @@ impl<'a> Table<'a> {
     /// A string, if present.
     ///
     /// # Errors
-    /// Present but not a string, or one that would steer a terminal; a `name`, which stands in tables, of several lines.
+    /// The value is no string, or has control characters. A `name`, which is printed in tables, may have no line breaks
+    /// either.
     pub fn opt_str(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
         let refused = |c: char| if key == "name" { c.is_control() } else { unprintable(c) };
         match self.item(key) {
@@ -118,10 +122,10 @@ impl<'a> Table<'a> {
             },
         }
     }
-    /// The string `title`: what tables and pages print above a thing.
+    /// The string `title`, which tables and pages print as a heading.
     ///
     /// # Errors
-    /// Absent, not a string, empty, longer than a line of 200 characters.
+    /// The title is absent, not a string, empty, or not one line of at most 200 characters.
     pub fn title(&self) -> Result<String, SpecError> {
         let title = self.str("title")?;
         check_title(&title)?;
@@ -130,21 +134,21 @@ impl<'a> Table<'a> {
     /// A string.
     ///
     /// # Errors
-    /// Absent or not a string.
+    /// The value is absent or not a string.
     pub fn str(&self, key: &str) -> Result<Spot<String>, SpecError> {
         self.opt_str(key)?.ok_or_else(|| self.missing(key, "a string"))
     }
-    /// A string or a number as expression text (`8`, `1.5`, `"cpus/2"`), if present.
+    /// A string or a number as the text of an expression (`8`, `1.5`, `"cpus/2"`), if present.
     ///
     /// # Errors
-    /// Present but neither.
+    /// The value is neither.
     pub fn opt_expr(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
         self.text(key, false, "a number or an expression")
     }
     /// A string, number or switch as the text of a setting (`v414`, `8`, `true`), if present.
     ///
     /// # Errors
-    /// Present but none of these.
+    /// The value is none of these.
     pub fn opt_setting(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
         self.text(key, true, "a word, a number, true or false")
     }
@@ -160,10 +164,10 @@ impl<'a> Table<'a> {
             },
         }
     }
-    /// A number, if present (an integer is accepted).
+    /// A number, which may be an integer, if present.
     ///
     /// # Errors
-    /// Present but not a finite number.
+    /// The value is not a finite number.
     pub fn opt_f64(&self, key: &str) -> Result<Option<Spot<f64>>, SpecError> {
         match self.item(key) {
             None => Ok(None),
@@ -176,14 +180,14 @@ impl<'a> Table<'a> {
     /// A number.
     ///
     /// # Errors
-    /// Absent or not a finite number.
+    /// The value is absent or not a finite number.
     pub fn f64(&self, key: &str) -> Result<Spot<f64>, SpecError> {
         self.opt_f64(key)?.ok_or_else(|| self.missing(key, "a number"))
     }
     /// An integer in a range, if present.
     ///
     /// # Errors
-    /// Present but not an integer of `range`.
+    /// The value is not an integer of `range`.
     pub fn opt_int(&self, key: &str, range: std::ops::RangeInclusive<i64>) -> Result<Option<Spot<i64>>, SpecError> {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         match self.item(key) {
@@ -198,7 +202,7 @@ impl<'a> Table<'a> {
     /// An integer in a range.
     ///
     /// # Errors
-    /// Absent or not an integer of `range`.
+    /// The value is absent or not an integer of `range`.
     pub fn int(&self, key: &str, range: std::ops::RangeInclusive<i64>) -> Result<Spot<i64>, SpecError> {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         self.opt_int(key, range)?.ok_or_else(|| self.missing(key, &expected))
@@ -206,7 +210,7 @@ impl<'a> Table<'a> {
     /// A boolean, if present.
     ///
     /// # Errors
-    /// Present but not a boolean.
+    /// The value is not a boolean.
     pub fn opt_bool(&self, key: &str) -> Result<Option<Spot<bool>>, SpecError> {
         match self.item(key) {
             None => Ok(None),
@@ -219,7 +223,7 @@ impl<'a> Table<'a> {
     /// A sub-table (ordinary or inline), if present.
     ///
     /// # Errors
-    /// Present but not a table.
+    /// The value is not a table.
     pub fn opt_table(&self, key: &str) -> Result<Option<Table<'a>>, SpecError> {
         match self.item(key) {
             None => Ok(None),
@@ -238,7 +242,7 @@ impl<'a> Table<'a> {
     /// A list of tables (`[[key]]` or inline); empty if absent.
     ///
     /// # Errors
-    /// Present but not a list of tables.
+    /// The value is not a list of tables.
     pub fn tables(&self, key: &str) -> Result<Vec<Table<'a>>, SpecError> {
         let Some(item) = self.item(key) else { return Ok(Vec::new()) };
         let make = |n: usize, t: &'a dyn TableLike, span| Table {
@@ -264,7 +268,7 @@ impl<'a> Table<'a> {
     /// A list of strings; empty if absent.
     ///
     /// # Errors
-    /// Present but not a list of strings.
+    /// The value is not a list of strings.
     pub fn strs(&self, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
         let Some(item) = self.item(key) else { return Ok(Vec::new()) };
         let list = item.as_array().ok_or_else(|| self.wrong(key, item, "a list of strings"))?;
@@ -281,7 +285,7 @@ impl<'a> Table<'a> {
     /// A list of numbers, if present.
     ///
     /// # Errors
-    /// Present but not a list of finite numbers.
+    /// The value is not a list of finite numbers.
     pub fn opt_f64s(&self, key: &str) -> Result<Option<Spot<Vec<f64>>>, SpecError> {
         let Some(item) = self.item(key) else { return Ok(None) };
         let wrong = || self.wrong(key, item, "a list of finite numbers");
@@ -292,7 +296,7 @@ impl<'a> Table<'a> {
     /// A list of lists of numbers, if present.
     ///
     /// # Errors
-    /// Present but not a list of lists of finite numbers.
+    /// The value is not a list of lists of finite numbers.
     pub fn opt_matrix(&self, key: &str) -> Result<Option<Spot<Vec<Vec<f64>>>>, SpecError> {
         let Some(item) = self.item(key) else { return Ok(None) };
         let wrong = || self.wrong(key, item, "a list of lists of finite numbers");
@@ -304,11 +308,11 @@ impl<'a> Table<'a> {
         }
         Ok(Some(self.spot(item, out)))
     }
-    /// Whether `key` is present; marks it as legal.
+    /// Whether `key` is present. The key is marked as legal.
     pub fn has(&self, key: &str) -> bool {
         self.item(key).is_some()
     }
-    /// Text of a value with the place of its first character, inside the quotes; `None` if `v` is neither text nor number.
+    /// The text of a string or number with the place of its first character, inside the quotes; `None` for other values.
     fn text_spot(&self, v: &Value) -> Option<Spot<String>> {
         let text = match v {
             Value::String(s) => s.value().clone(),
@@ -319,15 +323,15 @@ impl<'a> Table<'a> {
         let span = v.span();
         let raw = span.clone().and_then(|s| self.doc.text.get(s)).unwrap_or("");
         let quotes = ["\"\"\"\n", "'''\n", "\"\"\"", "'''", "\"", "'"];
-        // Escapes make the source longer than the text: then the place is that of the opening quote.
+        // With escapes the source is longer than the text; then the place is that of the opening quote.
         let inside = quotes.iter().find(|q| raw.starts_with(**q) && raw[q.len()..].starts_with(text.as_str()));
         let start = span.map(|s| s.start + inside.map_or(0, |q| q.len()));
         Some(self.doc.spot(start.map(|s| s..s), text))
     }
-    /// A string, if present, with the place of its first character (for texts that are parsed further).
+    /// A string, if present, with the place of its first character, for texts that are parsed further.
     ///
     /// # Errors
-    /// Present but not a string.
+    /// The value is not a string.
     pub fn opt_text(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
         match self.item(key) {
             None => Ok(None),
@@ -337,10 +341,10 @@ impl<'a> Table<'a> {
             },
         }
     }
-    /// Like [`Table::opt_expr`], with the place of the text's first character.
+    /// As [`Table::opt_expr`], with the place of the text's first character.
     ///
     /// # Errors
-    /// Present but neither a string nor a number.
+    /// The value is neither a string nor a number.
     pub fn opt_formula(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
         match self.item(key) {
             None => Ok(None),
@@ -350,10 +354,10 @@ impl<'a> Table<'a> {
             },
         }
     }
-    /// Like [`Table::opt_formula`] for a condition or a share, where `true` stands for 1 and `false` for 0.
+    /// As [`Table::opt_formula`], for a condition or a share, where `true` stands for 1 and `false` for 0.
     ///
     /// # Errors
-    /// Present but neither a string, a number, true nor false.
+    /// The value is neither a string, a number, true nor false.
     pub fn opt_condition(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
         match self.item(key).and_then(|i| i.as_bool().map(|b| self.spot(i, u8::from(b).to_string()))) {
             None => self.opt_formula(key),
@@ -363,7 +367,7 @@ impl<'a> Table<'a> {
     /// One expression or a list of them, if present, each with the place of its first character.
     ///
     /// # Errors
-    /// Present but neither, or a list with something else in it.
+    /// The value is neither, or a list with another value in it.
     pub fn opt_formulas(&self, key: &str) -> Result<Option<Vec<Spot<String>>>, SpecError> {
         let Some(item) = self.item(key) else { return Ok(None) };
         let wrong = || self.wrong(key, item, "an expression or a list of expressions");
@@ -376,7 +380,7 @@ impl<'a> Table<'a> {
             Some(list) => list.iter().map(|v| self.text_spot(v).ok_or_else(wrong)).collect::<Result<_, _>>().map(Some),
         }
     }
-    /// All keys with their places: for tables whose keys are names (parameters, roles). Marks them as read.
+    /// All keys with their places, for tables whose keys are names (parameters, roles). The keys are marked as legal.
     pub fn keys(&self) -> Vec<Spot<String>> {
         let mut out = Vec::new();
         for (k, item) in self.items.iter() {
@@ -407,6 +411,9 @@ impl<'a> Table<'a> {
 }
 
 /// Refuses a title that is not one line of 1 to 200 characters.
+///
+/// # Errors
+/// The title is empty or not such a line.
 pub(crate) fn check_title(title: &Spot<String>) -> Result<(), SpecError> {
     if title.value.trim().is_empty() {
         return Err(title.error("`title` is empty", "a few words"));
@@ -417,7 +424,7 @@ pub(crate) fn check_title(title: &Spot<String>) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Control characters other than those of plain text.
+/// Whether a character is a control character other than those of plain text.
 fn unprintable(c: char) -> bool {
     c.is_control() && !['\n', '\r', '\t'].contains(&c)
 }

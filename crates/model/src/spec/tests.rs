@@ -1,4 +1,4 @@
-//! Tests of the reader: places, kinds, hints and how its time grows.
+//! Tests of the reader: places, kinds of values, suggestions, and the time it takes.
 
 use super::*;
 
@@ -46,17 +46,17 @@ fn titles_are_one_printable_line() {
 }
 
 #[test]
-fn names_are_one_line_and_so_is_every_message() {
+fn names_and_messages_are_one_line() {
     let doc = Doc::parse("a.toml", "name = \"a\\nb\"\nabout = \"a\\nb\"\n").unwrap();
     let e = doc.root().str("name").unwrap_err().to_string();
     assert_eq!(e, "a.toml:1:8: `name` has a control character in it; expected one line of text that can be printed");
-    assert_eq!(doc.root().str("about").unwrap().value, "a\nb", "prose may have several");
+    assert_eq!(doc.root().str("about").unwrap().value, "a\nb", "prose may have several lines");
     let e = SpecError::plain("a\n.toml", "no kernel `x\ny`", "one\nof").near("a\nb", ["a\nc"]);
     assert_eq!(e.to_string(), "a\\n.toml: no kernel `x\\ny`; expected one\\nof; did you mean `a\\nc`?");
 }
 
 #[test]
-fn whole_numbers_that_no_key_can_hold_say_what_can_be() {
+fn whole_numbers_beyond_64_bits_are_refused_with_the_range() {
     for (number, size) in [("99999999999999999999", "large"), ("-99999999999999999999", "small")] {
         let e = Doc::parse("a.toml", &format!("iterations = {number}\n")).unwrap_err().to_string();
         let range = "a whole number from -9223372036854775808 to 9223372036854775807";
@@ -65,7 +65,7 @@ fn whole_numbers_that_no_key_can_hold_say_what_can_be() {
 }
 
 #[test]
-fn lists_say_which_of_them_is_wrong() {
+fn a_wrong_entry_of_a_list_is_reported_at_its_place() {
     let doc = Doc::parse("a.toml", "k = [\"6.1\", 6.12]\n").unwrap();
     let e = doc.root().strs("k").unwrap_err().to_string();
     assert_eq!(e, "a.toml:1:13: `k` has a number in it; expected a list of strings");
@@ -103,7 +103,7 @@ fn syntax_and_kind_errors_have_places() {
 }
 
 #[test]
-fn the_reason_of_a_syntax_error_is_told() {
+fn the_reason_of_a_syntax_error_is_reported() {
     let said = |text: &str| Doc::parse("a.toml", text).unwrap_err().to_string();
     let twice = said("[tlb]\na = 1\n[tlb]\n");
     assert!(twice.starts_with("a.toml:3:1: ") && twice.contains("duplicate key `tlb`"), "{twice}");
@@ -111,7 +111,7 @@ fn the_reason_of_a_syntax_error_is_told() {
 }
 
 #[test]
-fn a_legal_key_that_was_not_asked_for_yet_is_no_hint() {
+fn a_legal_key_that_is_not_asked_for_yet_is_not_suggested() {
     let doc = Doc::parse("a.toml", "sustained_ghz = 3\nllc_stream_gbps = 2\nentries_2m = 4\n").unwrap();
     for key in ["base_ghz", "llc_ns", "entries_4k"] {
         assert_eq!(doc.root().f64(key).unwrap_err().what, format!("`{key}` is missing"));
@@ -124,7 +124,7 @@ fn a_legal_key_that_was_not_asked_for_yet_is_no_hint() {
 }
 
 #[test]
-fn true_is_no_number_but_a_condition_and_a_setting() {
+fn true_is_no_number_but_may_be_a_condition_or_a_setting() {
     let doc = Doc::parse("a.toml", "k = true\nl = [true]\n").unwrap();
     let root = doc.root();
     for e in [root.opt_expr("k").unwrap_err(), root.opt_formula("k").unwrap_err(), root.f64("k").unwrap_err()] {
@@ -141,7 +141,7 @@ fn numbers_with_hundreds_of_digits_are_shown_short() {
     assert_eq!(all, ["0", "-1.5", "300", "1000000000000000", "1e300", "-2.5e-300"]);
 }
 
-/// Counted in time: with a walk through the text for every place this takes minutes, with all on one line as well.
+/// The test measures time: counting every place from the start of the text takes minutes, also if all is on one line.
 #[test]
 fn reading_takes_time_in_proportion_to_the_text() {
     let started = std::time::Instant::now();

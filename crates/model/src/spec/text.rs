@@ -1,6 +1,6 @@
-//! Text of a spec: places in it, and how a message shows what it says.
+//! Places in a text, and how messages show numbers and text.
 
-/// Line and column (from 1) of a byte offset.
+/// Line and column of a byte offset, both from 1.
 pub fn position(text: &str, offset: usize) -> (usize, usize) {
     let offset = (0..=offset.min(text.len())).rev().find(|&o| text.is_char_boundary(o)).unwrap_or(0);
     let before = &text[..offset];
@@ -9,7 +9,7 @@ pub fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// A number as a message shows it: with an exponent where all of its digits would fill lines.
+/// A number as a message shows it: with an exponent if it would have many digits without.
 pub(crate) fn shown(x: f64) -> String {
     match x.abs() {
         size if size != 0.0 && !(1e-6..1e16).contains(&size) => format!("{x:e}"),

@@ -1,6 +1,6 @@
-//! Bad input: every refusal names file, line and column, what was wrong, what was expected, and the nearest name.
+//! Bad input: every error has file, line and column, what is wrong, what was expected, and the nearest name.
 //!
-//! `^` in a text marks the place the error must be reported at; it is not part of the text.
+//! `^` in a text marks the place at which the error must be reported; it is not part of the text.
 
 use crate::machines::machine;
 use numalab_model::spec::{position, SpecError};
@@ -8,7 +8,7 @@ use numalab_model::workload::parse;
 
 const HEAD: &str = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n";
 
-/// The error of parsing or resolving `text` on the four-node machine, which must be at its mark.
+/// The error of parsing or resolving `text` on the four-node machine; its place must be that of the mark.
 fn refused(text: &str) -> SpecError {
     let mark = text.find('^').unwrap_or_else(|| panic!("no mark in {text}"));
     let clean = text.replacen('^', "", 1);
@@ -19,7 +19,7 @@ fn refused(text: &str) -> SpecError {
     e
 }
 
-/// Refuses `body` after the usual head; the message contains all of `parts`.
+/// Checks that `body` after the usual head is refused with a message that has all of `parts`.
 fn body(body: &str, parts: &[&str]) {
     let e = refused(&format!("{HEAD}{body}"));
     let text = e.to_string();
@@ -28,7 +28,7 @@ fn body(body: &str, parts: &[&str]) {
     }
 }
 
-/// Refuses a process with a 1 MiB region `buffer` and the given phases.
+/// Checks that a process with a 1 MiB region `buffer` and the given phases is refused.
 fn phase(phases: &str, parts: &[&str]) {
     let process = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"buffer\"\nsize = \"1MiB\"\n";
     body(&format!("{process}[[process.phase]]\n{phases}"), parts);
@@ -136,7 +136,7 @@ fn names_are_known_only_where_they_have_a_value() {
 }
 
 #[test]
-fn what_nothing_uses_is_refused() {
+fn declarations_that_nothing_uses_are_refused() {
     let process = format!("[[process]]\nname = \"p\"\n{WORK}");
     body(&format!("[params]\nloops = ^5\n{process}"), &["parameter `loops` is used by nothing"]);
     body(&format!("[[barrier]]\nname = \"^b\"\n{process}"), &["barrier `b` is used by nothing"]);
@@ -144,7 +144,7 @@ fn what_nothing_uses_is_refused() {
     body(&format!("[[policy]]\nname = \"^l\"\nmode = \"local\"\n{process}"), &["policy `l` is used by nothing"]);
     let score = "[[score]]\nname = \"^s\"\nunit = \"u\"\nbetter = \"higher\"\n";
     body(&format!("{score}{process}"), &["score `s` is used by nothing"]);
-    // A clock alone counts nothing.
+    // A clock alone does not count any work.
     let timed = format!("{score}[[process]]\nname = \"p\"\n[[process.phase]]\ntimed = \"s\"\ncompute = \"1us\"\n");
     body(&timed, &["score `s` is used by nothing"]);
 }
@@ -189,7 +189,7 @@ fn sizes_must_fit_the_machine() {
     phase("access = \"buffer\"\nlen = \"^0B\"\n", &["`len` is 0"]);
     phase("access = \"buffer\"\noffset = \"^-4KiB\"\n", &["`offset` is -4KiB"]);
     phase("access = \"^buffer\"\nslice = \"thread\"\noffset = \"4KiB\"\n", &["both `slice` and `offset`"]);
-    // More threads than bytes leave some of them without a slice.
+    // With more threads than bytes some threads have no slice.
     let thin = "[[process]]\nname = \"p\"\nthreads = 9\n[[process.region]]\nname = \"r\"\nsize = \"4B\"\n\
                 [[process.phase]]\naccess = \"^r\"\nslice = \"thread\"\n";
     body(thin, &["at least one byte"]);
@@ -199,7 +199,7 @@ fn sizes_must_fit_the_machine() {
 }
 
 #[test]
-fn counts_must_be_sane() {
+fn counts_must_be_in_range() {
     let process = |keys: &str, parts: &[&str]| body(&format!("[[process]]\nname = \"p\"\n{keys}\n{WORK}"), parts);
     process("threads = ^0", &["`threads` is 0", "from 1 to 1000000"]);
     process("threads = ^-1", &["`threads` is -1"]);
@@ -254,7 +254,7 @@ fn policies_name_nodes_that_exist_and_have_memory() {
     let named = "[[policy]]\nname = \"^n\"\nmode = \"weighted_interleave\"\nnodes = \"all\"\nweights = [1]\n\
      [[process]]\nname = \"p\"\npolicy = \"n\"\n";
     body(&format!("{named}{WORK}"), &["policy `n` has 1 weights", "4, one per node"]);
-    // A node without memory cannot be bound to.
+    // A policy cannot name a node without memory.
     let mut m = machine("guest-2n");
     m.nodes[1].memory_bytes = 0;
     let text = format!(
@@ -263,7 +263,7 @@ fn policies_name_nodes_that_exist_and_have_memory() {
     );
     let e = parse("w.toml", &text).and_then(|s| s.resolve(&m, 0, &[])).expect_err("no memory there");
     assert!(e.to_string().contains("node 1 has no memory"), "{e}");
-    // `all` means those with memory.
+    // `all` means the nodes with memory.
     let text = text.replace("nodes = 1", "nodes = \"all\"");
     let w = parse("w.toml", &text).and_then(|s| s.resolve(&m, 0, &[])).expect("node 0 is left");
     assert!(format!("{:?}", w.processes[0].threads[0].ops).contains("nodes: [0]"));
@@ -401,7 +401,7 @@ fn access_values_are_checked() {
         &format!("{score}[[process.phase]]\nscore = \"s\"\namount = ^-1\n"),
         &["`amount` is -1", "a number from 0 to 9007199254740992"],
     );
-    // A score that sums up to infinity would be found at the end of the run, by the writer of its record.
+    // A score whose sum is infinite would be refused only at the end of the run, by the writer of its record.
     body(
         &format!("{score}[[process.phase]]\nscore = \"s\"\namount = ^1e308\n"),
         &["`amount` is 1e308; expected a number from 0 to 9007199254740992"],
@@ -466,7 +466,7 @@ fn overrides_are_never_ignored() {
 }
 
 #[test]
-fn a_bound_that_is_passed_is_told() {
+fn an_error_about_a_bound_names_the_bound() {
     let most = "expected a whole number from 0 to 9007199254740992";
     phase(
         "access = \"buffer\"\npattern = \"random\"\naccesses = ^1e18\n",

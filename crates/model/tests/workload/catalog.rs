@@ -1,5 +1,4 @@
-//! The workloads of the catalog: they parse, fit the machines they are meant for, and do exactly what the
-//! reference says.
+//! The workloads of the catalog parse, fit the machines for which they are meant, and do exactly what the reference says.
 
 use crate::machines::{build, machine, SHAPES};
 use crate::sums::{bytes_written, check_invariants, each, lists};
@@ -182,8 +181,8 @@ fn numa01_starts_on_one_node_chosen_by_the_seed_for_both_processes() {
 }
 
 #[test]
-fn thread_alloc_slices_are_those_of_the_mails() {
-    // 24 MiB per thread with 256 CPUs (mail 000), 128 MiB with 48 (designs-2012.md section 6).
+fn thread_alloc_slices_are_the_published_ones() {
+    // 24 MiB per thread with 256 CPUs (disjoint-vma-2023), 128 MiB with 48 (designs-2012.md section 6).
     for (on, threads, mib) in [("milan-2s-nps1", 128, 24), ("e7-4807-4s", 24, 128)] {
         let w = resolved("numa01_THREAD_ALLOC", on, 0, &[]);
         for p in &w.processes {
@@ -206,7 +205,7 @@ fn numa02_zeroes_first_in_the_initial_thread_without_a_bind() {
         assert_eq!(p.threads.len(), threads + 1);
         let start = accesses(&p.prologue);
         assert_eq!((start.len(), start[0].span.len_bytes, start[0].write), (1, 1 << 30, 1.0));
-        // The slices follow one another and cover the whole, though 1 GiB / 48 is not a whole number.
+        // The slices are adjacent and cover the whole buffer, although 1 GiB / 48 is not a whole number.
         let mut next = 0;
         for t in &p.threads[1..] {
             assert!(!t.ops.iter().any(|op| matches!(op, Op::SetPolicy(_))));
@@ -229,7 +228,7 @@ fn numa01_refuses_machines_on_which_the_program_would_not_run() {
 }
 
 #[test]
-fn cow_shared_is_the_program_of_the_mail() {
+fn cow_shared_is_the_program_of_shared_cow_2018() {
     let w = resolved("cow-shared", "x5-8", 0, &[]);
     assert_eq!(w.processes.len(), 1 + 288);
     let parent = &w.processes[0];
@@ -247,11 +246,11 @@ fn cow_shared_is_the_program_of_the_mail() {
         assert_eq!(ns, 10_000_000_000);
         let sum = accesses(&child.threads[0].ops)[0];
         assert_eq!((sum.span.region, sum.span.len_bytes, sum.write), (0, 4_000_000, 0.0));
-        // 62500 lines; 62 % of full speed beside a busy sibling: 1.359 ms per pass (machines.md section 8.3).
+        // 62500 lines at 62 % of full speed, beside a busy sibling, take 1.359 ms per pass (machines.md section 8.3).
         assert!((sum.compute_ns * 62_500.0 / 0.62 - 1.359e6).abs() < 1e-6, "{}", sum.compute_ns);
         assert_eq!(accesses(&child.threads[0].ops)[1].span.region, 1);
     }
-    // 288 processes for 10 s at that pace: 2118782 in the mail, within 0.05 %.
+    // 288 processes for 10 s at that rate: 2118782 in shared-cow-2018, within 0.05 %.
     let total: f64 = 288.0 * 10.0 / 1.359e-3;
     assert!((total / 2_118_782.0 - 1.0).abs() < 5e-4);
     assert_eq!(
@@ -315,7 +314,7 @@ fn stream_by_its_own_rule_has_arrays_of_four_times_all_caches() {
 #[test]
 fn coremark_contexts_are_small_and_private() {
     let w = resolved("coremark", "zen3-2s-128", 0, &[("contexts", "16")]);
-    // The initial thread fills all contexts and joins.
+    // The initial thread fills all contexts and waits for the others.
     let threads = &w.processes[0].threads[1..];
     assert_eq!(threads.len(), 16);
     for (i, t) in threads.iter().enumerate() {
@@ -342,18 +341,18 @@ fn specjbb_multi_has_the_shape_of_2012() {
         assert!((p.regions[1].size_bytes as f64 / (4.27 * GIB as f64) - 1.0).abs() < 0.01);
         assert!(p.threads.iter().all(|t| t.affinity.is_none()), "not bound");
     }
-    // Collectors and main meet when the data of new warehouses are there, main and warehouses at the end, the four of
-    // main at the start of a point.
+    // Barriers: collectors and main when the data of new warehouses are there, main and warehouses at the end, and the
+    // four main threads at the start of a point.
     let mut widths: Vec<u32> = w.barrier_widths.iter().copied().filter(|w| *w > 0).collect();
     widths.sort_unstable();
     let of_point = |n: u32| [n + 1, 34].repeat(4).into_iter().chain([4]);
     let mut expected: Vec<u32> = (1..=18).flat_map(of_point).collect();
     expected.sort_unstable();
     assert_eq!(widths, expected);
-    // A collection is a chain of wake-ups: by JVM one link for each collector and warehouse, and two that count.
+    // A collection is a chain of wake-ups: each JVM has one channel for each collector and warehouse, and two that count.
     assert_eq!(w.futexes.len(), 4 * (33 + 18 + 2));
-    // Warehouses allocate anywhere in their JVM's young generation, which grows with their number as long as each has
-    // a core of the JVM's six: 26000 operations of 20 KiB a second for the second between two collections.
+    // Warehouses allocate anywhere in the young generation of their JVM. It grows with their number as long as each has one
+    // of the JVM's six cores: 26000 operations of 20 KiB a second, for the second between two collections.
     let firsts = (0..18).map(|n| 34 + n * (n + 1) / 2);
     let eden: Vec<u64> = firsts.map(|t| accesses(&jvms[0].threads[t].ops)[0].span.len_bytes).collect();
     for (i, bytes) in eden.iter().enumerate() {
@@ -366,7 +365,7 @@ fn specjbb_multi_has_the_shape_of_2012() {
     assert_eq!(accesses(&last.ops)[0].span.len_bytes, GIB as u64, "never more than the young generation");
 }
 
-/// Mail 004 has stars, so two JVMs or more, and 1, 8, 16, … 128 warehouses in each: two, on 256 CPUs.
+/// imb-numa-nr-2021 has stars, so two JVMs or more, with 1, 8, 16, … 128 warehouses in each: two JVMs on 256 CPUs.
 #[test]
 fn specjbb_multi_has_the_points_of_2021() {
     let set = [("first", "1"), ("next", "8"), ("step", "8")];
@@ -376,7 +375,7 @@ fn specjbb_multi_has_the_points_of_2021() {
     assert_eq!((names.len(), names[0], names[1], names[16]), (17, "tput-1", "tput-8", "tput-128"));
     let warehouses = 1 + 8 * 16 * 17 / 2;
     assert_eq!(w.processes[2].threads.len(), 1 + 163 + warehouses, "new warehouses at every point");
-    // Live data of a new warehouse lie behind those of the point before: 0, then 1, then 8.
+    // The live data of a new warehouse follow those of the point before: 0, then 1, then 8.
     let promoted = accesses(&w.processes[1].threads[1].ops);
     let starts: Vec<u64> =
         promoted.iter().filter(|a| a.pattern == Pattern::Sequential).map(|a| a.span.offset_bytes).collect();
@@ -388,7 +387,7 @@ fn specjbb_multi_has_the_points_of_2021() {
 
 #[test]
 fn specjbb_points_last_ramp_below_the_expected_peak_and_measure_from_it_on() {
-    // Seconds that all warehouses together work, in slices of a cycle.
+    // Seconds of work of all warehouses together, in slices of a cycle.
     let seconds = |set: &[(&str, &str)]| {
         let w = resolved("specjbb", "zen3-2s-128", 0, set);
         let mut ns = 0.0;
@@ -430,7 +429,7 @@ fn random_seek_touches_first_and_times_only_the_reads() {
         let w = resolved("random-seek", "naples-2s", 0, &[("memory_node", "5"), ("huge_pages", huge)]);
         let p = &w.processes[0];
         assert_eq!((p.regions.len(), p.regions[0].advice), (1, advice));
-        // The whole process is bound, as numactl does it: page tables too.
+        // The whole process is bound, with its page tables, as numactl does it.
         let bound = |ops: &[Op]| matches!(&ops[0], Op::SetPolicy(x) if x.nodes == [5]);
         assert!(bound(&p.prologue) && bound(&p.threads[0].ops));
         assert_eq!(accesses(&p.prologue)[0].write, 1.0);
@@ -471,8 +470,8 @@ fn fragmented_node_leaves_no_free_huge_block() {
     assert_eq!(w.processes[3].regions[0].policy.as_ref().map(|p| p.nodes.clone()), Some(vec![3]));
 }
 
-/// Of the zeroings of autonumabench only those of a whole buffer are long enough to go past the caches of a Milan, and none on
-/// the machine of 2012.
+/// Of the fills with zeros in autonumabench, only those of a whole buffer are long enough to bypass the caches of a Milan. On the
+/// machine of 2012 none bypasses them.
 #[test]
 fn whole_buffers_stream_on_a_milan_and_slices_do_not() {
     let catalog = |name: &str| {

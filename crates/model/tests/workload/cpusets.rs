@@ -7,7 +7,7 @@ const HEAD: &str = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n
 const POLICY: &str = "[[policy]]\nname = \"q\"\nmode = \"interleave\"\nnodes = \"0..2\"\n";
 const WORK: &str = "[[process.phase]]\ncompute = \"1us\"\n";
 
-/// Four nodes of twelve CPUs: 0..5 and 24..29 are node 0's.
+/// Four nodes of twelve CPUs; node 0 has CPUs 0 to 5 and 24 to 29.
 fn resolve(body: &str) -> Result<Workload, String> {
     let spec = parse("w.toml", &format!("{HEAD}{body}")).map_err(|e| e.to_string())?;
     spec.resolve(&machine("e7-4807-4s"), 1, &[]).map_err(|e| e.to_string())
@@ -39,7 +39,7 @@ fn threads_keep_to_the_cpuset_and_affinity_is_cut_down_to_it() {
 }
 
 #[test]
-fn policies_are_cut_down_to_its_memory_nodes() {
+fn policies_are_cut_down_to_the_memory_nodes_of_the_cpuset() {
     let policies = |mems: &str| -> Result<Vec<Policy>, String> {
         let region = "[[process.region]]\nname = \"r\"\nsize = \"1MiB\"\npolicy = \"q\"\n";
         let phase = "[[process.phase]]\npolicy = \"q\"\naccess = \"r\"\n";
@@ -69,7 +69,7 @@ fn a_forked_process_is_in_its_parents_cpuset_unless_it_has_its_own() {
 }
 
 #[test]
-fn what_is_no_cpuset_is_refused() {
+fn wrong_cpusets_are_refused() {
     for (cpuset, what) in [
         ("{}", "cpuset is empty"),
         ("{ mems = 4 }", "a cpuset with node 4, which"),

@@ -1,4 +1,4 @@
-//! `docs/workloads.md` is true: its examples run, and it names everything there is.
+//! `docs/workloads.md` agrees with the code: its examples run, and it names every part of the language.
 
 use crate::machines::{build, SHAPES};
 use crate::sums::check_invariants;

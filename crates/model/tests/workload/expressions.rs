@@ -22,7 +22,7 @@ fn plain(text: &str) -> f64 {
     v.number
 }
 
-/// Column from 1, what is wrong, nearest.
+/// Column from 1, what is wrong, and the nearest name.
 fn refused(text: &str) -> (usize, String, Option<String>) {
     let e = Expr::parse(text).and_then(|e| e.eval(&env())).expect_err(text);
     (e.offset + 1, e.to_string(), e.nearest)
@@ -75,7 +75,7 @@ fn units_are_kept_and_combined() {
 }
 
 #[test]
-fn only_the_branch_that_counts_is_evaluated() {
+fn only_the_chosen_branch_is_evaluated() {
     assert_eq!(plain("if(threads > 0, 1, 1 / 0)"), 1.0);
     assert_eq!(plain("threads == 0 and 1 / 0"), 0.0);
     assert_eq!(plain("threads > 0 or 1 / 0"), 1.0);
@@ -190,7 +190,7 @@ fn values_of_the_wrong_kind_are_refused() {
     assert!(text(f("-1s").time_ns(&env).expect_err("")).contains("-1s"));
     assert_eq!(f("0").time_ns(&env), Ok(0.0));
     assert_eq!(f("0").bytes(&env, 0), Ok((0, false)));
-    // A whole number missed only by rounding is that number.
+    // A value that differs from a whole number only by rounding counts as that number.
     assert_eq!(f("10s * (20000 / 1s)").whole(&env, 0, u64::MAX), Ok(200_000));
     assert_eq!(f("0.1 * 3 * 10KiB").bytes(&env, 0), Ok((3072, false)));
     assert_eq!(f("1TB + 0.1B").bytes(&env, 0), Ok((1_000_000_000_000, true)));
@@ -198,7 +198,7 @@ fn values_of_the_wrong_kind_are_refused() {
     assert_eq!(f("4KiB / 3").bytes(&env, 1), Ok((1365, true)));
 }
 
-/// A random tree as text, beside its value worked out here.
+/// A random expression as text, with its value computed here.
 fn tree() -> impl Strategy<Value = (String, f64)> {
     let leaf = prop_oneof![
         (0u32..1000).prop_map(|n| (n.to_string(), f64::from(n))),
@@ -231,7 +231,7 @@ proptest! {
 
     #[test]
     fn random_trees_have_the_value_worked_out_beside_them((text, value) in tree()) {
-        // `a*(b)` binds tighter than a sum around it only if the tree put parentheses there, which it did.
+        // Every sum has parentheses around it, so precedence cannot change the value.
         match Expr::parse(&text).and_then(|e| e.eval(&env())) {
             Ok(v) => prop_assert_eq!(v.number, value, "{}", text),
             Err(e) => {

@@ -1,4 +1,5 @@
-//! Mutated files and parameters: never a panic, and whatever is accepted keeps the promises of `workload/mod.rs`.
+//! Mutated files and parameters: there is no panic, and a workload that is accepted keeps the invariants of
+//! `workload/mod.rs`.
 
 use crate::catalog::files;
 use crate::machines::machine;
@@ -6,7 +7,7 @@ use crate::sums::check_invariants;
 use numalab_model::workload::parse;
 use proptest::prelude::*;
 
-/// A change to a text, by positions that are taken modulo what there is.
+/// A change to a text, by positions that are taken modulo the number of places.
 #[derive(Clone, Debug)]
 enum Change {
     DropChar(usize),
@@ -16,7 +17,7 @@ enum Change {
     PutWord(usize, usize),
 }
 
-/// Words with a meaning in the language, and hostile values.
+/// Words of the language, and hostile values.
 const WORDS: [&str; 32] = [
     "access",
     "compute",

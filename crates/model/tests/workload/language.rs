@@ -1,4 +1,4 @@
-//! What the language can say, and what it means.
+//! The forms of the language and their meaning.
 
 use crate::machines::machine;
 use crate::sums::check_invariants;
@@ -78,7 +78,7 @@ fn parameters_see_earlier_ones_and_can_be_replaced() {
     assert_eq!(w.processes[0].threads.len(), 24);
     let text = |w: &Workload| w.params.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ");
     assert_eq!(text(&w), "a=12 b=24 t=1s");
-    // Overrides are worked out in order of declaration, whatever order they are given in.
+    // Overrides are evaluated in the order of declaration, not in the order in which they are given.
     let w = on("e7-4807-4s", body, &[("b", "a + 1"), ("a", "cpus_per_node // 4")]);
     assert_eq!(text(&w), "a=3 b=4 t=1s");
     assert_eq!(w.processes[0].threads.len(), 4);
@@ -128,10 +128,10 @@ fn access_patterns_become_patterns() {
     assert_eq!((fill.pattern, fill.write, fill.bypass), (Pattern::Sequential, 1.0, false));
 }
 
-/// Only fills, only where the machine's file says so, and only long ones go past the caches; a plan without one reads as it did
-/// before machines knew of them.
+/// Only long fills bypass the caches, and only if the machine's file says so. The text of a workload without one does not
+/// mention them, so its plan keeps its id.
 #[test]
-fn a_long_fill_goes_past_the_caches_of_a_machine_that_says_so() {
+fn a_long_fill_bypasses_the_caches_of_a_machine_that_says_so() {
     let mut m = machine("milan-2s-nps1");
     m.cache.fill = Some(Fill { bypass_bytes: 1 << 20, gbps: 40.0 });
     let region = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"m\"\nsize = \"1MiB\"\n";
@@ -153,7 +153,7 @@ fn a_long_fill_goes_past_the_caches_of_a_machine_that_says_so() {
 }
 
 #[test]
-fn nothing_is_left_of_steps_that_do_nothing() {
+fn steps_that_do_nothing_become_no_ops() {
     let list =
         ops("[[process.phase]]\nsteps = [{ count = 0, access = \"m\" }, { when = \"cpus == 1\", access = \"m\" }, \
          { compute = \"0s\" }, { sleep = 0 }, { time = 0, access = \"m\" }, { count = 9, compute = 0 }, \
@@ -170,7 +170,7 @@ fn for_unrolls_and_let_names_values() {
 }
 
 #[test]
-fn policies_hold_for_their_step_and_the_outer_one_returns() {
+fn a_policy_holds_for_its_step_and_then_the_outer_policy_returns() {
     let body = "[[policy]]\nname = \"outer\"\nmode = \"interleave\"\nnodes = \"all\"\n\
         [[policy]]\nname = \"inner\"\nmode = \"bind\"\nnodes = \"(thread + 1) % nodes\"\nnuma_balancing = true\n\
         [[policy]]\nname = \"weighted\"\nmode = \"weighted_interleave\"\nnodes = [2, 0]\nweights = [3, 1]\n\
@@ -310,7 +310,7 @@ fn groups_barriers_and_clocks() {
             Op::Score { id: 1, amount: 2.5 }
         ]
     );
-    // The initial thread works and waits for the others at the end; equal lists are shared.
+    // The initial thread works too, and waits for the others at the end. Equal lists are shared.
     assert_eq!(w.processes[0].threads[0].ops.last(), Some(&Op::Join));
     assert!(std::sync::Arc::ptr_eq(&w.processes[0].threads[1].ops, &w.processes[0].threads[2].ops));
     assert_eq!(
@@ -362,7 +362,7 @@ fn short_runs_and_overcommitted_memory_are_warned_about() {
 }
 
 #[test]
-fn lists_of_a_text_show_what_a_workload_is() {
+fn a_spec_lists_the_parts_of_its_workload() {
     let body = "[[score]]\nname = \"n\"\nunit = \"u\"\nbetter = \"lower\"\n[[process]]\nname = \"p\"\n\
                 [[process.phase]]\nsteps = [{ compute = \"1us\" }, { score = \"n\" }]\n";
     let spec = parse("w.toml", &format!("{HEAD}{body}")).expect("a spec");

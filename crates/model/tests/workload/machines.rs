@@ -5,7 +5,7 @@ use numalab_model::machine::{Cache, Clock, Cpu, Machine, MemoryKind};
 const GIB: u64 = 1 << 30;
 const MIB: u64 = 1 << 20;
 
-/// Shape of a machine: every CPU node alike, then memory-only nodes.
+/// Shape of a machine: equal nodes with CPUs, then memory-only nodes.
 pub struct Shape {
     pub name: &'static str,
     pub nodes: usize,
@@ -48,7 +48,7 @@ pub fn machine(name: &str) -> Machine {
     build(SHAPES.iter().find(|s| s.name == name).expect("a shape of the list"))
 }
 
-/// Builds a machine; the first threads of all cores come before the second ones.
+/// Builds a machine; the first threads of all cores are numbered before the second threads.
 pub fn build(s: &Shape) -> Machine {
     let cores = s.nodes * s.cores_per_node;
     let cores_per_llc = s.cores_per_node.div_ceil(s.llcs_per_node);

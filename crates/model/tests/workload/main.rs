@@ -1,4 +1,4 @@
-//! The workload language: expressions, files, the catalog, and everything that must be refused.
+//! The workload language: expressions, files, the catalog, and bad input.
 
 mod bad;
 mod catalog;
@@ -12,7 +12,7 @@ mod sums;
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// Settings of the property tests: a fixed seed, so the same cases on every run.
+/// Settings of the property tests: a fixed seed, so that every run has the same cases.
 fn property_config() -> Config {
     Config { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(2012), ..Config::default() }
 }

@@ -1,4 +1,4 @@
-//! What a resolved workload does in all, added up from its ops independently of the resolver.
+//! Totals of a resolved workload, summed over its ops independently of the resolver.
 
 use numalab_model::workload::{Access, Bound, Op, Process, Workload};
 
@@ -22,7 +22,7 @@ pub fn each(ops: &[Op], see: &mut dyn FnMut(&Op, u128)) {
     assert_eq!(times, [1], "loops nest properly");
 }
 
-/// All op lists of a process: the prologue, then each thread's.
+/// All op lists of a process: the prologue, then those of the threads.
 pub fn lists(p: &Process) -> impl Iterator<Item = &[Op]> {
     std::iter::once(&p.prologue[..]).chain(p.threads.iter().map(|t| &t.ops[..]))
 }
@@ -42,7 +42,7 @@ pub fn bytes_written(w: &Workload) -> u128 {
     sum
 }
 
-/// Checks every invariant that `workload/mod.rs` promises to the backends.
+/// Checks every invariant of `workload/mod.rs` on which backends rely.
 pub fn check_invariants(w: &Workload) {
     let mut widths = vec![0u32; w.barrier_widths.len()];
     let mut arrivals: Vec<Option<u128>> = vec![None; w.barrier_widths.len()];
@@ -86,7 +86,7 @@ pub fn check_invariants(w: &Workload) {
     assert_eq!(widths, w.barrier_widths);
 }
 
-/// No barrier or wait in a loop bounded by time, no empty loop.
+/// Checks that no loop is empty, and that a loop bounded by time has no barrier or wait.
 fn check_loops(ops: &[Op]) {
     let mut timed = Vec::new();
     for pair in ops.windows(2) {
