@@ -4,7 +4,7 @@ use super::ast::{Family, List, ListItem, ParamSpec, PolicySpec, Ref, Require, Sc
 use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
 use super::PolicyMode;
 use crate::expr::{shift, Formula};
-use crate::record::TIMES;
+use crate::outcome::TIMES;
 use crate::spec::{clip, Doc, SpecError, Spot, Table};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
