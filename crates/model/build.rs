@@ -1,4 +1,4 @@
-//! Embeds the catalog: writes a list of (folder, stem, text) for `catalog.rs` to include.
+//! Embeds the catalog: writes a list of (folder, stem, text) for `src/catalog/mod.rs` to include.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -21,6 +21,7 @@ mod files;
 mod files;
 pub mod kernel;
 pub mod machine;
+mod outcome;
 pub mod plan;
 pub mod published;
 pub mod record;

@@ -18,43 +18,20 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Percentile-bootstrap interval of `statistic` at `level` (such as 0.95) with `rounds` resamples. `None` without samples or
-/// rounds, or where the statistic does not exist for a resample.
-pub fn bootstrap(
-    samples: &[f64],
-    statistic: impl Fn(&[f64]) -> Option<f64>,
-    level: f64,
-    rounds: usize,
-    seed: u64,
-) -> Option<Interval> {
-    let mut rng = SplitMix64::new(seed);
-    let mut draw = vec![0.0; samples.len()];
-    let values: Option<Vec<f64>> = (0..rounds)
-        .map(|_| {
-            resample(&mut rng, samples, &mut draw);
-            statistic(&draw)
-        })
-        .collect();
-    middle(values?, level)
-}
-
 /// Percentile-bootstrap interval of the ratio of arithmetic means `col / base`; the two sides are resampled independently.
 /// `None` without samples or rounds, or when a resampled baseline mean is 0.
 pub fn bootstrap_ratio(base: &[f64], col: &[f64], level: f64, rounds: usize, seed: u64) -> Option<Interval> {
     let mut rng = SplitMix64::new(seed);
     let (mut draw0, mut draw1) = (vec![0.0; base.len()], vec![0.0; col.len()]);
-    let values: Option<Vec<f64>> = (0..rounds)
-        .map(|_| {
-            resample(&mut rng, base, &mut draw0);
-            resample(&mut rng, col, &mut draw1);
-            let b = describe::amean(&draw0)?;
-            (b != 0.0).then_some(describe::amean(&draw1)? / b)
-        })
-        .collect();
-    middle(values?, level)
+    interval(level, rounds, || {
+        resample(&mut rng, base, &mut draw0);
+        resample(&mut rng, col, &mut draw1);
+        let b = describe::amean(&draw0)?;
+        (b != 0.0).then_some(describe::amean(&draw1)? / b)
+    })
 }
 
-/// Fills `out` with draws from `samples`, with replacement; leaves it as it is when there are no samples.
+/// Fills `out` with draws from `samples`, with replacement; does nothing when there are no samples.
 fn resample(rng: &mut SplitMix64, samples: &[f64], out: &mut [f64]) {
     if samples.is_empty() {
         return;
@@ -62,6 +39,13 @@ fn resample(rng: &mut SplitMix64, samples: &[f64], out: &mut [f64]) {
     for slot in out {
         *slot = samples[rng.below(samples.len() as u64) as usize];
     }
+}
+
+/// Percentile interval at `level` of the statistic that `draw` takes of a new resample in each of `rounds`. `None` without
+/// rounds, or where the statistic does not exist for a resample.
+fn interval(level: f64, rounds: usize, mut draw: impl FnMut() -> Option<f64>) -> Option<Interval> {
+    let values: Option<Vec<f64>> = (0..rounds).map(|_| draw()).collect();
+    middle(values?, level)
 }
 
 /// The interval of the values without a share of `(1 - level) / 2` at each end.
@@ -131,17 +115,26 @@ mod tests {
         (0..n).map(|i| 100.0 + i as f64).collect()
     }
 
+    /// Bootstrap interval of the arithmetic mean at 95 %.
+    fn bootstrap(samples: &[f64], rounds: usize, seed: u64) -> Option<Interval> {
+        let (mut rng, mut draw) = (SplitMix64::new(seed), vec![0.0; samples.len()]);
+        interval(0.95, rounds, || {
+            resample(&mut rng, samples, &mut draw);
+            describe::amean(&draw)
+        })
+    }
+
     #[test]
     fn bootstrap_agrees_with_theory_and_repeats() {
         let x = ramp(100);
-        let ci = bootstrap(&x, describe::amean, 0.95, 2000, 7).unwrap();
+        let ci = bootstrap(&x, 2000, 7).unwrap();
         // Standard error of a bootstrap mean: population sd / sqrt(n) = 28.866 / 10.
         let want = 1.96 * describe::population_stddev(&x).unwrap() / 10.0;
         let half = (ci.high - ci.low) / 2.0;
         assert!((half / want - 1.0).abs() < 0.07, "{half} {want}");
         assert!(ci.low < 149.5 && 149.5 < ci.high);
-        assert_eq!(bootstrap(&x, describe::amean, 0.95, 2000, 7), Some(ci));
-        assert_ne!(bootstrap(&x, describe::amean, 0.95, 2000, 8), Some(ci));
+        assert_eq!(bootstrap(&x, 2000, 7), Some(ci));
+        assert_ne!(bootstrap(&x, 2000, 8), Some(ci));
     }
 
     #[test]
@@ -149,8 +142,8 @@ mod tests {
         let ci = bootstrap_ratio(&[2.0; 5], &[3.0; 5], 0.95, 200, 1).unwrap();
         assert_eq!((ci.low, ci.high), (1.5, 1.5));
         assert_eq!(bootstrap_ratio(&[0.0; 5], &[3.0; 5], 0.95, 200, 1), None);
-        assert_eq!(bootstrap(&[], describe::amean, 0.95, 200, 1), None);
-        assert_eq!(bootstrap(&[1.0], describe::amean, 0.95, 0, 1), None);
+        assert_eq!(bootstrap(&[], 200, 1), None);
+        assert_eq!(bootstrap(&[1.0], 0, 1), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! domains need nothing else. Latencies and bandwidths of these machines are zero, so they are not for simulation runs.
 //! CPUs are numbered node by node and cache by cache, the threads of a core together.
 
-use numalab_model::machine::{Cache, Clock, Cpu, KernelCosts, Llc, Machine, MemoryKind, Node, Stream, Tlb};
+use numalab_model::machine::{Cpu, KernelCosts, Machine};
 
 /// A symmetric topology.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,82 +71,26 @@ impl Shape {
     pub fn t5u() -> Self {
         Self { sockets: 1, nodes_per_socket: 1, llcs_per_node: 4, distance: vec![vec![10]], ..Self::t5() }
     }
-    fn nodes(&self) -> Vec<Node> {
-        let (with_cpus, cpus) = (self.sockets * self.nodes_per_socket, self.llcs_per_node * self.cpus_per_llc);
-        let node = |n: usize| Node {
-            id: n as u32,
-            socket: (n / self.nodes_per_socket).min(self.sockets.saturating_sub(1)),
-            memory_bytes: 1 << 34,
-            cpus: if n < with_cpus { (n * cpus..(n + 1) * cpus).collect() } else { Vec::new() },
-            kind: MemoryKind::Dram,
-            dram_peak_gbps: 0.0,
-            dram_sustained_gbps: 0.0,
-            tier: 0,
-        };
-        (0..with_cpus + self.memory_only_nodes).map(node).collect()
-    }
     /// The machine of this shape; `name` is for messages.
     pub fn machine(&self, name: &str) -> Machine {
         let cpu_nodes = self.sockets * self.nodes_per_socket;
         let per_node = self.llcs_per_node * self.cpus_per_llc;
-        let smt = self.smt.max(1);
-        let cpus: Vec<Cpu> = (0..cpu_nodes * per_node)
-            .map(|c| Cpu {
-                id: c as u32,
-                node: c / per_node,
-                llc: c / self.cpus_per_llc,
-                core: c / smt,
-                socket: c / (per_node * self.nodes_per_socket),
-            })
-            .collect();
-        let nodes = self.nodes();
-        let llcs = (0..cpu_nodes * self.llcs_per_node)
-            .map(|l| Llc {
-                node: l / self.llcs_per_node,
-                size_bytes: 0,
-                cpus: (l * self.cpus_per_llc..(l + 1) * self.cpus_per_llc).collect(),
-            })
-            .collect();
-        let n = nodes.len();
+        let cpu = |c: usize| Cpu {
+            id: c as u32,
+            node: c / per_node,
+            llc: c / self.cpus_per_llc,
+            core: c / self.smt.max(1),
+            socket: c / (per_node * self.nodes_per_socket),
+        };
+        let cpus: Vec<Cpu> = (0..cpu_nodes * per_node).map(cpu).collect();
+        let mut bare = Machine::bare(name, cpus, cpu_nodes + self.memory_only_nodes, 1 << 34);
+        bare.nodes[cpu_nodes..].iter_mut().for_each(|n| n.socket = self.sockets.saturating_sub(1));
         Machine {
-            name: name.to_string(),
-            title: format!("bare shape of {} CPUs", cpus.len()),
-            sockets: self.sockets,
-            cores: cpus.len().div_ceil(smt),
-            nodes,
-            llcs,
-            cpus,
+            title: format!("bare shape of {} CPUs", bare.cpus.len()),
             distance: self.distance.clone(),
-            hop: vec![vec![0; n]; n],
-            latency_ns: vec![vec![0.0; n]; n],
-            links: Vec::new(),
-            routes: vec![vec![Vec::new(); n]; n],
-            clock: Clock { base_ghz: 0.0, sustained_ghz: 0.0, single_ghz: 0.0 },
-            cache: Cache {
-                l2_bytes: 0,
-                l2_cycles: 0.0,
-                llc_latency_ns: 0.0,
-                llc_stream_gbps: 0.0,
-                llc_port_gbps: None,
-                source_snoop: false,
-                transfer_ns: None,
-                writes_back: true,
-                fill: None,
-            },
-            stream: Stream { lines_sequential: 0.0, lines_random: 0.0, cap_gbps: 0.0 },
-            tlb: Tlb {
-                entries_4k: 0,
-                entries_2m: 0,
-                base_ns: 0.0,
-                walk_4k_ns: 0.0,
-                walk_4k_guest_ns: 0.0,
-                leaf_miss: 0.0,
-                leaf_miss_guest: 0.0,
-                nested: false,
-            },
             costs: KernelCosts { balance_cpu_ns: 100.0, ..KernelCosts::default() },
             node_reclaim_distance: self.node_reclaim_distance,
-            warnings: Vec::new(),
+            ..bare
         }
     }
 }
