@@ -1,10 +1,10 @@
 //! Adding tasks, and the CPUs a task may use (`set_cpus_allowed_ptr`, `select_fallback_rq`).
 
-use numalab_base::cpu_set::CpuSet;
 use crate::sched::error::SchedError;
 use crate::sched::event::Why;
 use crate::sched::rq::task::{weight_of_nice, Task, TaskId};
 use crate::sched::state::Scheduler;
+use numalab_base::cpu_set::CpuSet;
 
 impl Scheduler {
     /// Adds a task that does not run yet. Without `affinity` it may use every CPU; `nice` is clamped to −20..=19.

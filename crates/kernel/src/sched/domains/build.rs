@@ -11,10 +11,10 @@ use super::levels::{levels, LevelDef};
 use super::raw::RawDomain;
 use super::towers::Domains;
 use crate::sched::config::{Params, SchedConfig};
-use numalab_base::cpu_set::CpuSet;
 use crate::sched::error::SchedError;
 use crate::sched::imbalance::{NodeShape, Rule};
 use crate::sched::rules::DomainConstants;
+use numalab_base::cpu_set::CpuSet;
 use numalab_model::machine::Machine;
 
 impl Domains {

@@ -5,8 +5,8 @@ use super::flags::Flags;
 use super::layout::Layout;
 use super::levels::LevelDef;
 use super::raw::RawDomain;
-use numalab_base::cpu_set::CpuSet;
 use crate::sched::error::SchedError;
+use numalab_base::cpu_set::CpuSet;
 
 /// Makes the groups of all towers into one vector.
 pub(super) struct GroupMaker<'a> {

@@ -1,7 +1,7 @@
 //! The cores, caches and nodes of a machine as sets of CPUs, from which levels are made.
 
-use numalab_base::cpu_set::CpuSet;
 use crate::sched::error::SchedError;
+use numalab_base::cpu_set::CpuSet;
 use numalab_model::machine::Machine;
 
 /// The cores, caches and nodes of a machine.

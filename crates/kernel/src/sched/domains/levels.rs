@@ -5,8 +5,8 @@ use super::flags::Flags;
 use super::layout::Layout;
 use super::level::Level;
 use crate::sched::config::Params;
-use numalab_base::cpu_set::CpuSet;
 use crate::sched::rules::Form;
+use numalab_base::cpu_set::CpuSet;
 use numalab_model::machine::Machine;
 
 /// One level: `masks[mask_of[cpu]]` are the CPUs that it joins with `cpu`.

@@ -2,8 +2,8 @@
 
 use super::distances::NumaTopology;
 use super::domain::{Cache, DomId, Domain, Group, GroupId, Lead};
-use numalab_base::cpu_set::CpuSet;
 use crate::sched::rules::Form;
+use numalab_base::cpu_set::CpuSet;
 
 /// All towers of a machine.
 #[derive(Clone, Debug)]

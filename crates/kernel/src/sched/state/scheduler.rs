@@ -6,12 +6,12 @@ use super::domain_state::DomState;
 use super::nohz::Nohz;
 use super::sg_lb_stats::SgLbStats;
 use crate::sched::config::{Params, SchedConfig};
-use numalab_base::cpu_set::CpuSet;
 use crate::sched::domains::Domains;
 use crate::sched::error::SchedError;
 use crate::sched::event::Event;
 use crate::sched::rq::runqueue::Rq;
 use crate::sched::rq::task::{State, Task, TaskId, NONE};
+use numalab_base::cpu_set::CpuSet;
 use numalab_model::machine::Machine;
 
 /// The modelled scheduler of one machine: a deterministic state machine without a clock of its own.
