@@ -70,7 +70,7 @@ fn required_kernels_are_there() {
 }
 
 #[test]
-fn the_columns_of_mail_000_differ_in_the_filter_alone() {
+fn the_columns_of_disjoint_vma_2023_differ_in_the_filter_alone() {
     let lab = Lab::new();
     for (a, b, from, to) in
         [("6.4-rc2-numascan", "6.4-rc2", "off", "v64"), ("6.4-rc2-numascan", "6.4-rc2+rfc-v3", "off", "rfc_v3")]

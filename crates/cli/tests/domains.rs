@@ -50,7 +50,7 @@ fn towers_of_the_reference_machines() {
 }
 
 #[test]
-fn the_tower_of_mail_004_as_text() {
+fn the_tower_of_imb_numa_nr_2021_as_text() {
     let lab = Lab::new();
     let out = lab.ok("machine show zen3-2s-256 --domains --cpu 200 --kernel 5.16+imb-v3").out;
     for part in [

@@ -212,7 +212,7 @@ const MAIL_000: [(&str, [f64; 3]); 8] = [
     ("elsp-NUMA02_SMT", [2676.0, 2710.0, 2411.0]),
 ];
 
-fn mail_000() -> Comparison {
+fn disjoint_vma_2023() -> Comparison {
     let kernels = kernels(&["6.4.0-rc2-base-numascan", "6.4.0-rc2-base", "6.4.0-rc2-base+fix"]);
     let metrics = MAIL_000.map(|(name, sums)| {
         let samples = sums.map(|s| vec![s / 100.0 / 7.0; 7]).to_vec();
@@ -251,8 +251,8 @@ fn squeezed(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn mail_000_amean_rows_with_given_stars() {
-    let got = text(&mail_000(), &TableOptions::default(), &["Amean"]);
+fn disjoint_vma_2023_amean_rows_with_given_stars() {
+    let got = text(&disjoint_vma_2023(), &TableOptions::default(), &["Amean"]);
     let want = lines(
         "
 6.4.0-rc2 6.4.0-rc2 6.4.0-rc2
@@ -273,8 +273,8 @@ Amean elsp-NUMA02_SMT 3.82 ( 0.00%) 3.87 * -1.27%* 3.44 * 9.90%*",
 }
 
 #[test]
-fn mail_000_duration_and_ops() {
-    let c = mail_000();
+fn disjoint_vma_2023_duration_and_ops() {
+    let c = disjoint_vma_2023();
     let w = &c.workloads[0];
     let duration = mmtests::table(&c, &monitor::duration(&c, w, 12).unwrap(), LongNames::Widen);
     let want = lines(
@@ -315,7 +315,7 @@ Ops AutoNUMA cost 753952.10 91.44 212633.14",
 
 #[test]
 fn corrected_figures_stand_beside_under_other_names() {
-    let c = mail_000();
+    let c = disjoint_vma_2023();
     let ops =
         mmtests::table(&c, &monitor::vmstat(&c, &c.workloads[0], VmstatRows::NonZero, true).unwrap(), LongNames::Widen);
     assert!(squeezed(&ops).contains(&"Ops AutoNUMA cost 753952.10 91.44 212633.14".to_string()));
@@ -323,7 +323,7 @@ fn corrected_figures_stand_beside_under_other_names() {
 }
 
 #[test]
-fn mail_004_cells() {
+fn imb_numa_nr_2021_cells() {
     // §4.2 rows 53 to 60 through the renderer; the harmonic means are published, so each is fed as a single value.
     let kernels = kernels(&["5.16.0-rc1-vanilla", "5.16.0-rc1-sched-numaimb-v3r1"]);
     let rows = [

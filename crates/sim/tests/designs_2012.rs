@@ -1,5 +1,5 @@
-//! AutoNUMA and schednuma of 2012 on the machine of mail 002: what designs-2012.md says must come out, at a tenth of the
-//! published length.
+//! AutoNUMA and schednuma of 2012 on the machine of numa-core-autonuma-2012: the results that designs-2012.md requires, at a tenth
+//! of the published length.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What memory on other nodes costs on the machine of mail 002 (designs-2012.md section 0.2).
+//! What memory on other nodes costs on the machine of numa-core-autonuma-2012 (designs-2012.md section 0.2).
 //!
 //! The section asks for links at which memory spread over the four nodes costs 1.3 to 1.6 times. Ours are fitted to
 //! the baseline of the mail's SPECjbb instead (`catalog/machines/e7-4807-4s.toml`), so the section is an independent

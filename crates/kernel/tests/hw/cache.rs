@@ -32,7 +32,7 @@ fn vector_15_cyclic_sweeps_fall_off_the_cliff() {
     assert_eq!(cyclic_hit(1200, 1000), 0.0);
 }
 
-/// Mail 004, section 8.1: copy 166.7 GB/s with all threads on one node, 587.7 with one per LLC, ±15 %.
+/// imb-numa-nr-2021, section 8.1: copy 166.7 GB/s with all threads on one node, 587.7 with one per LLC, ±15 %.
 #[test]
 fn stream_stacked_and_spread() {
     let m = machines::milan();
@@ -61,7 +61,7 @@ fn stream_stacked_and_spread() {
 
 #[test]
 fn shared_sets_count_once_per_llc() {
-    // Mail 001: 36 threads of a socket share one array of 4 MB and stay in the 45 MiB LLC.
+    // shared-cow-2018: 36 threads of a socket share one array of 4 MB and stay in the 45 MiB LLC.
     let m = machines::x5_8();
     let mut loads = LlcLoads::new(&m);
     let shared = loads.add_set(4_000_000, 0.0);

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn section_4_4_autonuma_cost_of_mail_000() {
+    fn section_4_4_autonuma_cost_of_disjoint_vma_2023() {
         let columns = [
             ((147_858_285.0, 150_531_983.0, 13_535_786.0), "753952.10"),
             ((18_601.0, 18_254.0, 2207.0), "91.44"),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn section_4_4_costs_of_mail_002_truncated() {
+    fn section_4_4_costs_of_numa_core_autonuma_2012_truncated() {
         let columns = [
             ((191_503.0, 13_322_261.0, 7_061_327.0), 66746.81, 66746, 7329),
             ((123_214.0, 818_762.0, 57_167.0), 4095.76, 4095, 59),

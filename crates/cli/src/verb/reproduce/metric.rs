@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn designs_2012_section_5_1_costs_of_mail_002() {
+    fn designs_2012_section_5_1_costs_of_numa_core_autonuma_2012() {
         let cost = "(7 * numa_pte_updates + 5000 * numa_hint_faults + 19 * numa_pages_migrated) / 1000000";
         for (faults, updates, migrated, printed) in [
             (13_322_261, 191_503, 7_061_327, 66_746.0),

@@ -1,11 +1,11 @@
-//! Mail 004: how uneven may nodes be? STREAM and Coremark on the mail's machine, and the pairs of tasks for whose sake
-//! an imbalance is allowed at all. The whole tables, with SPECjbb, are `numalab reproduce 004`.
+//! imb-numa-nr-2021: how uneven may nodes be? STREAM and Coremark on the published machine, and the pairs of tasks for which an
+//! imbalance is allowed at all. The whole tables, with SPECjbb, are `numalab reproduce imb-numa-nr-2021`.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 use common::*;
 
-/// Huge pages for all memory, as the mail's distribution had them.
+/// Huge pages for all memory, as the published distribution had them.
 const THP: (&str, &str) = ("system.thp", "always");
 
 fn vanilla() -> SimConfig {
@@ -37,7 +37,8 @@ fn stream_gains_are_within_a_quarter_of_the_published_ones() {
     assert_eq!(missed, [("zen3-2s-128", "add")]);
 }
 
-/// Arrays far larger than all caches, as G. R. Shenoy posted them (catalog/published/004-stream.toml): absolute figures, GB/s.
+/// Arrays far larger than all caches, as G. R. Shenoy posted them (catalog/published/imb-numa-nr-2021-stream.toml): absolute
+/// figures, GB/s.
 #[test]
 fn stream_from_memory_is_as_fast_as_published_with_one_two_and_four_nodes_per_socket() {
     let arrays = [("total", "3 * 8 * 128000000B"), ("repetitions", "10")];

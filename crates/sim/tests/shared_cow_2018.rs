@@ -1,4 +1,4 @@
-//! Mail 001: what shared copy-on-write pages cost that are moved about, and that it ends with the filter.
+//! shared-cow-2018: the cost of moving shared copy-on-write pages, which ends with the filter.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -7,7 +7,7 @@ use common::*;
 #[test]
 fn both_published_ratios_and_no_waiting_with_the_patch() {
     let m = machine("x5-8-flat");
-    // Two runs; `numalab reproduce 001` makes five.
+    // Two runs; `numalab reproduce shared-cow-2018` makes five.
     let sums = |kernel_name: &str| {
         let runs: Vec<_> =
             (1..=2).map(|seed| run(&m, &workload("cow-shared", &m, seed, &[]), &kernel(kernel_name), seed)).collect();
