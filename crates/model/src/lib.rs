@@ -1,14 +1,14 @@
 //! The nouns of numalab: machine, kernel, workload, experiment, plan, record.
 //!
 //! Problem: three backends and several reports must agree on what was asked and what came out.
-//! Approach: every noun has one *resolved* Rust type with dense indices and explicit units. The TOML forms are parsed and
-//! validated into these types here and nowhere else.
+//! Approach: every noun has one *resolved* Rust type with dense indices and explicit units. The TOML forms are parsed
+//! and validated into these types here and nowhere else.
 //! Units: the last part of a name (`_ns`, `_bytes`, `_gbps` = 10^9 bytes per second, `_ghz`).
 //! Invariant: a value of a resolved type has passed validation; backends never re-check it.
 //!
-//! The feature `store` (on by default) has everything that reads or writes files: records on disk, overlays of the catalog,
-//! paths to TOML files, and machines read from sysfs. Without it the crate needs no operating system, so that the simulator
-//! builds for `wasm32-unknown-unknown`.
+//! The feature `store` (on by default) has everything that reads or writes files: records on disk, overlays of the
+//! catalog, paths to TOML files, and machines read from sysfs. Without it the crate needs no operating system, so that
+//! the simulator builds for `wasm32-unknown-unknown`.
 
 pub mod catalog;
 pub mod counters;

@@ -1,10 +1,10 @@
 //! A plan: one machine × kernel × workload × seed on one backend, and its identity.
 //!
-//! Problem: a record must say exactly what was run, and an interrupted experiment must know which records it already has. Two
-//! plans that could differ in any figure must have different ids.
-//! Approach: [`Plan`] is the serialisable description. Its compact JSON is the canonical form, and the SHA-256 of that is the
-//! [`PlanId`]. Machine and workload enter it by the fingerprint of their *resolved* values, so a changed number changes the id
-//! and a changed comment does not.
+//! Problem: a record must say exactly what was run, and an interrupted experiment must know which records it already
+//! has. Two plans that could differ in any figure must have different ids.
+//! Approach: [`Plan`] is the serialisable description. Its compact JSON is the canonical form, and the SHA-256 of that
+//! is the [`PlanId`]. Machine and workload enter it by the fingerprint of their *resolved* values, so a changed number
+//! changes the id and a changed comment does not.
 //! Invariant: everything in a record's manifest besides measurements is part of the plan.
 
 use crate::kernel::{Kernel, RoleChoice, TunableChoice};
@@ -105,8 +105,8 @@ pub struct WorkloadPlan {
 }
 
 impl Plan {
-    /// The canonical form: compact JSON with the fields in the order of their declaration. It has no maps and no floats, so
-    /// equal plans have equal text.
+    /// The canonical form: compact JSON with the fields in the order of their declaration. It has no maps and no
+    /// floats, so equal plans have equal text.
     ///
     /// # Errors
     /// None in practice: every field is text, a number or a list of those.
@@ -141,8 +141,8 @@ pub struct PlanInput {
     pub workload: Arc<Workload>,
     /// Seed.
     pub seed: u64,
-    /// Files from which machine, kernel and workload were read; they are kept beside the record. They are no part of the
-    /// identity, which has the resolved values.
+    /// Files from which machine, kernel and workload were read; they are kept beside the record. They are no part of
+    /// the identity, which has the resolved values.
     pub sources: Arc<[SourceFile]>,
 }
 
@@ -227,9 +227,9 @@ pub struct Backend<'a> {
 
 /// SHA-256 of a value's `Debug` text, hexadecimal.
 ///
-/// Derived `Debug` writes every field with its name, floats in their shortest exact form and collections in order. It is the
-/// one complete text form that every resolved type has. The text is hashed while it is written, so it is never held in
-/// memory.
+/// Derived `Debug` writes every field with its name, floats in their shortest exact form and collections in order. It
+/// is the one complete text form that every resolved type has. The text is hashed while it is written, so it is never
+/// held in memory.
 pub fn fingerprint<T: fmt::Debug>(value: &T) -> String {
     struct Hasher(Sha256);
     impl fmt::Write for Hasher {

@@ -1,7 +1,7 @@
 //! Reading TOML specs with errors that users can act on.
 //!
-//! Problem: a wrong key, kind or name must be refused with file, line, column, what was expected and the nearest valid name.
-//! Nothing may be ignored.
+//! Problem: a wrong key, kind or name must be refused with file, line, column, what was expected and the nearest valid
+//! name. Nothing may be ignored.
 //! Approach: [`Doc`] keeps the text and `toml_edit`'s spans. A [`Table`] remembers which keys were asked for, and
 //! [`Table::finish`] refuses every other key, with the nearest of those asked for.
 

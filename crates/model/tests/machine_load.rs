@@ -1,5 +1,5 @@
-//! Machine files beyond the presets: irregular machines, `extends`, shorthand, suspicious tables, and every kind of wrong
-//! file, with the place and the nearest name that its message must have.
+//! Machine files beyond the presets: irregular machines, `extends`, shorthand, suspicious tables, and every kind of
+//! wrong file, with the place and the nearest name that its message must have.
 #![allow(clippy::unwrap_used)] // test helpers: a failure is a failed test
 
 use numalab_model::machine::{self, show, summary, Machine, MemoryKind};
@@ -352,8 +352,8 @@ fn a_node_without_a_path_is_an_error() {
 
 #[test]
 fn routes_are_bounded() {
-    // Between the first and the last node are layers of 5, 5 and 4 nodes, each linked with all of the next: 100 shortest
-    // ways.
+    // Between the first and the last node are layers of 5, 5 and 4 nodes, each linked with all of the next: 100
+    // shortest ways.
     let nodes: String = (0..16).map(|n| format!("[[node]]\nid = {n}\nsocket = {n}\ncpus = \"{n}\"\n")).collect();
     let row = |i: usize, own: u32| -> String {
         let cells: Vec<String> = (0..16).map(|j| if i == j { own } else { own + 10 }.to_string()).collect();

@@ -192,7 +192,8 @@ const SPR4: Row = Row {
     reclaim: 30,
 };
 
-/// Figures that both divisions of a Milan socket into nodes have in common: memory of the same socket, and of the other.
+/// Figures that both divisions of a Milan socket into nodes have in common: memory of the same socket, and of the
+/// other.
 const DIVIDED: Row = Row { ns: &[105.0, 115.0, 200.0], slit: &[10, 12, 32], ..MILAN };
 
 /// The presets of the tables, and the variants that differ from them in a few columns.
@@ -516,8 +517,8 @@ fn costs_scale_with_the_clock_and_ipc_but_memory_and_shootdowns_do_not() {
         );
     }
     assert_eq!((x.copy_4k_local_ns, x.copy_4k_remote_ns, x.zero_local_gbps), (900.0, 1400.0, 5.0));
-    // Calibration of the machine of 2012 (designs-2012.md 8.3): 15 to 20 us to move a page. A copy of 2 MiB takes 0.7 ms
-    // from local memory and 1 to 1.5 ms from remote memory.
+    // Calibration of the machine of 2012 (designs-2012.md 8.3): 15 to 20 us to move a page. A copy of 2 MiB takes 0.7
+    // ms from local memory and 1 to 1.5 ms from remote memory.
     let e = preset("e7-4807-4s").costs;
     for page in [e.migrate_4k_ns + e.copy_4k_local_ns, e.migrate_4k_ns + e.copy_4k_remote_ns] {
         assert!((15_000.0..20_000.0).contains(&page), "{page}");

@@ -1,5 +1,5 @@
-//! imb-numa-nr-2021: how uneven may nodes be? STREAM and Coremark on the published machine, and the pairs of tasks for which an
-//! imbalance is allowed at all. The whole tables, with SPECjbb, are `numalab reproduce imb-numa-nr-2021`.
+//! imb-numa-nr-2021: how uneven may nodes be? STREAM and Coremark on the published machine, and the pairs of tasks for
+//! which an imbalance is allowed at all. The whole tables, with SPECjbb, are `numalab reproduce imb-numa-nr-2021`.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -16,8 +16,9 @@ fn patched() -> SimConfig {
     kernel_set("5.16+imb-v3", &[THP])
 }
 
-/// With the 25 % rule all 16 threads stay on one node; with the posted imb_numa_nr they spread, one per cache. The table's
-/// machine meets every row; the one with half the cores, as which it may be read too, misses `add`, by a thousandth.
+/// With the 25 % rule all 16 threads stay on one node; with the posted imb_numa_nr they spread, one per cache. The
+/// table's machine meets every row; the one with half the cores, as which it may be read too, misses `add`, by a
+/// thousandth.
 #[test]
 fn stream_gains_are_within_a_quarter_of_the_published_ones() {
     let mut missed = Vec::new();
@@ -37,8 +38,8 @@ fn stream_gains_are_within_a_quarter_of_the_published_ones() {
     assert_eq!(missed, [("zen3-2s-128", "add")]);
 }
 
-/// Arrays far larger than all caches, as G. R. Shenoy posted them (catalog/published/imb-numa-nr-2021-stream.toml): absolute
-/// figures, GB/s.
+/// Arrays far larger than all caches, as G. R. Shenoy posted them (catalog/published/imb-numa-nr-2021-stream.toml):
+/// absolute figures, GB/s.
 #[test]
 fn stream_from_memory_is_as_fast_as_published_with_one_two_and_four_nodes_per_socket() {
     let arrays = [("total", "3 * 8 * 128000000B"), ("repetitions", "10")];
@@ -109,8 +110,8 @@ fn pairs_that_take_turns_lose_nothing_by_the_patch() {
 }
 
 /// A pair that is always busy, one cache per node: without an allowance the balancer keeps pulling it apart, the next
-/// wake-up brings it together again, and both cost; every rule with an allowance leaves it alone. NUMA balancing is off,
-/// which by itself keeps tasks near the pages they use and hides most of that.
+/// wake-up brings it together again, and both cost; every rule with an allowance leaves it alone. NUMA balancing is
+/// off, which by itself keeps tasks near the pages they use and hides most of that.
 #[test]
 fn a_busy_pair_is_pulled_apart_only_without_an_allowance() {
     let params = [("pairs", "1"), ("messages", "600000"), ("window", "8")];

@@ -1,5 +1,5 @@
-//! thp-locality-2019 (thp-and-allocation.md sections 14 and 15): latencies by distance and page size, the swap storm, and both
-//! objections of the thread, each on the workload that it describes.
+//! thp-locality-2019 (thp-and-allocation.md sections 14 and 15): latencies by distance and page size, the swap storm,
+//! and both objections of the thread, each on the workload that it describes.
 
 #![allow(clippy::unwrap_used)]
 

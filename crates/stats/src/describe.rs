@@ -1,7 +1,7 @@
 //! Descriptive statistics in mmtests' sense (mmtests-report.md §1.5).
 //!
-//! Samples are pooled and ordered *best first*. Percentiles and means of the best work on that order, so in a throughput
-//! table the first quartile is the largest of the three.
+//! Samples are pooled and ordered *best first*. Percentiles and means of the best work on that order, so in a
+//! throughput table the first quartile is the largest of the three.
 
 /// The better direction of a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

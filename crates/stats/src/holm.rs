@@ -1,6 +1,7 @@
 //! Holm's correction for many tests: with many rows in a table, some look significant by chance.
 
-/// Adjusted probabilities in the order of the input. An entry that is no number stays as it is and does not count as a test.
+/// Adjusted probabilities in the order of the input. An entry that is no number stays as it is and does not count as a
+/// test.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).filter(|&i| !p[i].is_nan()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));

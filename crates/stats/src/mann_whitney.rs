@@ -1,7 +1,7 @@
 //! The Mann-Whitney U test: whether one sample is shifted against the other, without assuming a normal distribution.
 //!
-//! The probability is exact for small samples without ties. Otherwise it is the normal approximation with corrections for
-//! ties and continuity.
+//! The probability is exact for small samples without ties. Otherwise it is the normal approximation with corrections
+//! for ties and continuity.
 
 use crate::dist;
 
@@ -127,8 +127,8 @@ mod tests {
     fn ties_use_the_approximation_and_all_equal_is_no_difference() {
         let r = mann_whitney(&[1.0, 1.0, 2.0], &[1.0, 2.0, 2.0]).unwrap();
         assert!(!r.exact);
-        // By hand: each first 1 ties with one value, the 2 beats one and ties with two: U = 0.5 + 0.5 + 2. Groups of 3 and 3:
-        // variance = 9/12 (7 - 48/30) = 4.05; distance |3 - 4.5| - 0.5 = 1; z = 0.4969.
+        // By hand: each first 1 ties with one value, the 2 beats one and ties with two: U = 0.5 + 0.5 + 2. Groups of 3
+        // and 3: variance = 9/12 (7 - 48/30) = 4.05; distance |3 - 4.5| - 0.5 = 1; z = 0.4969.
         assert_eq!(r.u, 3.0);
         assert!((r.p - dist::normal_two_sided(1.0 / 4.05_f64.sqrt())).abs() < 1e-12);
         assert_eq!(mann_whitney(&[1.0, 1.0], &[1.0, 1.0]).unwrap().p, 1.0);

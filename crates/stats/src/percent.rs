@@ -32,8 +32,8 @@ pub fn pndiff(n: f64, b: f64) -> f64 {
     100.0 - n * 100.0 / b
 }
 
-/// Growth of a figure without a better direction, in percent: positive means that it grew. From a baseline of 0 it is 100, as
-/// in [`pdiff`].
+/// Growth of a figure without a better direction, in percent: positive means that it grew. From a baseline of 0 it is
+/// 100, as in [`pdiff`].
 pub fn growth(n: f64, b: f64) -> f64 {
     change(n, b).filter(|x| x.is_finite()).unwrap_or(100.0)
 }

@@ -1,10 +1,11 @@
 //! The smallest difference that a comparison can find: "with 5 runs a change of 3 % would have shown".
 //!
-//! Problem: Welch's test estimates its degrees of freedom from the variances of the samples, so with few runs its critical
-//! value varies from one repetition to the next. A formula with fixed degrees promises a power of 80 % where three runs give
-//! 50 to 68 %.
-//! Approach: the power is averaged over the variances that such samples may show. The sum of the two variances (chi-square)
-//! and the share of one in it (beta) are independent, and the degrees of freedom depend on the share alone.
+//! Problem: Welch's test estimates its degrees of freedom from the variances of the samples, so with few runs its
+//! critical value varies from one repetition to the next. A formula with fixed degrees promises a power of 80 % where
+//! three runs give 50 to 68 %.
+//! Approach: the power is averaged over the variances that such samples may show. The sum of the two variances
+//! (chi-square) and the share of one in it (beta) are independent, and the degrees of freedom depend on the share
+//! alone.
 
 use crate::{describe, dist, welch};
 
@@ -13,8 +14,9 @@ const STEPS: usize = 24;
 /// Halvings of the interval in which the difference lies: to less than a millionth of it.
 const HALVINGS: usize = 24;
 
-/// Smallest difference of means that a two-sided Welch test at level `alpha` finds with probability `power`, in the unit of
-/// the samples. The populations are assumed to have the samples' spreads, and the test is not corrected for other tests.
+/// Smallest difference of means that a two-sided Welch test at level `alpha` finds with probability `power`, in the
+/// unit of the samples. The populations are assumed to have the samples' spreads, and the test is not corrected for
+/// other tests.
 ///
 /// `None` with fewer than two samples on either side; infinite where no difference is large enough.
 pub fn detectable_difference(base: &[f64], col: &[f64], alpha: f64, power: f64) -> Option<f64> {
@@ -59,7 +61,8 @@ impl Pair {
         high * se
     }
 
-    /// Critical differences of means, in standard errors, for variances that the samples may show; all are equally likely.
+    /// Critical differences of means, in standard errors, for variances that the samples may show; all are equally
+    /// likely.
     fn critical(&self, se: f64, alpha: f64) -> Vec<f64> {
         let free = self.n.map(|n| n - 1.0);
         let step = |i: usize| (i as f64 + 0.5) / STEPS as f64;

@@ -18,8 +18,8 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Percentile-bootstrap interval of the ratio of arithmetic means `col / base`; the two sides are resampled independently.
-/// `None` without samples or rounds, or when a resampled baseline mean is 0.
+/// Percentile-bootstrap interval of the ratio of arithmetic means `col / base`; the two sides are resampled
+/// independently. `None` without samples or rounds, or when a resampled baseline mean is 0.
 pub fn bootstrap_ratio(base: &[f64], col: &[f64], level: f64, rounds: usize, seed: u64) -> Option<Interval> {
     let mut rng = SplitMix64::new(seed);
     let (mut draw0, mut draw1) = (vec![0.0; base.len()], vec![0.0; col.len()]);
@@ -41,8 +41,8 @@ fn resample(rng: &mut SplitMix64, samples: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Percentile interval at `level` of the statistic that `draw` takes of a new resample in each of `rounds`. `None` without
-/// rounds, or where the statistic does not exist for a resample.
+/// Percentile interval at `level` of the statistic that `draw` takes of a new resample in each of `rounds`. `None`
+/// without rounds, or where the statistic does not exist for a resample.
 fn interval(level: f64, rounds: usize, mut draw: impl FnMut() -> Option<f64>) -> Option<Interval> {
     let values: Option<Vec<f64>> = (0..rounds).map(|_| draw()).collect();
     middle(values?, level)
@@ -71,8 +71,9 @@ pub struct SubMean {
 
 /// The sub-selection mean of mmtests over iterations; `mean` is the kind of mean taken of a subset.
 ///
-/// For each iteration, 1000 random subsets of 80 % of its samples, drawn with replacement, give the median of the subset means.
-/// Another 1000 subsets give the median of the subset variances. mmtests draws new subsets each time; here `seed` fixes them.
+/// For each iteration, 1000 random subsets of 80 % of its samples, drawn with replacement, give the median of the
+/// subset means. Another 1000 subsets give the median of the subset variances. mmtests draws new subsets each time;
+/// here `seed` fixes them.
 ///
 /// `None` when an iteration has fewer than three samples (a subset of one has no variance) or a mean does not exist.
 pub fn sub_mean(iterations: &[&[f64]], mean: Mean, seed: u64) -> Option<SubMean> {

@@ -6,7 +6,8 @@ use crate::{describe, dist, welch};
 const LEVEL_B: f64 = 0.10;
 /// Level of the Welch rule.
 const LEVEL_WELCH: f64 = 0.05;
-/// 97.5 % quantile of the standard normal distribution: half the width of a generation-C interval, in standard deviations.
+/// 97.5 % quantile of the standard normal distribution: half the width of a generation-C interval, in standard
+/// deviations.
 pub const HALF_WIDTH: f64 = 1.959_963_984_540_054;
 
 /// When a cell is starred.
@@ -15,8 +16,8 @@ pub enum StarRule {
     /// Generation B, mmtests of October 2018 to November 2024: unpooled t, df = N0 + N1 - 2, p < 0.10.
     #[default]
     GenB,
-    /// Generation C, mmtests since November 2024: the intervals of 1.96 standard deviations around the means do not touch.
-    /// The standard deviation is that of the samples, not of the mean.
+    /// Generation C, mmtests since November 2024: the intervals of 1.96 standard deviations around the means do not
+    /// touch. The standard deviation is that of the samples, not of the mean.
     GenC,
     /// Welch's test with its own degrees of freedom: p < 0.05, and at least two samples on either side.
     Welch,
@@ -73,8 +74,8 @@ pub struct Verdict {
     pub starred: bool,
     /// Two-sided probability, where the rule has one.
     pub p: Option<f64>,
-    /// `(baseline - column) / (sum of the half widths that face each other)`, generation C only. The intervals do not touch
-    /// where its absolute value is above 1.
+    /// `(baseline - column) / (sum of the half widths that face each other)`, generation C only. The intervals do not
+    /// touch where its absolute value is above 1.
     pub interval_ratio: Option<f64>,
 }
 
@@ -138,8 +139,8 @@ pub fn normal_span(f: Figure) -> Option<Span> {
     Some(Span { value: f.value, low: f.value - half, high: f.value + half })
 }
 
-/// Order-statistic interval of a percentile of best-first samples, from binomial quantiles at 2.5 % and 97.5 %. mmtests takes
-/// it for "Variable" tables since November 2024. `None` with fewer than two samples.
+/// Order-statistic interval of a percentile of best-first samples, from binomial quantiles at 2.5 % and 97.5 %. mmtests
+/// takes it for "Variable" tables since November 2024. `None` with fewer than two samples.
 pub fn percentile_span(sorted: &[f64], percent: f64) -> Option<Span> {
     let last = sorted.len().checked_sub(1).filter(|n| *n > 0)?;
     let at = |p: f64| sorted[dist::binomial_quantile(p, last, percent / 100.0)];
@@ -147,8 +148,8 @@ pub fn percentile_span(sorted: &[f64], percent: f64) -> Option<Span> {
     Some(Span { value: describe::percentile(sorted, percent)?, low: a.min(b), high: a.max(b) })
 }
 
-/// Generation C on given intervals: starred when they do not touch. Without any width, it is starred when the figures differ
-/// by more than 1 in the unit of the table.
+/// Generation C on given intervals: starred when they do not touch. Without any width, it is starred when the figures
+/// differ by more than 1 in the unit of the table.
 pub fn gen_c(base: Span, col: Span) -> Verdict {
     let facing = if col.value < base.value {
         (base.value - base.low) + (col.high - col.value)

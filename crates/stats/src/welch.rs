@@ -13,8 +13,8 @@ pub struct Welch {
     pub p: f64,
 }
 
-/// Tests the arithmetic means of `base` and `col`. `None` with fewer than two samples on either side, and where all samples
-/// are equal: there the probability would be 1 by definition, not by a test.
+/// Tests the arithmetic means of `base` and `col`. `None` with fewer than two samples on either side, and where all
+/// samples are equal: there the probability would be 1 by definition, not by a test.
 pub fn welch(base: &[f64], col: &[f64]) -> Option<Welch> {
     if describe::all_equal(base, col) {
         return None;

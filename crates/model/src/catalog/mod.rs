@@ -1,6 +1,7 @@
 //! The catalog: machines, kernels, workloads, experiments and published tables by name.
 //!
-//! Problem: all facts of the catalog must be available to a bare binary, and each of them must be replaceable without a build.
+//! Problem: all facts of the catalog must be available to a bare binary, and each of them must be replaceable without a
+//! build.
 //! Approach: the TOML files are embedded at build time; `Catalog::overlay` (feature `store`) lays a folder of the same
 //! shape over them, file by file. A name that looks like a path is read from disk instead. Report columns belong to the
 //! crate `report`; only their overlay is here.
@@ -168,8 +169,8 @@ impl Catalog {
         named.or_else(|| of_kind.find(|f| f.alias().is_some_and(|alias| alias == name)))
     }
 
-    /// File name and text of a machine, or of a cost class as `classes/NAME`, as [`machine::load`](crate::machine::load) asks
-    /// for them.
+    /// File name and text of a machine, or of a cost class as `classes/NAME`, as
+    /// [`machine::load`](crate::machine::load) asks for them.
     pub fn machine_text(&self, name: &str) -> Option<(String, String)> {
         let file = match name.split_once('/') {
             Some((CLASSES, class)) => self.classes.iter().find(|f| f.name == class),

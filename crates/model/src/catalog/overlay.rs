@@ -12,8 +12,8 @@ const COLUMNS: &str = "columns.toml";
 impl Catalog {
     /// Lays the files of `dir` over this catalog: a file of an equal name is replaced, a new one is added.
     ///
-    /// `dir` has folders `machines`, `kernels` and so on, `machines/classes` for cost classes, and the file `columns.toml`, all
-    /// of them optional.
+    /// `dir` has folders `machines`, `kernels` and so on, `machines/classes` for cost classes, and the file
+    /// `columns.toml`, all of them optional.
     ///
     /// # Errors
     /// `dir` is no catalog folder, has a folder or file of a misspelt name, or has a file that cannot be read as text.
@@ -78,8 +78,8 @@ fn no_folder(path: &Path, what: String) -> SpecError {
     SpecError::plain(&path.display().to_string(), what, "a catalog folder")
 }
 
-/// Refuses folders and files that nothing reads but that were probably meant to be read: a folder with TOML files or with a
-/// name near a known one, and a file with a name near that of the columns.
+/// Refuses folders and files that nothing reads but that were probably meant to be read: a folder with TOML files or
+/// with a name near a known one, and a file with a name near that of the columns.
 fn refuse_misspelt(dir: &Path) -> Result<(), SpecError> {
     let known = Kind::ALL.map(Kind::folder);
     let io =

@@ -1,11 +1,11 @@
 //! An experiment: machines × kernels × workloads × seeds, with overrides.
 //!
-//! Problem: a comparison must be one file (or one command line). If any part of it is wrong, it must be refused as a whole
-//! before its first run.
-//! Approach: [`parse`] reads the file. [`Experiment::cells`] resolves every name, parameter and override through [`Sources`]
-//! and returns one [`Cell`] per run, in a fixed order.
-//! Invariants: cells are ordered by machine, workload, kernel, iteration. Iteration `i` has seed `seed + i`, so a longer
-//! experiment contains the shorter one. Names of machines, kernels and workloads are unique among the cells.
+//! Problem: a comparison must be one file (or one command line). If any part of it is wrong, it must be refused as a
+//! whole before its first run.
+//! Approach: [`parse`] reads the file. [`Experiment::cells`] resolves every name, parameter and override through
+//! [`Sources`] and returns one [`Cell`] per run, in a fixed order.
+//! Invariants: cells are ordered by machine, workload, kernel, iteration. Iteration `i` has seed `seed + i`, so a
+//! longer experiment contains the shorter one. Names of machines, kernels and workloads are unique among the cells.
 
 use crate::kernel::{settings, Kernel, Setting};
 use crate::machine::Machine;
@@ -184,8 +184,8 @@ impl Experiment {
     /// Refuses contradictions that can be found without a catalog.
     ///
     /// # Errors
-    /// A machine or workload that is named twice, a baseline that is not among the kernels, parameters for a workload that is
-    /// not run, or seeds above [`SEED_MAX`].
+    /// A machine or workload that is named twice, a baseline that is not among the kernels, parameters for a workload
+    /// that is not run, or seeds above [`SEED_MAX`].
     pub fn check(&self) -> Result<(), SpecError> {
         let after_first = u64::from(self.iterations.saturating_sub(1));
         if self.seed.checked_add(after_first).is_none_or(|last| last > SEED_MAX) {

@@ -1,12 +1,12 @@
 //! Expressions: sizes, times and counts written in terms of the machine.
 //!
-//! Problem: a workload must fit any machine (`cpus // 2`, `8 * llc_total`, `3GiB / threads`). A wrong expression must be
-//! refused with its place; it must never panic or silently mean something else.
-//! Approach: a small grammar is read into a tree. Every number carries a unit of bytes or time, so `10s` cannot be used as a
-//! size, and a plain `10` cannot be used as a time.
+//! Problem: a workload must fit any machine (`cpus // 2`, `8 * llc_total`, `3GiB / threads`). A wrong expression must
+//! be refused with its place; it must never panic or silently mean something else.
+//! Approach: a small grammar is read into a tree. Every number carries a unit of bytes or time, so `10s` cannot be used
+//! as a size, and a plain `10` cannot be used as a time.
 //! Units: bytes and nanoseconds inside.
-//! Invariants: a value is finite. A tree has at most [`MAX_NODES`] nodes and nests at most [`MAX_DEPTH`] deep. Only IEEE
-//! basic operations are used, so a value is the same everywhere.
+//! Invariants: a value is finite. A tree has at most [`MAX_NODES`] nodes and nests at most [`MAX_DEPTH`] deep. Only
+//! IEEE basic operations are used, so a value is the same everywhere.
 //!
 //! ```text
 //! expression = both { "or" both }                                        0 is false, all else true

@@ -97,7 +97,8 @@ impl std::fmt::Display for Value {
                 return Ok(());
             }
         };
-        // The largest suffix that leaves a short exact number. A size must stay a whole number, so 4000000 is `4000000B`.
+        // The largest suffix that leaves a short exact number. A size must stay a whole number, so 4000000 is
+        // `4000000B`.
         for (suffix, factor) in suffixes {
             let n = self.number / factor;
             let short = if scale > 1.0 { n.fract() == 0.0 } else { (n * 1000.0).fract() == 0.0 };

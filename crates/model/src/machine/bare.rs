@@ -10,10 +10,10 @@ const DISTANCES: (u8, u8) = (10, 20);
 impl Machine {
     /// The machine of these CPUs, without any figure of its hardware: a base for code that needs a topology only.
     ///
-    /// It has `nodes` nodes of `memory_bytes` each, at least as many as `cpus` name; a node that no CPU names has memory
-    /// only and is on socket 0. The indices in `cpus` are dense, and the CPUs of an LLC are on one node. Nodes are 10 from
-    /// themselves, 20 and one hop from each other. Clock, latencies, bandwidths and costs are 0, so the machine cannot be
-    /// simulated as it is.
+    /// It has `nodes` nodes of `memory_bytes` each, at least as many as `cpus` name; a node that no CPU names has
+    /// memory only and is on socket 0. The indices in `cpus` are dense, and the CPUs of an LLC are on one node. Nodes
+    /// are 10 from themselves, 20 and one hop from each other. Clock, latencies, bandwidths and costs are 0, so the
+    /// machine cannot be simulated as it is.
     pub fn bare(name: &str, cpus: Vec<Cpu>, nodes: usize, memory_bytes: u64) -> Self {
         let count = |index: fn(&Cpu) -> usize| cpus.iter().map(index).max().map_or(0, |last| last + 1);
         let on = |has: &dyn Fn(&Cpu) -> bool| (0..cpus.len()).filter(|&c| has(&cpus[c])).collect::<Vec<_>>();

@@ -1,10 +1,10 @@
 //! What is legal but suspicious about a machine.
 //!
-//! Problem: firmware and hypervisors report wrong distance tables (all 10, 10/20 for everything, another node nearer than
-//! the own one). The kernel accepts some of them and rejects others. A model of the kernel must do the same, but the user
-//! must be told.
-//! Approach: each suspicion is one function from a machine to sentences that say what was seen, why it matters and what to
-//! do. None of them is an error.
+//! Problem: firmware and hypervisors report wrong distance tables (all 10, 10/20 for everything, another node nearer
+//! than the own one). The kernel accepts some of them and rejects others. A model of the kernel must do the same, but
+//! the user must be told.
+//! Approach: each suspicion is one function from a machine to sentences that say what was seen, why it matters and what
+//! to do. None of them is an error.
 
 use super::types::{Machine, Route};
 
@@ -12,8 +12,8 @@ use super::types::{Machine, Route};
 const LOCAL: u8 = 10;
 const REMOTE_DEFAULT: u8 = 20;
 
-/// Replaces a distance table that Linux rejects (`slit_valid`) by the one that Linux then uses: 10 local, 20 remote. Returns
-/// the warning about it, `None` if the table of the file is used.
+/// Replaces a distance table that Linux rejects (`slit_valid`) by the one that Linux then uses: 10 local, 20 remote.
+/// Returns the warning about it, `None` if the table of the file is used.
 pub(super) fn reject_distances(m: &mut Machine) -> Option<String> {
     let why = diagonal(m).or_else(|| remote_below_local(m))?;
     let n = m.nodes.len();
@@ -105,7 +105,8 @@ fn flat(m: &Machine) -> Option<String> {
     ))
 }
 
-/// In the row of one node, a node `near` that is nearer than `far` by distance but slower; `excess` is the latency ratio.
+/// In the row of one node, a node `near` that is nearer than `far` by distance but slower; `excess` is the latency
+/// ratio.
 struct Disorder {
     row: usize,
     near: usize,

@@ -1,10 +1,11 @@
 //! Cost classes: what kernel operations cost on a reference core, and the page-walk model.
 //!
-//! Problem: machines.md section 4 gives two tables (modern, 2012-15) for a 3.0 GHz core. A machine runs at another clock
-//! and does more or less per cycle.
-//! Approach: a class is a data file (`catalog/machines/classes/NAME.toml`). Its costs of the core (`[cpu]`) are scaled by
-//! `reference_ghz / sustained_ghz * ipc`. Its costs of memory (`[memory]`) and of a TLB shoot-down (`[shootdown]`,
-//! section 5) are not scaled. A machine may replace any cost in `[costs]` by a measured one, which is not scaled either.
+//! Problem: machines.md section 4 gives two tables (modern, 2012-15) for a 3.0 GHz core. A machine runs at another
+//! clock and does more or less per cycle.
+//! Approach: a class is a data file (`catalog/machines/classes/NAME.toml`). Its costs of the core (`[cpu]`) are scaled
+//! by `reference_ghz / sustained_ghz * ipc`. Its costs of memory (`[memory]`) and of a TLB shoot-down (`[shootdown]`,
+//! section 5) are not scaled. A machine may replace any cost in `[costs]` by a measured one, which is not scaled
+//! either.
 //! Units: ns, GB/s.
 
 use super::costs::KernelCosts;
@@ -80,8 +81,8 @@ impl Class {
         Ok(Self { doc: Doc::parse(&file, &text)? })
     }
 
-    /// The costs on a core of `ghz` whose instructions take `ipc` times the cycles of the class's core, and the page-walk
-    /// model. The machine fills in `entries_*` of the TLB, which are 0 here.
+    /// The costs on a core of `ghz` whose instructions take `ipc` times the cycles of the class's core, and the
+    /// page-walk model. The machine fills in `entries_*` of the TLB, which are 0 here.
     ///
     /// # Errors
     /// A missing, unknown or impossible entry of the class file.

@@ -1,7 +1,7 @@
 //! What kernel operations cost on a machine.
 
-/// Costs of kernel operations on a machine, ns unless stated otherwise (machines.md sections 4 and 5). By default all are 0, for
-/// machines that are not simulated.
+/// Costs of kernel operations on a machine, ns unless stated otherwise (machines.md sections 4 and 5). By default all
+/// are 0, for machines that are not simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KernelCosts {
     /// A PTE visited and skipped.

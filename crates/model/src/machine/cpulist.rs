@@ -1,8 +1,9 @@
 //! CPU and node lists as the kernel writes them: `0-7,64-71`.
 //!
-//! Problem: sysfs, machine files and people use the same notation. A wrong or hostile list (`0-4294967295`) must be refused
-//! without allocating memory for it.
-//! Invariant: a parsed list is ascending and free of duplicates. It has at most [`MAX_COUNT`] ids, each at most [`MAX_ID`].
+//! Problem: sysfs, machine files and people use the same notation. A wrong or hostile list (`0-4294967295`) must be
+//! refused without allocating memory for it.
+//! Invariant: a parsed list is ascending and free of duplicates. It has at most [`MAX_COUNT`] ids, each at most
+//! [`MAX_ID`].
 
 use crate::spec::clip;
 
@@ -15,8 +16,8 @@ pub const MAX_COUNT: usize = 4_096;
 /// Parses a list; the empty text is the empty list.
 ///
 /// # Errors
-/// Wrong syntax, a range that runs backwards, an id above [`MAX_ID`], an id given twice, or more than [`MAX_COUNT`] ids. The
-/// text can end a sentence that starts with the place.
+/// Wrong syntax, a range that runs backwards, an id above [`MAX_ID`], an id given twice, or more than [`MAX_COUNT`]
+/// ids. The text can end a sentence that starts with the place.
 pub fn parse(text: &str) -> Result<Vec<u32>, String> {
     let mut ids = Vec::new();
     if text.trim().is_empty() {

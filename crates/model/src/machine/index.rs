@@ -3,7 +3,8 @@
 //! Problem: files speak of CPU 64 and node 252, but backends index arrays.
 //! Approach: a [`Draft`] holds what a file says, by id and with its place. [`Draft::build`] numbers nodes and CPUs in
 //! ascending order of id, and cores and LLCs in order of their first CPU.
-//! Invariant of a [`Layout`]: every CPU has a node, an LLC and a core. A core lies inside an LLC, and an LLC inside a node.
+//! Invariant of a [`Layout`]: every CPU has a node, an LLC and a core. A core lies inside an LLC, and an LLC inside a
+//! node.
 
 use super::layout::MAX_CPUS;
 use super::types::{Cpu, Llc, MemoryKind, Node};

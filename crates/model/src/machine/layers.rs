@@ -1,12 +1,12 @@
 //! A machine file and the files it extends, read as one.
 //!
-//! Problem: a variant (`extends = "naples-2s"`) should say only what differs, and an error must still name the file, line
-//! and column of the text that is wrong.
+//! Problem: a variant (`extends = "naples-2s"`) should say only what differs, and an error must still name the file,
+//! line and column of the text that is wrong.
 //! Approach: every file stays a document of its own. [`Layers`] asks all of them for a key and takes the answer of the
 //! nearest file, so no position is lost. Tables combine key by key. Lists (`[[node]]`, `[[llc]]`, `[[link]]`) are taken
 //! whole from the nearest file that has them.
-//! Invariant: a key asked of one layer is asked of all, so [`Layers::finish`] refuses exactly the keys that no machine file
-//! may have.
+//! Invariant: a key asked of one layer is asked of all, so [`Layers::finish`] refuses exactly the keys that no machine
+//! file may have.
 
 use super::size;
 use crate::spec::{clip, shown, Doc, SpecError, Spot, Table};
@@ -18,8 +18,8 @@ pub type Find<'a> = dyn Fn(&str) -> Option<(String, String)> + 'a;
 /// Longest chain of `extends`.
 const MAX_CHAIN: usize = 8;
 
-/// Parses `text` and, one after the other, the files it extends; the nearest file is first. `names` are the machines that
-/// `find` knows, for the suggestion in an error.
+/// Parses `text` and, one after the other, the files it extends; the nearest file is first. `names` are the machines
+/// that `find` knows, for the suggestion in an error.
 ///
 /// # Errors
 /// A syntax error, a name that `find` does not know, or a chain of more than eight files, as a cycle is.

@@ -1,13 +1,13 @@
 //! Nodes, last-level caches, cores and CPUs of a machine file.
 //!
-//! Problem: presets are regular and should read like a data sheet. Real machines are irregular (memory-only and CPU-only
-//! nodes, sparse ids, odd caches) and must be described CPU by CPU.
-//! Approach: `[layout]` states a regular machine, numbered as in machines.md section 2.9: one thread of every core in node
-//! order, then all second threads; LLCs are runs of cores. `[[node]]`, `[[llc]]` and `cores` state an irregular machine.
-//! Beside `[layout]`, a `[[node]]` changes the memory of a node or adds a node without CPUs. Either form becomes a
-//! [`Draft`], which [`Draft::build`] checks and indexes.
-//! Invariant: nodes and CPUs ascend by id. Every CPU has a node, an LLC and a core; a core lies inside an LLC, and an LLC
-//! inside a node.
+//! Problem: presets are regular and should read like a data sheet. Real machines are irregular (memory-only and
+//! CPU-only nodes, sparse ids, odd caches) and must be described CPU by CPU.
+//! Approach: `[layout]` states a regular machine, numbered as in machines.md section 2.9: one thread of every core in
+//! node order, then all second threads; LLCs are runs of cores. `[[node]]`, `[[llc]]` and `cores` state an irregular
+//! machine. Beside `[layout]`, a `[[node]]` changes the memory of a node or adds a node without CPUs. Either form
+//! becomes a [`Draft`], which [`Draft::build`] checks and indexes.
+//! Invariant: nodes and CPUs ascend by id. Every CPU has a node, an LLC and a core; a core lies inside an LLC, and an
+//! LLC inside a node.
 
 use super::index::{Draft, Entry, Layout, Memory};
 use super::layers::{opt_within, Layers};
@@ -190,8 +190,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Reads `[[llc]]` and `cores` of an irregular machine. Without any `[[llc]]` each node has one LLC. A CPU that `cores`
-    /// does not name is a core of its own.
+    /// Reads `[[llc]]` and `cores` of an irregular machine. Without any `[[llc]]` each node has one LLC. A CPU that
+    /// `cores` does not name is a core of its own.
     fn read_sets(&mut self, llcs: Vec<Table>, cores: &[Spot<String>], llc_bytes: u64) -> Result<(), SpecError> {
         for t in llcs {
             let cpus = read_list(&t.str("cpus")?)?;

@@ -1,17 +1,18 @@
 //! Links between nodes and sockets, and the routes over them.
 //!
-//! Problem: a request to another node loads every link on its way, but a machine file should state links, not n x n routes.
-//! Approach: `[[link]]` declares links of one of three kinds. The routes are all shortest ways (fewest links), which share
-//! the traffic evenly (machines.md section 2.9).
+//! Problem: a request to another node loads every link on its way, but a machine file should state links, not n x n
+//! routes.
+//! Approach: `[[link]]` declares links of one of three kinds. The routes are all shortest ways (fewest links), which
+//! share the traffic evenly (machines.md section 2.9).
 //! * `kind = "sockets"`: joins two sockets; all their nodes share it.
-//! * `kind = "nodes"`: joins two nodes. `transit_gbps` caps what may cross it *towards its second node* for requests that
-//!   arrived over another link (a CXL port used by the other socket).
-//! * `kind = "ports"`: one for each node with CPUs, between the node and the rest of its socket. Only requests inside the
-//!   socket cross ports, one at each end.
+//! * `kind = "nodes"`: joins two nodes. `transit_gbps` caps what may cross it *towards its second node* for requests
+//!   that arrived over another link (a CXL port used by the other socket).
+//! * `kind = "ports"`: one for each node with CPUs, between the node and the rest of its socket. Only requests inside
+//!   the socket cross ports, one at each end.
 //!
-//! A *place* is a socket, or a node that is joined on its own. Where `sockets` links exist, a node belongs to the place of
-//! its socket. An exception is an expander (no CPUs) with a `nodes` link of its own, which is reached over that link.
-//! `routes.rs` finds the routes.
+//! A *place* is a socket, or a node that is joined on its own. Where `sockets` links exist, a node belongs to the place
+//! of its socket. An exception is an expander (no CPUs) with a `nodes` link of its own, which is reached over that
+//! link. `routes.rs` finds the routes.
 
 use super::cpulist;
 use super::index::Layout;

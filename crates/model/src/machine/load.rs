@@ -1,8 +1,8 @@
 //! From machine files to a [`Machine`].
 //!
 //! Problem: a machine may be given as a catalog name, a path or a shorthand, and a file may extend another.
-//! Approach: [`load`] finds the text. [`Machine::from_toml_with`] reads it section by section, each in the module of its
-//! subject. A closure finds catalog files, so this module needs no folder.
+//! Approach: [`load`] finds the text. [`Machine::from_toml_with`] reads it section by section, each in the module of
+//! its subject. A closure finds catalog files, so this module needs no folder.
 //! Invariant: everything wrong becomes one [`SpecError`], and a returned machine is complete.
 
 use super::class::{self, Class};
@@ -23,8 +23,8 @@ pub const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Cycles per instruction by those of the cost class, where a machine does not state it.
 const IPC: f64 = 1.0;
 
-/// Legal clocks, GHz. As for every range here, the least value is below that of every real machine; with less, simulating a
-/// second could take hours.
+/// Legal clocks, GHz. As for every range here, the least value is below that of every real machine; with less,
+/// simulating a second could take hours.
 pub(super) const GHZ: RangeInclusive<f64> = 0.1..=20.0;
 
 /// Legal latencies of caches, ns or cycles.
@@ -70,8 +70,8 @@ const KEYS: [&str; 22] = [
 
 /// Loads a machine by catalog name (`milan-2s-nps1`), path (`lab/mine.toml`) or shorthand (`2x8x8x2`).
 ///
-/// `find` returns file name and text of a catalog machine; `names` are the catalog's names, for the suggestion in an error.
-/// A text with a `/`, or that ends in `.toml`, is a path; digits and `x` are a shorthand.
+/// `find` returns file name and text of a catalog machine; `names` are the catalog's names, for the suggestion in an
+/// error. A text with a `/`, or that ends in `.toml`, is a path; digits and `x` are a shorthand.
 ///
 /// # Errors
 /// An unknown name, with the nearest one; an unreadable file; anything wrong in the file.
@@ -112,8 +112,8 @@ impl Machine {
     /// `classes/NAME`; cost classes that come with the program need no `find`.
     ///
     /// # Errors
-    /// Wrong syntax, an unknown key, name or value, a table of the wrong shape, or nodes without a path. The error has file,
-    /// line, column, what was expected and the nearest valid name.
+    /// Wrong syntax, an unknown key, name or value, a table of the wrong shape, or nodes without a path. The error has
+    /// file, line, column, what was expected and the nearest valid name.
     pub fn from_toml_with(file: &str, text: &str, find: &Find) -> Result<Machine, SpecError> {
         Self::read(file, text, find, &[])
     }

@@ -1,9 +1,9 @@
 //! Distances, hop classes and latencies between nodes.
 //!
-//! Problem: a preset states values by class (`by_hop = [10, 21, 31]`), a measured machine states full matrices, and both
-//! must become three complete matrices.
-//! Approach: each section takes either form. Hop classes come from the link graph where distances are given by class, and
-//! from the rank of the distances where distances are a matrix.
+//! Problem: a preset states values by class (`by_hop = [10, 21, 31]`), a measured machine states full matrices, and
+//! both must become three complete matrices.
+//! Approach: each section takes either form. Hop classes come from the link graph where distances are given by class,
+//! and from the rank of the distances where distances are a matrix.
 //! Units: distances as ACPI SLIT (10 local, 255 unreachable), latencies in ns.
 //! Invariant: all matrices are nodes x nodes. Hop class 0 stands exactly on the diagonal; distances are 10 to 254.
 
@@ -181,8 +181,8 @@ fn latencies(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<Vec<Vec<f64>>, SpecErr
     Ok(m.value.clone())
 }
 
-/// Sets the diagonal of nodes without CPUs, which have no local access, to the latency from the nearest CPU. The queueing
-/// term of such a node scales with it (machines.md section 6.1).
+/// Sets the diagonal of nodes without CPUs, which have no local access, to the latency from the nearest CPU. The
+/// queueing term of such a node scales with it (machines.md section 6.1).
 fn own_latency_of_memory_nodes(layout: &Layout, ns: &mut [Vec<f64>]) {
     for (m, node) in layout.nodes.iter().enumerate() {
         if node.cpus.is_empty() {

@@ -1,11 +1,11 @@
 //! A NUMA machine: nodes, last-level caches, CPUs, distances, latencies, bandwidths, costs.
 //!
 //! Everything is indexed densely (`nodes[i]`, `cpus[c]`). The ids of the operating system are kept beside (`Node::id`,
-//! `Cpu::id`), because real machines have sparse ids. Firmware distances (`distance`) and hardware latencies (`latency_ns`) are
-//! separate, because a SLIT is a convention and not a measurement (machines.md section 1).
+//! `Cpu::id`), because real machines have sparse ids. Firmware distances (`distance`) and hardware latencies
+//! (`latency_ns`) are separate, because a SLIT is a convention and not a measurement (machines.md section 1).
 //!
-//! A machine comes from a catalog name, a path or a shorthand ([`load`]), from a file ([`Machine::from_toml_with`]), from
-//! another tool's description ([`import`]), or from its CPUs alone ([`Machine::bare`]). [`show`] draws it.
+//! A machine comes from a catalog name, a path or a shorthand ([`load`]), from a file ([`Machine::from_toml_with`]),
+//! from another tool's description ([`import`]), or from its CPUs alone ([`Machine::bare`]). [`show`] draws it.
 //!
 //! | section of a file | module |
 //! |---|---|

@@ -1,10 +1,10 @@
 //! Hop classes and routes from the link graph of `links.rs`.
 //!
 //! Problem: the model must know which links a request loads, and which hop class two nodes are in.
-//! Approach: a breadth-first search between places (see `links.rs`) enumerates all shortest ways, which share the traffic
-//! evenly.
-//! Invariant: where there are links, every pair of places has a route, or the machine is refused. The shares of a pair sum
-//! to 1. Work is bounded: at most [`MAX_PARALLEL`] ways for a pair, and [`MAX_HOPS`] hops in all.
+//! Approach: a breadth-first search between places (see `links.rs`) enumerates all shortest ways, which share the
+//! traffic evenly.
+//! Invariant: where there are links, every pair of places has a route, or the machine is refused. The shares of a pair
+//! sum to 1. Work is bounded: at most [`MAX_PARALLEL`] ways for a pair, and [`MAX_HOPS`] hops in all.
 
 use super::index::Layout;
 use super::links::{Edge, Graph, Rule};
@@ -21,8 +21,8 @@ const MAX_HOPS: usize = 4_000_000;
 type Routes = Vec<Vec<Vec<Route>>>;
 
 impl Graph {
-    /// Hop classes: 0 for the node itself, 1 for another node of its socket. Another socket has the number of links to it as
-    /// its class, plus 1 where sockets have several nodes.
+    /// Hop classes: 0 for the node itself, 1 for another node of its socket. Another socket has the number of links to
+    /// it as its class, plus 1 where sockets have several nodes.
     ///
     /// # Errors
     /// Two sockets that no chain of links joins.
@@ -101,7 +101,8 @@ impl Graph {
         edges
     }
 
-    /// The route inside a socket: out of the port of node `i` and into the port of node `j`. Without ports no link limits it.
+    /// The route inside a socket: out of the port of node `i` and into the port of node `j`. Without ports no link
+    /// limits it.
     fn by_ports(&self, i: usize, j: usize) -> Vec<Route> {
         let out = self.port[i].map(|p| (p, true));
         let into = self.port[j].map(|p| (p, false));

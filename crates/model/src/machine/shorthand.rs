@@ -1,8 +1,8 @@
 //! The shorthand `NODESxLLCSxCORESxTHREADS`: `2x8x8x2` is two nodes of eight LLCs of eight cores of two threads.
 //!
 //! Problem: a simple machine should not need a file.
-//! Approach: the four numbers become the `[layout]` of a generic modern machine ([`GENERIC`]). Every assumption is listed
-//! in [`Machine::warnings`].
+//! Approach: the four numbers become the `[layout]` of a generic modern machine ([`GENERIC`]). Every assumption is
+//! listed in [`Machine::warnings`].
 
 use super::layers::Find;
 use super::layout::{MAX_CPUS, MAX_NODES};
@@ -15,8 +15,8 @@ pub(super) const GENERIC: &str = include_str!("generic.toml");
 /// Most sockets that are joined by a full mesh; a larger mesh would have more links than a machine may have.
 pub(super) const MAX_LINKED: u32 = 128;
 
-/// Most cores of an LLC of the generic machine that has a port of its own to the fabric, as a Zen 3 chiplet has. A larger
-/// LLC is assumed to lie on a mesh, where no port limits it.
+/// Most cores of an LLC of the generic machine that has a port of its own to the fabric, as a Zen 3 chiplet has. A
+/// larger LLC is assumed to lie on a mesh, where no port limits it.
 const CHIPLET_CORES: u32 = 8;
 /// The line about that port in [`GENERIC`].
 const PORT: &str = "llc_port_gbps = 51.2\n";

@@ -1,9 +1,9 @@
 //! `numalab machine show`: a machine as text.
 //!
-//! Problem: people must see at a glance where CPUs, caches and memory are and how far apart, for 2 nodes as for 32, on a
-//! terminal of 100 columns.
-//! Approach: each socket is a box with its nodes and LLCs in compact ranges. A matrix is printed with its values if it fits,
-//! or with one letter for each distinct value.
+//! Problem: people must see at a glance where CPUs, caches and memory are and how far apart, for 2 nodes as for 32, on
+//! a terminal of 100 columns.
+//! Approach: each socket is a box with its nodes and LLCs in compact ranges. A matrix is printed with its values if it
+//! fits, or with one letter for each distinct value.
 //! Invariant: the text depends on the machine alone. No line is longer than [`WIDTH`], except for a single longer word.
 
 use super::types::{Link, Machine, MemoryKind, Node};

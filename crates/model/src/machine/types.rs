@@ -24,13 +24,13 @@ pub struct Machine {
     pub distance: Vec<Vec<u8>>,
     /// Hardware hop class of (i, j); 0 exactly on the diagonal.
     pub hop: Vec<Vec<u8>>,
-    /// Idle load-to-use latency from a CPU of node `i` to memory of node `j`, ns, without TLB effects. In the row of a node
-    /// without CPUs only the diagonal is used; it is the latency from the nearest CPU.
+    /// Idle load-to-use latency from a CPU of node `i` to memory of node `j`, ns, without TLB effects. In the row of a
+    /// node without CPUs only the diagonal is used; it is the latency from the nearest CPU.
     pub latency_ns: Vec<Vec<f64>>,
     /// Links between nodes or sockets, each with its own bandwidth per direction.
     pub links: Vec<Link>,
-    /// `routes[i][j]`: the parallel paths of requests from node `i` to memory of node `j`, whose shares sum to 1. It is empty
-    /// on the diagonal, and where no link limits the traffic.
+    /// `routes[i][j]`: the parallel paths of requests from node `i` to memory of node `j`, whose shares sum to 1. It is
+    /// empty on the diagonal, and where no link limits the traffic.
     pub routes: Vec<Vec<Vec<Route>>>,
     /// Core clock.
     pub clock: Clock,
@@ -151,14 +151,14 @@ pub struct Cache {
     /// Rate of the read port of one LLC towards memory, GB/s; `None` where it is no limit.
     pub llc_port_gbps: Option<f64>,
     /// Whether a miss asks the caches of all other sockets, each of which answers to the memory's socket (QPI 1.0,
-    /// `snoop = "source"`). Otherwise a directory or filter at the memory keeps this traffic off the links (`"filtered"`, the
-    /// default).
+    /// `snoop = "source"`). Otherwise a directory or filter at the memory keeps this traffic off the links
+    /// (`"filtered"`, the default).
     pub source_snoop: bool,
-    /// Time a core needs for a line that it writes in a sweep and that another core of its LLC has just written, ns, per core
-    /// that sweeps with it. `None` where threads that write one buffer in step do not slow each other.
+    /// Time a core needs for a line that it writes in a sweep and that another core of its LLC has just written, ns,
+    /// per core that sweeps with it. `None` where threads that write one buffer in step do not slow each other.
     pub transfer_ns: Option<f64>,
-    /// How a long `memset`, or another fill that the processor recognises, bypasses the caches. `None` where its stores go
-    /// through the caches like all others, or where it was not measured.
+    /// How a long `memset`, or another fill that the processor recognises, bypasses the caches. `None` where its stores
+    /// go through the caches like all others, or where it was not measured.
     pub fill: Option<Fill>,
     /// Whether a line that is written counts twice as traffic, fetched before and written back later, as on every real
     /// machine. In a guest whose time is modelled it counts once (`numalab validate`).
@@ -186,9 +186,11 @@ pub struct Fill {
     pub gbps: f64,
 }
 
-/// Writes the text of the derived form, without `transfer_ns` and `fill` if they are `None` and `writes_back` if it is true.
+/// Writes the text of the derived form, without `transfer_ns` and `fill` if they are `None` and `writes_back` if it is
+/// true.
 ///
-/// The hash of a plan is made of this text. A plan keeps its identity when machines get a field that does not concern it.
+/// The hash of a plan is made of this text. A plan keeps its identity when machines get a field that does not concern
+/// it.
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Cache");

@@ -1,9 +1,9 @@
 //! Other published runs of the same tests on the same machine: how far a measurement agrees with itself.
 //!
-//! Problem: a cell that its own author does not measure again cannot be predicted. A score says little unless the number of
-//! such cells is known.
-//! Approach: a file may hold the figures of such runs for some of its columns and rows. `numalab reproduce` scores them as if
-//! they were predictions.
+//! Problem: a cell that its own author does not measure again cannot be predicted. A score says little unless the
+//! number of such cells is known.
+//! Approach: a file may hold the figures of such runs for some of its columns and rows. `numalab reproduce` scores them
+//! as if they were predictions.
 //! Invariants: the baseline is among the columns. Every row is a predicted row of the file, and stands here once.
 
 use super::blocks::Block;
@@ -46,8 +46,8 @@ impl Repeat {
 /// Reads `[[repeats]]`; `shared` are the columns of the file.
 ///
 /// # Errors
-/// A key that is missing or unknown, a column or row that the file does not have or that stands twice, a missing baseline, a
-/// wrong number of values, or no row.
+/// A key that is missing or unknown, a column or row that the file does not have or that stands twice, a missing
+/// baseline, a wrong number of values, or no row.
 pub(super) fn read(t: Table<'_>, shared: Option<&Columns>, blocks: &[Block]) -> Result<Repeat, SpecError> {
     let names = t.strs("columns")?;
     let Some(shared) = shared else {
@@ -124,8 +124,8 @@ mod tests {
         parse(&file.label, &file.text).unwrap()
     }
 
-    /// Change against the baseline column in percent, positive if it is better, and by how much it may differ from the printed
-    /// change, as all three figures were rounded to hundredths.
+    /// Change against the baseline column in percent, positive if it is better, and by how much it may differ from the
+    /// printed change, as all three figures were rounded to hundredths.
     fn change(p: &Published, repeat: &str, group: &str, id: &str, column: usize) -> (f64, f64) {
         let r = p.repeats.iter().find(|r| r.name.starts_with(repeat)).unwrap();
         let row = r.rows.iter().find(|x| x.group == group && x.id == id).unwrap();

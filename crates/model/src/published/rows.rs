@@ -30,7 +30,8 @@ pub struct Row {
     pub calibrated: Vec<usize>,
     /// Why the row is used only to test the form of tables, if that is so.
     pub formatter_only: Option<String>,
-    /// The suspected cause of a miss, per column; an empty text if there is none. No entries if the row states no cause.
+    /// The suspected cause of a miss, per column; an empty text if there is none. No entries if the row states no
+    /// cause.
     pub suspects: Vec<String>,
 }
 

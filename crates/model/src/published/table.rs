@@ -44,8 +44,8 @@ impl Published {
 /// Parses a published table.
 ///
 /// # Errors
-/// Wrong syntax, an unknown key, a value of the wrong kind, a baseline that is no column, no row at all, a row with too few
-/// or too many values, or a calibration of anything but the baseline's elapsed time.
+/// Wrong syntax, an unknown key, a value of the wrong kind, a baseline that is no column, no row at all, a row with too
+/// few or too many values, or a calibration of anything but the baseline's elapsed time.
 pub fn parse(file: &str, text: &str) -> Result<Published, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();

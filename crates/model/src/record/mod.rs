@@ -1,9 +1,9 @@
 //! What a run produces, whichever backend ran it, and how it is kept on disk.
 //!
-//! Problem: a record must be complete or absent, identical for identical outcomes, and readable in ten years without this
-//! program.
-//! Approach: [`Outcome`] is what a backend returns. [`events`] and [`why`] are the logs of a run that was asked for them.
-//! `Store` (feature `store`) is the directory of an experiment, with one record per plan.
+//! Problem: a record must be complete or absent, identical for identical outcomes, and readable in ten years without
+//! this program.
+//! Approach: [`Outcome`] is what a backend returns. [`events`] and [`why`] are the logs of a run that was asked for
+//! them. `Store` (feature `store`) is the directory of an experiment, with one record per plan.
 
 pub mod events;
 #[cfg(feature = "store")]

@@ -1,9 +1,10 @@
 //! The decision log of a run: what was decided about every mapping, task and 2 MiB chunk of memory.
 //!
-//! Problem: "why was this mapping never scanned?" is asked after the run, and a full trace is too large to keep by default.
+//! Problem: "why was this mapping never scanned?" is asked after the run, and a full trace is too large to keep by
+//! default.
 //! Approach: decisions are counted by reason, with the first and last time. Each subject has a history of at most
-//! [`History::MAX`] entries: the first and the last of what happened. The size is bounded by the number of mappings, tasks and
-//! chunks.
+//! [`History::MAX`] entries: the first and the last of what happened. The size is bounded by the number of mappings,
+//! tasks and chunks.
 //! Units: ns of run time; nodes and CPUs dense; addresses in bytes.
 
 use crate::plan::hex;

@@ -60,9 +60,9 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
 
 /// The name among `names` that is nearest to `name`, if one is near enough to be meant.
 ///
-/// That is the one of the largest Jaro-Winkler similarity, if it is at least 0.75. Otherwise it is one that differs by a
-/// single letter (more, less, other, or two exchanged), if `name` has three letters or more. Names of more than twice the
-/// length of `name` count only if they begin with it, because a few letters are found in order in any long name.
+/// That is the one of the largest Jaro-Winkler similarity, if it is at least 0.75. Otherwise it is one that differs by
+/// a single letter (more, less, other, or two exchanged), if `name` has three letters or more. Names of more than twice
+/// the length of `name` count only if they begin with it, because a few letters are found in order in any long name.
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let fits = |n: &&str| n.len() <= 2 * name.len() + 2 || n.starts_with(name);
     let names: Vec<&str> = names.into_iter().filter(fits).collect();

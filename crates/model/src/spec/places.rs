@@ -1,9 +1,9 @@
 //! Lines and columns of many places of one text.
 //!
-//! Problem: every key and value of a spec is read with its place. Counting each place from the start of the text would take
-//! time in proportion to the square of its size: minutes for a megabyte.
-//! Approach: the start of every line, and the number of characters before every [`BLOCK`] bytes, are found once. A place is
-//! then a binary search and a count over less than two blocks, even if a whole list is on one line.
+//! Problem: every key and value of a spec is read with its place. Counting each place from the start of the text would
+//! take time in proportion to the square of its size: minutes for a megabyte.
+//! Approach: the start of every line, and the number of characters before every [`BLOCK`] bytes, are found once. A
+//! place is then a binary search and a count over less than two blocks, even if a whole list is on one line.
 
 /// Bytes between two counts of characters.
 const BLOCK: usize = 256;

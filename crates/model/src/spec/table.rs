@@ -312,7 +312,8 @@ impl<'a> Table<'a> {
     pub fn has(&self, key: &str) -> bool {
         self.item(key).is_some()
     }
-    /// The text of a string or number with the place of its first character, inside the quotes; `None` for other values.
+    /// The text of a string or number with the place of its first character, inside the quotes; `None` for other
+    /// values.
     fn text_spot(&self, v: &Value) -> Option<Spot<String>> {
         let text = match v {
             Value::String(s) => s.value().clone(),

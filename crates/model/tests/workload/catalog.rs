@@ -1,4 +1,5 @@
-//! The workloads of the catalog parse, fit the machines for which they are meant, and do exactly what the reference says.
+//! The workloads of the catalog parse, fit the machines for which they are meant, and do exactly what the reference
+//! says.
 
 use crate::machines::{build, machine, SHAPES};
 use crate::sums::{bytes_written, check_invariants, each, lists};
@@ -349,10 +350,11 @@ fn specjbb_multi_has_the_shape_of_2012() {
     let mut expected: Vec<u32> = (1..=18).flat_map(of_point).collect();
     expected.sort_unstable();
     assert_eq!(widths, expected);
-    // A collection is a chain of wake-ups: each JVM has one channel for each collector and warehouse, and two that count.
+    // A collection is a chain of wake-ups: each JVM has one channel for each collector and warehouse, and two that
+    // count.
     assert_eq!(w.futexes.len(), 4 * (33 + 18 + 2));
-    // Warehouses allocate anywhere in the young generation of their JVM. It grows with their number as long as each has one
-    // of the JVM's six cores: 26000 operations of 20 KiB a second, for the second between two collections.
+    // Warehouses allocate anywhere in the young generation of their JVM. It grows with their number as long as each has
+    // one of the JVM's six cores: 26000 operations of 20 KiB a second, for the second between two collections.
     let firsts = (0..18).map(|n| 34 + n * (n + 1) / 2);
     let eden: Vec<u64> = firsts.map(|t| accesses(&jvms[0].threads[t].ops)[0].span.len_bytes).collect();
     for (i, bytes) in eden.iter().enumerate() {
@@ -470,8 +472,8 @@ fn fragmented_node_leaves_no_free_huge_block() {
     assert_eq!(w.processes[3].regions[0].policy.as_ref().map(|p| p.nodes.clone()), Some(vec![3]));
 }
 
-/// Of the fills with zeros in autonumabench, only those of a whole buffer are long enough to bypass the caches of a Milan. On the
-/// machine of 2012 none bypasses them.
+/// Of the fills with zeros in autonumabench, only those of a whole buffer are long enough to bypass the caches of a
+/// Milan. On the machine of 2012 none bypasses them.
 #[test]
 fn whole_buffers_stream_on_a_milan_and_slices_do_not() {
     let catalog = |name: &str| {

@@ -128,8 +128,8 @@ fn access_patterns_become_patterns() {
     assert_eq!((fill.pattern, fill.write, fill.bypass), (Pattern::Sequential, 1.0, false));
 }
 
-/// Only long fills bypass the caches, and only if the machine's file says so. The text of a workload without one does not
-/// mention them, so its plan keeps its id.
+/// Only long fills bypass the caches, and only if the machine's file says so. The text of a workload without one does
+/// not mention them, so its plan keeps its id.
 #[test]
 fn a_long_fill_bypasses_the_caches_of_a_machine_that_says_so() {
     let mut m = machine("milan-2s-nps1");

@@ -1,8 +1,8 @@
 //! Writes a [`Found`] as a machine file in which every number says where it comes from.
 //!
 //! Problem: a simulation needs latencies, bandwidths and costs that hardly any source states.
-//! Approach: what is missing is taken from a generic modern machine and marked `assumed`. A remote latency is derived from
-//! the distance by [`factor`].
+//! Approach: what is missing is taken from a generic modern machine and marked `assumed`. A remote latency is derived
+//! from the distance by [`factor`].
 //! Invariant: the text is a valid machine file; it is loaded here before it is returned.
 
 use super::found::{Found, Sets};
@@ -162,9 +162,9 @@ impl Found {
 
     /// Latencies as read, and estimates for those that are missing.
     ///
-    /// An estimate is the latency of the target at distance 10 times [`factor`] of the distance. The latency at distance 10
-    /// comes from a latency read from another node, or else is the least local latency read, or else [`LOCAL_NS`]. An
-    /// expander of which nothing is known is [`CXL_NS`] from its nearest CPUs.
+    /// An estimate is the latency of the target at distance 10 times [`factor`] of the distance. The latency at
+    /// distance 10 comes from a latency read from another node, or else is the least local latency read, or else
+    /// [`LOCAL_NS`]. An expander of which nothing is known is [`CXL_NS`] from its nearest CPUs.
     fn latencies(&mut self, distance: &[Vec<u8>]) -> Vec<Vec<f64>> {
         let n = self.nodes.len();
         let read = &self.latency_ns;

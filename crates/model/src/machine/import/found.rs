@@ -1,9 +1,9 @@
 //! What an import found, and how it is made to fit a machine file.
 //!
-//! Problem: sources contradict the rules of a machine file in harmless ways (caches across nodes, cores without a cache,
-//! memory-only nodes without a socket).
-//! Approach: [`Found`] holds what was read. [`Found::partition`] turns the sharing lists of CPUs into sets that nest, and
-//! notes what it had to change.
+//! Problem: sources contradict the rules of a machine file in harmless ways (caches across nodes, cores without a
+//! cache, memory-only nodes without a socket).
+//! Approach: [`Found`] holds what was read. [`Found::partition`] turns the sharing lists of CPUs into sets that nest,
+//! and notes what it had to change.
 //! Units: bytes, GB/s, ns, GHz.
 
 use crate::machine::{cpulist, MAX_CPUS, MAX_NODES};
@@ -115,8 +115,8 @@ impl Found {
         }
     }
 
-    /// Cores and LLCs as sets that nest: a core inside an LLC, an LLC inside a node. If the LLC of some CPU is not known, no
-    /// LLC is returned at all.
+    /// Cores and LLCs as sets that nest: a core inside an LLC, an LLC inside a node. If the LLC of some CPU is not
+    /// known, no LLC is returned at all.
     pub(super) fn partition(&mut self) -> Sets {
         let (mut cores, mut llcs) = (Vec::new(), Vec::new());
         let mut split = Vec::new();

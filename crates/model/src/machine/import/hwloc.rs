@@ -1,10 +1,10 @@
 //! hwloc XML (`lstopo file.xml`) of versions 2 and 3 as a source.
 //!
-//! Problem: NUMA nodes are not in the tree of CPUs but beside it, several may have the same CPUs in their set, and version 3
-//! writes memory-side caches as L3.
-//! Approach: one walk over the object tree, without recursion, collects CPUs (with their package, outermost cache and core)
-//! and nodes (with their CPU set). A CPU belongs to the node with the smallest set that has it, where nodes of ordinary
-//! memory come first. Distances come from `distances2`, latencies and bandwidths from `memattr`, if present.
+//! Problem: NUMA nodes are not in the tree of CPUs but beside it, several may have the same CPUs in their set, and
+//! version 3 writes memory-side caches as L3.
+//! Approach: one walk over the object tree, without recursion, collects CPUs (with their package, outermost cache and
+//! core) and nodes (with their CPU set). A CPU belongs to the node with the smallest set that has it, where nodes of
+//! ordinary memory come first. Distances come from `distances2`, latencies and bandwidths from `memattr`, if present.
 //! Units of the file: bytes, ns, MiB/s. `xml::gate` has limited size, nesting and counts before.
 
 use super::found::{Found, FoundNode, Sharing};
@@ -191,8 +191,8 @@ fn walk(file: &File, root: Node) -> Result<Objects, SpecError> {
     Ok(out)
 }
 
-/// Notes a data cache, `L2Cache` to `L5Cache`; the outermost one around a CPU is its LLC. Memory-side caches, which version
-/// 3 writes as such objects too, are skipped.
+/// Notes a data cache, `L2Cache` to `L5Cache`; the outermost one around a CPU is its LLC. Memory-side caches, which
+/// version 3 writes as such objects too, are skipped.
 fn cache(
     file: &File,
     at: Node,

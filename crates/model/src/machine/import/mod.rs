@@ -1,11 +1,12 @@
 //! Machines from other tools' descriptions: sysfs, hwloc XML, `numactl -H`.
 //!
-//! Problem: nobody should have to type in a machine that a tool can describe. But no tool reports latencies, bandwidths and
-//! costs, and an assumed figure must not look like a measured one.
-//! Approach: each source fills a `Found` with what it read. `emit` completes it from a generic modern machine and writes a
-//! machine file in which every number says whether it was read or assumed. The file is loaded once before it is returned.
-//! Invariant: input is untrusted. Size, nesting and counts are limited before anything is built from them, and everything
-//! wrong becomes one [`SpecError`].
+//! Problem: nobody should have to type in a machine that a tool can describe. But no tool reports latencies, bandwidths
+//! and costs, and an assumed figure must not look like a measured one.
+//! Approach: each source fills a `Found` with what it read. `emit` completes it from a generic modern machine and
+//! writes a machine file in which every number says whether it was read or assumed. The file is loaded once before it
+//! is returned.
+//! Invariant: input is untrusted. Size, nesting and counts are limited before anything is built from them, and
+//! everything wrong becomes one [`SpecError`].
 
 mod emit;
 mod found;
@@ -32,8 +33,8 @@ pub fn sysfs(root: &Path, name: &str) -> Result<String, SpecError> {
 /// The machine file of an hwloc XML export (version 2 or 3), under a catalog name. `file` is for messages.
 ///
 /// # Errors
-/// The text is not well-formed or not hwloc 2 or 3, declares entities, has nesting or counts beyond any machine, or has no
-/// CPUs or memory nodes. The error has line and column.
+/// The text is not well-formed or not hwloc 2 or 3, declares entities, has nesting or counts beyond any machine, or has
+/// no CPUs or memory nodes. The error has line and column.
 pub fn hwloc_xml(file: &str, text: &str, name: &str) -> Result<String, SpecError> {
     hwloc::read(file, text)?.into_toml(name)
 }

@@ -1,8 +1,10 @@
 //! `numactl -H` (`--hardware`) as a source.
 //!
-//! Problem: people paste this output into bug reports. It has CPUs, sizes and distances, but neither caches nor siblings.
-//! Approach: the text is read line by line. Ids may be sparse; a node may have no CPUs or no memory. Siblings are assumed
-//! only if every node lists two runs of CPUs of equal length one stride apart, as two-way SMT machines number threads.
+//! Problem: people paste this output into bug reports. It has CPUs, sizes and distances, but neither caches nor
+//! siblings.
+//! Approach: the text is read line by line. Ids may be sparse; a node may have no CPUs or no memory. Siblings are
+//! assumed only if every node lists two runs of CPUs of equal length one stride apart, as two-way SMT machines number
+//! threads.
 //! Units of the text: MB of 2^20 bytes.
 
 use super::found::{Found, FoundNode, Sharing};

@@ -1,8 +1,8 @@
 //! sysfs as a source: this host, or a copy of another host's `/sys/devices/system`.
 //!
 //! Problem: kernels, containers and virtual machines leave out different files.
-//! Approach: only the CPUs are required. Anything else that is missing or unreadable becomes a note; contradictory distances
-//! are an error. The files are read below a root folder, so copies and tests work as the host does.
+//! Approach: only the CPUs are required. Anything else that is missing or unreadable becomes a note; contradictory
+//! distances are an error. The files are read below a root folder, so copies and tests work as the host does.
 //! Units of the files: kB of 1024 bytes, HMAT latency ns, HMAT bandwidth MiB/s, clocks kHz.
 
 use super::found::{Found, FoundNode, Sharing};
@@ -173,8 +173,8 @@ fn read_distances(tree: &Tree, found: &mut Found) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Reads latency and bandwidth of a node for its nearest CPUs as the HMAT states them. Access class 1 has CPUs only; class 0,
-/// the fallback, has other initiators too.
+/// Reads latency and bandwidth of a node for its nearest CPUs as the HMAT states them. Access class 1 has CPUs only;
+/// class 0, the fallback, has other initiators too.
 fn read_hmat(tree: &Tree, node: usize, found: &mut Found) {
     let folder = tree.node(found.nodes[node].id);
     let access = ["access1/initiators", "access0/initiators"].map(|a| folder.join(a));

@@ -1,7 +1,7 @@
 //! Checks on an XML text before it is parsed.
 //!
-//! Problem: a hostile file can nest elements a hundred thousand deep, declare entities that multiply, or repeat attributes
-//! until a parser's checks take hours.
+//! Problem: a hostile file can nest elements a hundred thousand deep, declare entities that multiply, or repeat
+//! attributes until a parser's checks take hours.
 //! Approach: one pass over the bytes counts what a parser would build and refuses what no hwloc file has. Only then the
 //! parser runs, without DTDs. The document type line of hwloc, which declares nothing, is replaced by spaces, so that
 //! positions stay correct.
@@ -72,8 +72,8 @@ pub(super) fn gate(file: &str, text: &str) -> Result<String, SpecError> {
     Ok(clean)
 }
 
-/// Length of the comment, CDATA section or processing instruction at the start of `rest`; to the end of the text if it is
-/// not closed. `None` if there is none.
+/// Length of the comment, CDATA section or processing instruction at the start of `rest`; to the end of the text if it
+/// is not closed. `None` if there is none.
 fn skipped(rest: &str) -> Option<usize> {
     let pairs = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
     let (open, close) = pairs.into_iter().find(|(open, _)| rest.starts_with(open))?;

@@ -16,17 +16,18 @@ pub enum Kind {
     Switch = 3,
     /// A task changed CPU: `x` from, `y` to, `code` the reason ([`MOVE_WORDS`]).
     Moved = 4,
-    /// A scan ran for `ns` on CPU `x`: `y` mappings scanned, `z` pages updated, `code` 1 if the scan was a forced second round.
+    /// A scan ran for `ns` on CPU `x`: `y` mappings scanned, `z` pages updated, `code` 1 if the scan was a forced
+    /// second round.
     Scan = 5,
     /// The scanner skipped mapping `y` of process `x`: `code` the reason ([`Header::skips`]).
     Skip = 6,
     /// The scanner went through mapping `y` of process `x`, or a part of it: `z` pages updated.
     Scanned = 7,
-    /// Hint faults of a task on CPU `x` that were close together: `y` faults, `ns` from the start of the first to the end
-    /// of the last. `z` holds the local faults (upper half) and the pages migrated (lower half).
+    /// Hint faults of a task on CPU `x` that were close together: `y` faults, `ns` from the start of the first to the
+    /// end of the last. `z` holds the local faults (upper half) and the pages migrated (lower half).
     Faults = 8,
-    /// One hint fault on a page of another node (logs of decisions only): `x` process, `z` address, `ns` duration, `code`
-    /// how it ended ([`Fate`]). `y` holds the node of the page (upper half) and of the CPU (lower half).
+    /// One hint fault on a page of another node (logs of decisions only): `x` process, `z` address, `ns` duration,
+    /// `code` how it ended ([`Fate`]). `y` holds the node of the page (upper half) and of the CPU (lower half).
     Fault = 9,
     /// The preferred node of the task changed: `x` from, `y` to.
     Preferred = 10,
@@ -34,7 +35,8 @@ pub enum Kind {
     Placed = 11,
     /// The task joined a NUMA group of tasks that share memory: `code` 0 for a new group, 1 for an existing one.
     Grouped = 12,
-    /// Last entry: `z` events before it, `ns` digest of the log. Logs of releases up to 0.13.0 have no digest, and `ns` is 0.
+    /// Last entry: `z` events before it, `ns` digest of the log. Logs of releases up to 0.13.0 have no digest, and `ns`
+    /// is 0.
     End = 13,
 }
 

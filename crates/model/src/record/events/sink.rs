@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 /// A digest of the bytes of a log in their order. It shows damage; it is no protection against forgery.
 ///
-/// Gigabytes pass through it during a run, so it takes words of eight bytes. Each step has an inverse, so a change of one
-/// word always changes the digest.
+/// Gigabytes pass through it during a run, so it takes words of eight bytes. Each step has an inverse, so a change of
+/// one word always changes the digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Digest(u64);
 

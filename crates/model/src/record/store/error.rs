@@ -73,8 +73,8 @@ impl RecordError {
     }
     /// Damage found in a file, with how to restore it.
     ///
-    /// The advice depends on the file: a record is a directory of its own, which may be removed. A log and the list of runs
-    /// lie in the directory of all records, which may not.
+    /// The advice depends on the file: a record is a directory of its own, which may be removed. A log and the list of
+    /// runs lie in the directory of all records, which may not.
     pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let log = |option: &str| {

@@ -116,13 +116,13 @@ impl Store {
         }
     }
 
-    /// Opens `dir` for the runs of an experiment, creates it if needed, and writes the list of runs. No other process can
-    /// open it for runs while the value lives.
+    /// Opens `dir` for the runs of an experiment, creates it if needed, and writes the list of runs. No other process
+    /// can open it for runs while the value lives.
     ///
-    /// A directory that already holds this experiment keeps what it has. Runs of the same machine, workload and kernel are
-    /// replaced in the list, other runs stay, and no record is touched. Runs that have records are replaced only by
-    /// [`Store::settle`], so that an interruption leaves the earlier comparison. A directory that has records and has lost
-    /// its list gets a new list.
+    /// A directory that already holds this experiment keeps what it has. Runs of the same machine, workload and kernel
+    /// are replaced in the list, other runs stay, and no record is touched. Runs that have records are replaced only by
+    /// [`Store::settle`], so that an interruption leaves the earlier comparison. A directory that has records and has
+    /// lost its list gets a new list.
     ///
     /// # Errors
     /// `dir` has foreign contents or another experiment, another process writes to it, or the file system refuses.
@@ -217,13 +217,15 @@ impl Store {
         read(&path)
     }
 
-    /// Removes the record of a plan, complete or not, so that the plan can be run again. Without a record it does nothing.
+    /// Removes the record of a plan, complete or not, so that the plan can be run again. Without a record it does
+    /// nothing.
     ///
     /// # Errors
     /// The file system refuses.
     pub fn forget(&self, id: &PlanId) -> Result<(), RecordError> {
         let path = self.dir.join(id.short());
-        // The record is renamed first: a record that is half gone would count as damaged, and its plan would not be run again.
+        // The record is renamed first: a record that is half gone would count as damaged, and its plan would not be run
+        // again.
         let away = self.dir.join(format!("{PARTIAL}{}-{}", id.short(), std::process::id()));
         match fs::rename(&path, &away).and_then(|()| fs::remove_dir_all(&away)) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(RecordError::io(&path, &e)),
@@ -290,8 +292,8 @@ fn lists(dir: &Path, old: &[Member], new: Vec<Member>) -> Result<(Vec<Member>, V
     Ok((until, settled))
 }
 
-/// `old` with the groups for which `leaves` holds replaced by those of `new`. A group keeps its place, so that columns of a
-/// report keep theirs; groups that are not in `old` follow at the end.
+/// `old` with the groups for which `leaves` holds replaced by those of `new`. A group keeps its place, so that columns
+/// of a report keep theirs; groups that are not in `old` follow at the end.
 fn replaced(old: &[Member], new: &[Member], leaves: impl Fn(&Member) -> bool) -> Vec<Member> {
     let mut out: Vec<Member> = Vec::new();
     let mut placed = BTreeSet::new();

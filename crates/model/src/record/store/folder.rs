@@ -14,8 +14,8 @@ pub(super) struct Lock(#[allow(dead_code)] File);
 
 /// Takes the right to write into `dir`.
 ///
-/// The lock is on the directory itself, so it leaves no file behind. On a file system without locks every caller gets the
-/// right: there two commands can lose each other's list of runs, but never a record.
+/// The lock is on the directory itself, so it leaves no file behind. On a file system without locks every caller gets
+/// the right: there two commands can lose each other's list of runs, but never a record.
 ///
 /// # Errors
 /// Another process has the right, or `dir` cannot be opened.

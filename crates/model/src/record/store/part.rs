@@ -11,7 +11,8 @@ pub enum Part {
     Elsewhere,
     /// The path lies beside an experiment's records, under a name that the records do not use.
     Beside,
-    /// The path is the list of runs, a file of a record, or the log of one. Only a command that runs plans may write it.
+    /// The path is the list of runs, a file of a record, or the log of one. Only a command that runs plans may write
+    /// it.
     Records,
 }
 

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 /// either the complete record or none.
 ///
 /// # Errors
-/// The file system refuses, or the outcome cannot be written: a figure that is no number, a series whose columns differ in
-/// length, or a name that is no file name.
+/// The file system refuses, or the outcome cannot be written: a figure that is no number, a series whose columns differ
+/// in length, or a name that is no file name.
 pub fn write(dir: &Path, input: &PlanInput, outcome: &Outcome) -> Result<PathBuf, RecordError> {
     let files = contents(input, outcome)?;
     let place = dir.join(input.id.short());
