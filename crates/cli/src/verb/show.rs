@@ -59,7 +59,8 @@ const OF_FILES: [(Kind, &str); 5] = [
     (Kind::Published, "a published table"),
 ];
 
-/// Kinds of a name that no list has: those as which a file can be read, a machine by shorthand, a published table by alias.
+/// The kinds of a name that is not in the catalog: those as which a file can be read, a machine for a shorthand, a
+/// published table for an alias.
 fn beside_catalog(context: &Context, name: &str) -> Vec<Kind> {
     let can = |kind: &Kind| entry(context, *kind, &named("show", name)).is_ok();
     match is_path(name) {

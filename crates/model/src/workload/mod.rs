@@ -176,6 +176,19 @@ pub enum PolicyMode {
     WeightedInterleave,
 }
 
+impl PolicyMode {
+    /// Every mode with its word in workload files and on the command line.
+    pub const WORDS: [(&'static str, Self); 7] = [
+        ("default", Self::Default),
+        ("local", Self::Local),
+        ("preferred", Self::Preferred),
+        ("preferred_many", Self::PreferredMany),
+        ("bind", Self::Bind),
+        ("interleave", Self::Interleave),
+        ("weighted_interleave", Self::WeightedInterleave),
+    ];
+}
+
 /// One step of a thread. Loops are brackets: `LoopStart` … `LoopEnd`, properly nested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {

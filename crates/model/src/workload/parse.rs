@@ -333,19 +333,11 @@ fn requires(root: &Table, cx: &Context) -> Result<Vec<Require>, SpecError> {
 }
 
 fn policies(root: &Table, cx: &Context) -> Result<Vec<PolicySpec>, SpecError> {
-    const MODES: [(&str, PolicyMode); 7] = [
-        ("default", PolicyMode::Default),
-        ("local", PolicyMode::Local),
-        ("preferred", PolicyMode::Preferred),
-        ("preferred_many", PolicyMode::PreferredMany),
-        ("bind", PolicyMode::Bind),
-        ("interleave", PolicyMode::Interleave),
-        ("weighted_interleave", PolicyMode::WeightedInterleave),
-    ];
     let mut out: Vec<PolicySpec> = Vec::new();
     for t in root.tables("policy")? {
         let name = declared(&t, "policy", out.iter().map(|p| &p.name))?;
-        let mode = word(&t, "mode", &MODES)?.ok_or_else(|| t.missing("mode", "a mode of set_mempolicy(2)"))?;
+        let mode =
+            word(&t, "mode", &PolicyMode::WORDS)?.ok_or_else(|| t.missing("mode", "a mode of set_mempolicy(2)"))?;
         let scope = cx.thread_scope();
         cx.per_thread.set(false);
         let takes_nodes = !matches!(mode, PolicyMode::Default | PolicyMode::Local);

@@ -137,22 +137,11 @@ fn config(context: &Context, args: &Args) -> Result<MmConfig, Failure> {
     Ok(cfg)
 }
 
-/// Modes of a memory policy, by name.
-const MODES: [(&str, PolicyMode); 7] = [
-    ("default", PolicyMode::Default),
-    ("local", PolicyMode::Local),
-    ("preferred", PolicyMode::Preferred),
-    ("preferred_many", PolicyMode::PreferredMany),
-    ("bind", PolicyMode::Bind),
-    ("interleave", PolicyMode::Interleave),
-    ("weighted_interleave", PolicyMode::WeightedInterleave),
-];
-
 /// Reads a memory policy `MODE[:NODES]` that `option` gave.
 fn mempolicy(option: &str, text: &str, machine: &Machine) -> Result<MemPolicy, SpecError> {
     let (word, nodes) = text.split_once(':').unwrap_or((text, ""));
-    let Some((_, mode)) = MODES.iter().find(|m| m.0 == word) else {
-        let names = MODES.map(|m| m.0);
+    let Some((_, mode)) = PolicyMode::WORDS.iter().find(|m| m.0 == word) else {
+        let names = PolicyMode::WORDS.map(|m| m.0);
         let e = SpecError::plain(option, format!("no mode `{word}`"), format!("one of {}", names.join(", ")));
         return Err(e.near(word, names));
     };

@@ -36,7 +36,8 @@ use std::path::PathBuf;
 /// Arguments of `reproduce`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Published table: a name, e.g. disjoint-vma-2023 or 000 (see `numalab list published`), or a TOML file (docs/published.md)
+    /// Published table: a name such as disjoint-vma-2023 or 000 (see `numalab list published`), or a TOML file
+    /// (docs/published.md)
     #[arg(required_unless_present = "all")]
     table: Option<String>,
     /// Run every published table, and print one line of score for each and for the total

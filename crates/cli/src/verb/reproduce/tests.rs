@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 const COLUMNS: [(&str, f64); 3] = [("6.4-rc2-numascan", 1.0), ("6.4-rc2", 1.5), ("6.4-rc2+rfc-v3", 0.5)];
 
-/// disjoint-vma-2023, the amount of work of its first block being searched for.
+/// The table disjoint-vma-2023, with a calibration of its first block.
 fn published(context: &Context) -> Published {
     let file = context.catalog.get(Kind::Published, "disjoint-vma-2023").unwrap();
     let searched = r#"calibrate = { parameter = "loops", metric = "elapsed_s", start = 1000, min = 1, max = 1000000 }"#;
@@ -42,7 +42,7 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     assert!((real.simulated_ratio.unwrap() - 1.5).abs() < 1e-12);
     assert!((cell("disjoint-vma-2023/base-numascan/real").simulated.unwrap() / 61.507 - 1.0).abs() < 0.003);
     assert_eq!(cell("disjoint-vma-2023/base+fix/numa_pte_updates").simulated, Some(500.0));
-    // A counter the backend does not have is no figure, never a zero.
+    // A counter that the backend does not have is no figure, and not 0.
     assert_eq!(cell("disjoint-vma-2023/base/numa_hint_faults").simulated, None);
 
     let runs = mock.runs.load(Ordering::Relaxed);

@@ -234,6 +234,13 @@ mod tests {
     }
 
     #[test]
+    fn every_compared_counter_is_in_the_dictionary() {
+        for name in COUNTERS.iter().chain(&BALANCING) {
+            assert!(numalab_model::counters::find(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
     fn the_kernels_own_spread_is_no_miss() {
         assert_eq!(row(10.0, 20.0, 20.0).off_by(), 1.0);
         assert_eq!(row(10.0, 20.0, 40.0).off_by(), 2.0);
