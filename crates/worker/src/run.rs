@@ -1,4 +1,4 @@
-//! The coordinator: starts the processes of a job together, samples, waits, collects.
+//! The coordinator: starts the processes of a job together, samples, waits for them, and collects the figures.
 
 use crate::access::{self, KINDS};
 use crate::collect;
@@ -19,18 +19,18 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 
-/// How long processes may take to come to the start gate, ns.
+/// Longest time that processes may take to reach the start gate, ns.
 const GATE_NS: u64 = 60_000_000_000;
-/// Longest sleep between looks at the processes, ns.
-pub const LOOK_NS: u64 = 250_000_000;
+/// Longest sleep between two checks of the processes, ns.
+pub const POLL_NS: u64 = 250_000_000;
 
 /// Why a run has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// It could not be started or observed; the reason.
+    /// It could not be started or observed, for this reason.
     #[error("{0}")]
     Refused(String),
-    /// This signal ended it.
+    /// A signal of this number ended it.
     #[error("ended by signal {0}; settings are undone, nothing is recorded")]
     Stopped(i32),
 }
@@ -41,12 +41,12 @@ impl From<String> for RunError {
     }
 }
 
-/// Carries out a job; `beat` is called at every sample with the time since the start, ns. Whatever the end, settings
-/// are undone ([`crate::settings`]), tracing is off and no process of the workload is left.
+/// Carries out a job; `beat` is called at every sample with the time since the start, ns. In any case settings are undone
+/// at the end ([`crate::settings`]), tracing is off, and no process of the workload is left.
 ///
 /// # Errors
-/// The job could not be started (a setting the kernel refuses, no memory for the shared block), or a signal ended
-/// it. What else goes wrong while it runs is a [`Status`] of the outcome.
+/// The job could not be started (a setting that the kernel refuses, no memory for the shared block), or a signal ended
+/// it. A failure of the workload itself is a [`Status`] of the outcome.
 pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
     sys::block_signals();
     sys::adopt_orphans();
@@ -105,7 +105,7 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
     marks.set(Mark::End);
     let end_ns = sys::now_ns();
     let end = Vmstat::read().map_err(|e| format!("/proc/vmstat: {e}"))?;
-    // Scores and their clocks, which go on until the processes are gone, which takes as long as to free their memory.
+    // Read before the processes are ended: freeing their memory takes time, in which scores and their clocks go on.
     let elapsed_ns = collect::elapsed_ns(job, &control, start_ns, end_ns);
     let scalars = collect::scalars(job, &control, elapsed_ns, end_ns, warnings);
     drop(children);
@@ -118,7 +118,7 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
     let mut series = sampler.finish();
     series.extend(collect::final_series(job, &control, elapsed_ns));
     Ok(Outcome {
-        status: explain(status, &start, &end),
+        status: add_oom_kill(status, &start, &end),
         scalars,
         counters: end.since(&start),
         reasons: reasons.unwrap_or_default(),
@@ -127,8 +127,8 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
     })
 }
 
-/// Adds the kernel's own reason to a failure.
-fn explain(status: Status, start: &Vmstat, end: &Vmstat) -> Status {
+/// Adds to a failure that the kernel ran out of memory, if it killed a process for that.
+fn add_oom_kill(status: Status, start: &Vmstat, end: &Vmstat) -> Status {
     let kills = end.get("oom_kill").unwrap_or(0).saturating_sub(start.get("oom_kill").unwrap_or(0));
     match status {
         Status::Failed(reason) if kills > 0 => Status::Failed(format!("out of memory: {reason}")),
@@ -136,10 +136,10 @@ fn explain(status: Status, start: &Vmstat, end: &Vmstat) -> Status {
     }
 }
 
-/// Samples and waits until all processes have finished, one failed, or the limit is reached.
+/// Samples and waits until all processes have finished, one has failed, or the limit is reached.
 ///
 /// # Errors
-/// A signal came that ends the run.
+/// A signal that ends the run.
 fn watch(
     job: &Job,
     children: &mut Children<'_>,
@@ -162,22 +162,22 @@ fn watch(
         }
         if now >= next {
             sample(now);
-            // Missed samples are not caught up.
+            // Missed samples are skipped.
             let due = next.saturating_add(job.sample_ns);
             next = if due > now { due } else { now.saturating_add(job.sample_ns) };
             continue;
         }
-        if let Some(signal) = sys::wait_child_or((next.min(limit) - now).min(LOOK_NS)) {
+        if let Some(signal) = sys::wait_child_or((next.min(limit) - now).min(POLL_NS)) {
             return Err(RunError::Stopped(signal));
         }
     }
 }
 
-/// The processes started by exec, and the knowledge of all others through the shared block. Dropping it ends them all.
+/// The processes of the workload: those started by exec, and through the shared block all others. Dropping it kills them.
 struct Children<'a> {
     control: &'a Control,
     roots: Vec<(usize, Child)>,
-    // Kept open for the children until they have started.
+    // The descriptors stay open until the children have started.
     control_fd: OwnedFd,
     job_fds: Vec<OwnedFd>,
 }
@@ -196,7 +196,7 @@ impl<'a> Children<'a> {
             if process.parent.is_some() {
                 continue;
             }
-            // One descriptor each: readers of one description would share its offset.
+            // Each process gets a file of its own, because readers of one open file would share its offset.
             let fd = sys::memfd("numalab-job", 0, true).map_err(|e| format!("job: {e}"))?;
             let mut file = std::fs::File::from(fd);
             file.write_all(&bytes).map_err(|e| format!("job: {e}"))?;
@@ -211,6 +211,7 @@ impl<'a> Children<'a> {
         Ok(all)
     }
 
+    /// Waits until the processes started by exec are at the start gate.
     fn wait_ready(&mut self) -> Result<(), RunError> {
         let control = self.control;
         let limit = sys::now_ns() + GATE_NS;
@@ -255,7 +256,7 @@ impl<'a> Children<'a> {
             let pid = self.pid(p);
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
             let dead = stat.map_or(true, |s| matches!(sched::state_of_stat(&s), Some('Z' | 'X') | None));
-            // It may have finished between the two looks.
+            // Read the state again, because the process may have finished since.
             if dead && matches!(control.state(p), State::Running | State::Ready) {
                 return Some(format!("process {} was killed", process.name));
             }
@@ -269,8 +270,8 @@ impl<'a> Children<'a> {
         root.unwrap_or(known)
     }
 
-    /// Ends everything that still runs and waits until it is gone. Orphans become children of the coordinator, so one
-    /// that has not said its number yet is waited for, and ended as soon as it has.
+    /// Kills all processes and waits up to two seconds until they have ended. Orphans become children of the coordinator,
+    /// so it also waits for a fork that has not stored its process id yet, and kills it as soon as it has.
     fn kill_all(&mut self) {
         let limit = sys::now_ns() + 2_000_000_000;
         while sys::reap() && sys::now_ns() < limit {

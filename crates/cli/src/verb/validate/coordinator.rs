@@ -6,10 +6,10 @@
 //! The task ends with the programs, and does not delay the end of the run.
 
 use numalab_model::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
-use numalab_worker::run::LOOK_NS;
+use numalab_worker::run::POLL_NS;
 use std::sync::Arc;
 
-/// Number of polls between two samples. Polls are [`LOOK_NS`] apart; the poll of the sample itself is not counted.
+/// Number of polls between two samples. Polls are [`POLL_NS`] apart; the poll of the sample itself is not counted.
 const LOOKS: u64 = 3;
 /// CPU time of a poll, ns. Source of this and the next two constants: `CLOCK_PROCESS_CPUTIME_ID` of the coordinator in
 /// a guest of Debian 6.1 with timing `modelled` and the nine tasks of `cow-shared`; 24 polls took 68 ms.
@@ -25,7 +25,7 @@ pub fn beside(workload: &Workload) -> Workload {
     let mut ops = vec![Op::LoopStart(Bound::Time { ns: workload.limit_ns })];
     for sample in [PLACEMENT_CPU_NS, SAMPLE_CPU_NS] {
         for cpu_ns in std::iter::repeat_n(LOOK_CPU_NS, LOOKS as usize).chain([sample]) {
-            ops.push(Op::Sleep { ns: LOOK_NS, exponential: false });
+            ops.push(Op::Sleep { ns: POLL_NS, exponential: false });
             ops.push(Op::Compute { ns: cpu_ns });
         }
     }
