@@ -11,14 +11,12 @@
 use crate::context::Context;
 use numalab_lab::image::ImageSpec;
 use numalab_lab::knobs;
-use numalab_model::catalog::{Catalog, Kind};
+use numalab_model::catalog::Catalog;
 use numalab_model::kernel::{self, Kernel, KernelSpec, Lookup, Setting, TunableChoice, Vocabulary, SAME_IMAGE as SAME};
 use numalab_model::spec::{SpecError, Spot};
 
 /// Image of a [`SAME`] kernel that stands alone.
 const ALONE: &str = "debian-6.12";
-/// Catalog kernel whose settings an image has whose series the catalog does not know.
-const NEWEST: &str = "6.12";
 /// Origin of what was set on the command line or in the experiment.
 const SET: &str = "--set";
 /// Value of a setting that is left to the kernel.
@@ -54,26 +52,28 @@ struct WithImages<'a> {
 }
 
 impl WithImages<'_> {
-    /// The settings an image or the running kernel has are those of its series, else of the newest kernel known.
-    fn like(&self, series: String) -> String {
-        if self.catalog.get(Kind::Kernel, &series).is_some() {
-            series
-        } else {
-            NEWEST.to_string()
+    /// The settings an image or the running kernel has are those of its series, else of the newest release known.
+    ///
+    /// # Errors
+    /// See [`Catalog::releases`].
+    fn like(&self, series: String) -> Result<String, SpecError> {
+        if self.catalog.has_kernel(&series) {
+            return Ok(series);
         }
+        Ok(self.catalog.releases()?.newest().unwrap_or_default().to_string())
     }
 }
 
 impl Lookup for WithImages<'_> {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
         if let Some(release) = self.running.filter(|_| name == HOST) {
-            let like = self.like(series(release));
+            let like = self.like(series(release))?;
             let title = format!("the running kernel {release}, with NUMA balancing on");
             let text = format!("name = {HOST:?}\nextends = {like:?}\ntitle = {title:?}\nimage = {SAME:?}\n");
             return kernel::parse(name, &(text + "[tunables]\nsystem.numa_balancing = 1\n")).map(Some);
         }
         let Some((short, image)) = as_image(name) else { return self.catalog.kernel_spec(name) };
-        let like = self.like(ImageSpec::parse(image)?.series().unwrap_or_default());
+        let like = self.like(ImageSpec::parse(image)?.series().unwrap_or_default())?;
         let text = format!(
             "name = {short:?}\nextends = {like:?}\ntitle = {:?}\nimage = {image:?}\n",
             format!("the kernel image {image}")

@@ -1,20 +1,24 @@
 //! A folder of catalog files laid over the embedded ones.
 
+use super::releases::{ReleaseTable, RELEASES};
 use super::{read, Catalog, File, Kind, CLASSES, FILE_BYTES_MAX};
 use crate::files::{reason, regular_text};
 use crate::spec::{nearest, SpecError};
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 /// File of the report columns, beside the folders.
 const COLUMNS: &str = "columns.toml";
 
 impl Catalog {
     /// Lays the files of `dir` (with folders `machines`, `kernels`, …, `machines/classes` for cost classes, and the file
-    /// `columns.toml`) over this catalog: equal names are replaced, new ones added.
+    /// `columns.toml`) over this catalog: equal names are replaced, new ones added. A file `releases.toml` takes the place
+    /// of the whole table of releases.
     ///
     /// # Errors
-    /// `dir` is no folder, or a file in it cannot be read as text.
+    /// `dir` is no folder, a file in it cannot be read as text, or its table of releases is wrong.
     pub fn overlay(&mut self, dir: &Path) -> Result<(), SpecError> {
         let mut found = false;
         for kind in Kind::ALL {
@@ -34,11 +38,18 @@ impl Catalog {
             found = true;
             self.columns = Some(regular_text(&columns, "a TOML file of report columns", FILE_BYTES_MAX)?);
         }
+        let releases = dir.join(RELEASES);
+        if releases.exists() {
+            found = true;
+            let (label, text) = regular_text(&releases, "a TOML file with a table of releases", FILE_BYTES_MAX)?;
+            self.releases = Ok(Arc::new(ReleaseTable::parse(&label, Cow::Owned(text))?));
+        }
         if !found {
             refuse_unreadable(dir)?;
             let e = no_folder(dir, "no catalog here".into());
             let folders: Vec<_> = Kind::ALL.iter().map(|k| k.folder()).collect();
-            return Err(SpecError { expected: format!("a folder with any of {}, {COLUMNS}", folders.join(", ")), ..e });
+            let expected = format!("a folder with any of {}, {COLUMNS}, {RELEASES}", folders.join(", "));
+            return Err(SpecError { expected, ..e });
         }
         refuse_misspelt(dir)?;
         self.sort();
@@ -77,7 +88,7 @@ fn no_folder(path: &Path, what: String) -> SpecError {
 }
 
 /// Refuses what nothing reads but was meant to be read: a folder with TOML files or nearly of a known name, and a file
-/// nearly called as that of the columns.
+/// nearly called as that of the columns or of the releases.
 fn refuse_misspelt(dir: &Path) -> Result<(), SpecError> {
     let known = Kind::ALL.map(Kind::folder);
     let io =
@@ -85,9 +96,10 @@ fn refuse_misspelt(dir: &Path) -> Result<(), SpecError> {
     for entry in std::fs::read_dir(dir).map_err(|e| io(dir, &e))? {
         let path = entry.map_err(|e| io(dir, &e))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_file() && name != COLUMNS && nearest(&name, [COLUMNS]).is_some() {
-            let e = SpecError::plain(&path.display().to_string(), "nothing reads this file", COLUMNS);
-            return Err(e.near(&name, [COLUMNS]));
+        let meant = nearest(&name, [COLUMNS, RELEASES]).filter(|meant| path.is_file() && *meant != name);
+        if let Some(meant) = meant {
+            let e = SpecError::plain(&path.display().to_string(), "nothing reads this file", meant.as_str());
+            return Err(SpecError { nearest: Some(meant), ..e });
         }
         if !path.is_dir() || name.starts_with('.') || known.contains(&name.as_str()) {
             continue;
