@@ -11,14 +11,12 @@
 use crate::context::Context;
 use numalab_lab::image::ImageSpec;
 use numalab_lab::knobs;
-use numalab_model::catalog::{Catalog, Kind};
+use numalab_model::catalog::Catalog;
 use numalab_model::kernel::{self, Kernel, KernelSpec, Lookup, Setting, TunableChoice, Vocabulary, SAME_IMAGE as SAME};
 use numalab_model::spec::{SpecError, Spot};
 
 /// Image of a [`SAME`] kernel if no other kernel of the experiment has an image.
 const DEFAULT_IMAGE: &str = "debian-6.12";
-/// Catalog kernel with the settings of an image whose series is not in the catalog.
-const FALLBACK: &str = "6.12";
 /// Origin of a setting that was made on the command line or in the experiment.
 const SET: &str = "--set";
 /// Value of a setting that keeps the kernel's default.
@@ -54,26 +52,28 @@ struct WithImages<'a> {
 }
 
 impl WithImages<'_> {
-    /// The catalog kernel with the settings of a series: the one of the series itself, or [`FALLBACK`].
-    fn settings_of(&self, series: String) -> String {
-        if self.catalog.get(Kind::Kernel, &series).is_some() {
-            series
-        } else {
-            FALLBACK.to_string()
+    /// The catalog kernel with the settings of a series: the one of the series itself, or the newest release.
+    ///
+    /// # Errors
+    /// See [`Catalog::releases`].
+    fn settings_of(&self, series: String) -> Result<String, SpecError> {
+        if self.catalog.has_kernel(&series) {
+            return Ok(series);
         }
+        Ok(self.catalog.releases()?.newest().unwrap_or_default().to_string())
     }
 }
 
 impl Lookup for WithImages<'_> {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
         if let Some(release) = self.running.filter(|_| name == HOST) {
-            let like = self.settings_of(series(release));
+            let like = self.settings_of(series(release))?;
             let title = format!("the running kernel {release}, with NUMA balancing on");
             let text = format!("name = {HOST:?}\nextends = {like:?}\ntitle = {title:?}\nimage = {SAME:?}\n");
             return kernel::parse(name, &(text + "[tunables]\nsystem.numa_balancing = 1\n")).map(Some);
         }
         let Some((short, image)) = split_image(name) else { return self.catalog.kernel_spec(name) };
-        let like = self.settings_of(ImageSpec::parse(image)?.series().unwrap_or_default());
+        let like = self.settings_of(ImageSpec::parse(image)?.series().unwrap_or_default())?;
         let text = format!(
             "name = {short:?}\nextends = {like:?}\ntitle = {:?}\nimage = {image:?}\n",
             format!("the kernel image {image}")

@@ -10,7 +10,7 @@ use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, Catalog, File, Kind};
 use numalab_model::counters;
 use numalab_model::experiment::Sources;
-use numalab_model::kernel::{self, Kernel, Setting};
+use numalab_model::kernel::{self, Kernel, Lookup, Setting};
 use numalab_model::machine::{self, Machine};
 use numalab_model::plan::SourceFile;
 use numalab_model::spec::{SpecError, Spot};
@@ -195,19 +195,24 @@ fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFil
     Ok(out)
 }
 
-/// The files that a kernel is read from: its own and those it extends, by name or by path. For an image, they are the
-/// files of the catalog kernels that describe its settings.
+/// The files that a kernel is read from: its own, those it extends, by name or by path, and the table of releases if one
+/// of these is a release. For an image, they are the files of the catalog kernels that describe its settings.
 fn kernel_files(catalog: &Catalog, name: &Spot<String>, kernel: &Kernel) -> Result<Vec<SourceFile>, SpecError> {
     let text = |file: &File| source(Kind::Kernel.folder(), &file.name, &file.text);
-    if real_kernels::is_image(&name.value) || name.value == real_kernels::HOST {
-        return Ok(kernel.chain.iter().filter_map(|n| catalog.get(Kind::Kernel, n)).map(text).collect());
-    }
     let mut out = Vec::new();
-    let mut next = Some(name.value.clone());
-    while let Some(file) = next.map(|n| catalog.kernel_file(&n)).transpose()?.flatten() {
-        out.push(text(&file));
-        let spec = kernel::parse(&file.label, &file.text)?;
-        next = spec.alias_of.or(spec.extends).map(|s| s.value);
+    if real_kernels::is_image(&name.value) || name.value == real_kernels::HOST {
+        out.extend(kernel.chain.iter().filter_map(|n| catalog.get(Kind::Kernel, n)).map(text));
+    } else {
+        let mut next = Some(name.value.clone());
+        while let Some(name) = next {
+            out.extend(catalog.kernel_file(&name)?.map(|file| text(&file)));
+            let spec = catalog.kernel_spec(&name)?;
+            next = spec.and_then(|s| s.alias_of.or(s.extends)).map(|s| s.value);
+        }
+    }
+    if kernel.chain.iter().any(|name| catalog.release(name).is_some()) {
+        let (place, text) = catalog.release_table()?;
+        out.push(SourceFile { place: place.into(), text: text.into() });
     }
     Ok(out)
 }

@@ -104,7 +104,7 @@ fn a_published_table_is_shown_with_the_runs_that_repeat_it() {
 fn a_kernel_is_shown_with_the_origin_of_every_value() {
     let text = Lab::new().ok("kernel show 6.4-rc2").out;
     for part in
-        ["vma_filter", "v64 (from 6.4-rc2)", "cow_refcount1 (from 6.1)", "scan.scan_size_mb", "256 MiB (from default)"]
+        ["vma_filter", "v64 (from 6.4-rc2)", "cow_refcount1 (from 5.17)", "scan.scan_size_mb", "256 MiB (from default)"]
     {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -142,7 +142,7 @@ fn a_kernel_file_may_leave_out_since_when_it_holds() {
     let lab = Lab::new();
     lab.write("mine.toml", "name = \"mine\"\ntitle = \"t\"\nextends = \"6.3\"\n");
     let shown = lab.ok("kernel show mine.toml").out;
-    assert!(shown.contains("\ncomposed from mine <- 6.3 <- 6.1"), "{shown}");
+    assert!(shown.contains("\ncomposed from mine <- 6.3 <- 6.2 <- 6.1 <- … <- 3.7\n"), "{shown}");
 }
 
 #[test]
@@ -164,4 +164,29 @@ fn a_name_alone_is_found_whatever_it_is() {
     let ended = lab.run("show nmua01");
     assert_eq!(ended.code, 2);
     assert!(ended.err.contains("did you mean `numa01`"), "{}", ended.err);
+}
+
+#[test]
+fn a_new_release_is_one_row() {
+    let lab = Lab::new();
+    let table = include_str!("../../../catalog/releases.toml");
+    let row =
+        "[[release]]\nname = \"9.9\"\ntitle = \"Linux 9.9: no VMA filter\"\n[[release.change]]\nvma_filter = \"off\"\n\
+               commit = \"123456789abc\"\ndoc = \"For the test.\"\n";
+    lab.write("c/releases.toml", &format!("{table}\n{row}"));
+    let list = lab.ok("list kernels --catalog c").out;
+    let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    assert!(names.iter().position(|n| *n == "9.9") > names.iter().position(|n| *n == "6.12"));
+    let shown = lab.ok("kernel show 9.9 --catalog c").out;
+    assert!(shown.contains("composed from 9.9 <- 6.12 <- ") && shown.contains("off (from 9.9)"), "{shown}");
+    let rest = "--workload first-touch --param duration=0.1s --param memory=16MiB --jobs 1 --out d --json";
+    let ran: Value =
+        serde_json::from_str(&lab.ok(&format!("--catalog c run --machine 2x1x2x1 --kernel 9.9 {rest}")).out).unwrap();
+    // The record has the table of its own, and needs no other.
+    lab.ok(&format!("repeat d/{}", ran["runs"][0]["record"].as_str().unwrap()));
+    let misspelt = row.replace("vma_filter", "vma_filtre");
+    lab.write("c/releases.toml", &format!("{table}\n{misspelt}"));
+    let line = table.lines().count() + 6;
+    let want = format!("c/releases.toml:{line}:1: unknown role `vma_filtre`");
+    lab.refused("kernel show 9.9 --catalog c", &[&want, "did you mean `vma_filter`?"]);
 }

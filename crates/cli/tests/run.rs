@@ -273,8 +273,8 @@ fn a_record_is_run_again_from_its_own_sources() {
     // A missing source is not replaced by the built-in catalog.
     fs::write(record.join("manifest.json"), manifest).unwrap();
     fs::write(&source, machine).unwrap();
-    fs::remove_file(record.join("sources/kernels/6.3.toml")).unwrap();
-    damaged(&line, "sources/kernels/6.3.toml: no such file, which the manifest lists");
+    fs::remove_file(record.join("sources/releases.toml")).unwrap();
+    damaged(&line, "sources/releases.toml: no such file, which the manifest lists");
     fs::remove_dir_all(record.join("sources")).unwrap();
     damaged(&line, "no such file, which the manifest lists");
 }

@@ -5,7 +5,7 @@ mod sched_common;
 
 use numalab_kernel::sched::select_cpu::load_leaves;
 use numalab_kernel::sched::shapes::Shape;
-use numalab_kernel::sched::{releases, NoNuma, Scheduler};
+use numalab_kernel::sched::{NoNuma, Scheduler};
 use sched_common::{config, World, MS};
 
 const RULES: [&str; 5] = ["k511", "k517s", "v3", "k518", "k60"];
@@ -60,7 +60,7 @@ fn letters(nodes: &[u32]) -> String {
 #[test]
 fn from_5_5_to_5_10_forks_fill_the_node_first() {
     for release in [(5, 5), (5, 6), (5, 10)] {
-        let mut w = World::new(&Shape::t1(), &releases::settings(release.0, release.1).unwrap());
+        let mut w = World::new(&Shape::t1(), &sched_common::release(release.0, release.1));
         w.place(0);
         for _ in 0..127 {
             w.now += MS / 10;
@@ -230,7 +230,7 @@ fn v36_affinity_lowers_the_threshold() {
 #[test]
 fn only_late_kernels_weigh_groups_by_the_cpus_a_task_may_use() {
     for (release, node) in [((6, 12), 1), ((6, 7), 0), ((6, 1), 0)] {
-        let mut w = World::new(&Shape::t1(), &releases::settings(release.0, release.1).unwrap());
+        let mut w = World::new(&Shape::t1(), &sched_common::release(release.0, release.1));
         [0, 1].into_iter().chain((130..150).step_by(2)).for_each(|cpu| {
             w.place(cpu);
         });
@@ -266,7 +266,7 @@ fn numbering_of_threads_does_not_matter() {
 }
 
 fn of_release(shape: &Shape, minor: u32) -> World {
-    World::new(shape, &releases::settings(5, minor).unwrap())
+    World::new(shape, &sched_common::release(5, minor))
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod sched_common;
 use numalab_kernel::sched::shapes::Shape;
-use numalab_kernel::sched::{releases, Event, Why};
+use numalab_kernel::sched::{Event, Why};
 use sched_common::{World, MS};
 
 /// A release of each balancer.
@@ -25,7 +25,7 @@ const RELEASES: [(u32, u32); 14] = [
 ];
 
 fn world(shape: &Shape, release: (u32, u32)) -> World {
-    World::new(shape, &releases::settings(release.0, release.1).unwrap())
+    World::new(shape, &sched_common::release(release.0, release.1))
 }
 
 fn moves(w: &World, since: u64) -> usize {

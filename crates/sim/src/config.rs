@@ -2,8 +2,8 @@
 
 use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::mm::MmConfig;
-use numalab_kernel::numa::{Design, NumaConfig, NumaSettings};
-use numalab_kernel::registry::{group, mm_config};
+use numalab_kernel::numa::{Design, NumaConfig};
+use numalab_kernel::registry::{group, mm_config, numa_settings};
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::kernel::Kernel;
 
@@ -43,15 +43,9 @@ impl SimConfig {
     /// # Errors
     /// Roles that do not work together, or a value outside its declaration, as a sentence.
     pub fn of(kernel: &Kernel) -> Result<Self, String> {
-        let numa = NumaSettings {
-            scan: group(kernel),
-            numa: group(kernel),
-            page_filter: group(kernel),
-            scan_v38: group(kernel),
-        };
         let sched: SchedConfig = group(kernel);
         Ok(Self {
-            numa: numa.resolve(sched.hz).map_err(|e| e.to_string())?,
+            numa: numa_settings(kernel).resolve(sched.hz).map_err(|e| e.to_string())?,
             sched,
             flush: group(kernel),
             mm: mm_config(kernel),

@@ -107,6 +107,9 @@ pub fn entries(context: &Context, kind: Kind) -> Result<Vec<Entry>, Failure> {
 
 fn title(context: &Context, folder: Folder, name: &str) -> Result<String, Failure> {
     let spot = named(folder.folder(), name);
+    if let (Folder::Kernel, Some(row)) = (folder, context.catalog.release(name)) {
+        return Ok(row.spec.title.clone());
+    }
     let file = context.catalog.find(folder, &spot)?;
     Ok(match folder {
         Folder::Machine => sources::machine(context, &spot)?.title,

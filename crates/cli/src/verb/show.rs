@@ -202,7 +202,7 @@ fn kernel(k: &Kernel) -> (String, Value) {
         let _ = writeln!(text, "{}", k.about);
     }
     let since = if k.since.is_empty() { String::new() } else { format!("since {}; ", k.since) };
-    let _ = writeln!(text, "{since}composed from {}", k.chain.join(" <- "));
+    let _ = writeln!(text, "{since}composed from {}", chain(&k.chain));
     if let Some(image) = &k.image {
         let _ = writeln!(text, "image {image} (--backend vm)");
     }
@@ -224,6 +224,14 @@ fn kernel(k: &Kernel) -> (String, Value) {
         "chain": k.chain, "roles": k.roles, "tunables": k.tunables, "warnings": k.warnings,
     });
     (text, value)
+}
+
+/// Names from a kernel down to the first release; of a long row of releases only the ends.
+fn chain(names: &[String]) -> String {
+    match names {
+        [first @ .., last] if first.len() > 5 => format!("{} <- … <- {last}", first[..4].join(" <- ")),
+        all => all.join(" <- "),
+    }
 }
 
 fn workload(w: &WorkloadSpec) -> (String, Value) {

@@ -2,7 +2,7 @@
 //!
 //! [`NumaSettings`] is what catalogs and `--set` edit: groups of tunables with names, units, ranges and
 //! words. [`NumaConfig`] is what the decisions read: the same values with words resolved to enums.
-//! Kernel releases differ only by these settings; `releases` lists them.
+//! Kernel releases differ only by these settings and by roles; `catalog/releases.toml` lists them.
 
 use super::fault::should_migrate::MigrateRule;
 use super::fault::stats::FaultStats;

@@ -59,7 +59,6 @@ pub mod page_filter;
 pub mod period;
 pub mod placement;
 pub mod rate_limit;
-pub mod releases;
 pub mod scan;
 pub mod schednuma;
 pub mod state;

@@ -28,10 +28,13 @@ use crate::numa::design::DesignWords;
 use crate::numa::page_filter::PageFilterTunables;
 use crate::numa::period::v38::V38Tunables;
 use crate::numa::schednuma::SchedNumaTunables;
+use crate::numa::NumaSettings;
 use crate::sched::config::SchedConfig;
 use numalab_base::tunable::{Decl, Group, SetError, Value};
-use numalab_model::kernel::{Condition, Kernel, Needs, RoleInfo, TunableInfo, Vocabulary};
+use numalab_model::catalog::Catalog;
+use numalab_model::kernel::{self, Condition, Kernel, Needs, RoleInfo, TunableInfo, Vocabulary};
 use numalab_model::record::EffectiveTunable;
+use numalab_model::spec::{SpecError, Spot};
 
 /// A group of tunables: its name and declarations.
 #[derive(Clone, Copy, Debug)]
@@ -229,6 +232,21 @@ pub fn group<G: Group>(kernel: &Kernel) -> G {
     out
 }
 
+/// A kernel of the program's own catalog, with nothing overridden.
+///
+/// # Errors
+/// See [`numalab_model::kernel::resolve`].
+pub fn catalog_kernel(name: &str) -> Result<Kernel, SpecError> {
+    let spot = Spot { value: name.to_string(), file: "catalog kernel".into(), line: 0, column: 0 };
+    let found = kernel::resolve(std::slice::from_ref(&spot), &Catalog::embedded(), &vocabulary(), &[])?;
+    found.into_iter().next().ok_or_else(|| spot.error("no kernel", "one"))
+}
+
+/// All settings of NUMA balancing of a resolved kernel.
+pub fn numa_settings(kernel: &Kernel) -> NumaSettings {
+    NumaSettings { scan: group(kernel), numa: group(kernel), page_filter: group(kernel), scan_v38: group(kernel) }
+}
+
 /// All settings of the memory side of a resolved kernel.
 pub fn mm_config(kernel: &Kernel) -> MmConfig {
     MmConfig {
@@ -322,127 +340,7 @@ mod tests {
         }
     }
 
-    /// The row of `numa::releases` that a catalog kernel is, and the settings its own file is about.
-    fn row_of(name: &str) -> (&str, &'static [&'static str]) {
-        match name {
-            "3.8+moron" => (
-                "3.8",
-                &["scan.scan_period_max_ms", "numa.migrate_rule", "numa.rate_limit", "numa.table_faults_migrate"],
-            ),
-            "3.8+twostage" => ("3.8", &[]),
-            // These stand for the huge-page rule of their time.
-            "4.0" | "4.7" => ("4.15", &[]),
-            "4.15-off" => ("4.15", &["scan.numa_balancing"]),
-            "4.15+cow-skip" => ("4.16", &[]),
-            "4.15+cow-skip-vma" => ("4.15", &["numa.page_filter"]),
-            "4.15+mapcount-limit" => ("4.15", &["numa.page_filter", "page_filter.mapcount_limit"]),
-            "4.20-rc1" | "5.0" | "5.3" | "5.4" => ("4.20", &[]),
-            "6.4-rc2" => ("6.4", &[]),
-            "6.4-rc2-numascan" => ("6.3", &[]),
-            "6.4-rc2+rfc-v3" => ("6.4+rfc-v3", &[]),
-            "6.12-minimal" => ("6.12", &[]),
-            "6.12-minimal+budget" => ("6.12", &["numa.vma_filter"]),
-            "6.12-tiering" => ("6.12", &["scan.numa_balancing"]),
-            "6.12+stale-locality" => ("6.12", &["numa.locality_reset_on_backoff"]),
-            "off" => ("6.4", &["scan.numa_balancing"]),
-            "oracle" => ("6.4", &["scan.numa_balancing", "numa.migrate_rule"]),
-            _ if name.starts_with("3.7-") => ("3.8", &["scan.numa_balancing"]),
-            _ if name.starts_with("5.5") => ("4.20", &[]),
-            _ => (name, &[]),
-        }
-    }
-
-    /// The catalog's kernels and the rows of `numa::releases` are two spellings of the same history.
-    #[test]
-    fn catalog_kernels_agree_with_the_release_rows() {
-        use crate::numa::{releases, NumaSettings};
-        use numalab_model::catalog::{Catalog, Kind};
-        for name in Catalog::embedded().names(Kind::Kernel) {
-            let (row, own) = row_of(name);
-            let kernel = resolved(name);
-            let got = NumaSettings {
-                scan: group(&kernel),
-                numa: group(&kernel),
-                page_filter: group(&kernel),
-                scan_v38: group(&kernel),
-            };
-            let mut want = releases::settings(row).unwrap_or_else(|| panic!("{name} has no row")).unwrap();
-            for (group, decl, value) in got.effective() {
-                if own.contains(&format!("{group}.{}", decl.key).as_str()) {
-                    want.set(group, decl.key, &value.to_string()).unwrap();
-                }
-            }
-            // The rows do not know about roles: without task migration (3.8) nothing reads a preferred node.
-            want.numa.task_migration = got.numa.task_migration;
-            assert_eq!(got, want, "{name} against {row}");
-            assert!(got.resolve(250).is_ok());
-        }
-    }
-
-    /// The scheduler of every catalog kernel is that of the release in its name, but for what its patch is about.
-    #[test]
-    fn catalog_kernels_have_the_scheduler_of_their_release() {
-        use crate::sched::{releases, SchedConfig};
-        use numalab_model::catalog::{Catalog, Kind};
-        let mut seen = 0;
-        for name in Catalog::embedded().names(Kind::Kernel) {
-            // `off` and `oracle` are 6.4 without NUMA balancing.
-            let digits = if name.starts_with(|c: char| c.is_ascii_digit()) { name } else { "6.4" };
-            let mut parts = digits.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap());
-            let (major, minor) = (parts.next().unwrap(), parts.next().unwrap());
-            let mut got: SchedConfig = group(&resolved(name));
-            let want = releases::settings(major, minor).unwrap();
-            match name {
-                "5.16+imb-v3" => got.imbalance = want.imbalance,
-                // One patch applied to 4.15 and nothing else.
-                "4.15+cow-skip" => {}
-                // What a preferred node means to the balancer is the subject of the designs of 2012.
-                _ if name.starts_with("3.7-") => {
-                    (got.locality, got.locality_strict) = (want.locality, want.locality_strict);
-                }
-                _ => {}
-            }
-            assert_eq!(got, want, "{name}");
-            seen += 1;
-        }
-        assert!(seen > 40);
-        let scan = |name: &str| resolved(name).tunable("sched.idle_scan").unwrap().to_string();
-        let got = ["3.8", "3.13", "4.7", "4.15", "5.5", "5.16", "5.18", "6.1", "oracle"].map(scan);
-        let (groups, v413) = ("idle_groups", "sis_prop_v413");
-        assert_eq!(
-            got,
-            ["idle_groups_v37", groups, groups, v413, v413, "sis_prop", "sis_prop", "sis_util", "sis_util"]
-        );
-        let older = |name: &str| {
-            ["balancer", "domain_constants", "newidle", "recent_used_cpu", "wake_wide"]
-                .map(|key| resolved(name).tunable(&format!("sched.{key}")).unwrap().to_string())
-                .join(" ")
-        };
-        let got = ["3.7-vanilla", "3.8", "3.13", "4.0", "4.15", "4.19", "5.5", "5.16", "6.12"].map(older);
-        let v37 = "v37 v37 v37 off false";
-        let rest = ["v311 v37 v313 off", "v318 v316 v317 off", "v413 v316 v317 off", "v417 v316 v317 waker"];
-        let rest = rest.map(|r| format!("{r} true"));
-        assert_eq!(got[..2], [v37, v37]);
-        assert_eq!(got[2..6], rest);
-        let new = "types v510 v516 previous true";
-        assert_eq!(got[6..], ["v55 v316 v317 waker true", new, new]);
-        let pairs =
-            ["3.8", "3.13", "4.0", "4.7", "4.15", "4.15+cow-skip", "4.19", "4.20-rc1", "5.0", "5.4", "5.5", "6.1"];
-        let got = pairs.map(|name| {
-            let of = |key: &str| resolved(name).tunable(&format!("sched.{key}")).unwrap().to_string();
-            of("balancer") + " " + &of("wake_affine")
-        });
-        let want = ["v37 v311", "v311 v311", "v318 v318", "v41 v318", "v413 v414", "v413 v414"];
-        assert_eq!(got[..6], want);
-        assert_eq!(got[6..], ["v417 v417", "v420 v417", "v50 v417", "v50 v417", "v55 v417", "types v511"]);
-    }
-
-    fn resolved(name: &str) -> Kernel {
-        resolved_with(name, &[])
-    }
-
     fn resolved_with(name: &str, sets: &[(&str, &str)]) -> Kernel {
-        use numalab_model::catalog::Catalog;
         use numalab_model::kernel::{resolve, Setting};
         let spot =
             |value: &str| numalab_model::spec::Spot { value: value.into(), file: "t".into(), line: 0, column: 0 };
@@ -454,12 +352,12 @@ mod tests {
     fn what_has_no_effect_yet_says_so() {
         let flush = resolved_with("6.3", &[("flush.migrate_batch_flush", "false")]);
         assert!(flush.warnings.iter().any(|w| w.contains("no backend models it yet")), "{:?}", flush.warnings);
-        assert!(resolved("6.3").warnings.is_empty());
+        assert!(catalog_kernel("6.3").unwrap().warnings.is_empty());
     }
 
     #[test]
     fn every_catalog_kernel_resolves() {
-        use numalab_model::catalog::{Catalog, Kind};
+        use numalab_model::catalog::Kind;
         let (catalog, v) = (Catalog::embedded(), vocabulary());
         let spot = |n: &str| numalab_model::spec::Spot { value: n.into(), file: "t".into(), line: 0, column: 0 };
         let names: Vec<_> = catalog.names(Kind::Kernel).map(spot).collect();

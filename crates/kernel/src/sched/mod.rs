@@ -64,7 +64,6 @@ mod numa;
 mod numa_view;
 pub mod pelt;
 mod preferred_node;
-pub mod releases;
 mod rq;
 pub mod rules;
 mod schedule;

@@ -7,8 +7,9 @@ use numalab_kernel::numa::page_filter::Verdict;
 use numalab_kernel::numa::scan::{Marked, VmaView};
 use numalab_kernel::numa::topology::NodeParts;
 use numalab_kernel::numa::{
-    releases, NumaBalancing, NumaConfig, NumaSettings, NumaTopology, PageFacts, ScanSpace, TaskHost, VmaNuma,
+    NumaBalancing, NumaConfig, NumaSettings, NumaTopology, PageFacts, ScanSpace, TaskHost, VmaNuma,
 };
+use numalab_kernel::registry;
 
 pub const MIB: u64 = 1 << 20;
 pub const GIB: u64 = 1 << 30;
@@ -21,7 +22,7 @@ pub fn mib_pages(mib: u64) -> u64 {
 
 /// Settings of a release.
 pub fn settings(release: &str) -> NumaSettings {
-    releases::settings(release).unwrap().unwrap()
+    registry::numa_settings(&registry::catalog_kernel(release).unwrap())
 }
 
 /// Configuration of a release.

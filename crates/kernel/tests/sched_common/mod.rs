@@ -1,6 +1,7 @@
 //! A minimal event loop around the scheduler: CPU-bound tasks, ticks in order, reschedules at once.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use numalab_kernel::registry;
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Event, NoNuma, NumaView, SchedConfig, Scheduler, TaskId};
 
@@ -8,6 +9,11 @@ pub const MS: u64 = 1_000_000;
 
 pub fn config(form: &'static str, rule: &'static str) -> SchedConfig {
     SchedConfig { form, imbalance: rule, ..SchedConfig::default() }
+}
+
+/// The scheduler of a release of the catalog.
+pub fn release(major: u32, minor: u32) -> SchedConfig {
+    registry::group(&registry::catalog_kernel(&format!("{major}.{minor}")).unwrap())
 }
 
 pub struct World<V: NumaView = NoNuma> {

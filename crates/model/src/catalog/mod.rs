@@ -4,21 +4,25 @@
 //! build.
 //! Approach: the TOML files are embedded at build time; `Catalog::overlay` (feature `store`) lays a folder of the same
 //! shape over them, file by file. A name that looks like a path is read from disk instead. Report columns belong to the
-//! crate `report`; only their overlay is here.
-//! Invariants: names of a kind are unique and listed in natural order (3.8 before 3.13). Code that parses a file checks
-//! the `name` inside it against the file's own with [`File::check_name`].
+//! crate `report`; only their overlay is here. Kernels are files, and the rows of the table of releases; a file hides the
+//! row of its name.
+//! Invariants: names of a kind are unique and listed in natural order (3.8 before 3.13), kernels in order of release. Code
+//! that parses a file checks the `name` inside it against the file's own with [`File::check_name`].
 
 mod natural;
 #[cfg(feature = "store")]
 mod overlay;
+mod releases;
 
 use natural::natural;
+use releases::{by_release, ReleaseTable};
 
 use crate::files::regular_text;
 use crate::kernel::{self, KernelSpec};
 use crate::spec::{Doc, SpecError, Spot};
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 /// (folder, name, text) of every embedded file.
 const EMBEDDED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
@@ -112,6 +116,8 @@ impl File {
 #[derive(Clone, Debug)]
 pub struct Catalog {
     files: Vec<File>,
+    /// The table of releases. It is an error only if the program's own table is wrong.
+    releases: Result<Arc<ReleaseTable>, SpecError>,
     /// Cost classes of overlays; the module `machine` has those that the program was built with.
     classes: Vec<File>,
     /// Place and text of an overlay's report columns.
@@ -130,7 +136,8 @@ impl Catalog {
                 files.push(File { kind, name: (*name).into(), label, text: Cow::Borrowed(text) });
             }
         }
-        let mut catalog = Self { files, classes: Vec::new(), columns: None, sealed: false };
+        let releases = releases::BUILT_IN.clone();
+        let mut catalog = Self { files, releases, classes: Vec::new(), columns: None, sealed: false };
         catalog.sort();
         catalog
     }
@@ -157,12 +164,18 @@ impl Catalog {
         }
     }
 
-    /// Names of a kind, in natural order.
+    /// Names of a kind, in natural order; kernels in order of release, each release before its variants.
     pub fn names(&self, kind: Kind) -> impl Iterator<Item = &str> {
-        self.files.iter().filter(move |f| f.kind == kind).map(|f| f.name.as_str())
+        let mut names: Vec<&str> = self.files.iter().filter(|f| f.kind == kind).map(|f| f.name.as_str()).collect();
+        if kind == Kind::Kernel {
+            names.extend(self.release_names());
+            names.sort_by(|a, b| by_release(a, b));
+            names.dedup();
+        }
+        names.into_iter()
     }
 
-    /// The file of that name, or of that alias if no file has the name.
+    /// The file of that name, or of that alias if no file has the name. A release has none: see [`Catalog::release`].
     pub fn get(&self, kind: Kind, name: &str) -> Option<&File> {
         let mut of_kind = self.files.iter().filter(|f| f.kind == kind);
         let named = of_kind.clone().find(|f| f.name == name);
@@ -213,7 +226,9 @@ impl Catalog {
 
 impl kernel::Lookup for Catalog {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
-        let Some(file) = self.kernel_file(name)? else { return Ok(None) };
+        let Some(file) = self.kernel_file(name)? else {
+            return Ok(self.releases()?.find(name).map(|row| row.spec.clone()));
+        };
         let spec = kernel::parse(&file.label, &file.text)?;
         file.check_name(&spec.name)?;
         Ok(Some(spec))
@@ -222,7 +237,9 @@ impl kernel::Lookup for Catalog {
         self.names(Kind::Kernel).map(str::to_string).collect()
     }
     fn built_in(&self, name: &str) -> Option<String> {
-        Self::embedded().get(Kind::Kernel, name).map(|file| file.label.clone())
+        let built_in = Self::embedded();
+        let row = || Some(built_in.releases().ok()?.find(name)?.spec.name.file.clone());
+        built_in.get(Kind::Kernel, name).map(|file| file.label.clone()).or_else(row)
     }
 }
 

@@ -1,10 +1,13 @@
 //! A folder of catalog files laid over the embedded ones.
 
+use super::releases::{ReleaseTable, RELEASES};
 use super::{read, Catalog, File, Kind, CLASSES, FILE_BYTES_MAX};
 use crate::files::{reason, regular_text};
 use crate::spec::{nearest, SpecError};
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 /// File of the report columns, beside the folders.
 const COLUMNS: &str = "columns.toml";
@@ -13,10 +16,11 @@ impl Catalog {
     /// Lays the files of `dir` over this catalog: a file of an equal name is replaced, a new one is added.
     ///
     /// `dir` has folders `machines`, `kernels` and so on, `machines/classes` for cost classes, and the file
-    /// `columns.toml`, all of them optional.
+    /// `columns.toml`, all of them optional. A file `releases.toml` replaces the whole table of releases.
     ///
     /// # Errors
-    /// `dir` is no catalog folder, has a folder or file of a misspelt name, or has a file that cannot be read as text.
+    /// `dir` is no catalog folder, has a folder or file of a misspelt name, has a file that cannot be read as text, or has a
+    /// wrong table of releases.
     pub fn overlay(&mut self, dir: &Path) -> Result<(), SpecError> {
         let mut found = false;
         for kind in Kind::ALL {
@@ -36,11 +40,18 @@ impl Catalog {
             found = true;
             self.columns = Some(regular_text(&columns, "a TOML file of report columns", FILE_BYTES_MAX)?);
         }
+        let releases = dir.join(RELEASES);
+        if releases.exists() {
+            found = true;
+            let (label, text) = regular_text(&releases, "a TOML file with a table of releases", FILE_BYTES_MAX)?;
+            self.releases = Ok(Arc::new(ReleaseTable::parse(&label, Cow::Owned(text))?));
+        }
         if !found {
             refuse_unreadable(dir)?;
             let e = no_folder(dir, "no catalog here".into());
             let folders: Vec<_> = Kind::ALL.iter().map(|k| k.folder()).collect();
-            return Err(SpecError { expected: format!("a folder with any of {}, {COLUMNS}", folders.join(", ")), ..e });
+            let expected = format!("a folder with any of {}, {COLUMNS}, {RELEASES}", folders.join(", "));
+            return Err(SpecError { expected, ..e });
         }
         refuse_misspelt(dir)?;
         self.sort();
@@ -79,7 +90,7 @@ fn no_folder(path: &Path, what: String) -> SpecError {
 }
 
 /// Refuses folders and files that nothing reads but that were probably meant to be read: a folder with TOML files or
-/// with a name near a known one, and a file with a name near that of the columns.
+/// with a name near a known one, and a file with a name near that of the columns or the releases.
 fn refuse_misspelt(dir: &Path) -> Result<(), SpecError> {
     let known = Kind::ALL.map(Kind::folder);
     let io =
@@ -87,9 +98,10 @@ fn refuse_misspelt(dir: &Path) -> Result<(), SpecError> {
     for entry in std::fs::read_dir(dir).map_err(|e| io(dir, &e))? {
         let path = entry.map_err(|e| io(dir, &e))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_file() && name != COLUMNS && nearest(&name, [COLUMNS]).is_some() {
-            let e = SpecError::plain(&path.display().to_string(), "nothing reads this file", COLUMNS);
-            return Err(e.near(&name, [COLUMNS]));
+        let meant = nearest(&name, [COLUMNS, RELEASES]).filter(|meant| path.is_file() && *meant != name);
+        if let Some(meant) = meant {
+            let e = SpecError::plain(&path.display().to_string(), "nothing reads this file", meant.as_str());
+            return Err(SpecError { nearest: Some(meant), ..e });
         }
         if !path.is_dir() || name.starts_with('.') || known.contains(&name.as_str()) {
             continue;

@@ -10,9 +10,11 @@
 //! has passed the check of its declaration and is in canonical form.
 
 mod parse;
+mod releases;
 mod resolve;
 
 pub use parse::{parse, settings, KernelSpec, IMAGE_FORMS, IMAGE_KINDS, SAME_IMAGE};
+pub use releases::{Change, Release, Releases, Version, COMMIT_NOT_KNOWN};
 pub use resolve::{resolve, Lookup};
 
 use crate::machine::Machine;

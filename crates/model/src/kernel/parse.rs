@@ -24,6 +24,10 @@ pub struct KernelSpec {
     pub roles: Vec<Setting>,
     /// Tunables it sets, by `group.key`.
     pub tunables: Vec<Setting>,
+    /// Roles and tunables that hold for this release alone: the next release starts without them.
+    pub only_here: Vec<Setting>,
+    /// A row of the table of releases.
+    pub release: bool,
 }
 
 /// `image` of a kernel that is a setting of any other: it takes the image of the first kernel that has its own.
@@ -54,15 +58,11 @@ pub fn parse(file: &str, text: &str) -> Result<KernelSpec, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
     let spec = KernelSpec {
-        name: root.str("name")?,
         extends: root.opt_str("extends")?,
         alias_of: root.opt_str("alias_of")?,
-        title: root.title()?,
-        about: text_or_empty(&root, "about")?,
-        since: text_or_empty(&root, "since")?,
-        image: root.opt_str("image")?.map(image).transpose()?,
         roles: roles(&root)?,
         tunables: tunables(&root)?,
+        ..describe(&root)?
     };
     root.finish()?;
     if let Some(alias) = &spec.alias_of {
@@ -72,6 +72,23 @@ pub fn parse(file: &str, text: &str) -> Result<KernelSpec, SpecError> {
         }
     }
     Ok(spec)
+}
+
+/// What a kernel is called and stands for; it changes nothing yet.
+pub(super) fn describe(table: &Table<'_>) -> Result<KernelSpec, SpecError> {
+    Ok(KernelSpec {
+        name: table.str("name")?,
+        extends: None,
+        alias_of: None,
+        title: table.title()?,
+        about: text_or_empty(table, "about")?,
+        since: text_or_empty(table, "since")?,
+        image: table.opt_str("image")?.map(image).transpose()?,
+        roles: Vec::new(),
+        tunables: Vec::new(),
+        only_here: Vec::new(),
+        release: false,
+    })
 }
 
 fn text_or_empty(root: &Table<'_>, key: &str) -> Result<String, SpecError> {
@@ -98,8 +115,13 @@ fn tunables(root: &Table<'_>) -> Result<Vec<Setting>, SpecError> {
 /// # Errors
 /// A key that is neither, a wrong kind, or a tunable set twice.
 pub fn settings(table: &Table<'_>, roles: bool) -> Result<Vec<Setting>, SpecError> {
+    settings_but(table, roles, &[])
+}
+
+/// As [`settings`], without the keys in `others`.
+pub(super) fn settings_but(table: &Table<'_>, roles: bool, others: &[&str]) -> Result<Vec<Setting>, SpecError> {
     let mut out: Vec<Setting> = Vec::new();
-    for name in table.keys() {
+    for name in table.keys().into_iter().filter(|k| !others.contains(&k.value.as_str())) {
         if name.value.contains('.') {
             push(&mut out, table, name.clone(), &name.value)?;
         } else if let Ok(Some(group)) = table.opt_table(&name.value) {

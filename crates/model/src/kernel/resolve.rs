@@ -102,12 +102,12 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
     }
     let mut kernel = empty(&chain[0], alias_of, warnings, vocabulary);
     kernel.chain = chain.iter().map(|s| s.name.value.clone()).collect();
-    for spec in chain.iter().rev() {
-        for r in &spec.roles {
-            set_role(&mut kernel, vocabulary, r, &spec.name.value)?;
-        }
-        for t in &spec.tunables {
-            set_tunable(&mut kernel, vocabulary, t, &spec.name.value)?;
+    for (i, spec) in chain.iter().enumerate().rev() {
+        // The next release starts without what holds for this one alone.
+        let next = i.checked_sub(1).and_then(|i| chain.get(i));
+        let only_here = spec.only_here.iter().filter(|_| !next.is_some_and(|n| n.release));
+        for s in spec.roles.iter().chain(&spec.tunables).chain(only_here) {
+            set(&mut kernel, vocabulary, s, &spec.name.value)?;
         }
     }
     if let Some(r) = kernel.roles.iter().find(|r| r.implementation.is_empty()) {
@@ -115,7 +115,8 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
         let words = implementations(vocabulary, &r.role).join(", ");
         return Err(root.error(format!("kernel `{}` has no role `{}`", root.value, r.role), format!("one of {words}")));
     }
-    for t in &chain[0].tunables {
+    // A release may prepare what a later one, or a variant of it, reads.
+    for t in chain[0].tunables.iter().filter(|_| !chain[0].release) {
         // Other settings may be changed by whoever uses the kernel (a release has a form of memory tiering
         // although it is off by default); its roles are what the file is about.
         if let Some(condition) = unread(&kernel, vocabulary, &t.name.value, |subject| !subject.contains('.')) {
@@ -129,7 +130,7 @@ fn closed(chain: &[KernelSpec], next: &Spot<String>, lookup: &dyn Lookup) -> Spe
     let names: Vec<&str> = chain.iter().map(|s| s.name.value.as_str()).collect();
     let what = format!("the chain {} -> {} closes on itself", names.join(" -> "), next.value);
     // The catalog's own files close no chain, so it is not theirs to be changed.
-    let hides = |s: &&KernelSpec| lookup.built_in(&s.name.value).is_some_and(|file| file != s.name.file);
+    let hides = |s: &&KernelSpec| !s.release && lookup.built_in(&s.name.value).is_some_and(|file| file != s.name.file);
     if let Some(own) = chain.iter().find(hides) {
         let name = &own.name.value;
         let what = format!("{what}: its name hides the catalog kernel {name}, which the chain needs");
@@ -178,6 +179,15 @@ fn empty(top: &KernelSpec, alias_of: Option<String>, warnings: Vec<String>, voca
 fn implementations<'a>(vocabulary: &'a Vocabulary, role: &str) -> Vec<&'a str> {
     let info = vocabulary.roles.iter().find(|r| r.name == role);
     info.map(|r| r.implementations.iter().map(|i| i.0).collect()).unwrap_or_default()
+}
+
+/// Sets a tunable (`group.key`) or fills a role (no dot).
+fn set(kernel: &mut Kernel, vocabulary: &Vocabulary, s: &Setting, origin: &str) -> Result<(), SpecError> {
+    if s.name.value.contains('.') {
+        set_tunable(kernel, vocabulary, s, origin)
+    } else {
+        set_role(kernel, vocabulary, s, origin)
+    }
 }
 
 fn set_role(kernel: &mut Kernel, vocabulary: &Vocabulary, s: &Setting, origin: &str) -> Result<(), SpecError> {
@@ -247,14 +257,7 @@ fn by_kernel_name(vocabulary: &Vocabulary, name: &str) -> Option<String> {
 }
 
 fn apply_override(kernels: &mut [Kernel], vocabulary: &Vocabulary, s: &Setting) -> Result<(), SpecError> {
-    for kernel in kernels {
-        if s.name.value.contains('.') {
-            set_tunable(kernel, vocabulary, s, OVERRIDE)?;
-        } else {
-            set_role(kernel, vocabulary, s, OVERRIDE)?;
-        }
-    }
-    Ok(())
+    kernels.iter_mut().try_for_each(|kernel| set(kernel, vocabulary, s, OVERRIDE))
 }
 
 /// Refuses an override nobody reads; where some kernels do not, notes it and leaves those as they were.

@@ -389,7 +389,8 @@ mod tests {
     use super::*;
     use numalab_kernel::mm::{MmConfig, VmaKind, CHUNK_BYTES};
     use numalab_kernel::numa::mark::MarkRules;
-    use numalab_kernel::numa::{releases, NumaTopology};
+    use numalab_kernel::numa::NumaTopology;
+    use numalab_kernel::registry;
     use numalab_kernel::sched::shapes::Shape;
 
     const LAST: u32 = 77;
@@ -416,7 +417,8 @@ mod tests {
         own.set_last(0, 3, LAST);
         own.set_last(1, 0, LAST);
         processes[0].space.insert(own);
-        let cfg = releases::settings("3.13").unwrap().unwrap().resolve(1000).unwrap();
+        let kernel = registry::catalog_kernel("3.13").unwrap();
+        let cfg = registry::numa_settings(&kernel).resolve(1000).unwrap();
         let rules = MarkRules::new(&cfg, &NumaTopology::new(&machine).unwrap(), 1, 2, false, 0);
         for (process, vma) in [(0, 0), (0, 1), (1, 0)] {
             let v = processes[process].space.vma_mut(vma);

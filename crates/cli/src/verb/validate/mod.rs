@@ -263,7 +263,7 @@ impl<'a> Bench<'a> {
         let name = args.kernel.clone().or(series).ok_or_else(|| {
             Failure::usage(format!("--image {image}: its series is not known; expected --kernel beside it"))
         })?;
-        if args.kernel.is_none() && context.catalog.get(Kind::Kernel, &name).is_none() {
+        if args.kernel.is_none() && !context.catalog.has_kernel(&name) {
             let what = format!("the catalog has no kernel of the {name} series to hold it against");
             let expected = "--kernel beside it (`numalab list kernels`)";
             return Err(named("--image", image).error(what, expected).into());

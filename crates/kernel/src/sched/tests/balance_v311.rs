@@ -8,7 +8,6 @@ use super::super::balance::v311::{decide, Kind, SdLbStats, SgLbStats};
 use super::super::capacity::cores_of;
 use super::super::config::SchedConfig;
 use super::super::event::Why;
-use super::super::releases;
 use super::super::rq::task::COLD;
 use super::super::rules::Balancer;
 use super::super::select_cpu::{load_rule, weight_rule, weight_rule_v414, GroupLoads, Idlest};
@@ -22,7 +21,7 @@ use Balancer::{V311, V318, V41, V413, V417, V420, V50};
 const RELEASES: [(u32, u32); 7] = [(3, 13), (4, 0), (4, 7), (4, 15), (4, 19), (4, 20), (5, 4)];
 
 fn sched(release: (u32, u32)) -> SchedConfig {
-    releases::settings(release.0, release.1).unwrap()
+    super::release(release.0, release.1)
 }
 
 fn lab(release: (u32, u32)) -> Lab {

@@ -2,7 +2,7 @@
 
 use super::next_resched::next_resched_ns;
 use crate::sched::shapes::{table, Shape};
-use crate::sched::{releases, Event, NumaView, SchedConfig, Scheduler, TaskId};
+use crate::sched::{Event, NumaView, SchedConfig, Scheduler, TaskId};
 
 fn config(form: &'static str, imbalance: &'static str) -> SchedConfig {
     SchedConfig { form, imbalance, ..SchedConfig::default() }
@@ -232,7 +232,7 @@ fn random_histories_of_older_releases() {
     let line = Shape { distance: table(4, |a, b| 10 * (1 + a.abs_diff(b)) as u8), ..Shape::flat(4, 2, 1, 20) };
     let releases = [(3, 7), (3, 13), (4, 0), (4, 7), (4, 15), (4, 19), (4, 20), (5, 4), (5, 5), (5, 15)];
     for (major, minor) in releases {
-        let config = releases::settings(major, minor).unwrap();
+        let config = super::release(major, minor);
         for seed in 11..14 {
             history(&small(), &config, seed, 1500);
             history(&line, &config, seed, 1500);
@@ -241,7 +241,7 @@ fn random_histories_of_older_releases() {
     }
     // Selected and home nodes on the balancer of their time.
     for locality in ["selected", "home"] {
-        let config = SchedConfig { locality, balancer: "v37", ..releases::settings(3, 7).unwrap() };
+        let config = SchedConfig { locality, balancer: "v37", ..super::release(3, 7) };
         (14..17).for_each(|seed| _ = history(&small(), &config, seed, 1500));
     }
 }

@@ -20,12 +20,18 @@ use super::numa_view::{NoNuma, NumaView};
 use super::rq::task::TaskId;
 use super::shapes::Shape;
 use super::state::Scheduler;
+use crate::registry;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const FORMS: [&str; 2] = ["v61", "v612"];
 
 pub(super) fn config(form: &'static str) -> SchedConfig {
     SchedConfig { form, ..SchedConfig::default() }
+}
+
+/// The scheduler of a release of the catalog.
+pub(super) fn release(major: u32, minor: u32) -> SchedConfig {
+    registry::group(&registry::catalog_kernel(&format!("{major}.{minor}")).unwrap())
 }
 
 /// A scheduler with a clock, settled after every step.

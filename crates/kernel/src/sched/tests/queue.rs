@@ -1,11 +1,10 @@
 //! Run-queue rules of CFS and EEVDF.
 
 use super::super::config::SchedConfig;
-use super::super::releases;
 use super::super::rq::task::State;
 use super::super::shapes::Shape;
 use super::next_resched::next_resched_ns;
-use super::{config, Lab, MS};
+use super::{config, release, Lab, MS};
 
 fn lab(form: &'static str) -> Lab {
     Lab::new(&Shape::flat(1, 8, 1, 10), &config(form))
@@ -18,7 +17,7 @@ fn the_first_request_is_half_a_slice() {
     let task = &lab.s.tasks[t as usize];
     assert_eq!(task.deadline - task.vruntime, 1_400_000);
     // Until 6.11 what `task_fork_fair` halved is placed once more, whole.
-    let mut before = Lab::new(&Shape::flat(1, 8, 1, 10), &releases::settings(6, 11).unwrap());
+    let mut before = Lab::new(&Shape::flat(1, 8, 1, 10), &release(6, 11));
     let first = before.start(0, None);
     let task = &before.s.tasks[first as usize];
     assert_eq!(task.deadline - task.vruntime, before.s.params.base_slice_ns);
@@ -55,7 +54,7 @@ fn a_sleeper_that_is_owed_nothing_stays_queued() {
 
 #[test]
 fn eevdf_of_6_6_to_6_11_delays_nobody_and_keeps_no_deadline() {
-    let config = |minor| releases::settings(6, minor).unwrap();
+    let config = |minor| release(6, minor);
     assert_eq!([6, 7, 11, 12].map(|minor| config(minor).base_slice_ns), [750_000, 750_000, 750_000, 700_000]);
     for (minor, complete) in [(7, false), (12, true)] {
         let new = || Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { hz: 1000, ..config(minor) });
