@@ -1,16 +1,16 @@
-//! Cost of the modelled scheduler's calls: a tick, a balance pass, a sleep, a wake-up, a fork.
-//! `cargo run --release -p numalab-kernel --example sched_bench`.
+//! Cost of the modelled scheduler's calls: a tick, a balance pass, a sleep, a wake-up, a fork. `cargo run --release -p
+//! numalab-kernel --example sched_bench`.
 //!
-//! Every call is timed by itself, and the cost of reading the clock, measured at the start, is taken off. A balance
-//! pass is what a tick with balancing due costs beyond one without, divided by the passes it made; idle CPUs are
-//! balanced by nohz runs inside the ticks of busy ones. A sleep includes the newly-idle search, a wake-up the search
-//! for an idle CPU.
+//! Every call is timed by itself. The cost of reading the clock is measured at the start and subtracted. The cost of a
+//! balance pass is what a tick with balancing due costs more than one without, divided by the passes it made. Idle CPUs
+//! are balanced by nohz runs inside the ticks of busy ones. A sleep includes the newly-idle search, a wake-up the
+//! search for an idle CPU.
 
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Event, NoNuma, SchedConfig, SchedError, Scheduler, TaskId};
 use std::time::Instant;
 
-/// Times of calls.
+/// Times of calls, ns.
 #[derive(Default)]
 struct Times(Vec<f64>);
 
@@ -18,7 +18,7 @@ impl Times {
     fn add(&mut self, ns: f64) {
         self.0.push(ns);
     }
-    /// Mean without the longest 2 %, in which something else had the CPU.
+    /// Mean without the longest 2 %, in which another process had the CPU.
     fn mean(mut self) -> f64 {
         self.0.sort_by(f64::total_cmp);
         self.0.truncate((self.0.len() - self.0.len() / 50).max(1));
@@ -30,13 +30,13 @@ struct Bench {
     s: Scheduler,
     cpus: u32,
     now: u64,
-    /// What reading the clock twice costs, ns.
+    /// Cost of reading the clock twice, ns.
     clock_ns: f64,
     buffer: Vec<Event>,
 }
 
 impl Bench {
-    /// `shape` with `busy(cpu)` tasks on each CPU.
+    /// A bench of `shape` with `busy(cpu)` tasks on each CPU.
     fn new(shape: &Shape, form: &'static str, busy: impl Fn(u32) -> u32) -> Result<Self, SchedError> {
         let config = SchedConfig { form, ..SchedConfig::default() };
         let machine = shape.machine("bench");
@@ -53,7 +53,7 @@ impl Bench {
         b.settle();
         Ok(b)
     }
-    /// Lets every CPU that was asked to pick its next task.
+    /// Has every CPU that was asked to reschedule pick its next task.
     fn settle(&mut self) {
         loop {
             let mut events = std::mem::take(&mut self.buffer);
@@ -77,7 +77,7 @@ impl Bench {
         let out = f(&mut self.s, self.now);
         (out, start.elapsed().as_nanos() as f64 - self.clock_ns)
     }
-    /// Cost of a tick without balancing, and of a balance pass, over `seconds`.
+    /// Costs of a tick without balancing and of a balance pass, measured over `seconds`.
     fn ticks(&mut self, seconds: u64) -> (f64, f64) {
         let jiffy = self.s.tick_ns();
         let first = self.now / jiffy + 1;
@@ -102,7 +102,7 @@ impl Bench {
         let tick = plain.mean();
         (tick, Times(due.iter().map(|(ns, made)| (ns - tick) / made).collect()).mean())
     }
-    /// Cost of a sleep and of a wake-up: a task sleeps 20 us and is woken by a CPU nearby, over and over.
+    /// Costs of a sleep and of a wake-up: again and again a task sleeps 20 us and is woken by a CPU nearby.
     fn wakeups(&mut self, rounds: u64) -> Option<(f64, f64)> {
         let (mut sleep, mut wake) = (Times::default(), Times::default());
         for i in 0..rounds {
@@ -126,7 +126,7 @@ impl Bench {
         }
         Some((sleep.mean(), wake.mean()))
     }
-    /// Cost of a fork, up to four tasks for each CPU.
+    /// Cost of a fork, with up to four tasks for each CPU.
     fn forks(&mut self) -> Result<f64, SchedError> {
         let mut fork = Times::default();
         for _ in 0..4 * self.cpus {
@@ -140,7 +140,7 @@ impl Bench {
     }
 }
 
-/// What reading the clock twice costs, ns.
+/// Cost of reading the clock twice, ns.
 fn clock_ns() -> f64 {
     Times((0..100_000).map(|_| Instant::now().elapsed().as_nanos() as f64).collect()).mean()
 }
@@ -149,7 +149,7 @@ fn main() -> Result<(), SchedError> {
     let eight = Shape::flat(1, 8, 2, 10);
     let sixty_four = Shape { llcs_per_node: 4, node_reclaim_distance: 32, ..Shape::flat(2, 8, 2, 32) };
     let shapes = [(8, eight), (64, sixty_four), (256, Shape::t1())];
-    // Tasks of a CPU, by its number and the number of CPUs.
+    // Number of tasks of a CPU, by its number and the number of CPUs.
     type Load = (&'static str, fn(u32, u32) -> u32);
     let loads: [Load; 4] = [
         ("every CPU one task", |_, _| 1),

@@ -13,7 +13,7 @@ use numalab_kernel::sched::{Domains, Form, SchedConfig};
 
 const RULES: [&str; 5] = ["k511", "k517s", "v3", "k518", "k60"];
 
-/// Outcome in the notation of the vectors: `None` is "–", balanced before any calculation.
+/// Outcome in the notation of the vectors. `None` is "–": balanced before any calculation.
 type Outcome = Option<i64>;
 
 /// A group of `weight` CPUs with `nr` tasks, one per CPU, at `util` each.
@@ -50,7 +50,7 @@ fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> ImbalanceE
     }
 }
 
-/// Whether the group tests before calculate_imbalance pass: a rule that moves everything shows it.
+/// Whether the group tests before calculate_imbalance pass. The rule that tolerates nothing shows it.
 fn reaches_calculation(e: &ImbalanceEnv, l: &SgLbStats, b: &SgLbStats) -> bool {
     decide(&ImbalanceEnv { rule: Rule::None, ..*e }, l, b).is_some()
 }
@@ -215,7 +215,7 @@ fn v62_two_overloaded_groups_within_the_margin() {
     assert_eq!(overloaded_pair(24_576, 27_648), None);
 }
 
-/// A full group of 16 CPUs beside an overloaded one and a third, lighter: loads of 1100, 1200 and 700 per CPU.
+/// A full group of 16 CPUs beside an overloaded one and a third, lighter one: loads of 1100, 1200 and 700 per CPU.
 #[test]
 fn a_full_group_above_the_average_pulls_nothing_from_6_3_on() {
     let full = |kind, per_cpu: u64| SgLbStats {
@@ -231,9 +231,9 @@ fn a_full_group_above_the_average_pulls_nothing_from_6_3_on() {
         decide(&e, &local, &busiest).map(|p| (p.kind, p.amount))
     };
     assert_eq!(pull(true, 700), None);
-    // Down to the average of 1000; that the local group is above it bounds nothing.
+    // The pull goes down to the average of 1000. That the local group is above it sets no bound.
     assert_eq!(pull(false, 700), Some((MigrationType::Load, 200 * 16)));
-    // With an average of 1150 both sides count, before as since.
+    // With an average of 1150 both sides set a bound, in either version.
     assert_eq!([false, true].map(|b| pull(b, 1150)), [Some((MigrationType::Load, 50 * 16)); 2]);
 }
 

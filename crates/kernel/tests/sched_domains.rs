@@ -129,7 +129,8 @@ fn worked_numbers_of_section_5_1() {
     assert_eq!(thresholds(&Shape::flat(2, 96, 2, 21)), [vec![24], vec![24], vec![12]]);
     assert_eq!(thresholds(&Shape::flat(4, 48, 2, 21)), [vec![6], vec![12], vec![6]]);
     assert_eq!(thresholds(&Shape::flat(2, 8, 2, 20)), [vec![2], vec![2], vec![1]]);
-    // A node at 30 from a pair mutually at 20: its redundant NUMA level still counts as the first one (3·base).
+    // Node 2 is at 30 from a pair that is at 20 from each other: its redundant NUMA level still counts as the first
+    // (3·base).
     let far = |a: usize, b: usize| if a < 2 && b < 2 { 20 } else { 30 };
     let d = build(&Shape { distance: table(3, far), ..Shape::flat(3, 16, 2, 20) });
     assert_eq!(numa_thresholds(&d, 32), [6]);
@@ -193,7 +194,7 @@ fn v15_t5_and_t5u_towers() {
 #[test]
 fn v16_four_nodes_in_a_line() {
     let d = build(&line(4));
-    // Domain 0 is the cache (and node); the NUMA levels follow.
+    // Domain 0 is the cache, which is also the node; the NUMA levels follow.
     let numa =
         |node: u32| -> Vec<Vec<u32>> { (1..d.tower(node * 4).len()).map(|i| span_nodes(&d, node * 4, i)).collect() };
     assert_eq!(numa(0), [vec![0, 1], vec![0, 1, 2], vec![0, 1, 2, 3]]);
@@ -288,7 +289,7 @@ fn bad_distances_are_refused_with_what_was_expected() {
 
 #[test]
 fn group_flags_after_the_removal_of_a_level() {
-    // Node 2 is at 30 from a pair mutually at 20: its NUMA level of 20 spans itself only and is removed.
+    // Node 2 is at 30 from a pair that is at 20 from each other: its NUMA level of 20 spans only itself and is removed.
     let far = |a: usize, b: usize| if a < 2 && b < 2 { 20 } else { 30 };
     let shape = Shape { distance: table(3, far), ..Shape::flat(3, 8, 2, 20) };
     for (form, own) in [("v61", false), ("v612", true)] {

@@ -18,7 +18,7 @@ fn form(rule: &str) -> &'static str {
     }
 }
 
-/// A parent running on CPU 0 forks `children` CPU-bound tasks; result: tasks per node.
+/// A parent on CPU 0 forks `children` CPU-bound tasks; returns the number of tasks per node.
 fn spread(shape: &Shape, rule: &'static str, form: &'static str, children: usize) -> Vec<u32> {
     let mut w = World::new(shape, &config(form, rule));
     w.place(0);
@@ -39,7 +39,7 @@ fn check(shape: &Shape, children: usize, want: [(u32, u32); 5]) {
     assert_eq!((got[0], got[1]), want[4], "k60 on 6.1");
 }
 
-/// The sequence of nodes of `children` forked from CPU 0.
+/// The nodes of `children` tasks forked from CPU 0, in order.
 fn sequence(shape: &Shape, rule: &'static str, children: usize) -> Vec<u32> {
     let mut w = World::new(shape, &config(form(rule), rule));
     w.place(0);
@@ -55,8 +55,8 @@ fn letters(nodes: &[u32]) -> String {
     nodes.iter().map(|n| if *n == 0 { 'L' } else { 'R' }).collect()
 }
 
-/// Row "to 5.10" of §5.2: the node is left only when none of its CPUs is idle. The balancer of 5.5 allows nothing, that of
-/// 5.6 to 5.10 two tasks.
+/// Row "to 5.10" of §5.2: a fork leaves the node only when none of its CPUs is idle. The balancer of 5.5 tolerates
+/// nothing, that of 5.6 to 5.10 two tasks.
 #[test]
 fn from_5_5_to_5_10_forks_fill_the_node_first() {
     for release in [(5, 5), (5, 6), (5, 10)] {
@@ -152,7 +152,7 @@ fn v31_t4_k60() {
 
 #[test]
 fn v32_inside_a_node_caches_are_taken_in_ring_order() {
-    // K518 keeps the first seven children on the node; an eighth would leave it, so it is confined here.
+    // K518 keeps the first seven children on the node. An eighth would leave it, so children may use that node only.
     for form in ["v61", "v612"] {
         let mut w = World::new(&Shape::t1(), &config(form, "k518"));
         w.place(0);
@@ -198,7 +198,7 @@ fn v34_loaded_groups() {
 
 #[test]
 fn v35_spare_beats_busy() {
-    // Two nodes of two CPUs; "busy" is two CPUs fully used for a long time.
+    // Two nodes of two CPUs. A busy node has both CPUs fully used for a long time.
     let shape = Shape::flat(2, 2, 1, 20);
     for busy_node in [0, 1] {
         let mut w = World::new(&shape, &config("v612", "k60"));
@@ -218,7 +218,7 @@ fn v36_affinity_lowers_the_threshold() {
     w.place(1);
     let t = w.fork_with(0, Some(&[0, 1, 128, 129]));
     assert_eq!(w.node_of(t), 1);
-    // Unpinned, the same state stays local: 126 against 128 idle CPUs, 3 tasks of 8.
+    // Without the affinity the task stays local: 126 against 128 idle CPUs, 3 tasks of 8.
     let mut w = World::new(&Shape::t1(), &config("v612", "k60"));
     w.place(0);
     w.place(1);
@@ -226,7 +226,7 @@ fn v36_affinity_lowers_the_threshold() {
     assert_eq!(w.node_of(t), 0);
 }
 
-/// The two CPUs the task may use at home are busy, the one elsewhere is idle; but of all CPUs more are idle at home.
+/// The task's two CPUs on its node are busy, the one on the other node is idle. Of all CPUs more are idle on its node.
 #[test]
 fn only_late_kernels_weigh_groups_by_the_cpus_a_task_may_use() {
     for (release, node) in [((6, 12), 1), ((6, 7), 0), ((6, 1), 0)] {
@@ -241,7 +241,7 @@ fn only_late_kernels_weigh_groups_by_the_cpus_a_task_may_use() {
 
 #[test]
 fn numbering_of_threads_does_not_matter() {
-    // T1 as Linux numbers it: the second threads of all cores come after all first ones.
+    // T1 as Linux numbers it: the second threads of all cores come after all first threads.
     let mut machine = Shape::t1().machine("t1");
     for (c, cpu) in machine.cpus.iter_mut().enumerate() {
         cpu.core = c % 128;

@@ -1,4 +1,4 @@
-//! The balancers of 3.7 to 5.12 at work: forks spread, stacked tasks part, and what is balanced comes to rest.
+//! The balancers of 3.7 to 5.12 at work: forks spread, stacked tasks spread, and a balanced machine stays at rest.
 #![allow(clippy::unwrap_used)]
 
 mod sched_common;
@@ -6,7 +6,7 @@ use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Event, Why};
 use sched_common::{World, MS};
 
-/// A release of each balancer.
+/// One release of each balancer.
 const RELEASES: [(u32, u32); 14] = [
     (3, 7),
     (3, 13),

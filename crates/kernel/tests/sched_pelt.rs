@@ -11,7 +11,7 @@ use sched_common::{config, World, MS};
 
 const PERIOD: u64 = 1_048_576;
 
-/// `util` after running (or being blocked) for `ns`, from averages (`util`, load 1024).
+/// Averages after running, or being blocked, for `ns`, from a utilisation of `util` and a load of 1024.
 fn after(ns: u64, util: u64, running: bool) -> Pelt {
     let mut p = Pelt::with_averages(0, 1024, 1024, util, util);
     p.update(ns, 1024, u64::from(running), u64::from(running), running);
@@ -101,7 +101,7 @@ fn v72_weight_rule() {
     assert!(weight_rule(300, 900, 200, None, 117));
 }
 
-/// A task that slept on CPU `prev`, with CPU `waker` (and `prev` if `prev_busy`) running something.
+/// A task that slept on CPU `prev`. CPU `waker`, and `prev` if `prev_busy`, run a task.
 fn asleep(prev: u32, waker: u32, prev_busy: bool) -> (World, u32) {
     let mut w = World::new(&Shape::t1(), &config("v612", "k60"));
     let t = w.fork_with(prev, Some(&[prev]));
@@ -119,7 +119,7 @@ fn asleep(prev: u32, waker: u32, prev_busy: bool) -> (World, u32) {
 #[test]
 fn v73_sync_wakeups_cross_nodes() {
     let (mut w, t) = asleep(130, 2, true);
-    // Only the waker's whole cache being searched from its CPU can bring the task to node 0.
+    // Only a search of the waker's cache can bring the task to node 0.
     w.wake(t, Some(2), true);
     assert_eq!(w.node_of(t), 0);
     let (mut w, t) = asleep(130, 2, false);

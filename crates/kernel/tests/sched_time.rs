@@ -11,7 +11,7 @@ use sched_common::{config, World, MS};
 
 #[test]
 fn v76_intervals() {
-    // Weight, then idle and busy ms for w and 2w at 250 Hz and at 1000 Hz.
+    // The level's weight, then idle and busy ms for w and 2w at 250 Hz and at 1000 Hz.
     let table = [
         (2, [(4, 28), (4, 60), (2, 31), (4, 63)]),
         (8, [(8, 124), (16, 252), (8, 127), (16, 255)]),
@@ -30,7 +30,7 @@ fn v76_intervals() {
     }
 }
 
-/// First push of a running task: when, from, to.
+/// First push of a running task: time, source, destination.
 fn first_active(w: &World) -> Option<(u64, u32, u32)> {
     w.log.iter().find_map(|(at, e)| match e {
         Event::Moved { from, to, why: Why::Active, .. } => Some((*at, *from, *to)),
@@ -42,14 +42,14 @@ fn first_active(w: &World) -> Option<(u64, u32, u32)> {
 fn v77_active_balance_between_nodes_takes_five_failures() {
     for form in ["v61", "v612"] {
         let mut w = World::new(&Shape::t1(), &config(form, "k60"));
-        // Four cores of every cache of node 0, node 1 empty: only the NUMA level is out of balance.
+        // Four cores of every cache of node 0 are busy and node 1 is empty: only the NUMA level is out of balance.
         for cpu in (0..128).filter(|c| c % 2 == 0 && c % 16 < 8) {
             w.place(cpu);
         }
         w.run_until(1400 * MS);
         let (at, from, to) = first_active(&w).unwrap();
         assert!(from < 128 && to >= 128, "{form}: {from} to {to}");
-        // First failure after 256 ms, the fifth four intervals later; ticks add at most two.
+        // The first failure comes after 256 ms, the fifth four intervals later; ticks add at most two.
         assert!((1280 * MS..1290 * MS).contains(&at), "{form}: {at}");
         let moved = |e: &Event| matches!(e, Event::Moved { why, .. } if *why != Why::Fork);
         let before = w.log.iter().filter(|(t, e)| *t < at && moved(e)).count();
@@ -67,12 +67,12 @@ fn v77_active_balance_between_caches_takes_four_failures() {
         w.run_until(600 * MS);
         let (at, from, to) = first_active(&w).unwrap();
         assert!(from < 16 && (16..128).contains(&to), "{form}: {from} to {to}");
-        // The caches are the groups of the 128-CPU domain: first failure at 128 ms, the fourth at 512 ms.
+        // The caches are the groups of the domain of 128 CPUs: the first failure is at 128 ms, the fourth at 512 ms.
         assert!((512 * MS..522 * MS).contains(&at), "{form}: {at}");
     }
 }
 
-/// Two tasks on CPU 0, another on `thief`, which runs dry `delay_us` after CPU 0 switched; what it gets.
+/// Whether `thief` pulls a task. CPU 0 has two tasks; `thief` becomes newly idle `delay_us` after CPU 0 switched.
 fn steal(thief: u32, delay_us: u64, form: &'static str) -> bool {
     let mut w = World::new(&Shape::t1(), &config(form, "k60"));
     let both: Vec<TaskId> = (0..2).map(|_| w.fork_with(0, Some(&[0]))).collect();
@@ -87,7 +87,7 @@ fn steal(thief: u32, delay_us: u64, form: &'static str) -> bool {
             break;
         }
     }
-    // The switch happened at the tick just before (CPU 0 ticks at whole jiffies).
+    // CPU 0 ticks at whole jiffies, so the switch was at the tick before.
     let at = switched.unwrap() / (4 * MS) * (4 * MS);
     w.now = at.max(w.now);
     for t in both {
@@ -122,7 +122,7 @@ fn v79_no_kick_with_one_busy_cpu_per_cache() {
     }
 }
 
-/// Distances between the switches of `n` hogs on CPU 0 of an eight-CPU machine, in ms, over a second.
+/// Time between the switches of `n` hogs on CPU 0 of a machine of eight CPUs, ms, over a second.
 fn quanta(form: &'static str, hz: u32, n: usize) -> Vec<u64> {
     let config = SchedConfig { hz, ..config(form, "k60") };
     let mut w = World::new(&Shape::flat(1, 8, 1, 10), &config);
@@ -138,7 +138,7 @@ fn quanta(form: &'static str, hz: u32, n: usize) -> Vec<u64> {
             (last, current) = (k * tick, w.s.current(0));
         }
     }
-    // The first switches still sort out the new tasks' start.
+    // The first switches still depend on the start of the tasks.
     out.split_off(2 * n)
 }
 
@@ -147,11 +147,11 @@ fn v80_slices_of_6_1() {
     let s = Scheduler::new(&Shape::flat(1, 8, 1, 10).machine("m"), &config("v61", "k60")).unwrap();
     let slice = |n: u64| sched_slice(s.params(), n as u32, 1024, 1024 * n);
     assert_eq!((slice(2), slice(8), slice(16)), (12_000_000, 3_000_000, 3_000_000));
-    // The period is the slice of who has all the weight.
+    // The slice of a task with all the weight is the period.
     assert_eq!([8, 16].map(|n| sched_slice(s.params(), n, 1024, 1024)), [24_000_000, 48_000_000]);
     for (hz, n, most) in [(250, 2, [12, 16]), (1000, 2, [12, 13]), (250, 10, [4, 4]), (1000, 10, [3, 4])] {
         let q = quanta("v61", hz, n);
-        // A second of them, without the first 2 n and what they may have lasted.
+        // A second of turns, without the first 2 n and the time they may have lasted.
         let turns = 1000 / most[1] as usize;
         assert!(q.len() + 4 * n >= turns, "{n} at {hz} Hz: {} of {turns} turns", q.len());
         assert!(q.iter().all(|q| most.contains(q)), "{n} at {hz} Hz: {q:?}");

@@ -1,6 +1,6 @@
-//! Our towers against real kernels': every CPU's domains as /sys/kernel/debug/sched/domains and the log of a booted
-//! kernel have them, file by file, span by span, group by group. `towers/capture.py` makes the data; each file's
-//! header has the kernel and the QEMU command.
+//! The modelled towers against those of real kernels, file by file, span by span and group by group. The data are every
+//! CPU's domains from /sys/kernel/debug/sched/domains and from the log of a booted kernel. `towers/capture.py` makes
+//! them; each file's header has the kernel and the QEMU command.
 #![allow(clippy::unwrap_used)]
 
 use numalab_kernel::sched::domains::Domains;
@@ -8,7 +8,7 @@ use numalab_kernel::sched::shapes::{table, Shape};
 use numalab_kernel::sched::SchedConfig;
 use std::collections::BTreeMap;
 
-/// The shapes of capture.py. QEMU's CPUs pass for Intel's, whose node_reclaim_distance is 30.
+/// The shapes of capture.py. QEMU's CPUs count as Intel's, whose node_reclaim_distance is 30.
 fn shape(name: &str) -> Shape {
     let of = |nodes: usize, llcs_per_node: usize, cpus_per_llc: usize, smt: usize, far: &dyn Fn(usize, usize) -> u8| {
         Shape { llcs_per_node, distance: table(nodes, far), ..Shape::flat(nodes, cpus_per_llc, smt, 20) }
@@ -33,7 +33,7 @@ fn shape(name: &str) -> Shape {
 
 type Tower = BTreeMap<String, BTreeMap<String, String>>;
 
-/// `cpuN/domainM` to the files there.
+/// Maps `cpuN/domainM` to its files and their contents.
 fn captured(text: &str) -> Tower {
     let mut out = Tower::new();
     let mut at = String::new();

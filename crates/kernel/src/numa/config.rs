@@ -4,15 +4,11 @@
 //! words. [`NumaConfig`] is what the decisions read: the same values with words resolved to enums.
 //! Kernel releases differ only by these settings and by roles; `catalog/releases.toml` lists them.
 
-use super::fault::should_migrate::MigrateRule;
-use super::fault::stats::FaultStats;
 use super::imbalance::ImbalanceModel;
 use super::page_filter::{PageFilter, PageFilterKind, PageFilterTunables};
-use super::period::v38::V38Tunables;
-use super::period::PeriodModel;
-use super::placement::before_v419::SearchModel;
+use super::period::V38Tunables;
 use super::rate_limit::RateLimit;
-use super::tiering::TieringModel;
+use super::rules::{FaultStats, MigrateRule, PeriodModel, SearchModel, TieringModel};
 use super::time::Hz;
 use super::vma_filter::VmaFilter;
 use numalab_base::tunable::{Decl, Group, SetError, Value, Word};

@@ -3,10 +3,10 @@
 //! Fork initialises the child before the mm is copied, so "the mm" there is still the parent's: a single-threaded
 //! parent has its own pass counter reset and its scan postponed by every fork.
 
-use super::period::PeriodModel;
+use super::balancing::NumaBalancing;
+use super::rules::PeriodModel;
 use super::state::{fault_index, FirstNid, MmId, MmNuma, TaskId, TaskNuma, CPUBUF, MEMBUF};
 use super::time::{Jiffies, NSEC_PER_MSEC};
-use super::NumaBalancing;
 
 /// What a new task shares with its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl NumaBalancing {
                 if parent_mm.is_some() && self.cfg.switches.stagger_threads {
                     // Milliseconds compared with nanoseconds, as in the kernel: the first is nearly always less.
                     let spread = u64::from(period).wrapping_mul(u64::from(users)).wrapping_mul(NSEC_PER_MSEC) as u32;
-                    let delay = self.scan_max(parent, parent_rss_pages).min(spread);
+                    let delay = self.task_scan_max(parent, parent_rss_pages).min(spread);
                     t.node_stamp = u64::from(delay.wrapping_add((2 * hz.tick_ns()) as u32));
                 }
             }

@@ -35,7 +35,7 @@ pub enum Told {
     /// It is impossible.
     Refused,
     /// It is put off: the host makes it later, or finds it impossible, and then calls
-    /// [`NumaBalancing::placed`](super::NumaBalancing::placed).
+    /// [`NumaBalancing::count_placement`](super::NumaBalancing::count_placement).
     Later,
 }
 
@@ -43,7 +43,7 @@ pub enum Told {
 ///
 /// Moves take effect at once, or the host puts them off and says which CPUs they claim until then.
 /// [`NumaBalancing`](super::NumaBalancing) applies the effect of [done](Told::Done) ones on the scan period itself; for
-/// those that a host has put off and then made it calls `migration_happened`, as for all other moves.
+/// those that a host has put off and then made it calls `update_scan_period`, as for all other moves.
 pub trait TaskHost {
     /// Accounted runtime of a task, ns (`sum_exec_runtime`).
     fn runtime_ns(&self, task: TaskId) -> u64;

@@ -11,24 +11,24 @@
 //!
 //! | moment | call |
 //! |---|---|
-//! | tick of a running task | [`tick`], and if true, at return to user mode: [`scan_work`], charge, [`scan_done`] |
-//! | access to a PROT_NONE entry | [`hint_fault_decide`], perhaps [`prepare_migration`] and the move, [`hint_fault_done`] |
-//! | store to an entry that lost write permission | [`write_fault`] |
+//! | tick of a running task | [`task_tick_numa`], and if true, at return to user mode: [`task_numa_work`], charge, [`scan_done`] |
+//! | access to a PROT_NONE entry | [`do_numa_page_begin`], perhaps [`migrate_misplaced_folio_prepare`] and the move, [`do_numa_page_end`] |
+//! | store to an entry that lost write permission | [`wp_page_reuse`] |
 //! | fork, exec, exit | [`fork`], [`exec`], [`exit`] |
-//! | a task changes CPU | [`migration_happened`] |
-//! | load balance | the balancer asks itself, through [`NumaView`](crate::sched::NumaView) (see [`balancer`]) |
+//! | a task changes CPU | [`update_scan_period`] |
+//! | load balance | the balancer asks itself, through [`NumaView`](crate::sched::NumaView) (see `numa_view`) |
 //!
-//! [`tick`]: NumaBalancing::tick
-//! [`scan_work`]: NumaBalancing::scan_work
+//! [`task_tick_numa`]: NumaBalancing::task_tick_numa
+//! [`task_numa_work`]: NumaBalancing::task_numa_work
 //! [`scan_done`]: NumaBalancing::scan_done
-//! [`hint_fault_decide`]: NumaBalancing::hint_fault_decide
-//! [`prepare_migration`]: NumaBalancing::prepare_migration
-//! [`hint_fault_done`]: NumaBalancing::hint_fault_done
-//! [`write_fault`]: NumaBalancing::write_fault
+//! [`do_numa_page_begin`]: NumaBalancing::do_numa_page_begin
+//! [`migrate_misplaced_folio_prepare`]: NumaBalancing::migrate_misplaced_folio_prepare
+//! [`do_numa_page_end`]: NumaBalancing::do_numa_page_end
+//! [`wp_page_reuse`]: NumaBalancing::wp_page_reuse
 //! [`fork`]: NumaBalancing::fork
 //! [`exec`]: NumaBalancing::exec
 //! [`exit`]: NumaBalancing::exit
-//! [`migration_happened`]: NumaBalancing::migration_happened
+//! [`update_scan_period`]: NumaBalancing::update_scan_period
 //!
 //! Releases differ by switches ([`config`]); variants are one file each in `vma_filter`, `page_filter`, `period`,
 //! `imbalance` and `fault/should_migrate`. The rules are those of the specification kernel-numa-balancing.md, whose
@@ -43,83 +43,46 @@
 //! and nothing allocates after a task's first recorded fault.
 
 pub mod autonuma;
-pub mod balancer;
+mod balancing;
 pub mod config;
 pub mod counters;
 pub mod design;
 pub mod fault;
 pub mod fork;
 pub mod group;
+mod hint_fault;
 pub mod host;
 pub mod imbalance;
 pub mod mark;
 pub mod migrate;
+mod numa_view;
 pub mod page;
 pub mod page_filter;
 pub mod period;
 pub mod placement;
 pub mod rate_limit;
+pub mod rules;
 pub mod scan;
+mod scan_period;
 pub mod schednuma;
 pub mod state;
 pub mod tiering;
 pub mod time;
 pub mod topology;
+mod update_scan_period;
 pub mod vma_filter;
 pub mod weights;
 
+pub use balancing::NumaBalancing;
 pub use config::{NumaConfig, NumaSettings};
 pub use counters::{NumaCounters, NumaReasons};
 pub use design::Design;
-pub use fault::{FaultSite, MigrateResult};
+
 pub use group::Groups;
+pub use hint_fault::{FaultDecision, FaultFlags, FaultOutcome, FaultSite, MigrateResult};
 pub use host::TaskHost;
 pub use mark::MarkRules;
 pub use page::PageFacts;
 pub use scan::{ScanArgs, ScanSpace};
 pub use state::{LastCpupid, MmNuma, TaskNuma, VmaNuma};
 pub use topology::NumaTopology;
-
-use rate_limit::NodeLimit;
-use tiering::NodePromotion;
-
-/// All state of NUMA balancing in a run.
-#[derive(Clone, Debug)]
-pub struct NumaBalancing {
-    /// Settings.
-    pub cfg: NumaConfig,
-    /// The machine.
-    pub topo: NumaTopology,
-    /// Tasks by dense index.
-    pub tasks: Vec<TaskNuma>,
-    /// Address spaces by dense index.
-    pub mms: Vec<MmNuma>,
-    /// NUMA groups.
-    pub groups: Groups,
-    /// Counters with the kernel's names.
-    pub counters: NumaCounters,
-    /// Reasons of skips, refusals and moves.
-    pub reasons: NumaReasons,
-    /// Promotion state by target node.
-    pub promotion: Vec<NodePromotion>,
-    /// Legacy rate limit by target node.
-    pub limits: Vec<NodeLimit>,
-}
-
-impl NumaBalancing {
-    /// An idle system without tasks.
-    pub fn new(cfg: NumaConfig, topo: NumaTopology) -> Self {
-        let nodes = topo.nodes();
-        Self {
-            cfg,
-            topo,
-            tasks: Vec::new(),
-            mms: Vec::new(),
-            groups: Groups::default(),
-            counters: NumaCounters::default(),
-            reasons: NumaReasons::default(),
-            promotion: vec![NodePromotion::default(); nodes],
-            limits: vec![NodeLimit::default(); nodes],
-        }
-    }
-}

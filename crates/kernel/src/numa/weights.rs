@@ -1,8 +1,8 @@
 //! How much a task or its group belongs to a node, in thousandths of its faults (kernel-numa-balancing.md §11.3).
 
+use super::balancing::NumaBalancing;
 use super::state::TaskId;
 use super::topology::{TopologyKind, LOCAL_DISTANCE};
-use super::NumaBalancing;
 
 /// Whose faults are weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl NumaBalancing {
         if total == 0 {
             return 0;
         }
-        let faults = self.faults_of(whose, task, nid).wrapping_add(self.near(whose, task, nid, dist));
+        let faults = self.faults_of(whose, task, nid).wrapping_add(self.score_nearby_nodes(whose, task, nid, dist));
         faults.wrapping_mul(1000) / total
     }
 
@@ -46,7 +46,7 @@ impl NumaBalancing {
     }
 
     /// Faults on nodes near `nid` (`score_nearby_nodes`).
-    fn near(&self, whose: Whose, task: TaskId, nid: usize, lim_dist: u8) -> u64 {
+    fn score_nearby_nodes(&self, whose: Whose, task: TaskId, nid: usize, lim_dist: u8) -> u64 {
         let kind = self.topo.kind();
         if kind == TopologyKind::Direct {
             return 0;

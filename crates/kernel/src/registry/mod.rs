@@ -26,7 +26,7 @@ use crate::numa::autonuma::AutoNumaTunables;
 use crate::numa::config::{Behaviour, Scan};
 use crate::numa::design::DesignWords;
 use crate::numa::page_filter::PageFilterTunables;
-use crate::numa::period::v38::V38Tunables;
+use crate::numa::period::V38Tunables;
 use crate::numa::schednuma::SchedNumaTunables;
 use crate::numa::NumaSettings;
 use crate::sched::config::SchedConfig;

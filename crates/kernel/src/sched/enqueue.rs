@@ -200,7 +200,7 @@ impl Scheduler {
         rq.last_sleeper = NONE;
         if rq.in_idle {
             rq.in_idle = false;
-            rq.learn_idle(self.now, self.params.jiffy_ns);
+            rq.record_idle(self.now, self.params.jiffy_ns);
         }
         let task = &mut self.tasks[t as usize];
         task.exec_start = self.now as i64;

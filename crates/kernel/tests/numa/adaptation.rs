@@ -1,7 +1,8 @@
 //! §19.2: adaptation of the scan period.
 
 use super::mock::{config, settings};
-use numalab_kernel::numa::period::{adapt, v38, Adapted, Interval, PeriodModel};
+use numalab_kernel::numa::period::{adapt, v38, Adapted, Interval};
+use numalab_kernel::numa::rules::PeriodModel;
 
 fn interval(tuple: [u64; 6]) -> Interval {
     let [period, remote, local, failed, shared, private] = tuple;

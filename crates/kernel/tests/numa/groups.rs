@@ -2,10 +2,13 @@
 
 use super::faults::{at, fault};
 use super::mock::{config, direct, mib_pages, settings, system, MockHost};
-use numalab_kernel::numa::fault::stats::{cpu_share, decay_cpu, decay_mem, FaultStats};
 use numalab_kernel::numa::fork::CloneKind;
 use numalab_kernel::numa::group::NumaGroup;
 use numalab_kernel::numa::state::{fault_index, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
+use numalab_kernel::numa::{
+    fault::{cpu_share, decay_cpu, decay_mem},
+    rules::FaultStats,
+};
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, NumaBalancing, PageFacts};
 
 /// Runs a placement of task 0 by ending a pass and faulting once (locally, on node 0); the fault itself is recorded
@@ -84,11 +87,11 @@ fn d6_active_nodes() {
     for (node, faults) in [(0, 900), (1, 301), (2, 300)] {
         g.faults[fault_index(CPU, 3, node, SHARED)] = faults;
     }
-    g.count_active_nodes(&topo);
+    g.numa_group_count_active_nodes(&topo);
     assert_eq!((g.active_nodes, g.max_faults_cpu), (2, 900), "D6");
     assert!(g.is_active(3, 1) && !g.is_active(3, 2), "D6");
     g.faults = vec![0; 12];
-    g.count_active_nodes(&topo);
+    g.numa_group_count_active_nodes(&topo);
     assert_eq!(g.active_nodes, 0, "no CPU faults, no active node");
 }
 
@@ -414,10 +417,10 @@ fn group_members_scale_the_period() {
     let (mut n, mut host) = crowd(16, &[]);
     let g = unite(&mut n, &mut host, &[0, 1, 2, 3]);
     n.groups.get_mut(g).faults = vec![0, 0, 500, 0, 0, 0, 0, 0];
-    assert_eq!(n.scan_start(0, mib_pages(1024)), 1000, "250·4·501/501");
-    assert_eq!(n.scan_max(0, mib_pages(1024)), 60_000);
+    assert_eq!(n.task_scan_start(0, mib_pages(1024)), 1000, "250·4·501/501");
+    assert_eq!(n.task_scan_max(0, mib_pages(1024)), 60_000);
     n.cfg = settings("3.17").resolve(1000).unwrap();
-    assert_eq!(n.scan_start(0, mib_pages(1024)), 250);
+    assert_eq!(n.task_scan_start(0, mib_pages(1024)), 250);
 }
 
 #[test]

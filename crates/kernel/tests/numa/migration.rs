@@ -5,11 +5,11 @@ use super::mock::{config, direct, settings, system, MockHost, MockMemory};
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::numa::counters::{Denial, Refusal};
 use numalab_kernel::numa::fault::policy::{EffectivePolicy, PolicyMode};
-use numalab_kernel::numa::fault::should_migrate::{MigrateRule, MigrationFacts};
 use numalab_kernel::numa::group::NumaGroup;
 use numalab_kernel::numa::migrate::{nearly_full, ZoneFacts};
 use numalab_kernel::numa::state::{fault_index, CPU, MEM, PRIVATE, SHARED};
 use numalab_kernel::numa::topology::NodeParts;
+use numalab_kernel::numa::{fault::should_migrate::MigrationFacts, rules::MigrateRule};
 use numalab_kernel::numa::{FaultSite, LastCpupid, NumaBalancing, NumaTopology, PageFacts, TaskNuma};
 
 /// A task past its early life, preferring node 1, faulting on node 1 (CPUs 2, 3); the page is on node 0.
@@ -86,7 +86,7 @@ fn balancenuma_of_3_8_wants_two_faults_from_one_node() {
 
 fn target(n: &mut NumaBalancing, page: &mut PageFacts, policy: &EffectivePolicy) -> Option<usize> {
     let at = FaultSite { task: 0, cpu: 2, now: 1000 };
-    n.hint_fault_decide(at, page, None, policy, &MockMemory::plenty()).target
+    n.do_numa_page_begin(at, page, None, policy, &MockMemory::plenty()).target
 }
 
 #[test]
@@ -170,7 +170,8 @@ fn refusals_in_order() {
     let at = FaultSite { task: 0, cpu: 2, now: 1000 };
     let mut n = system("6.12", 1000);
     let file = PageFacts { file_lru: true, exec_vma: true, mapcount: 2, dirty: true, ..PageFacts::private_anon(0) };
-    let mut refuse = |page: PageFacts, free, isolatable| n.prepare_migration(at, &page, 1, &[zone(free)], isolatable);
+    let mut refuse =
+        |page: PageFacts, free, isolatable| n.migrate_misplaced_folio_prepare(at, &page, 1, &[zone(free)], isolatable);
     assert_eq!(refuse(file, 0, false), Err(Refusal::ExecShared));
     assert_eq!(refuse(PageFacts { mapcount: 1, ..file }, 0, false), Err(Refusal::Dirty));
     assert_eq!(refuse(PageFacts { file_lru: false, ..file }, 0, false), Err(Refusal::NearlyFull));
@@ -191,8 +192,8 @@ fn refusals_of_single_releases() {
         ("6.12", Ok(()), Ok(())),
     ] {
         let mut n = system(release, 1000);
-        assert_eq!(n.prepare_migration(at, &shared, 1, &[zone(5000)], true), small, "{release}");
-        assert_eq!(n.prepare_migration(at, &huge, 1, &[zone(5000)], true), thp, "{release}");
+        assert_eq!(n.migrate_misplaced_folio_prepare(at, &shared, 1, &[zone(5000)], true), small, "{release}");
+        assert_eq!(n.migrate_misplaced_folio_prepare(at, &huge, 1, &[zone(5000)], true), thp, "{release}");
     }
     let mut s = settings("6.12");
     s.set("numa", "page_filter", "mapcount_threshold").unwrap();
@@ -201,8 +202,8 @@ fn refusals_of_single_releases() {
         s.set("page_filter", "mapcount_limit_refuses_migration", refuses).unwrap();
         let mut n = NumaBalancing::new(s.resolve(1000).unwrap(), direct(2, 2));
         n.start(0, Some(0), 1000);
-        assert_eq!(n.prepare_migration(at, &many, 1, &[zone(5000)], true), expected);
-        assert_eq!(n.prepare_migration(at, &shared, 1, &[zone(5000)], true), Ok(()));
+        assert_eq!(n.migrate_misplaced_folio_prepare(at, &many, 1, &[zone(5000)], true), expected);
+        assert_eq!(n.migrate_misplaced_folio_prepare(at, &shared, 1, &[zone(5000)], true), Ok(()));
     }
 }
 
@@ -212,8 +213,8 @@ fn a_new_page_keeps_its_cpupid_across_migration() {
     let mut host = MockHost::new(4, 1);
     let at = FaultSite { task: 0, cpu: 2, now: 1000 };
     let mut page = PageFacts::private_anon(0);
-    let d = n.hint_fault_decide(at, &mut page, None, &DEFAULT, &MockMemory::plenty());
-    n.hint_fault_done(at, &mut page, &d, numalab_kernel::numa::MigrateResult::Migrated, &mut host);
+    let d = n.do_numa_page_begin(at, &mut page, None, &DEFAULT, &MockMemory::plenty());
+    n.do_numa_page_end(at, &mut page, &d, numalab_kernel::numa::MigrateResult::Migrated, &mut host);
     assert_eq!((page.nid, page.last), (1, LastCpupid::new(2, 1000)));
 }
 
@@ -223,7 +224,7 @@ fn a_shared_page_from_elsewhere_defers_migrations_of_shared_pages() {
     let wants = |n: &mut NumaBalancing, last: LastCpupid| {
         let mut page = PageFacts { last, ..PageFacts::private_anon(0) };
         let at = FaultSite { task: 0, cpu: 2, now: 1000 };
-        n.hint_fault_decide(at, &mut page, None, &DEFAULT, &MockMemory::plenty()).target.is_some()
+        n.do_numa_page_begin(at, &mut page, None, &DEFAULT, &MockMemory::plenty()).target.is_some()
     };
     let mut n = system("3.13", 1000);
     let me = n.tasks[0].pid;

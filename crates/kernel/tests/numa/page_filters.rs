@@ -71,7 +71,7 @@ fn scan_data_segment(word: &str, shared: &[usize]) -> (NumaBalancing, MockSpace,
     shared.iter().for_each(|&i| pages[i].facts = data(288));
     let first = MockVma::anon(0x4000_0000, 977 * PAGE).with(Content::Pages(pages));
     let mut space = MockSpace::of(vec![first, MockVma::anon(0x5000_0000, PAGE)]);
-    let report = n.scan_work(0, ScanArgs { now: 10_000, this_node: 1, rss_pages: mib_pages(1) }, &mut space);
+    let report = n.task_numa_work(0, ScanArgs { now: 10_000, this_node: 1, rss_pages: mib_pages(1) }, &mut space);
     (n, space, report)
 }
 
@@ -100,7 +100,7 @@ fn f8_a_skipped_vma_counts_as_completed() {
     n.mms[0].numa_next_scan = 10_000;
     let vma = MockVma::anon(0x4000_0000, 16 * PAGE).with(Content::Unmarked(data(2)));
     let mut space = MockSpace::of(vec![vma]);
-    n.scan_work(0, ScanArgs { now: 10_000, this_node: 1, rss_pages: 0 }, &mut space);
+    n.task_numa_work(0, ScanArgs { now: 10_000, this_node: 1, rss_pages: 0 }, &mut space);
     assert_eq!(space.vmas[0].state.unwrap().prev_scan_seq, 0);
     assert_eq!(n.mms[0].numa_scan_seq, 1);
 }
@@ -163,11 +163,11 @@ fn shared_pages_of_a_filtered_kernel_yield_no_update() {
     n.mms[0].numa_next_scan = 10_000;
     let vma = MockVma::anon(0x4000_0000, 977 * PAGE).with(Content::Unmarked(data(288)));
     let mut space = MockSpace::of(vec![vma]);
-    let r = n.scan_work(0, ScanArgs { now: 10_000, this_node: 1, rss_pages: 0 }, &mut space);
+    let r = n.task_numa_work(0, ScanArgs { now: 10_000, this_node: 1, rss_pages: 0 }, &mut space);
     assert_eq!((r.updates, n.counters.numa_pte_updates), (0, 0));
     n.cfg.page_filter = filter("none", 5);
     n.mms[0].numa_next_scan = 20_000;
-    let r = n.scan_work(0, ScanArgs { now: 20_000, this_node: 1, rss_pages: 0 }, &mut space);
+    let r = n.task_numa_work(0, ScanArgs { now: 20_000, this_node: 1, rss_pages: 0 }, &mut space);
     assert_eq!((r.updates, n.counters.numa_pte_updates), (977, 977), "4.15 marks them");
 }
 
@@ -183,7 +183,7 @@ fn f8_a_skipped_vma_may_use_up_the_budget() {
     pages[255].facts = data(2);
     let first = MockVma::anon(0x4000_0000, 512 * PAGE).with(Content::Pages(pages));
     let mut space = MockSpace::of(vec![first, MockVma::anon(0x5000_0000, PAGE)]);
-    let r = n.scan_work(0, ScanArgs { now: 10_000, this_node: 1, rss_pages: 0 }, &mut space);
+    let r = n.task_numa_work(0, ScanArgs { now: 10_000, this_node: 1, rss_pages: 0 }, &mut space);
     assert_eq!((r.updates, r.pages_charged), (255, 256), "255 marked and the hit page");
     assert_eq!(space.calls.len(), 1, "nothing is left for the next VMA");
     assert_eq!(n.mms[0].numa_scan_offset, 0x4000_0000 + 512 * PAGE);

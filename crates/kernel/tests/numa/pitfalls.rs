@@ -8,12 +8,12 @@ use super::mock::{
 use super::scan::three_vmas;
 use super::topology::set_faults;
 use numalab_kernel::numa::counters::SkipReason;
-use numalab_kernel::numa::fault::should_migrate::{MigrateRule, MigrationFacts};
 use numalab_kernel::numa::fork::CloneKind;
 use numalab_kernel::numa::page_filter::Verdict;
 use numalab_kernel::numa::period::{scan_max, windows, GroupScale};
 use numalab_kernel::numa::scan::{ScanEnd, ScanReport};
 use numalab_kernel::numa::state::{fault_index, pid_bit, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
+use numalab_kernel::numa::{fault::should_migrate::MigrationFacts, rules::MigrateRule};
 use numalab_kernel::numa::{
     FaultSite, LastCpupid, MarkRules, MigrateResult, NumaBalancing, PageFacts, ScanArgs, TaskNuma, VmaNuma,
 };
@@ -25,7 +25,7 @@ const START: u64 = 0x4000_0000;
 fn work(n: &mut NumaBalancing, space: &mut MockSpace, now: u64) -> ScanReport {
     n.mms[0].numa_next_scan = now;
     space.calls.clear();
-    n.scan_work(0, ScanArgs { now, this_node: 1, rss_pages: mib_pages(1024) }, space)
+    n.task_numa_work(0, ScanArgs { now, this_node: 1, rss_pages: mib_pages(1024) }, space)
 }
 
 fn one_vma(len: u64) -> MockSpace {
@@ -36,10 +36,10 @@ fn one_vma(len: u64) -> MockSpace {
 fn pitfall_01_runtime_triggers_and_wall_time_gates() {
     let mut n = system("6.12", 1000);
     n.mms[0].numa_next_scan = 5000;
-    assert!(!n.tick(0, 500 * MS, 90_000, 0), "much wall time, little runtime");
-    assert!(!n.tick(0, 1001 * MS, 4999, 0), "much runtime, too early");
+    assert!(!n.task_tick_numa(0, 500 * MS, 90_000, 0), "much wall time, little runtime");
+    assert!(!n.task_tick_numa(0, 1001 * MS, 4999, 0), "much runtime, too early");
     assert_eq!(n.tasks[0].node_stamp, 1000 * MS, "the stamp moved although the gate was closed");
-    assert!(n.tick(0, 2001 * MS, 5000, 0));
+    assert!(n.task_tick_numa(0, 2001 * MS, 5000, 0));
 }
 
 #[test]
@@ -48,7 +48,10 @@ fn pitfall_02_threads_skip_the_switch_to_scan_start() {
     n.fork(0, 1, CloneKind::Thread, 1001, 0, mib_pages(1024));
     n.mms[0].numa_next_scan = 0;
     let (process, thread) = (0, 1);
-    assert!(n.tick(process, 1001 * MS, 5000, mib_pages(1024)) && n.tick(thread, 1003 * MS, 5000, mib_pages(1024)));
+    assert!(
+        n.task_tick_numa(process, 1001 * MS, 5000, mib_pages(1024))
+            && n.task_tick_numa(thread, 1003 * MS, 5000, mib_pages(1024))
+    );
     assert_eq!((n.tasks[0].numa_scan_period, n.tasks[1].numa_scan_period), (250, 1000));
 }
 
@@ -59,9 +62,9 @@ fn pitfall_03_the_winners_period_sets_the_gate_and_a_back_off_overwrites_it() {
     (n.tasks[0].numa_scan_period, n.tasks[1].numa_scan_period) = (300, 700);
     n.mms[0].numa_next_scan = 5000;
     let args = ScanArgs { now: 5000, this_node: 0, rss_pages: 0 };
-    assert_eq!(n.scan_work(1, args, &mut one_vma(MIB)).end, ScanEnd::Walked);
+    assert_eq!(n.task_numa_work(1, args, &mut one_vma(MIB)).end, ScanEnd::Walked);
     assert_eq!(n.mms[0].numa_next_scan, 5700, "the winner's, not the shortest");
-    assert_eq!(n.scan_work(0, args, &mut one_vma(MIB)).end, ScanEnd::NotDue);
+    assert_eq!(n.task_numa_work(0, args, &mut one_vma(MIB)).end, ScanEnd::NotDue);
     // The other thread's empty placement postpones the whole mm.
     let mut host = MockHost::new(4, 2);
     n.mms[0].numa_scan_seq = 7;
@@ -132,7 +135,7 @@ fn pitfall_09_windows_shift_once_per_visit_and_bits_need_state() {
     work(&mut n, &mut space, 2_000_000);
     assert_eq!(space.vmas[0].state.unwrap().pids_active, [2, 0], "not in pass 0");
     let mut none: Option<VmaNuma> = None;
-    n.hint_fault_decide(at(2), &mut PageFacts::private_anon(0), none.as_mut(), &DEFAULT, &MockMemory::plenty());
+    n.do_numa_page_begin(at(2), &mut PageFacts::private_anon(0), none.as_mut(), &DEFAULT, &MockMemory::plenty());
     assert!(none.is_none(), "a fault creates no state");
 }
 
@@ -332,7 +335,7 @@ fn pitfall_24_stores_after_migration_unset_the_cpupid_reads_do_not() {
     let (_, outcome) = fault(&mut n, &mut host, at(2), &mut page, MigrateResult::Migrated);
     assert!(outcome.write_dropped);
     assert_eq!(page.last, LastCpupid::new(2, 1000), "a reader leaves it");
-    n.write_fault(&mut page);
+    n.wp_page_reuse(&mut page);
     assert!(page.last.is_unset());
 }
 

@@ -5,8 +5,8 @@ use super::mock::{config, direct, settings, MockHost};
 use super::topology::{boxes, set_faults};
 use numalab_kernel::numa::counters::Placement;
 use numalab_kernel::numa::host::{CpuStats, NumaDomain};
-use numalab_kernel::numa::placement::compare::{biased, swap_matters};
-use numalab_kernel::numa::placement::{node_stats::*, placement_imbalance_pct};
+use numalab_kernel::numa::placement::{biased, swap_matters};
+use numalab_kernel::numa::placement::{load_too_imbalanced, node_stats::*, placement_imbalance_pct};
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, NumaBalancing, NumaTopology, PageFacts};
 
 #[test]
@@ -18,7 +18,7 @@ fn i4_imbalance_percentage_of_placement() {
 #[test]
 fn i5_node_types() {
     let class = |nr_running, util, runnable| {
-        NodeStats { nr_running, util, runnable, capacity: 4096, weight: 4, ..NodeStats::default() }.classify(112)
+        NodeStats { nr_running, util, runnable, capacity: 4096, weight: 4, ..NodeStats::default() }.numa_classify(112)
     };
     assert_eq!(class(4, 4000, 4000), NodeType::FullyBusy, "I5");
     assert_eq!(class(3, 1_000_000, 1_000_000), NodeType::HasSpare, "I5: any load");
@@ -29,14 +29,14 @@ fn i5_node_types() {
 #[test]
 fn node_types_are_strict() {
     let class = |nr_running, util, runnable| {
-        NodeStats { nr_running, util, runnable, capacity: 112, weight: 4, ..NodeStats::default() }.classify(112)
+        NodeStats { nr_running, util, runnable, capacity: 112, weight: 4, ..NodeStats::default() }.numa_classify(112)
     };
     // 100·112 = 112·100 and 112·112 > 100·100: neither overloaded by utilisation nor spare.
     assert_eq!(class(5, 100, 100), NodeType::FullyBusy);
     assert_eq!(class(5, 101, 100), NodeType::Overloaded);
     assert_eq!(class(5, 99, 100), NodeType::HasSpare);
     let by_runnable = |runnable| {
-        NodeStats { nr_running: 5, runnable, capacity: 100, weight: 4, ..NodeStats::default() }.classify(112)
+        NodeStats { nr_running: 5, runnable, capacity: 100, weight: 4, ..NodeStats::default() }.numa_classify(112)
     };
     assert_eq!((by_runnable(111), by_runnable(112)), (NodeType::HasSpare, NodeType::FullyBusy));
     assert_eq!(by_runnable(113), NodeType::Overloaded);
@@ -49,9 +49,9 @@ fn loaded(load: u64, capacity: u64) -> NodeStats {
 #[test]
 fn i6_load_balance_of_a_move() {
     let stats = (&loaded(3000, 1024), &loaded(1000, 1024));
-    assert!(!too_imbalanced(2500, 1500, stats), "I6: 1 024 000 ≤ 2 048 000");
-    assert!(!too_imbalanced(1000, 3000, stats), "the same distance the other way round");
-    assert!(too_imbalanced(999, 3001, stats));
+    assert!(!load_too_imbalanced(2500, 1500, stats), "I6: 1 024 000 ≤ 2 048 000");
+    assert!(!load_too_imbalanced(1000, 3000, stats), "the same distance the other way round");
+    assert!(load_too_imbalanced(999, 3001, stats));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_move_that_is_put_off_is_neither_booked_nor_felt_yet() {
     assert!(s.place().is_empty());
     assert_eq!((s.placed(Placement::Swap), s.placed(Placement::Stick)), (0, 0));
     assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period), (7777, 7777));
-    s.n.placed(Placement::Swap);
+    s.n.count_placement(Placement::Swap);
     assert_eq!(s.placed(Placement::Swap), 1);
 }
 

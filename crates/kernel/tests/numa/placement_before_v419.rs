@@ -2,8 +2,8 @@
 
 use super::mock::direct;
 use super::placement::{setup, Setup};
-use numalab_kernel::numa::placement::before_v419::SearchModel;
 use numalab_kernel::numa::placement::node_stats::NodeStats;
+use numalab_kernel::numa::rules::SearchModel;
 
 /// Two nodes of two CPUs. Task 0, of load 100, wants from CPU 0 to node 1, where task 1 runs on CPU 2 with the same load
 /// and CPU 3 is idle; what has run on CPU 1 has left a load of 900.

@@ -65,7 +65,7 @@ fn after_move(release: &str, seq: i32, preferred: Option<usize>) -> u32 {
     n.tasks[0].numa_scan_seq = seq;
     n.tasks[0].numa_preferred_nid = preferred;
     n.tasks[0].numa_scan_period = 9999;
-    n.migration_happened(0, 0, 2, mib_pages(1024));
+    n.update_scan_period(0, 0, 2, mib_pages(1024));
     n.tasks[0].numa_scan_period
 }
 
@@ -79,9 +79,9 @@ fn cross_node_moves_restart_the_period_of_some() {
     assert_eq!(after_move("4.18", 3, Some(0)), 9999, "before 4.19 only task placement restarts periods");
     let mut n = system("6.12", 1000);
     n.tasks[0].numa_scan_period = 9999;
-    n.migration_happened(0, 0, 2, 0);
+    n.update_scan_period(0, 0, 2, 0);
     assert_eq!(n.tasks[0].numa_scan_period, 9999, "no fault data");
     set_faults(&mut n, 0, &[1, 1]);
-    n.migration_happened(0, 0, 1, 0);
+    n.update_scan_period(0, 0, 1, 0);
     assert_eq!(n.tasks[0].numa_scan_period, 9999, "same node");
 }

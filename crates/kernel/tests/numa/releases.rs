@@ -3,13 +3,12 @@
 use super::mock::settings;
 use numalab_base::tunable::SetError;
 use numalab_kernel::numa::counters::{NumaCounters, NumaReasons};
-use numalab_kernel::numa::fault::should_migrate::MigrateRule;
-use numalab_kernel::numa::fault::stats::FaultStats;
 use numalab_kernel::numa::imbalance::ImbalanceModel;
 use numalab_kernel::numa::page_filter::PageFilterKind;
-use numalab_kernel::numa::period::PeriodModel;
 use numalab_kernel::numa::rate_limit::RateLimit;
-use numalab_kernel::numa::tiering::TieringModel;
+use numalab_kernel::numa::rules::PeriodModel;
+use numalab_kernel::numa::rules::TieringModel;
+use numalab_kernel::numa::rules::{FaultStats, MigrateRule};
 use numalab_kernel::numa::vma_filter::VmaFilter;
 use numalab_kernel::numa::NumaSettings;
 

@@ -10,7 +10,7 @@ fn work(n: &mut NumaBalancing, space: &mut MockSpace) -> ScanReport {
     let now = n.mms[0].numa_next_scan.max(100_000);
     n.mms[0].numa_next_scan = now;
     space.calls.clear();
-    let report = n.scan_work(0, ScanArgs { now, this_node: 1, rss_pages: mib_pages(1024) }, space);
+    let report = n.task_numa_work(0, ScanArgs { now, this_node: 1, rss_pages: mib_pages(1024) }, space);
     assert_eq!(report.end, ScanEnd::Walked);
     report
 }
@@ -139,9 +139,9 @@ fn the_gate_is_checked_before_anything_is_charged() {
     let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]);
     n.mms[0].numa_next_scan = 500;
     let args = ScanArgs { now: 499, this_node: 1, rss_pages: mib_pages(1024) };
-    assert_eq!(n.scan_work(0, args, &mut space).end, ScanEnd::NotDue);
+    assert_eq!(n.task_numa_work(0, args, &mut space).end, ScanEnd::NotDue);
     assert_eq!(n.tasks[0].node_stamp, 0);
-    let report = n.scan_work(0, ScanArgs { now: 500, ..args }, &mut space);
+    let report = n.task_numa_work(0, ScanArgs { now: 500, ..args }, &mut space);
     assert_eq!(report.end, ScanEnd::Walked);
     assert_eq!(n.mms[0].numa_next_scan, 750, "the winner's period (1000 ms) at HZ 250");
     assert_eq!(n.tasks[0].node_stamp, 8_000_000);
@@ -154,14 +154,14 @@ fn a_held_lock_consumes_the_period() {
     let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]);
     space.locked = true;
     let args = ScanArgs { now: 500, this_node: 1, rss_pages: mib_pages(1024) };
-    let report = n.scan_work(0, args, &mut space);
+    let report = n.task_numa_work(0, args, &mut space);
     assert_eq!((report.end, n.mms[0].numa_next_scan, n.tasks[0].node_stamp), (ScanEnd::Locked, 750, 8_000_000));
     n.scan_done(0, &report, 1_000_000);
     assert_eq!(n.tasks[0].node_stamp, 8_000_000, "works that stop early skip the overhead rule");
     // Old kernels wait for the lock instead.
     let mut old = system("4.4", 250);
     old.mms[0].numa_next_scan = 500;
-    assert_eq!(old.scan_work(0, args, &mut space).end, ScanEnd::Walked);
+    assert_eq!(old.task_numa_work(0, args, &mut space).end, ScanEnd::Walked);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_zero_period_is_initialised_by_the_work() {
     n.tasks[0].numa_scan_period = 0;
     n.mms[0].numa_next_scan = 500;
     let args = ScanArgs { now: 500, this_node: 1, rss_pages: mib_pages(1024) };
-    n.scan_work(0, args, &mut MockSpace::default());
+    n.task_numa_work(0, args, &mut MockSpace::default());
     assert_eq!((n.tasks[0].numa_scan_period, n.tasks[0].numa_scan_period_max), (250, 15000));
 }
 
@@ -206,9 +206,9 @@ fn balancenuma_of_3_8() {
     let mut space = MockSpace::of(vec![MockVma::anon(0x1000_0000, MIB), MockVma::anon(0x4000_0000, 600 * MIB)]);
     space.vmas[1].view.shared_ro = true;
     let on = |now, this_node| ScanArgs { now, this_node, rss_pages: 0 };
-    assert_eq!(n.scan_work(0, on(1000, 0), &mut space).end, ScanEnd::FirstNode);
-    assert_eq!(n.scan_work(0, on(1001, 0), &mut space).end, ScanEnd::FirstNode, "still the first node");
-    let r = n.scan_work(0, on(1002, 1), &mut space);
+    assert_eq!(n.task_numa_work(0, on(1000, 0), &mut space).end, ScanEnd::FirstNode);
+    assert_eq!(n.task_numa_work(0, on(1001, 0), &mut space).end, ScanEnd::FirstNode, "still the first node");
+    let r = n.task_numa_work(0, on(1002, 1), &mut space);
     assert_eq!(r.end, ScanEnd::Walked);
     assert_eq!(n.reasons.skip[SkipReason::Small as usize], 1);
     assert_eq!(r.updates, 65_536);
@@ -218,7 +218,7 @@ fn balancenuma_of_3_8() {
     n.tasks[0].numa_scan_period = 5000;
     assert_eq!(n.mms[0].numa_next_reset, 61_002);
     n.mms[0].numa_next_scan = 61_003;
-    assert_eq!(n.scan_work(0, on(61_003, 0), &mut space).end, ScanEnd::Walked);
+    assert_eq!(n.task_numa_work(0, on(61_003, 0), &mut space).end, ScanEnd::Walked);
     assert_eq!((n.tasks[0].numa_scan_period, n.mms[0].numa_next_reset), (100, 121_003));
 }
 
@@ -279,16 +279,16 @@ fn a_pass_ends_behind_its_walk() {
     let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]);
     n.mms[0].numa_next_scan = 100_000;
     let args = ScanArgs { now: 100_000, this_node: 1, rss_pages: mib_pages(16) };
-    let report = n.scan_marks(0, args, &mut space);
+    let report = n.task_numa_work_begin(0, args, &mut space);
     assert!(report.updates > 0 && report.list_ended, "{report:?}");
     assert_eq!(n.mms[0].numa_scan_seq, 0, "faults on these marks come in the pass that made them");
-    n.scan_ends(0, &report);
+    n.task_numa_work_end(0, &report);
     assert_eq!((n.mms[0].numa_scan_seq, n.mms[0].numa_scan_offset), (1, 0));
     // A walk that runs out of budget ends nothing.
     let mut n = system("6.12", 1000);
     let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, GIB)]);
     n.mms[0].numa_next_scan = 100_000;
-    let report = n.scan_marks(0, args, &mut space);
-    n.scan_ends(0, &report);
+    let report = n.task_numa_work_begin(0, args, &mut space);
+    n.task_numa_work_end(0, &report);
     assert_eq!((report.list_ended, n.mms[0].numa_scan_seq), (false, 0));
 }

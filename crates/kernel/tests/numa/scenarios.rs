@@ -42,9 +42,9 @@ impl Pinned {
         for t in from..=to {
             self.host.runtime_ns[1] = t * MS;
             self.host.clock_ns = t * MS;
-            if self.n.tick(1, t * MS, t, mib_pages(1024)) {
+            if self.n.task_tick_numa(1, t * MS, t, mib_pages(1024)) {
                 let args = ScanArgs { now: t, this_node: 1, rss_pages: mib_pages(1024) };
-                let report = self.n.scan_work(1, args, &mut self.space);
+                let report = self.n.task_numa_work(1, args, &mut self.space);
                 self.n.scan_done(1, &report, 0);
                 let mm = self.n.mms[1];
                 self.works.push(Work {
@@ -66,9 +66,9 @@ impl Pinned {
         let at = FaultSite { task: 1, cpu: 2, now };
         for page in pages.iter_mut().filter(|p| p.marked) {
             page.marked = false;
-            let d = self.n.hint_fault_decide(at, &mut page.facts, vma.state.as_mut(), &DEFAULT, &MockMemory::plenty());
+            let d = self.n.do_numa_page_begin(at, &mut page.facts, vma.state.as_mut(), &DEFAULT, &MockMemory::plenty());
             let result = if d.target.is_some() { MigrateResult::Migrated } else { MigrateResult::NotTried };
-            self.n.hint_fault_done(at, &mut page.facts, &d, result, &mut self.host);
+            self.n.do_numa_page_end(at, &mut page.facts, &d, result, &mut self.host);
         }
     }
 }
@@ -146,7 +146,7 @@ impl SharedPage {
     fn touch(&mut self, at: FaultSite) -> (usize, LastCpupid) {
         let (_, outcome) = fault(&mut self.n, &mut self.host, at, &mut self.page, MigrateResult::Migrated);
         if outcome.write_dropped && self.stores {
-            self.n.write_fault(&mut self.page);
+            self.n.wp_page_reuse(&mut self.page);
         }
         (self.page.nid, self.page.last)
     }
@@ -203,8 +203,8 @@ fn e3_adaptation_over_three_passes() {
         n.mms[0].numa_scan_seq = pass;
         for &(nid, private, pages) in faults {
             let site = FaultSite { task: 0, cpu: 0, now: 10_000 * (pass as u64 + 1) };
-            let d = n.hint_fault_decide(site, &mut page(nid, private, pages), None, &DEFAULT, &MockMemory::plenty());
-            n.hint_fault_done(site, &mut page(nid, private, pages), &d, result, &mut host);
+            let d = n.do_numa_page_begin(site, &mut page(nid, private, pages), None, &DEFAULT, &MockMemory::plenty());
+            n.do_numa_page_end(site, &mut page(nid, private, pages), &d, result, &mut host);
         }
         n.tasks[0].numa_scan_period
     };

@@ -21,9 +21,9 @@ fn forked(hz: u32) -> NumaBalancing {
 #[test]
 fn t1_first_trigger_is_strict_and_switches_to_scan_start() {
     let mut n = forked(250);
-    assert!(!n.tick(1, 1000 * MS, 250, mib_pages(1024)), "T1: not at exactly 1000 ms");
+    assert!(!n.task_tick_numa(1, 1000 * MS, 250, mib_pages(1024)), "T1: not at exactly 1000 ms");
     assert_eq!(n.tasks[1].numa_scan_period, 1000);
-    assert!(n.tick(1, 1004 * MS, 251, mib_pages(1024)), "T1: at the first tick above");
+    assert!(n.task_tick_numa(1, 1004 * MS, 251, mib_pages(1024)), "T1: at the first tick above");
     assert_eq!(n.tasks[1].node_stamp, 1000 * MS, "T1: advanced by the old period");
     assert_eq!(n.tasks[1].numa_scan_period, 250, "T1: scan_start of 1 GiB");
 }
@@ -31,13 +31,13 @@ fn t1_first_trigger_is_strict_and_switches_to_scan_start() {
 #[test]
 fn t2_next_trigger_after_a_won_scan() {
     let mut n = forked(250);
-    assert!(n.tick(1, 1004 * MS, 251, mib_pages(1024)));
-    let report = n.scan_work(1, args(251), &mut MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]));
+    assert!(n.task_tick_numa(1, 1004 * MS, 251, mib_pages(1024)));
+    let report = n.task_numa_work(1, args(251), &mut MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]));
     assert_eq!(report.end, ScanEnd::Walked);
     n.scan_done(1, &report, 0);
     assert_eq!(n.tasks[1].node_stamp, 1008 * MS, "T2: two ticks of 4 ms");
-    assert!(!n.tick(1, 1258 * MS, 400, mib_pages(1024)), "T2: not at exactly 1258 ms");
-    assert!(n.tick(1, 1258 * MS + 1, 400, mib_pages(1024)), "T2");
+    assert!(!n.task_tick_numa(1, 1258 * MS, 400, mib_pages(1024)), "T2: not at exactly 1258 ms");
+    assert!(n.task_tick_numa(1, 1258 * MS + 1, 400, mib_pages(1024)), "T2");
 }
 
 /// "Fix math underflow in task_tick_numa()", 4.4.
@@ -46,12 +46,12 @@ fn before_4_4_a_stamp_ahead_of_the_runtime_triggers_at_every_tick() {
     for (release, again) in [("4.1", true), ("4.4", false)] {
         let mut n = system(release, 1000);
         n.mms[0].numa_next_scan = 1;
-        assert!(n.tick(0, 1001 * MS, 1001, mib_pages(1024)));
-        n.scan_work(0, args(1001), &mut MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]));
+        assert!(n.task_tick_numa(0, 1001 * MS, 1001, mib_pages(1024)));
+        n.task_numa_work(0, args(1001), &mut MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]));
         assert_eq!(n.tasks[0].node_stamp, 1002 * MS, "a period and two ticks");
         // The gate is closed until 1251 ms; the stamp tells whether the trigger passed.
         assert_eq!(n.trigger_due(0, 1001 * MS + 1), again, "{release}");
-        assert!(!n.tick(0, 1001 * MS + 1, 1002, mib_pages(1024)));
+        assert!(!n.task_tick_numa(0, 1001 * MS + 1, 1002, mib_pages(1024)));
         assert_eq!(n.tasks[0].node_stamp == 1252 * MS, again, "{release}");
     }
 }
@@ -59,8 +59,8 @@ fn before_4_4_a_stamp_ahead_of_the_runtime_triggers_at_every_tick() {
 #[test]
 fn t3_scan_overhead_postpones_the_next_trigger() {
     let mut n = forked(250);
-    assert!(n.tick(1, 1004 * MS, 251, mib_pages(1024)));
-    let report = n.scan_work(1, args(251), &mut MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]));
+    assert!(n.task_tick_numa(1, 1004 * MS, 251, mib_pages(1024)));
+    let report = n.task_numa_work(1, args(251), &mut MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]));
     n.scan_done(1, &report, MS);
     assert_eq!(n.tasks[1].node_stamp, 1040 * MS, "T3: 1008 + 32");
 }
@@ -94,8 +94,8 @@ fn retry_interval(release: &str, hz: u32, period: u32) -> u64 {
     let at = FaultSite { task: 0, cpu: 0, now: 10_000 };
     let mut page = PageFacts::private_anon(0);
     let decision =
-        n.hint_fault_decide(at, &mut page, None, &super::faults::DEFAULT, &super::mock::MockMemory::plenty());
-    n.hint_fault_done(at, &mut page, &decision, MigrateResult::NotTried, &mut host);
+        n.do_numa_page_begin(at, &mut page, None, &super::faults::DEFAULT, &super::mock::MockMemory::plenty());
+    n.do_numa_page_end(at, &mut page, &decision, MigrateResult::NotTried, &mut host);
     n.tasks[0].numa_migrate_retry - 10_000
 }
 
@@ -118,7 +118,7 @@ fn t5_t6_retry_interval() {
 fn t7_the_stamp_advances_even_if_the_gate_is_closed() {
     let mut n = forked(250);
     n.mms[1].numa_next_scan = 10_000;
-    assert!(!n.tick(1, 1004 * MS, 251, mib_pages(1024)), "T7");
+    assert!(!n.task_tick_numa(1, 1004 * MS, 251, mib_pages(1024)), "T7");
     assert_eq!(n.tasks[1].node_stamp, 1000 * MS, "T7");
     assert!(!n.tasks[1].work_queued);
 }
@@ -127,10 +127,10 @@ fn t7_the_stamp_advances_even_if_the_gate_is_closed() {
 fn t8_the_first_work_after_exec_only_arms_the_gate() {
     let mut n = forked(1000);
     n.exec(1, 2);
-    assert!(n.tick(1, 1001 * MS, 1001, mib_pages(1024)), "T8: next_scan 0 lets every trigger pass");
+    assert!(n.task_tick_numa(1, 1001 * MS, 1001, mib_pages(1024)), "T8: next_scan 0 lets every trigger pass");
     let stamp = n.tasks[1].node_stamp;
     let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]);
-    let report = n.scan_work(1, args(1001), &mut space);
+    let report = n.task_numa_work(1, args(1001), &mut space);
     assert_eq!(report.end, ScanEnd::NotDue, "T8");
     assert_eq!(n.mms[2].numa_next_scan, 2001, "T8");
     assert_eq!(n.tasks[1].node_stamp, stamp, "T8: without the two extra ticks");
@@ -206,14 +206,14 @@ fn exec_keeps_buffers_and_pace_but_not_averages() {
 fn kernel_threads_exiting_tasks_and_queued_works_do_not_trigger() {
     let mut n = system("6.12", 250);
     n.start(1, None, 2);
-    assert!(!n.tick(1, 5000 * MS, 2000, 0), "no mm");
-    assert!(n.tick(0, 5000 * MS, 2000, 0));
-    assert!(!n.tick(0, 9000 * MS, 2001, 0), "already queued");
+    assert!(!n.task_tick_numa(1, 5000 * MS, 2000, 0), "no mm");
+    assert!(n.task_tick_numa(0, 5000 * MS, 2000, 0));
+    assert!(!n.task_tick_numa(0, 9000 * MS, 2001, 0), "already queued");
     n.exit(0);
-    assert!(!n.tick(0, 20_000 * MS, 3000, 0), "exiting");
+    assert!(!n.task_tick_numa(0, 20_000 * MS, 3000, 0), "exiting");
     let mut off = system("6.12", 250);
     off.set_mode(0);
-    assert!(!off.tick(0, 5000 * MS, 2000, 0), "the key is off");
+    assert!(!off.task_tick_numa(0, 5000 * MS, 2000, 0), "the key is off");
 }
 
 #[test]
@@ -223,9 +223,9 @@ fn the_3_8_gate_is_open_from_the_start() {
     {
         let mut n = system(release, 1000);
         n.cfg.switches.first_nid_gate = false;
-        assert_eq!(n.scan_work(0, args(50), &mut space).end, end, "{release}: a gate of 0 is armed since 3.13");
+        assert_eq!(n.task_numa_work(0, args(50), &mut space).end, end, "{release}: a gate of 0 is armed since 3.13");
         n.mms[0].numa_next_scan = 60;
-        assert_eq!(n.scan_work(0, args(60), &mut space).end, ScanEnd::Walked);
+        assert_eq!(n.task_numa_work(0, args(60), &mut space).end, ScanEnd::Walked);
         assert_eq!(n.tasks[0].node_stamp, stamp, "{release}: the winner's two ticks");
         n.fork(0, 1, CloneKind::Process(1), 1001, 100, 0);
         assert_eq!((n.mms[0].numa_next_scan, n.mms[1].numa_next_scan), (next_scan, next_scan), "{release}: a fork");
@@ -235,7 +235,7 @@ fn the_3_8_gate_is_open_from_the_start() {
 #[test]
 fn the_3_8_trigger_restarts_from_the_runtime() {
     let mut n = system("3.8", 1000);
-    assert!(n.tick(0, 1001 * MS, 1001, 0));
+    assert!(n.task_tick_numa(0, 1001 * MS, 1001, 0));
     assert_eq!(n.tasks[0].node_stamp, 1001 * MS, "node_stamp := R");
     assert_eq!(n.tasks[0].numa_scan_period, 100);
 }

@@ -73,7 +73,7 @@ fn v67_and_v68_lack_later_rules() {
 
 fn scan(n: &mut NumaBalancing, space: &mut MockSpace, now: u64) {
     n.mms[0].numa_next_scan = now;
-    n.scan_work(0, ScanArgs { now, this_node: 1, rss_pages: mib_pages(1024) }, space);
+    n.task_numa_work(0, ScanArgs { now, this_node: 1, rss_pages: mib_pages(1024) }, space);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn v13_owners_use_the_allowance_up_too() {
         n.mms[0].numa_next_scan = now;
         n.mms[0].numa_scan_offset = 0;
         space.calls.clear();
-        n.scan_work(task, ScanArgs { now, this_node: 1, rss_pages: 0 }, space);
+        n.task_numa_work(task, ScanArgs { now, this_node: 1, rss_pages: 0 }, space);
         !space.calls.is_empty()
     };
     assert!(visit(&mut n, &mut space, 0) && visit(&mut n, &mut space, 0), "V13: two visits by the owner");

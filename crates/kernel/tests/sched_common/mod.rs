@@ -1,4 +1,4 @@
-//! A minimal event loop around the scheduler: CPU-bound tasks, ticks in order, reschedules at once.
+//! A minimal event loop around the scheduler: CPU-bound tasks, ticks in order, immediate reschedules.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use numalab_kernel::registry;
@@ -36,7 +36,7 @@ impl<V: NumaView> World<V> {
         let s = Scheduler::new(&shape.machine("m"), config).unwrap();
         Self { s, now: 0, view, log: Vec::new(), buffer: Vec::new(), next_jiffy: 0 }
     }
-    /// Carries out every reschedule asked for.
+    /// Carries out all requested reschedules and pushes.
     pub fn settle(&mut self) {
         loop {
             let mut events = std::mem::take(&mut self.buffer);
@@ -58,7 +58,7 @@ impl<V: NumaView> World<V> {
             self.buffer = events;
         }
     }
-    /// A task forked from `parent` that runs for ever; returns it.
+    /// Forks a task from `parent` that runs for ever, and returns it.
     pub fn fork(&mut self, parent: u32) -> TaskId {
         self.fork_with(parent, None)
     }
@@ -68,7 +68,7 @@ impl<V: NumaView> World<V> {
         self.settle();
         t
     }
-    /// A task running on exactly `cpu`, free to move afterwards.
+    /// Starts a task on `cpu`, which may then run anywhere.
     pub fn place(&mut self, cpu: u32) -> TaskId {
         let t = self.fork_with(cpu, Some(&[cpu]));
         self.s.set_affinity(t, None, self.now).unwrap();

@@ -190,7 +190,7 @@ impl<'a> Engine<'a> {
                         if self.sim.cpus[from as usize].node != self.sim.cpus[to as usize].node {
                             let rss =
                                 self.sim.processes[self.sim.tasks[task as usize].process as usize].space.rss_pages();
-                            self.sim.kernel.numa.migration_happened(task, from as usize, to as usize, rss);
+                            self.sim.kernel.numa.update_scan_period(task, from as usize, to as usize, rss);
                         }
                         if self.sim.cpus[from as usize].task == Some(task) {
                             self.task_moved_away(from as usize, task);

@@ -25,7 +25,7 @@ impl Engine<'_> {
         }
         let jiffies = now / self.sim.cfg.jiffy_ns();
         let rss = self.sim.processes[self.sim.tasks[task as usize].process as usize].space.rss_pages();
-        self.sim.kernel.numa.tick(task, self.sim.kernel.sched.runtime_ns(task), jiffies, rss);
+        self.sim.kernel.numa.task_tick_numa(task, self.sim.kernel.sched.runtime_ns(task), jiffies, rss);
     }
 
     /// Asks for the next tick of `cpu` if it idles with its tick on.

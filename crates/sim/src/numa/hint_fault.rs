@@ -12,7 +12,7 @@ use crate::record::log::log_before;
 use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{PageState, CHUNK_PAGES};
-use numalab_kernel::numa::fault::FaultOutcome;
+use numalab_kernel::numa::FaultOutcome;
 use numalab_kernel::numa::{LastCpupid, MigrateResult, PageFacts};
 
 /// Splits a huge page that should migrate, on kernels without native migration of huge pages. Its base pages keep the mark, fault

@@ -26,7 +26,7 @@ pub(crate) fn migrate_misplaced_folio(
     let zones = sim.mm.physical.zones(target);
     let process = sim.tasks[at.task as usize].process as usize;
     let isolatable = !sim.kernel.numa.cfg.switches.migration_lru_batch || !is_in_lru_batch(sim, process, f);
-    if let Err(refusal) = sim.kernel.numa.prepare_migration(at, facts, target, zones, isolatable) {
+    if let Err(refusal) = sim.kernel.numa.migrate_misplaced_folio_prepare(at, facts, target, zones, isolatable) {
         wake_kswapd_after_refusal(sim, Some(refusal), target, facts.pages);
         return MigrateResult::Refused;
     }

@@ -123,7 +123,7 @@ pub(crate) fn task_numa_work<'a>(
         skipped: 0,
         visits,
     };
-    let report = sim.kernel.numa.scan_marks(task, args, &mut view);
+    let report = sim.kernel.numa.task_numa_work_begin(task, args, &mut view);
     let skipped = view.skipped;
     let mut ns = scan_cost_ns(sim, &report, skipped) as u64;
     for i in 0..sim.kernel.scan_scratch.flushes.len() {
@@ -134,7 +134,7 @@ pub(crate) fn task_numa_work<'a>(
         sim.processes[process].marking_scans += 1;
         marked(sim, cpu, process);
     }
-    sim.kernel.numa.scan_ends(task, &report);
+    sim.kernel.numa.task_numa_work_end(task, &report);
     charge_system(sim, task, ns);
     if sim.record.log.on() && report.end == ScanEnd::Walked {
         log_scan(sim, cpu, task, clock, ns, &report);

@@ -21,8 +21,8 @@ use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{Mapper, PageRef, CHUNK_PAGES, PAGE_BYTES};
-use numalab_kernel::numa::fault::FaultDecision;
 use numalab_kernel::numa::migrate::NodeMemory as _;
+use numalab_kernel::numa::FaultDecision;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
 
 /// Most attempts of one `migrate_pages`.
@@ -51,7 +51,7 @@ pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Page
         let isolatable = !b.locked.get(page) && !batched;
         let zones = sim.mm.physical.zones(target);
         result = MigrateResult::Refused;
-        let refusal = sim.kernel.numa.prepare_migration(fault, &facts, target, zones, isolatable).err();
+        let refusal = sim.kernel.numa.migrate_misplaced_folio_prepare(fault, &facts, target, zones, isolatable).err();
         wake_kswapd_after_refusal(sim, refusal, target, facts.pages);
         if refusal.is_none() {
             let m = PageMigration {

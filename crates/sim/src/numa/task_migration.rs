@@ -27,7 +27,7 @@ pub(crate) fn apply_due_migrations(sim: &mut Simulation<'_>, cpu: usize) {
             true if m.other.is_some() => Placement::Swap,
             true => Placement::Move,
         };
-        sim.kernel.numa.placed(what);
+        sim.kernel.numa.count_placement(what);
         log_placed(sim, task, cpu, what);
     }
 }

@@ -9,8 +9,7 @@ use crate::state::logged::Fault;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::PAGE_BYTES;
-use numalab_kernel::numa::fault::{FaultDecision, FaultOutcome};
-use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
+use numalab_kernel::numa::{FaultDecision, FaultOutcome, FaultSite, MigrateResult, PageFacts};
 
 /// Who faults at `clock`, as NUMA balancing names it.
 pub(crate) fn fault_site(sim: &Simulation<'_>, s: &PageSite, clock: u64) -> FaultSite {
@@ -26,7 +25,7 @@ pub(crate) fn numa_migrate_check(
 ) -> FaultDecision {
     let policy = effective_policy(sim, s);
     let state = sim.processes[s.process].vma_numa[s.vma].as_mut();
-    sim.kernel.numa.hint_fault_decide(at, facts, state, &policy, &sim.mm.physical)
+    sim.kernel.numa.do_numa_page_begin(at, facts, state, &policy, &sim.mm.physical)
 }
 
 /// Records the fault (`task_numa_fault`); task migrations that it decides wait for the end of the slice.
@@ -39,7 +38,7 @@ pub(crate) fn task_numa_fault(
 ) -> FaultOutcome {
     let (sched, processes, decided) = (&mut sim.kernel.sched, &sim.processes, &mut sim.task_migrations.decided);
     let mut host = SchedView { sched, processes, decided, due: &sim.task_migrations.due };
-    sim.kernel.numa.hint_fault_done(at, facts, decision, result, &mut host)
+    sim.kernel.numa.do_numa_page_end(at, facts, decision, result, &mut host)
 }
 
 /// Logs a hint fault that began at `clock_ns`, took `ns` and found `pages` base pages on `node`, if anything is logged.

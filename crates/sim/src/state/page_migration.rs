@@ -13,7 +13,7 @@
 use crate::state::page_site::PageSite;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::PageRef;
-use numalab_kernel::numa::fault::FaultDecision;
+use numalab_kernel::numa::FaultDecision;
 use numalab_kernel::numa::{FaultSite, PageFacts};
 
 /// What the migrating task does next.

@@ -5,8 +5,8 @@
 //! Both the gain of this task and its lead over the other must be positive, so that the same pair cannot go back on the
 //! same data. There is no threshold and no hysteresis.
 
+use super::auto_numa::AutoNuma;
 use super::stats::heaviest;
-use super::AutoNuma;
 
 /// The run queues as the hook sees them.
 pub trait BalanceHost {

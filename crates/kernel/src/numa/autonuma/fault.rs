@@ -1,6 +1,6 @@
 //! The hinting fault's decision: last node and first fault (designs-2012.md section 1.4, step 4).
 
-use super::AutoNuma;
+use super::auto_numa::AutoNuma;
 
 /// What a fault decides about a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

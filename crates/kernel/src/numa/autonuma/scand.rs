@@ -4,7 +4,7 @@
 //! The driver walks address spaces in the order of their creation, tells [`Scand::progress`] what it passed, and sleeps
 //! as told. Progress is 1 per present base page, 512 per huge page, 1 per area passed over.
 
-use super::AutoNumaTunables;
+use super::tunables::AutoNumaTunables;
 
 /// What the daemon does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Adaptation of 3.13: by locality, with threshold 3; speeding up is damped by the share of private faults.
 
-use super::{back_off, slot, step, tenths, Adapted, Interval};
+use super::interval::{back_off, slot, step, tenths, Adapted, Interval};
 
 /// Local tenths from which the period grows.
 const PERIOD_THRESHOLD: i64 = 3;

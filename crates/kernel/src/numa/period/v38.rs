@@ -7,14 +7,6 @@
 use crate::numa::config::Scan;
 use crate::numa::time::Hz;
 
-numalab_base::tunables! {
-    /// Parameters of the 3.8 period.
-    pub struct V38Tunables: "scan_v38" {
-        /// How often the scanning task's period returns to its minimum.
-        scan_period_reset_ms: u32 = 60_000, "ms", "kernel.numa_balancing_scan_period_reset", range 0..=86_400_000;
-    }
-}
-
 /// Shortest and first period, ms.
 pub fn scan_min(scan: &Scan) -> u32 {
     scan.scan_period_min_ms

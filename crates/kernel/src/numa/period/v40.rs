@@ -1,8 +1,8 @@
 //! Adaptation of 4.0: as 3.17, but failed migrations back off, and the private share is one of all faults and one more.
 
+use super::interval::{back_off, Adapted, Interval};
 use super::v313::adapt_by_locality;
 use super::v317::PERIOD_THRESHOLD;
-use super::{back_off, Adapted, Interval};
 
 /// `update_task_scan_period` of 4.0 to 4.13.
 pub fn adapt(interval: &Interval) -> Adapted {

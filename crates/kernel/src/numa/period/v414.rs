@@ -1,6 +1,6 @@
 //! Adaptation since 4.14: private faults slow scanning down first, then local ones; failed migrations back off.
 
-use super::{back_off, slot, step, tenths, Adapted, Interval};
+use super::interval::{back_off, slot, step, tenths, Adapted, Interval};
 
 /// Tenths from which the period grows.
 const PERIOD_THRESHOLD: i64 = 7;

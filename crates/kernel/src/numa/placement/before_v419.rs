@@ -15,28 +15,12 @@
 //!   memory). 2d4056fafa19 took that out again in 4.19, which also has the other changes told in [`compare`](super::compare).
 
 use super::node_stats::NodeStats;
-use super::Search;
+use super::search::Search;
+use crate::numa::balancing::NumaBalancing;
 use crate::numa::host::TaskHost;
+use crate::numa::rules::SearchModel;
 use crate::numa::state::TaskId;
 use crate::numa::weights::Whose;
-use crate::numa::NumaBalancing;
-use numalab_base::words;
-
-words! {
-    /// How a search compares nodes and CPUs, by release.
-    pub enum SearchModel {
-        /// 3.13.
-        V313 = "v313",
-        /// 3.17.
-        V317 = "v317",
-        /// 4.0.
-        V40 = "v40",
-        /// 4.2 to 4.18.
-        V42 = "v42",
-        /// 4.19 on.
-        V419 = "v419",
-    }
-}
 
 impl SearchModel {
     /// Whether groups that span nodes look at other nodes though they have found a CPU.
@@ -94,7 +78,7 @@ impl SearchModel {
 
 impl NumaBalancing {
     /// `task_numa_compare` on `dst_cpu` before 4.19.
-    pub(super) fn compare_before_v419<H: TaskHost>(&self, s: &mut Search, host: &mut H) {
+    pub(super) fn task_numa_compare_before_v419<H: TaskHost>(&self, s: &mut Search, host: &mut H) {
         let model = self.cfg.search;
         let v313 = model == SearchModel::V313;
         let cur = host.running_on(s.dst_cpu).filter(|&t| !self.tasks[t as usize].exiting);
@@ -115,14 +99,14 @@ impl NumaBalancing {
             None if model.no_room(s) => return,
             // Loads do not matter where each CPU runs one task.
             Some(_) if better(imp) && [s.src_cpu, s.dst_cpu].iter().all(|&c| host.cpu_stats(c).nr_running == 1) => {
-                return Self::assign(s, cur, imp);
+                return Self::task_numa_assign(s, cur, imp);
             }
             _ => {}
         }
         let load = host.task_load(s.task) as i64;
         if !v313 && move_imp > imp && better(move_imp) && !model.unbalances(s, load) {
             // A little less, so that an idle CPU wins; the task moves to this very CPU, busy as it is.
-            return Self::assign(s, None, move_imp - 1);
+            return Self::task_numa_assign(s, None, move_imp - 1);
         }
         let back = cur.map_or(0, |t| host.task_load(t) as i64);
         if !better(imp) || model.unbalances(s, load - back) {
@@ -131,7 +115,7 @@ impl NumaBalancing {
         if cur.is_none() && !v313 {
             s.dst_cpu = host.idle_sibling(s.task, s.src_cpu, s.dst_cpu);
         }
-        Self::assign(s, cur, imp);
+        Self::task_numa_assign(s, cur, imp);
     }
 
     /// Gain of both tasks from a swap: by groups for whoever is in one, unless both are in the same.

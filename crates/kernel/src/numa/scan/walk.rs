@@ -5,15 +5,20 @@
 //! Skipped VMAs charge neither. A work that runs out of budget leaves its VMA incomplete, even at the VMA's very end;
 //! a walk that runs off the list ends the pass.
 
-use super::{budgets, bytes, ScanArgs, ScanReport, ScanSpace, VmaView};
+use super::report::{ScanArgs, ScanReport};
+use super::space::{Marked, ScanSpace, VmaView};
+use crate::numa::balancing::NumaBalancing;
+use crate::numa::config::NumaConfig;
 use crate::numa::counters::SkipReason;
 use crate::numa::mark::MarkRules;
 use crate::numa::page::{HPAGE_BYTES, PAGE_BYTES};
+use crate::numa::period;
 use crate::numa::state::{MmId, MmNuma, TaskId, VmaNuma};
 use crate::numa::time::{after, before};
 use crate::numa::vma_filter::{Access, FilterContext, Shape};
-use crate::numa::NumaBalancing;
 
+/// A work walks at most this many times its size of address space.
+const VIRTUAL_FACTOR: i64 = 8;
 /// Length of a PID window in scan delays.
 const VMA_PID_RESET_DELAYS: u32 = 4;
 
@@ -41,7 +46,7 @@ enum Step {
 }
 
 /// Ends a pass (`reset_ptenuma_scan`).
-pub(super) fn end_pass(mm: &mut MmNuma) {
+pub(super) fn reset_ptenuma_scan(mm: &mut MmNuma) {
     mm.numa_scan_seq = mm.numa_scan_seq.wrapping_add(1);
     mm.numa_scan_offset = 0;
 }
@@ -89,7 +94,7 @@ impl NumaBalancing {
         walk.start = m.numa_scan_offset;
         let mut index = space.first_vma_with_end_above(walk.start);
         if index >= space.vma_count() {
-            end_pass(m);
+            reset_ptenuma_scan(m);
             report.resets += 1;
             walk.start = 0;
             index = space.first_vma_with_end_above(0);
@@ -261,7 +266,7 @@ impl NumaBalancing {
         }
     }
 
-    fn charge(&self, walk: &mut Walk, report: &mut ScanReport, len: i64, marked: &super::Marked) {
+    fn charge(&self, walk: &mut Walk, report: &mut ScanReport, len: i64, marked: &Marked) {
         let s = &self.cfg.switches;
         // From 3.13 to 4.3 `nr_pte_updates` counts for the whole work.
         let updates = marked.updates + if s.scan_charges_all_after { report.updates } else { 0 };
@@ -297,4 +302,16 @@ fn refill(shape: Shape, seq: i32, state: &mut VmaNuma) {
     if shape.refill_passes > 0 && seq != 0 && seq % shape.refill_passes == 0 {
         state.scan_counter = 0;
     }
+}
+
+/// Bytes of `pages` pages, saturating: a budget that reaches beyond the address space covers all of it.
+fn bytes(pages: i64) -> u64 {
+    (pages.max(0) as u64).saturating_mul(PAGE_BYTES)
+}
+
+/// Scan budget and virtual budget of a work, pages.
+fn budgets(cfg: &NumaConfig) -> (i64, i64) {
+    let pages = period::window_pages(&cfg.scan) as i64;
+    let virt = if cfg.switches.virtual_budget { VIRTUAL_FACTOR * pages } else { i64::MAX };
+    (pages, virt)
 }

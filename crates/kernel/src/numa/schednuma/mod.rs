@@ -10,105 +10,16 @@
 //! Units: ms of wall time or of CPU time as said, bytes of virtual space, pages of 4 KiB.
 
 pub mod fault;
+mod mm_scan;
 pub mod placement;
 pub mod scan;
+mod sched_numa;
+mod stale_nids;
+mod task_home;
+mod tunables;
 
-pub use fault::StaleNids;
-pub use placement::TaskHome;
-pub use scan::MmScan;
-
-use super::autonuma::MigrateWindow;
-
-numalab_base::tunables! {
-    /// schednuma's sysctls and scheduler features (designs-2012.md section 2.2), and switches to take parts of it away.
-    pub struct SchedNumaTunables: "schednuma" {
-        /// CPU time before a thread's first scan.
-        scan_delay_ms: u32 = 1000, "ms", "kernel.sched_numa_scan_delay_ms", range 0..=86_400_000;
-        /// Shortest scan period of a thread; twice this is the least time between scans of a process.
-        scan_period_min_ms: u32 = 100, "ms", "kernel.sched_numa_scan_period_min_ms", range 1..=86_400_000;
-        /// Longest scan period of a thread.
-        scan_period_max_ms: u32 = 1600, "ms", "kernel.sched_numa_scan_period_max_ms", range 1..=86_400_000;
-        /// Virtual length made inaccessible by one scan.
-        scan_size_mb: u32 = 256, "MiB", "kernel.sched_numa_scan_size_mb", range 1..=4_194_304;
-        /// Sweeps that must have gone by since the home was last set.
-        settle_count: u32 = 2, "sweeps", "kernel.sched_numa_settle_count", range 0..=1000;
-        /// Scheduler feature NUMA_SETTLE: honour `settle_count`.
-        numa_settle: bool = true, "", "debugfs sched_features NUMA_SETTLE";
-        /// A page moves only after two faults in a row from one node.
-        two_in_a_row: bool = true, "", "model";
-        /// A huge page's copy is thrown away if its entry changed meanwhile.
-        copies_lost: bool = true, "", "model";
-        /// A page that has moved once stays ("spread once, then freeze").
-        freeze: bool = false, "", "model";
-        /// The process may be scanned again after the scanning thread's own period, not after twice the shortest.
-        own_period_gate: bool = false, "", "model";
-        /// Pages that may move into one node per 100 ms; 0 is no limit.
-        migrate_limit_pages: u32 = 0, "pages", "model", range 0..=2_147_483_647;
-        /// A hint fault that leaves a huge page where it is takes its write permission away (14 and 22/31 restore
-        /// `vm_page_prot`, which has none for private memory), so that the store that caused it takes a second fault,
-        /// which flushes the TLBs of all CPUs of the process.
-        huge_loses_write: bool = true, "", "model";
-        /// System time of a scan for each huge page it passes that its known parts do not explain (section 2.7), on idle
-        /// memory; it grows with the latency of the scanned memory. None is charged since the second faults
-        /// (`huge_loses_write`) are known, though mail 002 has more system time than they explain; until then it was 78,
-        /// calibrated on one cell of it.
-        huge_residue_us: u32 = 0, "us", "model", range 0..=10_000_000;
-    }
-}
-
-/// All state of schednuma in a run, by dense task, address space and node.
-#[derive(Clone, Debug)]
-pub struct SchedNuma {
-    /// Knobs.
-    pub knobs: SchedNumaTunables,
-    /// Threads.
-    pub tasks: Vec<TaskHome>,
-    /// Processes.
-    pub mms: Vec<MmScan>,
-    /// What unset page fields read.
-    pub stale: StaleNids,
-    /// Migration windows by destination node, if there is a limit.
-    pub windows: Vec<MigrateWindow>,
-    nodes: usize,
-}
-
-impl SchedNuma {
-    /// Nothing known yet, for `nodes` nodes and `mms` address spaces.
-    pub fn new(knobs: SchedNumaTunables, nodes: usize, mms: usize) -> Self {
-        Self {
-            knobs,
-            tasks: Vec::new(),
-            mms: vec![MmScan::default(); mms],
-            stale: StaleNids::new(nodes),
-            windows: vec![MigrateWindow::default(); nodes],
-            nodes,
-        }
-    }
-    /// A task of `mm` is created; nothing is inherited. Tasks are created in the order of their numbers.
-    pub fn fork(&mut self, mm: u32) {
-        let seq = self.mms[mm as usize].seq;
-        self.tasks.push(TaskHome::new(&self.knobs, self.nodes, seq));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn section_2_2_defaults() {
-        let k = SchedNumaTunables::default();
-        let got = [k.scan_delay_ms, k.scan_period_min_ms, k.scan_period_max_ms, k.scan_size_mb, k.settle_count];
-        assert_eq!(got, [1000, 100, 1600, 256, 2]);
-        assert!(k.numa_settle && k.two_in_a_row && k.copies_lost);
-        assert_eq!(k.migrate_limit_pages, 0, "section 2.4 step 7: no rate limit");
-    }
-
-    #[test]
-    fn section_2_2_a_fork_starts_without_home() {
-        let mut s = SchedNuma::new(SchedNumaTunables::default(), 4, 2);
-        s.mms[1].seq = 7;
-        s.fork(1);
-        assert_eq!((s.tasks[0].home, s.tasks[0].migrate_seq), (None, 6));
-    }
-}
+pub use mm_scan::MmScan;
+pub use sched_numa::SchedNuma;
+pub use stale_nids::{StaleNids, MOVED};
+pub use task_home::TaskHome;
+pub use tunables::SchedNumaTunables;

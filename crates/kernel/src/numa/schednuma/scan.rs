@@ -3,21 +3,12 @@
 //! A thread tries whenever it has run for its period; one try per process and 200 ms succeeds. Eight busy threads make
 //! at least five tries a second even at the longest period, which is why the back-off cannot slow a threaded process.
 
-use super::{SchedNuma, SchedNumaTunables};
+use super::mm_scan::MmScan;
+use super::sched_numa::SchedNuma;
+use super::tunables::SchedNumaTunables;
 
 /// Granularity of the budget, bytes.
 const STEP: u64 = 2 << 20;
-
-/// Where the scanning of a process is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MmScan {
-    /// Earliest wall time of the next scan, ms.
-    pub next_ms: u64,
-    /// Address it goes on at.
-    pub offset: u64,
-    /// Completed sweeps.
-    pub seq: u64,
-}
 
 /// A stretch to mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

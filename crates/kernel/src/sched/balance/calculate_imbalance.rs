@@ -139,9 +139,9 @@ fn calculate_imbalance(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStat
     // The kernel's arithmetic is unsigned. A domain busier than its busiest group sets no bound on that side. Up to 6.2
     // neither does a domain less busy than the local group ("Fix imbalance overflow", 91dcf1e8068e). Before 5.7 both
     // can occur.
-    let room = |above: Option<u64>, g: &SgLbStats| above.map_or(u64::MAX, |x| x.saturating_mul(g.capacity));
-    let from = room(busiest.avg_load.checked_sub(average), busiest);
-    let to = room(average.checked_sub(local_avg), local);
+    let bound = |above: Option<u64>, g: &SgLbStats| above.map_or(u64::MAX, |x| x.saturating_mul(g.capacity));
+    let from = bound(busiest.avg_load.checked_sub(average), busiest);
+    let to = bound(average.checked_sub(local_avg), local);
     load((from.min(to) / 1024) as i64)
 }
 

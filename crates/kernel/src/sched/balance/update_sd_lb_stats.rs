@@ -16,7 +16,7 @@ impl Scheduler {
         let count = domain.groups.len();
         let top = self.topo.parent(env.dom).is_none();
         let cache = self.topo.cache_of(env.dst);
-        let teach_scan = env.idle != CpuIdleType::NewlyIdle && domain.weight == self.topo.cache(cache).size;
+        let update_idle_scan = env.idle != CpuIdleType::NewlyIdle && domain.weight == self.topo.cache(cache).size;
         let pct = domain.imbalance_pct;
         let mut tally = Tally::default();
         self.sg_lb_stats.clear();
@@ -29,7 +29,7 @@ impl Scheduler {
         if top {
             self.overload = tally.stacked;
         }
-        let full = teach_scan || env.thorough || tally.needs_averages();
+        let full = update_idle_scan || env.thorough || tally.needs_averages();
         if !full && tally.others == 0 {
             return SdLbStats::default();
         }
@@ -52,7 +52,7 @@ impl Scheduler {
                 scan.busiest = Some((group, s));
             }
         }
-        if teach_scan {
+        if update_idle_scan {
             let llc = self.topo.cache(cache).size;
             self.caches[cache as usize].nr_idle_scan = scan_limit(util, llc, pct);
         }

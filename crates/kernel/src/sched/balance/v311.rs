@@ -55,7 +55,7 @@ use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// How busy a group is (`enum group_type`). A higher type is pulled from first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum GroupType {
     /// Neither imbalanced nor overloaded.
     #[default]
     Other,
@@ -86,11 +86,11 @@ pub struct SgLbStats {
     pub cores: u32,
     /// It can take tasks (`group_has_capacity`; up to 4.0: fewer tasks than cores), before siblings are preferred to
     /// it.
-    pub room: bool,
+    pub has_capacity: bool,
     /// The `imbalance` flag of the capacity record.
     pub imbalanced: bool,
     /// Type of the group.
-    pub kind: Kind,
+    pub kind: GroupType,
     /// Queued tasks with a preferred node.
     pub nr_numa: u32,
     /// Queued tasks that are on their preferred node.
@@ -110,7 +110,7 @@ impl SgLbStats {
     pub fn classify(&mut self, rules: Balancer, pct: u32) {
         let used = self.util * u64::from(pct);
         let full = self.capacity * 100;
-        self.room = match rules < Balancer::V41 {
+        self.has_capacity = match rules < Balancer::V41 {
             true => self.nr < self.cores,
             false => self.nr < self.weight || full > used,
         };
@@ -122,15 +122,15 @@ impl SgLbStats {
     }
     fn set_kind(&mut self, overloaded: bool) {
         self.kind = match (overloaded, self.imbalanced) {
-            (true, _) => Kind::Overloaded,
-            (false, true) => Kind::Imbalanced,
-            (false, false) => Kind::Other,
+            (true, _) => GroupType::Overloaded,
+            (false, true) => GroupType::Imbalanced,
+            (false, false) => GroupType::Other,
         };
     }
     /// Applies the preference of a lower domain for siblings: the group counts as overloaded if `local` can take tasks
     /// of it.
     pub fn prefer_sibling(&mut self, rules: Balancer, local: &SgLbStats) {
-        if !local.room {
+        if !local.has_capacity {
             return;
         }
         let least = match rules {
@@ -149,7 +149,7 @@ impl SgLbStats {
     pub fn busier(&self, best: &SgLbStats, rules: Balancer) -> bool {
         let heavier = self.average() > best.average();
         if rules < Balancer::V318 {
-            return heavier && self.kind > Kind::Other;
+            return heavier && self.kind > GroupType::Other;
         }
         self.kind > best.kind || (self.kind == best.kind && heavier)
     }
@@ -171,7 +171,7 @@ pub fn decide(rules: Balancer, s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Op
     if s.busiest.nr == 0 {
         return None;
     }
-    if !forced(rules, s, idle) {
+    if !force_balance(rules, s, idle) {
         let (this, most) = (s.local.average(), s.busiest.average());
         if this >= most || this >= s.average {
             return None;
@@ -180,7 +180,9 @@ pub fn decide(rules: Balancer, s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Op
             CpuIdleType::Idle if rules < Balancer::V318 => {
                 s.local.idle_cpus < s.busiest.idle_cpus && s.busiest.nr <= s.busiest.weight
             }
-            CpuIdleType::Idle => s.busiest.kind != Kind::Overloaded && s.local.idle_cpus <= s.busiest.idle_cpus + 1,
+            CpuIdleType::Idle => {
+                s.busiest.kind != GroupType::Overloaded && s.local.idle_cpus <= s.busiest.idle_cpus + 1
+            }
             CpuIdleType::NotIdle | CpuIdleType::NewlyIdle => 100 * most <= u64::from(pct) * this,
         };
         if near {
@@ -192,23 +194,23 @@ pub fn decide(rules: Balancer, s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Op
 
 /// Whether averages do not matter (`force_balance`): affinity kept a group unbalanced, or the local group can take tasks
 /// and the busiest one cannot.
-fn forced(rules: Balancer, s: &SdLbStats, idle: CpuIdleType) -> bool {
-    if lopsided(rules, s) {
+fn force_balance(rules: Balancer, s: &SdLbStats, idle: CpuIdleType) -> bool {
+    if group_imbalanced(rules, s) {
         return true;
     }
     let asks = if rules < Balancer::V413 { idle == CpuIdleType::NewlyIdle } else { idle != CpuIdleType::NotIdle };
-    let full = if rules < Balancer::V41 { !s.busiest.room } else { s.busiest.kind == Kind::Overloaded };
-    asks && s.local.room && full
+    let full = if rules < Balancer::V41 { !s.busiest.has_capacity } else { s.busiest.kind == GroupType::Overloaded };
+    asks && s.local.has_capacity && full
 }
 
-fn lopsided(rules: Balancer, s: &SdLbStats) -> bool {
-    s.busiest.kind == Kind::Imbalanced || (rules < Balancer::V318 && s.busiest.imbalanced)
+fn group_imbalanced(rules: Balancer, s: &SdLbStats) -> bool {
+    s.busiest.kind == GroupType::Imbalanced || (rules < Balancer::V318 && s.busiest.imbalanced)
 }
 
 fn calculate_imbalance(rules: Balancer, s: &SdLbStats) -> u64 {
     let (this, most) = (s.local.average(), s.busiest.average());
     let mut per_task = s.busiest.per_task();
-    if lopsided(rules, s) {
+    if group_imbalanced(rules, s) {
         per_task = per_task.min(s.average);
     }
     // Only groups of the highest type are compared, so the busiest group may be below the average and this one above
@@ -229,7 +231,7 @@ fn calculate_imbalance(rules: Balancer, s: &SdLbStats) -> u64 {
 /// Load per capacity that the busiest group has for tasks without a core (up to 4.0) or CPU; `None` if that sets no
 /// limit.
 fn above_capacity(rules: Balancer, s: &SdLbStats) -> Option<u64> {
-    let both = s.busiest.kind == Kind::Overloaded && s.local.kind == Kind::Overloaded;
+    let both = s.busiest.kind == GroupType::Overloaded && s.local.kind == GroupType::Overloaded;
     let limited = if rules < Balancer::V318 { !s.busiest.imbalanced } else { both };
     if !limited {
         return None;
@@ -275,7 +277,7 @@ impl Scheduler {
         for i in 0..groups {
             let id = self.topo.domain(env.dom).groups[i];
             let local = self.topo.group(id).span.contains(env.dst);
-            let (mut s, most) = self.sums_v311(env, id, local);
+            let (mut s, most) = self.update_sg_lb_stats_v311(env, id, local);
             s.classify(rules, pct);
             stacked |= most > 1;
             load += s.load;
@@ -318,7 +320,7 @@ impl Scheduler {
         }
     }
     /// Statistics of a group without its type, and the most tasks on one of its CPUs (`update_sg_lb_stats`).
-    fn sums_v311(&mut self, env: &LbEnv, id: GroupId, local: bool) -> (SgLbStats, u32) {
+    fn update_sg_lb_stats_v311(&mut self, env: &LbEnv, id: GroupId, local: bool) -> (SgLbStats, u32) {
         let index = self.past_index(env);
         let core = self.topo.domain(env.dom).flags.has(Flags::SHARE_CPUCAPACITY);
         let (full, each) = self.capacities(id);

@@ -43,7 +43,7 @@ pub struct SgLbStats {
     /// Whole CPUs in its power.
     pub capacity: u32,
     /// Its CPUs differ by more than an average task and by two tasks (`group_imb`).
-    pub lopsided: bool,
+    pub group_imb: bool,
 }
 
 impl SgLbStats {
@@ -65,7 +65,7 @@ impl SgLbStats {
 pub struct SdLbStats {
     /// The group of the balancing CPU.
     pub local: SgLbStats,
-    /// The busiest other group that is over its capacity or lopsided.
+    /// The busiest other group that has more tasks than its capacity, or uneven CPUs (`group_imb`).
     pub busiest: SgLbStats,
     /// Whether the busiest group has CPUs left, before siblings are preferred to it.
     pub busiest_has_capacity: bool,
@@ -88,7 +88,7 @@ pub enum Verdict {
 pub fn decide(s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Verdict {
     let (this, most) = (s.local.average(), s.busiest.average());
     let forced =
-        s.busiest.lopsided || (idle == CpuIdleType::NewlyIdle && s.local.has_capacity() && !s.busiest_has_capacity);
+        s.busiest.group_imb || (idle == CpuIdleType::NewlyIdle && s.local.has_capacity() && !s.busiest_has_capacity);
     if !forced {
         if this >= most || this >= s.average {
             return Verdict::Stay;
@@ -107,14 +107,14 @@ pub fn decide(s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Verdict {
 fn calculate_imbalance(s: &SdLbStats) -> u64 {
     let (this, most) = (s.local.average(), s.busiest.average());
     let mut per_task = s.busiest.per_task();
-    if s.busiest.lopsided {
+    if s.busiest.group_imb {
         per_task = per_task.min(s.average);
     }
     // Groups within their capacity cannot be the busiest one, but count in the average.
     if most < s.average {
         return fix_small_imbalance(s, per_task).unwrap_or(0);
     }
-    let above = match s.busiest.lopsided {
+    let above = match s.busiest.group_imb {
         true => u64::MAX,
         false => u64::from(s.busiest.nr - s.busiest.capacity) * 1024 * 1024 / s.busiest.power.max(1),
     };
@@ -179,7 +179,7 @@ impl Scheduler {
         for id in &domain.groups {
             let group = self.topo.group(*id);
             let local = group.span.contains(env.dst);
-            let (mut s, most) = self.sums(env, group, core, index);
+            let (mut s, most) = self.update_sg_lb_stats_v37(env, group, core, index);
             stacked |= most > 1;
             load += s.load;
             power += s.power;
@@ -191,7 +191,7 @@ impl Scheduler {
             if spread && scan.local.has_capacity() {
                 s.capacity = s.capacity.min(1);
             }
-            if s.average() > scan.busiest.average() && (s.nr > s.capacity || s.lopsided) {
+            if s.average() > scan.busiest.average() && (s.nr > s.capacity || s.group_imb) {
                 (scan.busiest, scan.busiest_has_capacity, source) = (s, has_capacity, Some(*id));
             }
         }
@@ -214,7 +214,7 @@ impl Scheduler {
         }
     }
     /// Statistics of a group, and the most tasks on one of its CPUs (`update_sg_lb_stats`).
-    fn sums(&self, env: &LbEnv, group: &Group, core: bool, index: usize) -> (SgLbStats, u32) {
+    fn update_sg_lb_stats_v37(&self, env: &LbEnv, group: &Group, core: bool, index: usize) -> (SgLbStats, u32) {
         let power = power_of(&self.topo, group);
         let local = group.span.contains(env.dst);
         let mut s = SgLbStats { weight: group.weight, power, capacity: capacity(power, core), ..SgLbStats::default() };
@@ -237,7 +237,8 @@ impl Scheduler {
             heaviest = (load.max(heaviest.0), nr.max(heaviest.1));
             lightest = (load.min(lightest.0), nr.min(lightest.1));
         }
-        s.lopsided = heaviest.0.saturating_sub(lightest.0) >= s.per_task() && heaviest.1.saturating_sub(lightest.1) > 1;
+        s.group_imb =
+            heaviest.0.saturating_sub(lightest.0) >= s.per_task() && heaviest.1.saturating_sub(lightest.1) > 1;
         (s, heaviest.1)
     }
     /// The heaviest queue of `group`. A single task heavier than the amount to move is left alone.

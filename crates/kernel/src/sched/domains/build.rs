@@ -30,12 +30,12 @@ impl Domains {
         let layout = Layout::new(machine)?;
         let distances = Distances::new(machine)?;
         let levels = levels(machine, &layout, &distances, params);
-        let mut towers = spans(&layout, &levels)?;
+        let mut towers = build_sched_domain(&layout, &levels)?;
         let mut groups = {
             let mut maker = GroupMaker::new(&layout, &levels, &towers);
             let mut rings: Vec<Vec<Vec<GroupId>>> = Vec::with_capacity(towers.len());
             for (cpu, tower) in towers.iter().enumerate() {
-                let ring: Result<_, _> = (0..tower.len()).map(|l| maker.make(cpu as u32, l)).collect();
+                let ring: Result<_, _> = (0..tower.len()).map(|l| maker.build_groups(cpu as u32, l)).collect();
                 rings.push(ring?);
             }
             let groups = maker.groups;
@@ -45,7 +45,7 @@ impl Domains {
             groups
         };
         for tower in &mut towers {
-            thresholds(tower, params.rule, machine.node_count() as u32);
+            set_imb_numa_nr(tower, params.rule, machine.node_count() as u32);
         }
         let records = levels.len() * layout.cpus;
         let towers: Vec<Vec<RawDomain>> = towers.into_iter().map(|t| degenerate(t, &mut groups, params.form)).collect();
@@ -76,7 +76,7 @@ impl Domains {
     fn finish(&mut self, towers: Vec<Vec<RawDomain>>, constants: DomainConstants) {
         for (cpu, tower) in towers.into_iter().enumerate() {
             let base = self.domains.len() as u32;
-            self.domains.extend(tower.into_iter().map(|raw| into_domain(cpu as u32, raw, constants)));
+            self.domains.extend(tower.into_iter().map(|raw| sd_init(cpu as u32, raw, constants)));
             self.start.push(self.domains.len() as u32);
             let own = &self.domains[base as usize..];
             let numa = own.iter().position(|d| d.flags.has(Flags::NUMA));
@@ -100,7 +100,7 @@ impl Domains {
 }
 
 /// The complete tower of every CPU: levels from the bottom up until one spans the machine (`build_sched_domain`).
-fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<RawDomain>>, SchedError> {
+fn build_sched_domain(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<RawDomain>>, SchedError> {
     let all = CpuSet::full(layout.cpus);
     let mut towers = Vec::with_capacity(layout.cpus);
     for cpu in 0..layout.cpus as u32 {
@@ -137,7 +137,7 @@ fn spans(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<RawDomain>>, Sc
 }
 
 /// Sets `imb_numa_nr` of the domains of one complete tower (§5.1).
-fn thresholds(tower: &mut [RawDomain], rule: Rule, nodes: u32) {
+fn set_imb_numa_nr(tower: &mut [RawDomain], rule: Rule, nodes: u32) {
     let llc = |d: &RawDomain| d.flags.has(Flags::SHARE_LLC);
     let Some(first) = (1..tower.len()).find(|&i| !llc(&tower[i]) && llc(&tower[i - 1])) else { return };
     let weight = |i: usize| tower[i].span.len();
@@ -152,7 +152,7 @@ fn thresholds(tower: &mut [RawDomain], rule: Rule, nodes: u32) {
     }
 }
 
-fn into_domain(cpu: u32, raw: RawDomain, constants: DomainConstants) -> Domain {
+fn sd_init(cpu: u32, raw: RawDomain, constants: DomainConstants) -> Domain {
     let smt = raw.flags.has(Flags::SHARE_CPUCAPACITY);
     let numa = raw.flags.has(Flags::NUMA);
     let constants = constants.of(raw.level, raw.mask_weight, smt, raw.flags.has(Flags::SHARE_LLC));

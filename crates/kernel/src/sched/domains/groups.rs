@@ -25,11 +25,11 @@ impl<'a> GroupMaker<'a> {
         Self { layout, levels, towers, groups: Vec::new(), shared }
     }
     /// Groups of the domain of `cpu` at `level`, in ring order.
-    pub fn make(&mut self, cpu: u32, level: usize) -> Result<Vec<GroupId>, SchedError> {
+    pub fn build_groups(&mut self, cpu: u32, level: usize) -> Result<Vec<GroupId>, SchedError> {
         if self.levels[level].flags.has(Flags::OVERLAP) {
-            self.overlapping(cpu, level)
+            self.build_overlap_sched_groups(cpu, level)
         } else {
-            Ok(self.disjoint(cpu, level))
+            Ok(self.build_sched_groups(cpu, level))
         }
     }
     fn cores(&self, span: &CpuSet) -> u32 {
@@ -37,7 +37,7 @@ impl<'a> GroupMaker<'a> {
         span.iter().for_each(|c| seen.insert(self.layout.core_of[c as usize]));
         seen.len()
     }
-    fn disjoint(&mut self, cpu: u32, level: usize) -> Vec<GroupId> {
+    fn build_sched_groups(&mut self, cpu: u32, level: usize) -> Vec<GroupId> {
         let towers = self.towers;
         let span = &towers[cpu as usize][level].span;
         let mut covered = CpuSet::empty(self.layout.cpus);
@@ -56,12 +56,12 @@ impl<'a> GroupMaker<'a> {
             if members.contains(cpu) {
                 own = ring.len();
             }
-            ring.push(self.shared_group(level, i, members, child.map_or(Flags(0), |c| c.flags)));
+            ring.push(self.get_group(level, i, members, child.map_or(Flags(0), |c| c.flags)));
         }
         ring.rotate_left(own);
         ring
     }
-    fn shared_group(&mut self, level: usize, first: u32, span: CpuSet, flags: Flags) -> GroupId {
+    fn get_group(&mut self, level: usize, first: u32, span: CpuSet, flags: Flags) -> GroupId {
         let slot = level * self.layout.cpus + first as usize;
         if let Some(id) = self.shared[slot] {
             return id;
@@ -73,7 +73,7 @@ impl<'a> GroupMaker<'a> {
         self.shared[slot] = Some(id);
         id
     }
-    fn overlapping(&mut self, cpu: u32, level: usize) -> Result<Vec<GroupId>, SchedError> {
+    fn build_overlap_sched_groups(&mut self, cpu: u32, level: usize) -> Result<Vec<GroupId>, SchedError> {
         let towers = self.towers;
         let span = &towers[cpu as usize][level].span;
         let mut covered = CpuSet::empty(self.layout.cpus);
@@ -82,14 +82,14 @@ impl<'a> GroupMaker<'a> {
             if covered.contains(i) || level >= towers[i as usize].len() {
                 continue;
             }
-            let at = self.descend(span, i, level);
+            let at = self.find_descended_sibling(span, i, level);
             let tower = &towers[i as usize];
             let (members, flags) = match at.checked_sub(1) {
                 Some(child) => (tower[child].span.clone(), tower[child].flags),
                 None => (tower[at].span.clone(), Flags(0)),
             };
             covered.union_with(&members);
-            ring.push(self.private_group(at, members, flags)?);
+            ring.push(self.build_group_from_child(at, members, flags)?);
         }
         let own = ring.first().map(|g| &self.groups[*g as usize].span);
         if !own.is_some_and(|s| s.contains(cpu)) || covered != *span {
@@ -100,7 +100,7 @@ impl<'a> GroupMaker<'a> {
     }
     /// The level whose child's span becomes the group of CPU `i` inside `span`. The search descends below children that
     /// reach beyond `span`, and below levels that would degenerate (§1.5).
-    fn descend(&self, span: &CpuSet, i: u32, level: usize) -> usize {
+    fn find_descended_sibling(&self, span: &CpuSet, i: u32, level: usize) -> usize {
         let tower = &self.towers[i as usize];
         let mut at = level;
         if at > 0 && !tower[at - 1].span.is_subset(span) {
@@ -113,7 +113,7 @@ impl<'a> GroupMaker<'a> {
         }
         at
     }
-    fn private_group(&mut self, at: usize, span: CpuSet, flags: Flags) -> Result<GroupId, SchedError> {
+    fn build_group_from_child(&mut self, at: usize, span: CpuSet, flags: Flags) -> Result<GroupId, SchedError> {
         let same = |i: &u32| {
             let tower = &self.towers[*i as usize];
             at < tower.len() && at > 0 && tower[at - 1].span == span

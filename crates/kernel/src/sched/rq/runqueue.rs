@@ -182,7 +182,7 @@ impl Rq {
         }
     }
     /// Ends an idle period. A period that only a tick interrupts counts as long, as in the menu governor.
-    pub fn learn_idle(&mut self, now_ns: u64, tick_ns: u64) {
+    pub fn record_idle(&mut self, now_ns: u64, tick_ns: u64) {
         let short = now_ns - self.idle_since < tick_ns;
         self.short_idles = self.short_idles << 1 | u8::from(short);
     }

@@ -1,4 +1,4 @@
-//! Passes: designation, failures, intervals, pinned tasks, newly-idle searches, tickless CPUs.
+//! Balance passes: which CPU balances, failures, intervals, pinned tasks, tickless CPUs.
 
 use super::super::balance::calculate_imbalance::{decide, ImbalanceEnv};
 use super::super::balance::lb_env::LbEnv;
@@ -19,7 +19,7 @@ pub fn dom<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> DomId {
     lab.s.topo.ids(cpu).find(|d| lab.s.topo.domain(*d).weight == weight).unwrap()
 }
 
-/// One pass; tasks moved and whether larger domains may follow.
+/// Makes one pass; returns the tasks moved and whether larger domains may follow.
 pub fn pass<V: NumaView>(lab: &mut Lab<V>, cpu: u32, weight: u32, idle: CpuIdleType) -> (u32, bool) {
     let d = dom(lab, cpu, weight);
     let why = if idle == CpuIdleType::NewlyIdle { Why::Newidle } else { Why::Nohz };
@@ -37,7 +37,7 @@ pub fn interval<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> u64 {
     lab.s.dom[dom(lab, cpu, weight) as usize].interval_ms
 }
 
-/// Four cores of every cache of node 0 of T1 are busy: only the NUMA level is out of balance, one task per CPU.
+/// Four cores of every cache of node 0 of T1 are busy with a task per CPU: only the NUMA level is out of balance.
 pub fn spread_node(form: &'static str) -> Lab {
     let mut lab = Lab::new(&Shape::t1(), &config(form));
     for cpu in (0..128).filter(|c| c % 2 == 0 && c % 16 < 8) {
@@ -47,16 +47,16 @@ pub fn spread_node(form: &'static str) -> Lab {
 }
 
 #[test]
-fn first_idle_cpu_of_the_local_group_is_designated() {
-    // Cache 1 of T1 (CPUs 16 to 31): core 0 half busy.
+fn the_first_idle_cpu_of_the_local_group_balances() {
+    // In cache 1 of T1 (CPUs 16 to 31) core 0 is half busy.
     for form in FORMS {
         let mut lab = Lab::new(&Shape::t1(), &config(form));
         lab.start(16, None);
         let who: Vec<u32> = (16..32).filter(|c| pass(&mut lab, *c, 128, CpuIdleType::Idle).1).collect();
-        // 6.1 takes CPU 17, the first idle one; 6.12 the first of a wholly idle core.
+        // 6.1 takes CPU 17, the first idle one; 6.12 the first CPU of a wholly idle core.
         assert_eq!(who, if form == "v61" { [17] } else { [18] });
     }
-    // Without an idle core, 6.12 falls back to the first idle thread; without an idle CPU, to the group's first.
+    // Without an idle core, 6.12 takes the first idle thread; without an idle CPU, the group's first CPU.
     let mut lab = Lab::new(&Shape::t1(), &config("v612"));
     (16..32).step_by(2).for_each(|c| lab.fill(c, None, 1));
     assert!(pass(&mut lab, 17, 128, CpuIdleType::Idle).1 && !pass(&mut lab, 19, 128, CpuIdleType::Idle).1);
@@ -72,22 +72,23 @@ fn failures_count_up_and_are_reset_by_every_other_outcome() {
             assert_eq!(pass(&mut lab, 128, 256, CpuIdleType::Idle), (0, true));
             assert_eq!((failed(&lab, 128, 256), interval(&lab, 128, 256)), (n, 256));
         }
-        // A newly-idle pass that wants to move and cannot neither counts nor resets.
+        // A newly-idle pass that finds tasks to move and moves none neither counts as a failure nor resets failures.
         lab.s.sched_balance_rq(128, dom(&lab, 128, 256), CpuIdleType::NewlyIdle, Why::Newidle, &lab.view);
         assert_eq!(failed(&lab, 128, 256), 3);
-        // Another CPU has its own count; not being designated resets it and doubles the interval.
+        // Another CPU has its own count. If it does not balance for the group, its count is reset and its interval
+        // doubled.
         let other = dom(&lab, 130, 256);
         lab.s.dom[other as usize].nr_balance_failed = 4;
         assert_eq!(pass(&mut lab, 130, 256, CpuIdleType::Idle), (0, false));
         assert_eq!((failed(&lab, 130, 256), interval(&lab, 130, 256)), (0, 512));
-        // Balanced: reset and doubled once, no further.
+        // A balanced pass resets the count and doubles the interval once.
         for _ in 0..2 {
             let d = dom(&lab, 128, 128);
             lab.s.dom[d as usize].nr_balance_failed = 2;
             assert_eq!(pass(&mut lab, 128, 128, CpuIdleType::Idle), (0, true));
             assert_eq!((failed(&lab, 128, 128), interval(&lab, 128, 128)), (0, 256));
         }
-        // A balanced newly-idle pass resets too, but leaves the interval.
+        // A balanced newly-idle pass resets the count too, but leaves the interval.
         let d = dom(&lab, 128, 16);
         lab.s.dom[d as usize].nr_balance_failed = 2;
         assert_eq!(pass(&mut lab, 128, 16, CpuIdleType::NewlyIdle), (0, true));
@@ -97,7 +98,7 @@ fn failures_count_up_and_are_reset_by_every_other_outcome() {
 
 #[test]
 fn tasks_go_to_a_sibling_cpu_when_affinity_forbids_the_balancing_one() {
-    // Node 1 of a flat machine overloaded with tasks that may use CPU 1 of node 0, but not CPU 0, which balances.
+    // Node 1 of a flat machine is overloaded with tasks that may use CPU 1 of node 0, but not CPU 0, which balances.
     for form in FORMS {
         let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config(form));
         for cpu in 4..8 {
@@ -114,7 +115,7 @@ fn tasks_go_to_a_sibling_cpu_when_affinity_forbids_the_balancing_one() {
 
 #[test]
 fn pinned_tasks_mark_the_parent_and_a_balanced_pass_unmarks_it() {
-    // Two caches per node; in cache 1 every CPU holds three tasks that may not leave it.
+    // Nodes have two caches; in cache 1 every CPU has three tasks that may not leave it.
     let shape = Shape { sockets: 2, llcs_per_node: 2, cpus_per_llc: 2, ..Shape::flat(2, 2, 1, 20) };
     for form in FORMS {
         let mut lab = Lab::new(&shape, &config(form));
@@ -129,7 +130,7 @@ fn pinned_tasks_mark_the_parent_and_a_balanced_pass_unmarks_it() {
         let record = lab.s.topo.group(lab.s.topo.domain(parent).groups[0]).record as usize;
         assert_eq!(pass(&mut lab, 0, 4, CpuIdleType::Idle), (0, true));
         assert!(lab.s.imbalanced[record], "{form}");
-        // Everything pinned: the interval backs off beyond 2w, up to 512 ms, and failures do not count.
+        // All tasks are pinned: the interval grows beyond 2w, up to 512 ms, and failures do not count.
         for _ in 0..12 {
             pass(&mut lab, 0, 4, CpuIdleType::Idle);
         }
@@ -159,7 +160,8 @@ fn the_last_task_of_a_queue_stays_for_idle_pullers() {
 
 #[test]
 fn an_aborted_walk_leaves_the_next_balance_to_be_collected() {
-    // CPU 2 of a whole idle core balances for node 0 and sends the only movable task to CPU 1, which walks for all.
+    // CPU 2, of a wholly idle core, balances for node 0. It sends the only movable task to CPU 1, which walks for all
+    // CPUs.
     let mut lab = Lab::new(&Shape::flat(2, 4, 2, 20), &config("v612"));
     lab.start(0, Some(&[0]));
     lab.fill(4, Some(&[4]), 3);
@@ -209,14 +211,14 @@ fn short_idle_periods_keep_the_tick() {
                 lab.wake(t, None);
                 lab.tick(3);
             }
-            // Six of eight were short: the seventh keeps the tick, and the CPU counts as busy.
+            // Six of eight periods were short: the seventh keeps the tick, and the CPU counts as busy.
             lab.sleep(3);
             assert_eq!(lab.s.idles_ticking(3), keeps, "{form}");
             assert_eq!(lab.s.caches[cache].nr_busy, u32::from(keeps));
             lab.pass_time(10_000);
             lab.wake(t, None);
             lab.tick(3);
-            // Nothing comes: the third tick that finds it idle leaves five short ones of eight and stops.
+            // No work comes: the third tick that finds the CPU idle leaves five short periods of eight, and stops.
             lab.sleep(3);
             for want in [keeps, keeps, false] {
                 lab.pass_time(4 * MS);
@@ -241,7 +243,7 @@ fn a_cpu_that_idles_ticking_balances_for_itself() {
             lab.wake(t, None);
             lab.tick(3);
         }
-        // Nothing to do on this CPU, two tasks on another.
+        // CPU 3 has nothing to do, and CPU 0 has two tasks.
         let tasks = [lab.start(0, Some(&[0])), lab.start(0, Some(&[0]))];
         lab.sleep(3);
         assert!(lab.s.idles_ticking(3));
@@ -279,11 +281,11 @@ fn sibling_difference_of_unequal_cores_is_scaled() {
         total_capacity: 1,
     };
     let amount = |b, l| decide(&env, &l, &b).map(|p| (p.kind, p.amount));
-    // 8 tasks on 8 cores against 1 on 4: (4·8 − 8·1) = 24, (48 + 12)/12 = 5, halved 2.
+    // 8 tasks on 8 cores against 1 on 4: (4·8 − 8·1) = 24, (48 + 12)/12 = 5, of which half is 2.
     assert_eq!(amount(group(8, 8), group(1, 4)), Some((MigrationType::Task, 2)));
-    // In proportion: x = (0 + 12)/12 = 1, no more than one; idle CPUs even it out too.
+    // In proportion: x = (0 + 12)/12 = 1, not more than one; idle CPUs are even too.
     assert_eq!(amount(group(8, 8), group(4, 4)), None);
-    // Two tasks against none: (8·... ) at least 2, so one task moves: x = (2·8 + 12)/12 = 2.
+    // Two tasks against none: x = (2·8 + 12)/12 = 2, so one task moves.
     assert_eq!(amount(group(2, 8), group(0, 4)), Some((MigrationType::Task, 1)));
 }
 
@@ -300,13 +302,13 @@ fn busy_cpus_wait_sixteen_times_longer() {
             at.push(ms);
         }
     }
-    // w = 16: due after 255 ms, then balanced, so every 511 ms.
+    // w = 16: the first pass is due after 255 ms. It is balanced, so the next ones follow every 511 ms.
     assert_eq!(at, [255, 766, 1277]);
 }
 
 #[test]
 fn busy_intervals_of_older_releases() {
-    // A node of twelve threads, three others: cores, node, machine.
+    // The levels are the cores, the node of twelve threads, and the machine of four nodes.
     let due = |domain_constants: &'static str| {
         let lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { domain_constants, hz: 1000, ..config("v61") });
         let both = |d| [false, true].map(|busy| lab.s.get_sd_balance_interval(d, busy));
@@ -315,7 +317,7 @@ fn busy_intervals_of_older_releases() {
     assert_eq!(due("v510"), [[2, 31], [12, 191], [48, 767]]);
     assert_eq!(due("v316"), [[2, 64], [12, 384], [48, 1536]]);
     assert_eq!(due("v37"), [[1, 64], [1, 64], [48, 1536]]);
-    // Undisturbed domains wait longer, inside a node up to four times as long.
+    // Balanced domains wait longer, inside a node up to four times as long.
     let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { domain_constants: "v37", ..config("v61") });
     (0..5).for_each(|_| assert_eq!(pass(&mut lab, 0, 12, CpuIdleType::Idle), (0, true)));
     assert_eq!(interval(&lab, 0, 12), 4);
@@ -325,7 +327,7 @@ fn busy_intervals_of_older_releases() {
 
 #[test]
 fn large_tasks_move_once_passes_have_failed() {
-    // Three tasks against two on CPUs of one cache: half a task's load should move.
+    // Three tasks against two on CPUs of one cache: half of a task's load should move.
     for form in FORMS {
         let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &config(form));
         lab.fill(0, Some(&[0]), 2);
@@ -360,7 +362,7 @@ fn failed_passes_let_large_utilisation_move_from_6_8_on() {
 }
 
 #[test]
-fn which_of_two_groups_is_busier() {
+fn update_sd_pick_busiest_compares_two_groups() {
     use super::super::state::sg_lb_stats::GroupType;
     let group = |kind, nr, idle_cpus, smt| SgLbStats { kind, nr, idle_cpus, smt, weight: 2, ..SgLbStats::default() };
     let busier =
@@ -414,14 +416,14 @@ fn averages_that_are_not_read_would_not_have_mattered() {
 }
 
 #[test]
-fn a_pass_at_the_top_tells_whether_anybody_has_two_tasks() {
+fn a_pass_at_the_top_tells_whether_any_cpu_has_two_tasks() {
     let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config("v612"));
     assert!(!lab.s.overload);
     lab.fill(4, Some(&[4]), 2);
     assert!(lab.s.overload);
     lab.s.exit_current(4, lab.now);
     lab.pick(4);
-    assert!(lab.s.overload, "nobody has looked yet");
+    assert!(lab.s.overload, "the machine has not been searched yet");
     pass(&mut lab, 0, 4, CpuIdleType::Idle);
     assert!(lab.s.overload, "a node is not the machine");
     pass(&mut lab, 0, 8, CpuIdleType::Idle);

@@ -27,16 +27,16 @@ fn lab() -> Lab {
     Lab::new(&Shape::flat(4, 12, 2, 21), &sched("v37"))
 }
 
-/// A node of the machine with `nr` tasks, of which others may use all but one CPU where siblings are preferred.
+/// A node with `nr` tasks. With `spread`, siblings are preferred, and other nodes may pull all its tasks but one.
 fn node(nr: u32, spread: bool) -> SgLbStats {
     let power = 12 * cpu_power(2);
     let capacity = if spread { 1 } else { capacity(power, false) };
     let idle_cpus = 12u32.saturating_sub(nr);
     let load = u64::from(nr) * 1024;
-    SgLbStats { load, queued: load, nr, idle_cpus, weight: 12, power, capacity, lopsided: false }
+    SgLbStats { load, queued: load, nr, idle_cpus, weight: 12, power, capacity, group_imb: false }
 }
 
-/// This node and the busiest one of `nodes`, whose other ones are like this one.
+/// The local node with `this` tasks and the busiest of `nodes`; the other nodes equal the local one.
 fn scan(this: u32, busiest: u32, nodes: u32) -> SdLbStats {
     let local = node(this, false);
     let total = u64::from(this * (nodes - 1) + busiest) * 1024;
@@ -53,9 +53,9 @@ fn six_cores_with_two_threads_count_as_seven_cpus() {
 
 #[test]
 fn an_idle_node_takes_its_share() {
-    // 12 tasks on one of four nodes: (1780 − 445)·power is more than the 445·power that fill this one to the average.
+    // 12 tasks on one of four nodes: (1780 − 445)·power is more than the 445·power that fill this node to the average.
     assert_eq!(decide(&scan(0, 12, 4), CpuIdleType::Idle, 125), Verdict::Pull(445 * 7068 / 1024));
-    // Three on one node: 766 would be too little for a task, so one of them.
+    // Three tasks on one node: 766 is too little for a task, so one task moves.
     assert_eq!(decide(&scan(0, 3, 4), CpuIdleType::Idle, 125), Verdict::Pull(1024));
 }
 
@@ -63,7 +63,7 @@ fn an_idle_node_takes_its_share() {
 fn idle_cpus_leave_nodes_alone_that_have_as_many() {
     assert_eq!(decide(&scan(5, 6, 2), CpuIdleType::Idle, 125), Verdict::Near);
     assert!(matches!(decide(&scan(4, 6, 2), CpuIdleType::Idle, 125), Verdict::Pull(_)));
-    // More tasks than CPUs: idle CPUs of both do not matter.
+    // With more tasks than CPUs, idle CPUs of both sides do not matter.
     let crowded = SdLbStats {
         busiest: SgLbStats { nr: 13, load: 13 * 1024, queued: 13 * 1024, ..node(12, true) },
         ..scan(12, 12, 2)
@@ -75,7 +75,7 @@ fn idle_cpus_leave_nodes_alone_that_have_as_many() {
 #[test]
 fn busy_cpus_wait_for_a_quarter_more() {
     assert_eq!(decide(&scan(8, 9, 2), CpuIdleType::NotIdle, 125), Verdict::Near);
-    // To the average: 1631 − 1409, which one task of 1024 fits in and a second does not.
+    // To the average it is 1631 − 1409, in which one task of 1024 fits and a second does not.
     assert_eq!(decide(&scan(8, 11, 2), CpuIdleType::NotIdle, 125), Verdict::Pull(222 * 7068 / 1024));
     assert_eq!(decide(&scan(8, 8, 2), CpuIdleType::NotIdle, 125), Verdict::Stay);
     assert_eq!(decide(&scan(9, 8, 2), CpuIdleType::Idle, 125), Verdict::Stay);
@@ -94,10 +94,10 @@ fn newly_idle_cpus_of_a_node_with_room_do_not_wait() {
 fn a_lopsided_group_is_pulled_from_by_any_cpu() {
     let s = scan(8, 9, 2);
     assert_eq!(decide(&s, CpuIdleType::NotIdle, 125), Verdict::Near);
-    let s = SdLbStats { busiest: SgLbStats { lopsided: true, ..s.busiest }, ..s };
+    let s = SdLbStats { busiest: SgLbStats { group_imb: true, ..s.busiest }, ..s };
     assert_eq!(decide(&s, CpuIdleType::NotIdle, 125), Verdict::Pull(1024));
-    // With as many tasks here nothing would be gained, and the pass fails.
-    let s = SdLbStats { busiest: SgLbStats { lopsided: true, ..scan(6, 6, 2).busiest }, ..scan(6, 6, 2) };
+    // With as many tasks on the local node nothing is gained, and the pass fails.
+    let s = SdLbStats { busiest: SgLbStats { group_imb: true, ..scan(6, 6, 2).busiest }, ..scan(6, 6, 2) };
     assert_eq!(decide(&s, CpuIdleType::NotIdle, 125), Verdict::Pull(0));
 }
 
@@ -106,7 +106,7 @@ fn forks_leave_only_for_an_eighth_less() {
     assert!(fork_leaves(148, 0, 125) && !fork_leaves(148, 148, 125));
     // Nine tasks against eight, and eight against seven and a half.
     assert!(fork_leaves(9 * 1024, 8 * 1024, 125) && !fork_leaves(16 * 1024, 15 * 1024, 125));
-    // A process that forks: each node gets a task, then its own. An idle core is left for the next, and so is a thread.
+    // Children of one process: each other node gets a task, then the own node. In a node an idle core is taken.
     let mut lab = lab();
     lab.start(0, None);
     let mut at = Vec::new();
@@ -123,7 +123,7 @@ fn a_waiting_task_is_pulled_to_another_node() {
     let mut lab = lab();
     hogs(&mut lab, 0, 14);
     lab.pass_time(20 * MS);
-    // Node 1 is idle: fourteen tasks are to become three and a half each; every queue has one or two, so one moves.
+    // Node 1 is idle, and the average is three and a half tasks. Every queue has one or two, so one task moves.
     assert_eq!(pass(&mut lab, 12, 48, CpuIdleType::Idle), 1);
     assert_eq!((tasks_on(&lab, 0), tasks_on(&lab, 1)), (13, 1));
 }
@@ -162,7 +162,7 @@ fn a_balanced_machine_stays() {
 
 #[test]
 fn short_waits_are_not_seen_across_nodes() {
-    // Every CPU has a task; one of node 1 goes to sleep, and one of node 0 has got two.
+    // Every CPU has a task. One of node 1 goes to sleep, and a CPU of node 0 has two.
     let mut lab = lab();
     hogs(&mut lab, 0, 13);
     for n in 1..4 {
@@ -200,7 +200,7 @@ fn hot_tasks_stay_even_in_their_core() {
         lab.start(2, Some(&[2]));
         (0..2).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
         lab.pass_time(MS);
-        // Both ran just now.
+        // Both tasks ran just now.
         (0..2).for_each(|t| lab.s.tasks[t].exec_start = lab.now as i64 - 100_000);
         assert_eq!(pass(&mut lab, 1, 2, CpuIdleType::Idle), want, "{balancer}");
     }
@@ -225,7 +225,7 @@ fn before_3_13_a_lone_task_asks_for_balance_only_if_its_core_is_busy() {
 
 #[test]
 fn wake_ups_compare_weights_before_3_11() {
-    // CPU 0's task mostly sleeps: by its average there is room for another beside it, by its weight there is not.
+    // CPU 0's task mostly sleeps: by its average another task fits beside it, by its weight it does not.
     let pulls = |balancer: &'static str, light: u64| {
         let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { wake_affine: "v311", ..sched(balancer) });
         let waker = lab.start(0, None);

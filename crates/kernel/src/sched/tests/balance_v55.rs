@@ -1,4 +1,4 @@
-//! What the balancers of 5.5 to 5.11 do otherwise than the one since 5.12.
+//! The balancers of 5.5 to 5.11, where they differ from the one of 5.12 and later.
 
 use super::super::balance::calculate_imbalance::{decide, Imbalance, ImbalanceEnv};
 use super::super::balance::lb_env::LbEnv;
@@ -21,7 +21,7 @@ fn dom(lab: &Lab, cpu: u32, weight: u32) -> DomId {
     lab.s.topo.ids(cpu).find(|d| lab.s.topo.domain(*d).weight == weight).unwrap()
 }
 
-/// Tasks moved by a pass of idle CPU 0 over `weight` CPUs.
+/// Makes a pass of idle CPU 0 over `weight` CPUs; returns the number of tasks moved.
 fn pass(lab: &mut Lab, weight: u32) -> u32 {
     let d = dom(lab, 0, weight);
     let moved = lab.s.sched_balance_rq(0, d, CpuIdleType::Idle, Why::Nohz, &lab.view).moved;
@@ -29,7 +29,7 @@ fn pass(lab: &mut Lab, weight: u32) -> u32 {
     moved
 }
 
-/// Long enough for averages to settle; nobody balances.
+/// Ticks long enough for averages to settle. No CPU balances meanwhile.
 fn settle_averages(lab: &mut Lab, cpus: u32) {
     for _ in 0..100 {
         lab.pass_time(4 * MS);
@@ -66,7 +66,8 @@ fn inside_a_cache_idle_cpus_take_tasks_from_5_10_on() {
 
 #[test]
 fn before_5_7_a_full_group_pulls_from_a_less_loaded_one_too() {
-    // Averages 2048 here, 1600 there, 1824 of the domain: both differences are negative, and unsigned.
+    // Averages are 2048 on the local group, 1600 on the other, 1824 of the domain. Both differences are negative, and
+    // unsigned.
     let full = SgLbStats { nr: 2, weight: 2, capacity: 2048, load: 4096, ..SgLbStats::default() };
     let local = SgLbStats { kind: GroupType::FullyBusy, ..full };
     let busiest = SgLbStats { kind: GroupType::Overloaded, nr: 3, load: 3200, avg_load: 1600, ..full };
@@ -97,7 +98,7 @@ fn until_5_9_half_a_load_may_move_and_any_after_failures() {
             LbEnv { src: 1, kind: MigrationType::Load, amount, ..LbEnv::new(0, d, CpuIdleType::Idle, Why::Nohz) };
         lab.s.detach_tasks(&mut env, &lab.view)
     };
-    // A load of about 1024; one failure more than the domain's tries.
+    // The load is about 1024; the failures exceed the domain's tries by one.
     assert_eq!(["v59", "v510"].map(|b| build(b, 0, 600)), [1, 0]);
     assert_eq!(["v59", "v510"].map(|b| build(b, 0, 400)), [0, 0]);
     assert_eq!(["v59", "v510"].map(|b| build(b, 2, 1)), [1, 0]);
@@ -116,7 +117,7 @@ fn a_waiting_task_has_the_size_it_came_with() {
     lab.s.set_next_task(1, other);
     let came = lab.s.tasks[sleeper as usize].pelt.load;
     assert!((200..400).contains(&came), "{came}");
-    // Runnable, it gains half of what is missing in 32 ms, which nobody has looked at.
+    // The runnable task gains half of the missing load in 32 ms, but its average is not read meanwhile.
     lab.pass_time(32 * MS);
     let d = dom(&lab, 0, 2);
     let amount = |kind| {
@@ -142,7 +143,7 @@ fn until_5_6_utilisation_may_be_wanted_from_a_cpu_with_one_task() {
 
 #[test]
 fn until_5_6_waiting_makes_no_group_overloaded() {
-    // Two CPUs share three tasks that run a third of the time each: nobody's utilisation is beyond the capacity.
+    // Two CPUs share three tasks that run a third of the time each: no utilisation exceeds the capacity.
     let kind = |balancer, runnable| {
         let mut lab = lab(&Shape::flat(2, 2, 1, 20), balancer);
         lab.fill(2, Some(&[2]), 3);
@@ -161,7 +162,7 @@ fn until_5_6_waiting_makes_no_group_overloaded() {
 #[test]
 fn until_5_11_failures_push_a_running_task_whatever_is_counted() {
     for (balancer, pushed) in [("v55", 1), ("v510", 1), ("types", 0)] {
-        // As in `failed_passes_let_large_utilisation_move_from_6_8_on`: utilisation is missing, but hardly any.
+        // As in `failed_passes_let_large_utilisation_move_from_6_8_on`, hardly any utilisation is missing.
         let mut lab = lab(&Shape::flat(2, 2, 1, 20), balancer);
         (0..2).for_each(|cpu| lab.fill(cpu, Some(&[cpu]), 1));
         (2..4).for_each(|cpu| lab.fill(cpu, Some(&[cpu]), 3));

@@ -1,4 +1,5 @@
-//! Random histories: counts stay true, runtime is conserved, nobody starves, and the same history repeats exactly.
+//! Random histories: counts stay true, runtime is conserved, ticks come as computed, and the same history repeats
+//! exactly.
 
 use super::next_resched::next_resched_ns;
 use crate::sched::shapes::{table, Shape};
@@ -17,7 +18,7 @@ impl Rng {
     }
 }
 
-/// Every task prefers to stay: odd tasks have faults on node 0 only.
+/// Odd tasks have faults, on node 0 only, and so prefer to stay there.
 struct View;
 
 impl NumaView for View {
@@ -41,7 +42,7 @@ struct Run {
     now: u64,
     asleep: Vec<TaskId>,
     live: Vec<TaskId>,
-    /// Time each CPU had a current task.
+    /// Total time in which CPUs had a current task.
     busy_ns: u64,
     since: Vec<Option<u64>>,
     trace: u64,
@@ -100,7 +101,7 @@ impl Run {
         while let Some((from, to)) = self.asked.pop() {
             self.s.push(from, to, self.now);
         }
-        // So do passes of CPUs that have run dry: others act while they look.
+        // Newly-idle passes end later too, while other CPUs act.
         for cpu in (0..cpus).filter(|_| rng.below(2) == 0) {
             if self.s.newidle_pass_ns(cpu).is_some() {
                 let found = self.s.pick_next(cpu, self.now, &View);
@@ -158,7 +159,7 @@ impl Run {
     }
 }
 
-/// A random history of `steps`; returns a fingerprint of all switches and moves.
+/// Runs a random history of `steps`; returns a fingerprint of all switches and moves.
 fn history(shape: &Shape, config: &SchedConfig, seed: u64, steps: u64) -> u64 {
     let s = Scheduler::new(&shape.machine("m"), config).unwrap();
     let cpus = s.domains().cpus();
@@ -177,7 +178,7 @@ fn history(shape: &Shape, config: &SchedConfig, seed: u64, steps: u64) -> u64 {
     let mut next_tick: Vec<u64> = (0..cpus as u32).map(|c| r.s.tick_offset_ns(c)).collect();
     for step in 0..steps {
         let until = r.now + rng.below(2_000_000);
-        // Ticks up to then, in time order.
+        // Ticks up to `until`, in order of time.
         while let Some((at, cpu)) = next_tick.iter().zip(0..).map(|(at, c)| (*at, c)).min().filter(|t| t.0 <= until) {
             r.now = at;
             let promised = next_resched_ns(&r.s, cpu);
@@ -196,7 +197,7 @@ fn history(shape: &Shape, config: &SchedConfig, seed: u64, steps: u64) -> u64 {
     finish(&mut r, cpus as u32)
 }
 
-/// Runtime of all tasks is the time CPUs were busy.
+/// Checks that the runtime of all tasks is the time CPUs were busy.
 fn finish(r: &mut Run, cpus: u32) -> u64 {
     for cpu in 0..cpus {
         r.s.account(cpu, r.now);

@@ -1,16 +1,16 @@
-//! The pull towards homes (designs-2012.md section 2.6): when it is tried, what it may push, and what a refusal counts.
+//! The pull towards homes (designs-2012.md section 2.6): when it is tried, what it may push, and how a refusal counts.
 
 use super::*;
 use crate::sched::balance::lb_env::LbEnv;
 use crate::sched::event::Why;
 use crate::sched::state::CpuIdleType;
 
-/// Three nodes of four CPUs; `counts[n]` CPUs of node n run a task each, with homes as given by node.
+/// Three nodes of four CPUs. `counts[n]` CPUs of node n run a task each, whose home is `homes[n]`.
 fn nodes(counts: [u32; 3], homes: [Option<u32>; 3]) -> Lab {
     on((4, 1), "types", counts, homes)
 }
 
-/// The same with so many CPUs in a node, so many of them in a core.
+/// Like [`nodes`], with `width` CPUs in a node and `smt` in a core.
 fn on((width, smt): (usize, usize), balancer: &'static str, counts: [u32; 3], homes: [Option<u32>; 3]) -> Lab {
     let config = SchedConfig { imbalance: "none", locality: "home", newidle: "v37", balancer, ..config("v61") };
     let mut lab = Lab::new(&Shape::flat(3, width, smt, 20), &config);
@@ -24,8 +24,8 @@ fn on((width, smt): (usize, usize), balancer: &'static str, counts: [u32; 3], ho
     lab
 }
 
-/// The busy CPU 4, the first of node 1, makes a pass over all nodes; returns how many tasks it runs then. It balances
-/// for its node although the last CPU there may be idle.
+/// Busy CPU 4, the first of node 1, makes a pass over all nodes. Returns how many tasks it has then. It balances for
+/// its node although the last CPU there may be idle.
 fn pass(lab: &mut Lab) -> u32 {
     let d = lab.s.topo.sd_numa(4).unwrap();
     let mut env = LbEnv::new(4, d, CpuIdleType::NotIdle, Why::Periodic);
@@ -36,7 +36,7 @@ fn pass(lab: &mut Lab) -> u32 {
 
 #[test]
 fn a_lone_task_off_its_home_is_pushed_although_it_comes_no_nearer() {
-    // All homes are node 0, which has no task to trade; node 1 is lighter than node 2, but not by enough to balance.
+    // All homes are node 0, which has no task to trade. Node 1 is lighter than node 2, but not by enough to balance.
     let mut lab = nodes([4, 3, 4], [Some(0); 3]);
     assert_eq!(pass(&mut lab), 1, "its stopper has not run yet");
     lab.stoppers();
@@ -57,7 +57,7 @@ fn a_stopper_is_not_asked_again_before_it_has_run() {
 
 #[test]
 fn a_node_as_loaded_as_the_others_pulls_nothing_home() {
-    // Tasks of node 2 want to node 1, whose own have no home.
+    // Tasks of node 2 have their home on node 1, whose own tasks have none.
     let mut even = nodes([4, 4, 4], [Some(0), None, Some(1)]);
     assert_eq!(pass(&mut even), 1, "as loaded as all others");
     let mut heavy = nodes([3, 4, 3], [Some(0), None, Some(1)]);
@@ -65,7 +65,7 @@ fn a_node_as_loaded_as_the_others_pulls_nothing_home() {
 }
 
 #[test]
-fn what_is_refused_for_its_home_is_taken_after_failures() {
+fn a_task_refused_for_its_home_is_taken_after_failures() {
     let mut lab = nodes([4, 3, 3], [Some(0), Some(0), None]);
     let waiting = lab.start(8, None);
     lab.s.set_preferred_nid(waiting, Some(0));
@@ -74,12 +74,13 @@ fn what_is_refused_for_its_home_is_taken_after_failures() {
     assert_eq!(counts, [1, 1, 1, 2], "refused until there are more failures than the two tries of the domain");
 }
 
-/// As in 3.7, which lets go of a node with more tasks than cores: every CPU is the thread of a core and runs a task.
+/// Every CPU is the thread of a core and runs a task. In 3.7 a node with more tasks than cores may be pulled from.
 fn threads(homes: [Option<u32>; 3]) -> Lab {
     on((8, 2), "v37", [8, 8, 8], homes)
 }
 
-/// Node 0 has its own tasks, nodes 1 and 2 have each other's; CPU 15 of node 1 has just gone idle.
+/// The tasks of node 0 are at home; those of nodes 1 and 2 have each other's node as home. CPU 15 of node 1 has just
+/// become idle.
 fn traded() -> Lab {
     let mut lab = threads([Some(0), Some(2), Some(1)]);
     lab.sleep(15);
@@ -97,7 +98,7 @@ fn a_newly_idle_cpu_pulls_a_running_task_home() {
 }
 
 #[test]
-fn one_push_leads_to_the_next_until_everybody_is_home() {
+fn one_push_leads_to_the_next_until_every_task_is_home() {
     let mut lab = traded();
     for _ in 0..40 {
         lab.stoppers();
@@ -106,7 +107,7 @@ fn one_push_leads_to_the_next_until_everybody_is_home() {
     assert!(lab.pushed >= 3 && away <= 2, "{} pushes, {away} away", lab.pushed);
     let before = lab.pushed;
     lab.stoppers();
-    assert_eq!(lab.pushed, before, "it ends where nobody has anyone to trade");
+    assert_eq!(lab.pushed, before, "it ends where no task is left to trade");
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn a_newly_idle_cpu_among_tasks_at_home_stays_idle() {
 
 /// Four nodes with AutoNUMA's meaning of a preferred node.
 fn selected(balancer: &'static str) -> Lab {
-    // Of the rules for groups with types; the one before them keeps a fork on any node with an idle CPU there.
+    // A rule for groups with types. The rule before them keeps a fork on any node with an idle CPU.
     let imbalance = if balancer == "types" { "k60" } else { "none" };
     let config = SchedConfig { imbalance, locality: "selected", newidle: "v37", balancer, ..config("v61") };
     Lab::new(&Shape::flat(4, 12, 2, 21), &config)
@@ -142,16 +143,16 @@ fn a_fork_stays_on_the_node_that_its_creator_had_selected() {
         };
         let all = |cpus: [u32; 3], what: fn(u32) -> bool| cpus.into_iter().all(what);
         assert!(all(nodes(None), |c| c >= 12), "{balancer}: the other nodes are idle");
-        // Every CPU of the idler node fails the test, and the walk goes on in the node of the creator.
+        // Every CPU of the idler node fails the test, and the walk continues in the node of the creator.
         let own = nodes(Some(0));
         assert!(all(own, |c| c < 12 && c % 2 == 1), "{balancer}: {own:?}, idle threads of busy cores");
-        // Only the idlest group is asked; when that is another one, the fork stays where it is.
+        // Only the idlest group is asked. If it is another one, the fork stays where it is.
         assert!(all(nodes(Some(3)), |c| !(12..36).contains(&c)), "{balancer}");
     }
 }
 
 #[test]
-fn a_wake_up_from_off_the_selected_node_goes_to_the_previous_cpu() {
+fn a_waker_off_the_selected_node_leaves_the_task_on_its_previous_cpu() {
     let wake = |nid: Option<u32>, waker: u32| {
         let mut lab = selected("v37");
         let t = lab.start(12, Some(&[12]));
@@ -159,7 +160,7 @@ fn a_wake_up_from_off_the_selected_node_goes_to_the_previous_cpu() {
         lab.sleep(12);
         lab.s.set_affinity(t, None, lab.now).unwrap();
         lab.s.set_preferred_nid(t, nid);
-        // Its CPU has become busy, the cores beside it are idle.
+        // The task's CPU has become busy; the cores beside it are idle.
         lab.start(12, Some(&[12]));
         lab.start(waker, Some(&[waker]));
         lab.pass_time(50 * MS);
@@ -171,8 +172,8 @@ fn a_wake_up_from_off_the_selected_node_goes_to_the_previous_cpu() {
 }
 
 #[test]
-fn the_stopper_pushes_whom_locality_puts_first() {
-    // Node 0's CPU 0 has three tasks; the first of its queue wants to stay, the second to node 3, the third to node 1.
+fn the_stopper_pushes_the_task_that_locality_prefers() {
+    // CPU 0 on node 0 has three tasks: the first of its queue prefers node 0, the second node 3, the third node 1.
     let pushed = |locality: &'static str, dst: u32| {
         let config = SchedConfig { imbalance: "none", locality, ..config("v61") };
         let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &config);
@@ -189,14 +190,14 @@ fn the_stopper_pushes_whom_locality_puts_first() {
         tasks.iter().position(|t| lab.s.cpu_of(*t) == dst)
     };
     assert_eq!(pushed("preferred", 12), Some(0));
-    assert_eq!(pushed("selected", 12), Some(2), "the one that wants to node 1");
-    assert_eq!(pushed("selected", 24), Some(0), "nobody wants to node 2: any");
+    assert_eq!(pushed("selected", 12), Some(2), "the task that prefers node 1");
+    assert_eq!(pushed("selected", 24), Some(0), "no task prefers node 2: any");
     assert_eq!(pushed("home", 12), Some(1), "off its home, wherever that is");
 }
 
 #[test]
-fn what_is_off_its_home_is_asked_once() {
-    // CPU 0 runs a task; two off their home and one at it wait. All are hot, so a pull for a busy CPU refuses each.
+fn a_task_off_its_home_is_looked_at_once() {
+    // CPU 0 runs a task; two off their home and one at home wait. All are hot, so a pull for a busy CPU refuses each.
     let config = SchedConfig { imbalance: "none", locality: "home", migration_cost_ns: -1, ..config("v61") };
     let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &config);
     let tasks = [None, Some(3), Some(0), Some(3)].map(|nid| {
@@ -215,7 +216,7 @@ fn what_is_off_its_home_is_asked_once() {
     let mut env = LbEnv::new(4, d, CpuIdleType::NotIdle, Why::Periodic);
     (env.src, env.amount) = (0, 100);
     assert_eq!(lab.s.detach_tasks(&mut env, &lab.view), 0);
-    // Four looks at each list, of which the running one's count for nothing.
+    // The pass looks four times at each list. Looks at the running task are not counted.
     let (offs, ons) = (4 - u64::from(off < 2) * 2, 4 - u64::from(on < 2) * 2);
     assert_eq!(lab.s.counters().hot_refused, offs + ons);
 }

@@ -1,4 +1,4 @@
-//! Scenarios that look at the scheduler's inner state: counters that decide *when* something moves.
+//! Scenarios that read the scheduler's inner state: the counters that decide *when* a task moves.
 
 mod balance;
 mod balance_v311;
@@ -34,13 +34,13 @@ pub(super) fn release(major: u32, minor: u32) -> SchedConfig {
     registry::group(&registry::catalog_kernel(&format!("{major}.{minor}")).unwrap())
 }
 
-/// A scheduler with a clock, settled after every step.
+/// A scheduler with a clock. After every step its reschedules are carried out and its counts are checked.
 pub(super) struct Lab<V: NumaView = NoNuma> {
     pub s: Scheduler,
     pub now: u64,
     pub view: V,
     pub log: Vec<Event>,
-    /// Pushes of `log` that were carried out.
+    /// Number of pushes in `log` that were carried out.
     pub pushed: usize,
 }
 
@@ -73,11 +73,11 @@ impl<V: NumaView> Lab<V> {
             }
         }
     }
-    /// `cpu` picks what runs next; the passes of its search take no time.
+    /// Has `cpu` pick what runs next, with newly-idle passes that take no time.
     pub fn pick(&mut self, cpu: u32) {
         self.s.pick_at_once(cpu, self.now, &self.view);
     }
-    /// A task started on `cpu` and restricted to `affinity` afterwards.
+    /// A task that is started on `cpu` and then restricted to `affinity`.
     pub fn start(&mut self, cpu: u32, affinity: Option<&[u32]>) -> TaskId {
         let t = self.s.add_task(Some(&[cpu]), 0).unwrap();
         self.s.fork(cpu, t, self.now);
@@ -85,7 +85,7 @@ impl<V: NumaView> Lab<V> {
         self.s.set_affinity(t, affinity, self.now).unwrap();
         t
     }
-    /// The stoppers that have been asked so far push, once.
+    /// Runs each stopper that has been asked and has not run yet.
     pub fn stoppers(&mut self) {
         let asked: Vec<(u32, u32)> = self.asked().collect();
         for (from, to) in asked.into_iter().skip(self.pushed) {
@@ -94,11 +94,11 @@ impl<V: NumaView> Lab<V> {
         }
         self.settle();
     }
-    /// From where and to where stoppers were asked to push.
+    /// Source and destination of every push that a stopper was asked for.
     pub fn asked(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.log.iter().filter_map(|e| if let Event::Push { from, to, .. } = e { Some((*from, *to)) } else { None })
     }
-    /// `count` tasks like [`Lab::start`].
+    /// Starts `count` tasks as [`Lab::start`] does.
     pub fn fill(&mut self, cpu: u32, affinity: Option<&[u32]>, count: usize) {
         for _ in 0..count {
             self.start(cpu, affinity);
@@ -112,7 +112,7 @@ impl<V: NumaView> Lab<V> {
         self.s.tick(cpu, self.now, &self.view);
         self.settle();
     }
-    /// The current task of `cpu` sleeps.
+    /// Puts the current task of `cpu` to sleep.
     pub fn sleep(&mut self, cpu: u32) -> TaskId {
         let t = self.s.block_current(cpu, self.now).unwrap();
         self.pick(cpu);

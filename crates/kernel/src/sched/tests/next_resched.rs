@@ -1,4 +1,4 @@
-//! When a tick takes the CPU from the current task, worked out without ticking.
+//! The time at which a tick takes the CPU from the current task, computed without ticking.
 
 use crate::sched::config::Params;
 use crate::sched::rq::runqueue::Rq;
@@ -7,9 +7,8 @@ use crate::sched::rq::{cfs, eevdf};
 use crate::sched::rules::Form;
 use crate::sched::state::Scheduler;
 
-/// Earliest time at which a tick would take `cpu` from its current task if nothing else happens: `u64::MAX` when
-/// the task is alone or there is none, now when a reschedule is pending. A second way to the same answer, against
-/// which tests hold every tick; runs only tick.
+/// Earliest time at which a tick takes `cpu` from its current task if nothing else happens. It is `u64::MAX` if the
+/// task is alone or there is none, and now if a reschedule is pending. Tests compare every tick with it.
 pub fn next_resched_ns(s: &Scheduler, cpu: u32) -> u64 {
     let rq = &s.rqs[cpu as usize];
     if rq.need_resched {
@@ -26,12 +25,12 @@ pub fn next_resched_ns(s: &Scheduler, cpu: u32) -> u64 {
     s.tick_at_or_after(cpu, at.max(s.now))
 }
 
-/// Earliest instant at which a tick would take the CPU, not yet rounded to a tick: ns from the last accounting.
+/// Earliest time at which a tick takes the CPU, ns after the last accounting, not rounded to a tick.
 fn cfs_time_left_ns(params: &Params, rq: &Rq, tasks: &[Task]) -> i64 {
     let cur = &tasks[rq.cur as usize];
     let slice = cfs::sched_slice(params, rq.nr(), cur.weight, rq.weight);
     let ran = (cur.runtime_ns - cur.picked_runtime_ns) as i64;
-    // Both conditions are strict, hence the extra nanosecond.
+    // Both conditions are strict, so one nanosecond is added.
     let by_slice = slice - ran + 1;
     let by_lead = cfs::leftmost(rq, tasks, rq.cur).map_or(i64::MAX, |l| {
         let lead = cur.vruntime - tasks[l as usize].vruntime;
@@ -40,7 +39,7 @@ fn cfs_time_left_ns(params: &Params, rq: &Rq, tasks: &[Task]) -> i64 {
     by_slice.min(by_lead)
 }
 
-/// Time until the current request is used up or the current task did_preempt_short, ns from the last accounting.
+/// Time until the current request is used up or the current task has had its share, ns after the last accounting.
 fn eevdf_time_left_ns(params: &Params, rq: &Rq, tasks: &[Task]) -> i64 {
     let cur = &tasks[rq.cur as usize];
     let by_request = cur.deadline - cur.vruntime;
@@ -49,13 +48,13 @@ fn eevdf_time_left_ns(params: &Params, rq: &Rq, tasks: &[Task]) -> i64 {
     if !params.complete_eevdf || eevdf::is_protected(cur) || others <= 0 {
         return real_ns(cur, by_request);
     }
-    // V follows the task at its share of the weight; eligible up to and including V.
+    // V follows the task at its share of the weight; a task is eligible up to and including V.
     let ahead = s - (cur.vruntime - rq.min_vruntime) * w;
     let by_share = ahead.div_euclid(others) + 1;
     real_ns(cur, by_request.min(by_share.max(0)))
 }
 
-/// Virtual time to real time, rounded up.
+/// Converts virtual time to real time, rounded up.
 fn real_ns(task: &Task, virtual_ns: i64) -> i64 {
     if task.weight == 1024 {
         virtual_ns

@@ -1,4 +1,4 @@
-//! Hooks of NUMA balancing: verdicts, load figures, moves.
+//! The interface to NUMA balancing: verdicts on pulls, load figures, moves.
 
 use super::super::balance::migrate_degrades_locality::{migrate_degrades_locality, NodePull};
 use super::super::config::SchedConfig;
@@ -9,7 +9,7 @@ use super::super::shapes::Shape;
 use super::super::state::CpuIdleType;
 use super::{config, Lab, FORMS, MS};
 
-/// Everybody has faults; weight of node n is `self.0[n]`.
+/// Every task has faults; the weight of node n is `self.0[n]`.
 struct Weights([i64; 2]);
 
 impl NumaView for Weights {
@@ -31,12 +31,12 @@ fn locality_verdicts() {
         let pull = NodePull { src, dst, distance: 20, nr: 2 + u32::from(others), nr_preferred: 2, idle };
         migrate_degrades_locality(0, Some(preferred), &pull, view)
     };
-    // Away from the preferred node: resisted if others there would rather leave, else no opinion.
+    // Away from the preferred node: it degrades locality if other tasks there are off theirs, else no opinion.
     assert_eq!(v(0, (0, 1), true, CpuIdleType::NewlyIdle, &near), 1);
     assert_eq!(v(0, (0, 1), false, CpuIdleType::NewlyIdle, &near), -1);
-    // Towards it: welcome.
+    // Towards the preferred node: it improves locality.
     assert_eq!(v(1, (0, 1), true, CpuIdleType::NotIdle, &near), 0);
-    // Neither: the fully idle class has no opinion, others compare weights; equal weights do not degrade.
+    // Neither: no opinion for an idle CPU; else weights are compared, and equal weights do not degrade locality.
     assert_eq!(v(7, (0, 1), true, CpuIdleType::Idle, &near), -1);
     assert_eq!(v(7, (0, 1), true, CpuIdleType::NewlyIdle, &near), 1);
     assert_eq!(v(7, (1, 0), true, CpuIdleType::NewlyIdle, &near), 0);
@@ -44,7 +44,7 @@ fn locality_verdicts() {
     assert_eq!(v(7, (1, 1), true, CpuIdleType::NewlyIdle, &near), -1);
 }
 
-/// Queued tasks of a CPU with a preferred node, and those that are on it.
+/// Number of queued tasks of a CPU with a preferred node, and of those on it.
 fn counts(lab: &Lab, cpu: u32) -> (u32, u32) {
     let rq = &lab.s.rqs[cpu as usize];
     (rq.nr_numa, rq.nr_preferred)
@@ -64,7 +64,8 @@ fn counts_follow_preference_and_place() {
     assert_eq!(counts(&lab, 5), (0, 0));
 }
 
-/// Two tasks on CPU 4 of node 1, the first one running; CPU 0 on node 0 runs dry after they have cooled. What it gets.
+/// The task that CPU 0 on node 0 pulls when it becomes newly idle. CPU 4 of node 1 has two cache-cold tasks, of which
+/// the first runs.
 fn newidle_steal(form: &'static str, preferred: [Option<u32>; 2], view: Weights) -> Option<u32> {
     let config = SchedConfig { imbalance: "none", ..config(form) };
     let mut lab = Lab::with_view(&Shape::flat(2, 4, 1, 20), &config, view);
@@ -81,7 +82,7 @@ fn newidle_steal(form: &'static str, preferred: [Option<u32>; 2], view: Weights)
         }
     }
     both.iter().for_each(|t| lab.s.set_affinity(*t, None, lab.now).unwrap());
-    // Passes that found everything pinned took the stacked queue out of sight.
+    // Passes that found all tasks pinned have cleared the flag.
     lab.s.overload = true;
     lab.pass_time(2 * MS);
     lab.sleep(0);
@@ -91,11 +92,11 @@ fn newidle_steal(form: &'static str, preferred: [Option<u32>; 2], view: Weights)
 #[test]
 fn tasks_at_home_are_left_there() {
     for form in FORMS {
-        // Nobody has a preference: class regular, cold, and the weights do not object.
+        // No task has a preferred node: the queue is of the regular class, tasks are cold, and weights do not object.
         assert!(newidle_steal(form, [None, None], Weights([5, 5])).is_some(), "{form}");
-        // Weights object: resisted until failures exceed the tries.
+        // Weights object: the task stays until failures exceed the tries.
         assert!(newidle_steal(form, [None, None], Weights([1, 9])).is_none(), "{form}");
-        // One at home, one wanting to leave for node 0: that one goes.
+        // One task is at home and one prefers node 0: the second goes.
         let got = newidle_steal(form, [Some(1), Some(0)], Weights([5, 5]));
         assert!(got.is_some_and(|t| t == 2), "{form}: {got:?}");
     }
@@ -113,7 +114,7 @@ fn queues_of_a_higher_class_are_not_pulled_from() {
         let d = lab.s.topo.sd_numa(0).unwrap();
         lab.s.sched_balance_rq(0, d, CpuIdleType::Idle, Why::Nohz, &lab.view);
         lab.settle();
-        // CPU 4 has more tasks, but they are at home while the group has some that have none.
+        // CPU 4 has more tasks, but they are at home while the group has tasks without a preferred node.
         assert_eq!((lab.s.nr_running(0), lab.s.nr_running(4), lab.s.nr_running(5)), (1, 3, 1), "{form}");
     }
 }
@@ -121,7 +122,7 @@ fn queues_of_a_higher_class_are_not_pulled_from() {
 #[test]
 fn load_figures_of_cpus() {
     let mut lab = Lab::new(&Shape::t5(), &config("v612"));
-    // Node 1 is CPUs 16 to 31; a thread of each of its first two cores is busy.
+    // Node 1 is CPUs 16 to 31. A thread of each of its first two cores is busy.
     let t = lab.start(16, None);
     lab.start(18, None);
     lab.pass_time(2000 * MS);
@@ -171,7 +172,7 @@ fn a_stopper_counts_as_a_second_task() {
         lab.start(5, None);
         assert!(!lab.s.overload);
         act(&mut lab);
-        // Until the first search of the whole machine.
+        // The flag stays set until the whole machine is searched.
         assert!(lab.s.overload, "{what}");
     }
 }
@@ -179,7 +180,7 @@ fn a_stopper_counts_as_a_second_task() {
 #[test]
 fn the_sleeper_of_a_swap_wakes_up_on_the_others_cpu() {
     for form in FORMS {
-        // A CPU of its own for each, so that nothing but `wake_cpu` tells where to wake up.
+        // Each task has a CPU of its own, so that only `wake_cpu` decides where it wakes up.
         let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config(form));
         let (a, b) = (lab.start(0, None), lab.start(4, None));
         lab.pass_time(3 * MS);

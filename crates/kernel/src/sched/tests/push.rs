@@ -1,4 +1,4 @@
-//! Pushes of running tasks: when stoppers are asked, and what they do.
+//! Active balance: when stoppers are asked to push a running task, and what they do.
 
 use super::super::event::{Event, Why};
 use super::super::state::CpuIdleType;
@@ -20,14 +20,14 @@ fn the_push_comes_with_the_failure_after_tries_plus_two_and_resets() {
     }
 }
 
-/// Two CPUs that go idle with many failures left would hand one running task to each other for ever at one instant.
+/// Two idle CPUs with many old failures could otherwise hand one running task to each other for ever at one instant.
 #[test]
-fn a_search_before_idling_moves_no_running_task_at_once() {
+fn a_newly_idle_search_moves_no_running_task_at_once() {
     for form in FORMS {
         let mut lab = spread_node(form);
         let d = dom(&lab, 128, 256);
         lab.s.dom[d as usize].nr_balance_failed = 9;
-        // The stopper is asked once, whatever asks again before it runs.
+        // The stopper is asked once, however often a pass wants it before it runs.
         for idle in [CpuIdleType::NewlyIdle, CpuIdleType::NewlyIdle, CpuIdleType::Idle] {
             assert_eq!(pass(&mut lab, 128, 256, idle).0, 0);
             assert_eq!((lab.s.current(0), lab.s.current(128)), (Some(0), None));
@@ -48,7 +48,7 @@ fn a_pinned_running_task_blocks_the_push_but_not_the_count() {
             assert_eq!(failed(&lab, 128, 256), n);
         }
         assert_eq!(lab.s.counters().active, 0);
-        // With a single task on the source all-pinned still stands, so the 512 ms limit applies.
+        // With a single task on the source all-pinned still holds, so the limit of 512 ms applies.
         assert_eq!(interval(&lab, 128, 256), 512);
     }
 }

@@ -16,7 +16,7 @@ fn the_first_request_is_half_a_slice() {
     let t = lab.start(0, None);
     let task = &lab.s.tasks[t as usize];
     assert_eq!(task.deadline - task.vruntime, 1_400_000);
-    // Until 6.11 what `task_fork_fair` halved is placed once more, whole.
+    // Up to 6.11 the slice that `task_fork_fair` halved is replaced by a whole one.
     let mut before = Lab::new(&Shape::flat(1, 8, 1, 10), &release(6, 11));
     let first = before.start(0, None);
     let task = &before.s.tasks[first as usize];
@@ -28,22 +28,22 @@ fn the_first_request_is_half_a_slice() {
 }
 
 #[test]
-fn a_sleeper_that_is_owed_nothing_stays_queued() {
+fn a_sleeper_with_negative_lag_stays_queued() {
     let mut lab = lab("v612");
     let both = [lab.start(0, Some(&[0])), lab.start(0, Some(&[0]))];
-    // The running one has had more than its share.
+    // The running task has had more than its share.
     lab.pass_time(MS);
     let first = lab.s.current(0).unwrap();
     let second = both[usize::from(first == both[0])];
     lab.sleep(0);
     assert_eq!(lab.s.state(first), State::Delayed);
     assert_eq!((lab.s.nr_running(0), lab.s.current(0)), (2, Some(second)));
-    // Woken, it becomes runnable in place.
+    // When woken, it becomes runnable in place.
     let mut woken = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
     woken.pass_time(MS / 10);
     assert_eq!(woken.wake(first, Some(5)), 0);
     assert_eq!((woken.s.state(first), woken.s.nr_running(0)), (State::Queued, 2));
-    // Left alone, it leaves once the other has caught up and it is picked, without credit.
+    // If it is not woken, it leaves once the other task has caught up and it is picked; it keeps no lag.
     for _ in 0..6 {
         lab.pass_time(MS);
         lab.tick(0);
@@ -53,7 +53,7 @@ fn a_sleeper_that_is_owed_nothing_stays_queued() {
 }
 
 #[test]
-fn eevdf_of_6_6_to_6_11_delays_nobody_and_keeps_no_deadline() {
+fn eevdf_of_6_6_to_6_11_has_no_delayed_dequeue_and_keeps_no_deadline() {
     let config = |minor| release(6, minor);
     assert_eq!([6, 7, 11, 12].map(|minor| config(minor).base_slice_ns), [750_000, 750_000, 750_000, 700_000]);
     for (minor, complete) in [(7, false), (12, true)] {
@@ -64,7 +64,7 @@ fn eevdf_of_6_6_to_6_11_delays_nobody_and_keeps_no_deadline() {
         let first = lab.sleep(0);
         let left = if complete { (State::Delayed, 2) } else { (State::Blocked, 1) };
         assert_eq!((lab.s.state(first), lab.s.nr_running(0)), left, "6.{minor}");
-        // Moved in the middle of a request.
+        // The task moves in the middle of a request.
         let mut lab = new();
         let t = lab.start(0, None);
         lab.pass_time(MS);
@@ -76,7 +76,7 @@ fn eevdf_of_6_6_to_6_11_delays_nobody_and_keeps_no_deadline() {
         let slice = lab.s.params.base_slice_ns;
         assert!(before < slice - MS as i64 / 2);
         assert_eq!(of(&lab), if complete { before } else { slice }, "6.{minor}");
-        // One that was alone keeps the CPU until its request is used up, or yields once it has had its share.
+        // A task that was alone keeps the CPU until its request is used up, or yields once it has had its share.
         let mut lab = new();
         let sleeper = lab.start(0, Some(&[0]));
         lab.sleep(0);
@@ -116,14 +116,14 @@ fn lag_survives_sleep_and_arrival() {
         lab.pass_time(MS);
         lab.tick(0);
     }
-    // Make `a` current and let it sleep while it is owed service, then bring it back.
-    let owed = super::super::rq::eevdf::entity_lag(&lab.s.params, &lab.s.rqs[0], &lab.s.tasks, a);
+    // `a` becomes current, sleeps with positive lag, and returns.
+    let lag = super::super::rq::eevdf::entity_lag(&lab.s.params, &lab.s.rqs[0], &lab.s.tasks, a);
     lab.s.deactivate_task(a, true);
     lab.s.tasks[a as usize].state = State::Blocked;
-    assert_eq!(lab.s.tasks[a as usize].vlag, owed);
+    assert_eq!(lab.s.tasks[a as usize].vlag, lag);
     lab.wake(a, None);
     let now = super::super::rq::eevdf::entity_lag(&lab.s.params, &lab.s.rqs[0], &lab.s.tasks, a);
-    assert!(now.abs_diff(owed) <= 2, "{now} after {owed}");
+    assert!(now.abs_diff(lag) <= 2, "{now} after {lag}");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn cfs_sleepers_get_half_a_latency() {
     lab.pass_time(500 * MS);
     lab.wake(t, Some(0));
     let v = |t: u32| lab.s.tasks[t as usize].vruntime;
-    // Latency is 24 ms on eight CPUs; the lead of 12 ms is above the granularity of 4 ms, so it runs at once.
+    // The latency is 24 ms on eight CPUs. The lead of 12 ms exceeds the granularity of 4 ms, so the task runs at once.
     assert_eq!(v(hog) - v(t), 12_000_000);
     assert_eq!(lab.s.current(0), Some(t));
 }
@@ -167,7 +167,7 @@ fn cfs_wakees_need_a_lead() {
         let mut lab = lab("v61");
         let hog = lab.start(0, Some(&[0]));
         let t = lab.start(0, Some(&[0]));
-        // Level them, then let `t` sleep while the hog gains `sleep_ms`.
+        // Both start at the same vruntime; then `t` sleeps while the hog gains `sleep_ms`.
         lab.s.tasks[t as usize].vruntime = lab.s.tasks[hog as usize].vruntime;
         lab.s.block_current(0, lab.now);
         lab.pick(0);
@@ -180,14 +180,15 @@ fn cfs_wakees_need_a_lead() {
 }
 
 #[test]
-fn promised_reschedules_are_kept() {
+fn next_resched_is_where_the_tick_takes_the_cpu() {
     for (form, at) in [("v61", 16 * MS), ("v612", 4 * MS)] {
         let mut lab = lab(form);
         lab.start(0, Some(&[0]));
         assert_eq!(next_resched_ns(&lab.s, 0), u64::MAX, "alone");
         let b = lab.start(0, Some(&[0]));
         lab.s.tasks[b as usize].vruntime = lab.s.tasks[0].vruntime;
-        // 6.1: 12 ms slice, strictly exceeded at the tick of 16 ms; 6.12: half a slice of 1.4 ms, first tick at 4 ms.
+        // 6.1: a slice of 12 ms, strictly exceeded at the tick of 16 ms. 6.12: half a slice is 1.4 ms, first tick at 4
+        // ms.
         assert_eq!(next_resched_ns(&lab.s, 0), at, "{form}");
     }
 }
@@ -204,7 +205,7 @@ fn ticks_are_spread_over_a_jiffy() {
 }
 
 #[test]
-fn nothing_is_descheduled_before_the_promise() {
+fn no_task_is_descheduled_before_next_resched() {
     for (form, hz) in [("v61", 250), ("v61", 1000), ("v612", 250), ("v612", 1000)] {
         let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { hz, ..config(form) });
         for nice in [0, 0, -4, 7] {
@@ -240,7 +241,7 @@ fn the_lead_that_a_cfs_wakee_needs_grows_with_the_logarithm_of_the_cpus() {
                 lab.sleep(0);
                 assert_eq!(lab.s.current(0), Some(waiting));
                 lab.pass_time((lead_us + more_us) * MS / 1000);
-                // The wake-up alone: nothing is picked yet.
+                // The wake-up alone decides; no task is picked yet.
                 lab.s.wake(running, None, false, lab.now);
                 assert_eq!(lab.s.need_resched(0), preempts, "{cpus} CPUs, {balancer}, {more_us} us more");
             }
@@ -250,7 +251,7 @@ fn the_lead_that_a_cfs_wakee_needs_grows_with_the_logarithm_of_the_cpus() {
 
 #[test]
 fn an_eevdf_wakee_preempts_when_the_running_task_has_had_its_share() {
-    // Woken with lag, the wakee is eligible; the other is ahead of the mean, so nothing protects its request.
+    // Woken with lag, the wakee is eligible. The other task is ahead of the mean, so its request does not protect it.
     for (lag, preempts) in [(MS as i64, true), (0, false)] {
         let mut lab = lab("v612");
         let hog = lab.start(0, Some(&[0]));
@@ -266,11 +267,11 @@ fn an_eevdf_wakee_preempts_when_the_running_task_has_had_its_share() {
 }
 
 #[test]
-fn before_4_15_the_last_to_come_is_pulled_first() {
+fn before_4_15_the_task_queued_last_is_pulled_first() {
     for order in ["v37", "v415"] {
         let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { queue_order: order, ..config("v61") });
         let [a, b, c] = [0; 3].map(|_| lab.start(0, Some(&[0])));
-        // They take turns, and the first of them runs again.
+        // The tasks take turns until the first of them runs again.
         let mut ran = vec![lab.s.current(0).unwrap()];
         while ran.len() < 4 || lab.s.current(0) != Some(a) {
             lab.pass_time(4 * MS);

@@ -1,4 +1,4 @@
-//! Wake-ups, idle searches and exec.
+//! Placement at fork and wake-up, and idle searches.
 
 use super::super::rq::sis_prop::SisProp;
 use super::super::rq::task::COLD;
@@ -6,7 +6,7 @@ use super::super::rules::{IdleScan, RecentCpu};
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};
 
-/// A task asleep on `cpu` of T1, free to go anywhere; `busy` CPUs run something.
+/// A task asleep on `cpu` of T1, free to run anywhere; the `busy` CPUs run a task each.
 fn asleep(form: &'static str, cpu: u32, busy: impl IntoIterator<Item = u32>) -> (Lab, u32) {
     let mut lab = Lab::new(&Shape::t1(), &config(form));
     let t = lab.start(cpu, Some(&[cpu]));
@@ -23,15 +23,15 @@ fn asleep(form: &'static str, cpu: u32, busy: impl IntoIterator<Item = u32>) -> 
 #[test]
 fn wakeups_stay_in_the_cache() {
     for form in FORMS {
-        // Previous CPU busy, its sibling idle: a wholly idle core of the cache is preferred.
+        // The previous CPU is busy and its sibling idle: a wholly idle core of the cache is preferred.
         let (mut lab, t) = asleep(form, 20, [20]);
         assert_eq!(lab.wake(t, None), 22, "{form}");
-        // All cores half busy: the first idle thread met, and that there is no idle core is remembered.
+        // All cores are half busy: the first idle thread is taken, and that no core is idle is remembered.
         let (mut lab, t) = asleep(form, 20, (16..32).step_by(2));
         assert!(lab.s.caches[1].has_idle_cores);
         assert_eq!(lab.wake(t, None), 21, "{form}");
         assert!(!lab.s.caches[1].has_idle_cores);
-        // The whole cache busy: stacked on the target although 240 CPUs are idle elsewhere.
+        // The whole cache is busy: the task is stacked on the target although 240 CPUs are idle elsewhere.
         let (mut lab, t) = asleep(form, 20, 16..32);
         assert_eq!(lab.wake(t, None), 20, "{form}");
         assert_eq!(lab.s.nr_running(20), 2);
@@ -44,12 +44,12 @@ fn without_idle_cores_the_own_sibling_comes_first() {
         let (mut lab, t) = asleep(form, 20, (16..32).step_by(2));
         lab.s.caches[1].has_idle_cores = false;
         assert_eq!(lab.wake(t, None), 21, "{form}");
-        // An overloaded cache is not searched at all.
+        // An overloaded cache is not searched.
         let (mut lab, t) = asleep(form, 20, [16, 18, 20, 21, 22, 24, 26, 28, 30]);
         lab.s.caches[1].has_idle_cores = false;
         lab.s.caches[1].nr_idle_scan = 0;
         assert_eq!(lab.wake(t, None), 20, "{form}");
-        // A short search gives up: CPUs 21 and 22 are visited, both busy.
+        // A short search gives up: it visits CPUs 21 and 22, both busy.
         let (mut lab, t) = asleep(form, 20, [16, 18, 20, 21, 22, 24, 26, 28, 30]);
         lab.s.caches[1].has_idle_cores = false;
         lab.s.caches[1].nr_idle_scan = 2;
@@ -59,16 +59,17 @@ fn without_idle_cores_the_own_sibling_comes_first() {
 }
 
 #[test]
-fn before_6_0_the_waker_pays_for_the_search() {
+fn before_6_0_the_wakers_idle_time_limits_the_search() {
     let busy = [16, 18, 20, 21, 22, 23, 24, 26, 28, 30];
     for (idle_ns, cost_ns, want) in [(0, 0, 20), (500_000, 999_999, 25), (500_000, 2_000_000, 20)] {
         let (mut lab, t) = asleep("v61", 20, busy);
         lab.s.params.idle_scan = IdleScan::Prop;
-        // The use of the cache counts for nothing.
+        // The use of the cache does not matter.
         (lab.s.caches[1].has_idle_cores, lab.s.caches[1].nr_idle_scan) = (false, 0);
         let jiffy = lab.now / lab.s.params.jiffy_ns;
         lab.s.rqs[16].sis_prop = SisProp { stamp: jiffy + 1, idle_ns, cost_ns };
-        // Visited in order: 21 to 24 busy, 25 idle. Three visits are too few, eight enough.
+        // The search visits 21 to 24, which are busy, and then 25, which is idle. Three visits are too few, eight are
+        // enough.
         assert_eq!(lab.wake(t, Some(16)), want, "{idle_ns} {cost_ns}");
     }
 }
@@ -82,10 +83,10 @@ fn before_5_12_the_own_core_comes_last() {
         lab.s.caches[1].has_idle_cores = false;
         let rq = &mut lab.s.rqs[16];
         (rq.avg_idle_ns, rq.sis_prop.cost_ns) = (avg_idle_ns, cost_ns);
-        // Three looks from 21 on find 21, 22 and 23 busy; fifteen reach 25. Nothing is idle on the own core.
+        // Three looks from 21 on find 21, 22 and 23 busy; fifteen reach 25. The own core has no idle thread.
         assert_eq!(lab.wake(t, Some(16)), want, "{avg_idle_ns} {cost_ns}");
     }
-    // The same with the other thread of the core idle: the walk is too short, the own core is what remains.
+    // With the other thread of the core idle, the walk is still too short, and the own core is tried last.
     let (mut lab, t) = asleep("v61", 20, [16, 18, 20, 22, 24, 26, 28, 30]);
     lab.s.params.idle_scan = IdleScan::PropV413;
     lab.s.caches[1].has_idle_cores = false;
@@ -105,11 +106,11 @@ fn before_4_9_only_whole_groups_are_taken() {
         let (mut lab, t) = asleep("v61", 20, [16, 18, 20, 22, 24, 26, 28]);
         lab.s.params.idle_scan = scan;
         assert_eq!(lab.wake(t, Some(16)), 30);
-        // Every core is half busy: only the own core's other thread will do.
+        // Every core is half busy: only the other thread of the own core is taken.
         let (mut lab, t) = asleep("v61", 20, (16..32).step_by(2));
         lab.s.params.idle_scan = scan;
         assert_eq!(lab.wake(t, Some(16)), 21);
-        // That one busy too: the task is stacked although seven CPUs of its cache are idle.
+        // That thread is busy too: the task is stacked although seven CPUs of its cache are idle.
         let (mut lab, t) = asleep("v61", 20, (16..32).step_by(2).chain([21]));
         lab.s.params.idle_scan = scan;
         assert_eq!(lab.wake(t, None), 20);
@@ -119,7 +120,8 @@ fn before_4_9_only_whole_groups_are_taken() {
 
 #[test]
 fn since_3_9_the_last_cpu_is_tried_before_the_groups() {
-    // Woken synchronously from CPU 16 of the same cache: the target is 16, the last CPU idles on a half-busy core.
+    // CPU 16 of the same cache wakes the task synchronously: the target is 16, and the last CPU idles on a half-busy
+    // core.
     for (scan, want) in [(IdleScan::GroupsV37, 18), (IdleScan::Groups, 21)] {
         let (mut lab, t) = asleep("v61", 21, [16, 20]);
         lab.s.params.idle_scan = scan;
@@ -138,17 +140,17 @@ fn before_4_16_recent_cpus_are_not_tried() {
 
 #[test]
 fn up_to_5_14_the_recent_cpu_is_where_the_task_last_woke_another() {
-    // The task last slept on 20, which is busy like the whole cache but CPU 27.
+    // The task last slept on 20. The whole cache is busy except CPU 27.
     let (mut lab, t) = asleep("v61", 20, (16..32).filter(|c| *c != 27));
     lab.s.params.recent_used_cpu = RecentCpu::Waker;
     lab.s.caches[1].nr_idle_scan = 0;
     let recent = |lab: &Lab, t: u32| lab.s.tasks[t as usize].recent_used_cpu;
     lab.s.tasks[t as usize].recent_used_cpu = 16;
     let waker = lab.s.current(18).unwrap();
-    // Nothing found: the task keeps its CPU, and only the waker learns.
+    // No idle CPU is found: the task keeps its CPU, and only the waker remembers its own.
     lab.wake(t, Some(18));
     assert_eq!((recent(&lab, t), recent(&lab, waker)), (16, 18));
-    // Found: the task goes there and remembers where it was before.
+    // An idle CPU is found: the task goes there and remembers its previous CPU.
     let (mut lab, t) = asleep("v61", 20, (16..32).filter(|c| *c != 27));
     lab.s.params.recent_used_cpu = RecentCpu::Waker;
     lab.s.caches[1].nr_idle_scan = 0;
@@ -180,7 +182,8 @@ fn recently_used_cpus_are_tried() {
 
 #[test]
 fn many_partners_are_not_pulled_together() {
-    // Waker on CPU 2 of node 0, previous CPU on node 1 busy and heavily loaded: the weight rule says the waker's.
+    // The waker is on CPU 2 of node 0; the previous CPU, on node 1, is heavily loaded. The weight rule takes the
+    // waker's CPU.
     for wide in [false, true] {
         let (mut lab, t) = asleep("v612", 130, [2, 130, 130, 130]);
         let waker = lab.s.current(2).unwrap();
@@ -192,7 +195,7 @@ fn many_partners_are_not_pulled_together() {
         let node = lab.s.domains().node_of(lab.s.cpu_of(t));
         assert_eq!(node, u32::from(wide));
     }
-    // Before 3.12 nobody asks.
+    // Before 3.12 the kernel does not ask.
     let (mut lab, t) = asleep("v61", 130, [2, 130, 130, 130]);
     lab.s.params.wake_wide = false;
     let waker = lab.s.current(2).unwrap();
@@ -220,7 +223,7 @@ fn a_far_waker_does_not_pull() {
 fn flips_are_halved_once_a_second() {
     let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &config("v612"));
     let waker = lab.start(0, Some(&[0]));
-    // A task that may use one CPU only is not counted.
+    // A wake-up of a task that may use only one CPU is not counted.
     let others = [1, 2].map(|c| lab.start(c, Some(&[c, c + 2])));
     let flip = |lab: &mut Lab| {
         for t in others {
@@ -237,14 +240,14 @@ fn flips_are_halved_once_a_second() {
 #[test]
 fn the_idle_wakers_cpu_wins_inside_a_cache() {
     for form in FORMS {
-        // CPU 28 takes an interrupt while idle; the previous CPU runs something very light.
+        // CPU 28 takes an interrupt while idle; the previous CPU runs a very light task.
         let (mut lab, t) = asleep(form, 20, []);
         let light = lab.s.add_task(Some(&[20]), 19).unwrap();
         lab.s.fork(20, light, lab.now);
         lab.settle();
         assert_eq!(lab.wake(t, Some(28)), 28, "{form}");
         assert_eq!(lab.s.tasks[t as usize].exec_start, lab.now as i64);
-        // The previous CPU idle: it wins.
+        // If the previous CPU is idle, it is taken.
         let (mut lab, t) = asleep(form, 20, []);
         assert_eq!(lab.wake(t, Some(28)), 20, "{form}");
     }
@@ -253,7 +256,7 @@ fn the_idle_wakers_cpu_wins_inside_a_cache() {
 #[test]
 fn tasks_that_changed_cpu_are_cold_until_they_run() {
     for form in FORMS {
-        // All of cache 1 busy but CPU 31, which is woken onto while it stays unpicked.
+        // All of cache 1 is busy except CPU 31, on which the task is woken and not yet picked.
         let (mut lab, t) = asleep(form, 20, 16..31);
         assert_ne!(lab.s.tasks[t as usize].exec_start, COLD);
         assert_eq!(lab.s.wake(t, None, false, lab.now), 31, "{form}");
@@ -274,7 +277,7 @@ fn forks_prefer_the_least_used_group_and_the_latest_idle_cpu() {
         for cpu in [27, 24] {
             lab.start(cpu, Some(&[cpu]));
             lab.pass_time(5 * MS);
-            // 27 exits before 24; 24 idled last.
+            // 27 exits before 24, so 24 became idle last.
             lab.s.exit_current(cpu, lab.now);
             lab.pick(cpu);
             lab.settle();
@@ -287,7 +290,7 @@ fn forks_prefer_the_least_used_group_and_the_latest_idle_cpu() {
             cpu
         };
         assert_eq!(fork(&mut lab), 24, "{form}: first of the untouched caches, its last idled CPU");
-        // A sleeper leaves utilisation behind in cache 2, so cache 3 comes first.
+        // A sleeper leaves utilisation in cache 2, so cache 3 comes first.
         lab.start(32, Some(&[32]));
         lab.pass_time(20 * MS);
         lab.sleep(32);
@@ -297,8 +300,8 @@ fn forks_prefer_the_least_used_group_and_the_latest_idle_cpu() {
 
 #[test]
 fn a_waking_task_weighs_what_it_fell_asleep_with() {
-    // Fell asleep with 1024 and left half of that with CPU 1, which has another task since; CPU 0 runs one of 300. Brought
-    // up to date, its 512 would be lighter there: (300 + 512) · 100 < 1024 · 108.
+    // The task fell asleep with 1024, half of which is left on CPU 1; that CPU has another task since. CPU 0 runs a
+    // task of 300. With the task brought up to date, to 512, CPU 0 would be lighter: (300 + 512) · 100 < 1024 · 108.
     let mut lab = Lab::new(&Shape::flat(1, 2, 1, 10), &config("v61"));
     let light = lab.start(0, Some(&[0]));
     let sleeper = lab.start(1, Some(&[1]));

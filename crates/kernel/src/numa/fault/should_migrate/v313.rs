@@ -1,6 +1,6 @@
 //! 3.13: two-stage filter on the last cpupid; a page nobody has faulted on moves at once.
 
-use super::MigrationFacts;
+use super::facts::MigrationFacts;
 use crate::numa::counters::Denial;
 
 /// Migrates unless the last fault came from another node.

@@ -1,7 +1,8 @@
 //! 3.15: after the two-stage filter private faults migrate, ungrouped tasks migrate, and grouped ones if the group
 //! uses this node's CPUs enough more than the source's.
 
-use super::{v313, MigrationFacts};
+use super::facts::MigrationFacts;
+use super::v313;
 use crate::numa::counters::Denial;
 use crate::numa::group::ACTIVE_NODE_FRACTION;
 

@@ -1,7 +1,7 @@
 //! 3.8: two-stage filter by node alone; a page moves only if two faults in a row came from this node. (That release
 //! kept the node; here it is taken from the recorded CPU.)
 
-use super::MigrationFacts;
+use super::facts::MigrationFacts;
 use crate::numa::counters::Denial;
 
 /// Migrates iff the last fault came from the faulting node.

@@ -1,7 +1,8 @@
 //! 4.19 to 6.12: as 3.15, but a task without preferred node or in its first passes takes pages that nobody, or only
 //! itself, has faulted on, wherever that was.
 
-use super::{v315, MigrationFacts};
+use super::facts::MigrationFacts;
+use super::v315;
 use crate::numa::counters::Denial;
 
 /// Passes that count as early life.

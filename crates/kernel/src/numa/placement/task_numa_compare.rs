@@ -5,14 +5,15 @@
 //! prefers partners that get home and ends at the first good choice; before, every CPU of the node is compared, and a
 //! move goes where `select_idle_sibling` sends it. Before 4.19 it was another search: [`before_v419`](super::before_v419).
 
-use super::before_v419::SearchModel;
-use super::node_stats::{too_imbalanced, NodeType};
-use super::Search;
+use super::node_stats::NodeType;
+use super::search::Search;
+use super::update_numa_stats::load_too_imbalanced;
+use crate::numa::balancing::NumaBalancing;
 use crate::numa::host::TaskHost;
 use crate::numa::imbalance::PlacementLoad;
+use crate::numa::rules::SearchModel;
 use crate::numa::state::TaskId;
 use crate::numa::weights::Whose;
-use crate::numa::NumaBalancing;
 
 /// Least importance of a swap.
 pub const SMALLIMP: i64 = 30;
@@ -44,7 +45,7 @@ impl NumaBalancing {
             for &cpu in self.topo.cpus(s.dst_nid) {
                 if host.allowed(s.task, cpu) {
                     s.dst_cpu = cpu;
-                    self.compare_before_v419(s, host);
+                    self.task_numa_compare_before_v419(s, host);
                 }
             }
             return;
@@ -54,7 +55,7 @@ impl NumaBalancing {
             Some(0) => {
                 if let Some(idle) = s.dst.idle_cpu {
                     s.dst_cpu = idle;
-                    Self::assign(s, None, 0);
+                    Self::task_numa_assign(s, None, 0);
                     return;
                 }
                 true
@@ -62,7 +63,7 @@ impl NumaBalancing {
             Some(_) => false,
             None => {
                 let load = host.task_load(s.task) as i64;
-                !too_imbalanced(s.src.load as i64 - load, s.dst.load as i64 + load, (&s.src, &s.dst))
+                !load_too_imbalanced(s.src.load as i64 - load, s.dst.load as i64 + load, (&s.src, &s.dst))
             }
         };
         for i in 0..self.topo.cpus(s.dst_nid).len() {
@@ -71,7 +72,7 @@ impl NumaBalancing {
                 continue;
             }
             s.dst_cpu = cpu;
-            if self.compare(s, may_move, host) {
+            if self.task_numa_compare(s, may_move, host) {
                 break;
             }
         }
@@ -91,7 +92,7 @@ impl NumaBalancing {
     }
 
     /// `task_numa_compare` on `dst_cpu`; true if the search of this node ends.
-    fn compare<H: TaskHost>(&self, s: &mut Search, may_move: bool, host: &mut H) -> bool {
+    fn task_numa_compare<H: TaskHost>(&self, s: &mut Search, may_move: bool, host: &mut H) -> bool {
         if s.best_cpu == Some(s.dst_cpu) || host.claimed(s.dst_cpu) {
             return false;
         }
@@ -124,11 +125,11 @@ impl NumaBalancing {
             }
             let load = host.task_load(s.task) as i64 - host.task_load(cur) as i64;
             let stats = (&s.src, &s.dst);
-            if load != 0 && too_imbalanced(s.src.load as i64 - load, s.dst.load as i64 + load, stats) {
+            if load != 0 && load_too_imbalanced(s.src.load as i64 - load, s.dst.load as i64 + load, stats) {
                 return false;
             }
         }
-        Self::assign(s, Some(cur), imp);
+        Self::task_numa_assign(s, Some(cur), imp);
         bias && !may_move && s.best_task.is_some_and(|best| self.prefers(best, s.src_nid))
     }
 
@@ -158,7 +159,7 @@ impl NumaBalancing {
             s.dst_cpu = host.idle_sibling(s.task, s.src_cpu, s.dst_cpu);
             // numa_migrate_on is set there if this search or another one has chosen the CPU before.
             if s.best_cpu != Some(s.dst_cpu) && !host.claimed(s.dst_cpu) {
-                Self::assign(s, None, imp);
+                Self::task_numa_assign(s, None, imp);
             }
             return false;
         }
@@ -169,7 +170,7 @@ impl NumaBalancing {
             }
         }
         s.dst_cpu = cpu;
-        Self::assign(s, None, imp);
+        Self::task_numa_assign(s, None, imp);
         // Moves are only assigned where they are allowed.
         s.best_cpu.is_some_and(|best| host.idle(best))
     }
@@ -177,7 +178,7 @@ impl NumaBalancing {
     /// Records a better choice (`task_numa_assign`). The kernel claims the CPU for this search (`numa_migrate_on`) and
     /// looks for another one if somebody else was faster; searches run one at a time here, so what was unclaimed when it
     /// was looked at still is.
-    pub(super) fn assign(s: &mut Search, swap_with: Option<TaskId>, imp: i64) {
+    pub(super) fn task_numa_assign(s: &mut Search, swap_with: Option<TaskId>, imp: i64) {
         s.best_task = swap_with;
         s.best_imp = imp;
         s.best_cpu = Some(s.dst_cpu);

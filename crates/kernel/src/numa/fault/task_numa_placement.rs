@@ -1,140 +1,22 @@
-//! Fault statistics and placement (kernel-numa-balancing.md §11, §12).
-//!
-//! Faults accumulate in the buffers MEMBUF (by node of the memory) and CPUBUF (by node of the CPU). Once per pass of
-//! the mm a placement folds them into decayed averages, elects the preferred node and adapts the scan period. MEM is
-//! in pages; CPU is normalised so that it sums to about 65536 times the task's CPU share.
+//! Placement once per pass: averages, preferred node, scan period (kernel: `task_numa_placement`,
+//! kernel-numa-balancing.md §11.2, §12).
 
-use super::{FaultFlags, FaultSite};
+use super::decay::{cpu_share, decay_cpu, decay_mem};
+use crate::numa::balancing::NumaBalancing;
 use crate::numa::host::TaskHost;
 use crate::numa::period::{self, Interval};
-use crate::numa::state::{fault_index, LastCpupid, TaskId, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
-use crate::numa::time::{after, Jiffies};
+use crate::numa::rules::FaultStats;
+use crate::numa::state::{fault_index, TaskId, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
+use crate::numa::time::Jiffies;
 use crate::numa::weights::Whose;
-use crate::numa::NumaBalancing;
-use numalab_base::words;
 
 /// Largest decayed load sum (`LOAD_AVG_MAX`): the "period" of a first placement.
 const LOAD_AVG_MAX: u64 = 47_742;
 
-words! {
-    /// Forms of the fault statistics.
-    pub enum FaultStats {
-        /// None: 3.8 only notes that a pass ended.
-        None = "none",
-        /// 3.13: memory faults only, decay rounding down.
-        V313 = "v313",
-        /// 3.15: memory and CPU faults, decay rounding up.
-        V315 = "v315",
-    }
-}
-
-/// New MEM average from the old one and the pages recorded since: half the old, rounded up (down in 3.13).
-#[inline]
-pub fn decay_mem(stats: FaultStats, average: u64, recorded: u64) -> u64 {
-    let half = if stats == FaultStats::V313 { average / 2 } else { average - average / 2 };
-    half.wrapping_add(recorded)
-}
-
-/// Fixed-point share of CPU time: ⌊runtime·2¹⁶/(period+1)⌋.
-#[inline]
-pub fn cpu_share(runtime: u64, period: u64) -> u64 {
-    (runtime << 16) / period.wrapping_add(1).max(1)
-}
-
-/// New CPU average: half the old, rounded up, plus the pages recorded, normalised by all faults of the interval.
-#[inline]
-pub fn decay_cpu(average: u64, recorded: u64, share: u64, faults: u64) -> u64 {
-    let weight = share.wrapping_mul(recorded) / faults.wrapping_add(1).max(1);
-    weight.wrapping_add(average - average / 2)
-}
-
 impl NumaBalancing {
-    /// §11.1; `mem_node` is the page's node after any migration. True if the fault was recorded.
-    pub(super) fn task_numa_fault<H: TaskHost>(
-        &mut self,
-        at: FaultSite,
-        last: LastCpupid,
-        mem_node: usize,
-        pages: u32,
-        flags: FaultFlags,
-        host: &mut H,
-    ) -> bool {
-        let task = at.task;
-        if !self.cfg.enabled() || self.tasks[task as usize].mm.is_none() {
-            return false;
-        }
-        let invalid = last.cpu() >= self.topo.cpu_count();
-        if !self.topo.is_top_tier(mem_node) && (self.cfg.tiering() || invalid) {
-            return false;
-        }
-        if self.cfg.fault_stats == FaultStats::None {
-            self.note_pass(task);
-            return false;
-        }
-        let nodes = self.topo.nodes();
-        let t = &mut self.tasks[task as usize];
-        if t.faults.is_empty() {
-            t.faults.resize(8 * nodes, 0);
-            t.total_numa_faults = 0;
-            t.numa_faults_locality = [0; 3];
-        }
-        let mut private = usize::from(last.is_unset() || last.matches(t.pid));
-        if private == SHARED && !flags.has(FaultFlags::NO_GROUP) {
-            private = self.task_numa_group(task, last, flags, host);
-        }
-        let cpu_node = self.topo.node_of(at.cpu);
-        let local = flags.has(FaultFlags::LOCAL) || (private == SHARED && self.shared_local(task, cpu_node, mem_node));
-        self.place(task, at.now, host);
-
-        let pages = u64::from(pages);
-        let t = &mut self.tasks[task as usize];
-        if flags.has(FaultFlags::MIGRATED) {
-            t.numa_pages_migrated = t.numa_pages_migrated.wrapping_add(pages);
-        }
-        if flags.has(FaultFlags::MIGRATE_FAIL) {
-            t.numa_faults_locality[2] = t.numa_faults_locality[2].wrapping_add(pages);
-        }
-        t.faults[fault_index(MEMBUF, nodes, mem_node, private)] += pages;
-        t.faults[fault_index(CPUBUF, nodes, cpu_node, private)] += pages;
-        t.numa_faults_locality[usize::from(local)] += pages;
-        true
-    }
-
-    /// 3.8 keeps the pass counter only.
-    fn note_pass(&mut self, task: TaskId) {
-        let t = &mut self.tasks[task as usize];
-        if let Some(mm) = t.mm {
-            t.numa_scan_seq = self.mms[mm as usize].numa_scan_seq;
-        }
-    }
-
-    /// A shared fault between active nodes of one group counts as local.
-    fn shared_local(&self, task: TaskId, cpu_node: usize, mem_node: usize) -> bool {
-        let nodes = self.topo.nodes();
-        self.tasks[task as usize].numa_group.is_some_and(|id| {
-            let g = self.groups.get(id);
-            g.active_nodes > 1 && g.is_active(nodes, cpu_node) && g.is_active(nodes, mem_node)
-        })
-    }
-
-    /// §11.1 step 5.
-    #[inline]
-    fn place<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
-        let due = |numa: &Self| after(now, numa.tasks[task as usize].numa_migrate_retry);
-        let paced = self.cfg.switches.placement_paced;
-        if paced && !due(self) {
-            return;
-        }
-        self.task_numa_placement(task, now, host);
-        // Before 4.19 the placement may just have tried, and set the time of the next try.
-        if paced || due(self) {
-            self.numa_migrate_preferred(task, now, host);
-        }
-    }
-
     /// §11.2, once per pass. Before 4.19 the period is adapted first, a group's task needs faults of its own to change
     /// its preferred node, and a task that is not on it tries to get there at once, whatever its retry time.
-    fn task_numa_placement<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
+    pub(super) fn task_numa_placement<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
         let t = &mut self.tasks[task as usize];
         let Some(mm) = t.mm else { return };
         let seq = self.mms[mm as usize].numa_scan_seq;
@@ -143,11 +25,11 @@ impl NumaBalancing {
         }
         t.numa_scan_seq = seq;
         let rss = host.rss_pages(mm);
-        let max_period = self.scan_max(task, rss);
+        let max_period = self.task_scan_max(task, rss);
         let t = &mut self.tasks[task as usize];
         t.numa_scan_period_max = max_period;
         let faults = t.numa_faults_locality[0].wrapping_add(t.numa_faults_locality[1]);
-        let share = self.average_share(task, host);
+        let share = self.numa_get_avg_runtime(task, host);
         let sums = self.fold_buffers(task, faults, share);
         let paced = self.cfg.switches.placement_paced;
         if !paced {
@@ -156,7 +38,7 @@ impl NumaBalancing {
         let (mut max, mut candidate) = self.busiest_node(task);
         candidate = candidate.and_then(|n| self.topo.nearest_cpu_node(n));
         if let Some(g) = self.tasks[task as usize].numa_group {
-            self.groups.get_mut(g).count_active_nodes(&self.topo);
+            self.groups.get_mut(g).numa_group_count_active_nodes(&self.topo);
             let (own_max, own) = self.busiest_own_node(task);
             candidate = if self.cfg.switches.group_prefers_both {
                 self.preferred_by_both(task, own, candidate)
@@ -168,7 +50,7 @@ impl NumaBalancing {
             }
         }
         if max > 0 {
-            self.set_preferred(task, candidate, host);
+            self.sched_setnuma(task, candidate, host);
         }
         if paced {
             self.update_task_scan_period(task, now, rss, sums);
@@ -207,7 +89,7 @@ impl NumaBalancing {
     }
 
     /// Share of CPU time since the last placement (`numa_get_avg_runtime`), in 1/65536.
-    fn average_share<H: TaskHost>(&mut self, task: TaskId, host: &H) -> u64 {
+    fn numa_get_avg_runtime<H: TaskHost>(&mut self, task: TaskId, host: &H) -> u64 {
         let (runtime, clock) = (host.runtime_ns(task), host.exec_start_ns(task));
         let t = &mut self.tasks[task as usize];
         let (r, d) = if t.last_task_numa_placement != 0 {
@@ -266,7 +148,7 @@ impl NumaBalancing {
     }
 
     /// Sets the preferred node and tells the scheduler (`sched_setnuma`).
-    pub(crate) fn set_preferred<H: TaskHost>(&mut self, task: TaskId, node: Option<usize>, host: &mut H) {
+    pub(crate) fn sched_setnuma<H: TaskHost>(&mut self, task: TaskId, node: Option<usize>, host: &mut H) {
         let old = self.tasks[task as usize].numa_preferred_nid;
         if old != node {
             self.tasks[task as usize].numa_preferred_nid = node;
@@ -283,7 +165,7 @@ impl NumaBalancing {
             shared: sums[SHARED],
             private: sums[PRIVATE],
             min: period::scan_min(&self.cfg, rss),
-            max: self.scan_max(task, rss),
+            max: self.task_scan_max(task, rss),
             backoff_max: t.numa_scan_period_max,
         };
         let adapted = period::adapt(self.cfg.period_model, &interval);

@@ -1,35 +1,13 @@
-//! Before a page is migrated: refusals of kernel-numa-balancing.md §9.4.
+//! Refusals before a page is migrated (kernel: `migrate_misplaced_folio_prepare`, kernel-numa-balancing.md §9.4).
 
-use super::config::NumaConfig;
-use super::counters::Refusal;
-use super::fault::FaultSite;
-use super::page::PageFacts;
-use super::page_filter::PageFilterKind;
-use super::rate_limit::RateLimit;
-use super::NumaBalancing;
-
-/// A zone of a node, in pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ZoneFacts {
-    /// Has pages.
-    pub populated: bool,
-    /// Free pages.
-    pub free_pages: u64,
-    /// High watermark.
-    pub high_wmark: u64,
-    /// Promotion watermark: high plus one watermark distance.
-    pub promo_wmark: u64,
-    /// Pages reserved against movable allocations.
-    pub lowmem_reserve: u64,
-}
-
-/// Free memory of the nodes, given by the caller.
-pub trait NodeMemory {
-    /// Zones of a node.
-    fn zones(&self, node: usize) -> &[ZoneFacts];
-    /// Present pages of a node.
-    fn present_pages(&self, node: usize) -> u64;
-}
+use super::zones::ZoneFacts;
+use crate::numa::balancing::NumaBalancing;
+use crate::numa::config::NumaConfig;
+use crate::numa::counters::Refusal;
+use crate::numa::hint_fault::FaultSite;
+use crate::numa::page::PageFacts;
+use crate::numa::page_filter::{PageFilterKind, Verdict};
+use crate::numa::rate_limit::RateLimit;
 
 /// Whether no zone could take `pages` more pages above its high watermark and reserve (`!migrate_balanced_pgdat`).
 pub fn nearly_full(zones: &[ZoneFacts], pages: u32) -> bool {
@@ -44,7 +22,7 @@ pub fn refusal_by_page(cfg: &NumaConfig, page: &PageFacts) -> Option<Refusal> {
     }
     if filter.kind == PageFilterKind::MapcountThreshold
         && filter.refuse_migration
-        && filter.verdict(page) != super::page_filter::Verdict::Mark
+        && filter.verdict(page) != Verdict::Mark
     {
         return Some(Refusal::MapcountLimit);
     }
@@ -75,7 +53,7 @@ impl NumaBalancing {
     ///
     /// # Errors
     /// The first reason that refuses.
-    pub fn prepare_migration(
+    pub fn migrate_misplaced_folio_prepare(
         &mut self,
         at: FaultSite,
         page: &PageFacts,

@@ -1,0 +1,60 @@
+//! Whether and where a page is misplaced (kernel: `mpol_misplaced`).
+
+use super::policy::{EffectivePolicy, PolicyMode};
+use crate::numa::balancing::NumaBalancing;
+use crate::numa::hint_fault::FaultSite;
+use crate::numa::migrate::NodeMemory;
+use crate::numa::page::PageFacts;
+use numalab_base::node_mask::NodeMask;
+
+impl NumaBalancing {
+    /// Where a page should be instead, `None` if it may stay (`mpol_misplaced`).
+    pub(super) fn mpol_misplaced<M: NodeMemory>(
+        &mut self,
+        at: FaultSite,
+        page: &mut PageFacts,
+        policy: &EffectivePolicy,
+        memory: &M,
+    ) -> Option<usize> {
+        if !policy.migrate_on_fault {
+            return None;
+        }
+        let here = self.topo.node_of(at.cpu);
+        // The exit of the unified node mask: since about 5.15 a page on a preferred node is not looked at further.
+        let exits = !self.cfg.switches.local_fault_updates_cpupid;
+        let mut wanted = match policy.mode {
+            PolicyMode::Default if exits && page.nid == here => return None,
+            PolicyMode::Default | PolicyMode::Local => here,
+            PolicyMode::Interleave(node) => node,
+            PolicyMode::Preferred(nodes) if exits && nodes.contains(page.nid) => return None,
+            PolicyMode::Preferred(nodes) => nodes.first()?,
+            PolicyMode::Bind(nodes) | PolicyMode::PreferredMany(nodes) if policy.to_faulting_node => {
+                if !nodes.contains(here) {
+                    return None;
+                }
+                here
+            }
+            PolicyMode::Bind(nodes) | PolicyMode::PreferredMany(nodes) => {
+                if nodes.contains(page.nid) {
+                    return None;
+                }
+                self.nearest_of(nodes, here)?
+            }
+        };
+        if policy.to_faulting_node {
+            wanted = here;
+            if let Err(denial) = self.should_numa_migrate_memory(at, page, here, memory) {
+                if page.nid != here {
+                    self.reasons.denied[denial as usize] += 1;
+                }
+                return None;
+            }
+        }
+        (page.nid != wanted).then_some(wanted)
+    }
+
+    /// Nearest node of a set, lowest id on ties.
+    fn nearest_of(&self, nodes: NodeMask, from: usize) -> Option<usize> {
+        nodes.iter().min_by_key(|&n| (self.topo.distance(from, n), n))
+    }
+}

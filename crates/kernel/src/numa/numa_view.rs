@@ -1,0 +1,21 @@
+//! What the load balancer and NUMA balancing tell each other (kernel-numa-balancing.md §14.6).
+//!
+//! The balancer asks through [`NumaView`]; what it does with the answers is in `sched`:
+//! [`migrate_degrades_locality`](crate::sched::balance::migrate_degrades_locality::migrate_degrades_locality) for a task and
+//! [`fbq_classify`](crate::sched::state::sg_lb_stats::fbq_classify) for queues and groups.
+
+use super::balancing::NumaBalancing;
+use super::state::TaskId;
+use crate::sched::NumaView;
+
+impl NumaView for NumaBalancing {
+    fn enabled(&self) -> bool {
+        self.cfg.enabled()
+    }
+    fn has_faults(&self, task: TaskId) -> bool {
+        self.tasks.get(task as usize).is_some_and(|t| !t.faults.is_empty())
+    }
+    fn node_weight(&self, task: TaskId, node: u32, distance: u32) -> i64 {
+        self.locality_weight(task, node as usize, distance as u8) as i64
+    }
+}

@@ -1,0 +1,26 @@
+//! A search for a better CPU (kernel: `struct task_numa_env`).
+
+use super::node_stats::NodeStats;
+use crate::numa::state::TaskId;
+use crate::numa::time::Jiffies;
+
+/// A search for a better CPU (`task_numa_env`).
+pub(super) struct Search {
+    pub task: TaskId,
+    pub now: Jiffies,
+    pub src_cpu: usize,
+    pub src_nid: usize,
+    pub dst_nid: usize,
+    pub dst_cpu: usize,
+    pub dist: u8,
+    pub imbalance_pct: u64,
+    pub imb_numa_nr: u32,
+    pub src: NodeStats,
+    pub dst: NodeStats,
+    pub best_cpu: Option<usize>,
+    pub best_task: Option<TaskId>,
+    pub best_imp: i64,
+    /// Gain of the task, and of its group, on the node being examined.
+    pub task_imp: i64,
+    pub group_imp: i64,
+}

@@ -1,0 +1,15 @@
+//! Forms of the fault statistics, by release.
+
+use numalab_base::words;
+
+words! {
+    /// Forms of the fault statistics.
+    pub enum FaultStats {
+        /// None: 3.8 only notes that a pass ended.
+        None = "none",
+        /// 3.13: memory faults only, decay rounding down.
+        V313 = "v313",
+        /// 3.15: memory and CPU faults, decay rounding up.
+        V315 = "v315",
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether a slow-tier page is promoted (kernel-numa-balancing.md §10 step 2, §15.1).
+
+use super::access_time::{hint_latency_ms, msecs, uses_access_time};
+use crate::numa::balancing::NumaBalancing;
+use crate::numa::counters::Denial;
+use crate::numa::migrate::{NodeMemory, ZoneFacts};
+use crate::numa::page::PageFacts;
+use crate::numa::time::Jiffies;
+use numalab_base::node_mask::NodeMask;
+
+/// 1 GiB in pages: free space below which promotion is not unconditional.
+const FREE_SPACE_PAGES: u64 = 262_144;
+
+/// Whether a node has so much free memory that everything may be promoted to it (`pgdat_free_space_enough`).
+pub fn free_space_enough(zones: &[ZoneFacts], present_pages: u64) -> bool {
+    let enough = FREE_SPACE_PAGES.max(present_pages / 16);
+    zones.iter().any(|z| z.populated && z.free_pages > z.promo_wmark + enough + z.lowmem_reserve)
+}
+
+impl NumaBalancing {
+    /// Whether pages of a node carry access times instead of cpupids.
+    #[inline]
+    pub(in crate::numa) fn page_uses_access_time(&self, nid: usize) -> bool {
+        uses_access_time(&self.cfg) && !self.topo.is_top_tier(nid)
+    }
+
+    /// Nodes whose pages lose their last cpupid when they are moved to a slower tier: the top tier in tiering mode,
+    /// where the field then holds access times (`folio_migrate_flags`).
+    pub fn cpupid_forgotten_from(&self) -> NodeMask {
+        if self.cfg.tiering() {
+            self.topo.top_tier()
+        } else {
+            NodeMask::EMPTY
+        }
+    }
+
+    /// §10 step 2: whether a slow-tier page is promoted to `target`.
+    pub(in crate::numa) fn should_promote<M: NodeMemory>(
+        &mut self,
+        page: &mut PageFacts,
+        target: usize,
+        now: Jiffies,
+        memory: &M,
+    ) -> Result<(), Denial> {
+        let cfg = &self.cfg;
+        let node = &mut self.promotion[target];
+        if free_space_enough(memory.zones(target), memory.present_pages(target)) {
+            node.threshold_ms = 0;
+            return Ok(());
+        }
+        let rate_pages = u64::from(cfg.scan.promote_rate_limit_mbps) * 256;
+        let (now_ms, reference) = (msecs(cfg, now), cfg.scan.hot_threshold_ms);
+        node.adjust(now_ms, cfg.scan.scan_period_max_ms, rate_pages, reference);
+        let threshold = node.threshold(reference);
+        if hint_latency_ms(cfg, page, now) >= threshold {
+            return Err(Denial::NotHot);
+        }
+        let limited = node.rate_limited(now_ms, rate_pages, page.pages);
+        self.counters.pgpromote_candidate += u64::from(page.pages);
+        if limited {
+            return Err(Denial::PromoteRate);
+        }
+        Ok(())
+    }
+
+    /// Changes `kernel.numa_balancing` at run time; existing marks stay. Turning the tiering bit on resets the
+    /// promotion thresholds (§15.1). Runs keep the mode they start with; tests of a key that is off use this.
+    pub fn set_mode(&mut self, mode: u8) {
+        let had = self.cfg.tiering();
+        self.cfg.scan.numa_balancing = mode.min(4);
+        if self.cfg.tiering() && !had {
+            self.promotion.iter_mut().for_each(|node| node.threshold_ms = 0);
+        }
+    }
+}
