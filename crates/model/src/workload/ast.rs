@@ -1,6 +1,7 @@
 //! A workload file as parsed: names resolved to indices, expressions parsed, nothing evaluated yet.
 
 use super::{ForkPoint, HugeAdvice, PolicyMode, RegionKind};
+use crate::access::PatternSpec;
 use crate::expr::Formula;
 use crate::spec::Spot;
 
@@ -262,16 +263,4 @@ pub(super) struct AccessSpec {
     pub cost: Option<Formula>,
     /// Score counted to, and how many bytes make one unit of it.
     pub counts: Option<(Ref, Option<Formula>)>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum PatternSpec {
-    Sequential,
-    Fill,
-    Strided { stride: Formula },
-    Random { accesses: Formula },
-    Blocks { accesses: Formula, block: Formula },
-    Zipf { accesses: Formula, theta: Formula },
-    Chase { accesses: Formula },
-    Reuse { accesses: Formula, alpha: Formula },
 }

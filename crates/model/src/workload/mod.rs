@@ -24,8 +24,10 @@ mod resolve;
 
 pub use ast::{ParamSpec, WorkloadSpec};
 pub use names::{Variable, VARIABLES};
-pub use parse::parse;
+pub use parse::{parse, parse_with};
 pub use resolve::{MAX_OPS, MAX_PROCESSES, MAX_THREADS};
+
+pub use crate::access::Pattern;
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -291,43 +293,6 @@ impl std::fmt::Debug for Access {
         }
         out.field("compute_ns", &self.compute_ns).field("accesses", &self.accesses).field("score", &self.score).finish()
     }
-}
-
-/// The cache that every access of [`Pattern::Reuse`] misses, bytes: half the smallest second-level cache at hand.
-pub const REUSE_REACH_BYTES: u64 = 128 << 10;
-
-/// Order of accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Pattern {
-    /// Every line in address order (bzero, STREAM).
-    Sequential,
-    /// One line every `stride_bytes`.
-    Strided {
-        /// Distance, bytes, at least 64.
-        stride_bytes: u64,
-    },
-    /// Independent uniform random lines.
-    Random,
-    /// Independent zipf-distributed lines.
-    Zipf {
-        /// Skew, > 0.
-        theta: f64,
-    },
-    /// Dependent random lines (one in flight).
-    Chase,
-    /// Dependent lines, favouring some: of the accesses, which are those that miss a cache of [`REUSE_REACH_BYTES`], the
-    /// part that also misses one of `C` bytes falls with `C` to the power of `-alpha` (Hartstein and others, "Cache miss
-    /// behavior: is it sqrt(2)?", Computing Frontiers 2006). Favoured lines lie anywhere in the span.
-    Reuse {
-        /// The power, 0.1..=2; 0.5 is the square-root rule, 0.3 to 0.7 what programs have.
-        alpha: f64,
-    },
-    /// Blocks of `block_bytes` anywhere in the span, aligned to their size, each in address order: buffers that an
-    /// allocator hands out. What an access leaves of its last block the thread's next one to the same span goes on with.
-    Blocks {
-        /// Length of a block, bytes; whole lines, at least one, at most the span.
-        block_bytes: u64,
-    },
 }
 
 /// A scored figure.

@@ -3,6 +3,7 @@
 use super::ast::{Family, List, ListItem, ParamSpec, PolicySpec, Ref, Require, ScoreSpec, WorkloadSpec};
 use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
 use super::PolicyMode;
+use crate::access::{PatternList, PATTERNS};
 use crate::expr::{shift, Formula};
 use crate::record::TIMES;
 use crate::spec::{clip, Doc, SpecError, Spot, Table};
@@ -15,6 +16,14 @@ use std::collections::BTreeSet;
 /// Anything that is wrong whatever the machine: syntax, unknown keys and names, a score, barrier, channel,
 /// policy or parameter that nothing uses.
 pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
+    parse_with(file, text, PATTERNS)
+}
+
+/// As [`parse`], with `patterns` instead of the access patterns that numalab has; the first one is the default.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(file: &str, text: &str, patterns: &'static PatternList) -> Result<WorkloadSpec, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
     let name = root.str("name")?;
@@ -31,7 +40,7 @@ pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
         Ok(trimmed)
     };
     let (title, about, source) = (root.title()?, prose("about")?, prose("source")?);
-    let mut cx = Context::default();
+    let mut cx = Context { patterns, ..Context::default() };
     let params = params(&root, &mut cx)?;
     let requires = requires(&root, &cx)?;
     let limit = cx.opt_formula(&root, "limit", &cx.global())?;
@@ -94,6 +103,8 @@ impl Kind {
 /// What the file has declared so far, and what of it was used.
 #[derive(Default)]
 pub(super) struct Context {
+    /// Access patterns that steps may name.
+    pub patterns: &'static PatternList,
     params: Vec<String>,
     pub policies: Vec<PolicySpec>,
     pub barriers: Vec<Family>,

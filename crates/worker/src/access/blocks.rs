@@ -1,7 +1,8 @@
-//! Blocks anywhere in the range, each in address order: buffers that an allocator hands out.
+//! Blocks anywhere in the range, each in address order ([`Order::Blocks`](numalab_model::access::Order::Blocks)).
 
-use super::{scale, touch, Draw, Range, WriteTurn, LINE_BYTES};
+use super::{touch, Draw, Range, WriteTurn, LINE_BYTES};
 use crate::sys::PAGE_BYTES;
+use numalab_model::access::scale;
 
 /// Lines between two calls of `after`.
 const BATCH: u64 = 64;
@@ -18,8 +19,8 @@ pub struct Open {
     end: u64,
 }
 
-/// `accesses` lines in blocks of `block_bytes`, aligned to their size. What is left of the last block is gone on with by
-/// the thread's next walk over blocks of the same range.
+/// `accesses` lines in blocks of `block_bytes`, aligned to their size. The thread's next walk over such blocks of the same
+/// range continues in the block that this one leaves unfinished.
 pub fn walk(
     range: Range,
     (accesses, block_bytes): (u64, u64),
