@@ -1,4 +1,4 @@
-//! Steps to ops: one list per prologue or thread, with every expression evaluated.
+//! Steps to ops: one list of ops per prologue or thread, with every expression evaluated.
 
 use super::ast::{AccessSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
 use super::cpuset::Cpuset;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub(super) struct Mapped {
     /// Index in the process, inherited regions first.
     pub index: u32,
-    /// Bytes asked for; the mapping is rounded up to whole pages.
+    /// Bytes that the file asks for; the mapping itself has whole pages.
     pub len_bytes: u64,
     pub kind: RegionKind,
 }
@@ -32,9 +32,9 @@ pub(super) struct Emitter<'a> {
     pub env: &'a mut Env,
     pub regions: &'a Regions,
     pub cpuset: &'a Cpuset,
-    /// Policy in force, restored after a step that sets its own.
+    /// The policy in force. It is restored after a step that sets its own.
     pub policy: Policy,
-    /// Inside a loop bounded by time.
+    /// Whether the step is inside a loop bounded by time.
     pub in_time: bool,
     pub out: Vec<Op>,
 }
@@ -44,7 +44,7 @@ impl Emitter<'_> {
     pub fn steps(&mut self, steps: &[Step]) -> Result<(), SpecError> {
         steps.iter().try_for_each(|s| self.step(s))
     }
-    /// `for`: the step once per number of the list, with the number as a name.
+    /// The modifier `for`: the step once per number of the list, with the number as a name.
     fn step(&mut self, step: &Step) -> Result<(), SpecError> {
         let Some((name, list)) = &step.each else { return self.once(step) };
         let numbers = expand(list, self.env)?;
@@ -229,7 +229,8 @@ impl Emitter<'_> {
         }
         Ok((Span { region: mapped.index, offset_bytes, len_bytes }, mapped.kind))
     }
-    /// Bytes `floor(i * size / T)` up to those of the next thread: the slices of all threads make up the whole.
+    /// The slice of thread `i` of `T`: from byte `floor(i * size / T)` to the start of the next thread's slice. All slices
+    /// together are the whole region.
     fn thread_slice(&self, size: u64) -> (u64, u64) {
         let number = |name| self.env.get(name).map_or(0, |v| v.number as u64);
         let (i, threads) = (u128::from(number(THREAD)), u128::from(number(THREADS).max(1)));
@@ -238,7 +239,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The policy of a thread that never set one.
+/// The policy of a thread that sets none.
 pub(super) fn default_policy() -> Policy {
     Policy { mode: PolicyMode::Default, nodes: Vec::new(), weights: Vec::new(), numa_balancing: false }
 }

@@ -1,4 +1,4 @@
-//! Steps of a prologue or phase: one verb each, with modifiers around it.
+//! Steps of a prologue or phase: each has one verb, with modifiers around it.
 
 use super::ast::{AccessSpec, Family, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
 use super::parse::{new_name, with, word, Context, Kind, Scope};
@@ -8,12 +8,12 @@ use crate::spec::{SpecError, Spot, Table};
 /// Deepest nesting of steps.
 const MAX_DEPTH: usize = 16;
 
-/// Where steps stand.
+/// The place of a list of steps in the file.
 #[derive(Clone)]
 pub(super) struct Place {
-    /// Regions that can be named.
+    /// Regions that the steps can name.
     pub visible: Vec<(RegionId, Family)>,
-    /// In a phase of a thread (else in a prologue).
+    /// Whether the steps are in a phase of a thread; otherwise they are in a prologue.
     pub thread: bool,
     /// Depth of nesting.
     pub depth: usize,

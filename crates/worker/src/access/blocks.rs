@@ -7,15 +7,15 @@ use numalab_model::access::scale;
 /// Lines between two calls of `after`.
 const BATCH: u64 = 64;
 
-/// A block that is not used up yet.
+/// A block that still has unused lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Open {
     range: Range,
     /// Lines of a block.
     lines: u64,
-    /// Next line.
+    /// The next line to use.
     next: u64,
-    /// Line after the last.
+    /// The line after the last.
     end: u64,
 }
 

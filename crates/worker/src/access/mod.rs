@@ -1,4 +1,4 @@
-//! Walking memory for real: one file per walk.
+//! Accessing memory for real: one file per walk.
 //!
 //! The walks are the words in which patterns describe themselves ([`numalab_model::access`]), the same that the simulator
 //! carries out; no pattern has a name here. Every walk touches one 8-byte word of each 64-byte line it visits. Writes are
@@ -29,9 +29,9 @@ pub enum Walk {
     Blocks(u64),
     /// Lines drawn at random.
     Random {
-        /// Which lines.
+        /// Which lines are drawn.
         lines: Lines,
-        /// The address of each depends on the value of the one before.
+        /// Whether the address of each line depends on the value of the one before.
         dependent: bool,
     },
 }
@@ -39,9 +39,9 @@ pub enum Walk {
 /// Which lines are drawn.
 #[derive(Clone, Debug)]
 pub enum Lines {
-    /// Each equally often.
+    /// Every line equally often.
     Uniform,
-    /// By rank; the first line has the first rank.
+    /// By rank; the first line of the range has the first rank.
     Ranked(Arc<Ranks>),
     /// By rank; ranks are scattered over the range.
     Scattered(Arc<Ranks>),
@@ -96,8 +96,7 @@ fn loop_number(walk: access::Walk, dependent: bool) -> usize {
     lines + usize::from(dependent)
 }
 
-/// A checked range of mapped memory: `base` is 8-aligned and `len` bytes from it stay mapped while the
-/// process lives.
+/// A checked range of mapped memory: `base` is 8-aligned, and `len` bytes from it stay mapped while the process lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     base: u64,
@@ -108,8 +107,8 @@ impl Range {
     /// A range starting at `base` rounded down to a word.
     ///
     /// # Safety
-    /// All whole words of the range must stay mapped, readable, and writable if it is ever written, and
-    /// nobody may hold references into it.
+    /// All whole words of the range must stay mapped, readable, and writable if the range is ever written. No reference
+    /// into the range may exist.
     pub unsafe fn new(base: u64, len: u64) -> Self {
         Self { base: base & !7, len: len.max(8) }
     }
@@ -132,7 +131,7 @@ impl Range {
     }
 }
 
-/// Reads or writes the word at `offset`, whichever the writer's turn is; returns what was there.
+/// Writes the word at `offset` if `turn` says so; otherwise reads it. Returns what was read, or 0.
 #[inline(always)]
 fn touch(range: Range, offset: u64, turn: &mut WriteTurn) -> u64 {
     let p = range.word(offset);
@@ -156,11 +155,11 @@ pub struct WriteTurn {
 const ONE: u64 = 1 << 32;
 
 impl WriteTurn {
-    /// For a share of 0..=1.
+    /// For a share of writes of 0..=1.
     pub fn new(share: f64) -> Self {
         Self { step: ((share.clamp(0.0, 1.0) * ONE as f64) as u64).min(ONE), sum: 0 }
     }
-    /// Makes the next access a write, if any are to be.
+    /// Makes the next access a write, if the share is above 0.
     #[inline(always)]
     fn force(&mut self) {
         if self.step > 0 {
@@ -176,7 +175,7 @@ impl WriteTurn {
     }
 }
 
-/// A thread's generator of random lines (xorshift64*), and the block it has drawn last.
+/// A thread's generator of random lines (xorshift64*), and the block that it drew last.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     state: u64,
@@ -184,7 +183,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// One stream per (seed, thread).
+    /// The stream of a seed and a thread.
     pub fn new(seed: u64, thread: u64) -> Self {
         let mut z =
             seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ thread.wrapping_add(1).wrapping_mul(0xD1B5_4A32_D192_ED03);
@@ -209,21 +208,21 @@ impl Draw {
 /// One access op, compiled.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where.
+    /// The bytes that it touches.
     pub range: Range,
-    /// How.
+    /// The order of the accesses.
     pub walk: Walk,
-    /// Share of writes.
+    /// Share of the accesses that write, 0..=1.
     pub write: f64,
     /// Spin turns per line visited, beyond what the walk itself costs.
     pub turns_per_line: f64,
     /// Accesses, for walks that are not one pass over the range.
     pub accesses: u64,
-    /// (score, units per byte).
+    /// Score that it counts to, and units per byte.
     pub score: Option<(u32, f64)>,
 }
 
-/// What a walk needs of its thread.
+/// What a walk needs from its thread.
 pub trait Tally {
     /// Counts units of a score.
     fn score(&mut self, id: u32, amount: f64);

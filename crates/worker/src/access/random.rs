@@ -11,7 +11,7 @@ use std::hint::black_box;
 /// Accesses between two calls of `after`.
 pub const BATCH: u64 = 64;
 
-/// A prime far from any span's number of lines; a rank's line is the product, modulo the lines.
+/// A prime far from the number of lines of any span. The line of a rank is their product, modulo the lines.
 const SCATTER: u64 = 2_654_435_761;
 
 /// `accesses` accesses to `lines` of the range, each of which depends on the one before if `dependent`.
