@@ -3,7 +3,10 @@
 //!
 //! The next block is anywhere and the span is larger than what a cache keeps of it, so nothing is found in a cache.
 
-use super::{AccessPattern, Args, CacheFit, Key, Order, Pattern, Traffic, Walk, LINE_BYTES};
+use super::access_pattern::{AccessPattern, Args};
+use super::key::Key;
+use super::pattern::Pattern;
+use super::vocabulary::{CacheFit, Order, Traffic, Walk, LINE_BYTES};
 
 const KEYS: &[Key] = &[Key::bytes("block", LINE_BYTES)];
 

@@ -1,6 +1,8 @@
 //! `chase`: a pointer chase. Every line is equally likely, and its address depends on the value read before.
 
-use super::{AccessPattern, Args, CacheFit, Lines, Pattern, Traffic, Walk};
+use super::access_pattern::{AccessPattern, Args};
+use super::pattern::Pattern;
+use super::vocabulary::{CacheFit, Lines, Traffic, Walk};
 
 /// Dependent random lines, one in flight.
 pub(super) struct Chase;

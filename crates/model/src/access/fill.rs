@@ -2,7 +2,9 @@
 //! long one past the caches ([`Fill`](crate::machine::Fill), docs/workloads.md "Threads that write one buffer, and
 //! fills").
 
-use super::{AccessPattern, Args, CacheFit, Order, Pattern, Traffic, Walk};
+use super::access_pattern::{AccessPattern, Args};
+use super::pattern::Pattern;
+use super::vocabulary::{CacheFit, Order, Traffic, Walk};
 
 /// Every line in address order, written by one call.
 pub(super) struct Fill;

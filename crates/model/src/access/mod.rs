@@ -11,6 +11,7 @@
 //! To add a pattern: write one file here, and add its module and its type to the two lists below.
 //! `crates/sim/tests/toy_pattern.rs` adds one that way.
 
+mod access_pattern;
 mod key;
 mod pattern;
 mod ranks;
@@ -25,6 +26,7 @@ mod sequential;
 mod strided;
 mod zipf;
 
+pub use access_pattern::{AccessPattern, Args, PatternList, MAX_KEYS};
 pub use key::Key;
 pub use pattern::Pattern;
 pub use ranks::{scale, Ranks};
@@ -32,6 +34,9 @@ pub use vocabulary::{CacheFit, Lines, Order, Traffic, Walk, LINE_BYTES, REUSE_RE
 
 pub(crate) use key::within;
 pub(crate) use pattern::PatternSpec;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 /// Every pattern, in the order in which messages list them.
 pub static PATTERNS: &PatternList = &[
@@ -45,65 +50,12 @@ pub static PATTERNS: &PatternList = &[
     &fill::Fill,
 ];
 
-/// Patterns that workload files can name; the first one is the default.
-pub type PatternList = [&'static dyn AccessPattern];
-
-/// Most keys that one pattern can declare.
-pub const MAX_KEYS: usize = 2;
-
-/// Values of a pattern's keys, in the order of [`AccessPattern::keys`]; 0 beyond them. Sizes are whole bytes.
-pub type Args = [f64; MAX_KEYS];
-
-/// A way to go through a span of memory.
-///
-/// The methods are called while a workload is parsed, resolved and compiled, never during a run.
-pub trait AccessPattern: Sync {
-    /// Its name in workload files: the value of `pattern`.
-    fn word(&self) -> &'static str;
-
-    /// Its own keys in workload files, at most [`MAX_KEYS`].
-    fn keys(&self) -> &'static [Key] {
-        &[]
-    }
-
-    /// The most accesses that a step can ask for with the key `accesses`. `None`: the pattern makes one pass over its
-    /// span and has no such key.
-    fn most_accesses(&self) -> Option<u64> {
-        Some(u64::MAX)
-    }
-
-    /// Whether it is one call of `memset`: it only writes, and a long one may go past the caches
-    /// ([`Fill`](crate::machine::Fill)).
-    fn fills(&self) -> bool {
-        false
-    }
-
-    /// The word of the pattern that it is in the identity of a plan; another one's where a step says the rest.
-    fn identity(&self) -> &'static str {
-        self.word()
-    }
-
-    /// Its values for a span of `span_bytes`.
-    fn fit(&self, args: Args, span_bytes: u64) -> Args {
-        let _ = span_bytes;
-        args
-    }
-
-    /// How lines follow each other: what the simulator and the worker carry out. Patterns for which
-    /// [`AccessPattern::most_accesses`] is `None` need a walk that makes passes ([`Walk::lines_of_pass`]).
-    fn walk(&self, args: Args) -> Walk;
-
-    /// What traffic its cache misses make.
-    fn traffic(&self) -> Traffic;
-
-    /// What a cache keeps of it.
-    fn cache_fit(&self, args: Args) -> CacheFit;
-
-    /// How often each of `lines` lines is used; read for walks that draw by rank ([`Lines::Ranked`],
-    /// [`Lines::Scattered`]), by the worker.
-    fn ranks(&self, args: Args, lines: u64) -> Ranks {
-        let _ = args;
-        Ranks::even(lines)
+/// From the word and the values.
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let (word, args) = <(String, Args)>::deserialize(from)?;
+        let of = PATTERNS.iter().find(|p| p.word() == word);
+        of.map(|of| Self::new(*of, args)).ok_or_else(|| D::Error::custom(format!("unknown pattern `{word}`")))
     }
 }
 
@@ -122,5 +74,16 @@ mod tests {
             let walk = p.walk([64.0; MAX_KEYS]);
             assert_eq!(walk.lines_of_pass(4096).is_some(), p.most_accesses().is_none(), "{}", p.word());
         }
+    }
+
+    #[test]
+    fn patterns_survive_a_job_file() {
+        for pattern in [Pattern::fill(), Pattern::strided(1 << 40), Pattern::zipf(0.99), Pattern::blocks(64)] {
+            let text = serde_json::to_string(&pattern).unwrap();
+            let back: Pattern = serde_json::from_str(&text).unwrap();
+            assert_eq!((back, back.word(), back.walk()), (pattern, pattern.word(), pattern.walk()), "{text}");
+        }
+        let unknown = serde_json::from_str::<Pattern>("[\"spiral\", [0.0, 0.0]]");
+        assert!(unknown.unwrap_err().to_string().contains("unknown pattern `spiral`"));
     }
 }

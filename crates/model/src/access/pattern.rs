@@ -1,10 +1,11 @@
 //! A pattern as a workload file asks for it, and with its values.
 
-use super::{AccessPattern, Args, CacheFit, Ranks, Traffic, Walk, MAX_KEYS, PATTERNS};
+use super::access_pattern::{AccessPattern, Args, MAX_KEYS};
+use super::ranks::Ranks;
+use super::vocabulary::{CacheFit, Traffic, Walk};
 use crate::expr::{Env, Formula};
 use crate::spec::SpecError;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// A pattern with its values. What it says of itself is worked out when it is made, so that reading it during a run
@@ -80,14 +81,6 @@ impl Serialize for Pattern {
     }
 }
 
-impl<'de> Deserialize<'de> for Pattern {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let (word, args) = <(String, Args)>::deserialize(from)?;
-        let of = PATTERNS.iter().find(|p| p.word() == word);
-        of.map(|of| Self::new(*of, args)).ok_or_else(|| D::Error::custom(format!("unknown pattern `{word}`")))
-    }
-}
-
 /// A pattern as a workload file asks for it: nothing is evaluated yet.
 #[derive(Clone)]
 pub(crate) struct PatternSpec {
@@ -160,16 +153,5 @@ mod tests {
         assert_eq!(text(Pattern::chase()), "Chase");
         assert_eq!(text(Pattern::reuse(0.5)), "Reuse { alpha: 0.5 }");
         assert_eq!(text(Pattern::blocks(1 << 16)), "Blocks { block_bytes: 65536 }");
-    }
-
-    #[test]
-    fn patterns_survive_a_job_file() {
-        for pattern in [Pattern::fill(), Pattern::strided(1 << 40), Pattern::zipf(0.99), Pattern::blocks(64)] {
-            let text = serde_json::to_string(&pattern).unwrap();
-            let back: Pattern = serde_json::from_str(&text).unwrap();
-            assert_eq!((back, back.word(), back.walk()), (pattern, pattern.word(), pattern.walk()), "{text}");
-        }
-        let unknown = serde_json::from_str::<Pattern>("[\"spiral\", [0.0, 0.0]]");
-        assert!(unknown.unwrap_err().to_string().contains("unknown pattern `spiral`"));
     }
 }

@@ -1,6 +1,8 @@
 //! `random`: independent lines, each equally likely.
 
-use super::{AccessPattern, Args, CacheFit, Lines, Pattern, Traffic, Walk};
+use super::access_pattern::{AccessPattern, Args};
+use super::pattern::Pattern;
+use super::vocabulary::{CacheFit, Lines, Traffic, Walk};
 
 /// Independent uniform random lines.
 pub(super) struct Random;

@@ -3,7 +3,11 @@
 //! Draws are independent ranks with `P(rank > k) = (1 + k / reach)^-alpha`, cut off at the span. A cache that keeps the
 //! `C` bytes used most misses `(1 + C / reach)^-alpha` of them: the power law of cache misses ([`CacheFit::Reuse`]).
 
-use super::{AccessPattern, Args, CacheFit, Key, Lines, Pattern, Ranks, Traffic, Walk, LINE_BYTES, REUSE_REACH_BYTES};
+use super::access_pattern::{AccessPattern, Args};
+use super::key::Key;
+use super::pattern::Pattern;
+use super::ranks::Ranks;
+use super::vocabulary::{CacheFit, Lines, Traffic, Walk, LINE_BYTES, REUSE_REACH_BYTES};
 
 /// 0.5 is the square-root rule; programs have 0.3 to 0.7.
 const KEYS: &[Key] = &[Key::number("alpha", 0.1, 2.0, "a power from 0.1 to 2")];

@@ -1,6 +1,8 @@
 //! `sequential`: every line of the span in address order (bzero, STREAM).
 
-use super::{AccessPattern, Args, CacheFit, Order, Pattern, Traffic, Walk};
+use super::access_pattern::{AccessPattern, Args};
+use super::pattern::Pattern;
+use super::vocabulary::{CacheFit, Order, Traffic, Walk};
 
 /// Every line in address order.
 pub(super) struct Sequential;

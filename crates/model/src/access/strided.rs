@@ -1,6 +1,9 @@
 //! `strided`: one line every `stride`, in address order.
 
-use super::{AccessPattern, Args, CacheFit, Key, Pattern, Traffic, Walk, LINE_BYTES};
+use super::access_pattern::{AccessPattern, Args};
+use super::key::Key;
+use super::pattern::Pattern;
+use super::vocabulary::{CacheFit, Traffic, Walk, LINE_BYTES};
 
 const KEYS: &[Key] = &[Key::bytes("stride", LINE_BYTES)];
 

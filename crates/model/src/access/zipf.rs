@@ -2,7 +2,11 @@
 //!
 //! The simulator takes all lines to be used equally often; the worker draws them by rank, and real caches decide.
 
-use super::{AccessPattern, Args, CacheFit, Key, Lines, Pattern, Ranks, Traffic, Walk};
+use super::access_pattern::{AccessPattern, Args};
+use super::key::Key;
+use super::pattern::Pattern;
+use super::ranks::Ranks;
+use super::vocabulary::{CacheFit, Lines, Traffic, Walk};
 
 const KEYS: &[Key] = &[Key::number("theta", 1e-6, 100.0, "a skew above 0 and at most 100")];
 
